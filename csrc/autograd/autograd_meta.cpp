@@ -29,7 +29,8 @@ AutogradMeta::~AutogradMeta() {
 
 AutogradMeta& meta(const Tensor& tensor) {
   if (AutogradMeta* known = maybe_meta(tensor.impl())) return *known;
-  return static_cast<AutogradMeta&>(*tensor.impl()->offer_autograd(std::make_unique<AutogradMeta>()));
+  return static_cast<AutogradMeta&>(
+      *tensor.impl()->offer_autograd(std::make_unique<AutogradMeta>()));
 }
 
 namespace {
@@ -44,9 +45,10 @@ void check_view(const Tensor& self) {
       " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify "
       "your code by moving both the view and the inplace either both inside the ";
   const ViewOrigin origin = self.impl()->view_origin();
-  const auto two_worlds = [&](std::string_view made, std::string_view mode, std::string_view now) {
-    fail(ErrorKind::kRuntime, "A view was created in ", made, " and is being modified inplace ",
-         now, ".", kWay, mode,
+  const auto two_worlds = [&](std::string_view result, std::string_view mode,
+                              std::string_view current) {
+    fail(ErrorKind::kRuntime, "A view was created in ", result, " and is being modified inplace ",
+         current, ".", kWay, mode,
          " block (if you don't want the inplace to be tracked) or both outside (if you want the "
          "inplace to be tracked).");
   };
@@ -83,47 +85,47 @@ Edge history_of(const Tensor& tensor) {
     return known && known->has_grad_fn() ? known->history() : Edge();
   }
   // Several threads may find at once that the base was written: one of their Nodes is taken by all.
-  Edge found;
+  Edge result;
   const auto look = [&] {
     const AutogradMeta* known = maybe_meta(impl);
-    found = known ? known->history() : Edge();
+    result = known ? known->history() : Edge();
     return impl->history_version() == impl->version();
   };
   std::mutex& lock = view_lock(impl);
   {
     const std::lock_guard<std::mutex> one_at_a_time(lock);
-    if (look() || (!found.node && !impl->base()->requires_grad())) return found;
+    if (look() || (!result.node && !impl->base()->requires_grad())) return result;
   }
   check_view(tensor);  // its base was written: that is a write to the view as well
   const Tensor base = Tensor::share(impl->base());
-  Ref<Node> made = view_node(base, tensor);
-  made->add_edge(gradient_edge(base));
-  const uint32_t output = made->add_input(tensor);
+  Ref<Node> new_node = view_node(base, tensor);
+  new_node->add_edge(gradient_edge(base));
+  const uint32_t output = new_node->add_input(tensor);
   const std::lock_guard<std::mutex> one_at_a_time(lock);
-  if (look()) return found;  // another thread was faster
-  set_edge(tensor, made, output);
-  return {std::move(made), output};
+  if (look()) return result;  // another thread was faster
+  set_edge(tensor, new_node, output);
+  return {std::move(new_node), output};
 }
 
 Ref<Node> grad_accumulator(const Tensor& leaf) {
   AutogradMeta& m = meta(leaf);
   m.lock.lock();
   if (m.accumulator && m.accumulator->try_retain()) {
-    Ref<Node> found = Ref<Node>::adopt(m.accumulator);
+    Ref<Node> node = Ref<Node>::adopt(m.accumulator);
     m.lock.unlock();
-    return found;
+    return node;
   }
   m.lock.unlock();
-  Ref<Node> made = make_ref<AccumulateGrad>(leaf);
+  Ref<Node> new_node = make_ref<AccumulateGrad>(leaf);
   m.lock.lock();
   if (m.accumulator && m.accumulator->try_retain()) {  // another thread was faster
-    Ref<Node> found = Ref<Node>::adopt(m.accumulator);
+    Ref<Node> node = Ref<Node>::adopt(m.accumulator);
     m.lock.unlock();
-    return found;
+    return node;
   }
-  m.accumulator = made.get();
+  m.accumulator = new_node.get();
   m.lock.unlock();
-  return made;
+  return new_node;
 }
 
 Edge gradient_edge(const Tensor& tensor) {
@@ -235,7 +237,8 @@ void set_grad(const Tensor& tensor, const Tensor& grad) {
   const Tensor old = m.set_grad(grad);
   if (events::on()) [[unlikely]] {
     if (old)
-      events::emit(events::Kind::kUNUSE, old.id(), holder, tensor.id(), old.impl()->use_count() - 1);
+      events::emit(events::Kind::kUNUSE, old.id(), holder, tensor.id(),
+                   old.impl()->use_count() - 1);
     events::emit(events::Kind::kGRAD_SET, tensor.id(), grad ? grad.id() : 0);
   }
   if (grad && events::on()) [[unlikely]]

@@ -17,18 +17,18 @@ bool reads_as(DType base, DType view) {
 }
 
 // The part of `whole` that a view describes; a real view of complex numbers first reads them so.
-Tensor part(const Tensor& whole, DType whole_dtype, const Layout& layout, DType dtype) {
-  Tensor source = whole;
+Tensor part(const Tensor& full, DType whole_dtype, const Layout& layout, DType dtype) {
+  Tensor source = full;
   if (whole_dtype != dtype)
-    source = is_complex(dtype) ? ops::view_as_complex(whole) : ops::view_as_real(whole);
+    source = is_complex(dtype) ? ops::view_as_complex(full) : ops::view_as_real(full);
   return ops::as_strided(source, layout.sizes, layout.strides, layout.offset);
 }
 
 // `like`'s sizes and strides over memory of its own, starting where `like` starts.
 Tensor room_for(const Layout& like, const Tensor& gradient) {
-  Tensor made = empty_strided(like.sizes, like.strides, gradient.dtype(), gradient.device());
-  ops::copy_(made, gradient, false);
-  return made;
+  Tensor result = empty_strided(like.sizes, like.strides, gradient.dtype(), gradient.device());
+  ops::copy_(result, gradient, false);
+  return result;
 }
 
 // A view counts its offset from the start of the Storage; here the base's memory starts at 0.
@@ -58,10 +58,10 @@ class ViewNode final : public Node {
 
  private:
   Tensor placed(const Tensor& gradient) const {
-    Tensor whole = empty_strided(base_.sizes, base_.strides, base_dtype_, gradient.device());
-    ops::zero_(whole);
-    ops::copy_(part(whole, base_dtype_, view_, view_dtype_), gradient, false);
-    return whole;
+    Tensor full = empty_strided(base_.sizes, base_.strides, base_dtype_, gradient.device());
+    ops::zero_(full);
+    ops::copy_(part(full, base_dtype_, view_, view_dtype_), gradient, false);
+    return full;
   }
 
   // Elements of the view that are one element of the base (expand, unfold) are added up.
@@ -108,20 +108,20 @@ CopySlices::CopySlices(const Tensor& base, const Tensor& view, Ref<Node> write)
 Gradients CopySlices::apply(Gradients gradients) {
   Gradients result(edges().size());
   if (!gradients[0]) return result;
-  const Tensor whole = room_for(base_, gradients[0]);
-  const Tensor slice = part(whole, whole.dtype(), view_, view_dtype_);
+  const Tensor full = room_for(base_, gradients[0]);
+  const Tensor slice = part(full, full.dtype(), view_, view_dtype_);
   Gradients written(1);
   written[0] = ops::clone(slice, MemoryFormat::kUndefined);
-  Gradients made = write_->apply(std::move(written));
-  for (size_t i = 0; i < made.size() && i < result.size(); ++i) {
+  Gradients output = write_->apply(std::move(written));
+  for (size_t i = 0; i < output.size() && i < result.size(); ++i) {
     if (i == 0) {
-      if (made[0])
-        ops::copy_(slice, made[0], false);
+      if (output[0])
+        ops::copy_(slice, output[0], false);
       else
         ops::zero_(slice);
-      result[0] = whole;
+      result[0] = full;
     } else if (needs(i)) {
-      result[i] = std::move(made[i]);
+      result[i] = std::move(output[i]);
     }
   }
   return result;

@@ -1,7 +1,7 @@
 // CopySlices: history of a tensor that was written through one of its views.
 //
 // What: the gradient of the base is the gradient of what was there before, with the written part
-// replaced by what the write's own Node makes of it. Note [Views and history] in meta.h.
+// replaced by what the write's own Node makes of it. Note [Views and history] in autograd_meta.h.
 #pragma once
 
 #include "autograd/node.h"

@@ -74,21 +74,21 @@ std::vector<Tensor> run_backward(const std::vector<Tensor>& roots,
                                  const std::vector<Tensor>& gradients,
                                  const std::vector<Tensor>& inputs, RunOptions options) {
   std::vector<Edge> root_edges, input_edges;
-  std::vector<Tensor> given;
+  std::vector<Tensor> arguments;
   for (size_t i = 0; i < roots.size(); ++i) {
     Edge edge = gradient_edge(roots[i]);
     check(static_cast<bool>(edge.node), "element ", i,
           " of tensors does not require grad and does not have a grad_fn");
     const Tensor& gradient = i < gradients.size() ? gradients[i] : Tensor();
     if (gradient) check_gradient(roots[i], gradient, i);
-    given.push_back(gradient ? gradient : implicit_gradient(roots[i]));
+    arguments.push_back(gradient ? gradient : implicit_gradient(roots[i]));
     root_edges.push_back(std::move(edge));
   }
   for (const Tensor& input : inputs) {
     check(requires_grad(input), "One of the differentiated Tensors does not require grad");
     input_edges.push_back(gradient_edge(input));
   }
-  return run_backward(std::move(root_edges), std::move(given), std::move(input_edges), options);
+  return run_backward(std::move(root_edges), std::move(arguments), std::move(input_edges), options);
 }
 
 std::vector<Tensor> run_backward(std::vector<Edge> roots, std::vector<Tensor> gradients,

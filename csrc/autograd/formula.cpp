@@ -5,9 +5,9 @@
 namespace uh::autograd {
 
 std::vector<TensorInfo> infos(const std::vector<Tensor>& tensors) {
-  std::vector<TensorInfo> found;
-  for (const Tensor& t : tensors) found.emplace_back(t);
-  return found;
+  std::vector<TensorInfo> result;
+  for (const Tensor& t : tensors) result.emplace_back(t);
+  return result;
 }
 
 namespace {
@@ -52,8 +52,8 @@ void copy_result(const Tensor& self, const Tensor& result, std::string_view op) 
   ops::copy_(self, result, false);
 }
 
-void place(Gradients& out, size_t first, std::vector<Tensor> made) {
-  for (size_t i = 0; i < made.size(); ++i) out[first + i] = std::move(made[i]);
+void place(Gradients& out, size_t first, std::vector<Tensor> result) {
+  for (size_t i = 0; i < result.size(); ++i) out[first + i] = std::move(result[i]);
 }
 
 }  // namespace uh::autograd

@@ -103,7 +103,7 @@ Operand with_own_history(const Operand& other, const Tensor& written);
 void copy_result(const Tensor& self, const Tensor& result, std::string_view op);
 
 // The part of `made` that belongs to the edges from `first` on.
-void place(Gradients& out, size_t first, std::vector<Tensor> made);
+void place(Gradients& out, size_t first, std::vector<Tensor> result);
 
 template <class F>
 auto below_autograd(const F& call) {

@@ -20,9 +20,9 @@ thread_local Ref<Node> t_failed;
 
 // The ids of gradients, as events list them.
 std::vector<int64_t> ids(const Gradients& gradients) {
-  std::vector<int64_t> found;
-  for (const Tensor& gradient : gradients) found.push_back(gradient ? gradient.id() : 0);
-  return found;
+  std::vector<int64_t> result;
+  for (const Tensor& gradient : gradients) result.push_back(gradient ? gradient.id() : 0);
+  return result;
 }
 
 bool expandable(const Dims& from, const Dims& to) {
@@ -79,8 +79,8 @@ GraphTask::~GraphTask() {
 
 uint32_t GraphTask::known_slot(const Node* node) const {
   if (node->run_.load(std::memory_order_acquire) == this) return node->slot_;
-  const auto found = others_.find(node);
-  return found == others_.end() ? UINT32_MAX : found->second;
+  const auto it = others_.find(node);
+  return it == others_.end() ? UINT32_MAX : it->second;
 }
 
 uint32_t GraphTask::slot_of(Node* node) {
@@ -157,8 +157,8 @@ void GraphTask::mark_needed(const std::vector<Edge>& inputs) {
 
 std::vector<Tensor> GraphTask::execute(std::vector<Edge> roots, std::vector<Tensor> gradients,
                                        const std::vector<Edge>& inputs) {
-  const bool told = events::on();
-  if (told) [[unlikely]] {
+  const bool recorded = events::on();
+  if (recorded) [[unlikely]] {
     std::vector<int64_t> words;
     for (size_t i = 0; i < roots.size(); ++i)
       words.insert(words.end(),
@@ -172,7 +172,7 @@ std::vector<Tensor> GraphTask::execute(std::vector<Edge> roots, std::vector<Tens
     count_dependencies(roots);
     captured_.resize(inputs.size());
     mark_needed(inputs);
-    if (told) [[unlikely]] {
+    if (recorded) [[unlikely]] {
       for (const Entry& entry : entries_)
         events::emit(events::Kind::kDEPENDENCY, id_, entry.node->id(), entry.missing,
                      entry.needed || entry.captured);
@@ -196,10 +196,10 @@ std::vector<Tensor> GraphTask::execute(std::vector<Edge> roots, std::vector<Tens
   } catch (...) {
     if (anomaly_mode().enabled) t_failed = Ref<Node>::share(running_);
     running_ = nullptr;
-    if (told) events::emit(events::Kind::kBACKWARD_END, id_, nodes_run_, 1);
+    if (recorded) events::emit(events::Kind::kBACKWARD_END, id_, nodes_run_, 1);
     throw;
   }
-  if (told) [[unlikely]]
+  if (recorded) [[unlikely]]
     events::emit(events::Kind::kBACKWARD_END, id_, nodes_run_, 0);
   return std::move(captured_);
 }
@@ -300,19 +300,20 @@ Gradients GraphTask::call(Node& node, Gradients gradients) {
     record_hook(HookKind::kBefore, node.id(), Tensor(), gradients.size() ? gradients[0] : Tensor());
   }
   if (events::on()) [[unlikely]] {
-    const auto given = ids(gradients);
-    events::emit_blob(events::Kind::kNODE_ENTER, id_, node.id(), static_cast<int64_t>(given.size()),
-                      0, given.data(), given.size() * 8);
+    const auto argument = ids(gradients);
+    events::emit_blob(events::Kind::kNODE_ENTER, id_, node.id(),
+                      static_cast<int64_t>(argument.size()), 0, argument.data(),
+                      argument.size() * 8);
   }
-  std::vector<Tensor> given;
+  std::vector<Tensor> argument;
   const bool after = !hooks.after.empty();
-  if (after) given.assign(gradients.begin(), gradients.end());
+  if (after) argument.assign(gradients.begin(), gradients.end());
   Gradients results = node.apply(std::move(gradients));
   validate(node, results);
   if (after) {
     hooks = node.copy_hooks();  // as the formula has left them
     for (const Ref<Hook>& hook : hooks.after) {
-      hook->call(results.data(), results.size(), given.data(), given.size());
+      hook->call(results.data(), results.size(), argument.data(), argument.size());
       record_hook(HookKind::kAfter, node.id(), Tensor(), results.size() ? results[0] : Tensor());
     }
   }
@@ -320,9 +321,9 @@ Gradients GraphTask::call(Node& node, Gradients gradients) {
   if (anomaly_mode().enabled) [[unlikely]]
     check_nan(node, results);
   if (events::on()) [[unlikely]] {
-    const auto made = ids(results);
-    events::emit_blob(events::Kind::kNODE_EXIT, id_, node.id(), static_cast<int64_t>(made.size()),
-                      0, made.data(), made.size() * 8);
+    const auto result = ids(results);
+    events::emit_blob(events::Kind::kNODE_EXIT, id_, node.id(), static_cast<int64_t>(result.size()),
+                      0, result.data(), result.size() * 8);
   }
   return results;
 }
@@ -358,8 +359,8 @@ void GraphTask::check_nan(Node& node, const Gradients& results) {
   const GradMode quiet(false);
   for (size_t i = 0; i < results.size(); ++i) {
     if (!results[i] || results[i].is_meta()) continue;
-    const Tensor found = ops::any(ops::isnan(results[i]), std::nullopt, false);
-    check(!*found.data_as<bool>(), "Function '", node.name(), "' returned nan values in its ", i,
+    const Tensor result = ops::any(ops::isnan(results[i]), std::nullopt, false);
+    check(!*result.data_as<bool>(), "Function '", node.name(), "' returned nan values in its ", i,
           "th output.");
   }
 }

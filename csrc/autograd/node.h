@@ -5,7 +5,8 @@
 // the Node that made it, a Node those before it, and what nobody holds any more is freed at once.
 // See Note [No tape] below.
 // Invariant: edges point to Nodes made earlier, so there are no cycles. If violated: a leak.
-// Read next: saved_tensor.h, meta.h (what a tensor knows of this), engine.h (running backwards).
+// Read next: saved_tensor.h, autograd_meta.h (what a tensor knows of this), engine.h (running
+// backwards).
 #pragma once
 
 #include <memory>

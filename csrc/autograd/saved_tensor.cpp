@@ -16,7 +16,7 @@ int64_t holder() { return static_cast<int64_t>(events::Holder::kSaved); }
 // Where a Node keeps a tensor: its place among all that it keeps, and the attribute's name.
 class Finder final : public SavedVisitor {
  public:
-  Finder(const Node& owner, const SavedTensor& wanted) : wanted_(wanted) {
+  Finder(const Node& owner, const SavedTensor& expected) : wanted_(expected) {
     const_cast<Node&>(owner).each_saved(*this);
   }
   void tensor(std::string_view name, SavedTensor& saved) override {
@@ -78,17 +78,17 @@ void SavedTensor::save_output(const Node& owner, const Tensor& result) {
   keep(owner, alias(result, result.impl()->layout()), result);
 }
 
-void SavedTensor::keep(const Node& owner, const Tensor& tensor, const Tensor& given) {
+void SavedTensor::keep(const Node& owner, const Tensor& tensor, const Tensor& input) {
   was_defined_ = true;
   version_ = tensor.impl()->version();
   if (t_packing) [[unlikely]] {
-    packed_ = g_pack.load()(given);
-    check(given.impl()->version() == version_,
+    packed_ = g_pack.load()(input);
+    check(input.impl()->version() == version_,
           "A saved tensor pack hook is modifying its input in place. Tensors provided as input to "
           "pack hook can not be modified by in-place operations as this can lead to unexpected "
           "side-effects. Please open an issue if you need to perform in-place operations on the "
           "input to a pack hook.");
-    record_hook(HookKind::kPack, owner.id(), given, Tensor());
+    record_hook(HookKind::kPack, owner.id(), input, Tensor());
     if (packed_) return;
   }
   tensor_ = tensor;
@@ -125,11 +125,11 @@ Ref<Packed> SavedTensor::packed(const Node& owner) const {
 Tensor SavedTensor::unpack(Node& owner, bool with_node) const {
   if (!was_defined_) return Tensor();
   owner.lock().lock();
-  const Tensor kept = tensor_;
+  const Tensor result = tensor_;
   const Ref<Packed> packed = packed_;
   const Ref<Node> node = node_;
   owner.lock().unlock();
-  if (!kept && !packed) {
+  if (!result && !packed) {
     fail(ErrorKind::kRuntime,
          "Trying to backward through the graph a second time (or directly access saved tensors "
          "after they have already been freed). Saved intermediate values of the graph are freed "
@@ -139,53 +139,53 @@ Tensor SavedTensor::unpack(Node& owner, bool with_node) const {
          owner.name());
   }
   if (packed) {
-    Tensor found = packed->unpack();
-    record_hook(HookKind::kUnpack, owner.id(), Tensor(), found);
-    if (!requires_grad_ && !is_output_) return found;
-    Tensor whole = alias(found, found.impl()->layout());
-    AutogradMeta& m = meta(whole);
+    Tensor result = packed->unpack();
+    record_hook(HookKind::kUnpack, owner.id(), Tensor(), result);
+    if (!requires_grad_ && !is_output_) return result;
+    Tensor full = alias(result, result.impl()->layout());
+    AutogradMeta& m = meta(full);
     m.set_history(!is_output_             ? node
                   : owner.use_count() > 0 ? Ref<Node>::share(&owner)
                                           : nullptr,
                   output_);
     m.requires_grad = requires_grad_ && !m.has_grad_fn();
-    whole.impl()->add_key(Key::kAutograd);
-    return whole;
+    full.impl()->add_key(Key::kAutograd);
+    return full;
   }
-  const int64_t now = kept.impl()->version();
-  if (now != version_) [[unlikely]]
-    stale(owner, kept, now);
+  const int64_t current = result.impl()->version();
+  if (current != version_) [[unlikely]]
+    stale(owner, result, current);
   if (events::on()) [[unlikely]]
-    events::emit(events::Kind::kUNPACK, owner.id(), Finder(owner, *this).slot(), kept.id(), now,
-                 version_);
-  if (!is_output_) return kept;
-  Tensor whole = alias(kept, kept.impl()->layout());
+    events::emit(events::Kind::kUNPACK, owner.id(), Finder(owner, *this).slot(), result.id(),
+                 current, version_);
+  if (!is_output_) return result;
+  Tensor full = alias(result, result.impl()->layout());
   if ((grad_enabled() || with_node) && owner.use_count() > 0) {
-    AutogradMeta& m = meta(whole);
+    AutogradMeta& m = meta(full);
     m.set_history(Ref<Node>::share(&owner), output_);
-    whole.impl()->add_key(Key::kAutograd);
+    full.impl()->add_key(Key::kAutograd);
   }
-  return whole;
+  return full;
 }
 
-std::string SavedTensor::maker(Node& owner, const Tensor& kept, uint32_t& output) const {
+std::string SavedTensor::maker(Node& owner, const Tensor& saved, uint32_t& output) const {
   if (rewritten_ == Rewritten::kBase) return "CopySlices";
   if (rewritten_ == Rewritten::kView) return "AsStrided";
   if (rewritten_ == Rewritten::kItself) return short_name(owner);
-  const Edge history = is_output_ ? Edge{Ref<Node>::share(&owner), output_} : history_of(kept);
+  const Edge history = is_output_ ? Edge{Ref<Node>::share(&owner), output_} : history_of(saved);
   if (!history.node) return "";
   output = history.input;
   return short_name(*history.node);
 }
 
-void SavedTensor::stale(Node& owner, const Tensor& kept, int64_t now) const {
+void SavedTensor::stale(Node& owner, const Tensor& saved, int64_t current) const {
   if (events::on()) {
-    events::emit(events::Kind::kSTALE, owner.id(), Finder(owner, *this).slot(), kept.id(), now,
+    events::emit(events::Kind::kSTALE, owner.id(), Finder(owner, *this).slot(), saved.id(), current,
                  version_);
   }
-  std::string what = type_text(kept);
+  std::string what = type_text(saved);
   uint32_t output = 0;
-  if (const std::string by = maker(owner, kept, output); !by.empty())
+  if (const std::string by = maker(owner, saved, output); !by.empty())
     what += message(", which is output ", output, " of ", by, ",");
   const std::string hint =
       anomaly_mode().enabled
@@ -196,7 +196,7 @@ void SavedTensor::stale(Node& owner, const Tensor& kept, int64_t now) const {
   fail(ErrorKind::kRuntime,
        "one of the variables needed for gradient computation has been modified by an inplace "
        "operation: ",
-       what, " is at version ", now, "; expected version ", version_, " instead. ", hint);
+       what, " is at version ", current, "; expected version ", version_, " instead. ", hint);
 }
 
 void SavedTensor::release(const Node& owner, int64_t slot) {

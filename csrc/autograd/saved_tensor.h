@@ -49,10 +49,10 @@ class SavedTensor {
 
  private:
   // `given`: what a pack hook sees of it.
-  void keep(const Node& owner, const Tensor& tensor, const Tensor& given);
+  void keep(const Node& owner, const Tensor& tensor, const Tensor& input);
   // The Node whose output the tensor is, for a message: "Mul"; empty for a leaf.
-  std::string maker(Node& owner, const Tensor& kept, uint32_t& output) const;
-  [[noreturn]] void stale(Node& owner, const Tensor& kept, int64_t now) const;
+  std::string maker(Node& owner, const Tensor& retained, uint32_t& output) const;
+  [[noreturn]] void stale(Node& owner, const Tensor& retained, int64_t current) const;
 
   Tensor tensor_;
   Ref<Packed> packed_;

@@ -147,26 +147,26 @@ class JsonParser {
     if (text_.size() > limits_.bytes)
       fail(ErrorKind::kRuntime, "JSON: the text has ", text_.size(), " bytes, more than ",
            limits_.bytes);
-    Json made = value(0);
+    Json result = value(0);
     blank();
     if (at_ < text_.size()) wrong(at_, "the end of the text");
-    return made;
+    return result;
   }
 
  private:
   // "JSON: expected X at byte 17 (line 2, column 5), found 'y'"
-  [[noreturn]] void wrong(size_t place, std::string_view wanted) const {
-    const std::string_view before = text_.substr(0, place);
+  [[noreturn]] void wrong(size_t index, std::string_view expected) const {
+    const std::string_view before = text_.substr(0, index);
     const auto lines = std::count(before.begin(), before.end(), '\n');
     const size_t column = before.size() - (lines ? before.rfind('\n') + 1 : 0) + 1;
-    std::string found = "the end of the text";
-    if (place < text_.size()) {
+    std::string result = "the end of the text";
+    if (index < text_.size()) {
       JsonWriter writer;  // escapes what cannot be shown
-      found =
-          writer.value(text_.substr(place, std::max<size_t>(utf8_length(text_, place), 1))).take();
+      result =
+          writer.value(text_.substr(index, std::max<size_t>(utf8_length(text_, index), 1))).take();
     }
-    fail(ErrorKind::kRuntime, "JSON: expected ", wanted, " at byte ", place, " (line ", lines + 1,
-         ", column ", column, "), found ", found);
+    fail(ErrorKind::kRuntime, "JSON: expected ", expected, " at byte ", index, " (line ", lines + 1,
+         ", column ", column, "), found ", result);
   }
 
   void blank() {
@@ -184,29 +184,29 @@ class JsonParser {
 
   Json value(int depth) {
     blank();
-    Json made;
-    made.position_ = at_;
+    Json result;
+    result.position_ = at_;
     if (++values_ > limits_.values)
       fail(ErrorKind::kRuntime, "JSON: there are more than ", limits_.values, " values");
     if (depth > limits_.depth)
       fail(ErrorKind::kRuntime, "JSON: more than ", limits_.depth,
            " arrays and objects lie in each other at byte ", at_);
     if (take('{')) {
-      made.content_ = object(depth);
+      result.content_ = object(depth);
     } else if (take('[')) {
-      made.content_ = array(depth);
+      result.content_ = array(depth);
     } else if (next_is('"')) {
-      made.content_ = string();
+      result.content_ = string();
     } else if (next_is('-') || digit()) {
-      number(made);
+      number(result);
     } else if (word("true")) {
-      made.content_ = true;
+      result.content_ = true;
     } else if (word("false")) {
-      made.content_ = false;
+      result.content_ = false;
     } else if (!word("null")) {
       wrong(at_, "a value");
     }
-    return made;
+    return result;
   }
 
   bool word(std::string_view name) {
@@ -229,12 +229,12 @@ class JsonParser {
 
   Json::Object object(int depth) {
     Json::Object members;
-    std::vector<size_t> places;
+    std::vector<size_t> positions;
     blank();
     if (take('}')) return members;
     do {
       blank();
-      places.push_back(at_);
+      positions.push_back(at_);
       if (!next_is('"')) wrong(at_, "a name in quotes");
       std::string name = string();
       blank();
@@ -243,11 +243,11 @@ class JsonParser {
       blank();
     } while (take(','));
     if (!take('}')) wrong(at_, "',' or '}'");
-    refuse_twice(members, places);
+    refuse_twice(members, positions);
     return members;
   }
 
-  void refuse_twice(const Json::Object& members, const std::vector<size_t>& places) const {
+  void refuse_twice(const Json::Object& members, const std::vector<size_t>& positions) const {
     std::vector<size_t> order(members.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::stable_sort(order.begin(), order.end(),
@@ -257,7 +257,8 @@ class JsonParser {
       if (members[order[i - 1]].name != name) continue;
       JsonWriter writer;
       fail(ErrorKind::kRuntime, "JSON: the name ", writer.value(name).text(),
-           " is there twice, at byte ", places[order[i - 1]], " and at byte ", places[order[i]]);
+           " is duplicated, at byte ", positions[order[i - 1]], " and at byte ",
+           positions[order[i]]);
     }
   }
 
@@ -324,7 +325,7 @@ class JsonParser {
     while (digit()) ++at_;
   }
 
-  void number(Json& made) {
+  void number(Json& result) {
     const size_t start = at_;
     take('-');
     if (take('0')) {
@@ -345,13 +346,13 @@ class JsonParser {
     const char *first = text_.data() + start, *last = text_.data() + at_;
     int64_t exact = 0;
     if (whole && std::from_chars(first, last, exact).ec == std::errc()) {
-      made.content_ = exact;
+      result.content_ = exact;
       return;
     }
     double rounded = 0;
     if (std::from_chars(first, last, rounded).ec != std::errc())
       wrong(start, "a number that a double can hold");
-    made.content_ = rounded;
+    result.content_ = rounded;
   }
 
   std::string_view text_;
@@ -368,36 +369,36 @@ Json::Json(Json&&) noexcept = default;
 Json& Json::operator=(Json&&) noexcept = default;
 Json::~Json() = default;
 
-void Json::refuse(const char* wanted) const {
+void Json::refuse(const char* expected) const {
   constexpr const char* kNames[] = {"null",     "true or false", "a whole number", "a number",
                                     "a string", "an array",      "an object"};
-  fail(ErrorKind::kRuntime, "JSON: expected ", std::string_view(wanted), " at byte ", position_,
+  fail(ErrorKind::kRuntime, "JSON: expected ", std::string_view(expected), " at byte ", position_,
        ", found ", std::string_view(kNames[content_.index()]));
 }
 
 bool Json::as_bool() const {
-  if (const bool* found = std::get_if<bool>(&content_)) return *found;
+  if (const bool* match = std::get_if<bool>(&content_)) return *match;
   refuse("true or false");
 }
 int64_t Json::as_int() const {
-  if (const int64_t* found = std::get_if<int64_t>(&content_)) return *found;
+  if (const int64_t* match = std::get_if<int64_t>(&content_)) return *match;
   refuse("a whole number of 64 bits");
 }
 double Json::as_double() const {
-  if (const int64_t* found = std::get_if<int64_t>(&content_)) return static_cast<double>(*found);
-  if (const double* found = std::get_if<double>(&content_)) return *found;
+  if (const int64_t* match = std::get_if<int64_t>(&content_)) return static_cast<double>(*match);
+  if (const double* match = std::get_if<double>(&content_)) return *match;
   refuse("a number");
 }
 const std::string& Json::as_string() const {
-  if (const std::string* found = std::get_if<std::string>(&content_)) return *found;
+  if (const std::string* match = std::get_if<std::string>(&content_)) return *match;
   refuse("a string");
 }
 const Json::Array& Json::as_array() const {
-  if (const Array* found = std::get_if<Array>(&content_)) return *found;
+  if (const Array* match = std::get_if<Array>(&content_)) return *match;
   refuse("an array");
 }
 const Json::Object& Json::as_object() const {
-  if (const Object* found = std::get_if<Object>(&content_)) return *found;
+  if (const Object* match = std::get_if<Object>(&content_)) return *match;
   refuse("an object");
 }
 
@@ -408,7 +409,7 @@ const Json* Json::find(std::string_view name) const {
 }
 
 const Json& Json::at(std::string_view name) const {
-  if (const Json* found = find(name)) return *found;
+  if (const Json* match = find(name)) return *match;
   fail(ErrorKind::kRuntime, "JSON: the object at byte ", position_, " has no member '", name, "'");
 }
 

@@ -115,7 +115,7 @@ class Json {
 
  private:
   friend class JsonParser;
-  [[noreturn]] void refuse(const char* wanted) const;
+  [[noreturn]] void refuse(const char* expected) const;
 
   std::variant<std::monostate, bool, int64_t, double, std::string, Array, Object> content_;
   size_t position_ = 0;

@@ -20,8 +20,8 @@ thread_local bool t_inside = false;
 // The cores this process may run on, at most 16; OMP_NUM_THREADS is heard, as PyTorch does.
 int default_threads() {
   if (const char* text = std::getenv("OMP_NUM_THREADS")) {
-    const int wanted = std::atoi(text);
-    if (wanted > 0) return wanted;
+    const int expected = std::atoi(text);
+    if (expected > 0) return expected;
   }
   cpu_set_t set;
   CPU_ZERO(&set);

@@ -41,9 +41,9 @@ class SmallVector {
   template <class... Args>
   T& emplace_back(Args&&... args) {
     if (size_ == capacity_) grow(2 * capacity_);
-    T* made = new (data_ + size_) T(std::forward<Args>(args)...);
+    T* result = new (data_ + size_) T(std::forward<Args>(args)...);
     ++size_;
-    return *made;
+    return *result;
   }
   void push_back(T value) { emplace_back(std::move(value)); }
   void resize(size_t n) {

@@ -103,8 +103,8 @@ RunOptions options_of(int flags) {
   return {(flags & 1) != 0, (flags & 2) != 0, (flags & 4) != 0, (flags & 8) != 0};
 }
 
-void give_gradients(std::vector<Tensor> made, uh_handle* ret) {
-  for (size_t i = 0; i < made.size(); ++i) ret[i] = made[i] ? give(std::move(made[i])) : 0;
+void give_gradients(std::vector<Tensor> result, uh_handle* ret) {
+  for (size_t i = 0; i < result.size(); ++i) ret[i] = result[i] ? give(std::move(result[i])) : 0;
 }
 
 }  // namespace
@@ -113,9 +113,9 @@ int uh_backward(const uh_handle* roots, const uh_handle* gradients, int64_t n,
                 const uh_handle* inputs, int64_t n_inputs, int flags, uh_handle* ret_gradients) {
   return guard(-1, [&] {
     calls::use_any();
-    auto made = run_backward(to_tensors(roots, n), to_tensors(gradients, gradients ? n : 0),
-                             to_tensors(inputs, n_inputs), options_of(flags));
-    if (!(flags & 4)) give_gradients(std::move(made), ret_gradients);
+    auto result = run_backward(to_tensors(roots, n), to_tensors(gradients, gradients ? n : 0),
+                               to_tensors(inputs, n_inputs), options_of(flags));
+    if (!(flags & 4)) give_gradients(std::move(result), ret_gradients);
     return 0;
   });
 }
@@ -130,9 +130,9 @@ int uh_backward_edges(const uh_node* roots, const int64_t* root_inputs, const uh
       from.push_back({take_node(roots[i]), static_cast<uint32_t>(root_inputs[i])});
     for (int64_t i = 0; i < n_inputs; ++i)
       to.push_back({take_node(inputs[i]), static_cast<uint32_t>(input_numbers[i])});
-    auto made =
+    auto result =
         run_backward(std::move(from), to_tensors(gradients, n), std::move(to), options_of(flags));
-    if (!(flags & 4)) give_gradients(std::move(made), ret_gradients);
+    if (!(flags & 4)) give_gradients(std::move(result), ret_gradients);
     return 0;
   });
 }
@@ -171,12 +171,12 @@ class PackedObject final : public Packed {
     if (!host_gone()) calls_.release(object_);
   }
   Tensor unpack() override {
-    const uh_handle made = [&] {
+    const uh_handle result = [&] {
       const OutsideCalls host;
       return calls_.unpack(object_);
     }();
-    if (!made) throw_last_error();
-    return Tensor(Ref<TensorImpl>::adopt(impl_of(made)));
+    if (!result) throw_last_error();
+    return Tensor(Ref<TensorImpl>::adopt(impl_of(result)));
   }
   void* object() const override { return object_; }
 
@@ -188,10 +188,10 @@ class PackedObject final : public Packed {
 thread_local uh_pack_calls t_pack_calls{};
 
 Ref<Packed> pack(const Tensor& tensor) {
-  const uh_handle given = give(tensor);
+  const uh_handle argument = give(tensor);
   void* packed = [&] {
     const OutsideCalls host;
-    return t_pack_calls.pack(given);
+    return t_pack_calls.pack(argument);
   }();
   if (!packed) throw_last_error();
   return make_ref<PackedObject>(packed, t_pack_calls);

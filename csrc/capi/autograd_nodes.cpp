@@ -57,7 +57,7 @@ class Names final : public SavedVisitor {
 
 class Finder final : public SavedVisitor {
  public:
-  explicit Finder(std::string_view wanted) : wanted_(wanted) {}
+  explicit Finder(std::string_view expected) : wanted_(expected) {}
   void tensor(std::string_view name, SavedTensor& saved) override {
     if (name == wanted_) one = &saved;
   }
@@ -68,8 +68,8 @@ class Finder final : public SavedVisitor {
     const size_t i = std::stoul(std::string(wanted_.substr(name.size() + 1)));
     if (i < saved.size()) one = &saved[i];
   }
-  void value(std::string_view name, const IValue& given) override {
-    if (name == wanted_) plain = &(kept_ = given);
+  void value(std::string_view name, const IValue& argument) override {
+    if (name == wanted_) plain = &(kept_ = argument);
   }
   SavedTensor* one = nullptr;
   std::vector<SavedTensor>* many = nullptr;
@@ -110,8 +110,8 @@ int uh_node_saved(uh_node handle, const char* name, uh_value* ret_value) {
     Finder finder(name);
     node.each_saved(finder);
     if (finder.one) {
-      const Tensor found = finder.one->was_defined() ? finder.one->unpack(node, true) : Tensor();
-      *ret_value = found ? write_value(IValue(found)) : write_value(IValue());
+      const Tensor result = finder.one->was_defined() ? finder.one->unpack(node, true) : Tensor();
+      *ret_value = result ? write_value(IValue(result)) : write_value(IValue());
     } else if (finder.many) {
       *ret_value = write_value(IValue(unpack_all(node, *finder.many)));
     } else {
@@ -140,12 +140,12 @@ int uh_node_apply(uh_node node, const uh_handle* gradients, int64_t n, uh_handle
                   int64_t n_ret) {
   return guard(-1, [&] {
     calls::use_any();
-    Gradients given(static_cast<size_t>(n));
-    for (int64_t i = 0; i < n; ++i) given[static_cast<size_t>(i)] = take(gradients[i]);
-    Gradients made = node_of(node)->apply(std::move(given));
+    Gradients argument(static_cast<size_t>(n));
+    for (int64_t i = 0; i < n; ++i) argument[static_cast<size_t>(i)] = take(gradients[i]);
+    Gradients result = node_of(node)->apply(std::move(argument));
     for (int64_t i = 0; i < n_ret; ++i) {
       const auto at = static_cast<size_t>(i);
-      ret[i] = at < made.size() && made[at] ? give(std::move(made[at])) : 0;
+      ret[i] = at < result.size() && result[at] ? give(std::move(result[at])) : 0;
     }
     return 0;
   });
@@ -238,22 +238,22 @@ std::atomic<int64_t> g_hooks{0};
 
 }  // namespace
 
-int64_t uh_add_hook(uint64_t place, int kind, uh_hook_fn call, void* context,
+int64_t uh_add_hook(uint64_t index, int kind, uh_hook_fn call, void* context,
                     void (*release)(void*)) {
   return guard(int64_t{-1}, [&] {
     const int64_t id = ++g_hooks;
     if (kind == UH_HOOK_RETAIN_GRAD) {
-      const Tensor tensor = take(place);
+      const Tensor tensor = take(index);
       retain_grad(tensor, make_ref<RetainHook>(id, tensor.impl()));
       return id;
     }
     Ref<Hook> hook = make_ref<CalledHook>(id, call, context, release);
     if (kind == UH_HOOK_BEFORE || kind == UH_HOOK_AFTER) {
       const auto list = kind == UH_HOOK_BEFORE ? &Node::Hooks::before : &Node::Hooks::after;
-      node_of(place)->add_hook(list, std::move(hook));
+      node_of(index)->add_hook(list, std::move(hook));
       return id;
     }
-    const Tensor tensor = take(place);
+    const Tensor tensor = take(index);
     AutogradMeta& m = meta(tensor);
     if (kind == UH_HOOK_POST_ACCUMULATE) {
       check(is_leaf(tensor), "post accumulate grad hooks cannot be registered on non-leaf tensors");
@@ -269,13 +269,13 @@ int64_t uh_add_hook(uint64_t place, int kind, uh_hook_fn call, void* context,
   });
 }
 
-void uh_remove_hook(uint64_t place, int kind, int64_t id) {
+void uh_remove_hook(uint64_t index, int kind, int64_t id) {
   guard(0, [&] {
     if (kind == UH_HOOK_BEFORE || kind == UH_HOOK_AFTER) {
-      node_of(place)->remove_hook(id);
+      node_of(index)->remove_hook(id);
       return 0;
     }
-    const Tensor tensor = take(place);
+    const Tensor tensor = take(index);
     AutogradMeta& m = meta(tensor);
     Ref<Hook> removed[2];  // released when the lock is open again
     {
@@ -378,16 +378,16 @@ namespace {
 Gradients call_apply(void* opaque, Gradients gradients, size_t n_results) {
   const auto* context = static_cast<const Context*>(opaque);
   const auto lent = lend(gradients.data(), gradients.size());
-  std::vector<uh_handle> made(n_results + 1);
+  std::vector<uh_handle> result(n_results + 1);
   const int status = [&] {
     const OutsideCalls host;
     return context->calls.apply(context->object, lent.data(),
-                                static_cast<int64_t>(gradients.size()), made.data(),
+                                static_cast<int64_t>(gradients.size()), result.data(),
                                 static_cast<int64_t>(n_results));
   }();
   Gradients results(n_results);
   for (size_t i = 0; i < n_results; ++i)
-    if (made[i]) results[i] = Tensor(Ref<TensorImpl>::adopt(impl_of(made[i])));
+    if (result[i]) results[i] = Tensor(Ref<TensorImpl>::adopt(impl_of(result[i])));
   if (status != 0) throw_last_error();
   return results;
 }
@@ -404,9 +404,9 @@ void call_destroy(void* opaque) {
 }
 
 FunctionNode& function_of(uh_node node) {
-  auto* found = dynamic_cast<FunctionNode*>(node_of(node));
-  check(found != nullptr, "the node is not that of an autograd.Function");
-  return *found;
+  auto* match = dynamic_cast<FunctionNode*>(node_of(node));
+  check(match != nullptr, "the node is not that of an autograd.Function");
+  return *match;
 }
 
 }  // namespace
@@ -429,16 +429,16 @@ int uh_function_save(uh_node node, const uh_handle* tensors, const int* outputs,
 }
 uh_list* uh_function_saved(uh_node node) {
   return guard(static_cast<uh_list*>(nullptr), [&] {
-    auto found = function_of(node).unpack();
-    auto* list = new uh_list{static_cast<int64_t>(found.size()), new uh_handle[found.size() + 1]};
-    for (size_t i = 0; i < found.size(); ++i) list->items[i] = found[i] ? give(found[i]) : 0;
+    auto match = function_of(node).unpack();
+    auto* list = new uh_list{static_cast<int64_t>(match.size()), new uh_handle[match.size() + 1]};
+    for (size_t i = 0; i < match.size(); ++i) list->items[i] = match[i] ? give(match[i]) : 0;
     return list;
   });
 }
 void uh_function_materialize(uh_node node, int on) { function_of(node).set_materialize(on != 0); }
 void* uh_function_context(uh_node node) {
-  auto* found = dynamic_cast<FunctionNode*>(node_of(node));
-  return found ? static_cast<const Context*>(found->context())->object : nullptr;
+  auto* match = dynamic_cast<FunctionNode*>(node_of(node));
+  return match ? static_cast<const Context*>(match->context())->object : nullptr;
 }
 int uh_function_skip_output(uh_node node) {
   node_of(node)->add_undefined_input();

@@ -43,8 +43,8 @@ std::vector<double> to_floats(const double* values, int64_t n);
 std::optional<std::vector<double>> to_maybe_floats(const double* values, int64_t n);
 std::vector<Tensor> to_tensors(const uh_handle* handles, int64_t n);
 template <class T>
-std::optional<T> to_maybe(int given, T value) {
-  if (!given) return std::nullopt;
+std::optional<T> to_maybe(int argument, T value) {
+  if (!argument) return std::nullopt;
   return value;
 }
 

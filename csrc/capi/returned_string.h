@@ -9,10 +9,10 @@ namespace uh {
 
 // A text that stays until the same function, whose `kept` it is, is called again on this thread.
 template <class F>
-const char* text_of(std::string& kept, F&& f) {
+const char* text_of(std::string& buffer, F&& f) {
   return guard(static_cast<const char*>(nullptr), [&] {
-    kept = f();
-    return kept.c_str();
+    buffer = f();
+    return buffer.c_str();
   });
 }
 

@@ -169,7 +169,7 @@ uh_handle uh_from_foreign(void* data, int64_t nbytes, const int64_t* sizes, cons
     };
     DataPtr pointer(data, static_cast<size_t>(nbytes), new Owner{release, context}, let_go);
     auto storage = make_ref<Storage>(std::move(pointer), static_cast<size_t>(nbytes));
-    shared_bytes::watch(storage.get());
+    foreign_writes::watch(storage.get());
     Layout layout{to_dims(sizes, ndim), to_dims(strides, ndim), 0};
     Tensor t(
         make_ref<TensorImpl>(std::move(storage), std::move(layout), static_cast<DType>(dtype)));
@@ -292,7 +292,7 @@ uh_handle uh_storage_retain(uh_handle tensor, int holder_kind, int64_t holder) {
     storage->pin();
     storage->retain();
     storage->held_by(static_cast<events::Holder>(holder_kind), holder);
-    shared_bytes::watch(storage);
+    foreign_writes::watch(storage);
     return reinterpret_cast<uh_handle>(storage);
   });
 }
@@ -443,4 +443,4 @@ uint64_t uh_emit_blob(int kind, int flags, int64_t a, int64_t b, int64_t c, int6
                            static_cast<uint16_t>(flags));
 }
 int64_t uh_intern(const char* text, size_t n) { return events::intern({text, n}); }
-void uh_check_foreign(void) { shared_bytes::check_all(); }
+void uh_check_foreign(void) { foreign_writes::check_all(); }

@@ -69,9 +69,9 @@ class Handle {
   }
   // Takes the reference that a C function returned; throws where it returned 0.
   static T adopt(uint64_t handle) {
-    T made;
-    made.handle_ = given(handle);
-    return made;
+    T result;
+    result.handle_ = given(handle);
+    return result;
   }
   uint64_t handle() const { return handle_; }
   explicit operator bool() const { return handle_ != 0; }
@@ -111,7 +111,7 @@ class Tensor : public detail::Handle<Tensor> {
     for (int64_t size : sizes) count *= size;
     if (count != static_cast<int64_t>(values.size()))
       throw std::invalid_argument("Tensor::of: " + std::to_string(values.size()) +
-                                  " values do not fill the sizes");
+                                  " values do not match sizes");
     return adopt(uh_from_data(values.data(), dtype, sizes.data(),
                               static_cast<int64_t>(sizes.size()), dtype));
   }
@@ -131,21 +131,22 @@ class Tensor : public detail::Handle<Tensor> {
   int64_t numel() const { return uh_numel(handle()); }
   int dtype() const { return uh_dtype(handle()); }
   Sizes sizes() const {
-    Sizes made(static_cast<size_t>(dim()));
-    uh_sizes(handle(), made.data(), static_cast<int64_t>(made.size()));
-    return made;
+    Sizes result(static_cast<size_t>(dim()));
+    uh_sizes(handle(), result.data(), static_cast<int64_t>(result.size()));
+    return result;
   }
   // All elements, row by row, as doubles (of complex numbers both parts) or as whole numbers.
   std::vector<double> doubles() const {
     const bool complex = dtype() >= UH_COMPLEX64;
-    std::vector<double> made(static_cast<size_t>(complex ? 2 * numel() : numel()));
-    detail::check(uh_read_doubles(handle(), made.data(), static_cast<int64_t>(made.size())) == 0);
-    return made;
+    std::vector<double> result(static_cast<size_t>(complex ? 2 * numel() : numel()));
+    detail::check(uh_read_doubles(handle(), result.data(), static_cast<int64_t>(result.size())) ==
+                  0);
+    return result;
   }
   std::vector<int64_t> ints() const {
-    std::vector<int64_t> made(static_cast<size_t>(numel()));
-    detail::check(uh_read_ints(handle(), made.data(), static_cast<int64_t>(made.size())) == 0);
-    return made;
+    std::vector<int64_t> result(static_cast<size_t>(numel()));
+    detail::check(uh_read_ints(handle(), result.data(), static_cast<int64_t>(result.size())) == 0);
+    return result;
   }
   double item() const {
     const uh_scalar scalar = uh_item(handle());
@@ -156,7 +157,7 @@ class Tensor : public detail::Handle<Tensor> {
   template <class T>
   T* data() const {
     if (detail::dtype_of<T>() != dtype())
-      throw std::invalid_argument("Tensor::data: the dtype is another");
+      throw std::invalid_argument("Tensor::data: dtype mismatch");
     return reinterpret_cast<T*>(uh_data_ptr(handle()));
   }
 
@@ -183,8 +184,8 @@ class Tensor : public detail::Handle<Tensor> {
   static void release(uint64_t handle) { uh_release(handle); }
 
  private:
-  static Tensor made(uh_handle (*make)(const int64_t*, int64_t, int, int), const Sizes& sizes,
-                     int dtype) {
+  static Tensor result(uh_handle (*make)(const int64_t*, int64_t, int, int), const Sizes& sizes,
+                       int dtype) {
     detail::ready();
     return adopt(make(sizes.data(), static_cast<int64_t>(sizes.size()), dtype, -1));
   }
@@ -242,7 +243,7 @@ class Value {
 
   template <class T>
   const T& as() const {
-    if (const T* found = std::get_if<T>(&held_)) return *found;
+    if (const T* match = std::get_if<T>(&held_)) return *match;
     throw std::bad_variant_access();
   }
   bool is_none() const { return held_.index() == 0; }
@@ -277,16 +278,16 @@ class Value {
     return std::vector<T>(first, first + v.i);
   }
   static std::vector<Tensor> tensors(uh_list* list) {
-    std::vector<Tensor> made;
+    std::vector<Tensor> result;
     for (int64_t i = 0; i < list->n; ++i)
-      made.push_back(list->items[i] ? Tensor::adopt(list->items[i]) : Tensor());
+      result.push_back(list->items[i] ? Tensor::adopt(list->items[i]) : Tensor());
     uh_list_free(list);
-    return made;
+    return result;
   }
   static double bits(int64_t word) {
-    double made;
-    std::memcpy(&made, &word, sizeof made);
-    return made;
+    double result;
+    std::memcpy(&result, &word, sizeof result);
+    return result;
   }
 
   Held held_;
@@ -365,9 +366,9 @@ std::vector<Value> call(const std::string& name, Args&&... args) {
   uh_value results[8] = {};
   const int count = uh_call_boxed(name.c_str(), boxed.data(), boxed.size(), results);
   detail::check(count >= 0);
-  std::vector<Value> made;
-  for (int i = 0; i < count; ++i) made.push_back(Value::adopt(results[i]));
-  return made;
+  std::vector<Value> result;
+  for (int i = 0; i < count; ++i) result.push_back(Value::adopt(results[i]));
+  return result;
 }
 
 // ---- files
@@ -384,8 +385,8 @@ class Archive {
 
   size_t size() const { return static_cast<size_t>(uh_archive_count(archive_)); }
   std::string name(size_t i) const {
-    const char* found = uh_archive_name(archive_, static_cast<int64_t>(i));
-    return found ? found : throw std::out_of_range("Archive::name");
+    const char* match = uh_archive_name(archive_, static_cast<int64_t>(i));
+    return match ? match : throw std::out_of_range("Archive::name");
   }
   Tensor tensor(size_t i) const {
     return Tensor::adopt(uh_archive_tensor(archive_, static_cast<int64_t>(i)));
@@ -401,7 +402,8 @@ class Archive {
   uh_archive archive_;
 };
 
-// A module that engine.jit.save wrote: its graph is run. `mapped`: its weights are the file's pages.
+// A module that engine.jit.save wrote: its graph is run. `mapped`: its weights are the file's
+// pages.
 class Module {
  public:
   explicit Module(const std::string& path, bool mapped = false) : object_(loaded(path, mapped)) {}

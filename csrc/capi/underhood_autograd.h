@@ -89,9 +89,9 @@ enum {
   UH_HOOK_RETAIN_GRAD = 5
 };
 /* `place`: a tensor, or for BEFORE and AFTER a Node. Returns the hook's number, -1 on failure. */
-int64_t uh_add_hook(uint64_t place, int kind, uh_hook_fn call, void* context,
+int64_t uh_add_hook(uint64_t index, int kind, uh_hook_fn call, void* context,
                     void (*release)(void*));
-void uh_remove_hook(uint64_t place, int kind, int64_t hook);
+void uh_remove_hook(uint64_t index, int kind, int64_t hook);
 
 /* ---- for a host with a garbage collector: calls visit(object, argument) for every object of the
  * host's (the contexts of hooks, Functions, packed tensors, metadata) that goes when this

@@ -34,7 +34,7 @@ int uh_graph_add_output(uh_graph self, int64_t value);
 const char* uh_type_normal(const char* type);     /* the text of a type, read and printed again */
 const char* uh_type_plain(const char* type);      /* without what is known of tensors */
 const char* uh_type_annotation(const char* type); /* as Python writes it: Optional[int] */
-int uh_type_is_subtype(const char* type, const char* wanted);
+int uh_type_is_subtype(const char* type, const char* expected);
 const char* uh_type_unify(const char* a, const char* b); /* "" where only Any would do */
 
 /* ---- where new nodes go, and from which source they are */

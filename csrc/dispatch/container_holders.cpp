@@ -4,9 +4,10 @@
 namespace uh {
 namespace {
 
-void add_items(std::vector<HolderTracker::Found>& found, const std::vector<IValue>& items) {
+void add_items(std::vector<HolderTracker::Found>& matches, const std::vector<IValue>& items) {
   for (size_t i = 0; i < items.size(); ++i)
-    each_tensor(items[i], [&](const Tensor& t) { found.push_back({static_cast<int64_t>(i), &t}); });
+    each_tensor(items[i],
+                [&](const Tensor& t) { matches.push_back({static_cast<int64_t>(i), &t}); });
 }
 
 // A key as Python would write it, as far as it is short.
@@ -22,37 +23,37 @@ std::string text_of_key(const IValue& key) {
 
 Object::ArgumentStream Object::words = nullptr;
 
-void Container::tell(events::Holder holder, const std::vector<HolderTracker::Found>& found) {
+void Container::tell(events::Holder holder, const std::vector<HolderTracker::Found>& matches) {
   if (!held_) {
-    if (found.empty()) return;
+    if (matches.empty()) return;
     if (number_ == 0) number_ = HolderTracker::next_number();
     held_ = std::make_unique<HolderTracker>(holder, number_);
   }
-  held_->now(found);
+  held_->now(matches);
 }
 
 void List::tell() {
-  std::vector<HolderTracker::Found> found;
-  add_items(found, items);
-  Container::tell(events::Holder::kList, found);
+  std::vector<HolderTracker::Found> matches;
+  add_items(matches, items);
+  Container::tell(events::Holder::kList, matches);
 }
 
 void Tuple::tell() {
-  std::vector<HolderTracker::Found> found;
-  add_items(found, items);
-  Container::tell(events::Holder::kTuple, found);
+  std::vector<HolderTracker::Found> matches;
+  add_items(matches, items);
+  Container::tell(events::Holder::kTuple, matches);
 }
 
 void Dict::tell() {
-  std::vector<HolderTracker::Found> found;
+  std::vector<HolderTracker::Found> matches;
   for (const auto& [key, value] : items_) {
     const auto add = [&, &key = key](const Tensor& t) {
-      found.push_back({events::intern(text_of_key(key)), &t});
+      matches.push_back({events::intern(text_of_key(key)), &t});
     };
     each_tensor(key, add);
     each_tensor(value, add);
   }
-  Container::tell(events::Holder::kDict, found);
+  Container::tell(events::Holder::kDict, matches);
 }
 
 // A million objects that each hold the next would go in a million nested calls: what they hold
@@ -74,16 +75,16 @@ Object::~Object() {
 
 void Object::tell() {
   if (number_ == 0) number_ = HolderTracker::next_number();
-  std::vector<HolderTracker::Found> found;
+  std::vector<HolderTracker::Found> matches;
   for (size_t i = 0; i < slots.size(); ++i) {
     each_tensor(slots[i], [&](const Tensor& t) {
       // As long as there is no class, an Object is a future.
       const std::string what =
           words ? words(*this, i, number_) : message("result of future ", number_);
-      found.push_back({events::intern(what), &t});
+      matches.push_back({events::intern(what), &t});
     });
   }
-  Container::tell(events::Holder::kObject, found);
+  Container::tell(events::Holder::kObject, matches);
 }
 
 }  // namespace uh

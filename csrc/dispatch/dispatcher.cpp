@@ -49,8 +49,8 @@ void OperatorInfo::no_kernel(KeySet keys) const {
        "}; kernels exist for {", to_string(kernels_), "}");
 }
 
-void OperatorInfo::too_few(const Stack& stack, size_t wanted) const {
-  fail(ErrorKind::kType, full_name(), ": expected ", wanted, " arguments, got ", stack.size());
+void OperatorInfo::too_few(const Stack& stack, size_t expected) const {
+  fail(ErrorKind::kType, full_name(), ": expected ", expected, " arguments, got ", stack.size());
 }
 
 struct Dispatcher::Entry {

@@ -7,14 +7,14 @@ Scalar from_value<Scalar>(const IValue& v);
 
 namespace {
 
-[[noreturn]] void wrong(const IValue& value, std::string_view wanted) {
-  fail(ErrorKind::kType, "boxed call: expected ", wanted, ", got ", value.type_name());
+[[noreturn]] void wrong(const IValue& value, std::string_view expected) {
+  fail(ErrorKind::kType, "boxed call: expected ", expected, ", got ", value.type_name());
 }
 
 template <class T>
-T exactly(const IValue& value, std::string_view wanted) {
+T exactly(const IValue& value, std::string_view expected) {
   if (const T* v = value.get_if<T>()) return *v;
-  wrong(value, wanted);
+  wrong(value, expected);
 }
 
 // What an operator wants as a plain array may come as a list of the JIT, or as a tuple.
@@ -136,8 +136,8 @@ const IValue* Dict::find(const IValue& key) const {
 }
 
 void Dict::put(IValue key, IValue value) {
-  if (const IValue* found = find(key)) {
-    *const_cast<IValue*>(found) = std::move(value);
+  if (const IValue* match = find(key)) {
+    *const_cast<IValue*>(match) = std::move(value);
     return written();
   }
   where_.emplace(hash_of(key), items_.size());
@@ -146,10 +146,10 @@ void Dict::put(IValue key, IValue value) {
 }
 
 bool Dict::remove(const IValue& key) {
-  const IValue* found = find(key);
-  if (!found) return false;
+  const IValue* match = find(key);
+  if (!match) return false;
   for (auto it = items_.begin(); it != items_.end(); ++it) {
-    if (&it->second != found) continue;
+    if (&it->second != match) continue;
     items_.erase(it);
     break;
   }

@@ -38,7 +38,7 @@ struct Container : RefCounted {
  protected:
   virtual void tell() = 0;
   // Shows what is held now; nothing is made for nothing.
-  void tell(events::Holder holder, const std::vector<HolderTracker::Found>& found);
+  void tell(events::Holder holder, const std::vector<HolderTracker::Found>& matches);
 
   int64_t number_ = 0;  // as a holder; 0 as long as it was none
 

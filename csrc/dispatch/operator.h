@@ -100,7 +100,7 @@ class OperatorInfo {
     return recorded_kernels_[static_cast<size_t>(key)].number(kernel_name(key));
   }
   std::string full_name() const { return schema().full_name(); }
-  std::string_view name_space() const { return name_space_; }  // "aten"
+  std::string_view name_space() const { return name_space_; }    // "aten"
   void set_name_space(const char* text) { name_space_ = text; }  // which outlives the operator
   // What graphs call it: "aten::add", without the overload.
   std::string qualified_name() const { return std::string(name_space_) + "::" + schema().name; }
@@ -129,7 +129,7 @@ class OperatorInfo {
     return usable.highest();
   }
   [[noreturn]] void no_kernel(KeySet keys) const;
-  [[noreturn]] void too_few(const Stack& stack, size_t wanted) const;
+  [[noreturn]] void too_few(const Stack& stack, size_t expected) const;
   void forget_schema();
   void enter_kernel(Key key, void* kernel, const char* name);  // `name` outlives the operator
 

@@ -179,8 +179,8 @@ class Parser {
     if (at_ == from) wrong(what);
     return std::string(text_.substr(from, at_ - from));
   }
-  [[noreturn]] void wrong(std::string_view wanted) {
-    fail(ErrorKind::kRuntime, "schema: expected ", wanted, " at column ", at_ + 1, " of '", text_,
+  [[noreturn]] void wrong(std::string_view expected) {
+    fail(ErrorKind::kRuntime, "schema: expected ", expected, " at column ", at_ + 1, " of '", text_,
          "'");
   }
 

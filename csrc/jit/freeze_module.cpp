@@ -144,40 +144,41 @@ IValue freeze(const IValue& module, const std::vector<std::string>& preserved,
   }
   check(static_cast<bool>(type.method("forward")), "freeze: ", type.name(), " has no forward");
 
-  Ref<ClassType> made = make_ref<ClassType>(free_class_name(type.name()));
-  const Ref<Methods> methods = made->methods();
+  Ref<ClassType> result = make_ref<ClassType>(free_class_name(type.name()));
+  const Ref<Methods> methods = result->methods();
   std::vector<IValue> values;
-  std::vector<std::string> kept{"forward"};
+  std::vector<std::string> retained{"forward"};
   for (const std::string& name : preserved) {
     if (type.method(name)) {
-      if (std::find(kept.begin(), kept.end(), name) == kept.end()) kept.push_back(name);
+      if (std::find(retained.begin(), retained.end(), name) == retained.end())
+        retained.push_back(name);
       continue;
     }
     const int64_t slot = type.slot(name);
     check(slot >= 0, "freeze: ", type.name(), " has no attribute or method '", name,
           "' to preserve");
-    made->add_attribute(type.attributes()[static_cast<size_t>(slot)]);
+    result->add_attribute(type.attributes()[static_cast<size_t>(slot)]);
     values.push_back(attribute_of(*object, slot));
   }
   for (size_t i = 0; i < type.attributes().size(); ++i) {
     const ClassType::Attribute& attribute = type.attributes()[i];
-    if (!holds_plain(*attribute.type) || made->slot(attribute.name) >= 0) continue;
-    made->add_attribute(attribute);
+    if (!holds_plain(*attribute.type) || result->slot(attribute.name) >= 0) continue;
+    result->add_attribute(attribute);
     values.push_back(object->slots[i]);
   }
-  if (made->slot("training") < 0) {
-    made->add_attribute({"training", make_type(TypeKind::kBool)});
+  if (result->slot("training") < 0) {
+    result->add_attribute({"training", make_type(TypeKind::kBool)});
     values.push_back(false);
   }
-  for (const std::string& name : kept) {
+  for (const std::string& name : retained) {
     const Ref<Function> method = type.method(name);
     const GraphRef graph = frozen_graph(*method, name, module, preserved, optimize_numerics);
-    graph->inputs()[0]->set_type(TypeRef::share(made.get()));
+    graph->inputs()[0]->set_type(TypeRef::share(result.get()));
     Ref<Function> function = make_ref<Function>(name, graph);
     function->set_defaults(method->defaults());
-    made->add_method(name, function);
+    result->add_method(name, function);
   }
-  IValue frozen = new_object(*made);
+  IValue frozen = new_object(*result);
   frozen.object()->slots = std::move(values);
   frozen.object()->written();
   return frozen;

@@ -41,25 +41,26 @@ bool fit_class(IValue& value, const ClassType& type) {
   if (!object || !type_of(value)->is(TypeKind::kClass) || !type.is_plain()) return false;
   const auto& from = static_cast<const ClassType&>(*object->type.get());
   if (!from.is_plain() || last_word(from.name()) != last_word(type.name())) return false;
-  const IValue made = new_object(const_cast<ClassType&>(type));
+  const IValue result = new_object(const_cast<ClassType&>(type));
   for (size_t i = 0; i < type.attributes().size(); ++i) {
     const int64_t slot = from.slot(type.attributes()[i].name);
     if (slot < 0 || static_cast<size_t>(slot) >= object->slots.size()) return false;
-    IValue held = object->slots[static_cast<size_t>(slot)];
-    if (!fit(held, *type.attributes()[i].type)) return false;
-    made.object()->slots[i] = std::move(held);
+    IValue content = object->slots[static_cast<size_t>(slot)];
+    if (!fit(content, *type.attributes()[i].type)) return false;
+    result.object()->slots[i] = std::move(content);
   }
-  made.object()->written();
-  value = made;
+  result.object()->written();
+  value = result;
   return true;
 }
 
 // A member of an Enum as that of one of the same name that came from a file.
 bool fit_enum(IValue& value, const Type& type) {
-  const auto* wanted = dynamic_cast<const EnumType*>(&type);
-  const EnumType* given = enum_of(value);
-  if (!wanted || !given || last_word(given->name()) != last_word(wanted->name())) return false;
-  IValue member = wanted->member(*value.object()->slots[0].get_if<std::string>());
+  const auto* expected = dynamic_cast<const EnumType*>(&type);
+  const EnumType* argument = enum_of(value);
+  if (!expected || !argument || last_word(argument->name()) != last_word(expected->name()))
+    return false;
+  IValue member = expected->member(*value.object()->slots[0].get_if<std::string>());
   if (member.is_none() || !equal(member.object()->slots[1], value.object()->slots[1])) return false;
   value = std::move(member);
   return true;
@@ -224,17 +225,17 @@ void Function::convert(IValue& value, size_t i) const {
        "\nValue: ", print(value), "\nDeclaration: ", schema_text());
 }
 
-void Function::bind(Stack& stack, size_t given, Keywords keywords) const {
+void Function::bind(Stack& stack, size_t argument, Keywords keywords) const {
   const size_t n = graph_->inputs().size();
-  if (given > n) {
+  if (argument > n) {
     fail(ErrorKind::kRuntime, unqualified_name(), "() expected at most ", n,
-         " argument(s) but received ", given + keywords.size(),
+         " argument(s) but received ", argument + keywords.size(),
          " argument(s). Declaration: ", schema_text());
   }
-  const size_t first = stack.size() - given;
-  if (given < n || !keywords.empty()) {
+  const size_t first = stack.size() - argument;
+  if (argument < n || !keywords.empty()) {
     std::vector<bool> known(n, false);
-    std::fill_n(known.begin(), given, true);
+    std::fill_n(known.begin(), argument, true);
     stack.resize(first + n);
     for (auto& [name, value] : keywords) {
       size_t i = 0;
@@ -250,7 +251,7 @@ void Function::bind(Stack& stack, size_t given, Keywords keywords) const {
       stack[first + i] = std::move(value);
       known[i] = true;
     }
-    for (size_t i = given; i < n; ++i) {
+    for (size_t i = argument; i < n; ++i) {
       if (known[i]) continue;
       if (i + defaults_.size() < n) {
         fail(ErrorKind::kRuntime, unqualified_name(), "() is missing value for argument '",

@@ -40,7 +40,7 @@ class Function final : public RefCounted {
   // their places, defaults are added, numbers and lists converted to the types of the parameters.
   // Throws a RuntimeError as PyTorch words it where one is missing, unknown, or of another type.
   using Keywords = std::vector<std::pair<std::string, IValue>>;
-  void bind(Stack& stack, size_t given, Keywords keywords = {}) const;
+  void bind(Stack& stack, size_t argument, Keywords keywords = {}) const;
 
   // Takes the arguments off the stack, which is nothing but them, and leaves the one result on it.
   void call(Stack& stack);

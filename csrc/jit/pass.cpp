@@ -64,7 +64,7 @@ void tell_graph(const Graph& graph, int64_t function, std::string_view phase) {
 
 PassRun::PassRun(std::string_view name, Graph& graph, int64_t function, int64_t index)
     : name_(name), graph_(graph), outer_(t_rewrites), version_(graph.version()) {
-  check(!graph.rewrite(), "pass ", name_, ": begins within a rewrite");
+  check(!graph.rewrite(), "pass ", name_, ": started inside a rewrite");
   verify_once(graph);
   if (outer_) count_.kept = outer_->kept;
   if (events::on()) {

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace uh::shared_bytes {
+namespace uh::foreign_writes {
 namespace {
 
 constexpr size_t kLargest = size_t{1} << 20;  // larger storages are not compared at every line
@@ -70,4 +70,4 @@ void check_all() {
   }
 }
 
-}  // namespace uh::shared_bytes
+}  // namespace uh::foreign_writes

@@ -7,11 +7,11 @@
 
 #include "memory/storage.h"
 
-namespace uh::shared_bytes {
+namespace uh::foreign_writes {
 
 void watch(Storage* storage);    // its bytes became visible outside
 void forget(Storage* storage);   // the Storage dies
 void refresh(Storage* storage);  // we wrote to it ourselves
 void check_all();
 
-}  // namespace uh::shared_bytes
+}  // namespace uh::foreign_writes

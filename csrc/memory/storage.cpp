@@ -18,7 +18,7 @@ void Storage::announce() {
 }
 
 Storage::~Storage() {
-  shared_bytes::forget(this);
+  foreign_writes::forget(this);
   if (OwnCounter* shared = shared_counter_.load(std::memory_order_relaxed))
     Ref<OwnCounter>::adopt(shared);
   if (events::on()) [[unlikely]] {

@@ -6,11 +6,11 @@ namespace uh {
 
 namespace {
 
-ViewOrigin origin_of(const Tensor& self, ViewOrigin made) {
+ViewOrigin origin_of(const Tensor& self, ViewOrigin result) {
   // A view of a view keeps what forbids writing through the first.
   if (self.impl()->base() && self.impl()->view_origin() != ViewOrigin::kDefault)
     return self.impl()->view_origin();
-  if (made != ViewOrigin::kDefault) return made;
+  if (result != ViewOrigin::kDefault) return result;
   if (t_state.inference) return ViewOrigin::kInference;
   return grad_enabled() ? ViewOrigin::kDefault : ViewOrigin::kNoGrad;
 }

@@ -2,9 +2,9 @@
 
 namespace uh {
 
-void refuse_several_devices(const char* op, std::initializer_list<TensorArg> given) {
+void refuse_several_devices(const char* op, std::initializer_list<TensorArg> argument) {
   Device device = Device::kUndefined;  // of the first tensor
-  for (const TensorArg& held : given) {
+  for (const TensorArg& held : argument) {
     for (const Tensor& t : held.tensors()) {
       if (!t) continue;
       if (device == Device::kUndefined) device = t.device();

@@ -26,7 +26,7 @@ class TensorArg {
 };
 
 // Throws when the tensors lie on several devices. A number in a 0-d CPU tensor goes with meta ones.
-void refuse_several_devices(const char* op, std::initializer_list<TensorArg> given);
+void refuse_several_devices(const char* op, std::initializer_list<TensorArg> argument);
 
 template <class... Given>
 void check_one_device(KeySet keys, const char* op, const Given&... given) {

@@ -59,16 +59,17 @@ Overlap overlap(const Tensor& a, const Tensor& b) {
 struct Term {
   int64_t step, most, reach = 0, divisor = 0;
 };
-bool solvable(const std::vector<Term>& terms, size_t i, int64_t rest, int64_t& budget) {
-  if (rest == 0) return true;
-  if (i == terms.size() || rest < 0 || rest > terms[i].reach || rest % terms[i].divisor != 0)
+bool solvable(const std::vector<Term>& terms, size_t i, int64_t remainder, int64_t& budget) {
+  if (remainder == 0) return true;
+  if (i == terms.size() || remainder < 0 || remainder > terms[i].reach ||
+      remainder % terms[i].divisor != 0)
     return false;
   if (--budget < 0) return true;
   const Term& term = terms[i];
   const int64_t beyond = i + 1 < terms.size() ? terms[i + 1].reach : 0;
-  const int64_t low = rest > beyond ? (rest - beyond + term.step - 1) / term.step : 0;
-  for (int64_t x = std::min(term.most, rest / term.step); x >= low; --x) {
-    if (solvable(terms, i + 1, rest - x * term.step, budget)) return true;
+  const int64_t low = remainder > beyond ? (remainder - beyond + term.step - 1) / term.step : 0;
+  for (int64_t x = std::min(term.most, remainder / term.step); x >= low; --x) {
+    if (solvable(terms, i + 1, remainder - x * term.step, budget)) return true;
   }
   return false;
 }
@@ -78,11 +79,11 @@ bool solvable(const std::vector<Term>& terms, size_t i, int64_t rest, int64_t& b
 bool share_bytes(const Bytes& a, const Bytes& b) {
   if (a.empty() || b.empty() || a.last() < b.first() || b.last() < a.first()) return false;
   std::vector<Term> terms;
-  const auto add = [&](int64_t step, int64_t most) {
-    if (step == 0 || most == 0) return;
+  const auto add = [&](int64_t step, int64_t limit) {
+    if (step == 0 || limit == 0) return;
     const auto same = std::find_if(terms.begin(), terms.end(),
                                    [&](const Term& term) { return term.step == step; });
-    same == terms.end() ? terms.push_back({step, most}) : void(same->most += most);
+    same == terms.end() ? terms.push_back({step, limit}) : void(same->most += limit);
   };
   for (const Bytes* bytes : {&a, &b}) {
     for (size_t d = 0; d < bytes->layout.sizes.size(); ++d)
@@ -134,8 +135,8 @@ void check_no_partial_overlap(const Tensor& written, const Tensor& read, std::st
 
 void check_no_overlap(const Tensor& written, const Tensor& read, std::string_view op) {
   if (!read) return;
-  const Overlap found = overlap(written, read);
-  if (found == Overlap::kPartial || found == Overlap::kFull) refuse(op);
+  const Overlap match = overlap(written, read);
+  if (match == Overlap::kPartial || match == Overlap::kFull) refuse(op);
 }
 
 void check_out_overlap(const Tensor& out, const Dims& sizes, const Tensor& read, bool any,

@@ -5,10 +5,10 @@
 
 namespace uh {
 
-void resize_row_major(const Tensor& out, const Tensor& made) {
-  if (out.sizes() == made.sizes()) return;
+void resize_row_major(const Tensor& out, const Tensor& result) {
+  if (out.sizes() == result.sizes()) return;
   const Change change(out.impl(), true);
-  ops::resize_(out, made.sizes());
+  ops::resize_(out, result.sizes());
 }
 
 }  // namespace uh

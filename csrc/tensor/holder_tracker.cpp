@@ -55,10 +55,10 @@ void record_references(const std::vector<TensorUse>& dropped, const std::vector<
   for (const TensorUse& use : taken) --later[use.tensor];
   for (const int64_t tensor : passing) --later[tensor];
   const auto tell = [&](events::Kind kind, const TensorUse& use, int64_t change) {
-    int64_t& rest = later[use.tensor];
-    rest += change;
+    int64_t& remainder = later[use.tensor];
+    remainder += change;
     if (const int64_t count = count_of(use.tensor); count > 0)
-      emit(kind, use, std::max<int64_t>(count + rest, 0));
+      emit(kind, use, std::max<int64_t>(count + remainder, 0));
   };
   for (const TensorUse& use : dropped) tell(events::Kind::kUNUSE, use, -1);
   for (const TensorUse& use : taken) tell(events::Kind::kUSE, use, 1);
@@ -86,9 +86,9 @@ HolderTracker::~HolderTracker() {
   unsettled(told_);
 }
 
-void HolderTracker::now(const std::vector<Found>& found) {
+void HolderTracker::now(const std::vector<Found>& matches) {
   std::vector<TensorUse> fresh, dropped, taken;
-  for (const Found& one : found) {
+  for (const Found& one : matches) {
     watch(*one.tensor->impl());
     fresh.push_back({kind_, holder_, one.place, one.tensor->id()});
   }
@@ -114,9 +114,9 @@ void HolderTracker::now(const std::vector<Found>& found) {
   unsettled(taken);
 }
 
-void HolderTracker::take(int64_t place, const Tensor& tensor) {
+void HolderTracker::take(int64_t index, const Tensor& tensor) {
   watch(*tensor.impl());
-  told_.push_back({kind_, holder_, place, tensor.id()});
+  told_.push_back({kind_, holder_, index, tensor.id()});
   record_references({}, {told_.back()});
   unsettled({told_.back()});
 }

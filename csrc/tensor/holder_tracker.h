@@ -47,9 +47,9 @@ class HolderTracker {
     const Tensor* tensor;
   };
   // All that is held now, in a stable order.
-  void now(const std::vector<Found>& found);
+  void now(const std::vector<Found>& matches);
   // One more.
-  void take(int64_t place, const Tensor& tensor);
+  void take(int64_t index, const Tensor& tensor);
 
   // A number for a holder that has none of its own.
   static int64_t next_number();

@@ -117,11 +117,11 @@ Tensor alias(const Tensor& self, Layout layout) {
 }
 
 Tensor alias(const Tensor& self, Layout layout, DType dtype, Ref<OwnCounter> own) {
-  auto made =
+  auto result =
       make_ref<TensorImpl>(self.impl()->storage_ref(), std::move(layout), dtype, std::move(own));
   // Whether versions are tracked is decided where the memory is made, not where it is viewed.
-  made->set_inference(self.impl()->is_inference());
-  return Tensor(std::move(made));
+  result->set_inference(self.impl()->is_inference());
+  return Tensor(std::move(result));
 }
 
 ByteSpan byte_span(const Tensor& self) {
@@ -134,7 +134,7 @@ void record_write(const Tensor& self) {
     return;
   const ByteSpan span = byte_span(self);
   if (span.hi <= span.lo) return;
-  shared_bytes::refresh(self.storage());
+  foreign_writes::refresh(self.storage());
   events::emit(events::Kind::kWRITE, self.storage()->id(), self.id(), span.lo, span.hi,
                current_call());
   events::capture_values({self.storage()->id(),

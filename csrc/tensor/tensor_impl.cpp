@@ -60,9 +60,9 @@ void TensorImpl::check_writable() const {
 }
 
 void TensorImpl::bump_version(int64_t call) {
-  const int64_t now = counter().bump();
+  const int64_t current = counter().bump();
   if (events::on()) [[unlikely]] {
-    events::emit(events::Kind::kVERSION, counter().id(), now, id_, call);
+    events::emit(events::Kind::kVERSION, counter().id(), current, id_, call);
   }
 }
 

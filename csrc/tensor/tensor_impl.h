@@ -105,7 +105,8 @@ class TensorImpl final : public RefCounted {
   // One in-place write has happened; `call` is the operator call that did it.
   void bump_version(int64_t call);
 
-  // Set, under its lock, by held.cpp: who asks for the count there is told when this one goes.
+  // Set, under its lock, by holder_tracker.cpp: who asks for the count there is told when this one
+  // goes.
   bool watched() const { return watched_; }
   void set_watched() { watched_ = true; }
 

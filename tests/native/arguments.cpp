@@ -122,34 +122,34 @@ uh_value Arguments::cooked(const Argument& argument, const std::string& spec) {
 uh_value Arguments::cooked_tensor(const Argument& argument, const std::string& spec) {
   const auto colon = spec.find(':');
   if (colon == std::string::npos) return any_tensor(argument);
-  Wanted wanted;
+  Wanted expected;
   switch (spec[0]) {
-    case 'f': wanted.dtype = scene_.floating; break;
-    case 'z': wanted.dtype = scene_.inexact; break;
-    case 'c': wanted.dtype = scene_.complex; break;
-    case 'i': wanted.dtype = static_cast<int>(DType::kInt64); break;
-    case 'j': wanted.dtype = static_cast<int>(DType::kInt32); break;
-    case 'b': wanted.dtype = static_cast<int>(DType::kBool); break;
-    default: wanted.dtype = scene_.any;
+    case 'f': expected.dtype = scene_.floating; break;
+    case 'z': expected.dtype = scene_.inexact; break;
+    case 'c': expected.dtype = scene_.complex; break;
+    case 'i': expected.dtype = static_cast<int>(DType::kInt64); break;
+    case 'j': expected.dtype = static_cast<int>(DType::kInt32); break;
+    case 'b': expected.dtype = static_cast<int>(DType::kBool); break;
+    default: expected.dtype = scene_.any;
   }
   if (colon > 1) {
     const char kind = spec[1];
-    wanted.values = kind == 'u'   ? Wanted::kUnit
-                    : kind == 'p' ? Wanted::kDefinite
-                    : kind == '<' ? Wanted::kBelow
-                                  : Wanted::kFromOne;
-    if (kind == '<' || kind == '>') wanted.bound = evaluated(spec.substr(2, colon - 2));
+    expected.values = kind == 'u'   ? Wanted::kUnit
+                      : kind == 'p' ? Wanted::kDefinite
+                      : kind == '<' ? Wanted::kBelow
+                                    : Wanted::kFromOne;
+    if (kind == '<' || kind == '>') expected.bound = evaluated(spec.substr(2, colon - 2));
   }
   if (colon + 1 < spec.size()) {
     for (const std::string& size : split(spec.substr(colon + 1), ',')) {
       if (size == "*")
-        wanted.sizes.insert(wanted.sizes.end(), scene_.batch.begin(), scene_.batch.end());
+        expected.sizes.insert(expected.sizes.end(), scene_.batch.begin(), scene_.batch.end());
       else
-        wanted.sizes.push_back(evaluated(size));
+        expected.sizes.push_back(evaluated(size));
     }
   }
-  wanted.plain = argument.written;
-  return as_tensor(scene_.tensor(wanted));
+  expected.plain = argument.written;
+  return as_tensor(scene_.tensor(expected));
 }
 
 // N*2+1 from left to right, or low..high.
@@ -234,30 +234,31 @@ uh_value Arguments::anything() {
 }
 
 uh_value Arguments::any_tensor(const Argument& argument) {
-  Wanted wanted;
-  wanted.sizes = scene_.shape;
+  Wanted expected;
+  expected.sizes = scene_.shape;
   if (random_.one_in(4)) {  // a shape that broadcasts to the scene's
-    const auto cut = random_.in(0, static_cast<int64_t>(wanted.sizes.size()));
-    wanted.sizes.erase(wanted.sizes.begin(), wanted.sizes.begin() + cut);
-    for (int64_t& size : wanted.sizes) size = random_.one_in(3) ? 1 : size;
+    const auto cut = random_.in(0, static_cast<int64_t>(expected.sizes.size()));
+    expected.sizes.erase(expected.sizes.begin(), expected.sizes.begin() + cut);
+    for (int64_t& size : expected.sizes) size = random_.one_in(3) ? 1 : size;
   } else if (random_.one_in(6)) {
-    wanted.sizes.assign(static_cast<size_t>(random_.in(0, 5)), 1);
-    for (int64_t& size : wanted.sizes) size = scene_.size();
+    expected.sizes.assign(static_cast<size_t>(random_.in(0, 5)), 1);
+    for (int64_t& size : expected.sizes) size = scene_.size();
   }
-  wanted.dtype = random_.one_in(8) ? static_cast<int>(random_.in(0, kDTypeCount - 1)) : scene_.any;
+  expected.dtype =
+      random_.one_in(8) ? static_cast<int>(random_.in(0, kDTypeCount - 1)) : scene_.any;
   const bool mask = argument.name == "mask" || argument.name == "condition";
-  if (mask && !random_.one_in(8)) wanted.dtype = static_cast<int>(DType::kBool);
+  if (mask && !random_.one_in(8)) expected.dtype = static_cast<int>(DType::kBool);
   if (names_index(argument.name) && !random_.one_in(8)) {
-    wanted.dtype = static_cast<int>(DType::kInt64);
-    wanted.values = Wanted::kBelow;
-    wanted.bound = 2;
+    expected.dtype = static_cast<int>(DType::kInt64);
+    expected.values = Wanted::kBelow;
+    expected.bound = 2;
   }
   // Many an out= takes the dtype of the result and no other.
   if (argument.written && argument.keyword_only && !random_.one_in(3))
-    wanted.dtype = random_.of(std::vector<int>{0, 4, 5, scene_.floating, scene_.complex});
+    expected.dtype = random_.of(std::vector<int>{0, 4, 5, scene_.floating, scene_.complex});
   // Where gradients are recorded what is written is nothing else: see Scene::tensor.
-  wanted.plain = argument.written && (scene_.gradients() || !random_.one_in(10));
-  return as_tensor(scene_.tensor(wanted));
+  expected.plain = argument.written && (scene_.gradients() || !random_.one_in(10));
+  return as_tensor(scene_.tensor(expected));
 }
 
 int64_t Arguments::any_int(const Argument& argument) {

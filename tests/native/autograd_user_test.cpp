@@ -147,18 +147,18 @@ struct Twice {
 
   // The square of x, and x again as it is, which nothing will use.
   std::pair<Tensor, Tensor> call(const Tensor& x, bool materialize) {
-    const auto made = make_ref<FunctionNode>(
+    const auto result = make_ref<FunctionNode>(
         "TwiceBackward", this, autograd::FunctionCalls{apply, release_saved, destroy});
-    node = made.get();
-    made->set_materialize(materialize);
-    made->add_edge(x);
+    node = result.get();
+    result->set_materialize(materialize);
+    result->add_edge(x);
     const auto [square, copy] = [&] {
       const GradMode quiet(false);
       return std::pair(ops::mul(x, x), ops::mul(x, Scalar(1)));
     }();
-    made->save({x}, {false});
-    return {autograd::wrap_output(made, square, false, false, true),
-            autograd::wrap_output(made, copy, false, false, true)};
+    result->save({x}, {false});
+    return {autograd::wrap_output(result, square, false, false, true),
+            autograd::wrap_output(result, copy, false, false, true)};
   }
 };
 
@@ -219,10 +219,10 @@ GRAPH_TEST(a_pass_inside_a_pass_runs_nodes_that_the_outer_one_holds) {
 
 GRAPH_TEST(an_error_deep_inside_comes_out_and_every_graph_still_runs) {
   const Tensor x = leaf({1, 2});
-  const Tensor kept = ops::mul(x, x);
+  const Tensor retained = ops::mul(x, x);
   bool broken = true;
   const std::function<Tensor(int)> build = [&](int depth) {
-    return through(kept, [&, depth](const Tensor& g) {
+    return through(retained, [&, depth](const Tensor& g) {
       if (depth == 100 && broken) fail(ErrorKind::kRuntime, "too deep for me");
       if (depth == 100) return g;
       const GradMode recording(true);

@@ -46,9 +46,9 @@ void release(const uh_value& v) {
 
 // Tensors among what a call gave that gradients are computed for.
 std::vector<uh_handle> differentiable(const uh_value* results, int n) {
-  std::vector<uh_handle> found;
+  std::vector<uh_handle> result;
   const auto add = [&](uh_handle h) {
-    if (h && uh_requires_grad(h)) found.push_back(h);
+    if (h && uh_requires_grad(h)) result.push_back(h);
   };
   for (int i = 0; i < n; ++i) {
     if (results[i].tag == kTensor) add(static_cast<uh_handle>(results[i].i));
@@ -56,7 +56,7 @@ std::vector<uh_handle> differentiable(const uh_value* results, int n) {
     const auto* list = static_cast<const uh_list*>(results[i].p);
     for (int64_t k = 0; k < list->n; ++k) add(list->items[k]);
   }
-  return found;
+  return result;
 }
 
 // The call that is running: what a crash, or a call that does not come back, is told by.
@@ -90,8 +90,8 @@ constexpr int kKeepGraph = 1, kCreateGraph = 2, kAccumulate = 4, kAllowUnused = 
 // A pass from `roots`, by gradients that are drawn, to the leaves of the call. Whether it ended
 // well.
 bool pass_back(const Arguments& arguments, const std::vector<uh_handle>& roots, int flags,
-               std::vector<uh_handle>& made, Random& random) {
-  std::vector<uh_handle> given;
+               std::vector<uh_handle>& output, Random& random) {
+  std::vector<uh_handle> argument;
   for (uh_handle root : roots) {
     const uh_value like[] = {{kTensor, static_cast<int64_t>(root), 0, nullptr},
                              {kNone, 0, 0, nullptr},
@@ -101,20 +101,20 @@ bool pass_back(const Arguments& arguments, const std::vector<uh_handle>& roots, 
     const bool implicit = uh_numel(root) == 1 && random.one_in(2);
     // What was expanded has less memory than its like would need: there may be too little.
     if (!implicit && uh_call_boxed("randn_like", like, 4, result) != 1) {
-      for (uh_handle h : given)
+      for (uh_handle h : argument)
         if (h) uh_release(h);
       return false;
     }
-    given.push_back(implicit ? 0 : static_cast<uh_handle>(result[0].i));
+    argument.push_back(implicit ? 0 : static_cast<uh_handle>(result[0].i));
   }
   const auto& leaves = arguments.leaves();
-  made.assign(leaves.size(), 0);
+  output.assign(leaves.size(), 0);
   const bool accumulate = (flags & kAccumulate) != 0;
-  const int status = uh_backward(roots.data(), given.data(), static_cast<int64_t>(roots.size()),
+  const int status = uh_backward(roots.data(), argument.data(), static_cast<int64_t>(roots.size()),
                                  accumulate ? nullptr : leaves.data(),
                                  accumulate ? 0 : static_cast<int64_t>(leaves.size()),
-                                 flags | kAllowUnused, made.data());
-  for (uh_handle h : given)
+                                 flags | kAllowUnused, output.data());
+  for (uh_handle h : argument)
     if (h) uh_release(h);
   if (status) check_refusal(arguments);
   return status == 0;

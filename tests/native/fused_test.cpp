@@ -76,8 +76,8 @@ Tensor scattered(const Dims& sizes, DType dtype, Random& random) {
   fill(memory, random);
   // Of a row-major tensor eager sometimes keeps the strides of dimensions of size 1, which mean
   // nothing but decide the order of a result: such tensors get the usual ones.
-  const Tensor made = alias(memory, {sizes, strides, 0});
-  return made.is_contiguous() ? alias(memory, {sizes, contiguous_strides(sizes), 0}) : made;
+  const Tensor result = alias(memory, {sizes, strides, 0});
+  return result.is_contiguous() ? alias(memory, {sizes, contiguous_strides(sizes), 0}) : result;
 }
 
 struct Program {
@@ -185,7 +185,7 @@ const char* add_step(Program& p, Random& random, bool only_exact) {
   OperatorInfo* info = Dispatcher::instance().find(op.name);
   const std::string before = p.text;
   p.text += std::string("  %") + std::to_string(p.values.size()) + " = " + op.name;
-  std::vector<StepArgument> given;
+  std::vector<StepArgument> actual;
   Stack stack;
   const auto& schema = info->schema().arguments;
   for (size_t i = 0; i < schema.size(); ++i) {
@@ -195,7 +195,7 @@ const char* add_step(Program& p, Random& random, bool only_exact) {
       out << *number;
       p.text += " " + out.str();
     }
-    given.push_back(std::move(step));
+    actual.push_back(std::move(step));
     stack.push_back(std::move(boxed));
   }
   try {
@@ -204,24 +204,24 @@ const char* add_step(Program& p, Random& random, bool only_exact) {
     p.text = before;
     return nullptr;
   }
-  const std::optional<Term> made = p.builder.step(op.name, given);
-  if (!made) {
+  const std::optional<Term> result = p.builder.step(op.name, actual);
+  if (!result) {
     p.text = before;
     return nullptr;
   }
   p.values.push_back(*stack.back().get_if<Tensor>());
-  p.terms.push_back(*made);
+  p.terms.push_back(*result);
   p.exact = p.exact && is_exact(op.expression);
   p.text += "\n";
-  CHECK(p.builder.kind(*made).dtype == p.values.back().dtype(), "dtypes\n", p.text);
+  CHECK(p.builder.kind(*result).dtype == p.values.back().dtype(), "dtypes\n", p.text);
   return op.name;
 }
 
 void negate(Program& p) {
-  const auto made = p.builder.step("neg", std::array<StepArgument, 1>{p.terms.back()});
-  if (!made) return;
+  const auto result = p.builder.step("neg", std::array<StepArgument, 1>{p.terms.back()});
+  if (!result) return;
   p.values.push_back(ops::neg(p.values.back()));
-  p.terms.push_back(*made);
+  p.terms.push_back(*result);
   p.text += "  neg of the last\n";
 }
 
@@ -241,15 +241,16 @@ bool same_number(T a, T b, double tolerance) {
 }
 
 // Compares element by element whatever the strides.
-void check_same(const Tensor& made, const Tensor& wanted, double tolerance,
+void check_same(const Tensor& result, const Tensor& expected, double tolerance,
                 const std::string& text) {
-  CHECK(made.sizes() == wanted.sizes(), made.sizes(), " not ", wanted.sizes(), "\n", text);
-  CHECK(made.dtype() == wanted.dtype(), "dtype\n", text);
-  for (size_t d = 0; d < made.sizes().size(); ++d) {
-    CHECK(made.sizes()[d] < 2 || made.strides()[d] == wanted.strides()[d] || made.numel() == 0,
-          "strides ", made.strides(), " not ", wanted.strides(), "\n", text);
+  CHECK(result.sizes() == expected.sizes(), result.sizes(), " not ", expected.sizes(), "\n", text);
+  CHECK(result.dtype() == expected.dtype(), "dtype\n", text);
+  for (size_t d = 0; d < result.sizes().size(); ++d) {
+    CHECK(result.sizes()[d] < 2 || result.strides()[d] == expected.strides()[d] ||
+              result.numel() == 0,
+          "strides ", result.strides(), " not ", expected.strides(), "\n", text);
   }
-  const Tensor a = ops::contiguous(made), b = ops::contiguous(wanted);
+  const Tensor a = ops::contiguous(result), b = ops::contiguous(expected);
   visit_any(a.dtype(), [&](auto zero) {
     using T = std::conditional_t<std::is_same_v<decltype(zero), bool>, uint8_t, decltype(zero)>;
     for (int64_t i = 0; i < a.numel(); ++i) {
@@ -381,8 +382,8 @@ TEST(fused_reductions) {
     CHECK(!b.reduce("sum", z, dims == 1 ? 2 : 1));
     if (round % 2) b.output(z);
     const ProgramRef program = b.build();
-    std::vector<Tensor> made(output_count(*program));
-    run(*program, std::array{x, y}, made);
+    std::vector<Tensor> result(output_count(*program));
+    run(*program, std::array{x, y}, result);
     const Tensor product = ops::mul(x, y);
     std::optional<Dims> over;
     if (dims > 0) over = Dims();
@@ -390,11 +391,11 @@ TEST(fused_reductions) {
     if (keepdim && dims < 0) over = Dims{0, 1, 2};
     const double near = dtype == DType::kBFloat16 ? 0.02 : 1e-5;
     const std::string text = to_string(sizes) + " dims " + std::to_string(dims);
-    check_same(made[0], ops::sum(product, over, keepdim), near, text);
-    check_same(made[1], ops::mean(product, over, keepdim), near, text);
-    check_same(made[2], ops::amax(product, over, keepdim), 0, text);
-    check_same(made[3], ops::amin(product, over, keepdim), 0, text);
-    if (round % 2) check_same(made[4], product, 0, text);
+    check_same(result[0], ops::sum(product, over, keepdim), near, text);
+    check_same(result[1], ops::mean(product, over, keepdim), near, text);
+    check_same(result[2], ops::amax(product, over, keepdim), 0, text);
+    check_same(result[3], ops::amin(product, over, keepdim), 0, text);
+    if (round % 2) check_same(result[4], product, 0, text);
   }
 }
 
@@ -438,9 +439,9 @@ TEST(fused_composites_and_numbers) {
   CHECK(!b.step("aten::matmul", std::array<A, 2>{tx, tx}));
   CHECK(!b.step("add.Tensor", std::array<A, 2>{tx, tx}));  // alpha is missing
   const ProgramRef p = b.build();
-  std::vector<Tensor> made(8);
-  run(*p, std::array{x, m}, made, std::array{Scalar(0.75)});
-  const auto same = [&](size_t i, const Tensor& t) { check_same(made[i], t, 1e-6, "composite"); };
+  std::vector<Tensor> result(8);
+  run(*p, std::array{x, m}, result, std::array{Scalar(0.75)});
+  const auto same = [&](size_t i, const Tensor& t) { check_same(result[i], t, 1e-6, "composite"); };
   same(0, ops::gelu(x, "none"));
   same(1, ops::gelu(x, "tanh"));
   same(2, ops::square(x));
@@ -449,7 +450,7 @@ TEST(fused_composites_and_numbers) {
   same(5, ops::div_Tensor_mode(x, Scalar(0.75), "floor"));
   same(6, ops::mul(m, Scalar(0.75)));
   same(7, x);
-  CHECK(!made[7].is_same(x));
+  CHECK(!result[7].is_same(x));
 }
 
 TEST(fused_groups_refuse) {

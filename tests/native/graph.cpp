@@ -50,10 +50,10 @@ static int64_t next_hook() {
 CallHook::CallHook(Body body) : Hook(next_hook()), body_(std::move(body)) {}
 
 int64_t hook(const Tensor& t, CallHook::Body body) {
-  auto made = make_ref<CallHook>(std::move(body));
-  const int64_t id = made->id();
+  auto result = make_ref<CallHook>(std::move(body));
+  const int64_t id = result->id();
   const autograd::Edge history = autograd::history_of(t);
-  history.node->add_hook(&autograd::Node::Hooks::tensor, history.input, std::move(made));
+  history.node->add_hook(&autograd::Node::Hooks::tensor, history.input, std::move(result));
   return id;
 }
 
@@ -90,8 +90,8 @@ void leaving_nothing(const std::function<void()>& body) {
   CHECK_EQ(pool_allocator().stats().live_bytes, before);
 }
 
-void same(const Tensor& found, const std::vector<double>& expected, double tolerance) {
-  const std::vector<double> values = read(found);
+void same(const Tensor& result, const std::vector<double>& expected, double tolerance) {
+  const std::vector<double> values = read(result);
   CHECK_EQ(values.size(), expected.size());
   for (size_t i = 0; i < values.size(); ++i)
     CHECK(std::abs(values[i] - expected[i]) <= tolerance * (1 + std::abs(expected[i])), "element ",

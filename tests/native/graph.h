@@ -58,7 +58,7 @@ void leaving_nothing(const std::function<void()>& body);
   static void body_of_##name()
 
 // The numbers that a test compares: exactly, where they are computed in the same way.
-void same(const Tensor& found, const std::vector<double>& expected, double tolerance = 1e-12);
+void same(const Tensor& result, const std::vector<double>& expected, double tolerance = 1e-12);
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr int64_t kSlower = 10;

@@ -127,20 +127,20 @@ TEST(raising_names_the_class) {
 
 // A value of any kind, small: sizes and counts that a program would not ask for are not the point.
 IValue any_value(Random& random, int depth = 0) {
-  static const std::vector<std::string> texts = {"", "a", "{}", "{:.3f} %d", "cpu", "\xc3\xa9 x"};
+  static const std::vector<std::string> strings = {"", "a", "{}", "{:.3f} %d", "cpu", "\xc3\xa9 x"};
   switch (random.in(0, depth > 2 ? 6 : 11)) {
     case 0: return IValue();
     case 1: return random.in(-3, 9);
     case 2: return random.of(std::vector<int64_t>{INT64_MIN, INT64_MAX, -1, 0, 64});
     case 3: return random.of(std::vector<double>{0.0, -1.5, 1e300, 0.5, 1.0 / 0.0});
     case 4: return random.one_in(2);
-    case 5: return random.of(texts);
+    case 5: return random.of(strings);
     case 6: return Scalar(Complex128(1.0, -2.0));
     case 7: return empty(Dims{}, DType::kFloat32);
     case 8: return Dims{1, 2};
     case 9: {
       IValue dict = make_container<Dict>();
-      dict.dict()->put(random.of(texts), any_value(random, depth + 1));
+      dict.dict()->put(random.of(strings), any_value(random, depth + 1));
       return dict;
     }
     default: {

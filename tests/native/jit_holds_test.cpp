@@ -48,10 +48,10 @@ graph(%self : __torch__.HoldsCell, %x : Tensor):
   %a : Tensor = aten::__getitem__(%l, %n)
   return (%a)
 )")));
-  IValue made = new_object(*type);
-  made.object()->slots[0] = weight;
-  made.object()->written();
-  return made;
+  IValue result = new_object(*type);
+  result.object()->slots[0] = weight;
+  result.object()->written();
+  return result;
 }
 
 Tensor forward(const IValue& object, const Tensor& x) {
@@ -122,11 +122,11 @@ TEST(what_is_told_of_holders_is_taken_back) {
   {
     Recording recording(1 << 16, 1 << 22, 4,
                         [&](const events::Record& r, std::string_view) { ledger.hear(r); });
-    Tensor kept;
+    Tensor retained;
     {
       const IValue object = module(weight);
-      for (int k = 0; k < 4; ++k) kept = forward(object, x);
-      const IValue list = make_container<List>(std::vector<IValue>{x, kept, x});
+      for (int k = 0; k < 4; ++k) retained = forward(object, x);
+      const IValue list = make_container<List>(std::vector<IValue>{x, retained, x});
       list.list()->items.erase(list.list()->items.begin());
       list.list()->written();
       CHECK_EQ(x.impl()->use_count(), 2);  // telling takes no reference
@@ -135,7 +135,7 @@ TEST(what_is_told_of_holders_is_taken_back) {
     recording.finish();
     CHECK_EQ(ledger.wrong(), "");
     CHECK(ledger.told() > 40, "little was told: ", ledger.told());
-    for (const Tensor& t : {weight, x, kept}) CHECK_EQ(ledger.holders(t.id()), 0u);
+    for (const Tensor& t : {weight, x, retained}) CHECK_EQ(ledger.holders(t.id()), 0u);
   }
   CHECK(alive() == before, "something was left behind");
 }

@@ -98,13 +98,13 @@ TEST(jit_loops_and_branches) {
   CHECK_EQ(every_way(kCollatz, {int64_t{27}}), "1 111");
   CHECK_EQ(every_way(kCollatz, {int64_t{1}}), "1 0");
   // Floor division, beyond 32 bits, negative, and the one that overflows.
-  const int64_t least = INT64_MIN;
+  const int64_t min_value = INT64_MIN;
   for (const int64_t a :
-       {int64_t{7}, int64_t{-7}, int64_t{1} << 40, -(int64_t{1} << 40) - 1, least})
+       {int64_t{7}, int64_t{-7}, int64_t{1} << 40, -(int64_t{1} << 40) - 1, min_value})
     for (const int64_t b : {int64_t{2}, int64_t{-2}, int64_t{3}, int64_t{-1}, int64_t{5} << 33})
       every_way(kDivide, {a, b});
   CHECK_EQ(every_way(kDivide, {int64_t{-7}, int64_t{2}}), "-4 1");
-  CHECK_EQ(every_way(kDivide, {least, int64_t{-1}}), "-9223372036854775808 0");
+  CHECK_EQ(every_way(kDivide, {min_value, int64_t{-1}}), "-9223372036854775808 0");
 }
 
 TEST(jit_division_by_zero_says_where) {
@@ -281,17 +281,17 @@ class Program {
   void loop(int depth) {
     const auto types = some_types();
     std::vector<std::string> names, params, inputs;
-    const std::string most = fresh(), index = fresh();
-    line("int", most, "prim::Constant[value=" + std::to_string(random_.in(0, 5)) + "]()");
+    const std::string limit = fresh(), index = fresh();
+    line("int", limit, "prim::Constant[value=" + std::to_string(random_.in(0, 5)) + "]()");
     for (size_t i = 0; i < types.size(); ++i) {
       names.push_back(fresh());
       params.push_back(fresh());
       inputs.push_back(any(types[i]));
     }
-    std::string given;
-    for (const std::string& input : inputs) given += ", " + input;
-    out_ += indent_ + declared(names, types) + " = prim::Loop(" + most + ", " + any("bool") +
-            given + ")\n";
+    std::string argument;
+    for (const std::string& input : inputs) argument += ", " + input;
+    out_ += indent_ + declared(names, types) + " = prim::Loop(" + limit + ", " + any("bool") +
+            argument + ")\n";
     const auto known = known_;
     known_["int"].push_back(index);
     for (size_t i = 0; i < types.size(); ++i) known_[types[i]].push_back(params[i]);

@@ -11,7 +11,7 @@ namespace {
 using namespace uh::jit;
 
 const std::vector<std::string>& graph_texts() {
-  static const std::vector<std::string> texts = {
+  static const std::vector<std::string> strings = {
       "graph(%x.1 : Tensor):\n"
       "  %1 : int = prim::Constant[value=1]() # model.py:3:15\n"
       "  %2 : Tensor = aten::add(%x.1, %x.1, %1) # model.py:3:11\n"
@@ -65,7 +65,7 @@ const std::vector<std::string>& graph_texts() {
       "  %2 : Tensor = aten::mul(%0, %1)\n"
       "  return (%2)\n",
   };
-  return texts;
+  return strings;
 }
 
 TEST(jit_types_are_written_and_read) {
@@ -96,14 +96,14 @@ TEST(jit_types_are_written_and_read) {
                            "(int)[]",
                            "Bool(*)",
                            "Half(2, device=meta)"}) {
-    const std::string wanted = std::string(text) == "Tensor(...)" ? "Tensor" : std::string(text);
-    CHECK_EQ(parse_type(text)->text(), wanted);
+    const std::string expected = std::string(text) == "Tensor(...)" ? "Tensor" : std::string(text);
+    CHECK_EQ(parse_type(text)->text(), expected);
   }
 }
 
 TEST(jit_types_of_schemas_are_read) {
-  const auto is = [](const char* text, const char* wanted) {
-    CHECK_EQ(parse_type(text)->text(), wanted);
+  const auto is = [](const char* text, const char* expected) {
+    CHECK_EQ(parse_type(text)->text(), expected);
   };
   is("Tensor(a!)", "Tensor");
   is("Tensor(a)[]", "Tensor[]");
@@ -120,7 +120,7 @@ TEST(jit_types_of_schemas_are_read) {
 TEST(a_wrong_type_is_refused_with_the_place) {
   CHECK_FAILS(parse_type(""), "expected a type, not the end");
   CHECK_FAILS(parse_type("int["), "line 1, column 5: expected ']'");
-  CHECK_FAILS(parse_type("Flat(2)"), "there is no type or class Flat");
+  CHECK_FAILS(parse_type("Flat(2)"), "unknown type specifier Flat");
   CHECK_FAILS(parse_type("Float(2, 3"), "expected ','");
   CHECK_FAILS(parse_type("Float(2, strides=[1, 1])"), "as many strides");
   CHECK_FAILS(parse_type("Float(2, device=cuda:0)"), "cpu and meta");
@@ -199,7 +199,7 @@ TEST(a_wrong_graph_is_refused_with_the_place) {
   CHECK_FAILS(body("  %1 : Tensor = aten::relu(%s)\n"), "argument 'self' is a Tensor");
   CHECK_FAILS(body("  %1 : Tensor = aten::relu(%x, %x)\n"), "takes 1 arguments, not 2");
   CHECK_FAILS(body("  %1 : Tensor = prim::Cosntant()\n"), "there is no operator prim::Cosntant");
-  CHECK_FAILS(body("  %x : Tensor = aten::relu(%x)\n"), "%x is there already");
+  CHECK_FAILS(body("  %x : Tensor = aten::relu(%x)\n"), "%x is already defined");
   CHECK_FAILS(body("  %1 : int = prim::Constant[value=\"a\"]()\n"), "a str is no int");
   CHECK_FAILS(body("  %1 : int = prim::Constant()\n"), "a constant without a value");
   CHECK_FAILS(body("  %1 : str = prim::Constant[value=\"a\n"), "the quotes are not closed");
@@ -221,7 +221,7 @@ TEST(what_a_block_makes_is_not_seen_outside) {
                     "    block1():\n"
                     "      -> ()\n"
                     "  return (%1)\n"),
-              "%1 is not made before");
+              "%1 is not defined");
 }
 
 // Bytes of graphs changed, dropped, doubled or swapped for another's: a graph that is valid and

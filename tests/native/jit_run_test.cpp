@@ -222,12 +222,12 @@ TEST(jit_arguments_are_bound_as_in_pytorch) {
 }
 
 TEST(jit_long_loops_ask_whether_to_go_on) {
-  static std::atomic<int> asked{0};
+  static std::atomic<int> requested{0};
   g_interrupt = [] {
-    if (++asked == 2) throw Error(ErrorKind::kForeign, "stop");
+    if (++requested == 2) throw Error(ErrorKind::kForeign, "stop");
   };
   for (const bool scalar : {true, false}) {
-    asked = 0;
+    requested = 0;
     CompileOptions options;
     options.scalar_programs = scalar;
     const CodeRef code = compile(parse(kSum), "f", options);

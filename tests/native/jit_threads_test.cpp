@@ -84,10 +84,10 @@ void call_once(Function& f, int thread, int trip) {
   Stack stack{a, b, int64_t{3}};
   f.call(stack);
   const Tuple& both = *stack.back().tuple();
-  const Tensor &made = *both.items[0].get_if<Tensor>(), &sum = *both.items[1].get_if<Tensor>();
-  CHECK_EQ(first_of(made), (x * y + x) * k);
+  const Tensor &result = *both.items[0].get_if<Tensor>(), &sum = *both.items[1].get_if<Tensor>();
+  CHECK_EQ(first_of(result), (x * y + x) * k);
   CHECK_EQ(first_of(sum), 6 * (x * y + x) * k);
-  CHECK(made.dtype() == dtype && made.sizes() == sizes);
+  CHECK(result.dtype() == dtype && result.sizes() == sizes);
   if (kind != 3) return;
   backward(sum);
   CHECK_EQ(first_of(grad(a)), (y + 1) * k);

@@ -28,11 +28,11 @@ const char* const kText =
     "  return (%5)\n";
 
 Node* find(const Graph& graph, const char* kind) {
-  Node* found = nullptr;
+  Node* match = nullptr;
   graph.each_node([&](Node* node) {
-    if (node->is(kind) && !found) found = node;
+    if (node->is(kind) && !match) match = node;
   });
-  return found;
+  return match;
 }
 
 // The graph with one change, which must be refused with these words.
@@ -44,11 +44,11 @@ void refused(const char* words, const std::function<void(Graph&)>& change) {
 }
 
 TEST(a_value_is_made_before_it_is_used) {
-  refused("is used where it is not made yet: %2 : Tensor = aten::add", [](Graph& g) {
+  refused("is used before its definition: %2 : Tensor = aten::add", [](Graph& g) {
     Node* add = find(g, "aten::add");
     add->input(2)->node()->move_before(g.block()->return_node());
   });
-  refused("is used where it is not made yet",
+  refused("is used before its definition",
           [](Graph& g) { g.block()->set_return(0, find(g, "aten::relu")->output()); });
 }
 
@@ -71,7 +71,7 @@ TEST(blocks_fit_their_if_and_loop) {
   refused("it has 2 blocks, not 1", [](Graph& g) { find(g, "prim::If")->drop_block(1); });
   refused("what a block returns is a int, not a Tensor",
           [](Graph& g) { find(g, "prim::If")->block(1)->set_return(0, g.inputs()[1]); });
-  refused("returns other than its outputs",
+  refused("must return what the node outputs",
           [](Graph& g) { find(g, "prim::If")->block(1)->drop_return(0); });
   refused("the trip count of a Loop is an int",
           [](Graph& g) { find(g, "prim::Loop")->set_input(0, g.inputs()[2]); });
@@ -79,7 +79,7 @@ TEST(blocks_fit_their_if_and_loop) {
           [](Graph& g) { find(g, "prim::Loop")->set_input(2, g.inputs()[1]); });
   refused("what a Loop carries on is a int, not a Tensor",
           [](Graph& g) { find(g, "prim::Loop")->block(0)->set_return(1, g.inputs()[1]); });
-  refused("a Loop goes on by a bool",
+  refused("Loop condition must be bool",
           [](Graph& g) { find(g, "prim::Loop")->block(0)->set_return(0, g.inputs()[1]); });
 }
 
@@ -92,15 +92,15 @@ TEST(a_constant_is_of_its_type) {
 }
 
 TEST(a_kind_that_nobody_knows_is_refused) {
-  refused("there is no operator and no kind of node of this name",
+  refused("unknown operator or node kind",
           [](Graph& g) { g.insert(g.create("prim::Mystery", {g.inputs()[0]})); });
 }
 
 TEST(members_of_a_class_are_there) {
   const Ref<ClassType> type = make_ref<ClassType>("__torch__.VerifyCell");
   type->add_attribute({"w", tensor_type(), true, false});
-  const auto get = [&](const char* name, const char* made) {
-    return parse("graph(%self : __torch__.VerifyCell):\n  %1 : " + std::string(made) +
+  const auto get = [&](const char* name, const char* result) {
+    return parse("graph(%self : __torch__.VerifyCell):\n  %1 : " + std::string(result) +
                  " = prim::GetAttr[name=\"" + name + "\"](%self)\n  return (%1)\n");
   };
   verify(*get("w", "Tensor"));

@@ -72,8 +72,8 @@ TEST(json_numbers_come_back_as_they_were) {
   const double doubles[] = {0.1, 1e300, 5e-324, -0.0, 1.0, 123456789.125};
   for (double number : doubles)
     CHECK_EQ(Json::parse(JsonWriter().value(number).text()).as_double(), number);
-  const auto least = std::numeric_limits<int64_t>::min();
-  CHECK_EQ(Json::parse(JsonWriter().value(least).text()).as_int(), least);
+  const auto min_value = std::numeric_limits<int64_t>::min();
+  CHECK_EQ(Json::parse(JsonWriter().value(min_value).text()).as_int(), min_value);
   CHECK_EQ(JsonWriter().value(std::numeric_limits<double>::infinity()).text(), "\"inf\"");
   CHECK(kind_of("1") == Json::Kind::kInt);
   CHECK(kind_of("1.0") == Json::Kind::kDouble);
@@ -99,7 +99,7 @@ TEST(json_says_what_is_wrong_and_where) {
   CHECK_FAILS(Json::parse(""), "expected a value at byte 0");
   CHECK_FAILS(Json::parse("[1,]"), "expected a value at byte 3");
   CHECK_FAILS(Json::parse("\n\n  [tru]"), "byte 5 (line 3, column 4), found \"t\"");
-  CHECK_FAILS(Json::parse("{\"a\":1,\"a\":2}"), "\"a\" is there twice, at byte 1 and at byte 7");
+  CHECK_FAILS(Json::parse("{\"a\":1,\"a\":2}"), "\"a\" is duplicated, at byte 1 and at byte 7");
   CHECK_FAILS(Json::parse("[1] 2"), "expected the end of the text at byte 4");
   CHECK_FAILS(Json::parse("01"), "no digit after a leading zero");
   CHECK_FAILS(Json::parse("1e999"), "a number that a double can hold");

@@ -70,9 +70,9 @@ void drop(uh_handle result) {
 int pass(void*, uh_handle*, int64_t, const uh_handle*, int64_t) { return 0; }
 void forget(void*) {}
 
-void add_and_remove(uint64_t place, int kind) {
-  const int64_t hook = uh_add_hook(place, kind, pass, nullptr, forget);
-  if (hook > 0) uh_remove_hook(place, kind, hook);
+void add_and_remove(uint64_t index, int kind) {
+  const int64_t hook = uh_add_hook(index, kind, pass, nullptr, forget);
+  if (hook > 0) uh_remove_hook(index, kind, hook);
 }
 
 void read(uh_handle h) {

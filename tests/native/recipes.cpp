@@ -49,7 +49,7 @@ const std::vector<Recipe>& recipes_for(const std::string& full_name) {
   const std::string read = writes ? overload.substr(0, overload.size() - 4) : overload;
   for (const std::string& name :
        {full_name, functional + overload, base + read, base, functional}) {
-    if (const auto found = all.find(name); found != all.end()) return found->second;
+    if (const auto it = all.find(name); it != all.end()) return it->second;
   }
   return none;
 }

@@ -102,22 +102,22 @@ uh_value Scene::string(std::string text) {
   return {kString, static_cast<int64_t>(kept->size()), 0, kept->data()};
 }
 
-uh_handle Scene::tensor(const Wanted& wanted) {
+uh_handle Scene::tensor(const Wanted& expected) {
   // What is written while gradients are recorded is nothing else as well: x.mul_(x) holds itself,
   // as in PyTorch.
   const auto& known = gradients_ ? read_only_ : handles_;
-  if (!known.empty() && !(gradients_ && wanted.plain) && random.one_in(12)) {
+  if (!known.empty() && !(gradients_ && expected.plain) && random.one_in(12)) {
     const uh_handle other = random.of(known);
     Sizes sizes(static_cast<size_t>(uh_ndim(other)));
     uh_sizes(other, sizes.data(), uh_ndim(other));
-    const bool same = sizes == wanted.sizes && uh_dtype(other) == wanted.dtype;
+    const bool same = sizes == expected.sizes && uh_dtype(other) == expected.dtype;
     if (same || random.one_in(8)) return other;
   }
   // One argument of a call may be meta where the others are not.
   const bool meta = random.one_in(40) ? !meta_ : meta_;
-  const uh_handle made = meta ? on_meta(wanted) : laid_out(wanted);
-  if (!wanted.plain) read_only_.push_back(made);
-  return made;
+  const uh_handle result = meta ? on_meta(expected) : laid_out(expected);
+  if (!expected.plain) read_only_.push_back(result);
+  return result;
 }
 
 Sizes Scene::strides_for(const Sizes& sizes, bool plain) {
@@ -145,60 +145,62 @@ Sizes Scene::strides_for(const Sizes& sizes, bool plain) {
   return strides;
 }
 
-double Scene::element(const Wanted& wanted) {
+double Scene::element(const Wanted& expected) {
   const bool odd = random.one_in(40);
-  switch (wanted.values) {
+  switch (expected.values) {
     case Wanted::kBelow:
-      return static_cast<double>(odd ? random.in(-3, wanted.bound + 2)
-                                     : random.in(0, std::max<int64_t>(wanted.bound - 1, 0)));
+      return static_cast<double>(odd ? random.in(-3, expected.bound + 2)
+                                     : random.in(0, std::max<int64_t>(expected.bound - 1, 0)));
     case Wanted::kFromOne:
-      return static_cast<double>(odd ? random.in(-3, wanted.bound + 2)
-                                     : random.in(1, std::max<int64_t>(wanted.bound, 1)));
+      return static_cast<double>(odd ? random.in(-3, expected.bound + 2)
+                                     : random.in(1, std::max<int64_t>(expected.bound, 1)));
     case Wanted::kUnit: return odd ? real() : static_cast<double>(random.in(0, 16)) / 16.0;
     case Wanted::kDefinite: return static_cast<double>(random.in(-8, 8)) / 64.0;
     default: return odd ? real() : static_cast<double>(random.in(-12, 16)) / (1 << random.in(0, 2));
   }
 }
 
-uh_handle Scene::laid_out(const Wanted& wanted) {
-  Wanted made = wanted;
-  for (int64_t& size : made.sizes) size = std::min<int64_t>(size, kMostElements);
-  for (size_t d = 0; d < made.sizes.size() && product(made.sizes) > kMostElements; ++d)
-    made.sizes[d] = std::min<int64_t>(made.sizes[d], 1);
-  const auto rank = made.sizes.size();
-  const Sizes strides = strides_for(made.sizes, made.plain);
+uh_handle Scene::laid_out(const Wanted& expected) {
+  Wanted result = expected;
+  for (int64_t& size : result.sizes) size = std::min<int64_t>(size, kMostElements);
+  for (size_t d = 0; d < result.sizes.size() && product(result.sizes) > kMostElements; ++d)
+    result.sizes[d] = std::min<int64_t>(result.sizes[d], 1);
+  const auto rank = result.sizes.size();
+  const Sizes strides = strides_for(result.sizes, result.plain);
   const int64_t offset = random.one_in(6) ? random.in(1, 5) : 0;
   int64_t extent = offset + 1;
-  for (size_t d = 0; d < rank; ++d) extent += std::max<int64_t>(made.sizes[d] - 1, 0) * strides[d];
-  if (product(made.sizes) == 0) extent = offset;
+  for (size_t d = 0; d < rank; ++d)
+    extent += std::max<int64_t>(result.sizes[d] - 1, 0) * strides[d];
+  if (product(result.sizes) == 0) extent = offset;
   std::vector<double> values(static_cast<size_t>(extent));
-  for (double& v : values) v = element(made);
-  if (made.values == Wanted::kDefinite && rank >= 2 && product(made.sizes)) {
+  for (double& v : values) v = element(result);
+  if (result.values == Wanted::kDefinite && rank >= 2 && product(result.sizes)) {
     // Walks all positions; those on the diagonal of the last two dimensions are heavy.
     Sizes at(rank, 0);
     for (size_t d = rank; d > 0;) {
       int64_t where = offset;
       for (size_t k = 0; k < rank; ++k) where += at[k] * strides[k];
       if (at[rank - 1] == at[rank - 2]) values[static_cast<size_t>(where)] = 8.0;
-      for (d = rank; d > 0 && ++at[d - 1] == made.sizes[d - 1]; --d) at[d - 1] = 0;
+      for (d = rank; d > 0 && ++at[d - 1] == result.sizes[d - 1]; --d) at[d - 1] = 0;
     }
   }
   const int f64 = static_cast<int>(DType::kFloat64);
-  uh_handle flat = uh_from_data(values.data(), f64, &extent, 1, made.dtype);
+  uh_handle flat = uh_from_data(values.data(), f64, &extent, 1, result.dtype);
   if (!flat) throw Failure(uh_last_error());
   handles_.push_back(flat);
-  const bool differentiated = wants_gradient(made);
+  const bool differentiated = wants_gradient(result);
   // What is written must not be a leaf, nor a view of one.
-  if (differentiated && made.plain)
+  if (differentiated && result.plain)
     flat = call("clone", {as_value(with_gradient(flat)), {kNone, 0, 0, nullptr}});
-  const uh_handle whole = call(
-      "as_strided", {as_value(flat), ints(made.sizes), ints(strides), {kInt, offset, 0, nullptr}});
-  return differentiated && !made.plain ? with_gradient(whole) : whole;
+  const uh_handle whole =
+      call("as_strided",
+           {as_value(flat), ints(result.sizes), ints(strides), {kInt, offset, 0, nullptr}});
+  return differentiated && !result.plain ? with_gradient(whole) : whole;
 }
 
 // The shape may be one that no machine has memory for: only shapes are computed of it.
-uh_handle Scene::on_meta(const Wanted& wanted) {
-  Sizes sizes = wanted.sizes, strides(sizes.size());
+uh_handle Scene::on_meta(const Wanted& expected) {
+  Sizes sizes = expected.sizes, strides(sizes.size());
   int64_t step = 1;
   for (size_t d = sizes.size(); d-- > 0;) {
     strides[d] = step;
@@ -208,14 +210,14 @@ uh_handle Scene::on_meta(const Wanted& wanted) {
       step = strides[d];
     }
   }
-  const uh_handle made = call(
+  const uh_handle result = call(
       "empty_strided",
-      {ints(sizes), ints(strides), {kDType, wanted.dtype, 0, nullptr}, {kDevice, 1, 0, nullptr}});
-  return !wanted.plain && wants_gradient(wanted) ? with_gradient(made) : made;
+      {ints(sizes), ints(strides), {kDType, expected.dtype, 0, nullptr}, {kDevice, 1, 0, nullptr}});
+  return !expected.plain && wants_gradient(expected) ? with_gradient(result) : result;
 }
 
-bool Scene::wants_gradient(const Wanted& wanted) {
-  return gradients_ && autograd::is_differentiable(static_cast<DType>(wanted.dtype)) &&
+bool Scene::wants_gradient(const Wanted& expected) {
+  return gradients_ && autograd::is_differentiable(static_cast<DType>(expected.dtype)) &&
          !random.one_in(4);
 }
 

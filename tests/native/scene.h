@@ -56,7 +56,7 @@ class Scene {
 
   // Dense, permuted, with gaps, expanded, overlapping itself, with an offset, meta, or one that
   // this scene already has.
-  uh_handle tensor(const Wanted& wanted);
+  uh_handle tensor(const Wanted& expected);
 
   uh_value ints(const Sizes& values);
   uh_value floats(const std::vector<double>& values);
@@ -76,11 +76,11 @@ class Scene {
   std::vector<uh_handle> leaves;  // tensors that require gradients; none in half the scenes
 
  private:
-  uh_handle laid_out(const Wanted& wanted);
-  uh_handle on_meta(const Wanted& wanted);
+  uh_handle laid_out(const Wanted& expected);
+  uh_handle on_meta(const Wanted& expected);
   Sizes strides_for(const Sizes& sizes, bool plain);
-  double element(const Wanted& wanted);
-  bool wants_gradient(const Wanted& wanted);
+  double element(const Wanted& expected);
+  bool wants_gradient(const Wanted& expected);
   uh_handle with_gradient(uh_handle leaf);
   uh_handle call(const char* op, const std::vector<uh_value>& args);
 

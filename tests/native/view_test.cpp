@@ -177,10 +177,10 @@ FUZZ(chains_of_views_against_copies) {
     for (int64_t s : sizes) n *= s;
     std::vector<int64_t> values(static_cast<size_t>(n));
     std::iota(values.begin(), values.end(), 0);
-    const uh_handle made =
+    const uh_handle result =
         uh_from_data(values.data(), static_cast<int>(DType::kInt64), sizes.data(),
                      static_cast<int64_t>(sizes.size()), static_cast<int>(DType::kInt64));
-    Pair p{Tensor(Ref<TensorImpl>::adopt(reinterpret_cast<TensorImpl*>(made))), {sizes, values}};
+    Pair p{Tensor(Ref<TensorImpl>::adopt(reinterpret_cast<TensorImpl*>(result))), {sizes, values}};
     const Tensor base = p.t;
     for (int64_t steps = random.in(1, 6); steps > 0; --steps) step(p, random);
     CHECK(read(base) == values, "a view changed its base");

@@ -48,12 +48,13 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> attention_backward(
 
   Tensor scores = ops::matmul(query * factor, turned(key));
   if (mask && mask.dtype() != DType::kBool) scores = scores + converted(mask, compute);
-  Tensor kept = mask && mask.dtype() == DType::kBool ? mask : Tensor();
+  Tensor retained = mask && mask.dtype() == DType::kBool ? mask : Tensor();
   if (is_causal) {
     const Dims square{query.size(query.ndim() - 2), key.size(key.ndim() - 2)};
-    kept = ops::tril(ops::ones(square, DType::kBool, query.device()), 0);
+    retained = ops::tril(ops::ones(square, DType::kBool, query.device()), 0);
   }
-  if (kept) scores = ops::masked_fill_Scalar(scores, ops::logical_not(kept), Scalar(kNever));
+  if (retained)
+    scores = ops::masked_fill_Scalar(scores, ops::logical_not(retained), Scalar(kNever));
 
   Tensor weights = ops::softmax(scores, -1, DType::kUndefined);
   const Tensor nothing = ops::all(ops::eq(scores, Scalar(kNever)), Dims{-1}, true);

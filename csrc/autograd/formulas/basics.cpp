@@ -11,13 +11,13 @@ namespace uh::autograd {
 Tensor with_dims(const Tensor& grad, const Dims& sizes, const std::optional<Dims>& dim,
                  bool keepdim) {
   if (keepdim || sizes.empty()) return grad;
-  Dims kept = sizes;
+  Dims new_sizes = sizes;
   if (!dim || dim->empty()) {
-    for (int64_t& size : kept) size = 1;
+    for (int64_t& size : new_sizes) size = 1;
   } else {
-    for (int64_t d : *dim) kept[static_cast<size_t>(d < 0 ? d + sizes.ndim() : d)] = 1;
+    for (int64_t d : *dim) new_sizes[static_cast<size_t>(d < 0 ? d + sizes.ndim() : d)] = 1;
   }
-  return ops::reshape(grad, kept);
+  return ops::reshape(grad, new_sizes);
 }
 
 Tensor sum_backward(const Tensor& grad, const Dims& sizes, const std::optional<Dims>& dim,
@@ -84,21 +84,20 @@ Tensor scaled(const Tensor& grad, const Scalar& factor) {
   return one ? grad : grad * conj(factor);
 }
 
-
 Tensor softmax_backward(const Tensor& grad, const Tensor& result, int64_t dim, DType dtype) {
   const Tensor scaled = grad * result;
-  const Tensor made =
+  const Tensor output =
       scaled - result * ops::sum(scaled, std::optional<Dims>(Dims{dim}), true, DType::kUndefined);
-  return made.dtype() == dtype
-             ? made
-             : ops::_to_copy(made, dtype, Device::kUndefined, MemoryFormat::kUndefined);
+  return output.dtype() == dtype
+             ? output
+             : ops::_to_copy(output, dtype, Device::kUndefined, MemoryFormat::kUndefined);
 }
 Tensor log_softmax_backward(const Tensor& grad, const Tensor& result, int64_t dim, DType dtype) {
-  const Tensor made = grad - ops::exp(result) * ops::sum(grad, std::optional<Dims>(Dims{dim}), true,
-                                                         DType::kUndefined);
-  return made.dtype() == dtype
-             ? made
-             : ops::_to_copy(made, dtype, Device::kUndefined, MemoryFormat::kUndefined);
+  const Tensor output = grad - ops::exp(result) * ops::sum(grad, std::optional<Dims>(Dims{dim}),
+                                                           true, DType::kUndefined);
+  return output.dtype() == dtype
+             ? output
+             : ops::_to_copy(output, dtype, Device::kUndefined, MemoryFormat::kUndefined);
 }
 
 Dims inverse(const Dims& dims) {

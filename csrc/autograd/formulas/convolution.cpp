@@ -11,9 +11,9 @@ Tensor convolution_backward_output(const Gradients& grads, const TensorInfo& out
                                    const Dims& output_padding, int64_t groups) {
   Tensor sum;
   const auto add = [&](const Tensor& x, const Tensor& w) {
-    const Tensor made = ops::convolution(x, w, Tensor(), stride, padding, dilation, transposed,
-                                         output_padding, groups);
-    sum = sum ? sum + made : made;
+    const Tensor result = ops::convolution(x, w, Tensor(), stride, padding, dilation, transposed,
+                                           output_padding, groups);
+    sum = sum ? sum + result : result;
   };
   if (grads[0]) add(grads[0], conj(weight));
   if (grads[1]) add(conj(input), grads[1]);

@@ -26,8 +26,8 @@ Tensor cholesky_gradient(const Tensor& grad, const Tensor& factor, bool upper) {
   const Tensor l = upper ? adjoint(factor) : factor, g = upper ? adjoint(grad) : grad;
   const Tensor phi = with_halved_diagonal(ops::tril(times(adjoint(l), g), 0));
   const Tensor half = ops::linalg_solve_triangular(adjoint(l), phi, true, true, false);
-  const Tensor whole = ops::linalg_solve_triangular(l, half, false, false, false);
-  return (whole + adjoint(whole)) * Scalar(0.5);
+  const Tensor full = ops::linalg_solve_triangular(l, half, false, false, false);
+  return (full + adjoint(full)) * Scalar(0.5);
 }
 
 std::tuple<Tensor, Tensor> cholesky_solve_gradients(const Tensor& grad, const Tensor& x,
@@ -134,8 +134,8 @@ Tensor eig_gradient(const Tensor& grad_values, const Tensor& grad_vectors, const
   if (grad_vectors) {
     const Tensor product = times(turned, grad_vectors);
     if (!is_real) check_phase(product, "linalg_eig_backward");
-    const Tensor kept = times(turned, vectors * row(real_part(diagonal(product))));
-    middle = (product - kept) / conj(differences(values));
+    const Tensor retained = times(turned, vectors * row(real_part(diagonal(product))));
+    middle = (product - retained) / conj(differences(values));
     middle = middle - embedded(diagonal(middle));
   }
   if (grad_values) middle = sum(middle, embedded(grad_values));
@@ -164,19 +164,19 @@ Tensor svd_gradient(const Tensor& grad_u, const Tensor& grad_s, const Tensor& gr
   middle = middle - embedded(diagonal(middle));
   if (turn && is_complex(u.dtype())) middle = middle + embedded(turn / (s * Scalar(2.0)));
   if (grad_s) middle = middle + embedded(grad_s);
-  Tensor made;
+  Tensor result;
   if (m > k && gu) {
     // What leaves the space of u, over s.
     const Tensor scaled = gu / row(s);
-    made = times(times(u, middle) + scaled - times(u, times(adjoint(u), scaled)), vh);
+    result = times(times(u, middle) + scaled - times(u, times(adjoint(u), scaled)), vh);
   } else {
-    made = times(u, times(middle, vh));
+    result = times(u, times(middle, vh));
   }
   if (n > k && gv) {
     const Tensor scaled = adjoint(gv / row(s));
-    made = made + times(u, scaled - times(times(scaled, adjoint(vh)), vh));
+    result = result + times(u, scaled - times(times(scaled, adjoint(vh)), vh));
   }
-  return made;
+  return result;
 }
 
 Tensor pinv_gradient(const Tensor& grad, const Tensor& inverse, const Tensor& a) {
@@ -203,9 +203,9 @@ std::tuple<Tensor, Tensor> lstsq_gradients(const Tensor& grad_solution,
     if (wants_b) to_b = times(adjoint(inverse), g);
   }
   if (grad_residuals && grad_residuals.numel() > 0) {
-    const Tensor rest = (times(a, x) - right) * row(grad_residuals) * Scalar(2.0);
-    if (wants_a) to_a = sum(to_a, times(rest, adjoint(x)));
-    if (wants_b) to_b = sum(to_b, -rest);
+    const Tensor remainder = (times(a, x) - right) * row(grad_residuals) * Scalar(2.0);
+    if (wants_a) to_a = sum(to_a, times(remainder, adjoint(x)));
+    if (wants_b) to_b = sum(to_b, -remainder);
   }
   return {to_a, to_b && vector ? ops::squeeze(to_b, Dims{-1}) : to_b};
 }

@@ -57,10 +57,10 @@ Tensor bag_weight_backward(const Tensor& grad, const Tensor& indices, const Bags
 Tensor bag_scale_backward(const Tensor& grad, const Tensor& weight, const Tensor& indices,
                           const Bags& bags) {
   const Tensor read = ops::index_select(weight, 0, indices);
-  const Tensor made = ops::sum(ops::index_select(grad, 0, bags.bag_of) * read, Dims{1}, false);
-  if (bags.padding == -1) return made;
+  const Tensor result = ops::sum(ops::index_select(grad, 0, bags.bag_of) * read, Dims{1}, false);
+  if (bags.padding == -1) return result;
   const Tensor ignored = ops::eq(indices, Scalar(from_front(bags.padding, weight.size(0))));
-  return ops::masked_fill_Scalar(made, ignored, Scalar(0));
+  return ops::masked_fill_Scalar(result, ignored, Scalar(0));
 }
 
 }  // namespace uh::autograd

@@ -10,15 +10,15 @@ namespace uh::autograd {
 
 Tensor r2c_gradient(const Tensor& grad, const Dims& dim, int64_t normalization, bool onesided,
                     int64_t size) {
-  Tensor whole = grad;
+  Tensor full = grad;
   if (onesided) {  // the other half is zeros
     const int64_t last =
         dim[dim.size() - 1] < 0 ? dim[dim.size() - 1] + grad.ndim() : dim[dim.size() - 1];
     Dims pad(2 * static_cast<size_t>(grad.ndim() - last), 0);
     pad[pad.size() - 1] = size - grad.size(last);
-    if (pad[pad.size() - 1] > 0) whole = ops::constant_pad_nd(grad, pad, Scalar(0));
+    if (pad[pad.size() - 1] > 0) full = ops::constant_pad_nd(grad, pad, Scalar(0));
   }
-  return ops::real_view(ops::_fft_c2c(whole, dim, normalization, false));
+  return ops::real_view(ops::_fft_c2c(full, dim, normalization, false));
 }
 
 Tensor c2r_gradient(const Tensor& grad, const Dims& dim, int64_t normalization, int64_t size) {

@@ -7,22 +7,22 @@
 namespace uh::autograd {
 
 Tensor gather_backward(const Tensor& grad, const Dims& sizes, int64_t dim, const Tensor& index) {
-  const Tensor made = ops::zeros(sizes, grad.dtype(), grad.device());
-  ops::scatter_add_(made, dim, index, grad);
-  return made;
+  const Tensor result = ops::zeros(sizes, grad.dtype(), grad.device());
+  ops::scatter_add_(result, dim, index, grad);
+  return result;
 }
 
 Tensor index_select_backward(const Tensor& grad, const Dims& sizes, int64_t dim,
                              const Tensor& index) {
-  const Tensor made = ops::zeros(sizes, grad.dtype(), grad.device());
-  ops::index_add_(made, dim, index, grad);
-  return made;
+  const Tensor result = ops::zeros(sizes, grad.dtype(), grad.device());
+  ops::index_add_(result, dim, index, grad);
+  return result;
 }
 
 Tensor take_backward(const Tensor& grad, const Dims& sizes, const Tensor& index) {
-  const Tensor made = ops::zeros(sizes, grad.dtype(), grad.device());
-  ops::put_(made, index, grad, true);
-  return made;
+  const Tensor result = ops::zeros(sizes, grad.dtype(), grad.device());
+  ops::put_(result, index, grad, true);
+  return result;
 }
 
 }  // namespace uh::autograd

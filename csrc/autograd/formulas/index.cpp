@@ -9,9 +9,9 @@ Tensor index_backward(const Tensor& grad, const Dims& sizes, const std::vector<T
   bool repeats = false;  // masks choose no place twice
   for (const Tensor& t : indices)
     repeats = repeats || (t && t.dtype() != DType::kBool && t.dtype() != DType::kUInt8);
-  const Tensor made = ops::zeros(sizes, grad.dtype(), grad.device());
-  ops::index_put_(made, indices, grad, repeats);
-  return made;
+  const Tensor result = ops::zeros(sizes, grad.dtype(), grad.device());
+  ops::index_put_(result, indices, grad, repeats);
+  return result;
 }
 
 Tensor index_put_self_backward(const Tensor& grad, const std::vector<Tensor>& indices,

@@ -33,16 +33,16 @@ struct Slices {
 
 Tensor index_source_backward(const Tensor& grad, int64_t dim, const Tensor& index,
                              const Dims& sizes) {
-  const Tensor chosen = ops::index_select(grad, dim, index);
-  if (chosen.sizes() == sizes) return chosen;
-  return chosen.numel() == numel_of(sizes) ? ops::reshape(chosen, sizes)
-                                           : ops::expand(chosen, sizes, false);
+  const Tensor selected = ops::index_select(grad, dim, index);
+  if (selected.sizes() == sizes) return selected;
+  return selected.numel() == numel_of(sizes) ? ops::reshape(selected, sizes)
+                                             : ops::expand(selected, sizes, false);
 }
 
 Tensor filled_value_backward(const Tensor& grad, int64_t dim, const Tensor& index) {
   const int64_t size = grad.ndim() ? grad.size(dim < 0 ? dim + grad.ndim() : dim) : 1;
-  const Tensor places = ops::remainder(index, Scalar(std::max<int64_t>(size, 1)));
-  const Tensor once = std::get<0>(ops::_unique2(places, true, false, false));
+  const Tensor positions = ops::remainder(index, Scalar(std::max<int64_t>(size, 1)));
+  const Tensor once = std::get<0>(ops::_unique2(positions, true, false, false));
   return ops::sum(ops::index_select(grad, dim, once), std::nullopt, false);
 }
 

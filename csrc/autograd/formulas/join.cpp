@@ -9,17 +9,17 @@ namespace uh::autograd {
 std::vector<Tensor> cat_backward(const Tensor& grad, const std::vector<TensorInfo>& parts,
                                  int64_t dim) {
   const int64_t d = dim < 0 ? dim + grad.ndim() : dim;
-  std::vector<Tensor> made;
+  std::vector<Tensor> result;
   int64_t start = 0;
   for (const TensorInfo& part : parts) {
     if (part.ndim() == 1 && part.numel() == 0) {  // cat skips it, whatever the others' rank
-      made.push_back(ops::zeros(part.sizes(), grad.dtype(), grad.device()));
+      result.push_back(ops::zeros(part.sizes(), grad.dtype(), grad.device()));
       continue;
     }
-    made.push_back(ops::narrow(grad, d, start, part.size(d)));
+    result.push_back(ops::narrow(grad, d, start, part.size(d)));
     start += part.size(d);
   }
-  return made;
+  return result;
 }
 
 // Each dimension seen as (repeat, size); the repeats are summed.
@@ -38,9 +38,9 @@ Tensor repeat_backward(const Tensor& grad, const Dims& sizes, const Dims& repeat
 }
 
 Dims opposite(const Dims& shifts) {
-  Dims made = shifts;
-  for (int64_t& shift : made) shift = -shift;
-  return made;
+  Dims result = shifts;
+  for (int64_t& shift : result) shift = -shift;
+  return result;
 }
 
 }  // namespace uh::autograd

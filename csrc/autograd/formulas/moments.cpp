@@ -16,11 +16,11 @@ Tensor mean_backward(const Tensor& grad, const Tensor& self, const std::optional
   return sum_backward(grad / Scalar(count), self.sizes(), dim, keepdim);
 }
 
-Tensor with_mean(const Tensor& made, const Tensor& grad_mean, const Tensor& self,
+Tensor with_mean(const Tensor& result, const Tensor& grad_mean, const Tensor& self,
                  const std::optional<Dims>& dim, bool keepdim) {
-  if (!grad_mean) return made;
+  if (!grad_mean) return result;
   const Tensor more = mean_backward(grad_mean, self, dim, keepdim);
-  return made ? made + more : more;
+  return result ? result + more : more;
 }
 
 }  // namespace
@@ -48,17 +48,17 @@ Tensor std_backward(const Tensor& grad, const Tensor& self, const Tensor& result
 Tensor var_mean_backward(const Tensor& grad, const Tensor& grad_mean, const Tensor& self,
                          const std::optional<Dims>& dim, const Correction& correction,
                          bool keepdim) {
-  Tensor made;
-  if (grad) made = var_backward(grad, self, dim, correction, keepdim);
-  return with_mean(made, grad_mean, self, dim, keepdim);
+  Tensor result;
+  if (grad) result = var_backward(grad, self, dim, correction, keepdim);
+  return with_mean(result, grad_mean, self, dim, keepdim);
 }
 
 Tensor std_mean_backward(const Tensor& grad, const Tensor& grad_mean, const Tensor& self,
                          const Tensor& result, const std::optional<Dims>& dim,
                          const Correction& correction, bool keepdim) {
-  Tensor made;
-  if (grad) made = std_backward(grad, self, result, dim, correction, keepdim);
-  return with_mean(made, grad_mean, self, dim, keepdim);
+  Tensor output;
+  if (grad) output = std_backward(grad, self, result, dim, correction, keepdim);
+  return with_mean(output, grad_mean, self, dim, keepdim);
 }
 
 }  // namespace uh::autograd

@@ -20,12 +20,12 @@ std::tuple<Tensor, Tensor, Tensor> group_norm_gradients(const Gradients& grads, 
                                                         const Tensor& weight, const Tensor& mean,
                                                         const Tensor& rstd, int64_t n, int64_t c,
                                                         int64_t hxw, int64_t group,
-                                                        const Dims& wanted) {
-  std::tuple<Tensor, Tensor, Tensor> made;
+                                                        const Dims& target_sizes) {
+  std::tuple<Tensor, Tensor, Tensor> result;
   if (grads[0])
-    made = ops::native_group_norm_backward(grads[0], input, mean, rstd, weight, n, c, hxw, group,
-                                           wanted);
-  if (!wanted[0] || !(grads[1] || grads[2])) return made;
+    result = ops::native_group_norm_backward(grads[0], input, mean, rstd, weight, n, c, hxw, group,
+                                             target_sizes);
+  if (!target_sizes[0] || !(grads[1] || grads[2])) return result;
   const int64_t count = c / group * hxw;
   const Dims each{n, group, 1}, whole{n, group, count};
   Tensor more;
@@ -37,19 +37,20 @@ std::tuple<Tensor, Tensor, Tensor> group_norm_gradients(const Gradients& grads, 
     more = sum_of(
         more, through_rstd(ops::reshape(grads[2], each), centre, ops::reshape(rstd, each), count));
   }
-  std::get<0>(made) = sum_of(std::get<0>(made), ops::reshape(more, input.sizes()));
-  return made;
+  std::get<0>(result) = sum_of(std::get<0>(result), ops::reshape(more, input.sizes()));
+  return result;
 }
 
 std::tuple<Tensor, Tensor> rms_norm_gradients(const Gradients& grads, const Tensor& input,
                                               const Dims& shape, const Tensor& weight,
-                                              const Tensor& rstd, const Dims& wanted) {
-  std::tuple<Tensor, Tensor> made;
-  if (grads[0]) made = ops::_fused_rms_norm_backward(grads[0], input, shape, rstd, weight, wanted);
-  if (wanted[0] && grads[1])
-    std::get<0>(made) =
-        sum_of(std::get<0>(made), through_rstd(grads[1], input, rstd, numel_of(shape)));
-  return made;
+                                              const Tensor& rstd, const Dims& target_sizes) {
+  std::tuple<Tensor, Tensor> result;
+  if (grads[0])
+    result = ops::_fused_rms_norm_backward(grads[0], input, shape, rstd, weight, target_sizes);
+  if (target_sizes[0] && grads[1])
+    std::get<0>(result) =
+        sum_of(std::get<0>(result), through_rstd(grads[1], input, rstd, numel_of(shape)));
+  return result;
 }
 
 }  // namespace uh::autograd

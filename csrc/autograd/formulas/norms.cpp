@@ -22,11 +22,11 @@ Tensor power(const Tensor& self, double exponent) {
 
 }  // namespace
 
-Tensor norm_backward(const Tensor& given, const Tensor& self, const Scalar& ord,
+Tensor norm_backward(const Tensor& input, const Tensor& self, const Scalar& ord,
                      const Tensor& result, const std::optional<Dims>& dim, bool keepdim) {
   const double p = ord.to_double();
   if (p == 0) return Tensor();
-  const Tensor grad = with_dims(given, self.sizes(), dim, keepdim);
+  const Tensor grad = with_dims(input, self.sizes(), dim, keepdim);
   const Tensor norm = with_dims(result, self.sizes(), dim, keepdim);
   if (p == 1) return ops::sgn(self) * grad;
   // One pass; at 0 only the other order knows that there is no second derivative.
@@ -34,8 +34,8 @@ Tensor norm_backward(const Tensor& given, const Tensor& self, const Scalar& ord,
   if (p == 2) return grad * zero_where(self / norm, norm);
   const Tensor size = ops::abs(self);
   if (std::isinf(p)) {  // the largest of all, or those that are NaN, share it
-    const Tensor chosen = ops::logical_or(ops::eq(size, norm), ops::isnan(size));
-    return ops::sgn(self) * (grad / ops::sum(chosen, dim, true) * chosen);
+    const Tensor selected = ops::logical_or(ops::eq(size, norm), ops::isnan(size));
+    return ops::sgn(self) * (grad / ops::sum(selected, dim, true) * selected);
   }
   // |x|^(p - 1) sgn(x) / norm^(p - 1)
   if (p < 1) {

@@ -18,8 +18,9 @@ Tensor taken_at(const Tensor& grad, const Tensor& indices, int64_t dims) {
 }
 
 Tensor adaptive_averages(const Tensor& grad, const Dims& sizes, int64_t dims) {
-  const Dims asked(IntSpan(sizes).last(static_cast<size_t>(dims)));
-  return dims == 2 ? ops::adaptive_avg_pool2d(grad, asked) : ops::adaptive_avg_pool3d(grad, asked);
+  const Dims requested(IntSpan(sizes).last(static_cast<size_t>(dims)));
+  return dims == 2 ? ops::adaptive_avg_pool2d(grad, requested)
+                   : ops::adaptive_avg_pool3d(grad, requested);
 }
 
 }  // namespace uh::autograd

@@ -63,9 +63,9 @@ Tensor prod_backward(const Tensor& grad, const Tensor& self, const Tensor& resul
 
 Tensor extreme_backward(const Tensor& grad, const Tensor& self, const Tensor& result,
                         const std::optional<Dims>& dim, bool keepdim) {
-  const Tensor chosen = ops::eq(self, with_dims(result, self.sizes(), dim, keepdim));
-  const Tensor sharers = ops::sum(chosen, dim, true);
-  return chosen * (with_dims(grad, self.sizes(), dim, keepdim) / sharers);
+  const Tensor selected = ops::eq(self, with_dims(result, self.sizes(), dim, keepdim));
+  const Tensor sharers = ops::sum(selected, dim, true);
+  return selected * (with_dims(grad, self.sizes(), dim, keepdim) / sharers);
 }
 
 Tensor aminmax_backward(const Tensor& grad_min, const Tensor& grad_max, const Tensor& self,
@@ -81,8 +81,8 @@ Tensor aminmax_backward(const Tensor& grad_min, const Tensor& grad_max, const Te
 
 Tensor evenly_distributed(const Tensor& grad, const Tensor& self, const Tensor& result) {
   const Tensor both_nan = ops::logical_and(ops::isnan(self), ops::isnan(result));
-  const Tensor chosen = ops::logical_or(ops::eq(self, result), both_nan);
-  return chosen * (grad / ops::sum(chosen, std::nullopt, false));
+  const Tensor selected = ops::logical_or(ops::eq(self, result), both_nan);
+  return selected * (grad / ops::sum(selected, std::nullopt, false));
 }
 
 Tensor chosen_backward(const Tensor& grad, int64_t dim, const Tensor& indices, const Dims& sizes,
@@ -90,9 +90,9 @@ Tensor chosen_backward(const Tensor& grad, int64_t dim, const Tensor& indices, c
   const bool widen = !keepdim && !sizes.empty();
   const Tensor spread = widen ? ops::unsqueeze(grad, dim) : grad;
   const Tensor where = widen ? ops::unsqueeze(indices, dim) : indices;
-  const Tensor made = ops::zeros(sizes, grad.dtype(), grad.device());
-  ops::scatter__src(made, dim, where, spread);
-  return made;
+  const Tensor result = ops::zeros(sizes, grad.dtype(), grad.device());
+  ops::scatter__src(result, dim, where, spread);
+  return result;
 }
 
 Tensor logsumexp_backward(const Tensor& grad, const Tensor& self, const Tensor& result,

@@ -29,15 +29,15 @@ ReflectionGradients reflection_gradients(Tensor grad, const Tensor& start, const
     return turned ? conj(own) : own;
   };
   const auto of_step = [&](int64_t step) { return turned ? step : k - 1 - step; };
-  std::vector<Tensor> given{start};
+  std::vector<Tensor> inputs{start};
   for (int64_t step = 0; step + 1 < k; ++step) {
-    const Tensor v = vector(of_step(step)), &x = given.back();
-    given.push_back(x - factor(of_step(step)) * times(v, times(adjoint(v), x)));
+    const Tensor v = vector(of_step(step)), &x = inputs.back();
+    inputs.push_back(x - factor(of_step(step)) * times(v, times(adjoint(v), x)));
   }
   std::vector<Tensor> to_vectors(static_cast<size_t>(k)), to_tau(static_cast<size_t>(k));
   for (int64_t step = k - 1; step >= 0; --step) {
     const int64_t i = of_step(step);
-    const Tensor v = vector(i), f = factor(i), &x = given[static_cast<size_t>(step)];
+    const Tensor v = vector(i), f = factor(i), &x = inputs[static_cast<size_t>(step)];
     const Tensor along = times(adjoint(v), x), back = times(adjoint(v), grad);
     const Tensor to_factor = -times(back, adjoint(along));
     to_tau[static_cast<size_t>(i)] = ops::squeeze(turned ? conj(to_factor) : to_factor, Dims{-1});
@@ -60,9 +60,9 @@ std::tuple<Tensor, Tensor> householder_product_gradients(const Tensor& grad, con
                                                          const Tensor& tau) {
   if (input.numel() == 0 || tau.numel() == 0) return {};
   const Tensor one = ops::eye(rows_of(input), input.sizes().back(), input.dtype(), input.device());
-  const auto made =
+  const auto result =
       reflection_gradients(grad, ops::expand(one, input.sizes(), false), input, tau, false);
-  return {made.packed, made.tau};
+  return {result.packed, result.tau};
 }
 
 std::tuple<Tensor, Tensor, Tensor> ormqr_gradients(const Tensor& grad, const Tensor& self,
@@ -72,9 +72,9 @@ std::tuple<Tensor, Tensor, Tensor> ormqr_gradients(const Tensor& grad, const Ten
     return {Tensor(), Tensor(), ops::ormqr(self, tau, grad, left, !transpose)};
   // From the right: other Q is the adjoint of Q^H other^H.
   const auto side = [left](const Tensor& t) { return left ? t : adjoint(t); };
-  const auto made =
+  const auto result =
       reflection_gradients(side(grad), side(other), self, tau, left ? transpose : !transpose);
-  return {made.packed, made.tau, side(made.start)};
+  return {result.packed, result.tau, side(result.start)};
 }
 
 }  // namespace uh::autograd

@@ -9,10 +9,10 @@
 
 namespace uh::autograd {
 
-std::vector<double> factors(std::initializer_list<std::optional<double>> given) {
-  std::vector<double> found;
-  for (const auto& factor : given) found.push_back(factor.value_or(0));
-  return found;
+std::vector<double> factors(std::initializer_list<std::optional<double>> argument) {
+  std::vector<double> result;
+  for (const auto& factor : argument) result.push_back(factor.value_or(0));
+  return result;
 }
 
 Tensor upsampled(const Tensor& t, const Dims& sizes, const std::vector<double>& factors,
@@ -47,11 +47,11 @@ Tensor affine_grid_generator_backward(const Tensor& grad, const Dims& size, bool
   const Tensor identity = ops::expand(ops::eye(dims, dims + 1, grad.dtype(), grad.device()),
                                       Dims{n, dims, dims + 1}, false);
   const Dims flat{n, -1, dims};
-  const Tensor places =
+  const Tensor positions =
       ops::reshape(ops::affine_grid_generator(identity, size, align_corners), flat);
   const Tensor turned = ops::transpose(ops::reshape(grad, flat), 1, 2);
   const Tensor ones = ops::sum(turned, Dims{2}, true, DType::kUndefined);
-  return ops::cat({ops::bmm(turned, places), ones}, 2);
+  return ops::cat({ops::bmm(turned, positions), ones}, 2);
 }
 
 }  // namespace uh::autograd

@@ -6,7 +6,7 @@
 namespace uh::autograd {
 
 // Factors as _upsample_backward takes them: 0 where none was given.
-std::vector<double> factors(std::initializer_list<std::optional<double>> given);
+std::vector<double> factors(std::initializer_list<std::optional<double>> argument);
 // The operator that `mode` and the number of factors name.
 Tensor upsampled(const Tensor& t, const Dims& sizes, const std::vector<double>& factors,
                  const std::string& mode, bool align_corners);

@@ -5,9 +5,9 @@
 namespace uh::autograd {
 
 Tensor fill_diagonal_backward(const Tensor& grad, bool wrap) {
-  const Tensor made = ops::clone(grad, MemoryFormat::kPreserve);
-  ops::fill_diagonal_(made, Scalar(0), wrap);
-  return made;
+  const Tensor result = ops::clone(grad, MemoryFormat::kPreserve);
+  ops::fill_diagonal_(result, Scalar(0), wrap);
+  return result;
 }
 
 }  // namespace uh::autograd

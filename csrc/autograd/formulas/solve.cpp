@@ -191,8 +191,8 @@ std::tuple<Tensor, Tensor> triangular_solve_gradients(const Tensor& grad, const 
   const Tensor to_b = std::get<0>(ops::triangular_solve(grad, conj(a), upper, !transpose, unit));
   Tensor to_a;
   if (wants_a) {
-    const Tensor whole = times(to_b, adjoint(x));
-    to_a = triangle(-(transpose ? ops::transpose(whole, -2, -1) : whole), upper, unit);
+    const Tensor full = times(to_b, adjoint(x));
+    to_a = triangle(-(transpose ? ops::transpose(full, -2, -1) : full), upper, unit);
     to_a = sum(to_a, grad_copy);
   }
   return {to_a, wants_b ? to_b : Tensor()};

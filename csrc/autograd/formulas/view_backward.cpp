@@ -24,12 +24,13 @@ Tensor as_strided_twice(const Tensor& grad, const Dims& input_sizes, const Dims&
   const auto addresses = [&](const Dims& sizes, const Dims& strides, int64_t from) {
     return ops::reshape(ops::as_strided(all, sizes, strides, from - base), Dims{numel_of(sizes)});
   };
-  const Tensor places = addresses(input_sizes, input_strides, input_offset);
+  const Tensor positions = addresses(input_sizes, input_strides, input_offset);
   const Tensor none = ops::zeros(Dims{room}, grad.dtype(), grad.device());
-  const Tensor one = ops::ones(Dims{places.numel()}, grad.dtype(), grad.device());
+  const Tensor one = ops::ones(Dims{positions.numel()}, grad.dtype(), grad.device());
   // Several elements of the input at one address have shared what arrived there.
-  const Tensor sharers = ops::index_add(none, 0, places, one);
-  const Tensor sums = ops::index_add(none, 0, places, ops::reshape(grad, Dims{places.numel()}));
+  const Tensor sharers = ops::index_add(none, 0, positions, one);
+  const Tensor sums =
+      ops::index_add(none, 0, positions, ops::reshape(grad, Dims{positions.numel()}));
   const Tensor each = sums / ops::where(ops::eq(sharers, Scalar(0)), Scalar(1), sharers);
   return ops::reshape(ops::index_select(each, 0, addresses(size, stride, offset)), size);
 }

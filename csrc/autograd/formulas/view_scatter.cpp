@@ -23,8 +23,8 @@ std::tuple<Tensor, Tensor> as_strided_scatter_backward(const Tensor& grad, const
   const int64_t at = part_offset.value_or(offset);
   const Tensor src = ops::as_strided_copy(laid, part_sizes, part_strides, at);
   const Tensor none = ops::zeros(part_sizes, grad.dtype(), grad.device());
-  const Tensor rest = ops::as_strided_scatter(laid, none, part_sizes, part_strides, at);
-  return {ops::as_strided_copy(rest, sizes, strides, offset), src};
+  const Tensor remainder = ops::as_strided_scatter(laid, none, part_sizes, part_strides, at);
+  return {ops::as_strided_copy(remainder, sizes, strides, offset), src};
 }
 
 }  // namespace uh::autograd

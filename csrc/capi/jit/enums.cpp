@@ -15,8 +15,8 @@ EnumType& enum_named(uh_enum handle) {
 }  // namespace
 
 const char* uh_box_type(uh_box self) {
-  thread_local std::string kept;
-  return text_of(kept, [&] {
+  thread_local std::string buffer;
+  return text_of(buffer, [&] {
     check(self != 0, "box: the handle is 0");
     return type_of(IValue(Ref<Container>::share(reinterpret_cast<Container*>(self))))->text();
   });
@@ -37,9 +37,9 @@ uh_enum uh_enum_new(const char* name, const char* const* names, const uh_value* 
 }
 uh_enum uh_enum_find(const char* name) {
   return guard(0, [&]() -> uint64_t {
-    TypeRef found = find_class(name);
-    if (!found || !found->is(TypeKind::kEnum)) return 0;
-    return reinterpret_cast<uint64_t>(static_cast<EnumType*>(found.leak()));
+    TypeRef type = find_class(name);
+    if (!type || !type->is(TypeKind::kEnum)) return 0;
+    return reinterpret_cast<uint64_t>(static_cast<EnumType*>(type.leak()));
   });
 }
 void uh_enum_release(uh_enum self) {

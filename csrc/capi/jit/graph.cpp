@@ -1,4 +1,4 @@
-// Graphs across the C ABI: see underhood_jit.h. Passes and rewrites of them are in jit_passes.cpp.
+// Graphs across the C ABI: see underhood_jit.h. Passes and rewrites of them are in passes.cpp.
 #include <unordered_map>
 
 #include "capi/convert.h"
@@ -19,12 +19,12 @@ uh_graph give_graph(GraphRef graph) { return reinterpret_cast<uh_graph>(graph.le
 
 Value* value_of(uh_graph handle, int64_t id) {
   Value* value = graph_of(handle).value(id);
-  check(value != nullptr, "graph: value ", id, " is not there (any more)");
+  check(value != nullptr, "graph: value ", id, " does not exist");
   return value;
 }
 Block* block_of(uh_graph handle, int64_t id) {
   Block* block = graph_of(handle).find_block(id);
-  check(block != nullptr, "graph: block ", id, " is not there (any more)");
+  check(block != nullptr, "graph: block ", id, " does not exist");
   return block;
 }
 std::vector<Value*> values_of(uh_graph handle, const int64_t* ids, int64_t n) {
@@ -49,7 +49,7 @@ Node* inside_of_block(uh_graph handle, int64_t id) {
 Node* place_of(uh_graph handle, int64_t id) {
   Node* node = node_of(handle, id);
   check(node->owner() && node != node->owner()->param_node(),
-        "graph: nothing stands before the parameters of a block");
+        "graph: cannot insert before block parameters");
   return node;
 }
 
@@ -109,19 +109,19 @@ uh_graph uh_graph_parse(const char* text) {
   });
 }
 const char* uh_graph_text(uh_graph self, int with_source) {
-  thread_local std::string kept;
-  return text_of(kept, [&] { return graph_of(self).text(with_source != 0); });
+  thread_local std::string buffer;
+  return text_of(buffer, [&] { return graph_of(self).text(with_source != 0); });
 }
 const char* uh_graph_snapshot(uh_graph self) {
-  thread_local std::string kept;
-  return text_of(kept, [&] { return snapshot(graph_of(self)); });
+  thread_local std::string buffer;
+  return text_of(buffer, [&] { return snapshot(graph_of(self)); });
 }
 int uh_graph_verify(uh_graph self) {
   return done([&] { verify(graph_of(self)); });
 }
 const char* uh_graph_lint(uh_graph self) {
-  thread_local std::string kept;
-  return text_of(kept, [&] { return lint_origins(graph_of(self)); });
+  thread_local std::string buffer;
+  return text_of(buffer, [&] { return lint_origins(graph_of(self)); });
 }
 int64_t uh_graph_id(uh_graph self) {
   return guard(-1, [&] { return graph_of(self).id(); });
@@ -139,23 +139,23 @@ int uh_graph_add_output(uh_graph self, int64_t value) {
   return done([&] { graph_of(self).add_output(value_of(self, value)); });
 }
 const char* uh_type_normal(const char* type) {
-  thread_local std::string kept;
-  return text_of(kept, [&] { return parse_type(type)->text(); });
+  thread_local std::string buffer;
+  return text_of(buffer, [&] { return parse_type(type)->text(); });
 }
 const char* uh_type_plain(const char* type) {
-  thread_local std::string kept;
-  return text_of(kept, [&] { return unshaped(parse_type(type))->text(); });
+  thread_local std::string buffer;
+  return text_of(buffer, [&] { return unshaped(parse_type(type))->text(); });
 }
 const char* uh_type_annotation(const char* type) {
-  thread_local std::string kept;
-  return text_of(kept, [&] { return parse_type(type)->annotation(); });
+  thread_local std::string buffer;
+  return text_of(buffer, [&] { return parse_type(type)->annotation(); });
 }
-int uh_type_is_subtype(const char* type, const char* wanted) {
-  return guard(-1, [&] { return is_subtype(*parse_type(type), *parse_type(wanted)) ? 1 : 0; });
+int uh_type_is_subtype(const char* type, const char* expected) {
+  return guard(-1, [&] { return is_subtype(*parse_type(type), *parse_type(expected)) ? 1 : 0; });
 }
 const char* uh_type_unify(const char* a, const char* b) {
-  thread_local std::string kept;
-  return text_of(kept, [&] {
+  thread_local std::string buffer;
+  return text_of(buffer, [&] {
     const TypeRef both = unify(parse_type(a), parse_type(b));
     return both ? both->text() : std::string();
   });
@@ -361,12 +361,12 @@ int uh_value_replace_after(uh_graph self, int64_t value, int64_t node, int64_t o
   });
 }
 const char* uh_value_type(uh_graph self, int64_t value) {
-  thread_local std::string kept;
-  return text_of(kept, [&] { return value_of(self, value)->type()->text(); });
+  thread_local std::string buffer;
+  return text_of(buffer, [&] { return value_of(self, value)->type()->text(); });
 }
 const char* uh_value_name(uh_graph self, int64_t value) {
-  thread_local std::string kept;
-  return text_of(kept, [&] { return value_of(self, value)->name(); });
+  thread_local std::string buffer;
+  return text_of(buffer, [&] { return value_of(self, value)->name(); });
 }
 int uh_value_constant(uh_graph self, int64_t value, uh_value* ret_value) {
   return guard(-1, [&] {

@@ -14,7 +14,7 @@ inline Graph& graph_of(uh_graph handle) {
 
 inline Node* node_of(uh_graph handle, int64_t id) {
   Node* node = graph_of(handle).node(id);
-  check(node != nullptr, "graph: node ", id, " is not there (any more)");
+  check(node != nullptr, "graph: node ", id, " does not exist");
   return node;
 }
 

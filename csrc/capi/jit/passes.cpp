@@ -53,26 +53,26 @@ int64_t uh_pass_run(uh_graph self, const char* name) {
   return guard(-1, [&] { return run_pass(pass_of(name), graph_of(self)); });
 }
 const char* uh_pass_run_recorded(uh_graph self, const char* name) {
-  thread_local std::string kept;
-  return text_of(kept, [&] {
+  thread_local std::string buffer;
+  return text_of(buffer, [&] {
     std::vector<KeptRewrite> rewrites;
     RewriteCount outer;
     outer.kept = &rewrites;
-    RewriteCount* found = t_rewrites;
+    RewriteCount* match = t_rewrites;
     t_rewrites = &outer;
     try {
       run_pass(pass_of(name), graph_of(self));
     } catch (...) {
-      t_rewrites = found;
+      t_rewrites = match;
       throw;
     }
-    t_rewrites = found;
+    t_rewrites = match;
     return json_of_rewrites(rewrites);
   });
 }
 const char* uh_pipeline(void) {
-  thread_local std::string kept;
-  return text_of(kept, [&] {
+  thread_local std::string buffer;
+  return text_of(buffer, [&] {
     JsonWriter w;
     w.begin_array();
     for (const bool specialised : {false, true}) {

@@ -49,7 +49,7 @@ Function& function_of(uh_function handle) {
 Object& object_of(uh_box handle) {
   Container& box = box_of(handle);
   check_kind(box.kind == Container::Kind::kObject && static_cast<Object&>(box).methods,
-             ErrorKind::kType, "box: it is no object");
+             ErrorKind::kType, "box: not an object");
   return static_cast<Object&>(box);
 }
 ClassType& class_of_object(const Object& object) {
@@ -87,9 +87,9 @@ uh_box uh_box_tuple(const uh_value* items, int64_t n) {
 }
 uh_box uh_box_dict(const uh_value* keys, const uh_value* values, int64_t n) {
   return guard(0, [&] {
-    IValue made = make_container<Dict>();
-    for (int64_t i = 0; i < n; ++i) made.dict()->put(read_value(keys[i]), read_value(values[i]));
-    return give_box(made);
+    IValue result = make_container<Dict>();
+    for (int64_t i = 0; i < n; ++i) result.dict()->put(read_value(keys[i]), read_value(values[i]));
+    return give_box(result);
   });
 }
 uh_box uh_box_retain(uh_box self) {
@@ -140,9 +140,9 @@ uh_class uh_class_new(const char* name) {
 }
 uh_class uh_class_find(const char* name) {
   return guard(0, [&] {
-    const TypeRef found = find_class(name);
-    const bool known = found && found->is(TypeKind::kClass);
-    return known ? give_ref(static_cast<ClassType&>(*found).methods()) : 0;
+    const TypeRef type = find_class(name);
+    const bool known = type && type->is(TypeKind::kClass);
+    return known ? give_ref(static_cast<ClassType&>(*type).methods()) : 0;
   });
 }
 void uh_class_release(uh_class self) {
@@ -150,9 +150,9 @@ void uh_class_release(uh_class self) {
 }
 int64_t uh_class_add_attribute(uh_class self, const char* name, const char* type, int kind) {
   return guard(-1, [&] {
-    ClassType& made = class_of(self);
-    made.add_attribute({name, parse_type(type), kind == 1, kind == 2});
-    return made.slot(name);
+    ClassType& result = class_of(self);
+    result.add_attribute({name, parse_type(type), kind == 1, kind == 2});
+    return result.slot(name);
   });
 }
 int uh_class_add_method(uh_class self, const char* name, uh_function function) {
@@ -160,8 +160,8 @@ int uh_class_add_method(uh_class self, const char* name, uh_function function) {
       [&] { class_of(self).add_method(name, Ref<Function>::share(&function_of(function))); });
 }
 const char* uh_class_describe(uh_class self) {
-  thread_local std::string kept;
-  return text_of(kept, [&] {
+  thread_local std::string buffer;
+  return text_of(buffer, [&] {
     const ClassType& type = class_of(self);
     JsonWriter w;
     w.begin_object().member("name", type.name()).member("plain", type.is_plain());
@@ -192,12 +192,12 @@ int uh_object_set(uh_box self, const char* name, const uh_value* value) {
   return done([&] {
     IValue& slot = slot_of(self, name);
     const ClassType& type = class_of_object(object_of(self));
-    IValue given = read_value(*value);
+    IValue argument = read_value(*value);
     const auto& attribute = type.attributes()[static_cast<size_t>(type.slot(name))];
-    check_kind(is_instance(given, *attribute.type), ErrorKind::kType, type.name(), ".", name,
+    check_kind(is_instance(argument, *attribute.type), ErrorKind::kType, type.name(), ".", name,
                ": expected a ", attribute.type->annotation(), ", got a ",
-               type_of(given)->annotation());
-    slot = std::move(given);
+               type_of(argument)->annotation());
+    slot = std::move(argument);
     object_of(self).written();
   });
 }
@@ -217,12 +217,12 @@ int64_t uh_function_id(uh_function self) {
   return guard(-1, [&] { return function_of(self).id(); });
 }
 const char* uh_function_name(uh_function self) {
-  thread_local std::string kept;
-  return text_of(kept, [&] { return function_of(self).name(); });
+  thread_local std::string buffer;
+  return text_of(buffer, [&] { return function_of(self).name(); });
 }
 const char* uh_function_schema(uh_function self) {
-  thread_local std::string kept;
-  return text_of(kept, [&] { return function_of(self).schema_text(); });
+  thread_local std::string buffer;
+  return text_of(buffer, [&] { return function_of(self).schema_text(); });
 }
 int uh_function_set_defaults(uh_function self, const uh_value* values, int64_t n) {
   return done([&] { function_of(self).set_defaults(values_of(values, n)); });
@@ -302,9 +302,10 @@ uh_graph uh_function_graph_for(uh_function self, const uh_value* args, int64_t n
   });
 }
 const char* uh_function_code(uh_function self, const uh_value* args, int64_t n) {
-  thread_local std::string kept;
-  return text_of(
-      kept, [&] { return function_of(self).executor().code_for(values_of(args, n), true).text(); });
+  thread_local std::string buffer;
+  return text_of(buffer, [&] {
+    return function_of(self).executor().code_for(values_of(args, n), true).text();
+  });
 }
 void uh_function_tell(uh_function self, const char* how, const char* file, const char* json) {
   if (!events::on()) return;
@@ -384,9 +385,9 @@ int uh_graph_bind(uh_graph self, const char* name, uh_function function) {
   return done([&] {
     Function& called = function_of(function);
     each_node_within(graph_of(self), [&](Node* node) {
-      const Attribute* held = node->attribute("name");
-      if (!node->is("prim::Constant") || !held || node->text_attribute("name") != name) return;
-      Attribute bound = *held;
+      const Attribute* attribute = node->attribute("name");
+      if (!node->is("prim::Constant") || !attribute || node->text_attribute("name") != name) return;
+      Attribute bound = *attribute;
       bound.object = Ref<RefCounted>::share(&called);
       node->set_attribute("name", std::move(bound));
     });
@@ -445,13 +446,13 @@ uh_box uh_jit_load(const char* path) {
 }
 const char* uh_jit_extra(uh_archive file, const char* name, size_t* size) {
   return guard(static_cast<const char*>(nullptr), [&]() -> const char* {
-    thread_local std::string kept;
+    thread_local std::string buffer;
     std::optional<std::string> content =
         extra_file(*reinterpret_cast<const SafetensorsReader*>(file), name);
     if (!content) return nullptr;
-    kept = std::move(*content);
-    *size = kept.size();
-    return kept.data();
+    buffer = std::move(*content);
+    *size = buffer.size();
+    return buffer.data();
   });
 }
 uh_box uh_function_module(uh_function self) {
@@ -459,11 +460,11 @@ uh_box uh_function_module(uh_function self) {
 }
 uh_box uh_jit_freeze(uh_box self, const char* const* preserved, int64_t n, int optimize_numerics) {
   return guard(0, [&] {
-    const IValue made =
+    const IValue result =
         freeze(value_of_box(self), std::vector<std::string>(preserved, preserved + n),
                optimize_numerics != 0);
     settle_counts();
-    return give_box(made);
+    return give_box(result);
   });
 }
 

@@ -4,7 +4,7 @@
 // memory at [base + offset]; REX, ModRM and displacement are written here. Jumps go to labels and
 // are filled in by finish().
 // Invariant: `bytes` are instructions from the first to the last; a label is placed once.
-// Read next: vectors.h (instructions on whole vectors).
+// Read next: vector_assembler.h (instructions on whole vectors).
 #pragma once
 
 #include <cstdint>
@@ -118,11 +118,11 @@ class Assembler {
     }
   }
   enum Arithmetic : uint8_t { kAdd = 0, kOr = 1, kAnd = 4, kSub = 5, kXor = 6, kCompare = 7 };
-  void arithmetic(Arithmetic what, int to, const Place& from) {
-    op(0, true, {static_cast<uint8_t>(what << 3 | 3)}, to, from);
+  void arithmetic(Arithmetic operation, int to, const Place& from) {
+    op(0, true, {static_cast<uint8_t>(operation << 3 | 3)}, to, from);
   }
-  void arithmetic(Arithmetic what, const Place& to, int32_t value) {
-    op(0, true, {static_cast<uint8_t>(fits_byte(value) ? 0x83 : 0x81)}, what, to);
+  void arithmetic(Arithmetic operation, const Place& to, int32_t value) {
+    op(0, true, {static_cast<uint8_t>(fits_byte(value) ? 0x83 : 0x81)}, operation, to);
     fits_byte(value) ? byte(value) : int32(value);
   }
   void test(int a, int b) { op(0, true, {0x85}, a, Place::general(b)); }
@@ -149,11 +149,13 @@ class Assembler {
   void negate(int reg) { op(0, true, {0xF7}, 3, Place::general(reg)); }
   void invert(int reg) { op(0, true, {0xF7}, 2, Place::general(reg)); }
   enum Shift : uint8_t { kLeft = 4, kRightUnsigned = 5, kRight = 7 };
-  void shift(Shift what, int reg, int by) {
-    op(0, true, {0xC1}, what, Place::general(reg));
+  void shift(Shift operation, int reg, int by) {
+    op(0, true, {0xC1}, operation, Place::general(reg));
     byte(by);
   }
-  void shift_by_rcx(Shift what, int reg) { op(0, true, {0xD3}, what, Place::general(reg)); }
+  void shift_by_rcx(Shift operation, int reg) {
+    op(0, true, {0xD3}, operation, Place::general(reg));
+  }
   void set(Condition c, int reg) {  // the low byte of rax to rbx
     op(0, false, {0x0F, static_cast<uint8_t>(0x90 | c)}, 0, Place::general(reg));
   }
@@ -178,8 +180,8 @@ class Assembler {
     }
   }
   // addsd 58, mulsd 59, subsd 5C, minsd 5D, divsd 5E, maxsd 5F, sqrtsd 51
-  void float_op(uint8_t what, int to, const Place& from) {
-    op(0xF2, false, {0x0F, what}, to, from);
+  void float_op(uint8_t operation, int to, const Place& from) {
+    op(0xF2, false, {0x0F, operation}, to, from);
   }
   void compare_float(int a, const Place& b) { op(0x66, false, {0x0F, 0x2E}, a, b); }
   void round_float(int to, const Place& from, int mode) {

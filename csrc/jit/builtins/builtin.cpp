@@ -43,8 +43,8 @@ const Registry& registry() {
 }
 
 const char* kept(std::string text) {
-  static auto* texts = new std::deque<std::string>;
-  return texts->emplace_back(std::move(text)).c_str();
+  static auto* strings = new std::deque<std::string>;
+  return strings->emplace_back(std::move(text)).c_str();
 }
 
 template <class Items>
@@ -107,12 +107,12 @@ IValue with_lists(IValue value) {
 
 Complex128 complex_of(const IValue& value) { return from_value<Scalar>(value).to_complex(); }
 
-void wrong_argument(const IValue& value, std::string_view wanted) {
-  fail(ErrorKind::kType, "builtin: expected ", wanted, ", got ", value.type_name());
+void wrong_argument(const IValue& value, std::string_view expected) {
+  fail(ErrorKind::kType, "builtin: expected ", expected, ", got ", value.type_name());
 }
 
-void check_count(const Stack& stack, size_t n, size_t wanted) {
-  check_kind(n == wanted && stack.size() >= n, ErrorKind::kType, "builtin: expected ", wanted,
+void check_count(const Stack& stack, size_t n, size_t expected) {
+  check_kind(n == expected && stack.size() >= n, ErrorKind::kType, "builtin: expected ", expected,
              " arguments, got ", stack.size() < n ? stack.size() : n);
 }
 

@@ -64,12 +64,12 @@ double float_of_text(StringArg text) {
 Int code_point(StringArg text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const size_t n = text.size();
-  const size_t wanted = n == 0            ? 0
-                        : byte(0) < 0x80  ? 1
-                        : byte(0) >= 0xf0 ? 4
-                        : byte(0) >= 0xe0 ? 3
-                                          : 2;
-  if (n == 0 || n != wanted)
+  const size_t expected = n == 0            ? 0
+                          : byte(0) < 0x80  ? 1
+                          : byte(0) >= 0xf0 ? 4
+                          : byte(0) >= 0xe0 ? 3
+                                            : 2;
+  if (n == 0 || n != expected)
     fail(ErrorKind::kType, "ord() expected a character, but string of length ", n, " found");
   if (n == 1) return byte(0);
   Int code = byte(0) & (0xff >> (n + 1));
@@ -102,12 +102,12 @@ std::string character(Int code) {
 template <int base>
 std::string in_base(Int value) {
   constexpr const char* kPrefix = base == 16 ? "0x" : base == 8 ? "0o" : "0b";
-  uint64_t rest = value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+  uint64_t remainder = value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
   std::string digits;
   do {
-    digits.insert(digits.begin(), "0123456789abcdef"[rest % base]);
-    rest /= base;
-  } while (rest);
+    digits.insert(digits.begin(), "0123456789abcdef"[remainder % base]);
+    remainder /= base;
+  } while (remainder);
   return (value < 0 ? "-" : "") + (kPrefix + digits);
 }
 

@@ -23,9 +23,9 @@ IValue pair(const Dict::Entry& entry) {
 }
 
 IValue copied(const Dict& dict) {
-  IValue made = make_container<Dict>();
-  for (const auto& [key, value] : dict.items()) made.dict()->put(key, value);
-  return made;
+  IValue result = make_container<Dict>();
+  for (const auto& [key, value] : dict.items()) result.dict()->put(key, value);
+  return result;
 }
 
 template <class Of>
@@ -65,13 +65,13 @@ void define_reading() {
   define_each("copy.Dict_$(Dict($, t)(a) self) -> Dict($, t)", kKeyTypes, copy);
   define_each("dict.Dict_$(Dict($, t)(a) self) -> Dict($, t)", kKeyTypes, copy);
   define_each("dict.$(($, tVal)[] inputs) -> Dict($, tVal)", kKeyTypes, boxed<[](List& l) {
-                IValue made = make_container<Dict>();
+                IValue result = make_container<Dict>();
                 for (const IValue& item : l.items) {
                   if (!item.tuple() || item.tuple()->items.size() != 2)
                     wrong_argument(item, "a tuple of a key and a value");
-                  made.dict()->put(item.tuple()->items[0], item.tuple()->items[1]);
+                  result.dict()->put(item.tuple()->items[0], item.tuple()->items[1]);
                 }
-                return made;
+                return result;
               }>);
   constexpr auto same = &boxed<[](const IValue& a, const IValue& b) { return equal(a, b); }>;
   constexpr auto other = &boxed<[](const IValue& a, const IValue& b) { return !equal(a, b); }>;

@@ -27,14 +27,14 @@ bool same_item(const IValue& a, const IValue& b) {
   return x && y ? x->is_same(*y) || tensors_equal(*x, *y) : equal(a, b);
 }
 
-Items::const_iterator find(const Items& items, const IValue& wanted) {
+Items::const_iterator find(const Items& items, const IValue& expected) {
   return std::find_if(items.begin(), items.end(),
-                      [&](const IValue& item) { return same_item(item, wanted); });
+                      [&](const IValue& item) { return same_item(item, expected); });
 }
 
 IValue repeated(const List& list, Int n) {
-  const Int most = Int{1} << 32;
-  if (n > 0 && length(list.items) > most / n) fail(ErrorKind::kMemory, "list: too many elements");
+  const Int limit = Int{1} << 32;
+  if (n > 0 && length(list.items) > limit / n) fail(ErrorKind::kMemory, "list: too many elements");
   Items items;
   if (list.items.empty()) return new_list(std::move(items));
   for (Int i = 0; i < n; ++i) items.insert(items.end(), list.items.begin(), list.items.end());
@@ -125,9 +125,9 @@ void define_reading() {
   }>;
   define_each("count.$($[] self, $ el) -> int", {"int", "float", "bool", "str", "Tensor"}, count);
   constexpr auto index = &boxed<[](List& l, const IValue& item) {
-    const auto found = find(l.items, item);
-    if (found == l.items.end()) fail(ErrorKind::kValue, text_of(item), " is not in list");
-    return static_cast<Int>(found - l.items.begin());
+    const auto it = find(l.items, item);
+    if (it == l.items.end()) fail(ErrorKind::kValue, text_of(item), " is not in list");
+    return static_cast<Int>(it - l.items.begin());
   }>;
   define_each("index.list_$($[] self, $ el) -> int", {"int", "float", "bool", "str", "Tensor"},
               index);
@@ -149,9 +149,9 @@ void define_making() {
            return new_list(std::move(items));
          }>);
   constexpr auto sorted = &boxed<[](List& l) {
-    List made(l.items);
-    sort(made, false);
-    return new_list(std::move(made.items));
+    List result(l.items);
+    sort(result, false);
+    return new_list(std::move(result.items));
   }>;
   define_each("sorted.$($[](a) input) -> $[]", {"int", "float", "bool", "str", "Tensor"}, sorted);
   define("sorted.any(t[](a) self) -> t[]", sorted);
@@ -214,9 +214,9 @@ void define_writing() {
            l.written();
          }>);
   constexpr auto remove = &boxed<[](List& l, const IValue& item) {
-    const auto found = find(l.items, item);
-    if (found == l.items.end()) fail(ErrorKind::kValue, "list.remove(x): x not in list");
-    l.items.erase(found);
+    const auto it = find(l.items, item);
+    if (it == l.items.end()) fail(ErrorKind::kValue, "list.remove(x): x not in list");
+    l.items.erase(it);
     l.written();
   }>;
   define_each("remove.$($[](a!) self, $ el) -> ()", {"int", "float", "bool", "str", "Tensor"},

@@ -98,9 +98,9 @@ void define_rounding() {
 
 void define_parts() {
   define("modf(float a) -> (float, float)", boxed<[](double a) {
-           double whole = 0;
-           const double rest = std::modf(a, &whole);
-           return std::tuple(rest, whole);
+           double integral = 0;
+           const double remainder = std::modf(a, &integral);
+           return std::tuple(remainder, integral);
          }>);
   define("frexp(float a) -> (float, int)", boxed<[](double a) {
            int exponent = 0;
@@ -203,7 +203,7 @@ void define_math() {
   define_real_scalar<[](double a) { return a / kDegrees; }>("radians");
   define_two<[](double a, double b) { return std::atan2(a, b); }>("atan2");
   define_two<[](double a, double b) { return std::copysign(a, b); }>("copysign");
-  define_two<[](double a, double b) { return python::rest(a, b); }>("fmod");
+  define_two<[](double a, double b) { return python::fast_fmod(a, b); }>("fmod");
   define_two<[](double a, double b) { return std::remainder(a, b); }>("mathremainder");
   define_two<[](double a, double b) { return std::hypot(a, b); }>("hypot");
   define("gcd.int(int a, int b) -> int", boxed<[](Int a, Int b) { return python::gcd(a, b); }>);

@@ -12,12 +12,13 @@ namespace {
 #if defined(__x86_64__)
 __attribute__((target("fma")))
 #endif
-double quick_rest(double a, double b) {
+double
+quick_rest(double a, double b) {
   const double x = std::abs(a), y = std::abs(b);
   if (x < y) return a;
-  const double whole = std::trunc(x / y);
-  if (!(whole < 0x1p53)) return std::fmod(a, b);
-  const double left = __builtin_fma(-whole, y, x);
+  const double integral = std::trunc(x / y);
+  if (!(integral < 0x1p53)) return std::fmod(a, b);
+  const double left = __builtin_fma(-integral, y, x);
   return std::copysign(left < 0 ? left + y : left, a);
 }
 
@@ -33,7 +34,7 @@ bool joins() {
 
 }  // namespace
 
-double rest(double a, double b) {
+double fast_fmod(double a, double b) {
   static const bool quick = joins();
   return quick ? quick_rest(a, b) : std::fmod(a, b);
 }

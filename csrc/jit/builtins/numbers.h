@@ -17,8 +17,8 @@ using Complex = std::complex<double>;
 inline Complex wide(Complex128 z) { return {z.re, z.im}; }
 inline Complex128 narrow(Complex z) { return {z.real(), z.imag()}; }
 
-[[noreturn]] inline void zero_division(const char* why) {
-  fail(ErrorKind::kRuntime, "ZeroDivisionError: ", why);
+[[noreturn]] inline void zero_division(const char* reason) {
+  fail(ErrorKind::kRuntime, "ZeroDivisionError: ", reason);
 }
 
 inline int64_t add(int64_t a, int64_t b) {
@@ -35,8 +35,8 @@ inline int64_t neg(int64_t a) { return sub(0, a); }
 inline int64_t mod(int64_t a, int64_t b) {
   if (b == 0) zero_division("integer modulo by zero");
   if (b == -1) return 0;  // INT64_MIN % -1 traps
-  const int64_t rest = a % b;
-  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+  const int64_t remainder = a % b;
+  return remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder;
 }
 inline int64_t floordiv(int64_t a, int64_t b) {
   if (b == 0) zero_division("integer division or modulo by zero");
@@ -45,23 +45,23 @@ inline int64_t floordiv(int64_t a, int64_t b) {
   return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
 }
 // std::fmod, whose result is exact, in a tenth of its time where the quotient is no huge number.
-double rest(double a, double b);
-inline double mod(double a, double b, const char* why = "float modulo") {
-  if (b == 0) zero_division(why);
-  const double left = rest(a, b);
+double fast_fmod(double a, double b);
+inline double mod(double a, double b, const char* reason = "float modulo") {
+  if (b == 0) zero_division(reason);
+  const double left = fast_fmod(a, b);
   if (left == 0) return std::copysign(0.0, b);
   return (left < 0) != (b < 0) ? left + b : left;
 }
-inline double floordiv(double a, double b, const char* why = "float floor division by zero") {
-  const double left = mod(a, b, why);
+inline double floordiv(double a, double b, const char* reason = "float floor division by zero") {
+  const double left = mod(a, b, reason);
   // Whole up to rounding, as the remainder is exact.
   const double quotient = (a - left) / b;
   if (quotient == 0) return std::copysign(0.0, a / b);
   const double floor = std::floor(quotient);
   return quotient - floor > 0.5 ? floor + 1 : floor;
 }
-inline double div(double a, double b, const char* why = "float division by zero") {
-  if (b == 0) zero_division(why);
+inline double div(double a, double b, const char* reason = "float division by zero") {
+  if (b == 0) zero_division(reason);
   return a / b;
 }
 inline Complex128 div(Complex128 a, Complex128 b) {

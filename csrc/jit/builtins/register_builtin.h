@@ -33,7 +33,7 @@ inline const std::vector<std::string_view> kKeyTypes = {"str",  "int",     "floa
                                                         "bool", "complex", "Tensor"};
 
 Complex128 complex_of(const IValue& value);
-[[noreturn]] void wrong_argument(const IValue& value, std::string_view wanted);
+[[noreturn]] void wrong_argument(const IValue& value, std::string_view expected);
 
 // One argument, as long as the call takes: a list that was a plain array lives in here.
 template <class T>
@@ -166,7 +166,7 @@ struct Boxed<R (L::*)(A...) const> {
   }
 };
 
-void check_count(const Stack& stack, size_t n, size_t wanted);
+void check_count(const Stack& stack, size_t n, size_t expected);
 
 template <auto F>
 void boxed(Stack& stack, size_t n) {

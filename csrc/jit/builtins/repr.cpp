@@ -81,8 +81,8 @@ class TensorText {
     all += t_.numel() == 0 ? "[]" : nested(0, 0, all.size());
     if (t_.numel() == 0 && t_.ndim() != 1) all += ", size=" + sizes();
     const DType usual = is_floating(t_.dtype()) ? default_dtype() : DType::kInt64;
-    const bool told = t_.dtype() == usual || t_.dtype() == DType::kBool;
-    if (!told || t_.numel() == 0)
+    const bool recorded = t_.dtype() == usual || t_.dtype() == DType::kBool;
+    if (!recorded || t_.numel() == 0)
       if (t_.dtype() != default_dtype()) all += ", dtype=torch." + std::string(name(t_.dtype()));
     return all + ")";
   }

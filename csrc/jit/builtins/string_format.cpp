@@ -26,11 +26,11 @@ struct Spec {
   fail(ErrorKind::kValue, "Invalid format specifier '", spec, "'");
 }
 
-int64_t digits(std::string_view spec, size_t& at, int64_t most) {
+int64_t digits(std::string_view spec, size_t& at, int64_t limit) {
   int64_t n = 0;
   for (; at < spec.size() && characters::is_digit(spec[at]); ++at) {
     n = n * 10 + (spec[at] - '0');
-    if (n > most) fail(ErrorKind::kValue, "Too many decimal digits in format string");
+    if (n > limit) fail(ErrorKind::kValue, "Too many decimal digits in format string");
   }
   return n;
 }
@@ -98,15 +98,15 @@ std::string sign_of(bool negative, const Spec& s) {
 }
 
 std::string format_int(int64_t value, const Spec& s) {
-  uint64_t rest = value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+  uint64_t remainder = value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
   if (s.type == 'c') return aligned("", std::string(1, static_cast<char>(value & 0x7f)), s, '<');
   const unsigned base = s.type == 'b' ? 2 : s.type == 'o' ? 8 : (s.type | 32) == 'x' ? 16 : 10;
   const char* alphabet = s.type == 'X' ? "0123456789ABCDEF" : "0123456789abcdef";
   std::string body;
   do {
-    body.insert(body.begin(), alphabet[rest % base]);
-    rest /= base;
-  } while (rest);
+    body.insert(body.begin(), alphabet[remainder % base]);
+    remainder /= base;
+  } while (remainder);
   body = grouped(std::move(body), s.group, base == 10 ? 3 : 4);
   std::string sign = sign_of(value < 0, s);
   if (s.alternative && base != 10) (sign += '0') += s.type;

@@ -32,20 +32,20 @@ void define_case_test(const char* name) {
 
 template <auto Change>
 std::string changed(StringArg text) {
-  std::string made = text;
-  for (char& c : made) c = Change(c);
-  return made;
+  std::string result = text;
+  for (char& c : result) c = Change(c);
+  return result;
 }
 
 // The first letter of every word is a capital; a word begins where a letter follows none.
 std::string titled(StringArg text) {
-  std::string made = text;
+  std::string result = text;
   bool inside = false;
-  for (char& c : made) {
+  for (char& c : result) {
     c = inside ? lower(c) : upper(c);
     inside = is_letter(c);
   }
-  return made;
+  return result;
 }
 
 bool is_title(StringArg text) {
@@ -93,9 +93,9 @@ void define_text_tests() {
            return changed<[](char c) { return is_lower(c) ? upper(c) : lower(c); }>(s);
          }>);
   define("capitalize(str self) -> str", boxed<[](StringArg s) {
-           std::string made = changed<lower>(s);
-           if (!made.empty()) made[0] = upper(made[0]);
-           return made;
+           std::string result = changed<lower>(s);
+           if (!result.empty()) result[0] = upper(result[0]);
+           return result;
          }>);
   define("title(str self) -> str", boxed<[](StringArg s) { return titled(s); }>);
 }

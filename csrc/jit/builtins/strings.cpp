@@ -28,54 +28,54 @@ Region region(StringArg text, Int start, Int end) {
   return {characters::byte_of(text, first), characters::byte_of(text, last), true};
 }
 
-Int find(StringArg text, StringArg wanted, Int start, Int end, bool last) {
+Int find(StringArg text, StringArg substring, Int start, Int end, bool last) {
   const Region at = region(text, start, end);
   if (!at.valid) return -1;
   const std::string_view part = at.of(text);
-  const size_t found = last ? part.rfind(wanted) : part.find(wanted);
-  return found == kNone ? -1 : characters::index_of(text, at.from + found);
+  const size_t position = last ? part.rfind(substring) : part.find(substring);
+  return position == kNone ? -1 : characters::index_of(text, at.from + position);
 }
 
-Int index(StringArg text, StringArg wanted, Int start, Int end, bool last) {
-  const Int found = find(text, wanted, start, end, last);
-  if (found < 0) fail(ErrorKind::kValue, "substring not found");
-  return found;
+Int index(StringArg text, StringArg substring, Int start, Int end, bool last) {
+  const Int result = find(text, substring, start, end, last);
+  if (result < 0) fail(ErrorKind::kValue, "substring not found");
+  return result;
 }
 
-Int count(StringArg text, StringArg wanted, Int start, Int end) {
+Int count(StringArg text, StringArg substring, Int start, Int end) {
   const Region at = region(text, start, end);
   if (!at.valid) return 0;
   const std::string_view part = at.of(text);
-  if (wanted.empty()) return characters::count(part) + 1;
+  if (substring.empty()) return characters::count(part) + 1;
   Int n = 0;
-  for (size_t found = part.find(wanted); found != kNone;
-       found = part.find(wanted, found + wanted.size()))
+  for (size_t position = part.find(substring); position != kNone;
+       position = part.find(substring, position + substring.size()))
     ++n;
   return n;
 }
 
-std::string replaced(StringArg text, StringArg old, StringArg by, Int most) {
-  std::string made;
+std::string replaced(StringArg text, StringArg old, StringArg by, Int limit) {
+  std::string result;
   size_t at = 0;
-  for (Int n = 0; most < 0 || n < most; ++n) {
-    const size_t found = text.find(old, at);
-    if (found == kNone) break;
-    made += text.substr(at, found - at) + by;
-    at = found + old.size();
+  for (Int n = 0; limit < 0 || n < limit; ++n) {
+    const size_t position = text.find(old, at);
+    if (position == kNone) break;
+    result += text.substr(at, position - at) + by;
+    at = position + old.size();
     if (!old.empty()) continue;
-    if (at >= text.size()) return made;
+    if (at >= text.size()) return result;
     const size_t next = at + characters::byte_of(std::string_view(text).substr(at), 1);
-    made += text.substr(at, next - at);
+    result += text.substr(at, next - at);
     at = next;
     if (at == text.size()) {  // the end is a place between characters as well
-      if (most < 0 || n + 1 < most) made += by;
-      return made;
+      if (limit < 0 || n + 1 < limit) result += by;
+      return result;
     }
   }
-  return made + text.substr(at);
+  return result + text.substr(at);
 }
 
-IValue split_at_spaces(StringArg text, Int most) {
+IValue split_at_spaces(StringArg text, Int limit) {
   Items parts;
   size_t at = 0;
   const auto space = [&](size_t i) { return characters::is_space(text[i]); };
@@ -84,37 +84,37 @@ IValue split_at_spaces(StringArg text, Int most) {
     if (at == text.size()) break;
     size_t end = at;
     while (end < text.size() && !space(end)) ++end;
-    if (most >= 0 && static_cast<Int>(parts.size()) == most) end = text.size();
+    if (limit >= 0 && static_cast<Int>(parts.size()) == limit) end = text.size();
     parts.emplace_back(text.substr(at, end - at));
     at = end;
-    if (most >= 0 && static_cast<Int>(parts.size()) > most) break;
+    if (limit >= 0 && static_cast<Int>(parts.size()) > limit) break;
   }
   return new_list(std::move(parts));
 }
 
-IValue split(StringArg text, StringArg separator, Int most) {
+IValue split(StringArg text, StringArg separator, Int limit) {
   if (separator.empty()) fail(ErrorKind::kValue, "empty separator");
   Items parts;
   size_t at = 0;
-  while (most < 0 || static_cast<Int>(parts.size()) < most) {
-    const size_t found = text.find(separator, at);
-    if (found == kNone) break;
-    parts.emplace_back(text.substr(at, found - at));
-    at = found + separator.size();
+  while (limit < 0 || static_cast<Int>(parts.size()) < limit) {
+    const size_t position = text.find(separator, at);
+    if (position == kNone) break;
+    parts.emplace_back(text.substr(at, position - at));
+    at = position + separator.size();
   }
   parts.emplace_back(text.substr(at));
   return new_list(std::move(parts));
 }
 
-IValue split_from_the_end(StringArg text, StringArg separator, Int most) {
+IValue split_from_the_end(StringArg text, StringArg separator, Int limit) {
   if (separator.empty()) fail(ErrorKind::kValue, "empty separator");
   Items parts;
   size_t end = text.size();
-  while ((most < 0 || static_cast<Int>(parts.size()) < most) && end >= separator.size()) {
-    const size_t found = text.rfind(separator, end - separator.size());
-    if (found == kNone) break;
-    parts.emplace_back(text.substr(found + separator.size(), end - found - separator.size()));
-    end = found;
+  while ((limit < 0 || static_cast<Int>(parts.size()) < limit) && end >= separator.size()) {
+    const size_t position = text.rfind(separator, end - separator.size());
+    if (position == kNone) break;
+    parts.emplace_back(text.substr(position + separator.size(), end - position - separator.size()));
+    end = position;
   }
   parts.emplace_back(text.substr(0, end));
   std::reverse(parts.begin(), parts.end());
@@ -179,19 +179,19 @@ std::string zero_filled(StringArg text, Int width) {
 }
 
 std::string tabs_expanded(StringArg text, Int size) {
-  std::string made;
+  std::string result;
   Int column = 0;
   for (const char c : text) {
     if (c == '\t') {
       const Int n = size > 0 ? size - column % size : 0;
-      made += times(" ", n);
+      result += times(" ", n);
       column += n;
       continue;
     }
-    made += c;
+    result += c;
     column = c == '\n' || c == '\r' ? 0 : column + !characters::continues(c);
   }
-  return made;
+  return result;
 }
 
 using Three = std::tuple<std::string, std::string, std::string>;
@@ -216,9 +216,9 @@ std::string sliced(StringArg text, std::optional<Int> start, std::optional<Int> 
     const size_t from = characters::byte_of(text, slice.begin);
     return text.substr(from, characters::byte_of(std::string_view(text).substr(from), slice.count));
   }
-  std::string made;
-  for (Int i = 0; i < slice.count; ++i) made += item(text, slice.begin + i * slice.step);
-  return made;
+  std::string result;
+  for (Int i = 0; i < slice.count; ++i) result += item(text, slice.begin + i * slice.step);
+  return result;
 }
 
 void define_searching() {
@@ -255,13 +255,13 @@ void define_searching() {
 
 void define_cutting() {
   define("split.str(str self, str? separator=None, int max=-1) -> str[]",
-         boxed<[](StringArg s, const IValue& separator, Int most) {
-           if (separator.is_none()) return split_at_spaces(s, most);
-           return split(s, from_value<std::string>(separator), most);
+         boxed<[](StringArg s, const IValue& separator, Int limit) {
+           if (separator.is_none()) return split_at_spaces(s, limit);
+           return split(s, from_value<std::string>(separator), limit);
          }>);
   define(
       "rsplit(str self, str separator=\" \", int max=-1) -> str[]",
-      boxed<[](StringArg s, StringArg by, Int most) { return split_from_the_end(s, by, most); }>);
+      boxed<[](StringArg s, StringArg by, Int limit) { return split_from_the_end(s, by, limit); }>);
   define("splitlines(str self, bool keepends=False) -> str[]",
          boxed<[](StringArg s, bool keep) { return lines(s, keep); }>);
   define("strip(str self, str chars=\" \\n\\t\\f\\v\") -> str",
@@ -290,8 +290,8 @@ void define_making() {
   define("join(str self, str[] values) -> str",
          boxed<[](StringArg s, List& l) { return joined_by(s, l); }>);
   define("replace(str self, str old, str new, int max=-1) -> str",
-         boxed<[](StringArg s, StringArg a, StringArg b, Int most) {
-           return replaced(s, a, b, most);
+         boxed<[](StringArg s, StringArg a, StringArg b, Int limit) {
+           return replaced(s, a, b, limit);
          }>);
   define("center(str self, int width, str fillchar=\" \") -> str",
          boxed<[](StringArg s, Int width, StringArg fill) { return padded(s, width, fill, '^'); }>);

@@ -110,12 +110,12 @@ void define_gradients() {
       "backward(Tensor self, Tensor? gradient=None, bool? retain_graph=None, bool "
       "create_graph=False) -> ()",
       boxed<[](const Tensor& t, const IValue& gradient, std::optional<bool> keep, bool create) {
-        const Tensor given =
+        const Tensor input =
             gradient.is_none() ? autograd::implicit_gradient(t) : from_value<Tensor>(gradient);
         autograd::RunOptions options;
         options.keep_graph = keep.value_or(create);
         options.create_graph = create;
-        autograd::run_backward(std::vector<Tensor>{t}, std::vector<Tensor>{given}, {}, options);
+        autograd::run_backward(std::vector<Tensor>{t}, std::vector<Tensor>{input}, {}, options);
       }>,
       kEffect);
 }
@@ -213,22 +213,22 @@ Tensor tensor_of(const IValue& data, DType dtype, Device device) {
   if (dtype == DType::kUndefined)
     dtype = nested.numbers.empty() ? default_dtype() : nested.widest.dtype(default_dtype());
   if (device == Device::kUndefined) device = Device::kCPU;
-  const Tensor made = empty(nested.sizes, dtype, device);
-  if (made.is_meta()) return made;
-  std::byte* at = made.data();
+  const Tensor result = empty(nested.sizes, dtype, device);
+  if (result.is_meta()) return result;
+  std::byte* at = result.data();
   for (const IValue& number : nested.numbers) {
     const ElementBytes bytes = element_bytes(from_value<Scalar>(number), dtype);
     std::copy_n(bytes.begin(), itemsize(dtype), at);
     at += itemsize(dtype);
   }
-  return made;
+  return result;
 }
 
 void define_made_of_numbers() {
   constexpr auto tensor = &boxed<[](const IValue& data, DType dtype, Device device, bool grad) {
-    const Tensor made = tensor_of(data, dtype, device);
-    if (grad) autograd::set_requires_grad(made, true);
-    return made;
+    const Tensor result = tensor_of(data, dtype, device);
+    if (grad) autograd::set_requires_grad(result, true);
+    return result;
   }>;
   constexpr auto as_tensor = &boxed<[](const IValue& data, DType dtype, Device device) {
     return tensor_of(data, dtype, device);

@@ -128,8 +128,8 @@ class Emitter {
     return id;
   }
   int32_t pointer_of(int item) const {
-    const auto found = std::find(block_.reads.begin(), block_.reads.end(), item);
-    return static_cast<int32_t>(found - block_.reads.begin());
+    const auto it = std::find(block_.reads.begin(), block_.reads.end(), item);
+    return static_cast<int32_t>(it - block_.reads.begin());
   }
 
   // ---- numbers
@@ -180,9 +180,9 @@ class Emitter {
     return reg;
   }
   bool dies(int id, size_t i) const {
-    const ExprOp what = at(id).what;
-    return last_[static_cast<size_t>(id)] == static_cast<int>(i) && what != ExprOp::kConstant &&
-           what != ExprOp::kUniform;
+    const ExprOp op = at(id).what;
+    return last_[static_cast<size_t>(id)] == static_cast<int>(i) && op != ExprOp::kConstant &&
+           op != ExprOp::kUniform;
   }
   // Gives back the registers of operands that nobody reads after node i, but not `kept`.
   void release(size_t i, int kept = -1) {
@@ -344,8 +344,8 @@ class Emitter {
     as_.blend(to, mask, yes, no);
     return to;
   }
-  void arithmetic(ExprOp what, int to, int a, Source b) {
-    switch (what) {
+  void arithmetic(ExprOp op, int to, int a, Source b) {
+    switch (op) {
       case ExprOp::kAdd: return as_.add(to, a, b);
       case ExprOp::kSub: return as_.sub(to, a, b);
       case ExprOp::kMul: return as_.mul(to, a, b);
@@ -404,8 +404,8 @@ class Emitter {
 bool is_simple(const FusedKernel& program, const Step& step) {
 #if defined(__x86_64__)
   if (isa() == Isa::kV2 || !step.op) return false;
-  const TermKind made = program.kind(step.result);
-  if (made.dtype != step.dtype || made.zero_dim) return false;
+  const TermKind result_kind = program.kind(step.result);
+  if (result_kind.dtype != step.dtype || result_kind.zero_dim) return false;
   return (step.dtype == DType::kFloat32 && step.op->words[0]) ||
          (step.dtype == DType::kFloat64 && step.op->wide_words[0]);
 #else

@@ -24,7 +24,7 @@ std::string_view plain(std::string_view name) {
 
 // A tensor of that kind without bytes, for the rules that ask tensors for their dtypes.
 const Tensor& example(TermKind kind) {
-  static const auto made = [] {
+  static const auto result = [] {
     std::array<std::array<Tensor, 2>, kDTypeCount> all;
     for (size_t d = 0; d < kDTypeCount; ++d) {
       all[d][0] = empty(Dims{1}, static_cast<DType>(d), Device::kMeta);
@@ -32,7 +32,7 @@ const Tensor& example(TermKind kind) {
     }
     return all;
   }();
-  return made[static_cast<size_t>(kind.dtype)][kind.zero_dim];
+  return result[static_cast<size_t>(kind.dtype)][kind.zero_dim];
 }
 
 template <class To, class From>
@@ -156,24 +156,24 @@ bool Builder::is_tensor(Term term) const {
 }
 
 // The item that holds a number in the dtype it is read in.
-int FusedKernel::number_item(const Number& wanted) {
+int FusedKernel::number_item(const Number& expected) {
   for (size_t i = 0; i < items.size(); ++i) {
     if (items[i].is != Item::ItemKind::kNumber) continue;
     const Number& there = numbers[static_cast<size_t>(items[i].index)];
-    if (there.given == wanted.given && there.dtype == wanted.dtype &&
-        same(there.value, wanted.value))
+    if (there.given == expected.given && there.dtype == expected.dtype &&
+        same(there.value, expected.value))
       return static_cast<int>(i);
   }
   items.push_back(
-      {Item::ItemKind::kNumber, {wanted.dtype, true}, static_cast<int>(numbers.size())});
-  numbers.push_back(wanted);
-  if (wanted.given < 0) numbers.back().bytes = number_bytes(wanted.value, wanted.dtype);
+      {Item::ItemKind::kNumber, {expected.dtype, true}, static_cast<int>(numbers.size())});
+  numbers.push_back(expected);
+  if (expected.given < 0) numbers.back().bytes = number_bytes(expected.value, expected.dtype);
   return static_cast<int>(items.size()) - 1;
 }
 
-int FusedKernel::add(Step step, TermKind made) {
+int FusedKernel::add(Step step, TermKind result_kind) {
   step.result = static_cast<int>(items.size());
-  items.push_back({Item::ItemKind::kStep, made, static_cast<int>(steps.size())});
+  items.push_back({Item::ItemKind::kStep, result_kind, static_cast<int>(steps.size())});
   steps.push_back(std::move(step));
   return steps.back().result;
 }
@@ -183,8 +183,8 @@ int FusedKernel::converted(int id, DType dtype, bool copy) {
   const Item source = items[static_cast<size_t>(id)];
   if (source.kind.dtype == dtype && !copy) return id;
   for (const Step& step : steps) {
-    const TermKind made = items[static_cast<size_t>(step.result)].kind;
-    if (!step.op && step.operands[0] == id && made.dtype == dtype) return step.result;
+    const TermKind result_kind = items[static_cast<size_t>(step.result)].kind;
+    if (!step.op && step.operands[0] == id && result_kind.dtype == dtype) return step.result;
   }
   return add_conversion(id, dtype);
 }
@@ -229,11 +229,11 @@ std::optional<Term> Builder::step(std::string_view name, std::span<const StepArg
     }
   }
   if (!tensors) return std::nullopt;
-  const auto& given = call->params;
+  const auto& argument = call->params;
   Step step;
   step.op = op;
-  step.params = std::make_shared<Params>(
-      std::initializer_list<std::optional<Scalar>>{given[0], given[1], given[2], given[3]});
+  step.params = std::make_shared<Params>(std::initializer_list<std::optional<Scalar>>{
+      argument[0], argument[1], argument[2], argument[3]});
   const std::vector<Input> inputs(operands.begin(), operands.end());
   const std::optional<DType> dtype = computed_dtype(*op, inputs, *step.params);
   if (!dtype) return std::nullopt;
@@ -241,15 +241,15 @@ std::optional<Term> Builder::step(std::string_view name, std::span<const StepArg
   step.loop = op->op->loops()[static_cast<size_t>(*dtype)];
   step.arity = operands.size();
   for (size_t i = 0; i < operands.size(); ++i) {
-    const DType wanted = operand_dtype(*op->op, i, *dtype);
+    const DType expected_dtype = operand_dtype(*op->op, i, *dtype);
     const auto* term = std::get_if<Term>(&call->operands[i]);
     const Item* item = term ? &p.items[static_cast<size_t>(term->id)] : nullptr;
     if (!item)
-      step.operands[i] = p.number_item({operands[i].number, -1, wanted});
+      step.operands[i] = p.number_item({operands[i].number, -1, expected_dtype});
     else if (item->is == Item::ItemKind::kGiven)
-      step.operands[i] = p.number_item({Scalar(), item->index, wanted});
+      step.operands[i] = p.number_item({Scalar(), item->index, expected_dtype});
     else
-      step.operands[i] = p.converted(term->id, wanted);
+      step.operands[i] = p.converted(term->id, expected_dtype);
     step.given[i] = term ? term->id : step.operands[i];
   }
   return Term{p.add(std::move(step), {result_dtype(*op->op, *dtype), zero_dim})};
@@ -259,7 +259,7 @@ void Builder::output(Term term) {
   FusedKernel& p = *program_;
   check(p.outputs.size() < kMaxOutputs, "FusedKernel: more than ", kMaxOutputs, " outputs");
   const Item item = p.items[static_cast<size_t>(term.id)];
-  check(is_tensor(term), "FusedKernel: a number is no output");
+  check(is_tensor(term), "FusedKernel: a scalar cannot be an output");
   // A tensor of its own: neither an input's nor another output's, which someone may write to.
   const bool own = item.is == Item::ItemKind::kStep &&
                    std::none_of(p.outputs.begin(), p.outputs.end(), [&](const Output& other) {
@@ -301,9 +301,9 @@ ProgramRef Builder::build() {
 
 std::optional<TermKind> can_fuse(std::string_view op, std::span<const StepArgumentKind> arguments) {
   Builder scratch;
-  std::vector<StepArgument> given;
+  std::vector<StepArgument> argument;
   for (const StepArgumentKind& a : arguments) {
-    given.push_back(std::visit(
+    argument.push_back(std::visit(
         [&](const auto& v) -> StepArgument {
           if constexpr (std::is_same_v<std::decay_t<decltype(v)>, TermKind>)
             return scratch.input(v);
@@ -312,8 +312,8 @@ std::optional<TermKind> can_fuse(std::string_view op, std::span<const StepArgume
         },
         a));
   }
-  const std::optional<Term> made = scratch.step(op, given);
-  return made ? std::optional(scratch.kind(*made)) : std::nullopt;
+  const std::optional<Term> result = scratch.step(op, argument);
+  return result ? std::optional(scratch.kind(*result)) : std::nullopt;
 }
 
 }  // namespace uh::jit::fused

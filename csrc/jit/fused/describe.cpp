@@ -67,7 +67,7 @@ class Describer {
 
   // The expression as a tree: {"op", "dtype", "step", "operands": [...]}, or {"leaf"}.
   // A step that several read is written once; elsewhere it is {"step"} alone.
-  void tree(int id, std::vector<bool>& told) {
+  void tree(int id, std::vector<bool>& recorded) {
     const Item& i = item(id);
     w_.begin_object();
     if (i.is != Item::ItemKind::kStep) {
@@ -75,12 +75,12 @@ class Describer {
       return;
     }
     w_.member("step", number_[static_cast<size_t>(i.index)]);
-    if (!told[static_cast<size_t>(i.index)]) {
-      told[static_cast<size_t>(i.index)] = true;
+    if (!recorded[static_cast<size_t>(i.index)]) {
+      recorded[static_cast<size_t>(i.index)] = true;
       const Step& step = step_of(i);
       w_.member("op", op_name(step)).member("dtype", uh::name(i.kind.dtype));
       w_.key("operands").begin_array();
-      for (size_t k = 0; k < step.arity; ++k) tree(step.operands[k], told);
+      for (size_t k = 0; k < step.arity; ++k) tree(step.operands[k], recorded);
       w_.end_array();
     }
     w_.end_object();
@@ -90,7 +90,7 @@ class Describer {
     number_.resize(p_.steps.size());
     int64_t next = 0;
     for (const auto& [s, unit] : in_order()) number_[static_cast<size_t>(s)] = next++;
-    std::vector<bool> told(p_.steps.size());
+    std::vector<bool> recorded(p_.steps.size());
     w_.key("outputs").begin_array();
     for (const Output& output : p_.outputs) {
       w_.begin_object().member("dtype", uh::name(output.dtype));
@@ -99,7 +99,7 @@ class Describer {
         w_.member("dims", p_.reduced_dims);  // -1: all
       }
       w_.key("tree");
-      tree(output.item, told);
+      tree(output.item, recorded);
       w_.end_object();
     }
     w_.end_array();
@@ -135,9 +135,9 @@ class Describer {
     w_.key("steps").begin_array();
     for (const auto& [s, unit] : in_order()) {
       const Step& step = p_.steps[static_cast<size_t>(s)];
-      const Item& made = item(step.result);
+      const Item& output = item(step.result);
       w_.begin_object().member("unit", unit).member("op", op_name(step));
-      w_.member("computes", uh::name(step.dtype)).member("dtype", uh::name(made.kind.dtype));
+      w_.member("computes", uh::name(step.dtype)).member("dtype", uh::name(output.kind.dtype));
       w_.key("operands").begin_array();
       for (size_t k = 0; k < step.arity; ++k) w_.value(called(step.operands[k]));
       w_.end_array();

@@ -55,9 +55,9 @@ std::optional<Term> Builder::expand(std::string_view name, Arguments arguments) 
     const auto* value = std::get_if<Scalar>(&arguments[2]);
     if (!mask || kind(*mask).dtype != DType::kBool || !value || !fits(*value, dtype))
       return std::nullopt;
-    const auto made = step("where.self", std::array<StepArgument, 3>{*mask, *value, *self});
-    if (made) program_->steps.back().like = 2;
-    return made;
+    const auto result = step("where.self", std::array<StepArgument, 3>{*mask, *value, *self});
+    if (result) program_->steps.back().like = 2;
+    return result;
   }
   // dtype, device, memory_format: only the first may be given.
   if (name == "_to_copy" && arguments.size() == 4 && none(2)) {

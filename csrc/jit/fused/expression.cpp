@@ -203,10 +203,10 @@ class Joiner {
       if (n.a != id && n.b != id) continue;
       if (n.what != ExprOp::kAdd && n.what != ExprOp::kSub) continue;
       const bool left = n.a == id;
-      const ExprOp what = n.what == ExprOp::kAdd ? ExprOp::kMulAdd
-                          : left                 ? ExprOp::kMulSub
-                                                 : ExprOp::kNegMulAdd;
-      n = {.what = what, .a = product.a, .b = product.b, .c = left ? n.b : n.a};
+      const ExprOp op = n.what == ExprOp::kAdd ? ExprOp::kMulAdd
+                        : left                 ? ExprOp::kMulSub
+                                               : ExprOp::kNegMulAdd;
+      n = {.what = op, .a = product.a, .b = product.b, .c = left ? n.b : n.a};
     }
   }
 

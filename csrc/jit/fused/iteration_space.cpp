@@ -24,7 +24,7 @@ Dims strides_of(const Dims& sizes, const std::vector<const Shape*>& operands) {
   const bool flat = std::all_of(operands.begin(), operands.end(),
                                 [&](const Shape* s) { return s->sizes == sizes && row_major(*s); });
   if (flat) return contiguous_strides(sizes);
-  Iteration space(sizes);
+  TensorIterator space(sizes);
   for (const Shape* s : operands) space.add(nullptr, s->sizes, s->strides, 1);
   return dense_strides(sizes, space.order());
 }

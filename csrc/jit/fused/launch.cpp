@@ -69,21 +69,21 @@ void run_around(const FusedKernel& program, std::span<const Tensor> inputs,
   const auto sizes = [&](size_t i) -> const Dims& {
     return shapes[static_cast<size_t>(program.outputs[i].item)].sizes;
   };
-  std::vector<bool> made(outputs.size());
+  std::vector<bool> result(outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (made[i]) continue;
-    std::vector<int> chosen;
+    if (result[i]) continue;
+    std::vector<int> selected;
     for (size_t j = i; j < outputs.size(); ++j) {
       if (!(sizes(j) == sizes(i))) continue;
-      chosen.push_back(static_cast<int>(j));
-      made[j] = true;
+      selected.push_back(static_cast<int>(j));
+      result[j] = true;
     }
-    if (chosen.size() == outputs.size())
+    if (selected.size() == outputs.size())
       return walk_around(program, shapes, inputs, outputs, numbers, launch);
-    std::vector<Tensor> results(chosen.size());
-    walk_around(program.with_outputs(chosen), shapes, inputs, results, numbers, launch);
-    for (size_t k = 0; k < chosen.size(); ++k)
-      outputs[static_cast<size_t>(chosen[k])] = std::move(results[k]);
+    std::vector<Tensor> results(selected.size());
+    walk_around(program.with_outputs(selected), shapes, inputs, results, numbers, launch);
+    for (size_t k = 0; k < selected.size(); ++k)
+      outputs[static_cast<size_t>(selected[k])] = std::move(results[k]);
   }
 }
 
@@ -126,7 +126,7 @@ void run(const FusedKernel& program, std::span<const Tensor> inputs, std::span<T
          std::span<const Scalar> numbers, Launch* launch) {
   if (!matches(program, inputs)) broken_promise(program, inputs);
   check(outputs.size() == program.outputs.size(), "FusedKernel: ", program.outputs.size(),
-        " outputs are made, room is for ", outputs.size());
+        " outputs expected, got ", outputs.size());
   check(numbers.size() == program.given.size(), "FusedKernel: ", program.given.size(),
         " numbers are needed, got ", numbers.size());
   if (outputs.empty()) return;

@@ -22,7 +22,8 @@
 // seen to it that the inputs have the dtypes and the having-no-dimensions that were promised
 // (matches()), lie on the CPU, and that nobody wants gradients or a trace: run() goes below the
 // dispatcher.
-// Read next: build.cpp (what can be a step), launch.cpp (the walk), table.h (what is generated).
+// Read next: build.cpp (what can be a step), launch.cpp (the walk), step_operators.h (what is
+// generated).
 #pragma once
 
 #include <array>

@@ -74,9 +74,9 @@ Tensor make_reduced(const FusedKernel& program, const Output& output, const Dims
   check_kind(adds || rows.length > 0 || rows.rows == 0, ErrorKind::kIndex, output.name,
              ": nothing to choose from: a reduced dimension has size 0, sizes ", sizes);
   const size_t kept = Rows::kept_dims(program, sizes);
-  Dims made(IntSpan(sizes.data(), kept));
-  if (output.keepdim) made.resize(sizes.size(), 1);
-  return empty(made, output.dtype);
+  Dims result(IntSpan(sizes.data(), kept));
+  if (output.keepdim) result.resize(sizes.size(), 1);
+  return empty(result, output.dtype);
 }
 
 void run_reduced(const TileLoop& walk, const Dims& sizes, std::span<Tensor> outputs) {

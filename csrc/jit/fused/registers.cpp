@@ -43,25 +43,25 @@ bool FusedKernel::reduces() const {
   return std::any_of(outputs.begin(), outputs.end(), [](const Output& o) { return o.fold; });
 }
 
-FusedKernel::FusedKernel(const FusedKernel& whole, const std::vector<int>& chosen)
+FusedKernel::FusedKernel(const FusedKernel& whole, const std::vector<int>& selected)
     : items(whole.items),
       steps(whole.steps),
       numbers(whole.numbers),
       inputs(whole.inputs),
       given(whole.given) {
-  for (const int i : chosen) {
+  for (const int i : selected) {
     outputs.push_back(whole.outputs[static_cast<size_t>(i)]);
     if (outputs.back().fold) reduced_dims = whole.reduced_dims;
   }
   plan();
 }
 
-const FusedKernel& FusedKernel::with_outputs(const std::vector<int>& chosen) const {
+const FusedKernel& FusedKernel::with_outputs(const std::vector<int>& selected) const {
   const std::lock_guard guard(mutex_);
   for (const auto& [key, part] : parts_) {
-    if (key == chosen) return *part;
+    if (key == selected) return *part;
   }
-  return *parts_.emplace_back(chosen, std::make_unique<FusedKernel>(*this, chosen)).second;
+  return *parts_.emplace_back(selected, std::make_unique<FusedKernel>(*this, selected)).second;
 }
 
 void FusedKernel::plan() {
@@ -71,15 +71,15 @@ void FusedKernel::plan() {
 }
 
 void FusedKernel::mark_live() {
-  std::vector<bool> wanted(items.size());
-  for (size_t i = 0; i < outputs.size(); ++i) wanted[static_cast<size_t>(outputs[i].item)] = true;
+  std::vector<bool> needed(items.size());
+  for (size_t i = 0; i < outputs.size(); ++i) needed[static_cast<size_t>(outputs[i].item)] = true;
   live_steps = 0;
   for (size_t s = steps.size(); s-- > 0;) {
     Step& step = steps[s];
-    step.live = wanted[static_cast<size_t>(step.result)];
+    step.live = needed[static_cast<size_t>(step.result)];
     live_steps += step.live;
     for (size_t k = 0; step.live && k < step.arity; ++k)
-      wanted[static_cast<size_t>(step.operands[k])] = true;
+      needed[static_cast<size_t>(step.operands[k])] = true;
   }
 }
 
@@ -91,9 +91,9 @@ void FusedKernel::allocate() {
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Output& output = outputs[i];
-    Item& made = item(output.item);
-    made.last_use = static_cast<int>(units.size());
-    if (!output.fold) made.output = static_cast<int>(i);
+    Item& result = item(output.item);
+    result.last_use = static_cast<int>(units.size());
+    if (!output.fold) result.output = static_cast<int>(i);
   }
   all_inputs_used =
       std::all_of(inputs.begin(), inputs.end(), [&](int id) { return item(id).last_use >= 0; });

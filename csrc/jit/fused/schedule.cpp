@@ -54,7 +54,8 @@ class Scheduler {
     const auto operands = [&](size_t s, const auto& each) {
       const Step& step = p_.steps[s];
       for (size_t k = 0; step.live && k < step.arity; ++k) {
-        if (const int made = maker(step.operands[k]); made >= 0) each(static_cast<size_t>(made));
+        if (const int result = maker(step.operands[k]); result >= 0)
+          each(static_cast<size_t>(result));
       }
     };
     for (size_t s = 0; s < n; ++s) {

@@ -98,10 +98,10 @@ class FusedKernel {
   TermKind kind(int id) const { return items[static_cast<size_t>(id)].kind; }
 
   // For the Builder: items that are there already are found again.
-  int number_item(const Number& wanted);
+  int number_item(const Number& expected);
   int converted(int id, DType dtype, bool copy = false);
   int add_conversion(int id, DType dtype);  // a new one
-  int add(Step step, TermKind made);
+  int add(Step step, TermKind result_kind);
 
   // Finds the live steps, makes units of them and gives their results registers. Called once, when
   // all steps and outputs are there.
@@ -114,7 +114,7 @@ class FusedKernel {
   // Note [Outputs of several shapes]: where an output is smaller than the space that all inputs
   // broadcast to, the outputs of each shape are made by a walk of their own, of a program with the
   // steps that they need. It is made at the first such launch and kept.
-  const FusedKernel& with_outputs(const std::vector<int>& chosen) const;
+  const FusedKernel& with_outputs(const std::vector<int>& selected) const;
 
  private:
   void mark_live();

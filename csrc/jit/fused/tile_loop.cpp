@@ -18,8 +18,8 @@ int64_t tile_for(const FusedKernel& program, int64_t bytes_per_element) {
   const int64_t best = program.reduces()                 ? kFoldTile
                        : blocks && bytes_per_element > 0 ? kBlockTile
                                                          : kTile;
-  const int64_t wanted = std::clamp<int64_t>(fits & -kLine, kLine, best);
-  return wanted * bytes_per_element <= kArena / 2 ? wanted : 16;
+  const int64_t target = std::clamp<int64_t>(fits & -kLine, kLine, best);
+  return target * bytes_per_element <= kArena / 2 ? target : 16;
 }
 
 // Bytes of the arena for a tile: whole lines, and three more, see Note [Tiles].
@@ -51,12 +51,12 @@ void TileLoop::place_registers() {
   std::array<int64_t, kMaxSteps> begin;
   for (size_t r = 0; r < program.registers.size(); ++r) begin[r] = reserve(program.registers[r]);
   for (const Step& step : program.steps) {
-    const Item& made = program.items[static_cast<size_t>(step.result)];
-    if (made.reg >= 0) at(step.result) = {nullptr, 0, begin[static_cast<size_t>(made.reg)]};
+    const Item& output = program.items[static_cast<size_t>(step.result)];
+    if (output.reg >= 0) at(step.result) = {nullptr, 0, begin[static_cast<size_t>(output.reg)]};
   }
 }
 
-void TileLoop::set_numbers(std::span<const Scalar> given) {
+void TileLoop::set_numbers(std::span<const Scalar> argument) {
   for (size_t i = 0; i < program.items.size(); ++i) {
     const Item& item = program.items[i];
     if (item.is != Item::ItemKind::kNumber) continue;
@@ -64,7 +64,7 @@ void TileLoop::set_numbers(std::span<const Scalar> given) {
     auto* bytes = const_cast<std::byte*>(number.bytes.data());
     if (number.given >= 0) {
       Slot& slot = given_[static_cast<size_t>(item.index)];
-      slot = number_bytes(given[static_cast<size_t>(number.given)], number.dtype);
+      slot = number_bytes(argument[static_cast<size_t>(number.given)], number.dtype);
       bytes = slot.data();
     }
     places[i] = {bytes, 0, -1};
@@ -145,9 +145,9 @@ void TileLoop::run_uniform() {
   for (size_t s = 0; s < program.steps.size(); ++s) {
     const Step& step = program.steps[s];
     done[s] = false;
-    const Item& made = program.items[static_cast<size_t>(step.result)];
-    const bool kept = made.last_use < static_cast<int>(program.units.size());
-    if (!step.live || !kept || !made.kind.zero_dim ||
+    const Item& output = program.items[static_cast<size_t>(step.result)];
+    const bool kept = output.last_use < static_cast<int>(program.units.size());
+    if (!step.live || !kept || !output.kind.zero_dim ||
         !std::all_of(step.operands.begin(), step.operands.begin() + step.arity, uniform))
       continue;
     std::array<char*, 1 + kMaxOperands> data{reinterpret_cast<char*>(uniform_[s].data())};
@@ -162,8 +162,8 @@ void TileLoop::run_uniform() {
 
 int64_t TileLoop::grain() const {
   const auto steps = static_cast<int64_t>(std::max<size_t>(program.live_steps, 1));
-  const int64_t wanted = std::clamp<int64_t>(kWork / steps, 4096, 32768);
-  return (wanted + tile - 1) / tile * tile;
+  const int64_t target = std::clamp<int64_t>(kWork / steps, 4096, 32768);
+  return (target + tile - 1) / tile * tile;
 }
 
 void TileLoop::tell(Launch& launch) const {

@@ -37,7 +37,7 @@ struct TileLoop {
   // Shapes of all items are known; `outputs` have been made with those of theirs.
   void go_around(const std::vector<Shape>& shapes, std::span<const Tensor> inputs,
                  std::span<Tensor> outputs);
-  void set_numbers(std::span<const Scalar> given);
+  void set_numbers(std::span<const Scalar> argument);
 
   Place& at(int id) { return places[static_cast<size_t>(id)]; }
   const Place& at(int id) const { return places[static_cast<size_t>(id)]; }

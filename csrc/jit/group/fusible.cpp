@@ -91,9 +91,9 @@ std::optional<std::vector<fused::StepArgument>> step_arguments(const Node& node,
       if (!argument) return std::nullopt;
       arguments.push_back(std::move(*argument));
     } else {
-      const auto found = term(input);
-      if (!found) return std::nullopt;
-      arguments.emplace_back(*found);
+      const auto match = term(input);
+      if (!match) return std::nullopt;
+      arguments.emplace_back(*match);
     }
   }
   return arguments;
@@ -112,16 +112,16 @@ std::optional<TermKind> as_step(const Node& node, const std::function<TypeRef(Va
     return std::nullopt;
   if (node.writes()) return std::nullopt;
   Builder scratch;
-  std::vector<std::pair<Value*, Term>> made;
+  std::vector<std::pair<Value*, Term>> output;
   const auto arguments = step_arguments(node, [&](Value* input) -> std::optional<Term> {
-    for (const auto& [value, term] : made)
+    for (const auto& [value, term] : output)
       if (value == input) return term;
     const TypeRef type = type_of(input);
     const auto kind = kind_of(*type);
     const auto number = number_kind(*type);
     if (!kind && !number) return std::nullopt;
-    made.emplace_back(input, kind ? scratch.input(*kind) : scratch.number(*number));
-    return made.back().second;
+    output.emplace_back(input, kind ? scratch.input(*kind) : scratch.number(*number));
+    return output.back().second;
   });
   if (!arguments) return std::nullopt;
   const auto result = scratch.step(node.op()->full_name(), *arguments);
@@ -174,7 +174,7 @@ std::optional<Reduction> as_reduction(const Node& node, const Type& input) {
   const int64_t rank = facts.sizes ? facts.sizes->ndim() : -1;
   if (rank == 0 || (facts.dtype != DType::kUndefined && !is_floating(facts.dtype)))
     return std::nullopt;
-  Reduction made{kind, Builder::kAllDims, false};
+  Reduction result{kind, Builder::kAllDims, false};
   const auto& arguments = node.op()->schema().arguments;
   for (size_t i = 1; i < arguments.size(); ++i) {
     const Value& value = *node.input(i);
@@ -186,11 +186,11 @@ std::optional<Reduction> as_reduction(const Node& node, const Type& input) {
       const auto n = static_cast<int64_t>(dims->size());
       for (int64_t k = 0; k < n; ++k)
         if ((*dims)[static_cast<size_t>(k)] != k - n) return std::nullopt;
-      if (n != 0 && n != rank) made.dims = static_cast<int>(n);
+      if (n != 0 && n != rank) result.dims = static_cast<int>(n);
     } else if (arguments[i].name == "keepdim") {
       const bool* keep = constant ? constant->get_if<bool>() : nullptr;
       if (!keep) return std::nullopt;
-      made.keepdim = *keep;
+      result.keepdim = *keep;
     } else if (arguments[i].name == "dtype") {
       if (!constant) return std::nullopt;
       if (!constant->is_none() && dtype_of(*constant) != facts.dtype) return std::nullopt;
@@ -198,7 +198,7 @@ std::optional<Reduction> as_reduction(const Node& node, const Type& input) {
       return std::nullopt;
     }
   }
-  return made;
+  return result;
 }
 
 }  // namespace uh::jit

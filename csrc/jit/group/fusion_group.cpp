@@ -84,9 +84,9 @@ fused::ProgramRef compile_group(const Graph& subgraph, const std::vector<TermKin
       return it == terms.end() ? std::nullopt : std::optional(it->second);
     });
     if (!arguments) return nullptr;
-    const auto made = builder.step(node->op()->full_name(), *arguments);
-    if (!made) return nullptr;
-    terms[node->output()] = *made;
+    const auto result = builder.step(node->op()->full_name(), *arguments);
+    if (!result) return nullptr;
+    terms[node->output()] = *result;
   }
   for (const Value* output : subgraph.outputs()) {
     if (const auto it = reductions.find(output); it != reductions.end()) {
@@ -141,13 +141,13 @@ bool FusionGroup::may_fuse(const Stack& stack, size_t first) const {
 FusionGroup::Compiled& FusionGroup::compiled_for(const std::vector<TermKind>& kinds) {
   const DType floats = default_dtype();
   const std::lock_guard guard(lock_);
-  for (const auto& made : compiled_)
-    if (made->default_dtype == floats && made->kinds == kinds) return *made;
-  auto made = std::make_unique<Compiled>();
-  made->kinds = kinds;
-  made->default_dtype = floats;
-  made->program = compile_group(*subgraph_, kinds);
-  compiled_.push_back(std::move(made));
+  for (const auto& result : compiled_)
+    if (result->default_dtype == floats && result->kinds == kinds) return *result;
+  auto result = std::make_unique<Compiled>();
+  result->kinds = kinds;
+  result->default_dtype = floats;
+  result->program = compile_group(*subgraph_, kinds);
+  compiled_.push_back(std::move(result));
   return *compiled_.back();
 }
 
@@ -193,8 +193,8 @@ void FusionGroup::run_program(Compiled& compiled, Stack& stack, int64_t frame) {
     for (const Tensor& output : outputs) record_write(output);
   }
   if (gradients && grad_enabled()) {
-    Stack given(stack.begin() + static_cast<std::ptrdiff_t>(first), stack.end());
-    record_group(Ref<FusionGroup>::share(this), std::move(given), outputs);
+    Stack arguments(stack.begin() + static_cast<std::ptrdiff_t>(first), stack.end());
+    record_group(Ref<FusionGroup>::share(this), std::move(arguments), outputs);
   }
   stack.resize(first);
   for (Tensor& output : outputs) stack.emplace_back(std::move(output));

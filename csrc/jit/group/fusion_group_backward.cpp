@@ -33,16 +33,17 @@ class GroupNode final : public autograd::Node {
 
   autograd::Gradients apply(autograd::Gradients gradients) override {
     Stack inputs = inputs_;
-    std::vector<bool> wanted(inputs.size());
+    std::vector<bool> needed(inputs.size());
     for (size_t k = 0; k < edge_of_.size(); ++k) {
       inputs[edge_of_[k]] = saved_[k].unpack(*this);
-      wanted[edge_of_[k]] = needs(k);
+      needed[edge_of_[k]] = needs(k);
     }
-    std::vector<Tensor> given(group_->subgraph().outputs().size());
-    for (size_t k = 0; k < outputs_.size(); ++k) given[outputs_[k]] = gradients[k];
-    const std::vector<Tensor> made = group_->gradient().backward(std::move(inputs), given, wanted);
+    std::vector<Tensor> arguments(group_->subgraph().outputs().size());
+    for (size_t k = 0; k < outputs_.size(); ++k) arguments[outputs_[k]] = gradients[k];
+    const std::vector<Tensor> result =
+        group_->gradient().backward(std::move(inputs), arguments, needed);
     autograd::Gradients out(edge_of_.size());
-    for (size_t k = 0; k < edge_of_.size(); ++k) out[k] = made[edge_of_[k]];
+    for (size_t k = 0; k < edge_of_.size(); ++k) out[k] = result[edge_of_[k]];
     return out;
   }
 
@@ -69,7 +70,7 @@ bool same_place(const Tensor& a, const Tensor& b) {
 // numbers, which a trace takes for constants. Also which tensors are one: a trace knows them by
 // where they lie, and holds for those that are one in the same way.
 std::string key_of(const Stack& inputs, const std::vector<Tensor>& gradients,
-                   const std::vector<bool>& wanted) {
+                   const std::vector<bool>& expected) {
   std::string key;
   std::vector<const Tensor*> seen;
   const auto add = [&](const auto& number) {
@@ -87,7 +88,7 @@ std::string key_of(const Stack& inputs, const std::vector<Tensor>& gradients,
     seen.push_back(&t);
   };
   for (size_t i = 0; i < inputs.size(); ++i) {
-    add(wanted[i] ? '*' : ' ');
+    add(expected[i] ? '*' : ' ');
     if (const Tensor* t = inputs[i].get_if<Tensor>()) {
       add_tensor(*t);
     } else {
@@ -144,19 +145,19 @@ void finish(Graph& graph) {
 
 std::vector<Tensor> GroupGradient::through_operators(const Stack& inputs,
                                                      const std::vector<Tensor>& gradients,
-                                                     const std::vector<bool>& wanted,
+                                                     const std::vector<bool>& expected,
                                                      bool create_graph) const {
   const GradMode on(true);
   Stack stack = inputs;
-  std::vector<Tensor> made(inputs.size()), leaves, roots, incoming;
+  std::vector<Tensor> result(inputs.size()), leaves, roots, incoming;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor* t = inputs[i].get_if<Tensor>();
     if (!t) continue;
     // A name of its own for every input, also where two are the same tensor: each has its gradient.
     // Recorded gradients lead on to what the input was made of; others end at the name.
-    Tensor own = create_graph && wanted[i] ? ops::alias(*t) : alias(*t, t->impl()->layout());
-    if (wanted[i] && !create_graph) autograd::set_requires_grad(own, true);
-    if (wanted[i]) leaves.push_back(own);
+    Tensor own = create_graph && expected[i] ? ops::alias(*t) : alias(*t, t->impl()->layout());
+    if (expected[i] && !create_graph) autograd::set_requires_grad(own, true);
+    if (expected[i]) leaves.push_back(own);
     stack[i] = own;
   }
   group_.run_nodes(stack);
@@ -166,21 +167,22 @@ std::vector<Tensor> GroupGradient::through_operators(const Stack& inputs,
     roots.push_back(output);
     incoming.push_back(gradients[k]);
   }
-  if (roots.empty() || leaves.empty()) return made;
+  if (roots.empty() || leaves.empty()) return result;
   autograd::RunOptions options;
   options.keep_graph = options.create_graph = create_graph;
   options.accumulate = false;
-  std::vector<Tensor> found = autograd::run_backward(roots, incoming, leaves, options);
+  std::vector<Tensor> matches = autograd::run_backward(roots, incoming, leaves, options);
   size_t next = 0;
   for (size_t i = 0; i < inputs.size(); ++i)
-    if (wanted[i]) made[i] = std::move(found[next++]);
-  return made;
+    if (expected[i]) result[i] = std::move(matches[next++]);
+  return result;
 }
 
 // As through_operators, and what it called as a graph; null where that would hold for these values
 // only.
 GraphRef GroupGradient::trace(const Stack& inputs, const std::vector<Tensor>& gradients,
-                              const std::vector<bool>& wanted, std::vector<Tensor>& made) const {
+                              const std::vector<bool>& expected,
+                              std::vector<Tensor>& result) const {
   TracingState::begin("backward");
   GraphRef graph;
   try {
@@ -189,9 +191,9 @@ GraphRef GroupGradient::trace(const Stack& inputs, const std::vector<Tensor>& gr
     for (size_t i = 0; i < inputs.size(); ++i) tracing.add_input("", inputs[i]);
     for (const Tensor& gradient : gradients)
       if (gradient) tracing.add_input("", gradient);
-    made = through_operators(inputs, gradients, wanted, false);
+    result = through_operators(inputs, gradients, expected, false);
     std::vector<IValue> results;
-    for (const Tensor& t : made) results.push_back(to_value(t));
+    for (const Tensor& t : result) results.push_back(to_value(t));
     graph = TracingState::current().end(make_container<Tuple>(std::move(results)));
   } catch (...) {
     if (TracingState::on()) TracingState::abort();
@@ -206,36 +208,36 @@ GraphRef GroupGradient::trace(const Stack& inputs, const std::vector<Tensor>& gr
 }
 
 std::vector<Tensor> GroupGradient::backward(Stack inputs, const std::vector<Tensor>& gradients,
-                                            const std::vector<bool>& wanted) {
-  if (grad_enabled()) return through_operators(inputs, gradients, wanted, true);
+                                            const std::vector<bool>& expected) {
+  if (grad_enabled()) return through_operators(inputs, gradients, expected, true);
   const bool watched = !t_state.included.empty();
-  const std::string key = watched ? "" : key_of(inputs, gradients, wanted);
-  const Traced* found = nullptr;
+  const std::string key = watched ? "" : key_of(inputs, gradients, expected);
+  const Traced* match = nullptr;
   bool full = true;
   {
     const std::lock_guard guard(lock_);
     for (const auto& one : traced_)
-      if (one->key == key) found = one.get();
+      if (one->key == key) match = one.get();
     full = traced_.size() >= kMostTraced;
   }
-  if (found && found->code) {
+  if (match && match->code) {
     for (const Tensor& gradient : gradients)
       if (gradient) inputs.emplace_back(gradient);
-    found->code->run(inputs);
-    std::vector<Tensor> made;
+    match->code->run(inputs);
+    std::vector<Tensor> result;
     for (const IValue& value : inputs)
-      made.push_back(value.is_none() ? Tensor() : *value.get_if<Tensor>());
-    return made;
+      result.push_back(value.is_none() ? Tensor() : *value.get_if<Tensor>());
+    return result;
   }
-  if (found || full || watched) return through_operators(inputs, gradients, wanted, false);
-  std::vector<Tensor> made;
+  if (match || full || watched) return through_operators(inputs, gradients, expected, false);
+  std::vector<Tensor> result;
   auto one = std::make_unique<Traced>();
   one->key = key;
-  one->graph = trace(inputs, gradients, wanted, made);
+  one->graph = trace(inputs, gradients, expected, result);
   if (one->graph) one->code = std::make_unique<StraightLineCode>(*one->graph);
   const std::lock_guard guard(lock_);
   traced_.push_back(std::move(one));
-  return made;
+  return result;
 }
 
 std::vector<GraphRef> GroupGradient::graphs() {
@@ -247,16 +249,16 @@ std::vector<GraphRef> GroupGradient::graphs() {
 }
 
 void record_group(Ref<FusionGroup> group, Stack inputs, const std::vector<Tensor>& outputs) {
-  std::vector<bool> wanted;
+  std::vector<bool> needed;
   for (const IValue& input : inputs) {
     const Tensor* t = input.get_if<Tensor>();
-    wanted.push_back(t && autograd::requires_grad(*t));
+    needed.push_back(t && autograd::requires_grad(*t));
   }
   std::vector<size_t> joined;
   for (size_t k = 0; k < outputs.size(); ++k) {
     if (!autograd::is_differentiable(outputs[k].dtype())) continue;
-    for (size_t i = 0; i < wanted.size(); ++i) {
-      if (!wanted[i] || !group->depends(k, i)) continue;
+    for (size_t i = 0; i < needed.size(); ++i) {
+      if (!needed[i] || !group->depends(k, i)) continue;
       joined.push_back(k);
       break;
     }

@@ -21,7 +21,7 @@ class GroupGradient final : public RefCounted {
   // `inputs` as the group was given them; `gradients` one per output, empty where none came;
   // `wanted`: which inputs' gradients are asked for. Returns one per input, empty for zero.
   std::vector<Tensor> backward(Stack inputs, const std::vector<Tensor>& gradients,
-                               const std::vector<bool>& wanted);
+                               const std::vector<bool>& expected);
   // The graphs that backward passes run, for whoever shows them.
   std::vector<GraphRef> graphs();
 
@@ -33,9 +33,9 @@ class GroupGradient final : public RefCounted {
     std::unique_ptr<StraightLineCode> code;
   };
   std::vector<Tensor> through_operators(const Stack& inputs, const std::vector<Tensor>& gradients,
-                                        const std::vector<bool>& wanted, bool create_graph) const;
+                                        const std::vector<bool>& expected, bool create_graph) const;
   GraphRef trace(const Stack& inputs, const std::vector<Tensor>& gradients,
-                 const std::vector<bool>& wanted, std::vector<Tensor>& made) const;
+                 const std::vector<bool>& expected, std::vector<Tensor>& result) const;
 
   FusionGroup& group_;
   std::mutex lock_;

@@ -19,8 +19,8 @@ StraightLineCode::StraightLineCode(const Graph& graph) : n_inputs_(graph.inputs(
   std::vector<size_t> last_use;
   for (const Node* node : graph.block()->nodes()) {
     if (node->is("prim::Constant")) {
-      const Attribute* held = node->attribute("value");
-      slots_[slot_of(node->output())] = held ? held->value : IValue();
+      const Attribute* attribute = node->attribute("value");
+      slots_[slot_of(node->output())] = attribute ? attribute->value : IValue();
       continue;
     }
     Step step;
@@ -44,21 +44,21 @@ StraightLineCode::StraightLineCode(const Graph& graph) : n_inputs_(graph.inputs(
   }
   for (const Value* output : graph.outputs()) outputs_.push_back(slot_of(output));
   if (events::on()) {
-    std::vector<HolderTracker::Found> found;
+    std::vector<HolderTracker::Found> matches;
     for (size_t i = 0; i < slots_.size(); ++i)
       each_tensor(slots_[i],
-                  [&](const Tensor& t) { found.push_back({static_cast<int64_t>(i), &t}); });
+                  [&](const Tensor& t) { matches.push_back({static_cast<int64_t>(i), &t}); });
     held_ = std::make_unique<HolderTracker>(events::Holder::kGroup, graph.id());
-    held_->now(found);
+    held_->now(matches);
   }
 
-  std::vector<bool> kept(slots_.size());
-  for (const auto& [value, at] : slot) kept[at] = value->node()->is("prim::Constant");
-  for (const size_t at : outputs_) kept[at] = true;
+  std::vector<bool> retained(slots_.size());
+  for (const auto& [value, at] : slot) retained[at] = value->node()->is("prim::Constant");
+  for (const size_t at : outputs_) retained[at] = true;
   for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
     const auto end = [&](size_t at) {
-      if (kept[at]) return;
-      kept[at] = true;
+      if (retained[at]) return;
+      retained[at] = true;
       step->done.push_back(at);
     };
     for (const size_t at : step->outputs) end(at);

@@ -385,8 +385,8 @@ bool AliasDb::may_move_up_to(const Node* node, const Node* earlier) const {
 }
 
 const Tensor* fixed_tensor(const Value* value, const AliasDb& info) {
-  const IValue* held = value->constant();
-  const Tensor* t = held ? held->get_if<Tensor>() : nullptr;
+  const IValue* constant = value->constant();
+  const Tensor* t = constant ? constant->get_if<Tensor>() : nullptr;
   return t && *t && !t->keys().has(Key::kAutograd) && !info.has_writers(value) ? t : nullptr;
 }
 

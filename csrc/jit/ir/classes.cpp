@@ -97,10 +97,10 @@ EnumType::~EnumType() { forget(name_); }
 IValue EnumType::member(std::string_view name) const {
   for (const auto& [held, value] : members_) {
     if (held != name) continue;
-    const IValue made = make_container<Object>(Ref<RefCounted>::share(const_cast<EnumType*>(this)),
-                                               Ref<RefCounted>(), 2);
-    made.object()->slots = {held, value};
-    return made;
+    const IValue result = make_container<Object>(
+        Ref<RefCounted>::share(const_cast<EnumType*>(this)), Ref<RefCounted>(), 2);
+    result.object()->slots = {held, value};
+    return result;
   }
   return {};
 }
@@ -164,9 +164,9 @@ void ClassType::add_attribute(Attribute attribute) {
 Ref<Methods> ClassType::methods() {
   std::lock_guard guard(g_lock);
   if (methods_ && methods_->try_retain()) return Ref<Methods>::adopt(methods_);
-  Ref<Methods> made = make_ref<Methods>(Ref<ClassType>::share(this));
-  methods_ = made.get();
-  return made;
+  Ref<Methods> result = make_ref<Methods>(Ref<ClassType>::share(this));
+  methods_ = result.get();
+  return result;
 }
 
 Ref<Function> ClassType::method(std::string_view name) const {

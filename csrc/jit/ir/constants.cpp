@@ -32,8 +32,8 @@ const std::vector<IValue>* items_of(const IValue& value) {
 
 template <class T>
 std::optional<T> constant_of(const Value* value) {
-  const IValue* held = value ? value->constant() : nullptr;
-  const T* exact = held ? held->get_if<T>() : nullptr;
+  const IValue* constant = value ? value->constant() : nullptr;
+  const T* exact = constant ? constant->get_if<T>() : nullptr;
   return exact ? std::optional<T>(*exact) : std::nullopt;
 }
 
@@ -99,12 +99,12 @@ std::optional<std::vector<int64_t>> constant_ints(const Value* value) {
     }
     return ints;
   }
-  const IValue* held = value->constant();
-  if (!held) return std::nullopt;
-  if (const auto* i = held->get_if<int64_t>()) return std::vector<int64_t>{*i};
-  if (const auto* dims = held->get_if<Dims>())
+  const IValue* constant = value->constant();
+  if (!constant) return std::nullopt;
+  if (const auto* i = constant->get_if<int64_t>()) return std::vector<int64_t>{*i};
+  if (const auto* dims = constant->get_if<Dims>())
     return std::vector<int64_t>(dims->begin(), dims->end());
-  const auto* items = items_of(*held);
+  const auto* items = items_of(*constant);
   if (!items) return std::nullopt;
   for (const IValue& item : *items) {
     const auto* i = item.get_if<int64_t>();
@@ -117,8 +117,8 @@ std::optional<std::vector<int64_t>> constant_ints(const Value* value) {
 bool is_constant_none(const Value* value) {
   if (!value) return false;
   if (value->type()->is(TypeKind::kNone)) return true;
-  const IValue* held = value->constant();
-  return held && held->is_none();
+  const IValue* constant = value->constant();
+  return constant && constant->is_none();
 }
 
 }  // namespace uh::jit

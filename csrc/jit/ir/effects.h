@@ -1,5 +1,5 @@
 // What a node does beside computing its outputs, and how it hands memory on: told from its kind and
-// schema alone. alias.h follows the memory through a graph.
+// schema alone. alias_analysis.h follows the memory through a graph.
 #pragma once
 
 #include <vector>

@@ -20,10 +20,10 @@ Symbol::Symbol(std::string_view text) {
   struct Hash : std::hash<std::string_view> {
     using is_transparent = void;
   };
-  static auto* texts = new std::unordered_set<std::string, Hash, std::equal_to<>>;
+  static auto* strings = new std::unordered_set<std::string, Hash, std::equal_to<>>;
   std::lock_guard guard(lock);
-  const auto known = texts->find(text);
-  text_ = &*(known != texts->end() ? known : texts->emplace(text).first);
+  const auto known = strings->find(text);
+  text_ = &*(known != strings->end() ? known : strings->emplace(text).first);
 }
 
 std::string Span::text() const {
@@ -193,9 +193,9 @@ Node* Graph::clone(const Node* from, const ValueMap& value, bool origins) {
   for (Value* input : from->inputs_) node->add_input(value(input));
   for (const auto& [name, attribute] : from->attributes_) node->set_attribute(name, attribute);
   for (const Value* output : from->outputs_) {
-    Value* made = node->add_output(output->type_);
-    if (output->named_) made->set_name(output->name_);
-    if (origins) made->add_origin(output->id_);
+    Value* new_value = node->add_output(output->type_);
+    if (output->named_) new_value->set_name(output->name_);
+    if (origins) new_value->add_origin(output->id_);
   }
   for (const Block* block : from->blocks_) {
     std::unordered_map<const Value*, Value*> inside;
@@ -205,15 +205,15 @@ Node* Graph::clone(const Node* from, const ValueMap& value, bool origins) {
     };
     Block* copy = node->add_block();
     for (const Value* param : block->params()) {
-      Value* made = copy->add_param(param->type_);
-      if (param->named_) made->set_name(param->name_);
-      if (origins) made->add_origin(param->id_);
-      inside[param] = made;
+      Value* new_value = copy->add_param(param->type_);
+      if (param->named_) new_value->set_name(param->name_);
+      if (origins) new_value->add_origin(param->id_);
+      inside[param] = new_value;
     }
     for (const Node* each : block->nodes()) {
-      Node* made = clone(each, map, origins)->append_to(copy);
+      Node* new_value = clone(each, map, origins)->append_to(copy);
       for (size_t i = 0; i < each->outputs_.size(); ++i)
-        inside[each->outputs_[i]] = made->outputs_[i];
+        inside[each->outputs_[i]] = new_value->outputs_[i];
     }
     for (Value* result : block->returns()) copy->add_return(map(result));
   }
@@ -227,15 +227,16 @@ GraphRef Graph::copy() const {
   graph->taken_ = function_ != 0;
   std::unordered_map<const Value*, Value*> map;
   for (const Value* input : inputs()) {
-    Value* made = graph->add_input("", input->type_);
-    if (input->named_) made->set_name(input->name_);
-    made->add_origin(input->id_);
-    map[input] = made;
+    Value* new_value = graph->add_input("", input->type_);
+    if (input->named_) new_value->set_name(input->name_);
+    new_value->add_origin(input->id_);
+    map[input] = new_value;
   }
   const ValueMap find = [&](Value* v) { return map.at(v); };
   for (const Node* node : block_->nodes()) {
-    Node* made = graph->clone(node, find)->append_to(graph->block_);
-    for (size_t i = 0; i < node->outputs_.size(); ++i) map[node->outputs_[i]] = made->outputs_[i];
+    Node* new_value = graph->clone(node, find)->append_to(graph->block_);
+    for (size_t i = 0; i < node->outputs_.size(); ++i)
+      map[node->outputs_[i]] = new_value->outputs_[i];
   }
   for (const Value* output : outputs()) graph->add_output(map.at(output));
   return graph;
@@ -248,8 +249,9 @@ std::vector<Value*> Graph::inline_graph(const Graph& from, const std::vector<Val
   for (size_t i = 0; i < inputs.size(); ++i) map[from.inputs()[i]] = inputs[i];
   const ValueMap find = [&](Value* v) { return map.at(v); };
   for (const Node* node : from.block_->nodes()) {
-    Node* made = insert(clone(node, find));
-    for (size_t i = 0; i < node->outputs_.size(); ++i) map[node->outputs_[i]] = made->outputs_[i];
+    Node* new_node = insert(clone(node, find));
+    for (size_t i = 0; i < node->outputs_.size(); ++i)
+      map[node->outputs_[i]] = new_node->outputs_[i];
   }
   std::vector<Value*> outputs;
   for (const Value* output : from.outputs()) outputs.push_back(map.at(output));
@@ -274,23 +276,23 @@ GraphRef Graph::split_off(Node* node) {
   check_kind(node->blocks_.size() == 1, ErrorKind::kInternal, "graph: ", node->kind_.text(),
              " has ", node->blocks_.size(), " blocks");
   Block* block = node->blocks_[0];
-  GraphRef made = make_ref<Graph>();
-  made->free_block(made->block_);
+  GraphRef new_graph = make_ref<Graph>();
+  new_graph->free_block(new_graph->block_);
   for (Node* each = block->param_;; each = each->next_) {
     check_kind(each->blocks_.empty(), ErrorKind::kInternal, "graph: ", each->kind_.text(),
                " has blocks of its own");
-    made->take_over(*this, each);
+    new_graph->take_over(*this, each);
     if (each == block->return_) break;
   }
-  made->blocks_[block->id_] = std::move(blocks_.at(block->id_));
+  new_graph->blocks_[block->id_] = std::move(blocks_.at(block->id_));
   blocks_.erase(block->id_);
   node->blocks_.clear();
-  block->graph_ = made.get();
+  block->graph_ = new_graph.get();
   block->owner_ = nullptr;
-  made->block_ = block;
-  made->insert_point_ = block->return_;
+  new_graph->block_ = block;
+  new_graph->insert_point_ = block->return_;
   ++version_;
-  return made;
+  return new_graph;
 }
 
 Node* Graph::node(int64_t id) const {

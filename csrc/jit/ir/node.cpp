@@ -8,10 +8,10 @@ namespace uh::jit {
 bool Node::is_op(std::string_view full_name) const {
   if (!op_ || !full_name.starts_with(kind_.text())) return false;
   const std::string& overload = op_->schema().overload;
-  const std::string_view rest = full_name.substr(kind_.text().size());
+  const std::string_view tail = full_name.substr(kind_.text().size());
   return overload.empty()
-             ? rest.empty()
-             : rest.size() == overload.size() + 1 && rest[0] == '.' && rest.substr(1) == overload;
+             ? tail.empty()
+             : tail.size() == overload.size() + 1 && tail[0] == '.' && tail.substr(1) == overload;
 }
 
 Value* Node::input(std::string_view argument) const {
@@ -56,32 +56,32 @@ const Attribute* Node::attribute(std::string_view name) const {
 }
 
 std::string Node::text_attribute(std::string_view name) const {
-  const Attribute* found = attribute(name);
-  const std::string* text = found ? found->value.get_if<std::string>() : nullptr;
+  const Attribute* match = attribute(name);
+  const std::string* text = match ? match->value.get_if<std::string>() : nullptr;
   return text ? *text : std::string();
 }
 
 void Node::tell_held() {
-  std::vector<HolderTracker::Found> found;
+  std::vector<HolderTracker::Found> matches;
   for (const auto& [name, attribute] : attributes_)
-    each_tensor(attribute.value, [&](const Tensor& t) { found.push_back({id_, &t}); });
+    each_tensor(attribute.value, [&](const Tensor& t) { matches.push_back({id_, &t}); });
   if (!held_) {
-    if (found.empty()) return;
+    if (matches.empty()) return;
     held_ = std::make_unique<HolderTracker>(events::Holder::kConstant, graph_->id());
   }
-  held_->now(found);
+  held_->now(matches);
 }
 
 void Node::set_attribute(std::string_view name, Attribute attribute) {
-  Attribute& held = attributes_[std::string(name)];
-  held = std::move(attribute);
+  Attribute& entry = attributes_[std::string(name)];
+  entry = std::move(attribute);
   if (events::on()) [[unlikely]]
     tell_held();
   graph_->edited(EditKind::kSetAttribute);
   if (Edit* edit = graph_->log(EditKind::kSetAttribute)) {
     edit->a = id_;
     edit->text = name;
-    edit->words = snapshot_of(held);
+    edit->words = snapshot_of(entry);
   }
 }
 
@@ -165,7 +165,7 @@ Value* Node::add_output(TypeRef type) {
 void Node::drop_output(size_t i) {
   Value* value = outputs_[i];
   check_kind(value->uses_.empty(), ErrorKind::kInternal, "graph: %", value->name_,
-             " is dropped, and still used by ",
+             " cannot be erased: used by ",
              value->uses_.empty() ? "" : value->uses_[0].node->kind_.text());
   graph_->names_.erase(value->name_);
   graph_->values_.erase(value->id_);
@@ -191,7 +191,7 @@ void Node::drop_block(size_t i) {
 Node* Node::insert_before(Node* other) {
   check_kind(!owner_, ErrorKind::kInternal, "graph: ", kind_.text(), " stands in a block already");
   check_kind(other->prev_, ErrorKind::kInternal, "graph: ", kind_.text(), " is put before ",
-             other->kind_.text(), ", before which nothing stands");
+             other->kind_.text(), ", the first node of its block");
   owner_ = other->owner_;
   prev_ = other->prev_;
   next_ = other;

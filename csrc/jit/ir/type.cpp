@@ -156,16 +156,16 @@ TypeRef union_of(const std::vector<TypeRef>& types) {
   std::sort(members.begin(), members.end(), before_in_union);
   const bool none = std::any_of(members.begin(), members.end(),
                                 [](const TypeRef& t) { return t->is(TypeKind::kNone); });
-  std::vector<TypeRef> rest;
+  std::vector<TypeRef> tail;
   for (const TypeRef& t : members)
-    if (!t->is(TypeKind::kNone)) rest.push_back(t);
+    if (!t->is(TypeKind::kNone)) tail.push_back(t);
   const auto has = [&](TypeKind kind) {
-    return std::any_of(rest.begin(), rest.end(), [&](const TypeRef& t) { return t->is(kind); });
+    return std::any_of(tail.begin(), tail.end(), [&](const TypeRef& t) { return t->is(kind); });
   };
-  if (rest.size() == 3 && has(TypeKind::kInt) && has(TypeKind::kFloat) && has(TypeKind::kComplex))
-    rest = {make_type(TypeKind::kNumber)};
-  if (rest.empty()) return make_type(TypeKind::kNone);
-  if (rest.size() == 1) return none ? optional_of(rest[0]) : rest[0];
+  if (tail.size() == 3 && has(TypeKind::kInt) && has(TypeKind::kFloat) && has(TypeKind::kComplex))
+    tail = {make_type(TypeKind::kNumber)};
+  if (tail.empty()) return make_type(TypeKind::kNone);
+  if (tail.size() == 1) return none ? optional_of(tail[0]) : tail[0];
   return make_type(TypeKind::kUnion, std::move(members));
 }
 
@@ -191,51 +191,52 @@ bool same_type(const Type& a, const Type& b) {
 }
 
 namespace {
-bool facts_within(const TensorProperties& a, const TensorProperties& wanted) {
-  const auto fits = [](const std::optional<Dims>& mine, const std::optional<Dims>& asked) {
-    if (!asked) return true;
-    if (!mine || mine->size() != asked->size()) return false;
-    for (size_t i = 0; i < asked->size(); ++i)
-      if ((*asked)[i] >= 0 && (*asked)[i] != (*mine)[i]) return false;
+bool facts_within(const TensorProperties& a, const TensorProperties& expected) {
+  const auto fits = [](const std::optional<Dims>& mine, const std::optional<Dims>& requested) {
+    if (!requested) return true;
+    if (!mine || mine->size() != requested->size()) return false;
+    for (size_t i = 0; i < requested->size(); ++i)
+      if ((*requested)[i] >= 0 && (*requested)[i] != (*mine)[i]) return false;
     return true;
   };
-  return (wanted.dtype == DType::kUndefined || wanted.dtype == a.dtype) &&
-         fits(a.sizes, wanted.sizes) && fits(a.strides, wanted.strides) &&
-         (!wanted.requires_grad || wanted.requires_grad == a.requires_grad) &&
-         (wanted.device == Device::kUndefined || wanted.device == a.device);
+  return (expected.dtype == DType::kUndefined || expected.dtype == a.dtype) &&
+         fits(a.sizes, expected.sizes) && fits(a.strides, expected.strides) &&
+         (!expected.requires_grad || expected.requires_grad == a.requires_grad) &&
+         (expected.device == Device::kUndefined || expected.device == a.device);
 }
 }  // namespace
 
-bool is_subtype(const Type& type, const Type& wanted) {
-  if (wanted.is(TypeKind::kAny) || same_type(type, wanted)) return true;
+bool is_subtype(const Type& type, const Type& expected) {
+  if (expected.is(TypeKind::kAny) || same_type(type, expected)) return true;
   if (type.is(TypeKind::kUnion))
     return std::all_of(type.inner().begin(), type.inner().end(),
-                       [&](const TypeRef& member) { return is_subtype(*member, wanted); });
-  if (wanted.is(TypeKind::kUnion)) {
+                       [&](const TypeRef& member) { return is_subtype(*member, expected); });
+  if (expected.is(TypeKind::kUnion)) {
     const auto covers = [&](const TypeRef& member) { return is_subtype(type, *member); };
-    if (std::any_of(wanted.inner().begin(), wanted.inner().end(), covers)) return true;
-    return type.is(TypeKind::kOptional) && is_subtype(*type.element(), wanted) &&
-           is_subtype(*make_type(TypeKind::kNone), wanted);
+    if (std::any_of(expected.inner().begin(), expected.inner().end(), covers)) return true;
+    return type.is(TypeKind::kOptional) && is_subtype(*type.element(), expected) &&
+           is_subtype(*make_type(TypeKind::kNone), expected);
   }
-  if (wanted.is(TypeKind::kOptional)) {
+  if (expected.is(TypeKind::kOptional)) {
     if (type.is(TypeKind::kNone)) return true;
-    return is_subtype(type.is(TypeKind::kOptional) ? *type.element() : type, *wanted.element());
+    return is_subtype(type.is(TypeKind::kOptional) ? *type.element() : type, *expected.element());
   }
-  if (wanted.is(TypeKind::kNumber))
+  if (expected.is(TypeKind::kNumber))
     return type.is(TypeKind::kInt) || type.is(TypeKind::kFloat) || type.is(TypeKind::kComplex) ||
            type.is(TypeKind::kBool);
-  if (type.kind() != wanted.kind()) return false;
-  if (wanted.is(TypeKind::kTensor)) return facts_within(type.facts(), wanted.facts());
-  if (wanted.is(TypeKind::kFunction)) return true;
-  if (wanted.is(TypeKind::kFuture)) return is_subtype(*type.element(), *wanted.element());
-  if (wanted.is(TypeKind::kEnum)) return !dynamic_cast<const EnumType*>(&wanted);  // any Enum
-  if (wanted.is(TypeKind::kList)) {
+  if (type.kind() != expected.kind()) return false;
+  if (expected.is(TypeKind::kTensor)) return facts_within(type.facts(), expected.facts());
+  if (expected.is(TypeKind::kFunction)) return true;
+  if (expected.is(TypeKind::kFuture)) return is_subtype(*type.element(), *expected.element());
+  if (expected.is(TypeKind::kEnum)) return !dynamic_cast<const EnumType*>(&expected);  // any Enum
+  if (expected.is(TypeKind::kList)) {
     // Lists can be written to, so their elements are the same, up to what is known of tensors.
-    return same_type(*unshaped(type.element()), *unshaped(wanted.element()));
+    return same_type(*unshaped(type.element()), *unshaped(expected.element()));
   }
-  if (!wanted.is(TypeKind::kTuple) || type.inner().size() != wanted.inner().size()) return false;
-  for (size_t i = 0; i < wanted.inner().size(); ++i)
-    if (!is_subtype(*type.inner()[i], *wanted.inner()[i])) return false;
+  if (!expected.is(TypeKind::kTuple) || type.inner().size() != expected.inner().size())
+    return false;
+  for (size_t i = 0; i < expected.inner().size(); ++i)
+    if (!is_subtype(*type.inner()[i], *expected.inner()[i])) return false;
   return true;
 }
 
@@ -243,12 +244,12 @@ namespace {
 TensorProperties common(const TensorProperties& a, const TensorProperties& b) {
   TensorProperties facts;
   const auto both = [](const std::optional<Dims>& x, const std::optional<Dims>& y) {
-    std::optional<Dims> made;
-    if (!x || !y || x->size() != y->size()) return made;
-    made = *x;
+    std::optional<Dims> result;
+    if (!x || !y || x->size() != y->size()) return result;
+    result = *x;
     for (size_t i = 0; i < y->size(); ++i)
-      if ((*x)[i] != (*y)[i]) (*made)[i] = -1;
-    return made;
+      if ((*x)[i] != (*y)[i]) (*result)[i] = -1;
+    return result;
   };
   if (a.dtype == b.dtype) facts.dtype = a.dtype;
   facts.sizes = both(a.sizes, b.sizes);

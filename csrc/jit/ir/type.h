@@ -217,7 +217,7 @@ class ClassAliases {
 bool same_type(const Type& a, const Type& b);
 // Whether every value of `type` may stand where `wanted` is asked for: int for Scalar, T for T?,
 // a tensor of known sizes for Tensor.
-bool is_subtype(const Type& type, const Type& wanted);
+bool is_subtype(const Type& type, const Type& expected);
 // The most special type that both are (two branches of an If); null where only Any would do.
 TypeRef unify(const TypeRef& a, const TypeRef& b);
 // The same without what is known of tensors: what holds for every input.

@@ -50,7 +50,7 @@ void Value::set_name(std::string_view name) {
   };
   check(!stem.empty() && stem.find_first_not_of("0123456789") != std::string::npos &&
             std::all_of(stem.begin(), stem.end(), fits),
-        "graph: '", name, "' is no name of a value: letters, digits, _ and ., not only digits");
+        "graph: '", name, "' is not a valid value name: letters, digits, _ and ., not only digits");
   std::string full(name);
   for (auto held = g.names_.find(full); held != g.names_.end() && held->second != this;
        held = g.names_.find(full)) {

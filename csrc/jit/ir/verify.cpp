@@ -26,11 +26,11 @@ class Verifier {
   }
 
  private:
-  [[noreturn]] void wrong(const Node& node, const std::string& why) const {
-    fail(ErrorKind::kInternal, "graph: ", why, ": ", print(node));
+  [[noreturn]] void wrong(const Node& node, const std::string& reason) const {
+    fail(ErrorKind::kInternal, "graph: ", reason, ": ", print(node));
   }
-  void require(bool good, const Node& node, const char* why) const {
-    if (!good) wrong(node, why);
+  void require(bool good, const Node& node, const char* reason) const {
+    if (!good) wrong(node, reason);
   }
 
   void block(const Block& b) {
@@ -38,7 +38,7 @@ class Verifier {
     declare(*before);
     for (const Node* node = b.first();; node = node->next()) {
       require(node->prev() == before, *node, "the order of nodes is broken");
-      require(node->owner() == &b, *node, "a node stands in a block that it does not know");
+      require(node->owner() == &b, *node, "wrong owning block");
       inputs(*node);
       if (node == b.return_node()) break;
       inside(*node);
@@ -64,7 +64,7 @@ class Verifier {
     for (size_t i = 0; i < node.inputs().size(); ++i) {
       const Value* input = node.input(i);
       if (known_.count(input) == 0)
-        wrong(node, "%" + input->name() + " is used where it is not made yet");
+        wrong(node, "%" + input->name() + " is used before its definition");
       require(lists(input, {const_cast<Node*>(&node), i}), node, "an input does not list its use");
       ++seen_uses_[input];
     }
@@ -91,8 +91,8 @@ class Verifier {
       require(b->owner() == &node, node, "a block belongs to another node");
       block(*b);
     }
-    const std::string why = node.op() ? call(node) : wrong_of_kind(node, calls_);
-    if (!why.empty()) wrong(node, why);
+    const std::string reason = node.op() ? call(node) : wrong_of_kind(node, calls_);
+    if (!reason.empty()) wrong(node, reason);
     if (const Attribute* sub = node.attribute("Subgraph"); sub && sub->graph)
       Verifier(*sub->graph, calls_).run();
   }
@@ -101,10 +101,10 @@ class Verifier {
     if (node.kind().text() != node.op()->qualified_name())
       return message("it calls ", node.op()->qualified_name());
     if (!node.blocks().empty()) return "an operator has no blocks";
-    std::vector<TypeRef> given, results;
-    for (const Value* input : node.inputs()) given.push_back(input->type());
-    std::string why = check_arguments(*node.op(), given, &results);
-    if (!why.empty()) return message(node.op()->schema_text(), ": ", why);
+    std::vector<TypeRef> actual_types, results;
+    for (const Value* input : node.inputs()) actual_types.push_back(input->type());
+    std::string reason = check_arguments(*node.op(), actual_types, &results);
+    if (!reason.empty()) return message(node.op()->schema_text(), ": ", reason);
     if (node.outputs().size() != results.size())
       return message(node.op()->schema_text(), ": it gives ", results.size(), " values, not ",
                      node.outputs().size());

@@ -24,15 +24,15 @@ std::string counts(const Node& node, size_t inputs, size_t outputs, size_t block
   return "";
 }
 
-std::string mismatch(const char* what, const Type& is, const Type& wanted) {
-  return message(what, " is a ", is.text(), ", not a ", wanted.text());
+std::string mismatch(const char* what, const Type& is, const Type& expected) {
+  return message(what, " is a ", is.text(), ", not a ", expected.text());
 }
 
 // Both ways, as what is known may be more or less: an output of a call that a pass made special.
 bool related(const Type& a, const Type& b) { return agree(a, b) || agree(b, a); }
 
 std::string constant(const Node& node, bool calls) {
-  if (std::string why = counts(node, 0, 1); !why.empty()) return why;
+  if (std::string reason = counts(node, 0, 1); !reason.empty()) return reason;
   const Type& type = *node.output()->type();
   if (const Attribute* value = node.attribute("value")) {
     if (constant_fits(value->value, type)) return "";
@@ -46,12 +46,13 @@ std::string constant(const Node& node, bool calls) {
 }
 
 std::string branches(const Node& node, bool) {
-  if (std::string why = counts(node, 1, node.outputs().size(), 2); !why.empty()) return why;
+  if (std::string reason = counts(node, 1, node.outputs().size(), 2); !reason.empty())
+    return reason;
   if (!type_of_input(node, 0).is(K::kBool)) return "the condition of an If is a bool";
   for (const Block* b : node.blocks()) {
     if (!b->params().empty()) return "a block of an If has parameters";
     if (b->returns().size() != node.outputs().size())
-      return "a block of an If returns other than its outputs";
+      return "a block of an If must return what the node outputs";
     for (size_t i = 0; i < b->returns().size(); ++i)
       if (!agree(*b->returns()[i]->type(), *node.output(i)->type()))
         return mismatch("what a block returns", *b->returns()[i]->type(), *node.output(i)->type());
@@ -61,16 +62,16 @@ std::string branches(const Node& node, bool) {
 
 std::string loop(const Node& node, bool) {
   const size_t carried = node.outputs().size();
-  if (std::string why = counts(node, carried + 2, carried, 1); !why.empty()) return why;
+  if (std::string reason = counts(node, carried + 2, carried, 1); !reason.empty()) return reason;
   const Block& body = *node.block(0);
   if (!type_of_input(node, 0).is(K::kInt)) return "the trip count of a Loop is an int";
   if (!type_of_input(node, 1).is(K::kBool)) return "the condition of a Loop is a bool";
   if (body.params().size() != carried + 1)
-    return "the block of a Loop has the round and what it carries as parameters";
+    return "the block of a Loop must take (iteration, carried...)";
   if (body.returns().size() != carried + 1)
     return "the block of a Loop returns a condition and what it carries";
   if (!body.params()[0]->type()->is(K::kInt)) return "the round of a Loop is an int";
-  if (!body.returns()[0]->type()->is(K::kBool)) return "a Loop goes on by a bool";
+  if (!body.returns()[0]->type()->is(K::kBool)) return "Loop condition must be bool";
   for (size_t i = 0; i < carried; ++i) {
     const Type& held = *body.params()[i + 1]->type();
     if (!agree(type_of_input(node, i + 2), held))
@@ -84,60 +85,61 @@ std::string loop(const Node& node, bool) {
 }
 
 std::string list(const Node& node, bool) {
-  if (std::string why = counts(node, node.inputs().size(), 1); !why.empty()) return why;
-  const Type& made = *node.output()->type();
-  if (!made.is(K::kList)) return "it makes a list";
+  if (std::string reason = counts(node, node.inputs().size(), 1); !reason.empty()) return reason;
+  const Type& result_type = *node.output()->type();
+  if (!result_type.is(K::kList)) return "it makes a list";
   for (const Value* item : node.inputs())
-    if (!agree(*item->type(), *made.element()))
-      return mismatch("an element", *item->type(), *made.element());
+    if (!agree(*item->type(), *result_type.element()))
+      return mismatch("an element", *item->type(), *result_type.element());
   return "";
 }
 
 std::string tuple(const Node& node, bool) {
-  if (std::string why = counts(node, node.inputs().size(), 1); !why.empty()) return why;
-  const Type& made = *node.output()->type();
-  if (!made.is(K::kTuple) || made.inner().size() != node.inputs().size())
+  if (std::string reason = counts(node, node.inputs().size(), 1); !reason.empty()) return reason;
+  const Type& result_type = *node.output()->type();
+  if (!result_type.is(K::kTuple) || result_type.inner().size() != node.inputs().size())
     return "it makes a tuple of its inputs";
   for (size_t i = 0; i < node.inputs().size(); ++i)
-    if (!agree(type_of_input(node, i), *made.inner()[i]))
-      return mismatch("an element", type_of_input(node, i), *made.inner()[i]);
+    if (!agree(type_of_input(node, i), *result_type.inner()[i]))
+      return mismatch("an element", type_of_input(node, i), *result_type.inner()[i]);
   return "";
 }
 
 std::string dict(const Node& node, bool) {
-  if (std::string why = counts(node, node.inputs().size(), 1); !why.empty()) return why;
-  const Type& made = *node.output()->type();
-  if (!made.is(K::kDict) || node.inputs().size() % 2 != 0)
+  if (std::string reason = counts(node, node.inputs().size(), 1); !reason.empty()) return reason;
+  const Type& result_type = *node.output()->type();
+  if (!result_type.is(K::kDict) || node.inputs().size() % 2 != 0)
     return "it makes a dictionary of keys and values";
   for (size_t i = 0; i < node.inputs().size(); ++i)
-    if (!agree(type_of_input(node, i), *made.inner()[i % 2]))
-      return mismatch(i % 2 ? "a value" : "a key", type_of_input(node, i), *made.inner()[i % 2]);
+    if (!agree(type_of_input(node, i), *result_type.inner()[i % 2]))
+      return mismatch(i % 2 ? "a value" : "a key", type_of_input(node, i),
+                      *result_type.inner()[i % 2]);
   return "";
 }
 
 std::string tuple_unpack(const Node& node, bool) {
-  if (std::string why = counts(node, 1, node.outputs().size()); !why.empty()) return why;
-  const Type& given = type_of_input(node, 0);
-  if (!given.is(K::kTuple) || given.inner().size() != node.outputs().size())
-    return message("its outputs are the elements of a ", given.text());
+  if (std::string reason = counts(node, 1, node.outputs().size()); !reason.empty()) return reason;
+  const Type& actual = type_of_input(node, 0);
+  if (!actual.is(K::kTuple) || actual.inner().size() != node.outputs().size())
+    return message("its outputs are the elements of a ", actual.text());
   for (size_t i = 0; i < node.outputs().size(); ++i)
-    if (!related(*given.inner()[i], *node.output(i)->type()))
-      return mismatch("an element", *given.inner()[i], *node.output(i)->type());
+    if (!related(*actual.inner()[i], *node.output(i)->type()))
+      return mismatch("an element", *actual.inner()[i], *node.output(i)->type());
   return "";
 }
 
 std::string list_unpack(const Node& node, bool) {
-  if (std::string why = counts(node, 1, node.outputs().size()); !why.empty()) return why;
-  const Type& given = type_of_input(node, 0);
-  if (!given.is(K::kList)) return message("it takes a list, not a ", given.text());
+  if (std::string reason = counts(node, 1, node.outputs().size()); !reason.empty()) return reason;
+  const Type& actual = type_of_input(node, 0);
+  if (!actual.is(K::kList)) return message("it takes a list, not a ", actual.text());
   for (const Value* output : node.outputs())
-    if (!related(*given.element(), *output->type()))
-      return mismatch("an element", *given.element(), *output->type());
+    if (!related(*actual.element(), *output->type()))
+      return mismatch("an element", *actual.element(), *output->type());
   return "";
 }
 
 std::string tuple_index(const Node& node, bool) {
-  if (std::string why = counts(node, 2, 1); !why.empty()) return why;
+  if (std::string reason = counts(node, 2, 1); !reason.empty()) return reason;
   if (!type_of_input(node, 0).is(K::kTuple)) return "it takes a tuple";
   if (!type_of_input(node, 1).is(K::kInt)) return "the index of a tuple is an int";
   const auto& inner = type_of_input(node, 0).inner();
@@ -150,7 +152,7 @@ std::string tuple_index(const Node& node, bool) {
     });
     return same ? "" : "an index that is not constant is for a tuple of one type";
   }
-  if (*index < -n || *index >= n) return "there is no such element of the tuple";
+  if (*index < -n || *index >= n) return "tuple index out of range";
   const Type& element = *inner[static_cast<size_t>(*index < 0 ? *index + n : *index)];
   return related(element, *node.output()->type())
              ? ""
@@ -158,23 +160,23 @@ std::string tuple_index(const Node& node, bool) {
 }
 
 std::string tuple_slice(const Node& node, bool) {
-  if (std::string why = counts(node, 1, 1); !why.empty()) return why;
-  const Type& given = type_of_input(node, 0);
-  const Type& made = *node.output()->type();
+  if (std::string reason = counts(node, 1, 1); !reason.empty()) return reason;
+  const Type& actual = type_of_input(node, 0);
+  const Type& result_type = *node.output()->type();
   const auto number = [&](const char* name) {
-    const Attribute* held = node.attribute(name);
-    const int64_t* at = held ? held->value.get_if<int64_t>() : nullptr;
+    const Attribute* attribute = node.attribute(name);
+    const int64_t* at = attribute ? attribute->value.get_if<int64_t>() : nullptr;
     return at ? *at : -1;
   };
   const int64_t from = number("beg"), to = number("end");
-  if (!given.is(K::kTuple) || !made.is(K::kTuple)) return "it makes a tuple of a tuple";
-  if (from < 0 || to < from || to > static_cast<int64_t>(given.inner().size()) ||
-      static_cast<int64_t>(made.inner().size()) != to - from)
+  if (!actual.is(K::kTuple) || !result_type.is(K::kTuple)) return "it makes a tuple of a tuple";
+  if (from < 0 || to < from || to > static_cast<int64_t>(actual.inner().size()) ||
+      static_cast<int64_t>(result_type.inner().size()) != to - from)
     return "beg and end are not within the tuple";
-  for (size_t i = 0; i < made.inner().size(); ++i)
-    if (!related(*given.inner()[i + static_cast<size_t>(from)], *made.inner()[i]))
-      return mismatch("an element", *given.inner()[i + static_cast<size_t>(from)],
-                      *made.inner()[i]);
+  for (size_t i = 0; i < result_type.inner().size(); ++i)
+    if (!related(*actual.inner()[i + static_cast<size_t>(from)], *result_type.inner()[i]))
+      return mismatch("an element", *actual.inner()[i + static_cast<size_t>(from)],
+                      *result_type.inner()[i]);
   return "";
 }
 
@@ -194,7 +196,7 @@ std::string no_member(const Node& node, const char* what) {
 }
 
 std::string get_attribute(const Node& node, bool) {
-  if (std::string why = counts(node, 1, 1); !why.empty()) return why;
+  if (std::string reason = counts(node, 1, 1); !reason.empty()) return reason;
   const Type* held = attribute_type(node);
   if (!held) return no_member(node, "attribute");
   return related(*held, *node.output()->type())
@@ -203,7 +205,7 @@ std::string get_attribute(const Node& node, bool) {
 }
 
 std::string set_attribute(const Node& node, bool) {
-  if (std::string why = counts(node, 2, 0); !why.empty()) return why;
+  if (std::string reason = counts(node, 2, 0); !reason.empty()) return reason;
   const Type* held = attribute_type(node);
   if (!held) return no_member(node, "attribute");
   return agree(type_of_input(node, 1), *held)
@@ -228,7 +230,7 @@ std::string call_of(const Function& function, const Node& node, size_t first) {
 std::string call_function(const Node& node, bool calls) {
   if (node.inputs().empty() || node.outputs().size() != 1 || !node.blocks().empty())
     return "it has a function, its arguments and one output";
-  if (!type_of_input(node, 0).is(K::kFunction)) return "what it calls is no function";
+  if (!type_of_input(node, 0).is(K::kFunction)) return "callee is not a function";
   const Attribute* name = node.input(0)->node()->attribute("name");
   if (!name) return "what it calls is no constant";
   if (!name->object) return calls ? "its function is not there" : "";
@@ -248,7 +250,7 @@ std::string call_method(const Node& node, bool calls) {
 // What is claimed is something that the value may be. An optional that turned out to be None is
 // still cast in the branch that does not run.
 std::string cast(const Node& node, bool) {
-  if (std::string why = counts(node, 1, 1); !why.empty()) return why;
+  if (std::string reason = counts(node, 1, 1); !reason.empty()) return reason;
   const Type& from = type_of_input(node, 0);
   if (from.is(K::kNone)) return "";
   const Type& to = *node.output()->type();
@@ -256,7 +258,7 @@ std::string cast(const Node& node, bool) {
 }
 
 std::string is_instance_of(const Node& node, bool) {
-  if (std::string why = counts(node, 1, 1); !why.empty()) return why;
+  if (std::string reason = counts(node, 1, 1); !reason.empty()) return reason;
   const Attribute* types = node.attribute("types");
   if (!types || types->types.empty()) return "it has the types that it asks for";
   return node.output()->type()->is(K::kBool) ? "" : "it gives a bool";
@@ -265,7 +267,7 @@ std::string is_instance_of(const Node& node, bool) {
 std::string uninitialized(const Node& node, bool) { return counts(node, 0, 1); }
 
 std::string create_object(const Node& node, bool) {
-  if (std::string why = counts(node, 0, 1); !why.empty()) return why;
+  if (std::string reason = counts(node, 0, 1); !reason.empty()) return reason;
   return node.output()->type()->is(K::kClass) ? "" : "it makes an object of a class";
 }
 
@@ -350,25 +352,25 @@ const std::unordered_map<std::string, Rule>& rules() {
 
 }  // namespace
 
-bool agree(const Type& type, const Type& wanted) {
-  return is_subtype(type, wanted) ||
+bool agree(const Type& type, const Type& expected) {
+  return is_subtype(type, expected) ||
          is_subtype(*unshaped(TypeRef::share(const_cast<Type*>(&type))),
-                    *unshaped(TypeRef::share(const_cast<Type*>(&wanted))));
+                    *unshaped(TypeRef::share(const_cast<Type*>(&expected))));
 }
 
 bool is_kind(const std::string& kind) { return rules().count(kind) != 0; }
 
 std::string wrong_of_kind(const Node& node, bool calls) {
   const auto it = rules().find(node.kind().text());
-  if (it == rules().end()) return "there is no operator and no kind of node of this name";
+  if (it == rules().end()) return "unknown operator or node kind";
   return it->second(node, calls);
 }
 
 bool constant_fits(const IValue& value, const Type& type) {
   const Tensor* t = value.get_if<Tensor>();
-  const Type& wanted = type.is(K::kOptional) ? *type.element() : type;
-  if (!t || !*t || !wanted.is(K::kTensor)) return is_instance(value, type);
-  TensorProperties facts = wanted.facts();
+  const Type& expected = type.is(K::kOptional) ? *type.element() : type;
+  if (!t || !*t || !expected.is(K::kTensor)) return is_instance(value, type);
+  TensorProperties facts = expected.facts();
   if (facts.dtype != DType::kUndefined && facts.dtype != t->dtype()) return false;
   facts.strides.reset();
   facts.requires_grad.reset();

@@ -1,7 +1,7 @@
 // What must be true of nodes that are no calls of operators: one rule per prim:: kind.
 //
-// Invariant: the compiler and the interpreter rely on what is said here (verify_kinds.cpp), and on
-// no more: a kind without a rule is refused.
+// Invariant: the compiler and the interpreter rely on what is said here (verify_node_kinds.cpp),
+// and on no more: a kind without a rule is refused.
 #pragma once
 
 #include <string>
@@ -17,6 +17,6 @@ bool is_kind(const std::string& kind);
 std::string wrong_of_kind(const Node& node, bool calls);
 
 // is_subtype without what is known of tensors.
-bool agree(const Type& type, const Type& wanted);
+bool agree(const Type& type, const Type& expected);
 
 }  // namespace uh::jit

@@ -45,9 +45,9 @@ void use_linear(Node* node, const AliasDb& info) {
   Rewrite r(graph, "x @ w.t() -> linear(x, w)", {node, turned});
   graph.set_insert_point(node);
   Value* const none = graph.insert_constant(IValue());
-  Value* made = insert_call(graph, "aten::linear", {node->input(0), weight, none});
-  made->set_type(node->output()->type());
-  node->output()->replace_uses_with(made);
+  Value* new_value = insert_call(graph, "aten::linear", {node->input(0), weight, none});
+  new_value->set_type(node->output()->type());
+  node->output()->replace_uses_with(new_value);
   graph.set_insert_point(graph.block());
   node->destroy();
   turned->destroy();
@@ -73,9 +73,10 @@ void use_bias(Node* node, const AliasDb& info) {
     Rewrite r(graph, "linear(x, w) + b -> linear(x, w, b)", {node, product});
     r.because("the sum is rounded once instead of twice");
     graph.set_insert_point(node);
-    Value* made = insert_call(graph, "aten::linear", {product->input(0), product->input(1), bias});
-    made->set_type(node->output()->type());
-    node->output()->replace_uses_with(made);
+    Value* new_value =
+        insert_call(graph, "aten::linear", {product->input(0), product->input(1), bias});
+    new_value->set_type(node->output()->type());
+    node->output()->replace_uses_with(new_value);
     graph.set_insert_point(graph.block());
     node->destroy();
     product->destroy();
@@ -129,11 +130,11 @@ void join(const std::vector<Product>& products) {
   Node* unpack = graph.insert(graph.create("prim::ListUnpack", {parts}, products.size()));
   for (size_t i = 0; i < products.size(); ++i) {
     // As they lay in memory before: what follows may ask for a view that columns do not have.
-    Value* made = insert_call(graph, "aten::contiguous", {unpack->output(i), none});
+    Value* new_value = insert_call(graph, "aten::contiguous", {unpack->output(i), none});
     Value* output = products[i].node->output();
-    made->set_type(output->type());
-    made->add_origin(output->id());
-    output->replace_uses_with(made);
+    new_value->set_type(output->type());
+    new_value->add_origin(output->id());
+    output->replace_uses_with(new_value);
   }
   graph.set_insert_point(graph.block());
   for (const Product& product : products) product.node->destroy();

@@ -45,16 +45,16 @@ class Orderer {
 
   void order(Node* node) {
     const size_t n = node->outputs().size();
-    std::vector<size_t> wanted(n);
-    std::iota(wanted.begin(), wanted.end(), 0);
-    std::stable_sort(wanted.begin(), wanted.end(), [&](size_t a, size_t b) {
+    std::vector<size_t> expected(n);
+    std::iota(expected.begin(), expected.end(), 0);
+    std::stable_sort(expected.begin(), expected.end(), [&](size_t a, size_t b) {
       return first_use(node->output(a)) < first_use(node->output(b));
     });
-    if (std::is_sorted(wanted.begin(), wanted.end())) return;
+    if (std::is_sorted(expected.begin(), expected.end())) return;
     Rewrite r(graph_, "outputs in the order of their first use", {node});
     const bool loop = node->is("prim::Loop");
     // All in their new order behind the old ones, which then go.
-    for (const size_t i : wanted) {
+    for (const size_t i : expected) {
       stand_in(node->output(i), node->add_output());
       for (Block* block : node->blocks()) block->add_return(block->returns()[loop + i]);
       if (!loop) continue;
@@ -70,9 +70,9 @@ class Orderer {
     }
   }
 
-  static void stand_in(Value* old, Value* made) {
-    made->copy_facts(*old);
-    old->replace_uses_with(made);
+  static void stand_in(Value* old, Value* new_value) {
+    new_value->copy_facts(*old);
+    old->replace_uses_with(new_value);
   }
 
   Graph& graph_;

@@ -111,14 +111,14 @@ int64_t length_of(const IValue* value) {
 // was, is not tried.
 bool may_be_endless(const Node& node) {
   bool container = node.is("prim::rangelist") || node.is("aten::factorial");
-  int64_t most = 0, longest = 1;
+  int64_t limit = 0, longest = 1;
   for (const Value* input : node.inputs()) {
     const TypeRef& type = input->type();
     container = container || type->is(TypeKind::kString) || type->is(TypeKind::kList);
     longest = std::max(longest, length_of(input->constant()));
-    if (const std::optional<int64_t> n = constant_int(input)) most = std::max(most, *n);
+    if (const std::optional<int64_t> n = constant_int(input)) limit = std::max(limit, *n);
   }
-  return as_builtin(node.op()) && container && most > kMostElements / longest &&
+  return as_builtin(node.op()) && container && limit > kMostElements / longest &&
          !node.is("aten::slice") && !node.is("aten::__getitem__");
 }
 

@@ -34,12 +34,12 @@ class Unwritten {
 };
 
 // The one result stands for the node's, with what was known of it.
-void replace(Node* node, Value* made) {
+void replace(Node* node, Value* new_value) {
   Value* output = node->output();
-  if (made->type()->is(TypeKind::kTensor) && is_subtype(*output->type(), *made->type()))
-    made->set_type(output->type());
-  made->add_origin(output->id());
-  output->replace_uses_with(made);
+  if (new_value->type()->is(TypeKind::kTensor) && is_subtype(*output->type(), *new_value->type()))
+    new_value->set_type(output->type());
+  new_value->add_origin(output->id());
+  output->replace_uses_with(new_value);
   Graph& graph = node->graph();
   graph.set_insert_point(graph.block());
   node->destroy();
@@ -54,9 +54,9 @@ const T* constant(const Node& node, std::string_view argument) {
 
 std::optional<double> number(const Node& node, std::string_view argument) {
   const Value* value = node.input(argument);
-  const IValue* held = value ? constant_of(*value) : nullptr;
-  const auto found = held ? number_of(*held) : std::nullopt;
-  return found && !found->is_complex() ? std::optional(found->to_double()) : std::nullopt;
+  const IValue* constant = value ? constant_of(*value) : nullptr;
+  const auto match = constant ? number_of(*constant) : std::nullopt;
+  return match && !match->is_complex() ? std::optional(match->to_double()) : std::nullopt;
 }
 
 bool selu(Node* node, Unwritten&) {
@@ -116,29 +116,29 @@ bool l1_loss(Node* node, Unwritten&) {
   Rewrite r(graph, "l1_loss(x, y) -> mean(abs(x - y))", {node});
   graph.set_insert_point(node);
   Value* const one = graph.insert_constant(int64_t{1});
-  Value* made = insert_call(graph, "aten::sub.Tensor", {node->input(0), node->input(1), one});
-  made = insert_call(graph, "aten::abs", {made});
+  Value* new_value = insert_call(graph, "aten::sub.Tensor", {node->input(0), node->input(1), one});
+  new_value = insert_call(graph, "aten::abs", {new_value});
   if (*reduction != 0) {
     Value* const none = graph.insert_constant(IValue());
     Value* const keepdim = graph.insert_constant(false);
-    made = insert_call(graph, *reduction == 1 ? "aten::mean" : "aten::sum",
-                       {made, none, keepdim, none});
+    new_value = insert_call(graph, *reduction == 1 ? "aten::mean" : "aten::sum",
+                            {new_value, none, keepdim, none});
   }
-  replace(node, made);
+  replace(node, new_value);
   return true;
 }
 
 // A conversion that is known to be one makes a new tensor: _to_copy.
 bool to(Node* node, Unwritten&) {
-  const Value* wanted = node->input("dtype");
-  const IValue* held = wanted ? constant_of(*wanted) : nullptr;
-  const auto dtype = held ? dtype_of(*held) : std::nullopt;
+  const Value* expected = node->input("dtype");
+  const IValue* constant = expected ? constant_of(*expected) : nullptr;
+  const auto dtype = constant ? dtype_of(*constant) : std::nullopt;
   const auto from = kind_of(*node->input(0)->type());
   if (!dtype || !from || from->dtype == *dtype) return false;
   for (const char* other : {"device", "memory_format"}) {
     const Value* value = node->input(other);
-    const IValue* given = value ? constant_of(*value) : nullptr;
-    if (value && (!given || !given->is_none())) return false;
+    const IValue* argument = value ? constant_of(*value) : nullptr;
+    if (value && (!argument || !argument->is_none())) return false;
   }
   Graph& graph = node->graph();
   Rewrite r(graph, "x.to(another dtype) -> a converted copy", {node});
@@ -161,13 +161,13 @@ bool dropout(Node* node, Unwritten&) {
 // Gradients are summed to the sizes of what they belong to, which most of them have already.
 bool sum_to_size(Node* node, Unwritten&) {
   const auto& sizes = node->input(0)->type()->facts().sizes;
-  const IValue* wanted = constant_of(*node->input(1));
-  if (!sizes || !wanted) return false;
+  const IValue* expected = constant_of(*node->input(1));
+  if (!sizes || !expected) return false;
   Dims dims;
-  if (const Dims* held = wanted->get_if<Dims>())
+  if (const Dims* held = expected->get_if<Dims>())
     dims = *held;
-  else if (wanted->list())
-    dims = from_value<Dims>(*wanted);
+  else if (expected->list())
+    dims = from_value<Dims>(*expected);
   else
     return false;
   if (dims != *sizes || std::any_of(dims.begin(), dims.end(), [](int64_t n) { return n < 0; }))
@@ -180,9 +180,10 @@ bool sum_to_size(Node* node, Unwritten&) {
 // A constant tensor of one number per channel, as doubles; `otherwise` where there is none.
 std::optional<std::vector<double>> channels_of(const Value& value, int64_t channels, DType dtype,
                                                double otherwise) {
-  const IValue* held = constant_of(value);
-  if (held && held->is_none()) return std::vector<double>(static_cast<size_t>(channels), otherwise);
-  const Tensor* t = held ? held->get_if<Tensor>() : nullptr;
+  const IValue* constant = constant_of(value);
+  if (constant && constant->is_none())
+    return std::vector<double>(static_cast<size_t>(channels), otherwise);
+  const Tensor* t = constant ? constant->get_if<Tensor>() : nullptr;
   if (!t || !*t || t->keys().has(Key::kAutograd) || t->dtype() != dtype ||
       t->device() != Device::kCPU || t->numel() != channels)
     return std::nullopt;
@@ -235,10 +236,10 @@ bool batch_norm(Node* node, Unwritten& unwritten) {
   Dims shape(static_cast<size_t>(rank), 1);
   shape[1] = n;
   const auto insert = [&](const std::vector<double>& numbers) {
-    const Tensor made = empty(shape, DType::kFloat64);
-    std::copy(numbers.begin(), numbers.end(), made.data_as<double>());
+    const Tensor result = empty(shape, DType::kFloat64);
+    std::copy(numbers.begin(), numbers.end(), result.data_as<double>());
     return graph.insert_constant(
-        IValue(ops::_to_copy(made, kind->dtype, Device::kUndefined, MemoryFormat::kUndefined)));
+        IValue(ops::_to_copy(result, kind->dtype, Device::kUndefined, MemoryFormat::kUndefined)));
   };
   Value* const one = graph.insert_constant(int64_t{1});
   Value* const apart = insert_call(graph, "aten::sub.Tensor", {node->input(0), insert(*mean), one});

@@ -37,8 +37,8 @@ bool takes_number(const Use& use) {
 }
 
 void as_number(Graph& graph, Node* node) {
-  const IValue* held = node->output()->constant();
-  const Tensor* t = held ? held->get_if<Tensor>() : nullptr;
+  const IValue* constant = node->output()->constant();
+  const Tensor* t = constant ? constant->get_if<Tensor>() : nullptr;
   if (!t || !*t || !t->impl()->wrapped_number()) return;
   const std::vector<Use> uses = node->output()->uses();
   if (uses.empty() || !std::all_of(uses.begin(), uses.end(), takes_number)) return;

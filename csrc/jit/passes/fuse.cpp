@@ -78,8 +78,8 @@ GraphRef subgraph_of(const Nodes& nodes, std::vector<Value*>& inputs,
   const std::function<Value*(Value*)> find = [&](Value* value) -> Value* {
     if (const auto it = map.find(value); it != map.end()) return it->second;
     if (goes_along(value)) {
-      Node* made = graph->clone(value->node(), find);
-      return map[value] = graph->insert(made)->output();
+      Node* new_node = graph->clone(value->node(), find);
+      return map[value] = graph->insert(new_node)->output();
     }
     inputs.push_back(value);
     Value* input = graph->add_input(value->has_name() ? value->name() : "", value->type());
@@ -155,9 +155,9 @@ size_t fitting(const Nodes& nodes) {
       continue;
     }
     const auto arguments = step_arguments(node, term_of);
-    const auto made = arguments ? builder.step(node.op()->full_name(), *arguments) : std::nullopt;
-    if (!made) break;
-    terms[node.output()] = *made;
+    const auto result = arguments ? builder.step(node.op()->full_name(), *arguments) : std::nullopt;
+    if (!result) break;
+    terms[node.output()] = *result;
   }
   // What nodes behind the program read, it has to write.
   std::unordered_set<const Node*> inside(nodes.begin(), nodes.begin() + static_cast<ptrdiff_t>(n));
@@ -204,13 +204,13 @@ class Stretch {
   std::vector<Nodes> groups() const {
     std::vector<Nodes> all;
     for (const Places& unit : members_) {
-      Nodes rest;
-      for (const size_t place : unit) rest.push_back(nodes_[place]);
-      while (rest.size() > 1) {
-        const size_t n = std::max<size_t>(fitting(rest), 1);
-        const auto end = rest.begin() + static_cast<ptrdiff_t>(n);
-        if (n > 1) all.emplace_back(rest.begin(), end);
-        rest.erase(rest.begin(), end);
+      Nodes tail;
+      for (const size_t index : unit) tail.push_back(nodes_[index]);
+      while (tail.size() > 1) {
+        const size_t n = std::max<size_t>(fitting(tail), 1);
+        const auto end = tail.begin() + static_cast<ptrdiff_t>(n);
+        if (n > 1) all.emplace_back(tail.begin(), end);
+        tail.erase(tail.begin(), end);
       }
     }
     return all;
@@ -257,13 +257,13 @@ class Stretch {
   // Whether a way leads from one unit to the other through a third. Ways lead forwards: what stands
   // before the first node of `from` is not looked at.
   bool leads_outside_to(size_t from, size_t to) const {
-    std::vector<size_t> rest{to};
+    std::vector<size_t> tail{to};
     std::vector<bool> seen(nodes_.size());
     seen[to] = true;
     const size_t first = members_[from].front();
-    while (!rest.empty()) {
-      const size_t unit = rest.back();
-      rest.pop_back();
+    while (!tail.empty()) {
+      const size_t unit = tail.back();
+      tail.pop_back();
       for (const size_t member : members_[unit]) {
         if (member < first) continue;
         for (const size_t input : reads_[member]) {
@@ -271,7 +271,7 @@ class Stretch {
           if (maker == from && unit != to) return true;
           if (maker == from || seen[maker]) continue;
           seen[maker] = true;
-          rest.push_back(maker);
+          tail.push_back(maker);
         }
       }
     }
@@ -286,8 +286,8 @@ class Stretch {
     };
     std::unordered_set<const Value*> inputs;
     size_t outputs = 0;
-    for (const size_t place : places) {
-      const Node& node = *nodes_[place];
+    for (const size_t index : places) {
+      const Node& node = *nodes_[index];
       for (const Value* input : node.inputs())
         if (!input->node()->is("prim::Constant") && !inside(input->node())) inputs.insert(input);
       const auto& uses = node.output()->uses();
@@ -347,9 +347,9 @@ void make_group(const Nodes& members) {
     node->move_before(after);
   }
   for (Value* output : outputs) {
-    Value* made = group->add_output(output->type());
-    made->add_origin(output->id());
-    output->replace_uses_with(made);
+    Value* new_value = group->add_output(output->type());
+    new_value->add_origin(output->id());
+    output->replace_uses_with(new_value);
   }
   std::vector<std::string> names;
   for (const Value* output : outputs) names.push_back(output->has_name() ? output->name() : "");
@@ -362,9 +362,9 @@ void fuse_in(Block& block, const LaterWrites& later) {
   Nodes all = block.nodes(), stretch;
   std::vector<Nodes> groups;
   const auto end = [&] {
-    Stretch found(std::move(stretch), later);
-    found.group();
-    for (Nodes& group : found.groups()) groups.push_back(std::move(group));
+    Stretch match(std::move(stretch), later);
+    match.group();
+    for (Nodes& group : match.groups()) groups.push_back(std::move(group));
     stretch.clear();
   };
   for (Node* node : all) {

@@ -11,13 +11,13 @@ using Table = std::unordered_map<std::string, std::vector<bool (*)(Peephole&, No
 
 const Table& table() {
   static const auto* all = [] {
-    auto* made = new Table;
+    auto* result = new Table;
     for (const PeepholeRules* rules : {&view_rules(), &cast_rules(), &tensor_arithmetic_rules(),
                                        &number_rules(), &container_rules(), &fact_rules()}) {
       for (const PeepholeRule& rule : *rules)
-        for (const char* kind : rule.kinds) (*made)[kind].push_back(rule.apply);
+        for (const char* kind : rule.kinds) (*result)[kind].push_back(rule.apply);
     }
-    return made;
+    return result;
   }();
   return *all;
 }

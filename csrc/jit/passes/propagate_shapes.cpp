@@ -27,15 +27,15 @@ bool complete(const TensorProperties& facts) {
 std::optional<Dims> broadcast(const Dims& a, const Dims& b) {
   const Dims& longer = a.size() >= b.size() ? a : b;
   const Dims& shorter = a.size() >= b.size() ? b : a;
-  Dims made = longer;
+  Dims result = longer;
   const size_t shift = longer.size() - shorter.size();
   for (size_t i = 0; i < shorter.size(); ++i) {
     const int64_t x = longer[i + shift], y = shorter[i];
     if (x == y || y == 1) continue;
     if (x > 1 && y > 1) return std::nullopt;
-    made[i + shift] = x == 1 ? y : x < 0 ? (y > 1 || y == 0 ? y : -1) : x;
+    result[i + shift] = x == 1 ? y : x < 0 ? (y > 1 || y == 0 ? y : -1) : x;
   }
-  return made;
+  return result;
 }
 
 // Operators whose result, where there is one, has the dtype and rank of their first input: what
@@ -84,8 +84,8 @@ class Propagation {
   bool call_meta(const Node& node, bool exact);
   std::optional<IValue> boxed(const Value& input, const Argument& argument, int64_t unknown);
   void pointwise(const Node& node);
-  void result(const Node& node, size_t i, const IValue& made, bool exact);
-  TypeRef type_of_result(const Node& node, const Tensor& made, bool exact) const;
+  void result(const Node& node, size_t i, const IValue& output, bool exact);
+  TypeRef type_of_result(const Node& node, const Tensor& result, bool exact) const;
   // Types of a list's elements, as long as nobody can have written to it.
   const Elements* elements(const Value& list) const {
     const auto it = lists_.find(&list);
@@ -172,9 +172,9 @@ void Propagation::visit_loop(const Node& node) {
     }
   }
   for (size_t i = 0; i < carried; ++i) {
-    const TypeRef found = type(body.params()[i + 1]);
-    learn(body.params()[i + 1], found);
-    learn(node.output(i), found);
+    const TypeRef match = type(body.params()[i + 1]);
+    learn(body.params()[i + 1], match);
+    learn(node.output(i), match);
   }
 }
 
@@ -206,8 +206,8 @@ std::optional<IValue> Propagation::boxed(const Value& input, const Argument& arg
     return IValue(Device::kMeta);
   }
   if (t->is(TypeKind::kTensor)) {
-    const Tensor made = tensor(t);
-    return made ? std::optional<IValue>(made) : std::nullopt;
+    const Tensor result = tensor(t);
+    return result ? std::optional<IValue>(result) : std::nullopt;
   }
   if (const IValue* constant = constant_of(input)) {
     if (argument.type.starts_with("ScalarType") && !constant->is_none()) typed_ = true;
@@ -235,13 +235,13 @@ std::optional<IValue> Propagation::boxed(const Value& input, const Argument& arg
   return std::nullopt;
 }
 
-TypeRef Propagation::type_of_result(const Node& node, const Tensor& made, bool exact) const {
+TypeRef Propagation::type_of_result(const Node& node, const Tensor& result, bool exact) const {
   TensorProperties facts;
   // Floats that are made of integers or of nothing have whatever dtype is the default then.
-  if (typed_ || !(is_floating(made.dtype()) || is_complex(made.dtype())))
-    facts.dtype = made.dtype();
-  facts.sizes = exact ? made.sizes() : Dims(made.sizes().size(), -1);
-  if (exact && strided_) facts.strides = made.strides();
+  if (typed_ || !(is_floating(result.dtype()) || is_complex(result.dtype())))
+    facts.dtype = result.dtype();
+  facts.sizes = exact ? result.sizes() : Dims(result.sizes().size(), -1);
+  if (exact && strided_) facts.strides = result.strides();
   facts.device = device_;
   if (gradients_known_) {
     const bool none = std::all_of(node.inputs().begin(), node.inputs().end(), [&](Value* input) {
@@ -257,14 +257,14 @@ TypeRef Propagation::type_of_result(const Node& node, const Tensor& made, bool e
   return tensor_type(std::move(facts));
 }
 
-void Propagation::result(const Node& node, size_t i, const IValue& made, bool exact) {
+void Propagation::result(const Node& node, size_t i, const IValue& result, bool exact) {
   const Value* output = node.output(i);
-  if (const Tensor* t = made.get_if<Tensor>()) {
+  if (const Tensor* t = result.get_if<Tensor>()) {
     if (*t) learn(output, type_of_result(node, *t, exact));
     return;
   }
   std::vector<Tensor> tensors;
-  if (const auto* list = made.get_if<std::vector<Tensor>>()) tensors = *list;
+  if (const auto* list = result.get_if<std::vector<Tensor>>()) tensors = *list;
   if (tensors.empty() || !only_read(*output)) return;
   Types types;
   for (const Tensor& t : tensors) types.push_back(type_of_result(node, t, exact));
@@ -301,8 +301,8 @@ bool Propagation::call_meta(const Node& node, bool exact) {
 }
 
 void Propagation::pointwise(const Node& node) {
-  const auto made = as_step(node, [&](Value* v) { return type(v); });
-  if (!made) return;
+  const auto result = as_step(node, [&](Value* v) { return type(v); });
+  if (!result) return;
   TensorProperties facts;
   facts.device = Device::kCPU;
   Dims sizes;
@@ -316,7 +316,8 @@ void Propagation::pointwise(const Node& node) {
     if (!both) return;
     sizes = *both;
   }
-  if (typed || !(is_floating(made->dtype) || is_complex(made->dtype))) facts.dtype = made->dtype;
+  if (typed || !(is_floating(result->dtype) || is_complex(result->dtype)))
+    facts.dtype = result->dtype;
   facts.sizes = sizes;
   const bool none = std::all_of(node.inputs().begin(), node.inputs().end(), [&](Value* input) {
     const TypeRef t = type(input);

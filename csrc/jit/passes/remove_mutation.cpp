@@ -27,17 +27,17 @@ const OperatorInfo* without_write(const Node& node) {
   if (!schema.name.ends_with("_") || schema.name.ends_with("__")) return nullptr;
   std::string name = "aten::" + schema.name.substr(0, schema.name.size() - 1);
   if (!schema.overload.empty()) name += "." + schema.overload;
-  const OperatorInfo* found = Dispatcher::instance().find(name);
-  if (!found || found->schema().results.size() != 1) return nullptr;
+  const OperatorInfo* match = Dispatcher::instance().find(name);
+  if (!match || match->schema().results.size() != 1) return nullptr;
   const auto& mine = schema.arguments;
-  const auto& theirs = found->schema().arguments;
+  const auto& theirs = match->schema().arguments;
   const bool alike = mine.size() == theirs.size() &&
                      std::equal(mine.begin(), mine.end(), theirs.begin(),
                                 [](const Argument& a, const Argument& b) {
                                   return a.name == b.name && a.keyword_only == b.keyword_only;
                                 });
   const auto written = std::count_if(mine.begin(), mine.end(), [](auto& a) { return a.written; });
-  return alike && written == 1 && mine[0].written ? found : nullptr;
+  return alike && written == 1 && mine[0].written ? match : nullptr;
 }
 
 // Whether the other operands cannot make the result larger than the tensor that was written.
@@ -100,8 +100,8 @@ bool remove_write(Node* node, const AliasDb& info) {
   std::vector<Value*> arguments;
   for (Value* input : node->inputs()) arguments.push_back(find(input));
   const Node* tried = scratch->create_call(*op, arguments);
-  const auto made = as_step(*tried, [](Value* v) { return v->type(); });
-  if (!made || !(*made == *kind)) return false;
+  const auto result = as_step(*tried, [](Value* v) { return v->type(); });
+  if (!result || !(*result == *kind)) return false;
 
   Rewrite r(graph, "x.op_() -> another tensor, x.op()", {node});
   r.because("nobody else holds the tensor that is written");

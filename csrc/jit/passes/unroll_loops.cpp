@@ -50,8 +50,8 @@ void copy_round(Graph& graph, const Block& body, const std::vector<Node*>& nodes
     return it == map.end() ? v : it->second;
   };
   for (const Node* node : nodes) {
-    Node* made = graph.insert(graph.clone(node, find));
-    for (size_t i = 0; i < node->outputs().size(); ++i) map[node->output(i)] = made->output(i);
+    Node* new_node = graph.insert(graph.clone(node, find));
+    for (size_t i = 0; i < node->outputs().size(); ++i) map[node->output(i)] = new_node->output(i);
   }
   for (size_t i = 1; i < values.size(); ++i) values[i] = find(body.returns()[i]);
 }

@@ -5,11 +5,11 @@ namespace uh::jit {
 namespace {
 
 std::optional<DType> constant_dtype(const Value* value) {
-  const IValue* held = value ? value->constant() : nullptr;
-  if (!held) return std::nullopt;
-  if (held->is_none()) return DType::kUndefined;
-  if (const auto* dtype = held->get_if<DType>()) return *dtype;
-  const auto* code = held->get_if<int64_t>();
+  const IValue* constant = value ? value->constant() : nullptr;
+  if (!constant) return std::nullopt;
+  if (constant->is_none()) return DType::kUndefined;
+  if (const auto* dtype = constant->get_if<DType>()) return *dtype;
+  const auto* code = constant->get_if<int64_t>();
   return code ? std::optional<DType>(dtype_of_pytorch_code(*code)) : std::nullopt;
 }
 
@@ -24,10 +24,10 @@ std::optional<Cast> cast_of(const Node* node, bool ignore_copy) {
   if (node->input("memory_format") && !is_constant_none(node->input("memory_format")))
     return std::nullopt;
   if (const Value* device = node->input("device"); device && !is_constant_none(device)) {
-    const IValue* held = device->constant();
-    const auto* wanted = held ? held->get_if<Device>() : nullptr;
+    const IValue* constant = device->constant();
+    const auto* expected = constant ? constant->get_if<Device>() : nullptr;
     const TensorProperties* facts = facts_of(node->input(0));
-    if (!wanted || !facts || facts->device != *wanted) return std::nullopt;
+    if (!expected || !facts || facts->device != *expected) return std::nullopt;
   }
   if (const Value* other = node->input("other")) {
     const TensorProperties *from = facts_of(node->input(0)), *to = facts_of(other);

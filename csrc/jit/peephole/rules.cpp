@@ -94,9 +94,9 @@ bool Peephole::constant(Node* node, IValue value, const char* rule, std::vector<
   Rewrite r(graph_, rule, all_of(node, concerned), where);
   if (!because.empty()) r.because(std::move(because));
   const bool is_list = value.list() != nullptr;
-  Node* made = graph_.create_constant(std::move(value))->insert_before(node);
-  if (is_list) made->output()->set_type(output->type());
-  output->replace_uses_with(made->output());
+  Node* new_node = graph_.create_constant(std::move(value))->insert_before(node);
+  if (is_list) new_node->output()->set_type(output->type());
+  output->replace_uses_with(new_node->output());
   clean(node, concerned);
   return true;
 }
@@ -108,10 +108,10 @@ bool Peephole::instead(Node* node, const char* rule, std::vector<Node*> concerne
   Rewrite r(graph_, rule, all_of(node, concerned), where);
   if (!because.empty()) r.because(std::move(because));
   graph_.set_insert_point(node);
-  Value* made = make(graph_);
+  Value* new_value = make(graph_);
   graph_.set_insert_point(graph_.block());
-  made->set_type(output->type());
-  output->replace_uses_with(made);
+  new_value->set_type(output->type());
+  output->replace_uses_with(new_value);
   clean(node, concerned);
   return true;
 }
@@ -190,10 +190,11 @@ bool is_dense(const Value* value) {
   if (!node->op() || as_builtin(node->op()) || node->op()->name_space() != "aten") return false;
   const auto pointwise = fused::step_operators();
   const std::string name = node->op()->full_name();
-  const auto at = std::lower_bound(pointwise.begin(), pointwise.end(), name,
-                                   [](const fused::StepOperator& step, const std::string& wanted) {
-                                     return step.name < wanted;
-                                   });
+  const auto at =
+      std::lower_bound(pointwise.begin(), pointwise.end(), name,
+                       [](const fused::StepOperator& step, const std::string& requested) {
+                         return step.name < requested;
+                       });
   return at != pointwise.end() && at->name == name;
 }
 

@@ -179,8 +179,8 @@ bool expand_as_it_is(Peephole& p, Node* node) {
 
 bool expand_of_expand(Peephole& p, Node* node) {
   Node* inner = made_by(node->input(0), {"aten::expand"});
-  const std::optional<Ints> wanted = p.ints(node->input(1));
-  if (!inner || !wanted || std::count(wanted->begin(), wanted->end(), -1) != 0) return false;
+  const std::optional<Ints> expected = p.ints(node->input(1));
+  if (!inner || !expected || std::count(expected->begin(), expected->end(), -1) != 0) return false;
   if (!known_sizes(inner->input(0)) || !known_sizes(inner->output())) return false;  // may raise
   return p.reach_through(node, 0, inner->input(0), "x.expand(a).expand(b) -> x.expand(b)", {inner},
                          "b names every size");

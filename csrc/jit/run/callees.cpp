@@ -26,9 +26,9 @@ Ref<Function> callee_of(const Node& node) {
 Ref<Function> method_of(const Node& node) {
   const ClassType& type = class_of(node);
   const std::string name = node.text_attribute("name");
-  Ref<Function> found = type.method(name);
-  check(static_cast<bool>(found), "compile: ", type.name(), " has no method '", name, "'");
-  return found;
+  Ref<Function> match = type.method(name);
+  check(static_cast<bool>(match), "compile: ", type.name(), " has no method '", name, "'");
+  return match;
 }
 
 size_t slot_of(const Node& node) {

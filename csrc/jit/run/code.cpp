@@ -55,13 +55,13 @@ Code::~Code() { --g_alive; }
 int64_t Code::alive() { return g_alive; }
 
 void Code::tell_constants() {
-  std::vector<HolderTracker::Found> found;
+  std::vector<HolderTracker::Found> matches;
   for (size_t i = 0; i < constants_.size(); ++i)
     each_tensor(constants_[i],
-                [&](const Tensor& t) { found.push_back({static_cast<int64_t>(i), &t}); });
-  if (found.empty()) return;
+                [&](const Tensor& t) { matches.push_back({static_cast<int64_t>(i), &t}); });
+  if (matches.empty()) return;
   held_ = std::make_unique<HolderTracker>(events::Holder::kCode, id_);
-  held_->now(found);
+  held_->now(matches);
 }
 
 std::string Code::text(size_t pc) const {

@@ -7,7 +7,7 @@
 // empties the register, so that a tensor dies as early as in a program written by hand. Invariant:
 // a register holds one Value at a time; at every pc the stack has the same depth whichever way led
 // there. Code is immutable once compiled, and keeps its graph alive. If violated: an operator is
-// called with another's arguments. Read next: compile.cpp (who makes it), interpret.h (who runs
+// called with another's arguments. Read next: compile.cpp (who makes it), interpreter.h (who runs
 // it).
 #pragma once
 

@@ -1,4 +1,4 @@
-// Graph -> Code. Three decisions are made here: what stays on the stack (compile_uses.h), which
+// Graph -> Code. Three decisions are made here: what stays on the stack (preprocess_graph.h), which
 // register a Value lives in (taken from a list of free ones), and which use is its last (a LOAD
 // becomes a MOVE).
 #include <algorithm>
@@ -94,22 +94,22 @@ class Compiler {
   void give_back(size_t r) { free_.push_back(r); }
 
   void load(const Value* value) {
-    if (const Node* made = value->node(); made->is("prim::Constant")) {
-      constant(made, value);
-    } else if (uses_.is_inlined(made)) {
+    if (const Node* new_node = value->node(); new_node->is("prim::Constant")) {
+      constant(new_node, value);
+    } else if (uses_.is_inlined(new_node)) {
       const Node* outer = node_;
-      operation(made);
+      operation(new_node);
       node_ = outer;
     } else {
       last_load_[value] = emit(Opcode::kLoad, register_.at(value), 0, value);
     }
   }
 
-  void constant(const Node* made, const Value* value) {
+  void constant(const Node* new_node, const Value* value) {
     auto [it, fresh] = constants_.try_emplace(value, code_->constants_.size());
     if (fresh) {
-      const Attribute* held = made->attribute("value");
-      code_->constants_.push_back(held ? held->value : IValue());
+      const Attribute* attribute = new_node->attribute("value");
+      code_->constants_.push_back(attribute ? attribute->value : IValue());
     }
     emit(Opcode::kConst, it->second, 0, value);
   }
@@ -397,7 +397,7 @@ class Compiler {
     } else if (node->is("prim::PythonOp")) {
       const Attribute* bound = node->attribute("name");
       check(bound && bound->object, "compile: ", print(*node),
-            " calls a function of Python that is not here");
+            " calls an unavailable Python function");
       call_alone(static_cast<HostFunction*>(bound->object.get())->op(), n);
     } else {
       return false;

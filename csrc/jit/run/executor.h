@@ -8,7 +8,7 @@
 // modules have no guards: fusion groups look at what comes.
 // Invariant: code that was made is kept as long as the Executor, at most kMostSpecialised of them;
 // a running frame points to it without a reference. General code accepts every input.
-// Read next: pipeline.h (the passes), interpret.h.
+// Read next: pipeline.h (the passes), interpreter.h.
 #pragma once
 
 #include <atomic>

@@ -23,12 +23,12 @@ std::atomic<void (*)()> g_interrupt{nullptr};
 void poll_interrupt() {
   using Clock = std::chrono::steady_clock;
   constexpr auto kBetween = std::chrono::milliseconds(50);
-  thread_local Clock::time_point asked{};
+  thread_local Clock::time_point requested{};
   const auto ask = g_interrupt.load(std::memory_order_acquire);
   if (!ask) return;
   const Clock::time_point now = Clock::now();
-  if (now - asked < kBetween) return;
-  asked = now;
+  if (now - requested < kBetween) return;
+  requested = now;
   ask();
 }
 
@@ -151,9 +151,9 @@ void unpack(Stack& stack, size_t n) {
 
 void tuple_index(Stack& stack) {
   const auto index = from_value<int64_t>(popped(stack));
-  const IValue held = popped(stack);
-  const Tuple* tuple = held.tuple();
-  if (!tuple) fail(ErrorKind::kType, "Expected a tuple to index, but found a ", held.type_name());
+  const IValue value = popped(stack);
+  const Tuple* tuple = value.tuple();
+  if (!tuple) fail(ErrorKind::kType, "Expected a tuple to index, but found a ", value.type_name());
   const auto n = static_cast<int64_t>(tuple->items.size());
   check_kind(index >= -n && index < n, ErrorKind::kIndex, "Tuple index ", index,
              " is out of range for a tuple of ", n);
@@ -161,8 +161,8 @@ void tuple_index(Stack& stack) {
 }
 
 void tuple_slice(Stack& stack, size_t first, size_t n) {
-  const IValue held = popped(stack);
-  const auto from = held.tuple()->items.begin() + static_cast<std::ptrdiff_t>(first);
+  const IValue value = popped(stack);
+  const auto from = value.tuple()->items.begin() + static_cast<std::ptrdiff_t>(first);
   stack.push_back(
       make_container<Tuple>(std::vector<IValue>(from, from + static_cast<std::ptrdiff_t>(n))));
 }
@@ -219,8 +219,8 @@ class Interpreter {
       frame.registers = caller.registers + caller.code->register_count_;
     }
     frame.stack = stack_.size() - code.input_count_;
-    const size_t wanted = frame.registers + code.register_count_;
-    if (machine_.registers.size() < wanted) machine_.registers.resize(wanted);
+    const size_t expected = frame.registers + code.register_count_;
+    if (machine_.registers.size() < expected) machine_.registers.resize(expected);
     if constexpr (kRecorded) {
       frame.id = next_frame_id();
       tell_frame(frame, machine_.frames.empty() ? 0 : machine_.frames.back().id, stack_);
@@ -395,8 +395,8 @@ void Interpreter::go() {
         step(i);
         frame->code = &frame->executor->bail_out(*frame, stack, kRecorded);
         frame->pc = 0;
-        const size_t wanted = frame->registers + frame->code->register_count_;
-        if (machine_.registers.size() < wanted) machine_.registers.resize(wanted);
+        const size_t expected = frame->registers + frame->code->register_count_;
+        if (machine_.registers.size() < expected) machine_.registers.resize(expected);
         reload();
         continue;
       }

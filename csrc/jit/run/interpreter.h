@@ -6,7 +6,7 @@
 // Invariant: what is thrown out of run() says where in the program it happened ("Traceback of
 // TorchScript"), and keeps the class of the error; the stack then is as long as without the
 // arguments. An exception of the host language goes through as it is.
-// Read next: interpret_errors.cpp (tracebacks), interpret_events.cpp (what a step tells).
+// Read next: interpreter_errors.cpp (tracebacks), interpreter_events.cpp (what a step tells).
 #pragma once
 
 #include "jit/run/code.h"

@@ -74,10 +74,11 @@ std::string traceback(const std::vector<Frame>& frames, const Node* where) {
     const Node* node = where && &frame == &frames.back() ? where : frame.code->node(frame.pc);
     if (node && node->span()) {
       // What was inlined has no frame of its own, and knows where it was called.
-      std::vector<const Span*> places;
+      std::vector<const Span*> positions;
       for (const Span* at = &node->span(); at; at = at->caller ? &at->caller->span : nullptr)
-        places.push_back(at);
-      for (size_t i = places.size(); i-- > 0;) text += place_text(*places[i], frame.code->name());
+        positions.push_back(at);
+      for (size_t i = positions.size(); i-- > 0;)
+        text += place_text(*positions[i], frame.code->name());
     } else {
       text += "  In " + frame.code->name() + (node ? ": " + print(*node) : "") + "\n";
     }

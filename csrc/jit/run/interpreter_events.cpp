@@ -129,7 +129,7 @@ void tell_no_more_steps(const Frame& frame) {
   const Node* node = frame.code->node(frame.pc);
   emit(events::Kind::kJIT_WARNING, frame.executor ? frame.executor->function_id() : 0,
        node ? node->span().line : 0, 0, 0,
-       message("the steps of this run are not recorded from here on: it has made ", kMostSteps));
+       message("steps of this run are not recorded after the first ", kMostSteps));
 }
 
 void tell_frame_end(const Frame& frame, const Stack& stack, const std::string* error) {

@@ -11,27 +11,27 @@ constexpr int kPcShift = 16;  // place of a register: see events::Holder
 
 }  // namespace
 
-void InterpreterHolders::change(Slots& told, size_t low, size_t high, const Slots& fresh) {
+void InterpreterHolders::change(Slots& recorded, size_t low, size_t high, const Slots& fresh) {
   const auto before = [](const Slot& slot, size_t at) { return slot.at < at; };
-  const auto first = std::lower_bound(told.begin(), told.end(), low, before);
-  const auto last = std::lower_bound(first, told.end(), high, before);
+  const auto first = std::lower_bound(recorded.begin(), recorded.end(), low, before);
+  const auto last = std::lower_bound(first, recorded.end(), high, before);
   // What is still where it was keeps what was said of it.
-  Slots now;
+  Slots current;
   auto old = first;
   for (const Slot& slot : fresh) {
     while (old != last && old->at < slot.at) dropped_.push_back((old++)->use);
     if (old != last && old->at == slot.at && old->use.tensor == slot.use.tensor &&
         old->use.holder == slot.use.holder) {
-      now.push_back(*old++);
+      current.push_back(*old++);
     } else {
       if (old != last && old->at == slot.at) dropped_.push_back((old++)->use);
       taken_.push_back(slot.use);
-      now.push_back(slot);
+      current.push_back(slot);
     }
   }
   while (old != last) dropped_.push_back((old++)->use);
-  const auto at = told.erase(first, last);
-  told.insert(at, now.begin(), now.end());
+  const auto at = recorded.erase(first, last);
+  recorded.insert(at, current.begin(), current.end());
 }
 
 void InterpreterHolders::stack(const Frame& frame, const Stack& stack) {
@@ -70,13 +70,13 @@ void InterpreterHolders::entered(const Frame& frame, const Stack& on) {
   tell();
 }
 
-void InterpreterHolders::stepped(const Frame& frame, const Instruction& i, const IValue* held,
+void InterpreterHolders::stepped(const Frame& frame, const Instruction& i, const IValue* constant,
                                  const Stack& on) {
   switch (i.op) {
     case Opcode::kStore:
     case Opcode::kMove:
-    case Opcode::kDropR: registers(frame, static_cast<size_t>(i.x), 1, held); break;
-    case Opcode::kStoreN: registers(frame, static_cast<size_t>(i.x), i.n, held); break;
+    case Opcode::kDropR: registers(frame, static_cast<size_t>(i.x), 1, constant); break;
+    case Opcode::kStoreN: registers(frame, static_cast<size_t>(i.x), i.n, constant); break;
     default: break;
   }
   stack(frame, on);

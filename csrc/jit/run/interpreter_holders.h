@@ -26,7 +26,7 @@ class InterpreterHolders {
   };
   using Slots = std::vector<Slot>;  // ascending
   // The slots of [low, high) are `fresh` now.
-  void change(Slots& told, size_t low, size_t high, const Slots& fresh);
+  void change(Slots& recorded, size_t low, size_t high, const Slots& fresh);
   void stack(const Frame& frame, const Stack& stack);
   void registers(const Frame& frame, size_t first, size_t n, const IValue* registers);
   void tell();

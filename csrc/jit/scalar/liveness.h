@@ -27,8 +27,8 @@ class SlotSet {
   template <class F>
   void each(const F& f) const {
     for (size_t i = 0; i < words_.size(); ++i)
-      for (uint64_t rest = words_[i]; rest; rest &= rest - 1)
-        f(static_cast<Slot>(i * 64 + static_cast<size_t>(__builtin_ctzll(rest))));
+      for (uint64_t remainder = words_[i]; remainder; remainder &= remainder - 1)
+        f(static_cast<Slot>(i * 64 + static_cast<size_t>(__builtin_ctzll(remainder))));
   }
 
  private:

@@ -114,20 +114,20 @@ void ScalarLowering::move(Slot to, Slot from) {
 }
 
 int32_t ScalarLowering::site(const Node& node) {
-  ScalarSite made{&node, {}};
+  ScalarSite result{&node, {}};
   std::unordered_set<const Value*> seen;
   const auto capture = [&](const Node& at, const auto& self) -> void {
     for (const Value* value : at.inputs()) {
       if (value->node()->is("prim::Constant") || !seen.insert(value).second) continue;
       if (scalar_type(*value->type())) {
-        made.captured.emplace_back(value, slot(value));
+        result.captured.emplace_back(value, slot(value));
       } else {
         self(*value->node(), self);
       }
     }
   };
   capture(node, capture);
-  program_->sites.push_back(std::move(made));
+  program_->sites.push_back(std::move(result));
   return static_cast<int32_t>(program_->sites.size() - 1);
 }
 
@@ -194,11 +194,11 @@ bool ScalarLowering::uses_changed(const Value* condition, const Node& loop) {
   };
   const auto look = [&](const Value* value, const auto& self) -> bool {
     if (changed(value)) return true;
-    const Node& made = *value->node();
-    const auto it = deferred_.find(&made);
+    const Node& new_node = *value->node();
+    const auto it = deferred_.find(&new_node);
     if (it == deferred_.end() || !it->second) return false;
     bool any = false;
-    each_input(made, [&](const Value* input) { any |= self(input, self); });
+    each_input(new_node, [&](const Value* input) { any |= self(input, self); });
     return any;
   };
   return look(condition, look);
@@ -248,16 +248,16 @@ ScalarLowering::Slots ScalarLowering::carry_on(const Block& body,
 
 // A condition as a bool in a slot of its own.
 Slot ScalarLowering::truth_of(const Value* condition) {
-  const Slot made = fresh(ScalarType::kBool);
+  const Slot result_slot = fresh(ScalarType::kBool);
   const Label yes = label(), no = label(), both = label();
   branch(condition, yes, no, true);
   place(yes);
-  move(made, constant(ScalarType::kBool, 1));
+  move(result_slot, constant(ScalarType::kBool, 1));
   jump(both);
   place(no);
-  move(made, constant(ScalarType::kBool, 0));
+  move(result_slot, constant(ScalarType::kBool, 0));
   place(both);
-  return made;
+  return result_slot;
 }
 
 // Tested before the first trip and behind each: one jump per trip.
@@ -265,8 +265,8 @@ void ScalarLowering::loop(const Node& node) {
   const Block& inner = *node.block(0);
   const auto& params = inner.params();
   const Label again = label(), end = label();
-  const Slot most = slot(node.input(0));
-  const bool counted = known(most) != kEndless;
+  const Slot limit = slot(node.input(0));
+  const bool counted = known(limit) != kEndless;
   const bool counts = counted || params[0]->has_uses();
 
   const std::vector<Slot> carried = begin_carrying(node);
@@ -279,7 +279,8 @@ void ScalarLowering::loop(const Node& node) {
     branch(node.input(1), count, end, true);
     place(count);
   }
-  if (counted && !(known(most) && *known(most) > 0)) emit(ScalarOp::kIfLeI, 0, most, whole(0), end);
+  if (counted && !(known(limit) && *known(limit) > 0))
+    emit(ScalarOp::kIfLeI, 0, limit, whole(0), end);
 
   place(again);
   block(inner);
@@ -287,21 +288,21 @@ void ScalarLowering::loop(const Node& node) {
   const IValue* always = condition->constant();
   const bool endless = always && from_value<bool>(*always);
   const bool early = !endless && uses_changed(condition, node);
-  const Slot made = early ? truth_of(condition) : 0;
+  const Slot result_slot = early ? truth_of(condition) : 0;
   const Slots before = carry_on(inner, carried);
   emit(ScalarOp::kPoll, 0);
   if (counts) emit(ScalarOp::kAddI, index, index, whole(1));
   if (counted) {
     if (early) {
-      emit(ScalarOp::kIfEqI, 0, made, constant(ScalarType::kBool, 0), end);
+      emit(ScalarOp::kIfEqI, 0, result_slot, constant(ScalarType::kBool, 0), end);
     } else if (!endless) {
       const Label count = label();
       branch(condition, count, end, true);
       place(count);
     }
-    emit(ScalarOp::kIfLtI, 0, index, most, again);
+    emit(ScalarOp::kIfLtI, 0, index, limit, again);
   } else if (early) {
-    emit(ScalarOp::kIfNeI, 0, made, constant(ScalarType::kBool, 0), again);
+    emit(ScalarOp::kIfNeI, 0, result_slot, constant(ScalarType::kBool, 0), again);
   } else {
     branch(condition, again, end, false);
   }

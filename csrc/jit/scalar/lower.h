@@ -74,7 +74,7 @@ class ScalarLowering {
   Slot power(const Node& node);
   Slot range_length(const Node& node);
   Slot boxed(const Node& node);
-  Slot or_boxed(const Node& node, Slot made, Slot a, Slot b);
+  Slot or_boxed(const Node& node, Slot result_slot, Slot a, Slot b);
   void cold(const Node& node, Label label, Slot dst, Label back);
 
   struct Trap {

@@ -38,7 +38,7 @@ struct Named2 {
 };
 constexpr Named2 kFunctions2[] = {
     {"atan2", static_cast<Function2>(::atan2)},
-    {"fmod", python::rest},
+    {"fmod", python::fast_fmod},
     {"hypot", static_cast<Function2>(::hypot)},
     {"copysign", static_cast<Function2>(::copysign)},
 };
@@ -61,18 +61,18 @@ bool is_power_of_two(int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
 }  // namespace
 
 bool is_cold(const Node& node) {
-  std::vector<const Node*> rest{&node};
+  std::vector<const Node*> tail{&node};
   std::unordered_set<const Node*> seen{&node};  // s + s leads to where it goes in two ways
-  while (!rest.empty()) {
-    const Node& at = *rest.back();
-    rest.pop_back();
+  while (!tail.empty()) {
+    const Node& at = *tail.back();
+    tail.pop_back();
     const Builtin* builtin = as_builtin(at.op());
     if (!builtin || !builtin->is_pure() || at.outputs().size() != 1) return false;
     if (scalar_type(*at.output()->type())) return false;
     for (const Use& use : at.output()->uses()) {
       if (use.node->owner() != node.owner()) return false;
       if (!use.node->is("prim::RaiseException") && seen.insert(use.node).second)
-        rest.push_back(use.node);
+        tail.push_back(use.node);
     }
   }
   return true;
@@ -91,32 +91,32 @@ void ScalarLowering::operation(const Node& node) {
   const auto one_of = [&](std::initializer_list<std::string_view> names) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
-  Slot made;
+  Slot result_slot;
   if (!numbers) {
-    made = boxed(node);
+    result_slot = boxed(node);
   } else if (n == 2 && one_of({"add", "sub", "mul", "min", "max"})) {
-    made = arithmetic(node, name);
+    result_slot = arithmetic(node, name);
   } else if (n == 2 && one_of({"div", "floordiv", "remainder"})) {
-    made = division(node, name);
+    result_slot = division(node, name);
   } else if (n == 2 && one_of({"eq", "ne", "lt", "le", "gt", "ge"})) {
-    made = comparison(name, slot(node.input(0)), slot(node.input(1)));
+    result_slot = comparison(name, slot(node.input(0)), slot(node.input(1)));
   } else if (n == 2 && one_of({"__and__", "__or__", "__xor__", "__lshift__", "__rshift__"})) {
-    made = bits(node, name);
+    result_slot = bits(node, name);
   } else if (n == 2 && name == "pow" && node.output()->type()->is(TypeKind::kFloat)) {
-    made = power(node);
+    result_slot = power(node);
   } else if (n == 1 && one_of({"Int", "Float", "Bool", "floor", "ceil", "trunc"})) {
-    made = conversion(node, name);
+    result_slot = conversion(node, name);
   } else if (n == 3 && name == "__derive_index") {
     const Slot step = slot(node.input(2));
     const Slot way = known(step) == 1 ? slot(node.input(0))
                                       : result(Op::kMulI, Number::kInt, slot(node.input(0)), step);
-    made = result(Op::kAddI, Number::kInt, way, slot(node.input(1)));
+    result_slot = result(Op::kAddI, Number::kInt, way, slot(node.input(1)));
   } else if (n == 3 && name == "__range_length") {
-    made = range_length(node);
+    result_slot = range_length(node);
   } else {
-    made = function(node, name);
+    result_slot = function(node, name);
   }
-  slots_[node.output()] = made;
+  slots_[node.output()] = result_slot;
 }
 
 Slot ScalarLowering::arithmetic(const Node& node, std::string_view name) {
@@ -202,12 +202,12 @@ Slot ScalarLowering::bits(const Node& node, std::string_view name) {
 }
 
 // An instruction's result that says "ask the builtin": when it equals `b`.
-Slot ScalarLowering::or_boxed(const Node& node, Slot made, Slot a, Slot b) {
+Slot ScalarLowering::or_boxed(const Node& node, Slot result_slot, Slot a, Slot b) {
   const Label slow = label(), back = label();
   emit(Op::kIfEqI, 0, a, b, slow);
   place(back);
-  cold(node, slow, made, back);
-  return made;
+  cold(node, slow, result_slot, back);
+  return result_slot;
 }
 void ScalarLowering::cold(const Node& node, Label label, Slot dst, Label back) {
   traps_.push_back({label, site(node), dst, back});
@@ -228,8 +228,8 @@ Slot ScalarLowering::conversion(const Node& node, std::string_view name) {
                        : name == "ceil" ? result(Op::kCeilF, Number::kFloat, a)
                                         : a;
   // What does not fit, or is no number, becomes the least int.
-  const Slot made = result(Op::kFloatToInt, Number::kInt, rounded);
-  return or_boxed(node, made, made, whole(std::numeric_limits<int64_t>::min()));
+  const Slot result_slot = result(Op::kFloatToInt, Number::kInt, rounded);
+  return or_boxed(node, result_slot, result_slot, whole(std::numeric_limits<int64_t>::min()));
 }
 
 Slot ScalarLowering::function(const Node& node, std::string_view name) {

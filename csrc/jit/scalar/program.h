@@ -2,7 +2,7 @@
 // code: machine code where the processor is an x86-64, else a machine of 8-byte slots.
 //
 // What: straight instructions of three slots each (`a = b op c`), with compare-and-branch in one. A
-// Value is a slot; moves between loop trips were merged away (flow.h). Both machines
+// Value is a slot; moves between loop trips were merged away (liveness.h). Both machines
 // run the same instructions: run.cpp one by one, x86.cpp as the processor's own.
 // Invariant: results and errors are those of the interpreter, bit for bit. What can fail is not
 // done here: a division by zero or a raise leaves the program by a Site, which calls the node's own

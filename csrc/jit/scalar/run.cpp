@@ -96,19 +96,19 @@ std::string ScalarProgram::text() const {
 
 void ScalarProgram::call_site(size_t which, int64_t* slots, Slot dst) const {
   const ScalarSite& at = sites[which];
-  std::unordered_map<const Value*, IValue> made;  // parts of a message, each once
+  std::unordered_map<const Value*, IValue> result;  // parts of a message, each once
   const auto value_of = [&](const Value* value, const auto& self) -> IValue {
     if (value->node()->is("prim::Constant")) {
-      const IValue* held = value->constant();
-      return held ? *held : IValue();
+      const IValue* constant = value->constant();
+      return constant ? *constant : IValue();
     }
     for (const auto& [captured, slot] : at.captured)
       if (captured == value) return boxed_slot(slots[slot], types[slot]);
-    if (const auto it = made.find(value); it != made.end()) return it->second;
+    if (const auto it = result.find(value); it != result.end()) return it->second;
     Stack stack;
     for (const Value* input : value->node()->inputs()) stack.push_back(self(input, self));
     as_builtin(value->node()->op())->call(stack, stack.size());
-    return made[value] = std::move(stack.back());
+    return result[value] = std::move(stack.back());
   };
   Stack stack;
   for (const Value* input : at.node->inputs()) stack.push_back(value_of(input, value_of));
@@ -167,7 +167,7 @@ void ScalarProgram::run_native(int64_t* slots) const {
   if (ended == kNativePending) std::rethrow_exception(std::exchange(t_pending, nullptr));
   call_site(static_cast<size_t>(ended), slots, 0);
   fail(ErrorKind::kInternal, "jit: ", print(*sites[static_cast<size_t>(ended)].node),
-       " was to fail, and did not");
+       " expected an error, got none");
 }
 
 void ScalarProgram::run_portable(int64_t* s) const {
@@ -250,7 +250,7 @@ void ScalarProgram::run_portable(int64_t* s) const {
       case ScalarOp::kTrap:
         call_site(static_cast<size_t>(i->x), s, 0);
         fail(ErrorKind::kInternal, "jit: ", print(*sites[static_cast<size_t>(i->x)].node),
-             " was to fail, and did not");
+             " expected an error, got none");
       case ScalarOp::kReturn: return;
     }
   }

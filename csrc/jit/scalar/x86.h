@@ -1,6 +1,6 @@
 // Emitter: ScalarProgram -> x86-64 machine code.
 //
-// What: the most used slots live in registers, chosen by what may share one (flow.h);
+// What: the most used slots live in registers, chosen by what may share one (liveness.h);
 // others, and constants, are read where they lie, behind rbx. rax, rcx, rdx, xmm14 and xmm15 are
 // free inside of an instruction; rbp counts trips down to the next poll. Around calls what is alive
 // is put back into its slots. What seldom happens is written behind the program: see `later_`.
@@ -80,10 +80,10 @@ class Emitter {
   bool in(Slot s, int code) const { return place(s) == Place::general(code); }
 
   // ---- instructions
-  // ---- whole numbers (x86_whole.cpp)
-  void whole(const ScalarInstruction& i, Assembler::Arithmetic what, bool commutes);
+  // ---- whole numbers (x86_integer.cpp)
+  void whole(const ScalarInstruction& i, Assembler::Arithmetic op, bool commutes);
   void multiply(const ScalarInstruction& i);
-  void shift(const ScalarInstruction& i, Assembler::Shift what);
+  void shift(const ScalarInstruction& i, Assembler::Shift op);
   void any_division(bool quotient, bool may_be_minus_one);
   void divide(const ScalarInstruction& i, bool quotient);
   void divide_by_known(const ScalarInstruction& i, bool quotient);
@@ -122,11 +122,11 @@ class Emitter {
     done(dst, to);
   }
 
-  void real(const ScalarInstruction& i, uint8_t what) {
+  void real(const ScalarInstruction& i, uint8_t op) {
     int to = float_target(i.dst);
     if (place(i.b) == Place::vector(to) && place(i.a) != Place::vector(to)) to = kScratch;
     a_.load_float(to, place(i.a));
-    a_.float_op(what, to, place(i.b));
+    a_.float_op(op, to, place(i.b));
     float_done(i.dst, to);
   }
 

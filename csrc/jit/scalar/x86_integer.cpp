@@ -4,17 +4,17 @@
 #if defined(__x86_64__)
 namespace uh::jit::x86 {
 
-void Emitter::whole(const ScalarInstruction& i, Assembler::Arithmetic what, bool commutes) {
+void Emitter::whole(const ScalarInstruction& i, Assembler::Arithmetic op, bool commutes) {
   Slot x = i.a, y = i.b;
   if (commutes && known(x)) std::swap(x, y);
   int to = target(i.dst);
-  const bool sums = what == Assembler::kAdd || what == Assembler::kSub;
+  const bool sums = op == Assembler::kAdd || op == Assembler::kSub;
   if (sums && is_short(y) && place(x).kind == Place::kGeneral && !in(x, to) &&
       p_.initial[y] != INT32_MIN) {
-    a_.sum_with(to, place(x).code, what == Assembler::kAdd ? value(y) : -value(y));
+    a_.sum_with(to, place(x).code, op == Assembler::kAdd ? value(y) : -value(y));
     return done(i.dst, to);
   }
-  if (what == Assembler::kAdd && place(x).kind == Place::kGeneral &&
+  if (op == Assembler::kAdd && place(x).kind == Place::kGeneral &&
       place(y).kind == Place::kGeneral && !in(x, to) && !in(y, to)) {
     a_.sum(to, place(x).code, place(y).code);
     return done(i.dst, to);
@@ -28,9 +28,9 @@ void Emitter::whole(const ScalarInstruction& i, Assembler::Arithmetic what, bool
   }
   load(to, x);
   if (is_short(y)) {
-    a_.arithmetic(what, Place::general(to), value(y));
+    a_.arithmetic(op, Place::general(to), value(y));
   } else {
-    a_.arithmetic(what, to, place(y));
+    a_.arithmetic(op, to, place(y));
   }
   done(i.dst, to);
 }
@@ -49,16 +49,16 @@ void Emitter::multiply(const ScalarInstruction& i) {
   done(i.dst, to);
 }
 
-void Emitter::shift(const ScalarInstruction& i, Assembler::Shift what) {
+void Emitter::shift(const ScalarInstruction& i, Assembler::Shift op) {
   if (known(i.b)) {
     const int to = target(i.dst);
     load(to, i.a);
-    a_.shift(what, to, static_cast<int>(p_.initial[i.b] & 63));
+    a_.shift(op, to, static_cast<int>(p_.initial[i.b] & 63));
     return done(i.dst, to);
   }
   load(rcx, i.b);
   load(rax, i.a);
-  a_.shift_by_rcx(what, rax);
+  a_.shift_by_rcx(op, rax);
   done(i.dst, rax);
 }
 
@@ -148,9 +148,9 @@ void Emitter::divide(const ScalarInstruction& i, bool quotient) {
   a_.shift(Assembler::kRightUnsigned, rdx, 32);
   a_.jump_if(kNotEqual, slow);
   a_.op(0, false, {0xF7}, 6, Place::general(rcx));  // edx is 0
-  const int made = quotient ? rax : rdx;
+  const int result = quotient ? rax : rdx;
   a_.place(end);
-  done(i.dst, made);
+  done(i.dst, result);
   later_.push_back([this, i, quotient, slow, end] {
     a_.place(slow);
     any_division(quotient, !known(i.b) || p_.initial[i.b] == -1);

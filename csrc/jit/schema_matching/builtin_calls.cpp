@@ -31,22 +31,22 @@ class Index {
   // Names that are nearly this one.
   std::vector<std::string> like(const std::string& name) {
     std::lock_guard guard(lock_);
-    std::vector<std::string> found;
+    std::vector<std::string> result;
     for (const auto& [other, ops] : by_name_)
-      if (near(name, other)) found.push_back(other);
+      if (near(name, other)) result.push_back(other);
     for (const Builtin* builtin : all_builtins()) {
       const std::string other = builtin->qualified_name();
-      if (near(name, other) && std::find(found.begin(), found.end(), other) == found.end())
-        found.push_back(other);
+      if (near(name, other) && std::find(result.begin(), result.end(), other) == result.end())
+        result.push_back(other);
     }
-    return found;
+    return result;
   }
 
  private:
   // Two edits apart at most, and one for short names.
   static bool near(const std::string& a, const std::string& b) {
-    const size_t most = a.size() < 10 ? 1 : 2;
-    if (a.size() > b.size() + most || b.size() > a.size() + most) return false;
+    const size_t limit = a.size() < 10 ? 1 : 2;
+    if (a.size() > b.size() + limit || b.size() > a.size() + limit) return false;
     std::vector<size_t> row(b.size() + 1);
     for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
     for (size_t i = 1; i <= a.size(); ++i) {
@@ -58,7 +58,7 @@ class Index {
         row[j] = std::min({changed, row[j] + 1, row[j - 1] + 1});
       }
     }
-    return row.back() <= most;
+    return row.back() <= limit;
   }
 
   std::mutex lock_;
@@ -67,8 +67,8 @@ class Index {
 };
 
 Index& index() {
-  static auto* made = new Index;
-  return *made;
+  static auto* result = new Index;
+  return *result;
 }
 
 // What programs call an operator that has another name here: Python's operators on tensors, and
@@ -133,25 +133,25 @@ std::string other_name(const std::string& name) {
 // The dispatcher's operators of a name; PyTorch's overloads of those that are several in one.
 std::vector<const OperatorInfo*> operators_of(const std::string& name) {
   const auto& overloads = overloads_named(name);
-  std::vector<const OperatorInfo*> found(overloads.begin(), overloads.end());
+  std::vector<const OperatorInfo*> result(overloads.begin(), overloads.end());
   for (const OperatorInfo* op : index().named(name))
-    if (overloads_of(*op).empty()) found.push_back(op);
+    if (overloads_of(*op).empty()) result.push_back(op);
   // In PyTorch the newest way to say it is tried last: x.std() is what it always was.
-  std::stable_partition(found.begin(), found.end(), [](const OperatorInfo* op) {
+  std::stable_partition(result.begin(), result.end(), [](const OperatorInfo* op) {
     return op->schema().overload != "correction";
   });
-  return found;
+  return result;
 }
 
 std::vector<const OperatorInfo*> all_of(const std::string& name) {
-  std::vector<const OperatorInfo*> found = operators_of(name);
+  std::vector<const OperatorInfo*> result = operators_of(name);
   const auto& builtins = builtins_named(name);
-  found.insert(found.end(), builtins.begin(), builtins.end());
+  result.insert(result.end(), builtins.begin(), builtins.end());
   const std::string other = other_name(name);
-  if (other.empty()) return found;
-  for (const OperatorInfo* op : operators_of(other)) found.push_back(op);
-  for (const Builtin* builtin : builtins_named(other)) found.push_back(builtin);
-  return found;
+  if (other.empty()) return result;
+  for (const OperatorInfo* op : operators_of(other)) result.push_back(op);
+  for (const Builtin* builtin : builtins_named(other)) result.push_back(builtin);
+  return result;
 }
 
 // x.view(6) asks for six elements: an int is a size before it is a dtype.
@@ -189,30 +189,30 @@ std::string indented(const std::string& text) {
 std::vector<const OperatorInfo*> operators_named(std::string_view name) {
   std::string full(name);
   if (name.find("::") == std::string_view::npos) {
-    auto found = operators_named("aten::" + full);
-    return found.empty() ? operators_named("prim::" + full) : found;
+    auto result = operators_named("aten::" + full);
+    return result.empty() ? operators_named("prim::" + full) : result;
   }
-  std::vector<const OperatorInfo*> found = all_of(full);
+  std::vector<const OperatorInfo*> result = all_of(full);
   const size_t dot = full.rfind('.');
-  if (!found.empty() || dot == std::string::npos) return found;
+  if (!result.empty() || dot == std::string::npos) return result;
   for (const OperatorInfo* op : all_of(full.substr(0, dot)))
-    if (op->schema().overload == std::string_view(full).substr(dot + 1)) found.push_back(op);
-  return found;
+    if (op->schema().overload == std::string_view(full).substr(dot + 1)) result.push_back(op);
+  return result;
 }
 
 std::vector<const OperatorInfo*> operators_in_texts(std::string_view kind) {
-  std::vector<const OperatorInfo*> found = operators_named(kind);
+  std::vector<const OperatorInfo*> result = operators_named(kind);
   for (const OperatorInfo* op : index().named(std::string(kind)))
-    if (!overloads_of(*op).empty()) found.push_back(op);
-  return found;
+    if (!overloads_of(*op).empty()) result.push_back(op);
+  return result;
 }
 
 Node* try_call(Graph& graph, std::string_view name, const std::vector<Value*>& args,
-               const std::vector<NamedValue>& kwargs, std::string* why) {
+               const std::vector<NamedValue>& kwargs, std::string* reason) {
   // Last of all the whole operators: x.sum(keepdim=True) is said by no overload.
   const std::vector<const OperatorInfo*> candidates = operators_in_texts(name);
   if (candidates.empty()) {
-    if (why) *why = unknown(name);
+    if (reason) *reason = unknown(name);
     return nullptr;
   }
   std::string tried;
@@ -226,17 +226,17 @@ Node* try_call(Graph& graph, std::string_view name, const std::vector<Value*>& a
       tried += message("\n", full_text(*op), ":\n", match.why(), "\n");
     }
   }
-  if (why)
-    *why = message("Arguments for call are not valid.\nThe following variants are available:\n",
-                   indented(tried));
+  if (reason)
+    *reason = message("Arguments for call are not valid.\nThe following variants are available:\n",
+                      indented(tried));
   return nullptr;
 }
 
 Node* emit_builtin_call(Graph& graph, std::string_view name, const std::vector<Value*>& args,
                         const std::vector<NamedValue>& kwargs) {
-  std::string why;
-  Node* node = try_call(graph, name, args, kwargs, &why);
-  check(node != nullptr, why);
+  std::string reason;
+  Node* node = try_call(graph, name, args, kwargs, &reason);
+  check(node != nullptr, reason);
   return node;
 }
 
@@ -259,18 +259,18 @@ Value* result_of(Node* call) {
   return tuple->add_output(tuple_of(std::move(types), std::move(names)));
 }
 
-const OperatorInfo* find_overload(std::string_view kind, const std::vector<TypeRef>& given,
-                                  size_t outputs, std::string* why) {
+const OperatorInfo* find_overload(std::string_view kind, const std::vector<TypeRef>& actual_types,
+                                  size_t outputs, std::string* reason) {
   std::string tried;
   for (const OperatorInfo* op : operators_in_texts(kind)) {
-    std::string problem = check_arguments(*op, given);
+    std::string problem = check_arguments(*op, actual_types);
     const Signature& signature = signature_of(*op);
     if (problem.empty() && outputs != signature.results.size() && !signature.variadic)
       problem = message("it gives ", signature.results.size(), " values, not ", outputs);
     if (problem.empty()) return op;
     tried += message("\n  ", full_text(*op), ": ", problem);
   }
-  if (why) *why = tried;
+  if (reason) *reason = tried;
   return nullptr;
 }
 

@@ -35,7 +35,7 @@ Node* emit_builtin_call(Graph& graph, std::string_view name, const std::vector<V
                         const std::vector<NamedValue>& kwargs = {});
 // The same, null where nothing fits; then `why` has that text.
 Node* try_call(Graph& graph, std::string_view name, const std::vector<Value*>& args,
-               const std::vector<NamedValue>& kwargs, std::string* why);
+               const std::vector<NamedValue>& kwargs, std::string* reason);
 
 // What a program gets of a call: its output; a tuple of several; what was written, of an operator
 // in place that has none; null where there is nothing (None to the program).
@@ -47,7 +47,7 @@ inline Value* emit_value(Graph& graph, std::string_view name, const std::vector<
 
 // The overload that takes exactly these types, all arguments given: what a graph's text means by
 // "aten::add". Null where there is none; then `why` says what was tried.
-const OperatorInfo* find_overload(std::string_view kind, const std::vector<TypeRef>& given,
-                                  size_t outputs, std::string* why);
+const OperatorInfo* find_overload(std::string_view kind, const std::vector<TypeRef>& actual_types,
+                                  size_t outputs, std::string* reason);
 
 }  // namespace uh::jit

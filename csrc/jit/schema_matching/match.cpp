@@ -17,9 +17,9 @@ bool may_be_none(const Type& type) {
 
 // The builtin that makes the wanted type of the given one, where PyTorch does so unasked; null
 // where it does not.
-const char* conversion(const Type& given, const Type& wanted) {
+const char* conversion(const Type& actual, const Type& expected) {
   using K = TypeKind;
-  const K from = given.kind(), to = wanted.kind();
+  const K from = actual.kind(), to = expected.kind();
   if (from == K::kTensor) {
     if (to == K::kFloat) return "aten::FloatImplicit";
     if (to == K::kInt) return "aten::IntImplicit";
@@ -66,13 +66,13 @@ void SchemaMatch::plan_all(const std::vector<Value*>& args, const std::vector<Na
         return;
       }
       if (takes_rest(i, args) && args.size() > next) {
-        const std::vector<Value*> rest(args.begin() + static_cast<std::ptrdiff_t>(next),
+        const std::vector<Value*> tail(args.begin() + static_cast<std::ptrdiff_t>(next),
                                        args.end());
-        const Type& first = *rest[0]->type();
-        const bool list = rest.size() == 1 && (first.is(TypeKind::kList) ||
+        const Type& first = *tail[0]->type();
+        const bool list = tail.size() == 1 && (first.is(TypeKind::kList) ||
                                                first.is(TypeKind::kTuple) || may_be_none(first));
         if (!list) {
-          if (!plan_list(p, rest)) return;
+          if (!plan_list(p, tail)) return;
           next = args.size();
           continue;
         }
@@ -114,34 +114,34 @@ bool SchemaMatch::takes_rest(size_t i, const std::vector<Value*>& args) const {
          !is_type_variable(*without_optional(p.type)->element());
 }
 
-bool SchemaMatch::refuse(const Parameter& parameter, const TypeRef& wanted, const Value* value) {
-  why_ = message("Expected a value of type '", wanted->annotation(), "' for argument '",
+bool SchemaMatch::refuse(const Parameter& parameter, const TypeRef& expected, const Value* value) {
+  why_ = message("Expected a value of type '", expected->annotation(), "' for argument '",
                  parameter.name, "' but instead found type '", value->type()->annotation(), "'.");
   return false;
 }
 
-bool SchemaMatch::convert(const TypeRef& wanted, const Parameter& parameter, Item& item) const {
-  const Type& given = *item.value->type();
+bool SchemaMatch::convert(const TypeRef& expected, const Parameter& parameter, Item& item) const {
+  const Type& actual = *item.value->type();
   // A bool is a number to operators, which know bools; the builtins' Scalar has no form for it.
   const bool bare =
-      signature_.builtin && wanted->is(TypeKind::kNumber) && given.is(TypeKind::kBool);
-  if (!bare && fits(given, *wanted, parameter)) return true;
+      signature_.builtin && expected->is(TypeKind::kNumber) && actual.is(TypeKind::kBool);
+  if (!bare && fits(actual, *expected, parameter)) return true;
   if (!conversions_ || parameter.written) return false;
-  const TypeRef& to = may_be_none(given) ? wanted : without_optional(wanted);
-  item.conversion = conversion(given, *to);
+  const TypeRef& to = may_be_none(actual) ? expected : without_optional(expected);
+  item.conversion = conversion(actual, *to);
   return item.conversion != nullptr;
 }
 
 bool SchemaMatch::plan(const Parameter& parameter, Value* value) {
-  const Type& given = *value->type();
-  const TypeRef& formal = may_be_none(given) ? parameter.type : without_optional(parameter.type);
+  const Type& actual = *value->type();
+  const TypeRef& formal = may_be_none(actual) ? parameter.type : without_optional(parameter.type);
   const bool list = formal->is(TypeKind::kList);
-  if (list && given.is(TypeKind::kTuple))
-    return plan_list(parameter, std::vector<Value*>(given.inner().size(), value));
+  if (list && actual.is(TypeKind::kTuple))
+    return plan_list(parameter, std::vector<Value*>(actual.inner().size(), value));
   // One int for int[2]; operators take one for every int[], as dimensions and sizes: x.sum(1).
   const bool one = parameter.fixed_size != 0 ||
                    (list && !signature_.builtin && formal->element()->is(TypeKind::kInt));
-  if (list && one && is_subtype(given, *formal->element())) {
+  if (list && one && is_subtype(actual, *formal->element())) {
     const int64_t n = std::max<int64_t>(1, parameter.fixed_size);
     plans_.push_back({How::kList, std::vector<Item>(static_cast<size_t>(n), Item{value}),
                       formal->element(), &parameter});
@@ -155,14 +155,14 @@ bool SchemaMatch::plan(const Parameter& parameter, Value* value) {
   }
   why_ = bindings_.bind(formal, value->type());
   if (!why_.empty()) {
-    why_ = message("Could not match type ", given.annotation(), " to ", formal->annotation(),
+    why_ = message("Could not match type ", actual.annotation(), " to ", formal->annotation(),
                    " in argument '", parameter.name, "': ", why_);
     return false;
   }
-  const TypeRef wanted = bindings_.apply(formal);
+  const TypeRef expected = bindings_.apply(formal);
   Item item{value};
-  if (!wanted || !convert(wanted, parameter, item))
-    return refuse(parameter, wanted ? wanted : formal, value);
+  if (!expected || !convert(expected, parameter, item))
+    return refuse(parameter, expected ? expected : formal, value);
   plans_.push_back({How::kValue, {item}, nullptr, &parameter});
   return true;
 }
@@ -173,12 +173,12 @@ bool SchemaMatch::plan_list(const Parameter& parameter, const std::vector<Value*
   const bool tuple = !values.empty() && values[0]->type()->is(TypeKind::kTuple);
   Plan plan{tuple ? How::kFromTuple : How::kList, {}, nullptr, &parameter};
   for (size_t i = 0; i < values.size(); ++i) {
-    const TypeRef& given = tuple ? values[0]->type()->inner()[i] : values[i]->type();
-    const std::string why = bindings_.bind(formal, given);
-    const TypeRef wanted = why.empty() ? bindings_.apply(formal) : nullptr;
+    const TypeRef& argument = tuple ? values[0]->type()->inner()[i] : values[i]->type();
+    const std::string reason = bindings_.bind(formal, argument);
+    const TypeRef expected = reason.empty() ? bindings_.apply(formal) : nullptr;
     Item item{values[i]};
     const bool good =
-        wanted && (tuple ? is_subtype(*given, *wanted) : convert(wanted, parameter, item));
+        expected && (tuple ? is_subtype(*argument, *expected) : convert(expected, parameter, item));
     if (!good) return refuse(parameter, tuple ? parameter.type : formal, values[i]);
     plan.items.push_back(item);
   }
@@ -199,25 +199,25 @@ bool SchemaMatch::some_tensor() const {
   return !operands;
 }
 
-Value* SchemaMatch::made(Graph& graph, const Item& item) const {
+Value* SchemaMatch::emit(Graph& graph, const Item& item) const {
   return item.conversion ? emit_builtin_call(graph, item.conversion, {item.value})->output()
                          : item.value;
 }
 
-Value* SchemaMatch::made(Graph& graph, const Plan& plan) const {
+Value* SchemaMatch::emit(Graph& graph, const Plan& plan) const {
   if (plan.how == How::kDefault) {
     const IValue& value = plan.parameter->fallback;
     Value* constant = graph.insert_constant(value);
     return constant;
   }
-  if (plan.how == How::kValue) return made(graph, plan.items[0]);
+  if (plan.how == How::kValue) return emit(graph, plan.items[0]);
   std::vector<Value*> items;
   if (plan.how == How::kFromTuple) {
     Value* tuple = plan.items[0].value;
     Node* unpack = graph.insert(graph.create("prim::TupleUnpack", {tuple}, 0));
     for (const TypeRef& type : tuple->type()->inner()) items.push_back(unpack->add_output(type));
   } else if (plan.how == How::kList) {
-    for (const Item& item : plan.items) items.push_back(made(graph, item));
+    for (const Item& item : plan.items) items.push_back(emit(graph, item));
   }
   Node* list = graph.insert(graph.create("prim::ListConstruct", items, 0));
   return list->add_output(list_of(plan.type));
@@ -225,7 +225,7 @@ Value* SchemaMatch::made(Graph& graph, const Plan& plan) const {
 
 Node* SchemaMatch::emit(Graph& graph) const {
   std::vector<Value*> inputs;
-  for (const Plan& plan : plans_) inputs.push_back(made(graph, plan));
+  for (const Plan& plan : plans_) inputs.push_back(emit(graph, plan));
   inputs.insert(inputs.end(), rest_.begin(), rest_.end());
   Node* node = graph.insert(graph.create(Symbol(op_.qualified_name()), inputs, 0));
   node->set_op(&op_);

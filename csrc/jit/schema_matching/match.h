@@ -1,6 +1,6 @@
-// Match: whether one operator can be called with these arguments, and the call.
+// SchemaMatch: whether one operator can be called with these arguments, and the call.
 //
-// What: resolve.h tries a Match per candidate. It plans, for each parameter, what the node is
+// What: builtin_calls.h tries a SchemaMatch per candidate. It plans, for each parameter, what the node is
 // given: the value, a conversion of it, a list made of several, a default. Only emit() changes the
 // graph.
 #pragma once
@@ -40,11 +40,11 @@ class SchemaMatch {
   bool plan(const Parameter& parameter, Value* value);
   bool plan_list(const Parameter& parameter, const std::vector<Value*>& values);
   bool takes_rest(size_t i, const std::vector<Value*>& args) const;
-  bool convert(const TypeRef& wanted, const Parameter& parameter, Item& item) const;
-  bool refuse(const Parameter& parameter, const TypeRef& wanted, const Value* value);
+  bool convert(const TypeRef& expected, const Parameter& parameter, Item& item) const;
+  bool refuse(const Parameter& parameter, const TypeRef& expected, const Value* value);
   bool some_tensor() const;
-  Value* made(Graph& graph, const Item& item) const;
-  Value* made(Graph& graph, const Plan& plan) const;
+  Value* emit(Graph& graph, const Item& item) const;
+  Value* emit(Graph& graph, const Plan& plan) const;
 
   const OperatorInfo& op_;
   const Signature& signature_;

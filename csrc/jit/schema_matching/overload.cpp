@@ -16,7 +16,7 @@ struct All {
 };
 
 const All& all() {
-  static const All* made = [] {
+  static const All* result = [] {
     auto* filled = new All;
     for (const OverloadRow& row : overload_table()) {
       const OperatorInfo* whole = Dispatcher::instance().find(std::string("aten::") + row.whole);
@@ -27,7 +27,7 @@ const All& all() {
     }
     return filled;
   }();
-  return *made;
+  return *result;
 }
 
 const std::vector<const Overload*>& none() {
@@ -55,15 +55,15 @@ Overload::Overload(const OperatorInfo& whole, const OverloadRow& row)
     : OperatorInfo(row.schema), whole_(whole) {
   set_differentiation(whole.differentiation());
   const Signature& signature = signature_of(whole);
-  const Schema& wanted = whole.schema();
-  for (size_t i = 0; i < wanted.arguments.size(); ++i) {
-    const std::string& name = wanted.arguments[i].name;
+  const Schema& expected = whole.schema();
+  for (size_t i = 0; i < expected.arguments.size(); ++i) {
+    const std::string& name = expected.arguments[i].name;
     Part part;
     const size_t from = index_of(schema(), name);
     if (from < schema().arguments.size()) {
       part.from = from;
       part.listed =
-          wanted.arguments[i].type.starts_with("int[") && schema().arguments[from].type == "int";
+          expected.arguments[i].type.starts_with("int[") && schema().arguments[from].type == "int";
     } else {
       part.otherwise = signature.parameters[i].fallback;
       for (const auto& [argument, value] : row.given)
@@ -82,7 +82,7 @@ std::optional<size_t> Overload::place(size_t i) const {
   return std::nullopt;
 }
 
-std::optional<Stack> Overload::told(const Stack& arguments, Device made) const {
+std::optional<Stack> Overload::told(const Stack& arguments, Device result) const {
   const Signature& signature = signature_of(*this);
   Stack stack;
   for (const Parameter& p : signature.parameters) {
@@ -110,7 +110,7 @@ std::optional<Stack> Overload::told(const Stack& arguments, Device made) const {
     stack[*part.from] = std::move(value);
   }
   for (size_t i = 0; i < stack.size(); ++i)
-    if (makes && stack[i].is_none() && schema().arguments[i].type == "Device?") stack[i] = made;
+    if (makes && stack[i].is_none() && schema().arguments[i].type == "Device?") stack[i] = result;
   return stack;
 }
 
@@ -136,22 +136,22 @@ void Overload::call_boxed(Stack& stack) {
     return;
   }
   std::vector<bool> taken(arguments.size(), false);
-  Stack given;
-  given.reserve(parts_.size());
+  Stack inputs;
+  inputs.reserve(parts_.size());
   for (const Part& part : parts_) {
     if (!part.from) {
-      given.push_back(part.otherwise);
+      inputs.push_back(part.otherwise);
       continue;
     }
     taken[*part.from] = true;
     IValue& value = stack[base + *part.from];
-    given.push_back(part.listed && !value.is_none() ? IValue(Dims{from_value<int64_t>(value)})
-                                                    : std::move(value));
+    inputs.push_back(part.listed && !value.is_none() ? IValue(Dims{from_value<int64_t>(value)})
+                                                     : std::move(value));
   }
   for (size_t i = 0; i < arguments.size(); ++i)
     if (!taken[i]) refuse(arguments[i], stack[base + i]);
   stack.resize(base);
-  std::move(given.begin(), given.end(), std::back_inserter(stack));
+  std::move(inputs.begin(), inputs.end(), std::back_inserter(stack));
   op.call_boxed(stack);
 }
 

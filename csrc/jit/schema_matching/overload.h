@@ -34,7 +34,7 @@ class Overload final : public OperatorInfo {
   std::optional<size_t> place(size_t i) const;
   // The same call: of these arguments of the whole operator. Nothing where it cannot say them. What
   // it has beyond them is as PyTorch's Python gives it, `made` is where the result lies.
-  std::optional<Stack> told(const Stack& arguments, Device made) const;
+  std::optional<Stack> told(const Stack& arguments, Device result) const;
 
   void call_boxed(Stack& stack) override;
 

@@ -21,12 +21,12 @@ namespace {
 // Which parameters are Operands: schemas call them Tensor, as PyTorch's do, and only the C++ type
 // of the operator knows. "uh::Op<uh::Tensor (uh::Operand const&, uh::Scalar const&)>".
 std::vector<bool> operands_of(const OperatorInfo& op) {
-  std::vector<bool> found;
-  if (as_builtin(&op) || dynamic_cast<const BoxedOperator*>(&op)) return found;
+  std::vector<bool> result;
+  if (as_builtin(&op) || dynamic_cast<const BoxedOperator*>(&op)) return result;
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> name(
       abi::__cxa_demangle(typeid(op).name(), nullptr, nullptr, &status), std::free);
-  if (status != 0) return found;
+  if (status != 0) return result;
   std::string_view text(name.get());
   text.remove_prefix(std::min(text.find('(') + 1, text.size()));
   int depth = 0;
@@ -36,13 +36,13 @@ std::vector<bool> operands_of(const OperatorInfo& op) {
     if (c == '<' || c == '(') ++depth;
     const bool end = depth == 0 && (c == ',' || c == ')');
     if (end) {
-      found.push_back(text.substr(from, at - from).find("uh::Operand") != std::string_view::npos);
+      result.push_back(text.substr(from, at - from).find("uh::Operand") != std::string_view::npos);
       from = at + 1;
     }
     if (end && c == ')') break;
     if (c == '>' || c == ')') --depth;
   }
-  return found;
+  return result;
 }
 
 template <class T>
@@ -94,17 +94,17 @@ int64_t size_in(std::string_view type) {
 }
 
 std::unique_ptr<Signature> read(const OperatorInfo& op) {
-  auto made = std::make_unique<Signature>();
+  auto output = std::make_unique<Signature>();
   const Schema& schema = op.schema();
   const std::vector<bool> operands = operands_of(op);
-  made->builtin = as_builtin(&op) != nullptr;
+  output->builtin = as_builtin(&op) != nullptr;
   Cursor cursor(schema.text, "schema");
   cursor.word("a name", ".");
   cursor.expect("(");
   for (const Argument& argument : schema.arguments) {
     cursor.eat(',');
     if (argument.type == "...") {
-      made->variadic = true;
+      output->variadic = true;
       cursor.expect("...");
       continue;
     }
@@ -117,7 +117,7 @@ std::unique_ptr<Signature> read(const OperatorInfo& op) {
     p.fixed_size = size_in(cursor.since(from));
     p.keyword_only = argument.keyword_only;
     p.written = argument.written;
-    const size_t i = made->parameters.size();
+    const size_t i = output->parameters.size();
     p.takes_number = i < operands.size() && operands[i] && p.type->is(TypeKind::kTensor);
     cursor.word("a name");
     if (argument.has_default) {
@@ -126,25 +126,25 @@ std::unique_ptr<Signature> read(const OperatorInfo& op) {
       p.has_default = true;
       p.fallback = default_of(argument.fallback, *p.type, p.fixed_size);
     }
-    made->parameters.push_back(std::move(p));
+    output->parameters.push_back(std::move(p));
   }
   for (const Argument& result : schema.results) {
     Cursor type(result.type, "schema");
-    made->results.push_back(read_type(type, true));
-    made->result_names.push_back(result.name);
+    output->results.push_back(read_type(type, true));
+    output->result_names.push_back(result.name);
   }
   // Two overloads of one name that take and give the same could not be told apart in a text.
   const bool like_another = schema.full_name() == "max.out" || schema.full_name() == "min.out";
-  if (!made->builtin && schema.results.empty() && !like_another) {
-    for (size_t i = 0; i < made->parameters.size(); ++i) {
-      if (!made->parameters[i].written || !made->parameters[i].type->is(TypeKind::kTensor))
+  if (!output->builtin && schema.results.empty() && !like_another) {
+    for (size_t i = 0; i < output->parameters.size(); ++i) {
+      if (!output->parameters[i].written || !output->parameters[i].type->is(TypeKind::kTensor))
         continue;
-      made->given_back.push_back(i);
-      made->results.push_back(tensor_type());
-      made->result_names.emplace_back();
+      output->given_back.push_back(i);
+      output->results.push_back(tensor_type());
+      output->result_names.emplace_back();
     }
   }
-  return made;
+  return output;
 }
 
 bool is_generic(const Type& type) {
@@ -202,8 +202,8 @@ std::string Bindings::bind(const TypeRef& formal, const TypeRef& actual, bool se
     return message("Cannot match ", formal->annotation(), " to ", actual->annotation(), ".");
   settled |= !formal->is(TypeKind::kTuple);
   for (size_t i = 0; i < formal->inner().size(); ++i)
-    if (std::string why = bind(formal->inner()[i], actual->inner()[i], settled); !why.empty())
-      return why;
+    if (std::string reason = bind(formal->inner()[i], actual->inner()[i], settled); !reason.empty())
+      return reason;
   return "";
 }
 
@@ -221,41 +221,42 @@ TypeRef Bindings::apply(const TypeRef& type) const {
   return make_type(type->kind(), std::move(inner), type->field_names());
 }
 
-bool fits(const Type& given, const Type& wanted, const Parameter& parameter) {
-  if (is_subtype(given, wanted)) return true;
-  if (parameter.takes_number && is_number(given)) return true;
+bool fits(const Type& actual, const Type& expected, const Parameter& parameter) {
+  if (is_subtype(actual, expected)) return true;
+  if (parameter.takes_number && is_number(actual)) return true;
   if (parameter.written) return false;
   // Who only reads a list may take one of something more special: Tensor[] for Tensor?[].
-  const Type& list = wanted.is(TypeKind::kOptional) ? *wanted.element() : wanted;
-  return list.is(TypeKind::kList) && given.is(TypeKind::kList) &&
-         is_subtype(*given.element(), *list.element());
+  const Type& list = expected.is(TypeKind::kOptional) ? *expected.element() : expected;
+  return list.is(TypeKind::kList) && actual.is(TypeKind::kList) &&
+         is_subtype(*actual.element(), *list.element());
 }
 
-std::string check_arguments(const OperatorInfo& op, const std::vector<TypeRef>& given,
+std::string check_arguments(const OperatorInfo& op, const std::vector<TypeRef>& actual_types,
                             std::vector<TypeRef>* results) {
   const Signature& signature = signature_of(op);
   const auto& parameters = signature.parameters;
-  if (given.size() < parameters.size() || (given.size() > parameters.size() && !signature.variadic))
-    return message("it takes ", parameters.size(), " arguments, not ", given.size());
+  if (actual_types.size() < parameters.size() ||
+      (actual_types.size() > parameters.size() && !signature.variadic))
+    return message("it takes ", parameters.size(), " arguments, not ", actual_types.size());
   // Operands may be numbers, but not all of them: numbers among themselves are for the builtins.
   bool operands = false, tensors = false;
   for (size_t i = 0; i < parameters.size(); ++i) {
     operands |= parameters[i].takes_number;
-    tensors |= given[i]->is(TypeKind::kTensor) && parameters[i].type->is(TypeKind::kTensor);
+    tensors |= actual_types[i]->is(TypeKind::kTensor) && parameters[i].type->is(TypeKind::kTensor);
   }
   if (operands && !tensors) return "no argument is a Tensor";
   Bindings bindings;
   for (size_t i = 0; i < parameters.size(); ++i) {
     const Parameter& p = parameters[i];
-    if (std::string why = bindings.bind(p.type, given[i]); !why.empty())
-      return message("argument '", p.name, "': ", why);
+    if (std::string reason = bindings.bind(p.type, actual_types[i]); !reason.empty())
+      return message("argument '", p.name, "': ", reason);
   }
   for (size_t i = 0; i < parameters.size(); ++i) {
     const Parameter& p = parameters[i];
-    const TypeRef wanted = bindings.apply(p.type);
-    if (!wanted || !fits(*given[i], *wanted, p))
-      return message("argument '", p.name, "' is a ", (wanted ? wanted : p.type)->text(),
-                     ", and is given a ", given[i]->text());
+    const TypeRef expected = bindings.apply(p.type);
+    if (!expected || !fits(*actual_types[i], *expected, p))
+      return message("argument '", p.name, "' is a ", (expected ? expected : p.type)->text(),
+                     ", and is given a ", actual_types[i]->text());
   }
   if (!results) return "";
   for (const TypeRef& type : signature.results) {

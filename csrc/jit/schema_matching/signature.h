@@ -64,11 +64,11 @@ class Bindings {
 
 // Whether a value of this type may be the argument, as it is; `wanted` is its type with variables
 // replaced.
-bool fits(const Type& given, const Type& wanted, const Parameter& parameter);
+bool fits(const Type& actual, const Type& expected, const Parameter& parameter);
 
 // Whether these types may be the arguments of a call, all of them given, and what it gives. "" or
 // why not.
-std::string check_arguments(const OperatorInfo& op, const std::vector<TypeRef>& given,
+std::string check_arguments(const OperatorInfo& op, const std::vector<TypeRef>& actual_types,
                             std::vector<TypeRef>* results = nullptr);
 
 }  // namespace uh::jit

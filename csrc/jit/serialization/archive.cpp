@@ -45,40 +45,40 @@ std::string quoted_path(const std::string& path) { return JsonWriter().value(pat
 
 Ref<FileBytes> FileBytes::open(const std::string& path) {
   const std::string shown = quoted_path(path);
-  auto made = make_ref<FileBytes>();
+  auto result = make_ref<FileBytes>();
   // O_NONBLOCK: a pipe is refused below, and not waited for.
-  made->fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  check(made->fd_ >= 0, "load: cannot open ", shown, ": ", std::string(std::strerror(errno)));
+  result->fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  check(result->fd_ >= 0, "load: cannot open ", shown, ": ", std::string(std::strerror(errno)));
   struct stat status {};
-  check(::fstat(made->fd_, &status) == 0, "load: cannot ask about ", shown, ": ",
+  check(::fstat(result->fd_, &status) == 0, "load: cannot stat ", shown, ": ",
         std::string(std::strerror(errno)));
   check(S_ISREG(status.st_mode), "load: ", shown, " is not a file");
   check(status.st_size > 0, "load: ", shown, " is empty");
-  made->size_ = static_cast<size_t>(status.st_size);
-  return made;
+  result->size_ = static_cast<size_t>(status.st_size);
+  return result;
 }
 
 Ref<FileBytes> FileBytes::map(const std::string& path) {
-  auto made = open(path);
+  auto result = open(path);
   int flags = MAP_PRIVATE;
 #ifdef MAP_NORESERVE
   flags |= MAP_NORESERVE;  // pages that are only read need no memory to be kept for them
 #endif
-  void* pages = ::mmap(nullptr, made->size_, PROT_READ | PROT_WRITE, flags, made->fd_, 0);
+  void* pages = ::mmap(nullptr, result->size_, PROT_READ | PROT_WRITE, flags, result->fd_, 0);
   check(pages != MAP_FAILED, "load: cannot map ", quoted_path(path), ": ",
         std::string(std::strerror(errno)));
-  made->data_ = static_cast<std::byte*>(pages);
-  made->mapped_ = true;
-  ::close(std::exchange(made->fd_, -1));
-  return made;
+  result->data_ = static_cast<std::byte*>(pages);
+  result->mapped_ = true;
+  ::close(std::exchange(result->fd_, -1));
+  return result;
 }
 
 Ref<FileBytes> FileBytes::copy(std::string_view content) {
-  auto made = make_ref<FileBytes>();
-  made->data_ = static_cast<std::byte*>(::operator new(std::max<size_t>(content.size(), 1)));
-  made->size_ = content.size();
-  if (!content.empty()) std::memcpy(made->data_, content.data(), content.size());
-  return made;
+  auto result = make_ref<FileBytes>();
+  result->data_ = static_cast<std::byte*>(::operator new(std::max<size_t>(content.size(), 1)));
+  result->size_ = content.size();
+  if (!content.empty()) std::memcpy(result->data_, content.data(), content.size());
+  return result;
 }
 
 FileBytes::~FileBytes() {
@@ -124,8 +124,8 @@ SafetensorsReader SafetensorsReader::map(const std::string& path) {
   return {FileBytes::map(path), quoted_path(path)};
 }
 
-void SafetensorsReader::damaged(std::string_view why) const {
-  fail(ErrorKind::kRuntime, "load: ", name_, " is not a whole safetensors file: ", why);
+void SafetensorsReader::damaged(std::string_view reason) const {
+  fail(ErrorKind::kRuntime, "load: ", name_, " is not a whole safetensors file: ", reason);
 }
 
 void SafetensorsReader::read_header() {
@@ -150,9 +150,9 @@ void SafetensorsReader::read_header() {
     check_bytes();
     read_complex();
   } catch (const Error& error) {
-    const std::string why = error.what();
-    if (!why.starts_with("JSON: ")) throw;
-    damaged(message("its header is wrong: ", why.substr(6)));
+    const std::string reason = error.what();
+    if (!reason.starts_with("JSON: ")) throw;
+    damaged(message("its header is wrong: ", reason.substr(6)));
   }
   made_.resize(entries_.size());
   for (size_t i = 0; i < entries_.size(); ++i) places_.emplace(entries_[i].name, i);
@@ -232,10 +232,10 @@ void SafetensorsReader::read_complex() {
   const std::string* listed = metadata(kComplexNames);
   if (!listed) return;
   const Json names = Json::parse(*listed, {.depth = 1});
-  std::unordered_set<std::string_view> wanted;
-  for (const Json& item : names.as_array()) wanted.insert(item.as_string());
+  std::unordered_set<std::string_view> expected;
+  for (const Json& item : names.as_array()) expected.insert(item.as_string());
   for (Entry& entry : entries_) {
-    if (!wanted.contains(entry.name)) continue;
+    if (!expected.contains(entry.name)) continue;
     if (entry.dtype != DType::kFloat64 || entry.sizes.empty() || entry.sizes.back() != 2)
       damaged(message(quoted(entry.name), " should hold pairs of F64, and is a ",
                       uh::name(entry.dtype), " of sizes ", entry.sizes));
@@ -247,33 +247,33 @@ void SafetensorsReader::read_complex() {
 // ---- tensors
 
 int64_t SafetensorsReader::find(std::string_view name) const {
-  const auto found = places_.find(name);
-  return found == places_.end() ? -1 : static_cast<int64_t>(found->second);
+  const auto it = places_.find(name);
+  return it == places_.end() ? -1 : static_cast<int64_t>(it->second);
 }
 
 const std::string* SafetensorsReader::metadata(std::string_view key) const {
-  const auto found = metadata_.find(key);
-  return found == metadata_.end() ? nullptr : &found->second;
+  const auto it = metadata_.find(key);
+  return it == metadata_.end() ? nullptr : &it->second;
 }
 
 Tensor SafetensorsReader::tensor(std::string_view name) {
-  const int64_t place = find(name);
-  check(place >= 0, "load: there is no tensor ", quoted(name), " in ", name_);
-  return tensor(static_cast<size_t>(place));
+  const int64_t index = find(name);
+  check(index >= 0, "load: there is no tensor ", quoted(name), " in ", name_);
+  return tensor(static_cast<size_t>(index));
 }
 
 Tensor SafetensorsReader::tensor(size_t which) {
   check_kind(which < entries_.size(), ErrorKind::kIndex, "load: there are ", entries_.size(),
              " tensors in ", name_, ", and no number ", which);
   if (made_[which]) return made_[which];
-  Tensor made;
+  Tensor result;
   const Entry& entry = entries_[which];
   const size_t count = entry.end - entry.begin;
   std::byte* shared = bytes_->data() ? bytes_->data() + entry.begin : nullptr;
   const auto alignment = static_cast<uintptr_t>(std::min<int64_t>(itemsize(entry.dtype), 8));
   if (count == 0 || !shared || reinterpret_cast<uintptr_t>(shared) % alignment) {
-    made = empty(entry.sizes, entry.dtype);  // other writers need not align tensors
-    if (count) bytes_->read(entry.begin, count, made.data());
+    result = empty(entry.sizes, entry.dtype);  // other writers need not align tensors
+    if (count) bytes_->read(entry.begin, count, result.data());
   } else {
     const auto let_go = [](void* owner, void*, size_t) {
       static_cast<FileBytes*>(owner)->release();
@@ -281,14 +281,14 @@ Tensor SafetensorsReader::tensor(size_t which) {
     Ref<FileBytes> owner = bytes_;
     auto storage = make_ref<Storage>(DataPtr(shared, count, owner.leak(), let_go), count);
     Layout layout{entry.sizes, contiguous_strides(entry.sizes), 0};
-    made = Tensor(make_ref<TensorImpl>(std::move(storage), std::move(layout), entry.dtype));
+    result = Tensor(make_ref<TensorImpl>(std::move(storage), std::move(layout), entry.dtype));
   }
   // Another writer's True may be any byte but 0; what computes with bools takes them for 0 and 1.
   if (entry.dtype == DType::kBool)
-    for (std::byte* at = made.data(); at != made.data() + count; ++at)
+    for (std::byte* at = result.data(); at != result.data() + count; ++at)
       if (*at > std::byte{1}) *at = std::byte{1};
-  record_write(made);
-  return made_[which] = std::move(made);
+  record_write(result);
+  return made_[which] = std::move(result);
 }
 
 }  // namespace uh::jit

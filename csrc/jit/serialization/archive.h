@@ -90,7 +90,7 @@ class SafetensorsReader {
   void read_entries(const Json& header);
   void check_bytes();
   void read_complex();
-  [[noreturn]] void damaged(std::string_view why) const;
+  [[noreturn]] void damaged(std::string_view reason) const;
 
   Ref<FileBytes> bytes_;
   std::string name_;

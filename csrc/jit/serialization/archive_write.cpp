@@ -108,11 +108,11 @@ void SafetensorsWriter::write(const std::string& path) const {
 }
 
 std::string SafetensorsWriter::bytes() const {
-  std::string made;
+  std::string result;
   emit([&](const void* bytes, size_t count) {
-    made.append(static_cast<const char*>(bytes), count);
+    result.append(static_cast<const char*>(bytes), count);
   });
-  return made;
+  return result;
 }
 
 }  // namespace uh::jit

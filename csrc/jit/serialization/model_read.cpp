@@ -138,13 +138,13 @@ class ModelReader {
   // A call names its function: here the name becomes the function.
   void bind(Function& function) {
     each_node_within(function.graph(), [&](Node* node) {
-      const Attribute* held = node->attribute("name");
-      if (!node->is("prim::Constant") || !held || held->object) return;
+      const Attribute* attribute = node->attribute("name");
+      if (!node->is("prim::Constant") || !attribute || attribute->object) return;
       const std::string called = node->text_attribute("name");
       const auto it = functions_.find(called);
       check(it != functions_.end(), "load: ", function.name(), " calls '", called,
             "', which the file does not have");
-      Attribute bound = *held;
+      Attribute bound = *attribute;
       bound.object = Ref<RefCounted>::share(it->second.get());
       node->set_attribute("name", std::move(bound));
       calls_[&function].push_back(it->second.get());
@@ -250,7 +250,7 @@ class ModelReader {
     if (const Json* number_of = json.find("object")) {
       const int64_t n = number_of->as_int();
       check(objects && n >= 0 && static_cast<size_t>(n) < objects_.size(), "load: object ", n,
-            " stands where it cannot");
+            " is not allowed here");
       return objects_[static_cast<size_t>(n)];
     }
     if (const Json* list = json.find("list")) return make_container<List>(items(*list));
@@ -319,9 +319,9 @@ IValue load_model(SafetensorsReader& file) {
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kMemory) throw;
     // Of whatever kind: a graph that verify() refuses is a bug elsewhere, here it is the file.
-    std::string why = error.what();
-    if (why.starts_with("load: ")) why = why.substr(6);
-    fail(ErrorKind::kRuntime, "load: the model in ", file.name(), " is damaged: ", why);
+    std::string reason = error.what();
+    if (reason.starts_with("load: ")) reason = reason.substr(6);
+    fail(ErrorKind::kRuntime, "load: the model in ", file.name(), " is damaged: ", reason);
   }
   fail(ErrorKind::kRuntime, "load: the model in ", file.name(),
        " was written by a newer version of the engine: it has version ", version,

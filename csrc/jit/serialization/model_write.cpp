@@ -185,7 +185,7 @@ class ModelWriter {
       w.member("str", *text);
     } else {
       check(value.is_none(), "save: ", path, " is a ", value.type_name(),
-            ", which has no form in a file");
+            ", which cannot be saved");
       w.member("none", true);
     }
     w.end_object();
@@ -305,9 +305,9 @@ IValue module_of(Function& function) {
   graph->add_input("self", TypeRef::share(type.get()));
   std::vector<Value*> inputs;
   for (const Value* input : function.graph().inputs()) {
-    Value* made = graph->add_input("", input->type());
-    made->copy_facts(*input);
-    inputs.push_back(made);
+    Value* new_value = graph->add_input("", input->type());
+    new_value->copy_facts(*input);
+    inputs.push_back(new_value);
   }
   for (Value* output : graph->inline_graph(function.graph(), inputs)) graph->add_output(output);
   Ref<Function> forward = make_ref<Function>("forward", graph);

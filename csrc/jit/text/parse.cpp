@@ -57,8 +57,8 @@ class GraphReader {
   };
 
   GraphRef graph() {
-    GraphRef made = make_ref<Graph>();
-    graph_ = made.get();
+    GraphRef new_graph = make_ref<Graph>();
+    graph_ = new_graph.get();
     values_.clear();
     Scope scope;
     cursor_.expect("(");
@@ -69,7 +69,7 @@ class GraphReader {
     cursor_.expect("return");
     for (Value* value : uses()) graph_->add_output(value);
     comment();
-    return made;
+    return new_graph;
   }
 
   // "%x.1 : Tensor, %2 : int" up to `end`, which is eaten; `make` makes a Value of the type.
@@ -94,7 +94,7 @@ class GraphReader {
 
   void declare(Scope& scope, size_t from, const std::string& name, Value* value) {
     if (!values_.emplace(name, value).second)
-      cursor_.refuse(from, message("%", name, " is there already"));
+      cursor_.refuse(from, message("%", name, " is already defined"));
     scope.declared.push_back(name);
     value->set_name(name);
   }
@@ -118,7 +118,7 @@ class GraphReader {
     const size_t from = cursor_.at();
     const std::string name = value_name();
     const auto it = values_.find(name);
-    if (it == values_.end()) cursor_.refuse(from, message("%", name, " is not made before"));
+    if (it == values_.end()) cursor_.refuse(from, message("%", name, " is not defined"));
     return it->second;
   }
 
@@ -171,7 +171,7 @@ class GraphReader {
     const size_t at_kind = cursor_.at();
     const std::string kind(cursor_.word("the kind of a node, as aten::add", ":"));
     if (kind.find("::") == std::string::npos || kind == "prim::Param" || kind == "prim::Return")
-      cursor_.refuse(at_kind, message("'", kind, "' is no kind of a node"));
+      cursor_.refuse(at_kind, message("'", kind, "' is not a node kind"));
     const std::string_view group = group_kind(kind);
     if (depth_ > 0 && group == "prim::FusionGroup")
       cursor_.refuse(at_kind, "a group holds no group");
@@ -179,7 +179,7 @@ class GraphReader {
       cursor_.refuse(at_kind, "subgraphs are nested too deeply");
     Node* node = graph_->create(Symbol(group.empty() ? std::string_view(kind) : group), {}, 0);
     node->append_to(block);
-    const std::vector<size_t> places = attributes(*node);
+    const std::vector<size_t> positions = attributes(*node);
     for (Value* value : uses()) node->add_input(value);
     if (!group.empty() && !groups_.emplace(kind, Group{node, depth_}).second)
       cursor_.refuse(at_kind, message("there are two nodes ", kind));
@@ -191,13 +191,13 @@ class GraphReader {
       Value* value = node->add_output(std::move(output.type));
       declare(scope, output.from, output.name, value);
     }
-    finish(*node, from, places);
+    finish(*node, from, positions);
   }
 
   // [value=1, name="x"]; returns where the values stand.
   std::vector<size_t> attributes(Node& node) {
-    std::vector<size_t> places;
-    if (!cursor_.eat('[')) return places;
+    std::vector<size_t> positions;
+    if (!cursor_.eat('[')) return positions;
     while (!cursor_.eat(']')) {
       cursor_.peek();
       const size_t from = cursor_.at();
@@ -205,35 +205,35 @@ class GraphReader {
       if (node.attribute(name)) cursor_.refuse(from, message("two attributes are called ", name));
       cursor_.expect("=");
       cursor_.peek();
-      places.push_back(cursor_.at());
+      positions.push_back(cursor_.at());
       node.set_attribute(name, read_attribute(cursor_, constants_));
       if (!cursor_.eat(',') && cursor_.peek() != ']') cursor_.wrong("',' or ']'");
     }
-    return places;
+    return positions;
   }
 
   // The overload that takes these types; If, Loop and their like are none. Texts may leave out what
   // an operator in place gives.
   void resolve(Node& node, size_t at_kind, size_t outputs) {
     const std::string& kind = node.kind().text();
-    std::vector<TypeRef> given;
-    for (const Value* input : node.inputs()) given.push_back(input->type());
+    std::vector<TypeRef> actual_types;
+    for (const Value* input : node.inputs()) actual_types.push_back(input->type());
     std::string tried;
-    if (const OperatorInfo* op = find_overload(kind, given, outputs, &tried)) {
+    if (const OperatorInfo* op = find_overload(kind, actual_types, outputs, &tried)) {
       node.set_op(op);
       return;
     }
     if (is_kind(kind)) return;
     for (const OperatorInfo* op : operators_in_texts(kind)) {
       if (outputs != 0 || signature_of(*op).given_back.empty()) continue;
-      if (!check_arguments(*op, given).empty()) continue;
+      if (!check_arguments(*op, actual_types).empty()) continue;
       node.set_op(op);
       for (const Value* written : given_back(node)) node.add_output(written->type());
       return;
     }
     if (tried.empty()) cursor_.refuse(at_kind, message("there is no operator ", kind));
     std::string types;
-    for (const TypeRef& type : given) types += (types.empty() ? "" : ", ") + type->text();
+    for (const TypeRef& type : actual_types) types += (types.empty() ? "" : ", ") + type->text();
     cursor_.refuse(at_kind, message("no ", kind, " takes (", types, ") and gives ", outputs,
                                     outputs == 1 ? " value" : " values", tried));
   }
@@ -274,13 +274,13 @@ class GraphReader {
   }
 
   // What a constant's text alone does not tell, its type does.
-  void finish(Node& node, size_t from, const std::vector<size_t>& places) {
+  void finish(Node& node, size_t from, const std::vector<size_t>& positions) {
     if (!node.is("prim::Constant")) return;
     if (node.outputs().size() != 1 || !node.inputs().empty())
       cursor_.refuse(from, "a constant has one output and no inputs");
     const Type& type = *node.output()->type();
     if (const Attribute* value = node.attribute("value")) {
-      const size_t at = places.empty() ? from : places[0];
+      const size_t at = positions.empty() ? from : positions[0];
       if (!value->types.empty()) cursor_.refuse(at, "a type is no constant");
       node.set_attribute("value", wrapped(as_type(cursor_, at, value->value, type), at));
     } else if (!node.attribute("name")) {

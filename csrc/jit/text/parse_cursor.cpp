@@ -61,9 +61,9 @@ std::string_view Cursor::try_word(std::string_view more) {
 }
 
 std::string_view Cursor::word(std::string_view what, std::string_view more) {
-  const std::string_view found = try_word(more);
-  if (found.empty()) wrong(what);
-  return found;
+  const std::string_view result = try_word(more);
+  if (result.empty()) wrong(what);
+  return result;
 }
 
 int64_t Cursor::integer(std::string_view what) {
@@ -155,23 +155,23 @@ void Cursor::stop(const std::string& problem) const {
        before, after, "\n  ", std::string(before.size() - static_cast<size_t>(inside), ' '), "^");
 }
 
-void Cursor::wrong(std::string_view wanted) const {
-  std::string found = "the end";
+void Cursor::wrong(std::string_view expected) const {
+  std::string result = "the end";
   size_t at = at_;
   while (at < text_.size() && (text_[at] == ' ' || text_[at] == '\n')) ++at;
   if (at < text_.size()) {
     size_t end = at + 1;
     while (in_word(text_[at]) && end < text_.size() && end - at < 30 && in_word(text_[end])) ++end;
-    found = message("'", text_.substr(at, end - at), "'");
+    result = message("'", text_.substr(at, end - at), "'");
   }
   Cursor there(*this);
   there.at_ = at;
-  there.stop(message("expected ", wanted, ", not ", found));
+  there.stop(message("expected ", expected, ", not ", result));
 }
 
-void Cursor::refuse(size_t from, std::string_view why) {
+void Cursor::refuse(size_t from, std::string_view reason) {
   at_ = from;
-  stop(std::string(why));
+  stop(std::string(reason));
 }
 
 }  // namespace uh::jit

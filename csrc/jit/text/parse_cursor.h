@@ -60,9 +60,9 @@ class Cursor {
   int column() const;  // in characters, from 1
 
   // Throws a RuntimeError: what was expected, where, and the line with a caret below it.
-  [[noreturn]] void wrong(std::string_view wanted) const;
+  [[noreturn]] void wrong(std::string_view expected) const;
   // The same for what could be read and makes no sense; points at `from`.
-  [[noreturn]] void refuse(size_t from, std::string_view why);
+  [[noreturn]] void refuse(size_t from, std::string_view reason);
 
   // A level of nesting, for as long as it lives.
   class Deeper {

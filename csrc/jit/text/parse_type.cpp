@@ -91,7 +91,7 @@ void read_facts(Cursor& cursor, TensorProperties& facts) {
         cursor.refuse(from, message("the engine has the devices cpu and meta, not ", device));
       }
     } else {
-      cursor.refuse(from, message("nothing that is known of a tensor is called ", name));
+      cursor.refuse(from, message("unknown tensor property ", name));
     }
     if (cursor.peek() != ')') cursor.expect(",");
   }
@@ -201,7 +201,7 @@ TypeRef read_base(Cursor& cursor, bool variables) {
   // A type variable, as PyTorch tells them: a word that begins with a small letter.
   if (first >= 'a' && first <= 'z')
     return variables ? TypeRef::adopt(new TypeVariable(word)) : make_type(TypeKind::kAny);
-  cursor.refuse(from, message("there is no type or class ", word));
+  cursor.refuse(from, message("unknown type specifier ", word));
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ class ValueReader {
       case '[': return list();
       case '(': return tuple();
       case '{': return dict();
-      case '<': cursor_.refuse(from, "this value has no text that it could be read back from");
+      case '<': cursor_.refuse(from, "this value has no literal form");
       default: break;
     }
     if (cursor_.eat_word("None")) return IValue();
@@ -117,8 +117,8 @@ class ValueReader {
   IValue dict() {
     const size_t from = cursor_.at();
     cursor_.expect("{");
-    IValue made = make_container<Dict>();
-    if (cursor_.eat('}')) return made;
+    IValue result = make_container<Dict>();
+    if (cursor_.eat('}')) return result;
     IValue key = read();
     if (cursor_.eat('}')) {
       if (!key.get_if<int64_t>() && !key.get_if<double>() && !key.get_if<bool>())
@@ -131,10 +131,10 @@ class ValueReader {
           !key.get_if<bool>() && !key.get_if<Tensor>())
         cursor_.refuse(from, "a key is a number, a text or a tensor");
       cursor_.expect(":");
-      made.dict()->put(std::move(key), read());
-      if (cursor_.eat('}')) return made;
+      result.dict()->put(std::move(key), read());
+      if (cursor_.eat('}')) return result;
       cursor_.expect(",");
-      if (cursor_.eat('}')) return made;
+      if (cursor_.eat('}')) return result;
     }
   }
 
@@ -221,11 +221,11 @@ IValue as_type(Cursor& cursor, size_t from, IValue value, const Type& type) {
     if (of == K::kTensor) return from_value<std::vector<Tensor>>(value);
   }
   if (Dict* dict = value.dict(); dict && type.is(K::kDict)) {
-    IValue made = make_container<Dict>();
+    IValue result = make_container<Dict>();
     for (const auto& [key, held] : dict->items())
-      made.dict()->put(as_type(cursor, from, key, *type.inner()[0]),
-                       as_type(cursor, from, held, *type.inner()[1]));
-    value = std::move(made);
+      result.dict()->put(as_type(cursor, from, key, *type.inner()[0]),
+                         as_type(cursor, from, held, *type.inner()[1]));
+    value = std::move(result);
   }
   if (!constant_fits(value, type))
     cursor.refuse(from, message("a ", value.type_name(), " is no ", type.text()));

@@ -59,14 +59,14 @@ class ToMethods {
     std::vector<Value*> elsewhere;
     Replaced here;
     const auto replaced = [&](Value* value, const Node& user) {
-      Value*& found = here[value];
-      if (found) return found;
-      found = attribute_from(block, module, self, value, user);
-      if (!found) {
-        found = add_param_like(block, value, names_[block]);
+      Value*& match = here[value];
+      if (match) return match;
+      match = attribute_from(block, module, self, value, user);
+      if (!match) {
+        match = add_param_like(block, value, names_[block]);
         elsewhere.push_back(value);
       }
-      return found;
+      return match;
     };
     if (block == graph_.block())
       for (Value* value : scopes_.found_again) replaced(value, *block->return_node());
@@ -128,13 +128,13 @@ class ToMethods {
   }
 
   Value* handed_up(Value* value) {
-    Value*& found = results_[value];
-    if (found) return found;
+    Value*& match = results_[value];
+    if (match) return match;
     Node* owner = value->block()->owner();
     value->block()->add_return(value);
-    found = owner->add_output(value->type());
-    found->add_origin(value->id());
-    return found;
+    match = owner->add_output(value->type());
+    match->add_origin(value->id());
+    return match;
   }
 
   // A method has one result.
@@ -145,21 +145,21 @@ class ToMethods {
       results_as_tuples(inner);
       const std::vector<Value*> results = inner->returns();
       if (results.size() == 1) continue;
-      Node* made;
+      Node* new_node;
       if (results.empty()) {
-        made = graph_.create_constant(IValue())->append_to(inner);
-        made->output()->add_origin(inner->params()[0]->id());
+        new_node = graph_.create_constant(IValue())->append_to(inner);
+        new_node->output()->add_origin(inner->params()[0]->id());
       } else {
         std::vector<TypeRef> types;
         for (const Value* result : results) types.push_back(result->type());
-        made = graph_.create("prim::TupleConstruct", results, 0)->append_to(inner);
-        made->add_output(tuple_of(std::move(types)));
-        for (const Value* result : results) made->output()->add_origin(result->id());
+        new_node = graph_.create("prim::TupleConstruct", results, 0)->append_to(inner);
+        new_node->add_output(tuple_of(std::move(types)));
+        for (const Value* result : results) new_node->output()->add_origin(result->id());
       }
-      made_at(*node, made)->set_scope("");
+      made_at(*node, new_node)->set_scope("");
       while (!inner->returns().empty()) inner->drop_return(inner->returns().size() - 1);
-      inner->add_return(made->output());
-      one_result(node, made->output());
+      inner->add_return(new_node->output());
+      one_result(node, new_node->output());
     }
   }
 
@@ -223,13 +223,13 @@ class ToMethods {
     std::string name = "forward";
     for (int i = 1; type.method(name); ++i) name = message("forward", i);
     Names names = std::move(names_[node->block(0)]);
-    const GraphRef made = graph_.split_off(node);
-    made->set_name(name);
+    const GraphRef new_graph = graph_.split_off(node);
+    new_graph->set_name(name);
     for (auto& [value, wanted] : names) value->set_name(wanted);
-    remove_dead_of_trace(*made);
-    made->renumber_unnamed();
-    const Ref<Function> method = make_ref<Function>(message(type.name(), ".", name), made);
-    tell_graph(*made, method->id(), "as compiled");
+    remove_dead_of_trace(*new_graph);
+    new_graph->renumber_unnamed();
+    const Ref<Function> method = make_ref<Function>(message(type.name(), ".", name), new_graph);
+    tell_graph(*new_graph, method->id(), "as compiled");
     type.add_method(name, method);
     return name;
   }

@@ -39,11 +39,11 @@ std::optional<PyTorchCall> as_convolution(const OperatorInfo& op, const Stack& a
   if (!argument("padding").get_if<Dims>()) return std::nullopt;  // "same"
   for (const Overload* one : overloads_of(ops::convolution_op)) {
     if (one->schema().name != "_convolution") continue;
-    const Stack given = {
+    const Stack inputs = {
         arguments[0],        arguments[1],         arguments[2], argument("stride"),
         argument("padding"), argument("dilation"), transposed,   argument("output_padding"),
         argument("groups")};
-    return PyTorchCall{one, *one->told(given, input->device())};
+    return PyTorchCall{one, *one->told(inputs, input->device())};
   }
   return std::nullopt;
 }
@@ -70,13 +70,13 @@ std::optional<PyTorchCall> by_another_name(const OperatorInfo& op, const Stack& 
 }  // namespace
 
 PyTorchCall to_pytorch_call(const OperatorInfo& op, const Stack& arguments, const Stack& results) {
-  if (auto found = without_correction(op, arguments)) return *std::move(found);
-  if (auto found = as_convolution(op, arguments)) return *std::move(found);
-  if (auto found = by_another_name(op, arguments)) return *std::move(found);
-  const Tensor* made = results.empty() ? nullptr : results[0].get_if<Tensor>();
+  if (auto match = without_correction(op, arguments)) return *std::move(match);
+  if (auto match = as_convolution(op, arguments)) return *std::move(match);
+  if (auto match = by_another_name(op, arguments)) return *std::move(match);
+  const Tensor* result = results.empty() ? nullptr : results[0].get_if<Tensor>();
   for (const Overload* one : overloads_of(op))
-    if (auto given = one->told(arguments, made ? made->device() : Device::kCPU))
-      return {one, *std::move(given)};
+    if (auto argument = one->told(arguments, result ? result->device() : Device::kCPU))
+      return {one, *std::move(argument)};
   return {&op, arguments};
 }
 

@@ -32,13 +32,13 @@ class Living {
  private:
   // Iterative: a trace may be long.
   void need(const Node* first) {
-    std::vector<const Node*> rest{first};
-    while (!rest.empty()) {
-      const Node* node = rest.back();
-      rest.pop_back();
+    std::vector<const Node*> tail{first};
+    while (!tail.empty()) {
+      const Node* node = tail.back();
+      tail.pop_back();
       if (node->is("prim::Param") || !nodes_.insert(node).second) continue;
       for (const AliasDb::Place place : alias_.access(*node).read) read_.insert(place);
-      for (const Value* input : node->inputs()) rest.push_back(input->node());
+      for (const Value* input : node->inputs()) tail.push_back(input->node());
     }
   }
 

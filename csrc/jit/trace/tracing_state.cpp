@@ -38,9 +38,9 @@ Tensor as_tensor(const IValue& value) {
   const DType dtype = number.is_float()                      ? DType::kFloat64
                       : number.kind() == Scalar::Kind::kBool ? DType::kBool
                                                              : DType::kInt64;
-  Tensor made = ops::full(Dims{}, number, dtype);
-  made.impl()->set_wrapped_number(true);
-  return made;
+  Tensor result = ops::full(Dims{}, number, dtype);
+  result.impl()->set_wrapped_number(true);
+  return result;
 }
 
 // Whether it is what the tensor holds: an argument of the same name may be another one.
@@ -86,7 +86,7 @@ TracingState::TracingState(std::string name) : graph_(make_ref<Graph>()) {
 }
 
 void TracingState::begin(std::string name) {
-  check(!t_tracing, "trace: this thread is tracing already; a trace is not made inside of another");
+  check(!t_tracing, "trace: this thread is tracing already; traces cannot be nested");
   t_tracing.reset(new TracingState(std::move(name)));
   t_state.included = t_state.included | Key::kTracer;
 }
@@ -123,9 +123,9 @@ Value* TracingState::number_from(const Tensor& tensor, std::string_view type) {
   return number;
 }
 
-const TracingState::TracedArgument* TracingState::given(std::string_view name,
+const TracingState::TracedArgument* TracingState::find_traced(std::string_view name,
                                                         int64_t index) const {
-  for (const TracedArgument& one : given_)
+  for (const TracedArgument& one : traced_arguments_)
     if (one.index == index && one.name == name) return &one;
   return nullptr;
 }
@@ -135,12 +135,12 @@ Value* TracingState::argument(const OperatorInfo& op, size_t i, const IValue& va
   // One number stands for both of int[2]; PyTorch's Python says it twice.
   const auto n = as_in_python_ ? static_cast<size_t>(signature_of(op).parameters[i].fixed_size) : 0;
   if (value.get_if<Tensor>() || value.is_none()) return value_of(value);
-  if (!given_.empty() && !argument.type.starts_with("Tensor")) {
+  if (!traced_arguments_.empty() && !argument.type.starts_with("Tensor")) {
     if (const auto* dims = value.get_if<Dims>()) {
-      const TracedArgument* whole = dims->size() == 1 ? given(argument.name, -1) : nullptr;
+      const TracedArgument* whole = dims->size() == 1 ? find_traced(argument.name, -1) : nullptr;
       std::vector<Value*> parts;
       for (size_t k = 0; k < dims->size(); ++k) {
-        const TracedArgument* one = whole ? whole : given(argument.name, static_cast<int64_t>(k));
+        const TracedArgument* one = whole ? whole : find_traced(argument.name, static_cast<int64_t>(k));
         parts.push_back(one && is_number(one->tensor, (*dims)[k])
                             ? number_from(one->tensor, "int")
                             : graph_->insert_constant(IValue((*dims)[k])));
@@ -148,8 +148,8 @@ Value* TracingState::argument(const OperatorInfo& op, size_t i, const IValue& va
       if (parts.size() == 1) parts.resize(std::max<size_t>(1, n), parts[0]);
       return build("prim::ListConstruct", parts, type_of(value));
     }
-    const TracedArgument* one = given(argument.name, -1);
-    if (!one) one = given(argument.name, 0);  // of a list of one, which is a number there
+    const TracedArgument* one = find_traced(argument.name, -1);
+    if (!one) one = find_traced(argument.name, 0);  // of a list of one, which is a number there
     if (one && is_number(one->tensor, from_value<Scalar>(value)))
       return number_from(one->tensor, argument.type);
   }
@@ -158,10 +158,11 @@ Value* TracingState::argument(const OperatorInfo& op, size_t i, const IValue& va
     if (Tensor tensor = as_tensor(value)) return graph_->insert_constant(IValue(tensor));
   }
   const Dims* dims = value.get_if<Dims>();
-  Value* made = value_of(dims && dims->size() == 1 && n > 1 ? Dims(n, (*dims)[0]) : value);
-  if (as_in_python_ && argument.type.starts_with("Tensor?[") && made->type()->is(TypeKind::kList))
-    made->set_type(list_of(optional_of(tensor_type())));
-  return made;
+  Value* new_value = value_of(dims && dims->size() == 1 && n > 1 ? Dims(n, (*dims)[0]) : value);
+  if (as_in_python_ && argument.type.starts_with("Tensor?[") &&
+      new_value->type()->is(TypeKind::kList))
+    new_value->set_type(list_of(optional_of(tensor_type())));
+  return new_value;
 }
 
 void TracingState::add_results(Node* node, const OperatorInfo& op, const Stack& arguments,
@@ -193,7 +194,7 @@ void TracingState::record(const OperatorInfo& called, const Stack& given, const 
   const Stack& arguments = told.arguments;
   std::vector<Value*> inputs;
   for (size_t i = 0; i < arguments.size(); ++i) inputs.push_back(argument(op, i, arguments[i]));
-  given_.clear();
+  traced_arguments_.clear();
   // 2 * x is x.mul(2) in PyTorch.
   if (as_in_python_ && inputs.size() >= 2 && !arguments[0].get_if<Tensor>() &&
       (op.full_name() == "mul.Tensor" || (op.full_name() == "add.Tensor" && is_one(arguments[2]))))
@@ -224,26 +225,26 @@ Tensor TracingState::size_of(const Tensor& tensor, std::string_view name, int64_
   check_kind(all || (-n <= dim && dim < n), ErrorKind::kIndex,
              "size: dimension out of range (expected to be in range of [", -n, ", ", n - 1,
              "], but got ", dim, ")");
-  const int64_t found =
+  const int64_t match =
       all ? tensor.numel() : tensor.sizes()[static_cast<size_t>(dim < 0 ? dim + n : dim)];
   Value* of = value_of(tensor);
   std::vector<Value*> inputs{of};
   if (!all) inputs.push_back(graph_->insert_constant(IValue(dim)));
   Value* number = emit_value(*graph_, all ? "aten::numel" : "aten::size", inputs);
-  Value* made = emit_value(*graph_, "prim::NumToTensor", {number});
-  without_place(made->node());
-  made->set_type(tensor_type({DType::kInt64, Dims{}, Dims{}, std::nullopt, Device::kCPU}));
-  Tensor result = ops::full(Dims{}, Scalar(found), DType::kInt64);
-  know(result, made);
+  Value* new_value = emit_value(*graph_, "prim::NumToTensor", {number});
+  without_place(new_value->node());
+  new_value->set_type(tensor_type({DType::kInt64, Dims{}, Dims{}, std::nullopt, Device::kCPU}));
+  Tensor result = ops::full(Dims{}, Scalar(match), DType::kInt64);
+  know(result, new_value);
   return result;
 }
 
 void TracingState::give_argument(std::string name, int64_t index, Tensor tensor) {
-  given_.push_back({std::move(name), index, std::move(tensor)});
+  traced_arguments_.push_back({std::move(name), index, std::move(tensor)});
 }
 
 void TracingState::call(Function& function, Stack& stack) {
-  const Stack asked = stack;
+  const Stack requested = stack;
   function.bind(stack, stack.size());
   Node* named = nullptr;
   std::vector<Value*> inputs;
@@ -257,10 +258,10 @@ void TracingState::call(Function& function, Stack& stack) {
     inputs.push_back(without_place(named)->add_output(make_type(TypeKind::kFunction)));
   }
   for (size_t i = 0; i < stack.size(); ++i) {
-    const Tensor* given = i < asked.size() ? asked[i].get_if<Tensor>() : nullptr;
+    const Tensor* input = i < requested.size() ? requested[i].get_if<Tensor>() : nullptr;
     const Type& type = *parameters[i]->type();
-    inputs.push_back(given && !type.is(TypeKind::kTensor) && !stack[i].get_if<Tensor>()
-                         ? number_from(*given, type.text())
+    inputs.push_back(input && !type.is(TypeKind::kTensor) && !stack[i].get_if<Tensor>()
+                         ? number_from(*input, type.text())
                          : value_of(stack[i]));
   }
   Node* node =

@@ -7,8 +7,8 @@
 // from them stays in the graph; where one becomes an int argument of an operator, the caller says
 // which (give_argument), and the graph has aten::Int there.
 // A submodule that is called has its nodes in a block of its own (enter, leave), and at the end in
-// a method of its own: scopes.h. Invariant: `values_` holds a reference on every tensor it knows,
-// so that no address is used twice. A write in place gives its tensor a new Value.
+// a method of its own: fixup_trace_scope_blocks.h. Invariant: `values_` holds a reference on every
+// tensor it knows, so that no address is used twice. A write in place gives its tensor a new Value.
 #pragma once
 
 #include <unordered_map>
@@ -56,7 +56,7 @@ class TracingState {
   Tensor size_of(const Tensor& tensor, std::string_view name, int64_t dim);
   // The next operator's argument, or element `index` of it (-1: the whole), is this tensor's value.
   void give_argument(std::string name, int64_t index, Tensor tensor);
-  void forget_arguments() { given_.clear(); }
+  void forget_arguments() { traced_arguments_.clear(); }
   // What Python calls its tensors now: a Value without a name takes it where it is used.
   void set_names(std::vector<std::pair<const TensorImpl*, std::string>> names);
 
@@ -88,7 +88,7 @@ class TracingState {
     int64_t index;
     Tensor tensor;
   };
-  const TracedArgument* given(std::string_view name, int64_t index) const;
+  const TracedArgument* find_traced(std::string_view name, int64_t index) const;
 
   GraphRef graph_;
   bool as_in_python_ = false;
@@ -99,7 +99,7 @@ class TracingState {
   std::vector<Node*> entered_;
   std::unordered_map<const TensorImpl*, Place> places_;
   std::unordered_map<const Object*, Value*> objects_;
-  std::vector<TracedArgument> given_;
+  std::vector<TracedArgument> traced_arguments_;
   std::unordered_map<const TensorImpl*, std::string> names_;
 };
 

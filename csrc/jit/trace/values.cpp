@@ -13,15 +13,15 @@ void TracingState::know(const Tensor& tensor, Value* value) {
 }
 
 const TracingState::TracedValue* TracingState::same_memory(const Tensor& tensor) const {
-  const TracedValue* found = nullptr;
+  const TracedValue* result = nullptr;
   for (const auto& [impl, known] : values_) {
     const Tensor& t = known.tensor;
     if (t.storage() == tensor.storage() && t.offset() == tensor.offset() &&
         t.dtype() == tensor.dtype() && t.sizes() == tensor.sizes() &&
-        t.strides() == tensor.strides() && (!found || found->when < known.when))
-      found = &known;
+        t.strides() == tensor.strides() && (!result || result->when < known.when))
+      result = &known;
   }
-  return found;
+  return result;
 }
 
 void TracingState::set_names(std::vector<std::pair<const TensorImpl*, std::string>> names) {

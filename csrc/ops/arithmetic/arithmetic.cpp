@@ -73,9 +73,9 @@ std::tuple<Tensor, Tensor> frexp(KeySet, const Tensor& self) {
   auto* part = reinterpret_cast<double*>(parts.data());
   auto* power = reinterpret_cast<int32_t*>(powers.data());
   for (int64_t i = 0; i < self.numel(); ++i) {
-    int found = 0;
-    part[i] = std::frexp(from[i], &found);
-    power[i] = std::isfinite(from[i]) ? found : 0;
+    int match = 0;
+    part[i] = std::frexp(from[i], &match);
+    power[i] = std::isfinite(from[i]) ? match : 0;
   }
   copy_elements(mantissa, parts);
   copy_elements(exponent, powers);

@@ -69,8 +69,8 @@ Tensor repeat_interleave_tensor(KeySet, const Tensor& self, const Tensor& repeat
           "but got repeats.size(0) = ",
           repeats.size(0), " and input.size(", d, ") = ", source.size(d));
   }
-  const Tensor made = ops::index_select(source, d, ops::repeat_interleave(counts, output_size));
-  return made;
+  const Tensor result = ops::index_select(source, d, ops::repeat_interleave(counts, output_size));
+  return result;
 }
 
 Tensor repeat_interleave_int(KeySet, const Tensor& self, int64_t repeats,
@@ -84,11 +84,11 @@ Tensor repeat_interleave_int(KeySet, const Tensor& self, int64_t repeats,
   const int64_t own = source.size(d);
   check(!__builtin_mul_overflow(own, repeats, &joined[static_cast<size_t>(d)]),
         "repeat_interleave: ", own, " times ", repeats, " overflows");
-  const Tensor made =
+  const Tensor result =
       ops::flatten(ops::clone(ops::expand(ops::unsqueeze(source, d + 1), wide, false),
                               MemoryFormat::kContiguous),
                    d, d + 1);
-  return made;
+  return result;
 }
 
 Tensor tile(KeySet, const Tensor& self, const Dims& dims) {
@@ -156,12 +156,12 @@ Tensor combinations(KeySet, const Tensor& self, int64_t r, bool with_replacement
   }
   check_kind(r <= kMostChosen, ErrorKind::kMemory, "combinations: no memory for combinations of ",
              r, " elements");
-  std::vector<int64_t> chosen, at(static_cast<size_t>(r));
+  std::vector<int64_t> selected, at(static_cast<size_t>(r));
   if (!with_replacement) std::iota(at.begin(), at.end(), 0);
   const auto limit = [&](int64_t i) { return with_replacement ? n - 1 : n - r + i; };
   bool more = n > 0 && at.back() < n;
   while (more) {
-    chosen.insert(chosen.end(), at.begin(), at.end());
+    selected.insert(selected.end(), at.begin(), at.end());
     int64_t i = r - 1;
     while (i >= 0 && at[static_cast<size_t>(i)] >= limit(i)) --i;
     more = i >= 0;
@@ -170,9 +170,9 @@ Tensor combinations(KeySet, const Tensor& self, int64_t r, bool with_replacement
     for (auto k = static_cast<size_t>(i) + 1; k < at.size(); ++k)
       at[k] = with_replacement ? value : ++value;
   }
-  const auto rows = static_cast<int64_t>(chosen.size()) / r;
+  const auto rows = static_cast<int64_t>(selected.size()) / r;
   if (self.is_meta()) return empty(Dims{rows, r}, self.dtype(), Device::kMeta);
-  return ops::view(ops::index_select(self, 0, indices(std::move(chosen), DType::kInt64)),
+  return ops::view(ops::index_select(self, 0, indices(std::move(selected), DType::kInt64)),
                    Dims{rows, r});
 }
 
@@ -184,7 +184,8 @@ Tensor rot90(KeySet, const Tensor& self, int64_t k, const Dims& dims) {
         "expected rotation dims to be different, but got dim0 = ", dims[0],
         " and dim1 = ", dims[1]);
   for (int64_t d : dims) check(d < total && d >= -total, "Rotation dim out of range, dim = ", d);
-  const Without<Key::kADInplaceOrView> below;  // the result is new: what it is seen through does not matter
+  const Without<Key::kADInplaceOrView>
+      below;  // the result is new: what it is seen through does not matter
   switch ((k % 4 + 4) % 4) {
     case 1: return ops::transpose(ops::flip(self, Dims{dims[1]}), dims[0], dims[1]);
     case 2: return ops::flip(self, dims);

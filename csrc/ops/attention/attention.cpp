@@ -73,8 +73,8 @@ Tensor converted(const Tensor& self, DType dtype) {
 Tensor added_mask(const Tensor& mask, DType dtype) {
   if (mask.dtype() != DType::kBool) return converted(mask, dtype);
   constexpr double kNever = -std::numeric_limits<double>::infinity();
-  const Tensor kept = ops::zeros(mask.sizes(), dtype, mask.device());
-  return ops::where(mask, kept, Scalar(kNever));
+  const Tensor retained = ops::zeros(mask.sizes(), dtype, mask.device());
+  return ops::where(mask, retained, Scalar(kNever));
 }
 
 }  // namespace
@@ -130,12 +130,12 @@ std::tuple<Tensor, Tensor> attention_math(KeySet, const Tensor& given_query,
     const Tensor nothing = ops::all(ops::eq(scores, Scalar(kNever)), Dims{-1}, true);
     weights = ops::where(nothing, Scalar(0), weights);
   }
-  Tensor kept = weights;
+  Tensor retained = weights;
   if (dropout_mask)
-    kept = ops::mul(ops::where(dropout_mask, weights, Scalar(0)), Scalar(1 / (1 - dropout_p)));
+    retained = ops::mul(ops::where(dropout_mask, weights, Scalar(0)), Scalar(1 / (1 - dropout_p)));
   else if (dropout_p > 0)
-    kept = weights = ops::dropout(weights, dropout_p, true);
-  return {converted(ops::matmul(kept, v), dtype), converted(weights, dtype)};
+    retained = weights = ops::dropout(weights, dropout_p, true);
+  return {converted(ops::matmul(retained, v), dtype), converted(weights, dtype)};
 }
 
 }  // namespace uh::kernels

@@ -88,9 +88,9 @@ Tensor zeros(const Dims& batch, int64_t rows, int64_t width, DType dtype) {
   Dims sizes = batch;
   sizes.push_back(rows);
   sizes.push_back(width);
-  Tensor made = empty(sizes, dtype);
-  fill_elements(made, ElementBytes{});
-  return made;
+  Tensor result = empty(sizes, dtype);
+  fill_elements(result, ElementBytes{});
+  return result;
 }
 
 }  // namespace

@@ -109,13 +109,13 @@ std::tuple<Tensor, Tensor> attention_blocked(KeySet, const Tensor& query, const 
     record_plan({.loop = "queries and keys block by block",
                  .sizes = {numel_of(batch), rows, keys, width},
                  .operands = {}});
-  const Tensor made = dtype == compute ? out : empty(sizes, compute);
+  const Tensor result = dtype == compute ? out : empty(sizes, compute);
   const Tensor sums = wide == compute ? logsumexp : empty(row_sizes, compute);
   if (compute == DType::kFloat32)
-    attend_all(p, made.data_as<float>(), sums.data_as<float>());
+    attend_all(p, result.data_as<float>(), sums.data_as<float>());
   else
-    attend_all(p, made.data_as<double>(), sums.data_as<double>());
-  if (dtype != compute) copy_elements(out, made);
+    attend_all(p, result.data_as<double>(), sums.data_as<double>());
+  if (dtype != compute) copy_elements(out, result);
   if (wide != compute) copy_elements(logsumexp, sums);
   record_write(out);
   record_write(logsumexp);

@@ -65,8 +65,8 @@ struct Matrices {
 };
 
 // Rows as BLAS reads them: neighbouring columns side by side, rows not over each other.
-inline Tensor with_rows(const Tensor& given, DType compute) {
-  const Tensor t = given.dtype() == compute ? given : as_contiguous(given, compute);
+inline Tensor with_rows(const Tensor& input, DType compute) {
+  const Tensor t = input.dtype() == compute ? input : as_contiguous(input, compute);
   const int64_t rows = t.ndim() - 2, columns = t.ndim() - 1;
   const bool dense = t.size(columns) <= 1 || t.stride(columns) == 1;
   const bool apart =

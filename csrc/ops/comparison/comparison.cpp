@@ -31,10 +31,10 @@ Tensor clamp_max_tensor(KeySet, const Tensor& self, const Tensor& max) {
 
 namespace {
 
-bool all_true(const Tensor& found, const char* op) {
-  check_kind(!found.is_meta(), ErrorKind::kNotImplemented, op,
+bool all_true(const Tensor& result, const char* op) {
+  check_kind(!result.is_meta(), ErrorKind::kNotImplemented, op,
              ": a meta tensor has no elements to look at");
-  return read_scalar(ops::all(found, std::nullopt, false)).to_bool();
+  return read_scalar(ops::all(result, std::nullopt, false)).to_bool();
 }
 
 }  // namespace

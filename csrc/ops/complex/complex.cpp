@@ -31,8 +31,8 @@ void check_parts(const Tensor& a, const Tensor& b) {
         " but got scalar type ", info(b.dtype()).title, " for second argument");
 }
 
-void check_out(const Tensor& out, DType made) {
-  check(out.dtype() == made, "Expected object of scalar type ", info(made).title,
+void check_out(const Tensor& out, DType result_dtype) {
+  check(out.dtype() == result_dtype, "Expected object of scalar type ", info(result_dtype).title,
         " but got scalar type ", info(out.dtype()).title, " for argument 'out'");
 }
 
@@ -121,18 +121,18 @@ Tensor polar(KeySet keys, const Tensor& abs, const Tensor& angle) {
 }
 
 void complex_of_parts_out(KeySet keys, const Tensor& real, const Tensor& imag, const Tensor& out) {
-  const Tensor made = complex_of_parts(keys, real, imag);
-  check_out(out, made.dtype());
+  const Tensor result = complex_of_parts(keys, real, imag);
+  check_out(out, result.dtype());
   for (const Tensor* part : {&real, &imag})
-    check_out_overlap(out, made.sizes(), *part, false, "complex");
-  write_out(out, made, "complex");
+    check_out_overlap(out, result.sizes(), *part, false, "complex");
+  write_out(out, result, "complex");
 }
 void polar_out(KeySet keys, const Tensor& abs, const Tensor& angle, const Tensor& out) {
-  const Tensor made = polar(keys, abs, angle);
-  check_out(out, made.dtype());
+  const Tensor result = polar(keys, abs, angle);
+  check_out(out, result.dtype());
   for (const Tensor* part : {&abs, &angle})
-    check_out_overlap(out, made.sizes(), *part, false, "polar");
-  write_out(out, made, "polar");
+    check_out_overlap(out, result.sizes(), *part, false, "polar");
+  write_out(out, result, "polar");
 }
 
 Tensor vdot(KeySet, const Tensor& self, const Tensor& other) {

@@ -48,20 +48,20 @@ struct ConvAxis {
     phases = {0};
     for (int64_t t = 0; t < kernel; ++t) {
       const int64_t residue = floor_mod(t * dilation - padding, stride);
-      const auto found = std::find(residues.begin(), residues.end(), residue);
-      const auto at = static_cast<size_t>(found - residues.begin());
-      if (found == residues.end()) {
+      const auto it = std::find(residues.begin(), residues.end(), residue);
+      const auto at = static_cast<size_t>(it - residues.begin());
+      if (it == residues.end()) {
         residues.push_back(residue);
         taps.emplace_back();
       }
       taps[at].push_back({t, 0, (residue + padding - t * dilation) / stride});
     }
-    int64_t least = INT64_MAX;
+    int64_t min_value = INT64_MAX;
     for (const auto& list : taps)
-      for (const ConvTap& tap : list) least = std::min(least, tap.index);
+      for (const ConvTap& tap : list) min_value = std::min(min_value, tap.index);
     for (auto& list : taps)
-      for (ConvTap& tap : list) tap.index -= least;
-    low = -least;
+      for (ConvTap& tap : list) tap.index -= min_value;
+    low = -min_value;
     finish();
   }
 

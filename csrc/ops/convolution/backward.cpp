@@ -16,9 +16,9 @@ Tensor in_real(const Dims& sizes, const Tensor& x, const Tensor& y, const F& f) 
   if (out.is_meta() || out.numel() == 0) return out;
   if (is_complex(x.dtype())) {
     const auto product = [&](int i, int j) {
-      const Tensor made = empty(sizes, to_real(x.dtype()));
-      f(made, part_of(x, i), part_of(y, j));
-      return made;
+      const Tensor result = empty(sizes, to_real(x.dtype()));
+      f(result, part_of(x, i), part_of(y, j));
+      return result;
     };
     join_parts(out, product(0, 0), product(1, 1), product(0, 1), product(1, 0));
   } else if (x.dtype() == DType::kFloat32 || x.dtype() == DType::kFloat64) {

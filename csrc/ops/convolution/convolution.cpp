@@ -20,9 +20,10 @@ Dims expanded(const Dims& values, int64_t dims, std::string_view op, std::string
   return values;
 }
 
-void check_least(const Dims& values, int64_t least, std::string_view op, std::string_view what) {
+void check_least(const Dims& values, int64_t min_value, std::string_view op,
+                 std::string_view what) {
   for (const int64_t v : values)
-    check(v >= least && v <= INT32_MAX, op, ": ", what, " is not supported, got ", values);
+    check(v >= min_value && v <= INT32_MAX, op, ": ", what, " is not supported, got ", values);
 }
 
 // base + factor * (count - 1) in 64 bits, whatever the arguments.
@@ -112,9 +113,9 @@ void convolve_complex(const Tensor& out, const Tensor& input, const Tensor& weig
   const Tensor x[2] = {part_of(input, 0), part_of(input, 1)};
   const Tensor w[2] = {part_of(weight, 0), part_of(weight, 1)};
   const auto product = [&](int i, int j, const Tensor& b) {
-    Tensor made = empty(out.sizes(), to_real(out.dtype()));
-    convolve(made, x[i], w[j], b, options);
-    return made;
+    Tensor result = empty(out.sizes(), to_real(out.dtype()));
+    convolve(result, x[i], w[j], b, options);
+    return result;
   };
   const Tensor rr = product(0, 0, part_of(bias, 0)), ii = product(1, 1, Tensor());
   const Tensor ri = product(0, 1, part_of(bias, 1)), ir = product(1, 0, Tensor());

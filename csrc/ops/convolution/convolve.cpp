@@ -151,10 +151,10 @@ class Convolution {
       if (a != band_axis_) line *= most_[a] + axes_[a].reach;
     }
     const int64_t halo = axes_[band_axis_].reach, length = most_[band_axis_];
-    const int64_t wanted = 2 * get_num_threads();
+    const int64_t target = 2 * get_num_threads();
     int64_t pieces = ceil_div(length, std::max<int64_t>(kBufferBytes / line - halo, 1 + halo));
-    if (images_ * groups_ * pieces < wanted && work() > (1 << 20))
-      pieces = std::max(pieces, std::min(length, ceil_div(wanted, images_ * groups_)));
+    if (images_ * groups_ * pieces < target && work() > (1 << 20))
+      pieces = std::max(pieces, std::min(length, ceil_div(target, images_ * groups_)));
     band_ = ceil_div(length, pieces);
     bands_ = ceil_div(length, band_);
     // Small images go together, so that a tile is full more often than not.
@@ -163,7 +163,7 @@ class Convolution {
     if (bands_ == 1 && image_bytes < kBufferBytes / 4) {
       const int64_t pixels = most_[0] * most_[1] * most_[2];
       const int64_t useful = std::max<int64_t>(1, 16 * width_ / pixels);
-      images_at_once_ = std::clamp<int64_t>(images_ * groups_ / wanted, 1,
+      images_at_once_ = std::clamp<int64_t>(images_ * groups_ / target, 1,
                                             std::min(useful, kBufferBytes / image_bytes));
       images_at_once_ = std::min(images_at_once_, images_);
     }
@@ -354,12 +354,12 @@ class Convolution {
     const int64_t first = at.position();
     int64_t used = 0;
     while (!at.done()) {
-      const int64_t place = dense ? used : at.position() - first;
-      if (place >= width_) break;
-      const int64_t length = std::min(at.extent[2] - at.x, width_ - place);
-      runs.push_back({place, length, at.position(), output_of(part, at)});
+      const int64_t index = dense ? used : at.position() - first;
+      if (index >= width_) break;
+      const int64_t length = std::min(at.extent[2] - at.x, width_ - index);
+      runs.push_back({index, length, at.position(), output_of(part, at)});
       at.advance(length);
-      used = place + length;
+      used = index + length;
     }
     return used;
   }
@@ -436,11 +436,11 @@ class Convolution {
             T* const target = out + block.channel * out_plane_;
             const bool straight =
                 pieces == 1 && tile.runs == 1 && runs->length == tile.width && step(kX) == 1;
-            T* const place = straight ? target + runs->output : held ? held : s.tile.data();
-            loops_.tile[block.kind][tile.kind](place, straight ? out_plane_ : tile.width, weights,
-                                               x, offsets, to - from, start);
+            T* const slot = straight ? target + runs->output : held ? held : s.tile.data();
+            loops_.tile[block.kind][tile.kind](slot, straight ? out_plane_ : tile.width, weights, x,
+                                               offsets, to - from, start);
             if (!straight && piece == pieces - 1)
-              loops_.store(target, out_plane_, step(kX), place, tile.width, block.rows, runs,
+              loops_.store(target, out_plane_, step(kX), slot, tile.width, block.rows, runs,
                            static_cast<int64_t>(tile.runs));
             if (held) held += block.rows * width_;
           }

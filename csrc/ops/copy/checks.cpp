@@ -59,9 +59,9 @@ void write_self(const Tensor& self, const Tensor& result, std::string_view op) {
   write_out(self, result, op);
 }
 
-void check_out_dtype(const Tensor& out, DType made, std::string_view op) {
-  check(out.dtype() == made, op, ": found dtype ", info(out.dtype()).title, " of out but expected ",
-        info(made).title);
+void check_out_dtype(const Tensor& out, DType result_dtype, std::string_view op) {
+  check(out.dtype() == result_dtype, op, ": found dtype ", info(out.dtype()).title,
+        " of out but expected ", info(result_dtype).title);
 }
 
 void write_out(const Tensor& out, const Tensor& result, std::string_view op) {

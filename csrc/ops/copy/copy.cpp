@@ -15,7 +15,7 @@ namespace {
 // Of elements that share memory the last one written stays, so they are written in the order in
 // which pointwise operators go, as in PyTorch.
 void copy_in_order(const Tensor& self, const Tensor& src) {
-  Iteration space(self.sizes());
+  TensorIterator space(self.sizes());
   space.add(self);
   space.add(src);
   space.reorder(space.order());

@@ -42,8 +42,8 @@ void cast_run(void* dst, DType to, const void* src, DType from, int64_t n);
 // n elements `stride` apart, converted into a contiguous run.
 void load_run(void* dst, DType to, const std::byte* src, DType from, int64_t stride, int64_t n);
 
-// Throws when an element of `dtype` cannot hold the number, as PyTorch does: a negative integer wraps
-// into an unsigned dtype, a negative or fractional float beyond its ends does not.
+// Throws when an element of `dtype` cannot hold the number, as PyTorch does: a negative integer
+// wraps into an unsigned dtype, a negative or fractional float beyond its ends does not.
 void check_fits(const Scalar& value, DType dtype);
 
 // A number as the bytes of one element. Throws when the dtype cannot hold it.
@@ -67,7 +67,7 @@ Scalar read_scalar(const Tensor& self);
 void check_broadcasts_to(IntSpan sizes, IntSpan target, std::string_view op);
 
 // Throws unless `out` has the dtype of the result: what PyTorch's out= asks of some operators.
-void check_out_dtype(const Tensor& out, DType made, std::string_view op);
+void check_out_dtype(const Tensor& out, DType result_dtype, std::string_view op);
 
 // How out= ends: `out` takes the sizes of `result` if it has others, then its elements.
 void write_out(const Tensor& out, const Tensor& result, std::string_view op);

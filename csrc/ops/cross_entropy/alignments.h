@@ -25,28 +25,28 @@ struct Targets {
 };
 
 inline Targets lay_out(const Tensor& targets, const Dims& lengths, int64_t batch) {
-  Targets found;
+  Targets result;
   int64_t sum = 0;
   for (int64_t b = 0; b < batch; ++b) {
     const int64_t length = lengths[static_cast<size_t>(b)];
     check(length >= 0, "ctc_loss: expected target_lengths to have value at least 0, but got value ",
           length, " at batch ", b);
-    found.starts.push_back(targets.ndim() == 1 ? std::min(sum, targets.size(0)) * targets.stride(0)
-                                               : b * targets.stride(0));
-    found.longest = std::max(found.longest, length);
+    result.starts.push_back(targets.ndim() == 1 ? std::min(sum, targets.size(0)) * targets.stride(0)
+                                                : b * targets.stride(0));
+    result.longest = std::max(result.longest, length);
     if (__builtin_add_overflow(sum, length, &sum)) sum = INT64_MAX;
   }
   if (targets.ndim() == 1) {
     check(targets.size(0) == sum, "ctc_loss: expected targets to have ", sum,
           " elements, the sum of target_lengths, but got ", targets.size(0));
-    found.step = targets.stride(0);
+    result.step = targets.stride(0);
   } else {
-    check(targets.ndim() == 2 && targets.size(0) == batch && targets.size(1) >= found.longest,
-          "ctc_loss: expected targets of at least ", batch, " x ", found.longest, ", but got ",
+    check(targets.ndim() == 2 && targets.size(0) == batch && targets.size(1) >= result.longest,
+          "ctc_loss: expected targets of at least ", batch, " x ", result.longest, ", but got ",
           targets.sizes());
-    found.step = targets.stride(1);
+    result.step = targets.stride(1);
   }
-  return found;
+  return result;
 }
 
 }  // namespace uh

@@ -25,7 +25,7 @@ Tensor along_classes(const Tensor& weight, int64_t rank, int64_t class_dim) {
   return ops::view(weight, sizes);
 }
 
-Tensor of_shares(const Tensor& self, const Tensor& given, const Tensor& weight, int64_t reduction,
+Tensor of_shares(const Tensor& self, const Tensor& input, const Tensor& weight, int64_t reduction,
                  double smoothing, int64_t class_dim) {
   const int64_t classes = self.size(class_dim);
   check(
@@ -33,10 +33,10 @@ Tensor of_shares(const Tensor& self, const Tensor& given, const Tensor& weight, 
       "cross_entropy: weight tensor should be defined either for all ", classes,
       " classes or no classes but got weight tensor of shape: ", weight ? weight.sizes() : Dims{});
   const Tensor logs = ops::log_softmax(self, class_dim, DType::kUndefined);
-  Tensor shares = given;
+  Tensor shares = input;
   if (smoothing > 0) {
     const double even = smoothing / static_cast<double>(classes);
-    shares = ops::add(ops::mul(given, Scalar(1 - smoothing)), Scalar(even), Scalar(1));
+    shares = ops::add(ops::mul(input, Scalar(1 - smoothing)), Scalar(even), Scalar(1));
   }
   Tensor each = ops::mul(logs, shares);
   if (weight) each = ops::mul(each, along_classes(weight, self.ndim(), class_dim));
@@ -59,8 +59,8 @@ Tensor of_even_target(const Tensor& logs, const Tensor& target, const Tensor& we
   if (reduction != kMeanLoss) return each;
   const Tensor counted = ops::logical_not(ignored);
   if (!weight) return ops::div(total(each), total(counted));
-  const Tensor chosen = ops::masked_select(target, counted);
-  return ops::div(total(each), total(ops::gather(weight, 0, chosen, false)));
+  const Tensor selected = ops::masked_select(target, counted);
+  return ops::div(total(each), total(ops::gather(weight, 0, selected, false)));
 }
 
 }  // namespace

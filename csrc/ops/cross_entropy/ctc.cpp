@@ -51,8 +51,8 @@ Dims as_lengths(const Tensor& lengths) {
   check(is_integral(lengths.dtype()), "ctc_loss: lengths must be integral, got ",
         info(lengths.dtype()).title);
   check(!lengths.is_meta(), "ctc_loss: the lengths of a meta tensor are not known");
-  const Tensor kept = as_contiguous(lengths, DType::kInt64);
-  return Dims(IntSpan(kept.data_as<int64_t>(), static_cast<size_t>(kept.numel())));
+  const Tensor retained = as_contiguous(lengths, DType::kInt64);
+  return Dims(IntSpan(retained.data_as<int64_t>(), static_cast<size_t>(retained.numel())));
 }
 
 }  // namespace

@@ -55,12 +55,12 @@ template <class T>
 Sums walk_all(const Scores& s, const T* score, const int64_t* target, const T* weight,
               int64_t ignored, T* each) {
   constexpr int64_t kPart = 16384;
-  const int64_t places = s.places();
-  std::vector<Sums> parts(static_cast<size_t>((places + kPart - 1) / kPart));
+  const int64_t positions = s.places();
+  std::vector<Sums> parts(static_cast<size_t>((positions + kPart - 1) / kPart));
   parallel_for(0, static_cast<int64_t>(parts.size()), 1, [&](int64_t lo, int64_t hi) {
     for (int64_t part = lo; part < hi; ++part)
       parts[static_cast<size_t>(part)] = walk(s, score, target, weight, ignored, each, part * kPart,
-                                              std::min(places, (part + 1) * kPart));
+                                              std::min(positions, (part + 1) * kPart));
   });
   Sums all;
   for (const Sums& part : parts) all.loss += part.loss, all.weight += part.weight;
@@ -175,11 +175,11 @@ Tensor nll_loss_nd(KeySet, const Tensor& self, const Tensor& target, const Tenso
   for (int64_t d = 2; d < rank; ++d) places.push_back(self.size(d));
   check(target.sizes() == places, "nll_loss: expected target size ", places, ", got ",
         target.sizes());
-  int64_t rest = 1;
-  for (int64_t d = 2; d < rank; ++d) rest *= self.size(d);
-  const Tensor loss = ops::nll_loss2d(ops::reshape(self, {self.size(0), self.size(1), 1, rest}),
-                                      ops::reshape(target, {self.size(0), 1, rest}), weight,
-                                      reduction, ignore_index);
+  int64_t remainder = 1;
+  for (int64_t d = 2; d < rank; ++d) remainder *= self.size(d);
+  const Tensor loss = ops::nll_loss2d(
+      ops::reshape(self, {self.size(0), self.size(1), 1, remainder}),
+      ops::reshape(target, {self.size(0), 1, remainder}), weight, reduction, ignore_index);
   return loss.ndim() == 0 ? loss : ops::reshape(loss, places);
 }
 

@@ -21,12 +21,12 @@ void place_all(T* out, const Scores& s, const T* grad, bool one_grad, const int6
                  " is out of bounds for ", s.classes, " classes");
       const int64_t w = i % s.w, h = i / s.w % s.h, n = i / s.w / s.h;
       const double own = weight ? static_cast<double>(weight[t]) : 1.0;
-      const double made = -static_cast<double>(grad[one_grad ? 0 : i]) * own * scale;
+      const double result = -static_cast<double>(grad[one_grad ? 0 : i]) * own * scale;
       T& at = out[n * s.by_n + h * s.by_h + w * s.by_w + t * s.by_class];
       if constexpr (std::is_same_v<T, double>)
-        at = made;
+        at = result;
       else
-        at = T(static_cast<float>(made));
+        at = T(static_cast<float>(result));
     }
   });
 }

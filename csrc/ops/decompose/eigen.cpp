@@ -23,10 +23,10 @@ template <class R>
 int eigen(int n, R* a, Complex<R>* values, Complex<R>* vectors) {
   const auto size = static_cast<size_t>(n);
   std::vector<R> re(size), im(size), packed(vectors ? size * size : 1);
-  const int found =
+  const int result =
       lapack::geev(vectors ? 'V' : 'N', n, a, n, re.data(), im.data(), packed.data(), n);
   for (size_t i = 0; i < size; ++i) values[i] = {re[i], im[i]};
-  if (!vectors) return found;
+  if (!vectors) return result;
   for (size_t j = 0; j < size; ++j) {
     const bool pair = im[j] != 0 && j + 1 < size;
     for (size_t i = 0; i < size; ++i) {
@@ -36,7 +36,7 @@ int eigen(int n, R* a, Complex<R>* values, Complex<R>* vectors) {
     }
     if (pair) ++j;
   }
-  return found;
+  return result;
 }
 template <class R>
 int eigen(int n, Complex<R>* a, Complex<R>* values, Complex<R>* vectors) {

@@ -26,25 +26,25 @@ std::tuple<Tensor, Tensor, Tensor> linalg_ldl_factor_ex(KeySet, const Tensor& se
   check_lapack_size(64 * n, n, "torch.linalg.ldl_factor_ex");
   const Tensor packed = column_major_copy(self);
   const Tensor pivots = empty(with_last(batch, n), DType::kInt32, self.device());
-  const Tensor found = empty(batch, DType::kInt32, self.device());
-  if (self.is_meta()) return {packed, pivots, found};
-  fill_elements(found, ElementBytes{});
+  const Tensor result = empty(batch, DType::kInt32, self.device());
+  if (self.is_meta()) return {packed, pivots, result};
+  fill_elements(result, ElementBytes{});
   if (self.numel() > 0) {
     visit_lapack(self.dtype(), [&](auto zero) {
       using T = decltype(zero);
-      for_matrices(found.numel(), n * n * n / 3, [&](int64_t i) {
+      for_matrices(result.numel(), n * n * n / 3, [&](int64_t i) {
         T* a = packed.data_as<T>() + i * n * n;
         int32_t* exchanges = pivots.data_as<int32_t>() + i * n;
         clear_triangle(a, n, n, true);
         const int size = static_cast<int>(n);
-        found.data_as<int32_t>()[i] = hermitian ? lapack::hetrf('L', size, a, size, exchanges)
-                                                : lapack::sytrf('L', size, a, size, exchanges);
+        result.data_as<int32_t>()[i] = hermitian ? lapack::hetrf('L', size, a, size, exchanges)
+                                                 : lapack::sytrf('L', size, a, size, exchanges);
       });
     });
   }
-  for (const Tensor& t : {packed, pivots, found}) record_write(t);
-  if (check_errors) check_info(found, "torch.linalg.ldl_factor_ex", zero_pivot);
-  return {packed, pivots, found};
+  for (const Tensor& t : {packed, pivots, result}) record_write(t);
+  if (check_errors) check_info(result, "torch.linalg.ldl_factor_ex", zero_pivot);
+  return {packed, pivots, result};
 }
 
 std::tuple<Tensor, Tensor> linalg_ldl_factor(KeySet, const Tensor& self, bool hermitian) {

@@ -35,9 +35,9 @@ std::string no_solution(int info) {
 
 }  // namespace
 
-std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(KeySet, const Tensor& self, const Tensor& b,
-                                                        std::optional<double> rcond,
-                                                        const std::optional<std::string>& given) {
+std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(
+    KeySet, const Tensor& self, const Tensor& b, std::optional<double> rcond,
+    const std::optional<std::string>& argument) {
   constexpr std::string_view kOp = "torch.linalg.lstsq";
   check(self.ndim() >= 2, kOp, ": input must have at least 2 dimensions.");
   check(b.ndim() >= 1, kOp, ": other must have at least 1 dimension.");
@@ -45,7 +45,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(KeySet, const Tensor& se
   check(self.dtype() == b.dtype(), kOp,
         ": Expected input and other to have the same dtype, but got ", info(self.dtype()).title,
         " and ", info(b.dtype()).title);
-  const std::string driver = given.value_or("gelsy");
+  const std::string driver = argument.value_or("gelsy");
   check(driver == "gels" || driver == "gelsy" || driver == "gelsd" || driver == "gelss", kOp,
         ": parameter `driver` should be one of (gels, gelsy, gelsd, gelss), got ", driver);
   const int64_t difference = self.ndim() - b.ndim();
@@ -83,27 +83,27 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(KeySet, const Tensor& se
   bool full_rank = true;
   if (self.numel() > 0) {
     const Tensor a = column_major_copy(self, matrix_sizes(batch, m, n));
-    const Tensor found = empty(batch, DType::kInt32);
+    const Tensor result = empty(batch, DType::kInt32);
     const double epsilon = real == DType::kFloat32 ? 0x1p-23 : 0x1p-52;
-    const double least = rcond.value_or(epsilon * static_cast<double>(tall));
+    const double min_value = rcond.value_or(epsilon * static_cast<double>(tall));
     visit_lapack(self.dtype(), [&](auto zero) {
       using T = decltype(zero);
       std::vector<real_t<T>> unused(static_cast<size_t>(k));
-      for_matrices(found.numel(), 4 * m * n * k + m * n * count, [&](int64_t i) {
+      for_matrices(result.numel(), 4 * m * n * k + m * n * count, [&](int64_t i) {
         int rank_found = static_cast<int>(k);
         if (with_values && !all_finite(a.data_as<T>() + i * m * n, m * n)) {
-          found.data_as<int32_t>()[i] = 1;
+          result.data_as<int32_t>()[i] = 1;
           return;
         }
-        found.data_as<int32_t>()[i] = least_squares<T>(
+        result.data_as<int32_t>()[i] = least_squares<T>(
             driver, static_cast<int>(m), static_cast<int>(n), static_cast<int>(count),
             a.data_as<T>() + i * m * n, x.data_as<T>() + i * tall * count,
             with_values ? values.data_as<real_t<T>>() + i * k : nullptr,
-            static_cast<real_t<T>>(least), &rank_found);
+            static_cast<real_t<T>>(min_value), &rank_found);
         if (driver != "gels") rank.data_as<int64_t>()[i] = rank_found;
       });
     });
-    check_info(found, kOp, no_solution);
+    check_info(result, kOp, no_solution);
     for (int64_t i = 0; i < rank.numel(); ++i)
       full_rank = full_rank && rank.data_as<int64_t>()[i] == n;
   } else {
@@ -113,8 +113,8 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(KeySet, const Tensor& se
   for (const Tensor& t : {x, rank, values}) record_write(t);
   // What the equations are off by lies below the solution, where LAPACK leaves it (but gelsy).
   if (driver != "gelsy" && m > n && full_rank) {
-    const Tensor rest = alias(x, {matrix_sizes(batch, m - n, count), x.strides(), n});
-    residuals = ops::sum(ops::square(ops::abs(rest)), Dims{-2}, false, real);
+    const Tensor remainder = alias(x, {matrix_sizes(batch, m - n, count), x.strides(), n});
+    residuals = ops::sum(ops::square(ops::abs(remainder)), Dims{-2}, false, real);
   }
   return {vector ? ops::squeeze(solution, Dims{-1}) : solution, residuals, rank, values};
 }

@@ -162,19 +162,20 @@ Tensor limit(const Tolerance& by, const Tensor& largest) {
 Tensor pseudo_inverse(const Tensor& a, const Tolerance& by, bool hermitian) {
   if (a.numel() == 0)
     return empty(matrix_sizes(batch_of(a), columns_of(a), rows_of(a)), a.dtype(), a.device());
-  const auto inverted = [](const Tensor& values, const Tensor& sizes, const Tensor& least) {
-    return ops::unsqueeze(ops::where(ops::gt(sizes, least), ops::reciprocal(values), Scalar(0.0)),
-                          -2);
+  const auto inverted = [](const Tensor& values, const Tensor& sizes, const Tensor& min_value) {
+    return ops::unsqueeze(
+        ops::where(ops::gt(sizes, min_value), ops::reciprocal(values), Scalar(0.0)), -2);
   };
   if (hermitian) {
     const auto [values, vectors] = ops::linalg_eigh(a, "L");
     const Tensor sizes = ops::abs(values);
-    const Tensor least = limit(by, ops::amax(sizes, Dims{-1}, true));
-    return ops::matmul(ops::mul(vectors, inverted(values, sizes, least)), ops::adjoint(vectors));
+    const Tensor min_value = limit(by, ops::amax(sizes, Dims{-1}, true));
+    return ops::matmul(ops::mul(vectors, inverted(values, sizes, min_value)),
+                       ops::adjoint(vectors));
   }
   const auto [u, s, vh] = ops::linalg_svd(a, false, std::nullopt);
-  const Tensor least = limit(by, ops::narrow(s, -1, 0, 1));
-  return ops::matmul(ops::mul(ops::adjoint(vh), inverted(s, s, least)), ops::adjoint(u));
+  const Tensor min_value = limit(by, ops::narrow(s, -1, 0, 1));
+  return ops::matmul(ops::mul(ops::adjoint(vh), inverted(s, s, min_value)), ops::adjoint(u));
 }
 
 void check_pinv(const Tensor& a) {
@@ -186,8 +187,8 @@ Tensor rank(const Tensor& a, const Tolerance& by, bool hermitian) {
   const Tensor s =
       hermitian ? ops::abs(ops::linalg_eigvalsh(a, "L")) : ops::linalg_svdvals(a, std::nullopt);
   if (s.sizes().back() == 0) return ops::zeros(batch_of(a), DType::kInt64, a.device());
-  const Tensor least = limit(by, ops::amax(s, Dims{-1}, true));
-  return ops::sum(ops::gt(s, least), Dims{-1}, false, DType::kUndefined);
+  const Tensor min_value = limit(by, ops::amax(s, Dims{-1}, true));
+  return ops::sum(ops::gt(s, min_value), Dims{-1}, false, DType::kUndefined);
 }
 
 void check_rank(const Tensor& a, bool hermitian) {

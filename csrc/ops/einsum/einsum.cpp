@@ -4,8 +4,8 @@
 #include <array>
 
 #include "generated/kernels/einsum.h"
-#include "generated/ops/linalg.h"
 #include "generated/ops/arithmetic.h"
+#include "generated/ops/linalg.h"
 #include "generated/ops/reduce.h"
 #include "generated/ops/view.h"
 #include "ops/copy/copy.h"
@@ -39,7 +39,7 @@ int64_t count_of(const std::vector<Label>& labels, Label label) {
 
 // Checks ranks, and finds how many dimensions "..." stands for.
 int64_t ellipsis_rank(const Equation& equation, const std::vector<Tensor>& tensors) {
-  int64_t found = 0;
+  int64_t result = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
     const auto& labels = equation.inputs[i];
     const int64_t ellipses = count_of(labels, kEllipsis);
@@ -50,9 +50,9 @@ int64_t ellipsis_rank(const Equation& equation, const std::vector<Tensor>& tenso
           ellipses ? "is more than the number of dimensions ("
                    : "does not match the number of dimensions (",
           ndim, ") for operand ", i, ellipses ? "" : " and no ellipsis was given");
-    if (ellipses) found = std::max(found, ndim - named);
+    if (ellipses) result = std::max(result, ndim - named);
   }
-  return found;
+  return result;
 }
 
 Space make_space(const Equation& equation, int64_t ellipsis_rank) {
@@ -204,14 +204,14 @@ Tensor einsum(KeySet, const std::string& text, const std::vector<Tensor>& tensor
     else
       left.insert(left.begin(), std::move(product));
   }
-  const Tensor& found = left.front();
-  if (space.rank == space.output_rank) return found;
+  const Tensor& result = left.front();
+  if (space.rank == space.output_rank) return result;
   if (tensors.size() > 1)  // every summed dimension has size 1 by now
-    return ops::reshape(found,
-                        IntSpan(found.sizes().data(), static_cast<size_t>(space.output_rank)));
-  Dims rest;
-  for (int64_t d = space.output_rank; d < space.rank; ++d) rest.push_back(d);
-  return sum_over(found, rest, false);
+    return ops::reshape(result,
+                        IntSpan(result.sizes().data(), static_cast<size_t>(space.output_rank)));
+  Dims tail;
+  for (int64_t d = space.output_rank; d < space.rank; ++d) tail.push_back(d);
+  return sum_over(result, tail, false);
 }
 
 }  // namespace uh::kernels

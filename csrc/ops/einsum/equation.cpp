@@ -12,7 +12,7 @@ Label label_of(char c) { return c >= 'a' ? c - 'a' + 26 : c - 'A'; }
 
 // The labels of one operand or of the output; `what` names it in messages.
 std::vector<Label> parse_labels(std::string_view text, std::string_view what) {
-  std::vector<Label> found;
+  std::vector<Label> result;
   bool ellipsis = false;
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
@@ -23,14 +23,14 @@ std::vector<Label> parse_labels(std::string_view text, std::string_view what) {
             " that is not part of any ellipsis, or a second ellipsis: '", text, "'");
       i += 2;
       ellipsis = true;
-      found.push_back(kEllipsis);
+      result.push_back(kEllipsis);
       continue;
     }
     check(is_letter(c), "einsum(): invalid subscript given at index ", i, " of '", text,
           "', subscripts must be in [a-zA-Z]");
-    found.push_back(label_of(c));
+    result.push_back(label_of(c));
   }
-  return found;
+  return result;
 }
 
 }  // namespace
@@ -40,39 +40,40 @@ char letter_of(Label label) {
 }
 
 Equation parse_equation(std::string_view text, size_t operands) {
-  Equation made;
+  Equation result;
   const size_t arrow = text.find("->");
   const std::string_view left = text.substr(0, arrow);
   for (size_t start = 0;;) {
     const size_t comma = left.find(',', start);
-    made.inputs.push_back(parse_labels(left.substr(start, comma - start), "operand"));
+    result.inputs.push_back(parse_labels(left.substr(start, comma - start), "operand"));
     if (comma == std::string_view::npos) break;
     start = comma + 1;
   }
-  check(made.inputs.size() <= operands,
+  check(result.inputs.size() <= operands,
         "einsum(): fewer operands were provided than specified in "
         "the equation: ",
         operands, " for '", text, "'");
-  check(made.inputs.size() >= operands,
+  check(result.inputs.size() >= operands,
         "einsum(): more operands were provided than specified in "
         "the equation: ",
         operands, " for '", text, "'");
-  if (arrow == std::string_view::npos) return made;
-  made.has_output = true;
-  made.output = parse_labels(text.substr(arrow + 2), "the output");
-  for (size_t i = 0; i < made.output.size(); ++i) {
-    const Label label = made.output[i];
+  if (arrow == std::string_view::npos) return result;
+  result.has_output = true;
+  result.output = parse_labels(text.substr(arrow + 2), "the output");
+  for (size_t i = 0; i < result.output.size(); ++i) {
+    const Label label = result.output[i];
     if (label == kEllipsis) continue;
-    check(std::find(made.output.begin(), made.output.begin() + static_cast<std::ptrdiff_t>(i),
-                    label) == made.output.begin() + static_cast<std::ptrdiff_t>(i),
+    check(std::find(result.output.begin(), result.output.begin() + static_cast<std::ptrdiff_t>(i),
+                    label) == result.output.begin() + static_cast<std::ptrdiff_t>(i),
           "einsum(): output subscript ", letter_of(label), " appears more than once in the output");
-    const bool known = std::any_of(made.inputs.begin(), made.inputs.end(), [&](const auto& input) {
-      return std::find(input.begin(), input.end(), label) != input.end();
-    });
+    const bool known =
+        std::any_of(result.inputs.begin(), result.inputs.end(), [&](const auto& input) {
+          return std::find(input.begin(), input.end(), label) != input.end();
+        });
     check(known, "einsum(): output subscript ", letter_of(label),
           " does not appear in the equation for any input operand");
   }
-  return made;
+  return result;
 }
 
 }  // namespace uh

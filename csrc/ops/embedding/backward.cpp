@@ -59,15 +59,15 @@ Tensor embedding_dense_backward(KeySet, const Tensor& grad_output, const Tensor&
   }
   const DType compute = is_reduced_floating(out.dtype()) ? DType::kFloat32 : out.dtype();
   const Tensor grad = as_contiguous(grad_output, compute);
-  const Tensor made = compute == out.dtype() ? out : empty(out.sizes(), compute);
-  fill_elements(made, ElementBytes{});
+  const Tensor result = compute == out.dtype() ? out : empty(out.sizes(), compute);
+  fill_elements(result, ElementBytes{});
   const auto run = [&](auto zero) {
     using T = decltype(zero);
-    add_rows(made.data_as<T>(), num_weights, grad.data_as<T>(), index, n, width, padding_idx,
+    add_rows(result.data_as<T>(), num_weights, grad.data_as<T>(), index, n, width, padding_idx,
              counts);
   };
   compute == DType::kFloat32 ? run(float{}) : run(double{});
-  if (compute != out.dtype()) copy_elements(out, made);
+  if (compute != out.dtype()) copy_elements(out, result);
   record_write(out);
   return out;
 }

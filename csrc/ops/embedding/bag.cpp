@@ -127,7 +127,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag(
                    });
     }
   });
-  for (const Tensor* made : {&out, &bag_of, &sizes, &from}) record_write(*made);
+  for (const Tensor* result : {&out, &bag_of, &sizes, &from}) record_write(*result);
   return {out, bag_of, sizes, from};
 }
 

@@ -106,15 +106,15 @@ Tensor one_hot(KeySet, const Tensor& self, int64_t num_classes) {
   if (n == 0) {
     check(num_classes > 0, "one_hot: Can not infer total number of classes from empty tensor.");
   } else if (number) {
-    int64_t most = 0;
+    int64_t limit = 0;
     for (int64_t i = 0; i < n; ++i) {
       check(number[i] >= 0, "one_hot: Class values must be non-negative, got ", number[i]);
-      most = std::max(most, number[i]);
+      limit = std::max(limit, number[i]);
     }
-    check(num_classes == -1 || most < num_classes,
-          "one_hot: Class values must be smaller than num_classes: ", most, " >= ", num_classes);
-    check(most < INT64_MAX, "one_hot: too many classes: ", most);
-    if (num_classes == -1) classes = most + 1;
+    check(num_classes == -1 || limit < num_classes,
+          "one_hot: Class values must be smaller than num_classes: ", limit, " >= ", num_classes);
+    check(limit < INT64_MAX, "one_hot: too many classes: ", limit);
+    if (num_classes == -1) classes = limit + 1;
   }
   Dims sizes = self.sizes();
   sizes.push_back(classes);

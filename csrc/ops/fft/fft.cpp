@@ -39,15 +39,15 @@ Tensor resized(const Tensor& t, int64_t dim, int64_t n) {
   const int64_t size = t.size(dim);
   if (size == n) return t;
   if (size > n) return ops::narrow(t, dim, 0, n);
-  Dims rest = t.sizes();
-  rest[static_cast<size_t>(dim)] = n - size;
-  return ops::cat({t, ops::zeros(rest, t.dtype(), t.device())}, dim);
+  Dims tail = t.sizes();
+  tail[static_cast<size_t>(dim)] = n - size;
+  return ops::cat({t, ops::zeros(tail, t.dtype(), t.device())}, dim);
 }
 
 int64_t points(MaybeInt n, int64_t otherwise) {
-  const int64_t found = n.value_or(otherwise);
-  check(found >= 1, "Invalid number of data points (", found, ") specified");
-  return found;
+  const int64_t result = n.value_or(otherwise);
+  check(result >= 1, "Invalid number of data points (", result, ") specified");
+  return result;
 }
 
 void check_real(const Tensor& t, std::string_view op) {
@@ -111,8 +111,8 @@ Shape shape_of(const Tensor& t, const MaybeDims& s, const MaybeDims& dim, std::s
     for (int64_t d = t.ndim() - count; d < t.ndim(); ++d) shape.dims.push_back(d);
   }
   for (size_t i = 0; i < shape.dims.size(); ++i) {
-    const int64_t given = s ? (*s)[i] : -1;
-    shape.sizes.push_back(given == -1 ? t.size(shape.dims[i]) : given);
+    const int64_t argument = s ? (*s)[i] : -1;
+    shape.sizes.push_back(argument == -1 ? t.size(shape.dims[i]) : argument);
   }
   return shape;
 }
@@ -143,12 +143,12 @@ Tensor r2c_many(const Tensor& self, const MaybeDims& s, const MaybeDims& dim, co
   check(!shape.dims.empty(), op, " must transform at least one axis");
   check_points(shape);
   const int64_t by = normalization(norm, forward);
-  const Tensor whole = resized(t, shape);
-  if (forward) return ops::_fft_r2c(whole, shape.dims, by, true);
+  const Tensor full = resized(t, shape);
+  if (forward) return ops::_fft_r2c(full, shape.dims, by, true);
   // The last dimension gives half of the values; the others then turn the other way.
-  const Dims rest(IntSpan(shape.dims.data(), shape.dims.size() - 1));
-  const Tensor half = ops::conj_physical(ops::_fft_r2c(whole, {shape.dims.back()}, by, true));
-  return rest.empty() ? half : ops::_fft_c2c(half, rest, by, false);
+  const Dims tail(IntSpan(shape.dims.data(), shape.dims.size() - 1));
+  const Tensor half = ops::conj_physical(ops::_fft_r2c(full, {shape.dims.back()}, by, true));
+  return tail.empty() ? half : ops::_fft_c2c(half, tail, by, false);
 }
 
 Tensor c2r_many(const Tensor& self, const MaybeDims& s, const MaybeDims& dim, const Norm& norm,
@@ -196,9 +196,10 @@ UH_FFT(ihfft, r2c, false)
 namespace {
 
 DType frequency_dtype(DType dtype, std::string_view op) {
-  const DType found = dtype == DType::kUndefined ? default_dtype() : dtype;
-  check(is_inexact(found), op, " requires a floating point or complex dtype, got ", name(found));
-  return found;
+  const DType result_dtype = dtype == DType::kUndefined ? default_dtype() : dtype;
+  check(is_inexact(result_dtype), op, " requires a floating point or complex dtype, got ",
+        name(result_dtype));
+  return result_dtype;
 }
 
 Tensor shifted(const Tensor& self, const MaybeDims& dim, bool back) {

@@ -23,11 +23,11 @@ struct Frames {
   int64_t n_fft, hop, win;
   Tensor window;
 
-  Frames(int64_t points, MaybeInt hop_length, MaybeInt win_length, const Tensor& given)
+  Frames(int64_t points, MaybeInt hop_length, MaybeInt win_length, const Tensor& input)
       : n_fft(points),
         hop(hop_length.value_or(points / 4)),
         win(win_length.value_or(points)),
-        window(given) {}
+        window(input) {}
 
   int64_t before() const { return (n_fft - win) / 2; }
   void widen(DType dtype, Device device) {
@@ -95,9 +95,9 @@ Tensor stft(KeySet, const Tensor& self, int64_t n_fft, MaybeInt hop_length, Mayb
   f.widen(self.dtype(), self.device());
   const Tensor frames = f.windowed(ops::unfold(signal, 1, n_fft, f.hop));
   const int64_t by = normalized ? 1 : 0;
-  const Tensor made = whole ? ops::_fft_c2c(frames, {2}, by, true)
-                            : ops::_fft_r2c(frames, {2}, by, onesided.value_or(true));
-  Tensor out = ops::transpose(made, 1, 2);
+  const Tensor result = whole ? ops::_fft_c2c(frames, {2}, by, true)
+                              : ops::_fft_r2c(frames, {2}, by, onesided.value_or(true));
+  Tensor out = ops::transpose(result, 1, 2);
   if (self.ndim() == 1) out = ops::squeeze(out, Dims{0});
   return return_complex.value_or(true) ? out : ops::view_as_real(out);
 }

@@ -14,24 +14,24 @@ constexpr int64_t kLargestRadix = 61;
 // The radices whose product is n, the powers of two first: what comes after them then has rows of
 // many numbers. Empty when a prime factor is too large for a pass.
 std::vector<int64_t> factors(int64_t n) {
-  std::vector<int64_t> found;
+  std::vector<int64_t> result;
   int64_t twos = 0;
   for (; n % 2 == 0; n /= 2) ++twos;
   int64_t eights = twos / 3;
   if (twos % 3 == 1 && eights > 0) --eights;  // 8 2 is better as 4 4
   twos -= 3 * eights;
-  found.assign(static_cast<size_t>(eights), 8);
-  for (; twos >= 2; twos -= 2) found.push_back(4);
-  if (twos) found.push_back(2);
+  result.assign(static_cast<size_t>(eights), 8);
+  for (; twos >= 2; twos -= 2) result.push_back(4);
+  if (twos) result.push_back(2);
   for (int64_t p = 3; p <= kLargestRadix && p * p <= n; p += 2) {
     while (n % p == 0) {
-      found.push_back(p);
+      result.push_back(p);
       n /= p;
     }
   }
   if (n > kLargestRadix) return {};
-  if (n > 1) found.push_back(n);
-  return found;
+  if (n > 1) result.push_back(n);
+  return result;
 }
 
 constexpr int64_t kKept = 1 << 20;  // points of all transforms that are kept
@@ -55,9 +55,9 @@ struct Transform<R>::Bluestein {
   std::vector<Complex128> chirp, spectrum;
   Transform<double> power;
 
-  static int64_t power_of_two(int64_t least) {
+  static int64_t power_of_two(int64_t min_value) {
     int64_t n = 1;
-    while (n < least) n *= 2;
+    while (n < min_value) n *= 2;
     return n;
   }
 
@@ -167,26 +167,26 @@ void Transform<R>::run(R* re, R* im, R* spare, int64_t together) const {
 template <class R>
 std::shared_ptr<const Transform<R>> Transform<R>::of(int64_t length) {
   static std::mutex mutex;
-  static std::vector<std::shared_ptr<const Transform>> kept;  // the newest use last
+  static std::vector<std::shared_ptr<const Transform>> retained;  // the newest use last
   {
     const std::lock_guard lock(mutex);
-    for (auto at = kept.begin(); at != kept.end(); ++at) {
+    for (auto at = retained.begin(); at != retained.end(); ++at) {
       if ((*at)->length() != length) continue;
-      std::rotate(at, at + 1, kept.end());
-      return kept.back();
+      std::rotate(at, at + 1, retained.end());
+      return retained.back();
     }
   }
-  auto made = std::make_shared<const Transform>(length);
-  if (length > kKept) return made;
+  auto result = std::make_shared<const Transform>(length);
+  if (length > kKept) return result;
   const std::lock_guard lock(mutex);
-  kept.push_back(made);
+  retained.push_back(result);
   int64_t points = 0;
-  for (const auto& one : kept) points += one->length();
-  while (points > kKept || kept.size() > kKeptCount) {
-    points -= kept.front()->length();
-    kept.erase(kept.begin());
+  for (const auto& one : retained) points += one->length();
+  while (points > kKept || retained.size() > kKeptCount) {
+    points -= retained.front()->length();
+    retained.erase(retained.begin());
   }
-  return made;
+  return result;
 }
 
 template class Transform<float>;

@@ -361,17 +361,17 @@ Tensor fft_c2r(KeySet, const Tensor& self, const Dims& dim, int64_t normalizatio
   // The half that counts, transformed along the other dimensions; then the last one.
   Dims half = sizes;
   half[static_cast<size_t>(last)] = n / 2 + 1;
-  Tensor given = alias(self, {half, self.strides(), self.offset()});
+  Tensor input = alias(self, {half, self.strides(), self.offset()});
   if (dims.size() > 1) {
     const Tensor own = result_like(self, half, dims, self.dtype());
-    transform_dims(given, own, Dims(IntSpan(dims.data(), dims.size() - 1)), false, 1);
-    given = own;
+    transform_dims(input, own, Dims(IntSpan(dims.data(), dims.size() - 1)), false, 1);
+    input = own;
   }
   const double scale = factor(sizes, dims, normalization);
   if (self.dtype() == DType::kComplex64)
-    half_to_real<float>(given, out, last, static_cast<float>(scale));
+    half_to_real<float>(input, out, last, static_cast<float>(scale));
   else
-    half_to_real<double>(given, out, last, scale);
+    half_to_real<double>(input, out, last, scale);
   record_write(out);
   return out;
 }

@@ -1,7 +1,7 @@
 // The operators of gather.yaml.
 #include "generated/kernels/gather.h"
-#include "generated/ops/gather.h"
 #include "generated/ops/arithmetic.h"
+#include "generated/ops/gather.h"
 #include "generated/ops/view.h"
 #include "ops/copy/copy.h"
 #include "ops/index/along.h"
@@ -75,19 +75,20 @@ Tensor take(KeySet, const Tensor& self, const Tensor& index) {
              "take(): tried to take from an empty tensor");
   if (out.is_meta() || out.numel() == 0) return out;
   const Tensor flat = ops::reshape(as_contiguous(self), {-1});
-  Tensor places = ops::reshape(as_contiguous(index), {-1});
-  const int64_t n = places.numel(), size = flat.numel();
-  const auto* given = places.data_as<int64_t>();
-  const int64_t bad = index_loops().outside(given, n, -size, size);
+  Tensor positions = ops::reshape(as_contiguous(index), {-1});
+  const int64_t n = positions.numel(), size = flat.numel();
+  const auto* argument = positions.data_as<int64_t>();
+  const int64_t bad = index_loops().outside(argument, n, -size, size);
   check_kind(bad == n, ErrorKind::kIndex, "take(): out of range: tried to access index ",
-             bad < n ? given[bad] : 0, " on a tensor of ", size, " elements.");
-  if (index_loops().outside(given, n, 0, size) < n) {
-    const Tensor wrapped = empty(places.sizes(), DType::kInt64);
+             bad < n ? argument[bad] : 0, " on a tensor of ", size, " elements.");
+  if (index_loops().outside(argument, n, 0, size) < n) {
+    const Tensor wrapped = empty(positions.sizes(), DType::kInt64);
     for (int64_t i = 0; i < n; ++i)
-      wrapped.data_as<int64_t>()[i] = given[i] + (given[i] < 0 ? size : 0);
-    places = wrapped;
+      wrapped.data_as<int64_t>()[i] = argument[i] + (argument[i] < 0 ? size : 0);
+    positions = wrapped;
   }
-  gather_into(out.data(), flat, walk_places(flat, 0, places, Dims{1}), "take", ErrorKind::kIndex);
+  gather_into(out.data(), flat, walk_places(flat, 0, positions, Dims{1}), "take",
+              ErrorKind::kIndex);
   record_write(out);
   return out;
 }
@@ -106,10 +107,10 @@ Tensor take_along_dim(KeySet, const Tensor& self, const Tensor& indices,
   check(size > 0 || indices.numel() == 0, "take_along_dim(): dimension ", d,
         " of self has no elements to take");
   // Places count modulo the size, so -1 is the last one.
-  const Tensor whole = ops::remainder(indices, Scalar(std::max<int64_t>(size, 1)));
-  const Tensor places = ops::expand(whole, spread(indices, self, d), false);
+  const Tensor full = ops::remainder(indices, Scalar(std::max<int64_t>(size, 1)));
+  const Tensor positions = ops::expand(full, spread(indices, self, d), false);
   return ops::gather(ops::expand(self, spread(self, indices, d), false), static_cast<int64_t>(d),
-                     places, false);
+                     positions, false);
 }
 
 }  // namespace uh::kernels

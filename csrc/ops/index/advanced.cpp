@@ -13,7 +13,7 @@ bool is_mask(const Tensor& t) { return t.dtype() == DType::kBool || t.dtype() ==
 
 // Masks become index tensors; one entry per dimension of self, empty where the dimension is kept.
 std::vector<Tensor> index_per_dim(const Tensor& self, const std::vector<Tensor>& indices) {
-  std::vector<Tensor> found;
+  std::vector<Tensor> result;
   int64_t dims = 0;
   for (const Tensor& t : indices) dims += t && is_mask(t) ? t.ndim() : 1;
   check_kind(dims <= self.ndim(), ErrorKind::kIndex, "too many indices for tensor of dimension ",
@@ -21,17 +21,17 @@ std::vector<Tensor> index_per_dim(const Tensor& self, const std::vector<Tensor>&
   for (size_t i = 0; i < indices.size(); ++i) {
     const Tensor& t = indices[i];
     if (!t) {
-      found.emplace_back();
+      result.emplace_back();
       continue;
     }
     if (!is_mask(t)) {
       check_kind(t.dtype() == DType::kInt64 || t.dtype() == DType::kInt32, ErrorKind::kIndex,
                  "tensors used as indices must be long, int, byte or bool tensors, got ",
                  name(t.dtype()));
-      found.push_back(t);
+      result.push_back(t);
       continue;
     }
-    const size_t first = found.size();
+    const size_t first = result.size();
     for (size_t d = 0; d < t.sizes().size(); ++d) {
       check_kind(t.sizes()[d] == self.sizes()[first + d], ErrorKind::kIndex,
                  "The shape of the mask ", t.sizes(), " at index ", d,
@@ -39,10 +39,10 @@ std::vector<Tensor> index_per_dim(const Tensor& self, const std::vector<Tensor>&
                  first + d);
     }
     for (Tensor& column : places_to_indices(set_places(truth_bytes(t)), t.sizes()))
-      found.push_back(std::move(column));
+      result.push_back(std::move(column));
   }
-  found.resize(self.sizes().size());
-  return found;
+  result.resize(self.sizes().size());
+  return result;
 }
 
 bool single(const Tensor& t) { return t && is_mask(t) && t.ndim() == 0; }
@@ -96,11 +96,11 @@ Tensor in_shape(const Tensor& index, const Dims& sizes) {
 }
 
 // places += where the index leads, in elements of self.
-void add_offsets(const Tensor& places, const Tensor& index, int64_t size, int64_t stride) {
-  const Tensor full = in_shape(index, places.sizes());
+void add_offsets(const Tensor& positions, const Tensor& index, int64_t size, int64_t stride) {
+  const Tensor full = in_shape(index, positions.sizes());
   const auto* values = full.data_as<int64_t>();
-  auto* place = places.data_as<int64_t>();
-  parallel_for(0, places.numel(), 32768, [&](int64_t lo, int64_t hi) {
+  auto* place = positions.data_as<int64_t>();
+  parallel_for(0, positions.numel(), 32768, [&](int64_t lo, int64_t hi) {
     for (int64_t i = lo; i < hi; ++i) {
       const int64_t v = values[i];
       place[i] += (v < 0 ? v + size : v) * stride;

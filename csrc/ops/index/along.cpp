@@ -91,8 +91,8 @@ void check_places(const IndexWalk& walk, std::string_view op, ErrorKind kind) {
       return;
     }
     for (int64_t j = 0; j < n; ++j) {
-      const int64_t place = row[j * step];
-      if (place < 0 || place >= walk.size) fail_place(place, walk, op, kind);
+      const int64_t position = row[j * step];
+      if (position < 0 || position >= walk.size) fail_place(position, walk, op, kind);
     }
   });
 }
@@ -105,9 +105,9 @@ void check_row(const IndexRow& row, const IndexWalk& walk) {
   }
   const int64_t n = row.index_step == 0 ? std::min<int64_t>(row.n, 1) : row.n;
   for (int64_t j = 0; j < n; ++j) {
-    const int64_t place = row.index[j * row.index_step];
-    if (place < 0 || place >= row.size)
-      fail_place(place, walk, walk.unchecked, ErrorKind::kRuntime);
+    const int64_t position = row.index[j * row.index_step];
+    if (position < 0 || position >= row.size)
+      fail_place(position, walk, walk.unchecked, ErrorKind::kRuntime);
   }
 }
 

@@ -62,18 +62,18 @@ Tensor compressed(const Tensor& self, const Tensor& mask) {
 }
 
 // The division by the last size is only made where a row ends.
-void split_places(const Tensor& places, IntSpan sizes, int64_t* columns) {
-  const int64_t n = places.numel(), last = sizes.back();
+void split_places(const Tensor& positions, IntSpan sizes, int64_t* columns) {
+  const int64_t n = positions.numel(), last = sizes.back();
   const size_t rank = sizes.size();
-  const auto* place = places.data_as<int64_t>();
+  const auto* place = positions.data_as<int64_t>();
   parallel_for(0, n, kBlock / 8, [&](int64_t lo, int64_t hi) {
     Dims outer(rank);
     int64_t begin = -last - 1;
     for (int64_t i = lo; i < hi; ++i) {
       if (place[i] - begin >= last) {
-        int64_t rest = place[i] / last;
-        begin = rest * last;
-        for (size_t d = rank - 1; d-- > 0; rest /= sizes[d]) outer[d] = rest % sizes[d];
+        int64_t remainder = place[i] / last;
+        begin = remainder * last;
+        for (size_t d = rank - 1; d-- > 0; remainder /= sizes[d]) outer[d] = remainder % sizes[d];
       }
       for (size_t d = 0; d + 1 < rank; ++d) columns[static_cast<int64_t>(d) * n + i] = outer[d];
       columns[static_cast<int64_t>(rank - 1) * n + i] = place[i] - begin;
@@ -81,12 +81,12 @@ void split_places(const Tensor& places, IntSpan sizes, int64_t* columns) {
   });
 }
 
-std::vector<Tensor> places_to_indices(const Tensor& places, IntSpan sizes) {
-  const int64_t n = places.numel(), rank = static_cast<int64_t>(sizes.size());
+std::vector<Tensor> places_to_indices(const Tensor& positions, IntSpan sizes) {
+  const int64_t n = positions.numel(), rank = static_cast<int64_t>(sizes.size());
   if (rank == 0) return {};
-  if (rank == 1) return {places};
+  if (rank == 1) return {positions};
   const Tensor all = empty(Dims{rank, n}, DType::kInt64);
-  split_places(places, sizes, all.data_as<int64_t>());
+  split_places(positions, sizes, all.data_as<int64_t>());
   std::vector<Tensor> indices;
   for (int64_t d = 0; d < rank; ++d) indices.push_back(alias(all, Layout{Dims{n}, Dims{1}, d * n}));
   return indices;

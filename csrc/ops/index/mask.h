@@ -15,10 +15,10 @@ Tensor truth_bytes(const Tensor& self);
 Tensor set_places(const Tensor& mask);
 
 // Places in a shape -> one 1-d int64 index tensor per dimension.
-std::vector<Tensor> places_to_indices(const Tensor& places, IntSpan sizes);
+std::vector<Tensor> places_to_indices(const Tensor& positions, IntSpan sizes);
 
 // The same into n * sizes.size() int64, one run of n for each dimension. `places` ascend.
-void split_places(const Tensor& places, IntSpan sizes, int64_t* columns);
+void split_places(const Tensor& positions, IntSpan sizes, int64_t* columns);
 
 // The elements of contiguous `self` under a contiguous mask of as many elements, 1-d.
 Tensor compressed(const Tensor& self, const Tensor& mask);

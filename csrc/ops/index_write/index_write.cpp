@@ -31,9 +31,9 @@ std::optional<IndexWalk> walk(const Tensor& self, int64_t dim, const Tensor& ind
       check_places(walk_slices(self, dim, index, IntSpan()), op, ErrorKind::kIndex);
     return std::nullopt;
   }
-  IndexWalk found = walk_slices(self, dim, index, strides_of(source));
-  check_places(found, op, ErrorKind::kIndex);
-  return found;
+  IndexWalk result = walk_slices(self, dim, index, strides_of(source));
+  check_places(result, op, ErrorKind::kIndex);
+  return result;
 }
 
 // What index_add and index_reduce ask for.
@@ -103,9 +103,9 @@ Tensor wrapped(const Tensor& index, int64_t size) {
   const Tensor out = empty(Dims{index.numel()}, DType::kInt64);
   copy_elements(Strided(out.data(), out.dtype(), index.sizes(), contiguous_strides(index.sizes())),
                 Strided(index));
-  auto* places = out.data_as<int64_t>();
+  auto* positions = out.data_as<int64_t>();
   for (int64_t i = 0; i < out.numel(); ++i) {
-    if (places[i] < 0 && places[i] >= -size) places[i] += size;
+    if (positions[i] < 0 && positions[i] >= -size) positions[i] += size;
   }
   return out;
 }

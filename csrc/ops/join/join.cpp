@@ -23,9 +23,9 @@ void check_device(const std::vector<Tensor>& tensors, std::string_view op) {
 }
 
 // The part of `whole` that starts at `start` along `dim` and has `sizes`.
-Strided part_of(const Tensor& whole, Dims sizes, size_t dim, int64_t start) {
-  Strided part(whole.data(), whole.dtype(), std::move(sizes), whole.strides());
-  part.advance(start * whole.strides()[dim]);
+Strided part_of(const Tensor& full, Dims sizes, size_t dim, int64_t start) {
+  Strided part(full.data(), full.dtype(), std::move(sizes), full.strides());
+  part.advance(start * full.strides()[dim]);
   return part;
 }
 

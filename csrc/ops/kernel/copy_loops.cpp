@@ -56,11 +56,11 @@ void cast(void* dst_, const void* src_, int64_t n) {
 #if !defined(__F16C__)
 inline float half_to_float(uint16_t h) {
   const uint32_t sign = static_cast<uint32_t>(h & 0x8000u) << 16;
-  const uint32_t rest = h & 0x7fffu;
+  const uint32_t remainder = h & 0x7fffu;
   // Shift exponent and mantissa into place, then let the FPU rescale: 2^112 undoes the bias.
-  const float scaled = std::bit_cast<float>(rest << 13) * 0x1p112f;
+  const float scaled = std::bit_cast<float>(remainder << 13) * 0x1p112f;
   const uint32_t special =
-      rest >= 0x7c00u ? 0x7f800000u | (rest << 13) : std::bit_cast<uint32_t>(scaled);
+      remainder >= 0x7c00u ? 0x7f800000u | (remainder << 13) : std::bit_cast<uint32_t>(scaled);
   return std::bit_cast<float>(sign | special);
 }
 

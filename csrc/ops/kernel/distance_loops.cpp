@@ -22,13 +22,13 @@ T summed(const T* x, const T* y, int64_t k, const F& f) {
 
 template <class T>
 T largest(const T* x, const T* y, int64_t k) {
-  T found = 0;
+  T result = 0;
   for (int64_t i = 0; i < k; ++i) {
     const T d = __builtin_fabs(x[i] - y[i]);
-    found = d > found || d != d ? d : found;
+    result = d > result || d != d ? d : result;
     if (d != d) return d;
   }
-  return found;
+  return result;
 }
 
 template <class T>

@@ -102,10 +102,10 @@ inline Acc fold_block(const typename Map::Element* x, int64_t n) {
     for (int64_t l = 0; l < kLanes; ++l) lane[l] = Op::apply(lane[l], Map::apply(x[i + l]));
   }
   if (i < n) {
-    Lane rest[kLanes];
-    for (int64_t l = 0; l < kLanes; ++l) rest[l] = Op::template identity<Lane>();
-    for (int64_t l = 0; l < n - i; ++l) rest[l] = Map::apply(x[i + l]);
-    for (int64_t l = 0; l < kLanes; ++l) lane[l] = Op::apply(lane[l], rest[l]);
+    Lane remainder[kLanes];
+    for (int64_t l = 0; l < kLanes; ++l) remainder[l] = Op::template identity<Lane>();
+    for (int64_t l = 0; l < n - i; ++l) remainder[l] = Map::apply(x[i + l]);
+    for (int64_t l = 0; l < kLanes; ++l) lane[l] = Op::apply(lane[l], remainder[l]);
   }
   Acc wide[kLanes / 2];
   for (int64_t l = 0; l < kLanes / 2; ++l) {

@@ -56,12 +56,12 @@ inline Small next_after(Small x, Small y) {
   const float a = static_cast<float>(x), b = static_cast<float>(y);
   if (a != a || b != b) return Small(a + b);
   if (a == b) return y;
-  Small made = x;
+  Small result = x;
   if (a == 0)
-    made.bits = static_cast<uint16_t>(b > 0 ? 1 : 0x8001);
+    result.bits = static_cast<uint16_t>(b > 0 ? 1 : 0x8001);
   else
-    made.bits = static_cast<uint16_t>(made.bits + ((b > a) == (a > 0) ? 1 : -1));
-  return made;
+    result.bits = static_cast<uint16_t>(result.bits + ((b > a) == (a > 0) ? 1 : -1));
+  return result;
 }
 
 // ---- integers
@@ -70,8 +70,8 @@ template <class T>
 inline T gcd(T a, T b) {
   a = abs(a), b = abs(b);
   while (b != 0) {
-    const T rest = static_cast<T>(overflows(b) ? 0 : a % b);
-    a = b, b = rest;
+    const T remainder = static_cast<T>(overflows(b) ? 0 : a % b);
+    a = b, b = remainder;
   }
   return abs(a);
 }
@@ -92,10 +92,10 @@ inline bool isfinite(T x) {
 template <class E, class T>
 inline T nan_to_num(T x, T nan, bool has_high, T high, bool has_low, T low) {
   constexpr bool kHalf = std::is_same_v<E, Half>, kBrain = std::is_same_v<E, BFloat16>;
-  const T most = kHalf ? T(65504) : kBrain ? T(0x1.FEp127f) : std::numeric_limits<T>::max();
+  const T max_value = kHalf ? T(65504) : kBrain ? T(0x1.FEp127f) : std::numeric_limits<T>::max();
   if (isnan(x)) return nan;
-  if (x == std::numeric_limits<T>::infinity()) return has_high ? high : most;
-  if (x == -std::numeric_limits<T>::infinity()) return has_low ? low : -most;
+  if (x == std::numeric_limits<T>::infinity()) return has_high ? high : max_value;
+  if (x == -std::numeric_limits<T>::infinity()) return has_low ? low : -max_value;
   return x;
 }
 

@@ -27,11 +27,11 @@ Isa choose() {
   const char* forced = std::getenv("UNDERHOOD_ISA");
   if (!forced) return limit;
   const std::string_view text = forced;
-  const Isa wanted = text == "v2"   ? Isa::kV2
-                     : text == "v3" ? Isa::kV3
-                     : text == "v4" ? Isa::kV4
-                                    : limit;
-  return wanted < limit ? wanted : limit;
+  const Isa expected = text == "v2"   ? Isa::kV2
+                       : text == "v3" ? Isa::kV3
+                       : text == "v4" ? Isa::kV4
+                                      : limit;
+  return expected < limit ? expected : limit;
 }
 
 }  // namespace

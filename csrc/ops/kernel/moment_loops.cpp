@@ -44,9 +44,9 @@ void moments_columns(void* acc_, const void* x_, int64_t stride, int64_t rows, i
       }
       for (int64_t l = 0; l < w; ++l) {
         const auto off = static_cast<double>(sum[l]);
-        const double rest = from[l] - from[l] == T(0) ? off / count : 0;
-        join(acc[j + l], static_cast<double>(from[l]) + rest,
-             static_cast<double>(squares[l]) - off * rest, count);
+        const double remainder = from[l] - from[l] == T(0) ? off / count : 0;
+        join(acc[j + l], static_cast<double>(from[l]) + remainder,
+             static_cast<double>(squares[l]) - off * remainder, count);
       }
     }
   }
@@ -72,7 +72,9 @@ inline void join(LogSumExp& a, double largest, double sum) {
   const double both = Max::apply(a.largest, largest);
   const double from = origin(both);
   // What had no elements stays out: 0 times an exp() that overflows would be NaN.
-  const auto scaled = [&](double s, double at) { return s == 0 ? 0 : s * ::exp(origin(at) - from); };
+  const auto scaled = [&](double s, double at) {
+    return s == 0 ? 0 : s * ::exp(origin(at) - from);
+  };
   a.sum = scaled(a.sum, a.largest) + scaled(sum, largest);
   a.largest = both;
 }

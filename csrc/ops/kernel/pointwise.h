@@ -3,7 +3,7 @@
 // What: run_pointwise finds the dtype to compute in, the shape, the output, and runs the loop that
 // the generator made from the yaml expression over a collapsed iteration space.
 // Invariant: loops see operands of one compute dtype only; conversion happens before and after.
-// Read next: loops.h (the loops), iterate.h (the iteration space).
+// Read next: loops.h (the loops), tensor_iterator.h (the iteration space).
 #pragma once
 
 #include <array>

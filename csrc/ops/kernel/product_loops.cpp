@@ -83,12 +83,12 @@ void tile(const Block<T>& block) {
     T* const c = block.c + r * block.c_row;
 #pragma GCC unroll 8
     for (int w = 0; w + 1 < kWidth; ++w) {
-      const Vector made = alpha * sum[r][w];
-      L::store(c + w * kLanes<T>, keep ? made + beta * L::load(c + w * kLanes<T>) : made);
+      const Vector result = alpha * sum[r][w];
+      L::store(c + w * kLanes<T>, keep ? result + beta * L::load(c + w * kLanes<T>) : result);
     }
     T* const end = c + (kWidth - 1) * kLanes<T>;
-    const Vector made = alpha * sum[r][kWidth - 1];
-    store_some(end, keep ? made + beta * load_some(end, block.last) : made, block.last);
+    const Vector result = alpha * sum[r][kWidth - 1];
+    store_some(end, keep ? result + beta * load_some(end, block.last) : result, block.last);
   }
 }
 
@@ -173,7 +173,7 @@ void multiply(const TiledProduct<T>& x) {
   }
 }
 
-constexpr ProductLoops kLoops{multiply<float>, multiply<double>, kVectors * kRegisterBytes};
+constexpr ProductLoops kLoops{multiply<float>, multiply<double>, kVectors* kRegisterBytes};
 
 #else
 

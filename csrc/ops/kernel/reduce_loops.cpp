@@ -26,10 +26,10 @@ void best_run(void* best_, int64_t* index, const void* x_, int64_t n, int64_t ba
     best = value;
     int64_t j = 0;
     for (; j + kLanes <= m; j += kLanes) {
-      int found = 0;
+      int match = 0;
       for (int64_t l = 0; l < kLanes; ++l)
-        found |= (x[i + j + l] == value) | (x[i + j + l] != x[i + j + l]);
-      if (found) break;
+        match |= (x[i + j + l] == value) | (x[i + j + l] != x[i + j + l]);
+      if (match) break;
     }
     while (!((x[i + j] == value) | (x[i + j] != x[i + j]))) ++j;
     *index = base + i + j;

@@ -61,8 +61,8 @@ inline void add_moments(Moments& acc, const T* x, int64_t n) {
     const T from = static_cast<T>(total / count);
     distances(x + i, m, from, sum, squares);
     // `from` is the mean rounded; what it lacks is the mean of the distances.
-    const double rest = from - from == T(0) ? sum / count : 0;
-    join(acc, static_cast<double>(from) + rest, squares - sum * rest, count);
+    const double remainder = from - from == T(0) ? sum / count : 0;
+    join(acc, static_cast<double>(from) + remainder, squares - sum * remainder, count);
   }
 }
 

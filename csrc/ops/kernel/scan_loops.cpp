@@ -100,8 +100,8 @@ void float_rows(void* out_, const void* x_, int64_t count, int64_t n) {
       combine<Op>(v, __builtin_shuffle(kNothing, v, Index4{0, 1, 4, 5}));
       Double4 all = before;
       combine<Op>(all, v);
-      const Float4 made = __builtin_convertvector(all, Float4);
-      __builtin_memcpy(out + i, &made, sizeof made);
+      const Float4 result = __builtin_convertvector(all, Float4);
+      __builtin_memcpy(out + i, &result, sizeof result);
       combine<Op>(before, __builtin_shuffle(v, Index4{3, 3, 3, 3}));
     }
     double acc = before[0];
@@ -197,9 +197,9 @@ void best(void* values_, int64_t* indices, const void* x_, int64_t stride, int64
   T held = x[0];
   int64_t where = 0;
   for (int64_t i = 0; i < n; ++i) {
-    const T now = x[i * stride];
-    if (now != now || (held == held && !Op::better(held, now))) {
-      held = now;
+    const T current = x[i * stride];
+    if (current != current || (held == held && !Op::better(held, current))) {
+      held = current;
       where = i;
     }
     values[i * stride] = held;

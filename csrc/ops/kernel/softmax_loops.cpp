@@ -71,10 +71,10 @@ inline double exponentials(T* out, const T* x, int64_t n, T from) {
     sum += total(lane);
   }
   if (i < n) {
-    const int64_t rest = n - i;
+    const int64_t remainder = n - i;
 #pragma omp simd
-    for (int64_t l = 0; l < rest; ++l) lane[l] = decay(x[i + l] - from);
-    for (int64_t l = 0; l < rest; ++l) {
+    for (int64_t l = 0; l < remainder; ++l) lane[l] = decay(x[i + l] - from);
+    for (int64_t l = 0; l < remainder; ++l) {
       if constexpr (kStore) out[i + l] = lane[l];
       sum += static_cast<double>(lane[l]);
     }
@@ -90,8 +90,8 @@ void rows(void* out_, const void* x_, int64_t count, int64_t n) {
     const T largest = largest_of(x, n);
     const double sum = exponentials<!kLog>(out, x, n, largest);
     if constexpr (kLog) {
-      const T rest = static_cast<T>(::log(sum));
-      for (int64_t i = 0; i < n; ++i) out[i] = x[i] - largest - rest;
+      const T remainder = static_cast<T>(::log(sum));
+      for (int64_t i = 0; i < n; ++i) out[i] = x[i] - largest - remainder;
     } else {
       const T scale = static_cast<T>(1 / sum);
       for (int64_t i = 0; i < n; ++i) out[i] *= scale;

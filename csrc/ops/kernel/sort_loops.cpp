@@ -33,8 +33,8 @@ template <class T, bool kDescending>
 void fold_minima(SortKey<T>* __restrict keys, const T* __restrict x, int64_t n, int64_t m) {
   for (int64_t j = 0; j < m; ++j) keys[j] = sort_key(x[j], kDescending);
   for (int64_t i = m; i < n; i += m) {
-    const int64_t rest = n - i < m ? n - i : m;
-    for (int64_t j = 0; j < rest; ++j) {
+    const int64_t remainder = n - i < m ? n - i : m;
+    for (int64_t j = 0; j < remainder; ++j) {
       const SortKey<T> key = sort_key(x[i + j], kDescending);
       keys[j] = key < keys[j] ? key : keys[j];
     }
@@ -43,9 +43,9 @@ void fold_minima(SortKey<T>* __restrict keys, const T* __restrict x, int64_t n, 
 
 template <class T>
 void minima(void* keys, const void* line, int64_t n, int64_t m, bool descending) {
-  auto* found = static_cast<SortKey<T>*>(keys);
+  auto* match = static_cast<SortKey<T>*>(keys);
   const auto* x = static_cast<const T*>(line);
-  descending ? fold_minima<T, true>(found, x, n, m) : fold_minima<T, false>(found, x, n, m);
+  descending ? fold_minima<T, true>(match, x, n, m) : fold_minima<T, false>(match, x, n, m);
 }
 
 SortLoops make() {

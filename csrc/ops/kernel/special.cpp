@@ -78,8 +78,8 @@ double digamma(double x) {
   if (x == 0) return std::copysign(kInf, -x);
   if (x < 0) {
     if (x == std::floor(x)) return kNaN;
-    double whole;
-    return digamma(1 - x) - kPi / std::tan(kPi * std::modf(x, &whole));
+    double integral;
+    return digamma(1 - x) - kPi / std::tan(kPi * std::modf(x, &integral));
   }
   double sum = 0;
   for (; x < 10; x += 1) sum -= 1 / x;

@@ -11,13 +11,13 @@ namespace uh {
 inline MemoryFormat suggested_format(const Tensor& self) {
   const int64_t n = self.ndim();
   if ((n != 4 && n != 5) || self.stride(1) == 0) return MemoryFormat::kContiguous;
-  int64_t least = 0;
+  int64_t min_value = 0;
   for (int64_t i = 0; i < n; ++i) {
     const int64_t d = i == 0 ? 1 : i == n - 1 ? 0 : n - i;  // C, W, H, (D,) N
-    if (self.size(d) == 0 || self.stride(d) < least) return MemoryFormat::kContiguous;
-    if (d == 0 && least == self.stride(1)) return MemoryFormat::kContiguous;
-    least = self.stride(d);
-    if (self.size(d) > 1) least *= self.size(d);
+    if (self.size(d) == 0 || self.stride(d) < min_value) return MemoryFormat::kContiguous;
+    if (d == 0 && min_value == self.stride(1)) return MemoryFormat::kContiguous;
+    min_value = self.stride(d);
+    if (self.size(d) > 1) min_value *= self.size(d);
   }
   return n == 4 ? MemoryFormat::kChannelsLast : MemoryFormat::kChannelsLast3d;
 }

@@ -96,10 +96,10 @@ class TensorIterator {
   void some_rows(const Row& row, int64_t inner, int64_t lo, int64_t hi) const {
     const size_t outer = sizes_.size() - 1;
     Dims index(outer);
-    int64_t rest = lo;
+    int64_t remainder = lo;
     for (size_t d = outer; d-- > 0;) {
-      index[d] = rest % sizes_[d];
-      rest /= sizes_[d];
+      index[d] = remainder % sizes_[d];
+      remainder /= sizes_[d];
     }
     std::array<char*, kMost> data{};
     std::array<int64_t, kMost> strides{};

@@ -1,4 +1,4 @@
-// Iteration over operands whose layouts cross: see Note [Crossing operands] in iterate.h.
+// Iteration over operands whose layouts cross: see Note [Crossing operands] in tensor_iterator.h.
 #include <algorithm>
 
 #include "ops/kernel/copy_loops.h"
@@ -58,11 +58,11 @@ void TensorIterator::tiles(size_t across, RowFn row, const void* body) const {
     for (int64_t band = lo; band < hi; ++band) {
       std::array<char*, kMost> base{};
       for (size_t k = 0; k < n_; ++k) base[k] = operands_[k].data;
-      int64_t rest = band / bands;
+      int64_t remainder = band / bands;
       for (size_t d = last; d-- > 0;) {
         if (d == across) continue;
-        for (size_t k = 0; k < n_; ++k) base[k] += rest % sizes_[d] * operands_[k].strides[d];
-        rest /= sizes_[d];
+        for (size_t k = 0; k < n_; ++k) base[k] += remainder % sizes_[d] * operands_[k].strides[d];
+        remainder /= sizes_[d];
       }
       const int64_t first = band % bands * tile.rows;
       const int64_t rows = std::min(tile.rows, sizes_[across] - first);

@@ -106,8 +106,8 @@ inline float log_split(float f, float n) {
   q = q * f - 0.24999797344207764f;
   q = q * f + 0.3333321511745453f;
   const float square = f * f;
-  const float rest = q * f * square - 0.5f * square;
-  return n * 0.693359375f + (n * -2.12194440e-4f + rest + f);
+  const float remainder = q * f * square - 0.5f * square;
+  return n * 0.693359375f + (n * -2.12194440e-4f + remainder + f);
 }
 
 // The ends of a logarithm: minus infinity at zero, NaN below and for NaN, infinity at infinity.
@@ -132,8 +132,8 @@ inline float log1p_float(float x) {
   const Split s = split_log(u);
   const auto n = static_cast<int32_t>(s.n);
   const float scale = std::bit_cast<float>((127 - (n < 120 ? n : 120)) << 23);
-  const float made = log_ends(u, log_split(s.f + lost * scale, s.n));
-  return x == 0.0f ? x : made;
+  const float result = log_ends(u, log_split(s.f + lost * scale, s.n));
+  return x == 0.0f ? x : result;
 }
 
 }  // namespace uh::UH_ISA::m

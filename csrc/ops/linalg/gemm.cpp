@@ -57,10 +57,10 @@ BlasView blas_view(const Matrices& m) {
   // The stride of a dimension of size 1 is never used: any will do.
   const auto leading = [](int64_t unit_size, int64_t unit_stride, int64_t size,
                           int64_t stride) -> blasint {
-    const int64_t least = std::max<int64_t>(unit_size, 1);
+    const int64_t min_value = std::max<int64_t>(unit_size, 1);
     if (unit_size > 1 && unit_stride != 1) return 0;
-    if (size <= 1) return static_cast<blasint>(least);
-    return stride >= least && stride <= INT32_MAX ? static_cast<blasint>(stride) : 0;
+    if (size <= 1) return static_cast<blasint>(min_value);
+    return stride >= min_value && stride <= INT32_MAX ? static_cast<blasint>(stride) : 0;
   };
   if (const blasint l = leading(m.columns, m.column_stride, m.rows, m.row_stride))
     return {CblasNoTrans, l};

@@ -97,13 +97,13 @@ void clear_triangle(T* a, int64_t rows, int64_t columns, bool above) {
 // Throws LinAlgError, naming the first member of a batch whose info is not 0. `why(info)` says what
 // that means.
 template <class F>
-void check_info(const Tensor& info, std::string_view op, const F& why) {
+void check_info(const Tensor& info, std::string_view op, const F& reason) {
   if (info.is_meta()) return;
   const auto* values = info.data_as<int32_t>();
   for (int64_t i = 0; i < info.numel(); ++i) {
     if (values[i] == 0) continue;
     fail(ErrorKind::kLinAlg, op, ": ", info.ndim() ? message("(Batch element ", i, "): ") : "",
-         why(values[i]));
+         reason(values[i]));
   }
 }
 

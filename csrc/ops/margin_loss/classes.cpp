@@ -52,11 +52,13 @@ Tensor result(const Tensor& self, bool batched, int64_t rows, int64_t reduction)
   return empty(kept ? Dims{rows} : Dims{}, self.dtype(), self.device());
 }
 
-const int64_t* class_numbers(const Tensor& kept, const char* op, int64_t least, int64_t classes) {
-  const auto* numbers = kept.data_as<int64_t>();
-  for (int64_t i = 0; i < kept.numel(); ++i)
-    check(numbers[i] >= least && numbers[i] < classes, op, ": target out of range: ", numbers[i],
-          " is not below ", classes, " or less than ", least);
+const int64_t* class_numbers(const Tensor& retained, const char* op, int64_t min_value,
+                             int64_t classes) {
+  const auto* numbers = retained.data_as<int64_t>();
+  for (int64_t i = 0; i < retained.numel(); ++i)
+    check(numbers[i] >= min_value && numbers[i] < classes, op,
+          ": target out of range: ", numbers[i], " is not below ", classes, " or less than ",
+          min_value);
   return numbers;
 }
 
@@ -128,14 +130,14 @@ std::tuple<Tensor, Tensor> multilabel_margin_loss_forward(KeySet, const Tensor& 
         const T* row = x.data_as<T>() + r * shape.classes;
         const int64_t* first = t + r * shape.classes;
         const int64_t* last = std::find(first, first + shape.classes, -1);
-        T* chosen = is_target.data_as<T>() + r * shape.classes;
-        for (const int64_t* c = first; c < last; ++c) chosen[*c] = 1;
+        T* selected = is_target.data_as<T>() + r * shape.classes;
+        for (const int64_t* c = first; c < last; ++c) selected[*c] = 1;
         double sum = 0;
         for (const int64_t* c = first; c < last; ++c) {
           for (int64_t other = 0; other < shape.classes; ++other) {
             const double lacking =
                 1 - static_cast<double>(row[*c]) + static_cast<double>(row[other]);
-            if (chosen[other] == 0 && lacking > 0) sum += lacking;
+            if (selected[other] == 0 && lacking > 0) sum += lacking;
           }
         }
         losses[static_cast<size_t>(r)] = sum / static_cast<double>(shape.classes);
@@ -172,16 +174,16 @@ Tensor multilabel_margin_loss_backward(KeySet, const Tensor& grad_output, const 
     parallel_for(0, shape.rows, shape.grain(), [&](int64_t lo, int64_t hi) {
       for (int64_t r = lo; r < hi; ++r) {
         const T* row = x.data_as<T>() + r * shape.classes;
-        const T* chosen = marks.data_as<T>() + r * shape.classes;
+        const T* selected = marks.data_as<T>() + r * shape.classes;
         const int64_t* first = t + r * shape.classes;
         const int64_t* last = std::find(first, first + shape.classes, -1);
         const T pulled = grads.data_as<T>()[grads.numel() == 1 ? 0 : r] / static_cast<T>(count);
-        T* made = out.data_as<T>() + r * shape.classes;
+        T* result = out.data_as<T>() + r * shape.classes;
         for (const int64_t* c = first; c < last; ++c) {
           for (int64_t other = 0; other < shape.classes; ++other) {
-            if (chosen[other] != 0 || 1 - row[*c] + row[other] <= 0) continue;
-            made[other] += pulled;
-            made[*c] -= pulled;
+            if (selected[other] != 0 || 1 - row[*c] + row[other] <= 0) continue;
+            result[other] += pulled;
+            result[*c] -= pulled;
           }
         }
       }

@@ -99,8 +99,8 @@ void masked_scatter_into(KeySet, const Tensor& self, const Tensor& mask, const T
   check_broadcasts_to(mask.sizes(), self.sizes(), "masked_scatter_");
   check_no_internal_overlap(self, "masked_scatter_");
   if (self.is_meta()) return;
-  Tensor places = set_places(spread(mask, self.sizes()));
-  const int64_t n = places.numel();
+  Tensor positions = set_places(spread(mask, self.sizes()));
+  const int64_t n = positions.numel();
   check(n <= source.numel(),
         "masked_scatter_: Number of elements of source < number of ones in "
         "mask: ",
@@ -109,7 +109,7 @@ void masked_scatter_into(KeySet, const Tensor& self, const Tensor& mask, const T
   const Tensor dense = as_contiguous(self);
   const Tensor values = share_bytes(self, source) ? dense_copy(source) : as_contiguous(source);
   const Tensor flat = ops::view(dense, {-1});
-  assign_places(flat, walk_places(flat, 0, places, Dims{1}), values.data());
+  assign_places(flat, walk_places(flat, 0, positions, Dims{1}), values.data());
   if (!dense.is_same(self)) copy_elements(self, dense);
   record_write(self);
 }
@@ -124,11 +124,11 @@ Tensor masked_scatter(KeySet keys, const Tensor& self, const Tensor& mask, const
 
 Tensor nonzero(KeySet, const Tensor& self) {
   check_values_known(self, "nonzero");
-  const Tensor places = set_places(truth_bytes(self));
-  const int64_t n = places.numel();
+  const Tensor positions = set_places(truth_bytes(self));
+  const int64_t n = positions.numel();
   // Column by column, as PyTorch's: each is the index tensor of one dimension.
   Tensor out = empty_strided(Dims{n, self.ndim()}, Dims{1, n}, DType::kInt64);
-  if (self.ndim() > 0) split_places(places, self.sizes(), out.data_as<int64_t>());
+  if (self.ndim() > 0) split_places(positions, self.sizes(), out.data_as<int64_t>());
   record_write(out);
   return out;
 }
@@ -139,11 +139,11 @@ Tensor nonzero_static(KeySet, const Tensor& self, int64_t size, int64_t fill_val
   checked_numel(sizes, "nonzero_static");
   Tensor out = empty_strided(sizes, contiguous_strides(sizes), DType::kInt64, self.device());
   if (out.is_meta()) return out;
-  const Tensor found = ops::nonzero(self);
-  const int64_t n = std::min(size, found.size(0));
+  const Tensor result = ops::nonzero(self);
+  const int64_t n = std::min(size, result.size(0));
   fill_elements(out, element_bytes(Scalar(fill_value), DType::kInt64));
   copy_elements(Strided(out.data(), out.dtype(), Dims{n, self.ndim()}, out.strides()),
-                Strided(found.data(), found.dtype(), Dims{n, self.ndim()}, found.strides()));
+                Strided(result.data(), result.dtype(), Dims{n, self.ndim()}, result.strides()));
   record_write(out);
   return out;
 }

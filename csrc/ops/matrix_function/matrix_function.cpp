@@ -48,9 +48,9 @@ Tensor by_inverse(const Tensor& a, const Norm& norm) {
   check_square(a, "linalg.cond");
   if (a.numel() == 0) return nothing_like(a);
   const auto [inverse, info] = ops::linalg_inv_ex(a, false);
-  const Tensor found = ops::mul(norm(a), norm(inverse));
+  const Tensor result = ops::mul(norm(a), norm(inverse));
   return ops::where(ops::gt(info, Scalar(0)), Scalar(std::numeric_limits<double>::infinity()),
-                    found);
+                    result);
 }
 
 void check_cond(const Tensor& a) {
@@ -97,25 +97,25 @@ Tensor linalg_matrix_exp(KeySet, const Tensor& self) {
   }
   const Tensor norms = as_contiguous(row_norm(self), DType::kFloat64);
   const Tensor halvings = empty(norms.sizes(), DType::kFloat64);
-  int most = 0;
+  int limit = 0;
   for (int64_t i = 0; i < norms.numel(); ++i) {
     const double norm = norms.data_as<double>()[i];
     const int times =
         norm > 0.5 && std::isfinite(norm) ? static_cast<int>(std::ceil(std::log2(2 * norm))) : 0;
     halvings.data_as<double>()[i] = times;
-    most = std::max(most, times);
+    limit = std::max(limit, times);
   }
   const Tensor times = ops::unsqueeze(ops::unsqueeze(halvings, -1), -1);
   const Tensor scales = ops::_to_copy(ops::exp2(ops::neg(times)), to_real(self.dtype()),
                                       Device::kUndefined, MemoryFormat::kUndefined);
   const Tensor small = ops::mul(self, scales);
   const Tensor one = ops::eye(self.sizes().back(), std::nullopt, self.dtype(), self.device());
-  Tensor found = ops::expand(one, self.sizes(), false);
+  Tensor result = ops::expand(one, self.sizes(), false);
   for (int term = 16; term >= 1; --term)  // Horner's rule
-    found = ops::add(ops::mul(ops::matmul(small, found), Scalar(1.0 / term)), one, Scalar(1));
-  for (int i = 0; i < most; ++i)
-    found = ops::where(ops::gt(times, Scalar(i)), ops::matmul(found, found), found);
-  return ops::contiguous(found, MemoryFormat::kContiguous);
+    result = ops::add(ops::mul(ops::matmul(small, result), Scalar(1.0 / term)), one, Scalar(1));
+  for (int i = 0; i < limit; ++i)
+    result = ops::where(ops::gt(times, Scalar(i)), ops::matmul(result, result), result);
+  return ops::contiguous(result, MemoryFormat::kContiguous);
 }
 
 Tensor matrix_exp(KeySet, const Tensor& self) { return ops::linalg_matrix_exp(self); }

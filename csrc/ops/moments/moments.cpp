@@ -46,31 +46,31 @@ struct OutputMask {
 };
 
 Pair moments(const Tensor& self, const std::optional<Dims>& dim, double correction, bool keepdim,
-             const OutputMask& wanted) {
-  check(is_inexact(self.dtype()), wanted.name,
+             const OutputMask& mask) {
+  check(is_inexact(self.dtype()), mask.name,
         "(): only support floating point and complex dtypes, got ", info(self.dtype()).title);
   if (is_complex(self.dtype())) {  // the parts vary apart
     const auto [re, re_mean] =
-        moments(part(self, 0), dim, correction, keepdim, {wanted.name, false, wanted.mean});
+        moments(part(self, 0), dim, correction, keepdim, {mask.name, false, mask.mean});
     const auto [im, im_mean] =
-        moments(part(self, 1), dim, correction, keepdim, {wanted.name, false, wanted.mean});
+        moments(part(self, 1), dim, correction, keepdim, {mask.name, false, mask.mean});
     const Tensor both = ops::add(re, im, Scalar(1));
-    return {wanted.root ? ops::sqrt(both) : both,
-            wanted.mean ? ops::complex(re_mean, im_mean) : Tensor()};
+    return {mask.root ? ops::sqrt(both) : both,
+            mask.mean ? ops::complex(re_mean, im_mean) : Tensor()};
   }
-  const ReducedDims dims(self, dim, wanted.name);
+  const ReducedDims dims(self, dim, mask.name);
   const Dims sizes = dims.result_sizes(self, keepdim);
   Tensor out = empty(sizes, self.dtype(), self.device());
-  Tensor mean = wanted.mean ? empty(sizes, self.dtype(), self.device()) : Tensor();
+  Tensor mean = mask.mean ? empty(sizes, self.dtype(), self.device()) : Tensor();
   if (out.is_meta()) return {out, mean};
-  const auto made = wanted.root ? deviations : variances;
+  const auto result = mask.root ? deviations : variances;
   const DType compute = sum_compute_dtype(self.dtype());
-  if (wanted.mean) {
-    fold_into({{out, made, correction}, {mean, means}}, self, dims, FoldOp::kMoments, self.dtype(),
-              compute);
+  if (mask.mean) {
+    fold_into({{out, result, correction}, {mean, means}}, self, dims, FoldOp::kMoments,
+              self.dtype(), compute);
     record_write(mean);
   } else {
-    fold_into({{out, made, correction}}, self, dims, FoldOp::kMoments, self.dtype(), compute);
+    fold_into({{out, result, correction}}, self, dims, FoldOp::kMoments, self.dtype(), compute);
   }
   record_write(out);
   return {out, mean};

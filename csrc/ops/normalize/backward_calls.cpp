@@ -35,8 +35,8 @@ Normalized normalized(const Tensor& x, const Tensor& rstd, const Dims& dims, boo
 // rstd * (h - mean(h) - xhat * mean(h * xhat))
 Tensor input_gradient(const Tensor& h, const Normalized& n, const Dims& dims, bool centered) {
   const Tensor along = ops::mul(n.xhat, mean_of(ops::mul(h, n.xhat), dims));
-  const Tensor rest = minus(h, along);
-  return ops::mul(n.rstd, centered ? minus(rest, mean_of(h, dims)) : rest);
+  const Tensor remainder = minus(h, along);
+  return ops::mul(n.rstd, centered ? minus(remainder, mean_of(h, dims)) : remainder);
 }
 
 Tensor sum_to(const Tensor& t, const Dims& sizes, const Dims& dims) {

@@ -134,13 +134,14 @@ std::tuple<Tensor, Tensor, Tensor> native_batch_norm(KeySet, const Tensor& input
   check_channels(weight, size.count, "weight");
   check_channels(bias, size.count, "bias");
   const DType compute = sum_compute_dtype(input.dtype());
-  DType kept = input.dtype();
+  DType original_dtype = input.dtype();
   for (const Tensor& parameter : {weight, bias, running_mean, running_var})
-    if (parameter) kept = parameter.dtype();
+    if (parameter) original_dtype = parameter.dtype();
   const Dims saved_sizes{training ? size.count : 0};
   if (input.is_meta()) {
     return {like_input(contiguous_like(input, compute), input),
-            empty(saved_sizes, kept, input.device()), empty(saved_sizes, kept, input.device())};
+            empty(saved_sizes, original_dtype, input.device()),
+            empty(saved_sizes, original_dtype, input.device())};
   }
   const auto channels = static_cast<size_t>(size.count);
   Numbers mean(channels), variance(channels), factor(channels);
@@ -168,10 +169,11 @@ std::tuple<Tensor, Tensor, Tensor> native_batch_norm(KeySet, const Tensor& input
   out = like_input(out, input);
   record_write(out);
   if (!training) {
-    return {out, empty(saved_sizes, kept, input.device()),
-            empty(saved_sizes, kept, input.device())};
+    return {out, empty(saved_sizes, original_dtype, input.device()),
+            empty(saved_sizes, original_dtype, input.device())};
   }
-  return {out, tensor_of(mean, kept, input.device()), tensor_of(factor, kept, input.device())};
+  return {out, tensor_of(mean, original_dtype, input.device()),
+          tensor_of(factor, original_dtype, input.device())};
 }
 
 void native_batch_norm_out(KeySet, const Tensor& input, const Tensor& weight, const Tensor& bias,

@@ -60,10 +60,11 @@ struct Planes {
   }
 };
 
-std::tuple<Tensor, Tensor, Tensor> nothing(const Tensor& input, const Tensor& weight, DType kept,
-                                           int64_t channels, const Dims& mask) {
+std::tuple<Tensor, Tensor, Tensor> nothing(const Tensor& input, const Tensor& weight,
+                                           DType original_dtype, int64_t channels,
+                                           const Dims& mask) {
   const auto parameter = [&](bool wanted) {
-    Tensor t = wanted ? empty(Dims{channels}, kept, input.device()) : Tensor();
+    Tensor t = wanted ? empty(Dims{channels}, original_dtype, input.device()) : Tensor();
     if (t && !t.is_meta()) fill_elements(t, ElementBytes{});
     return t;
   };
@@ -86,9 +87,9 @@ std::tuple<Tensor, Tensor, Tensor> native_batch_norm_backward(
         "native_batch_norm_backward: the statistics are not defined");
   const int64_t channels = empty_line ? 0 : input.size(1);
   const DType compute = sum_compute_dtype(input.dtype());
-  const DType kept = weight ? weight.dtype() : input.dtype();
+  const DType original_dtype = weight ? weight.dtype() : input.dtype();
   if (input.is_meta() || input.numel() == 0)
-    return nothing(input, weight, kept, channels, output_mask);
+    return nothing(input, weight, original_dtype, channels, output_mask);
   const int64_t samples = input.size(0), area = input.numel() / (samples * channels);
   const Planes p(grad_out, input, compute, output_mask[0] != 0, samples, channels, area);
   const auto count = static_cast<size_t>(channels);
@@ -132,8 +133,8 @@ std::tuple<Tensor, Tensor, Tensor> native_batch_norm_backward(
   for (size_t i = 0; i < count; ++i) product[i] *= rstd[i];
   const Tensor dx = p.dx ? like_input(p.dx, input) : p.dx;
   if (dx) record_write(dx);
-  return {dx, weight && output_mask[1] ? tensor_of(product, kept) : Tensor(),
-          output_mask[2] ? tensor_of(sum, kept) : Tensor()};
+  return {dx, weight && output_mask[1] ? tensor_of(product, original_dtype) : Tensor(),
+          output_mask[2] ? tensor_of(sum, original_dtype) : Tensor()};
 }
 
 std::tuple<Tensor, Tensor, Tensor> native_group_norm_backward(
@@ -146,8 +147,9 @@ std::tuple<Tensor, Tensor, Tensor> native_group_norm_backward(
         "native_group_norm_backward: grad_out of sizes ", grad_out.sizes(), " and input of ",
         input.sizes(), " do not belong together");
   const DType compute = sum_compute_dtype(input.dtype());
-  const DType kept = weight ? weight.dtype() : input.dtype();
-  if (input.is_meta() || input.numel() == 0) return nothing(input, weight, kept, C, output_mask);
+  const DType original_dtype = weight ? weight.dtype() : input.dtype();
+  if (input.is_meta() || input.numel() == 0)
+    return nothing(input, weight, original_dtype, C, output_mask);
   const Planes p(grad_out, input, compute, output_mask[0] != 0, N, C, HxW);
   const Numbers means = numbers_of(mean, 0, N * group), rstds = numbers_of(rstd, 1, N * group);
   const Numbers scale = numbers_of(weight, 1, C);
@@ -186,8 +188,8 @@ std::tuple<Tensor, Tensor, Tensor> native_group_norm_backward(
   }
   const Tensor dx = p.dx ? like_input(p.dx, input) : p.dx;
   if (dx) record_write(dx);
-  return {dx, weight && output_mask[1] ? tensor_of(dweight, kept) : Tensor(),
-          output_mask[2] ? tensor_of(dbias, kept) : Tensor()};
+  return {dx, weight && output_mask[1] ? tensor_of(dweight, original_dtype) : Tensor(),
+          output_mask[2] ? tensor_of(dbias, original_dtype) : Tensor()};
 }
 
 }  // namespace uh::kernels

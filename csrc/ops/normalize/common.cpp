@@ -40,15 +40,15 @@ NormalizeInput prepare_normalize(const Tensor& input, const Tensor& weight, cons
   return in;
 }
 
-Tensor like_input(const Tensor& made, const Tensor& input) {
+Tensor like_input(const Tensor& result, const Tensor& input) {
   MemoryFormat format = MemoryFormat::kContiguous;
   if (!input.is_contiguous()) {
     for (MemoryFormat other : {MemoryFormat::kChannelsLast, MemoryFormat::kChannelsLast3d})
       if (is_contiguous(input, other)) format = other;
   }
-  if (format == MemoryFormat::kContiguous && made.dtype() == input.dtype()) return made;
+  if (format == MemoryFormat::kContiguous && result.dtype() == input.dtype()) return result;
   Tensor out = empty(input.sizes(), input.dtype(), input.device(), format);
-  if (!out.is_meta()) copy_elements(out, made);
+  if (!out.is_meta()) copy_elements(out, result);
   return out;
 }
 

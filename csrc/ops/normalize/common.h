@@ -24,7 +24,7 @@ NormalizeInput prepare_normalize(const Tensor& input, const Tensor& weight, cons
 
 // `made` (contiguous, in the compute dtype) as a tensor like `input`: its dtype, and its order of
 // dimensions where that is one of the channels-last formats.
-Tensor like_input(const Tensor& made, const Tensor& input);
+Tensor like_input(const Tensor& result, const Tensor& input);
 
 // A new tensor for the loops to write into.
 inline Tensor contiguous_like(const Tensor& input, DType dtype) {

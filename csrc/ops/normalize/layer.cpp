@@ -122,8 +122,8 @@ Tensor rms_norm(KeySet, const Tensor& input, const Dims& normalized_shape, const
   const Tensor x = in_dtype(input, compute);
   const Tensor mean = ops::mean(ops::mul(x, x), last, true, DType::kUndefined);
   const Tensor scale = ops::rsqrt(ops::add(mean, Scalar(eps.value_or(floor)), Scalar(1)));
-  const Tensor made = ops::mul(x, scale);
-  return in_dtype(weight ? ops::mul(made, weight) : made, input.dtype());
+  const Tensor result = ops::mul(x, scale);
+  return in_dtype(weight ? ops::mul(result, weight) : result, input.dtype());
 }
 
 }  // namespace uh::kernels

@@ -32,19 +32,19 @@ void check_sizes(const Tensor& grad, const Tensor& input, const Dims& shape, con
 std::tuple<Tensor, Tensor, Tensor> row_gradients(const Tensor& grad_out, const Tensor& input,
                                                  const Dims& shape, const Tensor& mean,
                                                  const Tensor& rstd, const Tensor& weight,
-                                                 OutputMask wanted) {
+                                                 OutputMask mask) {
   const DType compute = sum_compute_dtype(input.dtype());
   const int64_t n = numel_of(shape), rows = rstd.numel(), item = itemsize(compute);
   Tensor dx, dweight, dbias;
-  if (wanted.input) dx = contiguous_like(input, compute);
-  if (wanted.weight) dweight = empty(shape, compute, input.device());
-  if (wanted.bias) dbias = empty(shape, compute, input.device());
+  if (mask.input) dx = contiguous_like(input, compute);
+  if (mask.weight) dweight = empty(shape, compute, input.device());
+  if (mask.bias) dbias = empty(shape, compute, input.device());
   if (!input.is_meta()) {
     const Tensor grad = as_contiguous(grad_out, compute), x = as_contiguous(input, compute);
     const Tensor m = mean ? as_contiguous(mean, compute) : mean;
     const Tensor r = as_contiguous(rstd, compute);
     const Tensor w = weight ? as_contiguous(weight, compute) : weight;
-    const bool sums = wanted.weight || wanted.bias;
+    const bool sums = mask.weight || mask.bias;
     const int64_t parts = std::clamp<int64_t>(rows * n >> 16, 1, 16);
     const Tensor held = sums ? empty(Dims{parts, 2, n}, compute) : Tensor();
     if (sums) fill_elements(held, ElementBytes{});
@@ -56,7 +56,7 @@ std::tuple<Tensor, Tensor, Tensor> row_gradients(const Tensor& grad_out, const T
           return t ? t.data() + from * step * item : nullptr;
         };
         std::byte* own = sums ? held.data() + part * 2 * n * item : nullptr;
-        layer(at(dx, n), wanted.weight ? own : nullptr, wanted.bias ? own + n * item : nullptr,
+        layer(at(dx, n), mask.weight ? own : nullptr, mask.bias ? own + n * item : nullptr,
               at(grad, n), at(x, n), at(m, 1), at(r, 1), data_of(w), to - from, n);
       }
     });
@@ -72,8 +72,8 @@ std::tuple<Tensor, Tensor, Tensor> row_gradients(const Tensor& grad_out, const T
       };
       compute == DType::kFloat32 ? add(float{}) : add(double{});
     };
-    if (wanted.weight) total(dweight, 0);
-    if (wanted.bias) total(dbias, 1);
+    if (mask.weight) total(dweight, 0);
+    if (mask.bias) total(dbias, 1);
   }
   if (dx) dx = in_dtype(dx, input.dtype());
   if (dweight && weight) dweight = in_dtype(dweight, weight.dtype());

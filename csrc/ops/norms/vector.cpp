@@ -24,18 +24,18 @@ void power(void* values, const std::byte* acc, int64_t n, double exponent) {
 }
 
 // The dtype the elements are converted to: it may widen, and stays real or complex.
-DType element_dtype(DType input, DType wanted) {
+DType element_dtype(DType input, DType expected_dtype) {
   constexpr std::string_view kName = "linalg.vector_norm";
-  if (wanted == DType::kUndefined) return input;
-  check(is_inexact(wanted), kName, ": dtype should be floating point or complex, but got ",
-        info(wanted).title);
-  check(is_complex(wanted) == is_complex(input), kName, ": dtype should be ",
+  if (expected_dtype == DType::kUndefined) return input;
+  check(is_inexact(expected_dtype), kName, ": dtype should be floating point or complex, but got ",
+        info(expected_dtype).title);
+  check(is_complex(expected_dtype) == is_complex(input), kName, ": dtype should be ",
         is_complex(input) ? "complex" : "real", " for ", is_complex(input) ? "complex" : "real",
-        " inputs, but got ", info(wanted).title);
-  check(promote(input, wanted) == wanted, kName, ": the dtype of the input (", info(input).title,
-        ") should be convertible without narrowing to the specified dtype (", info(wanted).title,
-        ")");
-  return wanted;
+        " inputs, but got ", info(expected_dtype).title);
+  check(promote(input, expected_dtype) == expected_dtype, kName, ": the dtype of the input (",
+        info(input).title, ") should be convertible without narrowing to the specified dtype (",
+        info(expected_dtype).title, ")");
+  return expected_dtype;
 }
 
 Tensor converted(const Tensor& self, DType dtype) {

@@ -134,25 +134,26 @@ struct AdamArguments {
 int64_t adam_steps(std::string_view op, const Tensors& self, const Tensors& grads,
                    const Tensors& exp_avgs, const Tensors& exp_avg_sqs,
                    const Tensors& max_exp_avg_sqs, const Tensors& state_steps,
-                   const AdamArguments& given, const Tensor& grad_scale, const Tensor& found_inf) {
+                   const AdamArguments& argument, const Tensor& grad_scale,
+                   const Tensor& found_inf) {
   check_lengths(op, self, {&grads, &exp_avgs, &exp_avg_sqs, &state_steps});
-  if (given.amsgrad) check_lengths(op, self, {&max_exp_avg_sqs});
+  if (argument.amsgrad) check_lengths(op, self, {&max_exp_avg_sqs});
   if (skipped(op, found_inf)) return count_of(self);
   for (size_t i = 0; i < self.size(); ++i) {
     const double count = number_of(state_steps[i], op, "state_steps");
     AdamStep step{};
-    step.rate1 = 1 - given.beta1;
-    step.rate2 = 1 - given.beta2;
-    step.beta2 = given.beta2;
-    step.decay = given.decoupled ? 0 : given.weight_decay;
-    step.shrink = given.decoupled ? 1 - given.lr * given.weight_decay : 1;
-    step.step_size = given.lr / (1 - std::pow(given.beta1, count));
-    step.scale = 1 / std::sqrt(1 - std::pow(given.beta2, count));
-    step.eps = given.eps;
-    step.sign = given.maximize ? -1 : 1;
+    step.rate1 = 1 - argument.beta1;
+    step.rate2 = 1 - argument.beta2;
+    step.beta2 = argument.beta2;
+    step.decay = argument.decoupled ? 0 : argument.weight_decay;
+    step.shrink = argument.decoupled ? 1 - argument.lr * argument.weight_decay : 1;
+    step.step_size = argument.lr / (1 - std::pow(argument.beta1, count));
+    step.scale = 1 / std::sqrt(1 - std::pow(argument.beta2, count));
+    step.eps = argument.eps;
+    step.sign = argument.maximize ? -1 : 1;
     const Runs runs(op,
                     {self[i], grads[i], exp_avgs[i], exp_avg_sqs[i],
-                     given.amsgrad ? max_exp_avg_sqs[i] : Tensor()},
+                     argument.amsgrad ? max_exp_avg_sqs[i] : Tensor()},
                     static_cast<bool>(grad_scale));
     const double scale = grad_scale ? number_of(grad_scale, op, "grad_scale") : 1;
     const auto loop = optim_loops().of[static_cast<int>(runs.dtype())].adam;

@@ -29,11 +29,11 @@ int64_t foreach_zero(KeySet, const std::vector<Tensor>& self) {
 
 std::vector<Tensor> foreach_norm(KeySet, const std::vector<Tensor>& self, const Scalar& ord,
                                  DType dtype) {
-  std::vector<Tensor> made;
-  made.reserve(self.size());
+  std::vector<Tensor> result;
+  result.reserve(self.size());
   for (const Tensor& t : self)
-    made.push_back(ops::linalg_vector_norm(t, ord, std::nullopt, false, dtype));
-  return made;
+    result.push_back(ops::linalg_vector_norm(t, ord, std::nullopt, false, dtype));
+  return result;
 }
 
 }  // namespace uh::kernels

@@ -80,11 +80,11 @@ void copy_lines(T* out, const T* in, const std::vector<Line>& lines, int64_t str
   for (size_t d = 0; d < outer; ++d) rows *= static_cast<int64_t>(lines[d].from.size());
   parallel_for(0, rows, 1 + 65536 / width, [&](int64_t lo, int64_t hi) {
     Dims index(outer, 0);
-    int64_t rest = lo;
+    int64_t remainder = lo;
     for (size_t d = outer; d-- > 0;) {
       const auto n = static_cast<int64_t>(lines[d].from.size());
-      index[d] = rest % n;
-      rest /= n;
+      index[d] = remainder % n;
+      remainder /= n;
     }
     for (int64_t row = lo; row < hi; ++row) {
       int64_t offset = 0;
@@ -171,8 +171,8 @@ void add_lines(T* in, const T* out, const std::vector<Line>& lines) {
     T* to = in;
     for (size_t d = 0; d < outer; ++d) to += lines[d].from[static_cast<size_t>(index[d])];
     for (int64_t o = 0; o < width; ++o) {
-      T& place = to[inner.from[static_cast<size_t>(o)]];
-      place = static_cast<T>(place + out[o]);
+      T& target = to[inner.from[static_cast<size_t>(o)]];
+      target = static_cast<T>(target + out[o]);
     }
     for (size_t d = outer; d-- > 0;) {
       if (++index[d] < static_cast<int64_t>(lines[d].from.size())) break;
@@ -289,8 +289,8 @@ Tensor pad_backward(KeySet, const Tensor& grad_output, const Dims& input_sizes, 
   Tensor out = empty(input_sizes, grad_output.dtype(), grad_output.device());
   if (out.is_meta() || out.numel() == 0) return out;
   for (size_t d = 0; d < input_sizes.size() && mode != Mode::kReplicate; ++d) {
-    const int64_t most = input_sizes[d] - (mode == Mode::kReflect ? 1 : 0);
-    check(m.before[d] <= most && m.after[d] <= most, op, ": padding ", pad,
+    const int64_t limit = input_sizes[d] - (mode == Mode::kReflect ? 1 : 0);
+    check(m.before[d] <= limit && m.after[d] <= limit, op, ": padding ", pad,
           " is too large for an input of ", input_sizes);
   }
   if (input_sizes.empty()) {
@@ -299,9 +299,9 @@ Tensor pad_backward(KeySet, const Tensor& grad_output, const Dims& input_sizes, 
     return out;
   }
   const bool narrow = is_reduced_floating(out.dtype());
-  const Tensor made = narrow ? empty(input_sizes, DType::kFloat32) : out;
-  fill_elements(made, ElementBytes{});
-  const Tensor from = as_contiguous(grad_output, made.dtype());
+  const Tensor result = narrow ? empty(input_sizes, DType::kFloat32) : out;
+  fill_elements(result, ElementBytes{});
+  const Tensor from = as_contiguous(grad_output, result.dtype());
   // Dimensions in front that are not padded are planes, each by itself.
   const size_t first = std::min(input_sizes.size() - pad.size() / 2, input_sizes.size() - 1);
   std::vector<Line> lines;
@@ -311,19 +311,19 @@ Tensor pad_backward(KeySet, const Tensor& grad_output, const Dims& input_sizes, 
     if (d < first)
       planes *= input_sizes[d];
     else
-      lines.push_back(line_of(input_sizes[d], made.stride(dim), m.before[d], m.after[d], mode));
+      lines.push_back(line_of(input_sizes[d], result.stride(dim), m.before[d], m.after[d], mode));
   }
-  visit_any(made.dtype(), [&](auto zero) {
+  visit_any(result.dtype(), [&](auto zero) {
     using T = decltype(zero);
     if constexpr (sizeof(T) >= 4 && !std::is_integral_v<T>) {
-      const int64_t to_plane = made.numel() / planes, from_plane = from.numel() / planes;
+      const int64_t to_plane = result.numel() / planes, from_plane = from.numel() / planes;
       parallel_for(0, planes, 1 + 65536 / (from_plane + 1), [&](int64_t lo, int64_t hi) {
         for (int64_t p = lo; p < hi; ++p)
-          add_lines(made.data_as<T>() + p * to_plane, from.data_as<T>() + p * from_plane, lines);
+          add_lines(result.data_as<T>() + p * to_plane, from.data_as<T>() + p * from_plane, lines);
       });
     }
   });
-  if (narrow) copy_elements(out, made);
+  if (narrow) copy_elements(out, result);
   record_write(out);
   return out;
 }

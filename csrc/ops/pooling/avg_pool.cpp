@@ -101,21 +101,22 @@ Tensor averaged(const Tensor& self, const Windows& w, const Parts& parts, bool c
   if (out.is_meta() || out.numel() == 0) return out;
   const DType compute = pool_dtype(self.dtype());
   const Tensor in = as_contiguous(self, compute);
-  const Tensor made = out.is_contiguous() && compute == out.dtype() ? out : empty(w.sizes, compute);
+  const Tensor result =
+      out.is_contiguous() && compute == out.dtype() ? out : empty(w.sizes, compute);
   const auto run = [&](auto zero) {
     using T = decltype(zero);
     const AvgPool<T> pool{w, parts, counts_padding, divisor};
     parallel_for(0, w.planes, 1 + 65536 / (w.in_plane() + 1), [&](int64_t lo, int64_t hi) {
       std::vector<T> column(static_cast<size_t>(w.axes[2].in));
       for (int64_t p = lo; p < hi; ++p)
-        pool.plane(made.data_as<T>() + p * w.out_plane(), in.data_as<T>() + p * w.in_plane(),
+        pool.plane(result.data_as<T>() + p * w.out_plane(), in.data_as<T>() + p * w.in_plane(),
                    column.data());
     });
   };
   compute == DType::kFloat32   ? run(float{})
   : compute == DType::kFloat64 ? run(double{})
                                : run(int64_t{});
-  if (!made.is_same(out)) copy_elements(out, made);
+  if (!result.is_same(out)) copy_elements(out, result);
   record_write(out);
   return out;
 }
@@ -153,10 +154,12 @@ Tensor avg_pool3d(KeySet, const Tensor& self, const Dims& kernel_size, const Dim
 
 namespace {
 
-Windows adaptive_windows(const Tensor& self, int64_t dims, const Dims& given, std::string_view op) {
-  check(given.size() == 1 || given.ndim() == dims, op, ": output_size must be ", dims,
-        " numbers or one, got ", given);
-  const Dims output_size = given.size() == 1 ? Dims(static_cast<size_t>(dims), given[0]) : given;
+Windows adaptive_windows(const Tensor& self, int64_t dims, const Dims& requested,
+                         std::string_view op) {
+  check(requested.size() == 1 || requested.ndim() == dims, op, ": output_size must be ", dims,
+        " numbers or one, got ", requested);
+  const Dims output_size =
+      requested.size() == 1 ? Dims(static_cast<size_t>(dims), requested[0]) : requested;
   for (const int64_t size : output_size)
     check(size >= 0 && size <= INT32_MAX, op,
           ": elements of output_size must be greater than or equal to 0 but received ",
@@ -231,19 +234,19 @@ std::tuple<Tensor, Tensor> adaptive_max(const Tensor& self, int64_t dims, const 
   const DType compute = pool_dtype(self.dtype());
   const Tensor in = as_contiguous(self, compute);
   const bool direct = out.is_contiguous();
-  const Tensor made = direct && compute == out.dtype() ? out : empty(w.sizes, compute);
+  const Tensor result = direct && compute == out.dtype() ? out : empty(w.sizes, compute);
   const Tensor made_index = direct ? index : empty(w.sizes, DType::kInt64);
   const auto run = [&](auto zero) {
     using T = decltype(zero);
     parallel_for(0, w.planes, 1 + 65536 / (w.in_plane() + 1), [&](int64_t lo, int64_t hi) {
       for (int64_t p = lo; p < hi; ++p)
-        adaptive_max_plane(made.data_as<T>() + p * w.out_plane(),
+        adaptive_max_plane(result.data_as<T>() + p * w.out_plane(),
                            made_index.data_as<int64_t>() + p * w.out_plane(),
                            in.data_as<T>() + p * w.in_plane(), w, parts);
     });
   };
   compute == DType::kFloat32 ? run(float{}) : run(double{});
-  if (!made.is_same(out)) copy_elements(out, made);
+  if (!result.is_same(out)) copy_elements(out, result);
   if (!direct) copy_elements(index, made_index);
   record_write(out);
   record_write(index);

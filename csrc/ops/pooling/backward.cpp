@@ -30,13 +30,13 @@ Tensor in_compute(const Tensor& grad, const Dims& sizes, std::string_view op, co
   const DType compute = pool_dtype(grad.dtype());
   Tensor out = empty(sizes, grad.dtype(), grad.device());
   if (out.is_meta() || out.numel() == 0) return out;
-  const Tensor made = compute == grad.dtype() ? out : empty(sizes, compute);
+  const Tensor result = compute == grad.dtype() ? out : empty(sizes, compute);
   const Tensor from = as_contiguous(grad, compute);
   if (compute == DType::kFloat32)
-    f(made.data_as<float>(), from.data_as<float>());
+    f(result.data_as<float>(), from.data_as<float>());
   else
-    f(made.data_as<double>(), from.data_as<double>());
-  if (!made.is_same(out)) copy_elements(out, made);
+    f(result.data_as<double>(), from.data_as<double>());
+  if (!result.is_same(out)) copy_elements(out, result);
   record_write(out);
   return out;
 }
@@ -112,11 +112,11 @@ Tensor max_pool_backward(KeySet, const Tensor& grad_output, const Tensor& indice
       op, ": grad_output of sizes ", grad_output.sizes(), ", indices of ", indices.sizes(),
       " and an input of ", input_sizes, " do not belong together");
   const int64_t from_plane = plane_of(indices.sizes(), dims), plane = plane_of(input_sizes, dims);
-  const Tensor places = indices.is_meta() ? indices : as_contiguous(indices);
+  const Tensor positions = indices.is_meta() ? indices : as_contiguous(indices);
   return in_compute(grad_output, input_sizes, op, [&](auto* to, const auto* from) {
     using T = std::remove_pointer_t<decltype(to)>;
     const int64_t planes = numel_of(input_sizes) / plane;
-    const auto* at = places.data_as<int64_t>();
+    const auto* at = positions.data_as<int64_t>();
     parallel_for(0, planes, 1 + 65536 / (plane + 1), [&](int64_t lo, int64_t hi) {
       std::fill_n(to + lo * plane, (hi - lo) * plane, T{});
       for (int64_t p = lo; p < hi; ++p) {

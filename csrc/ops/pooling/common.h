@@ -25,11 +25,11 @@ using Parts = std::array<std::vector<Part>, 3>;
 
 // What a window's sum is divided by; 0 where it covers padding only.
 inline int64_t divisor_of(const Part& z, const Part& y, const Part& x, bool counts_padding,
-                          int64_t given) {
+                          int64_t argument) {
   const auto inside = [](const Part& p) { return std::max<int64_t>(p.last - p.first, 0); };
   const int64_t elements = inside(z) * inside(y) * inside(x);
   if (elements == 0) return 0;
-  return given ? given : counts_padding ? z.count * y.count * x.count : elements;
+  return argument ? argument : counts_padding ? z.count * y.count * x.count : elements;
 }
 
 // Of a pooling whose windows slide.

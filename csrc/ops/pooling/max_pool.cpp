@@ -193,17 +193,17 @@ std::tuple<Tensor, Tensor> pooled(const Tensor& self, int64_t dims, const PoolAr
   const DType compute = pool_dtype(self.dtype());
   const Tensor in = as_contiguous(self, compute);
   const bool direct = out.is_contiguous();
-  const Tensor made = direct && compute == out.dtype() ? out : empty(w.sizes, compute);
+  const Tensor result = direct && compute == out.dtype() ? out : empty(w.sizes, compute);
   const Tensor made_index = !indices || direct ? index : empty(w.sizes, DType::kInt64);
   const auto run = [&](auto zero) {
     using T = decltype(zero);
-    run_max(made.data_as<T>(), indices ? made_index.data_as<int64_t>() : nullptr, in.data_as<T>(),
+    run_max(result.data_as<T>(), indices ? made_index.data_as<int64_t>() : nullptr, in.data_as<T>(),
             w);
   };
   compute == DType::kFloat32   ? run(float{})
   : compute == DType::kFloat64 ? run(double{})
                                : run(int64_t{});
-  if (!made.is_same(out)) copy_elements(out, made);
+  if (!result.is_same(out)) copy_elements(out, result);
   if (indices && !direct) copy_elements(index, made_index);
   record_write(out);
   if (indices) record_write(index);
@@ -258,19 +258,19 @@ Tensor unpooled(const Tensor& self, const Tensor& indices, const Dims& output_si
   Tensor out = empty_pooled(self, sizes, self.dtype());
   if (out.is_meta()) return out;
   const Tensor in = as_contiguous(self), index = as_contiguous(indices);
-  const Tensor made = out.is_contiguous() ? out : empty(sizes, out.dtype());
-  fill_elements(made, ElementBytes{});
-  const int64_t from = planes ? in.numel() / planes : 0, to = planes ? made.numel() / planes : 0;
+  const Tensor result = out.is_contiguous() ? out : empty(sizes, out.dtype());
+  fill_elements(result, ElementBytes{});
+  const int64_t from = planes ? in.numel() / planes : 0, to = planes ? result.numel() / planes : 0;
   visit(out.dtype(), [&](auto zero) {
     using T = decltype(zero);
     for (int64_t i = 0; i < in.numel(); ++i) {
       const int64_t at = index.data_as<int64_t>()[i];
       check(at >= 0 && at < to, op, ": found an invalid max index: ", at,
             " (output volumes are of size ", output_size, ")");
-      made.data_as<T>()[i / from * to + at] = in.data_as<T>()[i];
+      result.data_as<T>()[i / from * to + at] = in.data_as<T>()[i];
     }
   });
-  if (!made.is_same(out)) copy_elements(out, made);
+  if (!result.is_same(out)) copy_elements(out, result);
   record_write(out);
   return out;
 }

@@ -7,16 +7,16 @@
 namespace uh::kernels {
 namespace {
 
-Dims after(int64_t first, const Dims& rest) {
+Dims after(int64_t first, const Dims& tail) {
   Dims both{first};
-  for (int64_t v : rest) both.push_back(v);
+  for (int64_t v : tail) both.push_back(v);
   return both;
 }
 bool is_line(const Tensor& self, const Dims& values) {
   return (self.ndim() == 2 || self.ndim() == 3) && values.size() == 1;
 }
 Tensor tall(const Tensor& self) { return ops::unsqueeze(self, -2); }
-Tensor flat(const Tensor& made) { return ops::squeeze(made, Dims{-2}); }
+Tensor flat(const Tensor& result) { return ops::squeeze(result, Dims{-2}); }
 
 }  // namespace
 

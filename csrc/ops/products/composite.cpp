@@ -106,8 +106,9 @@ Tensor addr(KeySet, const Tensor& self, const Tensor& vec1, const Tensor& vec2, 
     return beta.to_bool() ? ops::logical_or(scaled, self) : scaled;
   }
   const Tensor scaled = ops::mul(product, alpha);
-  const Tensor kept = beta.to_bool() ? ops::add(scaled, ops::mul(self, beta), Scalar(1)) : scaled;
-  return in_dtype(kept, dtype);
+  const Tensor retained =
+      beta.to_bool() ? ops::add(scaled, ops::mul(self, beta), Scalar(1)) : scaled;
+  return in_dtype(retained, dtype);
 }
 
 Tensor outer(KeySet, const Tensor& self, const Tensor& vec2) {
@@ -125,11 +126,11 @@ Tensor inner(KeySet, const Tensor& self, const Tensor& other) {
 }
 
 void inner_out(KeySet, const Tensor& self, const Tensor& other, const Tensor& out) {
-  const Tensor made = ops::inner(self, other);
-  if (self.ndim() > 0 && other.ndim() > 0) return write_exact_out(out, made, "inner");
-  check_out_overlap(out, made.sizes(), self, false, "inner");
-  check_out_overlap(out, made.sizes(), other, false, "inner");
-  write_out(out, made, "inner");
+  const Tensor result = ops::inner(self, other);
+  if (self.ndim() > 0 && other.ndim() > 0) return write_exact_out(out, result, "inner");
+  check_out_overlap(out, result.sizes(), self, false, "inner");
+  check_out_overlap(out, result.sizes(), other, false, "inner");
+  write_out(out, result, "inner");
 }
 
 Tensor trace(KeySet, const Tensor& self) {
@@ -147,9 +148,9 @@ Tensor kron(KeySet, const Tensor& self, const Tensor& other) {
     if (d >= skip_left) left[2 * d] = self.sizes()[d - skip_left];
     if (d >= skip_right) right[2 * d + 1] = other.sizes()[d - skip_right];
   }
-  const Tensor made = ops::mul(ops::reshape(self, left), ops::reshape(other, right));
+  const Tensor result = ops::mul(ops::reshape(self, left), ops::reshape(other, right));
   for (size_t d = 0; d < rank; ++d) sizes[d] = left[2 * d] * right[2 * d + 1];  // none overflows
-  return ops::_unsafe_view(made, sizes);
+  return ops::_unsafe_view(result, sizes);
 }
 
 Tensor tensordot(KeySet, const Tensor& self, const Tensor& other, const Dims& dims_self,
@@ -198,9 +199,9 @@ std::vector<std::vector<size_t>> cheapest_splits(const std::vector<Tensor>& chai
     for (size_t i = 0; i + length < n; ++i) {
       const size_t j = i + length;
       for (size_t at = i; at < j; ++at) {
-        const double found = cost[i][at] + cost[at + 1][j] + edge[i] * edge[at + 1] * edge[j + 1];
-        if (at == i || found < cost[i][j]) {
-          cost[i][j] = found;
+        const double result = cost[i][at] + cost[at + 1][j] + edge[i] * edge[at + 1] * edge[j + 1];
+        if (at == i || result < cost[i][j]) {
+          cost[i][j] = result;
           split[i][j] = at;
         }
       }
@@ -252,9 +253,9 @@ Tensor linalg_matrix_power(KeySet, const Tensor& self, int64_t n) {
   if (n == 0) {
     const Tensor one = ops::eye(self.sizes().back(), std::nullopt, self.dtype(), self.device());
     // Written over a copy: the result depends on `self`, with a gradient of 0.
-    const Tensor made = ops::clone(self, MemoryFormat::kContiguous);
-    ops::copy_(made, ops::expand(one, self.sizes(), false), false);
-    return made;
+    const Tensor output = ops::clone(self, MemoryFormat::kContiguous);
+    ops::copy_(output, ops::expand(one, self.sizes(), false), false);
+    return output;
   }
   if (n == 1) return ops::clone(self, MemoryFormat::kUndefined);
   if (n < 0) {
@@ -359,8 +360,8 @@ Tensor bilinear(KeySet, const Tensor& input1, const Tensor& input2, const Tensor
         bias ? bias.numel() : 0, " but expected ", k);
   const Tensor between = ops::reshape(ops::permute(weight, {1, 0, 2}), {in1, k * in2});
   const Tensor left = ops::reshape(ops::mm(ops::reshape(input1, {n, in1}), between), {n, k, in2});
-  const Tensor found = ops::bmm(left, ops::reshape(input2, {n, in2, 1}));
-  const Tensor out = ops::reshape(found, joined(batch, {k}));
+  const Tensor result = ops::bmm(left, ops::reshape(input2, {n, in2, 1}));
+  const Tensor out = ops::reshape(result, joined(batch, {k}));
   return bias ? ops::add(out, bias, Scalar(1)) : out;
 }
 

@@ -45,9 +45,9 @@ void bernoulli_into(const Tensor& out, const Tensor& p) {
           " at element ", i);
   }
   const Tensor draws = even_draws(out.sizes());
-  Tensor made = empty(out.sizes(), DType::kFloat64);
-  keep_with(made.data_as<double>(), at, draws.data_as<double>(), made.numel());
-  copy_elements(out, made);
+  Tensor result = empty(out.sizes(), DType::kFloat64);
+  keep_with(result.data_as<double>(), at, draws.data_as<double>(), result.numel());
+  copy_elements(out, result);
   record_write(out);
 }
 
@@ -71,11 +71,11 @@ Tensor dropped(const Tensor& input, const Tensor& mask, double p, double floor, 
   const auto as_input = [&](const Tensor& t) {
     return ops::_to_copy(t, input.dtype(), Device::kUndefined, MemoryFormat::kUndefined);
   };
-  const Tensor kept = ops::mul(input, as_input(ops::mul(mask, Scalar(scale))));
-  if (floor == 0 && shift == 0) return kept;
+  const Tensor result = ops::mul(input, as_input(ops::mul(mask, Scalar(scale))));
+  if (floor == 0 && shift == 0) return result;
   const double gone = floor * scale;  // what a dropped element becomes, but for the shift
   const Tensor added = ops::add(ops::mul(mask, Scalar(-gone)), Scalar(gone + shift), Scalar(1));
-  return ops::add(kept, as_input(added), Scalar(1));
+  return ops::add(result, as_input(added), Scalar(1));
 }
 
 // What selu tends to for large negative numbers, without the sign: its scale times its alpha.
@@ -170,16 +170,16 @@ Tensor normal_tensors(KeySet, const Tensor& mean, const Tensor& std) {
   const Dims sizes = broadcast_shapes(mean.sizes(), std.sizes());
   Tensor out = empty(sizes, mean.dtype(), mean.device());
   if (out.is_meta()) return out;
-  Tensor made = ops::randn(sizes, DType::kFloat64, Device::kCPU);
+  Tensor result = ops::randn(sizes, DType::kFloat64, Device::kCPU);
   Tensor means = empty(sizes, DType::kFloat64), widths = empty(sizes, DType::kFloat64);
   copy_elements(means, mean);
   copy_elements(widths, std);
-  for (int64_t i = 0; i < made.numel(); ++i) {
+  for (int64_t i = 0; i < result.numel(); ++i) {
     const double width = widths.data_as<double>()[i];
     check(width >= 0, "normal expects all elements of std >= 0.0, got ", width);
-    made.data_as<double>()[i] = made.data_as<double>()[i] * width + means.data_as<double>()[i];
+    result.data_as<double>()[i] = result.data_as<double>()[i] * width + means.data_as<double>()[i];
   }
-  copy_elements(out, made);
+  copy_elements(out, result);
   record_write(out);
   return out;
 }
@@ -211,10 +211,10 @@ void log_normal(KeySet, const Tensor& self, double mean, double std) {
   check(std > 0, "log_normal_ expects std > 0.0, but found std=", std);
   check_no_internal_overlap(self, "log_normal_");
   if (self.is_meta()) return;
-  Tensor made = ops::randn(self.sizes(), DType::kFloat64, Device::kCPU);
-  auto* at = made.data_as<double>();
-  for (int64_t i = 0; i < made.numel(); ++i) at[i] = std::exp(at[i] * std + mean);
-  copy_elements(self, made);
+  Tensor result = ops::randn(self.sizes(), DType::kFloat64, Device::kCPU);
+  auto* at = result.data_as<double>();
+  for (int64_t i = 0; i < result.numel(); ++i) at[i] = std::exp(at[i] * std + mean);
+  copy_elements(self, result);
   record_write(self);
 }
 
@@ -225,7 +225,7 @@ Tensor poisson(KeySet, const Tensor& self) {
   if (out.is_meta()) return out;
   constexpr double kNormalFrom = 1e4;  // the normal distribution is closer than float32 can tell
   const Tensor rates = as_contiguous(self, DType::kFloat64);
-  Tensor made = empty(self.sizes(), DType::kFloat64);
+  Tensor result = empty(self.sizes(), DType::kFloat64);
   constexpr int64_t kBatch = 4096;
   Tensor draws;
   int64_t used = kBatch;
@@ -236,7 +236,7 @@ Tensor poisson(KeySet, const Tensor& self) {
     }
     return 1 - draws.data_as<double>()[used++];  // of (0, 1]
   };
-  for (int64_t i = 0; i < made.numel(); ++i) {
+  for (int64_t i = 0; i < result.numel(); ++i) {
     double rate = rates.data_as<double>()[i];
     check(rate >= 0, "invalid Poisson rate, expected rate to be non-negative, got ", rate);
     double count = 0;
@@ -251,9 +251,9 @@ Tensor poisson(KeySet, const Tensor& self) {
       for (double product = next(); product > limit; product *= next()) ++count;
       rate -= part;
     }
-    made.data_as<double>()[i] = count;
+    result.data_as<double>()[i] = count;
   }
-  copy_elements(out, made);
+  copy_elements(out, result);
   record_write(out);
   return out;
 }
@@ -307,9 +307,9 @@ void dropout_inplace(KeySet, const Tensor& self, double p, bool train) {
   check_floating_dtype(self, "native_dropout");
   const Tensor mask = empty_like(self, DType::kBool);
   ops::bernoulli__float(mask, 1 - p);
-  const Tensor kept =
+  const Tensor retained =
       ops::_to_copy(mask, self.dtype(), Device::kUndefined, MemoryFormat::kUndefined);
-  ops::mul_(self, ops::mul(kept, Scalar(p == 1 ? 1 : 1 / (1 - p))));
+  ops::mul_(self, ops::mul(retained, Scalar(p == 1 ? 1 : 1 / (1 - p))));
 }
 
 Tensor feature_dropout(KeySet, const Tensor& input, double p, bool train) {

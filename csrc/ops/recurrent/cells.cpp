@@ -39,8 +39,8 @@ CellState next_state(Cell cell, const Tensor& gates, const Tensor& w_hh_t,
       return {std::get<0>(ops::_fused_gru_cell(gates, hidden, state.h)), Tensor()};
     }
     default: {
-      const auto made = ops::_fused_lstm_cell(gates, ops::mm(state.h, w_hh_t), state.c);
-      CellState next{std::get<0>(made), std::get<1>(made)};
+      const auto result = ops::_fused_lstm_cell(gates, ops::mm(state.h, w_hh_t), state.c);
+      CellState next{std::get<0>(result), std::get<1>(result)};
       if (weights.w_hr) next.h = ops::mm(next.h, ops::t(weights.w_hr));
       return next;
     }

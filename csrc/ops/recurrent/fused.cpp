@@ -50,9 +50,9 @@ struct Rows {
     return empty(Dims({count, blocks * n}), compute, device);
   }
   Tensor out(const Tensor& t) const {
-    const Tensor found = in_dtype(t, dtype);
-    if (!found.is_meta()) record_write(found);
-    return found;
+    const Tensor result = in_dtype(t, dtype);
+    if (!result.is_meta()) record_write(result);
+    return result;
   }
   const RecurrentLoops& loops() const { return recurrent_loops().of[static_cast<int>(compute)]; }
   template <class Body>

@@ -99,15 +99,15 @@ std::tuple<Tensor, Tensor, Tensor> lstm_layer(KeySet, const Tensor& gates, const
   const Steps steps(kOp, batch_sizes, reverse, gates);
   check_weights(kOp, 4, gates, w_hh, Tensor(), hx, cx, steps.batch());
   const Tensor w_hh_t = turned(w_hh, steps.count());
-  const std::vector<Tensor> given = steps.split(gates);
-  std::vector<Tensor> outputs(given.size()), cells(given.size()), activations(given.size());
+  const std::vector<Tensor> inputs = steps.split(gates);
+  std::vector<Tensor> outputs(inputs.size()), cells(inputs.size()), activations(inputs.size());
   Tensor h, c;
   for (int64_t i = 0; i < steps.count(); ++i) {
     const int64_t t = steps.at(i);
     h = entering(h, hx, steps.size(t));
     c = entering(c, cx, steps.size(t));
     const auto at = static_cast<size_t>(t);
-    std::tie(h, c, activations[at]) = ops::_fused_lstm_cell(given[at], ops::mm(h, w_hh_t), c);
+    std::tie(h, c, activations[at]) = ops::_fused_lstm_cell(inputs[at], ops::mm(h, w_hh_t), c);
     outputs[at] = h;
     cells[at] = c;
   }
@@ -153,8 +153,8 @@ std::tuple<Tensor, Tensor> gru_layer(KeySet, const Tensor& gates, const Tensor& 
   const Steps steps(kOp, batch_sizes, reverse, gates);
   check_weights(kOp, 3, gates, w_hh, b_hh, hx, Tensor(), steps.batch());
   const Tensor w_hh_t = turned(w_hh, steps.count());
-  const std::vector<Tensor> given = steps.split(gates);
-  std::vector<Tensor> outputs(given.size()), activations(given.size());
+  const std::vector<Tensor> inputs = steps.split(gates);
+  std::vector<Tensor> outputs(inputs.size()), activations(inputs.size());
   Tensor h;
   for (int64_t i = 0; i < steps.count(); ++i) {
     const int64_t t = steps.at(i);
@@ -162,7 +162,7 @@ std::tuple<Tensor, Tensor> gru_layer(KeySet, const Tensor& gates, const Tensor& 
     h = entering(h, hx, steps.size(t));
     const Tensor hidden =
         b_hh ? ops::addmm(b_hh, h, w_hh_t, Scalar(1), Scalar(1)) : ops::mm(h, w_hh_t);
-    std::tie(h, activations[at]) = ops::_fused_gru_cell(given[at], hidden, h);
+    std::tie(h, activations[at]) = ops::_fused_gru_cell(inputs[at], hidden, h);
     outputs[at] = h;
   }
   return {joined(outputs), joined(activations)};

@@ -104,7 +104,7 @@ Pass run(Cell cell, const Tensor& input, const Dims& batch_sizes, const CellStat
   return {ops::cat(outputs, 0), {joined(ended_h), joined(ended_c)}};
 }
 
-// LSTM and GRU have operators of all steps (whole_layer.cpp), which keep what backward needs.
+// LSTM and GRU have operators of all steps (fused_layer.cpp), which keep what backward needs.
 // Projected states, and all where no gradient can be wanted, are stepped here.
 Pass run_side(std::string_view op, Cell cell, const Tensor& input, const Dims& batch_sizes,
               const CellState& start, const CellWeights& weights, bool reverse) {
@@ -117,8 +117,8 @@ Pass run_side(std::string_view op, Cell cell, const Tensor& input, const Dims& b
         ops::_gru_layer(gates, weights.w_hh, weights.b_hh, start.h, batch_sizes, reverse));
     return {rows, {steps.last(rows), Tensor()}};
   }
-  const auto made = ops::_lstm_layer(gates, weights.w_hh, start.h, start.c, batch_sizes, reverse);
-  return {std::get<0>(made), {steps.last(std::get<0>(made)), steps.last(std::get<1>(made))}};
+  const auto result = ops::_lstm_layer(gates, weights.w_hh, start.h, start.c, batch_sizes, reverse);
+  return {std::get<0>(result), {steps.last(std::get<0>(result)), steps.last(std::get<1>(result))}};
 }
 
 // The weights of every layer and direction, as modules list them.
@@ -130,7 +130,7 @@ std::vector<CellWeights> weights_of(std::string_view op, const Tensors& params,
   check(options.num_layers > 0 && options.num_layers < INT32_MAX && params.size() == cells * each,
         op, ": expected ", cells * each, " weights for ", options.num_layers, " layers, got ",
         params.size());
-  std::vector<CellWeights> found;
+  std::vector<CellWeights> result;
   for (size_t i = 0; i < params.size(); i += each) {
     CellWeights one{params[i], params[i + 1], {}, {}, {}};
     if (options.has_biases) {
@@ -140,9 +140,9 @@ std::vector<CellWeights> weights_of(std::string_view op, const Tensors& params,
     if (projected) one.w_hr = params[i + each - 1];
     check(one.w_ih.ndim() == 2 && one.w_hh.ndim() == 2, op, ": weights must be matrices, got ",
           one.w_ih.sizes(), " and ", one.w_hh.sizes());
-    found.push_back(one);
+    result.push_back(one);
   }
-  return found;
+  return result;
 }
 
 Outputs run_layers(std::string_view op, Cell cell, Tensor rows, const Dims& batch_sizes,

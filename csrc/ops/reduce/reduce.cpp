@@ -157,7 +157,8 @@ Tensor hash_tensor(KeySet, const Tensor& self, const Dims& dim, bool keepdim, in
   bits = ops::reshape(bits, Dims{dims.count(self), -1});
   while (bits.size(0) > 1) {
     const int64_t n = bits.size(0), half = n / 2;
-    Tensor folded = ops::bitwise_xor(ops::narrow(bits, 0, 0, half), ops::narrow(bits, 0, half, half));
+    Tensor folded =
+        ops::bitwise_xor(ops::narrow(bits, 0, 0, half), ops::narrow(bits, 0, half, half));
     if (n % 2 != 0) {
       const Tensor first = ops::narrow(folded, 0, 0, 1);
       ops::bitwise_xor_(first, ops::narrow(bits, 0, n - 1, 1));
@@ -315,14 +316,14 @@ Tensor logsumexp(KeySet, const Tensor& self, const Dims& dim, bool keepdim) {
   const ReducedDims dims(self, dim, "logsumexp");
   Tensor out = empty(dims.result_sizes(self, keepdim), dtype, self.device());
   if (out.is_meta()) return out;
-  const auto made = [](void* values, const std::byte* acc, int64_t n, double) {
+  const auto result = [](void* values, const std::byte* acc, int64_t n, double) {
     const auto* parts = reinterpret_cast<const LogSumExp*>(acc);
     for (int64_t i = 0; i < n; ++i) {
       const double from = std::isfinite(parts[i].largest) ? parts[i].largest : 0;
       static_cast<double*>(values)[i] = from + std::log(parts[i].sum);
     }
   };
-  fold_into({{out, made}}, self, dims, FoldOp::kLogSumExp, dtype, sum_compute_dtype(dtype));
+  fold_into({{out, result}}, self, dims, FoldOp::kLogSumExp, dtype, sum_compute_dtype(dtype));
   record_write(out);
   return out;
 }
@@ -353,18 +354,18 @@ void nanmean_out(KeySet keys, const Tensor& self, const std::optional<Dims>& dim
 }
 void mean_out(KeySet keys, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
               DType dtype, const Tensor& out) {
-  const Tensor made = mean(keys, self, dim, keepdim, dtype);
-  return dtype == DType::kUndefined ? write_out(out, made, "mean")
-                                    : write_exact_out(out, made, "mean");
+  const Tensor result = mean(keys, self, dim, keepdim, dtype);
+  return dtype == DType::kUndefined ? write_out(out, result, "mean")
+                                    : write_exact_out(out, result, "mean");
 }
 
 namespace {
 
 // The result of uint8 is uint8; `out` may be bool all the same.
-void write_truth(const Tensor& out, const Tensor& made, std::string_view op) {
+void write_truth(const Tensor& out, const Tensor& result, std::string_view op) {
   check_truth(out, op);
-  const bool converts = out.dtype() == DType::kBool && made.dtype() != DType::kBool;
-  write_out(out, converts ? ops::ne(made, Scalar(0)) : made, op);
+  const bool converts = out.dtype() == DType::kBool && result.dtype() != DType::kBool;
+  write_out(out, converts ? ops::ne(result, Scalar(0)) : result, op);
 }
 
 }  // namespace

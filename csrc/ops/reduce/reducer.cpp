@@ -175,9 +175,9 @@ struct Cut {
   int64_t groups, slices, slice;
   Cut(int64_t groups_, int64_t reduced, int64_t width)
       : groups(groups_), slices(1), slice(reduced) {
-    const int64_t least = std::max<int64_t>(64, kSlice / width);
-    if (groups < kFewTasks && reduced >= 2 * least) {
-      slice = std::max(least, (reduced + 2 * kFewTasks - 1) / (2 * kFewTasks));
+    const int64_t min_value = std::max<int64_t>(64, kSlice / width);
+    if (groups < kFewTasks && reduced >= 2 * min_value) {
+      slice = std::max(min_value, (reduced + 2 * kFewTasks - 1) / (2 * kFewTasks));
       slices = (reduced + slice - 1) / slice;
     }
   }
@@ -297,13 +297,13 @@ void best_into(const Tensor& values, const Tensor& indices, const Tensor& self, 
   const bool columns = by_columns(p);
   const int64_t width = columns ? std::min<int64_t>(row, kColumns) : 1;
   const int64_t per_row = (row + width - 1) / width;
-  const auto store = [&](int64_t offset, const std::byte* found, const int64_t* index,
+  const auto store = [&](int64_t offset, const std::byte* match, const int64_t* index,
                          int64_t count) {
     const auto move_index = copy_loops().move[3];
     move_index(indices.data_as<int64_t>() + offset, out_stride, index, 1, count);
     if (!values) return;
     alignas(64) std::byte buffer[kColumns * kMaxItem];
-    cast_run(buffer, values.dtype(), found, compute, count);
+    cast_run(buffer, values.dtype(), match, compute, count);
     const int64_t size = itemsize(values.dtype());
     copy_loops().move[size_class(size)](values.data() + offset * size, out_stride, buffer, 1,
                                         count);
@@ -311,7 +311,7 @@ void best_into(const Tensor& values, const Tensor& indices, const Tensor& self, 
   const int64_t groups = p.kept.rows() * per_row;
   parallel_for(0, groups, std::max<int64_t>(1, kGrainSize / std::max<int64_t>(1, n * width)),
                [&](int64_t lo, int64_t hi) {
-                 alignas(64) std::byte found[kColumns * kMaxItem];
+                 alignas(64) std::byte match[kColumns * kMaxItem];
                  alignas(64) std::byte buffer[kChunk * kMaxItem];
                  int64_t index[kColumns];
                  Odometer<2> at(p.kept, p.kept.sizes.size() - 1, lo / per_row);
@@ -323,17 +323,17 @@ void best_into(const Tensor& values, const Tensor& indices, const Tensor& self, 
                    if (!columns) {
                      for (int64_t i = 0; i < n; i += kChunk) {
                        const int64_t m = std::min(kChunk, n - i);
-                       best.run(found, index, p.load(buffer, offset + i * down, down, m), m, i);
+                       best.run(match, index, p.load(buffer, offset + i * down, down, m), m, i);
                      }
                    } else if (p.direct() && across == 1) {
-                     best.columns(found, index, p.at(offset), down, n, count, 0);
+                     best.columns(match, index, p.at(offset), down, n, count, 0);
                    } else {
                      for (int64_t i = 0; i < n; ++i) {
-                       best.columns(found, index, p.load(buffer, offset + i * down, across, count),
+                       best.columns(match, index, p.load(buffer, offset + i * down, across, count),
                                     0, 1, count, i);
                      }
                    }
-                   store(at.offsets()[1] + column * out_stride, found, index, count);
+                   store(at.offsets()[1] + column * out_stride, match, index, count);
                    if (group % per_row == per_row - 1) at.step();
                  }
                });
@@ -346,7 +346,7 @@ void best_in_row(const Tensor& index, const Tensor& self, bool max) {
   const int64_t n = self.numel(), item = itemsize(self.dtype());
   const int64_t parts = std::clamp<int64_t>(n / kSlice, 1, 2 * kFewTasks),
                 step = (n + parts - 1) / parts;
-  std::array<ElementBytes, 2 * kFewTasks> found{};
+  std::array<ElementBytes, 2 * kFewTasks> match{};
   std::array<int64_t, 2 * kFewTasks> where;
   where.fill(-1);
   parallel_for(0, parts, 1, [&](int64_t lo, int64_t hi) {
@@ -361,7 +361,7 @@ void best_in_row(const Tensor& index, const Tensor& self, bool max) {
           cast_run(buffer, compute, x, self.dtype(), m);
           x = buffer;
         }
-        best.run(found[slot].data(), &where[slot], x, m, i);
+        best.run(match[slot].data(), &where[slot], x, m, i);
       }
     }
   });
@@ -370,7 +370,7 @@ void best_in_row(const Tensor& index, const Tensor& self, bool max) {
   for (size_t part = 0; part < static_cast<size_t>(parts); ++part) {
     if (where[part] < 0) continue;
     int64_t candidate = winner < 0 ? -1 : 0;
-    best.run(value.data(), &candidate, found[part].data(), 1, static_cast<int64_t>(part) + 1);
+    best.run(value.data(), &candidate, match[part].data(), 1, static_cast<int64_t>(part) + 1);
     if (candidate == static_cast<int64_t>(part) + 1) winner = where[part];
   }
   *index.data_as<int64_t>() = winner;

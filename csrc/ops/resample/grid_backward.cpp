@@ -84,21 +84,21 @@ std::tuple<Tensor, Tensor> sampled_backward(const Tensor& grad_output, const Ten
         " and grid of ", grid.sizes(), " do not belong together");
   const bool wide = input.dtype() == DType::kFloat64;
   const DType compute = wide ? DType::kFloat64 : DType::kFloat32;
-  const auto made = [&](const Tensor& like, bool wanted) {
+  const auto result = [&](const Tensor& like, bool wanted) {
     if (!wanted) return Tensor();
     const Tensor t = empty(like.sizes(), like.is_meta() ? like.dtype() : compute, like.device());
     if (!t.is_meta()) fill_elements(t, ElementBytes{});
     return t;
   };
-  const Tensor to_in = made(input, mask[0] != 0), to_grid = made(grid, mask[1] != 0);
+  const Tensor to_in = result(input, mask[0] != 0), to_grid = result(grid, mask[1] != 0);
   if (input.is_meta()) return {to_in, to_grid};
   const Tensor grad = as_contiguous(grad_output, compute), in = as_contiguous(input, compute);
-  const Tensor places = as_contiguous(grid, compute);
+  const Tensor positions = as_contiguous(grid, compute);
   if (input.numel() > 0 && grad.numel() > 0) {
     if (wide)
-      run<double>(to_in, to_grid, grad, in, places, {mode, padding, align_corners});
+      run<double>(to_in, to_grid, grad, in, positions, {mode, padding, align_corners});
     else
-      run<float>(to_in, to_grid, grad, in, places, {mode, padding, align_corners});
+      run<float>(to_in, to_grid, grad, in, positions, {mode, padding, align_corners});
   }
   const auto finished = [&](const Tensor& t) {
     if (!t) return t;

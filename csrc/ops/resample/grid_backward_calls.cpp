@@ -53,9 +53,9 @@ struct Axis {
       const double low = align_corners ? 0 : -0.5;
       const Tensor shifted = minus(x, Scalar(low)), away = ops::abs(shifted);
       const Tensor turns = ops::detach(ops::floor(ops::div(away, Scalar(span()))));
-      const Tensor rest = minus(away, ops::mul(turns, Scalar(span())));
+      const Tensor remainder = minus(away, ops::mul(turns, Scalar(span())));
       const Tensor even = ops::eq(ops::remainder(turns, Scalar(2.0)), Scalar(0.0));
-      at = ops::where(even, plus(rest, Scalar(low)), minus(Scalar(span() + low), rest));
+      at = ops::where(even, plus(remainder, Scalar(low)), minus(Scalar(span() + low), remainder));
       const Tensor forward = ops::eq(ops::lt(shifted, Scalar(0.0)), even);
       slope = ops::where(forward, Scalar(-1.0), one);
     }
@@ -74,29 +74,29 @@ struct Axis {
 
   std::vector<Tap> taps(const Tensor& coordinate) const {
     const Tensor x = pixel(coordinate);
-    std::vector<Tap> found;
+    std::vector<Tap> result;
     if (mode == kBicubic) {
       const Tensor first = ops::detach(ops::floor(x)), t = minus(x, first);
       for (int k = -1; k <= 2; ++k) {
         const Tensor away = minus(t, Scalar(static_cast<double>(k)));
         const auto [weight, slope] = cubic(away, k == -1 || k == 2);
         const Tensor place = kept(plus(first, Scalar(static_cast<double>(k)))).first;
-        found.push_back(tap(ops::detach(place), weight, ops::mul(slope, Scalar(span() / 2))));
+        result.push_back(tap(ops::detach(place), weight, ops::mul(slope, Scalar(span() / 2))));
       }
-      return found;
+      return result;
     }
     const auto [at, slope] = kept(x);
     const Tensor one =
         ops::ones_like(x, DType::kUndefined, Device::kUndefined, MemoryFormat::kUndefined);
     if (mode == kNearest) {
-      found.push_back(tap(ops::detach(ops::round(at)), one, ops::mul(one, Scalar(0.0))));
-      return found;
+      result.push_back(tap(ops::detach(ops::round(at)), one, ops::mul(one, Scalar(0.0))));
+      return result;
     }
     const Tensor first = ops::detach(ops::floor(at)), rest = minus(at, first);
     const Tensor change = ops::mul(slope, Scalar(span() / 2));
-    found.push_back(tap(first, minus(Scalar(1.0), rest), ops::neg(change)));
-    found.push_back(tap(plus(first, Scalar(1.0)), rest, change));
-    return found;
+    result.push_back(tap(first, minus(Scalar(1.0), rest), ops::neg(change)));
+    result.push_back(tap(plus(first, Scalar(1.0)), rest, change));
+    return result;
   }
 
   // Keys' kernel at a distance of at most 1, or between 1 and 2; both with their slopes.
@@ -123,13 +123,13 @@ std::tuple<Tensor, Tensor> composed(const Tensor& grad_output, const Tensor& inp
   const int64_t dims = input.ndim() - 2, n = input.size(0), channels = input.size(1);
   int64_t plane = 1;
   for (int64_t d = 0; d < dims; ++d) plane *= input.size(2 + d);
-  const Tensor places = ops::reshape(grid, Dims{n, -1, dims});
+  const Tensor positions = ops::reshape(grid, Dims{n, -1, dims});
   const Tensor grad = ops::reshape(grad_output, Dims{n, channels, -1});
   const Tensor pixels = ops::reshape(input, Dims{n, channels, plane});
   std::vector<std::vector<Tap>> axes;  // x first, as in the grid
   for (int64_t d = 0; d < dims; ++d) {
     const Axis axis{input.size(1 + dims - d), mode, padding, align_corners};
-    axes.push_back(axis.taps(ops::select(places, 2, d)));
+    axes.push_back(axis.taps(ops::select(positions, 2, d)));
   }
   Tensor to_input =
       ops::zeros_like(pixels, DType::kUndefined, Device::kUndefined, MemoryFormat::kUndefined);
@@ -138,28 +138,28 @@ std::tuple<Tensor, Tensor> composed(const Tensor& grad_output, const Tensor& inp
   for (const auto& taps : axes) combinations *= taps.size();
   for (size_t i = 0; i < combinations; ++i) {
     Tensor index, inside;
-    std::vector<const Tap*> chosen;
-    size_t rest = i;
+    std::vector<const Tap*> selected;
+    size_t remainder = i;
     int64_t step = 1;
     for (size_t d = 0; d < axes.size(); ++d) {
-      const Tap& tap = axes[d][rest % axes[d].size()];
-      rest /= axes[d].size();
+      const Tap& tap = axes[d][remainder % axes[d].size()];
+      remainder /= axes[d].size();
       const Tensor part = ops::mul(tap.index, Scalar(step));
       index = index ? plus(index, part) : part;
       inside = inside ? ops::logical_and(inside, tap.inside) : tap.inside;
       step *= input.size(1 + dims - static_cast<int64_t>(d));
-      chosen.push_back(&tap);
+      selected.push_back(&tap);
     }
     // The product of the weights, that of one axis replaced by its slope.
     const auto product = [&](size_t sloped) {
-      Tensor made = in_dtype(inside, grad.dtype());
-      for (size_t d = 0; d < chosen.size(); ++d)
-        made = ops::mul(made, d == sloped ? chosen[d]->slope : chosen[d]->weight);
-      return made;
+      Tensor result = in_dtype(inside, grad.dtype());
+      for (size_t d = 0; d < selected.size(); ++d)
+        result = ops::mul(result, d == sloped ? selected[d]->slope : selected[d]->weight);
+      return result;
     };
     const Tensor at = ops::expand(ops::unsqueeze(index, 1), grad.sizes(), false);
     if (mask[0]) {
-      const Tensor share = ops::mul(grad, ops::unsqueeze(product(chosen.size()), 1));
+      const Tensor share = ops::mul(grad, ops::unsqueeze(product(selected.size()), 1));
       to_input = ops::scatter_add(to_input, 2, at, share);
     }
     if (!mask[1]) continue;

@@ -18,13 +18,13 @@ void sample(const Tensor& out, const Tensor& in, const Tensor& grid, const Sampl
   int64_t size[3] = {1, 1, 1};  // depth, height, width
   for (int64_t d = 0; d < dims; ++d) size[3 - dims + d] = in.size(2 + d);
   const int64_t plane = size[0] * size[1] * size[2];
-  const int64_t places = out.numel() / std::max<int64_t>(in.size(0) * channels, 1);
+  const int64_t positions = out.numel() / std::max<int64_t>(in.size(0) * channels, 1);
   using Along = typename Sampler<T>::Along;
   const Along whole{{0, 0, 0, 0}, {1, 0, 0, 0}, {0, 0, 0, 0}, 1};
-  parallel_for(0, in.size(0) * places, 1 + 8192 / std::max<int64_t>(channels, 1),
+  parallel_for(0, in.size(0) * positions, 1 + 8192 / std::max<int64_t>(channels, 1),
                [&](int64_t lo, int64_t hi) {
                  for (int64_t i = lo; i < hi; ++i) {
-                   const int64_t n = i / places, place = i % places;
+                   const int64_t n = i / positions, place = i % positions;
                    const T* at = grid.data_as<T>() + i * dims;  // (x, y, z)
                    const Along x = sampler.along(at[0], size[2]), y = sampler.along(at[1], size[1]);
                    const Along z = dims == 3 ? sampler.along(at[2], size[0]) : whole;
@@ -41,8 +41,8 @@ void sample(const Tensor& out, const Tensor& in, const Tensor& grid, const Sampl
                      }
                    }
                    const T* from = in.data_as<T>() + n * channels * plane;
-                   T* to = out.data_as<T>() + n * channels * places + place;
-                   for (int64_t c = 0; c < channels; ++c, from += plane, to += places) {
+                   T* to = out.data_as<T>() + n * channels * positions + place;
+                   for (int64_t c = 0; c < channels; ++c, from += plane, to += positions) {
                      T sum = 0;
                      for (int k = 0; k < count; ++k) sum += from[offset[k]] * weight[k];
                      *to = sum;
@@ -79,12 +79,12 @@ Tensor sampled(const Tensor& input, const Tensor& grid, int64_t mode, int64_t pa
   const bool wide = input.dtype() == DType::kFloat64;
   const DType compute = wide ? DType::kFloat64 : DType::kFloat32;
   const Tensor in = as_contiguous(input, compute), places = as_contiguous(grid, compute);
-  const Tensor made = compute == out.dtype() ? out : empty(sizes, compute);
+  const Tensor result = compute == out.dtype() ? out : empty(sizes, compute);
   if (wide)
-    sample<double>(made, in, places, {mode, padding, align_corners});
+    sample<double>(result, in, places, {mode, padding, align_corners});
   else
-    sample<float>(made, in, places, {mode, padding, align_corners});
-  if (!made.is_same(out)) copy_elements(out, made);
+    sample<float>(result, in, places, {mode, padding, align_corners});
+  if (!result.is_same(out)) copy_elements(out, result);
   record_write(out);
   return out;
 }
@@ -121,14 +121,14 @@ Tensor affine_grid_generator(KeySet, const Tensor& theta, const Dims& size, bool
              "\"affine_grid_generator\" not implemented for '", info(theta.dtype()).title, "'");
   Dims sizes{size[0]};
   for (int64_t d = 0; d < dims; ++d) sizes.push_back(size[static_cast<size_t>(2 + d)]);
-  int64_t places = 1;
+  int64_t positions = 1;
   sizes.push_back(dims);
   checked_numel(sizes, "affine_grid_generator");
   Tensor out = empty(sizes, theta.dtype(), theta.device());
   if (out.is_meta() || out.numel() == 0) return out;
-  for (int64_t d = 0; d < dims; ++d) places *= sizes[static_cast<size_t>(1 + d)];
+  for (int64_t d = 0; d < dims; ++d) positions *= sizes[static_cast<size_t>(1 + d)];
   const Tensor matrices = as_contiguous(theta, DType::kFloat64);
-  const Tensor made = empty(sizes, DType::kFloat64);
+  const Tensor result = empty(sizes, DType::kFloat64);
   const auto centre = [&](int64_t i, int64_t n) {
     if (n <= 1) return 0.0;
     const double x = -1 + 2 * static_cast<double>(i) / static_cast<double>(n - 1);
@@ -136,23 +136,23 @@ Tensor affine_grid_generator(KeySet, const Tensor& theta, const Dims& size, bool
   };
   for (int64_t n = 0; n < size[0]; ++n) {
     const double* m = matrices.data_as<double>() + n * dims * (dims + 1);
-    for (int64_t place = 0; place < places; ++place) {
+    for (int64_t index = 0; index < positions; ++index) {
       double base[4] = {0, 0, 0, 1};  // x, y, (z,) 1
-      int64_t rest = place;
+      int64_t remainder = index;
       for (int64_t d = 0; d < dims; ++d) {
         const int64_t length = sizes[static_cast<size_t>(dims - d)];
-        base[d] = centre(rest % length, length);
-        rest /= length;
+        base[d] = centre(remainder % length, length);
+        remainder /= length;
       }
       base[dims] = 1;
       for (int64_t r = 0; r < dims; ++r) {
         double sum = 0;
         for (int64_t c = 0; c <= dims; ++c) sum += m[r * (dims + 1) + c] * base[c];
-        made.data_as<double>()[(n * places + place) * dims + r] = sum;
+        result.data_as<double>()[(n * positions + index) * dims + r] = sum;
       }
     }
   }
-  copy_elements(out, made);
+  copy_elements(out, result);
   record_write(out);
   return out;
 }

@@ -35,9 +35,9 @@ struct Sampler {
     const T span = align_corners ? static_cast<T>(size - 1) : static_cast<T>(size);
     if (span == 0) return 0;
     const T away = std::abs(x - low);
-    const T rest = std::fmod(away, span);
+    const T remainder = std::fmod(away, span);
     const bool even = std::fmod(std::floor(away / span), T(2)) == 0;
-    return even ? rest + low : span - rest + low;
+    return even ? remainder + low : span - remainder + low;
   }
 
   // How `inside` moves with x: 0 where it stays at the border, -1 where it is mirrored.

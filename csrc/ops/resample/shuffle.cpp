@@ -14,10 +14,10 @@ int64_t lead_of(const Tensor& self, int64_t factor, std::string_view op, std::st
   return self.ndim() - 3;
 }
 
-Dims joined(const Tensor& self, int64_t lead, std::initializer_list<int64_t> rest) {
+Dims joined(const Tensor& self, int64_t lead, std::initializer_list<int64_t> tail) {
   Dims sizes;
   for (int64_t d = 0; d < lead; ++d) sizes.push_back(self.size(d));
-  for (const int64_t size : rest) sizes.push_back(size);
+  for (const int64_t size : tail) sizes.push_back(size);
   return sizes;
 }
 

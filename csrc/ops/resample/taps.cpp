@@ -67,11 +67,11 @@ void bicubic(Taps<T>& t, T step, bool align_corners) {
   for (int64_t o = 0; o < t.out; ++o) {
     const T place = place_of(o, step, align_corners);
     const T floor = std::floor(place);
-    const T rest = std::clamp(place - floor, T(0), T(1));
+    const T remainder = std::clamp(place - floor, T(0), T(1));
     for (int64_t k = 0; k < 4; ++k) {
       const auto at = static_cast<size_t>(k * t.out + o);
       t.index[at] = static_cast<int32_t>(whole(floor + static_cast<T>(k - 1), t.in));
-      t.weight[at] = cubic<T>(rest - static_cast<T>(k - 1), T(-0.75));
+      t.weight[at] = cubic<T>(remainder - static_cast<T>(k - 1), T(-0.75));
     }
   }
 }

@@ -155,15 +155,14 @@ Tensor upsampled(const Tensor& self, const Dims& output_size, int64_t dims, cons
   const bool wide = self.dtype() == DType::kFloat64;
   const DType compute = wide || bytes ? self.dtype() : DType::kFloat32;
   const Tensor in = as_contiguous(self, compute);
-  const Tensor made = out.is_contiguous() && compute == out.dtype() ? out : empty(sizes, compute);
+  const Tensor result = out.is_contiguous() && compute == out.dtype() ? out : empty(sizes, compute);
   if (bytes)
-    run<uint8_t>(made, in, scales, mode, align_corners);
+    run<uint8_t>(result, in, scales, mode, align_corners);
   else if (wide)
-    run<double>(made, in, scales, mode, align_corners);
+    run<double>(result, in, scales, mode, align_corners);
   else
-    run<float>(made, in, scales, mode, align_corners);
-  if (!made.is_same(out))
-    copy_elements(out, made);
+    run<float>(result, in, scales, mode, align_corners);
+  if (!result.is_same(out)) copy_elements(out, result);
   record_write(out);
   return out;
 }
@@ -243,15 +242,15 @@ struct Distributor {
 };
 
 template <class T>
-void distribute(const Tensor& made, const Tensor& grad, const Scales& scales, ResampleMode mode,
+void distribute(const Tensor& result, const Tensor& grad, const Scales& scales, ResampleMode mode,
                 bool align_corners) {
-  const Resampler<T> r{make_axes<T>(made, grad, scales, mode, align_corners)};
+  const Resampler<T> r{make_axes<T>(result, grad, scales, mode, align_corners)};
   const Distributor<T> back{r.axes};
-  parallel_for(0, made.size(0) * made.size(1), 1 + 65536 / (r.out_plane() + r.in_plane()),
+  parallel_for(0, result.size(0) * result.size(1), 1 + 65536 / (r.out_plane() + r.in_plane()),
                [&](int64_t lo, int64_t hi) {
                  std::vector<T> scratch;
                  for (int64_t p = lo; p < hi; ++p)
-                   back.plane(made.data_as<T>() + p * r.in_plane(),
+                   back.plane(result.data_as<T>() + p * r.in_plane(),
                               grad.data_as<T>() + p * r.out_plane(), scratch);
                });
 }
@@ -347,15 +346,15 @@ Tensor upsample_backward(KeySet, const Tensor& grad_output, const Dims& input_si
   Tensor out = empty(input_sizes, grad_output.dtype(), grad_output.device());
   if (out.is_meta() || out.numel() == 0) return out;
   const DType compute = grad_output.dtype() == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
-  const Tensor made = compute == out.dtype() ? out : empty(input_sizes, compute);
-  fill_elements(made, ElementBytes{});
+  const Tensor result = compute == out.dtype() ? out : empty(input_sizes, compute);
+  fill_elements(result, ElementBytes{});
   const Tensor grad = as_contiguous(grad_output, compute);
   Scales scales(factors.begin(), factors.end());
   if (compute == DType::kFloat64)
-    distribute<double>(made, grad, scales, how, align_corners);
+    distribute<double>(result, grad, scales, how, align_corners);
   else
-    distribute<float>(made, grad, scales, how, align_corners);
-  if (!made.is_same(out)) copy_elements(out, made);
+    distribute<float>(result, grad, scales, how, align_corners);
+  if (!result.is_same(out)) copy_elements(out, result);
   record_write(out);
   return out;
 }

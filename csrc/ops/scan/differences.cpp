@@ -103,8 +103,8 @@ Tensor diff(KeySet, const Tensor& self, int64_t n, int64_t dim, const Tensor& pr
 
 void diff_out(KeySet, const Tensor& self, int64_t n, int64_t dim, const Tensor& prepend,
               const Tensor& append, const Tensor& out) {
-  const Tensor made = ops::diff(self, n, dim, prepend, append);
-  return n == 0 ? write_exact_out(out, made, "diff") : write_out(out, made, "diff");
+  const Tensor result = ops::diff(self, n, dim, prepend, append);
+  return n == 0 ? write_exact_out(out, result, "diff") : write_out(out, result, "diff");
 }
 
 Tensor trapezoid_x(KeySet, const Tensor& y, const Tensor& x, int64_t dim) {

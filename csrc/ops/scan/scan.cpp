@@ -24,7 +24,7 @@ Tensor scanned(const Tensor& self, int64_t dim, DType dtype, ScanOp op, std::str
   if (out.is_meta()) return out;
   const DType compute = sum_compute_dtype(dtype);
   const Tensor x = as_contiguous(self, dtype == compute ? dtype : compute);
-  Tensor made = dtype == compute ? out : empty(self.sizes(), compute, self.device());
+  Tensor result = dtype == compute ? out : empty(self.sizes(), compute, self.device());
   const Scan& scan = reversed ? scan_loops().reversed_sum[static_cast<int>(compute)]
                               : scan_loops().scan[static_cast<int>(op)][static_cast<int>(compute)];
   check_kind(scan.rows != nullptr, ErrorKind::kNotImplemented, "\"", name,
@@ -32,14 +32,14 @@ Tensor scanned(const Tensor& self, int64_t dim, DType dtype, ScanOp op, std::str
   const int64_t item = itemsize(compute);
   const Lines lines(x, d);
   lines.for_groups([&](int64_t start, int64_t count) {
-    std::byte* to = made.data() + start * item;
+    std::byte* to = result.data() + start * item;
     const std::byte* from = x.data() + start * item;
     if (lines.inner == 1)
       scan.rows(to, from, count, lines.n);
     else
       scan.columns(to, from, lines.inner, lines.n, count);
   });
-  if (made.dtype() != dtype) copy_elements(out, made);
+  if (result.dtype() != dtype) copy_elements(out, result);
   record_write(out);
   return out;
 }
@@ -58,15 +58,15 @@ std::tuple<Tensor, Tensor> running_best(const Tensor& self, int64_t dim, bool ma
   const DType compute = extreme_compute_dtype(self.dtype());
   const bool direct = compute == self.dtype();
   const Tensor x = as_contiguous(self, compute);
-  Tensor made = direct ? values : empty(self.sizes(), compute, self.device());
+  Tensor result = direct ? values : empty(self.sizes(), compute, self.device());
   const ScanBest best = scan_loops().best[max ? 1 : 0][static_cast<int>(compute)];
   const int64_t item = itemsize(compute);
   const Lines lines(x, d);
   lines.for_each([&](int64_t at) {
-    best(made.data() + at * item, indices.data_as<int64_t>() + at, x.data() + at * item,
+    best(result.data() + at * item, indices.data_as<int64_t>() + at, x.data() + at * item,
          lines.inner, lines.n);
   });
-  if (!direct) copy_elements(values, made);
+  if (!direct) copy_elements(values, result);
   record_write(values);
   record_write(indices);
   return {values, indices};

@@ -17,22 +17,22 @@ void for_places(T* table, const IndexWalk& walk, const T* dense, const F& one) {
   for_written_rows(
       walk, [&](const IndexRow& row, int64_t from, int64_t to, int64_t from_step, int64_t to_step) {
         const T* x = dense + from;
-        T* place = table + to;
+        T* target = table + to;
         if (row.index_step == 0) {  // one slice: a loop over plain memory
-          place += *row.index * row.along;
+          target += *row.index * row.along;
           if (from_step == 1 && to_step == 1) {
-            for (int64_t j = 0; j < row.n; ++j) one(place[j], x[j]);
+            for (int64_t j = 0; j < row.n; ++j) one(target[j], x[j]);
           } else {
-            for (int64_t j = 0; j < row.n; ++j) one(place[j * to_step], x[j * from_step]);
+            for (int64_t j = 0; j < row.n; ++j) one(target[j * to_step], x[j * from_step]);
           }
           return;
         }
         if (row.index_step == 1 && row.along == 1 && to_step == 0) {
-          for (int64_t j = 0; j < row.n; ++j) one(place[row.index[j]], x[j * from_step]);
+          for (int64_t j = 0; j < row.n; ++j) one(target[row.index[j]], x[j * from_step]);
           return;
         }
         for (int64_t j = 0; j < row.n; ++j)
-          one(place[j * to_step + row.index[j * row.index_step] * row.along], x[j * from_step]);
+          one(target[j * to_step + row.index[j * row.index_step] * row.along], x[j * from_step]);
       });
 }
 
@@ -103,7 +103,7 @@ void assign_places(const Tensor& self, const IndexWalk& walk, const std::byte* s
   const auto assign = [&](auto zero) {
     using T = decltype(zero);
     for_places(self.data_as<T>(), walk, reinterpret_cast<const T*>(src),
-               [](T& place, T value) { place = value; });
+               [](T& target, T value) { target = value; });
   };
   switch (itemsize(self.dtype())) {
     case 1: return assign(uint8_t{});
@@ -122,9 +122,9 @@ void fold_places(const Tensor& self, const IndexWalk& walk, const std::byte* src
       const auto* values = reinterpret_cast<const T*>(src);
       if (op == Fused::kMax)
         return for_places(self.data_as<T>(), walk, values,
-                          [](T& place, T value) { place = larger(place, value); });
+                          [](T& target, T value) { target = larger(target, value); });
       for_places(self.data_as<T>(), walk, values,
-                 [](T& place, T value) { place = smaller(place, value); });
+                 [](T& target, T value) { target = smaller(target, value); });
     });
   }
   visit_any(self.dtype(), [&](auto zero) {
@@ -132,11 +132,11 @@ void fold_places(const Tensor& self, const IndexWalk& walk, const std::byte* src
     using W = Wide<T>;
     const auto* values = reinterpret_cast<const T*>(src);
     if (op == Fused::kProd) {
-      return for_places(self.data_as<T>(), walk, values, [](T& place, T value) {
+      return for_places(self.data_as<T>(), walk, values, [](T& target, T value) {
         if constexpr (std::is_same_v<T, bool>)
-          place = place && value;
+          target = target && value;
         else
-          place = static_cast<T>(static_cast<W>(place) * static_cast<W>(value));
+          target = static_cast<T>(static_cast<W>(target) * static_cast<W>(value));
       });
     }
     const W scale = [&] {
@@ -148,18 +148,18 @@ void fold_places(const Tensor& self, const IndexWalk& walk, const std::byte* src
         return alpha.to<W>();
     }();
     if (scale == W(1)) {
-      return for_places(self.data_as<T>(), walk, values, [](T& place, T value) {
+      return for_places(self.data_as<T>(), walk, values, [](T& target, T value) {
         if constexpr (std::is_same_v<T, bool>)
-          place = place || value;
+          target = target || value;
         else
-          place = static_cast<T>(static_cast<W>(place) + static_cast<W>(value));
+          target = static_cast<T>(static_cast<W>(target) + static_cast<W>(value));
       });
     }
-    for_places(self.data_as<T>(), walk, values, [scale](T& place, T value) {
+    for_places(self.data_as<T>(), walk, values, [scale](T& target, T value) {
       if constexpr (std::is_same_v<T, bool>)
-        place = place || (value && scale);
+        target = target || (value && scale);
       else
-        place = static_cast<T>(static_cast<W>(place) + static_cast<W>(value) * scale);
+        target = static_cast<T>(static_cast<W>(target) + static_cast<W>(value) * scale);
     });
   });
 }

@@ -39,45 +39,47 @@ Segments segments_of(const Tensor& data, const Tensor& lengths, const Tensor& of
   const std::string_view op = "segment_reduce";
   check(lengths || offsets, op, "(): Either lengths or offsets must be defined.");
   const int64_t dim = wrap_dim(axis, data.ndim(), op);
-  const Tensor& told = offsets ? offsets : lengths;
-  check_kind(told.dtype() == DType::kInt64 || told.dtype() == DType::kInt32,
+  const Tensor& recorded = offsets ? offsets : lengths;
+  check_kind(recorded.dtype() == DType::kInt64 || recorded.dtype() == DType::kInt32,
              ErrorKind::kNotImplemented, "\"", op, "\" not implemented for lengths or offsets of '",
-             info(told.dtype()).title, "'");
-  check(told.ndim() == dim + 1, op, "(): Expected axis to be the last dimension of ",
+             info(recorded.dtype()).title, "'");
+  check(recorded.ndim() == dim + 1, op, "(): Expected axis to be the last dimension of ",
         offsets ? "offsets" : "lengths", " but got ", axis, ".");
-  Segments made;
-  const int64_t numbers = told.size(dim);
+  Segments result;
+  const int64_t numbers = recorded.size(dim);
   check(!offsets || numbers > 0, op, "(): offsets need at least one number");
-  made.segments = offsets ? numbers - 1 : numbers;
-  made.n = data.size(dim);
-  made.sizes = data.sizes();
-  made.sizes[static_cast<size_t>(dim)] = made.segments;
+  result.segments = offsets ? numbers - 1 : numbers;
+  result.n = data.size(dim);
+  result.sizes = data.sizes();
+  result.sizes[static_cast<size_t>(dim)] = result.segments;
   for (int64_t d = 0; d < data.ndim(); ++d) {
     if (d == dim) continue;
-    (d < dim ? made.outer : made.inner) *= data.size(d);
-    check(d > dim || told.size(d) == data.size(d), op, "(): ", offsets ? "offsets" : "lengths",
-          " of sizes ", told.sizes(), " do not go with data of sizes ", data.sizes());
+    (d < dim ? result.outer : result.inner) *= data.size(d);
+    check(d > dim || recorded.size(d) == data.size(d), op, "(): ", offsets ? "offsets" : "lengths",
+          " of sizes ", recorded.sizes(), " do not go with data of sizes ", data.sizes());
   }
-  if (data.is_meta() || told.is_meta()) return made;
-  const Tensor own = as_contiguous(told, DType::kInt64);
+  if (data.is_meta() || recorded.is_meta()) return result;
+  const Tensor own = as_contiguous(recorded, DType::kInt64);
   const int64_t* number = own.data_as<int64_t>();
-  for (int64_t o = 0; o < made.outer; ++o, number += numbers) {
+  for (int64_t o = 0; o < result.outer; ++o, number += numbers) {
     int64_t at = offsets ? number[0] : 0;
-    made.starts.push_back(at);
-    for (int64_t s = 0; s < made.segments; ++s) {
+    result.starts.push_back(at);
+    for (int64_t s = 0; s < result.segments; ++s) {
       const int64_t length = offsets ? number[s + 1] - number[s] : number[s];
       check(length >= 0, op,
             "(): ", offsets ? "offsets decrease" : "lengths contains negative value!", " at ", s,
             ": ", length);
-      check(at >= 0 && length <= made.n - at, op, "(): Expected all rows of lengths along axis to ",
-            "sum to data.size(lengths.dim()-1) when !unsafe, ", made.n, "; segment ", s,
+      check(at >= 0 && length <= result.n - at, op,
+            "(): Expected all rows of lengths along axis to ",
+            "sum to data.size(lengths.dim()-1) when !unsafe, ", result.n, "; segment ", s,
             " ends at ", at + length);
-      made.starts.push_back(at += length);
+      result.starts.push_back(at += length);
     }
-    check(offsets || unsafe || at == made.n, op, "(): Expected all rows of lengths along axis to ",
-          "sum to data.size(lengths.dim()-1) when !unsafe, ", made.n, ", not to ", at);
+    check(offsets || unsafe || at == result.n, op,
+          "(): Expected all rows of lengths along axis to ",
+          "sum to data.size(lengths.dim()-1) when !unsafe, ", result.n, ", not to ", at);
   }
-  return made;
+  return result;
 }
 
 template <class T>
@@ -169,14 +171,14 @@ Tensor segment_reduce(KeySet, const Tensor& data, const std::string& reduce, con
   const Segments seg = segments_of(data, lengths, offsets, axis, unsafe);
   const Tensor out = empty(seg.sizes, data.dtype(), data.device());
   if (out.is_meta() || out.numel() == 0) return out;
-  const Tensor made = compute == data.dtype() ? out : empty(seg.sizes, compute);
+  const Tensor result = compute == data.dtype() ? out : empty(seg.sizes, compute);
   const Tensor from = as_contiguous(data, compute);
   in_dtype(compute, [&](auto zero) {
     using T = decltype(zero);
     const T first = initial ? static_cast<T>(initial->to_double()) : T(0);
-    reduce_segments(made.data_as<T>(), from.data_as<T>(), seg, word, initial ? &first : nullptr);
+    reduce_segments(result.data_as<T>(), from.data_as<T>(), seg, word, initial ? &first : nullptr);
   });
-  if (!made.is_same(out)) copy_elements(out, made);
+  if (!result.is_same(out)) copy_elements(out, result);
   record_write(out);
   return out;
 }
@@ -193,14 +195,14 @@ Tensor segment_reduce_backward(KeySet, const Tensor& grad, const Tensor& output,
         grad.sizes(), " and ", output.sizes());
   const Tensor out = empty(data.sizes(), data.dtype(), data.device());
   if (out.is_meta() || out.numel() == 0) return out;
-  const Tensor made = compute == data.dtype() ? out : empty(data.sizes(), compute);
+  const Tensor new_result = compute == data.dtype() ? out : empty(data.sizes(), compute);
   const Tensor from = as_contiguous(data, compute), result = as_contiguous(output, compute),
                given = as_contiguous(grad, compute);
   in_dtype(compute, [&](auto zero) {
     using T = decltype(zero);
     const T first = initial ? static_cast<T>(initial->to_double()) : T(0);
-    T* const to = made.data_as<T>();
-    std::fill_n(to, made.numel(), T(0));  // what no segment holds
+    T* const to = new_result.data_as<T>();
+    std::fill_n(to, new_result.numel(), T(0));  // what no segment holds
     for (int64_t o = 0; o < seg.outer; ++o) {
       for (int64_t i = 0; i < seg.segments * seg.inner; ++i) {
         const int64_t s = i / seg.inner, begin = seg.at(o, s);
@@ -212,7 +214,7 @@ Tensor segment_reduce_backward(KeySet, const Tensor& grad, const Tensor& output,
       }
     }
   });
-  if (!made.is_same(out)) copy_elements(out, made);
+  if (!new_result.is_same(out)) copy_elements(out, new_result);
   record_write(out);
   return out;
 }

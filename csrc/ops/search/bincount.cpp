@@ -18,12 +18,13 @@ Tensor bincount(KeySet, const Tensor& self, const Tensor& weights, int64_t minle
         "bincount: weights should be 1-d and have the same length as input: ", n);
   const Tensor values = as_contiguous(self, DType::kInt64);
   const auto* value = values.data_as<int64_t>();
-  int64_t least = 0, most = -1;
+  int64_t min_value = 0, most = -1;
   for (int64_t i = 0; i < n; ++i) {
-    least = std::min(least, value[i]);
+    min_value = std::min(min_value, value[i]);
     most = std::max(most, value[i]);
   }
-  check(least >= 0, "bincount: only supports 1-d non-negative integral inputs, got ", least);
+  check(min_value >= 0, "bincount: only supports 1-d non-negative integral inputs, got ",
+        min_value);
   check(most < INT64_MAX, "bincount: ", most, " is too large to be counted");
   const bool weighted = weights && n > 0;
   const DType dtype = !weighted                            ? DType::kInt64

@@ -96,15 +96,15 @@ Tensor search(const Tensor& boundaries, const Tensor& values, const Query& q) {
         const T* line = edges.data_as<T>() + row;
         const int64_t* at = order ? order + row : nullptr;
         const W value = x.data_as<T>()[i];
-        const int64_t found =
+        const int64_t match =
             at ? insertion_point(n, value, q.right,
                                  [&](int64_t j) { return static_cast<W>(line[at[j]]); })
                : insertion_point(n, value, q.right,
                                  [&](int64_t j) { return static_cast<W>(line[j]); });
         if (q.out_int32)
-          out.data_as<int32_t>()[i] = static_cast<int32_t>(found);
+          out.data_as<int32_t>()[i] = static_cast<int32_t>(match);
         else
-          out.data_as<int64_t>()[i] = found;
+          out.data_as<int64_t>()[i] = match;
       }
     });
   });
@@ -137,9 +137,9 @@ Tensor is_among(const Tensor& elements, const Tensor& tests, bool invert) {
   const Tensor x = as_contiguous(elements, dtype), others = as_contiguous(tests, dtype);
   const int64_t n = others.numel();
   const Tensor sorted = empty(Dims{n}, dtype);
-  std::vector<int64_t> places(static_cast<size_t>(n));
+  std::vector<int64_t> positions(static_cast<size_t>(n));
   SortScratch scratch;
-  sort_line(dtype, sorted.data(), places.data(), others.data(), n, false, scratch);
+  sort_line(dtype, sorted.data(), positions.data(), others.data(), n, false, scratch);
   visit(dtype, [&](auto zero) {
     using T = decltype(zero);
     using W = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;

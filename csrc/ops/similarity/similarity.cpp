@@ -17,8 +17,8 @@ Tensor cosine_similarity(KeySet, const Tensor& x1, const Tensor& x2, int64_t dim
         "cosine_similarity: expected common dtype to be floating point, yet common dtype is ",
         info(dtype).title);
   const Dims sizes = broadcast_shapes(x1.sizes(), x2.sizes());
-  const auto direction = [&](const Tensor& given) {
-    Tensor x = given;
+  const auto direction = [&](const Tensor& input) {
+    Tensor x = input;
     if (x.dtype() != dtype)
       x = ops::_to_copy(x, dtype, Device::kUndefined, MemoryFormat::kUndefined);
     x = ops::expand(x, sizes, false);

@@ -23,21 +23,21 @@ Tensor exponential_shares(const Tensor& self, int64_t dim, bool half_to_float, b
   const DType compute = sum_compute_dtype(self.dtype());
   const bool direct = compute == self.dtype();
   const Tensor x = as_contiguous(self, compute);
-  Tensor made = direct ? out : empty(self.sizes(), compute, self.device());
+  Tensor result = direct ? out : empty(self.sizes(), compute, self.device());
   const SoftmaxLoops& loops = softmax_loops();
   const auto rows = loops.rows[log ? 1 : 0][static_cast<int>(compute)];
   const auto columns = loops.columns[log ? 1 : 0][static_cast<int>(compute)];
   const int64_t item = itemsize(compute);
   const Lines lines(x, d);
   lines.for_groups([&](int64_t start, int64_t count) {
-    std::byte* to = made.data() + start * item;
+    std::byte* to = result.data() + start * item;
     const std::byte* from = x.data() + start * item;
     if (lines.inner == 1)
       rows(to, from, count, lines.n);
     else
       columns(to, from, lines.inner, lines.n, count);
   });
-  if (!direct) copy_elements(out, made);
+  if (!direct) copy_elements(out, result);
   record_write(out);
   return out;
 }
@@ -57,7 +57,7 @@ Tensor shares_backward(const Tensor& grad, const Tensor& output, int64_t dim, DT
   if (out.is_meta() || out.numel() == 0) return out;
   const DType compute = sum_compute_dtype(output.dtype());
   const Tensor g = as_contiguous(grad, compute), y = as_contiguous(output, compute);
-  Tensor made = compute == input_dtype ? out : empty(output.sizes(), compute, output.device());
+  Tensor result = compute == input_dtype ? out : empty(output.sizes(), compute, output.device());
   const SoftmaxLoops& loops = softmax_loops();
   const auto rows = loops.rows_backward[log ? 1 : 0][static_cast<int>(compute)];
   const auto columns = loops.columns_backward[log ? 1 : 0][static_cast<int>(compute)];
@@ -66,11 +66,11 @@ Tensor shares_backward(const Tensor& grad, const Tensor& output, int64_t dim, DT
   lines.for_groups([&](int64_t start, int64_t count) {
     const int64_t at = start * item;
     if (lines.inner == 1)
-      rows(made.data() + at, g.data() + at, y.data() + at, count, lines.n);
+      rows(result.data() + at, g.data() + at, y.data() + at, count, lines.n);
     else
-      columns(made.data() + at, g.data() + at, y.data() + at, lines.inner, lines.n, count);
+      columns(result.data() + at, g.data() + at, y.data() + at, lines.inner, lines.n, count);
   });
-  if (compute != input_dtype) copy_elements(out, made);
+  if (compute != input_dtype) copy_elements(out, result);
   record_write(out);
   return out;
 }

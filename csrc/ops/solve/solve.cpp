@@ -17,24 +17,24 @@ Factors lu_factors(const Tensor& a, std::string_view op) {
   const Dims batch = batch_of(a);
   const int64_t m = rows_of(a), n = columns_of(a), k = std::min(m, n);
   check_lapack_size(m, n, op);
-  Factors made{column_major_copy(a), empty(with_last(batch, k), DType::kInt32, a.device()),
-               empty(batch, DType::kInt32, a.device())};
-  if (a.is_meta()) return made;
+  Factors result{column_major_copy(a), empty(with_last(batch, k), DType::kInt32, a.device()),
+                 empty(batch, DType::kInt32, a.device())};
+  if (a.is_meta()) return result;
   if (a.numel() == 0) {
-    fill_elements(made.info, ElementBytes{});
+    fill_elements(result.info, ElementBytes{});
   } else {
     visit_lapack(a.dtype(), [&](auto zero) {
       using T = decltype(zero);
       for_matrices(numel_of(batch), m * n * k, [&](int64_t i) {
-        made.info.data_as<int32_t>()[i] =
+        result.info.data_as<int32_t>()[i] =
             std::max(0, lapack::getrf(static_cast<int>(m), static_cast<int>(n),
-                                      made.lu.data_as<T>() + i * m * n, static_cast<int>(m),
-                                      made.pivots.data_as<int32_t>() + i * k));
+                                      result.lu.data_as<T>() + i * m * n, static_cast<int>(m),
+                                      result.pivots.data_as<int32_t>() + i * k));
       });
     });
   }
-  for (const Tensor& t : {made.lu, made.pivots, made.info}) record_write(t);
-  return made;
+  for (const Tensor& t : {result.lu, result.pivots, result.info}) record_write(t);
+  return result;
 }
 
 void solve_in_place(const Tensor& lu, const Tensor& pivots, const Tensor& x, char trans) {
@@ -91,9 +91,9 @@ std::tuple<Tensor, Tensor, Tensor> linalg_lu_factor_ex(KeySet, const Tensor& a, 
   check_lapack_dtype(a, "linalg.lu_factor", Lapack::kKernelOnly);
   check(pivot || a.numel() == 0,
         "linalg.lu_factor: LU without pivoting is not implemented on the CPU");
-  Factors made = lu_factors(a, "linalg.lu_factor");
-  if (check_errors) check_info(made.info, "linalg.lu_factor_ex", singular_at);
-  return {made.lu, made.pivots, made.info};
+  Factors result = lu_factors(a, "linalg.lu_factor");
+  if (check_errors) check_info(result.info, "linalg.lu_factor_ex", singular_at);
+  return {result.lu, result.pivots, result.info};
 }
 
 std::tuple<Tensor, Tensor> linalg_lu_factor(KeySet, const Tensor& a, bool pivot) {
@@ -119,11 +119,11 @@ std::tuple<Tensor, Tensor, Tensor> lu_unpack(KeySet, const Tensor& lu, const Ten
   const Dims batch = batch_of(lu);
   const int64_t m = rows_of(lu), n = columns_of(lu), k = std::min(m, n);
   const Dims nothing{0};
-  const auto made = [&](bool wanted, int64_t rows, int64_t columns) {
+  const auto result = [&](bool wanted, int64_t rows, int64_t columns) {
     return empty(wanted ? matrix_sizes(batch, rows, columns) : nothing, lu.dtype(), lu.device());
   };
-  const Tensor p = made(unpack_pivots, m, m), l = made(unpack_data, m, k),
-               u = made(unpack_data, k, n);
+  const Tensor p = result(unpack_pivots, m, m), l = result(unpack_data, m, k),
+               u = result(unpack_data, k, n);
   check(!unpack_pivots || pivots.sizes() == with_last(batch, k),
         "torch.lu_unpack: LU_pivots of sizes ", pivots.sizes(),
         " do not belong to LU_data of sizes ", lu.sizes());

@@ -16,7 +16,7 @@ struct Packed {
   using Key = uint32_t;
   uint64_t word;
   Packed() = default;
-  Packed(Key key, int64_t place) : word(uint64_t{key} << 32 | static_cast<uint64_t>(place)) {}
+  Packed(Key key, int64_t index) : word(uint64_t{key} << 32 | static_cast<uint64_t>(index)) {}
   Key key() const { return static_cast<Key>(word >> 32); }
   int64_t place() const { return static_cast<int64_t>(word & 0xffffffffu); }
   bool operator<(Packed other) const { return word < other.word; }
@@ -28,7 +28,7 @@ struct Pair {
   uint64_t bits;
   int64_t at;
   Pair() = default;
-  Pair(Key key, int64_t place) : bits(key), at(place) {}
+  Pair(Key key, int64_t index) : bits(key), at(index) {}
   Key key() const { return bits; }
   int64_t place() const { return at; }
   bool operator<(Pair other) const {
@@ -135,19 +135,19 @@ void select_items(T* values, int64_t* index, const T* line, int64_t n, int64_t k
   };
   constexpr int64_t kBlock = SortLoops::kBlock;
   // Up to `most` candidates are collected before all but the best k are thrown away.
-  const int64_t most = std::min(n, std::max<int64_t>(2 * k, k + 64));
-  Item* kept = scratch.room<Item>(most + kBlock);
+  const int64_t limit = std::min(n, std::max<int64_t>(2 * k, k + 64));
+  Item* kept = scratch.room<Item>(limit + kBlock);
   const std::optional<SortKey<T>> bound = bound_of(line, n, k, descending);
   int64_t count = 0, begin = 0;
   uint64_t threshold = 0;
   if (bound) {
     threshold = uint64_t{*bound} + 1;
   } else {
-    for (int64_t i = 0; i < most; ++i) kept[i] = item(i);
-    std::nth_element(kept, kept + (k - 1), kept + most);
+    for (int64_t i = 0; i < limit; ++i) kept[i] = item(i);
+    std::nth_element(kept, kept + (k - 1), kept + limit);
     threshold = static_cast<uint64_t>(kept[k - 1].key());
     count = k;
-    begin = most;
+    begin = limit;
   }
   const auto better = sort_loops().better[static_cast<int>(dtype_of<T>::value)];
   for (int64_t i = begin; i < n;) {
@@ -157,7 +157,7 @@ void select_items(T* values, int64_t* index, const T* line, int64_t n, int64_t k
       kept[count] = item(i);
       count += static_cast<uint64_t>(kept[count].key()) < threshold;
     }
-    if (count < most) continue;
+    if (count < limit) continue;
     std::nth_element(kept, kept + (k - 1), kept + count);
     threshold = static_cast<uint64_t>(kept[k - 1].key());
     count = k;
@@ -200,10 +200,10 @@ void select_line(DType dtype, void* values, int64_t* index, const void* line, in
       if (k <= n / 4) {
         return select_items<T, Item>(static_cast<T*>(values), index, x, n, k, descending, scratch);
       }
-      std::vector<int64_t> places(static_cast<size_t>(n));
-      sort_items<T, Item>(nullptr, places.data(), x, n, descending, scratch);
+      std::vector<int64_t> positions(static_cast<size_t>(n));
+      sort_items<T, Item>(nullptr, positions.data(), x, n, descending, scratch);
       for (int64_t i = 0; i < k; ++i) {
-        index[i] = places[static_cast<size_t>(i)];
+        index[i] = positions[static_cast<size_t>(i)];
         if (values) static_cast<T*>(values)[i] = x[index[i]];
       }
     });

@@ -45,29 +45,29 @@ void order_into(const Tensor& values, const Tensor& indices, const Tensor& self,
   const bool direct = indices.is_contiguous() && dim == std::max<int64_t>(self.ndim(), 1) - 1 &&
                       (!values || values.is_contiguous());
   const Dims sizes{count, k};
-  const Tensor places = direct ? indices : empty(sizes, DType::kInt64);
-  const Tensor found = direct || !values ? values : empty(sizes, self.dtype());
+  const Tensor positions = direct ? indices : empty(sizes, DType::kInt64);
+  const Tensor result = direct || !values ? values : empty(sizes, self.dtype());
   const int64_t item = itemsize(self.dtype());
   parallel_for(0, count, std::max<int64_t>(1, 4096 / n), [&](int64_t lo, int64_t hi) {
     SortScratch scratch;
     for (int64_t i = lo; i < hi; ++i) {
       const std::byte* line = lines.data() + i * n * item;
-      std::byte* to = found ? found.data() + i * k * item : nullptr;
-      int64_t* at = places.data_as<int64_t>() + i * k;
+      std::byte* to = result ? result.data() + i * k * item : nullptr;
+      int64_t* at = positions.data_as<int64_t>() + i * k;
       if (k == n)
         sort_line(self.dtype(), to, at, line, n, descending, scratch);
       else
         select_line(self.dtype(), to, at, line, n, k, descending, scratch);
     }
   });
-  const auto deliver = [&](const Tensor& out, const Tensor& made) {
+  const auto deliver = [&](const Tensor& out, const Tensor& result) {
     if (!out || direct) return;
     const Strided seen = lines_in(out, dim);
-    copy_elements(seen,
-                  Strided(made.data(), made.dtype(), seen.sizes, contiguous_strides(seen.sizes)));
+    copy_elements(
+        seen, Strided(result.data(), result.dtype(), seen.sizes, contiguous_strides(seen.sizes)));
   };
-  deliver(values, found);
-  deliver(indices, places);
+  deliver(values, result);
+  deliver(indices, positions);
 }
 
 int64_t checked_dim(const Tensor& self, int64_t dim, std::string_view op) {

@@ -24,12 +24,12 @@ template <class T, class F>
 Tensor generate(int64_t n, DType dtype, Device device, const F& f) {
   Tensor out = empty(Dims{n}, dtype, device == Device::kUndefined ? Device::kCPU : device);
   if (out.is_meta()) return out;
-  const Tensor made = dtype == dtype_of<T>::value ? out : empty(Dims{n}, dtype_of<T>::value);
-  T* at = made.data_as<T>();
+  const Tensor result = dtype == dtype_of<T>::value ? out : empty(Dims{n}, dtype_of<T>::value);
+  T* at = result.data_as<T>();
   parallel_for(0, n, kGrainSize, [&](int64_t lo, int64_t hi) {
     for (int64_t i = lo; i < hi; ++i) at[i] = f(i);
   });
-  if (!made.is_same(out)) copy_elements(out, made);
+  if (!result.is_same(out)) copy_elements(out, result);
   record_write(out);
   return out;
 }

@@ -44,9 +44,9 @@ Range range_of(const Tensor& self, double low, double high, std::string_view op)
     const DType compute = sum_compute_dtype(self.dtype());
     const Tensor dense = as_contiguous(self, compute);
     visit_ordered(compute, [&]<class T>(T) {
-      const Range found = extremes(dense.data_as<T>(), dense.numel());
-      low = found.low;
-      high = found.high;
+      const Range match = extremes(dense.data_as<T>(), dense.numel());
+      low = match.low;
+      high = match.high;
     });
   }
   check(std::isfinite(low) && std::isfinite(high), op, ": range of [", low, ", ", high,
@@ -164,21 +164,21 @@ Pair histogram_over(const Tensor& self, const std::vector<T>& edges, const Tenso
 }
 
 Pair histogram_of(const Tensor& self, const std::optional<Range>& range, int64_t bins,
-                  const Tensor& given, const Tensor& weight, bool density) {
-  Pair made;
+                  const Tensor& input, const Tensor& weight, bool density) {
+  Pair result;
   visit_ordered(self.dtype(), [&]<class T>(T) {
     if constexpr (std::is_floating_point_v<T>) {
       if (range) {
-        made = histogram_over(self, even_edges<T>(*range, bins), weight, density, true);
+        result = histogram_over(self, even_edges<T>(*range, bins), weight, density, true);
       } else {
-        const Tensor dense = as_contiguous(given);
+        const Tensor dense = as_contiguous(input);
         const T* first = dense.data_as<T>();
-        made = histogram_over(self, std::vector<T>(first, first + dense.numel()), weight, density,
-                              false);
+        result = histogram_over(self, std::vector<T>(first, first + dense.numel()), weight, density,
+                                false);
       }
     }
   });
-  return made;
+  return result;
 }
 
 }  // namespace

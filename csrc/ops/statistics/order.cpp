@@ -108,9 +108,9 @@ Pair pick(const Tensor& self, int64_t dim, bool keepdim, const char* name, const
   dims.check_not_empty(self, name);
   const Dims sizes = dims.result_sizes(self, keepdim);
   const DType compute = extreme_compute_dtype(self.dtype());
-  Tensor found = empty(sizes, compute, self.device());
+  Tensor result = empty(sizes, compute, self.device());
   Tensor indices = empty(sizes, DType::kInt64, self.device());
-  Tensor values = compute == self.dtype() ? found : empty(sizes, self.dtype(), self.device());
+  Tensor values = compute == self.dtype() ? result : empty(sizes, self.dtype(), self.device());
   if (values.is_meta()) return {values, indices};
   const Tensor dense = as_contiguous(self, compute);
   const Lines lines(dense, d);
@@ -121,7 +121,7 @@ Pair pick(const Tensor& self, int64_t dim, bool keepdim, const char* name, const
                    for (int64_t i = lo; i < hi; ++i) {
                      const T* x = dense.data_as<T>() + lines.start(i);
                      const T value = f(x, lines.inner, lines.n, buffer);
-                     found.data_as<T>()[i] = value;
+                     result.data_as<T>()[i] = value;
                      indices.data_as<int64_t>()[i] =
                          is_nan(value) || occurs_twice(x, lines.inner, lines.n, value)
                              ? tied(x, lines.inner, lines.n, value)
@@ -129,7 +129,7 @@ Pair pick(const Tensor& self, int64_t dim, bool keepdim, const char* name, const
                    }
                  });
   });
-  if (!values.is_same(found)) copy_elements(values, found);
+  if (!values.is_same(result)) copy_elements(values, result);
   record_write(values);
   record_write(indices);
   return {values, indices};
@@ -158,16 +158,17 @@ Tensor median_of_all(const Tensor& self, bool ignore_nan, const char* name) {
 Pair median_along(const Tensor& self, int64_t dim, bool keepdim, bool ignore_nan,
                   const char* name) {
   check_ordered(self, name);
-  return pick(self, dim, keepdim, name,
-              [=](const auto* x, int64_t stride, int64_t n, auto& buffer) {
-                return median_of(x, stride, n, ignore_nan, buffer);
-              },
-              []<class T>(const T* x, int64_t stride, int64_t n, T value) {
-                if (is_nan(value)) return first_of(x, stride, value);
-                int64_t numbers = 0;
-                for (int64_t i = 0; i < n; ++i) numbers += !is_nan(x[i * stride]);
-                return tied_median(x, stride, n, (numbers - 1) / 2);
-              });
+  return pick(
+      self, dim, keepdim, name,
+      [=](const auto* x, int64_t stride, int64_t n, auto& buffer) {
+        return median_of(x, stride, n, ignore_nan, buffer);
+      },
+      []<class T>(const T* x, int64_t stride, int64_t n, T value) {
+        if (is_nan(value)) return first_of(x, stride, value);
+        int64_t numbers = 0;
+        for (int64_t i = 0; i < n; ++i) numbers += !is_nan(x[i * stride]);
+        return tied_median(x, stride, n, (numbers - 1) / 2);
+      });
 }
 
 // The most frequent element, the smallest of several; NaN equals nothing and comes first.
@@ -177,11 +178,11 @@ T most_frequent(const T* x, int64_t stride, int64_t n, std::vector<T>& line) {
   for (int64_t i = 0; i < n; ++i) line[static_cast<size_t>(i)] = x[i * stride];
   std::sort(std::partition(line.begin(), line.end(), is_nan<T>), line.end());
   T best = line[0];
-  int64_t most = 0, run = 0;
+  int64_t limit = 0, run = 0;
   for (size_t i = 0; i < line.size(); ++i) {
     run = i > 0 && line[i] == line[i - 1] ? run + 1 : 1;
-    if (run > most) {
-      most = run;
+    if (run > limit) {
+      limit = run;
       best = line[i];
     }
   }
@@ -206,15 +207,16 @@ Pair kthvalue(KeySet, const Tensor& self, int64_t k, int64_t dim, bool keepdim) 
   ReducedDims(self, Dims{d}, "kthvalue").check_not_empty(self, "kthvalue");
   check(k >= 1 && k <= n, "kthvalue(): selected number k out of range for dimension ", d,
         ": k = ", k, ", size ", n);
-  return pick(self, d, keepdim, "kthvalue",
-              [=](const auto* x, int64_t stride, int64_t size, auto& line) {
-                line.resize(static_cast<size_t>(size));
-                for (int64_t i = 0; i < size; ++i) line[static_cast<size_t>(i)] = x[i * stride];
-                return ranked(line, size, k - 1);
-              },
-              [=]<class T>(const T* x, int64_t stride, int64_t size, T) {
-                return tied_kth(x, stride, size, k - 1);
-              });
+  return pick(
+      self, d, keepdim, "kthvalue",
+      [=](const auto* x, int64_t stride, int64_t size, auto& line) {
+        line.resize(static_cast<size_t>(size));
+        for (int64_t i = 0; i < size; ++i) line[static_cast<size_t>(i)] = x[i * stride];
+        return ranked(line, size, k - 1);
+      },
+      [=]<class T>(const T* x, int64_t stride, int64_t size, T) {
+        return tied_kth(x, stride, size, k - 1);
+      });
 }
 
 Pair mode(KeySet, const Tensor& self, int64_t dim, bool keepdim) {

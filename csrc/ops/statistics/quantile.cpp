@@ -98,13 +98,13 @@ Tensor quantiles(const Tensor& self, const std::vector<double>& q, bool several,
   if (!dim) lines.outer = lines.inner = 1, lines.n = dense.numel();
   visit_ordered(self.dtype(), [&]<class T>(T) {
     if constexpr (std::is_floating_point_v<T>) {
-      std::vector<T> wanted(q.begin(), q.end());
+      std::vector<T> expected(q.begin(), q.end());
       const int64_t grain = std::max<int64_t>(1, 4096 / lines.n);
       parallel_for(0, lines.count(), grain, [&](int64_t lo, int64_t hi) {
         std::vector<T> line;
         for (int64_t i = lo; i < hi; ++i) {
           quantiles_of(out.data_as<T>() + i * wide, dense.data_as<T>() + lines.start(i),
-                       lines.inner, lines.n, wanted, between, ignore_nan, line);
+                       lines.inner, lines.n, expected, between, ignore_nan, line);
         }
       });
     }
@@ -121,14 +121,14 @@ std::vector<double> check_ranks(const Tensor& self, const Tensor& q) {
   check(q.dtype() == self.dtype(),
         "quantile() q tensor must be same dtype as the input tensor, got ", name(q.dtype()),
         " and ", name(self.dtype()));
-  std::vector<double> wanted(static_cast<size_t>(q.numel()));
+  std::vector<double> expected(static_cast<size_t>(q.numel()));
   if (!q.is_meta()) {
     const Tensor dense = as_contiguous(q, DType::kFloat64);
-    std::copy_n(dense.data_as<double>(), q.numel(), wanted.begin());
+    std::copy_n(dense.data_as<double>(), q.numel(), expected.begin());
   }
-  for (double one : wanted)
+  for (double one : expected)
     check(one >= 0 && one <= 1, "quantile() q values must be in the range [0, 1], got ", one);
-  return wanted;
+  return expected;
 }
 
 Tensor of_tensor(const Tensor& self, const Tensor& q, std::optional<int64_t> dim, bool keepdim,
@@ -168,24 +168,24 @@ Tensor by_calls(const Tensor& self, const Tensor& q, std::optional<int64_t> dim,
   if (between == Between::kLower) ranks = ops::floor(ranks);
   if (between == Between::kHigher) ranks = ops::ceil(ranks);
   if (between == Between::kNearest) ranks = ops::round(ranks);
-  const auto at = [&](const Tensor& places) {
+  const auto at = [&](const Tensor& positions) {
     return ops::gather(
         sorted, -1,
-        ops::_to_copy(places, DType::kInt64, Device::kUndefined, MemoryFormat::kUndefined));
+        ops::_to_copy(positions, DType::kInt64, Device::kUndefined, MemoryFormat::kUndefined));
   };
   const Tensor below = ops::floor(ranks);
-  Tensor made = at(below);
+  Tensor result = at(below);
   if (between == Between::kMidpoint)
-    made = ops::lerp_Scalar(made, at(ops::ceil(ranks)), Scalar(0.5));
+    result = ops::lerp_Scalar(result, at(ops::ceil(ranks)), Scalar(0.5));
   else if (between == Between::kLinear)
-    made = ops::lerp(made, at(ops::ceil(ranks)), ops::sub(ranks, below, Scalar(1)));
-  made = q.ndim() == 0 ? ops::squeeze(made, Dims{-1}) : ops::movedim(made, {-1}, {0});
-  if (!keepdim || rank == 0) return made;
+    result = ops::lerp(result, at(ops::ceil(ranks)), ops::sub(ranks, below, Scalar(1)));
+  result = q.ndim() == 0 ? ops::squeeze(result, Dims{-1}) : ops::movedim(result, {-1}, {0});
+  if (!keepdim || rank == 0) return result;
   const int64_t first = q.ndim();  // the dimension of the ranks comes first
-  if (dim) return ops::unsqueeze(made, first + d);
+  if (dim) return ops::unsqueeze(result, first + d);
   Dims sizes(static_cast<size_t>(rank), 1);
   if (first) sizes.insert(0, q.numel());
-  return ops::reshape(made, sizes);
+  return ops::reshape(result, sizes);
 }
 
 Tensor number(double q, const Tensor& like) {

@@ -46,8 +46,8 @@ Tensor indices(const Triangle& t, DType dtype, Device device, std::string_view o
   const int64_t level = t.columns > 0 ? t.row_at(t.columns) : 0;
   int64_t n = (t.lower ? t.rows - level : slant) * t.columns;
   for (int64_t i = slant; i < level; ++i) n += t.last(i) - t.first(i);
-  const Tensor made = empty(Dims{2, n}, DType::kInt64);
-  auto *row = made.data_as<int64_t>(), *column = row + n;
+  const Tensor result = empty(Dims{2, n}, DType::kInt64);
+  auto *row = result.data_as<int64_t>(), *column = row + n;
   const int64_t begin = t.lower ? slant : 0, end = t.lower ? t.rows : level;
   for (int64_t i = begin; i < end && n > 0; ++i) {
     for (int64_t j = t.first(i); j < t.last(i); ++j) {
@@ -57,12 +57,12 @@ Tensor indices(const Triangle& t, DType dtype, Device device, std::string_view o
   }
   const Device where = device == Device::kUndefined ? Device::kCPU : device;
   if (kind == DType::kInt64 && where == Device::kCPU) {
-    record_write(made);
-    return made;
+    record_write(result);
+    return result;
   }
-  Tensor out = empty(made.sizes(), kind, where);
+  Tensor out = empty(result.sizes(), kind, where);
   if (out.is_meta()) return out;
-  copy_elements(out, made);
+  copy_elements(out, result);
   record_write(out);
   return out;
 }

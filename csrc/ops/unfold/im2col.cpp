@@ -34,13 +34,13 @@ struct Image {
   int64_t rows() const { return channels * y.kernel * x.kernel; }
 };
 
-std::array<int64_t, 2> pair(const Dims& values, int64_t least, std::string_view op,
+std::array<int64_t, 2> pair(const Dims& values, int64_t min_value, std::string_view op,
                             std::string_view what) {
   check(values.size() == 1 || values.size() == 2, op, ": it is expected that ", what,
         " has 2 elements, but got ", values);
   for (const int64_t v : values)
-    check(v >= least && v <= INT32_MAX, op, ": ", what, " should be ",
-          least ? "greater than zero" : "non-negative", ", but got ", values);
+    check(v >= min_value && v <= INT32_MAX, op, ": ", what, " should be ",
+          min_value ? "greater than zero" : "non-negative", ", but got ", values);
   return {values[0], values.back()};
 }
 
@@ -184,10 +184,10 @@ Tensor col2im(KeySet, const Tensor& self, const Dims& output_size, const Dims& k
                         : t == DType::kBool    ? DType::kInt64
                                                : t;
   const Tensor in = as_contiguous(self, compute);
-  const Tensor made = compute == t ? out : empty(sizes, compute);
+  const Tensor result = compute == t ? out : empty(sizes, compute);
   const auto run = [&](auto zero) {
     using T = decltype(zero);
-    from_columns(made.data_as<T>(), in.data_as<T>(), m);
+    from_columns(result.data_as<T>(), in.data_as<T>(), m);
   };
   switch (compute) {
     case DType::kFloat32: run(float{}); break;
@@ -196,7 +196,7 @@ Tensor col2im(KeySet, const Tensor& self, const Dims& output_size, const Dims& k
     case DType::kComplex128: run(Complex128{}); break;
     default: run(int64_t{}); break;
   }
-  if (!made.is_same(out)) copy_elements(out, made);
+  if (!result.is_same(out)) copy_elements(out, result);
   record_write(out);
   return out;
 }

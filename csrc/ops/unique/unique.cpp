@@ -37,10 +37,10 @@ struct Runs {
       }
       if (run_of) run_of[place[i]] = static_cast<int64_t>(first.size()) - 1;
     }
-    const auto found = static_cast<int64_t>(first.size());
+    const auto match = static_cast<int64_t>(first.size());
     begins.push_back(n);
-    counts = empty(Dims{with_counts ? found : 0}, DType::kInt64);
-    for (int64_t r = 0; with_counts && r < found; ++r) {
+    counts = empty(Dims{with_counts ? match : 0}, DType::kInt64);
+    for (int64_t r = 0; with_counts && r < match; ++r) {
       const auto at = static_cast<size_t>(r);
       counts.data_as<int64_t>()[r] = begins[at + 1] - begins[at];
     }
@@ -48,18 +48,18 @@ struct Runs {
 };
 
 std::vector<int64_t> in_turn(int64_t n) {
-  std::vector<int64_t> places(static_cast<size_t>(n));
-  std::iota(places.begin(), places.end(), int64_t{0});
-  return places;
+  std::vector<int64_t> positions(static_cast<size_t>(n));
+  std::iota(positions.begin(), positions.end(), int64_t{0});
+  return positions;
 }
 
 // The distinct elements of a contiguous tensor whose order is given.
-Three distinct(const Tensor& dense, const std::vector<int64_t>& places, bool with_inverse,
+Three distinct(const Tensor& dense, const std::vector<int64_t>& positions, bool with_inverse,
                bool with_counts) {
   return visit(dense.dtype(), [&](auto zero) -> Three {
     using T = decltype(zero);
     const T* x = dense.data_as<T>();
-    const Runs runs(places.data(), dense.numel(), dense.sizes(), with_inverse, with_counts,
+    const Runs runs(positions.data(), dense.numel(), dense.sizes(), with_inverse, with_counts,
                     [&](int64_t a, int64_t b) { return x[a] != x[b]; });
     Tensor out = empty(Dims{static_cast<int64_t>(runs.first.size())}, dense.dtype());
     for (size_t i = 0; i < runs.first.size(); ++i) out.data_as<T>()[i] = x[runs.first[i]];
@@ -95,9 +95,9 @@ struct Slices {
   }
 
   // The chosen rows, with dim back in its place.
-  Tensor take(const std::vector<int64_t>& chosen, int64_t dim) const {
-    const Tensor index = empty(Dims{static_cast<int64_t>(chosen.size())}, DType::kInt64);
-    std::copy(chosen.begin(), chosen.end(), index.data_as<int64_t>());
+  Tensor take(const std::vector<int64_t>& selected, int64_t dim) const {
+    const Tensor index = empty(Dims{static_cast<int64_t>(selected.size())}, DType::kInt64);
+    std::copy(selected.begin(), selected.end(), index.data_as<int64_t>());
     const Tensor taken = ops::index_select(rows, 0, index);
     Dims sizes = taken.sizes(), strides = taken.strides();
     for (Dims* dims : {&sizes, &strides}) {
@@ -115,13 +115,13 @@ Three distinct_slices(const Tensor& self, int64_t dim, bool in_order, bool with_
              " but tensor has no dimensions");
   const int64_t d = wrap_dim(dim, self.ndim(), op);
   const Slices slices(self, d, op);
-  std::vector<int64_t> places = in_turn(slices.n);
+  std::vector<int64_t> positions = in_turn(slices.n);
   return visit(self.dtype(), [&](auto zero) -> Three {
     using T = decltype(zero);
     const T* x = slices.rows.template data_as<T>();
     const int64_t m = slices.m;
     if (in_order) {
-      std::stable_sort(places.begin(), places.end(), [&](int64_t a, int64_t b) {
+      std::stable_sort(positions.begin(), positions.end(), [&](int64_t a, int64_t b) {
         const T *left = x + a * m, *right = x + b * m;
         for (int64_t j = 0; j < m; ++j) {
           if (left[j] != right[j]) return left[j] < right[j];
@@ -130,7 +130,7 @@ Three distinct_slices(const Tensor& self, int64_t dim, bool in_order, bool with_
       });
     }
     const Runs runs(
-        places.data(), slices.n, Dims{slices.n}, with_inverse, with_counts,
+        positions.data(), slices.n, Dims{slices.n}, with_inverse, with_counts,
         [&](int64_t a, int64_t b) { return !std::equal(x + a * m, x + (a + 1) * m, x + b * m); });
     record_write(runs.inverse);
     record_write(runs.counts);
@@ -143,10 +143,10 @@ Three distinct_slices(const Tensor& self, int64_t dim, bool in_order, bool with_
 Three unique_elements(KeySet, const Tensor& self, bool, bool return_inverse, bool return_counts) {
   check_known(self, "unique");
   const Tensor dense = as_contiguous(self);
-  std::vector<int64_t> places(static_cast<size_t>(dense.numel()));
+  std::vector<int64_t> positions(static_cast<size_t>(dense.numel()));
   SortScratch scratch;
-  sort_line(dense.dtype(), nullptr, places.data(), dense.data(), dense.numel(), false, scratch);
-  return distinct(dense, places, return_inverse, return_counts);
+  sort_line(dense.dtype(), nullptr, positions.data(), dense.data(), dense.numel(), false, scratch);
+  return distinct(dense, positions, return_inverse, return_counts);
 }
 
 Three unique_slices(KeySet, const Tensor& self, int64_t dim, bool, bool return_inverse,

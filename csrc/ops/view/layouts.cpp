@@ -77,21 +77,21 @@ Layout t(const Tensor& self) {
 
 Layout squeeze(const Tensor& self, const std::optional<Dims>& dim) {
   const auto n = static_cast<size_t>(self.ndim());
-  std::array<bool, 64> chosen{};
-  check(n <= chosen.size(), "squeeze: at most 64 dimensions, got ", n);
+  std::array<bool, 64> selected{};
+  check(n <= selected.size(), "squeeze: at most 64 dimensions, got ", n);
   if (!dim) {
-    chosen.fill(true);
+    selected.fill(true);
   } else {
     for (int64_t d : *dim) {
       const auto at = static_cast<size_t>(wrap_dim(d, self.ndim(), "squeeze"));
-      check(!chosen[at] || n == 0, "squeeze: dim ", at,
+      check(!selected[at] || n == 0, "squeeze: dim ", at,
             " appears multiple times in the list of dims ", *dim);
-      chosen[at] = true;
+      selected[at] = true;
     }
   }
   Layout out{{}, {}, self.offset()};
   for (size_t d = 0; d < n; ++d) {
-    if (chosen[d] && self.sizes()[d] == 1) continue;
+    if (selected[d] && self.sizes()[d] == 1) continue;
     out.sizes.push_back(self.sizes()[d]);
     out.strides.push_back(self.strides()[d]);
   }
@@ -107,8 +107,9 @@ Layout unsqueeze(const Tensor& self, int64_t dim) {
   return out;
 }
 
-Layout as_strided(const Tensor& self, IntSpan size, IntSpan stride, std::optional<int64_t> given) {
-  const int64_t offset = given.value_or(self.offset());
+Layout as_strided(const Tensor& self, IntSpan size, IntSpan stride,
+                  std::optional<int64_t> argument) {
+  const int64_t offset = argument.value_or(self.offset());
   check(size.size() == stride.size(), "as_strided: mismatch in length of strides and shape: size ",
         shown(size), ", stride ", shown(stride));
   check(offset >= 0, "as_strided: storage offset must be non-negative, got ", offset);

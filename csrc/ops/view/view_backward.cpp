@@ -10,52 +10,52 @@ namespace uh::kernels {
 namespace {
 
 Tensor zeros_for(const Tensor& gradient, const Dims& sizes) {
-  Tensor made = empty(sizes, gradient.dtype(), gradient.device());
-  if (!made.is_meta()) fill_elements(made, ElementBytes{});
-  return made;
+  Tensor result = empty(sizes, gradient.dtype(), gradient.device());
+  if (!result.is_meta()) fill_elements(result, ElementBytes{});
+  return result;
 }
 
 // `gradient` into the part of `whole` that `view` describes.
-Tensor filled(const Tensor& whole, const Tensor& view, const Tensor& gradient) {
+Tensor filled(const Tensor& full, const Tensor& view, const Tensor& gradient) {
   check_broadcasts_to(gradient.sizes(), view.sizes(), "backward of a view");
-  if (!whole.is_meta()) copy_elements(view, gradient);
-  record_write(whole);
-  return whole;
+  if (!full.is_meta()) copy_elements(view, gradient);
+  record_write(full);
+  return full;
 }
 
 }  // namespace
 
 Tensor select_backward(KeySet keys, const Tensor& grad_output, const Dims& input_sizes, int64_t dim,
                        int64_t index) {
-  const Tensor whole = zeros_for(grad_output, input_sizes);
-  return filled(whole, select(keys, whole, dim, index), grad_output);
+  const Tensor full = zeros_for(grad_output, input_sizes);
+  return filled(full, select(keys, full, dim, index), grad_output);
 }
 
 Tensor slice_backward(KeySet keys, const Tensor& grad_output, const Dims& input_sizes, int64_t dim,
                       std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
-  const Tensor whole = zeros_for(grad_output, input_sizes);
-  return filled(whole, slice(keys, whole, dim, start, end, step), grad_output);
+  const Tensor full = zeros_for(grad_output, input_sizes);
+  return filled(full, slice(keys, full, dim, start, end, step), grad_output);
 }
 
 Tensor diagonal_backward(KeySet keys, const Tensor& grad_output, const Dims& input_sizes,
                          int64_t offset, int64_t dim1, int64_t dim2) {
-  const Tensor whole = zeros_for(grad_output, input_sizes);
-  return filled(whole, diagonal(keys, whole, offset, dim1, dim2), grad_output);
+  const Tensor full = zeros_for(grad_output, input_sizes);
+  return filled(full, diagonal(keys, full, offset, dim1, dim2), grad_output);
 }
 
 // One position of the window at a time: those of different windows never meet.
 Tensor unfold_backward(KeySet keys, const Tensor& grad_in, const Dims& input_sizes, int64_t dim,
                        int64_t size, int64_t step) {
-  const Tensor whole = zeros_for(grad_in, input_sizes);
-  const Tensor windows = unfold(keys, whole, dim, size, step);
+  const Tensor full = zeros_for(grad_in, input_sizes);
+  const Tensor windows = unfold(keys, full, dim, size, step);
   check(windows.sizes() == grad_in.sizes(), "unfold_backward: the gradient has sizes ",
         grad_in.sizes(), ", the windows ", windows.sizes());
   if (input_sizes.empty()) {
-    return filled(whole, whole, ops::reshape(grad_in, Dims{}));
+    return filled(full, full, ops::reshape(grad_in, Dims{}));
   }
   for (int64_t at = 0; at < size; ++at)
     ops::add_(select(keys, windows, -1, at), select(keys, grad_in, -1, at), Scalar(1));
-  return whole;
+  return full;
 }
 
 Tensor as_strided_backward(KeySet, const Tensor& grad, const Dims& input_sizes,
@@ -65,8 +65,8 @@ Tensor as_strided_backward(KeySet, const Tensor& grad, const Dims& input_sizes,
         "as_strided_backward: sizes and strides must have the same length");
   check(grad.sizes() == size, "as_strided_backward: the gradient has sizes ", grad.sizes(),
         ", the view ", size);
-  Tensor made = empty(input_sizes, grad.dtype(), grad.device());
-  if (made.is_meta() || made.numel() == 0) return made;
+  Tensor result = empty(input_sizes, grad.dtype(), grad.device());
+  if (result.is_meta() || result.numel() == 0) return result;
   const int64_t base = std::min(input_offset, offset);
   constexpr int64_t kMost = int64_t{1} << 44;
   const auto reach = [&](const Dims& sizes, const Dims& strides, int64_t from) {
@@ -108,7 +108,7 @@ Tensor as_strided_backward(KeySet, const Tensor& grad, const Dims& input_sizes,
     });
     walk(input_sizes, input_strides, input_offset,
          [&](int64_t at) { ++shared[static_cast<size_t>(at)]; });
-    T* to = made.data_as<T>();
+    T* to = result.data_as<T>();
     // Several elements of the input at one address share what arrived there.
     walk(input_sizes, input_strides, input_offset, [&](int64_t at) {
       const auto i = static_cast<size_t>(at);
@@ -117,8 +117,8 @@ Tensor as_strided_backward(KeySet, const Tensor& grad, const Dims& input_sizes,
                   : sums[i];
     });
   });
-  record_write(made);
-  return made;
+  record_write(result);
+  return result;
 }
 
 }  // namespace uh::kernels

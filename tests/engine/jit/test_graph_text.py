@@ -54,9 +54,9 @@ def test_a_graph_that_was_read_runs() -> None:
     ("line", "message"),
     [
         ("%1 : Tensor = aten::rleu(%x)", "line 2, column 17: there is no operator aten::rleu"),
-        ("%1 : Tensor = aten::relu(%y)", "line 2, column 28: %y is not made before"),
+        ("%1 : Tensor = aten::relu(%y)", "line 2, column 28: %y is not defined"),
         ("%1 : Tensor = aten::relu(%n)", "argument 'self' is a Tensor, and is given a int"),
-        ("%1 : Tnsor = aten::relu(%x)", "line 2, column 8: there is no type or class Tnsor"),
+        ("%1 : Tnsor = aten::relu(%x)", "line 2, column 8: unknown type specifier Tnsor"),
         ('%1 : int = prim::Constant[value="a"]()', "a str is no int"),
         ("%1 : Tensor = aten::relu(%x", "expected ',' or ')', not 'return'"),
         ("%1 : bool = prim::If(%n)", "it has 2 blocks, not 0"),
