@@ -25,7 +25,7 @@ JIT = {
     "ir": (),
     "assembler": (),
     "builtins": (),
-    "resolve": ("ir",),
+    "schema_matching": ("ir",),
     "text": ("ir",),
     "trace": ("ir",),
     "peephole": ("ir",),
@@ -34,7 +34,7 @@ JIT = {
     "scalar": ("ir", "assembler"),
     "fused": ("assembler",),
     "group": ("ir", "fused"),
-    "model": ("function.h",),
+    "serialization": ("function.h",),
 }
 # What the generator writes, by the folder whose part it is. ops/ only declares calls through the dispatcher.
 GENERATED = {
