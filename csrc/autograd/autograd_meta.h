@@ -56,9 +56,9 @@ struct AutogradMeta final : AutogradSlot {
   // What follows is the lock's.
   mutable SpinLock lock;
   Node* accumulator = nullptr;
-  Ref<Hook> retain;              // of retain_grad: goes along when history changes
-  HookList hooks;                // a leaf's, run before the gradient is accumulated
-  HookList after_accumulate;     // register_post_accumulate_grad_hook
+  Ref<Hook> retain;           // of retain_grad: goes along when history changes
+  HookList hooks;             // a leaf's, run before the gradient is accumulated
+  HookList after_accumulate;  // register_post_accumulate_grad_hook
   // For who holds the lock already.
   const Ref<Node>& grad_fn_within() const { return grad_fn_; }
   const Tensor& grad_within() const { return grad_; }
@@ -70,7 +70,9 @@ struct AutogradMeta final : AutogradSlot {
   Tensor grad_;
 };
 
-inline AutogradMeta* maybe_meta(const TensorImpl* impl) { return static_cast<AutogradMeta*>(impl->autograd()); }
+inline AutogradMeta* maybe_meta(const TensorImpl* impl) {
+  return static_cast<AutogradMeta*>(impl->autograd());
+}
 AutogradMeta& meta(const Tensor& tensor);
 
 inline bool requires_grad(const Tensor& t) {

@@ -2,7 +2,8 @@
 //
 // Note [Calls and changes]: the host calls the core from many threads, without a lock of its own.
 // What a call uses of a tensor (sizes, strides, dtype, the Storage and its address) is many words,
-// which another call may replace: `resize_`, `set_`, `t_`, `x.data = y`, an `out=` that has to grow.
+// which another call may replace: `resize_`, `set_`, `t_`, `x.data = y`, an `out=` that has to
+// grow.
 //   - A call of the C ABI is a CallSection. It names the tensors and Storages that it uses
 //     (`use`), or says that it may use any: a backward pass, a compiled program.
 //   - Who replaces a description makes a Change of the tensor first. That waits until no other
@@ -19,8 +20,8 @@
 // A tensor that one reference leads to is known to nobody else: its changes are free.
 //
 // Invariant: the address that a section names stays alive for the section's length, by a reference
-// that the caller holds. If violated: a Change waits for the wrong call, and memory is read that has
-// been freed.
+// that the caller holds. If violated: a Change waits for the wrong call, and memory is read that
+// has been freed.
 //
 // Entering costs a few plain instructions: a section is announced by a store without a fence, and
 // a Change has the system put a fence into every thread of the process (membarrier).
@@ -119,8 +120,7 @@ inline void let_changes_in();
 // Around what the host does for a call: hooks, Functions, foreign deleters.
 class OutsideCalls {
  public:
-  OutsideCalls()
-      : state_(calls::mine()), depth_(state_.depth.load(std::memory_order_relaxed)) {
+  OutsideCalls() : state_(calls::mine()), depth_(state_.depth.load(std::memory_order_relaxed)) {
     state_.depth.store(0, std::memory_order_release);
   }
   ~OutsideCalls();

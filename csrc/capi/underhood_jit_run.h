@@ -23,7 +23,7 @@ uh_box uh_box_tuple(const uh_value* items, int64_t n);
 uh_box uh_box_dict(const uh_value* keys, const uh_value* values, int64_t n);
 uh_box uh_box_retain(uh_box self);
 void uh_box_release(uh_box self);
-int uh_box_kind(uh_box self); /* 0 list 1 tuple 2 dictionary 3 object 4 member of an Enum */
+int uh_box_kind(uh_box self);         /* 0 list 1 tuple 2 dictionary 3 object 4 member of an Enum */
 const char* uh_box_type(uh_box self); /* "int[]", "__torch__.Pair", "Enum<__torch__.Color>" */
 int64_t uh_box_size(uh_box self);
 int uh_box_item(uh_box self, int64_t i, uh_value* ret_value); /* of a dictionary: the i-th value */

@@ -28,8 +28,8 @@ struct RingHeader {
   std::atomic<uint64_t> writer_pid;
   std::atomic<uint64_t> state;      // 1 recording, 2 closed by the program
   std::atomic<uint64_t> waited_ns;  // how long the program waited for room
-  std::atomic<uint64_t> lost;       // not 0: events were dropped because the writer was gone or silent
-  std::atomic<uint64_t> mode;       // kLines | kValues
+  std::atomic<uint64_t> lost;  // not 0: events were dropped because the writer was gone or silent
+  std::atomic<uint64_t> mode;  // kLines | kValues
   std::atomic<uint64_t> values_budget;
   std::atomic<uint64_t> end;  // RingEnd
 };

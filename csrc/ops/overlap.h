@@ -1,11 +1,12 @@
 // Overlap: whether what a kernel writes shares bytes with itself or with what the kernel reads.
 //
-// Note [Overlap]: PyTorch compares the spans of dense tensors and rejects two that meet. It does not
-// look at tensors with gaps: the write happens, and an element that is read after it was written is
-// wrong. Here the comparison of spans rejects the same calls, and a second, exact comparison finds
-// those whose result would be wrong: copies, masks and indices are read from a copy then, pointwise
-// operators reject them. Kernels that compute the whole result before they write (the generated
-// in-place and out= forms) are always right and need the first comparison only.
+// Note [Overlap]: PyTorch compares the spans of dense tensors and rejects two that meet. It does
+// not look at tensors with gaps: the write happens, and an element that is read after it was
+// written is wrong. Here the comparison of spans rejects the same calls, and a second, exact
+// comparison finds those whose result would be wrong: copies, masks and indices are read from a
+// copy then, pointwise operators reject them. Kernels that compute the whole result before they
+// write (the generated in-place and out= forms) are always right and need the first comparison
+// only.
 #pragma once
 
 #include <string_view>

@@ -49,9 +49,7 @@ TEST(a_blob_larger_than_a_quarter_is_cut) {
 }
 
 TEST(emitting_after_the_end_is_nothing) {
-  {
-    const Recording recording(64, 4096, 0);
-  }
+  { const Recording recording(64, 4096, 0); }
   CHECK_EQ(events::emit(events::Kind::kLINE), 0u);
   CHECK_EQ(events::emit_blob(events::Kind::kSOURCE, 1, 0, 0, 0, "x", 1), 0u);
 }

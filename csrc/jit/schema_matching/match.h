@@ -1,8 +1,8 @@
 // SchemaMatch: whether one operator can be called with these arguments, and the call.
 //
-// What: builtin_calls.h tries a SchemaMatch per candidate. It plans, for each parameter, what the node is
-// given: the value, a conversion of it, a list made of several, a default. Only emit() changes the
-// graph.
+// What: builtin_calls.h tries a SchemaMatch per candidate. It plans, for each parameter, what the
+// node is given: the value, a conversion of it, a list made of several, a default. Only emit()
+// changes the graph.
 #pragma once
 
 #include <string>

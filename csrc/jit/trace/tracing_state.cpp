@@ -124,7 +124,7 @@ Value* TracingState::number_from(const Tensor& tensor, std::string_view type) {
 }
 
 const TracingState::TracedArgument* TracingState::find_traced(std::string_view name,
-                                                        int64_t index) const {
+                                                              int64_t index) const {
   for (const TracedArgument& one : traced_arguments_)
     if (one.index == index && one.name == name) return &one;
   return nullptr;
@@ -140,7 +140,8 @@ Value* TracingState::argument(const OperatorInfo& op, size_t i, const IValue& va
       const TracedArgument* whole = dims->size() == 1 ? find_traced(argument.name, -1) : nullptr;
       std::vector<Value*> parts;
       for (size_t k = 0; k < dims->size(); ++k) {
-        const TracedArgument* one = whole ? whole : find_traced(argument.name, static_cast<int64_t>(k));
+        const TracedArgument* one =
+            whole ? whole : find_traced(argument.name, static_cast<int64_t>(k));
         parts.push_back(one && is_number(one->tensor, (*dims)[k])
                             ? number_from(one->tensor, "int")
                             : graph_->insert_constant(IValue((*dims)[k])));

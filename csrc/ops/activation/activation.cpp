@@ -29,9 +29,7 @@ void threshold_into(KeySet, const Tensor& self, const Scalar& threshold, const S
     if (self.strides()[d] == 0 && sizes[d] > 1) sizes[d] = 1;
   }
   const Tensor once =
-      sizes == self.sizes()
-          ? self
-          : ops::as_strided(self, sizes, self.strides(), self.offset());
+      sizes == self.sizes() ? self : ops::as_strided(self, sizes, self.strides(), self.offset());
   run_pointwise(k_threshold, Form::kInplace, std::array{Input(once)}, Params({threshold, value}),
                 once);
 }

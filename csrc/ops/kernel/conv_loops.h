@@ -1,9 +1,11 @@
-// The inner loops of convolutions: a tile of output channels x pixels, all taps summed in registers.
+// The inner loops of convolutions: a tile of output channels x pixels, all taps summed in
+// registers.
 //
 // What: every tap of every input channel is a run of pixels somewhere in a buffer, `offset[k]` from
 // where the tile's own pixels are counted, so one loop serves all kernel sizes, strides, dilations
 // and 1 to 3 dimensions. Invariant: in which order the taps of one result are added depends on
-// their number alone, never on the instruction set, the tile's size or the threads. Read next: convolution/convolve.h.
+// their number alone, never on the instruction set, the tile's size or the threads. Read next:
+// convolution/convolve.h.
 #pragma once
 
 #include <cstdint>
@@ -31,10 +33,10 @@ struct ConvLoops {
   using Tile = void (*)(T* out, int64_t out_row, const T* weight, const T* input,
                         const int64_t* offset, int64_t taps, const T* start);
 
-  int64_t lanes;                           // pixels of a vector
-  int row_kinds;                           // how many of the kinds there are
-  int64_t most_vectors[kRowKinds];         // of a tile with so many channels
-  Tile tile[kRowKinds][kVectorKinds];      // null where it would not fit the registers
+  int64_t lanes;                       // pixels of a vector
+  int row_kinds;                       // how many of the kinds there are
+  int64_t most_vectors[kRowKinds];     // of a tile with so many channels
+  Tile tile[kRowKinds][kVectorKinds];  // null where it would not fit the registers
   // panel[k * width + j] = input[offset[k] + place of pixel j], the rest of a row is 0.
   void (*pack)(T* panel, int64_t width, const T* input, const int64_t* offset, int64_t taps,
                const ConvRun* runs, int64_t n);

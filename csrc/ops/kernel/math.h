@@ -27,10 +27,11 @@
   UH_SIMD float name##f(float, float);                                                             \
   }
 UH_MVEC(exp)
-UH_MVEC(exp2) UH_MVEC(expm1) UH_MVEC(log) UH_MVEC(log2) UH_MVEC(log10) UH_MVEC(log1p) UH_MVEC(sin)
-    UH_MVEC(cos) UH_MVEC(tan) UH_MVEC(asin) UH_MVEC(acos) UH_MVEC(atan) UH_MVEC(sinh) UH_MVEC(cosh)
-        UH_MVEC(tanh) UH_MVEC(asinh) UH_MVEC(acosh) UH_MVEC(atanh) UH_MVEC(erf) UH_MVEC(erfc)
-            UH_MVEC2(pow) UH_MVEC2(atan2) UH_MVEC2(hypot)
+UH_MVEC(exp2)
+UH_MVEC(expm1) UH_MVEC(log) UH_MVEC(log2) UH_MVEC(log10) UH_MVEC(log1p) UH_MVEC(sin) UH_MVEC(cos)
+    UH_MVEC(tan) UH_MVEC(asin) UH_MVEC(acos) UH_MVEC(atan) UH_MVEC(sinh) UH_MVEC(cosh) UH_MVEC(tanh)
+        UH_MVEC(asinh) UH_MVEC(acosh) UH_MVEC(atanh) UH_MVEC(erf) UH_MVEC(erfc) UH_MVEC2(pow)
+            UH_MVEC2(atan2) UH_MVEC2(hypot)
 #undef UH_MVEC
 #undef UH_MVEC2
 #endif
@@ -41,14 +42,15 @@ UH_MVEC(exp2) UH_MVEC(expm1) UH_MVEC(log) UH_MVEC(log2) UH_MVEC(log10) UH_MVEC(l
   inline float name(float x) { return ::name##f(x); }                                              \
   inline double name(double x) { return ::name(x); }
   UH_UNARY(exp2)
-  UH_UNARY(expm1) UH_UNARY(log2) UH_UNARY(log10) UH_UNARY(sin)
-      UH_UNARY(cos) UH_UNARY(tan) UH_UNARY(asin) UH_UNARY(acos) UH_UNARY(atan) UH_UNARY(sinh)
-          UH_UNARY(cosh) UH_UNARY(asinh) UH_UNARY(acosh) UH_UNARY(atanh) UH_UNARY(erfc)
-              UH_UNARY(sqrt) UH_UNARY(floor) UH_UNARY(ceil) UH_UNARY(trunc) UH_UNARY(fabs)
-                  UH_UNARY(rint)
+  UH_UNARY(expm1)
+  UH_UNARY(log2) UH_UNARY(log10) UH_UNARY(sin) UH_UNARY(cos) UH_UNARY(tan) UH_UNARY(asin)
+      UH_UNARY(acos) UH_UNARY(atan) UH_UNARY(sinh) UH_UNARY(cosh) UH_UNARY(asinh) UH_UNARY(acosh)
+          UH_UNARY(atanh) UH_UNARY(erfc) UH_UNARY(sqrt) UH_UNARY(floor) UH_UNARY(ceil)
+              UH_UNARY(trunc) UH_UNARY(fabs) UH_UNARY(rint)
 #undef UH_UNARY
 
-                      inline float exp(float x) {
+                  inline float
+                  exp(float x) {
     return exp_float(x);
   }
   inline double exp(double x) { return ::exp(x); }

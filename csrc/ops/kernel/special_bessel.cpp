@@ -44,7 +44,7 @@ double i_scaled(int order, double x) {
 
 double i_plain(int order, double x) {
   const double size = std::fabs(x);
-  if (std::isinf(x)) return kNaN;  // as PyTorch; the limit is an infinity
+  if (std::isinf(x)) return kNaN;          // as PyTorch; the limit is an infinity
   const double half = std::exp(size / 2);  // twice: e**x alone overflows before the product does
   double value = half;  // beyond 1e4 infinite, as the product, whose first factor underflows there
   if (size <= 1e4) {

@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kMany = 64;  // beyond this degree the closed forms are faster, and exact enough
 constexpr double kNoDegree = 0x1p63;  // from here on PyTorch's degree, an int64, is negative
-constexpr double kEndless = 1e6;  // beyond this degree nothing is summed: asymptotic forms
+constexpr double kEndless = 1e6;      // beyond this degree nothing is summed: asymptotic forms
 
 // p0, p1 and then p_k = next(k, p_(k-1), p_(k-2)) up to degree n; 0 below degree 0.
 template <class Next>

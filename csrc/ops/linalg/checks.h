@@ -18,8 +18,8 @@ void check_matrix(const Tensor& t, std::string_view op, std::string_view argumen
 // At least two dimensions, the last two of the same size.
 void check_square(const Tensor& t, std::string_view op, std::string_view argument = "A");
 // float32, float64 or complex.
-// What LAPACK has no routine for, as PyTorch raises it: some operators ask for the dtype, some for a
-// floating one (and its kernel is missing then), some only for the kernel.
+// What LAPACK has no routine for, as PyTorch raises it: some operators ask for the dtype, some for
+// a floating one (and its kernel is missing then), some only for the kernel.
 enum class Lapack { kDtypes, kFloating, kKernelOnly };
 void check_lapack_dtype(const Tensor& t, std::string_view op, Lapack refusal = Lapack::kFloating);
 // The same dtype as `first`.

@@ -1,6 +1,6 @@
 // The operators of reshaping.yaml.
-#include "base/call_section.h"
 #include "generated/kernels/reshaping.h"
+#include "base/call_section.h"
 
 #include "generated/ops/copy.h"
 #include "generated/ops/creation.h"
