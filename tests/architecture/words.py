@@ -3,7 +3,7 @@
     python -m tests.architecture.words                   hits per folder, next to its limit
     python -m tests.architecture.words tui/views         every hit below a folder, or in a file
     python -m tests.architecture.words --rules tui       hits per rule
-    python -m tests.architecture.words --changed         hits on lines that differ from hub/main
+    python -m tests.architecture.words --changed         hits on lines that differ from origin/main
     python -m tests.architecture.words --lower tui       lower the limits there to the present counts
 
 Names are read from the Python AST and from C++ declarations; prose is comments, docstrings, messages, Markdown,
@@ -410,7 +410,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("paths", nargs="*", help="folders or files; default: totals by folder")
     parser.add_argument("--rules", action="store_true", help="hits per rule")
-    parser.add_argument("--changed", nargs="?", const="hub/main", metavar="REVISION")
+    parser.add_argument("--changed", nargs="?", const="origin/main", metavar="REVISION")
     parser.add_argument("--lower", action="store_true", help="lower limits to the present counts")
     options = parser.parse_args()
     paths = tuple(path.rstrip("/") for path in options.paths)

@@ -153,7 +153,7 @@ IndexWalk Advanced::walk(IntSpan dense) const {
 // first operand that has an opinion; a dimension in which it repeats itself has none.
 Dims Advanced::result_strides() const {
   const Dims sizes = result_sizes();
-  const bool empty = checked_numel(sizes, "index") == 0;  // its strides are products all the same
+  if (checked_numel(sizes, "index") == 0) return contiguous_strides(sizes);
   std::vector<Dims> operands;
   const auto add = [&](const Dims& lo, const Dims& mid, const Dims& hi) {
     Dims strides = lo;
@@ -162,13 +162,7 @@ Dims Advanced::result_strides() const {
     operands.push_back(strides);
   };
   add(before_strides, Dims(index_sizes.size(), 0), after_strides);
-  // An index is broadcast over what is kept; beside no elements, a size of 1 counts as its own.
-  const auto kept = [&](const Dims& own) {
-    Dims strides(own.size(), 0);
-    for (size_t d = 0; d < own.size(); ++d) strides[d] = empty && own[d] == 1 ? 1 : 0;
-    return strides;
-  };
-  for (const Dims& own : index_strides) add(kept(before), own, kept(after));
+  for (const Dims& own : index_strides) add(Dims(before.size(), 0), own, Dims(after.size(), 0));
   // > 0: dimension a belongs outside of b; 0: nobody minds.
   const auto compare = [&](size_t a, size_t b) {
     for (const Dims& strides : operands) {
@@ -200,7 +194,7 @@ Dims Advanced::result_strides() const {
     row_major = row_major && d < inner;
     inner = d;
   }
-  return row_major && !empty ? contiguous_strides(sizes) : strides;
+  return row_major ? contiguous_strides(sizes) : strides;
 }
 
 Advanced plan_indices(const Tensor& self, const std::vector<Tensor>& per_dim) {
