@@ -19,7 +19,14 @@ COUNT = int(os.environ.get("UNDERHOOD_GRAPHS", "200"))
 FIRST = int(os.environ.get("UNDERHOOD_GRAPHS_FIRST", "0"))
 SHARE = 20  # graphs per test
 # The order in which they follow each other matters as well: what one leaves, the next finds.
-PASSES = ["peephole", "cse", "constant_propagation", "fold_constant_branches", "lower_all_tuples", "dce"]
+PASSES = [
+    "peephole",
+    "cse",
+    "constant_propagation",
+    "fold_constant_branches",
+    "lower_all_tuples",
+    "dce",
+]
 # And all others but those that sum in another order: a tolerance is for tests/engine/jit.
 PASSES += sorted({*engine.jit.passes(), *PASSES} - {*PASSES, *INEXACT})
 

@@ -300,7 +300,13 @@ def _bind(graph: int, name: str, callee: CompiledFunction) -> None:
 
 
 # What runs over every new graph, as PyTorch does before it shows one.
-CLEANUP = ("lower_simple_tuples", "fold_constant_branches", "dce", "canonicalise_outputs", "constant_pooling")
+CLEANUP = (
+    "lower_simple_tuples",
+    "fold_constant_branches",
+    "dce",
+    "canonicalise_outputs",
+    "constant_pooling",
+)
 
 
 def called_from(c: Context, tree: ast.AST, name: str, error: CompileError) -> CompileError:
