@@ -20,7 +20,7 @@ from pathlib import Path
 from engine.inspect.history import History
 from engine.inspect.models.autograd import Autograd, project
 from engine.inspect.selection import Selection
-from engine.inspect.trace import Trace
+from engine.inspect.trace import TraceReader
 
 PROGRAM = """
 import engine
@@ -97,14 +97,14 @@ def main() -> None:
         path = recorded(Path(folder), nodes)
 
         def open_() -> None:
-            history = History(Trace.open(path))
+            history = History(TraceReader.open(path))
             looked_at(history, int(history.autograd.tables.runs.since[0]))
 
         opened = min(seconds(open_) for _ in range(3))
-        history = History(Trace.open(path))
+        history = History(TraceReader.open(path))
         begun = int(history.autograd.tables.runs.since[0])
         drawn(history, begun)
-        first = seconds(lambda: drawn(History(Trace.open(path)), begun))
+        first = seconds(lambda: drawn(History(TraceReader.open(path)), begun))
         model = project(history, begun, Selection())
         print(f"{len(model.nodes):,} nodes, {history.end:,} events")
         print(f"open                  {opened * 1e3:8.1f} ms")

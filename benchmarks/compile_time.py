@@ -22,7 +22,7 @@ import engine
 from engine import jit
 from engine.inspect.events import kind_of
 from engine.inspect.recorder import record
-from engine.inspect.trace import Trace
+from engine.inspect.trace import TraceReader
 
 ROUNDS = 9
 WANTED = {50: 5.0}  # ms
@@ -81,7 +81,7 @@ def pass_times(nodes: int, folder: Path, number: int) -> dict[str, int]:
         for _ in range(3):
             scripted(x, y)
     took: defaultdict[str, int] = defaultdict(int)
-    trace, names = Trace.open(path), {}
+    trace, names = TraceReader.open(path), {}
     for event in trace.events:
         kind = kind_of(int(event["kind"])).name
         if kind == "PASS_BEGIN":

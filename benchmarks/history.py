@@ -20,7 +20,7 @@ import numpy as np
 
 from engine.inspect.events import HAS_BLOB, NUMBER, RECORD
 from engine.inspect.history import History
-from engine.inspect.trace import APPLICATION_ID, VERSION, Trace
+from engine.inspect.trace import APPLICATION_ID, VERSION, TraceReader
 
 STRINGS = {
     1: "loop.py",
@@ -146,9 +146,9 @@ def main() -> None:
         events = write_trace(path, wanted)
         print(f"events                     {events}")
         print(f"file                       {path.stat().st_size / 2**20:.1f} MB")
-        read = min(timed(lambda: Trace.open(path)) for _ in range(3))
+        read = min(timed(lambda: TraceReader.open(path)) for _ in range(3))
         history: list[History] = []
-        fold = min(timed(lambda: history.append(History(Trace.open(path)))) for _ in range(3))
+        fold = min(timed(lambda: history.append(History(TraceReader.open(path)))) for _ in range(3))
         latest = history[-1]
         first = timed(lambda: everything(latest, events // 2))
         print(f"read the file              {read:.0f} ms")

@@ -26,7 +26,7 @@ from pathlib import Path
 from engine.inspect.history import History
 from engine.inspect.models import project
 from engine.inspect.selection import Selection
-from engine.inspect.trace import Trace
+from engine.inspect.trace import TraceReader
 
 GRAPH = """
 import engine
@@ -100,7 +100,7 @@ def timed(action: Callable[[], object]) -> float:
 def measure(name: str, trace: Path) -> None:
     """Prints a line for opening, and one for each of the two views."""
     found: list[History] = []
-    opened = timed(lambda: found.append(History(Trace.open(trace))))
+    opened = timed(lambda: found.append(History(TraceReader.open(trace))))
     history, chooser = found[0], random.Random(0)
     size = f"{history.end:,} events, {len(history.jit.tables.rewrites):,} rewrites"
     print(f"{name:<10} open {opened:17.0f} ms   {size}")

@@ -140,7 +140,7 @@ class Underhood(App[int]):
             if name in self.available_themes:
                 return str(name)
             if name:
-                self.settings.warnings.append(f"no theme is called {name!r}")
+                self.settings.warnings.append(f"unknown theme {name!r}")
         return DARK.name
 
     def on_mount(self) -> None:

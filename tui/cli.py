@@ -123,12 +123,12 @@ def make_parser() -> argparse.ArgumentParser:
     run_ = command("run", run, "record a script in this terminal, then look inside", words)
     record_ = command("record", record, "record a script to a file", words)
     for made in (run_, record_):
-        made.add_argument("-o", "--output", metavar="FILE", help="where the trace goes")
+        made.add_argument("-o", "--output", metavar="FILE", help="output file")
         made.add_argument(
             "--values-budget",
             type=byte_count,
             metavar="BYTES",
-            help="how much room element values may take, e.g. 64M (default 256M)",
+            help="size budget for element values, e.g. 64M (default 256M)",
         )
     look_options(run_)
 
@@ -148,7 +148,7 @@ def make_parser() -> argparse.ArgumentParser:
         metavar="WHAT",
         help="tensor=3, name=x, node=5, storage=2,byte=16, line=4",
     )
-    show_.add_argument("--json", action="store_true", help="the model instead of the picture")
+    show_.add_argument("--json", action="store_true", help="print the view as JSON")
     show_.add_argument(
         "--width",
         type=int,
@@ -160,7 +160,7 @@ def make_parser() -> argparse.ArgumentParser:
         "--form",
         default="",
         metavar="F",
-        help="of a graph: boxes, rows or list; of the JIT view what stands beside the graph: source, "
+        help="of a graph: boxes, rows or list; of the JIT view the pane next to the graph: source, "
         "tree, tokens, passes, before, drawn, rule, code, functions or nothing",
     )
     show_.add_argument(
@@ -180,7 +180,7 @@ def make_parser() -> argparse.ArgumentParser:
         "--output",
         default="graph.dot",
         metavar="FILE",
-        help="its suffix says the format. Of a graph (autograd, or --view jit): .dot, .gv, and by "
+        help="the suffix selects the format. Graphs (autograd, or --view jit): .dot, .gv, and by "
         "graphviz .png, .pdf, without --view also .svg; of a view, with --view: .svg, .html, .txt, "
         ".json; of all events: .json for Perfetto and Chrome, .csv",
     )
@@ -204,7 +204,7 @@ def make_parser() -> argparse.ArgumentParser:
     lessons_.add_argument("what", choices=("check", "list"))
     lessons_.add_argument("names", nargs="*", help="only these lessons")
 
-    doctor_ = command("doctor", doctor, "say what works on this machine and what does not")
+    doctor_ = command("doctor", doctor, "check what works on this machine")
     doctor_.add_argument("--json", action="store_true", help="the findings as JSON")
     return parser
 
@@ -218,7 +218,7 @@ def look_options(parser: argparse.ArgumentParser) -> None:
     quiet = argparse.SUPPRESS
     parser.add_argument("--ascii", action="store_true", default=quiet, help="plain ASCII only")
     parser.add_argument(
-        "--no-mouse", action="store_true", default=quiet, help="leave the mouse alone"
+        "--no-mouse", action="store_true", default=quiet, help="do not capture the mouse"
     )
 
 
@@ -240,9 +240,9 @@ def byte_count(text: str) -> int:
     try:
         count = int(digits) * unit
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of bytes (like 64M)") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size (e.g. 64M)") from None
     if count < 0:
-        raise argparse.ArgumentTypeError(f"{text} bytes is less than nothing")
+        raise argparse.ArgumentTypeError(f"{text} is negative")
     return count
 
 

@@ -102,7 +102,7 @@ def _compiler() -> Iterator[Finding]:
 def _terminal() -> Iterator[Finding]:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         yield Finding(
-            "terminal", "note", "this is none: the explorer needs one, `underhood show` does not"
+            "terminal", "note", "not a terminal; the explorer needs one, `underhood show` does not"
         )
     else:
         columns, rows = shutil.get_terminal_size()

@@ -38,7 +38,9 @@ def write_graph(nav: Navigator, path: Path) -> str:
     suffix = path.suffix.lower()
     if suffix not in (*DOT, *RENDERED):
         known = ", ".join((*DOT, *RENDERED))
-        raise ExportError(f"{path.name}: what format is {suffix or 'no suffix'}? There are {known}")
+        raise ExportError(
+            f"{path.name}: unsupported format {suffix or '(no suffix)'}; choose from {known}"
+        )
     try:
         text = _graph_view(nav).graph_dot(nav)
     except NoGraph as error:
@@ -95,7 +97,9 @@ def _written(path: Path, formats: dict[str, Callable[[], str]]) -> str:
     make = formats.get(path.suffix.lower())
     if make is None:
         suffix = path.suffix or "no suffix"
-        raise ExportError(f"{path.name}: what format is {suffix}? There are {', '.join(formats)}")
+        raise ExportError(
+            f"{path.name}: unsupported format {suffix}; choose from {', '.join(formats)}"
+        )
     path.write_text(make(), encoding="utf-8")
     return f"written: {path}"
 

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 Said = list[tuple[str, str]]
 TODO = {
-    "text": "n goes on.",
+    "text": "n: next step.",
     "run": "Enter runs this.",
-    "look": "Tab goes to the picture; n goes on.",
+    "look": "Tab goes to the picture; n: next step.",
     "predict": "Type your answer below and press Enter; ! shows the answer.",
     "exercise": "v edits exercise.py here, V in your $EDITOR; Enter checks it.",
 }
@@ -108,7 +108,7 @@ class LessonSession:
         except (LessonError, ValueError, OSError) as error:
             said.append(("error", str(error)))
         if self.step.kind == "run" and not result.error:
-            said.append(("good", "It ran; the picture shows what it left behind."))
+            said.append(("good", "It ran; the picture shows the final state."))
         return said, nav
 
     def _opened(self, result: RunResult) -> Navigator | None:
@@ -176,8 +176,7 @@ class LessonSession:
         return [
             (
                 "",
-                "exercise.py is as it was at the beginning."
-                + (f" Yours is kept as {kept}" if kept else ""),
+                "exercise.py was reset." + (f" Yours is kept as {kept}" if kept else ""),
             )
         ]
 

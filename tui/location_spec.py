@@ -1,4 +1,4 @@
-"""What a person may write for a place in a trace, and which moment it means."""
+"""Parse location specs: what a person may write for a moment of a trace."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def find_moment(history: History, where: str, now: int) -> int:
         number = int(word)
     except ValueError:
         raise ValueError(
-            f"{where!r} is no place: give an event number, +5, -5, start, end, last or line:12"
+            f"{where!r} is not a location; use an event number, +5, -5, start, end, last or line:12"
         ) from None
     moment = now + number if word[0] in "+-" else number
     if not 0 <= moment <= last:
@@ -44,7 +44,7 @@ def last_full_moment(history: History) -> int:
 def line_moment(history: History, text: str, now: int) -> int:
     """When that line runs next, or first if it does not run again."""
     if not text.isdigit():
-        raise ValueError(f"{text!r} is no line number")
+        raise ValueError(f"{text!r} is not a line number")
     lines = history.tables.lines
     here = history.line_at(now) if now >= 0 else None
     rows = lines.where("line", int(text))

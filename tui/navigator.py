@@ -196,9 +196,9 @@ class Navigator:
         """Choose what a step is; without a name, the next one."""
         grains = self.grains()
         if grain and grain not in grains:
-            return f"no grain is called {grain!r}; there are {', '.join(grains)}"
+            return f"unknown grain {grain!r}; choose from {', '.join(grains)}"
         self.grain = grain or grains[(grains.index(self.grain) + 1) % len(grains)]
-        return f"one step is now one {self.grain}"
+        return f"step by {self.grain}"
 
     def go(self, where: str) -> str:
         """To an event number, +5, -5, start, end, last or line:12."""
@@ -290,7 +290,7 @@ class Navigator:
             if place != JumpEntry(self.moment, self.selection, self.view):
                 self.moment, self.selection, self.view = place.moment, place.selection, place.view
                 return f"back at event {self.moment:,}"
-        return "no jump to return from"
+        return "jump list is empty"
 
     def show_view(self, name: str) -> str:
         """Look through another view."""
@@ -342,7 +342,7 @@ class Navigator:
         """To the next event whose sentence, names or operator hold the text."""
         self.needle = text or self.needle
         if not self.needle:
-            return "nothing to look for; type / and a text"
+            return "no pattern; press / to search"
         sentence = self.shown.search(self, self.needle, direction)
         if sentence is not None:
             return sentence

@@ -1,4 +1,4 @@
-"""Where things are kept: traces, settings, state. One environment variable moves them all.
+"""Directories of traces, settings and state. One environment variable moves them all.
 
 `UNDERHOOD_HOME=/some/folder` puts everything under that folder (tests use it); otherwise the
 platform's own data, config and state folders are used.

@@ -47,7 +47,7 @@ def load_settings(path: Path | None = None) -> Settings:
     for name, value in given.items():
         kind = KINDS.get(name)
         if kind is None:
-            settings.warnings.append(f"{path}: no setting is called {name!r}")
+            settings.warnings.append(f"{path}: unknown setting {name!r}")
         elif not isinstance(value, kind):
             settings.warnings.append(f"{path}: {name} must be {kind.__name__}, not {value!r}")
         else:

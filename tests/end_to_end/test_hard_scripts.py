@@ -21,7 +21,7 @@ import pytest
 
 from engine.inspect.events import NUMBER
 from engine.inspect.recorder import record_program
-from engine.inspect.trace import Trace
+from engine.inspect.trace import TraceReader
 from tests.end_to_end.hard_scripts import CASES, Case
 
 _LIMIT = 60
@@ -158,7 +158,7 @@ def test_a_hard_script_runs_as_it_does_alone(name: str, tmp_path: Path) -> None:
         assert lines[0] == lines[1]
     assert taped == alone
     if name != "no such script":
-        trace = Trace.open(tmp_path / "t.uht")
+        trace = TraceReader.open(tmp_path / "t.uht")
         assert (trace.warning, trace.finished) == ("", True)
         assert int(trace.events["a"][-1]) == alone["exit code"]
         assert int(trace.events["kind"][-1]) == NUMBER["PROGRAM_END"]

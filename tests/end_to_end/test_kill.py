@@ -17,7 +17,7 @@ import pytest
 
 from engine.inspect.events import NUMBER
 from engine.inspect.history import History
-from engine.inspect.trace import Trace
+from engine.inspect.trace import TraceReader
 
 _RECORD = (
     "import sys; from engine.inspect.recorder import record_program; "
@@ -91,7 +91,7 @@ def test_a_killed_program_has_lost_nothing(name: str, seed: int, tmp_path: Path)
     os.kill(pid, signal.SIGKILL)
     _, errors = process.communicate(timeout=300)
     assert (process.returncode, errors) == (137, "")
-    trace = Trace.open(tmp_path / "t.uht")
+    trace = TraceReader.open(tmp_path / "t.uht")
     assert trace.warning == ""
     notes = (tmp_path / "notes").read_bytes()
     when, done = (int.from_bytes(notes[at : at + 8], "little") for at in (0, 8))
@@ -153,7 +153,7 @@ sys.exit(7)
     assert out == f"{rounds}.0\n"
     assert os.waitstatus_to_exitcode(status) == 7
     assert "the recorder process ended; the recording stops there" in errors
-    trace = Trace.open(tmp_path / "t.uht")
+    trace = TraceReader.open(tmp_path / "t.uht")
     assert not trace.finished
     assert trace.warning == ""
 
@@ -235,7 +235,7 @@ raise SystemExit(3)
     assert errors == (
         "underhood: the recorder process stood still; the recording stops there, the program went on\n"
     )
-    trace = Trace.open(tmp_path / "t.uht")
+    trace = TraceReader.open(tmp_path / "t.uht")
     assert (trace.warning, trace.meta["exit_code"]) == ("", "3")
     assert int(trace.meta["lost"]) > 0
 

@@ -12,7 +12,7 @@ import pytest
 from table import Row, rows
 from tools import run
 
-from engine.inspect import History, Selection, Trace, record
+from engine.inspect import History, Selection, TraceReader, record
 from engine.inspect.models import project
 from tui.views import DrawContext, view
 
@@ -28,7 +28,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> History:
             for sample in islice(row.samples(_dtype(row)), 2):
                 with suppress(Exception):  # whether it works is what the other tests are about
                     run(row, sample)
-    return History(Trace.open(path))
+    return History(TraceReader.open(path))
 
 
 def _dtype(row: Row) -> str:

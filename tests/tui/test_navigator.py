@@ -82,10 +82,10 @@ def test_a_stride_from_events_goes_by_operators(nav: Navigator) -> None:
 @pytest.mark.parametrize(
     ("where", "description"),
     [
-        ("12x", "no place"),
+        ("12x", "not a location"),
         ("9999", "there is no event 9999"),
         ("line:77", "line 77 never ran"),
-        ("line:x", "no line number"),
+        ("line:x", "not a line number"),
     ],
 )
 def test_a_wrong_place_is_explained_and_nothing_moves(
@@ -167,7 +167,7 @@ def test_owners_add_up_in_the_sentence(nav: Navigator) -> None:
 def test_questions_without_a_selection_say_what_to_do(nav: Navigator) -> None:
     assert "select" in who_wrote(nav)
     assert "select" in who_owns(nav)
-    assert nav.back() == "no jump to return from"
+    assert nav.back() == "jump list is empty"
 
 
 def test_search_finds_and_returns(nav: Navigator) -> None:

@@ -14,7 +14,7 @@ from tui.settings import LineMemory, Memory, load_settings
     ("text", "warning"),
     [
         ("theme = ", "was not read"),
-        ("colour = 1", "no setting is called 'colour'"),
+        ("colour = 1", "unknown setting 'colour'"),
         ("ascii = 3", "ascii must be bool"),
     ],
 )

@@ -170,7 +170,7 @@ def test_the_graph_as_dot(tmp_path):
     text = (tmp_path / "g.dot").read_text()
     assert text.count("->") == 5
     assert 'label="MulBackward0\\na 2' in text
-    with pytest.raises(ExportError, match=r"what format is \.doc"):
+    with pytest.raises(ExportError, match=r"unsupported format \.doc"):
         write_graph(nav, tmp_path / "g.doc")
 
 

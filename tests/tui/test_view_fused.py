@@ -57,7 +57,7 @@ def test_tree_loop_graph_and_bytes_are_on_the_screen():
     text = navigator_at(FUSES, launches(FUSES)[0]).picture("fused", 118, 34, UNICODE).text()
     for words in ("tree", "tile loop", "graph", "source", "launches", "for each of", "next tile"):
         assert words in text
-    assert "one by one the operators would move" in " ".join(text.split())
+    assert "unfused, the operators would move" in " ".join(text.split())
     assert "× as much" in text
 
 

@@ -427,4 +427,4 @@ def test_o_names_who_reads_a_value():
     assert readers[0].text[:40] in said
     last = next(row for row in rows if row.text.startswith("return"))
     nav.select(Target("value", value=last.number))
-    assert who_owns(nav).startswith("nobody reads")
+    assert who_owns(nav).startswith("no uses of")

@@ -50,7 +50,7 @@ def test_of_a_tensor_it_tells_what_is_stale_the_gradient_and_the_holders(
     heads = [line for line in page.splitlines() if line.startswith("#")]
     assert heads == [
         "# What wrote a saved tensor?",
-        "# Why is y.grad as it is?",
+        "# Why is y.grad what it is?",
         "# What keeps y alive?",
     ]
     nav.select_text("x")
@@ -61,7 +61,7 @@ def test_of_a_tensor_it_tells_what_is_stale_the_gradient_and_the_holders(
 def test_of_a_leaf_it_tells_of_its_variable(stale: GradBuilder) -> None:
     nav = Navigator(stale.history(), at="last")
     nav.select_text(f"node={stale.accumulators[1]}")
-    assert "# Why is x.grad as it is?" in why(nav)
+    assert "# Why is x.grad what it is?" in why(nav)
 
 
 def test_with_nothing_to_tell_it_says_so() -> None:

@@ -59,7 +59,9 @@ def describe_call(history: Any, call: Any, moment: int) -> list[str]:
             value = ", ".join(history.label(each, moment) for each in value)
         words.append(f"- `{argument.name}` = {value}")
     if call.results:
-        words.append("- gave " + ", ".join(history.label(each, moment) for each in call.results))
+        words.append(
+            "- returned " + ", ".join(history.label(each, moment) for each in call.results)
+        )
     if call.error:
         words.append(f"- failed: {call.error}")
     documentation = operator_doc(call.op)

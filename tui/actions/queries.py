@@ -1,5 +1,4 @@
-"""What can be asked about what is selected: who wrote it, who owns it, why is it as it is, how would
-one write it down.
+"""Queries about the selection: who wrote it, who owns it, why it is what it is, how to write it down.
 
 Each takes the navigator and answers in one sentence; the first two also go there. `why` has a page.
 """
@@ -40,7 +39,7 @@ def who_wrote(nav: Navigator) -> str:
     nav.selection = replace(nav.selection, call=write.call, **here)
     where = f" on line {line.line}" if line else ""
     by = writer(history, write)
-    return f"written by {by}{where}; w again for the write before, Backspace returns"
+    return f"written by {by}{where}; w: previous write; Backspace: back"
 
 
 def pointed_at(nav: Navigator) -> tuple[int, Extent | None]:
@@ -115,7 +114,7 @@ def why(nav: Navigator) -> str:
         tensor = history.autograd.variable(chosen.node)
     if tensor:
         label = history.label(tensor, moment)
-        parts += _page(f"Why is {label}.grad as it is?", why_no_grad(history, tensor, moment))
+        parts += _page(f"Why is {label}.grad what it is?", why_no_grad(history, tensor, moment))
         parts += _page(f"What keeps {label} alive?", why_alive(history, tensor, moment))
     return (
         "\n".join(parts) or "no saved tensor was overwritten; select a tensor or a node to ask more"

@@ -111,7 +111,7 @@ class ExploreScreen(BaseScreen):
             lines = [line for line in said.read().splitlines() if "underhood" not in line]
         if program.returncode == 0:
             return ""
-        last = lines[-1] if lines else "it said nothing"
+        last = lines[-1] if lines else "no output"
         return f"{self.script.name} ended with exit code {program.returncode}: {last}"
 
     def _loaded(self, nav: Navigator | None, problem: str) -> None:

@@ -33,7 +33,7 @@ def follow(
             go_on(worker)
         except Exception as error:
             if not worker.is_cancelled:
-                why = f"The recording is not followed any more: {type(error).__name__}: {error}"
+                why = f"Stopped following the recording: {type(error).__name__}: {error}"
                 screen.app.call_from_thread(screen.app.notify, why, severity="error", timeout=20)
 
     def go_on(worker: Worker[None]) -> None:

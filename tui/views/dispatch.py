@@ -24,7 +24,7 @@ HELP = {
     "union": "The keys of all arguments together: the dispatcher looks at nothing else.",
     "▸": "Here the kernel on the right ran: of the keys that were left, this was the highest with one.",
     "falls through": "The operator has no kernel for this key: the next one below is looked at.",
-    "hop": "One choice of the dispatcher. A kernel that has done its part hops on to the keys below.",
+    "hop": "One choice of the dispatcher. A kernel may redispatch to the keys below.",
     "+4 us for 8 us": "When the hop came, counted from the call's beginning, and how long it was until the "
     "next hop or the end; a time alone is the latter. The recorder's own work is in all times shown here.",
     "us": "Microseconds: millionths of a second. ns: a thousandth of that.",
@@ -50,7 +50,7 @@ HELP = {
     "from": "The one entry in csrc/ops that declares the operator.",
     "becomes": "What the generator made of the entry: compiled into the engine, or installed in Python.",
     "# - { } [ ] | > \" ' * & ! ; < / ? + % ~ @ ^ `": "In the entry and below it: YAML, C++, the schema as they are.",
-    "…": "Too long for its place, or more than fits.",
+    "…": "Truncated, or more than fits.",
 }
 
 COLUMN = 7  # cells of an argument's column in the table of keys

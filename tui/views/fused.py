@@ -43,7 +43,7 @@ HELP = {
     "%": "A Value of the graph. `for %x`: a conversion that the step of %x asked for. +1: equal nodes "
     "are one step.",
     "▶": "The last launch up to this moment; the group that is shown.",
-    "▌": "It belongs to what is selected: what that came from, or became.",
+    "▌": "It belongs to what is selected: its origin or result.",
     "◆": "Just this is selected.",
     "▴": "So many rows more above.",
     "▾": "So many rows more below.",
@@ -231,7 +231,7 @@ def _plan(grid: Grid, model: FusedModel, context: DrawContext, y: int) -> int:
     about = "" if here.exact else "about "
     moved = (
         f"reads {about}{bytes_text(here.read_bytes)}, writes {bytes_text(here.written_bytes)}; "
-        f"one by one the operators would move {bytes_text(here.eager_bytes)}{_times(here)}"
+        f"unfused, the operators would move {bytes_text(here.eager_bytes)}{_times(here)}"
     )
     lines = wrap(f"{said}; {moved}", grid.width - 2)
     for at, line in enumerate(lines, y):

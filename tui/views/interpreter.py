@@ -45,12 +45,12 @@ HELP = {
     "JUMP": "Goes on elsewhere. JUMP_IF_FALSE: where the top of the stack is False. LOOP: one more round, "
     "or out of the loop.",
     "GUARD": "Looks whether an input is of the dtype and rank that this code was made for.",
-    "BAIL_OUT": "Where a guard does not hold: the code for any input goes on.",
+    "BAIL_OUT": "Guard failed: general code continues.",
     "FUSED": "A group of pointwise operators as one kernel, tile by tile.",
     "RETURN": "The frame ends; its results stay on the stack.",
     "✖": "It failed.",
     "✓": "It held, or is over.",
-    "…": "Too long for its place, or more than fits.",
+    "…": "Truncated, or more than fits.",
 }
 
 _BESIDE = 100  # from this width registers and stack stand beside the instructions, else below

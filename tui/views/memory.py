@@ -29,7 +29,7 @@ HELP = {
     "░": "Bytes of the storage that this tensor does not touch.",
     "◆": "The selected byte is in this stretch.",
     "◌": "No Python name leads to this tensor; what keeps it alive is written below.",
-    "╌": "Freed since the line before began.",
+    "╌": "Freed since the previous line started.",
 }
 
 

@@ -70,7 +70,7 @@ def _title(grid: Grid, model: ObjectModel, context: DrawContext) -> None:
 
 def _words(grid: Grid, model: ObjectModel, context: DrawContext) -> None:
     if not model.words:
-        grid.put(1, 2, "nobody has looked at its Python object yet: step on by a line", "unknown")
+        grid.put(1, 2, "Python object not sampled yet: step on by a line", "unknown")
         return
     target = Target("object", model.tensor, model.storage)
     wide = len("00 " * 8) + 3

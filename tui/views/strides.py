@@ -33,7 +33,7 @@ from tui.views._view import DrawContext, View
 
 HELP = {
     "size": "How many indices the dimension has.",
-    "stride": "How many elements of the storage one step along the dimension goes on.",
+    "stride": "How many elements of the storage one step along the dimension: next step.",
     "offset": "The element of the storage at which index 0,0,... is.",
     "itemsize": "Bytes of one element.",
     "base": "The address at which the storage begins.",

@@ -149,7 +149,7 @@ def _scale(
             pairs.append((f", {statistics.clipped:,} beyond {ends}", "warn"))
         pairs.append(("   ", ""))
     if model.before < 0:
-        return [*pairs, ("its memory is newer than the line before", "dim")]
+        return [*pairs, ("allocated after the previous line", "dim")]
     changed = (
         "not compared" if model.changed is None else f"{model.changed:,} changed {glyphs.mark}"
     )

@@ -1,7 +1,8 @@
 // How a trace tells a call: as PyTorch's Python would have made it.
 //
 // What: the engine's operators are not all PyTorch's: one stands for several overloads
-// (resolve/overload.h), conv2d for a _convolution, det for linalg_det. A trace holds PyTorch's.
+// (schema_matching/overload.h), conv2d for a _convolution, det for linalg_det. A trace holds
+// PyTorch's.
 // Invariant: what is told gives what was called. If violated: a trace computes something else.
 #pragma once
 

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 HELP = {
     "node": "One backward function. Arrows lead from it to those it gives gradients to: what the graph "
     "computes flows down along them. PyTorch calls them next_functions.",
-    "AccumulateGrad": "The end of a way: it adds the gradient into .grad of a leaf, the name beside it.",
-    "○2": "Waits: this many gradients are still to come before it may run.",
+    "AccumulateGrad": "The end of a path: it adds the gradient into .grad of a leaf, the name beside it.",
+    "○2": "Waits for this many gradients before it may run.",
     "◐1": "Some of its gradients have come; this many are still to come.",
     "◎1": "In the ready queue, with its place: 1 runs next.",
     "▶": "Runs now.",
     "✓3": "Has run, as the third of this pass.",
-    "⊘": "Reached, but need not run: nothing behind it was asked for (inputs=, autograd.grad).",
+    "⊘": "Reached but not needed (inputs=, autograd.grad).",
     "✖": "The pass failed here; or: a saved tensor was overwritten.",
     "╌": "Freed: the node is gone, its place is kept so that nothing moves.",
     "▽": "The end of a wire along which no gradient has come yet.",
@@ -44,7 +44,7 @@ HELP = {
     "▪2": "The node keeps two tensors for its formula; red when one of them was overwritten since.",
     "×12": "Blocks that follow each other and are alike, drawn as one; 5/36 beside it: so many of its "
     "nodes have run. Enter opens it, u closes it; f chooses what is drawn as one.",
-    "⇢": "A wire that would be too long is not drawn: it leads to the node named. Enter goes there.",
+    "⇢": "A long edge is not drawn: it leads to the node named. Enter goes there.",
     "⇠": "So many wires come here from far away; the pane lists them.",
     "[ ]": "A node drawn in one row: its state, its name, and what lies in its buffer. f t u: the keys "
     "that fold, change the form and open.",
@@ -62,7 +62,7 @@ HELP = {
     "queue": "Nodes that have all their gradients, in the order in which they will run: the newest "
     "(highest sequence number) first, AccumulateGrad before all others.",
     "released": "Saved tensors, nodes and memory that this pass has freed, newest first.",
-    "…": "Too long for its place, or more than fits.",
+    "…": "Truncated, or more than fits.",
 }
 
 FORMS = {"": "as suits the room", "boxes": "as boxes", "rows": "as rows", "list": "as a list"}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 HELP = {
     "▶": "Where we are: this pass or phase was the last; this rewrite, this line of a rule, "
     "this instruction.",
-    "▌": "It belongs to what is selected: what that came from, or became. In a heading: so many more "
+    "▌": "It belongs to what is selected: its origin or result. In a heading: so many more "
     "of these are outside of the window.",
     "◆": "Just this is selected. Beside a pass: it made, or took away, some of what is selected.",
     "+": "This pass (or rewrite) added the line.",
@@ -54,7 +54,7 @@ HELP = {
     "▼": "A node that reads what its lane comes from.",
     "⇢": "It is read further down, where no lane leads.",
     "rewrites": "What the pass did, one after the other, by rule and reason; Enter goes there.",
-    "rule": "Our own source where the rule is written.",
+    "rule": "Source code of the rule.",
     "code": "The instructions that the graph became.",
     "functions": "Everything that was compiled, and each of its graphs. Enter goes there.",
     "instr.": "Instructions.",

@@ -77,7 +77,7 @@ def to_function(nav: Navigator, direction: int) -> str:
     """To the next graph of the recording (the next function, or the same one specialised)."""
     functions = nav.model(VIEW).functions
     if not functions:
-        return "no function came to the compiler yet"
+        return "nothing has been compiled yet"
     places = sorted(
         (graph.until, function.name, graph.graph, graph.current)
         for function in all_functions(nav)
@@ -169,7 +169,7 @@ def who_reads(nav: Navigator) -> str:
     if mine is None:
         return "it is not in this graph now; Enter goes to where it was"
     if not readers:
-        return f"nobody reads {name}"
+        return f"no uses of {name}"
     said = "; ".join(row.text[:40] for row in readers[:3])
     more = f"; and {len(readers) - 3} more" if len(readers) > 3 else ""
     return f"{name} is read by {pluralise(len(readers), 'line')}: {said}{more}"
@@ -248,7 +248,7 @@ def page(nav: Navigator) -> str:
         if lit:
             parts += ["# Instructions", "", "```", *(f"{r.pc:>4} {r.text}" for r in lit), "```", ""]
     if model.refused:
-        parts += ["# The compiler refused what came", "", "```", *model.refused, "```", ""]
+        parts += ["# The compiler rejected the function", "", "```", *model.refused, "```", ""]
     if model.failed:
         parts += ["# A pass failed", "", "```", *model.failed.splitlines(), "```", ""]
     here = model.rewrite
