@@ -123,9 +123,15 @@ class Tensor : public detail::Handle<Tensor> {
   static Tensor of(const std::vector<T>& values, const Sizes& sizes) {
     return of(std::span<const T>(values), sizes);
   }
-  static Tensor zeros(const Sizes& sizes, int dtype = -1) { return made(uh_zeros, sizes, dtype); }
-  static Tensor ones(const Sizes& sizes, int dtype = -1) { return made(uh_ones, sizes, dtype); }
-  static Tensor randn(const Sizes& sizes, int dtype = -1) { return made(uh_randn, sizes, dtype); }
+  static Tensor zeros(const Sizes& sizes, int dtype = -1) {
+    return from_sizes(uh_zeros, sizes, dtype);
+  }
+  static Tensor ones(const Sizes& sizes, int dtype = -1) {
+    return from_sizes(uh_ones, sizes, dtype);
+  }
+  static Tensor randn(const Sizes& sizes, int dtype = -1) {
+    return from_sizes(uh_randn, sizes, dtype);
+  }
 
   int64_t dim() const { return uh_ndim(handle()); }
   int64_t numel() const { return uh_numel(handle()); }
@@ -184,8 +190,8 @@ class Tensor : public detail::Handle<Tensor> {
   static void release(uint64_t handle) { uh_release(handle); }
 
  private:
-  static Tensor result(uh_handle (*make)(const int64_t*, int64_t, int, int), const Sizes& sizes,
-                       int dtype) {
+  static Tensor from_sizes(uh_handle (*make)(const int64_t*, int64_t, int, int), const Sizes& sizes,
+                           int dtype) {
     detail::ready();
     return adopt(make(sizes.data(), static_cast<int64_t>(sizes.size()), dtype, -1));
   }

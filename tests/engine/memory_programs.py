@@ -160,6 +160,12 @@ class Program:
 
         return a, choose(), choose()
 
+    def same_elements(self, a: Variable, b: Variable) -> bool:
+        return a.buffer == b.buffer and all(
+            getattr(a.tensor, layout)() == getattr(b.tensor, layout)()
+            for layout in ("size", "stride", "storage_offset")
+        )
+
     def write(self) -> None:
         a, b, c = self.operands()
         A, B, C = a.name, b.name, c.name
@@ -198,6 +204,10 @@ class Program:
             (f"{A}.index_copy_(0, engine.tensor([0]), {B})", [a, b], lambda: _first(x(), y(), False)),
         ]  # fmt: skip
         text, reads, compute = dice.choice(table)
+        onto_itself = text in (f"{A}.copy_({B})", f"{A}[...] = {B}") and self.same_elements(a, b)
+        if onto_itself:  # as in PyTorch nothing is read or written
+            self.run(text)
+            return
         self.run(text, written=a, reads=reads, compute=compute)
 
     def resize(self) -> None:

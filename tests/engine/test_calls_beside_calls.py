@@ -20,7 +20,7 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "tolist": lambda x, y: x.tolist(),
     "item": lambda x, y: x.sum().item(),
     "print": lambda x, y: repr(x),
-    "numpy": lambda x, y: x.detach().numpy().sum(),
+    "numpy": lambda x, y: x.detach().numpy().copy(),
     "shape": lambda x, y: (x.shape, x.stride(), x.storage_offset()),
     "index": lambda x, y: x[0].tolist(),
     "iterate": lambda x, y: [row.shape for row in x],

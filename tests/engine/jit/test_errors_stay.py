@@ -57,7 +57,7 @@ def expanded_to_another_size(x):
 
 
 def bits_of_floats(x):
-    return ~~x
+    return engine.bitwise_not(engine.bitwise_not(x))
 
 
 def negated_bools(x):

@@ -14,7 +14,7 @@ from engine import nn
 
 MODULES = sorted(
     {getattr(nn, name).__module__ for name in nn.modules.__all__}
-    | {f"engine.nn.{name}" for name in ("conversion", "parameter", "state", "traversal")}
+    | {f"engine.nn.{name}" for name in ("conversion", "parameter", "state_dict", "traversal")}
 )
 
 
