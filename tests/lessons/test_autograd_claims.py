@@ -23,7 +23,7 @@ FOCUS = {
     ("16_no_tape", "See it happen"): "SumBackward0",
     ("17_in_place_and_versions", "See the stale number"): "MulBackward0",
     ("17_in_place_and_versions", "See the slices"): "CopySlices",
-    ("19_every_byte_of_training", "See what is held"): "NllLossBackward0",
+    ("19_every_byte_of_training", "See the memory in use"): "NllLossBackward0",
 }
 
 
@@ -62,7 +62,7 @@ def test_a_look_has_the_node_it_speaks_of_in_focus(name: str, title: str, tmp_pa
     ("name", "title"),
     [
         ("14_backward_step_by_step", "Step through it"),
-        ("19_every_byte_of_training", "See what is held"),
+        ("19_every_byte_of_training", "See the memory in use"),
     ],
     ids=lambda text: text,
 )

@@ -33,7 +33,7 @@ FAULTS = (
         (
             "Not {a + 1}, less.",
             "Not {a : b}, {if}.",
-            "{if} in 'Not {a : b}, {if}.' is no expression",
+            "{if} in 'Not {a : b}, {if}.' is not an expression",
         ),
         ('[[step.accepts]]\ncode = "y = 3.0"', "", "lists 1 other right answers"),
         ('[[step.rejects]]\ncode = "z = 3"\nmessage = "no name `y`"', "", "lists 2 wrong answers"),
