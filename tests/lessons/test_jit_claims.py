@@ -22,7 +22,7 @@ SHOWN = {
     ("21_tracing_and_scripting", "See it in the JIT view"): ("doubled", "prim::Loop"),
     ("22_from_source_to_ir", "See where it came from"): ("power", "prim::Loop"),
     ("23_the_optimiser", "See every rewrite"): ("f", "aten::mul"),
-    ("24_write_your_own_pass", "See it beside the native ones"): ("f", "aten::mul"),
+    ("24_write_your_own_pass", "Compare it with the native passes"): ("f", "aten::mul"),
     ("24_write_your_own_pass", "Everything up to the failure"): ("f", "aten::mul"),
 }
 
