@@ -194,7 +194,7 @@ TEST(a_wrong_graph_is_refused_with_the_place) {
   };
   CHECK_FAILS(parse(""), "expected 'graph', not the end");
   CHECK_FAILS(parse("graph(%x : Tensor"), "expected ',' or ')'");
-  CHECK_FAILS(parse("graph(%x : Tensor):\n  return (%y)"), "line 2, column 11: %y is not made");
+  CHECK_FAILS(parse("graph(%x : Tensor):\n  return (%y)"), "line 2, column 11: %y is not defined");
   CHECK_FAILS(body("  %1 : Tensor = aten::rleu(%x)\n"), "there is no operator aten::rleu");
   CHECK_FAILS(body("  %1 : Tensor = aten::relu(%s)\n"), "argument 'self' is a Tensor");
   CHECK_FAILS(body("  %1 : Tensor = aten::relu(%x, %x)\n"), "takes 1 arguments, not 2");
