@@ -1,7 +1,8 @@
 // The registry of operators, and libraries: sets of operators registered from outside the core.
 //
-// Note [No static constructors]: operators are entered by an explicit list (generated
-// register.cpp), when the engine is first used. Order of initialisation is then a fact, not luck.
+// Note [No static constructors]: operators are entered by an explicit list
+// (generated/register.cpp), when the engine is first used. Order of initialisation is then a fact,
+// not luck.
 #pragma once
 
 #include <functional>

@@ -3,7 +3,7 @@
 // What: allocate(n) gives a DataPtr that knows how to release itself; raw_allocate/raw_deallocate
 // give and take bare pointers (PyTorch's c10::Allocator has the same four parts).
 // Invariant: a pointer goes back to the allocator it came from, with the size it was asked for.
-// Read next: data_ptr.h, caching_pool.h.
+// Read next: data_ptr.h, allocator.cpp (the caching pool).
 #pragma once
 
 #include <atomic>

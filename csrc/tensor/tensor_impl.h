@@ -2,9 +2,9 @@
 //
 // What: sizes, strides and offset (in elements), dtype, device, key set, and a counted Storage.
 // Invariant: element (i0, i1, ...) lives at byte (offset + Σ i·stride) * itemsize of the Storage,
-// and every such byte lies inside it. If violated: kernels read and write memory of others; views.h
-// therefore checks every layout. See Note [Version counter] in memory/version_counter.h. Read next:
-// tensor.h (the handle), views.h (making new descriptions).
+// and every such byte lies inside it. If violated: kernels read and write memory of others;
+// alias() in tensor.h therefore makes views, of layouts that ops/view/layouts.h has checked. See
+// Note [Version counter] in memory/version_counter.h. Read next: tensor.h (the handle).
 #pragma once
 
 #include <memory>

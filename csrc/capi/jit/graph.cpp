@@ -181,15 +181,8 @@ void uh_source_release(uh_source self) {
 }
 int uh_graph_set_span(uh_graph self, uh_source source, int line, int column, int end_line,
                       int end_column) {
-  return done([&] {
-    Span span;
-    span.source = Ref<Source>::share(reinterpret_cast<Source*>(source));
-    span.line = line;
-    span.column = column;
-    span.end_line = end_line;
-    span.end_column = end_column;
-    graph_of(self).set_span(std::move(span));
-  });
+  return done(
+      [&] { graph_of(self).set_span(span_of(source, line, column, end_line, end_column)); });
 }
 
 int64_t uh_graph_node(uh_graph self, const char* kind, const int64_t* inputs, int64_t n,

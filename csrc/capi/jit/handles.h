@@ -18,4 +18,14 @@ inline Node* node_of(uh_graph handle, int64_t id) {
   return node;
 }
 
+inline Span span_of(uh_source source, int line, int column, int end_line, int end_column) {
+  Span span;
+  span.source = Ref<Source>::share(reinterpret_cast<Source*>(source));
+  span.line = line;
+  span.column = column;
+  span.end_line = end_line;
+  span.end_column = end_column;
+  return span;
+}
+
 }  // namespace uh::jit

@@ -362,13 +362,7 @@ void uh_jit_trace_abort(void) { TracingState::abort(); }
 int uh_jit_tracing(void) { return TracingState::on() ? 1 : 0; }
 void uh_jit_trace_span(uh_source source, int line, int column, int end_line, int end_column) {
   if (!TracingState::on()) return;
-  Span span;
-  span.source = Ref<Source>::share(reinterpret_cast<Source*>(source));
-  span.line = line;
-  span.column = column;
-  span.end_line = end_line;
-  span.end_column = end_column;
-  TracingState::current().graph().set_span(std::move(span));
+  TracingState::current().graph().set_span(span_of(source, line, column, end_line, end_column));
 }
 
 static std::atomic<int (*)()> g_ask{nullptr};

@@ -26,7 +26,7 @@ from engine.jit.frontend.errors import (
 from engine.jit.frontend.functions import CompiledFunction, called_from
 from engine.jit.frontend.materialise import compiled_of
 from engine.jit.frontend.refinement import as_bool
-from engine.jit.frontend.rules import Polyfill, rule_of
+from engine.jit.frontend.rules import rule_of
 from engine.jit.frontend.signatures import Parameter
 from engine.jit.frontend.specialise import compile_called
 from engine.jit.frontend.sugared_values import (
@@ -91,7 +91,7 @@ def _call_either(c: Context, tree: ast.Call, callee: ConditionalCallee) -> Sugar
 
 def _call_known(c: Context, tree: ast.Call, found: Any, hint: Type | None) -> SugaredValue:
     rule = rule_of(found)
-    if rule is not None and not isinstance(rule, Polyfill):
+    if rule is not None:
         return rule(c, tree, hint)
     if isinstance(found, ScriptFunction):
         return call_compiled(c, tree, compiled_of(found), Arguments.of(c, tree))

@@ -2,8 +2,7 @@
 
 `RULES` is the one table. A rule is one of
   * a function `(context, call, hint) -> SugaredValue`;
-  * a `ConditionRule`, of a call that narrows types (`isinstance`) or is known while compiling (`hasattr`);
-  * a `Polyfill`, the source that is compiled in place of the called function's own.
+  * a `ConditionRule`, of a call that narrows types (`isinstance`) or is known while compiling (`hasattr`).
 An object without a rule is an operator of the engine, or it is compiled from its source.
 """
 
@@ -35,14 +34,7 @@ class ConditionRule:
         return self.condition(c, tree).as_value(c)
 
 
-@dataclass(frozen=True)
-class Polyfill:
-    """The function that is compiled in place of one whose own source cannot be."""
-
-    source: Callable[..., Any]
-
-
-RULES: dict[Any, CallRule | ConditionRule | Polyfill] = {}
+RULES: dict[Any, CallRule | ConditionRule] = {}
 
 
 def rule(*objects: Any) -> Callable[[Rule], Rule]:
@@ -67,15 +59,9 @@ def condition_rule(*objects: Any) -> Callable[[Rule], Rule]:
     return register
 
 
-def rule_of(callee: Any) -> CallRule | ConditionRule | Polyfill | None:
+def rule_of(callee: Any) -> CallRule | ConditionRule | None:
     """The rule of an object that is called; None for one without, such as every unhashable object."""
     try:
         return RULES.get(callee)
     except TypeError:  # not hashable
         return None
-
-
-def polyfill_of(fn: Any) -> Any:
-    """The function to compile for a call of `fn`: most often `fn` itself."""
-    found = RULES.get(fn)
-    return found.source if isinstance(found, Polyfill) else fn
