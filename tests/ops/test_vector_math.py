@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from isa_level import level_in_use
 
 # Errors in units in the last place of the float result. v2 has no fused multiply-add: one more.
 BOUNDS = {"exp": 3.0, "tanh": 7.0, "log": 3.0, "log1p": 4.0, "sigmoid": 4.0, "erf": 7.0}
@@ -52,6 +53,8 @@ def worst(name: str) -> tuple[float, float]:
 
 @pytest.mark.parametrize("isa", ["v2", "v3", "v4"])
 def test_every_instruction_set_is_within_its_bounds(isa: str) -> None:
+    if level_in_use(isa) != isa:
+        pytest.skip(f"this build has no loops for {isa} (UNDERHOOD_ISA_LEVELS)")
     code = "from test_vector_math import *\nfor n in BOUNDS: print(n, *worst(n))"
     done = subprocess.run(
         [sys.executable, "-c", code],

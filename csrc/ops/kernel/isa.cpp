@@ -1,13 +1,16 @@
 #include "ops/kernel/isa.h"
 
 #include <cstdlib>
+#include <string>
 #include <string_view>
+
+#include "base/error.h"
 
 namespace uh {
 namespace {
 
 Isa best() {
-#if defined(UH_ONE_ISA) || !defined(__x86_64__)
+#ifndef __x86_64__
   return Isa::kV2;
 #else
   __builtin_cpu_init();
@@ -22,16 +25,34 @@ Isa best() {
 #endif
 }
 
+constexpr Isa kCompiled[] = {
+#ifdef UH_LOOPS_V2
+    Isa::kV2,
+#endif
+#ifdef UH_LOOPS_V3
+    Isa::kV3,
+#endif
+#ifdef UH_LOOPS_V4
+    Isa::kV4,
+#endif
+};
+
 Isa choose() {
-  const Isa limit = best();
+  const Isa cpu = best();
+  if (kCompiled[0] > cpu) {
+    throw Error(ErrorKind::kRuntime,
+                std::string("this build has loops for x86-64-") + name(kCompiled[0]) +
+                    ", and this processor is x86-64-" + name(cpu) +
+                    ": install underhood anew on this machine");
+  }
   const char* forced = std::getenv("UNDERHOOD_ISA");
-  if (!forced) return limit;
-  const std::string_view text = forced;
-  const Isa expected = text == "v2"   ? Isa::kV2
-                       : text == "v3" ? Isa::kV3
-                       : text == "v4" ? Isa::kV4
-                                      : limit;
-  return expected < limit ? expected : limit;
+  const std::string_view text = forced ? forced : "";
+  const Isa limit = text == "v2" ? Isa::kV2 : text == "v3" ? Isa::kV3 : Isa::kV4;
+  Isa chosen = kCompiled[0];
+  for (Isa level : kCompiled) {
+    if (level <= cpu && level <= limit) chosen = level;
+  }
+  return chosen;
 }
 
 }  // namespace

@@ -1,30 +1,22 @@
 // Which instruction set the loop kernels use, chosen once at run time.
 //
-// Every csrc/ops/kernel/*_loops.cpp is compiled three times, for x86-64-v2, v3 and v4 (elsewhere
-// once, as v2), in namespace uh::UH_ISA. UNDERHOOD_ISA=v2|v3|v4 forces one, so that each can be
-// tested.
+// Every csrc/ops/kernel/*_loops.cpp is compiled once per level of x86-64 that CMake's
+// UNDERHOOD_ISA_LEVELS names, in namespace uh::UH_ISA; UH_LOOPS_V2, _V3 and _V4 say which those
+// are: all three in a wheel, this machine's in an editable install, v2 on other processors.
+// UNDERHOOD_ISA=v2|v3|v4 in the environment asks for a lower one, so that each can be tested.
 #pragma once
 
 namespace uh {
 
 enum class Isa { kV2 = 2, kV3 = 3, kV4 = 4 };
 
-// The best set this CPU has, or the one forced by the environment (never one the CPU lacks).
+// The highest level that is compiled in, which this CPU has and the environment allows; the lowest
+// compiled one if the environment asks for less. Throws if the CPU has none of them.
 Isa isa();
 const char* name(Isa isa);
 
 #ifndef UH_ISA
-#define UH_ISA v2  // files that are compiled once only ever name v2
-#endif
-
-// Calls FUNCTION of the chosen set: UH_BY_ISA(pointwise_loops) -> v4::pointwise_loops().
-#ifdef UH_ONE_ISA
-#define UH_BY_ISA(function) (::uh::v2::function())
-#else
-#define UH_BY_ISA(function)                                                                        \
-  (::uh::isa() == ::uh::Isa::kV4   ? ::uh::v4::function()                                          \
-   : ::uh::isa() == ::uh::Isa::kV3 ? ::uh::v3::function()                                          \
-                                   : ::uh::v2::function())
+#define UH_ISA v2  // the namespace that headers of loops use in files compiled once
 #endif
 
 }  // namespace uh

@@ -4,13 +4,22 @@
 
 #include "ops/kernel/isa.h"
 
-#ifdef UH_ONE_ISA
-#define UH_PER_ISA(Type, function)                                                                 \
-  namespace v2 {                                                                                   \
-  const Type& function();                                                                          \
-  }                                                                                                \
-  inline const Type& function() { return v2::function(); }
+#ifdef UH_LOOPS_V2
+#define UH_IF_V2(function) if (isa() == Isa::kV2) return v2::function();
 #else
+#define UH_IF_V2(function)
+#endif
+#ifdef UH_LOOPS_V3
+#define UH_IF_V3(function) if (isa() == Isa::kV3) return v3::function();
+#else
+#define UH_IF_V3(function)
+#endif
+#ifdef UH_LOOPS_V4
+#define UH_IF_V4(function) if (isa() == Isa::kV4) return v4::function();
+#else
+#define UH_IF_V4(function)
+#endif
+
 #define UH_PER_ISA(Type, function)                                                                 \
   namespace v2 {                                                                                   \
   const Type& function();                                                                          \
@@ -22,7 +31,9 @@
   const Type& function();                                                                          \
   }                                                                                                \
   inline const Type& function() {                                                                  \
-    static const Type& chosen = UH_BY_ISA(function);                                               \
-    return chosen;                                                                                 \
+    static const Type& table = []() -> const Type& {                                               \
+      UH_IF_V4(function) UH_IF_V3(function) UH_IF_V2(function)                                     \
+      __builtin_unreachable(); /* isa() names a level that is compiled in, or throws */            \
+    }();                                                                                           \
+    return table;                                                                                  \
   }
-#endif

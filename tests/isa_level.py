@@ -1,0 +1,22 @@
+"""Which x86-64 level of the loops a process uses that asks for one: a build need not have all three."""
+
+from __future__ import annotations
+
+import functools
+import os
+import subprocess
+import sys
+
+
+@functools.cache
+def level_in_use(asked: str) -> str:
+    """`"v2"`, `"v3"` or `"v4"`: what runs under `UNDERHOOD_ISA=asked`."""
+    code = "from engine._native import ffi, lib; print(ffi.string(lib.uh_isa()).decode())"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "UNDERHOOD_ISA": asked},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
