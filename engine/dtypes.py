@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar, SupportsIndex
 
+from engine._generated import codes
 from engine._native import lib
 
 __all__ = [
@@ -67,18 +68,17 @@ class dtype:
     is_floating_point: bool
     is_complex: bool
     is_signed: bool
-    by_code: ClassVar[list[dtype]] = []
 
-    def __init__(self, name: str, title: str, typestr: str, itemsize: int) -> None:
-        self.code = len(dtype.by_code)
-        self.name = name
-        self.title = title
-        self.typestr = typestr
-        self.itemsize = itemsize
-        self.is_floating_point = "float" in name
-        self.is_complex = "complex" in name
-        self.is_signed = name not in ("bool", "uint8")
-        dtype.by_code.append(self)
+    def __init__(self, code: int) -> None:
+        info = codes.DTYPES[code]
+        self.code = code
+        self.name = info.name
+        self.title = info.title
+        self.typestr = info.typestr
+        self.itemsize = info.itemsize
+        self.is_floating_point = info.kind == "float"
+        self.is_complex = info.kind == "complex"
+        self.is_signed = info.kind not in ("bool", "uint")
 
     def __repr__(self) -> str:
         return f"engine.{self.name}"
@@ -102,21 +102,23 @@ class dtype:
 
 dtype.__module__ = "engine"
 
-bool_ = dtype("bool", "Bool", "|b1", 1)
-uint8 = dtype("uint8", "Byte", "|u1", 1)
-int8 = dtype("int8", "Char", "|i1", 1)
-int16 = dtype("int16", "Short", "<i2", 2)
-int32 = dtype("int32", "Int", "<i4", 4)
-int64 = dtype("int64", "Long", "<i8", 8)
-float16 = dtype("float16", "Half", "<f2", 2)
-bfloat16 = dtype("bfloat16", "BFloat16", "", 2)
-float32 = dtype("float32", "Float", "<f4", 4)
-float64 = dtype("float64", "Double", "<f8", 8)
-complex64 = dtype("complex64", "ComplexFloat", "<c8", 8)
-complex128 = dtype("complex128", "ComplexDouble", "<c16", 16)
-_PARTS = {complex64: float32, complex128: float64}
+DTYPES: tuple[dtype, ...] = tuple(dtype(code) for code in range(len(codes.DTYPES)))
+"""By code."""
+_BY_NAME = {kind.name: kind for kind in DTYPES}
 
-DTYPES: tuple[dtype, ...] = tuple(dtype.by_code)
+bool_ = _BY_NAME["bool"]
+uint8 = _BY_NAME["uint8"]
+int8 = _BY_NAME["int8"]
+int16 = _BY_NAME["int16"]
+int32 = _BY_NAME["int32"]
+int64 = _BY_NAME["int64"]
+float16 = _BY_NAME["float16"]
+bfloat16 = _BY_NAME["bfloat16"]
+float32 = _BY_NAME["float32"]
+float64 = _BY_NAME["float64"]
+complex64 = _BY_NAME["complex64"]
+complex128 = _BY_NAME["complex128"]
+_PARTS = {complex64: float32, complex128: float64}
 _PYTHON_TYPES: dict[Any, dtype] = {float: float64, int: int64, bool: bool_, complex: complex128}
 BY_TYPESTR: dict[str, dtype] = {d.typestr: d for d in DTYPES if d.typestr}
 
@@ -140,7 +142,7 @@ class device:
 
     type: str
     index: int | None
-    CODES: ClassVar[dict[str, int]] = {"cpu": 0, "meta": 1}
+    CODES: ClassVar[dict[str, int]] = {name: code for code, name in enumerate(codes.DEVICES)}
 
     def __init__(self, type: str | device, index: int | None = None) -> None:
         if isinstance(type, device):
@@ -151,7 +153,7 @@ class device:
         name, colon, number = type.partition(":")
         if name not in device.CODES or (colon and not number.isdecimal()):
             raise RuntimeError(
-                f"device: expected cpu or meta, optionally with :index, got {type!r}"
+                f"device: expected {' or '.join(device.CODES)}, optionally with :index, got {type!r}"
             )
         if colon and index is not None:
             raise RuntimeError(f"device: {type!r} has an index already, got index={index} as well")
@@ -184,8 +186,9 @@ class device:
 
 
 device.__module__ = "engine"
+DEVICES = tuple(device(name) for name in codes.DEVICES)
+"""By code."""
 CPU, META = device("cpu"), device("meta")
-DEVICES = (CPU, META)  # by code
 
 
 def as_device(value: object, function: str) -> device:
@@ -227,7 +230,7 @@ class memory_format(_Word):
     __slots__ = ()
 
     def __index__(self) -> int:
-        return FORMATS.index(self.name)
+        return codes.MEMORY_FORMATS.index(self.name)
 
 
 _Word.__module__ = layout.__module__ = memory_format.__module__ = "engine"
@@ -236,7 +239,6 @@ contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")
 channels_last = memory_format("channels_last")
 channels_last_3d = memory_format("channels_last_3d")
-FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
 
 
 class Size(tuple[int, ...]):

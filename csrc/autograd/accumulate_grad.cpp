@@ -13,7 +13,10 @@ namespace uh::autograd {
 namespace {
 
 // How a gradient became `.grad`: field `how` of event ACCUMULATE.
-enum class How : int64_t { kTaken, kCopied, kAddedInPlace, kAdded };
+enum class How : int64_t {
+#define UH_ACCUMULATE_MODE(enumerator, label) enumerator,
+#include "events/codes.inc"
+};
 
 // Whether nobody but the caller holds the gradient and its bytes. A view whose base nobody else
 // holds any more (the transpose of a product) is as good as a tensor of its own.

@@ -18,6 +18,9 @@ namespace {
 thread_local GraphTask* t_run = nullptr;
 thread_local Ref<Node> t_failed;
 
+#define UH_BACKWARD_FLAG(constant, name, bit) constexpr int64_t constant = 1 << bit;
+#include "events/codes.inc"
+
 // The ids of gradients, as events list them.
 std::vector<int64_t> ids(const Gradients& gradients) {
   std::vector<int64_t> result;
@@ -163,8 +166,9 @@ std::vector<Tensor> GraphTask::execute(std::vector<Edge> roots, std::vector<Tens
     for (size_t i = 0; i < roots.size(); ++i)
       words.insert(words.end(),
                    {roots[i].node->id(), roots[i].input, gradients[i] ? gradients[i].id() : 0});
-    const int64_t flags =
-        options_.keep_graph | options_.create_graph << 1 | options_.accumulate << 2;
+    const int64_t flags = (options_.keep_graph ? kKeepGraph : 0) |
+                          (options_.create_graph ? kCreateGraph : 0) |
+                          (options_.accumulate ? kAccumulate : 0);
     events::emit_blob(events::Kind::kBACKWARD_BEGIN, id_, outer_ ? outer_->id() : 0, flags,
                       static_cast<int64_t>(roots.size()), words.data(), words.size() * 8);
   }

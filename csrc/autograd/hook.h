@@ -52,7 +52,11 @@ Ref<Hook> extract_hook(List& list, int64_t id) {
 }
 
 // The numbers of event HOOK.
-enum class HookKind : int64_t { kTensor = 1, kBefore, kAfter, kPostAccumulate, kPack, kUnpack };
+enum class HookKind : int64_t {
+  kNone,
+#define UH_HOOK(enumerator, label) enumerator,
+#include "events/codes.inc"
+};
 
 void record_hook(HookKind kind, int64_t owner, const Tensor& before, const Tensor& after);
 

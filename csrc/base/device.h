@@ -6,8 +6,21 @@
 
 namespace uh {
 
-enum class Device : int8_t { kCPU = 0, kMeta = 1, kUndefined = -1 };
+enum class Device : int8_t {
+#define UH_DEVICE(enumerator, name) enumerator,
+#include "base/devices.inc"
+#undef UH_DEVICE
+  kCount,
+  kUndefined = -1,
+};
 
-inline std::string_view name(Device device) { return device == Device::kMeta ? "meta" : "cpu"; }
+inline std::string_view name(Device device) {
+  static constexpr std::string_view kNames[] = {
+#define UH_DEVICE(enumerator, name) name,
+#include "base/devices.inc"
+#undef UH_DEVICE
+  };
+  return device == Device::kUndefined ? "undefined" : kNames[static_cast<int>(device)];
+}
 
 }  // namespace uh

@@ -1,36 +1,22 @@
 // Element types: their codes, sizes, categories and promotion (PyTorch's rules).
 //
-// The order of UH_DTYPES is the code that traces and the C ABI carry; append, never reorder.
+// dtypes.inc lists them.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
 
 #include "base/complex.h"
+#include "base/dtypes.inc"
 #include "base/error.h"
 #include "base/half.h"
 
 namespace uh {
 
-//        enumerator  C++ type  Python name  short name in graph text and kernels
-#define UH_REAL_DTYPES(_)                                                                          \
-  _(kBool, bool, "bool", "Bool")                                                                   \
-  _(kUInt8, uint8_t, "uint8", "Byte")                                                              \
-  _(kInt8, int8_t, "int8", "Char")                                                                 \
-  _(kInt16, int16_t, "int16", "Short")                                                             \
-  _(kInt32, int32_t, "int32", "Int")                                                               \
-  _(kInt64, int64_t, "int64", "Long")                                                              \
-  _(kFloat16, Half, "float16", "Half")                                                             \
-  _(kBFloat16, BFloat16, "bfloat16", "BFloat16")                                                   \
-  _(kFloat32, float, "float32", "Float")                                                           \
-  _(kFloat64, double, "float64", "Double")
-#define UH_COMPLEX_DTYPES(_)                                                                       \
-  _(kComplex64, Complex64, "complex64", "ComplexFloat")                                            \
-  _(kComplex128, Complex128, "complex128", "ComplexDouble")
 #define UH_DTYPES(_) UH_REAL_DTYPES(_) UH_COMPLEX_DTYPES(_)
 
 enum class DType : int8_t {
-#define UH_ENUM(name, type, text, title) name,
+#define UH_ENUM(name, ...) name,
   UH_DTYPES(UH_ENUM)
 #undef UH_ENUM
       kCount,
@@ -47,7 +33,7 @@ struct DTypeInfo {
 
 inline const DTypeInfo& info(DType dtype) {
   static constexpr DTypeInfo kTable[] = {
-#define UH_ROW(name, type, text, title) {text, title, sizeof(type)},
+#define UH_ROW(name, type, text, title, kind, bytes, typestr) {text, title, bytes},
       UH_DTYPES(UH_ROW)
 #undef UH_ROW
   };
@@ -80,7 +66,8 @@ inline DType to_complex(DType t) {
 
 template <class T>
 struct dtype_of;
-#define UH_TRAIT(name, type, text, title)                                                          \
+#define UH_TRAIT(name, type, text, title, kind, bytes, typestr)                                    \
+  static_assert(sizeof(type) == bytes);                                                            \
   template <>                                                                                      \
   struct dtype_of<type> {                                                                          \
     static constexpr DType value = DType::name;                                                    \
@@ -94,7 +81,7 @@ DType promote(DType a, DType b);
 // Throws for a dtype that visit() does not know: a complex one, or a code that is none.
 [[noreturn]] void no_such_dtype(DType dtype);
 
-#define UH_CASE(name, type, text, title)                                                           \
+#define UH_CASE(name, type, ...)                                                                   \
   case DType::name: return f(type{});
 // Calls f(T{}) with the C++ type of a real dtype (bool to float64). Kernels that order, round or
 // count are written for these; a complex dtype raises NotImplementedError.

@@ -18,6 +18,7 @@ import cpp_ops
 import declarations
 import events
 import fused
+import lists
 import model
 import overloads
 import pointwise
@@ -105,10 +106,8 @@ def main() -> int:
         declarations.declarations_py(args.source / "ops", ops),
     )
     event_list = args.source / "events" / "event_list.inc"
-    write(
-        args.out / "python" / "event_kinds.py",
-        events.render(events.parse(event_list.read_text(), event_list.name)),
-    )
+    write(args.out / "python" / "event_kinds.py", events.render(events.parse(event_list)))
+    write(args.out / "python" / "codes.py", lists.codes_py(args.source))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Write the Python side of the event list: `events.py <event_list.inc> <out.py>`.
+"""Writes the Python side of the event list.
 
 C++ includes event_list.inc directly. Python gets a module of plain constants and one table,
 `KINDS`, so that no other place in the tree repeats a kind's number, fields or sentence.
@@ -6,17 +6,10 @@ C++ includes event_list.inc directly. Python gets a module of plain constants an
 
 from __future__ import annotations
 
-import ast
-import re
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
-TEXT = r'"(?:[^"\\]|\\.)*"'
-ENTRY = re.compile(
-    r"UH_EVENT\(\s*(?P<name>[A-Z_]+)\s*,\s*(?P<number>\d+)\s*,\s*(?P<fields>(?:\w+\s*,\s*){5})"
-    rf"(?P<blob>{TEXT})\s*,\s*(?P<sentence>{TEXT})\s*\)$"
-)
+import lists
 
 HEADER = '''"""Every kind of event. Made from csrc/events/event_list.inc; edit that file instead."""
 
@@ -45,26 +38,14 @@ class Entry(NamedTuple):
     sentence: str
 
 
-def parse(text: str, where: str) -> list[Entry]:
-    """The entries of the list in order; a malformed or repeated one is an error with its line."""
+def parse(path: Path) -> list[Entry]:
+    """The entries of the list in order. One with a name or number that another has is an error."""
     entries: list[Entry] = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        if not line.startswith("UH_EVENT"):
-            continue
-        match = ENTRY.match(line.rstrip())
-        if match is None:
-            raise SystemExit(
-                f"{where}:{number}: not UH_EVENT(NAME, number, a, b, c, d, e, blob, sentence)"
-            )
-        entry = Entry(
-            match["name"],
-            int(match["number"]),
-            tuple(field.strip() for field in match["fields"].split(",")[:5]),
-            ast.literal_eval(match["blob"]),
-            ast.literal_eval(match["sentence"]),
-        )
+    for name, number, *columns in lists.entries(path, "UH_EVENT", 9):
+        fields = tuple(str(field) for field in columns[:5])
+        entry = Entry(str(name), int(number), fields, str(columns[5]), str(columns[6]))
         if any(entry.name == other.name or entry.number == other.number for other in entries):
-            raise SystemExit(f"{where}:{number}: {entry.name} or number {entry.number} is taken")
+            raise SystemExit(f"{path}: {entry.name} or number {entry.number} is taken")
         entries.append(entry)
     return entries
 
@@ -77,16 +58,3 @@ def render(entries: list[Entry]) -> str:
         for e in entries
     )
     return f"{HEADER}\n{constants}\nKINDS: dict[int, Kind] = {{\n{rows}}}\n"
-
-
-def main(arguments: list[str]) -> None:
-    if len(arguments) != 2:
-        raise SystemExit("usage: events.py <event_list.inc> <out.py>")
-    source, out = Path(arguments[0]), Path(arguments[1])
-    text = render(parse(source.read_text(encoding="utf-8"), str(source)))
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(text, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

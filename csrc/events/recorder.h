@@ -16,8 +16,8 @@
 
 namespace uh::events {
 
-inline constexpr uint32_t kLines = 1;   // mode bit: Python lines and names
-inline constexpr uint32_t kValues = 2;  // mode bit: values of written memory
+#define UH_RECORD_MODE(constant, name, bit) inline constexpr uint32_t constant = 1 << bit;
+#include "events/codes.inc"
 inline constexpr uint32_t kOn = 4;
 
 extern std::atomic<uint32_t> g_mode;

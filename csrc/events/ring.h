@@ -16,22 +16,11 @@ inline constexpr uint64_t kRingMagic = 0x0031474e49524855ull;  // "UHRING1\0"
 inline constexpr uint64_t kHeaderBytes = 4096;
 
 struct RingHeader {
-  uint64_t magic;
-  uint64_t capacity_records;   // a power of two
-  uint64_t capacity_blob;      // bytes, a power of two
-  std::atomic<uint64_t> head;  // records committed by the program
-  std::atomic<uint64_t> tail;  // records consumed by the writer
-  std::atomic<uint64_t> blob_head;
-  std::atomic<uint64_t> blob_tail;
-  std::atomic<uint64_t> heartbeat_ns;  // set by the writer, CLOCK_MONOTONIC
-  std::atomic<uint64_t> producer_pid;
-  std::atomic<uint64_t> writer_pid;
-  std::atomic<uint64_t> state;      // 1 recording, 2 closed by the program
-  std::atomic<uint64_t> waited_ns;  // how long the program waited for room
-  std::atomic<uint64_t> lost;  // not 0: events were dropped because the writer was gone or silent
-  std::atomic<uint64_t> mode;  // kLines | kValues
-  std::atomic<uint64_t> values_budget;
-  std::atomic<uint64_t> end;  // RingEnd
+  using Plain = uint64_t;
+  using Shared = std::atomic<uint64_t>;
+#define UH_RING_FIELD(type, name) type name;
+#include "events/ring_header.inc"
+#undef UH_RING_FIELD
 };
 static_assert(sizeof(RingHeader) <= kHeaderBytes / 2);  // the other half: the writer's last words
 

@@ -25,7 +25,11 @@ struct AllocatorStats {
   int64_t kept_bytes = 0;   // bytes held back for reuse
 };
 
-enum class AllocatorId : int64_t { kForeign = 0, kCpu = 1, kPool = 2, kMeta = 3 };
+enum class AllocatorId : int64_t {
+#define UH_ALLOCATOR(enumerator, name) enumerator,
+#include "memory/allocators.inc"
+#undef UH_ALLOCATOR
+};
 
 class Allocator {
  public:

@@ -4,9 +4,9 @@ namespace uh {
 
 std::string_view name(Key key) {
   static constexpr std::string_view kNames[] = {
-#define UH_NAME(name) #name,
-      UH_KEYS(UH_NAME)
-#undef UH_NAME
+#define UH_KEY(name) #name,
+#include "tensor/keys.inc"
+#undef UH_KEY
   };
   return kNames[static_cast<int>(key)];
 }

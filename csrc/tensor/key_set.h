@@ -3,7 +3,7 @@
 // What: functionality keys (Python, Tracer, Autograd, ADInplaceOrView) stand above backend keys.
 // Invariant: a call runs the highest key in the union of its arguments' key sets for which the
 // operator has a kernel; that kernel redispatches with the keys below itself.
-// The order of UH_KEYS is the priority, lowest first, and the bit number in traces.
+// keys.inc lists them.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,11 @@
 
 namespace uh {
 
-#define UH_KEYS(_)                                                                                 \
-  _(CPU) _(CUDA) _(SparseCPU) _(Meta) _(ADInplaceOrView) _(Autograd) _(Tracer) _(Python)
-
 enum class Key : int8_t {
-#define UH_ENUM(name) k##name,
-  UH_KEYS(UH_ENUM)
-#undef UH_ENUM
-      kCount,
+#define UH_KEY(name) k##name,
+#include "tensor/keys.inc"
+#undef UH_KEY
+  kCount,
 };
 
 inline constexpr int kKeyCount = static_cast<int>(Key::kCount);

@@ -1,6 +1,6 @@
 // MemoryFormat: in which order the elements of a new tensor lie (PyTorch's memory_format).
 //
-// The numbers are PyTorch's and part of the C ABI. kPreserve keeps the order of another tensor.
+// memory_formats.inc lists them. kPreserve keeps the order of another tensor.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,10 @@ namespace uh {
 class Tensor;
 
 enum class MemoryFormat : int8_t {
-  kContiguous = 0,      // row-major
-  kPreserve = 1,        // that of the tensor it is made like
-  kChannelsLast = 2,    // (N, C, H, W) lies in memory as (N, H, W, C)
-  kChannelsLast3d = 3,  // (N, C, D, H, W) as (N, D, H, W, C)
-  kUndefined = -1,      // not given: the operator's default
+#define UH_MEMORY_FORMAT(enumerator, name) enumerator,
+#include "tensor/memory_formats.inc"
+#undef UH_MEMORY_FORMAT
+  kUndefined = -1,  // not given: the operator's default
 };
 
 // Dense strides of these sizes in a format that orders dimensions by itself (all but kPreserve).

@@ -1,7 +1,7 @@
 """One event: the 64-byte record, the codes in its fields, and their names.
 
-The kinds themselves (numbers, fields, sentences) come from csrc/events/event_list.inc; this
-module only knows how a record is laid out and what the small codes in its fields stand for.
+The kinds (numbers, fields, sentences) come from csrc/events/event_list.inc, and the names of the small
+codes in their fields from csrc/events/codes.inc and its like.
 """
 
 from __future__ import annotations
@@ -10,7 +10,44 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from engine._generated.codes import (
+    ALLOCATORS,
+    DEVICES,
+    DTYPES,
+    HAS_BLOB,
+    HOLDERS,
+    KEYS,
+    TRUNCATED,
+)
 from engine._generated.event_kinds import KINDS, Kind
+
+__all__ = [
+    "ALLOCATORS",
+    "BLOB_FIELD",
+    "DEVICES",
+    "DTYPES",
+    "FOREVER",
+    "HAS_BLOB",
+    "HOLDERS",
+    "KEYS",
+    "KINDS",
+    "NUMBER",
+    "PAYLOAD",
+    "RECORD",
+    "TRUNCATED",
+    "Event",
+    "Kind",
+    "coded",
+    "dtype_code",
+    "dtype_name",
+    "fields_of",
+    "itemsize",
+    "key_names",
+    "kind_of",
+    "named_fields",
+    "record_field",
+    "short_op",
+]
 
 PAYLOAD = ("a", "b", "c", "d", "e")
 """The five fields of a record whose names the kind declares; `record_field` finds the one of a name."""
@@ -20,71 +57,13 @@ RECORD = np.dtype(
     [("n", "<u8"), ("t", "<u8"), ("thread", "<u4"), ("kind", "<u2"), ("flags", "<u2")]
     + [(field, "<i8") for field in PAYLOAD]
 )
-HAS_BLOB = 1 << 15
-TRUNCATED = 1
 FOREVER = 2**62
 """The `until` of a fact that is still true."""
 
 NUMBER: dict[str, int] = {kind.name: number for number, kind in KINDS.items()}
 """Kind numbers by name: NUMBER["WRITE"]."""
 
-DTYPES = (
-    ("bool", 1, "?"),
-    ("uint8", 1, "u1"),
-    ("int8", 1, "i1"),
-    ("int16", 2, "<i2"),
-    ("int32", 4, "<i4"),
-    ("int64", 8, "<i8"),
-    ("float16", 2, "<f2"),
-    ("bfloat16", 2, "<u2"),
-    ("float32", 4, "<f4"),
-    ("float64", 8, "<f8"),
-    ("complex64", 8, "<c8"),
-    ("complex128", 16, "<c16"),
-)
-"""(name, bytes, NumPy's name for the bits) by dtype code; NumPy has no bfloat16: uint16."""
-
-DEVICES = ("cpu", "meta")
-ALLOCATORS = ("foreign", "cpu", "cpu pool", "meta")
-HOLDERS = (
-    "",
-    "NAME",
-    "SLOT",
-    "ATTRIBUTE",
-    "CELL",
-    "WRAPPER",
-    "TENSOR",
-    "NUMPY",
-    "DLPACK",
-    "CALL",
-    "SAVED",
-    "GRAD",
-    "JIT",
-    "BUFFER",
-    "REGISTER",
-    "OPERAND",
-    "LIST",
-    "TUPLE",
-    "DICT",
-    "OBJECT",
-    "CONSTANT",
-    "CODE",
-    "GROUP",
-    "TRACE",
-)
-KEYS = (
-    "CPU",
-    "CUDA",
-    "SparseCPU",
-    "Meta",
-    "ADInplaceOrView",
-    "Autograd",
-    "Tracer",
-    "Python",
-)
-"""Dispatch keys by bit number; of the keys in a set the highest bit runs."""
-
-_DTYPE_CODES = {name: code for code, (name, _, _) in enumerate(DTYPES)}
+_DTYPE_CODES = {dtype.name: code for code, dtype in enumerate(DTYPES)}
 
 
 def coded(names: tuple[str, ...], code: int) -> str:
@@ -93,7 +72,7 @@ def coded(names: tuple[str, ...], code: int) -> str:
 
 
 def dtype_name(code: int) -> str:
-    return DTYPES[code][0] if 0 <= code < len(DTYPES) else f"?{code}"
+    return DTYPES[code].name if 0 <= code < len(DTYPES) else f"?{code}"
 
 
 def dtype_code(name: str) -> int:
@@ -102,20 +81,11 @@ def dtype_code(name: str) -> int:
 
 def itemsize(dtype: str) -> int:
     """Bytes of one element of the dtype with this name."""
-    return DTYPES[_DTYPE_CODES[dtype]][1] if dtype in _DTYPE_CODES else 1
-
-
-def decode_values(raw: bytes, dtype: str) -> np.ndarray:
-    """Elements from their bytes as an array NumPy can compute with (bfloat16 becomes float32)."""
-    name, size, code = DTYPES[_DTYPE_CODES[dtype]]
-    bits = np.frombuffer(raw[: len(raw) // size * size], dtype=code)
-    if name == "bfloat16":
-        return (bits.astype("<u4") << 16).view("<f4")
-    return bits
+    return DTYPES[_DTYPE_CODES[dtype]].itemsize if dtype in _DTYPE_CODES else 1
 
 
 def key_names(key_set: int) -> tuple[str, ...]:
-    """The keys of a set, the one that runs first coming first."""
+    """The dispatch keys of a set, in the order in which their kernels run."""
     return tuple(coded(KEYS, bit) for bit in reversed(range(63)) if key_set >> bit & 1)
 
 

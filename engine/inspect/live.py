@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from engine._generated.codes import ALLOCATORS
 from engine._native import ffi, lib
 
 if TYPE_CHECKING:
@@ -52,9 +53,6 @@ def key_set(x: Tensor) -> tuple[str, ...]:
         for key in reversed(range(lib.uh_key_count()))
         if bits >> key & 1
     )
-
-
-ALLOCATORS = {0: "foreign", 1: "cpu", 2: "pool", 3: "meta"}
 
 
 def allocator(x: Tensor) -> str:
@@ -112,10 +110,9 @@ class AllocatorStats:
 
 def allocator_stats(name: str = "pool") -> AllocatorStats:
     """The counts of allocator "cpu" (posix_memalign) or "pool" (keeps blocks, gets them from cpu)."""
-    numbers = {text: number for number, text in ALLOCATORS.items() if number in (1, 2)}
-    if name not in numbers:
-        raise ValueError(f"allocator_stats: expected one of {', '.join(numbers)}, got {name!r}")
-    stats = lib.uh_allocator_stats_of(numbers[name])
+    if name not in ("cpu", "pool"):
+        raise ValueError(f"allocator_stats: expected one of cpu, pool, got {name!r}")
+    stats = lib.uh_allocator_stats_of(ALLOCATORS.index(name))
     return AllocatorStats(*(getattr(stats, field) for field in AllocatorStats.__dataclass_fields__))
 
 

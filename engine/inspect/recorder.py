@@ -359,12 +359,12 @@ def spawn_writer(
 
 def await_writer(process: subprocess.Popen[str], header: Header) -> str:
     """Waits until the writer has ended; says why the trace is not whole, if it is not."""
-    heartbeat, waited = header["heartbeat"], 0.0
+    heartbeat, waited = header["heartbeat_ns"], 0.0
     while process.poll() is None:
         time.sleep(0.005)
         waited += 0.005
-        if header["heartbeat"] != heartbeat:
-            heartbeat, waited = header["heartbeat"], 0.0
+        if header["heartbeat_ns"] != heartbeat:
+            heartbeat, waited = header["heartbeat_ns"], 0.0
         elif waited > (PATIENCE_STOPPED if process_state(process.pid) in "Tt" else PATIENCE):
             process.kill()
             process.wait()

@@ -18,41 +18,18 @@ import os
 import time
 from typing import Final
 
+from engine._generated.codes import MODE_LINES, MODE_VALUES, RING_FIELDS
+
 MAGIC: Final = int.from_bytes(b"UHRING1\0", "little")
 HEADER_BYTES: Final = 4096
 RECORD_BYTES: Final = 64
-HAS_BLOB: Final = 1 << 15
-TRUNCATED: Final = 1
-
 RECORDING: Final = 1
 CLOSED: Final = 2
 
 SILENT: Final = 2  # of `end`: the writer was there, and did nothing for too long
 
-MODE_LINES: Final = 1
-MODE_VALUES: Final = 2
-
 DEFAULT_VALUES_BUDGET: Final = 256 << 20
 
-# The u64 fields of the header, by their index (byte offset / 8).
-FIELDS: Final = {
-    "magic": 0,
-    "capacity_records": 1,
-    "capacity_blob": 2,
-    "head": 3,
-    "tail": 4,
-    "blob_head": 5,
-    "blob_tail": 6,
-    "heartbeat": 7,
-    "producer_pid": 8,
-    "writer_pid": 9,
-    "state": 10,
-    "waited_ns": 11,
-    "lost": 12,
-    "mode": 13,
-    "values_budget": 14,
-    "end": 15,
-}
 NOTE_AT: Final = HEADER_BYTES // 2
 """Where the writer leaves its last words: a u64 length, then UTF-8."""
 PATIENCE: Final = 30.0  # seconds to wait for a writer that shows no sign of life
@@ -72,10 +49,10 @@ class Header:
         self._fields = self._bytes.cast("Q")
 
     def __getitem__(self, field: str) -> int:
-        return self._fields[FIELDS[field]]
+        return self._fields[RING_FIELDS[field]]
 
     def __setitem__(self, field: str, value: int) -> None:
-        self._fields[FIELDS[field]] = value
+        self._fields[RING_FIELDS[field]] = value
 
     @property
     def note(self) -> str:
@@ -138,7 +115,7 @@ class Ring:
             header["capacity_blob"] = blob
             header["mode"] = mode
             header["values_budget"] = values_budget
-            header["heartbeat"] = time.monotonic_ns()
+            header["heartbeat_ns"] = time.monotonic_ns()
             header["magic"] = MAGIC
             header.release()
         return cls(fd)

@@ -21,9 +21,10 @@ from typing import Final
 
 import numpy as np
 
+from engine._generated.codes import HAS_BLOB
 from engine._generated.event_kinds import KINDS, PROGRAM_END, SOURCE, STRING
 from engine.inspect.events import BLOB_FIELD, RECORD, fields_of, record_field
-from engine.inspect.ring import CLOSED, HAS_BLOB, HEADER_BYTES, RECORD_BYTES, Ring, alive, raised
+from engine.inspect.ring import CLOSED, HEADER_BYTES, RECORD_BYTES, Ring, alive, raised
 
 APPLICATION_ID: Final = 0x55485431  # 'UHT1'
 USER_VERSION: Final = 1
@@ -189,7 +190,7 @@ class TraceWriter:
         self._waiting_bytes = 0
         self._closed = False
         ring["writer_pid"] = os.getpid()
-        ring["heartbeat"] = time.monotonic_ns()
+        ring["heartbeat_ns"] = time.monotonic_ns()
 
     @property
     def behind(self) -> bool:
@@ -215,10 +216,10 @@ class TraceWriter:
                 segment = self._waiting.popleft()
                 self._waiting_bytes -= _size(segment)
                 self.file.add(*segment)
-            ring["heartbeat"] = time.monotonic_ns()
+            ring["heartbeat_ns"] = time.monotonic_ns()
             if time.monotonic() > deadline:
                 break
-        ring["heartbeat"] = time.monotonic_ns()
+        ring["heartbeat_ns"] = time.monotonic_ns()
         return used
 
     def _take(self) -> tuple[np.ndarray, bytes]:
@@ -260,7 +261,7 @@ class TraceWriter:
         """Gives the program its room back without keeping anything: it must not wait for us."""
         self._waiting.clear()
         self.ring["blob_tail"], self.ring["tail"] = self.ring["blob_head"], self.ring["head"]
-        self.ring["heartbeat"] = time.monotonic_ns()
+        self.ring["heartbeat_ns"] = time.monotonic_ns()
 
     def finish(self, exit_code: int | None = None) -> None:
         """Drains the rest and closes the file. With an exit code, a program that could not say

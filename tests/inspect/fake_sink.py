@@ -6,7 +6,8 @@ import os
 import struct
 import time
 
-from engine.inspect.ring import HAS_BLOB, HEADER_BYTES, RECORDING, Ring
+from engine._generated.codes import HAS_BLOB
+from engine.inspect.ring import HEADER_BYTES, RECORDING, Ring
 
 _RECORD = struct.Struct("<QQIHH5q")
 

@@ -140,7 +140,7 @@ class Replay:
     def touched(self, tensor: int) -> set[int]:
         """Every byte of every element, one by one."""
         _, offset, sizes, strides, _, _ = self.tensors[tensor]
-        width = DTYPES[self.dtypes[tensor]][1]
+        width = DTYPES[self.dtypes[tensor]].itemsize
         return {
             (offset + sum(i * s for i, s in zip(index, strides, strict=True))) * width + byte
             for index in product(*map(range, sizes))

@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 from fake_sink import FakeSink
 
+from engine._generated.codes import HAS_BLOB
 from engine._generated.event_kinds import MARK, PROGRAM_END, SOURCE, STRING
 from engine.inspect.events import RECORD
 from engine.inspect.recorder import spawn_writer
-from engine.inspect.ring import CLOSED, HAS_BLOB, Ring, RingError
+from engine.inspect.ring import CLOSED, Ring, RingError
 from engine.inspect.trace import TraceReader
 from engine.inspect.writer import TraceFile, TraceWriter, byte_planes
 

@@ -236,7 +236,7 @@ class TraceBuilder:
             return [2, value]
         if isinstance(value, float):
             return [3, *struct.unpack("<q", struct.pack("<d", value))]
-        if isinstance(value, str) and value in [name for name, _, _ in DTYPES]:
+        if isinstance(value, str) and value in [dtype.name for dtype in DTYPES]:
             return [8, dtype_code(value)]
         if isinstance(value, str):
             return [6, self.string(value)]
@@ -303,7 +303,7 @@ class TraceBuilder:
         """A new tensor on a new storage, or a view: `base=x`, or `storage=s`. Inside `op` it is
         wrapped when the call returns it, elsewhere at once. `values` are written and kept whole."""
         sizes = tuple(sizes)
-        width = DTYPES[dtype_code(dtype)][1]
+        width = DTYPES[dtype_code(dtype)].itemsize
         if strides is None:
             strides = tuple(prod(sizes[axis + 1 :]) for axis in range(len(sizes)))
         if base and not storage:
@@ -391,7 +391,7 @@ class TraceBuilder:
     ) -> int:
         """Bytes [lo, hi) of the storage (else the tensor's span) change; `values` are kept."""
         fact = self.state[tensor]
-        width = DTYPES[dtype_code(fact["dtype"])][1]
+        width = DTYPES[dtype_code(fact["dtype"])].itemsize
         if lo is None:
             lo = fact["offset"] * width
         raw = b"" if values is None else encode(values, fact["dtype"])
@@ -417,7 +417,7 @@ class TraceBuilder:
         fact = self.state[tensor]
         raw = encode(values, fact["dtype"])
         number = self.write(tensor, values, keep=False)
-        width = DTYPES[dtype_code(fact["dtype"])][1]
+        width = DTYPES[dtype_code(fact["dtype"])].itemsize
         lo = fact["offset"] * width
         floats = np.asarray(list(values), float)
         header = struct.pack(
@@ -463,7 +463,7 @@ def encode(values: Any, dtype: str) -> bytes:
     array = np.asarray(list(values) if isinstance(values, range) else values)
     if dtype == "bfloat16":
         return (array.astype("<f4").view("<u4") >> 16).astype("<u2").tobytes()
-    return array.astype(DTYPES[dtype_code(dtype)][2]).tobytes()
+    return array.astype(DTYPES[dtype_code(dtype)].typestr or "<u2").tobytes()
 
 
 def create_tables(database: sqlite3.Connection) -> None:

@@ -13,8 +13,6 @@ from isa_level import level_in_use
 from table import TOLERANCE
 
 
-
-
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, np.ndarray]]:
     levels = [level for level in ("v2", "v3", "v4") if level_in_use(level) == level]
@@ -60,7 +58,7 @@ def test_random_numbers_are_the_same_bits(results: dict[str, dict[str, np.ndarra
 
 
 def test_reductions_are_the_same_bits(results: dict[str, dict[str, np.ndarray]]) -> None:
-    lowest, base = next(iter(results.items()))
+    _, base = next(iter(results.items()))
     for name, others in results.items():
         for key, want in base.items():
             if key.split("|")[1:2] in (["sum"], ["mean"], ["prod"]):

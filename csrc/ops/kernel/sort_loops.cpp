@@ -50,7 +50,7 @@ void minima(void* keys, const void* line, int64_t n, int64_t m, bool descending)
 
 SortLoops make() {
   SortLoops loops{};
-#define UH_ENTRY(name, type, text, title)                                                          \
+#define UH_ENTRY(name, type, ...)                                                                  \
   loops.better[static_cast<int>(DType::name)] = better<type>;                                      \
   loops.minima[static_cast<int>(DType::name)] = minima<type>;
   UH_REAL_DTYPES(UH_ENTRY)

@@ -13,7 +13,6 @@ import numpy as np
 from engine.inspect.events import (
     ALLOCATORS,
     DEVICES,
-    DTYPES,
     FOREVER,
     HOLDERS,
     KEYS,
@@ -116,7 +115,7 @@ class Rows:
             f"{self.trace.path}: damaged: tensor {fact.id} is {fact.dtype}, sizes {fact.sizes}, "
             f"strides {fact.strides}, offset {fact.offset}, which no tensor can be"
         )
-        return replace(fact, dtype=DTYPES[1][0], sizes=(0,), strides=(1,), offset=0)
+        return replace(fact, dtype="uint8", sizes=(0,), strides=(1,), offset=0)
 
     def _storages(self, rows: Ints) -> list[StorageFact]:
         spelled = (

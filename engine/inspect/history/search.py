@@ -266,7 +266,7 @@ class Search:
         self, kind: Kind, numbers: np.ndarray, fragment: str, number: int | None
     ) -> Mask:
         """The tensors whose dtype, sizes or strides have it (the first eight dimensions)."""
-        codes = [code for code, (name, _, _) in enumerate(DTYPES) if fragment in name]
+        codes = [code for code, dtype in enumerate(DTYPES) if fragment in dtype.name]
         could = np.isin(self._column(kind, "layout", numbers) & 0xFF, codes)
         if number is not None:
             description = self.history.trace.blob_words(numbers, 3 + 16)[:, 3:]

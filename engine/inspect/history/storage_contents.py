@@ -129,7 +129,7 @@ def _sample(blob: bytes) -> tuple[np.ndarray, np.ndarray]:
     dtype, step = (int.from_bytes(blob[at : at + 8], "little", signed=True) for at in (0, 56))
     if not 0 <= dtype < len(DTYPES) or not 0 < step < 1 << 40:
         return np.zeros(0, np.uint8), np.zeros(0, np.int64)
-    width = DTYPES[dtype][1]
+    width = DTYPES[dtype].itemsize
     sample = np.frombuffer(blob[_SAMPLE_HEADER:], np.uint8)
     byte = np.arange(len(sample), dtype=np.int64)
     return sample, byte // width * step * width + byte % width

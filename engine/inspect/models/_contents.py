@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from engine._generated.codes import DTypeInfo
 from engine.inspect.layout import Extent
-from engine.inspect.models._numbers import Dtype, decode
+from engine.inspect.models._numbers import decode
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,7 +69,7 @@ class Contents:
         object.__setattr__(contents, "_pages", pages)  # not a fact: not a field
         return contents
 
-    def value(self, dtype: Dtype, byte: int) -> Any | None:
+    def value(self, dtype: DTypeInfo, byte: int) -> Any | None:
         """The element that starts at `byte`, or nothing if one of its bytes is unknown."""
         end = byte + dtype.itemsize
         if byte < 0 or end > self.nbytes:
@@ -83,7 +84,7 @@ class Contents:
             return None
         return decode(dtype, data[lo : lo + dtype.itemsize])[0]
 
-    def elements(self, dtype: Dtype, extent: Extent) -> tuple[np.ndarray, np.ndarray]:
+    def elements(self, dtype: DTypeInfo, extent: Extent) -> tuple[np.ndarray, np.ndarray]:
         """(values, which are known) of the first BUDGET elements of `once(extent)`, in order."""
         import numpy as np
 

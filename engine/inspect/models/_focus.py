@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from engine._generated.codes import DTypeInfo
 from engine.inspect.events import FOREVER
 from engine.inspect.models._layout import Layout, describe
-from engine.inspect.models._numbers import Dtype, dtype_of
+from engine.inspect.models._numbers import dtype_of
 
 
 def focus(history: Any, moment: int, selection: Any) -> Any | None:
@@ -37,7 +38,7 @@ def covering(tensors: Sequence[Any], byte: int) -> Any | None:
     return next((t for t in tensors if any(t.extent.elements(byte, byte + 1))), None)
 
 
-def element_type(tensor: Any) -> Dtype:
+def element_type(tensor: Any) -> DTypeInfo:
     return dtype_of(tensor.dtype)
 
 

@@ -5,36 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-_HOLDERS = {
-    "NAME": "name",
-    "SLOT": "item",
-    "ATTRIBUTE": "attribute",
-    "CELL": "closure variable",
-    "WRAPPER": "Python object",
-    "TENSOR": "TensorImpl",
-    "NUMPY": "NumPy array",
-    "DLPACK": "DLPack capsule",
-    "CALL": "running call",
-    "SAVED": "saved for backward by node",
-    "GRAD": "gradient of",
-    "JIT": "constant of graph",
-    "BUFFER": "buffer",
-    "REGISTER": "register",
-    "OPERAND": "stack slot",
-    "LIST": "item of a list",
-    "TUPLE": "item of a tuple",
-    "DICT": "entry of a dict",
-    "OBJECT": "attribute of a compiled module",
-    "CONSTANT": "constant of a graph",
-    "CODE": "constant of compiled code",
-    "GROUP": "constant of a fused group",
-    "TRACE": "trace that is being made",
-}
+from engine._generated.codes import HOLDER_LABELS, HOLDERS
+
+_LABELS = dict(zip(HOLDERS, HOLDER_LABELS, strict=True))
 
 
 def holder_word(kind: str) -> str:
     """Return what a holder kind is called in a sentence."""
-    return _HOLDERS.get(kind, kind.lower())
+    return _LABELS.get(kind, kind.lower())
 
 
 def shape_text(sizes: Sequence[int], times: str = "×") -> str:

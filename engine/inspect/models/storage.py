@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from engine._generated.codes import DTypeInfo
 from engine.inspect.history.facts import WriteFact
 from engine.inspect.layout import MAX_MARKED, Extent, Hit, covered
 from engine.inspect.models._contents import Contents
 from engine.inspect.models._focus import cursor, element_type, focus, layout_of
-from engine.inspect.models._numbers import Dtype, dtype_of, exact, short
+from engine.inspect.models._numbers import dtype_of, exact, short
 from engine.inspect.models._wording import writer
 
 MAX_LANES = 32  # tensors that are compared with each other; more are counted
@@ -116,7 +117,7 @@ class StorageModel:
             for number in range(first, last)
         )
 
-    def _cell(self, number: int, dtype: Dtype, touches: tuple[Touch, ...]) -> Cell:
+    def _cell(self, number: int, dtype: DTypeInfo, touches: tuple[Touch, ...]) -> Cell:
         assert self.contents is not None
         byte = number * self.itemsize
         end, write = byte + self.itemsize, self.last_write
@@ -242,7 +243,7 @@ def _lanes(
     return tuple(lanes), len(placed) - len(retained)
 
 
-def _cell_type(tensors: Sequence[Any], selected: Any) -> Dtype:
+def _cell_type(tensors: Sequence[Any], selected: Any) -> DTypeInfo:
     """The chosen tensor's dtype, unless one with smaller elements lies over the storage too."""
     kinds = [element_type(tensor) for tensor in tensors]
     if selected is not None:

@@ -11,11 +11,12 @@ import struct
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from engine._generated.codes import DTYPES, DTypeInfo
 from engine.inspect.layout import Extent
 from engine.inspect.models._contents import Contents, once
 from engine.inspect.models._focus import cursor, focus, missed
 from engine.inspect.models._grid import LISTED, Grid, GridCell, grid_of
-from engine.inspect.models._numbers import BY_CODE, Dtype, dtype_of, exact, magnitude
+from engine.inspect.models._numbers import dtype_of, exact, magnitude
 
 if TYPE_CHECKING:
     import numpy as np
@@ -118,7 +119,7 @@ class ValuesModel:
             before=before,
         )
 
-    def _change(self, dtype: Dtype, byte: int, value: Any) -> tuple[str, str]:
+    def _change(self, dtype: DTypeInfo, byte: int, value: Any) -> tuple[str, str]:
         if self.earlier is None or value is None:
             return "", ""
         old = self.earlier.value(dtype, byte)
@@ -184,7 +185,7 @@ def _changed(current: tuple[np.ndarray, np.ndarray], then: tuple[np.ndarray, np.
 
 
 def _statistics(
-    dtype: Dtype, extent: Extent, read: tuple[np.ndarray, np.ndarray] | None
+    dtype: DTypeInfo, extent: Extent, read: tuple[np.ndarray, np.ndarray] | None
 ) -> Statistics:
     import numpy as np
 
@@ -235,13 +236,13 @@ def _recorded(history: Any, storage: int, moment: int, extent: Extent) -> Record
     if len(blob) < 64:
         return None
     code, numel, nan, inf, minimum, maximum, mean, step = struct.unpack("<qqqqdddq", blob[:64])
-    if code not in BY_CODE or step < 1:
+    if not 0 <= code < len(DTYPES) or step < 1:
         return None
-    retained = (len(blob) - 64) // BY_CODE[code].itemsize
+    retained = (len(blob) - 64) // DTYPES[code].itemsize
     return Recorded(int(table.since[row]), numel, retained, step, nan, inf, minimum, maximum, mean)
 
 
-def _shade(dtype: Dtype, value: Any, statistics: Statistics) -> tuple[str, float | None, int]:
+def _shade(dtype: DTypeInfo, value: Any, statistics: Statistics) -> tuple[str, float | None, int]:
     """(kind, place on the scale, which end of the scale it is beyond)."""
     if value is None:
         return "unknown", None, 0

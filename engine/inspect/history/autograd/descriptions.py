@@ -6,6 +6,13 @@ import struct
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from engine._generated.codes import (
+    ACCUMULATE,
+    ACCUMULATE_MODES,
+    CREATE_GRAPH,
+    HOOKS,
+    KEEP_GRAPH,
+)
 from engine._generated.event_kinds import KINDS
 from engine.inspect.events import HOLDERS, coded
 from engine.inspect.history.autograd.tables import LAST_OF_PASS
@@ -19,17 +26,6 @@ NODES = ("node", "next")
 """Fields that hold a node."""
 GRADIENTS = ("incoming", "grad", "sum", "before", "after")
 """Fields that hold a tensor, or 0: None."""
-HOOKS = (
-    "hook",
-    "tensor hook",
-    "node pre-hook",
-    "node post-hook",
-    "post-accumulate-grad hook",
-    "pack hook of a saved tensor",
-    "unpack hook of a saved tensor",
-)
-HOW = ("taken over", "copied", "added in place", "added into a new tensor")
-_KEEP, _CREATE, _ACCUMULATE = 1, 2, 4
 
 
 def hook_name(kind: int) -> str:
@@ -37,7 +33,7 @@ def hook_name(kind: int) -> str:
 
 
 def how_word(mode: int) -> str:
-    return HOW[mode] if 0 <= mode < len(HOW) else ""
+    return ACCUMULATE_MODES[mode] if 0 <= mode < len(ACCUMULATE_MODES) else ""
 
 
 def reworded(kind: str, template: str, fields: Fields) -> str:
@@ -90,9 +86,9 @@ def _roots(history: History, m: int, fields: Fields) -> str:
     nodes = ", ".join(history.autograd.words(node, m) for node in numbers[::3])
     flags = fields["flags"]
     named = f" at node {nodes}" if nodes else ""
-    named += " and keeps the graph" if flags & _KEEP else ""
-    named += " and builds a graph of itself" if flags & _CREATE else ""
-    named += "" if flags & _ACCUMULATE else "; the gradients are returned"
+    named += " and keeps the graph" if flags & KEEP_GRAPH else ""
+    named += " and builds a graph of itself" if flags & CREATE_GRAPH else ""
+    named += "" if flags & ACCUMULATE else "; the gradients are returned"
     return named + (f"; it runs inside of pass {fields['outer']}" if fields["outer"] else "")
 
 
@@ -152,7 +148,7 @@ ADDED = {
     "BACKWARD_END": " with an error ",
     "DEPENDENCY": " of gradient but nothing that was asked for needs it ",
     "ARRIVE": " of none ",
-    "ACCUMULATE": " none " + " ".join(HOW),
+    "ACCUMULATE": " none " + " ".join(ACCUMULATE_MODES),
     "GRAD_SET": " none ",
 }
 """The words that these can add to a kind's own sentence."""

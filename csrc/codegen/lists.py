@@ -1,0 +1,113 @@
+"""Reads the `.inc` lists that C++ includes, and writes the same lists for Python (engine._generated.codes).
+
+An entry of a list is one line: `MACRO(a, b, "c")`, or `_(a, b, "c") \\` below `#define MACRO(_) \\`. Its arguments
+are names, numbers and strings.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+from collections.abc import Sequence
+from pathlib import Path
+
+Argument = str | int
+
+
+def entries(path: Path, macro: str, columns: int) -> list[tuple[Argument, ...]]:
+    """The arguments of every entry of a list, in order. A line with other columns is an error."""
+    table = []
+    current = ""
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        code = line.partition("  //")[0].strip()
+        if code.startswith("#define"):
+            current = code.removeprefix("#define").partition("(")[0].strip()
+        is_entry = code.startswith(f"{macro}(") or (current == macro and code.startswith("_("))
+        if is_entry:
+            table.append(_arguments(code.removesuffix("\\").strip(), columns, f"{path}:{number}"))
+        if not code.endswith("\\"):
+            current = ""
+    if not table:
+        raise SystemExit(f"{path}: no entry {macro}(...)")
+    return table
+
+
+def _arguments(code: str, columns: int, position: str) -> tuple[Argument, ...]:
+    tokens = [
+        token
+        for token in tokenize.generate_tokens(io.StringIO(code).readline)
+        if token.type in (tokenize.NAME, tokenize.NUMBER, tokenize.STRING, tokenize.OP)
+    ]
+    arguments = [
+        token.string if token.type == tokenize.NAME else ast.literal_eval(token.string)
+        for token in tokens[2:-1:2]
+    ]
+    spelled = ["(", *[","] * (len(arguments) - 1), ")"]
+    if len(arguments) != columns or [token.string for token in tokens[1::2]] != spelled:
+        raise SystemExit(f"{position}: expected {columns} arguments: {code}")
+    return tuple(arguments)
+
+
+HEADER = '''"""The small codes in events and in the C ABI, and their names. Written by csrc/codegen/lists.py.
+
+Each list is a `.inc` file of csrc; edit that file instead.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class DTypeInfo(NamedTuple):
+    """An element type. Its code is its index in DTYPES."""
+
+    name: str
+    title: str
+    """PyTorch's name of its tensors, without `Tensor`."""
+    kind: str
+    """bool, uint, int, float or complex."""
+    itemsize: int
+    typestr: str
+    """The array interface's name of it; "" where NumPy has no such type."""
+
+'''
+
+
+def codes_py(source: Path) -> str:
+    """The text of engine/_generated/codes.py."""
+    dtypes = source / "base" / "dtypes.inc"
+    rows = [
+        row[2:]
+        for macro in ("UH_REAL_DTYPES", "UH_COMPLEX_DTYPES")
+        for row in entries(dtypes, macro, 7)
+    ]
+    text = HEADER + "\nDTYPES: tuple[DTypeInfo, ...] = (\n"
+    text += "".join(f"    DTypeInfo{row!r},\n" for row in rows) + ")\n"
+    codes = source / "events" / "codes.inc"
+    holders = entries(codes, "UH_HOLDER", 3)
+    lists: dict[str, Sequence[Argument]] = {
+        "DEVICES": _column(source / "base" / "devices.inc", "UH_DEVICE", 2, 1),
+        "ALLOCATORS": _column(source / "memory" / "allocators.inc", "UH_ALLOCATOR", 2, 1),
+        "KEYS": _column(source / "tensor" / "keys.inc", "UH_KEY", 1, 0),
+        "MEMORY_FORMATS": _column(
+            source / "tensor" / "memory_formats.inc", "UH_MEMORY_FORMAT", 2, 1
+        ),
+        "HOLDERS": ["", *(row[1] for row in holders)],
+        "HOLDER_LABELS": ["", *(row[2] for row in holders)],
+        "HOOKS": ["hook", *_column(codes, "UH_HOOK", 2, 1)],
+        "ACCUMULATE_MODES": _column(codes, "UH_ACCUMULATE_MODE", 2, 1),
+    }
+    for name, values in lists.items():
+        members = "".join(f"    {value!r},\n" for value in values)
+        text += f"\n{name}: tuple[str, ...] = (\n{members})\n"
+    text += "\n"
+    for macro in ("UH_RECORD_FLAG", "UH_RECORD_MODE", "UH_BACKWARD_FLAG"):
+        text += "".join(f"{row[1]} = 1 << {row[2]}\n" for row in entries(codes, macro, 3))
+    fields = [row[1] for row in entries(source / "events" / "ring_header.inc", "UH_RING_FIELD", 2)]
+    members = "".join(f"    {field!r}: {index},\n" for index, field in enumerate(fields))
+    return text + f"\nRING_FIELDS: dict[str, int] = {{\n{members}}}\n"
+
+
+def _column(path: Path, macro: str, columns: int, index: int) -> list[Argument]:
+    return [row[index] for row in entries(path, macro, columns)]
