@@ -8,15 +8,15 @@
 #include "autograd/autograd_meta.h"
 #include "autograd/not_implemented_fallback.h"
 #include "autograd/registration.h"
+#include "backend/cpu/isa.h"
+#include "backend/cpu/linalg/gemm.h"
 #include "base/call_section.h"
 #include "base/parallel.h"
 #include "capi/convert.h"
 #include "events/ring.h"
 #include "generated/ops.h"
 #include "memory/foreign_writes.h"
-#include "ops/kernel/isa.h"
-#include "ops/kernel/pointwise.h"
-#include "ops/linalg/gemm.h"
+#include "ops/pointwise.h"
 #include "ops/random/generator.h"
 
 namespace uh {

@@ -55,7 +55,7 @@ def main() -> int:
         out / "register.cpp": cpp_ops.register_all_cpp(list(families)),
         out / "autograd" / "register.cpp": autograd.register_cpp(list(families)),
         out / "underhood_ops.h": capi.ops_h(ops),
-        out / "fused_table.cpp": fused.table_cpp(ops, args.source / "ops" / "kernel"),
+        out / "fused_table.cpp": fused.table_cpp(ops, args.source / "backend" / "cpu"),
         out / "saved_table.cpp": saved.table_cpp(ops),
         out / "overload_table.cpp": overloads.table_cpp(ops),
     }

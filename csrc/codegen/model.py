@@ -95,11 +95,11 @@ class Pointwise:
         str, str
     ]  # dtype category (bool, int, float, complex) -> its own expression; "" = unsupported
     complex_result: str = "same"  # or "real": what complex operands give
-    check: str = ""  # C++ function of ops/kernel/checks.h that refuses operands before the loop
+    check: str = ""  # C++ function of ops/pointwise_checks.h that refuses operands before the loop
     promoting: bool = False  # the Scalar parameters take part in the choice of the dtype (clamp)
     all_numbers: bool = False  # every operand may be a number at once: add(2, 3)
     exact_out: bool = False  # out= must have the dtype of the result
-    loop: str = "loop"  # the template that runs the expression (ops/kernel/loops.h)
+    loop: str = "loop"  # the template that runs the expression (backend/cpu/loops.h)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """generated/pointwise/<family>.h and <family>_<n>.cpp: a loop per expression and element type.
 
 An expression is compiled as a C++ lambda over the compute type `T` of its operands; the loops
-themselves (contiguous, broadcast scalar, strided) are in csrc/ops/kernel/loops.h.
+themselves (contiguous, broadcast scalar, strided) are in csrc/backend/cpu/loops.h.
 """
 
 from __future__ import annotations
@@ -72,7 +72,12 @@ def expression(op: Operator, category: str) -> str:
 
 def family_h(ops: list[Operator]) -> str:
     """What the kernels of one family's pointwise operators are called with."""
-    lines = [HEAD, "#pragma once\n", '#include "ops/kernel/checks.h"\n', "namespace uh {\n"]
+    lines = [
+        HEAD,
+        "#pragma once\n",
+        '#include "backend/cpu/pointwise.h"\n#include "ops/pointwise_checks.h"\n',
+        "namespace uh {\n",
+    ]
     for op in rows(ops):
         assert op.pointwise
         kind = op.pointwise.promotion.capitalize()
@@ -145,7 +150,7 @@ def chunk_cpp(table: list[Operator]) -> str:
     """The loops of some operators, and for each operator the row that lists them by dtype."""
     lines = [
         HEAD,
-        "".join(f'#include "ops/kernel/{name}.h"\n' for name in LOOP_HEADERS),
+        "".join(f'#include "backend/cpu/{name}.h"\n' for name in LOOP_HEADERS),
         "namespace uh::UH_ISA {",
     ]
     for op in table:

@@ -1,4 +1,4 @@
-"""csrc: base < events < memory < tensor < dispatch < { ops | autograd } < jit < introspect < capi."""
+"""csrc: base < events < memory < tensor < dispatch < ops < { backend | autograd } < jit < introspect < capi."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ LAYERS = (
     ("memory",),
     ("tensor",),
     ("dispatch",),
-    ("ops", "autograd"),
+    ("ops",),
+    ("backend", "autograd"),
     ("jit",),
     ("introspect",),
     ("capi",),
@@ -36,12 +37,13 @@ JIT = {
     "group": ("ir", "fused"),
     "serialization": ("function.h",),
 }
-# What the generator writes, by the folder whose part it is. ops/ only declares calls through the dispatcher.
+# What the generator writes, by the folder whose part it is. ops/ only declares calls through the dispatcher, kernels/
+# the functions that a family's files define, pointwise/ the CPU's loops.
 GENERATED = {
     "generated/ops.h": "dispatch",
     "generated/ops": "dispatch",
     "generated/kernels": "ops",
-    "generated/pointwise": "ops",
+    "generated/pointwise": "backend",
     "generated/pass_list.inc": "jit",
     "generated/underhood_ops.h": "capi",
 }

@@ -1,4 +1,4 @@
-"""Products of a size that register tiles make (csrc/ops/kernel/product_loops.h): every rest of a tile, every
+"""Products of a size that register tiles make (csrc/backend/cpu/product_loops.h): every rest of a tile, every
 layout, what is kept of the result, and threads. Elsewhere than on AVX-512 they ask the same of OpenBLAS.
 """
 

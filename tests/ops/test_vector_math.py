@@ -1,4 +1,4 @@
-"""The vector functions of csrc/ops/kernel/vector_math.h against double precision, on every instruction set."""
+"""The vector functions of csrc/backend/cpu/vector_math.h against double precision, on every instruction set."""
 
 import math
 import os

@@ -4,10 +4,10 @@
 #include <bit>
 #include <cstring>
 
+#include "backend/cpu/isa.h"
 #include "jit/assembler/vector_assembler.h"
 #include "jit/fused/expression.h"
 #include "jit/fused/steps.h"
-#include "ops/kernel/isa.h"
 
 namespace uh::jit::fused {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "jit/fused/steps.h"
 #include "ops/copy/copy.h"
-#include "ops/kernel/promotion.h"
+#include "ops/promotion.h"
 
 namespace uh::jit::fused {
 namespace {

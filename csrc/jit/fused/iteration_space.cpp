@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
-#include "ops/kernel/geometry.h"
-#include "ops/kernel/tensor_iterator.h"
+#include "backend/cpu/tensor_iterator.h"
+#include "ops/geometry.h"
+#include "ops/stride_order.h"
 
 namespace uh::jit::fused {
 namespace {

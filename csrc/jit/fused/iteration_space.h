@@ -6,8 +6,8 @@
 // reduces); position p of the walk is the same element for every operand.
 #pragma once
 
+#include "backend/cpu/copy_loops.h"
 #include "jit/fused/steps.h"
-#include "ops/kernel/copy_loops.h"
 
 namespace uh::jit::fused {
 

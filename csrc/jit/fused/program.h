@@ -35,7 +35,7 @@
 #include <variant>
 #include <vector>
 
-#include "ops/kernel/pointwise.h"
+#include "ops/pointwise.h"
 
 namespace uh::jit::fused {
 

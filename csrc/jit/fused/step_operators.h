@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "ops/kernel/pointwise.h"
+#include "ops/pointwise.h"
 
 namespace uh::jit::fused {
 

@@ -11,10 +11,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "backend/cpu/reduce_loops.h"
 #include "jit/fused/block.h"
 #include "jit/fused/program.h"
 #include "jit/fused/step_operators.h"
-#include "ops/kernel/reduce_loops.h"
 
 namespace uh::jit::fused {
 

@@ -1,10 +1,7 @@
 // How losses of single elements become the result: kept, averaged or added up.
 #pragma once
 
-#include <span>
-
 #include "generated/ops/reduce.h"
-#include "ops/kernel/pointwise.h"
 
 namespace uh {
 
@@ -17,10 +14,5 @@ inline Tensor reduced_loss(const Tensor& losses, int64_t reduction) {
   if (reduction == kSumLoss) return ops::sum(losses, std::nullopt, false, DType::kUndefined);
   return losses;
 }
-
-// The losses that a pointwise operator makes, reduced. Of dense operands they are made block by
-// block in the cache and never stored.
-Tensor pointwise_loss(const PointwiseOp& op, std::span<const Input> inputs, const Params& params,
-                      int64_t reduction);
 
 }  // namespace uh

@@ -1,6 +1,6 @@
 #include "ops/pooling/windows.h"
 
-#include "ops/kernel/suggested_format.h"
+#include "ops/suggested_format.h"
 
 namespace uh {
 namespace {

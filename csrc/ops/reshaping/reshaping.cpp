@@ -7,7 +7,7 @@
 #include "generated/ops/reduce.h"
 #include "generated/ops/reshaping.h"
 #include "generated/ops/view.h"
-#include "ops/kernel/suggested_format.h"
+#include "ops/suggested_format.h"
 
 namespace uh::kernels {
 

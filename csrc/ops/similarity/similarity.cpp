@@ -6,7 +6,7 @@
 #include "generated/ops/norms.h"
 #include "generated/ops/reduce.h"
 #include "generated/ops/view.h"
-#include "ops/kernel/pointwise.h"
+#include "ops/pointwise.h"
 
 namespace uh::kernels {
 

@@ -1,0 +1,125 @@
+// Attention in blocks: a block of queries meets one block of keys after another, and only their
+// scores are in memory, never all of them (FlashAttention: Dao et al., 2022).
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "backend/cpu/attention/problem.h"
+#include "backend/cpu/linalg/gemm.h"
+#include "backend/cpu/loop_plan.h"
+#include "base/parallel.h"
+#include "generated/kernels/attention.h"
+#include "ops/copy/copy.h"
+
+namespace uh::kernels {
+
+using namespace attention;  // NOLINT: one program in two files
+
+namespace {
+
+constexpr const char* kName = "scaled_dot_product_attention";
+
+// Rows [at, at + count) of one member of the batch.
+template <class T>
+void attend(const Problem& p, int64_t member, int64_t at, std::vector<T>& scores, T* out,
+            T* logsumexp) {
+  const auto& loops = loops_of(T{});
+  const int64_t rows = std::min(p.block(), p.queries - at);
+  const int64_t keys = p.causal ? std::min(p.keys, at + rows) : p.keys;
+  T largest[kQueries], sum[kQueries];
+  std::fill(largest, largest + rows, -std::numeric_limits<T>::infinity());
+  std::fill(sum, sum + rows, T(0));
+  const T* query = p.query.at<T>(p.batch, member) + at * p.query.row;
+  const T* key = p.key.at<T>(p.batch, member);
+  const T* value = p.value.at<T>(p.batch, member);
+  const void* mask = nullptr;
+  if (p.masked && p.mask.tensor.dtype() == DType::kBool)
+    mask = p.mask.at<bool>(p.batch, member);
+  else if (p.masked)
+    mask = p.mask.at<T>(p.batch, member);
+  ScoreBlock<T> block{scores.data(), rows, 0, largest, sum, out, p.value_width};
+  for (int64_t first = 0; first < keys; first += kKeys) {
+    block.keys = std::min(kKeys, keys - first);
+    score(p, query, key + first * p.key.row, mask, at, block, first);
+    loops.absorb(block);
+    product(false, rows, p.value_width, block.keys, 1, block.scores, block.keys,
+            value + first * p.value.row, std::max<int64_t>({p.value.row, p.value_width, 1}),
+            first ? 1 : 0, out, p.value_width);
+  }
+  loops.finish(block);
+  for (int64_t r = 0; r < rows; ++r) logsumexp[r] = largest[r] + std::log(sum[r]);
+}
+
+template <class T>
+void attend_all(const Problem& p, T* out, T* logsumexp) {
+  const int64_t blocks = (p.queries + p.block() - 1) / p.block();
+  const int64_t work =
+      p.block() * std::max<int64_t>(p.keys, 1) * std::max<int64_t>(p.width + p.value_width, 1);
+  set_blas_threads(1);
+  parallel_for(0, numel_of(p.batch) * blocks, std::max<int64_t>(1, 131072 / work),
+               [&](int64_t lo, int64_t hi) {
+                 std::vector<T> scores(static_cast<size_t>(p.block() * std::min(kKeys, p.keys)));
+                 for (int64_t i = lo; i < hi; ++i) {
+                   const int64_t at = i % blocks * p.block(), row = i / blocks * p.queries + at;
+                   attend(p, i / blocks, at, scores, out + row * p.value_width, logsumexp + row);
+                 }
+               });
+}
+
+}  // namespace
+
+std::tuple<Tensor, Tensor> attention_blocked(KeySet, const Tensor& query, const Tensor& key,
+                                             const Tensor& value, double dropout_p, bool is_causal,
+                                             const Tensor& attn_mask, std::optional<double> scale) {
+  check(query.ndim() >= 2 && key.ndim() >= 2 && value.ndim() >= 2, kName,
+        ": expected at least 2 dimensions, got ", query.sizes(), ", ", key.sizes(), " and ",
+        value.sizes());
+  check(dropout_p == 0, kName, ": the blocked kernel has no dropout, got ", dropout_p);
+  const DType dtype = query.dtype();
+  check_kind(is_floating(dtype), ErrorKind::kNotImplemented, "\"", kName,
+             "\" not implemented for '", info(dtype).title, "'");
+  check(key.dtype() == dtype && value.dtype() == dtype, kName, ": expected one dtype, got ",
+        name(dtype), ", ", name(key.dtype()), " and ", name(value.dtype()));
+  const int64_t rows = query.size(query.ndim() - 2), width = query.size(query.ndim() - 1);
+  const int64_t keys = key.size(key.ndim() - 2);
+  check(key.size(key.ndim() - 1) == width, kName, ": query and key have vectors of ", width,
+        " and ", key.size(key.ndim() - 1), " elements");
+  check(value.size(value.ndim() - 2) == keys, kName, ": there are ", keys, " keys but ",
+        value.size(value.ndim() - 2), " values");
+  const int64_t value_width = value.size(value.ndim() - 1);
+  check(std::max(width, value_width) <= INT32_MAX, kName, ": vectors of ", width, " and ",
+        value_width, " elements are too long");
+  const Dims batch =
+      broadcast_shapes(broadcast_shapes(leading(query), leading(key)), leading(value));
+  Dims sizes = batch;
+  sizes.push_back(rows);
+  const DType wide = dtype == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
+  Tensor logsumexp = empty(sizes, wide, query.device());
+  const Dims row_sizes = sizes;
+  Dims score_sizes = sizes;
+  score_sizes.push_back(keys);
+  if (attn_mask) check_broadcasts_to(attn_mask.sizes(), score_sizes, kName);
+  sizes.push_back(value_width);
+  Tensor out = empty(sizes, dtype, query.device());
+  if (out.is_meta() || out.numel() == 0) return {out, logsumexp};
+  const bool little = is_little(out.numel(), rows * keys * (width + value_width));
+  const DType compute = little ? DType::kFloat64 : wide;
+  const Problem p = make_problem(query, key, value, attn_mask, is_causal, scale, batch, compute);
+  if (events::on()) [[unlikely]]
+    record_plan({.loop = "queries and keys block by block",
+                 .sizes = {numel_of(batch), rows, keys, width},
+                 .operands = {}});
+  const Tensor result = dtype == compute ? out : empty(sizes, compute);
+  const Tensor sums = wide == compute ? logsumexp : empty(row_sizes, compute);
+  if (compute == DType::kFloat32)
+    attend_all(p, result.data_as<float>(), sums.data_as<float>());
+  else
+    attend_all(p, result.data_as<double>(), sums.data_as<double>());
+  if (dtype != compute) copy_elements(out, result);
+  if (wide != compute) copy_elements(logsumexp, sums);
+  record_write(out);
+  record_write(logsumexp);
+  return {out, logsumexp};
+}
+
+}  // namespace uh::kernels

@@ -1,0 +1,41 @@
+// What attention does to a block of scores between its two matrix products.
+#pragma once
+
+#include "backend/cpu/per_isa.h"
+#include "base/dtype.h"
+
+namespace uh {
+
+// Rows of scores, one row per query, one column per key. `largest` and `sum` of each row are those
+// of the keys so far, and `out` is what they have added up to (width columns), unscaled.
+template <class T>
+struct ScoreBlock {
+  T* scores;
+  int64_t rows, keys;
+  T* largest;
+  T* sum;
+  T* out;
+  int64_t width;
+};
+
+template <class T>
+struct AttentionLoops {
+  // scores[i] = mask[i] ? scores[i] : -inf, and scores[i] += mask[i]; n in a row, `step` is 0 or 1.
+  void (*keep)(T* scores, const bool* mask, int64_t step, int64_t n);
+  void (*add)(T* scores, const T* mask, int64_t step, int64_t n);
+  // Scores become exp(score - largest); what was added up with a smaller `largest` is scaled down.
+  void (*absorb)(const ScoreBlock<T>& block);
+  // out /= sum; a row without keys is 0.
+  void (*finish)(const ScoreBlock<T>& block);
+  // Backwards, n scores of one query: scores become weights, exp(score - logsumexp), and the
+  // gradients of the weights those of the scores, weight * (gradient - mean).
+  void (*slopes)(T* scores, T* gradients, T logsumexp, T mean, int64_t n);
+  T (*dot)(const T* a, const T* b, int64_t n);
+};
+
+using FloatAttention = AttentionLoops<float>;
+using DoubleAttention = AttentionLoops<double>;
+UH_PER_ISA(FloatAttention, float_attention_loops)
+UH_PER_ISA(DoubleAttention, double_attention_loops)
+
+}  // namespace uh

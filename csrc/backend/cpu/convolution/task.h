@@ -1,0 +1,105 @@
+// What a task of a convolution works on: its piece of the input, its tiles, its memory.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "backend/cpu/conv_loops.h"
+#include "backend/cpu/convolution/convolve.h"
+#include "memory/allocator.h"
+#include "ops/convolution/axis.h"
+
+namespace uh {
+
+// The outputs of one residue along each axis: they share their taps, and so their weights.
+struct ConvPart {
+  Spatial first, extent;
+  std::array<const std::vector<ConvTap>*, kConvDims> taps;
+  int64_t count = 0;  // taps of all input channels
+  DataPtr weights;    // for each group and block of rows: [tap][row]
+};
+
+struct ConvBlock {  // output channels that a tile has
+  int64_t channel, rows;
+  int kind;
+};
+
+// The buffer of a task: [channel][phase z, y, x][image][z][y][x], some zeros after it.
+template <class T>
+struct ConvBuffer {
+  const T* data = nullptr;
+  DataPtr owned;
+  Spatial size;   // of one phase of one image
+  Spatial start;  // the first output (divided by the step) along each axis
+  int64_t image = 0, images = 1;
+  int64_t plane = 0;  // elements from one phase, or channel where there is one phase, to the next
+  int64_t readable = 0;  // elements from data on
+};
+
+// Walks the pixels of a part in a task, tile by tile.
+template <class T>
+struct ConvWalk {
+  const Spatial& extent;
+  const ConvBuffer<T>& buffer;
+  int64_t n = 0, z = 0, y = 0, x = 0;
+
+  bool done() const { return n == buffer.images; }
+  int64_t position() const {
+    return ((n * buffer.size[0] + z) * buffer.size[1] + y) * buffer.size[2] + x;
+  }
+  void advance(int64_t pixels) {
+    x += pixels;
+    if (x < extent[2]) return;
+    x = 0;
+    if (++y < extent[1]) return;
+    y = 0;
+    if (++z < extent[0]) return;
+    z = 0;
+    ++n;
+  }
+};
+
+// Tiles that make up a task, and where their pixels are.
+struct ConvTile {
+  size_t first_run, runs;
+  int64_t position, width;
+  int kind;
+  bool gathers;  // its taps are copied side by side first
+};
+
+// Memory that the tiles of a task share.
+template <class T>
+struct ConvScratch {
+  // For tiles of `width` pixels, sums of at most `taps` taps and panels of at most `panel_rows` of
+  // them.
+  ConvScratch(int64_t width, int64_t taps, int64_t panel_rows) {
+    tile.resize(static_cast<size_t>(8 * width));
+    offsets.resize(static_cast<size_t>(taps));
+    rows.resize(static_cast<size_t>(panel_rows));
+  }
+  T* panel(int64_t width) { return grown(panel_, static_cast<int64_t>(rows.size()) * width); }
+  T* sums(int64_t n) { return grown(sums_, n); }
+
+  std::vector<T> tile;
+  std::vector<int64_t> offsets, rows;  // of the taps: in the buffer, in the panel
+  int64_t row_width = 0;
+  std::vector<ConvRun> runs;
+  std::vector<ConvTile> tiles;
+
+ private:
+  struct ScratchBuffer {
+    DataPtr data;
+    int64_t n = 0;
+  };
+  static T* grown(ScratchBuffer& held, int64_t n) {
+    if (held.n < n) {
+      held.data = default_allocator().allocate(static_cast<size_t>(n) * sizeof(T));
+      held.n = n;
+    }
+    return static_cast<T*>(held.data.get());
+  }
+  ScratchBuffer panel_, sums_;
+};
+
+}  // namespace uh

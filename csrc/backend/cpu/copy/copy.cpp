@@ -1,0 +1,102 @@
+// The operators of copy.yaml.
+#include "ops/copy/copy.h"
+
+#include "backend/cpu/copy_loops.h"
+#include "backend/cpu/tensor_iterator.h"
+#include "base/parallel.h"
+#include "generated/kernels/copy.h"
+#include "generated/ops/copy.h"
+#include "ops/geometry.h"
+#include "tensor/dense.h"
+
+namespace uh::kernels {
+namespace {
+
+// Of elements that share memory the last one written stays, so they are written in the order in
+// which pointwise operators go, as in PyTorch.
+void copy_in_order(const Tensor& self, const Tensor& src) {
+  TensorIterator space(self.sizes());
+  space.add(self);
+  space.add(src);
+  space.reorder(space.order());
+  space.for_each([&](char* const* data, const int64_t* strides, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) {
+      cast_run(data[0] + i * strides[0], self.dtype(), data[1] + i * strides[1], src.dtype(), 1);
+    }
+  });
+  record_write(self);
+}
+
+Tensor copied(const Tensor& self, const Tensor& out) {
+  if (out.is_meta()) return out;
+  check_kind(!self.is_meta(), ErrorKind::kNotImplemented,
+             "cannot copy out of meta tensor; no data!");
+  copy_elements(out, self);
+  record_write(out);
+  return out;
+}
+
+// Whether both are the same elements in the same order.
+bool describes_same(const Tensor& a, const Tensor& b) {
+  if (a.is_same(b)) return true;
+  return a.storage() == b.storage() && a.dtype() == b.dtype() && a.offset() == b.offset() &&
+         a.sizes() == b.sizes() && a.strides() == b.strides();
+}
+
+Scalar single_value(const Tensor& value, std::string_view op) {
+  check(value.ndim() == 0, op, " only supports a 0-dimensional value tensor, but got tensor with ",
+        value.ndim(), " dimension(s): ", value.sizes());
+  return value.is_meta() ? Scalar(0) : read_scalar(value);
+}
+
+}  // namespace
+
+void copy(KeySet, const Tensor& self, const Tensor& src, bool) {
+  check_broadcasts_to(src.sizes(), self.sizes(), "copy_");
+  if (describes_same(self, src)) return;
+  check_no_internal_overlap(self, "copy_");
+  if (self.is_meta()) return;
+  check_no_partial_overlap(self, src, "copy_");
+  const Tensor source = reads_elsewhere(self, src) ? ops::clone(src, MemoryFormat::kPreserve) : src;
+  const bool shares = !self.is_contiguous() && !is_non_overlapping(self.impl()->layout());
+  if (shares && !source.is_meta()) return copy_in_order(self, source);
+  copied(source, self);
+}
+
+Tensor clone(KeySet, const Tensor& self, MemoryFormat format) {
+  return copied(self, empty_like(self, self.dtype(), self.device(), format));
+}
+
+Tensor contiguous(KeySet, const Tensor& self, MemoryFormat format) {
+  check(format != MemoryFormat::kPreserve,
+        "contiguous: preserve memory format is unsupported by the contiguous operator");
+  if (is_contiguous(self, format)) return self;
+  return ops::clone(self, or_else(format, MemoryFormat::kContiguous));
+}
+
+Tensor to_copy(KeySet, const Tensor& self, DType dtype, Device device, MemoryFormat format) {
+  const DType target = dtype == DType::kUndefined ? self.dtype() : dtype;
+  const Device where = device == Device::kUndefined ? self.device() : device;
+  check_kind(!self.is_meta() || where == Device::kMeta, ErrorKind::kNotImplemented,
+             "cannot copy out of meta tensor; no data!");
+  return copied(self, empty_like(self, target, where, format));
+}
+
+// Elements that share memory may be filled: they all get the same value.
+void fill_scalar(KeySet, const Tensor& self, const Scalar& value) {
+  const ElementBytes bytes = element_bytes(value, self.dtype());
+  if (self.is_meta()) return;
+  fill_elements(self, bytes);
+  record_write(self);
+}
+
+void fill_tensor(KeySet keys, const Tensor& self, const Tensor& value) {
+  check(value.ndim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ",
+        value.ndim(), " dimensions.");
+  check_no_internal_overlap(self, "fill_");
+  fill_scalar(keys, self, single_value(value, "fill_"));
+}
+
+void zero(KeySet keys, const Tensor& self) { fill_scalar(keys, self, Scalar(0)); }
+
+}  // namespace uh::kernels

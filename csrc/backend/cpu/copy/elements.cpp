@@ -1,0 +1,260 @@
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "backend/cpu/copy_loops.h"
+#include "base/parallel.h"
+#include "ops/copy/copy.h"
+#include "ops/geometry.h"
+
+namespace uh {
+namespace {
+
+constexpr int64_t kGrainSize = 32768;  // elements a thread should have at least
+constexpr int64_t kChunk = 512;        // elements converted at a time, in buffers on the stack
+constexpr int64_t kMaxItem = 16;
+
+struct Elements {
+  std::byte* data;
+  DType dtype;
+  int64_t item;
+  std::byte* at(int64_t offset) const { return data + offset * item; }
+};
+
+Elements operand(const Strided& s) { return {s.data, s.dtype, itemsize(s.dtype)}; }
+
+bool is_row_major(const Strided& s) {
+  int64_t expected = 1;
+  for (size_t d = s.sizes.size(); d-- > 0;) {
+    if (s.sizes[d] != 1 && s.strides[d] != expected) return false;
+    expected *= s.sizes[d];
+  }
+  return true;
+}
+
+// One row of a converting copy with any strides.
+void convert_row(const Elements& dst, std::byte* to, int64_t dst_stride, const Elements& src,
+                 const std::byte* from, int64_t src_stride, int64_t n) {
+  if (dst_stride == 1) return load_run(to, dst.dtype, from, src.dtype, src_stride, n);
+  const auto move = copy_loops().move[size_class(dst.item)];
+  alignas(64) std::byte buffer[kChunk * kMaxItem];
+  for (int64_t i = 0; i < n; i += kChunk) {
+    const int64_t m = std::min(kChunk, n - i);
+    load_run(buffer, dst.dtype, from + i * src_stride * src.item, src.dtype, src_stride, m);
+    move(to + i * dst_stride * dst.item, dst_stride, buffer, 1, m);
+  }
+}
+
+// A transposed copy: dst runs along the last dimension, src along another one. Returns that one or
+// -1.
+int64_t transposed_dim(const Geometry<2>& g) {
+  if (g.row_stride(0) != 1 || g.row_stride(1) <= 1 || g.row() < 8) return -1;
+  for (size_t d = 0; d + 1 < g.sizes.size(); ++d) {
+    if (g.strides[1][d] == 1 && g.sizes[d] >= 8) return static_cast<int64_t>(d);
+  }
+  return -1;
+}
+
+// Makes `dim` the last but one: the dimensions of a transposed tile are then the two innermost.
+void copy_transposed(const Elements& dst, const Elements& src, Geometry<2> g, size_t dim) {
+  const size_t rank = g.sizes.size();
+  for (size_t d = dim; d + 2 < rank; ++d) detail::swap_dims(g, d, d + 1);
+  const auto transpose = copy_loops().transpose[size_class(dst.item)];
+  const int64_t band = std::max<int64_t>(16, 64 / dst.item);  // lines of dst that one step writes
+  const int64_t columns = g.sizes[rank - 2];
+  const int64_t bands = (columns + band - 1) / band;
+  const int64_t outer = numel_of(IntSpan(g.sizes.data(), rank - 2));
+  const int64_t grain = std::max<int64_t>(1, kGrainSize / (band * g.row()));
+  parallel_for(0, outer * bands, grain, [&](int64_t lo, int64_t hi) {
+    Odometer<2> at(g, rank - 2, lo / bands);
+    for (int64_t i = lo; i < hi; ++i) {
+      const int64_t c = (i % bands) * band;
+      transpose(dst.at(at.offsets()[0] + c * g.strides[0][rank - 2]), g.strides[0][rank - 2],
+                src.at(at.offsets()[1] + c), g.strides[1][rank - 1], g.row(),
+                std::min(band, columns - c));
+      if (i % bands == bands - 1) at.step();
+    }
+  });
+}
+
+}  // namespace
+
+void cast_run(void* dst, DType to, const void* src, DType from, int64_t n) {
+  const CopyLoops& loops = copy_loops();
+  const auto cast = [&](DType t, DType f) {
+    return loops.cast[static_cast<int>(t)][static_cast<int>(f)];
+  };
+  if (to == from) {
+    std::memcpy(dst, src, static_cast<size_t>(n * itemsize(to)));
+  } else if (auto direct = cast(to, from)) {
+    direct(dst, src, n);
+  } else {  // one side is a 16-bit float: by way of float32
+    alignas(64) float buffer[kChunk];
+    const auto in = cast(DType::kFloat32, from), out = cast(to, DType::kFloat32);
+    auto* d = static_cast<std::byte*>(dst);
+    const auto* s = static_cast<const std::byte*>(src);
+    for (int64_t i = 0; i < n; i += kChunk) {
+      const int64_t m = std::min(kChunk, n - i);
+      in(buffer, s + i * itemsize(from), m);
+      out(d + i * itemsize(to), buffer, m);
+    }
+  }
+}
+
+void load_run(void* dst, DType to, const std::byte* src, DType from, int64_t stride, int64_t n) {
+  const auto move = copy_loops().move[size_class(itemsize(from))];
+  if (to == from) return move(dst, 1, src, stride, n);
+  if (stride == 1) return cast_run(dst, to, src, from, n);
+  alignas(64) std::byte buffer[kChunk * kMaxItem];
+  for (int64_t i = 0; i < n; i += kChunk) {
+    const int64_t m = std::min(kChunk, n - i);
+    move(buffer, 1, src + i * stride * itemsize(from), stride, m);
+    cast_run(static_cast<std::byte*>(dst) + i * itemsize(to), to, buffer, from, m);
+  }
+}
+
+void copy_elements(const Strided& to, const Strided& from) {
+  const int64_t count = numel_of(to.sizes);
+  if (count == 0) return;
+  if (count <= kGrainSize && to.dtype == from.dtype && to.sizes == from.sizes && is_row_major(to) &&
+      is_row_major(from)) {
+    std::memcpy(to.data, from.data, static_cast<size_t>(count * itemsize(to.dtype)));
+    return;
+  }
+  const Dims from_strides = broadcast_strides(from.sizes, from.strides, to.sizes.size());
+  const Geometry<2> g = make_geometry<2>(to.sizes, {to.strides, from_strides});
+  const Elements dst = operand(to), src = operand(from);
+  const bool same = dst.dtype == src.dtype;
+  if (same) {
+    const int64_t dim = transposed_dim(g);
+    if (dim >= 0) return copy_transposed(dst, src, g, static_cast<size_t>(dim));
+  }
+  const int64_t ds = g.row_stride(0), ss = g.row_stride(1), n = g.row();
+  const auto move = copy_loops().move[size_class(dst.item)];
+  const auto row = [&](int64_t dst_offset, int64_t src_offset, int64_t count) {
+    if (same) return move(dst.at(dst_offset), ds, src.at(src_offset), ss, count);
+    convert_row(dst, dst.at(dst_offset), ds, src, src.at(src_offset), ss, count);
+  };
+  const int64_t rows = g.rows();
+  if (rows == 1) {
+    return parallel_for(0, n, kGrainSize,
+                        [&](int64_t lo, int64_t hi) { row(lo * ds, lo * ss, hi - lo); });
+  }
+  parallel_for(0, rows, std::max<int64_t>(1, kGrainSize / n), [&](int64_t lo, int64_t hi) {
+    for_rows(g, lo, hi, [&](const auto& at) { row(at[0], at[1], n); });
+  });
+}
+
+void fill_elements(const Tensor& self, const ElementBytes& value) {
+  if (self.numel() == 0) return;
+  if (self.is_contiguous() && self.numel() <= kGrainSize) {
+    return copy_loops().fill[size_class(itemsize(self.dtype()))](self.data(), 1, value.data(),
+                                                                 self.numel());
+  }
+  const Geometry<1> g = make_geometry<1>(self.sizes(), {IntSpan(self.strides())});
+  const Elements dst = operand(Strided(self));
+  const auto fill = copy_loops().fill[size_class(dst.item)];
+  const int64_t stride = g.row_stride(0), n = g.row(), rows = g.rows();
+  if (rows == 1) {
+    return parallel_for(0, n, kGrainSize, [&](int64_t lo, int64_t hi) {
+      fill(dst.at(lo * stride), stride, value.data(), hi - lo);
+    });
+  }
+  parallel_for(0, rows, std::max<int64_t>(1, kGrainSize / n), [&](int64_t lo, int64_t hi) {
+    for_rows(g, lo, hi, [&](const auto& at) { fill(dst.at(at[0]), stride, value.data(), n); });
+  });
+}
+
+namespace {
+
+// The C++ names that PyTorch's message uses.
+constexpr std::string_view kTypeNames[] = {"bool",
+                                           "uint8_t",
+                                           "int8_t",
+                                           "int16_t",
+                                           "int",
+                                           "int64_t",
+                                           "at::Half",
+                                           "at::BFloat16",
+                                           "float",
+                                           "double",
+                                           "c10::complex<float>",
+                                           "c10::complex<double>"};
+
+bool fits(const Scalar& value, DType dtype) {
+  const auto within = [&](double limit) {
+    const double v = value.to_double();
+    return !std::isfinite(v) || std::fabs(v) <= limit;
+  };
+  if (is_complex(dtype) || dtype == DType::kBool) return true;
+  if (value.imag() != 0) return false;
+  switch (dtype) {
+    case DType::kFloat64: return true;
+    case DType::kFloat32: return within(std::numeric_limits<float>::max());
+    case DType::kFloat16: return within(65504.0);
+    case DType::kBFloat16: return within(0x1.fep127);
+    default: break;
+  }
+  return visit(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_integral_v<T>) {
+      const int64_t hi = std::numeric_limits<T>::max();
+      const int64_t lo = std::numeric_limits<T>::min();
+      if (value.is_float() || value.is_complex()) {
+        const double v = value.to_double();
+        return v >= static_cast<double>(lo) && v <= static_cast<double>(hi);  // false for NaN
+      }
+      // A negative integer may wrap into an unsigned type, as in C.
+      return value.to_int() >= (std::is_signed_v<T> ? lo : -hi) && value.to_int() <= hi;
+    }
+    return true;
+  });
+}
+
+}  // namespace
+
+void check_fits(const Scalar& value, DType dtype) {
+  check(fits(value, dtype), "value cannot be converted to type ",
+        kTypeNames[static_cast<int>(dtype)], " without overflow: ", value, " is outside of ",
+        name(dtype));
+}
+
+ElementBytes element_bytes(const Scalar& value, DType dtype) {
+  check_fits(value, dtype);
+  ElementBytes bytes{};
+  visit_any(dtype, [&](auto zero) {
+    const auto element = value.to<decltype(zero)>();
+    std::memcpy(bytes.data(), &element, sizeof element);
+  });
+  return bytes;
+}
+
+Tensor as_contiguous(const Tensor& self, DType dtype) {
+  if (self.dtype() == dtype && self.is_contiguous()) return self;
+  Tensor out = empty(self.sizes(), dtype, self.device());
+  if (!self.is_meta()) copy_elements(out, self);
+  return out;
+}
+
+Tensor dense_copy(const Tensor& self) {
+  Tensor out = empty(self.sizes(), self.dtype(), self.device());
+  if (!out.is_meta()) copy_elements(out, self);
+  return out;
+}
+
+Scalar read_scalar(const Tensor& self) {
+  check(!self.is_meta(), "Tensor.item() cannot be called on meta tensors");
+  return visit_any(self.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (is_complex_v<T>)
+      return Scalar(Complex128(*self.data_as<T>()));
+    else if constexpr (std::is_same_v<T, bool>)
+      return Scalar(*self.data_as<uint8_t>() != 0);
+    else if constexpr (std::is_integral_v<T>)
+      return Scalar(static_cast<int64_t>(*self.data_as<T>()));
+    else
+      return Scalar(static_cast<double>(*self.data_as<T>()));
+  });
+}
+
+}  // namespace uh

@@ -1,0 +1,330 @@
+#include "backend/cpu/copy_loops.h"
+
+#include <bit>
+#include <cstring>
+#include <type_traits>
+
+#if defined(__F16C__)
+#include <immintrin.h>
+#endif
+
+#include "backend/cpu/transpose_tile.h"
+
+// Everything here has internal linkage or lives in UH_ISA: an inline function shared with other
+// files could be linked in its AVX-512 version and crash an older CPU.
+namespace uh::UH_ISA {
+namespace {
+
+// bool is read as "any bit set": memory of others may hold more than 0 and 1.
+struct BoolByte {
+  uint8_t byte;
+};
+
+struct Bytes16 {
+  uint64_t low, high;
+};
+
+// Complex to real keeps the real part; to bool it asks both.
+template <class To, class From>
+inline To convert(From from) {
+  if constexpr (is_complex_v<From> && std::is_same_v<To, BoolByte>) {
+    return BoolByte{static_cast<uint8_t>((from.re != 0) | (from.im != 0))};
+  } else if constexpr (is_complex_v<From> && !is_complex_v<To>) {
+    return convert<To>(from.re);
+  } else if constexpr (std::is_same_v<From, BoolByte>) {
+    return convert<To>(static_cast<uint8_t>(from.byte != 0));
+  } else if constexpr (std::is_same_v<To, BoolByte>) {
+    return BoolByte{static_cast<uint8_t>(from != 0)};
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> && sizeof(To) < 4) {
+    return static_cast<To>(static_cast<int32_t>(from));  // wraps, as PyTorch and NumPy do
+  } else {
+    return static_cast<To>(from);
+  }
+}
+
+template <class To, class From>
+void cast(void* dst_, const void* src_, int64_t n) {
+  if constexpr (std::is_same_v<To, From>) {
+    std::memcpy(dst_, src_, static_cast<size_t>(n) * sizeof(To));
+  } else {
+    auto* __restrict dst = static_cast<To*>(dst_);
+    const auto* __restrict src = static_cast<const From*>(src_);
+    for (int64_t i = 0; i < n; ++i) dst[i] = convert<To>(src[i]);
+  }
+}
+
+#if !defined(__F16C__)
+inline float half_to_float(uint16_t h) {
+  const uint32_t sign = static_cast<uint32_t>(h & 0x8000u) << 16;
+  const uint32_t remainder = h & 0x7fffu;
+  // Shift exponent and mantissa into place, then let the FPU rescale: 2^112 undoes the bias.
+  const float scaled = std::bit_cast<float>(remainder << 13) * 0x1p112f;
+  const uint32_t special =
+      remainder >= 0x7c00u ? 0x7f800000u | (remainder << 13) : std::bit_cast<uint32_t>(scaled);
+  return std::bit_cast<float>(sign | special);
+}
+
+inline uint16_t float_to_half(float value) {
+  const uint32_t x = std::bit_cast<uint32_t>(value);
+  const uint32_t sign = (x >> 16) & 0x8000u;
+  const uint32_t magnitude = x & 0x7fffffffu;
+  const uint32_t odd = (magnitude >> 13) & 1u;
+  const float shifted = std::bit_cast<float>(magnitude) + 0.5f;  // rounds subnormals
+  const uint32_t small = std::bit_cast<uint32_t>(shifted) - 0x3f000000u;
+  const uint32_t normal = (magnitude - 0x38000000u + 0xfffu + odd) >> 13;
+  const uint32_t finite = magnitude < 0x38800000u ? small : normal;
+  const uint32_t large = magnitude > 0x7f800000u ? 0x7e00u : 0x7c00u;
+  return static_cast<uint16_t>(sign | (magnitude >= 0x477ff000u ? large : finite));
+}
+#endif
+
+void float_from_half(void* dst_, const void* src_, int64_t n) {
+  auto* __restrict dst = static_cast<float*>(dst_);
+  const auto* __restrict src = static_cast<const uint16_t*>(src_);
+#if defined(__F16C__)
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    _mm256_storeu_ps(dst + i,
+                     _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(src + i))));
+  }
+  for (; i < n; ++i) dst[i] = _cvtsh_ss(src[i]);
+#else
+  for (int64_t i = 0; i < n; ++i) dst[i] = half_to_float(src[i]);
+#endif
+}
+
+void half_from_float(void* dst_, const void* src_, int64_t n) {
+  auto* __restrict dst = static_cast<uint16_t*>(dst_);
+  const auto* __restrict src = static_cast<const float*>(src_);
+#if defined(__F16C__)
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(dst + i),
+                     _mm256_cvtps_ph(_mm256_loadu_ps(src + i), 0));
+  }
+  for (; i < n; ++i) dst[i] = _cvtss_sh(src[i], 0);
+#else
+  for (int64_t i = 0; i < n; ++i) dst[i] = float_to_half(src[i]);
+#endif
+}
+
+void float_from_bfloat16(void* dst_, const void* src_, int64_t n) {
+  auto* __restrict dst = static_cast<uint32_t*>(dst_);
+  const auto* __restrict src = static_cast<const uint16_t*>(src_);
+  for (int64_t i = 0; i < n; ++i) dst[i] = static_cast<uint32_t>(src[i]) << 16;
+}
+
+void bfloat16_from_float(void* dst_, const void* src_, int64_t n) {
+  auto* __restrict dst = static_cast<uint16_t*>(dst_);
+  const auto* __restrict src = static_cast<const uint32_t*>(src_);
+  for (int64_t i = 0; i < n; ++i) {
+    const uint32_t x = src[i];
+    const uint32_t rounded = (x + 0x7fffu + ((x >> 16) & 1u)) >> 16;
+    dst[i] = static_cast<uint16_t>((x & 0x7fffffffu) > 0x7f800000u ? 0x7fc0u : rounded);
+  }
+}
+
+template <class T>
+void move(void* dst_, int64_t dst_stride, const void* src_, int64_t src_stride, int64_t n) {
+  auto* dst = static_cast<T*>(dst_);
+  const auto* src = static_cast<const T*>(src_);
+  if (dst_stride == 1 && src_stride == 1) {
+    std::memcpy(dst, src, static_cast<size_t>(n) * sizeof(T));
+  } else if (dst_stride == 1 && src_stride == 0) {
+    const T value = *src;
+    for (int64_t i = 0; i < n; ++i) dst[i] = value;
+  } else {
+    for (int64_t i = 0; i < n; ++i) dst[i * dst_stride] = src[i * src_stride];
+  }
+}
+
+// dst[c][r] = src[r][c], element by element: what no whole tile covers.
+template <class T>
+void transpose_rest(T* dst, int64_t dst_stride, const T* src, int64_t src_stride, int64_t rows,
+                    int64_t columns) {
+  for (int64_t c = 0; c < columns; ++c) {
+    for (int64_t r = 0; r < rows; ++r) dst[c * dst_stride + r] = src[r * src_stride + c];
+  }
+}
+
+template <class T>
+void transpose(void* dst_, int64_t dst_stride, const void* src_, int64_t src_stride, int64_t rows,
+               int64_t columns) {
+  auto* dst = static_cast<T*>(dst_);
+  const auto* src = static_cast<const T*>(src_);
+  if constexpr (sizeof(T) <= 8) {
+    constexpr int64_t n = kTileSide<T>;
+    const int64_t whole_rows = rows - rows % n, whole_columns = columns - columns % n;
+    for (int64_t r = 0; r < whole_rows; r += n) {
+      for (int64_t c = 0; c < whole_columns; c += n)
+        transpose_tile(dst + c * dst_stride + r, dst_stride, src + r * src_stride + c, src_stride);
+    }
+    transpose_rest(dst + whole_rows, dst_stride, src + whole_rows * src_stride, src_stride,
+                   rows - whole_rows, whole_columns);
+    transpose_rest(dst + whole_columns * dst_stride, dst_stride, src + whole_columns, src_stride,
+                   rows, columns - whole_columns);
+  } else {  // an element is a register: only the lines of src have to stay in the cache
+    constexpr int64_t kBand = 16;
+    for (int64_t r = 0; r < rows; r += kBand) {
+      transpose_rest(dst + r, dst_stride, src + r * src_stride, src_stride,
+                     rows - r < kBand ? rows - r : kBand, columns);
+    }
+  }
+}
+
+template <class T>
+void fill(void* dst_, int64_t stride, const void* value_, int64_t n) {
+  auto* dst = static_cast<T*>(dst_);
+  const T value = *static_cast<const T*>(value_);
+  if (stride == 1) {
+    for (int64_t i = 0; i < n; ++i) dst[i] = value;
+  } else {
+    for (int64_t i = 0; i < n; ++i) dst[i * stride] = value;
+  }
+}
+
+template <class T>
+void masked_fill(void* dst_, int64_t stride, const uint8_t* mask, int64_t mask_stride,
+                 const void* value_, int64_t n) {
+  auto* __restrict dst = static_cast<T*>(dst_);
+  const T value = *static_cast<const T*>(value_);
+  if (stride == 1 && mask_stride == 1) {
+    for (int64_t i = 0; i < n; ++i) dst[i] = mask[i] ? value : dst[i];
+  } else {
+    for (int64_t i = 0; i < n; ++i) {
+      if (mask[i * mask_stride]) dst[i * stride] = value;
+    }
+  }
+}
+
+template <class T>
+void take(void* dst_, int64_t dst_stride, const void* table_, int64_t table_stride,
+          const int64_t* index, int64_t index_stride, int64_t n) {
+  auto* __restrict dst = static_cast<T*>(dst_);
+  const auto* __restrict table = static_cast<const T*>(table_);
+  if (dst_stride == 1 && index_stride == 1 && table_stride == 1) {
+    for (int64_t i = 0; i < n; ++i) dst[i] = table[index[i]];
+  } else {
+    for (int64_t i = 0; i < n; ++i)
+      dst[i * dst_stride] = table[index[i * index_stride] * table_stride];
+  }
+}
+
+// Every element is stored, and the place only moves on when it is kept: no branch to mispredict.
+// The store after the last kept element would be outside of dst: hence the buffer.
+template <class T>
+int64_t compress(void* dst_, const void* src_, const uint8_t* mask, int64_t n) {
+  constexpr int64_t kBlock = 512;
+  auto* dst = static_cast<T*>(dst_);
+  const auto* src = static_cast<const T*>(src_);
+  T kept[kBlock + 1];
+  for (int64_t i = 0; i < n; i += kBlock) {
+    const int64_t m = n - i < kBlock ? n - i : kBlock;
+    int64_t k = 0;
+    for (int64_t j = 0; j < m; ++j) {
+      kept[k] = src[i + j];
+      k += mask[i + j] != 0;
+    }
+    std::memcpy(dst, kept, static_cast<size_t>(k) * sizeof(T));
+    dst += k;
+  }
+  return dst - static_cast<T*>(dst_);
+}
+
+int64_t positions(int64_t* dst, const uint8_t* mask, int64_t first, int64_t n) {
+  constexpr int64_t kBlock = 512;
+  int64_t* const begin = dst;
+  int64_t kept[kBlock + 1];
+  for (int64_t i = 0; i < n; i += kBlock) {
+    const int64_t m = n - i < kBlock ? n - i : kBlock;
+    int64_t k = 0;
+    for (int64_t j = 0; j < m; ++j) {
+      kept[k] = first + i + j;
+      k += mask[i + j] != 0;
+    }
+    std::memcpy(dst, kept, static_cast<size_t>(k) * sizeof(int64_t));
+    dst += k;
+  }
+  return dst - begin;
+}
+
+int64_t count(const uint8_t* mask, int64_t n) {
+  int64_t total = 0;
+  for (int64_t i = 0; i < n; i += 4096) {
+    const int64_t end = i + 4096 < n ? i + 4096 : n;
+    int32_t some = 0;
+    for (int64_t j = i; j < end; ++j) some += mask[j] != 0;
+    total += some;
+  }
+  return total;
+}
+
+// Between the complex dtypes: the parts, twice as many, are cast.
+template <class To, class From>
+void cast_parts(void* dst, const void* src, int64_t n) {
+  cast<To, From>(dst, src, 2 * n);
+}
+
+// Writes row `to` of the cast table: from every type that has a loop of its own.
+template <class To>
+void cast_row(CopyLoops& loops, DType to) {
+  auto* row = loops.cast[static_cast<int>(to)];
+  row[static_cast<int>(DType::kBool)] = cast<To, BoolByte>;
+  row[static_cast<int>(DType::kUInt8)] = cast<To, uint8_t>;
+  row[static_cast<int>(DType::kInt8)] = cast<To, int8_t>;
+  row[static_cast<int>(DType::kInt16)] = cast<To, int16_t>;
+  row[static_cast<int>(DType::kInt32)] = cast<To, int32_t>;
+  row[static_cast<int>(DType::kInt64)] = cast<To, int64_t>;
+  row[static_cast<int>(DType::kFloat32)] = cast<To, float>;
+  row[static_cast<int>(DType::kFloat64)] = cast<To, double>;
+  row[static_cast<int>(DType::kComplex64)] = cast<To, Complex64>;
+  row[static_cast<int>(DType::kComplex128)] = cast<To, Complex128>;
+}
+
+CopyLoops make() {
+  CopyLoops loops{};
+  cast_row<BoolByte>(loops, DType::kBool);
+  cast_row<uint8_t>(loops, DType::kUInt8);
+  cast_row<int8_t>(loops, DType::kInt8);
+  cast_row<int16_t>(loops, DType::kInt16);
+  cast_row<int32_t>(loops, DType::kInt32);
+  cast_row<int64_t>(loops, DType::kInt64);
+  cast_row<float>(loops, DType::kFloat32);
+  cast_row<double>(loops, DType::kFloat64);
+  cast_row<Complex64>(loops, DType::kComplex64);
+  cast_row<Complex128>(loops, DType::kComplex128);
+  const auto pair = [&](DType to, DType from, CopyLoops::Cast f) {
+    loops.cast[static_cast<int>(to)][static_cast<int>(from)] = f;
+  };
+  pair(DType::kFloat32, DType::kFloat16, float_from_half);
+  pair(DType::kFloat16, DType::kFloat32, half_from_float);
+  pair(DType::kFloat32, DType::kBFloat16, float_from_bfloat16);
+  pair(DType::kBFloat16, DType::kFloat32, bfloat16_from_float);
+  pair(DType::kComplex128, DType::kComplex64, cast_parts<double, float>);
+  pair(DType::kComplex64, DType::kComplex128, cast_parts<float, double>);
+  const auto by_size = [&]<class T>(int i, T) {
+    loops.move[i] = move<T>;
+    loops.transpose[i] = transpose<T>;
+    loops.fill[i] = fill<T>;
+    loops.masked_fill[i] = masked_fill<T>;
+    loops.take[i] = take<T>;
+    loops.compress[i] = compress<T>;
+  };
+  by_size(0, uint8_t{});
+  by_size(1, uint16_t{});
+  by_size(2, uint32_t{});
+  by_size(3, uint64_t{});
+  by_size(4, Bytes16{});
+  loops.positions = positions;
+  loops.count = count;
+  return loops;
+}
+
+}  // namespace
+
+const CopyLoops& copy_loops() {
+  static const CopyLoops loops = make();
+  return loops;
+}
+
+}  // namespace uh::UH_ISA

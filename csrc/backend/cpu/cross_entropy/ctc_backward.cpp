@@ -1,0 +1,113 @@
+// The gradient of ctc_loss. beta[t][s] is the logarithm of the sum over all ways to go on from
+// label s at step t; alpha + beta of the labels of a class is what the alignments give that class.
+#include "backend/cpu/cross_entropy/alignments.h"
+#include "base/parallel.h"
+#include "generated/kernels/cross_entropy.h"
+#include "ops/copy/copy.h"
+#include "ops/operand_checks.h"
+
+namespace uh::kernels {
+namespace {
+
+struct Sequence {
+  const int64_t* target;
+  int64_t step, steps, length, blank, classes;
+
+  int64_t states() const { return 2 * length + 1; }
+  int64_t label(int64_t s) const { return s % 2 ? target[s / 2 * step] : blank; }
+};
+
+// Fills one sequence's gradient; `score` and `out` are (steps, ...) with their own strides.
+template <class T>
+void backward(const Sequence& q, const T* score, int64_t by_step, int64_t by_class, const T* alpha,
+              int64_t width, double loss, double grad, T* out, int64_t out_step) {
+  const int64_t states = q.states();
+  std::vector<double> now(static_cast<size_t>(states + 2), kNever), next = now;
+  std::vector<double> of_class(static_cast<size_t>(q.classes));
+  for (int64_t t = q.steps - 1; t >= 0; --t) {
+    std::fill(of_class.begin(), of_class.end(), kNever);
+    for (int64_t s = states - 1; s >= 0; --s) {
+      const auto i = static_cast<size_t>(s);
+      double on = s >= states - 2 ? 0 : kNever;  // the last step ends at one of the two last labels
+      if (t < q.steps - 1) {
+        const bool skips =
+            s + 2 < states && q.label(s + 2) != q.blank && q.label(s) != q.label(s + 2);
+        on = log_add(next[i], next[i + 1], skips ? next[i + 2] : kNever);
+      }
+      now[i] = on + static_cast<double>(score[t * by_step + q.label(s) * by_class]);
+      double& sum = of_class[static_cast<size_t>(q.label(s))];
+      sum = log_add(sum, static_cast<double>(alpha[t * width + s]) + now[i], kNever);
+    }
+    for (int64_t c = 0; c < q.classes; ++c) {
+      const auto own = static_cast<double>(score[t * by_step + c * by_class]);
+      const double share = std::exp(of_class[static_cast<size_t>(c)] + loss - own);
+      out[t * out_step + c] = static_cast<T>((std::exp(own) - share) * grad);
+    }
+    std::swap(now, next);
+  }
+}
+
+}  // namespace
+
+Tensor ctc_loss_backward(KeySet, const Tensor& grad, const Tensor& log_probs, const Tensor& targets,
+                         const Dims& input_lengths, const Dims& target_lengths,
+                         const Tensor& neg_log_likelihood, const Tensor& log_alpha, int64_t blank,
+                         bool zero_infinity) {
+  const std::string_view op = "_ctc_loss_backward";
+  check(log_probs.ndim() == 3 && log_alpha.ndim() == 3, op, ": expected three dimensions, got ",
+        log_probs.sizes(), " and ", log_alpha.sizes());
+  check(log_probs.dtype() == DType::kFloat32 || log_probs.dtype() == DType::kFloat64, op,
+        ": expected log_probs of dtype float32 or float64, got ", info(log_probs.dtype()).name);
+  check_together(op, log_probs, {&grad, &neg_log_likelihood, &log_alpha});
+  check_together(op, log_probs, {&targets}, true);
+  const int64_t batch = log_probs.size(1), classes = log_probs.size(2);
+  check(input_lengths.ndim() == batch && target_lengths.ndim() == batch && grad.numel() == batch &&
+            neg_log_likelihood.numel() == batch && log_alpha.size(0) == batch &&
+            log_alpha.size(1) == log_probs.size(0) && blank >= 0 && blank < classes,
+        op, ": log_probs of sizes ", log_probs.sizes(), ", log_alpha of ", log_alpha.sizes(),
+        ", lengths of ", input_lengths, " and ", target_lengths, " do not belong together");
+  check(std::all_of(input_lengths.begin(), input_lengths.end(),
+                    [&](int64_t n) { return n >= 0 && n <= log_probs.size(0); }),
+        op, ": input_lengths ", input_lengths, " are not those of ", log_probs.size(0), " steps");
+  Tensor out = empty(log_probs.sizes(), log_probs.dtype(), log_probs.device());
+  if (out.is_meta()) return out;
+  fill_elements(out, ElementBytes{});
+  const Tensor numbers = as_contiguous(targets, DType::kInt64);
+  const Targets laid = lay_out(numbers, target_lengths, batch);
+  check(log_alpha.size(2) == 2 * laid.longest + 1, op, ": log_alpha has sizes ", log_alpha.sizes(),
+        " for targets of length ", laid.longest);
+  for (size_t b = 0; b < laid.starts.size(); ++b) {
+    for (int64_t i = 0; i < target_lengths[b]; ++i) {
+      const int64_t t = numbers.data_as<int64_t>()[laid.starts[b] + i * laid.step];
+      check(t >= 0 && t < classes, op, ": target ", t, " is not one of ", classes, " classes");
+    }
+  }
+  const Tensor grads = as_contiguous(grad, out.dtype()), losses = as_contiguous(neg_log_likelihood),
+               sums = as_contiguous(log_alpha);
+  const int64_t steps = sums.size(1), width = sums.size(2);
+  const auto run = [&](auto zero) {
+    using T = decltype(zero);
+    parallel_for(0, batch, 1, [&](int64_t lo, int64_t hi) {
+      for (int64_t b = lo; b < hi; ++b) {
+        const auto i = static_cast<size_t>(b);
+        const auto loss = static_cast<double>(losses.data_as<T>()[b]);
+        if (zero_infinity && loss == -kNever) continue;
+        const Sequence q{numbers.data_as<int64_t>() + laid.starts[i],
+                         laid.step,
+                         input_lengths[i],
+                         target_lengths[i],
+                         blank,
+                         classes};
+        backward(q, log_probs.data_as<T>() + b * log_probs.stride(1), log_probs.stride(0),
+                 log_probs.stride(2), sums.data_as<T>() + b * steps * width, width, loss,
+                 static_cast<double>(grads.data_as<T>()[b]), out.data_as<T>() + b * classes,
+                 batch * classes);
+      }
+    });
+  };
+  out.dtype() == DType::kFloat32 ? run(float{}) : run(double{});
+  record_write(out);
+  return out;
+}
+
+}  // namespace uh::kernels

@@ -1,0 +1,82 @@
+// The gradient of nll_loss: minus the weight at each target, zero everywhere else.
+#include "backend/cpu/cross_entropy/scores.h"
+#include "base/parallel.h"
+#include "generated/kernels/cross_entropy.h"
+#include "ops/copy/copy.h"
+#include "ops/loss/reduction.h"
+#include "ops/operand_checks.h"
+
+namespace uh::kernels {
+namespace {
+
+// What lies at the targets of a row-major `out`; `grad` is one number or one for each place.
+template <class T>
+void place_all(T* out, const Scores& s, const T* grad, bool one_grad, const int64_t* target,
+               const T* weight, int64_t ignored, double scale) {
+  parallel_for(0, s.places(), 16384, [&](int64_t lo, int64_t hi) {
+    for (int64_t i = lo; i < hi; ++i) {
+      const int64_t t = target[i];
+      if (t == ignored) continue;
+      check_kind(t >= 0 && t < s.classes, ErrorKind::kIndex, "nll_loss_backward: Target ", t,
+                 " is out of bounds for ", s.classes, " classes");
+      const int64_t w = i % s.w, h = i / s.w % s.h, n = i / s.w / s.h;
+      const double own = weight ? static_cast<double>(weight[t]) : 1.0;
+      const double result = -static_cast<double>(grad[one_grad ? 0 : i]) * own * scale;
+      T& at = out[n * s.by_n + h * s.by_h + w * s.by_w + t * s.by_class];
+      if constexpr (std::is_same_v<T, double>)
+        at = result;
+      else
+        at = T(static_cast<float>(result));
+    }
+  });
+}
+
+Tensor placed(const Tensor& grad_output, const Tensor& self, const Tensor& target,
+              const Tensor& weight, int64_t reduction, int64_t ignore_index,
+              const Tensor& total_weight, bool pictures) {
+  const std::string_view op = pictures ? "nll_loss2d_backward" : "nll_loss_backward";
+  check_together(op, self, {&grad_output, &target, &weight, &total_weight}, true);
+  check_kind(is_floating(self.dtype()), ErrorKind::kNotImplemented, "\"", op,
+             "\" not implemented for '", info(self.dtype()).title, "'");
+  check(pictures ? self.ndim() == 4 : self.ndim() == 1 || self.ndim() == 2, op,
+        ": scores of sizes ", self.sizes(), " have ", self.ndim(), " dimensions");
+  check(is_integral(target.dtype()), op, ": expected a target of whole numbers, got ",
+        info(target.dtype()).name);
+  Tensor out = empty(self.sizes(), self.dtype(), self.device());
+  if (out.is_meta()) return out;
+  fill_elements(out, ElementBytes{});
+  const Tensor grad = as_contiguous(grad_output, self.dtype());
+  const Tensor numbers = as_contiguous(target, DType::kInt64);
+  const Tensor own = weight ? as_contiguous(weight, self.dtype()) : weight;
+  const Scores s = pictures ? read_pictures(out) : read_rows(out);
+  check(grad.numel() == 1 || grad.numel() == s.places(), "nll_loss_backward: the gradient has ",
+        "sizes ", grad.sizes(), " for ", s.places(), " targets");
+  check(numbers.numel() == s.places() && (!own || own.numel() == s.classes) &&
+            total_weight.numel() == 1,
+        op, ": scores of sizes ", self.sizes(), ", a target of ", target.sizes(),
+        " and a weight of ", own ? own.sizes() : Dims(), " do not belong together");
+  const double scale = reduction == kMeanLoss ? 1 / read_scalar(total_weight).to_double() : 1.0;
+  visit(self.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (!std::is_integral_v<T>)
+      place_all(out.data_as<T>(), s, grad.data_as<T>(), grad.numel() == 1,
+                numbers.data_as<int64_t>(), own ? own.data_as<T>() : nullptr, ignore_index, scale);
+  });
+  record_write(out);
+  return out;
+}
+
+}  // namespace
+
+Tensor nll_loss_backward(KeySet, const Tensor& grad_output, const Tensor& self,
+                         const Tensor& target, const Tensor& weight, int64_t reduction,
+                         int64_t ignore_index, const Tensor& total_weight) {
+  return placed(grad_output, self, target, weight, reduction, ignore_index, total_weight, false);
+}
+Tensor nll_loss2d_backward(KeySet, const Tensor& grad_output, const Tensor& self,
+                           const Tensor& target, const Tensor& weight, int64_t reduction,
+                           int64_t ignore_index, const Tensor& total_weight) {
+  return placed(grad_output, self, target, weight, reduction, ignore_index, total_weight, true);
+}
+
+}  // namespace uh::kernels

@@ -1,0 +1,134 @@
+// embedding_bag: rows of a table, reduced bag by bag.
+#include "backend/cpu/embedding/rows.h"
+#include "base/parallel.h"
+#include "generated/kernels/embedding.h"
+#include "ops/copy/copy.h"
+
+namespace uh::kernels {
+namespace {
+
+enum Mode : int64_t { kSum = 0, kMean = 1, kMax = 2 };
+
+struct Bags {
+  Tensor rows, starts;  // int64
+  int64_t count;
+
+  int64_t begin(int64_t bag) const { return starts.data_as<int64_t>()[bag]; }
+  int64_t end(int64_t bag) const {
+    return bag + 1 < starts.numel() ? starts.data_as<int64_t>()[bag + 1] : rows.numel();
+  }
+};
+
+void check_call(const Tensor& weight, const Tensor& indices, const Tensor& offsets, int64_t mode,
+                const Tensor& scales) {
+  check(weight.ndim() == 2, "embedding_bag: weight has to be a 2D Tensor, got sizes ",
+        weight.sizes());
+  check(indices.ndim() == 1, "embedding_bag: input has to be a 1D Tensor, got sizes ",
+        indices.sizes());
+  check(offsets.ndim() == 1, "embedding_bag: offsets has to be a 1D Tensor, got sizes ",
+        offsets.sizes());
+  check(mode >= kSum && mode <= kMax,
+        "embedding_bag: mode must be 0 (sum), 1 (mean) or 2 (max), got ", mode);
+  check(is_floating(weight.dtype()), "embedding_bag: expected a floating weight, got ",
+        name(weight.dtype()));
+  if (!scales) return;
+  check(mode == kSum, "embedding_bag: per_sample_weights only supported with mode='sum'");
+  check(scales.dtype() == weight.dtype(), "embedding_bag: expected per_sample_weights of dtype ",
+        name(weight.dtype()), ", got ", name(scales.dtype()));
+  check(scales.ndim() == 1 && scales.numel() == indices.numel(),
+        "embedding_bag: expected per_sample_weights with the shape of the input ", indices.sizes(),
+        ", got ", scales.sizes());
+}
+
+// One bag in the accumulator's type; returns how many rows counted. `from` (max only) tells which
+// row each maximum came from.
+template <class T, class W>
+int64_t reduce_bag(const T* weight, const Bags& bags, int64_t bag, int64_t width, int64_t mode,
+                   const T* scale, int64_t padding, W* sum, int64_t* from) {
+  int64_t counted = 0;
+  std::fill(sum, sum + width, W(0));
+  for (int64_t i = bags.begin(bag); i < bags.end(bag); ++i) {
+    const int64_t r = bags.rows.data_as<int64_t>()[i];
+    if (r == padding) continue;
+    const T* row = weight + r * width;
+    if (mode == kMax) {
+      for (int64_t j = 0; j < width; ++j) {
+        const W x = static_cast<W>(row[j]);
+        if (counted > 0 && !(x > sum[j])) continue;
+        sum[j] = x;
+        from[j] = r;
+      }
+    } else if (scale) {
+      for (int64_t j = 0; j < width; ++j)
+        sum[j] += static_cast<W>(row[j]) * static_cast<W>(scale[i]);
+    } else {
+      for (int64_t j = 0; j < width; ++j) sum[j] += static_cast<W>(row[j]);
+    }
+    ++counted;
+  }
+  if (mode == kMean && counted > 0) {
+    for (int64_t j = 0; j < width; ++j) sum[j] /= static_cast<W>(counted);
+  }
+  return counted;
+}
+
+}  // namespace
+
+std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag(
+    KeySet, const Tensor& weight, const Tensor& indices, const Tensor& offsets, bool, int64_t mode,
+    bool, const Tensor& per_sample_weights, bool include_last_offset, int64_t padding_idx) {
+  check_call(weight, indices, offsets, mode, per_sample_weights);
+  check(!include_last_offset || offsets.numel() > 0,
+        "embedding_bag: include_last_offset: number of offsets should be at least 1");
+  const int64_t count = offsets.numel() - (include_last_offset ? 1 : 0), width = weight.size(1);
+  Tensor out = empty(Dims{count, width}, weight.dtype(), weight.device());
+  Tensor bag_of = empty(Dims{indices.numel()}, DType::kInt64, weight.device());
+  Tensor sizes = empty(Dims{count}, DType::kInt64, weight.device());
+  Tensor from =
+      empty(mode == kMax ? Dims{count, width} : Dims{count}, DType::kInt64, weight.device());
+  if (out.is_meta()) return {out, bag_of, sizes, from};
+  const Bags bags{row_numbers(indices, "embedding_bag"), row_numbers(offsets, "embedding_bag"),
+                  count};
+  for (int64_t b = 0; b < offsets.numel(); ++b) {
+    const int64_t at = bags.begin(b);
+    check(b > 0 || at == 0,
+          "embedding_bag: offsets[0] has to be 0, i.e., the first sequence in the mini-batch has "
+          "to start from position 0. However, got ",
+          at);
+    check(at >= (b ? bags.begin(b - 1) : 0) && at <= indices.numel(),
+          "embedding_bag: offsets must ascend and stay within the input's length of ",
+          indices.numel(), ", got ", at);
+  }
+  check_rows(bags.rows, weight, "embedding_bag");
+  const int64_t padding = padding_idx < -1 ? padding_idx + weight.size(0) : padding_idx;
+  const Tensor table = as_contiguous(weight);
+  const Tensor scales = per_sample_weights ? as_contiguous(per_sample_weights) : Tensor();
+  fill_elements(from, ElementBytes{});
+  visit(weight.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (!std::is_integral_v<T>) {  // checked: the dtype is a floating one
+      using W = std::conditional_t<std::is_same_v<T, double>, double, float>;
+      const int64_t each = std::max<int64_t>(1, indices.numel() / std::max<int64_t>(count, 1));
+      parallel_for(0, count, std::max<int64_t>(1, 32768 / std::max<int64_t>(1, each * width)),
+                   [&](int64_t lo, int64_t hi) {
+                     std::vector<W> sum(static_cast<size_t>(width));
+                     for (int64_t b = lo; b < hi; ++b) {
+                       int64_t* origin =
+                           mode == kMax ? from.data_as<int64_t>() + b * width : nullptr;
+                       sizes.data_as<int64_t>()[b] = reduce_bag(
+                           table.data_as<T>(), bags, b, width, mode,
+                           scales ? scales.data_as<T>() : nullptr, padding, sum.data(), origin);
+                       T* to = out.data_as<T>() + b * width;
+                       for (int64_t j = 0; j < width; ++j)
+                         to[j] = static_cast<T>(sum[static_cast<size_t>(j)]);
+                       for (int64_t i = bags.begin(b); i < bags.end(b); ++i)
+                         bag_of.data_as<int64_t>()[i] = b;
+                     }
+                   });
+    }
+  });
+  for (const Tensor* result : {&out, &bag_of, &sizes, &from}) record_write(*result);
+  return {out, bag_of, sizes, from};
+}
+
+}  // namespace uh::kernels

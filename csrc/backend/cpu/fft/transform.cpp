@@ -1,0 +1,195 @@
+#include "backend/cpu/fft/transform.h"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+
+#include "backend/cpu/fft_loops.h"
+
+namespace uh {
+namespace {
+
+constexpr int64_t kLargestRadix = 61;
+
+// The radices whose product is n, the powers of two first: what comes after them then has rows of
+// many numbers. Empty when a prime factor is too large for a pass.
+std::vector<int64_t> factors(int64_t n) {
+  std::vector<int64_t> result;
+  int64_t twos = 0;
+  for (; n % 2 == 0; n /= 2) ++twos;
+  int64_t eights = twos / 3;
+  if (twos % 3 == 1 && eights > 0) --eights;  // 8 2 is better as 4 4
+  twos -= 3 * eights;
+  result.assign(static_cast<size_t>(eights), 8);
+  for (; twos >= 2; twos -= 2) result.push_back(4);
+  if (twos) result.push_back(2);
+  for (int64_t p = 3; p <= kLargestRadix && p * p <= n; p += 2) {
+    while (n % p == 0) {
+      result.push_back(p);
+      n /= p;
+    }
+  }
+  if (n > kLargestRadix) return {};
+  if (n > 1) result.push_back(n);
+  return result;
+}
+
+constexpr int64_t kKept = 1 << 20;  // points of all transforms that are kept
+constexpr size_t kKeptCount = 64;
+
+}  // namespace
+
+Complex128 root_of_unity(int64_t j, int64_t n) {
+  if (j == 0) return {1, 0};
+  if (2 * j == n) return {-1, 0};
+  if (4 * j == n) return {0, -1};
+  if (4 * j == 3 * n) return {0, 1};
+  const double angle = 2 * 3.14159265358979323846 * static_cast<double>(j) / static_cast<double>(n);
+  return {std::cos(angle), -std::sin(angle)};
+}
+
+// x * chirp, convolved with the conjugate chirp: a transform of any length by two of length 2^k.
+template <class R>
+struct Transform<R>::Bluestein {
+  int64_t length, padded;
+  std::vector<Complex128> chirp, spectrum;
+  Transform<double> power;
+
+  static int64_t power_of_two(int64_t min_value) {
+    int64_t n = 1;
+    while (n < min_value) n *= 2;
+    return n;
+  }
+
+  explicit Bluestein(int64_t n)
+      : length(n),
+        padded(power_of_two(2 * n - 1)),
+        chirp(static_cast<size_t>(n)),
+        spectrum(static_cast<size_t>(padded)),
+        power(padded) {
+    int64_t square = 0;  // k^2 modulo 2n
+    for (int64_t k = 0; k < n; ++k) {
+      chirp[static_cast<size_t>(k)] = root_of_unity(square, 2 * n);
+      square = (square + 2 * k + 1) % (2 * n);
+    }
+    const double scale = 1 / static_cast<double>(padded);
+    std::vector<double> re(spectrum.size()), im(spectrum.size()), spare(2 * spectrum.size());
+    for (int64_t k = 0; k < n; ++k) {
+      const Complex128 value = conj(chirp[static_cast<size_t>(k)]) * scale;
+      for (const int64_t at : {k, (padded - k) % padded}) {
+        re[static_cast<size_t>(at)] = value.re;
+        im[static_cast<size_t>(at)] = value.im;
+      }
+    }
+    power.run(re.data(), im.data(), spare.data());
+    for (size_t k = 0; k < spectrum.size(); ++k) spectrum[k] = {re[k], im[k]};
+  }
+
+  void run(R* data_re, R* data_im) const {
+    const size_t n = spectrum.size();
+    std::vector<double> re(n), im(n), spare(2 * n);
+    for (size_t k = 0; k < chirp.size(); ++k) {
+      const Complex128 value = Complex128(data_re[k], data_im[k]) * chirp[k];
+      re[k] = value.re;
+      im[k] = value.im;
+    }
+    power.run(re.data(), im.data(), spare.data());
+    for (size_t k = 0; k < n; ++k) {
+      const Complex128 value = Complex128(re[k], im[k]) * spectrum[k];
+      re[k] = value.re;
+      im[k] = value.im;
+    }
+    power.run(im.data(), re.data(), spare.data());  // backward
+    for (size_t k = 0; k < chirp.size(); ++k) {
+      const Complex128 value = Complex128(re[k], im[k]) * chirp[k];
+      data_re[k] = static_cast<R>(value.re);
+      data_im[k] = static_cast<R>(value.im);
+    }
+  }
+};
+
+template <class R>
+Transform<R>::Transform(int64_t length) : length_(length), radices_(factors(length)) {
+  if (length_ <= 1) return;
+  if (radices_.empty()) {
+    bluestein_ = std::make_unique<Bluestein>(length);
+    return;
+  }
+  int64_t n = length_;
+  for (const int64_t radix : radices_) {
+    const int64_t m = n / radix;
+    for (int64_t k = 1; k < radix; ++k) {
+      for (int64_t q = 0; q < m; ++q) {
+        const Complex128 root = root_of_unity(k * q, n);
+        root_re_.push_back(static_cast<R>(root.re));
+        root_im_.push_back(static_cast<R>(root.im));
+      }
+    }
+    for (int64_t k = 0; k < radix; ++k) {
+      const Complex128 unit = root_of_unity(k, radix);
+      unit_re_.push_back(static_cast<R>(unit.re));
+      unit_im_.push_back(static_cast<R>(unit.im));
+    }
+    n = m;
+  }
+}
+
+template <class R>
+Transform<R>::~Transform() = default;
+
+template <class R>
+void Transform<R>::run(R* re, R* im, R* spare, int64_t together) const {
+  if (length_ <= 1) return;
+  if (bluestein_) return bluestein_->run(re, im);
+  R *from_re = re, *from_im = im, *to_re = spare, *to_im = spare + length_ * together;
+  const R *root_re = root_re_.data(), *root_im = root_im_.data();
+  const R *unit_re = unit_re_.data(), *unit_im = unit_im_.data();
+  // Each pass splits `n` into radix x m; `step` results of the passes before lie side by side.
+  int64_t n = length_, step = together;
+  for (const int64_t radix : radices_) {
+    const int64_t m = n / radix;
+    fft_loops().of<R>().pass(FftPass<R>{from_re, from_im, to_re, to_im, root_re, root_im, unit_re,
+                                        unit_im, radix, m, step});
+    root_re += (radix - 1) * m;
+    root_im += (radix - 1) * m;
+    unit_re += radix;
+    unit_im += radix;
+    std::swap(from_re, to_re);
+    std::swap(from_im, to_im);
+    n = m;
+    step *= radix;
+  }
+  if (from_re == re) return;
+  std::copy(from_re, from_re + length_ * together, re);
+  std::copy(from_im, from_im + length_ * together, im);
+}
+
+template <class R>
+std::shared_ptr<const Transform<R>> Transform<R>::of(int64_t length) {
+  static std::mutex mutex;
+  static std::vector<std::shared_ptr<const Transform>> retained;  // the newest use last
+  {
+    const std::lock_guard lock(mutex);
+    for (auto at = retained.begin(); at != retained.end(); ++at) {
+      if ((*at)->length() != length) continue;
+      std::rotate(at, at + 1, retained.end());
+      return retained.back();
+    }
+  }
+  auto result = std::make_shared<const Transform>(length);
+  if (length > kKept) return result;
+  const std::lock_guard lock(mutex);
+  retained.push_back(result);
+  int64_t points = 0;
+  for (const auto& one : retained) points += one->length();
+  while (points > kKept || retained.size() > kKeptCount) {
+    points -= retained.front()->length();
+    retained.erase(retained.begin());
+  }
+  return result;
+}
+
+template class Transform<float>;
+template class Transform<double>;
+
+}  // namespace uh

@@ -1,0 +1,379 @@
+// The three transforms that all of torch.fft is made of: complex to complex, real to complex,
+// complex to real.
+#include <algorithm>
+#include <cmath>
+
+#include "backend/cpu/fft/transform.h"
+#include "backend/cpu/fft_loops.h"
+#include "base/parallel.h"
+#include "generated/kernels/fft.h"
+#include "generated/ops/fft.h"
+#include "generated/ops/view.h"
+#include "ops/copy/copy.h"
+
+namespace uh::kernels {
+namespace {
+
+Dims wrapped(const Tensor& self, const Dims& dims, std::string_view op) {
+  Dims out(dims.size());
+  check(dims.empty() || self.ndim() > 0, op, ": a tensor without dimensions has no lines");
+  for (size_t i = 0; i < dims.size(); ++i) {
+    out[i] = wrap_dim(dims[i], self.ndim(), op);
+    check(std::find(out.begin(), out.begin() + i, out[i]) == out.begin() + i, op,
+          ": FFT dims must be unique, got ", dims);
+  }
+  return out;
+}
+
+double factor(const Dims& sizes, const Dims& dims, int64_t normalization) {
+  double n = 1;
+  for (int64_t d : dims) n *= static_cast<double>(sizes[static_cast<size_t>(d)]);
+  return normalization == 0 ? 1 : normalization == 1 ? 1 / std::sqrt(n) : 1 / n;
+}
+
+// Memory order of a result: the other dimensions as they lie in the input, then the transformed
+// ones, those of larger stride first, so that each line is read and written in one piece.
+Tensor result_like(const Tensor& self, const Dims& sizes, const Dims& dims, DType dtype) {
+  Dims order, inner = dims;
+  for (int64_t d = 0; d < self.ndim(); ++d)
+    if (std::find(dims.begin(), dims.end(), d) == dims.end()) order.push_back(d);
+  const auto larger = [&](int64_t a, int64_t b) { return self.stride(a) > self.stride(b); };
+  std::stable_sort(order.begin(), order.end(), larger);
+  if (inner.size() > 1) std::stable_sort(inner.begin(), inner.end() - 1, larger);
+  for (int64_t d : inner) order.push_back(d);
+  Dims strides(sizes.size());
+  int64_t step = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    const auto d = static_cast<size_t>(order[i]);
+    strides[d] = step;
+    step *= std::max<int64_t>(sizes[d], 1);
+  }
+  return empty_strided(sizes, strides, dtype, self.device());
+}
+
+// Where the lines of a tensor along one dimension begin.
+struct Lines {
+  int64_t count, step;
+  Dims sizes, strides;
+
+  Lines(const Dims& all_sizes, const Dims& all_strides, int64_t dim)
+      : count(1), step(all_strides[static_cast<size_t>(dim)]) {
+    for (size_t d = 0; d < all_sizes.size(); ++d) {
+      if (static_cast<int64_t>(d) == dim) continue;
+      sizes.push_back(all_sizes[d]);
+      strides.push_back(all_strides[d]);
+      count *= all_sizes[d];
+    }
+  }
+  int64_t start(int64_t line) const {
+    int64_t at = 0;
+    for (size_t d = sizes.size(); d-- > 0; line /= sizes[d]) at += line % sizes[d] * strides[d];
+    return at;
+  }
+};
+
+constexpr int64_t kTogether = 8;  // lines read and written together: neighbours share cache lines
+
+// Every line of `from` is read, transformed and written to the line of `to` with the same number.
+// read(at, step, re, im) fills what `transform` takes, write(at, step, re, im) stores what it gave.
+template <class R, class From, class To, class Read, class Write>
+void each_line(const From* from, const Lines& source, To* to, const Lines& target, int64_t length,
+               const Transform<R>& transform, bool forward, const Read& read, const Write& write) {
+  const int64_t grain = std::max<int64_t>(1, 4096 / length);
+  parallel_for(0, source.count, grain, [&](int64_t lo, int64_t hi) {
+    const bool apart = source.step != 1 || target.step != 1;
+    const int64_t together = apart && length <= 4096 ? kTogether : 1;
+    std::vector<R> room(static_cast<size_t>(2 * length * (together + 1)));
+    R* const spare = room.data() + 2 * length * together;
+    for (int64_t first = lo; first < hi; first += together) {
+      const int64_t count = std::min(together, hi - first);
+      const From* at[kTogether];
+      To* there[kTogether];
+      for (int64_t i = 0; i < count; ++i) {
+        at[i] = from + source.start(first + i);
+        there[i] = to + target.start(first + i);
+      }
+      read(at, source.step, room.data(), count);
+      for (int64_t i = 0; i < count; ++i) {
+        R *re = room.data() + 2 * length * i, *im = re + length;
+        if (!forward) std::swap(re, im);
+        transform.run(re, im, spare);
+      }
+      write(there, target.step, room.data(), count);
+    }
+  });
+}
+
+// The dimension, other than `dim`, along which the lines of both tensors lie side by side, or -1.
+int64_t side_by_side(const Tensor& from, const Tensor& to, int64_t dim) {
+  for (int64_t d = 0; d < to.ndim(); ++d)
+    if (d != dim && to.size(d) >= kTogether && from.stride(d) == 1 && to.stride(d) == 1) return d;
+  return -1;
+}
+
+// Lines that lie side by side along `across`: transformed together, each in a lane of its own.
+template <class R>
+void transform_columns(const Tensor& from, const Tensor& to, int64_t dim, int64_t across,
+                       bool forward, R scale, const Transform<R>& transform) {
+  using C = Complex<R>;
+  constexpr int64_t kMost = 64 / static_cast<int64_t>(sizeof(R));
+  const FftTable<R>& loops = fft_loops().of<R>();
+  const int64_t n = to.size(dim), width = to.size(across), blocks = (width + kMost - 1) / kMost;
+  const auto without = [&](const Tensor& t) {  // the lines of the first column
+    Dims sizes = t.sizes();
+    sizes[static_cast<size_t>(across)] = 1;
+    return Lines(sizes, t.strides(), dim);
+  };
+  const Lines source = without(from), target = without(to);
+  parallel_for(
+      0, source.count * blocks, std::max<int64_t>(1, 1024 / n), [&](int64_t lo, int64_t hi) {
+        std::vector<R> room(static_cast<size_t>(4 * n * kMost));
+        for (int64_t i = lo; i < hi; ++i) {
+          const int64_t first = i % blocks * kMost, count = std::min(kMost, width - first);
+          R *const re = room.data(), *const im = re + n * count, *const spare = im + n * count;
+          const C* at = from.data_as<C>() + source.start(i / blocks) + first;
+          for (int64_t k = 0; k < n; ++k, at += source.step)
+            loops.split(re + k * count, im + k * count, &at->re, count);
+          transform.run(forward ? re : im, forward ? im : re, spare, count);
+          C* there = to.data_as<C>() + target.start(i / blocks) + first;
+          for (int64_t k = 0; k < n; ++k, there += target.step)
+            loops.join(&there->re, re + k * count, im + k * count, count, scale);
+        }
+      });
+}
+
+// Every line of `from` along `dim`, transformed, to the same line of `to`, which may be `from`.
+template <class R>
+void transform_lines(const Tensor& from, const Tensor& to, int64_t dim, bool forward, R scale) {
+  using C = Complex<R>;
+  const int64_t n = to.size(dim);
+  const auto transform = Transform<R>::of(n);
+  const FftTable<R>& loops = fft_loops().of<R>();
+  const int64_t across = transform->runs_together() ? side_by_side(from, to, dim) : -1;
+  if (across >= 0) {
+    transform_columns(from, to, dim, across, forward, scale, *transform);
+    return;
+  }
+  const auto read = [&](const C* const* at, int64_t step, R* room, int64_t count) {
+    if (step == 1 && n > 1) {
+      for (int64_t i = 0; i < count; ++i, room += 2 * n) loops.split(room, room + n, &at[i]->re, n);
+      return;
+    }
+    for (int64_t k = 0; k < n; ++k) {
+      for (int64_t i = 0; i < count; ++i) {
+        const C value = at[i][k * step];
+        room[2 * n * i + k] = value.re;
+        room[2 * n * i + n + k] = value.im;
+      }
+    }
+  };
+  const auto write = [&](C* const* at, int64_t step, const R* room, int64_t count) {
+    if (step == 1 && n > 1) {
+      for (int64_t i = 0; i < count; ++i, room += 2 * n)
+        loops.join(&at[i]->re, room, room + n, n, scale);
+      return;
+    }
+    for (int64_t k = 0; k < n; ++k)
+      for (int64_t i = 0; i < count; ++i)
+        at[i][k * step] = C(room[2 * n * i + k] * scale, room[2 * n * i + n + k] * scale);
+  };
+  each_line<R, C, C>(from.data_as<C>(), Lines(from.sizes(), from.strides(), dim), to.data_as<C>(),
+                     Lines(to.sizes(), to.strides(), dim), n, *transform, forward, read, write);
+}
+
+// Real lines to the first half of their transforms. An even length n counts as n / 2 complex
+// numbers z = even + i odd: with Z their transform, E and O those of the even and the odd ones,
+//   E[k] = (Z[k] + conj(Z[n/2 - k])) / 2,  O[k] = (Z[k] - conj(Z[n/2 - k])) / 2i,
+//   out[k] = E[k] + exp(-2 pi i k / n) O[k].
+template <class R>
+void real_to_half(const Tensor& self, const Tensor& out, int64_t dim, R scale) {
+  using C = Complex<R>;
+  const int64_t n = self.size(dim), half = n / 2;
+  const bool even = n % 2 == 0;
+  const int64_t length = even ? half : n;
+  const auto transform = Transform<R>::of(length);
+  const FftTable<R>& loops = fft_loops().of<R>();
+  std::vector<C> roots;
+  for (int64_t k = 0; even && k <= half; ++k) roots.push_back(C(root_of_unity(k, n)));
+  const auto read = [&](const R* const* at, int64_t step, R* room, int64_t count) {
+    if (even && step == 1) {
+      for (int64_t i = 0; i < count; ++i, room += 2 * length)
+        loops.split(room, room + length, at[i], length);
+      return;
+    }
+    for (int64_t k = 0; k < length; ++k) {
+      for (int64_t i = 0; i < count; ++i) {
+        R* const re = room + 2 * length * i;
+        re[k] = even ? at[i][2 * k * step] : at[i][k * step];
+        re[length + k] = even ? at[i][(2 * k + 1) * step] : R(0);
+      }
+    }
+  };
+  const auto write = [&](C* const* to, int64_t step, const R* room, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      const R *re = room + 2 * length * i, *im = re + length;
+      C* const line = to[i];
+      if (!even) {
+        for (int64_t k = 0; k <= half; ++k) line[k * step] = C(re[k] * scale, im[k] * scale);
+        continue;
+      }
+      const R by = scale / 2;
+      line[0] = C((re[0] + im[0]) * scale, R(0));
+      line[half * step] = C((re[0] - im[0]) * scale, R(0));
+      for (int64_t k = 1; k < half; ++k) {
+        const C z(re[k], im[k]), mirror(re[half - k], -im[half - k]);
+        const C sum = z + mirror, turn = roots[static_cast<size_t>(k)] * (z - mirror);
+        line[k * step] = C((sum.re + turn.im) * by, (sum.im - turn.re) * by);
+      }
+    }
+  };
+  each_line<R, R, C>(self.data_as<R>(), Lines(self.sizes(), self.strides(), dim), out.data_as<C>(),
+                     Lines(out.sizes(), out.strides(), dim), length, *transform, true, read, write);
+}
+
+// Halves of transforms of real lines back to the lines: real_to_half the other way.
+template <class R>
+void half_to_real(const Tensor& self, const Tensor& out, int64_t dim, R scale) {
+  using C = Complex<R>;
+  const int64_t n = out.size(dim), half = n / 2;
+  const bool even = n % 2 == 0;
+  const int64_t length = even ? half : n;
+  const auto transform = Transform<R>::of(length);
+  const FftTable<R>& loops = fft_loops().of<R>();
+  std::vector<C> roots;
+  for (int64_t k = 0; even && k <= half; ++k) roots.push_back(conj(C(root_of_unity(k, n))));
+  const auto read = [&](const C* const* at, int64_t step, R* room, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      R *re = room + 2 * length * i, *im = re + length;
+      const C* const line = at[i];
+      if (!even) {  // the other half is its mirror image; what should be real counts as real
+        re[0] = line[0].re;
+        im[0] = 0;
+        for (int64_t k = 1; k <= half; ++k) {
+          const C value = line[k * step];
+          re[k] = re[n - k] = value.re;
+          im[k] = value.im;
+          im[n - k] = -value.im;
+        }
+        continue;
+      }
+      const R first = line[0].re, last = line[half * step].re;
+      re[0] = first + last;
+      im[0] = first - last;
+      for (int64_t k = 1; k < half; ++k) {
+        const C value = line[k * step], mirror = conj(line[(half - k) * step]);
+        const C sum = value + mirror, turn = roots[static_cast<size_t>(k)] * (value - mirror);
+        re[k] = sum.re - turn.im;
+        im[k] = sum.im + turn.re;
+      }
+    }
+  };
+  const auto write = [&](R* const* to, int64_t step, const R* room, int64_t count) {
+    if (even && step == 1) {
+      for (int64_t i = 0; i < count; ++i, room += 2 * length)
+        loops.join(to[i], room, room + length, length, scale);
+      return;
+    }
+    for (int64_t k = 0; k < length; ++k) {
+      for (int64_t i = 0; i < count; ++i) {
+        const R* const re = room + 2 * length * i;
+        if (even) {
+          to[i][2 * k * step] = re[k] * scale;
+          to[i][(2 * k + 1) * step] = re[length + k] * scale;
+        } else {
+          to[i][k * step] = re[k] * scale;
+        }
+      }
+    }
+  };
+  each_line<R, C, R>(self.data_as<C>(), Lines(self.sizes(), self.strides(), dim), out.data_as<R>(),
+                     Lines(out.sizes(), out.strides(), dim), length, *transform, false, read,
+                     write);
+}
+
+// All dims of `from`, which is complex, to `to`; the factor goes with the last.
+void transform_dims(Tensor from, const Tensor& to, const Dims& dims, bool forward, double scale) {
+  if (to.numel() == 0) return;
+  if (dims.empty() && !from.is_same(to)) copy_elements(to, from);
+  for (size_t i = 0; i < dims.size(); ++i, from = to) {
+    const double by = i + 1 == dims.size() ? scale : 1;
+    if (to.dtype() == DType::kComplex64)
+      transform_lines<float>(from, to, dims[i], forward, static_cast<float>(by));
+    else
+      transform_lines<double>(from, to, dims[i], forward, by);
+  }
+}
+
+}  // namespace
+
+Tensor fft_c2c(KeySet, const Tensor& self, const Dims& dim, int64_t normalization, bool forward) {
+  check(is_complex(self.dtype()), "_fft_c2c: expects a complex tensor, got ", name(self.dtype()));
+  const Dims dims = wrapped(self, dim, "_fft_c2c");
+  const Tensor out = result_like(self, self.sizes(), dims, self.dtype());
+  if (out.is_meta()) return out;
+  transform_dims(self, out, dims, forward, factor(self.sizes(), dims, normalization));
+  record_write(out);
+  return out;
+}
+
+Tensor fft_r2c(KeySet, const Tensor& self, const Dims& dim, int64_t normalization, bool onesided) {
+  check(self.dtype() == DType::kFloat32 || self.dtype() == DType::kFloat64,
+        "_fft_r2c: expects float32 or float64, got ", name(self.dtype()));
+  const Dims dims = wrapped(self, dim, "_fft_r2c");
+  const DType dtype = to_complex(self.dtype());
+  check(dims.empty() || self.size(dims.back()) > 0,
+        "_fft_r2c: Invalid number of data points (0) specified");
+  Dims half = self.sizes();
+  if (onesided && !dims.empty()) {
+    int64_t& last = half[static_cast<size_t>(dims.back())];
+    last = last / 2 + 1;
+  }
+  const Tensor out = result_like(self, half, dims, dtype);
+  if (out.is_meta() || out.numel() == 0) return out;
+  const double scale = factor(self.sizes(), dims, normalization);
+  if (!onesided || dims.empty()) {
+    copy_elements(out, self);
+    transform_dims(out, out, dims, true, scale);
+  } else {  // the last dimension first, while the others are still to come only half is left of it
+    if (self.dtype() == DType::kFloat32)
+      real_to_half<float>(self, out, dims.back(), static_cast<float>(scale));
+    else
+      real_to_half<double>(self, out, dims.back(), scale);
+    transform_dims(out, out, Dims(IntSpan(dims.data(), dims.size() - 1)), true, 1);
+  }
+  record_write(out);
+  return out;
+}
+
+Tensor fft_c2r(KeySet, const Tensor& self, const Dims& dim, int64_t normalization,
+               int64_t last_dim_size) {
+  check(is_complex(self.dtype()), "_fft_c2r: expects a complex tensor, got ", name(self.dtype()));
+  const Dims dims = wrapped(self, dim, "_fft_c2r");
+  check(!dims.empty(), "_fft_c2r: needs a dimension");
+  check(last_dim_size >= 1, "_fft_c2r: Invalid number of data points (", last_dim_size,
+        ") specified");
+  const int64_t last = dims.back(), stored = self.size(last), n = last_dim_size;
+  check(stored >= n / 2 + 1, "_fft_c2r: ", n, " points need ", n / 2 + 1, " values, got ", stored);
+  Dims sizes = self.sizes();
+  sizes[static_cast<size_t>(last)] = n;
+  const Tensor out = result_like(self, sizes, dims, to_real(self.dtype()));
+  if (out.is_meta() || out.numel() == 0) return out;
+  // The half that counts, transformed along the other dimensions; then the last one.
+  Dims half = sizes;
+  half[static_cast<size_t>(last)] = n / 2 + 1;
+  Tensor input = alias(self, {half, self.strides(), self.offset()});
+  if (dims.size() > 1) {
+    const Tensor own = result_like(self, half, dims, self.dtype());
+    transform_dims(input, own, Dims(IntSpan(dims.data(), dims.size() - 1)), false, 1);
+    input = own;
+  }
+  const double scale = factor(sizes, dims, normalization);
+  if (self.dtype() == DType::kComplex64)
+    half_to_real<float>(input, out, last, static_cast<float>(scale));
+  else
+    half_to_real<double>(input, out, last, scale);
+  record_write(out);
+  return out;
+}
+
+}  // namespace uh::kernels

@@ -1,0 +1,326 @@
+#pragma GCC optimize("O3")
+
+#include "backend/cpu/fft_loops.h"
+
+#include <utility>
+
+#include "backend/cpu/vectors.h"
+
+namespace uh::UH_ISA {
+namespace {
+
+constexpr int kMostPoints = 61;
+
+// A complex number, or as many as a register has lanes.
+template <class V>
+struct Number {
+  V re, im;
+};
+template <class V>
+[[gnu::always_inline]] inline Number<V> operator+(Number<V> a, Number<V> b) {
+  return {a.re + b.re, a.im + b.im};
+}
+template <class V>
+[[gnu::always_inline]] inline Number<V> operator-(Number<V> a, Number<V> b) {
+  return {a.re - b.re, a.im - b.im};
+}
+template <class V, class W>
+[[gnu::always_inline]] inline Number<V> operator*(Number<V> a, Number<W> b) {
+  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+template <class V, class R>
+[[gnu::always_inline]] inline Number<V> times(Number<V> a, R by) {
+  return {a.re * by, a.im * by};
+}
+// -i z
+template <class V>
+[[gnu::always_inline]] inline Number<V> turned(Number<V> z) {
+  return {z.im, -z.re};
+}
+
+// The transform of P points, in registers.
+template <int P, class R, class V>
+[[gnu::always_inline]] inline void butterfly(Number<V> (&z)[P], const R* unit_re = nullptr,
+                                             const R* unit_im = nullptr) {
+  if constexpr (P == 2) {
+    const Number<V> a = z[0], b = z[1];
+    z[0] = a + b;
+    z[1] = a - b;
+  } else if constexpr (P == 3) {
+    constexpr R half_root_3 = R(0.86602540378443864676);
+    const Number<V> sum = z[1] + z[2], turn = times(turned(z[1] - z[2]), half_root_3);
+    const Number<V> middle = z[0] - times(sum, R(0.5));
+    z[0] = z[0] + sum;
+    z[1] = middle + turn;
+    z[2] = middle - turn;
+  } else if constexpr (P == 4) {
+    const Number<V> even = z[0] + z[2], other = z[0] - z[2], odd = z[1] + z[3],
+                    turn = turned(z[1] - z[3]);
+    z[0] = even + odd;
+    z[1] = other + turn;
+    z[2] = even - odd;
+    z[3] = other - turn;
+  } else if constexpr (P == 5) {
+    constexpr R c1 = R(0.30901699437494742410), c2 = R(-0.80901699437494742410),
+                s1 = R(0.95105651629515357212), s2 = R(0.58778525229247312917);
+    const Number<V> a = z[1] + z[4], b = z[2] + z[3], c = turned(z[1] - z[4]),
+                    d = turned(z[2] - z[3]);
+    const Number<V> near = z[0] + times(a, c1) + times(b, c2),
+                    far = z[0] + times(a, c2) + times(b, c1);
+    const Number<V> near_turn = times(c, s1) + times(d, s2), far_turn = times(c, s2) - times(d, s1);
+    z[0] = z[0] + a + b;
+    z[1] = near + near_turn;
+    z[2] = far + far_turn;
+    z[3] = far - far_turn;
+    z[4] = near - near_turn;
+  } else if constexpr (P % 2) {  // in pairs: their roots are conjugates of one another
+    constexpr int kPairs = P / 2;
+    Number<V> sum[kPairs], turn[kPairs], near[kPairs], far[kPairs], all = z[0];
+#pragma GCC unroll 16
+    for (int j = 0; j < kPairs; ++j) {
+      sum[j] = z[j + 1] + z[P - 1 - j];
+      turn[j] = turned(z[j + 1] - z[P - 1 - j]);
+      all = all + sum[j];
+    }
+#pragma GCC unroll 16
+    for (int k = 0; k < kPairs; ++k) {
+      near[k] = z[0];
+      far[k] = {V{}, V{}};
+#pragma GCC unroll 16
+      for (int j = 0; j < kPairs; ++j) {
+        near[k] = near[k] + times(sum[j], unit_re[(j + 1) * (k + 1) % P]);
+        far[k] = far[k] - times(turn[j], unit_im[(j + 1) * (k + 1) % P]);
+      }
+    }
+    z[0] = all;
+#pragma GCC unroll 16
+    for (int k = 0; k < kPairs; ++k) {
+      z[k + 1] = near[k] + far[k];
+      z[P - 1 - k] = near[k] - far[k];
+    }
+  } else {
+    static_assert(P == 8);
+    constexpr R half_root_2 = R(0.70710678118654752440);
+    Number<V> even[4] = {z[0], z[2], z[4], z[6]}, odd[4] = {z[1], z[3], z[5], z[7]};
+    butterfly<4, R>(even);
+    butterfly<4, R>(odd);
+    odd[1] = times(Number<V>{odd[1].re + odd[1].im, odd[1].im - odd[1].re}, half_root_2);
+    odd[2] = turned(odd[2]);
+    odd[3] = times(Number<V>{odd[3].im - odd[3].re, -odd[3].re - odd[3].im}, half_root_2);
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; ++k) {
+      z[k] = even[k] + odd[k];
+      z[k + 4] = even[k] - odd[k];
+    }
+  }
+}
+
+// kCount numbers in one register; one is a plain number.
+template <class R, int kCount>
+struct Several {
+  typedef R Type __attribute__((vector_size(kCount * sizeof(R))));
+  typedef R Loose __attribute__((vector_size(kCount * sizeof(R)), aligned(alignof(R)), may_alias));
+};
+template <class R>
+struct Several<R, 1> {
+  using Type = R;
+  using Loose = R;
+};
+template <int kCount, class R>
+[[gnu::always_inline]] inline auto load(const R* from) {
+  return static_cast<typename Several<R, kCount>::Type>(
+      *reinterpret_cast<const typename Several<R, kCount>::Loose*>(from));
+}
+template <int kCount, class R, class V>
+[[gnu::always_inline]] inline void store(R* to, V value) {
+  *reinterpret_cast<typename Several<R, kCount>::Loose*>(to) = value;
+}
+
+template <int kFrom, class V, std::size_t... I>
+[[gnu::always_inline]] inline V zip(V a, V b, std::index_sequence<I...>) {
+  constexpr int n = sizeof...(I);
+  return __builtin_shufflevector(a, b, (kFrom + static_cast<int>(I) / 2 + (I % 2) * n)...);
+}
+
+// P registers, lane by lane: to[lane P + k]. See Note [Turning by zips].
+template <int P, int kCount, class R, class V>
+[[gnu::always_inline]] inline void store_turned(R* to, V (&line)[P]) {
+  if constexpr (kCount == 1) {
+    for (int k = 0; k < P; ++k) to[k] = line[k];
+  } else if constexpr (P % 2) {
+    R lanes[P][kCount];
+#pragma GCC unroll 16
+    for (int k = 0; k < P; ++k) store<kCount>(lanes[k], line[k]);
+    for (int lane = 0; lane < kCount; ++lane)
+      for (int k = 0; k < P; ++k) to[lane * P + k] = lanes[k][lane];
+  } else {
+    constexpr auto all = std::make_index_sequence<kCount>{};
+    V zipped[P];
+#pragma GCC unroll 4
+    for (int width = 1; width < P; width *= 2) {
+#pragma GCC unroll 4
+      for (int i = 0; i < P / 2; ++i) {
+        zipped[2 * i] = zip<0>(line[i], line[i + P / 2], all);
+        zipped[2 * i + 1] = zip<kCount / 2>(line[i], line[i + P / 2], all);
+      }
+#pragma GCC unroll 16
+      for (int i = 0; i < P; ++i) line[i] = zipped[i];
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < P; ++i) store<kCount>(to + i * kCount, line[i]);
+  }
+}
+
+// The first pass: butterflies one after the other, each with roots of its own; kCount at once.
+template <int P, int kCount, class R>
+int64_t first(const FftPass<R>& pass, int64_t from) {
+  using V = typename Several<R, kCount>::Type;
+  const int64_t m = pass.m;
+  int64_t q = from;
+  for (; q + kCount <= m; q += kCount) {
+    Number<V> z[P];
+#pragma GCC unroll 16
+    for (int r = 0; r < P; ++r)
+      z[r] = {load<kCount>(pass.re + r * m + q), load<kCount>(pass.im + r * m + q)};
+    butterfly<P, R>(z, pass.unit_re, pass.unit_im);
+#pragma GCC unroll 16
+    for (int k = 1; k < P; ++k)
+      z[k] = z[k] * Number<V>{load<kCount>(pass.root_re + (k - 1) * m + q),
+                              load<kCount>(pass.root_im + (k - 1) * m + q)};
+    V re[P], im[P];
+#pragma GCC unroll 16
+    for (int k = 0; k < P; ++k) {
+      re[k] = z[k].re;
+      im[k] = z[k].im;
+    }
+    store_turned<P, kCount>(pass.to_re + q * P, re);
+    store_turned<P, kCount>(pass.to_im + q * P, im);
+  }
+  return q;
+}
+
+// A later pass: `step` butterflies side by side have the same roots.
+template <int P, int kCount, class R>
+void later(const FftPass<R>& pass, int64_t from) {
+  using V = typename Several<R, kCount>::Type;
+  const int64_t m = pass.m, step = pass.step;
+  for (int64_t q = 0; q < m; ++q) {
+    const R *re = pass.re + q * step, *im = pass.im + q * step;
+    R *to_re = pass.to_re + q * P * step, *to_im = pass.to_im + q * P * step;
+    Number<R> root[P];
+#pragma GCC unroll 16
+    for (int k = 1; k < P; ++k)
+      root[k] = {pass.root_re[(k - 1) * m + q], pass.root_im[(k - 1) * m + q]};
+    for (int64_t t = from; t + kCount <= step; t += kCount) {
+      Number<V> z[P];
+#pragma GCC unroll 16
+      for (int r = 0; r < P; ++r)
+        z[r] = {load<kCount>(re + r * m * step + t), load<kCount>(im + r * m * step + t)};
+      butterfly<P, R>(z, pass.unit_re, pass.unit_im);
+#pragma GCC unroll 16
+      for (int k = 1; k < P; ++k) z[k] = z[k] * root[k];
+#pragma GCC unroll 16
+      for (int k = 0; k < P; ++k) {
+        store<kCount>(to_re + k * step + t, z[k].re);
+        store<kCount>(to_im + k * step + t, z[k].im);
+      }
+    }
+  }
+}
+
+template <int P, class R>
+void one(const FftPass<R>& pass) {
+  constexpr int kLanes = kRegisterBytes / static_cast<int>(sizeof(R));
+  if (pass.step == 1) {
+    int64_t done = first<P, kLanes>(pass, 0);
+    if constexpr (kLanes > 4) done = first<P, 4>(pass, done);
+    first<P, 1>(pass, done);
+    return;
+  }
+  int64_t done = 0;  // of every row: as much as possible in whole registers, the rest in smaller
+  const auto rows = [&]<int kCount>() {
+    if (pass.step - done < kCount) return;
+    later<P, kCount>(pass, done);
+    done = pass.step - (pass.step - done) % kCount;
+  };
+  rows.template operator()<kLanes>();
+  if constexpr (kLanes > 8) rows.template operator()<8>();
+  if constexpr (kLanes > 4) rows.template operator()<4>();
+  rows.template operator()<1>();
+}
+
+// Any other radix, by its definition.
+template <class R>
+void any(const FftPass<R>& pass) {
+  const int64_t m = pass.m, step = pass.step, radix = pass.radix;
+  for (int64_t q = 0; q < m; ++q) {
+    for (int64_t k = 0; k < radix; ++k) {
+      R unit_re[kMostPoints], unit_im[kMostPoints];  // of r, with the root of the result
+      const Number<R> root =
+          k ? Number<R>{pass.root_re[(k - 1) * m + q], pass.root_im[(k - 1) * m + q]}
+            : Number<R>{1, 0};
+      for (int64_t r = 0; r < radix; ++r) {
+        const int64_t at = r * k % radix;
+        const Number<R> unit = root * Number<R>{pass.unit_re[at], pass.unit_im[at]};
+        unit_re[r] = unit.re;
+        unit_im[r] = unit.im;
+      }
+      R *to_re = pass.to_re + (q * radix + k) * step, *to_im = pass.to_im + (q * radix + k) * step;
+#pragma omp simd
+      for (int64_t t = 0; t < step; ++t) {
+        Number<R> sum{0, 0};
+        for (int64_t r = 0; r < radix; ++r) {
+          const int64_t at = (r * m + q) * step + t;
+          sum = sum + Number<R>{pass.re[at], pass.im[at]} * Number<R>{unit_re[r], unit_im[r]};
+        }
+        to_re[t] = sum.re;
+        to_im[t] = sum.im;
+      }
+    }
+  }
+}
+
+template <class R>
+void run(const FftPass<R>& pass) {
+  switch (pass.radix) {
+    case 2: return one<2>(pass);
+    case 3: return one<3>(pass);
+    case 4: return one<4>(pass);
+    case 5: return one<5>(pass);
+    case 7: return one<7>(pass);
+    case 8: return one<8>(pass);
+    case 11: return one<11>(pass);
+    case 13: return one<13>(pass);
+    default: return any(pass);
+  }
+}
+
+template <class R>
+void split(R* re, R* im, const R* from, int64_t n) {
+  for (int64_t k = 0; k < n; ++k) {
+    re[k] = from[2 * k];
+    im[k] = from[2 * k + 1];
+  }
+}
+
+template <class R>
+void join(R* to, const R* re, const R* im, int64_t n, R scale) {
+  for (int64_t k = 0; k < n; ++k) {
+    to[2 * k] = re[k] * scale;
+    to[2 * k + 1] = im[k] * scale;
+  }
+}
+
+template <class R>
+FftTable<R> table() {
+  return {run<R>, split<R>, join<R>};
+}
+
+}  // namespace
+
+const FftLoops& fft_loops() {
+  static const FftLoops loops{table<float>(), table<double>()};
+  return loops;
+}
+
+}  // namespace uh::UH_ISA

@@ -1,0 +1,47 @@
+// One pass of a Fourier transform.
+//
+// What: `radix` numbers that lie m * step apart become their transform of `radix` points, times the
+// roots of the pass; `step` such butterflies lie side by side (Stockham: the result is in order).
+// Invariant: real and imaginary parts lie apart, so that every instruction does the same to all of
+// its lanes. Only forward: a backward transform has the two parts exchanged.
+#pragma once
+
+#include <cstdint>
+
+#include "backend/cpu/per_isa.h"
+
+namespace uh {
+
+template <class R>
+struct FftPass {
+  const R *re, *im;
+  R *to_re, *to_im;
+  const R *root_re, *root_im;  // exp(-2 pi i k q / (m radix)), at [(k - 1) m + q]
+  const R *unit_re, *unit_im;  // exp(-2 pi i k / radix)
+  int64_t radix, m, step;
+};
+
+template <class R>
+struct FftTable {
+  void (*pass)(const FftPass<R>&);
+  // n complex numbers that follow one another: their parts apart, and together again times `scale`
+  void (*split)(R* re, R* im, const R* from, int64_t n);
+  void (*join)(R* to, const R* re, const R* im, int64_t n, R scale);
+};
+
+struct FftLoops {
+  FftTable<float> f32;
+  FftTable<double> f64;
+
+  template <class R>
+  const FftTable<R>& of() const {
+    if constexpr (sizeof(R) == sizeof(float))
+      return f32;
+    else
+      return f64;
+  }
+};
+
+UH_PER_ISA(FftLoops, fft_loops)
+
+}  // namespace uh

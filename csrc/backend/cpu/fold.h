@@ -1,0 +1,185 @@
+// How many elements become one: the loops behind every reduction, as templates.
+//
+// A reduction is an operation (Sum, Max...) over mapped elements (as they are, absolute, squared).
+// Included by *_loops.cpp only, each of which makes its own table of folds.
+#pragma once
+
+#include <limits>
+#include <type_traits>
+
+#include "backend/cpu/reduce_loops.h"
+
+namespace uh::UH_ISA {
+namespace {
+
+// Signed overflow is undefined in C++ and wraps in PyTorch: integers are added as unsigned.
+template <class T>
+struct Wrapping {
+  using type = T;
+};
+template <>
+struct Wrapping<int64_t> {
+  using type = uint64_t;
+};
+
+struct Sum {
+  template <class T>
+  static constexpr T identity() {
+    return T(0);
+  }
+  template <class T>
+  static T apply(T a, T b) {
+    using W = typename Wrapping<T>::type;
+    return static_cast<T>(static_cast<W>(a) + static_cast<W>(b));
+  }
+};
+
+struct Prod {
+  template <class T>
+  static constexpr T identity() {
+    return T(1);
+  }
+  template <class T>
+  static T apply(T a, T b) {
+    using W = typename Wrapping<T>::type;
+    return static_cast<T>(static_cast<W>(a) * static_cast<W>(b));
+  }
+};
+
+// A NaN, once taken, stays: nothing compares greater. `x != x` is false for integers.
+struct Max {
+  template <class T>
+  static constexpr T identity() {
+    return std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity()
+                                       : std::numeric_limits<T>::lowest();
+  }
+  template <class T>
+  static bool better(T x, T best) {
+    return x > best;
+  }
+  template <class T>
+  static T apply(T a, T b) {
+    return (b > a) | (b != b) ? b : a;
+  }
+};
+
+struct Min {
+  template <class T>
+  static constexpr T identity() {
+    return std::is_floating_point_v<T> ? std::numeric_limits<T>::infinity()
+                                       : std::numeric_limits<T>::max();
+  }
+  template <class T>
+  static bool better(T x, T best) {
+    return x < best;
+  }
+  template <class T>
+  static T apply(T a, T b) {
+    return (b < a) | (b != b) ? b : a;
+  }
+};
+
+// What happens to an element before it is folded. `Lane` is the type it is folded in within a
+// block.
+template <class T>
+struct AsIs {
+  using Element = T;
+  using Lane = T;
+  static Lane apply(T x) { return x; }
+};
+
+constexpr int64_t kLanes = 64;
+constexpr int64_t kBlock = 4096;  // elements that meet in Lane before they go to the accumulator
+
+// x[0] op ... op x[n-1] for n >= kLanes; the rest that fills no lanes is padded with the identity.
+template <class Op, class Map, class Acc>
+inline Acc fold_block(const typename Map::Element* x, int64_t n) {
+  using Lane = typename Map::Lane;
+  Lane lane[kLanes];
+  for (int64_t l = 0; l < kLanes; ++l) lane[l] = Map::apply(x[l]);
+  int64_t i = kLanes;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (int64_t l = 0; l < kLanes; ++l) lane[l] = Op::apply(lane[l], Map::apply(x[i + l]));
+  }
+  if (i < n) {
+    Lane remainder[kLanes];
+    for (int64_t l = 0; l < kLanes; ++l) remainder[l] = Op::template identity<Lane>();
+    for (int64_t l = 0; l < n - i; ++l) remainder[l] = Map::apply(x[i + l]);
+    for (int64_t l = 0; l < kLanes; ++l) lane[l] = Op::apply(lane[l], remainder[l]);
+  }
+  Acc wide[kLanes / 2];
+  for (int64_t l = 0; l < kLanes / 2; ++l) {
+    wide[l] =
+        Op::template apply<Acc>(static_cast<Acc>(lane[l]), static_cast<Acc>(lane[l + kLanes / 2]));
+  }
+  for (int64_t w = kLanes / 4; w > 0; w /= 2) {
+    for (int64_t l = 0; l < w; ++l) wide[l] = Op::template apply<Acc>(wide[l], wide[l + w]);
+  }
+  return wide[0];
+}
+
+template <class Op, class Map, class Acc>
+void run(void* acc_, const void* x_, int64_t n) {
+  using Lane = typename Map::Lane;
+  auto acc = *static_cast<Acc*>(acc_);
+  const auto* x = static_cast<const typename Map::Element*>(x_);
+  int64_t i = 0;
+  while (n - i >= kLanes) {
+    const int64_t m = n - i < kBlock + kLanes ? n - i : kBlock;  // leaves no short rest
+    acc = Op::template apply<Acc>(acc, fold_block<Op, Map, Acc>(x + i, m));
+    i += m;
+  }
+  for (; i < n; ++i) {
+    const Lane value = Map::apply(x[i]);
+    acc = Op::template apply<Acc>(acc, static_cast<Acc>(value));
+  }
+  *static_cast<Acc*>(acc_) = acc;
+}
+
+template <class Op, class Map, class Acc>
+void columns(void* acc_, const void* x_, int64_t stride, int64_t rows, int64_t n) {
+  using T = typename Map::Element;
+  using Lane = typename Map::Lane;
+  auto* __restrict acc = static_cast<Acc*>(acc_);
+  const auto* __restrict x = static_cast<const T*>(x_);
+  int64_t r = 0;
+  for (; r + 8 <= rows; r += 8, x += 8 * stride) {
+    const T *x0 = x, *x1 = x + stride, *x2 = x + 2 * stride, *x3 = x + 3 * stride;
+    const T *x4 = x + 4 * stride, *x5 = x + 5 * stride, *x6 = x + 6 * stride, *x7 = x + 7 * stride;
+    for (int64_t j = 0; j < n; ++j) {
+      const Lane a = Op::apply(Op::apply(Map::apply(x0[j]), Map::apply(x1[j])),
+                               Op::apply(Map::apply(x2[j]), Map::apply(x3[j])));
+      const Lane b = Op::apply(Op::apply(Map::apply(x4[j]), Map::apply(x5[j])),
+                               Op::apply(Map::apply(x6[j]), Map::apply(x7[j])));
+      acc[j] = Op::template apply<Acc>(acc[j], static_cast<Acc>(Op::apply(a, b)));
+    }
+  }
+  for (; r < rows; ++r, x += stride) {
+    for (int64_t j = 0; j < n; ++j) {
+      const Lane value = Map::apply(x[j]);
+      acc[j] = Op::template apply<Acc>(acc[j], static_cast<Acc>(value));
+    }
+  }
+}
+
+template <class Op, class Acc>
+void merge(void* acc_, const void* other_, int64_t n) {
+  auto* acc = static_cast<Acc*>(acc_);
+  const auto* other = static_cast<const Acc*>(other_);
+  for (int64_t j = 0; j < n; ++j) acc[j] = Op::template apply<Acc>(acc[j], other[j]);
+}
+
+template <class Op, class Acc>
+void identity(void* acc_, int64_t n) {
+  auto* acc = static_cast<Acc*>(acc_);
+  for (int64_t j = 0; j < n; ++j) acc[j] = Op::template identity<Acc>();
+}
+
+template <class Op, class Map, class Acc>
+Fold make_fold() {
+  return {dtype_of<Acc>::value,  sizeof(Acc),    run<Op, Map, Acc>,
+          columns<Op, Map, Acc>, merge<Op, Acc>, identity<Op, Acc>};
+}
+
+}  // namespace
+}  // namespace uh::UH_ISA

@@ -1,0 +1,253 @@
+#include "backend/cpu/index/advanced.h"
+
+#include <algorithm>
+
+#include "backend/cpu/index/mask.h"
+#include "base/parallel.h"
+#include "ops/copy/copy.h"
+
+namespace uh {
+namespace {
+
+bool is_mask(const Tensor& t) { return t.dtype() == DType::kBool || t.dtype() == DType::kUInt8; }
+
+// Masks become index tensors; one entry per dimension of self, empty where the dimension is kept.
+std::vector<Tensor> index_per_dim(const Tensor& self, const std::vector<Tensor>& indices) {
+  std::vector<Tensor> result;
+  int64_t dims = 0;
+  for (const Tensor& t : indices) dims += t && is_mask(t) ? t.ndim() : 1;
+  check_kind(dims <= self.ndim(), ErrorKind::kIndex, "too many indices for tensor of dimension ",
+             self.ndim(), ": got ", dims);
+  for (size_t i = 0; i < indices.size(); ++i) {
+    const Tensor& t = indices[i];
+    if (!t) {
+      result.emplace_back();
+      continue;
+    }
+    if (!is_mask(t)) {
+      check_kind(t.dtype() == DType::kInt64 || t.dtype() == DType::kInt32, ErrorKind::kIndex,
+                 "tensors used as indices must be long, int, byte or bool tensors, got ",
+                 name(t.dtype()));
+      result.push_back(t);
+      continue;
+    }
+    const size_t first = result.size();
+    for (size_t d = 0; d < t.sizes().size(); ++d) {
+      check_kind(t.sizes()[d] == self.sizes()[first + d], ErrorKind::kIndex,
+                 "The shape of the mask ", t.sizes(), " at index ", d,
+                 " does not match the shape of the indexed tensor ", self.sizes(), " at index ",
+                 first + d);
+    }
+    for (Tensor& column : places_to_indices(set_places(truth_bytes(t)), t.sizes()))
+      result.push_back(std::move(column));
+  }
+  result.resize(self.sizes().size());
+  return result;
+}
+
+bool single(const Tensor& t) { return t && is_mask(t) && t.ndim() == 0; }
+
+// A mask without dimensions is one of a dimension of its own, which self then has there, too.
+Advanced resolve_singles(const Tensor& self, const std::vector<Tensor>& indices) {
+  Layout layout{{}, {}, self.offset()};
+  std::vector<Tensor> masks;
+  size_t taken = 0;  // dimensions of self
+  const auto keep = [&](int64_t count) {
+    for (; count > 0 && taken < self.sizes().size(); --count, ++taken) {
+      layout.sizes.push_back(self.sizes()[taken]);
+      layout.strides.push_back(self.strides()[taken]);
+    }
+  };
+  for (const Tensor& t : indices) {
+    masks.push_back(single(t) ? alias(t, {{1}, {1}, t.offset()}) : t);
+    if (single(t)) {
+      layout.sizes.push_back(1);
+      layout.strides.push_back(1);
+    } else {
+      keep(t && is_mask(t) ? t.ndim() : 1);
+    }
+  }
+  keep(self.ndim());
+  return resolve_indices(alias(self, std::move(layout)), masks);
+}
+
+Dims broadcast_indices(const std::vector<Tensor>& indices) {
+  Dims sizes;
+  try {
+    for (const Tensor& t : indices) {
+      if (t) sizes = broadcast_shapes(sizes, t.sizes());
+    }
+  } catch (const Error&) {
+    std::string shapes;
+    for (const Tensor& t : indices) {
+      if (t) shapes += (shapes.empty() ? "" : ", ") + to_string(t.sizes());
+    }
+    fail(ErrorKind::kIndex,
+         "shape mismatch: indexing tensors could not be broadcast together with shapes ", shapes);
+  }
+  return sizes;
+}
+
+Tensor in_shape(const Tensor& index, const Dims& sizes) {
+  if (index.sizes() == sizes) return as_contiguous(index, DType::kInt64);
+  const Tensor full = empty(sizes, DType::kInt64);
+  copy_elements(full, index);
+  return full;
+}
+
+// places += where the index leads, in elements of self.
+void add_offsets(const Tensor& positions, const Tensor& index, int64_t size, int64_t stride) {
+  const Tensor full = in_shape(index, positions.sizes());
+  const auto* values = full.data_as<int64_t>();
+  auto* place = positions.data_as<int64_t>();
+  parallel_for(0, positions.numel(), 32768, [&](int64_t lo, int64_t hi) {
+    for (int64_t i = lo; i < hi; ++i) {
+      const int64_t v = values[i];
+      place[i] += (v < 0 ? v + size : v) * stride;
+    }
+  });
+}
+
+void check_tensor(const Tensor& index, int64_t size, int64_t dim) {
+  const Tensor values = as_contiguous(index, DType::kInt64);
+  const auto* value = values.data_as<int64_t>();
+  const int64_t bad = index_loops().outside(value, values.numel(), -size, size);
+  if (bad == values.numel()) return;
+  fail(ErrorKind::kIndex, "index ", value[bad], " is out of bounds for dimension ", dim,
+       " with size ", size);
+}
+
+}  // namespace
+
+Dims Advanced::result_sizes() const {
+  Dims sizes = before;
+  for (int64_t s : index_sizes) sizes.push_back(s);
+  for (int64_t s : after) sizes.push_back(s);
+  return sizes;
+}
+
+IndexWalk Advanced::walk(IntSpan dense) const {
+  IndexWalk walk;
+  walk.index = places;
+  walk.sizes = result_sizes();
+  walk.dense = dense;
+  const Dims own = contiguous_strides(index_sizes);
+  for (int64_t s : before_strides) walk.table.push_back(s);
+  walk.places.resize(before.size(), 0);
+  for (int64_t s : own) {
+    walk.table.push_back(0);
+    walk.places.push_back(s);
+  }
+  for (int64_t s : after_strides) walk.table.push_back(s);
+  const size_t rank = std::max<size_t>(1, walk.sizes.size());
+  for (Dims* dims : {&walk.table, &walk.places, &walk.dense}) dims->resize(rank, 0);
+  walk.sizes.resize(rank, 1);
+  walk.dim = before.ndim();
+  walk.span = std::max<int64_t>(1, index_sizes.ndim());
+  walk.along = along;
+  walk.size = INT64_MAX;  // checked already
+  return walk;
+}
+
+// As PyTorch's iterator orders what it allocates: dimensions are put in order of the strides of the
+// first operand that has an opinion; a dimension in which it repeats itself has none.
+Dims Advanced::result_strides() const {
+  const Dims sizes = result_sizes();
+  if (checked_numel(sizes, "index") == 0) return contiguous_strides(sizes);
+  std::vector<Dims> operands;
+  const auto add = [&](const Dims& lo, const Dims& mid, const Dims& hi) {
+    Dims strides = lo;
+    for (int64_t s : mid) strides.push_back(s);
+    for (int64_t s : hi) strides.push_back(s);
+    operands.push_back(strides);
+  };
+  add(before_strides, Dims(index_sizes.size(), 0), after_strides);
+  for (const Dims& own : index_strides) add(Dims(before.size(), 0), own, Dims(after.size(), 0));
+  // > 0: dimension a belongs outside of b; 0: nobody minds.
+  const auto compare = [&](size_t a, size_t b) {
+    for (const Dims& strides : operands) {
+      if (strides[a] == 0 || strides[b] == 0) continue;
+      if (strides[a] != strides[b]) return strides[a] > strides[b] ? 1 : -1;
+      if (sizes[a] > sizes[b]) return 1;
+    }
+    return 0;
+  };
+  std::vector<size_t> order;  // innermost first
+  for (size_t d = sizes.size(); d-- > 0;) order.push_back(d);
+  for (size_t i = 1; i < order.size(); ++i) {
+    for (size_t at = i, other = i; other-- > 0;) {
+      const int outer = compare(order[other], order[at]);
+      if (outer < 0) break;
+      if (outer == 0) continue;
+      std::swap(order[other], order[at]);
+      at = other;
+    }
+  }
+  Dims strides(sizes.size(), 0);
+  int64_t next = 1;
+  size_t inner = sizes.size();
+  bool row_major = true;
+  for (size_t d : order) {
+    strides[d] = next;
+    next *= sizes[d];
+    if (sizes[d] == 1) continue;  // is nowhere in particular
+    row_major = row_major && d < inner;
+    inner = d;
+  }
+  return row_major ? contiguous_strides(sizes) : strides;
+}
+
+Advanced plan_indices(const Tensor& self, const std::vector<Tensor>& per_dim) {
+  Advanced a;
+  a.index_sizes = broadcast_indices(per_dim);
+  size_t first = per_dim.size(), last = 0, indexed = 0;
+  for (size_t d = 0; d < per_dim.size(); ++d) {
+    if (!per_dim[d]) continue;
+    first = std::min(first, d);
+    last = d;
+    ++indexed;
+    a.index_strides.push_back(
+        broadcast_strides(per_dim[d].sizes(), per_dim[d].strides(), a.index_sizes.size()));
+  }
+  const bool adjacent = indexed > 0 && last - first + 1 == indexed;
+  for (size_t d = 0; d < per_dim.size(); ++d) {
+    if (per_dim[d]) continue;
+    const bool is_before = adjacent && d < first;
+    (is_before ? a.before : a.after).push_back(self.sizes()[d]);
+    (is_before ? a.before_strides : a.after_strides).push_back(self.strides()[d]);
+  }
+  return a;
+}
+
+Advanced resolve_indices(const Tensor& self, const std::vector<Tensor>& indices) {
+  if (std::any_of(indices.begin(), indices.end(), single)) return resolve_singles(self, indices);
+  const std::vector<Tensor> per_dim = index_per_dim(self, indices);
+  Advanced a = plan_indices(self, per_dim);
+  const size_t indexed = a.index_strides.size();
+  const bool any = numel_of(a.index_sizes) > 0;
+  for (size_t d = 0; d < per_dim.size(); ++d) {
+    if (!per_dim[d]) continue;
+    const int64_t size = self.sizes()[d], stride = self.strides()[d];
+    if (any) check_tensor(per_dim[d], size, static_cast<int64_t>(d));
+    if (indexed == 1) {  // without negative indices, the index itself says where
+      a.places = in_shape(per_dim[d], a.index_sizes);
+      const int64_t n = a.places.numel();
+      a.along = stride;
+      if (index_loops().outside(a.places.data_as<int64_t>(), n, 0, size) == n) continue;
+      a.along = 1;
+      a.places = Tensor();
+    }
+    if (!a.places) {
+      a.places = empty(a.index_sizes, DType::kInt64);
+      fill_elements(a.places, ElementBytes{});
+    }
+    add_offsets(a.places, per_dim[d], size, stride);
+  }
+  if (!a.places) {  // no index at all, as x[()]: one place, the first
+    a.places = empty(Dims(), DType::kInt64);
+    fill_elements(a.places, ElementBytes{});
+  }
+  return a;
+}
+
+}  // namespace uh

@@ -1,0 +1,84 @@
+// Walking an index tensor together with the tensor it points into: what gather, scatter, index_add
+// and their like have in common.
+//
+// What: for every place of the index there is one place of the dense side (what is read out or
+// written in) and a line of the table along `dim`, out of which the index chooses. The table's
+// stride is 0 in that dimension, so all three are operands of one ordinary Geometry, whichever
+// dimension is innermost. Invariant: indices are checked before an element is touched.
+#pragma once
+
+#include "backend/cpu/index_loops.h"
+#include "base/parallel.h"
+#include "ops/geometry.h"
+#include "tensor/tensor.h"
+
+namespace uh {
+
+struct IndexWalk {
+  Tensor index;                     // int64
+  Dims sizes;                       // of the walk: at least one dimension
+  Dims places, dense, table;        // strides of the index, the dense side, the table (0 at dim)
+  int64_t dim = 0;                  // as the user sees it: for messages and for splitting
+  int64_t along = 0;                // the table's stride in that dimension
+  int64_t size = 0;                 // the table's size in it
+  int64_t span = 1;                 // dimensions of the walk, from dim on, in which the index runs
+  std::string_view unchecked = "";  // the operator whose indices are checked as rows are written
+};
+
+// index has as many dimensions as self (gather, scatter). `dense` has the index's rank too.
+IndexWalk walk_places(const Tensor& self, int64_t dim, const Tensor& index, IntSpan dense);
+// A 1-d index stands for slices of self (index_select, index_add). `dense` are the strides of a
+// tensor with self's sizes, but index.numel() at dim.
+IndexWalk walk_slices(const Tensor& self, int64_t dim, const Tensor& index, IntSpan dense);
+
+// Throws when an index is not in [0, size).
+void check_places(const IndexWalk& walk, std::string_view op, ErrorKind kind);
+[[noreturn]] void fail_place(int64_t index, const IndexWalk& walk, std::string_view op,
+                             ErrorKind kind);
+
+// Throws a RuntimeError when an index of one row is not in [0, size).
+void check_row(const IndexRow& row, const IndexWalk& walk);
+
+// Throws unless `index` is int32 or int64.
+void check_index_dtype(const Tensor& index, std::string_view op);
+
+// Reads the elements that the index chooses into `dst`, whose strides are walk.dense.
+void gather_into(std::byte* dst, const Tensor& self, const IndexWalk& walk, std::string_view op,
+                 ErrorKind kind);
+
+// Calls f(row, dense offset, table offset, dense step, table step) for rows that cover the walk.
+// No two threads ever meet in an element of the table, and places that do come in order of `dim`.
+template <class F>
+void for_written_rows(const IndexWalk& walk, const F& f) {
+  size_t split = walk.sizes.size();
+  for (size_t d = 0; d < walk.sizes.size(); ++d) {
+    const int64_t from_dim = static_cast<int64_t>(d) - walk.dim;
+    const bool may = (from_dim < 0 || from_dim >= walk.span) && walk.sizes[d] > 1;
+    if (may && (split == walk.sizes.size() || walk.sizes[d] > walk.sizes[split])) split = d;
+  }
+  const int64_t n = numel_of(walk.sizes);
+  if (n == 0) return;
+  const auto part = [&](int64_t lo, int64_t hi) {
+    Dims sizes = walk.sizes;
+    int64_t dense = 0, table = 0, place = 0;
+    if (split < sizes.size()) {
+      sizes[split] = hi - lo;
+      dense = lo * walk.dense[split];
+      table = lo * walk.table[split];
+      place = lo * walk.places[split];
+    }
+    const auto g =
+        make_geometry<3>(sizes, {IntSpan(walk.dense), IntSpan(walk.table), IntSpan(walk.places)});
+    const auto* index = walk.index.data_as<int64_t>() + place;
+    for_rows(g, 0, g.rows(), [&](const auto& at) {
+      const IndexRow row{index + at[2], g.row_stride(2), walk.along, walk.size, g.row()};
+      if (!walk.unchecked.empty()) check_row(row, walk);
+      f(row, dense + at[0], table + at[1], g.row_stride(0), g.row_stride(1));
+    });
+  };
+  if (split == walk.sizes.size()) return part(0, 1);
+  const int64_t lines = walk.sizes[split];
+  parallel_for(0, lines, std::max<int64_t>(1, 32768 * lines / n), part);
+}
+
+}  // namespace uh

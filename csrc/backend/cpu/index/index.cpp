@@ -1,0 +1,145 @@
+// The operators of index.yaml.
+#include "generated/kernels/index.h"
+#include "backend/cpu/index/advanced.h"
+#include "backend/cpu/index/mask.h"
+#include "backend/cpu/scatter/scatter_indices.h"
+#include "generated/kernels/masked.h"
+#include "ops/copy/copy.h"
+
+namespace uh::kernels {
+namespace {
+
+// The result's shape on meta is known only without masks: how many are True is a value.
+void check_values_known(const Tensor& t, std::string_view op) {
+  check_kind(!t.is_meta(), ErrorKind::kNotImplemented, op,
+             ": the size of the result depends on the values of a mask, "
+             "which a meta tensor does not have");
+}
+
+Tensor read(const Tensor& self, const Advanced& a) {
+  Tensor out = empty_strided(a.result_sizes(), a.result_strides(), self.dtype());
+  gather_into(out.data(), self, a.walk(out.strides()), "index", ErrorKind::kIndex);
+  record_write(out);
+  return out;
+}
+
+// x[mask] with a mask of x's own shape: no offsets are needed.
+bool is_plain_mask(const Tensor& self, const std::vector<Tensor>& indices) {
+  return indices.size() == 1 && indices[0] && indices[0].dtype() == DType::kBool &&
+         self.ndim() > 0 && indices[0].sizes() == self.sizes();
+}
+
+// The only index, where it is a mask: in the shape that broadcasts over what it chooses whole.
+Tensor only_mask(const Tensor& self, const std::vector<Tensor>& indices) {
+  Tensor mask;
+  int64_t dims = 0, end = 0;
+  for (const Tensor& t : indices) {
+    if (!t) {
+      ++dims;
+      continue;
+    }
+    if (mask || (t.dtype() != DType::kBool && t.dtype() != DType::kUInt8)) return Tensor();
+    if (dims + t.ndim() > self.ndim()) return Tensor();
+    for (int64_t d = 0; d < t.ndim(); ++d) {
+      if (t.size(d) != self.size(dims + d)) return Tensor();  // told by index_per_dim
+    }
+    mask = t;
+    end = dims += t.ndim();
+  }
+  if (!mask) return mask;
+  Layout layout{mask.sizes(), mask.strides(), mask.offset()};
+  for (; end < self.ndim(); ++end) {
+    layout.sizes.push_back(1);
+    layout.strides.push_back(1);
+  }
+  return alias(mask, layout);
+}
+
+Tensor index_meta(const Tensor& self, std::vector<Tensor> indices) {
+  check_kind(static_cast<int64_t>(indices.size()) <= std::max<int64_t>(self.ndim(), 1),
+             ErrorKind::kIndex, "too many indices for tensor of dimension ", self.ndim(), ": got ",
+             indices.size());
+  for (const Tensor& t : indices) {
+    check_kind(!t || (t.dtype() != DType::kBool && t.dtype() != DType::kUInt8),
+               ErrorKind::kNotImplemented,
+               "index: the size of the result depends on the values of a mask, which a meta tensor "
+               "does not have");
+  }
+  indices.resize(self.sizes().size());
+  const Advanced a = plan_indices(self, indices);
+  return empty_strided(a.result_sizes(), a.result_strides(), self.dtype(), Device::kMeta);
+}
+
+}  // namespace
+
+Tensor index(KeySet, const Tensor& self, const std::vector<Tensor>& indices) {
+  if (self.is_meta()) return index_meta(self, indices);
+  for (const Tensor& t : indices) {
+    if (t) check_values_known(t, "index");
+  }
+  if (is_plain_mask(self, indices)) {
+    Tensor out = compressed(as_contiguous(self), as_contiguous(indices[0]));
+    record_write(out);
+    return out;
+  }
+  return read(self, resolve_indices(self, indices));
+}
+
+void index_put_into(KeySet keys, const Tensor& self, const std::vector<Tensor>& indices,
+                    const Tensor& values, bool accumulate) {
+  check_kind(static_cast<int64_t>(indices.size()) <= self.ndim(), ErrorKind::kIndex,
+             "too many indices for tensor of dimension ", self.ndim(), " (got ", indices.size(),
+             ")");
+  if (const Tensor mask = only_mask(self, indices); mask && values.numel() == 1 && !accumulate) {
+    const Scalar value = values.is_meta() ? Scalar(0) : read_scalar(values);
+    return masked_fill_into(keys, self, mask, value);
+  }
+  check_no_overlap(self, values, "index_put_");
+  for (const Tensor& t : indices) check_no_overlap(self, t, "index_put_");
+  if (accumulate) check_no_internal_overlap(self, "index_put_");
+  check(self.dtype() == values.dtype(),
+        "Index put requires the source and destination dtypes match, got ",
+        info(self.dtype()).title, " for the destination and ", info(values.dtype()).title,
+        " for the source.");
+  if (self.is_meta()) return;
+  const Advanced a = resolve_indices(self, indices);
+  const Dims sizes = a.result_sizes();
+  check(values.ndim() <= sizes.ndim() || values.numel() == 1,
+        "shape mismatch: value tensor of shape ", values.sizes(),
+        " cannot be broadcast to indexing result of shape ", sizes);
+  for (int64_t d = 0; d < values.ndim() && values.numel() != 1; ++d) {
+    const int64_t own = values.size(d),
+                  target = sizes[static_cast<size_t>(d + sizes.ndim() - values.ndim())];
+    check(own == 1 || own == target, "shape mismatch: value tensor of shape ", values.sizes(),
+          " cannot be broadcast to indexing result of shape ", sizes);
+  }
+  if (numel_of(sizes) == 0) return;
+  // Values are taken in row-major order of the index, and may not change while they are read.
+  Tensor source = values;
+  Dims dense(sizes.size(), 0);
+  const bool apart = values.storage() != self.storage();
+  if (values.numel() > 1 && (!apart || a.index_sizes.size() > 1)) {
+    source = empty(sizes, self.dtype());
+    copy_elements(source, values);
+  } else if (!apart) {
+    source = empty(Dims(), self.dtype());
+    copy_elements(Strided(source), Strided(values.data(), values.dtype(), Dims(), Dims()));
+  }
+  if (source.numel() > 1) dense = broadcast_strides(source.sizes(), source.strides(), sizes.size());
+  const IndexWalk walk = a.walk(dense);
+  if (accumulate)
+    fold_places(self, walk, source.data(), Fused::kSum, Scalar(1));
+  else
+    assign_places(self, walk, source.data());
+  record_write(self);
+}
+
+Tensor index_put(KeySet keys, const Tensor& self, const std::vector<Tensor>& indices,
+                 const Tensor& values, bool accumulate) {
+  Tensor out = empty_like(self, self.dtype());
+  if (!out.is_meta()) copy_elements(out, self);
+  index_put_into(keys, out, indices, values, accumulate);
+  return out;
+}
+
+}  // namespace uh::kernels

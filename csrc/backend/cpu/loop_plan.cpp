@@ -1,0 +1,50 @@
+#include "backend/cpu/loop_plan.h"
+
+#include "backend/cpu/isa.h"
+#include "tensor/call_scope.h"
+
+namespace uh {
+namespace {
+
+// How the innermost dimension is walked: what decides which loop a row gets.
+std::string_view walk(const Plan& plan) {
+  if (plan.sizes.empty()) return "one element";
+  bool dense = true, repeated = false;
+  for (const PlanOperand& operand : plan.operands) {
+    const int64_t step = operand.strides.back();
+    repeated = repeated || step == 0;
+    dense = dense && (step == 0 || step == operand.itemsize);
+  }
+  if (!dense) return "strided";
+  return repeated ? "scalar-broadcast" : "contiguous";
+}
+
+int64_t register_bytes() { return isa() == Isa::kV4 ? 64 : isa() == Isa::kV3 ? 32 : 16; }
+
+// Whether the dense loop over elements like these is a vector loop (kVector of loops.h, as far as
+// sizes tell): of one or two inputs the first decides, of three the output.
+bool in_vectors(const Plan& plan) {
+  const size_t decides = plan.operands.size() > 3 ? 0 : 1;
+  return decides >= plan.operands.size() || plan.operands[decides].itemsize == 0 ||
+         plan.operands[decides].itemsize >= 4;
+}
+
+}  // namespace
+
+void record_plan(const Plan& plan) {
+  const std::string_view loop = plan.loop.empty() ? walk(plan) : plan.loop;
+  const bool dense = loop != "strided" && loop != "one element";
+  const bool vector = plan.vector && dense && in_vectors(plan);
+  std::vector<int64_t> words{vector ? register_bytes() : 0, static_cast<int64_t>(plan.sizes.size()),
+                             static_cast<int64_t>(plan.operands.size())};
+  words.insert(words.end(), plan.sizes.begin(), plan.sizes.end());
+  for (const PlanOperand& operand : plan.operands) {
+    words.push_back(operand.itemsize);
+    words.insert(words.end(), operand.strides.begin(), operand.strides.end());
+  }
+  const int64_t set = events::intern(name(isa()));
+  events::emit_blob(events::Kind::kPLAN, current_call(), events::intern(loop), set, plan.threads,
+                    words.data(), words.size() * 8);
+}
+
+}  // namespace uh

@@ -1,0 +1,153 @@
+// The operators of masked.yaml.
+#include "generated/kernels/masked.h"
+#include "backend/cpu/copy_loops.h"
+#include "backend/cpu/index/mask.h"
+#include "backend/cpu/scatter/scatter_indices.h"
+#include "base/parallel.h"
+#include "generated/ops/masked.h"
+#include "generated/ops/view.h"
+#include "ops/copy/copy.h"
+#include "ops/geometry.h"
+
+namespace uh::kernels {
+namespace {
+
+void check_mask(const Tensor& mask, std::string_view op) {
+  check(mask.dtype() == DType::kBool, op, ": only supports boolean masks, but got mask with dtype ",
+        name(mask.dtype()));
+}
+
+Scalar single_value(const Tensor& value, std::string_view op) {
+  check(value.ndim() == 0, op, ": only supports a 0-dimensional value tensor, but got tensor with ",
+        value.ndim(), " dimension(s): ", value.sizes());
+  return value.is_meta() ? Scalar(0) : read_scalar(value);
+}
+
+// How many are found is a value, which a meta tensor does not have.
+void check_values_known(const Tensor& t, std::string_view op) {
+  check_kind(!t.is_meta(), ErrorKind::kNotImplemented, op,
+             ": the size of the result depends on the values of a tensor, "
+             "which a meta tensor does not have");
+}
+
+// A row-major copy of t in the shape it broadcasts to.
+Tensor spread(const Tensor& t, const Dims& sizes) {
+  if (t.sizes() == sizes) return as_contiguous(t);
+  Tensor full = empty(sizes, t.dtype(), t.device());
+  if (!t.is_meta()) copy_elements(full, t);
+  return full;
+}
+
+}  // namespace
+
+void masked_fill_into(KeySet, const Tensor& self, const Tensor& mask, const Scalar& value) {
+  check_mask(mask, "masked_fill_");
+  check_broadcasts_to(mask.sizes(), self.sizes(), "masked_fill_");
+  check_no_partial_overlap(self, mask, "masked_fill_");
+  const ElementBytes bytes = element_bytes(value, self.dtype());
+  if (self.is_meta() || self.numel() == 0) return;
+  const Tensor chosen = reads_elsewhere(self, mask) ? dense_copy(mask) : mask;
+  const Dims mask_strides =
+      broadcast_strides(chosen.sizes(), chosen.strides(), self.sizes().size());
+  const auto g = make_geometry<2>(self.sizes(), {self.strides(), mask_strides});
+  const int64_t item = itemsize(self.dtype());
+  const auto fill = copy_loops().masked_fill[size_class(item)];
+  parallel_for(0, g.rows(), std::max<int64_t>(1, 32768 / g.row()), [&](int64_t lo, int64_t hi) {
+    for_rows(g, lo, hi, [&](const auto& at) {
+      fill(self.data() + at[0] * item, g.row_stride(0), chosen.data_as<uint8_t>() + at[1],
+           g.row_stride(1), bytes.data(), g.row());
+    });
+  });
+  record_write(self);
+}
+
+void masked_fill_tensor_into(KeySet keys, const Tensor& self, const Tensor& mask,
+                             const Tensor& value) {
+  masked_fill_into(keys, self, mask, single_value(value, "masked_fill_"));
+}
+
+Tensor masked_fill(KeySet keys, const Tensor& self, const Tensor& mask, const Scalar& value) {
+  check_mask(mask, "masked_fill");
+  const Dims sizes = broadcast_shapes(self.sizes(), mask.sizes());
+  Tensor out = empty(sizes, self.dtype(), self.device());
+  if (!out.is_meta()) copy_elements(out, self);
+  masked_fill_into(keys, out, mask, value);
+  return out;
+}
+
+Tensor masked_fill_tensor(KeySet keys, const Tensor& self, const Tensor& mask,
+                          const Tensor& value) {
+  return masked_fill(keys, self, mask, single_value(value, "masked_fill"));
+}
+
+Tensor masked_select(KeySet, const Tensor& self, const Tensor& mask) {
+  check(mask.dtype() == DType::kBool, "masked_select: expected BoolTensor for mask, got ",
+        name(mask.dtype()));
+  const Dims sizes = broadcast_shapes(self.sizes(), mask.sizes());
+  check_values_known(self, "masked_select");
+  check_values_known(mask, "masked_select");
+  Tensor out = compressed(spread(self, sizes), spread(mask, sizes));
+  record_write(out);
+  return out;
+}
+
+void masked_scatter_into(KeySet, const Tensor& self, const Tensor& mask, const Tensor& source) {
+  check_mask(mask, "masked_scatter_");
+  check(self.dtype() == source.dtype(),
+        "masked_scatter_: expected self and source to have same dtypes but got ",
+        name(self.dtype()), " and ", name(source.dtype()));
+  check_broadcasts_to(mask.sizes(), self.sizes(), "masked_scatter_");
+  check_no_internal_overlap(self, "masked_scatter_");
+  if (self.is_meta()) return;
+  Tensor positions = set_places(spread(mask, self.sizes()));
+  const int64_t n = positions.numel();
+  check(n <= source.numel(),
+        "masked_scatter_: Number of elements of source < number of ones in "
+        "mask: ",
+        source.numel(), " < ", n);
+  if (n == 0) return;
+  const Tensor dense = as_contiguous(self);
+  const Tensor values = share_bytes(self, source) ? dense_copy(source) : as_contiguous(source);
+  const Tensor flat = ops::view(dense, {-1});
+  assign_places(flat, walk_places(flat, 0, positions, Dims{1}), values.data());
+  if (!dense.is_same(self)) copy_elements(self, dense);
+  record_write(self);
+}
+
+Tensor masked_scatter(KeySet keys, const Tensor& self, const Tensor& mask, const Tensor& source) {
+  check_mask(mask, "masked_scatter");
+  Tensor out = empty(broadcast_shapes(self.sizes(), mask.sizes()), self.dtype(), self.device());
+  if (!out.is_meta()) copy_elements(out, self);
+  masked_scatter_into(keys, out, mask, source);
+  return out;
+}
+
+Tensor nonzero(KeySet, const Tensor& self) {
+  check_values_known(self, "nonzero");
+  const Tensor positions = set_places(truth_bytes(self));
+  const int64_t n = positions.numel();
+  // Column by column, as PyTorch's: each is the index tensor of one dimension.
+  Tensor out = empty_strided(Dims{n, self.ndim()}, Dims{1, n}, DType::kInt64);
+  if (self.ndim() > 0) split_places(positions, self.sizes(), out.data_as<int64_t>());
+  record_write(out);
+  return out;
+}
+
+Tensor nonzero_static(KeySet, const Tensor& self, int64_t size, int64_t fill_value) {
+  check(size >= 0, "nonzero_static: 'size' must be a non-negative integer, got ", size);
+  const Dims sizes{size, self.ndim()};
+  checked_numel(sizes, "nonzero_static");
+  Tensor out = empty_strided(sizes, contiguous_strides(sizes), DType::kInt64, self.device());
+  if (out.is_meta()) return out;
+  const Tensor result = ops::nonzero(self);
+  const int64_t n = std::min(size, result.size(0));
+  fill_elements(out, element_bytes(Scalar(fill_value), DType::kInt64));
+  copy_elements(Strided(out.data(), out.dtype(), Dims{n, self.ndim()}, out.strides()),
+                Strided(result.data(), result.dtype(), Dims{n, self.ndim()}, result.strides()));
+  record_write(out);
+  return out;
+}
+
+Tensor argwhere(KeySet, const Tensor& self) { return ops::nonzero(self); }
+
+}  // namespace uh::kernels

@@ -1,0 +1,266 @@
+// Functions that yaml expressions may call, on whatever type the loop computes in.
+//
+// Note [Vector math]: glibc's libmvec has SIMD versions of these functions. Declaring them with
+// __attribute__((simd)) lets `#pragma omp simd` loops call them (4 ulp or better). Where the build
+// found no libmvec (UH_HAVE_LIBMVEC unset) the same names are the scalar ones.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "backend/cpu/pointwise.h"
+#include "backend/cpu/vector_math.h"
+
+#if defined(UH_HAVE_LIBMVEC)
+#define UH_SIMD __attribute__((simd("notinbranch"), const, nothrow))
+#define UH_MVEC(name)                                                                              \
+  extern "C" {                                                                                     \
+  UH_SIMD double name(double);                                                                     \
+  UH_SIMD float name##f(float);                                                                    \
+  }
+#define UH_MVEC2(name)                                                                             \
+  extern "C" {                                                                                     \
+  UH_SIMD double name(double, double);                                                             \
+  UH_SIMD float name##f(float, float);                                                             \
+  }
+UH_MVEC(exp)
+UH_MVEC(exp2)
+UH_MVEC(expm1)
+UH_MVEC(log) UH_MVEC(log2) UH_MVEC(log10) UH_MVEC(log1p) UH_MVEC(sin) UH_MVEC(cos) UH_MVEC(tan)
+    UH_MVEC(asin) UH_MVEC(acos) UH_MVEC(atan) UH_MVEC(sinh) UH_MVEC(cosh) UH_MVEC(tanh)
+        UH_MVEC(asinh) UH_MVEC(acosh) UH_MVEC(atanh) UH_MVEC(erf) UH_MVEC(erfc) UH_MVEC2(pow)
+            UH_MVEC2(atan2) UH_MVEC2(hypot)
+#undef UH_MVEC
+#undef UH_MVEC2
+#endif
+
+                namespace uh::UH_ISA::m {
+
+#define UH_UNARY(name)                                                                             \
+  inline float name(float x) { return ::name##f(x); }                                              \
+  inline double name(double x) { return ::name(x); }
+  UH_UNARY(exp2)
+  UH_UNARY(expm1)
+  UH_UNARY(log2)
+  UH_UNARY(log10) UH_UNARY(sin) UH_UNARY(cos) UH_UNARY(tan) UH_UNARY(asin) UH_UNARY(acos)
+      UH_UNARY(atan) UH_UNARY(sinh) UH_UNARY(cosh) UH_UNARY(asinh) UH_UNARY(acosh) UH_UNARY(atanh)
+          UH_UNARY(erfc) UH_UNARY(sqrt) UH_UNARY(floor) UH_UNARY(ceil) UH_UNARY(trunc)
+              UH_UNARY(fabs) UH_UNARY(rint)
+#undef UH_UNARY
+
+                  inline float
+                  exp(float x) {
+    return exp_float(x);
+  }
+  inline double exp(double x) { return ::exp(x); }
+  inline float log(float x) { return log_float(x); }
+  inline double log(double x) { return ::log(x); }
+  inline float log1p(float x) { return log1p_float(x); }
+  inline double log1p(double x) { return ::log1p(x); }
+  inline float tanh(float x) { return tanh_float(x); }
+  inline double tanh(double x) { return ::tanh(x); }
+  inline float erf(float x) { return erf_float(x); }
+  inline double erf(double x) { return ::erf(x); }
+
+  inline float atan2(float y, float x) { return ::atan2f(y, x); }
+  inline double atan2(double y, double x) { return ::atan2(y, x); }
+  inline float hypot(float x, float y) { return ::hypotf(x, y); }
+  inline double hypot(double x, double y) { return ::hypot(x, y); }
+  inline float copysign(float x, float y) { return ::copysignf(x, y); }
+  inline double copysign(double x, double y) { return ::copysign(x, y); }
+
+  template <class T>
+  inline bool isnan(T x) {
+    if constexpr (std::is_floating_point_v<T>)
+      return x != x;
+    else
+      return (void)x, false;
+  }
+  template <class T>
+  inline bool isinf(T x) {
+    if constexpr (std::is_floating_point_v<T>)
+      return fabs(x) == std::numeric_limits<T>::infinity();
+    else
+      return (void)x, false;
+  }
+
+  // From the bits: GCC 12 fails on a vectorised std::signbit (internal compiler error,
+  // extract_insn).
+  inline bool signbit(float x) { return std::bit_cast<int32_t>(x) < 0; }
+  inline bool signbit(double x) { return std::bit_cast<int64_t>(x) < 0; }
+
+  // Absolute value; the smallest integer stays itself, as in two's complement.
+  template <class T>
+  inline T abs(T x) {
+    if constexpr (std::is_floating_point_v<T>)
+      return fabs(x);
+    else if constexpr (std::is_unsigned_v<T>)
+      return x;
+    else
+      return x < 0 ? static_cast<T>(-static_cast<std::make_unsigned_t<T>>(x)) : x;
+  }
+
+  template <class T>
+  inline T sign(T x) {
+    if constexpr (std::is_same_v<T, bool>)
+      return x;
+    else
+      return static_cast<T>((x > T(0)) - (x < T(0)));  // 0 for NaN, as in PyTorch
+  }
+
+  // Wrapping integer arithmetic: signed overflow is undefined in C++, two's complement in PyTorch.
+  template <class T>
+  inline T add(T a, T b) {
+    if constexpr (std::is_integral_v<T>)
+      return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+    else
+      return a + b;
+  }
+  template <class T>
+  inline T sub(T a, T b) {
+    if constexpr (std::is_integral_v<T>)
+      return static_cast<T>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+    else
+      return a - b;
+  }
+  template <class T>
+  inline T mul(T a, T b) {
+    if constexpr (std::is_integral_v<T>)
+      return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+    else
+      return a * b;
+  }
+
+  template <class T>
+  inline bool bad_divisor(T b, const Params& q) {
+    if (b != 0) [[likely]]
+      return false;
+    q.divided_by_zero();
+    return true;
+  }
+  // Whether a / b overflows: the smallest integer by -1 traps on x86.
+  template <class T>
+  inline bool overflows(T b) {
+    return std::is_signed_v<T> && b == static_cast<T>(-1);
+  }
+
+  // Rounds towards minus infinity, as Python's //.
+  template <class T>
+  inline T floor_div(T a, T b, const Params& q) {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (b == 0) return a / b;
+      const T r = std::fmod(a, b);
+      T d = (a - r) / b;
+      if (r != 0 && (b < 0) != (r < 0)) d -= 1;
+      if (d == 0) return copysign(T(0), a / b);
+      const T f = floor(d);
+      return d - f > T(0.5) ? f + 1 : f;
+    } else {
+      if (bad_divisor(b, q)) return 0;
+      if (overflows(b)) return sub(T(0), a);
+      const T d = static_cast<T>(a / b);
+      return static_cast<T>(d - ((a % b != 0) && ((a < 0) != (b < 0))));
+    }
+  }
+  template <class T>
+  inline T trunc_div(T a, T b, const Params& q) {
+    if constexpr (std::is_floating_point_v<T>)
+      return trunc(a / b);
+    else {
+      if (bad_divisor(b, q)) return 0;
+      return overflows(b) ? sub(T(0), a) : static_cast<T>(a / b);
+    }
+  }
+  // Sign of the divisor, as Python's %.
+  template <class T>
+  inline T remainder(T a, T b, const Params& q) {
+    if constexpr (std::is_floating_point_v<T>) {
+      const T r = std::fmod(a, b);
+      return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+    } else {
+      if (bad_divisor(b, q)) return 0;
+      if (overflows(b)) return 0;
+      const T r = static_cast<T>(a % b);
+      return r != 0 && (r < 0) != (b < 0) ? static_cast<T>(r + b) : r;
+    }
+  }
+  // Sign of the dividend, as C's fmod.
+  template <class T>
+  inline T fmod(T a, T b, const Params& q) {
+    if constexpr (std::is_floating_point_v<T>)
+      return std::fmod(a, b);
+    else {
+      if (bad_divisor(b, q)) return 0;
+      return overflows(b) ? T(0) : static_cast<T>(a % b);
+    }
+  }
+
+  template <class T>
+  inline T pow(T a, T b) {
+    if constexpr (std::is_same_v<T, float>)
+      return ::powf(a, b);
+    else if constexpr (std::is_same_v<T, double>)
+      return ::pow(a, b);
+    else {
+      if (b < 0)
+        return a == T(1)                 ? T(1)
+               : a == static_cast<T>(-1) ? (b % 2 != 0 ? static_cast<T>(-1) : T(1))
+                                         : T(0);
+      T result = 1;
+      for (; b; b = static_cast<T>(b / 2), a = mul(a, a)) {
+        if (b % 2) result = mul(result, a);
+      }
+      return result;
+    }
+  }
+
+  // A NaN on either side wins (PyTorch's maximum and minimum): comparisons with one are false, so a
+  // NaN in `b` is taken by itself. fmax and fmin ignore it.
+  template <class T>
+  inline T maximum(T a, T b) {
+    return a >= b || isnan(a) ? a : b;
+  }
+  template <class T>
+  inline T minimum(T a, T b) {
+    return a <= b || isnan(a) ? a : b;
+  }
+  template <class T>
+  inline T fmax(T a, T b) {
+    return a >= b || isnan(b) ? a : b;
+  }
+  template <class T>
+  inline T fmin(T a, T b) {
+    return a <= b || isnan(b) ? a : b;
+  }
+
+  template <class T>
+  inline T sigmoid(T x) {
+    return T(1) / (T(1) + exp(-x));
+  }
+
+  template <class T>
+  inline T shift_left(T a, T b) {
+    constexpr auto bits = static_cast<T>(8 * sizeof(T));
+    if (b < 0 || b >= bits) return 0;
+    return static_cast<T>(static_cast<uint64_t>(a) << b);
+  }
+  template <class T>
+  inline T shift_right(T a, T b) {
+    constexpr auto bits = static_cast<T>(8 * sizeof(T));
+    if (b < 0 || b >= bits) return a < 0 ? static_cast<T>(-1) : T(0);
+    return static_cast<T>(a >> b);
+  }
+
+  // min(max(x, low), high) with either bound absent; a NaN stays, a NaN for a bound wins.
+  template <class T>
+  inline T clamp(T x, bool has_low, T low, bool has_high, T high) {
+    T v = x;
+    if (has_low && (v < low || isnan(low))) v = low;
+    if (has_high && (v > high || isnan(high))) v = high;
+    return v;
+  }
+
+}  // namespace uh::UH_ISA::m

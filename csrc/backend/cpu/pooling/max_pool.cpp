@@ -1,0 +1,292 @@
+// Maximum over sliding windows, and its partial inverse.
+#include <algorithm>
+#include <limits>
+
+#include "backend/cpu/pool_loops.h"
+#include "base/parallel.h"
+#include "generated/kernels/pooling.h"
+#include "generated/ops/copy.h"
+#include "generated/ops/pooling.h"
+#include "generated/ops/view.h"
+#include "ops/copy/copy.h"
+#include "ops/pooling/windows.h"
+
+namespace uh::kernels {
+namespace {
+
+template <class T>
+const PoolLoops<T>& loops_of() {
+  if constexpr (std::is_same_v<T, float>)
+    return pool_loops().f32;
+  else if constexpr (std::is_same_v<T, double>)
+    return pool_loops().f64;
+  else
+    return pool_loops().i64;
+}
+
+template <class T>
+constexpr T least() {
+  return std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity()
+                                     : std::numeric_limits<T>::lowest();
+}
+
+// The windows [lo, hi) whose element `k` lies inside the input.
+struct Inside {
+  int64_t k, lo, hi;
+  Inside(const Window& w, int64_t element) : k(element) {
+    const int64_t shift = k * w.dilation - w.padding;  // input of window 0
+    lo = shift >= 0 ? 0 : (-shift + w.stride - 1) / w.stride;
+    hi = w.in <= shift ? 0 : (w.in - shift - 1) / w.stride + 1;
+    lo = std::min(lo, w.out);
+    hi = std::clamp(hi, lo, w.out);
+  }
+};
+
+// Elements [first, last) of a window's kernel lie inside the input.
+struct Span {
+  int64_t first, last;
+  Span(const Window& w, int64_t o) {
+    const int64_t start = o * w.stride - w.padding;
+    first = start >= 0 ? 0 : std::min((-start + w.dilation - 1) / w.dilation, w.kernel);
+    last = w.in <= start ? 0 : std::min((w.in - start - 1) / w.dilation + 1, w.kernel);
+    last = std::max(first, last);
+  }
+};
+
+template <class T>
+struct MaxPool {
+  const Windows& w;
+  const PoolLoops<T>& loops = loops_of<T>();
+  std::vector<Inside> inside = {};
+
+  explicit MaxPool(const Windows& windows) : w(windows) {
+    // A kernel may be much longer than the input: only elements that some window has inside.
+    const Window& x = w.axes[2];
+    const int64_t before = x.padding - (x.out - 1) * x.stride;
+    const int64_t first = before > 0 ? (before + x.dilation - 1) / x.dilation : 0;
+    const int64_t last = std::min(x.kernel, (x.in + x.padding - 1) / x.dilation + 1);
+    for (int64_t k = first; k < last; ++k) inside.emplace_back(x, k);
+  }
+
+  // Calls row(z, y, index of the row in the plane) for the rows of the window row (oz, oy).
+  template <class F>
+  void rows(int64_t oz, int64_t oy, const F& row) const {
+    const Window &az = w.axes[0], &ay = w.axes[1];
+    const Span z(az, oz), y(ay, oy);
+    for (int64_t kz = z.first; kz < z.last; ++kz) {
+      const int64_t iz = oz * az.stride - az.padding + kz * az.dilation;
+      for (int64_t ky = y.first; ky < y.last; ++ky)
+        row(iz * ay.in + oy * ay.stride - ay.padding + ky * ay.dilation);
+    }
+  }
+
+  // First down the columns, whole rows at a time, then along the one row that is left.
+  void values(T* out, const T* plane, T* column) const {
+    const Window& ax = w.axes[2];
+    for (int64_t o = 0; o < w.axes[0].out * w.axes[1].out; ++o, out += ax.out) {
+      const T* folded = nullptr;
+      bool own = false;  // whether `column` holds the fold so far
+      rows(o / w.axes[1].out, o % w.axes[1].out, [&](int64_t row) {
+        const T* in = plane + row * ax.in;
+        if (!folded) {
+          folded = in;
+          return;
+        }
+        if (!own) std::copy_n(folded, ax.in, column);
+        own = true;
+        folded = column;
+        loops.max_row(column, in, ax.in);
+      });
+      std::fill_n(out, ax.out, least<T>());
+      if (folded) along(out, folded);
+    }
+  }
+
+  void along(T* out, const T* row) const {
+    const Window& ax = w.axes[2];
+    for (const Inside& i : inside)
+      loops.max_step(out + i.lo, row + i.lo * ax.stride + i.k * ax.dilation - ax.padding, ax.stride,
+                     i.hi - i.lo);
+  }
+
+  // Whether all elements of window `o` lie inside the input.
+  static bool is_whole(const Window& a, int64_t o) {
+    const int64_t start = o * a.stride - a.padding;
+    return start >= 0 && start + (a.kernel - 1) * a.dilation < a.in;
+  }
+
+  // Where the elements of a window lie, from its first.
+  std::vector<int64_t> window_offsets() const {
+    const Window &az = w.axes[0], &ay = w.axes[1], &ax = w.axes[2];
+    std::vector<int64_t> offsets;
+    for (int64_t z = 0; z < az.kernel; ++z)
+      for (int64_t y = 0; y < ay.kernel; ++y)
+        for (int64_t x = 0; x < ax.kernel; ++x)
+          offsets.push_back((z * az.dilation * ay.in + y * ay.dilation) * ax.in + x * ax.dilation);
+    return offsets;
+  }
+
+  void with_indices(T* out, int64_t* index, const T* plane) const {
+    const Window &az = w.axes[0], &ay = w.axes[1], &ax = w.axes[2];
+    const std::vector<int64_t> offsets = window_offsets();
+    const bool whole_rows = is_whole(ax, 0) && is_whole(ax, ax.out - 1);
+    for (int64_t o = 0; o < az.out * ay.out; ++o, out += ax.out, index += ax.out) {
+      const int64_t oz = o / ay.out, oy = o % ay.out;
+      if (whole_rows && is_whole(az, oz) && is_whole(ay, oy)) {
+        const int64_t first =
+            ((oz * az.stride - az.padding) * ay.in + oy * ay.stride - ay.padding) * ax.in -
+            ax.padding;
+        loops.max_window(out, index, plane + first, offsets.data(),
+                         static_cast<int64_t>(offsets.size()), ax.stride, ax.out, first);
+        continue;
+      }
+      const auto start = [](const Window& a, int64_t n) {
+        return n * a.stride - a.padding + Span(a, n).first * a.dilation;
+      };
+      std::fill_n(out, ax.out, least<T>());
+      for (int64_t x = 0; x < ax.out; ++x)  // where nothing is larger: the window's first element
+        index[x] = (start(az, oz) * ay.in + start(ay, oy)) * ax.in + start(ax, x);
+      rows(oz, oy, [&](int64_t row) {
+        for (const Inside& i : inside) {
+          const int64_t base = row * ax.in + i.lo * ax.stride + i.k * ax.dilation - ax.padding;
+          loops.max_index(out + i.lo, index + i.lo, plane + base, ax.stride, i.hi - i.lo, base);
+        }
+      });
+    }
+  }
+};
+
+template <class F>
+void for_planes(const Windows& w, const F& f) {
+  parallel_for(0, w.planes, 1 + 65536 / (w.in_plane() + w.out_plane()), f);
+}
+
+template <class T>
+void run_max(T* out, int64_t* index, const T* in, const Windows& w) {
+  const MaxPool<T> pool(w);
+  for_planes(w, [&](int64_t lo, int64_t hi) {
+    std::vector<T> column(static_cast<size_t>(w.axes[2].in));
+    for (int64_t p = lo; p < hi; ++p) {
+      const T* plane = in + p * w.in_plane();
+      if (index)
+        pool.with_indices(out + p * w.out_plane(), index + p * w.out_plane(), plane);
+      else
+        pool.values(out + p * w.out_plane(), plane, column.data());
+    }
+  });
+}
+
+void check_dtype(const Tensor& self, bool integers, std::string_view op) {
+  const DType t = self.dtype();
+  check_kind(is_floating(t) || (integers && is_integral(t)), ErrorKind::kNotImplemented, "\"", op,
+             "\" not implemented for '", info(t).title, "'");
+}
+
+// `indices` is empty where only the values are asked for.
+std::tuple<Tensor, Tensor> pooled(const Tensor& self, int64_t dims, const PoolArguments& a,
+                                  bool indices, std::string_view op, bool integers = true) {
+  const Windows w = make_windows(self, dims, a, op);
+  check_dtype(self, integers, op);
+  Tensor out = empty_pooled(self, w.sizes, self.dtype());
+  Tensor index = indices ? empty_pooled(self, w.sizes, DType::kInt64) : Tensor();
+  if (out.is_meta() || out.numel() == 0) return {out, index};
+  const DType compute = pool_dtype(self.dtype());
+  const Tensor in = as_contiguous(self, compute);
+  const bool direct = out.is_contiguous();
+  const Tensor result = direct && compute == out.dtype() ? out : empty(w.sizes, compute);
+  const Tensor made_index = !indices || direct ? index : empty(w.sizes, DType::kInt64);
+  const auto run = [&](auto zero) {
+    using T = decltype(zero);
+    run_max(result.data_as<T>(), indices ? made_index.data_as<int64_t>() : nullptr, in.data_as<T>(),
+            w);
+  };
+  compute == DType::kFloat32   ? run(float{})
+  : compute == DType::kFloat64 ? run(double{})
+                               : run(int64_t{});
+  if (!result.is_same(out)) copy_elements(out, result);
+  if (indices && !direct) copy_elements(index, made_index);
+  record_write(out);
+  if (indices) record_write(index);
+  return {out, index};
+}
+
+}  // namespace
+
+#define UH_MAX_POOL(dims)                                                                          \
+  Tensor max_pool##dims##d(KeySet, const Tensor& self, const Dims& kernel_size,                    \
+                           const Dims& stride, const Dims& padding, const Dims& dilation,          \
+                           bool ceil_mode) {                                                       \
+    return std::get<0>(pooled(self, dims, {kernel_size, stride, padding, dilation, ceil_mode},     \
+                              false, "max_pool" #dims "d", dims > 1));                             \
+  }                                                                                                \
+  std::tuple<Tensor, Tensor> max_pool##dims##d_with_indices(                                       \
+      KeySet, const Tensor& self, const Dims& kernel_size, const Dims& stride,                     \
+      const Dims& padding, const Dims& dilation, bool ceil_mode) {                                 \
+    return pooled(self, dims, {kernel_size, stride, padding, dilation, ceil_mode}, true,           \
+                  "max_pool" #dims "d", dims > 1);                                                 \
+  }
+UH_MAX_POOL(1)
+UH_MAX_POOL(2)
+UH_MAX_POOL(3)
+#undef UH_MAX_POOL
+
+namespace {
+
+// out[plane][indices[i]] = self[i]; the rest is 0.
+Tensor unpooled(const Tensor& self, const Tensor& indices, const Dims& output_size, int64_t dims,
+                std::string_view op) {
+  check(output_size.ndim() == dims, op, ": output_size must have ", dims, " elements, got ",
+        output_size);
+  for (const int64_t size : output_size)
+    check(size >= 0, op, ": output_size must not be negative, got ", output_size);
+  check(indices.dtype() == DType::kInt64, op, ": elements in indices should be int64, got ",
+        name(indices.dtype()));
+  check(self.ndim() == dims + 1 || self.ndim() == dims + 2, op, ": expected ", dims + 1, "D or ",
+        dims + 2, "D input, got ", self.sizes());
+  check(self.sizes() == indices.sizes(), op, ": expected shape of indices to be that of the input ",
+        self.sizes(), ", but got ", indices.sizes());
+  const int64_t lead = self.ndim() - dims;
+  for (int64_t d = self.ndim() == dims + 2 ? 1 : 0; d < self.ndim(); ++d)
+    check(self.size(d) > 0, op,
+          ": expected input with non-zero size for non-batch dimensions, got ", self.sizes());
+  check_dtype(self, true, op);
+  Dims sizes = self.sizes();
+  int64_t planes = 1;
+  for (int64_t d = 0; d < lead; ++d) planes *= self.size(d);
+  for (int64_t i = 0; i < dims; ++i)
+    sizes[static_cast<size_t>(lead + i)] = output_size[static_cast<size_t>(i)];
+  Tensor out = empty_pooled(self, sizes, self.dtype());
+  if (out.is_meta()) return out;
+  const Tensor in = as_contiguous(self), index = as_contiguous(indices);
+  const Tensor result = out.is_contiguous() ? out : empty(sizes, out.dtype());
+  fill_elements(result, ElementBytes{});
+  const int64_t from = planes ? in.numel() / planes : 0, to = planes ? result.numel() / planes : 0;
+  visit(out.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t i = 0; i < in.numel(); ++i) {
+      const int64_t at = index.data_as<int64_t>()[i];
+      check(at >= 0 && at < to, op, ": found an invalid max index: ", at,
+            " (output volumes are of size ", output_size, ")");
+      result.data_as<T>()[i / from * to + at] = in.data_as<T>()[i];
+    }
+  });
+  if (!result.is_same(out)) copy_elements(out, result);
+  record_write(out);
+  return out;
+}
+
+}  // namespace
+
+Tensor max_unpool2d(KeySet, const Tensor& self, const Tensor& indices, const Dims& output_size) {
+  return unpooled(self, indices, output_size, 2, "max_unpool2d");
+}
+Tensor max_unpool3d(KeySet, const Tensor& self, const Tensor& indices, const Dims& output_size,
+                    const Dims& stride, const Dims& padding) {
+  check(stride.size() == 3 && padding.size() == 3,
+        "max_unpool3d: stride and padding must have 3 elements, got ", stride, " and ", padding);
+  for (const int64_t s : stride)
+    check(s > 0, "max_unpool3d: strides should be greater than zero, got ", stride);
+  return unpooled(self, indices, output_size, 3, "max_unpool3d");
+}
+
+}  // namespace uh::kernels

@@ -1,0 +1,249 @@
+// The operators of random.yaml.
+#include <cmath>
+#include <cstring>
+
+#include "backend/cpu/random_loops.h"
+#include "base/parallel.h"
+#include "generated/kernels/random.h"
+#include "ops/copy/copy.h"
+#include "ops/random/generator.h"
+
+namespace uh::kernels {
+namespace {
+
+constexpr int64_t kGrainSize = 256;  // groups of 64 words
+
+DType float_unless(DType dtype) { return dtype == DType::kUndefined ? default_dtype() : dtype; }
+DType like(DType dtype, const Tensor& self) {
+  return dtype == DType::kUndefined ? self.dtype() : dtype;
+}
+Device cpu_unless(Device device) { return device == Device::kUndefined ? Device::kCPU : device; }
+Device like(Device device, const Tensor& self) {
+  return device == Device::kUndefined ? self.device() : device;
+}
+
+// Fills n contiguous elements: loop(out, seed, counter, groups) makes `per_group` of them at a
+// time.
+template <class T, class Loop>
+void draw(T* out, int64_t n, int64_t per_group, const Loop& loop) {
+  const int64_t groups = (n + per_group - 1) / per_group;
+  const random::State start =
+      random::reserve(static_cast<uint64_t>(groups * RandomLoops::kCounters));
+  parallel_for(0, groups, kGrainSize, [&](int64_t lo, int64_t hi) {
+    const uint64_t counter = start.offset + static_cast<uint64_t>(lo * RandomLoops::kCounters);
+    const int64_t whole = std::min(hi, n / per_group);
+    if (whole > lo) loop(out + lo * per_group, start.seed, counter, whole - lo);
+    if (hi <= whole) return;
+    T last[RandomLoops::kWords];
+    loop(last, start.seed, start.offset + static_cast<uint64_t>(whole * RandomLoops::kCounters),
+         int64_t{1});
+    std::memcpy(out + whole * per_group, last,
+                static_cast<size_t>(n - whole * per_group) * sizeof(T));
+  });
+}
+
+// Draws into `self` of any layout and dtype by way of contiguous T, straight when it already is.
+template <class T, class Loop>
+void draw_into(const Tensor& self, int64_t per_group, const Loop& loop) {
+  if (self.is_meta()) return;
+  const bool direct = self.is_contiguous() && self.dtype() == dtype_of<T>::value;
+  const Tensor target = direct ? self : empty(self.sizes(), dtype_of<T>::value);
+  draw(target.data_as<T>(), target.numel(), per_group, loop);
+  if (!direct) copy_elements(self, target);
+  record_write(self);
+}
+
+void check_floating(const Tensor& self, const char* op) {
+  check_kind(is_inexact(self.dtype()), ErrorKind::kNotImplemented, "\"", op,
+             "\" not implemented for '", info(self.dtype()).title, "'");
+}
+
+// Complex numbers are drawn as pairs of reals: a view of the same memory.
+Tensor parts(const Tensor& self) {
+  Layout layout = self.impl()->layout();
+  for (int64_t& stride : layout.strides) stride *= 2;
+  layout.offset *= 2;
+  layout.sizes.push_back(2);
+  layout.strides.push_back(1);
+  return alias(self, std::move(layout), to_real(self.dtype()), self.impl()->own_counter());
+}
+
+void draw_uniform(const Tensor& self, double lo, double hi) {
+  if (is_complex(self.dtype())) return draw_uniform(parts(self), lo, hi);
+  const RandomLoops& loops = random_loops();
+  if (self.dtype() == DType::kFloat64) {
+    return draw_into<double>(self, RandomLoops::kWords / 2,
+                             [&](double* out, uint64_t seed, uint64_t counter, int64_t groups) {
+                               loops.uniform_double(out, seed, counter, groups, lo, hi - lo);
+                             });
+  }
+  draw_into<float>(self, RandomLoops::kWords,
+                   [&](float* out, uint64_t seed, uint64_t counter, int64_t groups) {
+                     loops.uniform_float(out, seed, counter, groups, static_cast<float>(lo),
+                                         static_cast<float>(hi - lo));
+                   });
+}
+
+// A complex draw's variance is that of both its parts together; both have the mean.
+void draw_normal(const Tensor& self, double mean, double std) {
+  if (is_complex(self.dtype())) return draw_normal(parts(self), mean, std * std::sqrt(0.5));
+  const RandomLoops& loops = random_loops();
+  if (self.dtype() == DType::kFloat64) {
+    return draw_into<double>(self, RandomLoops::kWords / 2,
+                             [&](double* out, uint64_t seed, uint64_t counter, int64_t groups) {
+                               loops.normal_double(out, seed, counter, groups, mean, std);
+                             });
+  }
+  draw_into<float>(self, RandomLoops::kWords,
+                   [&](float* out, uint64_t seed, uint64_t counter, int64_t groups) {
+                     loops.normal_float(out, seed, counter, groups, static_cast<float>(mean),
+                                        static_cast<float>(std));
+                   });
+}
+
+// Whole numbers of [low, low + range): the high half of word * range is even up to range / 2^32 or
+// 2^64.
+void draw_integers(const Tensor& self, int64_t low, uint64_t range) {
+  const RandomLoops& loops = random_loops();
+  const bool narrow = range <= uint64_t{1} << 32;
+  const int64_t per_group = narrow ? RandomLoops::kWords : RandomLoops::kWords / 2;
+  draw_into<int64_t>(
+      self, per_group, [&](int64_t* out, uint64_t seed, uint64_t counter, int64_t groups) {
+        uint32_t w[RandomLoops::kWords];
+        for (int64_t g = 0; g < groups; ++g, out += per_group, counter += RandomLoops::kCounters) {
+          loops.words(w, seed, counter, 1);
+          for (int64_t i = 0; i < per_group; ++i) {
+            const uint64_t draw =
+                narrow ? (uint64_t{w[i]} * range) >> 32
+                       : static_cast<uint64_t>(
+                             ((static_cast<unsigned __int128>(w[i]) << 32 | w[i + per_group]) *
+                              range) >>
+                             64);
+            out[i] = static_cast<int64_t>(static_cast<uint64_t>(low) + draw);
+          }
+        }
+      });
+}
+
+void check_range(int64_t low, int64_t high, DType dtype) {
+  check(!is_complex(dtype),
+        "check_random_bounds handles only integral, floating-point and boolean types, got ",
+        name(dtype));
+  check(low < high, "random_ expects 'from' to be less than 'to', but got from=", low,
+        " >= to=", high);
+  if (dtype == DType::kBool)
+    return check(low >= 0 && high <= 2, "from and to - 1 must fit bool, got ", low, " and ", high);
+  if (is_floating(dtype)) return;
+  element_bytes(low, dtype);
+  element_bytes(high - 1, dtype);
+}
+
+}  // namespace
+
+Tensor rand(KeySet, const Dims& size, DType dtype, Device device) {
+  Tensor out = empty(size, float_unless(dtype), cpu_unless(device));
+  check_floating(out, "check_uniform_bounds");
+  draw_uniform(out, 0, 1);
+  return out;
+}
+
+Tensor randn(KeySet, const Dims& size, DType dtype, Device device) {
+  Tensor out = empty(size, float_unless(dtype), cpu_unless(device));
+  check_floating(out, "normal_kernel_cpu");
+  draw_normal(out, 0, 1);
+  return out;
+}
+
+Tensor rand_like(KeySet, const Tensor& self, DType dtype, Device device, MemoryFormat format) {
+  Tensor out = empty_like(self, like(dtype, self), like(device, self), format);
+  check_floating(out, "check_uniform_bounds");
+  draw_uniform(out, 0, 1);
+  return out;
+}
+
+Tensor randn_like(KeySet, const Tensor& self, DType dtype, Device device, MemoryFormat format) {
+  Tensor out = empty_like(self, like(dtype, self), like(device, self), format);
+  check_floating(out, "normal_kernel_cpu");
+  draw_normal(out, 0, 1);
+  return out;
+}
+
+Tensor randint(KeySet, int64_t low, int64_t high, const Dims& size, DType dtype, Device device) {
+  Tensor out = empty(size, dtype == DType::kUndefined ? DType::kInt64 : dtype, cpu_unless(device));
+  check_range(low, high, out.dtype());
+  draw_integers(out, low, static_cast<uint64_t>(high) - static_cast<uint64_t>(low));
+  return out;
+}
+
+Tensor randint_like(KeySet, const Tensor& self, int64_t low, int64_t high, DType dtype,
+                    Device device, MemoryFormat format) {
+  Tensor out = empty_like(self, like(dtype, self), like(device, self), format);
+  check_range(low, high, out.dtype());
+  draw_integers(out, low, static_cast<uint64_t>(high) - static_cast<uint64_t>(low));
+  return out;
+}
+
+Tensor randperm(KeySet, int64_t n, DType dtype, Device device) {
+  check(n >= 0, "randperm: n must be non-negative, got ", n);
+  const DType target = dtype == DType::kUndefined ? DType::kInt64 : dtype;
+  check_kind(!is_complex(target), ErrorKind::kNotImplemented, "\"randperm\" not implemented for '",
+             info(target).title, "'");
+  if (n > 0 && target != DType::kBool) element_bytes(n - 1, target);
+  Tensor out = empty(IntSpan(&n, 1), target, cpu_unless(device));
+  if (out.is_meta()) return out;
+  Tensor order = target == DType::kInt64 ? out : empty(IntSpan(&n, 1), DType::kInt64);
+  Tensor draws = empty(IntSpan(&n, 1), DType::kInt64);
+  draw_integers(draws, 0, uint64_t{1} << 63);
+  auto* at = order.data_as<int64_t>();
+  const auto* draw = draws.data_as<uint64_t>();
+  for (int64_t i = 0; i < n; ++i) at[i] = i;
+  for (int64_t i = n - 1; i > 0; --i) {  // Fisher-Yates
+    const auto j = static_cast<int64_t>(
+        (static_cast<unsigned __int128>(draw[i]) * static_cast<uint64_t>(i + 1)) >> 63);
+    std::swap(at[i], at[j]);
+  }
+  if (!order.is_same(out)) copy_elements(out, order);
+  record_write(out);
+  return out;
+}
+
+void uniform(KeySet, const Tensor& self, double from, double to) {
+  check_floating(self, "check_uniform_bounds");
+  check(from <= to, "uniform_ expects to return a [from, to) range, but found from=", from,
+        " > to=", to);
+  check_no_internal_overlap(self, "uniform_");
+  draw_uniform(self, from, to);
+}
+
+void normal(KeySet, const Tensor& self, double mean, double std) {
+  check_floating(self, "normal_kernel_cpu");
+  check(std >= 0, "normal expects std >= 0.0, but found std ", std);
+  check_no_internal_overlap(self, "normal_");
+  draw_normal(self, mean, std);
+}
+
+void random(KeySet, const Tensor& self, int64_t low, int64_t high) {
+  check_no_internal_overlap(self, "random_");
+  check_range(low, high, self.dtype());
+  draw_integers(self, low, static_cast<uint64_t>(high) - static_cast<uint64_t>(low));
+}
+
+void bernoulli_inplace(KeySet, const Tensor& self, double p) {
+  check_kind(!is_complex(self.dtype()), ErrorKind::kNotImplemented,
+             "\"bernoulli_scalar_cpu_\" not implemented for '", info(self.dtype()).title, "'");
+  check(p >= 0 && p <= 1, "bernoulli_ expects p to be in [0, 1], but got p=", p);
+  check_no_internal_overlap(self, "bernoulli_");
+  const auto bound = static_cast<uint64_t>(p * 0x1p32);
+  const RandomLoops& loops = random_loops();
+  draw_into<uint8_t>(self, RandomLoops::kWords,
+                     [&](uint8_t* out, uint64_t seed, uint64_t counter, int64_t groups) {
+                       uint32_t w[RandomLoops::kWords];
+                       for (int64_t g = 0; g < groups;
+                            ++g, out += RandomLoops::kWords, counter += RandomLoops::kCounters) {
+                         loops.words(w, seed, counter, 1);
+                         for (int64_t i = 0; i < RandomLoops::kWords; ++i) out[i] = w[i] < bound;
+                       }
+                     });
+}
+
+}  // namespace uh::kernels

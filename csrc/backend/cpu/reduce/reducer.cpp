@@ -1,0 +1,379 @@
+#include "backend/cpu/reduce/reducer.h"
+
+#include <array>
+#include <cstring>
+#include <memory>
+
+#include "backend/cpu/copy_loops.h"
+#include "backend/cpu/loop_plan.h"
+#include "base/parallel.h"
+#include "ops/copy/copy.h"
+#include "ops/geometry.h"
+
+namespace uh {
+namespace {
+
+constexpr int64_t kChunk = 4096;     // elements converted at a time
+constexpr int64_t kSlice = 1 << 16;  // elements that one task folds when there are few results
+constexpr int64_t kFewTasks = 16;
+constexpr int64_t kColumns = 1024;     // columns folded side by side: their accumulators stay in L1
+constexpr int64_t kGrainSize = 32768;  // elements a thread should have at least
+constexpr int64_t kMaxItem = 16;       // bytes of the largest element
+constexpr int64_t kRowsBytes = kColumns * kMaxItem;  // a buffer of rows
+
+// Bytes for the accumulators: small counts need no heap.
+class Scratch {
+ public:
+  explicit Scratch(size_t bytes) {
+    if (bytes > sizeof inline_) heap_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  }
+  std::byte* data() { return heap_ ? heap_.get() : inline_; }
+
+ private:
+  alignas(64) std::byte inline_[1024];
+  std::unique_ptr<std::byte[]> heap_;
+};
+
+// A reduction taken apart: `kept` walks input and output, `reduced` walks the input below one
+// result.
+struct Reduction {
+  Geometry<2> kept;  // operand 0 the input, 1 the output
+  Geometry<1> reduced;
+  const std::byte* data;
+  DType dtype, read_as, compute;
+  int64_t item;
+
+  // Truth values are bytes already, 0 and 1.
+  bool direct() const {
+    return read_as == dtype &&
+           (dtype == compute || (dtype == DType::kBool && compute == DType::kUInt8));
+  }
+  const std::byte* at(int64_t offset) const { return data + offset * item; }
+
+  // A run of elements as the loops want them: in place when possible, else converted into `buffer`.
+  const void* load(void* buffer, int64_t offset, int64_t stride, int64_t n) const {
+    if (direct() && stride == 1) return at(offset);
+    if (read_as == dtype || read_as == compute) {
+      load_run(buffer, compute, at(offset), dtype, stride, n);
+    } else {
+      alignas(64) std::byte first[kChunk * kMaxItem];
+      load_run(first, read_as, at(offset), dtype, stride, n);
+      cast_run(buffer, compute, first, read_as, n);
+    }
+    return buffer;
+  }
+};
+
+// Folds elements [lo, hi) of the reduced space below the result at `offset` into one accumulator.
+void fold_elements(const Reduction& p, const Fold& fold, std::byte* acc, int64_t offset, int64_t lo,
+                   int64_t hi) {
+  const int64_t row = p.reduced.row(), stride = p.reduced.row_stride(0);
+  Odometer<1> at(p.reduced, p.reduced.sizes.size() - 1, lo / row);
+  alignas(64) std::byte buffer[kChunk * kMaxItem];
+  const bool whole = p.direct() && stride == 1;
+  for (int64_t i = lo, column = lo % row; i < hi; column = 0, at.step()) {
+    const int64_t end = std::min(row, column + hi - i);
+    i += end - column;
+    const int64_t base = offset + at.offsets()[0];
+    if (whole) {
+      fold.run(acc, p.at(base + column), end - column);
+      continue;
+    }
+    for (; column < end; column += kChunk) {
+      const int64_t n = std::min(kChunk, end - column);
+      fold.run(acc, p.load(buffer, base + column * stride, stride, n), n);
+    }
+  }
+}
+
+// The same for n neighbouring results at once, over rows [lo, hi) of the reduced space.
+void fold_columns(const Reduction& p, const Fold& fold, std::byte* acc, int64_t offset, int64_t n,
+                  int64_t lo, int64_t hi) {
+  const int64_t row = p.reduced.row(), down = p.reduced.row_stride(0),
+                across = p.kept.row_stride(0);
+  Odometer<1> at(p.reduced, p.reduced.sizes.size() - 1, lo / row);
+  alignas(64) std::byte buffer[kRowsBytes];
+  const int64_t width = itemsize(p.compute);
+  const bool whole = p.direct() && across == 1;
+  for (int64_t i = lo, first = lo % row; i < hi; first = 0, at.step()) {
+    const int64_t end = std::min(row, first + hi - i);
+    i += end - first;
+    const int64_t base = offset + at.offsets()[0];
+    if (whole) {
+      fold.columns(acc, p.at(base + first * down), down, end - first, n);
+      continue;
+    }
+    while (first < end) {  // as many rows as the buffer holds: folds are quicker over several
+      const int64_t rows = std::min(end - first, kRowsBytes / (n * width));
+      for (int64_t r = 0; r < rows; ++r) {
+        std::byte* row_at = buffer + r * n * width;
+        const void* from = p.load(row_at, base + (first + r) * down, across, n);
+        if (from != row_at) std::memcpy(row_at, from, static_cast<size_t>(n * width));
+      }
+      fold.columns(acc, buffer, n, rows, n);
+      first += rows;
+    }
+  }
+}
+
+// Accumulators, in the order of the kept space, become elements of the output.
+void store_results(const Reduction& p, const Tensor& out, DType acc_dtype, const std::byte* acc,
+                   int64_t results) {
+  const int64_t item = itemsize(out.dtype()), acc_item = itemsize(acc_dtype);
+  const int64_t row = p.kept.row(), stride = p.kept.row_stride(1);
+  const auto move = copy_loops().move[size_class(item)];
+  alignas(64) std::byte buffer[kChunk * kMaxItem];
+  Odometer<2> at(p.kept, p.kept.sizes.size() - 1, 0);
+  for (int64_t i = 0; i < results; at.step()) {
+    for (int64_t column = 0; column < row; column += kChunk) {
+      const int64_t n = std::min(kChunk, row - column);
+      std::byte* to = out.data() + (at.offsets()[1] + column * stride) * item;
+      if (stride == 1) {
+        cast_run(to, out.dtype(), acc + i * acc_item, acc_dtype, n);
+      } else {
+        cast_run(buffer, out.dtype(), acc + i * acc_item, acc_dtype, n);
+        move(to, stride, buffer, 1, n);
+      }
+      i += n;
+    }
+  }
+}
+
+Reduction make_reduction(const Tensor& out, const Tensor& self, const ReducedDims& dims,
+                         DType read_as, DType compute) {
+  Dims kept_sizes, kept_in, kept_out, reduced_sizes, reduced_in;
+  const bool keepdim = out.ndim() == self.ndim();
+  size_t out_dim = 0;
+  for (size_t d = 0; d < self.sizes().size(); ++d) {
+    if (dims.has(d)) {
+      reduced_sizes.push_back(self.sizes()[d]);
+      reduced_in.push_back(self.strides()[d]);
+      out_dim += keepdim ? 1 : 0;
+    } else {
+      kept_sizes.push_back(self.sizes()[d]);
+      kept_in.push_back(self.strides()[d]);
+      kept_out.push_back(out.strides()[out_dim++]);
+    }
+  }
+  return {make_geometry<2>(kept_sizes, {kept_in, kept_out}),
+          make_geometry<1>(reduced_sizes, {IntSpan(reduced_in)}),
+          self.data(),
+          self.dtype(),
+          read_as,
+          compute,
+          itemsize(self.dtype())};
+}
+
+// Rows below one result are short and the results lie side by side: fold many results at once.
+bool by_columns(const Reduction& p) {
+  return p.kept.row() >= 4 && p.kept.row_stride(0) < p.reduced.row_stride(0);
+}
+
+// How a reduction is cut into tasks. Depends on the shape only, so that results do not depend on
+// the number of threads. Slices of the reduced space are folded apart and merged in order.
+struct Cut {
+  int64_t groups, slices, slice;
+  Cut(int64_t groups_, int64_t reduced, int64_t width)
+      : groups(groups_), slices(1), slice(reduced) {
+    const int64_t min_value = std::max<int64_t>(64, kSlice / width);
+    if (groups < kFewTasks && reduced >= 2 * min_value) {
+      slice = std::max(min_value, (reduced + 2 * kFewTasks - 1) / (2 * kFewTasks));
+      slices = (reduced + slice - 1) / slice;
+    }
+  }
+};
+
+// Records the plan: the kept dimensions, then the reduced ones, in which the output stands still.
+void tell_fold(const Reduction& p, int64_t out_item, bool columns, int64_t threads) {
+  PlanOperand out{out_item, {}}, in{p.item, {}};
+  Dims sizes;
+  for (size_t d = 0; d < p.kept.sizes.size(); ++d) {
+    sizes.push_back(p.kept.sizes[d]);
+    out.strides.push_back(p.kept.strides[1][d] * out_item);
+    in.strides.push_back(p.kept.strides[0][d] * p.item);
+  }
+  for (size_t d = 0; d < p.reduced.sizes.size(); ++d) {
+    sizes.push_back(p.reduced.sizes[d]);
+    out.strides.push_back(0);
+    in.strides.push_back(p.reduced.strides[0][d] * p.item);
+  }
+  record_plan({.loop = columns ? "columns side by side" : "row by row",
+               .sizes = sizes,
+               .operands = {out, in},
+               .threads = threads});
+}
+
+// The same of one short run.
+void tell_run(const Tensor& out, const Tensor& self) {
+  const int64_t item = itemsize(self.dtype());
+  record_plan({.loop = "one row",
+               .sizes = {self.numel()},
+               .operands = {{itemsize(out.dtype()), {0}}, {item, {item}}}});
+}
+
+}  // namespace
+
+void fold_into(std::initializer_list<Folded> results, const Tensor& self, const ReducedDims& dims,
+               FoldOp op, DType read_as, DType compute) {
+  const Tensor& first = results.begin()->out;
+  if (first.numel() == 0) return;
+  const Fold& fold = fold_of(op, compute);
+  check_kind(fold.run != nullptr, ErrorKind::kInternal, "no fold for ", name(compute));
+  const bool direct = self.dtype() == read_as && read_as == compute;
+  if (direct && self.is_contiguous() && first.numel() == 1 && self.numel() <= kSlice &&
+      self.numel() == dims.count(self)) {
+    if (events::on()) [[unlikely]]
+      tell_run(first, self);
+    alignas(16) std::byte acc[sizeof(Moments)];  // one short run: no plan is needed
+    fold.identity(acc, 1);
+    fold.run(acc, self.data(), self.numel());
+    for (const Folded& result : results) {
+      ElementBytes value;
+      if (result.made)
+        result.made(value.data(), acc, 1, result.parameter);
+      else
+        std::memcpy(value.data(), acc, sizeof value);
+      cast_run(result.out.data(), result.out.dtype(), value.data(), fold.accumulator, 1);
+    }
+    return;
+  }
+  const Reduction p = make_reduction(first, self, dims, read_as, compute);
+  const int64_t count = first.numel(), reduced = dims.count(self), row = p.kept.row();
+  const bool columns = reduced > 0 && by_columns(p);
+  const int64_t width = columns ? std::min(row, kColumns) : 1;  // results per group
+  const int64_t per_row = (row + width - 1) / width;            // groups per row of results
+  const Cut cut(count / row * per_row, reduced, width);
+  Scratch scratch(static_cast<size_t>(count * cut.slices * fold.bytes));
+  std::byte* const acc = scratch.data();
+  fold.identity(acc, count * cut.slices);
+  const int64_t work = std::max<int64_t>(1, cut.slice * width);
+  const int64_t tasks = reduced > 0 ? cut.groups * cut.slices : 0;
+  const int64_t grain = std::max<int64_t>(1, kGrainSize / work);
+  if (events::on()) [[unlikely]]
+    tell_fold(p, itemsize(first.dtype()), columns, ranges_of(tasks, grain));
+  parallel_for(0, tasks, grain, [&](int64_t lo, int64_t hi) {
+    for (int64_t slice = lo / cut.groups; slice * cut.groups < hi; ++slice) {
+      const int64_t from = std::max(lo, slice * cut.groups) % cut.groups;
+      const int64_t last = std::min(hi - slice * cut.groups, cut.groups);
+      const int64_t a = slice * cut.slice, b = std::min(reduced, a + cut.slice);
+      Odometer<2> at(p.kept, p.kept.sizes.size() - 1, from / per_row);
+      for (int64_t group = from; group < last; ++group) {
+        const int64_t column = group % per_row * width;
+        const int64_t n = std::min(width, row - column);
+        std::byte* to = acc + (slice * count + group / per_row * row + column) * fold.bytes;
+        const int64_t offset = at.offsets()[0] + column * p.kept.row_stride(0);
+        if (columns)
+          fold_columns(p, fold, to, offset, n, a, b);
+        else
+          fold_elements(p, fold, to, offset, a, b);
+        if (group % per_row == per_row - 1) at.step();
+      }
+    }
+  });
+  for (int64_t slice = 1; slice < cut.slices; ++slice)
+    fold.merge(acc, acc + slice * count * fold.bytes, count);
+  for (const Folded& result : results) {
+    if (!result.made) {
+      store_results(p, result.out, fold.accumulator, acc, count);
+      continue;
+    }
+    Scratch values(static_cast<size_t>(count * itemsize(fold.accumulator)));
+    result.made(values.data(), acc, count, result.parameter);
+    store_results(p, result.out, fold.accumulator, values.data(), count);
+  }
+}
+
+void best_into(const Tensor& values, const Tensor& indices, const Tensor& self, int64_t dim,
+               bool max) {
+  const DType compute = extreme_compute_dtype(self.dtype());
+  const BestFold& best = reduce_loops().best[max ? 1 : 0][static_cast<int>(compute)];
+  const Dims one{dim};
+  const Reduction p = make_reduction(
+      indices, self, ReducedDims(self, self.ndim() ? std::optional(one) : std::nullopt, ""),
+      self.dtype(), compute);
+  const int64_t n = p.reduced.row(), down = p.reduced.row_stride(0);
+  const int64_t row = p.kept.row(), across = p.kept.row_stride(0),
+                out_stride = p.kept.row_stride(1);
+  const bool columns = by_columns(p);
+  const int64_t width = columns ? std::min<int64_t>(row, kColumns) : 1;
+  const int64_t per_row = (row + width - 1) / width;
+  const auto store = [&](int64_t offset, const std::byte* match, const int64_t* index,
+                         int64_t count) {
+    const auto move_index = copy_loops().move[3];
+    move_index(indices.data_as<int64_t>() + offset, out_stride, index, 1, count);
+    if (!values) return;
+    alignas(64) std::byte buffer[kColumns * kMaxItem];
+    cast_run(buffer, values.dtype(), match, compute, count);
+    const int64_t size = itemsize(values.dtype());
+    copy_loops().move[size_class(size)](values.data() + offset * size, out_stride, buffer, 1,
+                                        count);
+  };
+  const int64_t groups = p.kept.rows() * per_row;
+  parallel_for(0, groups, std::max<int64_t>(1, kGrainSize / std::max<int64_t>(1, n * width)),
+               [&](int64_t lo, int64_t hi) {
+                 alignas(64) std::byte match[kColumns * kMaxItem];
+                 alignas(64) std::byte buffer[kChunk * kMaxItem];
+                 int64_t index[kColumns];
+                 Odometer<2> at(p.kept, p.kept.sizes.size() - 1, lo / per_row);
+                 for (int64_t group = lo; group < hi; ++group) {
+                   const int64_t column = group % per_row * width;
+                   const int64_t count = std::min(width, row - column);
+                   const int64_t offset = at.offsets()[0] + column * across;
+                   std::fill_n(index, count, -1);
+                   if (!columns) {
+                     for (int64_t i = 0; i < n; i += kChunk) {
+                       const int64_t m = std::min(kChunk, n - i);
+                       best.run(match, index, p.load(buffer, offset + i * down, down, m), m, i);
+                     }
+                   } else if (p.direct() && across == 1) {
+                     best.columns(match, index, p.at(offset), down, n, count, 0);
+                   } else {
+                     for (int64_t i = 0; i < n; ++i) {
+                       best.columns(match, index, p.load(buffer, offset + i * down, across, count),
+                                    0, 1, count, i);
+                     }
+                   }
+                   store(at.offsets()[1] + column * out_stride, match, index, count);
+                   if (group % per_row == per_row - 1) at.step();
+                 }
+               });
+}
+
+void best_in_row(const Tensor& index, const Tensor& self, bool max) {
+  const DType compute = extreme_compute_dtype(self.dtype());
+  const ReduceLoops& loops = reduce_loops();
+  const BestFold& best = loops.best[max ? 1 : 0][static_cast<int>(compute)];
+  const int64_t n = self.numel(), item = itemsize(self.dtype());
+  const int64_t parts = std::clamp<int64_t>(n / kSlice, 1, 2 * kFewTasks),
+                step = (n + parts - 1) / parts;
+  std::array<ElementBytes, 2 * kFewTasks> match{};
+  std::array<int64_t, 2 * kFewTasks> where;
+  where.fill(-1);
+  parallel_for(0, parts, 1, [&](int64_t lo, int64_t hi) {
+    alignas(64) std::byte buffer[kChunk * kMaxItem];
+    for (int64_t part = lo; part < hi; ++part) {
+      const auto slot = static_cast<size_t>(part);
+      const int64_t end = std::min(n, (part + 1) * step);
+      for (int64_t i = part * step; i < end; i += kChunk) {
+        const int64_t m = std::min(kChunk, end - i);
+        const void* x = self.data() + i * item;
+        if (self.dtype() != compute) {
+          cast_run(buffer, compute, x, self.dtype(), m);
+          x = buffer;
+        }
+        best.run(match[slot].data(), &where[slot], x, m, i);
+      }
+    }
+  });
+  ElementBytes value{};
+  int64_t winner = -1;
+  for (size_t part = 0; part < static_cast<size_t>(parts); ++part) {
+    if (where[part] < 0) continue;
+    int64_t candidate = winner < 0 ? -1 : 0;
+    best.run(value.data(), &candidate, match[part].data(), 1, static_cast<int64_t>(part) + 1);
+    if (candidate == static_cast<int64_t>(part) + 1) winner = where[part];
+  }
+  *index.data_as<int64_t>() = winner;
+}
+
+}  // namespace uh

@@ -1,0 +1,160 @@
+// Sampling an image at any places: every place is a short list of pixels with weights, which all
+// channels share.
+#include <algorithm>
+#include <cmath>
+
+#include "backend/cpu/resample/sampler.h"
+#include "base/parallel.h"
+#include "generated/kernels/resample.h"
+#include "generated/ops/resample.h"
+#include "ops/copy/copy.h"
+
+namespace uh::kernels {
+namespace {
+
+template <class T>
+void sample(const Tensor& out, const Tensor& in, const Tensor& grid, const Sampler<T>& sampler) {
+  const int64_t dims = in.ndim() - 2, channels = in.size(1);
+  int64_t size[3] = {1, 1, 1};  // depth, height, width
+  for (int64_t d = 0; d < dims; ++d) size[3 - dims + d] = in.size(2 + d);
+  const int64_t plane = size[0] * size[1] * size[2];
+  const int64_t positions = out.numel() / std::max<int64_t>(in.size(0) * channels, 1);
+  using Along = typename Sampler<T>::Along;
+  const Along whole{{0, 0, 0, 0}, {1, 0, 0, 0}, {0, 0, 0, 0}, 1};
+  parallel_for(0, in.size(0) * positions, 1 + 8192 / std::max<int64_t>(channels, 1),
+               [&](int64_t lo, int64_t hi) {
+                 for (int64_t i = lo; i < hi; ++i) {
+                   const int64_t n = i / positions, place = i % positions;
+                   const T* at = grid.data_as<T>() + i * dims;  // (x, y, z)
+                   const Along x = sampler.along(at[0], size[2]), y = sampler.along(at[1], size[1]);
+                   const Along z = dims == 3 ? sampler.along(at[2], size[0]) : whole;
+                   int64_t offset[16];
+                   T weight[16];
+                   int count = 0;
+                   for (int64_t c = 0; c < z.count; ++c) {
+                     for (int64_t b = 0; b < y.count; ++b) {
+                       for (int64_t a = 0; a < x.count; ++a) {
+                         if (x.index[a] < 0 || y.index[b] < 0 || z.index[c] < 0) continue;
+                         offset[count] = (z.index[c] * size[1] + y.index[b]) * size[2] + x.index[a];
+                         weight[count++] = x.weight[a] * y.weight[b] * z.weight[c];
+                       }
+                     }
+                   }
+                   const T* from = in.data_as<T>() + n * channels * plane;
+                   T* to = out.data_as<T>() + n * channels * positions + place;
+                   for (int64_t c = 0; c < channels; ++c, from += plane, to += positions) {
+                     T sum = 0;
+                     for (int k = 0; k < count; ++k) sum += from[offset[k]] * weight[k];
+                     *to = sum;
+                   }
+                 }
+               });
+}
+
+Tensor sampled(const Tensor& input, const Tensor& grid, int64_t mode, int64_t padding,
+               bool align_corners, int64_t dims, std::string_view op) {
+  check(input.ndim() == dims + 2 && grid.ndim() == dims + 2, op, ": expected ", dims + 2,
+        "D input and grid, but got input with sizes ", input.sizes(), " and grid with sizes ",
+        grid.sizes());
+  check(input.size(0) == grid.size(0), op,
+        ": expected grid and input to have same batch size, but got input with sizes ",
+        input.sizes(), " and grid with sizes ", grid.sizes());
+  check(grid.size(dims + 1) == dims, op, ": expected grid to have size ", dims,
+        " in last dimension, but got grid with sizes ", grid.sizes());
+  for (int64_t d = 2; d < input.ndim(); ++d)
+    check(input.size(d) > 0, op,
+          ": expected input to have non-empty spatial dimensions, but input has sizes ",
+          input.sizes());
+  check(mode != kBicubic || dims == 2, op, ": bicubic interpolation only supports 4D input");
+  check(mode >= kBilinear && mode <= kBicubic && padding >= kZeros && padding <= kReflection, op,
+        ": interpolation_mode and padding_mode are 0, 1 or 2, got ", mode, " and ", padding);
+  check_kind(is_floating(input.dtype()), ErrorKind::kNotImplemented, "\"", op,
+             "\" not implemented for '", info(input.dtype()).title, "'");
+  check(input.dtype() == grid.dtype(), op, ": expected input and grid to have the same dtype, got ",
+        name(input.dtype()), " and ", name(grid.dtype()));
+  Dims sizes{input.size(0), input.size(1)};
+  for (int64_t d = 1; d <= dims; ++d) sizes.push_back(grid.size(d));
+  Tensor out = empty(sizes, input.dtype(), input.device());
+  if (out.is_meta() || out.numel() == 0) return out;
+  const bool wide = input.dtype() == DType::kFloat64;
+  const DType compute = wide ? DType::kFloat64 : DType::kFloat32;
+  const Tensor in = as_contiguous(input, compute), places = as_contiguous(grid, compute);
+  const Tensor result = compute == out.dtype() ? out : empty(sizes, compute);
+  if (wide)
+    sample<double>(result, in, places, {mode, padding, align_corners});
+  else
+    sample<float>(result, in, places, {mode, padding, align_corners});
+  if (!result.is_same(out)) copy_elements(out, result);
+  record_write(out);
+  return out;
+}
+
+}  // namespace
+
+Tensor grid_sampler_2d(KeySet, const Tensor& input, const Tensor& grid, int64_t mode,
+                       int64_t padding, bool align_corners) {
+  return sampled(input, grid, mode, padding, align_corners, 2, "grid_sampler_2d");
+}
+Tensor grid_sampler_3d(KeySet, const Tensor& input, const Tensor& grid, int64_t mode,
+                       int64_t padding, bool align_corners) {
+  return sampled(input, grid, mode, padding, align_corners, 3, "grid_sampler_3d");
+}
+Tensor grid_sampler(KeySet, const Tensor& input, const Tensor& grid, int64_t mode, int64_t padding,
+                    bool align_corners) {
+  if (input.ndim() == 5) return ops::grid_sampler_3d(input, grid, mode, padding, align_corners);
+  return ops::grid_sampler_2d(input, grid, mode, padding, align_corners);
+}
+
+Tensor affine_grid_generator(KeySet, const Tensor& theta, const Dims& size, bool align_corners) {
+  const int64_t dims = size.ndim() - 2;
+  check(dims == 2 || dims == 3,
+        "affine_grid_generator: needs 4d (spatial) or 5d (volumetric) size, "
+        "got ",
+        size);
+  for (const int64_t s : size)
+    check(s >= 0, "affine_grid_generator: sizes must not be negative, got ", size);
+  check(theta.ndim() == 3 && theta.size(0) == size[0] && theta.size(1) == dims &&
+            theta.size(2) == dims + 1,
+        "affine_grid_generator: expected theta of size (", size[0], ", ", dims, ", ", dims + 1,
+        "), got ", theta.sizes());
+  check_kind(is_floating(theta.dtype()), ErrorKind::kNotImplemented,
+             "\"affine_grid_generator\" not implemented for '", info(theta.dtype()).title, "'");
+  Dims sizes{size[0]};
+  for (int64_t d = 0; d < dims; ++d) sizes.push_back(size[static_cast<size_t>(2 + d)]);
+  int64_t positions = 1;
+  sizes.push_back(dims);
+  checked_numel(sizes, "affine_grid_generator");
+  Tensor out = empty(sizes, theta.dtype(), theta.device());
+  if (out.is_meta() || out.numel() == 0) return out;
+  for (int64_t d = 0; d < dims; ++d) positions *= sizes[static_cast<size_t>(1 + d)];
+  const Tensor matrices = as_contiguous(theta, DType::kFloat64);
+  const Tensor result = empty(sizes, DType::kFloat64);
+  const auto centre = [&](int64_t i, int64_t n) {
+    if (n <= 1) return 0.0;
+    const double x = -1 + 2 * static_cast<double>(i) / static_cast<double>(n - 1);
+    return align_corners ? x : x * static_cast<double>(n - 1) / static_cast<double>(n);
+  };
+  for (int64_t n = 0; n < size[0]; ++n) {
+    const double* m = matrices.data_as<double>() + n * dims * (dims + 1);
+    for (int64_t index = 0; index < positions; ++index) {
+      double base[4] = {0, 0, 0, 1};  // x, y, (z,) 1
+      int64_t remainder = index;
+      for (int64_t d = 0; d < dims; ++d) {
+        const int64_t length = sizes[static_cast<size_t>(dims - d)];
+        base[d] = centre(remainder % length, length);
+        remainder /= length;
+      }
+      base[dims] = 1;
+      for (int64_t r = 0; r < dims; ++r) {
+        double sum = 0;
+        for (int64_t c = 0; c <= dims; ++c) sum += m[r * (dims + 1) + c] * base[c];
+        result.data_as<double>()[(n * positions + index) * dims + r] = sum;
+      }
+    }
+  }
+  copy_elements(out, result);
+  record_write(out);
+  return out;
+}
+
+}  // namespace uh::kernels

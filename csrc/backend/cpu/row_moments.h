@@ -1,0 +1,70 @@
+// Mean and squared distances of a run of elements, for the loops that need them.
+//
+// Included by *_loops.cpp only. Two passes over a block that fits L1: the mean first, then the
+// distances from it, so that nothing cancels.
+#pragma once
+
+#include "backend/cpu/fold.h"
+#include "backend/cpu/vectors.h"
+
+namespace uh::UH_ISA {
+namespace {
+
+// Chan's formula: moments of two sets give those of both.
+inline void join(Moments& a, double mean, double squares, double count) {
+  if (count == 0) return;
+  if (a.count == 0) {
+    a = {mean, squares, count};
+    return;
+  }
+  const double n = a.count + count;
+  const double distance = mean - a.mean;
+  const double share = count / n;
+  a.mean += distance * share;
+  a.squares += squares + distance * distance * a.count * share;
+  a.count = n;
+}
+
+// The sum of x[i] - from and of their squares, n of a block's length.
+template <class T>
+inline void distances(const T* x, int64_t n, T from, double& sum, double& squares) {
+  using L = Lanes<T>;
+  using V = typename L::Vector;
+  constexpr int64_t kStep = 32, kParts = kStep / L::kCount;
+  V first[kParts] = {}, second[kParts] = {};
+  int64_t i = 0;
+  for (; i + kStep <= n; i += kStep) {
+#pragma GCC unroll 16
+    for (int64_t v = 0; v < kParts; ++v) {
+      const V d = L::load(x + i + v * L::kCount) - from;
+      first[v] += d;
+      second[v] += d * d;
+    }
+  }
+  sum = static_cast<double>(L::sum(first));
+  squares = static_cast<double>(L::sum(second));
+  for (; i < n; ++i) {
+    const double d = static_cast<double>(x[i]) - static_cast<double>(from);
+    sum += d;
+    squares += d * d;
+  }
+}
+
+// Adds n elements to `acc`.
+template <class T>
+inline void add_moments(Moments& acc, const T* x, int64_t n) {
+  for (int64_t i = 0; i < n; i += kBlock) {
+    const int64_t m = n - i < kBlock ? n - i : kBlock;
+    const auto count = static_cast<double>(m);
+    double total = 0, sum = 0, squares = 0;
+    run<Sum, AsIs<T>, double>(&total, x + i, m);
+    const T from = static_cast<T>(total / count);
+    distances(x + i, m, from, sum, squares);
+    // `from` is the mean rounded; what it lacks is the mean of the distances.
+    const double remainder = from - from == T(0) ? sum / count : 0;
+    join(acc, static_cast<double>(from) + remainder, squares - sum * remainder, count);
+  }
+}
+
+}  // namespace
+}  // namespace uh::UH_ISA

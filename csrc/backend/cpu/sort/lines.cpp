@@ -1,0 +1,213 @@
+#include "backend/cpu/sort/lines.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "backend/cpu/sort_keys.h"
+#include "backend/cpu/sort_loops.h"
+
+namespace uh {
+namespace {
+
+// A key and the place it comes from in one word: the usual case, keys of up to 32 bits.
+struct Packed {
+  using Key = uint32_t;
+  uint64_t word;
+  Packed() = default;
+  Packed(Key key, int64_t index) : word(uint64_t{key} << 32 | static_cast<uint64_t>(index)) {}
+  Key key() const { return static_cast<Key>(word >> 32); }
+  int64_t place() const { return static_cast<int64_t>(word & 0xffffffffu); }
+  bool operator<(Packed other) const { return word < other.word; }
+};
+
+// The same for keys of 64 bits, and for lines too long for 32 bits of place.
+struct Pair {
+  using Key = uint64_t;
+  uint64_t bits;
+  int64_t at;
+  Pair() = default;
+  Pair(Key key, int64_t index) : bits(key), at(index) {}
+  Key key() const { return bits; }
+  int64_t place() const { return at; }
+  bool operator<(Pair other) const {
+    return bits != other.bits ? bits < other.bits : at < other.at;
+  }
+};
+
+// Sorts n items by the low kKeyBits of their keys, kDigit bits at a time; `spare` has room for n
+// more. Returns where the result is. A digit that all keys share costs nothing.
+template <int kDigit, int kKeyBits, class Item>
+Item* sort_by_digits(Item* items, Item* spare, int64_t n) {
+  constexpr int kPasses = (kKeyBits + kDigit - 1) / kDigit;
+  constexpr int64_t kBuckets = int64_t{1} << kDigit;
+  constexpr uint64_t kMask = kBuckets - 1;
+  using Count = uint32_t;
+  static_assert(kPasses <= 8);
+  Count counts[kPasses * kBuckets] = {};
+  for (int64_t i = 0; i < n; ++i) {
+    const auto key = static_cast<uint64_t>(items[i].key());
+    for (int p = 0; p < kPasses; ++p) ++counts[p * kBuckets + ((key >> (p * kDigit)) & kMask)];
+  }
+  for (int p = 0; p < kPasses; ++p) {
+    Count* count = counts + p * kBuckets;
+    const int shift = p * kDigit;
+    const uint64_t first = (static_cast<uint64_t>(items[0].key()) >> shift) & kMask;
+    if (count[first] == static_cast<Count>(n)) continue;
+    Count start = 0;
+    for (int64_t b = 0; b < kBuckets; ++b) start += std::exchange(count[b], start);
+    for (int64_t i = 0; i < n; ++i) {
+      const Item item = items[i];
+      spare[count[(static_cast<uint64_t>(item.key()) >> shift) & kMask]++] = item;
+    }
+    std::swap(items, spare);
+  }
+  return items;
+}
+
+constexpr int64_t kMostCounted = int64_t{1} << 31;  // what a 32-bit count can hold
+
+template <int kKeyBits, class Item>
+Item* sorted(Item* items, Item* spare, int64_t n) {
+  constexpr int64_t kShort = kKeyBits > 32 ? 256 : kKeyBits > 16 ? 96 : 48;
+  if (n <= kShort || n >= kMostCounted) {
+    std::sort(items, items + n);
+    return items;
+  }
+  if constexpr (kKeyBits > 16) {
+    if (n > 8192) return sort_by_digits<11, kKeyBits>(items, spare, n);
+  }
+  return sort_by_digits<8, kKeyBits>(items, spare, n);
+}
+
+template <class T, class Item>
+void write(T* values, int64_t* index, const Item* items, int64_t n, const T* line) {
+  for (int64_t i = 0; i < n; ++i) index[i] = items[i].place();
+  if (!values) return;
+  for (int64_t i = 0; i < n; ++i) values[i] = line[items[i].place()];
+}
+
+template <class T, class Item>
+void sort_items(T* values, int64_t* index, const T* line, int64_t n, bool descending,
+                SortScratch& scratch) {
+  using Key = typename Item::Key;
+  Item* items = scratch.room<Item>(2 * n);
+  bool in_order = true, exact = true;
+  SortKey<T> last = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const SortKey<T> key = sort_key(line[i], descending);
+    in_order &= last <= key;
+    exact &= key_is_exact(line[i]);
+    last = key;
+    items[i] = Item(static_cast<Key>(key), i);
+  }
+  if (!in_order) items = sorted<8 * sizeof(T)>(items, items + n, n);
+  if (!exact || n < 4096) return write(values, index, items, n, line);
+  for (int64_t i = 0; i < n; ++i) index[i] = items[i].place();
+  if (!values) return;
+  // Reading the line in sorted order would be a jump for every element.
+  for (int64_t i = 0; i < n; ++i)
+    values[i] = from_sort_key<T>(static_cast<SortKey<T>>(items[i].key()), descending);
+}
+
+// A key that at least k elements do not exceed, and few more: the line is dealt out to many hands,
+// and of each hand's best card the k-th best is such a bound. Nothing where that would not pay.
+template <class T>
+std::optional<SortKey<T>> bound_of(const T* line, int64_t n, int64_t k, bool descending) {
+  constexpr int64_t kMost = 1024;
+  const int64_t hands = std::max<int64_t>(64, 4 * ((k + 15) / 16 * 16));
+  if (hands > kMost || n < 4 * hands) return std::nullopt;
+  SortKey<T> best[kMost];
+  sort_loops().minima[static_cast<int>(dtype_of<T>::value)](best, line, n, hands, descending);
+  std::nth_element(best, best + (k - 1), best + hands);
+  const SortKey<T> bound = best[k - 1];
+  if (bound == static_cast<SortKey<T>>(~SortKey<T>(0))) return std::nullopt;
+  return bound;
+}
+
+template <class T, class Item>
+void select_items(T* values, int64_t* index, const T* line, int64_t n, int64_t k, bool descending,
+                  SortScratch& scratch) {
+  using Key = typename Item::Key;
+  const auto item = [&](int64_t i) {
+    return Item(static_cast<Key>(sort_key(line[i], descending)), i);
+  };
+  constexpr int64_t kBlock = SortLoops::kBlock;
+  // Up to `most` candidates are collected before all but the best k are thrown away.
+  const int64_t limit = std::min(n, std::max<int64_t>(2 * k, k + 64));
+  Item* kept = scratch.room<Item>(limit + kBlock);
+  const std::optional<SortKey<T>> bound = bound_of(line, n, k, descending);
+  int64_t count = 0, begin = 0;
+  uint64_t threshold = 0;
+  if (bound) {
+    threshold = uint64_t{*bound} + 1;
+  } else {
+    for (int64_t i = 0; i < limit; ++i) kept[i] = item(i);
+    std::nth_element(kept, kept + (k - 1), kept + limit);
+    threshold = static_cast<uint64_t>(kept[k - 1].key());
+    count = k;
+    begin = limit;
+  }
+  const auto better = sort_loops().better[static_cast<int>(dtype_of<T>::value)];
+  for (int64_t i = begin; i < n;) {
+    i = better(line, i, n, threshold, descending);
+    const int64_t end = std::min(n, i + kBlock);
+    for (; i < end; ++i) {
+      kept[count] = item(i);
+      count += static_cast<uint64_t>(kept[count].key()) < threshold;
+    }
+    if (count < limit) continue;
+    std::nth_element(kept, kept + (k - 1), kept + count);
+    threshold = static_cast<uint64_t>(kept[k - 1].key());
+    count = k;
+  }
+  std::nth_element(kept, kept + (k - 1), kept + count);
+  std::sort(kept, kept + k);
+  write(values, index, kept, k, line);
+}
+
+template <class T, class F>
+void with_item(int64_t n, const F& f) {
+  if constexpr (sizeof(T) <= 4) {
+    if (n <= int64_t{0xffffffff}) return f(Packed());
+  }
+  f(Pair());
+}
+
+}  // namespace
+
+void sort_line(DType dtype, void* values, int64_t* index, const void* line, int64_t n,
+               bool descending, SortScratch& scratch) {
+  if (n == 0) return;
+  visit(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    with_item<T>(n, [&](auto item) {
+      sort_items<T, decltype(item)>(static_cast<T*>(values), index, static_cast<const T*>(line), n,
+                                    descending, scratch);
+    });
+  });
+}
+
+void select_line(DType dtype, void* values, int64_t* index, const void* line, int64_t n, int64_t k,
+                 bool descending, SortScratch& scratch) {
+  if (k == 0) return;
+  visit(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    with_item<T>(n, [&](auto item) {
+      using Item = decltype(item);
+      const auto* x = static_cast<const T*>(line);
+      if (k <= n / 4) {
+        return select_items<T, Item>(static_cast<T*>(values), index, x, n, k, descending, scratch);
+      }
+      std::vector<int64_t> positions(static_cast<size_t>(n));
+      sort_items<T, Item>(nullptr, positions.data(), x, n, descending, scratch);
+      for (int64_t i = 0; i < k; ++i) {
+        index[i] = positions[static_cast<size_t>(i)];
+        if (values) static_cast<T*>(values)[i] = x[index[i]];
+      }
+    });
+  });
+}
+
+}  // namespace uh

@@ -1,0 +1,236 @@
+// median, nanmedian, kthvalue and mode.
+#include <numeric>
+
+#include "backend/cpu/statistics/selected.h"
+#include "base/parallel.h"
+#include "generated/kernels/statistics.h"
+
+namespace uh::kernels {
+namespace {
+
+using Pair = std::tuple<Tensor, Tensor>;
+
+void check_ordered(const Tensor& self, const char* name, bool truth = false) {
+  check_kind(!is_complex(self.dtype()) && (truth || self.dtype() != DType::kBool),
+             ErrorKind::kNotImplemented, "\"", name, "_cpu\" not implemented for '",
+             info(self.dtype()).title, "'");
+}
+
+// The element with number `rank` (counted from 0) of the smallest first; reorders the line.
+template <class T>
+T ranked(std::vector<T>& line, int64_t n, int64_t rank) {
+  std::nth_element(line.begin(), line.begin() + rank, line.begin() + n, comes_before<T>);
+  return line[static_cast<size_t>(rank)];
+}
+
+// The median of n elements `stride` apart: the lower of the two in the middle. NaN when there is
+// one, unless they are ignored.
+template <class T>
+T median_of(const T* x, int64_t stride, int64_t n, bool ignore_nan, std::vector<T>& line) {
+  line.resize(static_cast<size_t>(n));
+  int64_t kept = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const T value = x[i * stride];
+    if (is_nan(value)) {
+      if (!ignore_nan) return value;
+      continue;
+    }
+    line[static_cast<size_t>(kept++)] = value;
+  }
+  if (kept == 0) return x[0];  // all of them NaN
+  return ranked(line, kept, (kept - 1) / 2);
+}
+
+// Which of several equal elements is the one is left open by what it means; programs that were
+// written with PyTorch see which it takes, so these do the same. Each says the index of the element
+// with number `rank`, of a line in which its value occurs more than once.
+
+// As median: the one that a stable sort puts there.
+template <class T>
+int64_t tied_median(const T* x, int64_t stride, int64_t n, int64_t rank) {
+  std::vector<int64_t> order(static_cast<size_t>(n));
+  std::iota(order.begin(), order.end(), int64_t{0});
+  std::nth_element(order.begin(), order.begin() + rank, order.end(), [&](int64_t i, int64_t j) {
+    const T a = x[i * stride], b = x[j * stride];
+    return comes_before<T>(a, b) || (!comes_before<T>(b, a) && i < j);
+  });
+  return order[static_cast<size_t>(rank)];
+}
+
+// As kthvalue: Hoare's selection, which splits at the median of the first, middle and last element.
+template <class T>
+int64_t tied_kth(const T* x, int64_t stride, int64_t n, int64_t rank) {
+  std::vector<int64_t> at(static_cast<size_t>(n));
+  std::iota(at.begin(), at.end(), int64_t{0});
+  const auto swap = [&](int64_t i, int64_t j) {
+    std::swap(at[static_cast<size_t>(i)], at[static_cast<size_t>(j)]);
+  };
+  const auto value = [&](int64_t i) { return x[at[static_cast<size_t>(i)] * stride]; };
+  const auto after = [](T a, T b) { return comes_before<T>(b, a); };
+  int64_t low = 0, high = n - 1;
+  while (high > low + 1) {
+    swap(low + (high - low) / 2, low + 1);
+    if (after(value(low + 1), value(high))) swap(low + 1, high);
+    if (after(value(low), value(high))) swap(low, high);
+    if (after(value(low + 1), value(low))) swap(low + 1, low);
+    const T pivot = value(low);
+    int64_t i = low + 1, j = high;
+    for (;;) {
+      do ++i;
+      while (after(pivot, value(i)));
+      do --j;
+      while (after(value(j), pivot));
+      if (j < i) break;
+      swap(i, j);
+    }
+    swap(low, j);
+    if (j <= rank) low = i;
+    if (j >= rank) high = j - 1;
+  }
+  if (high == low + 1 && after(value(low), value(high))) swap(low, high);
+  return at[static_cast<size_t>(rank)];
+}
+
+template <class T>
+bool occurs_twice(const T* x, int64_t stride, int64_t n, T value) {
+  int64_t equal = 0;
+  for (int64_t i = 0; i < n; ++i) equal += x[i * stride] == value;
+  return equal > 1;
+}
+
+// Values and indices of one element per line: f(x, stride, n, buffer) is its value, and
+// tied(x, stride, n, value) its index where several elements have it, or where it is NaN.
+template <class F, class G>
+Pair pick(const Tensor& self, int64_t dim, bool keepdim, const char* name, const F& f,
+          const G& tied) {
+  const int64_t d = wrap_dim(dim, self.ndim(), name);
+  const ReducedDims dims(self, Dims{d}, name);
+  dims.check_not_empty(self, name);
+  const Dims sizes = dims.result_sizes(self, keepdim);
+  const DType compute = extreme_compute_dtype(self.dtype());
+  Tensor result = empty(sizes, compute, self.device());
+  Tensor indices = empty(sizes, DType::kInt64, self.device());
+  Tensor values = compute == self.dtype() ? result : empty(sizes, self.dtype(), self.device());
+  if (values.is_meta()) return {values, indices};
+  const Tensor dense = as_contiguous(self, compute);
+  const Lines lines(dense, d);
+  visit_ordered(compute, [&]<class T>(T) {
+    parallel_for(0, lines.count(), std::max<int64_t>(1, 4096 / lines.n),
+                 [&](int64_t lo, int64_t hi) {
+                   std::vector<T> buffer;
+                   for (int64_t i = lo; i < hi; ++i) {
+                     const T* x = dense.data_as<T>() + lines.start(i);
+                     const T value = f(x, lines.inner, lines.n, buffer);
+                     result.data_as<T>()[i] = value;
+                     indices.data_as<int64_t>()[i] =
+                         is_nan(value) || occurs_twice(x, lines.inner, lines.n, value)
+                             ? tied(x, lines.inner, lines.n, value)
+                             : first_of(x, lines.inner, value);
+                   }
+                 });
+  });
+  if (!values.is_same(result)) copy_elements(values, result);
+  record_write(values);
+  record_write(indices);
+  return {values, indices};
+}
+
+Tensor median_of_all(const Tensor& self, bool ignore_nan, const char* name) {
+  check_ordered(self, name);
+  Tensor out = empty({}, self.dtype(), self.device());
+  if (out.is_meta()) return out;
+  if (self.numel() == 0) {
+    const Scalar nothing = is_floating(self.dtype()) ? Scalar(std::nan("")) : Scalar(INT64_MIN);
+    fill_elements(out, element_bytes(nothing, self.dtype()));
+  } else {
+    const DType compute = extreme_compute_dtype(self.dtype());
+    const Tensor dense = as_contiguous(self, compute);
+    visit_ordered(compute, [&]<class T>(T) {
+      std::vector<T> buffer;
+      const T value = median_of(dense.data_as<T>(), 1, dense.numel(), ignore_nan, buffer);
+      cast_run(out.data(), out.dtype(), &value, compute, 1);
+    });
+  }
+  record_write(out);
+  return out;
+}
+
+Pair median_along(const Tensor& self, int64_t dim, bool keepdim, bool ignore_nan,
+                  const char* name) {
+  check_ordered(self, name);
+  return pick(
+      self, dim, keepdim, name,
+      [=](const auto* x, int64_t stride, int64_t n, auto& buffer) {
+        return median_of(x, stride, n, ignore_nan, buffer);
+      },
+      []<class T>(const T* x, int64_t stride, int64_t n, T value) {
+        if (is_nan(value)) return first_of(x, stride, value);
+        int64_t numbers = 0;
+        for (int64_t i = 0; i < n; ++i) numbers += !is_nan(x[i * stride]);
+        return tied_median(x, stride, n, (numbers - 1) / 2);
+      });
+}
+
+// The most frequent element, the smallest of several; NaN equals nothing and comes first.
+template <class T>
+T most_frequent(const T* x, int64_t stride, int64_t n, std::vector<T>& line) {
+  line.resize(static_cast<size_t>(n));
+  for (int64_t i = 0; i < n; ++i) line[static_cast<size_t>(i)] = x[i * stride];
+  std::sort(std::partition(line.begin(), line.end(), is_nan<T>), line.end());
+  T best = line[0];
+  int64_t limit = 0, run = 0;
+  for (size_t i = 0; i < line.size(); ++i) {
+    run = i > 0 && line[i] == line[i - 1] ? run + 1 : 1;
+    if (run > limit) {
+      limit = run;
+      best = line[i];
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+Tensor median(KeySet, const Tensor& self) { return median_of_all(self, false, "median"); }
+Tensor nanmedian(KeySet, const Tensor& self) { return median_of_all(self, true, "nanmedian"); }
+Pair median_dim(KeySet, const Tensor& self, int64_t dim, bool keepdim) {
+  return median_along(self, dim, keepdim, false, "median");
+}
+Pair nanmedian_dim(KeySet, const Tensor& self, int64_t dim, bool keepdim) {
+  return median_along(self, dim, keepdim, true, "nanmedian");
+}
+
+Pair kthvalue(KeySet, const Tensor& self, int64_t k, int64_t dim, bool keepdim) {
+  check_ordered(self, "kthvalue");
+  const int64_t d = wrap_dim(dim, self.ndim(), "kthvalue");
+  const int64_t n = self.ndim() ? self.size(d) : 1;
+  ReducedDims(self, Dims{d}, "kthvalue").check_not_empty(self, "kthvalue");
+  check(k >= 1 && k <= n, "kthvalue(): selected number k out of range for dimension ", d,
+        ": k = ", k, ", size ", n);
+  return pick(
+      self, d, keepdim, "kthvalue",
+      [=](const auto* x, int64_t stride, int64_t size, auto& line) {
+        line.resize(static_cast<size_t>(size));
+        for (int64_t i = 0; i < size; ++i) line[static_cast<size_t>(i)] = x[i * stride];
+        return ranked(line, size, k - 1);
+      },
+      [=]<class T>(const T* x, int64_t stride, int64_t size, T) {
+        return tied_kth(x, stride, size, k - 1);
+      });
+}
+
+Pair mode(KeySet, const Tensor& self, int64_t dim, bool keepdim) {
+  check_ordered(self, "mode", true);
+  return pick(
+      self, dim, keepdim, "mode",
+      [](const auto* x, int64_t stride, int64_t n, auto& line) {
+        return most_frequent(x, stride, n, line);
+      },
+      []<class T>(const T* x, int64_t stride, int64_t n, T value) {  // the last
+        if (is_nan(value)) return first_of(x, stride, value);
+        while (x[(n - 1) * stride] != value) --n;
+        return n - 1;
+      });
+}
+
+}  // namespace uh::kernels

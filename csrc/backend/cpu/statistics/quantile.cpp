@@ -1,0 +1,243 @@
+// quantile and nanquantile.
+#include "backend/cpu/statistics/selected.h"
+#include "base/parallel.h"
+#include "generated/kernels/statistics.h"
+#include "generated/ops/arithmetic.h"
+#include "generated/ops/comparison.h"
+#include "generated/ops/copy.h"
+#include "generated/ops/creation.h"
+#include "generated/ops/gather.h"
+#include "generated/ops/masked.h"
+#include "generated/ops/reduce.h"
+#include "generated/ops/rounding.h"
+#include "generated/ops/sort.h"
+#include "generated/ops/statistics.h"
+#include "generated/ops/view.h"
+
+namespace uh::kernels {
+namespace {
+
+enum class Between { kLinear, kLower, kHigher, kMidpoint, kNearest };
+
+Between between_of(const std::string& name) {
+  constexpr std::string_view kNames[] = {"linear", "lower", "higher", "midpoint", "nearest"};
+  for (int i = 0; i < 5; ++i)
+    if (name == kNames[i]) return static_cast<Between>(i);
+  fail(ErrorKind::kRuntime, "quantile() interpolation must be one of linear, lower, higher, ",
+       "midpoint or nearest, but got ", name);
+}
+
+// The value at a fractional rank of a sorted line.
+template <class T>
+T at_rank(const std::vector<T>& line, T rank, Between between) {
+  if (between == Between::kLower) rank = std::floor(rank);
+  if (between == Between::kHigher) rank = std::ceil(rank);
+  if (between == Between::kNearest) rank = std::nearbyint(rank);
+  const T below = std::floor(rank);
+  const T low = line[static_cast<size_t>(below)];
+  const T weight = between == Between::kMidpoint ? T(0.5) : rank - below;
+  if (between != Between::kLinear && between != Between::kMidpoint) return low;
+  const T high = line[static_cast<size_t>(std::ceil(rank))];
+  return weight < T(0.5) ? low + weight * (high - low) : high - (high - low) * (T(1) - weight);
+}
+
+// The quantiles q of a line.
+template <class T>
+void quantiles_of(T* out, const T* x, int64_t stride, int64_t n, const std::vector<T>& q,
+                  Between between, bool ignore_nan, std::vector<T>& line) {
+  line.clear();
+  bool nan = false;
+  for (int64_t i = 0; i < n; ++i) {
+    if (!is_nan(x[i * stride]))
+      line.push_back(x[i * stride]);
+    else
+      nan = true;
+  }
+  if (line.empty() || (nan && !ignore_nan)) {
+    for (size_t k = 0; k < q.size(); ++k) out[k] = std::numeric_limits<T>::quiet_NaN();
+    return;
+  }
+  const T last = static_cast<T>(line.size() - 1);
+  if (q.size() == 1) {  // one rank and the next: no need to sort
+    const auto below = line.begin() + static_cast<int64_t>(std::floor(q[0] * last));
+    std::nth_element(line.begin(), below, line.end());
+    if (below + 1 != line.end()) std::iter_swap(below + 1, std::min_element(below + 1, line.end()));
+  } else {
+    std::sort(line.begin(), line.end());
+  }
+  for (size_t k = 0; k < q.size(); ++k) out[k] = at_rank(line, q[k] * last, between);
+}
+
+Between check_input(const Tensor& self, const std::string& interpolation) {
+  check(self.dtype() == DType::kFloat32 || self.dtype() == DType::kFloat64,
+        "quantile() input tensor must be either float or double dtype, got ",
+        info(self.dtype()).title);
+  check(self.numel() > 0, "quantile() input tensor must be non-empty, got sizes ", self.sizes());
+  return between_of(interpolation);
+}
+
+Tensor quantiles(const Tensor& self, const std::vector<double>& q, bool several,
+                 std::optional<int64_t> dim, bool keepdim, const std::string& interpolation,
+                 bool ignore_nan) {
+  const Between between = check_input(self, interpolation);
+  std::optional<Dims> dims;
+  if (dim) dims = Dims{wrap_dim(*dim, self.ndim(), "quantile")};
+  Dims sizes = ReducedDims(self, dims, "quantile").result_sizes(self, keepdim);
+  // The quantiles of a line lie side by side, though their dimension comes first.
+  const auto wide = several ? static_cast<int64_t>(q.size()) : 1;
+  Dims strides = contiguous_strides(sizes);
+  for (int64_t& stride : strides) stride *= std::max<int64_t>(wide, 1);
+  if (several) {
+    sizes.insert(0, wide);
+    strides.insert(0, 1);
+  }
+  Tensor out = empty_strided(sizes, strides, self.dtype(), self.device());
+  if (out.is_meta() || q.empty()) return out;
+  const Tensor dense = as_contiguous(self);
+  Lines lines(dense, dim ? (*dims)[0] : 0);
+  if (!dim) lines.outer = lines.inner = 1, lines.n = dense.numel();
+  visit_ordered(self.dtype(), [&]<class T>(T) {
+    if constexpr (std::is_floating_point_v<T>) {
+      std::vector<T> expected(q.begin(), q.end());
+      const int64_t grain = std::max<int64_t>(1, 4096 / lines.n);
+      parallel_for(0, lines.count(), grain, [&](int64_t lo, int64_t hi) {
+        std::vector<T> line;
+        for (int64_t i = lo; i < hi; ++i) {
+          quantiles_of(out.data_as<T>() + i * wide, dense.data_as<T>() + lines.start(i),
+                       lines.inner, lines.n, expected, between, ignore_nan, line);
+        }
+      });
+    }
+  });
+  record_write(out);
+  return out;
+}
+
+std::vector<double> check_ranks(const Tensor& self, const Tensor& q) {
+  check(q.ndim() <= 1, "quantile() q must be a scalar or 1D tensor, got sizes ", q.sizes());
+  check(is_floating(self.dtype()),
+        "quantile() input tensor must be either float or double dtype, got ",
+        info(self.dtype()).title);
+  check(q.dtype() == self.dtype(),
+        "quantile() q tensor must be same dtype as the input tensor, got ", name(q.dtype()),
+        " and ", name(self.dtype()));
+  std::vector<double> expected(static_cast<size_t>(q.numel()));
+  if (!q.is_meta()) {
+    const Tensor dense = as_contiguous(q, DType::kFloat64);
+    std::copy_n(dense.data_as<double>(), q.numel(), expected.begin());
+  }
+  for (double one : expected)
+    check(one >= 0 && one <= 1, "quantile() q values must be in the range [0, 1], got ", one);
+  return expected;
+}
+
+Tensor of_tensor(const Tensor& self, const Tensor& q, std::optional<int64_t> dim, bool keepdim,
+                 const std::string& interpolation, bool ignore_nan) {
+  return quantiles(self, check_ranks(self, q), q.ndim() == 1, dim, keepdim, interpolation,
+                   ignore_nan);
+}
+
+Tensor of_number(const Tensor& self, double q, std::optional<int64_t> dim, bool keepdim,
+                 const std::string& interpolation, bool ignore_nan) {
+  check(q >= 0 && q <= 1, "quantile() q must be in the range [0, 1] but got ", q);
+  return quantiles(self, {q}, false, dim, keepdim, interpolation, ignore_nan);
+}
+
+// The same made of operators, where gradients are wanted: of the elements, and of the ranks.
+Tensor by_calls(const Tensor& self, const Tensor& q, std::optional<int64_t> dim, bool keepdim,
+                const std::string& interpolation, bool ignore_nan) {
+  Between between = check_input(self, interpolation);
+  const int64_t rank = self.ndim(), d = dim ? wrap_dim(*dim, rank, "quantile") : 0;
+  Tensor lines = self;  // with the dimension of the elements last
+  if (!dim || rank == 0)
+    lines = ops::reshape(self, {self.numel()});
+  else if (d != rank - 1)
+    lines = ops::movedim(self, {d}, {-1});
+  const Tensor sorted = std::get<0>(ops::sort(lines, -1, false));
+  const Tensor nan = ops::isnan(sorted);
+  const Scalar last(lines.size(lines.ndim() - 1) - 1);
+  Tensor ranks = ops::reshape(q, {q.numel()});
+  if (ignore_nan) {
+    const Tensor numbers = ops::sum(ops::logical_not(nan), Dims{-1}, true);
+    const Tensor last_number = ops::clamp_min(ops::sub(numbers, Scalar(1), Scalar(1)), Scalar(0));
+    ranks = ops::mul(ranks, ops::_to_copy(last_number, self.dtype(), Device::kUndefined,
+                                          MemoryFormat::kUndefined));
+  } else {  // a line with a NaN is NaN, which sorts last
+    ranks = ops::masked_fill_Scalar(ops::mul(ranks, last), ops::any(nan, Dims{-1}, true), last);
+  }
+  if (between == Between::kLower) ranks = ops::floor(ranks);
+  if (between == Between::kHigher) ranks = ops::ceil(ranks);
+  if (between == Between::kNearest) ranks = ops::round(ranks);
+  const auto at = [&](const Tensor& positions) {
+    return ops::gather(
+        sorted, -1,
+        ops::_to_copy(positions, DType::kInt64, Device::kUndefined, MemoryFormat::kUndefined));
+  };
+  const Tensor below = ops::floor(ranks);
+  Tensor result = at(below);
+  if (between == Between::kMidpoint)
+    result = ops::lerp_Scalar(result, at(ops::ceil(ranks)), Scalar(0.5));
+  else if (between == Between::kLinear)
+    result = ops::lerp(result, at(ops::ceil(ranks)), ops::sub(ranks, below, Scalar(1)));
+  result = q.ndim() == 0 ? ops::squeeze(result, Dims{-1}) : ops::movedim(result, {-1}, {0});
+  if (!keepdim || rank == 0) return result;
+  const int64_t first = q.ndim();  // the dimension of the ranks comes first
+  if (dim) return ops::unsqueeze(result, first + d);
+  Dims sizes(static_cast<size_t>(rank), 1);
+  if (first) sizes.insert(0, q.numel());
+  return ops::reshape(result, sizes);
+}
+
+Tensor number(double q, const Tensor& like) {
+  check(q >= 0 && q <= 1, "quantile() q must be in the range [0, 1] but got ", q);
+  return ops::scalar_tensor(Scalar(q), like.dtype(), like.device());
+}
+
+}  // namespace
+
+Tensor quantile_calls(KeySet, const Tensor& self, const Tensor& q, std::optional<int64_t> dim,
+                      bool keepdim, const std::string& interpolation);
+Tensor nanquantile_calls(KeySet, const Tensor& self, const Tensor& q, std::optional<int64_t> dim,
+                         bool keepdim, const std::string& interpolation);
+Tensor quantile_scalar_calls(KeySet, const Tensor& self, double q, std::optional<int64_t> dim,
+                             bool keepdim, const std::string& interpolation);
+Tensor nanquantile_scalar_calls(KeySet, const Tensor& self, double q, std::optional<int64_t> dim,
+                                bool keepdim, const std::string& interpolation);
+
+Tensor quantile_calls(KeySet, const Tensor& self, const Tensor& q, std::optional<int64_t> dim,
+                      bool keepdim, const std::string& interpolation) {
+  check_ranks(self, q);
+  return by_calls(self, q, dim, keepdim, interpolation, false);
+}
+Tensor nanquantile_calls(KeySet, const Tensor& self, const Tensor& q, std::optional<int64_t> dim,
+                         bool keepdim, const std::string& interpolation) {
+  check_ranks(self, q);
+  return by_calls(self, q, dim, keepdim, interpolation, true);
+}
+Tensor quantile_scalar_calls(KeySet, const Tensor& self, double q, std::optional<int64_t> dim,
+                             bool keepdim, const std::string& interpolation) {
+  return by_calls(self, number(q, self), dim, keepdim, interpolation, false);
+}
+Tensor nanquantile_scalar_calls(KeySet, const Tensor& self, double q, std::optional<int64_t> dim,
+                                bool keepdim, const std::string& interpolation) {
+  return by_calls(self, number(q, self), dim, keepdim, interpolation, true);
+}
+
+Tensor quantile(KeySet, const Tensor& self, const Tensor& q, std::optional<int64_t> dim,
+                bool keepdim, const std::string& interpolation) {
+  return of_tensor(self, q, dim, keepdim, interpolation, false);
+}
+Tensor quantile_scalar(KeySet, const Tensor& self, double q, std::optional<int64_t> dim,
+                       bool keepdim, const std::string& interpolation) {
+  return of_number(self, q, dim, keepdim, interpolation, false);
+}
+Tensor nanquantile(KeySet, const Tensor& self, const Tensor& q, std::optional<int64_t> dim,
+                   bool keepdim, const std::string& interpolation) {
+  return of_tensor(self, q, dim, keepdim, interpolation, true);
+}
+Tensor nanquantile_scalar(KeySet, const Tensor& self, double q, std::optional<int64_t> dim,
+                          bool keepdim, const std::string& interpolation) {
+  return of_number(self, q, dim, keepdim, interpolation, true);
+}
+
+}  // namespace uh::kernels

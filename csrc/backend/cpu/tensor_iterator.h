@@ -1,0 +1,128 @@
+// The iteration space of a pointwise operator: broadcast, reordered, collapsed.
+//
+// What: dimensions are sorted so that the smallest strides are innermost, then neighbours that step
+// evenly for every operand are merged. A contiguous operator of any rank becomes one long row.
+// Invariant: every operand visits its elements in the same logical order; strides are in bytes.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+
+#include "base/parallel.h"
+#include "tensor/tensor.h"
+
+namespace uh {
+
+class TensorIterator {
+ public:
+  static constexpr size_t kMost = 4;
+
+  explicit TensorIterator(IntSpan sizes) : sizes_(sizes) {}
+
+  // Adds an operand that broadcasts to the space; the output is added first.
+  void add(const Tensor& t) { add(t.data(), t.sizes(), t.strides(), itemsize(t.dtype())); }
+  void add(std::byte* data, IntSpan sizes, IntSpan strides, int64_t width);
+  // Adds one value, the same for every element.
+  void add_value(void* value);
+
+  // The order of dimensions, outermost first, that the operands' strides suggest.
+  // Given before the output exists, so that the output can be laid out alike.
+  Dims order() const;
+  void reorder(const Dims& order);
+  void collapse();
+
+  // Calls row(data, strides, n) for every row, on several threads when there is enough work.
+  template <class Row>
+  void for_each(const Row& row) const {
+    int64_t rows = 1;
+    for (size_t d = 0; d + 1 < sizes_.size(); ++d) rows *= sizes_[d];
+    const int64_t inner = sizes_.empty() ? 1 : sizes_.back();
+    if (rows == 0 || inner == 0) return;
+    if (rows == 1) {
+      if (events::on()) [[unlikely]]
+        tell(ranges_of(inner, kGrainSize));
+      return one_row(row, inner);
+    }
+    if (const std::optional<size_t> across = crossing()) {
+      return tiles(
+          *across,
+          [](const void* body, char* const* data, const int64_t* strides, int64_t n) {
+            (*static_cast<const Row*>(body))(data, strides, n);
+          },
+          &row);
+    }
+    if (events::on()) [[unlikely]]
+      tell(ranges_of(rows, grain_of(inner)));
+    parallel_for(0, rows, grain_of(inner),
+                 [&](int64_t lo, int64_t hi) { some_rows(row, inner, lo, hi); });
+  }
+
+ private:
+  static constexpr int64_t kGrainSize =
+      32768;  // elements: below this a second thread costs more than it helps
+
+  static int64_t grain_of(int64_t inner) { return kGrainSize / inner > 1 ? kGrainSize / inner : 1; }
+
+  struct OperandAt {
+    char* data = nullptr;
+    Dims strides;
+    int64_t itemsize = 0;  // 0: one value
+  };
+
+  // Records the plan: what the loop is about to walk, and how if that does not follow from it.
+  void tell(int64_t threads, std::string_view loop = {}) const;
+
+  // Note [Crossing operands]: x + y.t() walks y against its memory. Where an input steps by one
+  // element in another dimension than the innermost, both dimensions are walked in tiles: the tile
+  // is turned in a buffer that fits the second cache, and the loop reads the buffer densely.
+  using RowFn = void (*)(const void* body, char* const* data, const int64_t* strides, int64_t n);
+  std::optional<size_t> crossing() const;
+  bool crosses(size_t operand, size_t dim) const;
+  void tiles(size_t across, RowFn row, const void* body) const;
+
+  template <class Row>
+  void one_row(const Row& row, int64_t inner) const {
+    std::array<int64_t, kMost> strides{};
+    for (size_t k = 0; k < n_; ++k) strides[k] = sizes_.empty() ? 0 : operands_[k].strides.back();
+    parallel_for(0, inner, kGrainSize, [&](int64_t lo, int64_t hi) {
+      std::array<char*, kMost> data{};
+      for (size_t k = 0; k < n_; ++k) data[k] = operands_[k].data + lo * strides[k];
+      row(data.data(), strides.data(), hi - lo);
+    });
+  }
+
+  template <class Row>
+  void some_rows(const Row& row, int64_t inner, int64_t lo, int64_t hi) const {
+    const size_t outer = sizes_.size() - 1;
+    Dims index(outer);
+    int64_t remainder = lo;
+    for (size_t d = outer; d-- > 0;) {
+      index[d] = remainder % sizes_[d];
+      remainder /= sizes_[d];
+    }
+    std::array<char*, kMost> data{};
+    std::array<int64_t, kMost> strides{};
+    for (size_t k = 0; k < n_; ++k) {
+      data[k] = operands_[k].data;
+      strides[k] = operands_[k].strides.back();
+      for (size_t d = 0; d < outer; ++d) data[k] += index[d] * operands_[k].strides[d];
+    }
+    for (int64_t r = lo; r < hi; ++r) {
+      row(data.data(), strides.data(), inner);
+      for (size_t d = outer; d-- > 0;) {  // the odometer
+        const bool carry = ++index[d] == sizes_[d];
+        const int64_t back = carry ? sizes_[d] : 0;
+        for (size_t k = 0; k < n_; ++k) data[k] += (1 - back) * operands_[k].strides[d];
+        if (!carry) break;
+        index[d] = 0;
+      }
+    }
+  }
+
+  Dims sizes_;
+  std::array<OperandAt, kMost> operands_;
+  size_t n_ = 0;
+};
+
+}  // namespace uh

@@ -1,0 +1,167 @@
+// The operators of unique.yaml: put in order, compare neighbours, number the runs.
+#include <algorithm>
+#include <numeric>
+
+#include "backend/cpu/sort/lines.h"
+#include "generated/kernels/unique.h"
+#include "generated/ops/gather.h"
+#include "generated/ops/view.h"
+#include "ops/copy/copy.h"
+
+namespace uh::kernels {
+namespace {
+
+using Three = std::tuple<Tensor, Tensor, Tensor>;
+
+void check_known(const Tensor& self, std::string_view op) {
+  check_kind(!self.is_meta(), ErrorKind::kNotImplemented, op,
+             ": the size of the result depends on the values of a tensor, "
+             "which a meta tensor does not have");
+}
+
+// Runs of equal neighbours among n things that stand in the order `place`.
+struct Runs {
+  std::vector<int64_t> first;  // the place of each run's first member
+  Tensor inverse, counts;      // empty tensors where they are not asked for
+
+  template <class Differs>
+  Runs(const int64_t* place, int64_t n, const Dims& inverse_sizes, bool with_inverse,
+       bool with_counts, const Differs& differs)
+      : inverse(empty(with_inverse ? inverse_sizes : Dims{0}, DType::kInt64)) {
+    int64_t* run_of = with_inverse ? inverse.data_as<int64_t>() : nullptr;
+    std::vector<int64_t> begins;
+    for (int64_t i = 0; i < n; ++i) {
+      if (i == 0 || differs(place[i - 1], place[i])) {
+        first.push_back(place[i]);
+        begins.push_back(i);
+      }
+      if (run_of) run_of[place[i]] = static_cast<int64_t>(first.size()) - 1;
+    }
+    const auto match = static_cast<int64_t>(first.size());
+    begins.push_back(n);
+    counts = empty(Dims{with_counts ? match : 0}, DType::kInt64);
+    for (int64_t r = 0; with_counts && r < match; ++r) {
+      const auto at = static_cast<size_t>(r);
+      counts.data_as<int64_t>()[r] = begins[at + 1] - begins[at];
+    }
+  }
+};
+
+std::vector<int64_t> in_turn(int64_t n) {
+  std::vector<int64_t> positions(static_cast<size_t>(n));
+  std::iota(positions.begin(), positions.end(), int64_t{0});
+  return positions;
+}
+
+// The distinct elements of a contiguous tensor whose order is given.
+Three distinct(const Tensor& dense, const std::vector<int64_t>& positions, bool with_inverse,
+               bool with_counts) {
+  return visit(dense.dtype(), [&](auto zero) -> Three {
+    using T = decltype(zero);
+    const T* x = dense.data_as<T>();
+    const Runs runs(positions.data(), dense.numel(), dense.sizes(), with_inverse, with_counts,
+                    [&](int64_t a, int64_t b) { return x[a] != x[b]; });
+    Tensor out = empty(Dims{static_cast<int64_t>(runs.first.size())}, dense.dtype());
+    for (size_t i = 0; i < runs.first.size(); ++i) out.data_as<T>()[i] = x[runs.first[i]];
+    record_write(out);
+    record_write(runs.inverse);
+    record_write(runs.counts);
+    return {out, runs.inverse, runs.counts};
+  });
+}
+
+// The slices along dim as rows of one row-major matrix.
+struct Slices {
+  Tensor rows;   // dim first, contiguous
+  int64_t n, m;  // rows, elements of a row
+
+  Slices(const Tensor& self, int64_t dim, std::string_view op) {
+    const auto d = static_cast<size_t>(dim);
+    n = self.size(dim);
+    Dims sizes = self.sizes(), strides = self.strides();
+    for (Dims* dims : {&sizes, &strides}) {
+      const int64_t moved = (*dims)[d];
+      dims->erase(d);
+      dims->insert(0, moved);
+    }
+    const bool empty_slices = n > 0 && self.numel() == 0;
+    const bool empty_others = n == 0 && std::count(sizes.begin() + 1, sizes.end(), 0) > 0;
+    check(!empty_slices && !empty_others, op,
+          ": There are 0 sized dimensions, and they aren't selected, so unique cannot be applied: "
+          "sizes ",
+          self.sizes(), ", dim ", dim);
+    rows = as_contiguous(alias(self, Layout{sizes, strides, self.offset()}));
+    m = n ? rows.numel() / n : 0;
+  }
+
+  // The chosen rows, with dim back in its place.
+  Tensor take(const std::vector<int64_t>& selected, int64_t dim) const {
+    const Tensor index = empty(Dims{static_cast<int64_t>(selected.size())}, DType::kInt64);
+    std::copy(selected.begin(), selected.end(), index.data_as<int64_t>());
+    const Tensor taken = ops::index_select(rows, 0, index);
+    Dims sizes = taken.sizes(), strides = taken.strides();
+    for (Dims* dims : {&sizes, &strides}) {
+      const int64_t moved = (*dims)[0];
+      dims->erase(0);
+      dims->insert(static_cast<size_t>(dim), moved);
+    }
+    return alias(taken, Layout{sizes, strides, taken.offset()});
+  }
+};
+
+Three distinct_slices(const Tensor& self, int64_t dim, bool in_order, bool with_inverse,
+                      bool with_counts, std::string_view op) {
+  check_kind(self.ndim() > 0, ErrorKind::kIndex, op, ": Dimension specified as ", dim,
+             " but tensor has no dimensions");
+  const int64_t d = wrap_dim(dim, self.ndim(), op);
+  const Slices slices(self, d, op);
+  std::vector<int64_t> positions = in_turn(slices.n);
+  return visit(self.dtype(), [&](auto zero) -> Three {
+    using T = decltype(zero);
+    const T* x = slices.rows.template data_as<T>();
+    const int64_t m = slices.m;
+    if (in_order) {
+      std::stable_sort(positions.begin(), positions.end(), [&](int64_t a, int64_t b) {
+        const T *left = x + a * m, *right = x + b * m;
+        for (int64_t j = 0; j < m; ++j) {
+          if (left[j] != right[j]) return left[j] < right[j];
+        }
+        return false;
+      });
+    }
+    const Runs runs(
+        positions.data(), slices.n, Dims{slices.n}, with_inverse, with_counts,
+        [&](int64_t a, int64_t b) { return !std::equal(x + a * m, x + (a + 1) * m, x + b * m); });
+    record_write(runs.inverse);
+    record_write(runs.counts);
+    return {slices.take(runs.first, d), runs.inverse, runs.counts};
+  });
+}
+
+}  // namespace
+
+Three unique_elements(KeySet, const Tensor& self, bool, bool return_inverse, bool return_counts) {
+  check_known(self, "unique");
+  const Tensor dense = as_contiguous(self);
+  std::vector<int64_t> positions(static_cast<size_t>(dense.numel()));
+  SortScratch scratch;
+  sort_line(dense.dtype(), nullptr, positions.data(), dense.data(), dense.numel(), false, scratch);
+  return distinct(dense, positions, return_inverse, return_counts);
+}
+
+Three unique_slices(KeySet, const Tensor& self, int64_t dim, bool, bool return_inverse,
+                    bool return_counts) {
+  check_known(self, "unique_dim");
+  return distinct_slices(self, dim, true, return_inverse, return_counts, "unique_dim");
+}
+
+Three unique_neighbours(KeySet, const Tensor& self, bool return_inverse, bool return_counts,
+                        std::optional<int64_t> dim) {
+  check_known(self, "unique_consecutive");
+  if (dim) {
+    return distinct_slices(self, *dim, false, return_inverse, return_counts, "unique_consecutive");
+  }
+  return distinct(as_contiguous(self), in_turn(self.numel()), return_inverse, return_counts);
+}
+
+}  // namespace uh::kernels

@@ -1,0 +1,218 @@
+#include "ops/pointwise.h"
+
+#include <algorithm>
+
+#include "base/call_section.h"
+#include "generated/ops/copy.h"
+#include "generated/ops/view.h"
+#include "ops/copy/copy.h"
+#include "ops/promotion.h"
+#include "ops/stride_order.h"
+
+namespace uh {
+
+bool is_dense(const Tensor& self);
+
+namespace {
+
+// The dtype of a tensor of `dtype` met by a number: the number decides only by its category.
+DType with_number(DType dtype, const Scalar& number) {
+  const DType own = number.dtype(default_dtype());
+  if (category(own) <= category(dtype)) return dtype;
+  return is_complex(own) && is_floating(dtype) ? to_complex(dtype) : own;
+}
+
+}  // namespace
+
+DType compute_dtype(const PointwiseOp& op, std::span<const Input> inputs, const Params& params) {
+  DType common = result_type(op.promotion == Promotion::kWhere ? inputs.subspan(1) : inputs);
+  for (size_t i = 0; op.promoting && i < Params::kMost; ++i) {
+    if (params.has(i)) common = with_number(common, *params[i]);
+  }
+  if (op.promotion == Promotion::kFloat && !is_inexact(common)) return default_dtype();
+  return common;
+}
+
+DType result_dtype(const PointwiseOp& op, DType dtype) {
+  if (op.promotion == Promotion::kCompare || op.promotion == Promotion::kLogical)
+    return DType::kBool;
+  return op.real_result ? to_real(dtype) : dtype;
+}
+
+namespace {
+
+Dims broadcast_all(std::span<const Input> inputs) {
+  Dims shape;
+  bool first = true;
+  for (const Input& input : inputs) {
+    if (input.is_number()) continue;
+    shape = first ? input.tensor.sizes() : broadcast_shapes(shape, input.tensor.sizes());
+    first = false;
+  }
+  return shape;
+}
+
+// A 0-d CPU tensor mixes with anything; otherwise every operand is on one device.
+Device common_device(const PointwiseOp& op, std::span<const Input> inputs, const Tensor& target) {
+  Device device = target ? target.device() : Device::kUndefined;
+  for (const Input& input : inputs) {
+    if (input.is_number() || (input.tensor.ndim() == 0 && !input.tensor.is_meta())) continue;
+    if (device == Device::kUndefined) device = input.tensor.device();
+    check(device == input.tensor.device(), op.name,
+          ": expected all tensors to be on the same device, but found at least two devices, ",
+          name(device), " and ", name(input.tensor.device()));
+  }
+  if (device != Device::kUndefined) return device;
+  for (const Input& input : inputs) {
+    if (!input.is_number()) return input.tensor.device();
+  }
+  return Device::kCPU;
+}
+
+bool can_cast(DType from, DType to) { return category(from) <= category(to); }
+
+// What may not be written, before anything is: Note [Overlap]. `shape` is what the loop writes.
+void check_written(const PointwiseOp& op, Form form, const Tensor& target, const Dims& shape,
+                   std::span<const Input> inputs, DType dtype, DType result) {
+  check_no_internal_overlap(target, op.name);
+  const bool resized = form == Form::kOut && !(target.sizes() == shape);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].is_number()) continue;
+    const Tensor& read = inputs[i].tensor;
+    if (target.storage() != read.storage()) continue;
+    if (resized) read.impl()->check_within_storage();  // growing the Storage would hide it
+    check_no_partial_overlap(target, read, op.name);
+    check(!resized || !target.is_same(read), op.name, ": output with shape ", target.sizes(),
+          " doesn't match the broadcast shape ", shape);
+    // An operand of another dtype is copied before the loop, a result of another one after it.
+    if (read.dtype() != operand_dtype(op, i, dtype) || target.dtype() != result) continue;
+    const Layout grown{shape, contiguous_strides(shape), target.offset()};
+    check_read_in_place(target, resized ? grown : target.impl()->layout(), read, op.name);
+  }
+}
+
+// Operands of one shape and all contiguous, or all dense with the same strides, decide the result's
+// strides at once, as with PyTorch: those of one that is contiguous are row-major whatever the
+// strides of its dimensions of size 1 are. A number is an operand of another shape.
+std::optional<Dims> common_strides(std::span<const Input> inputs, const Dims& shape) {
+  bool contiguous = true;
+  const Tensor& first = inputs[0].tensor;
+  for (const Input& input : inputs) {
+    if (input.is_number() || !(input.tensor.sizes() == shape)) return std::nullopt;
+    contiguous = contiguous && input.tensor.is_contiguous();
+  }
+  if (contiguous) return contiguous_strides(shape);
+  for (const Input& input : inputs) {
+    if (!is_dense(input.tensor) || !(input.tensor.strides() == first.strides()))
+      return std::nullopt;
+  }
+  return first.strides();
+}
+
+bool all_flat(std::span<const Input> inputs, IntSpan shape) {
+  for (const Input& input : inputs) {
+    if (input.is_number()) continue;
+    if (!input.tensor.is_contiguous() || !has_row_major_strides(input.tensor.impl()->layout()) ||
+        input.tensor.numel() == 0 || input.tensor.sizes().size() != shape.size() ||
+        !std::equal(shape.begin(), shape.end(), input.tensor.sizes().begin())) {
+      return false;
+    }
+  }
+  return true;
+}
+
+Tensor allocate(std::span<const Input> inputs, const Dims& shape, DType dtype, Device device) {
+  if (device == Device::kMeta) checked_numel(shape, "empty");  // of inputs without bytes
+  if (all_flat(inputs, shape)) return empty(shape, dtype, device);
+  if (const std::optional<Dims> strides = common_strides(inputs, shape))
+    return empty_strided(shape, *strides, dtype, device);
+  struct Operand {
+    Dims strides;
+  };
+  std::array<Operand, 3> operands;
+  size_t n = 0;
+  for (const Input& input : inputs) {
+    if (input.is_number()) continue;
+    const Tensor& t = input.tensor;
+    operands[n++].strides = operand_strides(t.sizes(), t.strides(), shape);
+  }
+  const Dims order = stride_order(shape, std::span(operands).first(n));
+  return empty_strided(shape, dense_strides(shape, order), dtype, device);
+}
+
+}  // namespace
+
+Params::Params(std::initializer_list<std::optional<Scalar>> values) {
+  std::copy(values.begin(), values.end(), values_.begin());
+}
+
+DType result_type(std::span<const Input> operands) {
+  DType dims = DType::kUndefined, zero = DType::kUndefined, number = DType::kUndefined;
+  for (const Input& o : operands) {
+    if (o.is_number()) {
+      number = promote(number, o.number.dtype(default_dtype()));
+    } else if (o.tensor.impl()->wrapped_number()) {
+      const DType own = o.tensor.dtype();
+      const DType floating = default_dtype();
+      number = promote(number, is_complex(own)    ? to_complex(floating)
+                               : is_floating(own) ? floating
+                                                  : own);
+    } else {
+      DType& slot = o.tensor.ndim() == 0 ? zero : dims;
+      slot = promote(slot, o.tensor.dtype());
+    }
+  }
+  auto meet = [](DType high, DType low) {
+    if (high == DType::kUndefined) return low;
+    if (is_complex(low) && is_floating(high)) return to_complex(high);  // keeps its precision
+    if (low == DType::kUndefined || category(high) >= category(low)) return high;
+    return promote(high, low);
+  };
+  return meet(dims, meet(zero, number));
+}
+
+PointwiseCall plan_pointwise(const PointwiseOp& op, Form form, std::span<const Input> inputs,
+                             const Params& params, const Tensor& target) {
+  check_kind(op.all_numbers || std::any_of(inputs.begin(), inputs.end(),
+                                           [](const Input& o) { return !o.is_number(); }),
+             ErrorKind::kType, op.name, ": one of the operands must be a Tensor, got only numbers");
+  const DType dtype = compute_dtype(op, inputs, params);
+  if (op.check) op.check(op, inputs, params, dtype);
+  const DType result = result_dtype(op, dtype);
+  if (op.promotion == Promotion::kWhere) {
+    const Input& c = inputs[0];
+    check(c.is_number() || c.tensor.dtype() == DType::kBool || c.tensor.dtype() == DType::kUInt8,
+          "where: expected condition to be a boolean tensor, but got a tensor with dtype ",
+          c.is_number() ? "number" : info(c.tensor.dtype()).title);
+  }
+  const Dims shape = broadcast_all(inputs);
+  const Device device = common_device(op, inputs, target);
+  if (form == Form::kFunctional) {
+    const Tensor out = allocate(inputs, shape, result, device);
+    return {dtype, out, out};
+  }
+  const Tensor& out = target;
+  // PyTorch converts the parts of complex numbers (abs, angle) to any floating dtype.
+  const bool exact = op.exact_out && !(op.real_result && is_complex(dtype));
+  if (exact && form == Form::kOut) check_out_dtype(out, result, op.name);
+  check(can_cast(result, out.dtype()), op.name, ": result type ", info(result).title,
+        " can't be cast to the desired output type ", info(out.dtype()).title);
+  check(form == Form::kOut || !op.real_result || !is_complex(dtype), "In-place ", op.name,
+        " is not supported for complex tensors.");
+  check_written(op, form, out, shape, inputs, dtype, result);
+  if (form == Form::kOut && !(out.sizes() == shape)) {
+    const Change change(out.impl(), true);
+    ops::resize_(out, shape);
+  }
+  check(out.sizes() == shape, op.name, ": output with shape ", out.sizes(),
+        " doesn't match the broadcast shape ", shape);
+  return {dtype, out, out.dtype() == result ? out : allocate(inputs, shape, result, device)};
+}
+
+void finish_pointwise(const PointwiseOp& op, const PointwiseCall& call, const Params& params) {
+  check(!params.saw_zero_division(), op.name, ": ZeroDivisionError: integer division by zero");
+  if (!call.written.is_same(call.out)) ops::copy_(call.out, call.written, false);
+  record_write(call.out);
+}
+
+}  // namespace uh

@@ -1,0 +1,17 @@
+// Which dtype a pointwise operator computes in, and which its result has: for run_pointwise, and
+// for fused groups, which decide it once and not at every call.
+#pragma once
+
+#include "ops/pointwise.h"
+
+namespace uh {
+
+DType compute_dtype(const PointwiseOp& op, std::span<const Input> inputs, const Params& params);
+DType result_dtype(const PointwiseOp& op, DType computed);
+
+// The dtype that operand `i` is converted to before the loop reads it.
+inline DType operand_dtype(const PointwiseOp& op, size_t i, DType computed) {
+  return op.promotion == Promotion::kWhere && i == 0 ? DType::kBool : computed;
+}
+
+}  // namespace uh
