@@ -122,14 +122,16 @@ def random_(
     input: Tensor, from_: int = 0, to: int | None = None, *, generator: Any = None
 ) -> Tensor:
     """Sets every element to a whole number drawn evenly: `random_(to)` or `random_(from, to)`."""
+    if to is None:
+        low, high = 0, from_ if from_ != 0 else beyond(input)
+    else:
+        low, high = from_, to
+    if generator is None:
+        return ops.random_(input, low, high)
     from engine.random import drawing
 
-    if to is None and from_ != 0:
-        from_, to = 0, from_
-    if to is None:
-        to = beyond(input)
     with drawing(generator, "random_"):
-        return ops.random_(input, from_, to)
+        return ops.random_(input, low, high)
 
 
 # ---- choice
@@ -233,18 +235,28 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     for shape in shapes:
         if not isinstance(shape, (int, list, tuple)):
             raise TypeError(f"broadcast_shapes: expected ints or lists of ints, got {shape!r}")
-    listed = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
-    rank = max(map(len, listed), default=0)
-    found = [1] * rank
-    for shape in listed:
-        for back, size in enumerate(reversed(shape), 1):
-            if size != 1 and found[-back] not in (1, size):
+    return Size(
+        broadcast_sizes([(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes])
+    )
+
+
+def broadcast_sizes(shapes: list[Any]) -> list[int]:
+    """`broadcast_shapes` of a list of shapes."""
+    rank = 0
+    for shape in shapes:
+        rank = max(rank, len(shape))
+    sizes = [1] * rank
+    for shape in shapes:
+        for back in range(1, len(shape) + 1):
+            size = shape[-back]
+            if size != 1 and sizes[-back] != 1 and sizes[-back] != size:
                 raise RuntimeError(
-                    f"broadcast_shapes: the shapes {', '.join(map(str, listed))} do not "
-                    f"broadcast: {found[-back]} != {size} at dimension {rank - back}"
+                    f"broadcast_shapes: the shapes {', '.join([str(one) for one in shapes])} do not "
+                    f"broadcast: {sizes[-back]} != {size} at dimension {rank - back}"
                 )
-            found[-back] = size if size != 1 else found[-back]
-    return Size(found)
+            if size != 1:
+                sizes[-back] = size
+    return sizes
 
 
 @both

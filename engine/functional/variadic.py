@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from engine._generated import ops
-from engine.overloads import function
+from engine.overloads import broadcast_sizes, function
 from engine.tensor import Tensor
 
 
@@ -93,8 +93,8 @@ atleast_3d = function(
 @function
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """All tensors expanded to the shape they broadcast to. Memory: none, views; one of that shape is itself."""
-    from engine.overloads import broadcast_shapes
-
     listed = _listed(tensors, "broadcast_tensors")
-    shape = broadcast_shapes(*(one.shape for one in listed))
-    return tuple(one if one.shape == shape else ops.expand(one, shape) for one in listed)
+    shape = broadcast_sizes([tensor.shape for tensor in listed])
+    return tuple(
+        tensor if list(tensor.shape) == shape else ops.expand(tensor, shape) for tensor in listed
+    )

@@ -29,6 +29,18 @@ size_t dimension(const Tensor& t, Int dim) {
   return static_cast<size_t>(at);
 }
 
+// Whether (N, C, ...) is laid out as (N, ..., C).
+bool is_channels_last(const Tensor& t, Int rank) {
+  if (t.ndim() != rank) return false;
+  Int expected = 1;
+  for (Int i = 0; i < rank; ++i) {
+    const Int dim = i == 0 ? 1 : i == rank - 1 ? 0 : rank - i;
+    if (t.size(dim) != 1 && t.strides()[static_cast<size_t>(dim)] != expected) return false;
+    expected *= t.size(dim);
+  }
+  return true;
+}
+
 void define_sizes() {
   define("size(Tensor self) -> int[]", boxed<[](const Tensor& t) { return listed(t.sizes()); }>);
   define("size.int(Tensor self, int dim) -> int",
@@ -48,6 +60,12 @@ void define_sizes() {
   define("storage_offset(Tensor self) -> int", boxed<[](const Tensor& t) { return t.offset(); }>);
   define("is_contiguous(Tensor self) -> bool",
          boxed<[](const Tensor& t) { return t.is_contiguous(); }>);
+  define("is_contiguous.memory_format(Tensor self, MemoryFormat memory_format) -> bool",
+         boxed<[](const Tensor& t, MemoryFormat format) {
+           if (format == MemoryFormat::kChannelsLast) return is_channels_last(t, 4);
+           if (format == MemoryFormat::kChannelsLast3d) return is_channels_last(t, 5);
+           return t.is_contiguous();
+         }>);
   define("is_same_size(Tensor self, Tensor other) -> bool",
          boxed<[](const Tensor& a, const Tensor& b) {
            return std::equal(a.sizes().begin(), a.sizes().end(), b.sizes().begin(),
@@ -66,6 +84,8 @@ void define_kinds() {
          boxed<[](const Tensor& t) { return t.numel() * info(t.dtype()).itemsize; }>);
   define("element_size(Tensor self) -> int",
          boxed<[](const Tensor& t) { return info(t.dtype()).itemsize; }>);
+  define("prim::is_cpu(Tensor a) -> bool",
+         boxed<[](const Tensor& t) { return t.device() == Device::kCPU; }>);
   define("prim::is_meta(Tensor a) -> bool", boxed<[](const Tensor& t) { return t.is_meta(); }>);
   for (const char* never : {"prim::is_cuda", "prim::is_sparse", "prim::is_quantized",
                             "prim::is_nested", "prim::is_mkldnn"})
@@ -142,6 +162,13 @@ void define_to() {
       boxed<[](const Tensor& t, DType dtype, bool, bool copy, MemoryFormat format) {
         return converted(t, dtype, Device::kUndefined, copy, format);
       }>);
+  define(
+      "to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
+      "device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, "
+      "MemoryFormat? memory_format=None) -> Tensor(a)",
+      boxed<[](const Tensor& t, DType dtype, const IValue&, Device device, const IValue&, bool,
+               bool copy,
+               MemoryFormat format) { return converted(t, dtype, device, copy, format); }>);
   define(
       "to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, "
       "MemoryFormat? memory_format=None) -> Tensor(a)",

@@ -32,7 +32,7 @@ and its methods: compiled once. A method calls a method by `prim::CallMethod[nam
 ...)`, reads an attribute with `prim::GetAttr[name="..."](%self)`, sets it with `prim::SetAttr`.
 
 Functions and methods of the engine itself are compiled for the types that they are called with
-(`specialise`), a few from other source (`polyfills`). `rules` is the table of calls with a rule, by the
+(`specialise`). `rules` is the table of calls with a rule, by the
 object that is called; `hints` words what to write instead.
 
 Refusals are `NotSupportedError`s, what is wrong a `CompileError`; both are RuntimeErrors, with the

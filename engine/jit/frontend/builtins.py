@@ -10,7 +10,7 @@ from enum import EnumMeta
 from typing import Any
 
 from engine.autograd import grad_mode
-from engine.dtypes import can_cast, device, promote_types
+from engine.dtypes import Size, can_cast, device, promote_types
 from engine.functional.composite import gradient
 from engine.functional.predicates import result_type
 from engine.jit import decorators
@@ -182,7 +182,7 @@ def _cast(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
 # ---- containers
 
 
-@rule(list)
+@rule(list, Size)
 def _list(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     _count(c, tree, 0, 1, "list")
     if not tree.args:

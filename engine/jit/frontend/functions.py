@@ -181,9 +181,9 @@ def _enter(
     constants: Mapping[str, Any],
     owner: ModuleClass | ScriptClass | None,
 ) -> None:
-    named = {
-        one.arg: one for one in (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs)
-    }
+    args = tree.args
+    variadic = () if args.vararg is None else (args.vararg,)
+    named = {arg.arg: arg for arg in (*args.posonlyargs, *args.args, *variadic, *args.kwonlyargs)}
     c.builder.at(tree.args if tree.args.args else tree)
     if owner is not None:
         first = (*tree.args.posonlyargs, *tree.args.args)[0]

@@ -28,7 +28,6 @@ from engine.jit.frontend.functions import CompiledFunction, build, called_from
 from engine.jit.frontend.indexing import static_slice
 from engine.jit.frontend.materialise import native_function
 from engine.jit.frontend.module_attributes import Attribute, Described, describe
-from engine.jit.frontend.polyfills import substitute
 from engine.jit.frontend.rules import rule
 from engine.jit.frontend.signatures import Parameter, Surroundings, signature
 from engine.jit.frontend.source import source_of
@@ -145,7 +144,7 @@ class ModuleClass:
         if isinstance(found, staticmethod):
             return PythonValue(found.__func__)
         if isinstance(found, property) and found.fget is not None:
-            getter = self.method(c, tree, substitute(found.fget, self.module), name)
+            getter = self.method(c, tree, found.fget, name)
             return call_method(c, tree, owner, name, [], getter.type)
         if inspect.isfunction(found):
             return ModuleMethod(name, owner)
@@ -268,7 +267,6 @@ class ModuleClass:
         if table is not None:
             return table
         fn = getattr(type(self.module), name, None)
-        fn = substitute(fn, self.module)
         if fn is None or fn is Module.forward:
             raise c.fail(tree, f"Module '{type(self.module).__name__}' has no method '{name}'")
         mark = decorators.modifier_of(fn)
@@ -300,7 +298,7 @@ class ModuleClass:
         arguments: Arguments,
     ) -> SugaredValue:
         """`super().name(...)`: the method that another class of the module has, under a name of its own."""
-        fn = substitute(vars(of)[name], self.module)
+        fn = vars(of)[name]
         mangled = f"{name}__of_{of.__name__}"
         compiled = self.method(c, tree, fn, mangled)
         inputs = match(c, tree, name, self.parameters(fn), arguments)
@@ -478,7 +476,7 @@ def _compile_exported(compiled: CompiledModule, outermost: bool) -> None:
         if name == "forward" and outermost:
             wanted = fn is not Module.forward and not decorators.modifier_of(fn)
         if wanted:
-            compiled.made.method(None, None, substitute(fn, compiled.module), name)
+            compiled.made.method(None, None, fn, name)
 
 
 @rule(weight_and_bias)

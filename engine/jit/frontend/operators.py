@@ -24,6 +24,7 @@ PROPERTIES = {
     "is_leaf": "aten::is_leaf",
     "itemsize": "prim::itemsize",
     "nbytes": "prim::nbytes",
+    "is_cpu": "prim::is_cpu",
     "is_meta": "prim::is_meta",
     "is_sparse": "prim::is_sparse",
     "is_quantized": "prim::is_quantized",

@@ -32,6 +32,7 @@ class Parameter:
     has_default: bool = False
     keyword_only: bool = False
     open: bool = False  # of the engine's functions: any type that it is called with
+    variadic: bool = False  # `*args` of the engine's functions: a tuple of what is passed
 
     @property
     def type(self) -> str:
@@ -128,8 +129,9 @@ def signature(
     """Parameters and the declared result: annotations, or a `# type: (...) -> ...` comment."""
     tree = source.function
     args = tree.args
+    in_engine = operators.in_engine(fn)
     for starred in (args.vararg, args.kwarg):
-        if starred is not None:
+        if starred is not None and not (in_engine and starred is args.vararg):
             not_supported(
                 source,
                 starred,
@@ -137,7 +139,8 @@ def signature(
                 "arguments with defaults",
                 "name every parameter, or take a List",
             )
-    named = [*args.posonlyargs, *args.args, *args.kwonlyargs]
+    variadic = [] if args.vararg is None else [args.vararg]
+    named = [*args.posonlyargs, *args.args, *variadic, *args.kwonlyargs]
     if skip_self:
         named = named[1:]
     notes, returns = _comment_signature(source, surroundings, tree, len(named))
@@ -153,24 +156,28 @@ def signature(
             try:
                 type = _annotated(fn, one.arg, source, surroundings, one.annotation)
             except CompileError:
-                if not operators.in_engine(fn):
+                if not in_engine:
                     raise
                 type, open_type = TENSOR, True
-        if operators.in_engine(fn) and type.kind in ("Any", "Scalar"):
+        if one in variadic or (in_engine and type.kind in ("Any", "Scalar")):
             type, open_type = TENSOR, True
         default = given.get(one.arg, inspect.Parameter.empty)
         has = default is not inspect.Parameter.empty
-        if has and not operators.in_engine(fn):
+        if has and not in_engine:
             _check_default(source, one, type, default)
         only = one in args.kwonlyargs
-        found.append(Parameter(one.arg, type, default if has else MISSING, has, only, open_type))
+        found.append(
+            Parameter(
+                one.arg, type, default if has else MISSING, has, only, open_type, one in variadic
+            )
+        )
     if returns is None and tree.returns is not None:
         try:
             returns = _annotated(fn, "return", source, surroundings, tree.returns)
         except CompileError:
-            if not operators.in_engine(fn):
+            if not in_engine:
                 raise
-        if returns is not None and operators.in_engine(fn) and returns.kind == "Any":
+        if returns is not None and in_engine and returns.kind == "Any":
             returns = None
     return tuple(found), returns
 

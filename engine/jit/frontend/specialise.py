@@ -8,7 +8,6 @@ passed as a constant, the branches that it rules out are not compiled at all.
 from __future__ import annotations
 
 import ast
-import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,10 +21,9 @@ from engine.jit.frontend.functions import (
     compile_function,
     compile_special,
 )
-from engine.jit.frontend.polyfills import substitute
 from engine.jit.frontend.signatures import Parameter, Surroundings, signature
 from engine.jit.frontend.source import source_of
-from engine.jit.frontend.sugared_values import SimpleValue
+from engine.jit.frontend.sugared_values import SimpleValue, SugaredTupleValue
 from engine.jit.types.jit_type import FLOAT, INT, TENSOR, Type, list_of
 
 
@@ -34,10 +32,6 @@ def compile_called(
 ) -> tuple[CompiledFunction, list[SimpleValue]]:
     """The function that a call means, and the arguments for all its parameters."""
     name = getattr(fn, "__name__", str(fn))
-    if operators.in_engine(fn):
-        if _takes_any_number(fn):
-            arguments = _gathered(c, tree, arguments)
-        fn = substitute(fn)
     if not operators.in_engine(fn):
         try:
             compiled = compile_function(fn)
@@ -52,21 +46,6 @@ def compile_called(
     except CompileError as error:
         raise called_from(c, tree, name, error) from None
     return compiled, inputs
-
-
-def _takes_any_number(fn: Any) -> bool:
-    """Of a function whose first parameter is `*tensors`."""
-    made = getattr(fn, "__code__", None)
-    return made is not None and not made.co_argcount and bool(made.co_flags & inspect.CO_VARARGS)
-
-
-def _gathered(c: Context, tree: ast.AST, arguments: Arguments) -> Arguments:
-    """Tensors that are passed one by one, as the list of them: f(x, y) is f([x, y])."""
-    args, options = arguments.values(tree)
-    if any(one.type != TENSOR for one in args):
-        return Arguments(c, args, dict(options))
-    listed = c.builder.prim(tree, "prim::ListConstruct", args, list_of(TENSOR))
-    return Arguments(c, [listed], dict(options))
 
 
 def known_constants(
@@ -85,28 +64,31 @@ def bind_open(
 ) -> list[SimpleValue]:
     """Arguments in order; what they are decides the types."""
     options = dict(arguments.options)
-    positional = [one for one in declared if not one.keyword_only]
-    if len(arguments.args) > len(positional):
+    args = list(arguments.args)
+    inputs = []
+    for parameter in declared:
+        hint = None if parameter.open else parameter.of
+        if parameter.variadic:
+            remainder = [arguments.value(tree, arg) for arg in args]
+            value, args = c.as_value(tree, SugaredTupleValue(remainder)), []
+        elif args and not parameter.keyword_only:
+            value = arguments.value(tree, args.pop(0), hint)
+        elif parameter.name in options:
+            value = arguments.value(tree, options.pop(parameter.name), hint)
+        elif parameter.has_default:
+            value = constant_of(c, tree, parameter.default, hint)
+        else:
+            raise c.fail(tree, f"{name}: Argument {parameter.name} not provided")
+        inputs.append(value if parameter.variadic else _fitted(c, tree, value, parameter))
+    if args:
         c.fail(
             tree,
-            f"{name}: Expected at most {len(positional)} argument(s) but found "
+            f"{name}: Expected at most {len(arguments.args) - len(args)} argument(s) but found "
             f"{len(arguments.args)} positional argument(s)",
         )
-    found = []
-    for i, one in enumerate(declared):
-        hint = None if one.open else one.of
-        if i < len(arguments.args) and not one.keyword_only:
-            value = arguments.value(tree, arguments.args[i], hint)
-        elif one.name in options:
-            value = arguments.value(tree, options.pop(one.name), hint)
-        elif one.has_default:
-            value = constant_of(c, tree, one.default, hint)
-        else:
-            raise c.fail(tree, f"{name}: Argument {one.name} not provided")
-        found.append(_fitted(c, tree, value, one))
     if options:
         c.fail(tree, f"{name}: Unknown keyword argument '{next(iter(options))}'")
-    return found
+    return inputs
 
 
 def _fitted(c: Context, tree: ast.AST, value: SimpleValue, parameter: Parameter) -> SimpleValue:

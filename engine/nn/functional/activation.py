@@ -112,12 +112,9 @@ def rrelu(
         raise RuntimeError(f"rrelu: lower {lower} should be less than or equal to upper {upper}")
     if not training:
         return leaky_relu(input, (lower + upper) / 2, inplace)
-    from engine.random_factories import rand
-
-    drawn = ops.mul(rand(input.shape, dtype=input.dtype, device=input.device), upper - lower)
-    slopes = ops.add(drawn, lower)
-    made = ops.where(ops.gt(input, 0), input, ops.mul(input, slopes))
-    return ops.copy_(input, made) if inplace else made
+    slopes = ops.add(ops.mul(ops.rand_like(input), upper - lower), lower)
+    result = ops.where(ops.gt(input, 0), input, ops.mul(input, slopes))
+    return ops.copy_(input, result) if inplace else result
 
 
 def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:

@@ -77,20 +77,19 @@ def _wider(mask: Tensor | None) -> Tensor | None:
     """The mask of one more key, which every query sees."""
     if mask is None:
         return None
-    more = ops.zeros((*mask.shape[:-1], 1), dtype=mask.dtype, device=mask.device)
+    more = ops.zeros([*mask.shape[:-1], 1], dtype=mask.dtype, device=mask.device)
     return ops.cat([mask, more], -1)
 
 
 def _mask_of_heads(mask: Tensor, batch: int, heads: int, queries: int, keys: int) -> Tensor:
-    wanted = (queries, keys) if mask.dim() == 2 else (batch * heads, queries, keys)
-    if tuple(mask.shape) != wanted:
+    per_head = mask.dim() == 3
+    expected = [batch * heads, queries, keys] if per_head else [queries, keys]
+    if list(mask.shape) != expected:
         raise RuntimeError(
             f"multi_head_attention_forward: the shape of the {mask.dim()}D attn_mask is "
-            f"{tuple(mask.shape)}, but should be {wanted}."
+            f"{tuple(mask.shape)}, but should be {tuple(expected)}."
         )
-    return mask.reshape(
-        -1 if mask.dim() == 3 else 1, heads if mask.dim() == 3 else 1, queries, keys
-    )
+    return mask.reshape(-1 if per_head else 1, heads if per_head else 1, queries, keys)
 
 
 def _heads(x: Tensor, sizes: tuple[int, int, int]) -> Tensor:

@@ -12,7 +12,7 @@ from typing import Any
 
 from engine._generated import ops
 from engine.dtypes import get_default_dtype
-from engine.overloads import Made, broadcast_shapes
+from engine.overloads import Made, broadcast_sizes
 from engine.tensor import Tensor
 
 _CODES = {"none": 0, "mean": 1, "sum": 2}
@@ -74,8 +74,8 @@ def _broadcast(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         "Please ensure they have the same size.",
         stacklevel=3,
     )
-    shape = broadcast_shapes(input.shape, target.shape)
-    return ops.expand(input, *shape), ops.expand(target, *shape)
+    shape = broadcast_sizes([input.shape, target.shape])
+    return ops.expand(input, shape), ops.expand(target, shape)
 
 
 def _check_weight(weight: Tensor, input: Tensor, loss: str) -> None:
@@ -181,7 +181,7 @@ def binary_cross_entropy(
             f"input size ({input.shape}) is deprecated. Please ensure they have the same size."
         )
     if weight is not None:
-        weight = ops.expand(weight, *broadcast_shapes(target.shape, weight.shape))
+        weight = ops.expand(weight, broadcast_sizes([target.shape, weight.shape]))
     return ops.binary_cross_entropy(input, target, weight, code)
 
 
@@ -291,7 +291,11 @@ def _one_is_one(input: Tensor, var: Tensor) -> bool:
     """Whether the shapes differ in one dimension only, in which `var` has size 1."""
     if input.dim() != var.dim():
         return False
-    return sum(b for a, b in zip(input.shape, var.shape, strict=True) if a != b) == 1
+    total = 0
+    for size, var_size in zip(input.shape, var.shape, strict=True):
+        if size != var_size:
+            total += var_size
+    return total == 1
 
 
 # ---- classes

@@ -169,14 +169,22 @@ def triplet_margin_with_distance_loss(
         raise ValueError(
             f"triplet_margin_with_distance_loss: margin must be greater than 0, got {margin}"
         )
+    _check_same_rank(anchor, positive, negative)
+    distance = distance_function or ops.pairwise_distance
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = ops.minimum(far, distance(positive, negative))
+    return _hinge(near, far, margin, reduction)
+
+
+def _check_same_rank(anchor: Tensor, positive: Tensor, negative: Tensor) -> None:
     if not anchor.dim() == positive.dim() == negative.dim():
         raise RuntimeError(
             "triplet_margin_with_distance_loss: the anchor, positive and negative tensors are "
             "expected to have the same number of dimensions, but got: anchor "
             f"{anchor.dim()}D, positive {positive.dim()}D, negative {negative.dim()}D"
         )
-    distance = distance_function or ops.pairwise_distance
-    near, far = distance(anchor, positive), distance(anchor, negative)
-    if swap:
-        far = ops.minimum(far, distance(positive, negative))
+
+
+def _hinge(near: Tensor, far: Tensor, margin: float, reduction: str) -> Tensor:
     return _reduced(ops.clamp_min(ops.sub(ops.add(near, margin), far), 0), reduction)

@@ -196,22 +196,40 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 # ---- the p-norm of a window
 
 
+def _largest_of_windows(
+    input: Tensor, kernel_size: Sizes, stride: Sizes | None, ceil: bool, dims: int
+) -> Tensor:
+    if dims == 1:
+        return max_pool1d(input, kernel_size, stride, 0, 1, ceil)
+    if dims == 2:
+        return max_pool2d(input, kernel_size, stride, 0, 1, ceil)
+    return max_pool3d(input, kernel_size, stride, 0, 1, ceil)
+
+
+def _mean_of_windows(
+    input: Tensor, kernel_size: Sizes, stride: Sizes | None, ceil: bool, dims: int
+) -> Tensor:
+    if dims == 1:
+        return avg_pool1d(input, kernel_size, stride, 0, ceil)
+    if dims == 2:
+        return avg_pool2d(input, kernel_size, stride, 0, ceil)
+    return avg_pool3d(input, kernel_size, stride, 0, ceil)
+
+
 def _lp_pool(
     input: Tensor, norm_type: float, kernel_size: Sizes, stride: Sizes | None, ceil: bool, dims: int
 ) -> Tensor:
     sizes = _listed(kernel_size, dims)
     if dims > 1 and len(sizes) != dims:
         raise ValueError(f"lp_pool{dims}d: kernel_size must have {dims} sizes, got {kernel_size}")
-    largest = (max_pool1d, max_pool2d, max_pool3d)[dims - 1]
-    mean = (avg_pool1d, avg_pool2d, avg_pool3d)[dims - 1]
     if norm_type == float("inf"):
-        return largest(input.abs(), kernel_size, stride, 0, 1, ceil)
+        return _largest_of_windows(input.abs(), kernel_size, stride, ceil, dims)
     if norm_type == -float("inf"):
-        return -largest(-input.abs(), kernel_size, stride, 0, 1, ceil)
+        return -_largest_of_windows(-input.abs(), kernel_size, stride, ceil, dims)
     count = 1
     for size in sizes:
         count *= size
-    powers = mean(input.pow(norm_type), kernel_size, stride, 0, ceil)
+    powers = _mean_of_windows(input.pow(norm_type), kernel_size, stride, ceil, dims)
     return (powers.sign() * powers.abs().relu()).mul(count).pow(1.0 / norm_type)
 
 

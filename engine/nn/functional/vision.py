@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from engine._generated import ops
-from engine.nn.functional.pooling import adaptive_avg_pool2d, adaptive_avg_pool3d
 from engine.tensor import Tensor
 
 __all__ = [
@@ -22,28 +20,19 @@ __all__ = [
     "upsample_nearest",
 ]
 
-# (mode, rank of the input) -> the operator; "area" is pooling.
-_KERNELS = {
-    ("nearest", 3): ops.upsample_nearest1d_vec,
-    ("nearest", 4): ops.upsample_nearest2d_vec,
-    ("nearest", 5): ops.upsample_nearest3d_vec,
-    ("nearest-exact", 3): ops._upsample_nearest_exact1d_vec,
-    ("nearest-exact", 4): ops._upsample_nearest_exact2d_vec,
-    ("nearest-exact", 5): ops._upsample_nearest_exact3d_vec,
-    ("linear", 3): ops.upsample_linear1d_vec,
-    ("bilinear", 4): ops.upsample_bilinear2d_vec,
-    ("bicubic", 4): ops.upsample_bicubic2d_vec,
-    ("trilinear", 5): ops.upsample_trilinear3d_vec,
+# The inputs that a mode takes.
+_RANKS = {
+    "nearest": "3D or 4D or 5D",
+    "nearest-exact": "3D or 4D or 5D",
+    "linear": "3D",
+    "bilinear": "4D",
+    "bicubic": "4D",
+    "trilinear": "5D",
 }
-_ANTIALIASED: dict[str, Any] = {
-    "bilinear": ops._upsample_bilinear2d_aa_vec,
-    "bicubic": ops._upsample_bicubic2d_aa_vec,
-}
-_AREA = {3: ops.adaptive_avg_pool1d, 4: adaptive_avg_pool2d, 5: adaptive_avg_pool3d}
-_BY_PLACE = ("nearest", "nearest-exact", "area")  # modes that have no corners to align
+_NOT_ALIGNED = ("nearest", "nearest-exact", "area")  # modes without corners to align
 
 
-def _per_dimension(value: Any, dims: int, what: str, input: Tensor) -> list[Any]:
+def _per_dimension(value: Any, dims: int, what: str, input: Tensor) -> Any:
     if not isinstance(value, (list, tuple)):
         return [value] * dims
     if len(value) != dims:
@@ -78,51 +67,82 @@ def interpolate(
     >>> interpolate(engine.tensor([[[1.0, 2.0]]]), scale_factor=2)
     tensor([[[1., 1., 2., 2.]]])
     """
-    if mode in _BY_PLACE and align_corners is not None:
+    if align_corners is not None and mode in _NOT_ALIGNED:
         raise ValueError(
             "interpolate: align_corners can only be set with the modes linear, bilinear, bicubic "
             f"and trilinear, not with {mode}"
         )
-    rank, dims = input.dim(), input.dim() - 2
     if size is not None and scale_factor is not None:
         raise ValueError("interpolate: only one of size or scale_factor should be defined")
-    sizes = scales = None
+    if size is None and scale_factor is None:
+        raise ValueError("interpolate: either size or scale_factor should be defined")
+    dims = input.dim() - 2
+    aligned = align_corners is not None and align_corners
+    recomputed = recompute_scale_factor is not None and recompute_scale_factor
     if size is not None:
-        sizes = _per_dimension(size, dims, "size", input)
-        if isinstance(size, (list, tuple)) and not all(hasattr(n, "__index__") for n in size):
+        if isinstance(size, (list, tuple)) and any(isinstance(n, float) for n in size):
             raise TypeError(f"interpolate: size must be ints, got {size}")
-        if recompute_scale_factor:
+        if recomputed:
             raise ValueError(
                 "interpolate: recompute_scale_factor is not meaningful with an explicit size"
             )
-    elif scale_factor is not None:
-        scales = _per_dimension(scale_factor, dims, "scale_factor", input)
-    else:
-        raise ValueError("interpolate: either size or scale_factor should be defined")
-    if scales is not None and (recompute_scale_factor or mode == "area"):
-        pairs = zip(input.shape[2:], scales, strict=True)
-        sizes, scales = [math.trunc(have * scale) for have, scale in pairs], None
+        sizes = _per_dimension(size, dims, "size", input)
+        return _resize(input, sizes, None, mode, aligned, antialias)
+    scales = [float(x) for x in _per_dimension(scale_factor, dims, "scale_factor", input)]
+    if recomputed or mode == "area":
+        sizes = [int(n * scale) for n, scale in zip(input.shape[2:], scales, strict=True)]
+        return _resize(input, sizes, None, mode, aligned, antialias)
+    return _resize(input, None, scales, mode, aligned, antialias)
+
+
+def _resize(
+    input: Tensor, sizes: Any, scales: Any, mode: str, align_corners: bool, antialias: bool
+) -> Tensor:
+    """Resamples to `sizes`, or by `scales`: one of the two is None."""
+    rank = input.dim()
     if antialias:
-        if mode not in _ANTIALIASED or rank != 4:
-            raise ValueError(
-                "interpolate: antialias is restricted to bilinear and bicubic modes and a 4-D "
-                f"input, got {mode} and {rank}-D"
-            )
-        return _ANTIALIASED[mode](input, sizes, bool(align_corners), scales)
-    if mode == "area" and rank in _AREA:
-        return _AREA[rank](input, sizes)
-    kernel = _KERNELS.get((mode, rank))
-    if kernel is None:
-        takes = [key[1] for key in _KERNELS if key[0] == mode]
-        raise NotImplementedError(
-            f"interpolate: mode {mode!r} needs {' or '.join(f'{n}D' for n in takes)} input, "
-            f"got {rank}D"
-            if takes
-            else f"interpolate: there is no mode {mode!r} for {rank}D input"
+        if rank == 4 and mode == "bilinear":
+            return ops._upsample_bilinear2d_aa_vec(input, sizes, align_corners, scales)
+        if rank == 4 and mode == "bicubic":
+            return ops._upsample_bicubic2d_aa_vec(input, sizes, align_corners, scales)
+        raise ValueError(
+            "interpolate: antialias is restricted to bilinear and bicubic modes and a 4-D input, "
+            f"got {mode} and {rank}-D"
         )
-    if mode in _BY_PLACE:
-        return kernel(input, sizes, scales)
-    return kernel(input, sizes, bool(align_corners), scales)
+    if rank == 4:
+        if mode == "nearest":
+            return ops.upsample_nearest2d_vec(input, sizes, scales)
+        if mode == "nearest-exact":
+            return ops._upsample_nearest_exact2d_vec(input, sizes, scales)
+        if mode == "bilinear":
+            return ops.upsample_bilinear2d_vec(input, sizes, align_corners, scales)
+        if mode == "bicubic":
+            return ops.upsample_bicubic2d_vec(input, sizes, align_corners, scales)
+        if mode == "area" and sizes is not None:
+            return ops.adaptive_avg_pool2d(input, sizes)
+    if rank == 3:
+        if mode == "nearest":
+            return ops.upsample_nearest1d_vec(input, sizes, scales)
+        if mode == "nearest-exact":
+            return ops._upsample_nearest_exact1d_vec(input, sizes, scales)
+        if mode == "linear":
+            return ops.upsample_linear1d_vec(input, sizes, align_corners, scales)
+        if mode == "area" and sizes is not None:
+            return ops.adaptive_avg_pool1d(input, sizes)
+    if rank == 5:
+        if mode == "nearest":
+            return ops.upsample_nearest3d_vec(input, sizes, scales)
+        if mode == "nearest-exact":
+            return ops._upsample_nearest_exact3d_vec(input, sizes, scales)
+        if mode == "trilinear":
+            return ops.upsample_trilinear3d_vec(input, sizes, align_corners, scales)
+        if mode == "area" and sizes is not None:
+            return ops.adaptive_avg_pool3d(input, sizes)
+    raise NotImplementedError(
+        f"interpolate: mode {mode!r} needs {_RANKS[mode]} input, got {rank}D"
+        if mode in _RANKS
+        else f"interpolate: there is no mode {mode!r} for {rank}D input"
+    )
 
 
 def upsample(

@@ -130,10 +130,12 @@ class MultiheadAttention(Module):
         `key_padding_mask` (N, S) are bool (True hides) or are added to the scores. `is_causal` says
         that `attn_mask` is the causal one.
         """
-        turned = self.batch_first and query.dim() == 3
-        if turned:  # what was one tensor stays one: it is mapped by one product
-            outer = {id(x): x.transpose(0, 1) for x in (query, key, value)}
-            query, key, value = (outer[id(x)] for x in (query, key, value))
+        transposed = self.batch_first and query.dim() == 3
+        if transposed:  # a tensor that is passed twice stays one: it is projected by one product
+            key_is_query, value_is_key = key is query, value is key
+            query = query.transpose(0, 1)
+            key = query if key_is_query else key.transpose(0, 1)
+            value = key if value_is_key else value.transpose(0, 1)
         output, weights = multi_head_attention_forward(
             query,
             key,
@@ -159,7 +161,7 @@ class MultiheadAttention(Module):
             average_attn_weights=average_attn_weights,
             is_causal=is_causal,
         )
-        return (output.transpose(0, 1) if turned else output), weights
+        return (output.transpose(0, 1) if transposed else output), weights
 
     def merge_masks(
         self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor

@@ -115,20 +115,21 @@ class _BatchNorm(_NormBase):
     def forward(self, input: Tensor) -> Tensor:
         if input.dim() not in self.ranks:
             self._check_input_dim(input)
-        held = self._buffers
-        mean, var = held.get("running_mean"), held.get("running_var")
-        training, momentum = self.training, self.momentum
+        buffers = self._buffers
+        mean, var = buffers.get("running_mean"), buffers.get("running_var")
+        training = self.training
+        momentum = 0.0 if self.momentum is None else self.momentum
         if training:
             if not self.track_running_stats:
                 mean = var = None
-            elif (count := held.get("num_batches_tracked")) is not None:
+            elif (count := buffers.get("num_batches_tracked")) is not None:
                 count.add_(1)
-                if momentum is None:  # the mean over all batches so far
-                    momentum = 1.0 / count.item()
+                if self.momentum is None:  # the mean over all batches so far
+                    momentum = 1.0 / float(count)
         elif mean is None and var is None:
             training = True
         weight, bias = weight_and_bias(self)
-        return F.batch_norm(input, mean, var, weight, bias, training, momentum or 0.0, self.eps)
+        return F.batch_norm(input, mean, var, weight, bias, training, momentum, self.eps)
 
 
 class BatchNorm1d(_BatchNorm):

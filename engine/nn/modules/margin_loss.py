@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from engine._generated import ops
 from engine.nn import functional as F
+from engine.nn.functional import margin_loss
 from engine.nn.modules.distance import PairwiseDistance
 from engine.nn.modules.loss import _Loss, _WeightedLoss
 from engine.tensor import Tensor
@@ -184,12 +186,9 @@ class TripletMarginWithDistanceLoss(_Loss):
         self.margin, self.swap = margin, swap
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        return F.triplet_margin_with_distance_loss(
-            anchor,
-            positive,
-            negative,
-            distance_function=self.distance_function,
-            margin=self.margin,
-            swap=self.swap,
-            reduction=self.reduction,
-        )
+        margin_loss._check_same_rank(anchor, positive, negative)
+        near = self.distance_function(anchor, positive)
+        far = self.distance_function(anchor, negative)
+        if self.swap:
+            far = ops.minimum(far, self.distance_function(positive, negative))
+        return margin_loss._hinge(near, far, self.margin, self.reduction)

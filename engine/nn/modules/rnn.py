@@ -18,6 +18,18 @@ from engine.tensor import Tensor
 
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
 
+# The operators of each mode, for padded input and for a PackedSequence.
+_PADDED: dict[str, Any] = {
+    "RNN_TANH": ops.rnn_tanh_input,
+    "RNN_RELU": ops.rnn_relu_input,
+    "GRU": ops.gru_input,
+}
+_PACKED: dict[str, Any] = {
+    "RNN_TANH": ops.rnn_tanh_data,
+    "RNN_RELU": ops.rnn_relu_data,
+    "GRU": ops.gru_data,
+    "LSTM": ops.lstm_data,
+}
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 
@@ -106,13 +118,13 @@ class RNNBase(Module):
         return shapes
 
     @property
-    def _flat_weights(self) -> list[Any]:
+    def _flat_weights(self) -> list[Tensor]:
         """All weights in the order of the operators' `params`."""
-        held = self._parameters
-        try:
-            return [held[name] for name in self._flat_weights_names]
-        except KeyError:  # somebody put a plain tensor or a property in its place
-            return [getattr(self, name) for name in self._flat_weights_names]
+        parameters = self._parameters
+        return [  # a plain tensor or a property may have replaced a parameter
+            parameters[name] if name in parameters else getattr(self, name)  # type: ignore[misc]
+            for name in self._flat_weights_names
+        ]
 
     @property
     def all_weights(self) -> list[list[Any]]:
@@ -181,22 +193,14 @@ class RNNBase(Module):
     def _first_hidden(self, input: Tensor, batch_sizes: Tensor | None) -> Any:
         """Zeros."""
         sizes = self.get_expected_hidden_size(input, batch_sizes)
-        return engine.zeros(*sizes, dtype=input.dtype, device=input.device)
+        return engine.zeros(sizes, dtype=input.dtype, device=input.device)
 
     # ---- forward
-
-    def _operator(self) -> Any:
-        return {
-            "RNN_TANH": (ops.rnn_tanh_input, ops.rnn_tanh_data),
-            "RNN_RELU": (ops.rnn_relu_input, ops.rnn_relu_data),
-            "GRU": (ops.gru_input, ops.gru_data),
-            "LSTM": (ops.lstm_input, ops.lstm_data),
-        }[self.mode]
 
     def _options(self) -> tuple[Any, ...]:
         return self.bias, self.num_layers, self.dropout, self.training, self.bidirectional
 
-    def forward(self, input: Any, hx: Any = None) -> Any:
+    def forward(self, input: Any, hx: Tensor | None = None) -> Any:
         """(output, state): the last layer's outputs of all steps, the last state of all layers.
 
         `input` is (steps, batch, input_size), with `batch_first` (batch, steps, input_size),
@@ -204,24 +208,27 @@ class RNNBase(Module):
         """
         if isinstance(input, PackedSequence):
             return self._forward_packed(input, hx)
+        batched = input.dim() == 3
+        batch = self._batch_of(input)
+        state = self._first_hidden(batch, None) if hx is None else self._with_batch(hx, batched)
+        self.check_forward_args(batch, state, None)
+        output, last = self._run(batch, state)
+        if not batched:
+            return output.squeeze(0 if self.batch_first else 1), last.squeeze(1)
+        return output, last
+
+    def _batch_of(self, input: Tensor) -> Tensor:
+        """The input with a dimension for the batch. Raises: ValueError."""
         if input.dim() not in (2, 3):
             tensor = " tensor" if self.mode.startswith("RNN") else ""
             raise ValueError(
                 f"{type(self).__name__}: Expected input to be 2D or 3D, "
                 f"got {input.dim()}D{tensor} instead"
             )
-        batched = input.dim() == 3
-        batch_dim = 0 if self.batch_first else 1
-        if not batched:
-            input = input.unsqueeze(batch_dim)
-        hx = self._first_hidden(input, None) if hx is None else self._with_batch(hx, batched)
-        self.check_forward_args(input, hx, None)
-        padded, _ = self._operator()
-        output, *state = padded(input, hx, self._flat_weights, *self._options(), self.batch_first)
-        if not batched:
-            output = output.squeeze(batch_dim)
-            state = [part.squeeze(1) for part in state]
-        return output, self._as_given(state)
+        return input if input.dim() == 3 else input.unsqueeze(0 if self.batch_first else 1)
+
+    def _run(self, input: Tensor, hx: Tensor) -> tuple[Tensor, Tensor]:
+        return _PADDED[self.mode](input, hx, self._flat_weights, *self._options(), self.batch_first)
 
     def _forward_packed(self, sequence: PackedSequence, hx: Any) -> Any:
         data, batch_sizes, sorted_indices, unsorted_indices = sequence
@@ -230,10 +237,12 @@ class RNNBase(Module):
         else:
             hx = self.permute_hidden(hx, sorted_indices)
         self.check_forward_args(data, hx, batch_sizes)
-        _, packed = self._operator()
-        output, *state = packed(data, batch_sizes, hx, self._flat_weights, *self._options())
-        made = PackedSequence(output, batch_sizes, sorted_indices, unsorted_indices)
-        return made, self.permute_hidden(self._as_given(state), unsorted_indices)
+        output, *last = _PACKED[self.mode](
+            data, batch_sizes, hx, self._flat_weights, *self._options()
+        )
+        packed = PackedSequence(output, batch_sizes, sorted_indices, unsorted_indices)
+        state = last[0] if len(last) == 1 else tuple(last)
+        return packed, self.permute_hidden(state, unsorted_indices)
 
     def _with_batch(self, hx: Any, batched: bool) -> Any:
         """The state that was given, with a dimension for the batch. Raises: RuntimeError."""
@@ -243,10 +252,6 @@ class RNNBase(Module):
                 f"For {kind} input, hx should also be {expected}-D but got {hx.dim()}-D tensor"
             )
         return hx if batched else hx.unsqueeze(1)
-
-    def _as_given(self, state: list[Tensor]) -> Any:
-        """The state as users have it: one tensor, of LSTM a pair."""
-        return state[0]
 
     def extra_repr(self) -> str:
         shown = [f"{self.input_size}, {self.hidden_size}"]
@@ -332,8 +337,23 @@ class LSTM(RNNBase):
 
     def _first_hidden(self, input: Tensor, batch_sizes: Tensor | None) -> Any:
         sizes = self.get_expected_cell_size(input, batch_sizes)
-        cell = engine.zeros(*sizes, dtype=input.dtype, device=input.device)
+        cell = engine.zeros(sizes, dtype=input.dtype, device=input.device)
         return super()._first_hidden(input, batch_sizes), cell
+
+    def forward(self, input: Any, hx: tuple[Tensor, Tensor] | None = None) -> Any:  # type: ignore[override]
+        """(output, (h, c)), as RNNBase's `forward`."""
+        if isinstance(input, PackedSequence):
+            return self._forward_packed(input, hx)
+        batched = input.dim() == 3
+        batch = self._batch_of(input)
+        state = self._first_hidden(batch, None) if hx is None else self._with_batch(hx, batched)
+        self.check_forward_args(batch, state, None)
+        weights, options = self._flat_weights, self._options()
+        output, h, c = ops.lstm_input(batch, list(state), weights, *options, self.batch_first)
+        if not batched:
+            output = output.squeeze(0 if self.batch_first else 1)
+            h, c = h.squeeze(1), c.squeeze(1)
+        return output, (h, c)
 
     def _with_batch(self, hx: Any, batched: bool) -> Any:
         kind, expected = ("batched 3-D", 3) if batched else ("unbatched 2-D", 2)
@@ -343,9 +363,6 @@ class LSTM(RNNBase):
                 f"but got ({hx[0].dim()}-D, {hx[1].dim()}-D) tensors"
             )
         return (hx[0], hx[1]) if batched else (hx[0].unsqueeze(1), hx[1].unsqueeze(1))
-
-    def _as_given(self, state: list[Tensor]) -> Any:
-        return tuple(state)
 
 
 class GRU(RNNBase):

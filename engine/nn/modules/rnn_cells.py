@@ -79,23 +79,22 @@ class RNNCellBase(Module):
         found: Tensor = engine.zeros(sizes, dtype=input.dtype, device=input.device)
         return found
 
-    def _operator(self) -> Any:
-        """The operator of one step."""
+    def _step(self, input: Tensor, hx: Tensor) -> Tensor:
+        """The next state of a batch."""
         raise NotImplementedError
 
-    def forward(self, input: Tensor, hx: Any = None) -> Any:
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Any:
         """The next state from (batch, input_size) or (input_size,) and the state, zeros if None."""
         self._check(input, "input")
-        if hx is not None:
-            self._check(hx, "hidden")
         batched = input.dim() == 2
-        if not batched:
-            input = input.unsqueeze(0)
-            hx = hx if hx is None else hx.unsqueeze(0)
+        batch = input if batched else input.unsqueeze(0)
         if hx is None:
-            hx = self._zeros(input)
-        made = self._operator()(input, hx, *self._weights())
-        return made if batched else made.squeeze(0)
+            state = self._zeros(batch)
+        else:
+            self._check(hx, "hidden")
+            state = hx if batched else hx.unsqueeze(0)
+        result = self._step(batch, state)
+        return result if batched else result.squeeze(0)
 
 
 class RNNCell(RNNCellBase):
@@ -121,10 +120,12 @@ class RNNCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 1, device, dtype)
         self.nonlinearity = nonlinearity
 
-    def _operator(self) -> Any:
-        if self.nonlinearity not in ("tanh", "relu"):
-            raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
-        return ops.rnn_tanh_cell if self.nonlinearity == "tanh" else ops.rnn_relu_cell
+    def _step(self, input: Tensor, hx: Tensor) -> Tensor:
+        if self.nonlinearity == "tanh":
+            return ops.rnn_tanh_cell(input, hx, *self._weights())
+        if self.nonlinearity == "relu":
+            return ops.rnn_relu_cell(input, hx, *self._weights())
+        raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
 
 
 class LSTMCell(RNNCellBase):
@@ -145,18 +146,21 @@ class LSTMCell(RNNCellBase):
     ) -> None:
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
-    def forward(self, input: Tensor, hx: Any = None) -> tuple[Tensor, Tensor]:
+    def forward(  # type: ignore[override]
+        self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Tensor, Tensor]:
         self._check(input, "input")
-        for i, part in enumerate(() if hx is None else hx):
-            self._check(part, f"hx[{i}]")
         batched = input.dim() == 2
-        if not batched:
-            input = input.unsqueeze(0)
-            hx = hx if hx is None else (hx[0].unsqueeze(0), hx[1].unsqueeze(0))
+        batch = input if batched else input.unsqueeze(0)
         if hx is None:
-            zeros = self._zeros(input)
-            hx = zeros, zeros
-        h, c = ops.lstm_cell(input, hx, *self._weights())
+            zeros = self._zeros(batch)
+            state = [zeros, zeros]
+        else:
+            h, c = hx
+            self._check(h, "hx[0]")
+            self._check(c, "hx[1]")
+            state = [h, c] if batched else [h.unsqueeze(0), c.unsqueeze(0)]
+        h, c = ops.lstm_cell(batch, state, *self._weights())
         return (h, c) if batched else (h.squeeze(0), c.squeeze(0))
 
 
@@ -177,5 +181,5 @@ class GRUCell(RNNCellBase):
     ) -> None:
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 
-    def _operator(self) -> Any:
-        return ops.gru_cell
+    def _step(self, input: Tensor, hx: Tensor) -> Tensor:
+        return ops.gru_cell(input, hx, *self._weights())

@@ -145,16 +145,17 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def forward(self, input_: Tensor, target_: Tensor) -> _ASMoutput:
         self._check(input_, target_)
         single = target_.dim() == 0
-        input, target = (input_.unsqueeze(0), target_.unsqueeze(0)) if single else (input_, target_)
-        entry, output = target.clone(), input.new_zeros(target.size(0))
-        for number, (low, high) in enumerate(itertools.pairwise(self.cutoffs)):
+        input = input_.unsqueeze(0) if single else input_
+        target = target_.unsqueeze(0) if single else target_
+        entry, output = target.clone(), input.new_zeros([target.size(0)])
+        for number, cluster in enumerate(self.tail):
+            low, high = self.cutoffs[number], self.cutoffs[number + 1]
             rows = ((target >= low) & (target < high)).nonzero().squeeze(1)
-            if rows.numel() == 0:
-                continue
-            entry = entry.index_fill(0, rows, self.shortlist_size + number)
-            inside = F.log_softmax(self.tail[number](input.index_select(0, rows)), dim=1)
-            column = (target.index_select(0, rows) - low).unsqueeze(1)
-            output = output.index_copy(0, rows, inside.gather(1, column).squeeze(1))
+            if rows.numel() > 0:
+                entry = entry.index_fill(0, rows, self.shortlist_size + number)
+                within = F.log_softmax(cluster(input.index_select(0, rows)), dim=1)
+                column = (target.index_select(0, rows) - low).unsqueeze(1)
+                output = output.index_copy(0, rows, within.gather(1, column).squeeze(1))
         head = F.log_softmax(self.head(input), dim=1)
         output = output + head.gather(1, entry.unsqueeze(1)).squeeze(1)
         loss = (-output).mean()

@@ -240,11 +240,6 @@ class _Stack(Module):
         self.num_layers = num_layers
         self.norm = norm
 
-    def _run(self, x: Tensor, *args: Any, **options: Any) -> Tensor:
-        for layer in self.layers:
-            x = layer(x, *args, **options)
-        return x if self.norm is None else self.norm(x)
-
     def _length(self, x: Tensor) -> int:
         return _length(x, self.layers[0].self_attn.batch_first)
 
@@ -280,13 +275,12 @@ class TransformerEncoder(_Stack):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool | None = None,
     ) -> Tensor:
-        """`is_causal` says whether `mask` is the causal one; None: it is looked at."""
-        return self._run(
-            src,
-            src_mask=mask,
-            is_causal=_is_causal(mask, is_causal, self._length(src)),
-            src_key_padding_mask=src_key_padding_mask,
-        )
+        """`is_causal` says whether `mask` is the causal one; None: it is compared with that."""
+        causal = _is_causal(mask, is_causal, self._length(src))
+        x = src
+        for layer in self.layers:
+            x = layer(x, src_mask=mask, is_causal=causal, src_key_padding_mask=src_key_padding_mask)
+        return x if self.norm is None else self.norm(x)
 
 
 class TransformerDecoder(_Stack):
@@ -306,17 +300,21 @@ class TransformerDecoder(_Stack):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """`tgt_is_causal` says whether `tgt_mask` is the causal one; None: it is looked at."""
-        return self._run(
-            tgt,
-            memory,
-            tgt_mask=tgt_mask,
-            memory_mask=memory_mask,
-            tgt_key_padding_mask=tgt_key_padding_mask,
-            memory_key_padding_mask=memory_key_padding_mask,
-            tgt_is_causal=_is_causal(tgt_mask, tgt_is_causal, self._length(tgt)),
-            memory_is_causal=memory_is_causal,
-        )
+        """`tgt_is_causal` says whether `tgt_mask` is the causal one; None: it is compared with that."""
+        causal = _is_causal(tgt_mask, tgt_is_causal, self._length(tgt))
+        x = tgt
+        for layer in self.layers:
+            x = layer(
+                x,
+                memory,
+                tgt_mask=tgt_mask,
+                memory_mask=memory_mask,
+                tgt_key_padding_mask=tgt_key_padding_mask,
+                memory_key_padding_mask=memory_key_padding_mask,
+                tgt_is_causal=causal,
+                memory_is_causal=memory_is_causal,
+            )
+        return x if self.norm is None else self.norm(x)
 
 
 class Transformer(Module):

@@ -93,3 +93,45 @@ def test_numbers_drawn_in_place_are_those_of_python(kind):
     wanted = draw(x.clone())
     engine.manual_seed(3)
     same(wanted, jit.script(draw)(x.clone()))
+
+
+def test_functions_of_any_number_of_tensors_are_compiled_from_their_source():
+    def several(x, y, z):
+        return (
+            engine.broadcast_tensors(x, y, z),
+            engine.atleast_2d(x, y),
+            engine.broadcast_shapes(x.shape, y.shape, [4, 1, 1]),
+            engine.block_diag(x, y),
+        )
+
+    def of_a_list(xs: list[engine.Tensor]):
+        return engine.broadcast_tensors(xs), engine.meshgrid(xs, indexing="xy")
+
+    x, y, z = engine.ones(2, 1), engine.ones(3), engine.ones(4, 1, 1)
+    tensors, matrices, shape, diagonal = jit.script(several)(x, y, z)
+    assert [list(t.shape) for t in tensors] == [[4, 2, 3]] * 3
+    assert [list(t.shape) for t in matrices] == [[2, 1], [1, 3]]
+    assert shape == [4, 2, 3]
+    assert engine.equal(diagonal, engine.block_diag(x, y))
+    tensors, grid = jit.script(of_a_list)([y, engine.ones(1)])
+    assert [list(t.shape) for t in tensors] == [[3], [3]]
+    assert [list(t.shape) for t in grid] == [[1, 3], [1, 3]]
+
+
+def test_a_conversion_by_keyword_and_questions_about_memory_are_builtins():
+    def converted(x):
+        return x.to(device="cpu", dtype=engine.float64), x.to(dtype=engine.float32, copy=True)
+
+    def questions(x):
+        return x.is_cpu, x.is_contiguous(), x.is_contiguous(memory_format=engine.channels_last)
+
+    x = engine.ones(2, 3, 4, 5)
+    scripted = jit.script(converted)
+    double, copied = scripted(x)
+    assert double.dtype == engine.float64
+    assert copied.data_ptr() != x.data_ptr()
+    assert "aten::to(" in str(scripted.graph)
+    assert "CallFunction" not in str(scripted.graph)
+    assert jit.script(questions)(x) == (True, True, False)
+    channels_last = x.to(memory_format=engine.channels_last)
+    assert jit.script(questions)(channels_last) == (True, False, True)
