@@ -52,8 +52,8 @@ def recorded(folder: Path, nodes: int) -> Path:
 def looked_at(history: History, moment: int) -> Autograd:
     """The model of a moment as a screen uses it: the nodes round the focus are made."""
     model = project(history, moment, Selection())
-    place = max(0, model.nodes.place_of(model.focus))
-    first = max(0, min(place - LOOKED_AT // 2, len(model.nodes) - LOOKED_AT))
+    position = max(0, model.nodes.place_of(model.focus))
+    first = max(0, min(position - LOOKED_AT // 2, len(model.nodes) - LOOKED_AT))
     for _ in model.nodes[first : first + LOOKED_AT]:
         pass
     return model
@@ -76,9 +76,9 @@ def seconds(act: Callable[[], object]) -> float:
 
 def keys(history: History, look: Callable[[History, int], object]) -> dict[str, float]:
     """Per grain the time that 95 of 100 steps do not exceed, at four places of the run."""
-    tables, found = history.tables, {}
-    begun = int(history.autograd.tables.runs.since[0])
-    starts = (begun // 2, begun, (begun + history.end) // 2, history.end - 1)
+    tables, result = history.tables, {}
+    started = int(history.autograd.tables.runs.since[0])
+    starts = (started // 2, started, (started + history.end) // 2, history.end - 1)
     for grain in ("event", "op", "node", "line"):
         times = []
         for start in starts:
@@ -87,8 +87,8 @@ def keys(history: History, look: Callable[[History, int], object]) -> dict[str, 
                 way = tables and (history.next if step % 4 else history.previous)
                 moment = way(moment, grain)
                 times.append(seconds(lambda at=moment: look(history, at)))  # type: ignore[misc]
-        found[grain] = sorted(times)[int(0.95 * len(times))]
-    return found
+        result[grain] = sorted(times)[int(0.95 * len(times))]
+    return result
 
 
 def main() -> None:
@@ -102,16 +102,16 @@ def main() -> None:
 
         opened = min(seconds(open_) for _ in range(3))
         history = History(TraceReader.open(path))
-        begun = int(history.autograd.tables.runs.since[0])
-        drawn(history, begun)
-        first = seconds(lambda: drawn(History(TraceReader.open(path)), begun))
-        model = project(history, begun, Selection())
+        started = int(history.autograd.tables.runs.since[0])
+        drawn(history, started)
+        first = seconds(lambda: drawn(History(TraceReader.open(path)), started))
+        model = project(history, started, Selection())
         print(f"{len(model.nodes):,} nodes, {history.end:,} events")
         print(f"open                  {opened * 1e3:8.1f} ms")
         print(f"open and draw         {first * 1e3:8.1f} ms")
         for name, look in (("key", looked_at), ("drawn", drawn)):
-            for grain, taken in keys(history, look).items():
-                print(f"{name:6}{grain:16}{taken * 1e3:8.1f} ms (p95)")
+            for grain, used in keys(history, look).items():
+                print(f"{name:6}{grain:16}{used * 1e3:8.1f} ms (p95)")
 
 
 if __name__ == "__main__":

@@ -38,10 +38,12 @@ LINES = (  # a step of one node or two each, with numbers of their own
 
 def function(nodes: int, folder: Path, number: int) -> Callable[..., Any]:
     """A new function of some so many pointwise operators: what is compiled already costs nothing."""
-    body, made = ["def f(x, y):", "    a = x * y"], 1
-    while made < nodes:
+    body, results = ["def f(x, y):", "    a = x * y"], 1
+    while results < nodes:
         line = LINES[len(body) % len(LINES)].format(len(body))
-        made += 1 + (line.count("(") > 1 or line.count("*") + line.count("+") + line.count("-") > 1)
+        results += 1 + (
+            line.count("(") > 1 or line.count("*") + line.count("+") + line.count("-") > 1
+        )
         body.append("    " + line)
     path = folder / f"f{nodes}_{number}.py"
     path.write_text("\n".join([*body, "    return a", ""]))
@@ -50,14 +52,14 @@ def function(nodes: int, folder: Path, number: int) -> Callable[..., Any]:
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    found: Callable[..., Any] = module.f
-    return found
+    result: Callable[..., Any] = module.f
+    return result
 
 
 def milliseconds(call: Callable[[], Any]) -> tuple[float, Any]:
     begin = time.thread_time()
-    made = call()
-    return 1e3 * (time.thread_time() - begin), made
+    result = call()
+    return 1e3 * (time.thread_time() - begin), result
 
 
 def costs(nodes: int, folder: Path) -> tuple[float, float, float]:
@@ -108,8 +110,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         for nodes in options.nodes:
             front, first, third = costs(nodes, Path(folder))
-            wanted = WANTED.get(nodes)
-            verdict = "" if wanted is None else "  ok" if third <= wanted else "  SLOW"
+            expected = WANTED.get(nodes)
+            verdict = "" if expected is None else "  ok" if third <= expected else "  SLOW"
             good = good and verdict != "  SLOW"
             print(
                 f"{nodes:>5} nodes: scripted in {front:7.2f} ms, first call {first:6.2f} ms,"

@@ -136,12 +136,12 @@ def share(times: list[float], part: float) -> float:
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as home:
-        given, view, at = [*sys.argv[1:], "", "", ""][:3]
-        if given in VIEWS:
-            given, view = "", given
+        inputs, view, at = [*sys.argv[1:], "", "", ""][:3]
+        if inputs in VIEWS:
+            inputs, view = "", inputs
         view = view or "memory"
-        trace = Path(given) if given else recorded(home, GRAPH if view == "autograd" else "")
-        if not at and not given and view == "autograd":
+        trace = Path(inputs) if inputs else recorded(home, GRAPH if view == "autograd" else "")
+        if not at and not inputs and view == "autograd":
             at = "line:8"
         keys, marker = VIEWS[view]
         command = [sys.executable, "-m", "tui", "open", str(trace), "--view", view, "--at", at]

@@ -61,26 +61,26 @@ def one_round(rounds: int) -> tuple[np.ndarray, np.ndarray]:
         ("FREE", 1, 4096 * old, 64, 0, 0),
     ]
     records = np.zeros((rounds, len(rows)), RECORD)
-    for place, (kind, *values) in enumerate(rows):
-        records["kind"][:, place] = NUMBER[kind]
+    for index, (kind, *values) in enumerate(rows):
+        records["kind"][:, index] = NUMBER[kind]
         for field, value in zip("abcde", values, strict=False):
-            records[field][:, place] = value
+            records[field][:, index] = value
     arguments = [1, 1, 1, 1, 2, 1]
-    words = np.zeros((rounds, 7 + 8 + 9), np.int64)
-    words[:, :7] = [48, *arguments]
-    words[:, 7:15] = [56, 0, 0, 2, 4, 4, 4, 1]
-    words[:, 8] = k
-    words[:, 15] = 64
-    words[:, 16:] = k[:, None]
-    for place, start in ((1, 0), (7, 7), (10, 15)):
-        records["flags"][:, place] = HAS_BLOB
-        records["e"][:, place] = 8 * (np.arange(rounds) % SEGMENT_ROUNDS * words.shape[1] + start)
-    return records, words
+    terms = np.zeros((rounds, 7 + 8 + 9), np.int64)
+    terms[:, :7] = [48, *arguments]
+    terms[:, 7:15] = [56, 0, 0, 2, 4, 4, 4, 1]
+    terms[:, 8] = k
+    terms[:, 15] = 64
+    terms[:, 16:] = k[:, None]
+    for index, start in ((1, 0), (7, 7), (10, 15)):
+        records["flags"][:, index] = HAS_BLOB
+        records["e"][:, index] = 8 * (np.arange(rounds) % SEGMENT_ROUNDS * terms.shape[1] + start)
+    return records, terms
 
 
 def write_trace(path: Path, events: int) -> int:
     """Write a trace of about this many events; returns how many."""
-    records, words = one_round(max(events // 20, 1))
+    records, terms = one_round(max(events // 20, 1))
     head = np.zeros(1, RECORD)
     head["kind"], head["a"], head["b"], head["c"] = NUMBER["FRAME_PUSH"], 1, 2, 1
     database = sqlite3.connect(path)
@@ -101,7 +101,7 @@ def write_trace(path: Path, events: int) -> int:
         part["t"] = part["n"] * 1000
         part["thread"] = 1
         planes = part.view(np.uint8).reshape(-1, RECORD.itemsize).T.tobytes()
-        blobs = words[start : start + SEGMENT_ROUNDS].tobytes()
+        blobs = terms[start : start + SEGMENT_ROUNDS].tobytes()
         row = (first, len(part), 0, 0, zlib.compress(planes, 1), zlib.compress(blobs, 1))
         database.execute("INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?)", row)
         first += len(part)
@@ -140,10 +140,10 @@ def timed(action: Callable[[], object]) -> float:
 
 
 def main() -> None:
-    wanted = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    expected = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "loop.uht"
-        events = write_trace(path, wanted)
+        events = write_trace(path, expected)
         print(f"events                     {events}")
         print(f"file                       {path.stat().st_size / 2**20:.1f} MB")
         read = min(timed(lambda: TraceReader.open(path)) for _ in range(3))

@@ -139,9 +139,9 @@ def line(name: str, n: int, jax: Jax | None, torch: Any) -> str:
     plain = eager(engine, function, n)
     others["eager"] = lambda: block(plain)
     if torch:
-        theirs, theirs_plain = traced(torch, function, n), eager(torch, function, n)
+        other, theirs_plain = traced(torch, function, n), eager(torch, function, n)
         others["torch"] = lambda: block(theirs_plain)
-        others["torch.jit"] = lambda: block(theirs)
+        others["torch.jit"] = lambda: block(other)
     if jax:
         others["jax.jit"] = lambda: jax.seconds(name, n)
     times: dict[str, list[float]] = {key: [] for key in ("ours", *others)}

@@ -92,23 +92,23 @@ def recorded(program: str, folder: Path) -> Path:
 
 def timed(action: Callable[[], object]) -> float:
     """Milliseconds."""
-    begun = time.perf_counter()
+    started = time.perf_counter()
     action()
-    return (time.perf_counter() - begun) * 1000
+    return (time.perf_counter() - started) * 1000
 
 
 def measure(name: str, trace: Path) -> None:
     """Prints a line for opening, and one for each of the two views."""
-    found: list[History] = []
-    opened = timed(lambda: found.append(History(TraceReader.open(trace))))
-    history, chooser = found[0], random.Random(0)
+    matches: list[History] = []
+    opened = timed(lambda: matches.append(History(TraceReader.open(trace))))
+    history, chooser = matches[0], random.Random(0)
     size = f"{history.end:,} events, {len(history.jit.tables.rewrites):,} rewrites"
     print(f"{name:<10} open {opened:17.0f} ms   {size}")
     for view, grain in (("jit", "rewrite"), ("interpreter", "instruction")):
         look = partial(project, view, history)
         first = timed(partial(look, history.end - 1, Selection()))
-        places = [chooser.randrange(history.end) for _ in range(30)]
-        seeks = [timed(partial(look, m, Selection())) for m in places]
+        positions = [chooser.randrange(history.end) for _ in range(30)]
+        seeks = [timed(partial(look, m, Selection())) for m in positions]
         m, steps = history.next(history.end // 3, grain), []
         for _ in range(30):
             steps.append(timed(partial(look, m, Selection())))

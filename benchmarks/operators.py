@@ -225,13 +225,13 @@ def scaling(name: str, make: Callable[[Any], Work]) -> None:
     work = make(engine)
     engine.set_num_threads(1)
     times = max(1, round(0.05 / max(timed(work, 2), 1e-8)))
-    found, one = [], 0.0
+    matches, item = [], 0.0
     for _ in range(ROUNDS):
         engine.set_num_threads(1)
-        one = timed(work, times)
+        item = timed(work, times)
         engine.set_num_threads(2)
-        found.append(one / timed(work, times))
-    print(f"{name:<28} {show_time(one)}  x {statistics.median(found):.2f}", flush=True)
+        matches.append(item / timed(work, times))
+    print(f"{name:<28} {show_time(item)}  x {statistics.median(matches):.2f}", flush=True)
 
 
 def main() -> int:
@@ -244,9 +244,9 @@ def main() -> int:
         parser.error(
             f"no workload is called {', '.join(sorted(unknown))}; there are {', '.join(WORKLOADS)}"
         )
-    chosen = {name: WORKLOADS[name] for name in options.names or WORKLOADS}
+    selected = {name: WORKLOADS[name] for name in options.names or WORKLOADS}
     if options.threads:
-        for name, make in chosen.items():
+        for name, make in selected.items():
             scaling(name, make)
         return 0
     peers = [importlib.import_module("engine")]
@@ -255,7 +255,7 @@ def main() -> int:
     ratios = []
     for module in peers:
         module.set_num_threads(1)
-    for name, make in chosen.items():
+    for name, make in selected.items():
         figure = compare(name, make, peers, 1.2)
         print(figure, flush=True)
         if figure.ratio is not None:

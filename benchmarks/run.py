@@ -210,9 +210,9 @@ def recorder_figures() -> Iterator[Figure]:
             rounds = [
                 (recorded(script, **options), unrecorded(script)) for _ in range(ROUNDS // 2 + 1)
             ]
-            ours, theirs = (statistics.median(side) for side in zip(*rounds, strict=True))
-            ratio = statistics.median(ours / theirs for ours, theirs in rounds)
-            yield Figure(f"recorded, {name}", ours, theirs, ratio, bound)
+            ours, other = (statistics.median(side) for side in zip(*rounds, strict=True))
+            ratio = statistics.median(ours / item for ours, item in rounds)
+            yield Figure(f"recorded, {name}", ours, other, ratio, bound)
 
 
 def unrecorded(script: Path) -> float:

@@ -176,7 +176,7 @@ def figure(
 
 
 def figures() -> list[Figure]:
-    found = []
+    matches = []
     loops: list[tuple[Callable[[int], float], int, float]] = [
         (half_sum, 300_000, WANTED),
         (collatz, 4_000, WANTED),
@@ -190,16 +190,16 @@ def figures() -> list[Figure]:
         (remainders, 60_000, 8),
         (common_divisors, 6_000, 4),
     ]
-    for fn, n, wanted in loops:
+    for fn, n, expected in loops:
         scripted = jit.script(fn)
         if scripted(n) != fn(n):
             raise SystemExit(f"{fn.__name__}({n}): {scripted(n)} scripted, {fn(n)} in Python")
-        found.append(figure(fn.__name__, partial(fn, n), partial(scripted, n), 1, wanted))
+        matches.append(figure(fn.__name__, partial(fn, n), partial(scripted, n), 1, expected))
     x, y = engine.rand(4), engine.rand(4)
     traced = jit.trace(chain, (x, y))
     name = "three operators, 4 floats"
-    found.append(figure(name, partial(chain, x, y), partial(traced, x, y), 3000, 1.0))
-    return found
+    matches.append(figure(name, partial(chain, x, y), partial(traced, x, y), 3000, 1.0))
+    return matches
 
 
 def main() -> int:
@@ -207,17 +207,17 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="the figures as JSON")
     arguments = parser.parse_args()
     engine.set_num_threads(1)
-    found = figures()
+    result = figures()
     if arguments.json:
-        print(json.dumps([asdict(one) for one in found]))
+        print(json.dumps([asdict(item) for item in result]))
     else:
-        for one in found:
-            verdict = "ok" if one.faster >= one.wanted else "SLOW"
+        for entry in result:
+            verdict = "ok" if entry.faster >= entry.wanted else "SLOW"
             print(
-                f"{one.name:<28} {one.theirs * 1e6:12.1f} us {one.ours * 1e6:10.1f} us"
-                f" {one.faster:8.1f} times  (at least {one.wanted:g})  {verdict}"
+                f"{entry.name:<28} {entry.theirs * 1e6:12.1f} us {entry.ours * 1e6:10.1f} us"
+                f" {entry.faster:8.1f} times  (at least {entry.wanted:g})  {verdict}"
             )
-    return 0 if all(one.faster >= one.wanted for one in found) else 1
+    return 0 if all(element.faster >= element.wanted for element in result) else 1
 
 
 if __name__ == "__main__":

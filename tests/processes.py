@@ -7,7 +7,7 @@ from pathlib import Path
 
 def alive_with(word: str) -> list[str]:
     """The processes with that word in their command line."""
-    found = []
+    matches = []
     for path in Path("/proc").iterdir():
         if path.name.isdigit():
             try:
@@ -16,5 +16,5 @@ def alive_with(word: str) -> list[str]:
             except OSError:
                 continue
             if state != "Z" and word.encode() in line:
-                found.append(path.name)
-    return found
+                matches.append(path.name)
+    return matches

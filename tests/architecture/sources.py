@@ -106,8 +106,8 @@ def import_targets(path: Path, node: ast.Import | ast.ImportFrom) -> Iterator[Us
         base = ".".join([*package, *([base] if base else [])])
     for name in node.names:
         inner = ROOT / f"{base}.{name.name}".replace(".", "/")
-        whole = inner.with_suffix(".py").is_file() or (inner / "__init__.py").is_file()
-        yield Use(name_of(path), node.lineno, f"{base}.{name.name}" if whole else base)
+        full = inner.with_suffix(".py").is_file() or (inner / "__init__.py").is_file()
+        yield Use(name_of(path), node.lineno, f"{base}.{name.name}" if full else base)
 
 
 def report(broken: list[str]) -> str:

@@ -20,10 +20,10 @@ _NOTE = re.compile(r"Note \[([^\]\n]+)\](:?)")
 def test_lines_fit_the_page(suffix: str) -> None:
     broken = []
     for path in files(suffix):
-        most = TABLE_COLUMNS if path.name.startswith("rows_") else MOST_COLUMNS
+        maximum = TABLE_COLUMNS if path.name.startswith("rows_") else MOST_COLUMNS
         for number, line in enumerate(text_of(path).splitlines(), 1):
-            if len(line) > most:
-                broken.append(f"{name_of(path)}:{number}: {len(line)} columns (at most {most})")
+            if len(line) > maximum:
+                broken.append(f"{name_of(path)}:{number}: {len(line)} columns (at most {maximum})")
     assert not broken, report(broken)
 
 
@@ -41,7 +41,7 @@ def test_every_note_that_is_named_exists_once() -> None:
             else:
                 named.setdefault(match[1], f"{name_of(path)}:{line_of(text, match.start())}")
     broken = [
-        f"{place}: Note [{n}] is written nowhere" for n, place in named.items() if not written[n]
+        f"{item}: Note [{n}] is written nowhere" for n, item in named.items() if not written[n]
     ]
     broken += [f"Note [{n}] is written {many} times" for n, many in written.items() if many > 1]
     assert not broken, report(broken)

@@ -44,15 +44,15 @@ def offences(found: list[Use], rule: str) -> str:
 @pytest.mark.parametrize("stranger", ["tui", "lessons", "textual", "rich"])
 def test_engine_never_imports(stranger: str) -> None:
     """rich is allowed inside the hooks that only rich and Jupyter call: __rich__, _repr_html_."""
-    found = [use for use in uses("engine") if top(use.target) == stranger]
-    assert not found, offences(found, f"engine never imports {stranger}")
+    actual = [use for use in uses("engine") if top(use.target) == stranger]
+    assert not actual, offences(actual, f"engine never imports {stranger}")
 
 
 def test_engine_depends_on_little() -> None:
     known = {*sys.stdlib_module_names, "engine", "numpy", "platformdirs", "safetensors"}
-    found = [use for use in uses("engine") if top(use.target) not in known]
-    assert not found, offences(
-        found, "engine needs the standard library, NumPy, platformdirs and safetensors"
+    actual = [use for use in uses("engine") if top(use.target) not in known]
+    assert not actual, offences(
+        actual, "engine needs the standard library, NumPy, platformdirs and safetensors"
     )
 
 
@@ -62,53 +62,53 @@ def engine_rank(module: str) -> int:
 
 def test_engine_layers() -> None:
     """A module imports its own layer and lower ones."""
-    found = []
+    actual = []
     for use in uses("engine"):
         me = owner(use)
-        mine, other = part(me), part(use.target)
-        if top(use.target) != "engine" or "inspect" in (mine, other) or me == "engine":
+        own, other = part(me), part(use.target)
+        if top(use.target) != "engine" or "inspect" in (own, other) or me == "engine":
             continue
-        if "_generated" in (mine, other):
+        if "_generated" in (own, other):
             continue  # what the build writes: raw calls, below engine.tensor's users
-        if engine_rank(use.target) > engine_rank(me) or frozenset((mine, other)) in SIBLINGS:
-            found.append(use)
+        if engine_rank(use.target) > engine_rank(me) or frozenset((own, other)) in SIBLINGS:
+            actual.append(use)
     order = "_native < dtypes, tensor, creation... < autograd < nn < { jit, optim }"
-    assert not found, offences(found, order)
+    assert not actual, offences(actual, order)
 
 
 def test_inspect_sits_on_native_only() -> None:
-    found = [
+    actual = [
         use
         for use in uses("engine")
         if part(owner(use)) == "inspect"
         and top(use.target) == "engine"
         and part(use.target) not in ("inspect", "_native", "_generated")
     ]
-    assert not found, offences(found, "engine.inspect knows engine._native and itself only")
+    assert not actual, offences(actual, "engine.inspect knows engine._native and itself only")
 
 
 def test_nothing_of_engine_needs_inspect() -> None:
-    found = [
+    actual = [
         use
         for use in uses("engine")
         if part(owner(use)) != "inspect" and use.target.startswith("engine.inspect")
     ]
-    assert not found, offences(found, "engine works without engine.inspect")
+    assert not actual, offences(actual, "engine works without engine.inspect")
 
 
 def test_tui_never_touches_native() -> None:
-    found = [use for use in uses("tui") if use.target.startswith("engine._native")]
-    assert not found, offences(found, "tui asks engine.inspect")
+    actual = [use for use in uses("tui") if use.target.startswith("engine._native")]
+    assert not actual, offences(actual, "tui asks engine.inspect")
 
 
 def test_tui_uses_engine_through_inspect() -> None:
     """`engine` itself only for the documentation of its public names."""
-    found = [
+    actual = [
         use
         for use in uses("tui")
         if top(use.target) == "engine" and part(use.target) not in ("", "inspect")
     ]
-    assert not found, offences(found, "tui knows engine.inspect and lessons")
+    assert not actual, offences(actual, "tui knows engine.inspect and lessons")
 
 
 def test_lessons_use_engine_only() -> None:
@@ -121,13 +121,13 @@ def test_lessons_use_engine_only() -> None:
         "optim",
         "utils",
     }  # what a user's script imports
-    found = [
+    actual = [
         use
         for use in uses("lessons")
         if top(use.target) in ("tui", "textual", "rich", "torch")
         or (top(use.target) == "engine" and part(use.target) not in known)
     ]
-    assert not found, offences(found, "lessons know the public names of engine")
+    assert not actual, offences(actual, "lessons know the public names of engine")
 
 
 @cache
@@ -153,16 +153,16 @@ def test_tui_layers() -> None:
     for use in uses("tui"):
         if top(use.target) != "tui":
             continue
-        mine, other = tui_rank(owner(use)), tui_rank(use.target)
-        if other > mine:
-            broken.append(f"{use}: {names[mine]} does not know {names[other]}")
+        own, other = tui_rank(owner(use)), tui_rank(use.target)
+        if other > own:
+            broken.append(f"{use}: {names[own]} does not know {names[other]}")
     assert not broken, report(broken) + "\n  render < widgets < views < screens < app"
 
 
 @pytest.mark.parametrize("folder", ["tui/render", "tui/views"])
 def test_pictures_are_drawn_without_textual(folder: str) -> None:
-    found = [use for use in uses(folder) if top(use.target) in ("textual", "rich")]
-    assert not found, offences(found, "drawing is pure: `underhood show` runs without Textual")
+    actual = [use for use in uses(folder) if top(use.target) in ("textual", "rich")]
+    assert not actual, offences(actual, "drawing is pure: `underhood show` runs without Textual")
 
 
 # engine.jit: packages and modules directly below it, each importing only those before it

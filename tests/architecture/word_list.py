@@ -153,6 +153,12 @@ EXEMPTIONS = (
     Exemption("name now", "**", r"time|clock|monotonic|perf_counter", "a time"),
     Exemption("name why", "{lessons,tui,engine}/**", "", "a lesson's `why`, the Answer to `W`"),
     Exemption("tell", "**", r"\bf?\w*\.tell\b", "file.tell"),
+    Exemption(
+        r"name (\w*_)?(tell|tells|told|says|said)(_\w*)?",
+        "tests/**",
+        r"def test_\w*(says?|tells?|said|told)",
+        "a test's name is a sentence",
+    ),
     Exemption("name tell", "**", r"\btell\(", "file.tell"),
     Exemption("nobody", "lessons/*/**", "", "a lesson speaks to a person"),
     Exemption("go on", "lessons/*/**", "", "a lesson speaks to a person"),

@@ -125,16 +125,18 @@ class Call:
         recipes = recipes_for(signature.full_name)
         recipe = self.dice.choice(recipes) if recipes and not self.one_in(5) else {}
         values: list[Spec | None] = []
-        for one in signature.parameters:
-            text = recipe.get(one.name) or (recipe.get("self") if one.name == "input" else None)
+        for parameter in signature.parameters:
+            text = recipe.get(parameter.name) or (
+                recipe.get("self") if parameter.name == "input" else None
+            )
             if self.one_in(60):
                 values.append(self.anything())
             elif text is not None:
-                values.append(self.cooked(one, self.dice.choice(text.split("|"))))
-            elif one.default is not REQUIRED and not self.one_in(3):
+                values.append(self.cooked(parameter, self.dice.choice(text.split("|"))))
+            elif parameter.default is not REQUIRED and not self.one_in(3):
                 values.append(None)
             else:
-                values.append(self.fitting(one))
+                values.append(self.fitting(parameter))
         return values
 
     def cooked(self, one: Parameter, text: str) -> Spec:
@@ -332,7 +334,7 @@ class Call:
         if self.one_in(100):
             vast = self.one_in(3)
             sizes = [dice.choice((0, 1, *LARGE, 2**31, 2**40)) for _ in shape] if vast else shape
-            made: Spec = ("meta", dtype, tuple(sizes))
+            result: Spec = ("meta", dtype, tuple(sizes))
         else:
             numbers = self.numbers(dtype, math.prod(shape), low, high)
             if heavy and len(shape) > 1 and shape[-1] == shape[-2] and dtype not in ("bool", *INTS):
@@ -344,19 +346,19 @@ class Call:
             layout = "tiled" if self.tiled and shape else layout
             floats = dtype in FLOATS or dtype in COMPLEX
             grad = dice.choice((0, 1, 2, 2)) if self.grad and floats else 0
-            made = ("tensor", dtype, tuple(shape), numbers, layout, grad)
-        self.tensors.append(made)
-        return made
+            result = ("tensor", dtype, tuple(shape), numbers, layout, grad)
+        self.tensors.append(result)
+        return result
 
     def numbers(self, dtype: str, count: int, low: float, high: float) -> list[Any]:
         dice = self.dice
         if dtype == "bool":
             return [dice.random() < 0.5 for _ in range(count)]
         if dtype in INTS:
-            least, most = INTS[dtype]
-            low, high = max(int(low), least), int(high)
+            minimum, maximum = INTS[dtype]
+            low, high = max(int(low), minimum), int(high)
             numbers: list[Any] = [dice.randint(low, high) for _ in range(count)]
-            odd: tuple[Any, ...] = (least, most, 0, most - 1, 1)
+            odd: tuple[Any, ...] = (minimum, maximum, 0, maximum - 1, 1)
         elif dtype in FLOATS:
             numbers = [low + (high - low) * dice.randint(0, 64) / 64 for _ in range(count)]
             odd = (math.inf, -math.inf, math.nan, 0.0, -0.0, FLOATS[dtype], 1e-30, 1e4, -3e4)
@@ -383,15 +385,15 @@ class Call:
     def hand_over(self, parameters: tuple[Parameter, ...], values: list[Spec | None]) -> None:
         """By position up to some argument, the others by name."""
         by_name = self.one_in(3) and self.dice.randint(1, max(1, len(parameters)))
-        for position, (one, value) in enumerate(zip(parameters, values, strict=True)):
-            named = one.keyword_only or (by_name and position >= by_name)
+        for position, (index, value) in enumerate(zip(parameters, values, strict=True)):
+            named = index.keyword_only or (by_name and position >= by_name)
             if value is None:
                 by_name = by_name or position or 1
                 continue
             if position == 0 and self.target.is_method:
                 named = False
             if named:
-                self.kwargs[one.name] = value
+                self.kwargs[index.name] = value
             else:
                 self.args.append(value)
         if "out" not in self.kwargs and not self.target.name.endswith("_") and self.one_in(10):
@@ -404,40 +406,40 @@ class Call:
             shape = list(first[2]) if first[0] != "meta" else self.shape
         dtype = self.any if not self.one_in(3) else self.dice.choice(DTYPES)
         grad, self.grad = self.grad, self.grad and self.one_in(8)
-        made = self.tensor(shape, dtype)
+        result = self.tensor(shape, dtype)
         self.grad = grad
         if self.one_in(6):
-            return ("tuple", made, self.tensor(shape, self.dice.choice(("int64", dtype))))
-        return made
+            return ("tuple", result, self.tensor(shape, self.dice.choice(("int64", dtype))))
+        return result
 
     def disturb(self) -> None:
         """One thing that is not as it should be, or as it was in older versions."""
         dice, args, kwargs = self.dice, self.args, self.kwargs
         receiver = [args.pop(0)] if self.target.is_method else []
-        what = dice.randrange(9)
-        if what == 0 and kwargs:
+        subject = dice.randrange(9)
+        if subject == 0 and kwargs:
             args.append(kwargs.pop(dice.choice(list(kwargs))))
-        elif what == 1 and len(args) > 1:
+        elif subject == 1 and len(args) > 1:
             i, j = dice.sample(range(len(args)), 2)
             args[i], args[j] = args[j], args[i]
-        elif what == 2:
+        elif subject == 2:
             args.insert(dice.randint(0, len(args)), self.anything())
-        elif what == 3:
+        elif subject == 3:
             name, kind = dice.choice(KEYWORDS)
             kwargs[name] = self.fitting(Parameter(name, kind))
-        elif what == 4 and args:
+        elif subject == 4 and args:
             del args[dice.randrange(len(args))]
-        elif what == 5 and "dim" in kwargs:
+        elif subject == 5 and "dim" in kwargs:
             kwargs["axis"] = kwargs.pop("dim")
-        elif what == 6 and args:
+        elif subject == 6 and args:
             args[dice.randrange(len(args))] = self.anything()
-        elif what == 7 and kwargs:
+        elif subject == 7 and kwargs:
             kwargs[dice.choice(list(kwargs))] = self.anything()
         else:
-            for place, value in enumerate(args):
+            for index, value in enumerate(args):
                 if value[0] == "value" and type(value[1]) in (int, float) and abs(value[1]) < 100:
                     kind = "int64" if type(value[1]) is int else "float32"
-                    args[place] = dice.choice((
+                    args[index] = dice.choice((
                         ("tensor", kind, (), [value[1]], "plain", 0),
                         ("numpy", kind, value[1]),
                         ("value", float(value[1])),

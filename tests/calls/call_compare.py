@@ -31,16 +31,16 @@ def difference(path: str, theirs: Any, ours: Any) -> str | None:
     if theirs[0] == "raised":
         return None if MEMORY.search(theirs[2]) else f"returns, PyTorch raises {theirs[1]}"
     numbers = not NO_NUMBERS.fullmatch(path)
-    if found := _tree(theirs[1], ours[1], numbers):
-        return found
+    if result := _tree(theirs[1], ours[1], numbers):
+        return result
     for position, (a, b) in enumerate(zip(theirs[2], ours[2], strict=True)):
-        if found := _tree(a, b, numbers):
-            return f"input {position} afterwards: {found}"
+        if result := _tree(a, b, numbers):
+            return f"input {position} afterwards: {result}"
     return _gradients(theirs[3], ours[3], numbers)
 
 
 def _gradients(theirs: Any, ours: Any, numbers: bool) -> str | None:
-    raised = [isinstance(one, tuple) and one[0] == "raised" for one in (theirs, ours)]
+    raised = [isinstance(item, tuple) and item[0] == "raised" for item in (theirs, ours)]
     if all(raised):
         return (
             None if theirs[1] == ours[1] else f"gradient class {ours[1]}, PyTorch's is {theirs[1]}"
@@ -56,15 +56,15 @@ def _gradients(theirs: Any, ours: Any, numbers: bool) -> str | None:
     for position, (a, b) in enumerate(zip(theirs or (), ours or (), strict=True)):
         if (a is None) != (b is None):
             return f"gradient {position} is {'missing' if b is None else 'there'}, PyTorch's is not"
-        if a is not None and (found := _tree(a, b, numbers, strides=False)):
-            return f"gradient {position}: {found}"
+        if a is not None and (result := _tree(a, b, numbers, strides=False)):
+            return f"gradient {position}: {result}"
     return None
 
 
 def no_farther(theirs: Any, ours: Any, wide: Any) -> bool:
     """Whether our numbers are as near as PyTorch's to those of the same call in double precision."""
     leaves = [list(_numbers(outcome[1:])) for outcome in (theirs, ours, wide)]
-    if len({tuple(map(len, one)) for one in leaves}) > 1:
+    if len({tuple(map(len, leave)) for leave in leaves}) > 1:
         return False
     for a, b, w in zip(*leaves, strict=True):
         far = [0.0, 0.0]
@@ -88,8 +88,8 @@ def _numbers(tree: Any) -> Iterator[list[Any]]:
     if isinstance(tree, tuple) and tree and tree[0] == "tensor":
         yield tree[7] or []
     elif isinstance(tree, (tuple, list)):
-        for one in tree:
-            yield from _numbers(one)
+        for item in tree:
+            yield from _numbers(item)
 
 
 def _tree(a: Any, b: Any, numbers: bool, strides: bool = True) -> str | None:
@@ -110,8 +110,8 @@ def _tree(a: Any, b: Any, numbers: bool, strides: bool = True) -> str | None:
     if len(a) != len(b):
         return f"structure of {len(b) - 1} results, PyTorch's are {len(a) - 1}"
     for one, other in zip(a[1:], b[1:], strict=True):
-        if found := _tree(one, other, numbers, strides):
-            return found
+        if result := _tree(one, other, numbers, strides):
+            return result
     return None
 
 

@@ -143,13 +143,13 @@ DIFFERENCES: tuple[Difference, ...] = (
 
 def reason(path: str, found: str, call: str = "") -> str | None:
     """Why this difference is allowed; None if it is not."""
-    for one in DIFFERENCES:
+    for item in DIFFERENCES:
         if (
-            re.fullmatch(one.path, path)
-            and re.search(one.found, found, re.DOTALL)
-            and re.search(one.call, call)
+            re.fullmatch(item.path, path)
+            and re.search(item.found, found, re.DOTALL)
+            and re.search(item.call, call)
         ):
-            return one.reason
+            return item.reason
     return None
 
 

@@ -75,8 +75,8 @@ class Builder:
         if tag in ("dtype", "format"):
             return getattr(self.lib, self.dtypes.get(spec[1], spec[1]))
         if id(spec) not in self._of_specs:
-            self._of_specs[id(spec)] = made = self.tensor(spec)
-            self.tensors.append(made)
+            self._of_specs[id(spec)] = result = self.tensor(spec)
+            self.tensors.append(result)
         return self._of_specs[id(spec)]
 
     def tensor(self, spec: Spec) -> Any:
@@ -91,7 +91,7 @@ class Builder:
 def tensor(spec: Spec, lib: Any, kind: Any, wide: str | None, leaves: list[Any]) -> Any:
     """The tensor of a spec in its layout."""
     _, _, shape, numbers, layout, grad = spec
-    made = lib.tensor(numbers, dtype=kind).reshape(shape)
+    result = lib.tensor(numbers, dtype=kind).reshape(shape)
     if layout == "tiled":
         return tensor(
             (*spec[:2], (TILES * shape[0], *shape[1:]), TILES * numbers, "plain", grad),
@@ -102,29 +102,29 @@ def tensor(spec: Spec, lib: Any, kind: Any, wide: str | None, leaves: list[Any])
         )
     if wide:
         kind = getattr(lib, wide)
-        made = made.to(kind)
+        result = result.to(kind)
     if layout == "transposed" and len(shape) > 1:
-        made = made.transpose(0, -1).contiguous().transpose(0, -1)
+        result = result.transpose(0, -1).contiguous().transpose(0, -1)
     elif layout == "strided" and shape:
-        made = lib.stack([made, made], -1)[..., 0]
+        result = lib.stack([result, result], -1)[..., 0]
     elif layout == "offset":
-        flat = lib.zeros(made.numel() + 3, dtype=kind)
-        flat[3:] = made.reshape(-1)
-        made = flat[3:].reshape(shape)
+        flat = lib.zeros(result.numel() + 3, dtype=kind)
+        flat[3:] = result.reshape(-1)
+        result = flat[3:].reshape(shape)
     elif layout == "expanded" and shape:
-        made = made[:1].expand(shape) if shape[0] else made
-    elif layout == "overlapping" and shape and made.numel():
-        flat = made.reshape(-1)
-        made = (
+        result = result[:1].expand(shape) if shape[0] else result
+    elif layout == "overlapping" and shape and result.numel():
+        flat = result.reshape(-1)
+        result = (
             flat.as_strided(shape, [1] * len(shape))
             if sum(shape) - len(shape) < flat.numel()
-            else made
+            else result
         )
     if grad:
-        leaf = made.detach().requires_grad_()
+        leaf = result.detach().requires_grad_()
         leaves.append(leaf)
         return leaf if grad == 1 else leaf * 1
-    return made
+    return result
 
 
 def view(source: Any, kind: str) -> Any:
@@ -150,8 +150,8 @@ class Library:
         builder = Builder(self.module, mode == "wide")
         tensors, leaves = builder.tensors, builder.leaves
         try:
-            args = [builder.build(one) for one in call.args]
-            kwargs = {name: builder.build(one) for name, one in call.kwargs.items()}
+            args = [builder.build(arg) for arg in call.args]
+            kwargs = {name: builder.build(item) for name, item in call.kwargs.items()}
         except Exception as error:
             return ("unbuilt", f"{type(error).__name__}: {error}")
         try:
@@ -174,15 +174,15 @@ class Library:
 
     def call(self, call: Call, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Finds the name and calls it."""
-        found: Any = self.module
+        result: Any = self.module
         for part in call.path.split("."):
-            found = getattr(found, part, None)
-        if found is None:
+            result = getattr(result, part, None)
+        if result is None:
             raise LookupError(call.path)
         if not call.target.attribute:
             if call.target.is_method and args and isinstance(args[0], self.Tensor):
                 return getattr(args[0], call.target.name)(*args[1:], **kwargs)
-            return found(*args, **kwargs)
+            return result(*args, **kwargs)
         return getattr(args[0], call.target.name)
 
     def raised(self, error: Exception, full: bool) -> tuple[Any, ...] | None:
@@ -192,11 +192,11 @@ class Library:
         internal = isinstance(error, INTERNAL) or bool(PRIVATE.search(message))
         if not full and (not internal or isinstance(error, MemoryError)):
             return None
-        where = ""
+        location = ""
         if internal and self.name == "engine":
             last = traceback.extract_tb(error.__traceback__)[-1]
-            where = f"{os.path.basename(last.filename)}:{last.lineno}"
-        return ("raised", type(error).__name__, message[:300], internal, where)
+            location = f"{os.path.basename(last.filename)}:{last.lineno}"
+        return ("raised", type(error).__name__, message[:300], internal, location)
 
     def touch(self, value: Any) -> None:
         """Reads what came back: strides that lead out of the storage are found here."""
@@ -204,15 +204,15 @@ class Library:
             if not value.is_meta and 0 < value.numel() <= MOST:
                 value.tolist()
         elif isinstance(value, (tuple, list)):
-            for one in value:
-                self.touch(one)
+            for item in value:
+                self.touch(item)
 
     def tree(self, value: Any, inputs: list[Any]) -> Any:
         if isinstance(value, self.Tensor):
             return self.described(value, inputs, True)
         if isinstance(value, (list, tuple)):
             kind = type(value).__name__ if len(value) < 64 else "long"
-            return (kind.rpartition(".")[2], *(self.tree(one, inputs) for one in value[:64]))
+            return (kind.rpartition(".")[2], *(self.tree(item, inputs) for item in value[:64]))
         if isinstance(value, (bool, int, float, complex, str, type(None))):
             return ("value", type(value).__name__, value)
         return ("other", type(value).__name__, str(value).replace("torch", "engine")[:100])
@@ -227,14 +227,14 @@ class Library:
             numbers = dense.reshape(-1).tolist()
         same = shares = None
         if sources:
-            same = next((k for k, one in enumerate(inputs) if one is t), None)
+            same = next((k for k, item in enumerate(inputs) if item is t), None)
             if t.numel() and not t.is_meta:
-                place = t.untyped_storage().data_ptr()
+                position = t.untyped_storage().data_ptr()
                 shares = next(
                     (
                         k
-                        for k, one in enumerate(inputs)
-                        if one.untyped_storage().data_ptr() == place
+                        for k, element in enumerate(inputs)
+                        if element.untyped_storage().data_ptr() == position
                     ),
                     None,
                 )
@@ -265,13 +265,13 @@ class Library:
         for t in outs:
             w = self.module.arange(t.numel(), dtype=self.module.float32) % 5 + 1
             weights.append((w / 4).reshape(t.shape).to(t.dtype))
-        found = self.module.autograd.grad(outs, leaves, weights, allow_unused=True)
-        return [None if g is None else self.described(g, [], False) for g in found]
+        output = self.module.autograd.grad(outs, leaves, weights, allow_unused=True)
+        return [None if g is None else self.described(g, [], False) for g in output]
 
 
 def main() -> None:
     """Runs the calls and writes the outcomes."""
-    name, seed, numbers, mode, *words = sys.argv[1:]
+    name, seed, numbers, mode, *terms = sys.argv[1:]
     start, colon, end = numbers.partition(":")
     chosen_numbers = range(int(start), int(end)) if colon else map(int, numbers.split(","))
     if "asan" not in os.environ.get("LD_PRELOAD", ""):  # which reserves more and has its own limits
@@ -280,7 +280,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     library = Library(name)
     library.module.set_num_threads(1)
-    chosen = [t for t in targets() if not words or any(word in t.path for word in words)]
+    selected = [t for t in targets() if not terms or any(word in t.path for word in terms)]
     stream = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no outcome
     with open(os.environ["PROGRESS"], "r+b") as file:
@@ -291,7 +291,7 @@ def main() -> None:
             progress[:8] = number.to_bytes(8, "little")
             if os.environ.get("CALL_RUN_ABORTS_AT") == str(number):  # to test the search with
                 os.abort()
-            outcome = library.run(Call(chosen, int(seed), number), mode)
+            outcome = library.run(Call(selected, int(seed), number), mode)
             took = time.process_time() - began
             if took > longest:
                 longest, longest_number = took, number

@@ -188,10 +188,10 @@ def search(
     """Runs the calls; returns counts and findings."""
     counts: collections.Counter[str] = collections.Counter()
     findings: list[Finding] = []
-    chosen = [t for t in targets() if not words or any(word in t.path for word in words)]
+    selected = [t for t in targets() if not words or any(word in t.path for word in words)]
 
     def note(number: int, found: str, may_differ: bool = False) -> None:
-        call = Call(chosen, seed, number)
+        call = Call(selected, seed, number)
         text = call_text(call)
         if may_differ and (allowed := reason(call.path, found, text)):
             counts[f"allowed: {allowed}"] += 1
@@ -212,16 +212,16 @@ def search(
             elif outcome[0] == "unbuilt":  # an argument could not be made: no call
                 counts["unbuilt"] += 1
             elif outcome[0] == "raised" and not internal_in_pytorch_too(
-                Call(chosen, seed, number).path, outcome
+                Call(selected, seed, number).path, outcome
             ):
                 counts["internal"] += 1
                 note(number, f"internal {outcome[1]} at {outcome[4]}: {outcome[2]}")
         counts["calls"] += count - counts["unbuilt"]
         print(ours.measured())
         return counts, findings
-    theirs = Child("torch", seed, numbers, "full", words)
+    result = Child("torch", seed, numbers, "full", words)
     doubtful: dict[int, tuple[str, Any, Any]] = {}
-    for (number, b), (other, a) in zip(ours.outcomes(), theirs.outcomes(), strict=True):
+    for (number, b), (other, a) in zip(ours.outcomes(), result.outcomes(), strict=True):
         assert number == other
         counts["calls"] += 1
         if b is not None and b[0] == "ended":
@@ -233,32 +233,32 @@ def search(
             counts[f"PyTorch {a[1]}"] += 1
         else:
             counts[f"PyTorch {a[0]}"] += 1
-            path = Call(chosen, seed, number).path
-            found = difference(path, a, b)
-            if found and "values:" in found:
-                doubtful[number] = found, a, b
-            elif found:
+            path = Call(selected, seed, number).path
+            output = difference(path, a, b)
+            if output and "values:" in output:
+                doubtful[number] = output, a, b
+            elif output:
                 internal = b[0] == "raised" and b[3]
-                where = f" (at {b[4]})" if internal else ""
+                location = f" (at {b[4]})" if internal else ""
                 note(
                     number,
-                    f"{found}{where} | {b[2] if b[0] == 'raised' else ''} | {a[2] if a[0] == 'raised' else ''}",
+                    f"{output}{location} | {b[2] if b[0] == 'raised' else ''} | {a[2] if a[0] == 'raised' else ''}",
                     may_differ=True,
                 )
     judge = Child("torch", seed, list(doubtful), "wide", words)
     for number, wide in judge.outcomes():
-        found, a, b = doubtful[number]
+        output, a, b = doubtful[number]
         if wide and wide[0] == "returned" and no_farther(a, b, wide):
             counts["no farther from the result in float64"] += 1
         else:
-            note(number, found, may_differ=True)
+            note(number, output, may_differ=True)
     return counts, findings
 
 
 def show(seed: int, number: int, torch: bool, words: list[str]) -> None:
     """Prints one call and what comes of it."""
-    chosen = [t for t in targets() if not words or any(word in t.path for word in words)]
-    print(call_text(Call(chosen, seed, number)))
+    selected = [t for t in targets() if not words or any(word in t.path for word in words)]
+    print(call_text(Call(selected, seed, number)))
     for library in ("engine", "torch") if torch else ("engine",):
         for _, outcome in Child(library, seed, [number], "full", words).outcomes():
             print(f"{library}: {outcome}")
@@ -302,8 +302,8 @@ def main() -> int:
         options.seconds,
     )
     kinds: dict[tuple[str, str], list[Finding]] = {}
-    for one in findings:
-        kinds.setdefault((one.path, re.sub(r"\d+", "#", one.found)[:60]), []).append(one)
+    for item in findings:
+        kinds.setdefault((item.path, re.sub(r"\d+", "#", item.found)[:60]), []).append(item)
     for alike in sorted(kinds.values(), key=len):
         first = alike[0]
         print(

@@ -85,29 +85,29 @@ def _functions(by_name: dict[str, list[Schema]]) -> Iterator[Target]:
             home = getattr(home, part)
         prefix = f"{namespace}_" if namespace not in ("", "nn.functional") else ""
         for name in sorted(dir(home)):
-            found = getattr(home, name, None)
-            module = getattr(found, "__module__", None) or "engine"
+            result = getattr(home, name, None)
+            module = getattr(result, "__module__", None) or "engine"
             if (
                 name.startswith("_")
-                or not callable(found)
-                or isinstance(found, (type, engine.dtype))
+                or not callable(result)
+                or isinstance(result, (type, engine.dtype))
                 or not module.startswith("engine")
                 or OUTSIDE.fullmatch(name)
             ):
                 continue
             dot = f"{namespace}." if namespace else ""
-            yield Target(dot + name, signatures(found, prefix + name, by_name))
+            yield Target(dot + name, signatures(result, prefix + name, by_name))
 
 
 def _methods(by_name: dict[str, list[Schema]]) -> Iterator[Target]:
     for name in sorted({*dir(engine.Tensor), *DUNDERS.split()}):
         if name not in DUNDERS and (name.startswith("_") or OUTSIDE.fullmatch(name)):
             continue
-        found = getattr(engine.Tensor, name, None)
-        if callable(found):
+        result = getattr(engine.Tensor, name, None)
+        if callable(result):
             bare = name.strip("_") if name.startswith("__") else name
             yield Target(
-                f"Tensor.{name}", tuple(map(_receiver_first, signatures(found, bare, by_name)))
+                f"Tensor.{name}", tuple(map(_receiver_first, signatures(result, bare, by_name)))
             )
 
 
@@ -119,11 +119,11 @@ def signatures(
     for text in re.findall(r"Schema: ``(.+?)``", getattr(call, "__doc__", None) or ""):
         schema = Schema(text)
         schemas += by_name.get(schema.name, [])
-    found = {schema.full_name: _of_schema(schema) for schema in schemas}
+    matches = {schema.full_name: _of_schema(schema) for schema in schemas}
     for own in _of_python(call, name):
-        if len(own.parameters) > 1 or not found:
-            found[""] = own
-    return tuple(one for one in found.values() if one.parameters)
+        if len(own.parameters) > 1 or not matches:
+            matches[""] = own
+    return tuple(value for value in matches.values() if value.parameters)
 
 
 def _of_schema(schema: Schema) -> Signature:
@@ -131,12 +131,12 @@ def _of_schema(schema: Schema) -> Signature:
         schema.full_name,
         tuple(
             Parameter(
-                "input" if one.name == "self" else one.name,
-                one.type,
-                REQUIRED if type(one.default) is object else one.default,
-                one.keyword_only,
+                "input" if argument.name == "self" else argument.name,
+                argument.type,
+                REQUIRED if type(argument.default) is object else argument.default,
+                argument.keyword_only,
             )
-            for one in schema.arguments
+            for argument in schema.arguments
         ),
     )
 
@@ -146,17 +146,19 @@ def _of_python(call: Callable[..., Any], name: str) -> Iterator[Signature]:
         parameters = inspect.signature(call).parameters.values()
     except (TypeError, ValueError):
         return
-    found = []
-    for one in parameters:
-        if one.kind in (one.VAR_KEYWORD,):
+    matches = []
+    for parameter in parameters:
+        if parameter.kind in (parameter.VAR_KEYWORD,):
             continue
-        kind = _type_of(one.name, str(one.annotation), one.default)
-        default = REQUIRED if one.default is one.empty else one.default
-        if one.kind is one.VAR_POSITIONAL:
+        kind = _type_of(parameter.name, str(parameter.annotation), parameter.default)
+        default = REQUIRED if parameter.default is parameter.empty else parameter.default
+        if parameter.kind is parameter.VAR_POSITIONAL:
             default = REQUIRED
-        found.append(Parameter(one.name, kind, default, one.kind is one.KEYWORD_ONLY))
-    if found:
-        yield Signature(name, tuple(found))
+        matches.append(
+            Parameter(parameter.name, kind, default, parameter.kind is parameter.KEYWORD_ONLY)
+        )
+    if matches:
+        yield Signature(name, tuple(matches))
 
 
 _BY_ANNOTATION = (

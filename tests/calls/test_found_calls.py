@@ -131,9 +131,9 @@ KTH = [[2, 3, 3], [4, 2, 0], [1, 0, 2], [3, 1, 1], [0, 4, 4]]
 
 
 def test_unravel_index_gives_int64() -> None:
-    found = engine.unravel_index(engine.tensor([5], dtype=engine.uint8), (2, 300))
-    assert [one.dtype for one in found] == [engine.int64, engine.int64]
-    assert [one.tolist() for one in found] == [[0], [5]]
+    actual = engine.unravel_index(engine.tensor([5], dtype=engine.uint8), (2, 300))
+    assert [element.dtype for element in actual] == [engine.int64, engine.int64]
+    assert [item.tolist() for item in actual] == [[0], [5]]
 
 
 def test_polynomials_of_a_degree_that_is_no_int64_are_zero() -> None:

@@ -15,16 +15,16 @@ from call_signatures import targets
 
 
 def test_none_crashes_hangs_or_ends_in_an_error_from_inside() -> None:
-    found: list[Any] = []
-    counts, _ = search(seed=1, start=0, count=6000, torch=False, words=[], say=found.append)
+    actual: list[Any] = []
+    counts, _ = search(seed=1, start=0, count=6000, torch=False, words=[], say=actual.append)
     assert counts["calls"] + counts["unbuilt"] == 6000
     assert counts["unbuilt"] < 60
-    assert not found
+    assert not actual
 
 
 def test_a_call_follows_from_its_seed_and_number() -> None:
-    chosen = targets()
-    first, again, other = (call_text(Call(chosen, 1, n)) for n in (7, 7, 8))
+    selected = targets()
+    first, again, other = (call_text(Call(selected, 1, n)) for n in (7, 7, 8))
     assert first == again != other
 
 
@@ -38,10 +38,10 @@ def test_a_call_that_ends_the_process_is_found_and_the_search_goes_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("CALL_RUN_ABORTS_AT", "30")
-    found: list[Any] = []
-    counts, _ = search(seed=1, start=0, count=60, torch=False, words=["abs"], say=found.append)
+    actual: list[Any] = []
+    counts, _ = search(seed=1, start=0, count=60, torch=False, words=["abs"], say=actual.append)
     assert counts["ended"] == 1
-    assert [(one.number, one.found) for one in found] == [(30, "ends the process: signal 6")]
+    assert [(item.number, item.found) for item in actual] == [(30, "ends the process: signal 6")]
 
 
 TENSOR = ("tensor", "float32", (2,), (1,), False, None, None, [1.0, 2.0], "cpu")
@@ -65,16 +65,16 @@ def test_a_difference_between_results_is_told(ours: Any, expected: str | None) -
 
 
 def test_a_difference_between_errors_is_told() -> None:
-    theirs = ("raised", "TypeError", "no", False, "")
-    assert difference("abs", theirs, ("raised", "TypeError", "other words", False, "")) is None
-    found = difference("abs", theirs, ("raised", "ValueError", "no", False, ""))
-    assert found == "class ValueError, PyTorch's is TypeError"
+    other = ("raised", "TypeError", "no", False, "")
+    assert difference("abs", other, ("raised", "TypeError", "other words", False, "")) is None
+    actual = difference("abs", other, ("raised", "ValueError", "no", False, ""))
+    assert actual == "class ValueError, PyTorch's is TypeError"
 
 
 def test_pytorch_agrees_on_a_few_hundred_calls() -> None:
     pytest.importorskip("torch")
-    found: list[Any] = []
-    words = ["atan2", "addcmul", "lerp", "Tensor.sub", "maximum"]
-    counts, _ = search(seed=1, start=0, count=400, torch=True, words=words, say=found.append)
+    actual: list[Any] = []
+    terms = ["atan2", "addcmul", "lerp", "Tensor.sub", "maximum"]
+    counts, _ = search(seed=1, start=0, count=400, torch=True, words=terms, say=actual.append)
     assert counts["PyTorch returned"] > 100
-    assert not [one for one in found if "values" in one.found or "gradient" in one.found]
+    assert not [item for item in actual if "values" in item.found or "gradient" in item.found]

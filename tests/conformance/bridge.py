@@ -35,16 +35,16 @@ SAME_BITS = {torch.uint64: torch.int64}  # the hashes of hash_tensor
 def engine_dtype(dtype: torch.dtype) -> Any:
     """The engine's dtype of the same name; for uint64 that of the same bits."""
     name = str(SAME_BITS.get(dtype, dtype)).removeprefix("torch.")
-    found = getattr(engine, "bool_" if name == "bool" else name, None)
-    if not isinstance(found, engine.dtype):
+    result = getattr(engine, "bool_" if name == "bool" else name, None)
+    if not isinstance(result, engine.dtype):
         raise Unsupported(f"dtype {name}")
-    return found
+    return result
 
 
 def torch_dtype(dtype: Any) -> torch.dtype:
     """PyTorch's dtype of the same name."""
-    found: torch.dtype = getattr(torch, dtype.name)
-    return found
+    result: torch.dtype = getattr(torch, dtype.name)
+    return result
 
 
 class Arguments:
@@ -93,11 +93,11 @@ class Arguments:
             )
         if storage._cdata not in self._storages:
             self._storages[storage._cdata] = storage.clone()
-        made = torch.empty(0, dtype=source.dtype)
-        made.set_(
+        result = torch.empty(0, dtype=source.dtype)
+        result.set_(
             self._storages[storage._cdata], source.storage_offset(), source.size(), source.stride()
         )
-        return made
+        return result
 
     def _to_engine(self, source: torch.Tensor) -> Any:
         source = self._plain(source)
@@ -112,16 +112,16 @@ class Arguments:
         storage = source.untyped_storage()
         key, nbytes = storage._cdata, storage.nbytes()
         if key not in self._storages:
-            whole = nbytes == source.numel() * dtype.itemsize and offset == 0
-            made = (
+            full = nbytes == source.numel() * dtype.itemsize and offset == 0
+            result = (
                 engine.empty_strided(sizes, strides, dtype=dtype)
-                if whole and _dense(source)
+                if full and _dense(source)
                 else engine.empty(-(-nbytes // dtype.itemsize), dtype=dtype)
             )
-            ctypes.memmove(made.untyped_storage().data_ptr(), storage.data_ptr(), nbytes)
-            self._storages[key] = made
-            if whole and _dense(source):
-                return made
+            ctypes.memmove(result.untyped_storage().data_ptr(), storage.data_ptr(), nbytes)
+            self._storages[key] = result
+            if full and _dense(source):
+                return result
         base = self._storages[key]
         if base.dtype is not dtype:
             count = base.untyped_storage().nbytes() // base.dtype.itemsize
@@ -160,10 +160,10 @@ def to_torch(t: Any) -> torch.Tensor:
     nbytes = storage.nbytes() // dtype.itemsize * dtype.itemsize
     copied = torch.empty(nbytes, dtype=torch.uint8)
     ctypes.memmove(copied.data_ptr(), storage.data_ptr(), nbytes)
-    made = copied.view(dtype).as_strided(sizes, strides, offset)
+    result = copied.view(dtype).as_strided(sizes, strides, offset)
     if getattr(t, "is_conj", bool)():
-        made = made.conj().resolve_conj().as_strided(sizes, strides)
-    return made
+        result = result.conj().resolve_conj().as_strided(sizes, strides)
+    return result
 
 
 def same_storage(a: Any, b: Any) -> bool:
@@ -208,11 +208,11 @@ def _module(value: torch.nn.Module) -> Any:
         return _encoder_layer(value)
     if any(True for _ in (*value.parameters(), *value.buffers())):
         raise Unsupported(f"a {type(value).__name__} with tensors of its own")
-    made = find(f"nn.{type(value).__name__}")()
+    result = find(f"nn.{type(value).__name__}")()
     for name, setting in vars(value).items():
         if not name.startswith("_"):
-            setattr(made, name, to_engine_word(setting))
-    return made
+            setattr(result, name, to_engine_word(setting))
+    return result
 
 
 def _encoder_layer(value: torch.nn.TransformerEncoderLayer) -> Any:
@@ -237,12 +237,12 @@ def _encoder_layer(value: torch.nn.TransformerEncoderLayer) -> Any:
 
 def find(name: str, root: Any = engine) -> Any:
     """The engine's object of a dotted name. Raises: Missing."""
-    found = root
+    result = root
     for part in name.split("."):
-        found = getattr(found, part, None)
-        if found is None:
+        result = getattr(result, part, None)
+        if result is None:
             raise Missing(f"{'engine' if root is engine else 'engine.Tensor'}.{name}")
-    return found
+    return result
 
 
 def counterpart(f: Any, name: str = "") -> Callable[..., Any]:
@@ -285,10 +285,10 @@ def _public(path: str) -> Any:
 
 
 def _reach(path: str) -> Any:
-    found: Any = torch
+    result: Any = torch
     for part in path.split("."):
-        found = getattr(found, part, None)
-    return found
+        result = getattr(result, part, None)
+    return result
 
 
 def _again(f: types.FunctionType) -> Callable[..., Any]:
@@ -304,9 +304,9 @@ def _again(f: types.FunctionType) -> Callable[..., Any]:
     cells = tuple(
         types.CellType(to_engine_word(cell.cell_contents)) for cell in f.__closure__ or ()
     )
-    made = types.FunctionType(f.__code__, names, f.__name__, f.__defaults__, cells)
-    made.__kwdefaults__ = f.__kwdefaults__
-    return made
+    result = types.FunctionType(f.__code__, names, f.__name__, f.__defaults__, cells)
+    result.__kwdefaults__ = f.__kwdefaults__
+    return result
 
 
 def _seeded(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -182,9 +182,9 @@ DEVIATIONS: tuple[Deviation, ...] = (
             name,
             "float32 gradient: gradient * values: *",
             f"rounding of float32 in one sample: the gradient's largest element is {largest}, the engine is "
-            f"at most {ours} from the float64 gradient, PyTorch {theirs}",
+            f"at most {ours} from the float64 gradient, PyTorch {other}",
         )
-        for name, largest, ours, theirs in (
+        for name, largest, ours, other in (
             ("grid_sampler_2d", "110", "1.4e-4", "0.7e-4"),
             ("linalg.lstsq*", "130", "1.3e-4", "0.5e-4"),
             ("linalg.pinv/hermitian", "13", "0.64e-4", "0.59e-4"),
@@ -246,7 +246,7 @@ def deviation(operator: str, difference: str) -> Deviation | None:
 
 def missing_reason(operator: str) -> str | None:
     """Why the engine does not have this operator, if that is known."""
-    return next((why for name, why in MISSING.items() if fnmatchcase(operator, name)), None)
+    return next((reason for name, reason in MISSING.items() if fnmatchcase(operator, name)), None)
 
 
 def full_name(op: Any) -> str:
@@ -279,7 +279,7 @@ def chosen(patterns: Iterable[str]) -> list[str]:
 
     Raises: SystemExit for a name that PyTorch's database does not have.
     """
-    found: dict[str, None] = {}
+    matches: dict[str, None] = {}
     for pattern in patterns:
         tests = (
             lambda name, p: name == p or name.partition("/")[0] == p,
@@ -292,8 +292,8 @@ def chosen(patterns: Iterable[str]) -> list[str]:
                 break
         else:
             raise SystemExit(f"PyTorch's operator database has no {pattern!r}")
-        found.update(dict.fromkeys(names))
-    return list(found)
+        matches.update(dict.fromkeys(names))
+    return list(matches)
 
 
 def everything() -> list[str]:

@@ -50,15 +50,15 @@ class Report:
         counts = self.forms.setdefault(form.partition(" ")[0], [0, 0])
         counts[1] += 1
         if difference:
-            found = (
+            result = (
                 f"{self.dtype} {form}: {difference}"
                 if form != self.dtype
                 else f"{form}: {difference}"
             )
-            if allowed := deviation(self.operator, found):
+            if allowed := deviation(self.operator, result):
                 _count(self.deviations, allowed.reason)
             else:
-                self.differences.append(f"{found} | {text}")
+                self.differences.append(f"{result} | {text}")
                 return False
         counts[0] += 1
         return True
@@ -125,12 +125,12 @@ def forms_of(op: Any, missing: set[str]) -> Iterator[Form]:
             (f"alias method {alias.name}", alias.method_variant),
             (f"alias in-place {alias.name}_", alias.inplace_variant),
         ]
-    for form, theirs in variants:
-        if theirs is None:
+    for form, other in variants:
+        if other is None:
             continue
         name = form.rpartition(" ")[2] if form.startswith("alias") else op.name
         try:
-            yield Form(form, theirs, counterpart(theirs, name))
+            yield Form(form, other, counterpart(other, name))
         except Missing as error:
             missing.add(str(error))
 
@@ -212,7 +212,7 @@ def check_sample(
 def made_out(expected: Any, kind: str) -> Any:
     """What `out=` is given for a result; None where there is nothing to try."""
     if isinstance(expected, (list, tuple)):
-        parts = tuple(made_out(one, kind) for one in expected)
+        parts = tuple(made_out(item, kind) for item in expected)
         return None if any(part is None for part in parts) else parts
     if not isinstance(expected, torch.Tensor) or expected.layout is not torch.strided:
         return None

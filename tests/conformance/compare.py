@@ -56,23 +56,23 @@ class Call:
 
     def difference(self, theirs: Any, ours: Any) -> str | None:
         """The first difference between the results, then between what became of the inputs."""
-        found = structure(theirs, ours)
-        if found:
-            return found
+        result = structure(theirs, ours)
+        if result:
+            return result
         leaves = list(leaves_of(theirs, ours))
         for path, a, b in leaves:
-            if isinstance(a, torch.Tensor) and (found := self._description(a, b)):
-                return path + found
-        found = self._values(theirs, ours, leaves)
-        if found:
-            return found
+            if isinstance(a, torch.Tensor) and (result := self._description(a, b)):
+                return path + result
+        result = self._values(theirs, ours, leaves)
+        if result:
+            return result
         results = {id(a) for _, a, _ in leaves}
         for position, (a, b) in enumerate(self.pairs):
             if id(a) in results:
                 continue
-            found = self._description(a, b) or value_difference(a, b)
-            if found:
-                return f"input {position} afterwards: {found}"
+            result = self._description(a, b) or value_difference(a, b)
+            if result:
+                return f"input {position} afterwards: {result}"
         return None
 
     def _description(self, a: torch.Tensor, b: Any) -> str | None:
@@ -82,12 +82,12 @@ class Call:
             return f"shape {tuple(b.shape)}, PyTorch's is {tuple(a.shape)}"
         if a.device.type != b.device.type:
             return f"device {b.device}, PyTorch's is {a.device}"
-        theirs, ours = self._source(a, 0), self._source(b, 1)
-        if theirs != ours:
-            return f"{_shares(ours)}; PyTorch's {_shares(theirs)}"
-        if _strides(a, theirs is not None) != _strides(b, theirs is not None):
+        other, ours = self._source(a, 0), self._source(b, 1)
+        if other != ours:
+            return f"{_shares(ours)}; PyTorch's {_shares(other)}"
+        if _strides(a, other is not None) != _strides(b, other is not None):
             return f"strides {b.stride()}, PyTorch's are {a.stride()}"
-        if theirs is not None and a.storage_offset() != b.storage_offset():
+        if other is not None and a.storage_offset() != b.storage_offset():
             return f"storage offset {b.storage_offset()}, PyTorch's is {a.storage_offset()}"
         return None
 
@@ -117,16 +117,16 @@ class Call:
         ):
             return None
         for position, (path, a, b) in enumerate(converted):
-            found = value_difference(a, b, self.precision)
-            if found and not self._no_farther(position, a, b):
-                return path + found
+            result = value_difference(a, b, self.precision)
+            if result and not self._no_farther(position, a, b):
+                return path + result
         return None
 
     def _no_farther(self, position: int, a: Any, b: Any) -> bool:
         if not isinstance(a, torch.Tensor) or a.dtype not in WIDE or a.is_meta:
             return False
         try:
-            wide = [one for _, one, _ in leaves_of(*[self.reference()] * 2)][position]
+            wide = [item for _, item, _ in leaves_of(*[self.reference()] * 2)][position]
         except Exception:
             return False  # PyTorch cannot do it in float64: there is no judge
         return wide.shape == a.shape and no_farther(wide, a, b, self.precision)
@@ -175,8 +175,8 @@ def structure(theirs: Any, ours: Any) -> str | None:
         if getattr(ours, name, None) is not ours[position]:
             return f"no field {name!r} for result {position}"
     for position, (a, b) in enumerate(zip(theirs, ours, strict=True)):
-        if found := structure(a, b):
-            return f"result {position}: {found}"
+        if result := structure(a, b):
+            return f"result {position}: {result}"
     return None
 
 
@@ -212,10 +212,10 @@ def value_difference(a: Any, b: Any, precision: torch.dtype | None = None) -> st
     close = torch.isclose(b, a, rtol=rtol, atol=atol, equal_nan=True)
     if close.all():
         return None
-    where = (~close).nonzero()[0].tolist()
-    place = f" at {where}" if where else ""
+    location = (~close).nonzero()[0].tolist()
+    position = f" at {location}" if location else ""
     return (
-        f"values: {b[tuple(where)].item()!r}{place}, PyTorch's is {a[tuple(where)].item()!r}"
+        f"values: {b[tuple(location)].item()!r}{position}, PyTorch's is {a[tuple(location)].item()!r}"
         f" ({int((~close).sum())} of {a.numel()} differ)"
     )
 

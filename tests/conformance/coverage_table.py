@@ -65,7 +65,7 @@ def modules_table(reports: list[dict[str, Any]]) -> str:
     """The section of modules and optimizers."""
     if not reports:
         return "## Modules and optimizers\n\nNot measured.\n"
-    whole = sum(r["passed"] == r["samples"] and r["errors_passed"] == r["errors"] for r in reports)
+    full = sum(r["passed"] == r["samples"] and r["errors_passed"] == r["errors"] for r in reports)
     totals = {
         key: sum(report[key] for report in reports)
         for key in ("passed", "samples", "errors_passed", "errors")
@@ -73,7 +73,7 @@ def modules_table(reports: list[dict[str, Any]]) -> str:
     lines = [
         "## Modules and optimizers",
         "",
-        f"{whole} of {len(reports)} whole, {totals['passed']} of {totals['samples']} samples,"
+        f"{full} of {len(reports)} whole, {totals['passed']} of {totals['samples']} samples,"
         f" {totals['errors_passed']} of {totals['errors']} error inputs, {sum(map(_skipped, reports))} skipped.",
         "",
         "PyTorch's `module_db` and `optim_db`: a sample of a module passes when its text, state, results,",
@@ -135,15 +135,15 @@ def _edition(operators: Rows, modules: list[dict[str, Any]]) -> str:
         measured[commit] = measured.get(commit, 0) + 1
         seconds += report.get("seconds", 0)
     ordered = sorted(measured.items(), key=lambda item: -item[1])
-    where = ", ".join(f"{count} at {commit}" for commit, count in ordered)
-    gone = sorted(expected() - {(name, kind) for name, own in operators.items() for kind in own})
-    text = f"Reports, by the engine's commit: {where}; {seconds:.0f} s of CPU for operators, both sides together. "
-    if not gone:
+    location = ", ".join(f"{count} at {commit}" for commit, count in ordered)
+    freed = sorted(expected() - {(name, kind) for name, own in operators.items() for kind in own})
+    text = f"Reports, by the engine's commit: {location}; {seconds:.0f} s of CPU for operators, both sides together. "
+    if not freed:
         text += "**Complete**: every operator, dtype, error input and gradient was measured."
         return textwrap.fill(text, 118, break_on_hyphens=False)
-    names = ", ".join(f"`{name}` {kind}" for name, kind in gone[:MISSED])
-    rest = f" and {len(gone) - MISSED} more" if len(gone) > MISSED else ""
-    text += f"**Not measured**: {len(gone)} of {len(expected())} tasks: {names}{rest}."
+    names = ", ".join(f"`{name}` {kind}" for name, kind in freed[:MISSED])
+    remainder = f" and {len(freed) - MISSED} more" if len(freed) > MISSED else ""
+    text += f"**Not measured**: {len(freed)} of {len(expected())} tasks: {names}{remainder}."
     return textwrap.fill(text, 118, break_on_hyphens=False)
 
 
@@ -153,23 +153,23 @@ def _summary(operators: Rows, listed: set[str]) -> str:
         names = [name for name in operators if (name in listed) is inside]
         own = [operators[name] for name in names]
         measured = [o for o in own if o]
-        whole = sum(all(r["passed"] == r["samples"] for r in o.values()) for o in measured)
+        full = sum(all(r["passed"] == r["samples"] for r in o.values()) for o in measured)
         counts = {"samples": [0, 0], "error inputs": [0, 0], "gradients": [0, 0]}
         for kind, report in ((kind, r) for o in own for kind, r in o.items()):
-            what = "gradients" if kind.startswith("gradients") else "samples"
-            pair = counts["error inputs" if kind == "errors" else what]
+            subject = "gradients" if kind.startswith("gradients") else "samples"
+            pair = counts["error inputs" if kind == "errors" else subject]
             pair[0] += report["passed"]
             pair[1] += report["samples"]
-        found = ", ".join(f"{a} of {b} {what}" for what, (a, b) in counts.items())
-        lines.append(f"- {title}: {whole} of {len(measured)} operators whole, {found}")
+        result = ", ".join(f"{a} of {b} {item}" for item, (a, b) in counts.items())
+        lines.append(f"- {title}: {full} of {len(measured)} operators whole, {result}")
         tasks = {name for name, _ in expected()}
         idle = [f"`{name}`" for name in names if name not in tasks]
         if idle:
             lines.append(f"- {title}: {', '.join(idle)} without samples on a CPU")
-        if rest := len(own) - len(measured) - len(idle):
-            lines.append(f"- {title}: {rest} not measured")
-    gone = len(catalog.database()) - len(operators)
-    lines.append(f"- missing, each with its reason below: {gone} of {len(catalog.database())}")
+        if remainder := len(own) - len(measured) - len(idle):
+            lines.append(f"- {title}: {remainder} not measured")
+    freed = len(catalog.database()) - len(operators)
+    lines.append(f"- missing, each with its reason below: {freed} of {len(catalog.database())}")
     slowest = max(
         (r for o in operators.values() for r in o.values()), key=lambda r: r.get("slowest", 0)
     )
@@ -230,9 +230,9 @@ def _missing() -> str:
     """The operators that the engine does not have, by reason."""
     names: dict[str, list[str]] = {}
     for name in catalog.database():
-        if why := catalog.missing_reason(name):
-            names.setdefault(why, []).append(f"`{name}`")
-    lines = [f"- {why}: {', '.join(own)}\n" for why, own in names.items()]
+        if result := catalog.missing_reason(name):
+            names.setdefault(result, []).append(f"`{name}`")
+    lines = [f"- {reason}: {', '.join(own)}\n" for reason, own in names.items()]
     return "## Missing\n\n" + "".join(lines)
 
 

@@ -31,10 +31,10 @@ class GradientSample:
     def difference(self, twice: bool) -> str | None:
         """The first difference in words."""
         sample = self.sample
-        given = ((sample.input, *sample.args), sample.kwargs)
+        arguments = ((sample.input, *sample.args), sample.kwargs)
         left, right = Arguments("torch"), Arguments("engine")
-        their_args, their_kwargs = left.copy(given)
-        our_args, our_kwargs = right.copy(given)
+        their_args, their_kwargs = left.copy(arguments)
+        our_args, our_kwargs = right.copy(arguments)
         pairs = [
             (a, b)
             for (original, a), (_, b) in zip(left.pairs, right.pairs, strict=True)
@@ -44,10 +44,10 @@ class GradientSample:
             a.requires_grad_()
             b.requires_grad_()
         try:
-            theirs, their_plain = self._call(self.op.op, torch, their_args, their_kwargs)
+            other, their_plain = self._call(self.op.op, torch, their_args, their_kwargs)
         except Exception:
             return None  # PyTorch itself refuses the sample
-        their_outputs = [t for t in tensors(theirs) if t.requires_grad]
+        their_outputs = [t for t in tensors(other) if t.requires_grad]
         if not pairs or not their_outputs:
             return None
         self.compared = True
@@ -58,10 +58,10 @@ class GradientSample:
         except Exception as error:
             return f"raises {_line(error)}"
         self._names(their_plain, our_plain)
-        flags = [t.requires_grad for t in tensors(theirs)]
-        found = [t.requires_grad for t in tensors(result)]
-        if found != flags:
-            return f"results that require gradients: {found}, PyTorch's {flags}"
+        flags = [t.requires_grad for t in tensors(other)]
+        matches = [t.requires_grad for t in tensors(result)]
+        if matches != flags:
+            return f"results that require gradients: {matches}, PyTorch's {flags}"
         our_outputs = [t for t in tensors(result) if t.requires_grad]
         return self._gradients(pairs, their_outputs, our_outputs, twice)
 
@@ -107,18 +107,18 @@ class GradientSample:
         except Exception as error:
             return f"backward raises {_line(error)}"
         for position, (a, b) in enumerate(zip(expected, got, strict=True)):
-            found = self._compared(a, b)
-            if found and not self._no_farther(position, len(expected), a, b, left):
-                return f"gradient {position}: {found}"
+            result = self._compared(a, b)
+            if result and not self._no_farther(position, len(expected), a, b, left):
+                return f"gradient {position}: {result}"
         return self._second(inputs, left, right, expected, got) if twice else None
 
     def _no_farther(self, position: int, count: int, a: Any, b: Any, grads: Any) -> bool:
         """Whether a float32 gradient is as near to PyTorch's own in float64 as PyTorch's float32 is."""
         if a is None or b is None or a.dtype is not torch.float32:
             return False
-        given = ((self.sample.input, *self.sample.args), self.sample.kwargs)
-        wide = widened(given)
-        pairs = zip(tensors([given[0], *given[1].values()]), tensors([wide[0], *wide[1].values()]),
+        arguments = ((self.sample.input, *self.sample.args), self.sample.kwargs)
+        wide = widened(arguments)
+        pairs = zip(tensors([arguments[0], *arguments[1].values()]), tensors([wide[0], *wide[1].values()]),
                     strict=True)  # fmt: skip
         inputs = [own.requires_grad_() for original, own in pairs if original.requires_grad]
         if len(inputs) != count:
@@ -129,17 +129,17 @@ class GradientSample:
         return reference is not None and no_farther(reference, a.detach(), to_torch(b.detach()))
 
     def _second(self, inputs: Any, left: Any, right: Any, theirs: Any, ours: Any) -> str | None:
-        kept = [
+        saved = [
             (a, b)
             for a, b in zip(theirs, ours, strict=True)
             if a is not None and a.requires_grad and b is not None
         ]
-        if not kept:
+        if not saved:
             return None
-        for position, (_, b) in enumerate(kept):
+        for position, (_, b) in enumerate(saved):
             if not b.requires_grad:
-                return f"gradient {position} of {len(kept)} has no graph"
-        their_grads, our_grads = zip(*kept, strict=True)
+                return f"gradient {position} of {len(saved)} has no graph"
+        their_grads, our_grads = zip(*saved, strict=True)
         weights, our_weights = drawn(their_grads)
         try:
             expected = torch.autograd.grad(
@@ -157,8 +157,8 @@ class GradientSample:
             if (a is None) != (b is None):  # nothing is zero
                 a = to_torch(b) * 0 if a is None else a
                 b = engine.zeros_like(inputs[1][0]).new_zeros(tuple(a.shape)) if b is None else b
-            if found := self._compared(a, b, lenient=True):
-                return f"second derivative {position}: {found}"
+            if result := self._compared(a, b, lenient=True):
+                return f"second derivative {position}: {result}"
         return None
 
     def _compared(self, a: Any, b: Any, lenient: bool = False) -> str | None:
@@ -172,20 +172,20 @@ class GradientSample:
             return f"dtype {b.dtype}, PyTorch's is {a.dtype}"
         if self.random:
             return None
-        found = value_difference(a, b)
-        finite = bool(found) and bool(a.isfinite().all()) and bool(b.isfinite().all())
+        result = value_difference(a, b)
+        finite = bool(result) and bool(a.isfinite().all()) and bool(b.isfinite().all())
         if finite and float((a - b).abs().max()) <= SCALE.get(a.dtype, 1e-10) * float(
             a.abs().max()
         ):
             return None
-        return found
+        return result
 
 
 def drawn(results: Any) -> tuple[list[torch.Tensor], list[Any]]:
     """Random tensors like the results, the same for both sides."""
     generator = torch.Generator().manual_seed(7)
-    theirs = [torch.randn(t.shape, dtype=t.dtype, generator=generator) for t in results]
-    return theirs, Arguments("engine").copy(theirs)
+    other = [torch.randn(t.shape, dtype=t.dtype, generator=generator) for t in results]
+    return other, Arguments("engine").copy(other)
 
 
 def tensors(value: Any) -> Iterator[Any]:
@@ -193,8 +193,8 @@ def tensors(value: Any) -> Iterator[Any]:
     if isinstance(value, (torch.Tensor, engine.Tensor)):
         yield value
     elif isinstance(value, (list, tuple)):
-        for one in value:
-            yield from tensors(one)
+        for item in value:
+            yield from tensors(item)
 
 
 def _kind(value: Any) -> str:

@@ -60,8 +60,8 @@ def check(op: Any, dtype: Any, say: Callable[[str], None], only: int | None, twi
         if only is not None and position != only:
             continue
         args, kwargs = (sample.input, *sample.args), sample.kwargs
-        shown = describe_call(report.operator, args, kwargs, FEW if only is None else WHOLE)
-        text = f"sample {position}: {shown}"
+        output = describe_call(report.operator, args, kwargs, FEW if only is None else WHOLE)
+        text = f"sample {position}: {output}"
         say(text)
         try:
             case = GradientSample(op, ours, sample)
@@ -86,16 +86,16 @@ def work(name: str, dtype: str, note: mmap.mmap, only: int | None, twice: bool) 
     import torch
 
     def say(text: str) -> None:
-        shown = text.encode()[: len(note) - 1]
-        note[: len(shown) + 1] = shown + b"\0"
+        output = text.encode()[: len(note) - 1]
+        note[: len(output) + 1] = output + b"\0"
 
     warnings.simplefilter("ignore")
     try:
         op = catalog.database()[name]
         report = asdict(check(op, getattr(torch, dtype), say, only, twice))
     except Exception:  # ours, not the engine's: those are caught at the call
-        where = traceback.format_exc().strip().splitlines()
-        report = lost((name, dtype), f"HARNESS {where[-1]} ({where[-3].strip()})", note)
+        location = traceback.format_exc().strip().splitlines()
+        report = lost((name, dtype), f"HARNESS {location[-1]} ({location[-3].strip()})", note)
     return report
 
 
@@ -120,13 +120,13 @@ def tasks_of(options: argparse.Namespace) -> list[Task]:
     """(operator, dtype) for everything asked for that PyTorch differentiates."""
     import torch
 
-    wanted: set[str] = set().union(*map(family_names, options.family))
+    expected: set[str] = set().union(*map(family_names, options.family))
     tasks = []
     for name in catalog.present():
         op = catalog.database()[name]
         if options.only and not re.fullmatch(options.only, name):
             continue
-        if (options.family and op.name not in wanted) or not op.supports_autograd:
+        if (options.family and op.name not in expected) or not op.supports_autograd:
             continue
         able = op.supported_backward_dtypes("cpu")
         tasks += [(name, d) for d in options.dtype if getattr(torch, d) in able]
@@ -165,8 +165,8 @@ def main() -> int:
 
     tasks = left(tasks, options)
     target = partial(work, twice=not options.no_gradgrad)
-    found = run(tasks, options.jobs, options.timeout, options.sample, target)
-    for report in recorded(({**one, "gradients": True} for one in found), options.json):
+    result = run(tasks, options.jobs, options.timeout, options.sample, target)
+    for report in recorded(({**item, "gradients": True} for item in result), options.json):
         if not report["samples"]:
             continue
         reports.append(report)

@@ -37,11 +37,11 @@ def tensors_of(value: Any, kind: type) -> Iterator[Any]:
     if isinstance(value, kind):
         yield value
     elif isinstance(value, (list, tuple)):
-        for one in value:
-            yield from tensors_of(one, kind)
+        for item in value:
+            yield from tensors_of(item, kind)
     elif isinstance(value, dict):
-        for one in value.values():
-            yield from tensors_of(one, kind)
+        for item in value.values():
+            yield from tensors_of(item, kind)
 
 
 def with_tensors(value: Any, tensors: Iterator[Any], kind: type) -> Any:
@@ -49,9 +49,9 @@ def with_tensors(value: Any, tensors: Iterator[Any], kind: type) -> Any:
     if isinstance(value, kind):
         return next(tensors)
     if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
-        return type(value)(with_tensors(one, tensors, kind) for one in value)
+        return type(value)(with_tensors(element, tensors, kind) for element in value)
     if isinstance(value, dict):
-        return {key: with_tensors(one, tensors, kind) for key, one in value.items()}
+        return {key: with_tensors(item, tensors, kind) for key, item in value.items()}
     return value
 
 
@@ -60,9 +60,9 @@ def nodes(lib: Any, fn: Callable[..., Any], args: list[Any], kwargs: dict[str, A
     inputs = tuple(tensors_of((args, kwargs), lib.Tensor))
 
     def call(*tensors: Any) -> Any:
-        rest = iter(tensors)
-        given = with_tensors(args, rest, lib.Tensor)
-        return fn(*given, **with_tensors(kwargs, rest, lib.Tensor))
+        remainder = iter(tensors)
+        arguments = with_tensors(args, remainder, lib.Tensor)
+        return fn(*arguments, **with_tensors(kwargs, remainder, lib.Tensor))
 
     graph = lib.jit.trace(call, inputs, check_trace=False, strict=False).graph
     text = re.sub(r"value=[^\[]*\[ CPU\w+\{[\d,]*\} \]\]", "value=<Tensor>]", str(graph))
@@ -87,30 +87,30 @@ def compared(op: Any) -> Iterator[tuple[list[str], list[str]]]:
     for sample in samples_of(op):
         args, kwargs, copies = [sample.input, *sample.args], sample.kwargs, Arguments()
         try:
-            mine, options = copies.copy(args), copies.copy(kwargs)
-            theirs = nodes(torch, op.op, args, kwargs)
+            own, options = copies.copy(args), copies.copy(kwargs)
+            other = nodes(torch, op.op, args, kwargs)
         except (Unsupported, RuntimeError, TypeError):
             continue  # what PyTorch cannot trace, and dtypes that are not here
         try:
-            yield nodes(engine, ours, mine, options), theirs
+            yield nodes(engine, ours, own, options), other
         except RuntimeError as error:
-            yield [str(error).partition("\n")[0]], theirs
+            yield [str(error).partition("\n")[0]], other
 
 
 def main() -> int:
     warnings.simplefilter("ignore")
     alike = total = 0
     for name in catalog.chosen(sys.argv[1:]) or catalog.present():
-        told = False
-        for ours, theirs in compared(catalog.database()[name]):
+        output = False
+        for ours, other in compared(catalog.database()[name]):
             total += 1
-            alike += ours == theirs
-            if ours == theirs or told:
+            alike += ours == other
+            if ours == other or output:
                 continue
-            told = True
+            output = True
             print(name)
-            for who, lines, others in (("engine", ours, theirs), ("torch ", theirs, ours)):
-                for line in [one for one in lines if one not in others][:FEW]:
+            for who, lines, others in (("engine", ours, other), ("torch ", other, ours)):
+                for line in [item for item in lines if item not in others][:FEW]:
                     print(f"    {who}  {line[:160]}")
     print(f"{alike} of {total} samples are written alike")
     return 0

@@ -112,10 +112,10 @@ def _count_error(report: Report, check: Callable[[], str | None]) -> None:
 def _build(info: Any, call: Any) -> tuple[Any, Any]:
     """PyTorch's module and the engine's, with the same parameters and buffers."""
     torch.manual_seed(1)
-    theirs = info.module_cls(*call.args, **call.kwargs)
-    words = bridge.Arguments()
-    ours = bridge.find(info.name)(*words.copy(call.args), **words.copy(call.kwargs))
-    return theirs, ours
+    other = info.module_cls(*call.args, **call.kwargs)
+    terms = bridge.Arguments()
+    ours = bridge.find(info.name)(*terms.copy(call.args), **terms.copy(call.kwargs))
+    return other, ours
 
 
 def _load(theirs: Any, ours: Any) -> None:
@@ -125,8 +125,8 @@ def _load(theirs: Any, ours: Any) -> None:
 
 
 def _module(info: Any, sample: Any, training: bool, dtype: Any) -> str | None:
-    theirs, ours = _build(info, sample.constructor_input)
-    theirs.to(dtype).train(training)
+    other, ours = _build(info, sample.constructor_input)
+    other.to(dtype).train(training)
     ours.to(bridge.engine_dtype(dtype)).train(training)
     args, kwargs = sample.forward_input.args, sample.forward_input.kwargs
     inputs = bridge.Arguments()
@@ -135,20 +135,20 @@ def _module(info: Any, sample: Any, training: bool, dtype: Any) -> str | None:
         if source.requires_grad:
             copied.requires_grad_()
     if "Lazy" in info.name:  # it learns its shapes from the first input
-        theirs(*args, **kwargs)
+        other(*args, **kwargs)
         ours(*own_args, **own_kwargs)
-    if repr(theirs) != repr(ours).replace("engine.", "torch."):
-        return f"repr: {ours!r} instead of {theirs!r}"
-    if list(theirs.state_dict()) != list(ours.state_dict()):
-        return f"state: {list(ours.state_dict())} instead of {list(theirs.state_dict())}"
-    _load(theirs, ours)
+    if repr(other) != repr(ours).replace("engine.", "torch."):
+        return f"repr: {ours!r} instead of {other!r}"
+    if list(other.state_dict()) != list(ours.state_dict()):
+        return f"state: {list(ours.state_dict())} instead of {list(other.state_dict())}"
+    _load(other, ours)
     torch.manual_seed(2)
-    expected = theirs(*args, **kwargs)
+    expected = other(*args, **kwargs)
     engine.manual_seed(2)
     actual = ours(*own_args, **own_kwargs)
-    found = _differ("result", expected, actual, dtype)
-    if found:
-        return found
+    result = _differ("result", expected, actual, dtype)
+    if result:
+        return result
     weighed = [_weighed(t) for t in _tensors(expected) if t.requires_grad]
     own_weighed = [_weighed(t) for t in _tensors(actual) if t.requires_grad]
     if len(weighed) != len(own_weighed):
@@ -157,7 +157,7 @@ def _module(info: Any, sample: Any, training: bool, dtype: Any) -> str | None:
         sum(weighed[1:], weighed[0]).backward()
         sum(own_weighed[1:], own_weighed[0]).backward()
     gradients = [
-        (name, p, dict(ours.named_parameters())[name]) for name, p in theirs.named_parameters()
+        (name, p, dict(ours.named_parameters())[name]) for name, p in other.named_parameters()
     ]
     gradients += [
         (f"input {n}", a, b)
@@ -165,10 +165,10 @@ def _module(info: Any, sample: Any, training: bool, dtype: Any) -> str | None:
         if a.requires_grad and a.is_leaf
     ]
     for name, p, own in gradients:
-        found = _differ(f"gradient of {name}", p.grad, own.grad, dtype)
-        if found:
-            return found
-    return _differ("state after", theirs.state_dict(), ours.state_dict(), dtype)
+        result = _differ(f"gradient of {name}", p.grad, own.grad, dtype)
+        if result:
+            return result
+    return _differ("state after", other.state_dict(), ours.state_dict(), dtype)
 
 
 def _weighed(tensor: Any) -> Any:
@@ -240,19 +240,19 @@ def _bad_module(info: Any, sample: Any) -> str | None:
         sample.module_error_input.constructor_input,
         sample.module_error_input.forward_input,
     )
-    words = bridge.Arguments()
-    args, kwargs = words.copy(call.args), words.copy(call.kwargs)
-    own = words.copy(forward.args) if forward is not None else None
+    terms = bridge.Arguments()
+    args, kwargs = terms.copy(call.args), terms.copy(call.kwargs)
+    own = terms.copy(forward.args) if forward is not None else None
 
     def theirs() -> None:
-        made = info.module_cls(*call.args, **call.kwargs)
+        result = info.module_cls(*call.args, **call.kwargs)
         if forward is not None:
-            made(*forward.args, **forward.kwargs)
+            result(*forward.args, **forward.kwargs)
 
     def ours() -> None:
-        made = bridge.find(info.name)(*args, **kwargs)
+        output = bridge.find(info.name)(*args, **kwargs)
         if own is not None:
-            made(*own, **words.copy(forward.kwargs))
+            output(*own, **terms.copy(forward.kwargs))
 
     return _compare_errors(theirs, ours)
 
@@ -275,15 +275,15 @@ def check_optimizer(info: Any) -> Report:
 
 def _optimizer(info: Any, name: str, sample: Any, dtype: Any) -> str | None:
     shapes = ((3, 4), (4, 3)) if name == "Muon" else ((3, 4), (4,), (2, 1, 5))
-    words = bridge.Arguments()
-    kwargs = words.copy(sample.kwargs)
+    terms = bridge.Arguments()
+    kwargs = terms.copy(sample.kwargs)
     generator = torch.Generator().manual_seed(3)
     starts = [
         torch.randn(shape, generator=generator, dtype=torch.float64).to(dtype) for shape in shapes
     ]
     params = [start.clone().requires_grad_() for start in starts]
     own = [bridge.Arguments().copy(start).requires_grad_() for start in starts]
-    theirs = info.optim_cls(params, **sample.kwargs)
+    other = info.optim_cls(params, **sample.kwargs)
     ours = bridge.find(f"optim.{name}")(own, **kwargs)
     far = (
         MUON_FAR
@@ -298,12 +298,12 @@ def _optimizer(info: Any, name: str, sample: Any, dtype: Any) -> str | None:
                 torch.randn(shape, generator=generator, dtype=torch.float64).to(dtype)
                 for shape in shapes
             ]
-        _step(theirs, params, targets, info.only_supports_sparse_grads)
+        _step(other, params, targets, info.only_supports_sparse_grads)
         _step(ours, own, [bridge.Arguments().copy(t) for t in targets], False)
-        found = _differ(f"step {step}", [p.detach() for p in params], own, dtype, far)
-        if found:
-            return found
-    expected, actual = theirs.state_dict(), ours.state_dict()
+        result = _differ(f"step {step}", [p.detach() for p in params], own, dtype, far)
+        if result:
+            return result
+    expected, actual = other.state_dict(), ours.state_dict()
     return _differ("state", expected["state"], actual["state"], dtype, far)
 
 
@@ -322,9 +322,9 @@ def _step(optimizer: Any, params: list[Any], targets: list[Any], sparse: bool) -
 
 def _bad_optimizer(info: Any, name: str, sample: Any) -> str | None:
     bad = sample.optimizer_error_input
-    words = bridge.Arguments()
+    terms = bridge.Arguments()
     try:
-        params, kwargs = words.copy(bad.params), words.copy(bad.kwargs)
+        params, kwargs = terms.copy(bad.params), terms.copy(bad.kwargs)
     except TypeError:  # what is no list of tensors
         params, kwargs = bad.params, bad.kwargs
     return _compare_errors(
@@ -362,8 +362,8 @@ def main(arguments: list[str]) -> int:
     if options.json:
         options.json.unlink(missing_ok=True)
     results = []
-    for found in recorded(map(asdict, reports(options.names)), options.json):
-        report = Report(**{key: value for key, value in found.items() if key != "commit"})
+    for item in recorded(map(asdict, reports(options.names)), options.json):
+        report = Report(**{key: value for key, value in item.items() if key != "commit"})
         results.append(report)
         if not report.whole:
             print(
@@ -372,10 +372,10 @@ def main(arguments: list[str]) -> int:
             )
             for difference in report.differences[:3]:
                 print(f"    {difference}")
-    whole = sum(report.whole for report in results)
+    full = sum(report.whole for report in results)
     passed, samples = sum(r.passed for r in results), sum(r.samples for r in results)
-    print(f"{whole} of {len(results)} whole, {passed} of {samples} samples")
-    return 0 if whole == len(results) else 1
+    print(f"{full} of {len(results)} whole, {passed} of {samples} samples")
+    return 0 if full == len(results) else 1
 
 
 if __name__ == "__main__":

@@ -147,8 +147,8 @@ def run(
         if child.numbers:
             waiting.append(child.numbers)
 
-    told = 0
-    while told < len(tasks):
+    output = 0
+    while output < len(tasks):
         while waiting and len(running) < jobs:
             child = Child(waiting.pop(), tasks, target, only)
             running[child.pipe] = child
@@ -168,9 +168,9 @@ def run(
                 child.process.kill()
                 child.ended()
                 fail(child, f"HANG (over {timeout:g} s)")
-        while told in finished:
-            yield finished.pop(told)
-            told += 1
+        while output in finished:
+            yield finished.pop(output)
+            output += 1
 
 
 def import_lazy_modules() -> None:
@@ -216,8 +216,8 @@ def line(report: dict[str, Any], width: int, verbose: bool) -> str:
     if verbose:
         return "\n    ".join([text.rstrip(), *differences])
     # What is missing says nothing about what is there: the first difference as well.
-    shown = differences[: 2 if differences[0].startswith("missing") else 1]
-    return f"{text} {'; '.join(one.removeprefix(report['dtype'] + ' ') for one in shown)}"
+    output = differences[: 2 if differences[0].startswith("missing") else 1]
+    return f"{text} {'; '.join(item.removeprefix(report['dtype'] + ' ') for item in output)}"
 
 
 def absent(report: dict[str, Any]) -> bool:
@@ -235,11 +235,11 @@ def tasks_of(names: list[str], dtypes: list[str], errors: bool, samples: bool) -
     for name in names:
         op = catalog.database()[name]
         allowed = sorted(str(d).removeprefix("torch.") for d in op.dtypes)
-        wanted = (
+        expected = (
             allowed if dtypes == ["all"] else [d for d in dtypes if getattr(torch, d) in op.dtypes]
         )
-        held = [d for d in wanted if hasattr(engine, d)]
-        tasks += [(name, d) for d in held if samples]
+        retained = [d for d in expected if hasattr(engine, d)]
+        tasks += [(name, d) for d in retained if samples]
         if errors and op.error_inputs_func is not None:
             tasks.append((name, "errors"))
     return tasks
@@ -313,15 +313,15 @@ def summarise(reports: list[dict[str, Any]], seconds: float) -> None:
     operators: dict[str, list[dict[str, Any]]] = {}
     for report in reports:
         operators.setdefault(report["operator"], []).append(report)
-    gone = [name for name, own in operators.items() if any(map(absent, own))]
-    whole = [n for n, own in operators.items() if all(r["passed"] == r["samples"] for r in own)]
+    freed = [name for name, own in operators.items() if any(map(absent, own))]
+    full = [n for n, own in operators.items() if all(r["passed"] == r["samples"] for r in own)]
     forms = sorted({name for r in reports for name in r["missing"]})
-    for title, chosen in (("samples", False), ("error inputs", True)):
-        own = [r for r in reports if (r["dtype"] == "errors") is chosen]
+    for title, selected in (("samples", False), ("error inputs", True)):
+        own = [r for r in reports if (r["dtype"] == "errors") is selected]
         print(f"{title}: {sum(r['passed'] for r in own)} of {sum(r['samples'] for r in own)} passed"
               f", {sum(sum(r['skipped'].values()) for r in own)} skipped")  # fmt: skip
     print(
-        f"operators: {len(whole)} of {len(operators)} pass wholly, {len(gone)} missing; {seconds:.0f} s"
+        f"operators: {len(full)} of {len(operators)} pass wholly, {len(freed)} missing; {seconds:.0f} s"
     )
     if forms:
         print("missing names:", " ".join(forms))

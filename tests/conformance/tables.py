@@ -91,11 +91,11 @@ def _unique(call: Any, results: list[torch.Tensor]) -> list[torch.Tensor]:
     if call.kwargs.get("sorted", True) or call.kwargs.get("dim") is not None:
         return results
     order = values.argsort()
-    rest = results[1:]
-    kept = [values[order]]
-    if call.kwargs.get("return_inverse") and rest:
-        kept.append(values[rest.pop(0)])
-    return kept + [counts[order] for counts in rest]
+    remainder = results[1:]
+    saved = [values[order]]
+    if call.kwargs.get("return_inverse") and remainder:
+        saved.append(values[remainder.pop(0)])
+    return saved + [counts[order] for counts in remainder]
 
 
 SIGNS = "vectors are unique up to a factor of absolute value 1, or a rotation where values repeat"
@@ -123,8 +123,8 @@ def _finite(call: Any, theirs: torch.Tensor, ours: torch.Tensor) -> str | None:
 
 def _normal(call: Any, theirs: torch.Tensor, ours: torch.Tensor) -> str | None:
     """Finite, not all alike, and with a mean within 6 standard errors of PyTorch's."""
-    if found := _finite(call, theirs, ours):
-        return found
+    if result := _finite(call, theirs, ours):
+        return result
     count = ours.numel()
     if count < 8 or not theirs.isfinite().all():
         return None
@@ -188,11 +188,11 @@ def _dropped(call: Any, theirs: torch.Tensor, ours: torch.Tensor) -> str | None:
     rtol = 1e-5 if theirs.itemsize >= 4 else 1e-2
     if not torch.allclose(theirs[both], ours[both], rtol=rtol):
         return "values: an element that was kept differs"
-    kept, mine = float(left.double().mean()), float(right.double().mean())
+    saved, own = float(left.double().mean()), float(right.double().mean())
     few = theirs.numel() < 50
-    if few or call.name != "nn.functional.dropout" or abs(kept - mine) < 0.4:
+    if few or call.name != "nn.functional.dropout" or abs(saved - own) < 0.4:
         return None  # the others drop whole channels: few draws
-    return f"values: {mine:.2f} of the elements kept, PyTorch keeps {kept:.2f}"
+    return f"values: {own:.2f} of the elements kept, PyTorch keeps {saved:.2f}"
 
 
 RANDOM: dict[str, Callable[[Any, torch.Tensor, torch.Tensor], str | None]] = {
@@ -234,6 +234,6 @@ def random_difference(call: Any, leaves: list[tuple[str, Any, Any]]) -> Any:
     if check is None:
         return NotImplemented
     for path, a, b in leaves:
-        if isinstance(a, torch.Tensor) and not a.is_meta and (found := check(call, a, b)):
-            return path + found
+        if isinstance(a, torch.Tensor) and not a.is_meta and (result := check(call, a, b)):
+            return path + result
     return None

@@ -38,12 +38,12 @@ def reports(
     command = [sys.executable, str(HERE / "run.py"), *dict.fromkeys(names), "--json", str(out)]
     ran = subprocess.run(command, capture_output=True, text=True)
     assert out.exists(), ran.stdout + ran.stderr
-    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    actual: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for report in read(out):
         operator = report["operator"]
         for name in (operator, operator.partition("/")[0]):
-            found.setdefault((name, report["dtype"]), []).append(report)
-    return found
+            actual.setdefault((name, report["dtype"]), []).append(report)
+    return actual
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -37,9 +37,9 @@ def first_difference(name: str, ours: Callable[..., Any], twice: bool = True) ->
     op = catalog.database()[name]
     sample = next(iter(op.sample_inputs("cpu", torch.float64, requires_grad=True)))
     case = GradientSample(op, ours, sample)
-    found: str | None = case.difference(twice)
+    actual: str | None = case.difference(twice)
     assert case.compared
-    return found
+    return actual
 
 
 class Square(engine.autograd.Function):
@@ -66,5 +66,5 @@ class Square(engine.autograd.Function):
     ],
 )
 def test_what_is_wrong_is_found(name: str, ours: Callable[..., Any], expected: str | None) -> None:
-    found = first_difference(name, ours)
-    assert found is None if expected is None else found is not None and expected in found
+    actual = first_difference(name, ours)
+    assert actual is None if expected is None else actual is not None and expected in actual

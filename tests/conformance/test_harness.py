@@ -94,10 +94,10 @@ def output(*command: str) -> str:
 
 def test_pytorch_passes_against_itself() -> None:
     names = ["add", "sort", "linalg.qr", "nn.functional.dropout", "__getitem__", "float", "split"]
-    shown = output(str(HERE / "pytorch_itself.py"), *names, "sparse.mm")
-    assert "FAIL" not in shown, shown
-    assert "operators: 9 of 9 pass wholly" in shown  # split has two sets of samples
-    assert "0/0 (16 skipped)" in shown, "sparse tensors are not for the engine, and that is told"
+    reported = output(str(HERE / "pytorch_itself.py"), *names, "sparse.mm")
+    assert "FAIL" not in reported, reported
+    assert "operators: 9 of 9 pass wholly" in reported  # split has two sets of samples
+    assert "0/0 (16 skipped)" in reported, "sparse tensors are not for the engine, and that is told"
 
 
 def test_what_is_missing_has_a_reason_and_is_missing() -> None:
@@ -194,7 +194,7 @@ def test_a_run_that_was_cut_off_goes_on(tmp_path: Path) -> None:
 
 def test_each_fault_is_found() -> None:
     lines = output("-c", FAULTS.format(here=str(HERE))).splitlines()
-    found = dict(line.split(" | ", 1) for line in lines)
-    assert set(found) == set(FOUND)
+    actual = dict(line.split(" | ", 1) for line in lines)
+    assert set(actual) == set(FOUND)
     for fault, text in FOUND.items():
-        assert text in found[fault], f"{fault}: {found[fault]}"
+        assert text in actual[fault], f"{fault}: {actual[fault]}"

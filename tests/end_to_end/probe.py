@@ -31,8 +31,10 @@ def instrumented(source: str) -> str:
     """The program with a look at its names after every statement that may be followed by one."""
     parsed = ast.parse(source)
     tree = _Instrument(_compiled(parsed)).visit(parsed)
-    place = 1 if ast.get_docstring(tree) else 0
-    tree.body.insert(place, ast.parse("from tests.end_to_end.probe import look as _look").body[0])
+    position = 1 if ast.get_docstring(tree) else 0
+    tree.body.insert(
+        position, ast.parse("from tests.end_to_end.probe import look as _look").body[0]
+    )
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
@@ -43,7 +45,7 @@ def _compiled(tree: ast.Module) -> set[str]:
         if isinstance(node, ast.FunctionDef) and any(map(_is_script, node.decorator_list)):
             names.add(node.name)
         if isinstance(node, ast.Call) and _is_script(node.func):
-            names |= {one.id for one in node.args if isinstance(one, ast.Name)} | {"forward"}
+            names |= {arg.id for arg in node.args if isinstance(arg, ast.Name)} | {"forward"}
     return names
 
 
@@ -68,8 +70,8 @@ class _Instrument(ast.NodeTransformer):
             for name in _targets(statement):
                 (bound.discard if isinstance(name.ctx, ast.Del) else bound.add)(name.id)
             if not isinstance(statement, (ast.Return, ast.Raise, ast.Break, ast.Continue)):
-                given = ", ".join(f"{name}={name}" for name in sorted(bound))
-                out += ast.parse(f"_look({given})").body
+                inputs = ", ".join(f"{name}={name}" for name in sorted(bound))
+                out += ast.parse(f"_look({inputs})").body
         return out
 
     def _inside(self, statement: ast.stmt, bound: set[str]) -> None:
@@ -94,8 +96,8 @@ class _Instrument(ast.NodeTransformer):
 
 def _targets(statement: ast.stmt) -> Iterator[ast.Name]:
     """The names that a simple statement binds or deletes."""
-    one = [statement.target] if isinstance(statement, (ast.AugAssign, ast.AnnAssign)) else []
-    for target in getattr(statement, "targets", one):
+    item = [statement.target] if isinstance(statement, (ast.AugAssign, ast.AnnAssign)) else []
+    for target in getattr(statement, "targets", item):
         for node in ast.walk(target):
             if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
                 yield node
@@ -130,8 +132,8 @@ def _visit(path: str, value: Any, seen: set[int], lines: list[str]) -> None:
     if isinstance(value, engine.Tensor):
         lines.append(f"  {path}: {_counts(value)}")
         return
-    for place, item in enumerate(_inside(value)):
-        _visit(f"{path}.{place}", item, seen, lines)
+    for index, item in enumerate(_inside(value)):
+        _visit(f"{path}.{index}", item, seen, lines)
 
 
 def _inside(value: Any) -> Iterator[Any]:

@@ -102,15 +102,19 @@ ENGINE: list[tuple[Callable[[], Any], type[Exception], list[str]]] = [
 
 @pytest.mark.parametrize("number", range(len(ENGINE)))
 def test_the_engine_refuses(number: int) -> None:
-    do, kind, words = ENGINE[number]
-    held = live.storage_use_count(x), live.version(x), live.allocator_stats().live_bytes
+    do, kind, terms = ENGINE[number]
+    retained = live.storage_use_count(x), live.version(x), live.allocator_stats().live_bytes
     with pytest.raises(kind) as caught:
         do()
     assert type(caught.value) is kind
-    for word in words:
+    for word in terms:
         assert word in str(caught.value), str(caught.value)
     del caught
-    assert (live.storage_use_count(x), live.version(x), live.allocator_stats().live_bytes) == held
+    assert (
+        live.storage_use_count(x),
+        live.version(x),
+        live.allocator_stats().live_bytes,
+    ) == retained
     assert (x + 1).sum().item() == 6.0
 
 
@@ -149,10 +153,10 @@ def test_record_tells_what_is_wrong_with_the_program(name: str, tmp_path: Path) 
         "import os, engine\nengine.ones(2)\nos.kill(os.getpid(), 11)\n"
     )
     (tmp_path / "folder").mkdir()
-    program, code, words = PROGRAMS[name]
+    program, code, terms = PROGRAMS[name]
     ended, _, errors = underhood(tmp_path, "record", "--output", "t.uht", program)
     assert ended == code, errors
-    for word in words:
+    for word in terms:
         assert word in errors, errors
     assert "engine/inspect" not in errors, "our own frames in the user's traceback"
 
@@ -172,17 +176,17 @@ def test_an_unreadable_program(tmp_path: Path) -> None:
 def test_a_trace_cannot_be_made_there(tmp_path: Path) -> None:
     (tmp_path / "p.py").write_text("print('ran')\n")
     (tmp_path / "old.uht").write_text("precious")
-    for place, words in (
+    for item, terms in (
         ("no/such/t.uht", ["no/such", "does not exist"]),
         ("old.uht", ["old.uht", "exists already"]),
         ("p.py/t.uht", ["p.py", "does not exist"]),
         ("/proc/t.uht", ["/proc/t.uht"]),  # a folder that nobody can write to
     ):
-        ended, out, errors = underhood(tmp_path, "record", "--output", place, "p.py")
+        ended, out, errors = underhood(tmp_path, "record", "--output", item, "p.py")
         assert ended != 0
         assert out == "", "the program ran although it cannot be recorded"
         assert "Traceback" not in errors, errors
-        for word in words:
+        for word in terms:
             assert word in errors, errors
     assert (tmp_path / "old.uht").read_text() == "precious"
 
@@ -248,8 +252,8 @@ def test_a_disk_that_is_full_keeps_one_file(tmp_path: Path) -> None:
         pytest.skip("no file system can be mounted here")
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout) == (0, "100000.0\n"), done.stderr
-    said = "underhood: the recording stops here: disk/t.uht: No space left on device\n"
-    assert done.stderr == said
+    output = "underhood: the recording stops here: disk/t.uht: No space left on device\n"
+    assert done.stderr == output
     assert_one_file_holds_what_fits(tmp_path / "after", 1 << 20)
 
 
@@ -283,23 +287,23 @@ FILES: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_that_is_no_trace_is_refused(name: str, tmp_path: Path) -> None:
-    make, words = FILES[name]
+    make, terms = FILES[name]
     path = tmp_path / "bad.uht"
     make(path)
     with pytest.raises(TraceError) as caught:
         TraceReader.open(path)
-    for word in [*words, "bad.uht"]:
+    for word in [*terms, "bad.uht"]:
         assert word in str(caught.value), str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["empty", "text", "newer"])
 def test_the_command_refuses_it_in_one_line(name: str, tmp_path: Path) -> None:
-    make, words = FILES[name]
+    make, terms = FILES[name]
     make(tmp_path / "bad.uht")
     ended, _, errors = underhood(tmp_path, "show", "bad.uht", "--view", "memory")
     assert ended not in (0, 120), errors
     assert "Traceback" not in errors
-    for word in words:
+    for word in terms:
         assert word in errors, errors
 
 
@@ -312,8 +316,8 @@ def test_a_truncated_trace_shows_its_readable_beginning(tmp_path: Path) -> None:
     for first in range(0, len(events), 1000):
         file.add(events[first : first + 1000], b"")
     file.close()
-    whole = (tmp_path / "whole.uht").read_bytes()
-    (tmp_path / "cut.uht").write_bytes(whole[: len(whole) * 3 // 4])
+    full = (tmp_path / "whole.uht").read_bytes()
+    (tmp_path / "cut.uht").write_bytes(full[: len(full) * 3 // 4])
     trace = TraceReader.open(tmp_path / "cut.uht")
     assert f"damaged after event {len(trace) - 1}" in trace.warning
     assert len(events) // 2 < len(trace) < len(events)

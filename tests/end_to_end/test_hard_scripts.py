@@ -79,10 +79,10 @@ def _become(case: Case, folder: Path, trace: str | None) -> None:
     case.process()
     if case.stdin == "closed":
         os.close(0)
-    words = [os.fsdecode(word) for word in case.words]
+    terms = [os.fsdecode(word) for word in case.words]
     if trace is None:
-        os.execve(sys.executable, [sys.executable, *words], os.environ)
-    raise SystemExit(record_program(words, trace))
+        os.execve(sys.executable, [sys.executable, *terms], os.environ)
+    raise SystemExit(record_program(terms, trace))
 
 
 def finish(pid: int, terminal: int, out: Path) -> int:
@@ -132,8 +132,8 @@ def outcome(code: int, folder: Path) -> dict[str, Any]:
         if path.is_file() and "__pycache__" not in path.parts
     }
     out, err = (folder.parent / "out", folder.parent / "err")
-    said = {path.name: clean(path.read_bytes()) for path in (out, err) if path.exists()}
-    return {"exit code": code, **said, "files": files}
+    recorded = {path.name: clean(path.read_bytes()) for path in (out, err) if path.exists()}
+    return {"exit code": code, **recorded, "files": files}
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -253,8 +253,8 @@ print(x.tolist()[0])
     command = [sys.executable, "script.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (0, "0.0\n")
-    said = "underhood: t.uht: the writer process stood still; the recording stops there\n"
-    assert done.stderr == said
+    output = "underhood: t.uht: the writer process stood still; the recording stops there\n"
+    assert done.stderr == output
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2"])

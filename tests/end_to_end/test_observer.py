@@ -35,9 +35,9 @@ def assert_recording_changes_nothing(program: str, folder: Path) -> None:
     recorder = [sys.executable, "-c", RECORD, "t.uht"]
     recorded = run([*recorder, "program.py"], folder, folder / "recorded")
     assert recorded == plain
-    told, told_recorded = ((folder / name).read_text() for name in ("plain", "recorded"))
-    assert "refs" in told
-    difference = list(difflib.unified_diff(told.split("\n"), told_recorded.split("\n"), n=2))
+    output, told_recorded = ((folder / name).read_text() for name in ("plain", "recorded"))
+    assert "refs" in output
+    difference = list(difflib.unified_diff(output.split("\n"), told_recorded.split("\n"), n=2))
     assert not difference, "\n".join(difference[:40])
 
 

@@ -56,9 +56,9 @@ class Terminal:
         """Reads on until the screen matches."""
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
-            found = re.search(pattern, self.text())
-            if found:
-                return found
+            actual = re.search(pattern, self.text())
+            if actual:
+                return actual
             if select.select([self._fd], [], [], 0.1)[0]:
                 self._read()
         raise AssertionError(f"{pattern!r} never came; the screen shows\n{self.text()}")
@@ -90,11 +90,11 @@ def explorer(tmp_path: Path) -> Iterator[Terminal]:
 
 
 def test_a_recording_opens_steps_both_ways_and_quits(explorer: Terminal) -> None:
-    shown = r"event (\d+) of (\d+)"
-    began = explorer.wait_for(shown)[0]
+    output = r"event (\d+) of (\d+)"
+    began = explorer.wait_for(output)[0]
     explorer.wait_for("Memory map")
     explorer.press("[")
-    explorer.wait_for(rf"{shown}(?<!{re.escape(began)})")
+    explorer.wait_for(rf"{output}(?<!{re.escape(began)})")
     explorer.press("]")
     explorer.wait_for(re.escape(began))
     explorer.press("5")

@@ -81,9 +81,9 @@ class Terminal:
 
 @pytest.fixture
 def terminal(tmp_path: Path) -> Iterator[Terminal]:
-    made = Terminal(tmp_path / "home")
-    yield made
-    subprocess.run(["tmux", "-L", made.name, "kill-server"], capture_output=True, check=False)
+    result = Terminal(tmp_path / "home")
+    yield result
+    subprocess.run(["tmux", "-L", result.name, "kill-server"], capture_output=True, check=False)
 
 
 def test_a_walk_through_a_trace(terminal: Terminal, tmp_path: Path) -> None:

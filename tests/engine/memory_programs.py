@@ -95,8 +95,8 @@ class Program:
         return {int(at) + i for at in self.places(v).ravel() for i in range(width)}
 
     def overlaps_itself(self, v: Variable) -> bool:
-        places = self.places(v).ravel()
-        return len(set(places.tolist())) < len(places)
+        positions = self.places(v).ravel()
+        return len(set(positions.tolist())) < len(positions)
 
     def shares(self, a: Variable, b: Variable) -> bool:
         return a.buffer == b.buffer and not self.bytes_of(a).isdisjoint(self.bytes_of(b))
@@ -318,9 +318,9 @@ class Program:
         seen = set()
         for v in self.variables:
             if self.within(v):
-                theirs = self.view(v).tolist()
-                if v.tensor.tolist() != theirs:
-                    raise Failure(f"{v.name} is {v.tensor.tolist()}, expected {theirs}")
+                other = self.view(v).tolist()
+                if v.tensor.tolist() != other:
+                    raise Failure(f"{v.name} is {v.tensor.tolist()}, expected {other}")
             elif v.tensor.numel():
                 try:
                     v.tensor.tolist()

@@ -70,8 +70,8 @@ def _run_beside(here: Callable[..., Any], there: Callable[..., Any], times: int)
 
 @pytest.mark.parametrize("here", CALLS)
 def test_a_call_beside_any_other_on_one_tensor(here: str) -> None:
-    for there in itertools.islice(CALLS, list(CALLS).index(here), None):
-        _run_beside(CALLS[here], CALLS[there], 12)
+    for target in itertools.islice(CALLS, list(CALLS).index(here), None):
+        _run_beside(CALLS[here], CALLS[target], 12)
 
 
 def test_hooks_come_and_go_in_many_threads() -> None:
@@ -82,8 +82,8 @@ def test_hooks_come_and_go_in_many_threads() -> None:
 
     def work() -> None:
         for _ in range(100):
-            for place in (x, y):
-                place.register_hook(lambda grad: None).remove()
+            for item in (x, y):
+                item.register_hook(lambda grad: None).remove()
             y.grad_fn.register_prehook(lambda given: None).remove()
 
     threads = [threading.Thread(target=work) for _ in range(4)]

@@ -186,11 +186,11 @@ def test_promotion_is_torchs() -> None:
     for a in [d.name for d in engine.dtypes.DTYPES if d.name != "float16"]:
         for b in (kind.name for kind in KINDS):
             for left, right in (((2,), (2,)), ((2,), ()), ((), (2,)), ((), ())):
-                found = promoted(engine, a, left, b, right)
-                assert found == promoted(torch, a, left, b, right), (a, left, b, right)
+                actual = promoted(engine, a, left, b, right)
+                assert actual == promoted(torch, a, left, b, right), (a, left, b, right)
         ours = engine.ones(2, dtype=getattr(engine, a)) * 1j
-        theirs = torch.ones(2, dtype=getattr(torch, a)) * 1j
-        assert ours.dtype.name == str(theirs.dtype).removeprefix("torch."), a
+        other = torch.ones(2, dtype=getattr(torch, a)) * 1j
+        assert ours.dtype.name == str(other.dtype).removeprefix("torch."), a
     assert engine.result_type(engine.ones(2).double(), 1j) is engine.complex128
 
 
@@ -361,10 +361,10 @@ def test_infinities_and_zeros() -> None:
     values = [complex(a, b) for a in edge for b in edge]
     for kind in ("complex64", "complex128"):
         ours = engine.tensor(values, dtype=getattr(engine, kind))
-        theirs = torch.tensor(values, dtype=getattr(torch, kind))
+        other = torch.tensor(values, dtype=getattr(torch, kind))
         for name in ("abs", "angle", "isnan", "isinf", "isfinite", "isreal", "neg", "real", "imag"):
             got = getattr(engine, name)(ours).numpy()
-            want = getattr(torch, name)(theirs).resolve_neg().numpy()
+            want = getattr(torch, name)(other).resolve_neg().numpy()
             same = np.isclose(got, want, rtol=1e-6, equal_nan=True)
             assert same.all(), (
                 kind,

@@ -111,10 +111,10 @@ def test_out():
 
 def test_requires_grad_makes_a_leaf():
     assert not engine.zeros(1, requires_grad=False).requires_grad
-    made = engine.zeros(1, requires_grad=True)
-    assert made.requires_grad
-    assert made.is_leaf
-    assert made.grad is None
+    result = engine.zeros(1, requires_grad=True)
+    assert result.requires_grad
+    assert result.is_leaf
+    assert result.grad is None
     with pytest.raises(RuntimeError, match="floating point and complex"):
         engine.zeros(1, dtype=engine.int64, requires_grad=True)
 

@@ -84,11 +84,11 @@ def test_equal_to_pytorchs_text():
     for _ in range(400):
         kind = rng.choice(kinds)
         values = random_case(rng, kind)
-        theirs = torch.tensor(values).to(getattr(torch, kind))
-        exact = theirs.double() if theirs.is_floating_point() else theirs
+        other = torch.tensor(values).to(getattr(torch, kind))
+        exact = other.double() if other.is_floating_point() else other
         ours = engine.tensor(exact.numpy()).to(getattr(engine, kind))
         if values.ndim > 1 and rng.random() < 0.5:
-            theirs, ours = theirs.transpose(0, 1), ours.transpose(0, 1)
+            other, ours = other.transpose(0, 1), ours.transpose(0, 1)
         options = {
             "precision": rng.choice([None, 2]),
             "threshold": rng.choice([None, 5, 50]),
@@ -99,6 +99,6 @@ def test_equal_to_pytorchs_text():
         for module in (torch, engine):
             module.set_printoptions(profile="default")
             module.set_printoptions(**options)
-        expected = repr(theirs).replace("torch.", "engine.")
+        expected = repr(other).replace("torch.", "engine.")
         torch.set_printoptions(profile="default")
         assert repr(ours) == expected, (kind, values.shape, options)

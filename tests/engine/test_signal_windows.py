@@ -42,10 +42,10 @@ NAMES = [name for name, *_ in FORMULAS]
 def test_a_window_is_its_formula(
     name: str, options: dict[str, Any], formula: Any, sym: bool, M: int
 ) -> None:
-    made = getattr(windows, name)(M, sym=sym, dtype=engine.float64, **options)
-    assert made.dtype == engine.float64
+    result = getattr(windows, name)(M, sym=sym, dtype=engine.float64, **options)
+    assert result.dtype == engine.float64
     expected = formula(np.arange(M, dtype=float), M - 1 if sym else M)
-    np.testing.assert_allclose(made.tolist(), expected, atol=1e-12)
+    np.testing.assert_allclose(result.tolist(), expected, atol=1e-12)
 
 
 def test_every_window_of_the_namespace_is_tried() -> None:

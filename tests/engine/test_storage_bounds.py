@@ -84,7 +84,7 @@ READS: dict[str, Callable[[Any], Any]] = {
     "repr": repr,
     "str": str,
     "format": lambda x: f"{x[-1]:.2f}",
-    "iter": lambda x: [float(one) for one in x],
+    "iter": lambda x: [float(item) for item in x],
     "numpy": lambda x: x.numpy(),
     "array": lambda x: np.asarray(x),
     "dlpack": lambda x: np.from_dlpack(x),
@@ -168,9 +168,9 @@ def test_numbers_of_the_recorder_do_not_read_it_either(tmp_path: Path) -> None:
 
 def test_saving_what_a_storage_has_lost_raises(tmp_path: Path) -> None:
     x, view = shrunk()
-    for one in (x, view):
+    for item in (x, view):
         with pytest.raises(RuntimeError, match=OUT_OF_BOUNDS):
-            engine.save({"x": one}, tmp_path / "x.safetensors")
+            engine.save({"x": item}, tmp_path / "x.safetensors")
 
 
 def test_no_tensor_is_made_to_describe_memory_that_it_has_not() -> None:
@@ -192,9 +192,9 @@ def test_no_tensor_is_made_to_describe_memory_that_it_has_not() -> None:
     short.untyped_storage().resize_(8)
     other = engine.zeros(1)
     other.set_(short)  # a description of it that is as long
-    for one in (other, _with_data(short), short.detach(), short.view_as(short), short.T):
+    for item in (other, _with_data(short), short.detach(), short.view_as(short), short.T):
         with pytest.raises(RuntimeError, match=OUT_OF_BOUNDS):
-            one.sum()
+            item.sum()
     with pytest.raises(RuntimeError, match=OUT_OF_BOUNDS):
         short.as_strided_((6,), (1,))
 

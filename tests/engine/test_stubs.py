@@ -80,8 +80,8 @@ def errors(tree: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> dict[int, 
     options = ["--follow-imports=silent", "--ignore-missing-imports", f"--cache-dir={tree}/cache"]
     report, trouble, _ = api.run([*options, f"--config-file={tree}/mypy.ini", str(program)])
     assert not trouble, trouble
-    found = re.findall(r"program\.py:(\d+): error: (.*)", report)
-    return {int(line): message for line, message in found}
+    actual = re.findall(r"program\.py:(\d+): error: (.*)", report)
+    return {int(line): message for line, message in actual}
 
 
 def test_a_program_that_is_right(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,11 +89,11 @@ def test_a_program_that_is_right(tree: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_wrong_calls_are_found(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = errors(tree, WRONG, monkeypatch)
+    actual = errors(tree, WRONG, monkeypatch)
     lines = WRONG.splitlines()
-    missed = [text for n, text in enumerate(lines, 1) if n > 5 and n not in found]
+    missed = [text for n, text in enumerate(lines, 1) if n > 5 and n not in actual]
     assert not missed, f"mypy has nothing against {missed}"
-    assert min(found) > 5, f"mypy refuses what is right: {found[min(found)]}"
+    assert min(actual) > 5, f"mypy refuses what is right: {actual[min(actual)]}"
 
 
 def defined(text: str) -> set[str]:

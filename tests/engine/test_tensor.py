@@ -179,7 +179,7 @@ def test_operators_by_name():
     aten = engine.ops.aten
     assert aten.add.Tensor(x, x, alpha=2).tolist() == [3, 3]
     assert aten.add(x, x).tolist() == [2, 2]
-    assert [one.item() for one in aten.unbind(x)] == [1, 1]
+    assert [element.item() for element in aten.unbind(x)] == [1, 1]
     assert aten.mul_(x, x) is x
     with pytest.raises(TypeError, match="'self' must be Tensor, got str"):
         aten.add("a", x)
@@ -189,11 +189,15 @@ def test_operators_by_name():
 
 def test_import_takes_no_numpy():
     code = "import sys, engine; print(any(m.startswith('numpy') for m in sys.modules))"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "False"
+    completed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert completed.stdout.strip() == "False"
     code = "import sys, engine; print('engine.inspect' in sys.modules)"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "False"
+    completed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert completed.stdout.strip() == "False"
 
 
 def test_openblas_is_told_its_core_only_where_it_must():

@@ -24,20 +24,20 @@ def test_from_numpy_shares_both_ways():
 
 def test_the_array_lives_as_long_as_some_view_of_the_tensor():
     array = np.ones(3)
-    gone = weakref.ref(array)
+    freed = weakref.ref(array)
     y = engine.from_numpy(array)[1:]
     del array
     gc.collect()
-    assert gone() is not None
+    assert freed() is not None
     assert y.tolist() == [1, 1]
     del y
     gc.collect()
-    assert gone() is None
+    assert freed() is None
 
 
 def test_arrays_are_let_go_of_once_from_many_threads():
     arrays = [np.ones(4) for _ in range(200)]
-    gone = [weakref.ref(array) for array in arrays]
+    freed = [weakref.ref(array) for array in arrays]
     tensors = [engine.from_numpy(array) for array in arrays]
     del arrays
 
@@ -54,16 +54,16 @@ def test_arrays_are_let_go_of_once_from_many_threads():
     for thread in threads:
         thread.join()
     gc.collect()
-    assert not any(ref() is not None for ref in gone)
+    assert not any(ref() is not None for ref in freed)
 
 
 def test_numpy_holds_the_storage_not_the_tensor():
     x = engine.arange(4)
     array = x[1:].numpy()
     assert live.storage_use_count(x) == 2
-    gone = weakref.ref(x)
+    freed = weakref.ref(x)
     del x
-    assert gone() is None
+    assert freed() is None
     array += 1
     assert array.tolist() == [2, 3, 4]
 

@@ -63,11 +63,11 @@ class GradBuilder(TraceBuilder):
         text = self.string(name)
         blob = struct.pack(f"<{1 + len(tensors)}q", len(tensors), *tensors)
         self.emit("NODE_NEW", number, text, call, order, blob=blob)
-        made = GraphNode(number, name, order, list(edges))
-        for index, (end, place) in enumerate(made.edges):
-            self.emit("EDGE", number, index, end, place)
-        self.nodes[number] = made
-        return made
+        result = GraphNode(number, name, order, list(edges))
+        for index, (end, item) in enumerate(result.edges):
+            self.emit("EDGE", number, index, end, item)
+        self.nodes[number] = result
+        return result
 
     def keep(self, node: GraphNode, tensor: int, name: str) -> None:
         slot = len(node.saved)
@@ -90,10 +90,10 @@ class GradBuilder(TraceBuilder):
         if tensor in self.made_by:
             return self.made_by[tensor]
         if tensor not in self.accumulators:
-            made = self.node("AccumulateGrad", sequence=FIRST)
-            made.variable = tensor
-            self.use(tensor, "SAVED", made.id)
-            self.accumulators[tensor] = made.id
+            result = self.node("AccumulateGrad", sequence=FIRST)
+            result.variable = tensor
+            self.use(tensor, "SAVED", result.id)
+            self.accumulators[tensor] = result.id
         return self.accumulators[tensor], 0
 
     def made(
@@ -123,9 +123,9 @@ class GradBuilder(TraceBuilder):
         return results[0]
 
     def free_node(self, node: int) -> None:
-        gone = self.nodes.pop(node)
-        for slot, tensor in list(gone.saved.items()):
-            self._release(gone, slot, tensor)
+        freed = self.nodes.pop(node)
+        for slot, tensor in list(freed.saved.items()):
+            self._release(freed, slot, tensor)
         self.emit("NODE_FREE", node)
 
     def _release(self, node: GraphNode, slot: int, tensor: int) -> None:
@@ -148,18 +148,18 @@ class GradBuilder(TraceBuilder):
         that have to run (as for `inputs=`), and the gradients of `captures` are what was asked for;
         the pass fails in the node `stops_at`."""
         run, none, captures = self.id("run"), set(none), set(captures)
-        wanted = None if needs is None else set(needs) | captures
+        expected = None if needs is None else set(needs) | captures
         starts = [(*self.made_by[root], self._gradient(root)) for root in roots]
-        words = [word for start in starts for word in start]
-        blob = struct.pack(f"<{len(words)}q", *words)
+        terms = [word for start in starts for word in start]
+        blob = struct.pack(f"<{len(terms)}q", *terms)
         flags = 4 | int(keep_graph)
         self.emit("BACKWARD_BEGIN", run, 0, flags, len(starts), blob=blob)
         waits = self._dependencies([start[0] for start in starts])
         for node, count in waits.items():
-            self.emit("DEPENDENCY", run, node, count, int(wanted is None or node in wanted))
+            self.emit("DEPENDENCY", run, node, count, int(expected is None or node in expected))
         buffers: dict[tuple[int, int], int] = {}
-        for node, place, gradient in starts:
-            self._arrive(run, buffers, node, place, gradient)
+        for node, item, gradient in starts:
+            self._arrive(run, buffers, node, item, gradient)
         queue: list[int] = []
         for node in dict.fromkeys(start[0] for start in starts):
             if waits[node] == 0:
@@ -179,9 +179,9 @@ class GradBuilder(TraceBuilder):
             if not keep_graph:
                 for slot, tensor in list(self.nodes[number].saved.items()):
                     self._release(self.nodes[number], slot, tensor)
-            for (end, place), gradient in zip(self.nodes[number].edges, results, strict=True):
-                if end and (wanted is None or end in wanted):
-                    self._arrive(run, buffers, end, place, gradient)
+            for (end, item), gradient in zip(self.nodes[number].edges, results, strict=True):
+                if end and (expected is None or end in expected):
+                    self._arrive(run, buffers, end, item, gradient)
                     waits[end] -= 1
                     if waits[end] == 0:
                         self._push(run, queue, end)
@@ -214,7 +214,7 @@ class GradBuilder(TraceBuilder):
     def _run_node(
         self, run: int, node: GraphNode, buffers: dict, none: bool, fails: bool
     ) -> list[int]:
-        inputs = [buffers.get((node.id, place), 0) for place in range(node.outputs)]
+        inputs = [buffers.get((node.id, index), 0) for index in range(node.outputs)]
         blob = struct.pack(f"<{len(inputs)}q", *inputs)
         self.emit("NODE_ENTER", run, node.id, len(inputs), blob=blob)
         for slot, tensor in node.saved.items():

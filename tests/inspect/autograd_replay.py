@@ -136,18 +136,18 @@ def moments(history: Any, first: int = 0) -> Any:
 
 def _captures(history: Any) -> dict[int, set[int]]:
     """Per pass: the nodes that were taken from the queue but did not run, and not for an error."""
-    taken: dict[int, list[int]] = {}
-    found: dict[int, set[int]] = {}
+    used: dict[int, list[int]] = {}
+    matches: dict[int, set[int]] = {}
     for moment in map(int, history.tables.numbers("READY_POP", "NODE_ENTER", "BACKWARD_END")):
         event = history.event(moment)
         if event.kind == "READY_POP":
-            taken.setdefault(event["run"], []).append(event["node"])
-            found.setdefault(event["run"], set()).add(event["node"])
+            used.setdefault(event["run"], []).append(event["node"])
+            matches.setdefault(event["run"], set()).add(event["node"])
         elif event.kind == "NODE_ENTER":
-            found.setdefault(event["run"], set()).discard(event["node"])
+            matches.setdefault(event["run"], set()).discard(event["node"])
         elif event["failed"]:
-            found.setdefault(event["run"], set()).difference_update(taken[event["run"]][-1:])
-    return found
+            matches.setdefault(event["run"], set()).difference_update(used[event["run"]][-1:])
+    return matches
 
 
 def assert_agrees(history: Any, project: Any, selection: Any) -> int:
@@ -155,30 +155,30 @@ def assert_agrees(history: Any, project: Any, selection: Any) -> int:
     seen = 0
     for moment, books in moments(history):
         model = project(history, moment, selection)
-        where = f"at event {moment}, {history.event(moment).sentence}"
-        assert model.living == len(books.alive), where
-        kept = {(b.fact.id, s.slot) for b in model.nodes for s in b.saved if s.released < 0}
-        shown = {b.fact.id for b in model.nodes}
-        assert kept == {key for key in books.saved if key[0] in shown}, where
-        assert {b.fact.id for b in model.nodes if b.alive} == books.alive & shown, where
-        assert model.hidden or books.alive <= shown, where
+        location = f"at event {moment}, {history.event(moment).sentence}"
+        assert model.living == len(books.alive), location
+        result = {(b.fact.id, s.slot) for b in model.nodes for s in b.saved if s.released < 0}
+        visible = {b.fact.id for b in model.nodes}
+        assert result == {key for key in books.saved if key[0] in visible}, location
+        assert {b.fact.id for b in model.nodes if b.alive} == books.alive & visible, location
+        assert model.hidden or books.alive <= visible, location
         if model.run is None:
-            assert not any(book.started for book in books.runs.values()), where
+            assert not any(book.started for book in books.runs.values()), location
             continue
         book = books.runs[model.run.id]
         for box in model.nodes:
             node = box.fact.id
-            assert box.state == book.state(node), f"{where}: node {node}"
-            assert box.waits_for == book.waits(node), f"{where}: node {node}"
+            assert box.state == book.state(node), f"{location}: node {node}"
+            assert box.waits_for == book.waits(node), f"{location}: node {node}"
             lies = {slot.input: slot.tensor for slot in box.inputs}
-            for (which, place), tensor in book.buffers.items():
+            for (which, item), tensor in book.buffers.items():
                 if which == node:
-                    assert lies[place] == tensor, f"{where}: node {node}, input {place}"
+                    assert lies[item] == tensor, f"{location}: node {node}, input {item}"
             if box.fact.leaf and box.grad is not None:
-                assert box.grad.tensor == books.grad.get(box.fact.variable, 0), where
+                assert box.grad.tensor == books.grad.get(box.fact.variable, 0), location
         queue = [] if book.ended else [n for n in book.pushed if n not in book.taken]
-        assert {row.node for row in model.ready} == set(queue), where
-        assert model.run.done == len(book.exited), where
+        assert {row.node for row in model.ready} == set(queue), location
+        assert model.run.done == len(book.exited), location
         seen += 1
     return seen
 

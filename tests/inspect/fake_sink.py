@@ -27,10 +27,10 @@ class FakeSink:
             return False
         values = [*fields, 0, 0, 0, 0, 0][:5]
         if blob is not None:
-            place = self._put(blob)
-            if place is None:
+            position = self._put(blob)
+            if position is None:
                 return False
-            values[4] = place
+            values[4] = position
             flags |= HAS_BLOB
         at = HEADER_BYTES + head % ring.capacity_records * 64
         ring.memory[at : at + 64] = _RECORD.pack(head, time.monotonic_ns(), 1, kind, flags, *values)

@@ -54,9 +54,9 @@ _FOLDERS: list[tempfile.TemporaryDirectory[str]] = []
 @cache
 def recorded(program: str) -> History:
     """The history of a program."""
-    made = tempfile.TemporaryDirectory(prefix="jit-trace-")
-    _FOLDERS.append(made)
-    folder = Path(made.name)
+    result = tempfile.TemporaryDirectory(prefix="jit-trace-")
+    _FOLDERS.append(result)
+    folder = Path(result.name)
     script, trace = folder / "program.py", folder / "program.uht"
     script.write_text(program.lstrip())
     subprocess.run([sys.executable, "-c", _RECORD, str(trace), str(script)], check=True)

@@ -84,8 +84,8 @@ class Replay:
         self.use_counts[tensor] = count
 
     def tensor_new(self, tensor, storage, layout, offset, _):
-        counter, base, rank, *rest = self.words()
-        sizes, strides = tuple(rest[:rank]), tuple(rest[rank:])
+        counter, base, rank, *remainder = self.words()
+        sizes, strides = tuple(remainder[:rank]), tuple(remainder[rank:])
         self.tensors[tensor] = (storage, offset, sizes, strides, counter, base)
         self.dtypes[tensor] = layout & 0xFF
 
@@ -154,8 +154,8 @@ class Replay:
             data[lo:hi], known[lo:hi] = blob, True
         elif mode == 1:
             step = int(blob[56:64].view("<i8")[0])
-            for place, at in enumerate(range(lo, hi, 4 * step)):
-                data[at : at + 4] = blob[64 + 4 * place : 68 + 4 * place]
+            for index, at in enumerate(range(lo, hi, 4 * step)):
+                data[at : at + 4] = blob[64 + 4 * index : 68 + 4 * index]
                 known[at : at + 4] = True
 
 
@@ -173,9 +173,9 @@ def random_program(seed: int, steps: int = 60) -> TraceBuilder:
         x = r.choice(alive) if alive else 0
         if act == "new":
             with b.op("rand(int[] size) -> Tensor", [(2, 3)]) as call:
-                made = b.tensor((2, 3), values=[r.random() for _ in range(6)])
-                call.results(made)
-            alive.append(made)
+                result = b.tensor((2, 3), values=[r.random() for _ in range(6)])
+                call.results(result)
+            alive.append(result)
         elif act == "line":
             b.line(r.randrange(1, 99))
         elif act == "push":

@@ -104,8 +104,8 @@ def test_a_loop_that_shares_its_weights_over_living_steps():
     assert (len(model.parts), model.hidden) == (64, 16)
     assert model.parts[-1].nodes[-1].id == b.made_by[losses[-1]][0], "the newest are shown"
     old = b.made_by[losses[0]][0]
-    chosen = project(history, b.now, Selection(node=old))
-    assert chosen.nodes.of(old) is not None, "what is selected is shown, however old"
+    selected = project(history, b.now, Selection(node=old))
+    assert selected.nodes.of(old) is not None, "what is selected is shown, however old"
 
 
 def test_a_deep_chain_is_one_part():
@@ -144,16 +144,16 @@ def test_search_finds_what_sentences_say(how):
     sentences = [history.event(moment).sentence.lower() for moment in range(history.end)]
     assert not any("{" in sentence for sentence in sentences)
     parts = [sentence.split() for sentence in sentences]
-    words = {
+    terms = {
         " ".join(part[at : at + n]) for part in parts for n in (1, 3) for at in range(len(part))
     }
-    for word in sorted(word for word in words if ":" not in word):
+    for word in sorted(word for word in terms if ":" not in word):
         pattern = re.compile(_whole_numbers(word))
         expected = [m for m, sentence in enumerate(sentences) if pattern.search(sentence)]
-        found, moment = [], -1
+        actual, moment = [], -1
         while (moment := history.find(word, moment)) is not None:
-            found.append(moment)
-        assert found == expected, f"{word!r}"
+            actual.append(moment)
+        assert actual == expected, f"{word!r}"
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -34,10 +34,12 @@ def test_holders_add_up_to_use_counts(name):
     for moment in history.tables.lines.since.tolist():
         for fact in history.tensors_at(moment):
             owners = history.owners(fact.id, moment).impl
-            said = ", ".join(f"{holder.count} {holder.name}" for holder in owners.holders)
-            where = f"line {history.line_at(moment).line}, tensor {history.label(fact.id, moment)}"
-            assert sum(holder.count for holder in owners.holders) == owners.count, where
-            assert not any(h.kind == "ELSEWHERE" for h in owners.holders), f"{where}: {said}"
+            output = ", ".join(f"{holder.count} {holder.name}" for holder in owners.holders)
+            location = (
+                f"line {history.line_at(moment).line}, tensor {history.label(fact.id, moment)}"
+            )
+            assert sum(holder.count for holder in owners.holders) == owners.count, location
+            assert not any(h.kind == "ELSEWHERE" for h in owners.holders), f"{location}: {output}"
 
 
 @pytest.mark.parametrize("name", sorted(PROGRAMS))
@@ -50,8 +52,8 @@ def test_back_and_forth_is_the_same(name):
     while (before := history.previous(moment, "node")) != moment:
         back.append(moment := before)
     assert back[::-1] == [0, *stops]
-    there = [to_json(project(history, m, NOTHING)) for m in stops]
-    assert there == [to_json(project(history, m, NOTHING)) for m in reversed(stops)][::-1]
+    target = [to_json(project(history, m, NOTHING)) for m in stops]
+    assert target == [to_json(project(history, m, NOTHING)) for m in reversed(stops)][::-1]
 
 
 def boxes(history, moment):
@@ -70,15 +72,15 @@ def lines_of(history):
 def test_the_diamond_in_detail():
     history = history_of("diamond")
     before = lines_of(history)[6]
-    made = boxes(history, before)
-    assert set(made) == {"x", "Mul", "Exp", "Add", "Sum"}
-    assert [made[label].fact.line for label in ("Mul", "Exp", "Add", "Sum")] == [3, 4, 5, 5]
-    assert [made[label].fact.op for label in ("Mul", "Exp")] == ["mul.Tensor", "exp"]
-    assert made["x"].fact.leaf
-    assert history.label(made["x"].fact.variable, before) == "x"
-    assert all(made[label].formula for label in ("Mul", "Exp"))
+    result = boxes(history, before)
+    assert set(result) == {"x", "Mul", "Exp", "Add", "Sum"}
+    assert [result[label].fact.line for label in ("Mul", "Exp", "Add", "Sum")] == [3, 4, 5, 5]
+    assert [result[label].fact.op for label in ("Mul", "Exp")] == ["mul.Tensor", "exp"]
+    assert result["x"].fact.leaf
+    assert history.label(result["x"].fact.variable, before) == "x"
+    assert all(result[label].formula for label in ("Mul", "Exp"))
     after = boxes(history, history.end - 1)
-    assert {label: box.state for label, box in after.items()} == dict.fromkeys(made, "done")
+    assert {label: box.state for label, box in after.items()} == dict.fromkeys(result, "done")
     assert after["x"].inputs[0].state == "sum"
     assert after["x"].inputs[0].arrived == after["x"].inputs[0].expected == 3
 
@@ -86,12 +88,12 @@ def test_the_diamond_in_detail():
 def test_what_the_diamond_saves():
     history = history_of("diamond")
     before = lines_of(history)[6]
-    made = boxes(history, before)
-    assert {saved.name: saved.label for saved in made["Mul"].saved} == {
+    result = boxes(history, before)
+    assert {saved.name: saved.label for saved in result["Mul"].saved} == {
         "_saved_self": "x",
         "_saved_other": "x",
     }
-    assert [(saved.name, saved.label) for saved in made["Exp"].saved] == [("_saved_result", "b")]
+    assert [(saved.name, saved.label) for saved in result["Exp"].saved] == [("_saved_result", "b")]
     after = boxes(history, history.end - 1)
     assert not any(saved.released < 0 for box in after.values() for saved in box.saved)
 

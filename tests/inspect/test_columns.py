@@ -150,5 +150,5 @@ def test_a_packed_trace_has_the_same_history(
             known = packed.bytes_of(tensor.storage, m)
             assert known[0] == plain.bytes_of(tensor.storage, m)[0]
     for text in ("op:mul", "view", "requires_grad", "x"):
-        found = [history.find(text, 0) for history in (plain, packed)]
-        assert found[0] == found[1], text
+        actual = [history.find(text, 0) for history in (plain, packed)]
+        assert actual[0] == actual[1], text

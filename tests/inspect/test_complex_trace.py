@@ -48,12 +48,12 @@ def tensor(history: History, name: str) -> int:
 def test_cells_and_statistics(history: History) -> None:
     moment = last_line(history)
     model = project("values", history, moment, Selection(tensor=tensor(history, "z")))
-    texts = [[cell.text for cell in row] for row in model.cells]
-    assert texts == [["6.+8.j", "0.+0.5j"], ["0.+0.j", "nan+1.j"]]
+    strings = [[cell.text for cell in row] for row in model.cells]
+    assert strings == [["6.+8.j", "0.+0.5j"], ["0.+0.j", "nan+1.j"]]
     assert model.cells[0][1].exact == "0.0+0.5j"
     assert model.cells[1][1].kind == "nan"
-    found = model.statistics
-    assert (found.minimum, found.maximum, found.nan) == (0.0, 10.0, 1)  # of the absolute values
+    actual = model.statistics
+    assert (actual.minimum, actual.maximum, actual.nan) == (0.0, 10.0, 1)  # of the absolute values
     wide = project("values", history, moment, Selection(tensor=tensor(history, "w")))
     assert (wide.dtype, wide.cells[0][0].exact) == ("complex128", "6.0+8.0j")
     part = project("values", history, moment, Selection(tensor=tensor(history, "r")))
@@ -75,16 +75,16 @@ def test_what_a_line_changed(history: History) -> None:
 
 def test_a_large_write_is_sampled(history: History) -> None:
     model = project("values", history, last_line(history), Selection(tensor=tensor(history, "big")))
-    kept = model.recorded
-    assert kept is not None
-    assert (kept.numel, kept.minimum, kept.maximum, kept.nan) == (400_000, 5.0, 5.0, 0)
-    assert math.isclose(kept.mean, 5.0)
+    saved = model.recorded
+    assert saved is not None
+    assert (saved.numel, saved.minimum, saved.maximum, saved.nan) == (400_000, 5.0, 5.0, 0)
+    assert math.isclose(saved.mean, 5.0)
     assert model.cells[0][0].text == "3.+4.j"
 
 
 def test_arguments(history: History) -> None:
     calls = {history.call_at_or_before(moment) for moment in range(history.end)} - {None}
-    values = [one.value for call in calls for one in call.args if one.kind == "complex"]
+    values = [arg.value for call in calls for arg in call.args if arg.kind == "complex"]
     assert 3 + 4j in values
     assert -2.5j in values
 

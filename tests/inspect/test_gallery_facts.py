@@ -33,12 +33,12 @@ def all_operators() -> set[str]:
 
 def calls_into(operators: set[str], calls: dict[str, int]) -> Counter[str]:
     """How often each operator was called, by whichever of its forms: `uh_add_ti` is `uh_add`."""
-    made = Counter[str]()
+    result = Counter[str]()
     for function, count in calls.items():
         stem = re.sub("_t[tdi]$", "", function)
         if stem in operators:
-            made[stem] += count
-    return made
+            result[stem] += count
+    return result
 
 
 @gallery
@@ -46,29 +46,29 @@ def test_allocations_frees_and_live_bytes_are_the_allocators_own(name: str) -> N
     history, counted = recorded(name)
     for which, number in ALLOCATORS.items():
         stats, blocks = counted["allocators"][which], history.tables.blocks
-        mine = blocks.allocator == number
-        alive = mine & (blocks.until > history.end)
-        assert int(mine.sum()) == stats["allocations"]
-        assert int((mine & ~alive).sum()) == stats["frees"]
+        own = blocks.allocator == number
+        alive = own & (blocks.until > history.end)
+        assert int(own.sum()) == stats["allocations"]
+        assert int((own & ~alive).sum()) == stats["frees"]
         assert int(blocks.bytes[alive].sum()) == stats["live_bytes"]
-        assert int((blocks.reused[mine] != 0).sum()) == stats["reused"]
+        assert int((blocks.reused[own] != 0).sum()) == stats["reused"]
         assert peak(history, number) == stats["peak_bytes"]
 
 
 def peak(history: History, allocator: int) -> int:
     """The most bytes that were handed out at once."""
     events = history.tables.events
-    mine = events[events["a"] == allocator]
-    sign = (mine["kind"] == NUMBER["ALLOCATE"]).astype(int) - (mine["kind"] == NUMBER["FREE"])
-    return int(np.cumsum(sign * mine["c"]).max(initial=0))
+    own = events[events["a"] == allocator]
+    sign = (own["kind"] == NUMBER["ALLOCATE"]).astype(int) - (own["kind"] == NUMBER["FREE"])
+    return int(np.cumsum(sign * own["c"]).max(initial=0))
 
 
 @gallery
 def test_every_tensor_and_storage_that_was_made_is_there(name: str) -> None:
     history, counted = recorded(name)
     tables = history.tables
-    for what, ids in (("tensor", tables.tensors.id), ("storage", tables.storages.id)):
-        assert sorted(set(ids.tolist())) == list(range(1, counted["newest"][what] + 1)), what
+    for item, ids in (("tensor", tables.tensors.id), ("storage", tables.storages.id)):
+        assert sorted(set(ids.tolist())) == list(range(1, counted["newest"][item] + 1)), item
 
 
 def during(history: History, what: str, moments: np.ndarray) -> np.ndarray:
@@ -80,21 +80,21 @@ def during(history: History, what: str, moments: np.ndarray) -> np.ndarray:
         "frame": ("JIT_FRAME", "JIT_FRAME_END"),
     }[what]
     numbers = history.tables.numbers
-    begun = np.searchsorted(numbers(begins), moments)
-    return begun > np.searchsorted(numbers(ends), moments)
+    started = np.searchsorted(numbers(begins), moments)
+    return started > np.searchsorted(numbers(ends), moments)
 
 
 @gallery
 def test_every_operator_call_is_there(name: str) -> None:
     """Counted by a profiler, operator by operator."""
     history, counted = recorded(name)
-    made = calls_into(all_operators(), counted["calls"])
+    result = calls_into(all_operators(), counted["calls"])
     calls = history.tables.calls
     outer = calls.parent == 0
-    for what in ("backward", "pass", "frame"):
-        outer &= ~during(history, what, calls.since)
-    told = Counter(c_name_of(history.string(int(op))) for op in calls.op[outer])
-    told["uh_empty"] -= 1  # made after the counting, to learn the newest numbers
+    for item in ("backward", "pass", "frame"):
+        outer &= ~during(history, item, calls.since)
+    output = Counter(c_name_of(history.string(int(op))) for op in calls.op[outer])
+    output["uh_empty"] -= 1  # made after the counting, to learn the newest numbers
     # Four functions call operators from C, where no profiler sees it: an index one for each of its
     # items, data a conversion where it is needed, backward the gradient of a scalar, a trace what a
     # number of arithmetic becomes in it.
@@ -102,10 +102,10 @@ def test_every_operator_call_is_there(name: str) -> None:
     unseen |= {"uh_full": "uh_jit_trace_begin"}
     unseen |= dict.fromkeys(("uh_select", "uh_slice", "uh_unsqueeze", "uh_alias"), "uh_basic_index")
     for operator, caller in unseen.items():
-        hidden = told.pop(operator, 0) - made.pop(operator, 0)
+        hidden = output.pop(operator, 0) - result.pop(operator, 0)
         assert 0 <= hidden <= 3 * counted["calls"].get(caller, 0), operator
-    assert +told == +made
-    assert made
+    assert +output == +result
+    assert result
     assert not calls.at(history.end - 1).size, "a call that never ended"
 
 
@@ -125,20 +125,20 @@ def test_owners_add_up_at_every_line(name: str) -> None:
         for tensor in history.tensors_at(m):
             storages.add(tensor.storage)
             owners = history.owners(tensor.id, m)
-            where = f"{history.label(tensor.id, m)} before line {history.line_at(m)}: {owners}"
-            assert total(owners.impl) == owners.impl.count, where
-            assert ELSEWHERE not in {holder.name for holder in owners.impl.holders}, where
+            location = f"{history.label(tensor.id, m)} before line {history.line_at(m)}: {owners}"
+            assert total(owners.impl) == owners.impl.count, location
+            assert ELSEWHERE not in {holder.name for holder in owners.impl.holders}, location
             seen = history.object_at(tensor.id, m)
             if seen is None or owners.object is None:
                 continue
-            assert total(owners.object) == owners.object.count, where
+            assert total(owners.object) == owners.object.count, location
             if any(fact.frame == frame for fact in history.names_of(tensor.id, m)):
-                assert owners.object.count == seen.refcount, where
+                assert owners.object.count == seen.refcount, location
                 looked += 1
         for storage in storages:
-            held = history.storage_owners(storage, m)
-            assert total(held) == held.count, held
-            assert ELSEWHERE not in {holder.name for holder in held.holders}, held
+            retained = history.storage_owners(storage, m)
+            assert total(retained) == retained.count, retained
+            assert ELSEWHERE not in {holder.name for holder in retained.holders}, retained
     assert looked > 10
 
 

@@ -49,9 +49,11 @@ def test_every_moment_equals_a_replay(seed):
         assert sum(replay.blocks.values()) == len(history.blocks_at(m))
         names = {(n.frame, n.name, HOLDERS.index(n.kind)): n.tensor for n in history.names_at(m)}
         expected = {(f, trace.string(n), k): tensor for (f, n, k), tensor in replay.names.items()}
-        for held in (names, expected):  # the names of what is freed may end with it, or later
-            for key in [key for key, tensor in held.items() if tensor and tensor not in tensors]:
-                del held[key]
+        for retained in (names, expected):  # the names of what is freed may end with it, or later
+            for key in [
+                key for key, tensor in retained.items() if tensor and tensor not in tensors
+            ]:
+                del retained[key]
         assert names == expected
         assert [frame.id for frame in history.frames_at(m)] == replay.stack
         line = history.line_at(m)
@@ -258,10 +260,10 @@ def test_names_of_a_module_outlive_its_frame():
     module = b.frame()
     x = b.tensor((2,), name="x")
     popped = b.pop_frame()
-    told = b.bind("x", x, frame=module)
+    output = b.bind("x", x, frame=module)
     unbound = b.unbind("x", x, frame=module)
     history = b.history()
-    assert history.label(x, popped - 1) == history.label(x, told) == "x"
+    assert history.label(x, popped - 1) == history.label(x, output) == "x"
     assert history.label(x, popped) == history.label(x, unbound) == "#1"
 
 
@@ -280,9 +282,9 @@ def test_a_call_tells_its_arguments_results_and_hops(talk):
 
 def test_all_sorts_of_arguments_decode():
     b = TraceBuilder()
-    given = [T(3), 2, 1.5, True, (1, 2), "nearest", [T(1), T(2)], "float64", [0.5, 1.0], None, []]
+    inputs = [T(3), 2, 1.5, True, (1, 2), "nearest", [T(1), T(2)], "float64", [0.5, 1.0], None, []]
     schema = "f(Tensor a, int b, float c, bool d, int[] e, str f, Tensor[] g, ScalarType h, "
-    with b.op(schema + "float[] i, Tensor? j, int[2] k=[1, 2], *, Scalar l=1) -> Tensor", given):
+    with b.op(schema + "float[] i, Tensor? j, int[2] k=[1, 2], *, Scalar l=1) -> Tensor", inputs):
         pass
     call = b.history().call(1)
     assert [argument.value for argument in call.args] == [
@@ -294,22 +296,22 @@ def test_all_sorts_of_arguments_decode():
 
 def test_sentences_use_the_names_of_the_moment(talk):
     _, history, at = talk
-    said = [history.event(m).sentence for m in range(history.end)]
-    assert said[at["in f"]] == "line demo.py:10 is about to run"
-    assert said[at["zeroed"]] == (
+    recorded = [history.event(m).sentence for m in range(history.end)]
+    assert recorded[at["in f"]] == "line demo.py:10 is about to run"
+    assert recorded[at["zeroed"]] == (
         "bytes 0 to 24 of storage 1 were written through tensor a (#2) by zero_"
     )
-    assert said[at["line 4"]] == "line demo.py:4 is about to run: del x"
-    assert "tensor #2 was made on storage 1: float32 (3, 2), strides (1, 3), offset 0" in said
-    assert said[at["y"]] == "name y was bound to tensor #2"
-    assert said[at["end"]] == "name n was bound to 3"
-    assert "operator t was called: t(x)" in said
-    assert "operator rand was called: rand((2, 3), None)" in said
-    assert "tensor #2 is a view of tensor x (#1)" in said
-    assert "the dispatcher chose key ADInplaceOrView and ran t_adinplaceorview" in said
-    assert "storage 1 is now also held by tensor #1; use count 1" in said
-    assert "allocator cpu handed out 24 bytes at 0x50000000" in said
-    assert not any("{" in sentence for sentence in said)
+    assert recorded[at["line 4"]] == "line demo.py:4 is about to run: del x"
+    assert "tensor #2 was made on storage 1: float32 (3, 2), strides (1, 3), offset 0" in recorded
+    assert recorded[at["y"]] == "name y was bound to tensor #2"
+    assert recorded[at["end"]] == "name n was bound to 3"
+    assert "operator t was called: t(x)" in recorded
+    assert "operator rand was called: rand((2, 3), None)" in recorded
+    assert "tensor #2 is a view of tensor x (#1)" in recorded
+    assert "the dispatcher chose key ADInplaceOrView and ran t_adinplaceorview" in recorded
+    assert "storage 1 is now also held by tensor #1; use count 1" in recorded
+    assert "allocator cpu handed out 24 bytes at 0x50000000" in recorded
+    assert not any("{" in sentence for sentence in recorded)
 
 
 def found(history: History, text: str) -> list[int]:
@@ -331,15 +333,15 @@ def found(history: History, text: str) -> list[int]:
 )  # fmt: skip
 def test_words_find_every_sentence_that_has_them(talk, text):
     _, history, _ = talk
-    said = [history.event(m).sentence.lower() for m in range(history.end)]
-    expected = [m for m, sentence in enumerate(said) if text.lower() in sentence]
+    recorded = [history.event(m).sentence.lower() for m in range(history.end)]
+    expected = [m for m, sentence in enumerate(recorded) if text.lower() in sentence]
     if text[-1].isdigit():  # a number is a whole number
         end = len(text)
         expected = [
             m for m in expected
-            if any(not (said[m] + " ")[at + end].isdigit()
-                   and not (text[0].isdigit() and (" " + said[m])[at].isdigit())
-                   for at in range(len(said[m])) if said[m].startswith(text.lower(), at))
+            if any(not (recorded[m] + " ")[at + end].isdigit()
+                   and not (text[0].isdigit() and (" " + recorded[m])[at].isdigit())
+                   for at in range(len(recorded[m])) if recorded[m].startswith(text.lower(), at))
         ]  # fmt: skip
     assert found(history, text) == expected
 
@@ -379,14 +381,14 @@ def test_filters(talk):
 def test_who_else_writes():
     b = TraceBuilder()
     x = b.tensor((2,), dtype="float64", allocator="foreign", values=[1, 2])
-    made = b.now - 2
+    result = b.now - 2
     b.emit("WRITE", 1, 0, 8, 16, 0)
     history = b.history()
-    assert history.event(made).sentence == (
+    assert history.event(result).sentence == (
         "bytes 0 to 16 of storage 1 were written through tensor #1 as it was made"
     )
-    said = "bytes 8 to 16 of storage 1 were written from outside the engine"
-    assert history.event(b.now).sentence == said
+    output = "bytes 8 to 16 of storage 1 were written from outside the engine"
+    assert history.event(b.now).sentence == output
     assert history.find("written from outside", 0) == b.now
     assert history.last_write(1, 8, b.now).foreign
     assert not history.last_write(1, 0, b.now).foreign
@@ -401,11 +403,11 @@ def test_bytes_before_any_write_and_after_the_budget_are_unknown():
     x = b.tensor((4,))
     empty = b.now
     b.write(x, [1, 2, 3, 4])
-    whole = b.now
+    full = b.now
     b.write(x, [9, 9], lo=4, keep=False)
     history = b.history()
     assert not history.bytes_of(1, empty)[1].any()
-    assert history.bytes_of(1, whole)[1].all()
+    assert history.bytes_of(1, full)[1].all()
     data, known = history.bytes_of(1, b.now)
     assert known.tolist() == [True] * 4 + [False] * 8 + [True] * 4
     assert np.frombuffer(data, "<f4")[[0, 3]].tolist() == [1, 4]

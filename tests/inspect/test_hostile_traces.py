@@ -117,8 +117,8 @@ def pages_that_rows_share(trace: Path) -> None:
     for _ in range(5):
         data += data[top : top + PAGE]
         below = (len(data) // PAGE).to_bytes(4, "big")
-        for place in [8, *cells]:
-            data[top + place : top + place + 4] = below
+        for item in [8, *cells]:
+            data[top + item : top + item + 4] = below
     data[28:32] = below
     trace.write_bytes(data)
 
@@ -181,14 +181,14 @@ def test_a_hostile_trace_is_bounded_in_memory_and_time(
         trace.write_bytes(original)
     make(trace)
     run = [sys.executable, "-c", SHOW, str(trace), str(used), *["--json"] * changed]
-    shown = subprocess.run(run, capture_output=True, text=True, check=True, timeout=120)
+    completed = subprocess.run(run, capture_output=True, text=True, check=True, timeout=120)
     memory, seconds = json.loads(used.read_text())
     assert memory < MEMORY, f"{memory >> 20} MB"
     assert seconds < SECONDS, f"{seconds:.1f} s"
-    assert sentence in shown.stderr
-    assert "Traceback" not in shown.stderr
-    assert "Warning" not in shown.stderr
-    assert "the secret of somebody" not in shown.stdout
+    assert sentence in completed.stderr
+    assert "Traceback" not in completed.stderr
+    assert "Warning" not in completed.stderr
+    assert "the secret of somebody" not in completed.stdout
 
 
 def test_an_honest_trace_is_within_the_limits(tmp_path: Path) -> None:

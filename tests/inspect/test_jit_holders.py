@@ -188,11 +188,11 @@ def names(history: History, kind: str) -> set[str]:
     """What the holders of a kind were called when they began to hold."""
     uses = history.tables.uses
     rows = np.flatnonzero(uses.kind == HOLDERS.index(kind)).tolist()
-    found = set()
+    actual = set()
     for row in rows:
         owners = history.owners(int(uses.id[row]), int(uses.since[row])).impl
-        found |= {holder.name for holder in owners.holders if holder.kind == kind}
-    return found
+        actual |= {holder.name for holder in owners.holders if holder.kind == kind}
+    return actual
 
 
 @pytest.mark.parametrize("program", [*PROGRAMS, "many"])
@@ -203,9 +203,9 @@ def test_owners_add_up_at_every_line_and_step(program: str) -> None:
         for tensor in history.tensors_at(m):
             owners = history.owners(tensor.id, m).impl
             kind = history.event(m).kind
-            where = f"{history.label(tensor.id, m)} at {kind} {m}: {owners}"
-            assert total(owners) == owners.count, where
-            assert ELSEWHERE not in {holder.name for holder in owners.holders}, where
+            location = f"{history.label(tensor.id, m)} at {kind} {m}: {owners}"
+            assert total(owners) == owners.count, location
+            assert ELSEWHERE not in {holder.name for holder in owners.holders}, location
             looked += any(holder.kind in HOLDS for holder in owners.holders)
     assert looked > 20
 
@@ -244,17 +244,19 @@ def test_everything_is_let_go_of(program: str) -> None:
 def test_holders_have_names_that_a_person_understands(
     program: str, kind: str, pattern: str
 ) -> None:
-    found = names(recorded(PROGRAMS[program]), kind)
-    assert found
-    assert not [name for name in found if not re.fullmatch(pattern, name)], found
+    actual = names(recorded(PROGRAMS[program]), kind)
+    assert actual
+    assert not [name for name in actual if not re.fullmatch(pattern, name)], actual
 
 
 def test_sentences_say_who_holds() -> None:
     history = recorded(MODULES)
-    said = [history.event(m).sentence for m in history.tables.numbers("USE", "UNUSE").tolist()]
-    assert any(re.search(r"is now held by register \d+ \(%\S+\) of frame \d+ \(", s) for s in said)
-    assert any("is now held by attribute weight of module Linear" in s for s in said)
-    assert any(re.search(r"stack slot \d+ of frame \d+ .* let go of tensor", s) for s in said)
+    result = [history.event(m).sentence for m in history.tables.numbers("USE", "UNUSE").tolist()]
+    assert any(
+        re.search(r"is now held by register \d+ \(%\S+\) of frame \d+ \(", s) for s in result
+    )
+    assert any("is now held by attribute weight of module Linear" in s for s in result)
+    assert any(re.search(r"stack slot \d+ of frame \d+ .* let go of tensor", s) for s in result)
 
 
 def test_passes_of_the_front_end_belong_to_their_function() -> None:
@@ -274,8 +276,8 @@ def test_passes_of_the_front_end_belong_to_their_function() -> None:
 def test_gradients_of_groups_belong_to_their_function() -> None:
     history = recorded(MODULES)
     runs = history.jit.tables.runs
-    begun, ended = (history.tables.numbers(f"BACKWARD_{what}") for what in ("BEGIN", "END"))
-    inside = np.searchsorted(begun, runs.since) > np.searchsorted(ended, runs.since)
+    started, ended = (history.tables.numbers(f"BACKWARD_{item}") for item in ("BEGIN", "END"))
+    inside = np.searchsorted(started, runs.since) > np.searchsorted(ended, runs.since)
     assert (runs.function[inside] > 0).all()
 
 
@@ -295,16 +297,16 @@ def test_the_memory_map_and_the_object_view_name_them() -> None:
     history = recorded(MODULES)
     uses = history.tables.uses
     rows = np.flatnonzero(uses.kind == HOLDERS.index("OPERAND"))
-    held = [(int(uses.id[row]), int(uses.since[row])) for row in rows]
-    tensor, m = next(one for one in held if not history.names_of(*one))
+    retained = [(int(uses.id[row]), int(uses.since[row])) for row in rows]
+    tensor, m = next(element for element in retained if not history.names_of(*element))
     selection = Selection(tensor=tensor)
-    said = to_json(VIEWS["memory"](history, m, selection))
-    assert re.search(r"stack slot \d+ of frame \d+", str(said))
+    output = to_json(VIEWS["memory"](history, m, selection))
+    assert re.search(r"stack slot \d+ of frame \d+", str(output))
     (count,) = (
-        one for one in VIEWS["object"](history, m, selection).counts if one.what == "TensorImpl"
+        item for item in VIEWS["object"](history, m, selection).counts if item.what == "TensorImpl"
     )
     assert count.sum == count.count
-    assert any(one.kind == "OPERAND" for one in count.holders)
+    assert any(holder.kind == "OPERAND" for holder in count.holders)
 
 
 FORKS = """
@@ -330,8 +332,8 @@ def test_a_future_is_told_in_a_program_without_classes():
     names = history.tables.names.name
     assert "out" in {history.string(int(name)) for name in names}
     frames = history.jit.tables.frames
-    shown = [
+    visible = [
         [frame.function for frame in VIEWS["interpreter"](history, int(since), Selection()).frames]
         for since in frames.since
     ]
-    assert shown == [["both"], ["both", "<forked function>"], ["both", "<forked function>"]]
+    assert visible == [["both"], ["both", "<forked function>"], ["both", "<forked function>"]]

@@ -16,8 +16,8 @@ LAYOUTS = 5000
 def random_extent(rng: np.random.Generator) -> Extent:
     """Any rank up to 6, at most about 500 elements; zero sizes, zero strides and overlaps occur."""
     rank = int(rng.integers(0, 7))
-    most = {0: 1, 1: 40, 2: 12, 3: 7, 4: 5, 5: 3, 6: 3}[rank]
-    sizes = tuple(int(n) for n in rng.integers(0 if rng.random() < 0.06 else 1, most + 1, rank))
+    maximum = {0: 1, 1: 40, 2: 12, 3: 7, 4: 5, 5: 3, 6: 3}[rank]
+    sizes = tuple(int(n) for n in rng.integers(0 if rng.random() < 0.06 else 1, maximum + 1, rank))
     step = int(rng.choice([1, 2, 4, 9, 30]))
     strides = tuple(int(s) for s in rng.integers(0, step + 1, rank))
     itemsize = int(rng.choice([1, 2, 4, 8]))
@@ -64,7 +64,7 @@ def test_random_layouts_equal_brute_force() -> None:
         other = random_extent(rng)
         assert extent.meets(other) is bool(owners.keys() & touched_bytes(other)), (extent, other)
         if extent.nested and owners:
-            assert all(len(found) == 1 for found in owners.values()), extent
+            assert all(len(value) == 1 for value in owners.values()), extent
         for byte in {*rng.integers(lo - 3, hi + 4, 6).tolist(), lo, hi - 1, hi}:
             hits = list(extent.elements(byte, byte + 1))
             assert {hit.index for hit in hits} == owners.get(byte, set()), (extent, byte)

@@ -85,7 +85,7 @@ def kinds(events: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 
 
 def test_lines_and_simple_values(trace_of: Callable[[str], Told]) -> None:
-    told = trace_of("""
+    trace = trace_of("""
         a = 1
         b = 2.5; c = "text"
         d = a > 0
@@ -96,18 +96,18 @@ def test_lines_and_simple_values(trace_of: Callable[[str], Told]) -> None:
         del a
         end = 0
         """)
-    assert kinds(told.between(1, 2)) == [("BIND", "a", "1", 1)]
-    assert kinds(told.between(2, 3)) == [("BIND", "b", "2.5", 1), ("BIND", "c", "'text'", 1)]
-    assert told.bound("d")[0] == "True"
-    assert told.bound("e")[0] == "None"
-    assert told.bound("f")[0] == "list"
-    assert told.bound("g")[0] == "int of 333 bits"
-    assert told.bound("h")[0] == "'" + 60 * "x" + "..."
-    assert ("UNBIND", "a", 1) in told.between(8, 9)
+    assert kinds(trace.between(1, 2)) == [("BIND", "a", "1", 1)]
+    assert kinds(trace.between(2, 3)) == [("BIND", "b", "2.5", 1), ("BIND", "c", "'text'", 1)]
+    assert trace.bound("d")[0] == "True"
+    assert trace.bound("e")[0] == "None"
+    assert trace.bound("f")[0] == "list"
+    assert trace.bound("g")[0] == "int of 333 bits"
+    assert trace.bound("h")[0] == "'" + 60 * "x" + "..."
+    assert ("UNBIND", "a", 1) in trace.between(8, 9)
 
 
 def test_tensors_names_and_counts(trace_of: Callable[[str], Told]) -> None:
-    told = trace_of("""
+    trace = trace_of("""
         import engine
         x = engine.zeros(3)
         y = x
@@ -115,16 +115,16 @@ def test_tensors_names_and_counts(trace_of: Callable[[str], Told]) -> None:
         x = None
         end = 0
         """)
-    x, y = told.bound("x")[0], told.bound("y")[0]
+    x, y = trace.bound("x")[0], trace.bound("y")[0]
     assert x == y
-    assert told.bound("z")[0] != x
+    assert trace.bound("z")[0] != x
     number = int(x[1:])
-    counts = [event[2] for event in told.events if event[0] == "OBJECT" and event[1] == number]
+    counts = [event[2] for event in trace.events if event[0] == "OBJECT" and event[1] == number]
     assert counts[:3] == [1, 2, 1]
 
 
 def test_functions_closures_and_containers(trace_of: Callable[[str], Told]) -> None:
-    told = trace_of("""
+    trace = trace_of("""
         import engine
         class Model:
             def __init__(self, w):
@@ -139,18 +139,18 @@ def test_functions_closures_and_containers(trace_of: Callable[[str], Told]) -> N
         m = f(engine.ones(2))
         end = 0
         """)
-    tensor = told.bound("t")[0]
-    paths = {event[1::2] for event in told.events if event[0] == "BIND" and event[2] == tensor}
+    tensor = trace.bound("t")[0]
+    paths = {event[1::2] for event in trace.events if event[0] == "BIND" and event[2] == tensor}
     assert paths == {
         ("t", 1), ("items[0]", 2), ("items[1]['key']", 2), ("inner.t", 4), ("t", 4), ("w", 1),
         ("self.w", 3), ("model.w", 3), ("m.w", 3),
     }  # fmt: skip
-    pushes = [event[1] for event in told.events if event[0] == "PUSH"]
+    pushes = [event[1] for event in trace.events if event[0] == "PUSH"]
     assert pushes[-3:] == ["f", "Model.__init__", "f.<locals>.inner"]
 
 
 def test_a_list_that_grows_and_shrinks(trace_of: Callable[[str], Told]) -> None:
-    told = trace_of("""
+    trace = trace_of("""
         import engine
         xs = []
         xs.append(engine.zeros(1))
@@ -158,29 +158,29 @@ def test_a_list_that_grows_and_shrinks(trace_of: Callable[[str], Told]) -> None:
         xs.pop(0)
         end = 0
         """)
-    assert [e[:2] for e in kinds(told.between(3, 4))] == [("BIND", "xs[0]")]
-    assert [e[:2] for e in kinds(told.between(4, 5))] == [("BIND", "xs[1]")]
-    assert [e[:2] for e in kinds(told.between(5, 6))] == [("UNBIND", "xs[1]"), ("BIND", "xs[0]")]
+    assert [e[:2] for e in kinds(trace.between(3, 4))] == [("BIND", "xs[0]")]
+    assert [e[:2] for e in kinds(trace.between(4, 5))] == [("BIND", "xs[1]")]
+    assert [e[:2] for e in kinds(trace.between(5, 6))] == [("UNBIND", "xs[1]"), ("BIND", "xs[0]")]
 
 
 def test_long_containers_are_cut_and_marked(trace_of: Callable[[str], Told]) -> None:
-    told = trace_of("""
+    result = trace_of("""
         import engine
         xs = [engine.zeros(1) for _ in range(70)]
         end = 0
         """)
-    assert told.bound("xs[63]")
-    assert not told.bound("xs[64]")
+    assert result.bound("xs[63]")
+    assert not result.bound("xs[64]")
     flags = [
         int(r["flags"]) & 1
-        for r in told.trace.events
-        if KINDS[int(r["kind"])] == "NAME_BIND" and told.trace.string(int(r["b"])) == "xs"
+        for r in result.trace.events
+        if KINDS[int(r["kind"])] == "NAME_BIND" and result.trace.string(int(r["b"])) == "xs"
     ]
     assert flags[0] == 1
 
 
 def test_exceptions(trace_of: Callable[[str], Told]) -> None:
-    told = trace_of("""
+    trace = trace_of("""
         class Bad(Exception):
             def __str__(self):
                 raise RuntimeError("never asked")
@@ -195,10 +195,10 @@ def test_exceptions(trace_of: Callable[[str], Told]) -> None:
         except OSError:
             pass
         """)
-    raised = [event for event in told.events if event[0] == "EXCEPTION"]
+    raised = [event for event in trace.events if event[0] == "EXCEPTION"]
     assert raised[:2] == [("EXCEPTION", 5, "Bad", "plain"), ("EXCEPTION", 7, "Bad", "plain")]
     assert ("EXCEPTION", 11, "FileNotFoundError", "No such file or directory") in raised
-    assert ("POP", True) in told.events
+    assert ("POP", True) in trace.events
 
 
 def test_no_user_code_runs_and_nothing_lives_longer(trace_of: Callable[[str], Told]) -> None:
@@ -238,7 +238,7 @@ def test_no_user_code_runs_and_nothing_lives_longer(trace_of: Callable[[str], To
 
 
 def test_generators_threads_and_classes(trace_of: Callable[[str], Told]) -> None:
-    told = trace_of("""
+    result = trace_of("""
         import engine, threading
         def gen():
             inside = engine.zeros(1)
@@ -257,35 +257,35 @@ def test_generators_threads_and_classes(trace_of: Callable[[str], Told]) -> None
             weight = engine.zeros(1)
         end = 0
         """)
-    assert told.bound("inside")[0] == told.bound("t")[0] == told.bound("g.inside")[0]
-    assert told.bound("mine")
-    assert told.bound("weight")
-    threads = {int(r["thread"]) for r in told.trace.events if KINDS[int(r["kind"])] == "LINE"}
+    assert result.bound("inside")[0] == result.bound("t")[0] == result.bound("g.inside")[0]
+    assert result.bound("mine")
+    assert result.bound("weight")
+    threads = {int(r["thread"]) for r in result.trace.events if KINDS[int(r["kind"])] == "LINE"}
     assert len(threads) == 2
 
 
 def test_names_of_an_imported_module_stay(tmp_path: Path, trace_of: Callable[[str], Told]) -> None:
     (tmp_path / "helper.py").write_text("import engine\nweights = engine.zeros(2)\ndef f(): pass\n")
-    told = trace_of(f"""
+    result = trace_of(f"""
         import sys
         sys.path.insert(0, {str(tmp_path)!r})
         import helper
         end = 0
         """)
-    pop = told.events.index(("POP", False))
-    assert ("BIND", "weights", told.bound("weights")[0], 1) in told.events[pop:]
-    assert "helper.py" in " ".join(path for path, _ in told.trace._sources.values())
+    pop = result.events.index(("POP", False))
+    assert ("BIND", "weights", result.bound("weights")[0], 1) in result.events[pop:]
+    assert "helper.py" in " ".join(path for path, _ in result.trace._sources.values())
 
 
 def test_writes_from_numpy_are_noticed(trace_of: Callable[[str], Told]) -> None:
-    told = trace_of("""
+    result = trace_of("""
         import numpy, engine
         a = numpy.zeros(4, dtype="float32")
         t = engine.from_numpy(a)
         a[1] = 5
         end = 0
         """)
-    events = told.trace.events
+    events = result.trace.events
     outside = [r for r in events if KINDS[int(r["kind"])] == "WRITE" and int(r["e"]) == 0]
     assert outside
 
@@ -308,8 +308,8 @@ def test_sources_are_kept_with_their_encoding(tmp_path: Path) -> None:
     with record(tmp_path / "t.uht"):
         runpy.run_path(str(script))
     trace = TraceReader.open(tmp_path / "t.uht")
-    texts = dict(trace._sources.values())
-    assert texts[str(script)] == "# -*- coding: latin-1 -*-\nx = 'größe'\n"
+    strings = dict(trace._sources.values())
+    assert strings[str(script)] == "# -*- coding: latin-1 -*-\nx = 'größe'\n"
 
 
 def test_recording_changes_no_result_and_no_count(tmp_path: Path) -> None:
@@ -362,9 +362,9 @@ def test_names_of_a_module_that_was_thrown_away_end_with_their_tensors(tmp_path:
     script = tmp_path / "program.py"
     script.write_text("import engine\nweights = engine.zeros(3)\n")
     with record(tmp_path / "t.uht"):
-        kept = runpy.run_path(str(script))
-        still = kept["weights"]
-        del kept, still
+        saved = runpy.run_path(str(script))
+        still = saved["weights"]
+        del saved, still
         end = 0
     history = History(TraceReader.open(tmp_path / "t.uht"))
     ever = {history.string(int(name)) for name in history.tables.names.name}
@@ -377,21 +377,21 @@ def test_names_of_a_module_that_was_thrown_away_end_with_their_tensors(tmp_path:
 def test_a_running_module_is_followed_however_many_globals_come_and_go(
     trace_of: Callable[[str], Told],
 ) -> None:
-    told = trace_of("""
+    trace = trace_of("""
         code = compile("len('')", __file__, "eval")
         for turn in range(300):
             eval(code, {"turn": turn})
         last = 0
         end = 0
         """)
-    assert told.bound("last") == ["0", "0"]  # when it came, and once more as the module ended
-    assert len(told.bound("turn")) > 300
+    assert trace.bound("last") == ["0", "0"]  # when it came, and once more as the module ended
+    assert len(trace.bound("turn")) > 300
 
 
 def test_lines_go_on_after_a_function_was_traced_by_the_jit(
     trace_of: Callable[[str], Told],
 ) -> None:
-    told = trace_of("""
+    trace = trace_of("""
         import engine
         def f(x):
             return x + 1
@@ -402,9 +402,9 @@ def test_lines_go_on_after_a_function_was_traced_by_the_jit(
         after = made(engine.ones(2))
         end = 0
         """)
-    assert ("LINE", 8) in told.events
-    assert told.bound("after")
-    flow = [event[:2] for event in told.events if event[0] in ("LINE", "POP")]
+    assert ("LINE", 8) in trace.events
+    assert trace.bound("after")
+    flow = [event[:2] for event in trace.events if event[0] in ("LINE", "POP")]
     end = flow.index(("LINE", 9))
     assert flow[end - 3 : end] == [("LINE", 6), ("POP", False), ("LINE", 8)]
 
@@ -413,7 +413,7 @@ def test_more_tensors_than_a_table_of_4096_are_counted_once_each(
     trace_of: Callable[[str], Told],
 ) -> None:
     """A line told the counts of all tensors again once there were more of them than the table had room."""
-    told = trace_of("""
+    trace = trace_of("""
         import engine
         x = engine.zeros(1)
         for i in range(4400):
@@ -422,6 +422,6 @@ def test_more_tensors_than_a_table_of_4096_are_counted_once_each(
         b = 2
         c = 3
     """)
-    counts = [event for event in told.events if event[0] == "OBJECT"]
+    counts = [event for event in trace.events if event[0] == "OBJECT"]
     assert len({tensor for _, tensor, _ in counts}) == 4401
     assert len(counts) < 9_500

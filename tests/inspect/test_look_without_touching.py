@@ -46,7 +46,7 @@ def test_looking_changes_no_count_of_the_engine(tmp_path: Path) -> None:
         x = engine.arange(12.0).view(3, 4)
         row = x[1]
         row.mul_(2.0)
-        kept = [x, row, x.t(), x.numpy()]
+        saved = [x, row, x.t(), x.numpy()]
         total = x.sum()
         while len(trace := TraceReader.open(recording.path)) < 30:
             pass
@@ -59,4 +59,4 @@ def test_looking_changes_no_count_of_the_engine(tmp_path: Path) -> None:
     assert look_at_everything(history) > 100
     assert live.tensor_id(engine.empty(0)) == newest + 1, "looking made a tensor"
     assert counters([x, row, total])[1] == before[1]
-    assert len(kept) == 4
+    assert len(saved) == 4

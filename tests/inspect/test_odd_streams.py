@@ -49,12 +49,12 @@ def test_threads_keep_their_own_lines():
     b.frame("work")
     worker = b.line(30)
     b.thread, b.frames = 1, main
-    here = b.mark("here")
+    current = b.mark("here")
     b.thread = 3
     engine = b.mark("a thread without Python")
     history = b.history()
     assert history.line_at(worker).path == "worker.py"
-    assert history.line_at(here).line == 1
+    assert history.line_at(current).line == 1
     assert history.line_at(engine).line == 1
 
 

@@ -28,11 +28,11 @@ def ask(session: Session, code: str) -> list[tuple[str, str]]:
 
 def until_said(session: Session, text: str) -> None:
     """Wait until the running code has printed something with that text."""
-    said, deadline = "", time.monotonic() + 60
-    while text not in said:
-        assert time.monotonic() < deadline, said
+    output, deadline = "", time.monotonic() + 60
+    while text not in output:
+        assert time.monotonic() < deadline, output
         time.sleep(0.005)
-        said += "".join(reply.text for reply in session.poll() if reply.kind == "stdout")
+        output += "".join(reply.text for reply in session.poll() if reply.kind == "stdout")
 
 
 def last(replies: list[Reply]) -> Reply:

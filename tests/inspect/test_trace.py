@@ -47,8 +47,8 @@ def test_a_file_reads_back_as_it_was_written(tmp_path, segment):
         inside.blob(m) for m in range(len(inside))
     ]
     assert sentences(trace) == sentences(inside)
-    words = trace.blob_words(np.arange(len(trace)), 5)
-    assert (words == inside.blob_words(np.arange(len(inside)), 5)).all()
+    terms = trace.blob_words(np.arange(len(trace)), 5)
+    assert (terms == inside.blob_words(np.arange(len(inside)), 5)).all()
     assert trace.finished
     assert not trace.warning
     assert trace.source(1) == ("demo.py", "x = zeros(2, 3)\n" * 4)
@@ -253,8 +253,8 @@ def opened(path: Path) -> tuple[TraceReader | None, str]:
 
 
 def test_a_truncated_file_gives_its_beginning_or_a_clear_error(tmp_path):
-    whole = program(40).save(tmp_path / "run.uht", segment=20)
-    data = whole.read_bytes()
+    full = program(40).save(tmp_path / "run.uht", segment=20)
+    data = full.read_bytes()
     readable = 0
     for cut in range(0, len(data), 1777):
         path = tmp_path / "cut.uht"

@@ -124,13 +124,13 @@ def told_otherwise(value: Any, chooser: random.Random, often: float) -> Any:
     """A JSON text that lacks some names, has some things of another sort."""
     if isinstance(value, dict):
         return {
-            name: told_otherwise(one, chooser, often)
-            for name, one in value.items()
+            name: told_otherwise(item, chooser, often)
+            for name, item in value.items()
             if chooser.random() > often / 2
         }
     if isinstance(value, list):
-        kept = [one for one in value if chooser.random() > often / 2]
-        return [told_otherwise(one, chooser, often) for one in kept]
+        saved = [element for element in value if chooser.random() > often / 2]
+        return [told_otherwise(entry, chooser, often) for entry in saved]
     lies = (None, -1, 1 << 40, "x", 7, [], {})
     return chooser.choice(lies) if chooser.random() < often else value
 
@@ -163,15 +163,15 @@ def test_records_that_lie(recorded: bytes, tmp_path: Path, seed: int, texts: boo
             planes = np.frombuffer(zlib.decompress(events), np.uint8).reshape(64, count)
             records = planes.T.copy().view(RECORD).reshape(count)  # one record is contiguous
             unpacked = zlib.decompress(blobs) if blobs else b""
-            kept = bytearray(lie_in_texts(records, unpacked, chooser) if texts else unpacked)
+            saved = bytearray(lie_in_texts(records, unpacked, chooser) if texts else unpacked)
             if not texts or chooser.random() < 0.5:
                 lie(records, chooser)
-            told = np.ascontiguousarray(records.view(np.uint8).reshape(count, 64).T)
-            for _ in range(chooser.randint(0, 8) if kept and not texts else 0):
-                kept[chooser.randrange(len(kept))] ^= 1 << chooser.randrange(8)
+            output = np.ascontiguousarray(records.view(np.uint8).reshape(count, 64).T)
+            for _ in range(chooser.randint(0, 8) if saved and not texts else 0):
+                saved[chooser.randrange(len(saved))] ^= 1 << chooser.randrange(8)
             database.execute(
                 "UPDATE segments SET events = ?, blobs = ? WHERE first = ?",
-                (zlib.compress(told.tobytes(), 1), zlib.compress(bytes(kept), 1), first),
+                (zlib.compress(output.tobytes(), 1), zlib.compress(bytes(saved), 1), first),
             )
         database.commit()
     look(path, 12)

@@ -89,10 +89,10 @@ def test_nothing_requires_it():
         y = b.tensor((2,))
         call.results(y)
     b.bind("y", y)
-    said = (
+    output = (
         "y.requires_grad is False: nothing that mul made it from on line 2 of prog.py (`y = x * 2`)"
     )
-    assert no_grad(b, "y") == said + " required it"
+    assert no_grad(b, "y") == output + " required it"
 
 
 def test_switched_off():

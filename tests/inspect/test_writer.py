@@ -52,13 +52,13 @@ def test_every_record_and_blob_arrives_in_order(ring: Ring, tmp_path: Path) -> N
     producer = FakeSink(ring)
     writer = TraceWriter(ring, tmp_path / "t.uht")
     random.seed(3)
-    said: list[bytes | None] = []
-    while len(said) < 3000:
+    recorded: list[bytes | None] = []
+    while len(recorded) < 3000:
         blob = random.choice([None, b"", random.randbytes(random.randrange(1, 300))])
-        if not producer.emit(MARK, len(said), blob=blob):
+        if not producer.emit(MARK, len(recorded), blob=blob):
             writer.pump()
             continue
-        said.append(blob)
+        recorded.append(blob)
     writer.finish(exit_code=0)
     trace = TraceReader.open(tmp_path / "t.uht")
     assert trace.warning == ""
@@ -66,7 +66,7 @@ def test_every_record_and_blob_arrives_in_order(ring: Ring, tmp_path: Path) -> N
     assert list(events["n"]) == list(range(3001))
     assert list(events["a"][:-1]) == list(range(3000))
     assert int(events["kind"][-1]) == PROGRAM_END
-    for number, blob in enumerate(said):
+    for number, blob in enumerate(recorded):
         assert trace.blob(number) == (blob or b""), number
     assert trace.meta["closed"] == "clean"
     assert trace.meta["exit_code"] == "0"
@@ -177,12 +177,12 @@ def test_a_killed_program_loses_nothing_it_said(tmp_path: Path) -> None:
             time.sleep(0.005)
         process.kill()
         process.wait()
-        said = ring["head"]
+        output = ring["head"]
         writer.finish(exit_code=137)
         ring.close()
         trace = TraceReader.open(tmp_path / f"{attempt}.uht")
-        assert len(trace) == said + 1
-        assert list(trace.events["a"][:-1]) == list(range(said))
+        assert len(trace) == output + 1
+        assert list(trace.events["a"][:-1]) == list(range(output))
         assert int(trace.events["a"][-1]) == 137
 
 

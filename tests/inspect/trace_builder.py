@@ -165,14 +165,16 @@ class TraceBuilder:
         `holder` is the address of the list, instance or cell that has the reference."""
         if not self.frames:
             self.frame()
-        where = frame or self.frames[-1][0]
+        location = frame or self.frames[-1][0]
         string = self.string(name)
         blob = None if tensor else text.encode()
-        return self.emit("NAME_BIND", where, string, HOLDERS.index(kind), tensor, holder, blob=blob)
+        return self.emit(
+            "NAME_BIND", location, string, HOLDERS.index(kind), tensor, holder, blob=blob
+        )
 
     def unbind(self, name: str, tensor: int = 0, kind: str = "NAME", frame: int = 0) -> int:
-        where = frame or self.frames[-1][0]
-        return self.emit("NAME_UNBIND", where, self.string(name), HOLDERS.index(kind), tensor)
+        location = frame or self.frames[-1][0]
+        return self.emit("NAME_UNBIND", location, self.string(name), HOLDERS.index(kind), tensor)
 
     def exception(self, type_: str, message: str, line: int = 1) -> int:
         return self.emit(
@@ -192,13 +194,13 @@ class TraceBuilder:
     ) -> Call:
         """`with b.op("mm(Tensor self, Tensor mat2) -> Tensor", [T(1), T(2)]) as call: ...`"""
         op = self.string(schema)
-        words: list[int] = []
+        terms: list[int] = []
         arguments = list(args)
         for argument in arguments:
-            words += self._argument(argument)
+            terms += self._argument(argument)
         number = self.id("call")
         parent = self.calls[-1] if self.calls else 0
-        blob = struct.pack(f"<{len(words)}q", *words)
+        blob = struct.pack(f"<{len(terms)}q", *terms)
         self.emit("OP_ENTER", number, op, parent, len(arguments), blob=blob)
         self.calls.append(number)
         if hops:
@@ -219,9 +221,9 @@ class TraceBuilder:
         threads: int = 1,
     ) -> int:
         """The loop of the running call; an operand is its itemsize and then its strides in bytes."""
-        words = [vector, len(sizes), len(operands), *sizes]
-        words += [word for operand in operands for word in operand]
-        blob = struct.pack(f"<{len(words)}q", *words)
+        terms = [vector, len(sizes), len(operands), *sizes]
+        terms += [word for operand in operands for word in operand]
+        blob = struct.pack(f"<{len(terms)}q", *terms)
         loop_id, isa_id = self.string(loop), self.string(isa)
         return self.emit("PLAN", self.calls[-1], loop_id, isa_id, threads, blob=blob)
 
@@ -346,8 +348,8 @@ class TraceBuilder:
         keys = 1 << KEYS.index(backend) | 1 << KEYS.index("ADInplaceOrView")
         layout = dtype_code(fact["dtype"]) | DEVICES.index(device) << 8 | keys << 32
         counter = self.storages[fact["storage"]]["counter"]
-        words = [counter, fact["base"], len(sizes), *sizes, *strides]
-        blob = struct.pack(f"<{len(words)}q", *words)
+        terms = [counter, fact["base"], len(sizes), *sizes, *strides]
+        blob = struct.pack(f"<{len(terms)}q", *terms)
         return self.emit(kind, tensor, fact["storage"], layout, offset, blob=blob)
 
     def wrap(self, tensor: int) -> int:
@@ -424,8 +426,8 @@ class TraceBuilder:
             "<qqqqdddq", dtype_code(fact["dtype"]), len(floats), 0, 0,
             floats.min(), floats.max(), floats.mean(), step,
         )  # fmt: skip
-        kept = b"".join(raw[at : at + width] for at in range(0, len(raw), step * width))
-        self.emit("VALUES", fact["storage"], lo, lo + len(raw), 1, blob=header + kept)
+        saved = b"".join(raw[at : at + width] for at in range(0, len(raw), step * width))
+        self.emit("VALUES", fact["storage"], lo, lo + len(raw), 1, blob=header + saved)
         return number
 
     # The result

@@ -41,13 +41,13 @@ def read_cases(path: Path) -> list[Case]:
                 f"{path.name}:{start + 1}: a case has one line '=>', not {len(arrows)}"
             )
         before, after = _graph(body[: arrows[0]]), _graph(body[arrows[0] + 1 :])
-        said = body[arrows[0]][2:].strip()
-        if not before or (said == "nothing") != (not after):
+        output = body[arrows[0]][2:].strip()
+        if not before or (output == "nothing") != (not after):
             raise ValueError(
                 f"{path.name}:{start + 1}: a case is a graph, '=>' with rules and another graph, "
                 "or '=> nothing' without one"
             )
-        rules = tuple(said.split("; ")) if said and said != "nothing" else ()
+        rules = tuple(output.split("; ")) if output and output != "nothing" else ()
         cases.append(Case(path, start + 1, lines[start][2:], before, rules, after or None))
     return cases
 

@@ -42,9 +42,9 @@ def graph_of(name: str) -> str:
     results = re.sub(r"\(a!?\)", "", match[2]).strip("()")
     outputs = [part.split(" ")[0] for part in results.split(", ") if part]
     head = ", ".join(f"%i{i}.1 : {kind}" for i, kind in enumerate(inputs))
-    made = ", ".join(f"%o{i}.1 : {kind}" for i, kind in enumerate(outputs))
+    result = ", ".join(f"%o{i}.1 : {kind}" for i, kind in enumerate(outputs))
     call = ", ".join(f"%i{i}.1" for i in range(len(inputs)))
-    return f"graph({head}):\n  {made} = aten::{name.split('.')[0]}({call})\n  return ()\n"
+    return f"graph({head}):\n  {result} = aten::{name.split('.')[0]}({call})\n  return ()\n"
 
 
 @pytest.mark.parametrize("name", SCHEMAS)

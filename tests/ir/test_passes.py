@@ -79,10 +79,10 @@ def parsed(text: str) -> Iterator[Graph]:
 def test_case(case: Case) -> None:
     with parsed(case.before) as graph:
         before, lint = graph.snapshot(), graph.without_origin()
-        whole = graph.text()
+        full = graph.text()
         rewrites = graph.run(case.pass_name)
         graph.verify()
-        expected = numbered_from_the_top(case.after or whole)
+        expected = numbered_from_the_top(case.after or full)
         assert numbered_from_the_top(graph.text()) == expected, f"{case}\n{graph.text()}"
         rules = [rewrite["rule"] for rewrite in rewrites]
         assert case.after or not rewrites, f"{case}: nothing was to change, but {rules}"

@@ -67,7 +67,7 @@ class Writer:
     def one(self, depth: int, tensors: list[str], lists: list[str]) -> None:
         """One more node; what it makes is added to what there is."""
         random = self.random
-        a, b, made = random.choice(tensors), random.choice(tensors), self.name()
+        a, b, result = random.choice(tensors), random.choice(tensors), self.name()
         kind = random.choices(
             ["new", "view", "write", "list", "append", "item", "if", "loop"],
             [6, 6, 4, 1, 2, 2, 1.5 if depth < 4 else 0, 1.5 if depth < 4 else 0],
@@ -79,40 +79,42 @@ class Writer:
                 a, b, call = random.choice(again)
             self.calls.append((a, b, call))
             if "unsqueeze" in call:
-                self.line(depth, f"%u{made} : Tensor = aten::{call}")
-                self.line(depth, f"%u{made}l : int[] = prim::ListConstruct(%zero)")
-                call = f"squeeze(%u{made}, %u{made}l)"
-            self.line(depth, f"%{made} : Tensor = aten::{call}")
-            tensors.append(made)
+                self.line(depth, f"%u{result} : Tensor = aten::{call}")
+                self.line(depth, f"%u{result}l : int[] = prim::ListConstruct(%zero)")
+                call = f"squeeze(%u{result}, %u{result}l)"
+            self.line(depth, f"%{result} : Tensor = aten::{call}")
+            tensors.append(result)
         elif kind == "write":
             self.line(depth, " = aten::" + random.choice(WRITE).format(a=a, b=b))
         elif kind == "list":
-            self.line(depth, f"%{made} : Tensor[] = prim::ListConstruct(%{a}, %{b})")
-            lists.append(made)
+            self.line(depth, f"%{result} : Tensor[] = prim::ListConstruct(%{a}, %{b})")
+            lists.append(result)
         elif kind == "append" and lists:
-            self.line(depth, f"%{made} : Tensor[] = aten::append(%{random.choice(lists)}, %{a})")
+            self.line(depth, f"%{result} : Tensor[] = aten::append(%{random.choice(lists)}, %{a})")
         elif kind == "item" and lists:
             index = random.choice(["zero", "one"])
-            held = random.choice(lists)
-            self.line(depth, f"%{made} : Tensor = aten::__getitem__(%{held}, %{index})")
-            tensors.append(made)
+            retained = random.choice(lists)
+            self.line(depth, f"%{result} : Tensor = aten::__getitem__(%{retained}, %{index})")
+            tensors.append(result)
         elif kind == "if":
             condition = random.choice(["yes", "yes", "true", "false"])
-            self.line(depth, f"%{made} : Tensor, %l{made} : Tensor[] = prim::If(%{condition})")
+            self.line(depth, f"%{result} : Tensor, %l{result} : Tensor[] = prim::If(%{condition})")
             for i in range(2):
                 self.line(depth + 1, f"block{i}():")
                 self.body(depth + 2, tensors, [*lists], ends="")
-            tensors.append(made)
-            lists.append("l" + made)
+            tensors.append(result)
+            lists.append("l" + result)
         elif kind == "loop":
             trips, again = self.random.choice(["two", "two", "n", "zero"]), self.name()
             self.line(
                 depth,
-                f"%{made} : Tensor, %l{made} : Tensor = prim::Loop(%{trips}, %true, %{a}, %{b})",
+                f"%{result} : Tensor, %l{result} : Tensor = prim::Loop(%{trips}, %true, %{a}, %{b})",
             )
-            self.line(depth + 1, f"block0(%i{made} : int, %{again} : Tensor, %l{again} : Tensor):")
+            self.line(
+                depth + 1, f"block0(%i{result} : int, %{again} : Tensor, %l{again} : Tensor):"
+            )
             self.body(depth + 2, [*tensors, again, "l" + again], [*lists], ends="%true")
-            tensors += [made, "l" + made]
+            tensors += [result, "l" + result]
 
     def body(self, depth: int, tensors: list[str], lists: list[str], ends: str) -> None:
         tensors = [*tensors]
@@ -122,11 +124,11 @@ class Writer:
         if ends:
             self.line(depth, f"-> ({ends}, %{a}, %{b})")
             return
-        held = self.random.choice([*lists, ""])
-        if not held:
-            held = self.name()
-            self.line(depth, f"%{held} : Tensor[] = prim::ListConstruct(%{a}, %{b})")
-        self.line(depth, f"-> (%{a}, %{held})")
+        retained = self.random.choice([*lists, ""])
+        if not retained:
+            retained = self.name()
+            self.line(depth, f"%{retained} : Tensor[] = prim::ListConstruct(%{a}, %{b})")
+        self.line(depth, f"-> (%{a}, %{retained})")
 
 
 def text_of(seed: int) -> str:
@@ -146,13 +148,13 @@ def ran(graph: Graph, seed: int, apart: bool) -> tuple[list[object], list[int]] 
     x = engine.arange(9.0).reshape(3, 3) - 4
     y = engine.arange(9.0).reshape(3, 3) * 0.25 if apart else x.view(3, 3)
     try:
-        found = [x, y, *parts(graph.run(x, y, seed % 2 == 0, seed % 3))]
+        actual = [x, y, *parts(graph.run(x, y, seed % 2 == 0, seed % 3))]
     except RuntimeError as error:
         if "refer to a single memory location" not in str(error):
             raise
         return None
-    memory = [one.untyped_storage().data_ptr() for one in found]
-    return [told(one) for one in found], [memory.index(one) for one in memory]
+    memory = [element.untyped_storage().data_ptr() for element in actual]
+    return [told(item) for item in actual], [memory.index(entry) for entry in memory]
 
 
 @pytest.mark.parametrize("first", range(FIRST, FIRST + COUNT, SHARE))
@@ -172,6 +174,6 @@ def test_no_pass_changes_what_is_seen(first: int) -> None:
                 if not engine.jit.run_pass(graph, name):
                     continue
                 which = "alone" if graph is alone else "after the passes before it"
-                for apart, wanted in zip((True, False), expected, strict=True):
-                    found = ran(graph, seed, apart) if wanted else None
-                    assert found == wanted, f"seed {seed}, {name} {which}:\n{text}\n{graph}"
+                for apart, item in zip((True, False), expected, strict=True):
+                    actual = ran(graph, seed, apart) if item else None
+                    assert actual == item, f"seed {seed}, {name} {which}:\n{text}\n{graph}"

@@ -37,15 +37,15 @@ def tensor(dtype: str, facts: str) -> engine.Tensor:
     shape = [4 if size == "*" else int(size) for size in sizes if re.fullmatch(r"\*|\d+", size)]
     if not facts or "..." in sizes or (not shape and "device" in facts):
         shape = [4, 4]
-    wanted = DTYPES[dtype]
+    expected = DTYPES[dtype]
     count = 64
     numbers = [NUMBERS[i % len(NUMBERS)] for i in range(count)]
-    if wanted in (engine.bool, engine.int8, engine.int32, engine.int64):
+    if expected in (engine.bool, engine.int8, engine.int32, engine.int64):
         numbers = [float(i % 5 - 2) for i in range(count)]
-    whole = engine.tensor(numbers).to(wanted)
+    full = engine.tensor(numbers).to(expected)
     if strides:
-        return engine.as_strided(whole, shape, [int(n) for n in strides[1].split(",")])
-    return engine.as_strided(whole, shape, [math.prod(shape[i + 1 :]) for i in range(len(shape))])
+        return engine.as_strided(full, shape, [int(n) for n in strides[1].split(",")])
+    return engine.as_strided(full, shape, [math.prod(shape[i + 1 :]) for i in range(len(shape))])
 
 
 def value(kind: str, flag: bool) -> Any:
@@ -71,7 +71,7 @@ def inputs(text: str, flag: bool) -> list[Any]:
 
 def parts(found: Any) -> list[Any]:
     if isinstance(found, (list, tuple)):
-        return [part for one in found for part in parts(one)]
+        return [part for item in found for part in parts(item)]
     return [found]
 
 
@@ -84,19 +84,19 @@ def told(found: Any) -> Any:
 
 def ran(text: str, flag: bool) -> tuple[Any, ...]:
     """What a graph returns and leaves of its inputs, and which of all these are one memory."""
-    given = inputs(text, flag)
+    arguments = inputs(text, flag)
     engine.manual_seed(0)
     try:
-        found = Graph.parse(text).run(*given)
+        actual = Graph.parse(text).run(*arguments)
     except (RuntimeError, IndexError, ValueError, TypeError, ArithmeticError) as error:
         return (type(error).__name__,)
-    everything = [*parts(given), *parts(found)]
+    everything = [*parts(arguments), *parts(actual)]
     storages = [
-        one.untyped_storage().data_ptr() if isinstance(one, engine.Tensor) else None
-        for one in everything
+        item.untyped_storage().data_ptr() if isinstance(item, engine.Tensor) else None
+        for item in everything
     ]
-    memory = [storages.index(one) if one is not None else None for one in storages]
-    return ([told(one) for one in everything], memory)
+    memory = [storages.index(storage) if storage is not None else None for storage in storages]
+    return ([told(element) for element in everything], memory)
 
 
 @pytest.fixture(autouse=True)

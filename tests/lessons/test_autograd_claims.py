@@ -112,5 +112,5 @@ def test_every_byte_of_the_peak_is_told(tmp_path: Path) -> None:
         program.write_text(lesson.steps[number].code)
         outcome = run_program(program, trace=trace)
         assert outcome.error == ""
-        told, measured = outcome.stdout.splitlines()[-2:]
-        assert told.split()[0] == measured.split()[0]
+        output, measured = outcome.stdout.splitlines()[-2:]
+        assert output.split()[0] == measured.split()[0]

@@ -49,8 +49,8 @@ def test_scripts_print_the_same_under_pytorch() -> None:
     if importlib.util.find_spec("torch") is None:
         pytest.skip("PyTorch is not installed")
     fixed = [script for script in SCRIPTS if script.name not in SEEDED]
-    _, *theirs, _ = output("-c", UNDER_TORCH, *map(str, fixed)).split("#####\n")
-    for script, expected in zip(fixed, theirs, strict=True):
+    _, *other, _ = output("-c", UNDER_TORCH, *map(str, fixed)).split("#####\n")
+    for script, expected in zip(fixed, other, strict=True):
         assert output(str(script)) == expected, script.name
 
 

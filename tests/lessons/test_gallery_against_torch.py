@@ -30,30 +30,30 @@ def one_thread():
 def twins(script: dict[str, Any]) -> tuple[Any, Any]:
     """The script's network in both libraries, with the weights of ours in both."""
     engine.manual_seed(0)
-    ours, theirs = script["network"](engine.nn), script["network"](torch.nn)
+    ours, other = script["network"](engine.nn), script["network"](torch.nn)
     weights = {name: torch.tensor(t.numpy()) for name, t in ours.state_dict().items()}
-    theirs.load_state_dict(weights, strict=True)
-    return ours, theirs
+    other.load_state_dict(weights, strict=True)
+    return ours, other
 
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_losses_are_pytorchs(name: str, one_thread: None, record_property: Any) -> None:
     script = runpy.run_path(str(LESSONS / "gallery" / f"{name}.py"))
-    ours, theirs = twins(script)
-    mine, expected = script["train"](engine, ours), script["train"](torch, theirs)
-    assert len(mine) == len(expected) > 50
-    assert mine[-1] < mine[0] / 2, "nothing was learned"
-    apart = [abs(a - b) for a, b in zip(mine, expected, strict=True)]
+    ours, other = twins(script)
+    own, expected = script["train"](engine, ours), script["train"](torch, other)
+    assert len(own) == len(expected) > 50
+    assert own[-1] < own[0] / 2, "nothing was learned"
+    apart = [abs(a - b) for a, b in zip(own, expected, strict=True)]
     record_property("largest deviation", max(apart))
     worst = apart.index(max(apart))
-    assert max(apart) < TOLERANCE, f"step {worst}: {mine[worst]} here, {expected[worst]} there"
+    assert max(apart) < TOLERANCE, f"step {worst}: {own[worst]} here, {expected[worst]} there"
 
 
 def test_a_different_weight_is_noticed(one_thread: None) -> None:
     """The comparison can fail: a hundredth in one weight shows in the losses."""
     script = runpy.run_path(str(LESSONS / "gallery" / "mlp_on_iris.py"))
-    ours, theirs = twins(script)
+    ours, other = twins(script)
     with torch.no_grad():
-        theirs[0].weight[0, 0] += 1e-2
-    mine, expected = script["train"](engine, ours), script["train"](torch, theirs)
-    assert max(abs(a - b) for a, b in zip(mine, expected, strict=True)) > TOLERANCE
+        other[0].weight[0, 0] += 1e-2
+    own, expected = script["train"](engine, ours), script["train"](torch, other)
+    assert max(abs(a - b) for a, b in zip(own, expected, strict=True)) > TOLERANCE

@@ -92,5 +92,5 @@ def test_typed_text_is_parsed_and_never_run() -> None:
     ],
 )
 def test_an_answer_of_the_wrong_kind_is_explained(typed: str, value: Any, says: str) -> None:
-    said = understood(typed, encode(value))
-    assert said == "" if says == "" else says in said
+    output = understood(typed, encode(value))
+    assert output == "" if says == "" else says in output

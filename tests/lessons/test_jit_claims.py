@@ -91,11 +91,11 @@ def test_the_table_of_passes_is_what_was_recorded(tmp_path: Path) -> None:
     outcome = run_program(tmp_path / "program.py", trace=tmp_path / "program.uht")
     assert outcome.error == ""
     lines = [line.split() for line in outcome.stdout.splitlines() if " rewrites, " in line]
-    told = [(words[0], int(words[1])) for words in lines]
-    assert len(told) == 7
+    recorded = [(terms[0], int(terms[1])) for terms in lines]
+    assert len(recorded) == 7
     facts = Jit(History(TraceReader.open(tmp_path / "program.uht")))
     graphs = {int(graph) for graph in facts.tables.runs.graph}
     of_graph = [facts.runs(graph, facts.history.end) for graph in graphs]
-    copied = [runs for runs in of_graph if [(run.name, run.changes) for run in runs] == told]
+    copied = [runs for runs in of_graph if [(run.name, run.changes) for run in runs] == recorded]
     assert len(copied) == 1
     assert all(len(facts.rewrites(run.id)) == run.changes for run in copied[0])

@@ -116,15 +116,15 @@ def test_the_machine_of_the_exercise_makes_the_recorded_steps(
         ("collatz", (6,)),
     ):
         function = names[name]
-        mine = names["run"](function.instructions(*inputs), *inputs)
-        assert mine == names["recorded"](function, *inputs), (name, inputs)
-        assert mine[-1][1] == [function(*inputs)]
+        own = names["run"](function.instructions(*inputs), *inputs)
+        assert own == names["recorded"](function, *inputs), (name, inputs)
+        assert own[-1][1] == [function(*inputs)]
 
 
 def test_the_machine_of_the_talk_computes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = after("26_the_interpreter", "Round by round", tmp_path, monkeypatch)
-    for n, wanted in ((0, 1), (1, 1), (5, 120)):
-        assert names["run"](names["factorial"], n)[0][1] == wanted
+    for n, expected in ((0, 1), (1, 1), (5, 120)):
+        assert names["run"](names["factorial"], n)[0][1] == expected
 
 
 @pytest.mark.skipif(
@@ -157,12 +157,12 @@ def test_the_cpp_program_says_what_python_says(
     flags = [f"-I{names['headers']}", f"-L{library}", "-lunderhood", f"-Wl,-rpath,{library}"]
     build = ["g++", "-std=c++20", "main.cpp", "-o", "main", *flags]
     subprocess.run(build, cwd=tmp_path, check=True)
-    said = subprocess.run(
+    completed = subprocess.run(
         ["./main", "net.safetensors"], cwd=tmp_path, check=True, capture_output=True, text=True
     ).stdout
     engine = names["engine"]
-    wanted = names["net"](engine.tensor([[1.0, 2.0, 3.0]]))[0].tolist()
-    assert [float(word) for word in said.split()] == pytest.approx(wanted, abs=1e-6)
+    expected = names["net"](engine.tensor([[1.0, 2.0, 3.0]]))[0].tolist()
+    assert [float(word) for word in completed.split()] == pytest.approx(expected, abs=1e-6)
 
 
 def test_without_a_compiler_the_step_says_so(

@@ -87,9 +87,9 @@ threading.Thread(target=time.sleep, args=(300,)).start()
 subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)"])
 print("done")
 """
-    begun = time.monotonic()
+    started = time.monotonic()
     assert run(code) == Outcome("done\n")
-    assert time.monotonic() - begun < 60  # the thread and the child go on for 300 s
+    assert time.monotonic() - started < 60  # the thread and the child go on for 300 s
 
 
 def test_stderr_and_text_of_any_language_come_back(run) -> None:

@@ -44,12 +44,12 @@ def test_a_damaged_file_is_kept_aside_and_said(tmp_path: Path, text: str) -> Non
     path = tmp_path / "progress.json"
     path.write_text(text)
     progress = Progress.load(path)
-    kept = [other for other in tmp_path.iterdir() if "damaged" in other.name]
-    assert [other.read_text() for other in kept] == [text]
-    assert kept[0].name in progress.problem
+    saved = [other for other in tmp_path.iterdir() if "damaged" in other.name]
+    assert [other.read_text() for other in saved] == [text]
+    assert saved[0].name in progress.problem
     progress.save()
     assert json.loads(path.read_text())["version"] == 1
-    assert kept[0].read_text() == text
+    assert saved[0].read_text() == text
 
 
 def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,16 +84,16 @@ def test_one_variable_moves_everything(monkeypatch: pytest.MonkeyPatch, tmp_path
 
 def test_two_explorers_at_once_lose_nothing(tmp_path: Path) -> None:
     path = tmp_path / "progress.json"
-    one, other = Progress.load(path), Progress.load(path)
-    one.step("01_first", "a").done = True
-    one.step("01_first", "b").typed = "from one"
-    one.save()
+    item, other = Progress.load(path), Progress.load(path)
+    item.step("01_first", "a").done = True
+    item.step("01_first", "b").typed = "from one"
+    item.save()
     other.visit(lesson("a", "b", "c"), 2)
     other.step("01_first", "b").tries = 3
     other.save()
-    one.step("01_first", "d").done = True
-    one.save()
-    for progress in (Progress.load(path), one):
+    item.step("01_first", "d").done = True
+    item.save()
+    for progress in (Progress.load(path), item):
         states = progress.steps["01_first"]
         assert [states[name].done for name in "abcd"] == [True, False, True, True]
         assert (states["b"].typed, states["b"].tries) == ("from one", 3)
@@ -102,14 +102,14 @@ def test_two_explorers_at_once_lose_nothing(tmp_path: Path) -> None:
 
 def test_what_is_taken_back_stays_so(tmp_path: Path) -> None:
     path = tmp_path / "progress.json"
-    one = Progress.load(path)
-    one.step("01_first", "a").done = True
-    one.save()
+    item = Progress.load(path)
+    item.step("01_first", "a").done = True
+    item.save()
     other = Progress.load(path)
     other.step("01_first", "a").done = False  # the exercise was reset
     other.save()
-    one.step("01_first", "b").done = True
-    one.save()
+    item.step("01_first", "b").done = True
+    item.save()
     assert not Progress.load(path).step("01_first", "a").done
 
 
@@ -157,8 +157,8 @@ def test_a_file_damaged_meanwhile_is_kept_aside_and_ours_is_written(tmp_path: Pa
     progress.save()
     assert "is written again" in progress.problem
     assert Progress.load(path).step("01_first", "a").done
-    (kept,) = [other for other in tmp_path.iterdir() if "damaged" in other.name]
-    assert kept.read_text() == '{"version": 1, "la'
+    (saved,) = [other for other in tmp_path.iterdir() if "damaged" in other.name]
+    assert saved.read_text() == '{"version": 1, "la'
 
 
 def test_a_save_that_fails_leaves_no_draft(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

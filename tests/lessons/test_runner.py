@@ -96,12 +96,12 @@ def test_starting_again_never_overwrites_work(runner: Runner) -> None:
 
 def test_reset_keeps_what_was_typed_beside_the_starter(runner: Runner) -> None:
     assert runner.reset() is None
-    kept = []
+    saved = []
     for work in ("y = 30", "y = 31"):
         runner.start_exercise().write_text(work)
-        kept.append(runner.reset())
+        saved.append(runner.reset())
     assert runner.exercise_path().read_text() == (runner.lesson.folder / "exercise.py").read_text()
-    assert [path.read_text() for path in kept if path] == ["y = 30", "y = 31"]
+    assert [path.read_text() for path in saved if path] == ["y = 30", "y = 31"]
 
 
 def test_hints_come_in_order_and_the_last_one_stays(runner: Runner) -> None:

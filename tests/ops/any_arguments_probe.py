@@ -49,16 +49,16 @@ class Call:
 
     def values(self, schema: Schema) -> list[Any]:
         """One value for each argument."""
-        found = []
+        matches = []
         for argument in schema.arguments:
             if self.one_in(30):
                 kind = self.dice.choice(["Tensor", "int", "int[]", "float", "str", "Tensor[]"])
-                found.append(self.value(Argument(kind, "", None, False, False)))
+                matches.append(self.value(Argument(kind, "", None, False, False)))
             elif type(argument.default) is not object and self.one_in(2):
-                found.append(argument.default)
+                matches.append(argument.default)
             else:
-                found.append(self.value(argument))
-        return found
+                matches.append(self.value(argument))
+        return matches
 
     def value(self, argument: Argument) -> Any:
         kind = argument.type
@@ -112,28 +112,30 @@ class Call:
             self.dice.randint(0, high) if not self.one_in(50) else self.dice.randint(-9, 99)
             for _ in range(count)
         ]
-        made = engine.tensor(numbers, dtype=engine.float64).to(dtype).reshape(shape)
-        if made.is_floating_point() and self.one_in(10):
-            made = made * self.dice.choice(FLOATS)
-        if made.dim() > 1 and self.one_in(4):
-            made = made.transpose(0, -1)
+        result = engine.tensor(numbers, dtype=engine.float64).to(dtype).reshape(shape)
+        if result.is_floating_point() and self.one_in(10):
+            result = result * self.dice.choice(FLOATS)
+        if result.dim() > 1 and self.one_in(4):
+            result = result.transpose(0, -1)
         if self.one_in(10):
-            made = made.unsqueeze(0).expand(2, *made.shape)[0]
+            result = result.unsqueeze(0).expand(2, *result.shape)[0]
         if self.one_in(20):
-            made = made.to("meta")
-        self.made.append(made)
-        return made
+            result = result.to("meta")
+        self.made.append(result)
+        return result
 
 
 def ways(schema: Schema) -> list[tuple[str, Callable[..., Any]]]:
     """The operator by its name, and by the public names that are called the same."""
     overload = getattr(getattr(engine.ops.aten, schema.name), schema.overload or "default")
-    found: list[tuple[str, Callable[..., Any]]] = [("ops.aten", overload)]
-    for where in (engine, engine.Tensor, engine.nn.functional, engine.linalg, engine.special):
-        public = getattr(where, schema.name.removeprefix("linalg_").removeprefix("special_"), None)
+    matches: list[tuple[str, Callable[..., Any]]] = [("ops.aten", overload)]
+    for location in (engine, engine.Tensor, engine.nn.functional, engine.linalg, engine.special):
+        public = getattr(
+            location, schema.name.removeprefix("linalg_").removeprefix("special_"), None
+        )
         if callable(public) and not isinstance(public, type):
-            found.append((where.__name__, public))
-    return found
+            matches.append((location.__name__, public))
+    return matches
 
 
 def main() -> None:
@@ -169,8 +171,8 @@ def main() -> None:
 def by_name(way: Callable[..., Any], schema: Schema, values: list[Any]) -> Any:
     """The boxed call: keyword-only arguments by name."""
     pairs = list(zip(schema.arguments, values, strict=True))
-    options = {one.name: value for one, value in pairs if one.keyword_only}
-    return way(*(value for one, value in pairs if not one.keyword_only), **options)
+    options = {item.name: value for item, value in pairs if item.keyword_only}
+    return way(*(value for element, value in pairs if not element.keyword_only), **options)
 
 
 def told(value: Any) -> str:
@@ -178,7 +180,7 @@ def told(value: Any) -> str:
     if isinstance(value, engine.Tensor):
         return f"    {value.dtype} {tuple(value.shape)} {value.stride()} {value.device}"
     if isinstance(value, list):
-        return "    [" + ", ".join(told(one).strip() for one in value) + "]"
+        return "    [" + ", ".join(told(item).strip() for item in value) + "]"
     return f"    {value!r}"
 
 

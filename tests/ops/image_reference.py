@@ -44,12 +44,12 @@ def conv(x: Any, w: Any, b: Any = None, stride: Any = 1, padding: Any = 0, dilat
     seen = patches(x, w.shape[2:], listed(stride, dims), listed(padding, dims), dil, 0)
     inner, outer = w.shape[1], w.shape[0] // groups
     axes = [1, *range(2 + dims, 2 + 2 * dims)], [1, *range(2, 2 + dims)]
-    made = [
+    results = [
         np.tensordot(seen[:, g * inner : (g + 1) * inner],
                      w[g * outer : (g + 1) * outer].astype(np.float64), axes)
         for g in range(groups)
     ]  # fmt: skip
-    result = np.moveaxis(np.concatenate(made, -1), -1, 1)
+    result = np.moveaxis(np.concatenate(results, -1), -1, 1)
     return result if b is None else result + b.reshape(1, -1, *[1] * dims)
 
 
@@ -63,11 +63,11 @@ def conv_transpose(x: Any, w: Any, b: Any = None, stride: Any = 1, padding: Any 
     ]
     outer, inner = w.shape[1], w.shape[0] // groups
     out = np.zeros((x.shape[0], outer * groups, *full))
-    for place in product(*(range(n) for n in x.shape[2:])):
+    for item in product(*(range(n) for n in x.shape[2:])):
         for tap in product(*(range(k) for k in w.shape[2:])):
-            at = tuple(place[i] * s[i] + tap[i] * d[i] for i in range(dims))
+            at = tuple(item[i] * s[i] + tap[i] * d[i] for i in range(dims))
             for g in range(groups):
-                pixel = x[(slice(None), slice(g * inner, (g + 1) * inner), *place)]
+                pixel = x[(slice(None), slice(g * inner, (g + 1) * inner), *item)]
                 weight = w[(slice(g * inner, (g + 1) * inner), slice(None), *tap)]
                 out[(slice(None), slice(g * outer, (g + 1) * outer), *at)] += pixel @ weight
     crop = tuple(slice(p[i], full[i] - p[i]) for i in range(dims))
@@ -94,13 +94,15 @@ def max_pool(dims: int) -> Callable[..., Any]:
         if not return_indices:
             return flat.max(-1)
         numbers = np.arange(wide[(0,) * (x.ndim - dims)].size).reshape(wide.shape[-dims:])
-        places = np.stack(np.unravel_index(numbers, wide.shape[-dims:]))
+        positions = np.stack(np.unravel_index(numbers, wide.shape[-dims:]))
         linear = np.zeros(numbers.shape, dtype=np.int64)
-        for size, place in zip(sizes, places, strict=True):
-            linear = linear * size + place
-        where = patches(linear, k, s, p, d, -1).reshape(*flat.shape[x.ndim - dims :])
+        for size, item in zip(sizes, positions, strict=True):
+            linear = linear * size + item
+        location = patches(linear, k, s, p, d, -1).reshape(*flat.shape[x.ndim - dims :])
         best = flat.argmax(-1)
-        index = np.take_along_axis(np.broadcast_to(where, flat.shape), best[..., None], -1)[..., 0]
+        index = np.take_along_axis(np.broadcast_to(location, flat.shape), best[..., None], -1)[
+            ..., 0
+        ]
         return flat.max(-1), index.astype(np.int64)
 
     return pool
@@ -129,23 +131,23 @@ def shares(size: int, out: int) -> list[slice]:
 def adaptive(dims: int, best: bool) -> Callable[..., Any]:
     def pool(x: Any, output_size: Any, return_indices: bool = False) -> Any:
         sizes = x.shape[-dims:]
-        wanted = [n if w is None else w for n, w in
+        expected = [n if w is None else w for n, w in
                   zip(sizes, [output_size] * dims if isinstance(output_size, int) else output_size,
                       strict=True)]  # fmt: skip
         lead = x.shape[:-dims]
-        out = np.zeros((*lead, *wanted))
-        index = np.zeros((*lead, *wanted), dtype=np.int64)
+        out = np.zeros((*lead, *expected))
+        index = np.zeros((*lead, *expected), dtype=np.int64)
         numbers = np.broadcast_to(np.arange(np.prod(sizes)).reshape(sizes), x.shape)
-        cut = [shares(n, w) for n, w in zip(sizes, wanted, strict=True)]
-        for place in product(*(range(w) for w in wanted)):
-            at = (..., *(cut[d][o] for d, o in enumerate(place)))
-            seen, where = x[at].reshape(*lead, -1), numbers[at].reshape(*lead, -1)
+        cut = [shares(n, w) for n, w in zip(sizes, expected, strict=True)]
+        for item in product(*(range(w) for w in expected)):
+            at = (..., *(cut[d][o] for d, o in enumerate(item)))
+            seen, location = x[at].reshape(*lead, -1), numbers[at].reshape(*lead, -1)
             if best:
-                out[(..., *place)] = seen.max(-1)
+                out[(..., *item)] = seen.max(-1)
                 first = seen.argmax(-1)[..., None]
-                index[(..., *place)] = np.take_along_axis(where, first, -1)[..., 0]
+                index[(..., *item)] = np.take_along_axis(location, first, -1)[..., 0]
             else:
-                out[(..., *place)] = seen.mean(-1)
+                out[(..., *item)] = seen.mean(-1)
         return (out, index) if return_indices else out
 
     return pool
@@ -181,30 +183,30 @@ def padded_last(mode: str) -> Callable[..., Any]:
 
 def matrix(size: int, out: int, mode: str, aligned: bool, scale: float | None) -> np.ndarray:
     """Row o holds the weights of the inputs that make output o."""
-    made = np.zeros((out, size))
+    result = np.zeros((out, size))
     step = size / out if scale is None else 1 / scale
     if aligned:
         step = (size - 1) / (out - 1) if out > 1 else 0.0
     for o in range(out):
         if mode == "area":
-            here = shares(size, out)[o]
-            made[o, here] = 1 / (here.stop - here.start)
+            current = shares(size, out)[o]
+            result[o, current] = 1 / (current.stop - current.start)
         elif mode.startswith("nearest"):
-            made[o, min(int((o + (0.5 if "exact" in mode else 0)) * step), size - 1)] = 1
+            result[o, min(int((o + (0.5 if "exact" in mode else 0)) * step), size - 1)] = 1
         else:
-            place = o * step if aligned else (o + 0.5) * step - 0.5
+            position = o * step if aligned else (o + 0.5) * step - 0.5
             cubic = mode == "bicubic"
-            place = place if cubic else max(place, 0.0)
-            first = int(np.floor(place))
+            position = position if cubic else max(position, 0.0)
+            first = int(np.floor(position))
             for k in range(-1, 3) if cubic else range(2):
-                far = abs(place - first - k)
+                far = abs(position - first - k)
                 if cubic:
                     near = (1.25 * far - 2.25) * far * far + 1
                     weight = near if far <= 1 else -0.75 * (((far - 5) * far + 8) * far - 4)
                 else:
                     weight = 1 - far
-                made[o, np.clip(first + k, 0, size - 1)] += weight
-    return made
+                result[o, np.clip(first + k, 0, size - 1)] += weight
+    return result
 
 
 def interpolate(x: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
@@ -215,8 +217,8 @@ def interpolate(x: Any, size: Any = None, scale_factor: Any = None, mode: str = 
         factors = [scale_factor] * dims if not isinstance(scale_factor, list) else scale_factor
         size = [int(n * f) for n, f in zip(x.shape[2:], factors, strict=True)]
     for d, out in enumerate(listed(size, dims)):
-        made = matrix(x.shape[2 + d], out, mode, bool(align_corners), factors[d])
-        x = np.moveaxis(np.tensordot(made, x, (1, 2 + d)), 0, 2 + d)
+        result = matrix(x.shape[2 + d], out, mode, bool(align_corners), factors[d])
+        x = np.moveaxis(np.tensordot(result, x, (1, 2 + d)), 0, 2 + d)
     return x
 
 
@@ -227,8 +229,10 @@ def grid_sample(x: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "
     for i, oy, ox in product(range(n), *map(range, grid.shape[1:3])):
         at = []
         for value, size in zip(grid[i, oy, ox], (width, height), strict=True):
-            place = (value + 1) / 2 * (size - 1) if align_corners else ((value + 1) * size - 1) / 2
-            at.append(np.clip(place, 0, size - 1) if padding_mode == "border" else place)
+            position = (
+                (value + 1) / 2 * (size - 1) if align_corners else ((value + 1) * size - 1) / 2
+            )
+            at.append(np.clip(position, 0, size - 1) if padding_mode == "border" else position)
         if mode == "nearest":
             taps = [(int(np.rint(at[1])), int(np.rint(at[0])), 1.0)]
         else:
@@ -243,13 +247,13 @@ def grid_sample(x: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "
 
 def affine_grid(theta: Any, size: Any, align_corners: bool = False) -> Any:
     def line(n: int) -> Any:
-        made = np.linspace(-1, 1, n) if n > 1 else np.zeros(1)
-        return made if align_corners else made * (n - 1) / n
+        result = np.linspace(-1, 1, n) if n > 1 else np.zeros(1)
+        return result if align_corners else result * (n - 1) / n
 
     axes = [line(n) for n in size[2:]]
     grids = np.meshgrid(*axes, indexing="ij")
     base = np.stack([*grids[::-1], np.ones([*size[2:]])], -1)
-    return np.stack([base @ one.T for one in theta])
+    return np.stack([base @ item.T for item in theta])
 
 
 def unfold(x: Any, kernel: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
@@ -265,9 +269,9 @@ def fold(x: Any, output_size: Any, kernel: Any, dilation: Any = 1, padding: Any 
     c = x.shape[1] // (k[0] * k[1])
     out = np.zeros((x.shape[0], c * size[0] * size[1]))
     numbers = np.arange(1.0, c * size[0] * size[1] + 1).reshape(1, c, *size)
-    where = unfold(numbers, kernel, dilation, padding, stride)[0].astype(int) - 1
-    for i, j in zip(*np.nonzero(where >= 0), strict=True):
-        out[:, where[i, j]] += x[:, i, j]
+    location = unfold(numbers, kernel, dilation, padding, stride)[0].astype(int) - 1
+    for i, j in zip(*np.nonzero(location >= 0), strict=True):
+        out[:, location[i, j]] += x[:, i, j]
     return out.reshape(x.shape[0], c, *size)
 
 

@@ -80,11 +80,11 @@ def _fits(layout: str, x: Any, shape: tuple[int, ...]) -> bool:
 
 
 def _by_name() -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {}
+    matches: dict[str, list[Row]] = {}
     for row in rows():
-        found.setdefault(row.name.replace(".", "_"), []).append(row)
-        found.setdefault(row.name.rpartition(".")[2], []).append(row)
-    return found
+        matches.setdefault(row.name.replace(".", "_"), []).append(row)
+        matches.setdefault(row.name.rpartition(".")[2], []).append(row)
+    return matches
 
 
 def written_operators(form: str) -> list[str]:
@@ -123,7 +123,7 @@ def cases(form: str) -> Iterator[Case]:
 
 def _copied(args: list[Any]) -> list[Any]:
     return [
-        [one.clone() for one in a]
+        [item.clone() for item in a]
         if isinstance(a, list)
         else a.clone()
         if hasattr(a, "clone")

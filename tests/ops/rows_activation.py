@@ -16,8 +16,8 @@ def with_options(*options: dict[str, Any]) -> Callable[[str], Iterator[Sample]]:
 
     def samples(dtype: str) -> Iterator[Sample]:
         yield from unary()(dtype)
-        for given in options:
-            yield Sample((array(dtype, 3, 5),), given, str(given))
+        for inputs in options:
+            yield Sample((array(dtype, 3, 5),), inputs, str(inputs))
 
     return samples
 

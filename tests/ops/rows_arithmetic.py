@@ -42,8 +42,8 @@ def three(nonzero: bool = False, **options: Any) -> Callable[[str], Iterator[Sam
 
 def special_values(dtype: str) -> Iterator[Sample]:
     """NaN and the infinities beside plain numbers."""
-    found = np.array([np.nan, np.inf, -np.inf, 1.5, -0.0, 0.0], numpy_dtype(dtype))
-    yield Sample((Array(found, dtype),), {}, "special")
+    result = np.array([np.nan, np.inf, -np.inf, 1.5, -0.0, 0.0], numpy_dtype(dtype))
+    yield Sample((Array(result, dtype),), {}, "special")
 
 
 def _nan_to_num(dtype: str) -> Iterator[Sample]:

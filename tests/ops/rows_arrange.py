@@ -13,8 +13,8 @@ def one(*cases: tuple[tuple[int, ...], tuple[Any, ...]]) -> Callable[[str], Iter
     """Samples with one tensor of a shape and further arguments."""
 
     def samples(dtype: str) -> Iterator[Sample]:
-        for shape, rest in cases:
-            yield Sample((array(dtype, *shape), *rest), {}, f"{shape}{rest}")
+        for shape, remainder in cases:
+            yield Sample((array(dtype, *shape), *remainder), {}, f"{shape}{remainder}")
 
     return samples
 

@@ -58,8 +58,8 @@ def means(
         (s + 2 * p - k) // t + 1 for s, p, k, t in zip(inner, pad, kernel, step, strict=True)
     ]
     out = np.zeros((*lead, *out_sizes))
-    for place in product(*map(range, out_sizes)):
-        starts = [o * t - p for o, t, p in zip(place, step, pad, strict=True)]
+    for item in product(*map(range, out_sizes)):
+        starts = [o * t - p for o, t, p in zip(item, step, pad, strict=True)]
         ends = [min(s + k, i + p) for s, k, i, p in zip(starts, kernel, inner, pad, strict=True)]
         part: tuple[Any, ...] = (
             ...,
@@ -68,7 +68,7 @@ def means(
         inside = x[part]
         count = int(np.prod([e - s for s, e in zip(starts, ends, strict=True)]))
         size = int(np.prod(inside.shape[-n:]))
-        at: tuple[Any, ...] = (..., *place)
+        at: tuple[Any, ...] = (..., *item)
         out[at] = inside.sum(axis=tuple(range(-n, 0))) / (by or (count if counted else size))
     return out
 
@@ -102,11 +102,11 @@ def table_samples(dtype: str) -> Iterator[Sample]:
 
 
 def table(g: np.ndarray, index: np.ndarray, n: int, padding: int, scaled: bool) -> np.ndarray:
-    found = np.zeros((n, g.shape[-1]))
+    result = np.zeros((n, g.shape[-1]))
     for at in np.ndindex(index.shape):
         if index[at] != padding:
-            found[index[at]] += g[at] / (np.sum(index == index[at]) if scaled else 1)
-    return found
+            result[index[at]] += g[at] / (np.sum(index == index[at]) if scaled else 1)
+    return result
 
 
 # ---- convolutions
@@ -244,7 +244,7 @@ def labels(
     g: np.ndarray, x: np.ndarray, target: np.ndarray, reduction: int, marks: np.ndarray
 ) -> np.ndarray:
     rows, classes = np.atleast_2d(x).shape
-    found = np.zeros((rows, classes))
+    result = np.zeros((rows, classes))
     for r in range(rows):
         own, t, mark = np.atleast_2d(x)[r], np.atleast_2d(target)[r], np.atleast_2d(marks)[r]
         pulled = float(np.ravel(g)[0 if g.size == 1 else r]) / (
@@ -253,9 +253,9 @@ def labels(
         for c in t[: np.argmax(t < 0) if (t < 0).any() else classes]:
             for other in range(classes):
                 if mark[other] == 0 and 1 - own[c] + own[other] > 0:
-                    found[r, other] += pulled
-                    found[r, c] -= pulled
-    return found.reshape(x.shape)
+                    result[r, other] += pulled
+                    result[r, c] -= pulled
+    return result.reshape(x.shape)
 
 
 def label_samples(dtype: str) -> Iterator[Sample]:
@@ -395,9 +395,9 @@ def sampled(x: np.ndarray, grid: np.ndarray, border: bool, corners: bool) -> np.
     """Linear interpolation over two or three dimensions; a place says its last coordinate first."""
     sizes = x.shape[2:]
     out = np.zeros((*x.shape[:2], *grid.shape[1:-1]))
-    for n, *place in np.ndindex(grid.shape[:-1]):
+    for n, *item in np.ndindex(grid.shape[:-1]):
         lines = []
-        for value, size in zip(grid[(n, *place)][::-1], sizes, strict=True):
+        for value, size in zip(grid[(n, *item)][::-1], sizes, strict=True):
             at = (value + 1) / 2 * (size - 1) if corners else ((value + 1) * size - 1) / 2
             at = min(max(at, 0), size - 1) if border else at
             low = int(np.floor(at))
@@ -405,16 +405,16 @@ def sampled(x: np.ndarray, grid: np.ndarray, border: bool, corners: bool) -> np.
             lines.append([(i, weight) for i, weight in pairs if 0 <= i < size])
         for corner in product(*lines):
             weight = np.prod([w for _, w in corner])
-            out[(n, slice(None), *place)] += weight * x[(n, slice(None), *(i for i, _ in corner))]
+            out[(n, slice(None), *item)] += weight * x[(n, slice(None), *(i for i, _ in corner))]
     return out
 
 
 def grid_samples(dims: int) -> Any:
     def samples(dtype: str) -> Iterator[Sample]:
-        inner, places = ((3, 4), (2, 3)) if dims == 2 else ((2, 3, 2), (2, 1, 2))
-        x, g = array(dtype, 2, 2, *inner), array(dtype, 2, 2, *places, seed=1)
+        inner, positions = ((3, 4), (2, 3)) if dims == 2 else ((2, 3, 2), (2, 1, 2))
+        x, g = array(dtype, 2, 2, *inner), array(dtype, 2, 2, *positions, seed=1)
         # Odd 64ths: never on a pixel, where the slope has two values.
-        numbers = np.random.default_rng(5).integers(-40, 40, (2, *places, dims)) * 2 + 1
+        numbers = np.random.default_rng(5).integers(-40, 40, (2, *positions, dims)) * 2 + 1
         grid = Array((numbers / 64).astype(dtype), dtype)
         for padding, corners in product((0, 1), (False, True)):
             yield Sample((g, x, grid, 0, padding, corners, [1, 1]), name=f"{padding} {corners}")
@@ -433,14 +433,14 @@ def grid_gradient(
 ) -> list[np.ndarray]:
     """Between pixels the result is linear in every coordinate: differences are exact."""
     del mask, mode
-    words = (padding == 1, corners)
+    terms = (padding == 1, corners)
     to_grid = np.zeros(grid.shape)
     for at in np.ndindex(grid.shape):
         step = np.zeros(grid.shape)
         step[at] = 2.0**-12
-        change = sampled(x, grid + step, *words) - sampled(x, grid - step, *words)
+        change = sampled(x, grid + step, *terms) - sampled(x, grid - step, *terms)
         to_grid[at] = np.sum(g * change) / (2 * step[at])
-    return [adjoint(lambda one: sampled(one, grid, *words), x.shape, g), to_grid]
+    return [adjoint(lambda one: sampled(one, grid, *terms), x.shape, g), to_grid]
 
 
 def zeros(*sizes: int) -> Any:

@@ -67,12 +67,12 @@ def adjoint(
 ) -> np.ndarray:
     """The gradient of a tensor of `sizes` that `f`, which is linear, makes something of."""
     n = int(np.prod(sizes))
-    found = np.zeros(n, g.dtype)
+    result = np.zeros(n, g.dtype)
     for i in range(n):
         unit = np.zeros(n)
         unit[i] = 1
-        found[i] = np.sum(g * f(unit.reshape(sizes)))
-    return found.reshape(sizes)
+        result[i] = np.sum(g * f(unit.reshape(sizes)))
+    return result.reshape(sizes)
 
 
 def of_view(name: str, view: Callable[..., Any], *calls: tuple[Any, ...]) -> Row:
@@ -105,8 +105,8 @@ def slices(x: np.ndarray, dim: int, start: int | None, end: int | None, step: in
 
 
 def windows(x: np.ndarray, dim: int, size: int, step: int) -> Any:
-    found = np.lib.stride_tricks.sliding_window_view(x, size, axis=dim)
-    return slices(found, dim, None, None, step)
+    result = np.lib.stride_tricks.sliding_window_view(x, size, axis=dim)
+    return slices(result, dim, None, None, step)
 
 
 def strided_reference(

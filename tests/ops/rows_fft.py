@@ -110,11 +110,13 @@ def windows(dtype: str) -> Iterator[Sample]:
         {"win_length": 5, "center": False, "align_to_window": True},
     ):
         for signal in (x, two):
-            told = {k: v for k, v in options.items() if k != "window"}
-            extra = (8, told.pop("hop_length", None), told.pop("win_length", None))
-            given = (options["window"],) if "window" in options else (None,)
-            told["return_complex"] = True
-            yield Sample((signal, *extra, *given), told, f"{signal.values.shape} {sorted(options)}")
+            recorded = {k: v for k, v in options.items() if k != "window"}
+            extra = (8, recorded.pop("hop_length", None), recorded.pop("win_length", None))
+            arguments = (options["window"],) if "window" in options else (None,)
+            recorded["return_complex"] = True
+            yield Sample(
+                (signal, *extra, *arguments), recorded, f"{signal.values.shape} {sorted(options)}"
+            )
 
 
 def windowed(
@@ -133,18 +135,18 @@ def windowed(
 ) -> np.ndarray:
     """The short-time transform, window by window."""
     hop, length = hop or n_fft // 4, length or n_fft
-    whole = np.zeros(n_fft)
+    full = np.zeros(n_fft)
     before = (n_fft - length) // 2
-    whole[before : before + length] = 1 if window is None else window
+    full[before : before + length] = 1 if window is None else window
     lead = [(0, 0)] * (x.ndim - 1)
     if center:
         x = np.pad(x, [*lead, (n_fft // 2, n_fft // 2)], mode=pad_mode)
     if align_to_window:
         x = np.pad(x, [*lead, (before, n_fft - length - before)])
     starts = range(0, x.shape[-1] - n_fft + 1, hop)
-    frames = np.stack([x[..., s : s + n_fft] * whole for s in starts], -2)
-    made = (f.rfft if onesided else f.fft)(frames, norm="ortho" if normalized else None)
-    return np.swapaxes(made, -1, -2)
+    frames = np.stack([x[..., s : s + n_fft] * full for s in starts], -2)
+    result = (f.rfft if onesided else f.fft)(frames, norm="ortho" if normalized else None)
+    return np.swapaxes(result, -1, -2)
 
 
 HALF = Bad(lambda m: m.stft(m.ones(9), 4), RuntimeError, "requires the return_complex parameter")

@@ -35,9 +35,9 @@ def calls(*made: Any) -> Callable[[str], Iterator[Sample]]:
     """Samples from (shapes, arguments, options); each shape becomes a tensor."""
 
     def samples(dtype: str) -> Iterator[Sample]:
-        for shapes, rest, options in made:
+        for shapes, remainder, options in made:
             tensors = [array(dtype, *s, seed=i, low=-2, high=2) for i, s in enumerate(shapes)]
-            yield Sample((*tensors, *rest), options, f"{shapes} {rest} {options}")
+            yield Sample((*tensors, *remainder), options, f"{shapes} {remainder} {options}")
 
     return samples
 

@@ -51,8 +51,8 @@ def _nonzero(dtype: str) -> Iterator[Sample]:
 
 
 def _take_along(x: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
-    kept = tuple(slice(None) if d == dim % x.ndim else slice(n) for d, n in enumerate(index.shape))
-    return np.take_along_axis(x[kept], index, dim)
+    saved = tuple(slice(None) if d == dim % x.ndim else slice(n) for d, n in enumerate(index.shape))
+    return np.take_along_axis(x[saved], index, dim)
 
 
 def _masked_select(x: np.ndarray, mask: np.ndarray) -> np.ndarray:

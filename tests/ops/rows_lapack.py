@@ -110,8 +110,8 @@ def without_exchanges(dtype: str) -> Iterator[Sample]:
 
 def unpacked(values: np.ndarray, order: np.ndarray) -> Any:
     n = values.shape[-1]
-    one = np.eye(n)
-    return np.zeros_like(values) + one, np.tril(values, -1) + one, np.triu(values)
+    item = np.eye(n)
+    return np.zeros_like(values) + item, np.tril(values, -1) + item, np.triu(values)
 
 
 def factored(dtype: str) -> Iterator[Sample]:

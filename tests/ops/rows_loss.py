@@ -95,8 +95,8 @@ def _poisson(
     losses = np.exp(x) - y * x if log_input else x - y * np.log(x + eps)
     if full:
         many = np.maximum(y, 1)
-        rest = many * np.log(many) - many + np.log(2 * math.pi * many) / 2
-        losses = losses + np.where(y > 1, rest, 0)
+        remainder = many * np.log(many) - many + np.log(2 * math.pi * many) / 2
+        losses = losses + np.where(y > 1, remainder, 0)
     return losses
 
 
@@ -123,11 +123,11 @@ def _nll(
 ) -> np.ndarray:
     axis = min(1, x.ndim - 1)
     weight = np.ones(x.shape[axis]) if weight is None else weight
-    kept = target != ignore_index
-    safe = np.where(kept, target, 0)
-    chosen = np.take_along_axis(x, np.expand_dims(safe, axis), axis).squeeze(axis)
-    own = weight[safe] * kept
-    losses = -chosen * own
+    saved = target != ignore_index
+    safe = np.where(saved, target, 0)
+    selected = np.take_along_axis(x, np.expand_dims(safe, axis), axis).squeeze(axis)
+    own = weight[safe] * saved
+    losses = -selected * own
     return losses.sum() / own.sum() if reduction == "mean" else reduced(losses, reduction)
 
 
@@ -157,13 +157,13 @@ def _cross_entropy(
 def _class_samples(dtype: str) -> Iterator[Sample]:
     weight = array(dtype, 4, low=1, high=3)
     ones = ((), (5,), (2, 3), (2, 3, 2), (2, 3, 2, 2))
-    for places, reduction in itertools.product(ones, REDUCTIONS):
-        shape = (*places[:1], 4, *places[1:])
+    for positions, reduction in itertools.product(ones, REDUCTIONS):
+        shape = (*positions[:1], 4, *positions[1:])
         x = array(dtype, *shape)
-        target = numbers(np.arange(int(np.prod(places))).reshape(places) % 4)
+        target = numbers(np.arange(int(np.prod(positions))).reshape(positions) % 4)
         yield Sample((x, target), {"reduction": reduction}, f"{shape} {reduction}")
         yield Sample((x, target, weight), {"reduction": reduction}, f"{shape} {reduction} weights")
-        if places:
+        if positions:
             options = {"reduction": reduction, "ignore_index": 1}
             yield Sample((x, target), options, f"{shape} {reduction} ignored")
 
@@ -209,9 +209,9 @@ def _multilabel_margin(x: np.ndarray, target: np.ndarray, reduction: str = "mean
     rows, targets = np.atleast_2d(x), np.atleast_2d(target)
     losses = []
     for row, listed in zip(rows, targets, strict=True):
-        chosen = list(itertools.takewhile(lambda t: t >= 0, listed))
-        others = [c for c in range(len(row)) if c not in chosen]
-        losses.append(sum(max(0, 1 - row[t] + row[c]) for t in chosen for c in others) / len(row))
+        selected = list(itertools.takewhile(lambda t: t >= 0, listed))
+        others = [c for c in range(len(row)) if c not in selected]
+        losses.append(sum(max(0, 1 - row[t] + row[c]) for t in selected for c in others) / len(row))
     return reduced(np.array(losses).reshape(target.shape[:-1]), reduction)
 
 
@@ -239,11 +239,11 @@ def _ctc(
             if merged == list(targets[b, :n]):
                 total += math.exp(sum(log_probs[i, b, c] for i, c in enumerate(path)))
         losses.append(-math.log(total) if total else math.inf)
-    found = np.array(losses)
+    result = np.array(losses)
     return (
-        np.mean(found / np.maximum(lengths, 1))
+        np.mean(result / np.maximum(lengths, 1))
         if reduction == "mean"
-        else reduced(found, reduction)
+        else reduced(result, reduction)
     )
 
 
@@ -252,8 +252,8 @@ def _ctc_samples(dtype: str) -> Iterator[Sample]:
     logs = _log_softmax(rng.normal(size=(5, 2, 3)), 2).astype(dtype)
     for reduction, blank in itertools.product(REDUCTIONS, (0, 2)):
         targets = numbers([[1, 1], [1, 0]]) if blank == 2 else numbers([[1, 1], [2, 0]])
-        given = (Array(logs, dtype), targets, [5, 4], [2, 1])
-        yield Sample(given, {"blank": blank, "reduction": reduction}, f"{reduction} {blank}")
+        arguments = (Array(logs, dtype), targets, [5, 4], [2, 1])
+        yield Sample(arguments, {"blank": blank, "reduction": reduction}, f"{reduction} {blank}")
 
 
 # ---- margins
@@ -272,8 +272,8 @@ def _signed(dtype: str) -> Iterator[Sample]:
 
 def _ranking(dtype: str) -> Iterator[Sample]:
     for reduction in REDUCTIONS:
-        given = (array(dtype, 3, 4), array(dtype, 3, 4, seed=1), _signs(dtype, 3, 4))
-        yield Sample(given, {"margin": 0.5, "reduction": reduction}, reduction)
+        arguments = (array(dtype, 3, 4), array(dtype, 3, 4, seed=1), _signs(dtype, 3, 4))
+        yield Sample(arguments, {"margin": 0.5, "reduction": reduction}, reduction)
 
 
 def _margin_ranking(
@@ -311,10 +311,10 @@ def _triplet(
     swap: bool = False,
     reduction: str = "mean",
 ) -> np.ndarray:
-    one, other = _norm(a - near + 1e-6, p), _norm(a - far + 1e-6, p)
+    item, other = _norm(a - near + 1e-6, p), _norm(a - far + 1e-6, p)
     if swap:
         other = np.minimum(other, _norm(near - far + 1e-6, p))
-    return reduced(np.maximum(0, margin + one - other), reduction)
+    return reduced(np.maximum(0, margin + item - other), reduction)
 
 
 def _triplets(dtype: str) -> Iterator[Sample]:
@@ -382,8 +382,8 @@ def _attention_samples(dtype: str) -> Iterator[Sample]:
         yield Sample(three(*lead), {}, f"{lead}")
         yield Sample(three(*lead), {"is_causal": True}, f"{lead} causal")
         yield Sample(three(*lead), {"scale": 0.25}, f"{lead} scale")
-        kept = Array(np.tril(np.ones((5, 7), bool), -1), "bool")  # the first query has no key
-        yield Sample((*three(*lead), kept), {}, f"{lead} bool mask")
+        saved = Array(np.tril(np.ones((5, 7), bool), -1), "bool")  # the first query has no key
+        yield Sample((*three(*lead), saved), {}, f"{lead} bool mask")
         yield Sample((*three(*lead), array(dtype, 7, seed=5)), {}, f"{lead} row mask")
     yield Sample((*three(2, 3), array(dtype, 2, 1, 5, 7, seed=5)), {}, "mask of batches")
     q = three(2, 4)[0]

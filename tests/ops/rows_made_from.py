@@ -24,8 +24,8 @@ CHUNKS = Bad(lambda m: m.ones(3).unsafe_chunk(0), RuntimeError, "chunk")
 
 
 def _windows(x: np.ndarray, dim: int, size: int, step: int) -> np.ndarray:
-    found = np.lib.stride_tricks.sliding_window_view(x, size, dim)
-    return found[(slice(None),) * dim + (slice(None, None, step),)]
+    result = np.lib.stride_tricks.sliding_window_view(x, size, dim)
+    return result[(slice(None),) * dim + (slice(None, None, step),)]
 
 
 def _diagonal_filled(x: np.ndarray, value: float, wrap: bool = False) -> np.ndarray:
@@ -74,8 +74,15 @@ def window(shape: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
 
 def lengths(*more: tuple[float, ...]) -> Callable[[str], Iterator[Sample]]:
     def samples(dtype: str) -> Iterator[Sample]:
-        for given in ((0,), (1,), (2,), (7,), (6, False), *((5, True, *rest) for rest in more)):
-            yield Sample(given, {}, str(given))
+        for arguments in (
+            (0,),
+            (1,),
+            (2,),
+            (7,),
+            (6, False),
+            *((5, True, *remainder) for remainder in more),
+        ):
+            yield Sample(arguments, {}, str(arguments))
 
     return samples
 
@@ -94,8 +101,8 @@ def _vander(x: np.ndarray, n: int | None = None, increasing: bool = False) -> np
 
 def numbers(*given: tuple[Any, ...]) -> Callable[[str], Iterator[Sample]]:
     def samples(dtype: str) -> Iterator[Sample]:
-        for one in given:
-            yield Sample(one, {}, str(one))
+        for item in given:
+            yield Sample(item, {}, str(item))
 
     return samples
 

@@ -16,7 +16,7 @@ def orders(dtype: str) -> Iterator[Sample]:
 
 
 def cond(a: np.ndarray, p: Any) -> np.ndarray:
-    return np.linalg.cond(a, 2) if p is None else np.array([np.linalg.cond(one, p) for one in a])
+    return np.linalg.cond(a, 2) if p is None else np.array([np.linalg.cond(item, p) for item in a])
 
 
 def matrices(dtype: str) -> Iterator[Sample]:
@@ -27,11 +27,11 @@ def matrices(dtype: str) -> Iterator[Sample]:
 
 def exponential(a: np.ndarray) -> np.ndarray:
     """The series of a small part, multiplied with itself."""
-    found = term = np.eye(a.shape[-1]) + np.zeros_like(a)
+    result = term = np.eye(a.shape[-1]) + np.zeros_like(a)
     for k in range(1, 30):
         term = term @ a / 64 / k
-        found = found + term
-    return np.linalg.matrix_power(found, 64) if a.size else found
+        result = result + term
+    return np.linalg.matrix_power(result, 64) if a.size else result
 
 
 NORM = Bad(lambda m: m.linalg.cond(m.eye(2), "x"), RuntimeError, "invalid norm type")

@@ -95,10 +95,10 @@ def _batches(dtype: str) -> Iterator[Sample]:
 def _batch(x: np.ndarray, mean: Any, var: Any, w: Any, b: Any, training: bool) -> Any:
     n = x.ndim
     axes = (0, *range(2, n))
-    made = (
+    result = (
         _measured(x, axes) if training else (x - _spread(mean, n)) / np.sqrt(_spread(var, n) + 1e-5)
     )
-    return made * _spread(w, n) + _spread(b, n)
+    return result * _spread(w, n) + _spread(b, n)
 
 
 def _instances(dtype: str) -> Iterator[Sample]:

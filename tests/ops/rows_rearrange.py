@@ -31,8 +31,8 @@ def _diag_embed(x: np.ndarray, offset: int = 0, dim1: int = -2, dim2: int = -1) 
 def _combinations(x: np.ndarray, r: int = 2, again: bool = False) -> np.ndarray:
     from itertools import combinations, combinations_with_replacement
 
-    chosen = (combinations_with_replacement if again else combinations)(range(len(x)), r)
-    return x[np.array(list(chosen), dtype=np.int64).reshape(-1, r)]
+    selected = (combinations_with_replacement if again else combinations)(range(len(x)), r)
+    return x[np.array(list(selected), dtype=np.int64).reshape(-1, r)]
 
 
 def _tile(x: np.ndarray, *counts: int) -> np.ndarray:

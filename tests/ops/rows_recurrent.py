@@ -53,8 +53,8 @@ def cell(kind: str) -> Row:
             yield Sample(args, name="with biases" if biases else "without")
 
     def reference(x: Any, hx: Any, *w: Any) -> Any:
-        found = step(kind, x, hx if kind == "lstm" else (hx,), *w)
-        return found if kind == "lstm" else found[0]
+        result = step(kind, x, hx if kind == "lstm" else (hx,), *w)
+        return result if kind == "lstm" else result[0]
 
     def call(input_size: int = INPUT, batch: int = BATCH) -> Callable[[Any], Any]:
         def run(m: Any) -> Any:
@@ -81,10 +81,10 @@ def network(kind: str) -> Row:
         ):
             sides = 2 if both else 1
             params = [
-                one
+                item
                 for layer in range(layers)
                 for side in range(sides)
-                for one in weights(
+                for item in weights(
                     kind, dtype, biases, HIDDEN * sides if layer else INPUT, 10 * layer + side
                 )
             ]

@@ -39,9 +39,9 @@ def _scattered(
             out[to] = value if fresh else REDUCE[reduce](out[to], value)
             hits[to] += 1
     if reduce == "mean":
-        whole = np.issubdtype(x.dtype, np.integer)
+        result = np.issubdtype(x.dtype, np.integer)
         seen = np.maximum(hits, 1)
-        out = np.floor_divide(out, seen).astype(x.dtype) if whole else out / seen
+        out = np.floor_divide(out, seen).astype(x.dtype) if result else out / seen
     return out
 
 
@@ -92,9 +92,9 @@ def _slices(
 ) -> np.ndarray:  # fmt: skip
     shape = [1] * x.ndim
     shape[dim] = index.size
-    places = np.broadcast_to(index.reshape(shape), src.shape)
+    positions = np.broadcast_to(index.reshape(shape), src.shape)
     return _scattered(
-        x, dim % x.ndim, places, src * alpha if alpha != 1 else src, reduce, include_self
+        x, dim % x.ndim, positions, src * alpha if alpha != 1 else src, reduce, include_self
     )
 
 
@@ -145,8 +145,8 @@ def _was_put(
     x: np.ndarray, index: np.ndarray, src: np.ndarray, accumulate: bool = False
 ) -> np.ndarray:
     flat = x.reshape(-1).copy()
-    for place, value in zip(index.reshape(-1), src.reshape(-1), strict=True):
-        flat[place] = flat[place] + value if accumulate else value
+    for item, value in zip(index.reshape(-1), src.reshape(-1), strict=True):
+        flat[item] = flat[item] + value if accumulate else value
     return flat.reshape(x.shape)
 
 

@@ -109,8 +109,8 @@ def _static(dtype: str) -> Iterator[Sample]:
 
 
 def _padded(x: np.ndarray, size: int) -> np.ndarray:
-    found = np.argwhere(x)[:size]
-    return np.concatenate([found, np.full((size - len(found), x.ndim), -1)])
+    result = np.argwhere(x)[:size]
+    return np.concatenate([result, np.full((size - len(result), x.ndim), -1)])
 
 
 def _along(dtype: str) -> Iterator[Sample]:

@@ -12,8 +12,8 @@ from table import ALL, FLOATS, NUMBERS, Array, Bad, Row, Sample, array, numpy_dt
 def _special(dtype: str, n: int) -> Array:
     """NaN, infinities, both zeros and equal numbers, in no order."""
     values = np.array([np.nan, -np.inf, 0.0, -0.0, np.inf, 1.5, -1.5, 1.5])
-    chosen = np.random.default_rng(n).integers(0, len(values), n)
-    return Array(values[chosen].astype(numpy_dtype(dtype)), dtype)
+    selected = np.random.default_rng(n).integers(0, len(values), n)
+    return Array(values[selected].astype(numpy_dtype(dtype)), dtype)
 
 
 def _key(x: np.ndarray, descending: bool) -> np.ndarray:
@@ -113,8 +113,8 @@ def _unique(dtype: str) -> Iterator[Sample]:
 
 def _distinct(x: np.ndarray, *_: Any, **options: Any) -> Any:
     if "dim" not in options:
-        found = np.unique(x, return_inverse=True, return_counts=True)
-        return (found[0], found[1].reshape(x.shape), found[2]) if _ else found[0]
+        result = np.unique(x, return_inverse=True, return_counts=True)
+        return (result[0], result[1].reshape(x.shape), result[2]) if _ else result[0]
     values, inverse, counts = np.unique(x, return_inverse=True, return_counts=True, axis=0)
     return values, inverse.reshape(-1), counts
 

@@ -96,8 +96,8 @@ def degrees(dtype: str) -> Iterator[Sample]:
 
 def series(kind: Any, x: np.ndarray, n: np.ndarray) -> np.ndarray:
     """NumPy's polynomial of each degree."""
-    made = [kind.basis(int(k))(x[:, 0]) for k in n]
-    return np.stack(made, axis=1)
+    results = [kind.basis(int(k))(x[:, 0]) for k in n]
+    return np.stack(results, axis=1)
 
 
 def chebyshev(kind: str, x: np.ndarray, n: np.ndarray) -> np.ndarray:
@@ -127,8 +127,8 @@ def hurwitz(s: np.ndarray, q: np.ndarray) -> np.ndarray:
     """The first 2000 terms, and the integral that stands for the rest."""
     k = np.arange(2000).reshape(-1, *[1] * max(np.ndim(s), np.ndim(q)))
     end = 2000 + q
-    rest = end ** (1 - s) / (s - 1) + end**-s / 2 + s * end ** (-s - 1) / 12
-    return np.asarray(((k + q) ** -s).sum(0) + rest)
+    remainder = end ** (1 - s) / (s - 1) + end**-s / 2 + s * end ** (-s - 1) / 12
+    return np.asarray(((k + q) ** -s).sum(0) + remainder)
 
 
 def _polygamma(dtype: str) -> Iterator[Sample]:

@@ -45,8 +45,8 @@ def _moment(f: Callable[..., Any], several: bool = False) -> Callable[..., Any]:
     def call(
         x: np.ndarray, dim: Any = None, *, correction: float = 1, keepdim: bool = False
     ) -> Any:
-        made = f(x, axis=dim, ddof=correction, keepdims=keepdim)
-        return (made, np.mean(x, axis=dim, keepdims=keepdim)) if several else made
+        result = f(x, axis=dim, ddof=correction, keepdims=keepdim)
+        return (result, np.mean(x, axis=dim, keepdims=keepdim)) if several else result
 
     return call
 
@@ -191,8 +191,8 @@ def _modes(x: np.ndarray, dim: int = -1, keepdim: bool = False) -> Any:
         best = values[np.argmax(counts)]
         return np.array([best, np.flatnonzero(line == best)[-1]])
 
-    made = np.apply_along_axis(one, dim, x)
-    value, index = np.take(made, [0], dim), np.take(made, [1], dim).astype(np.int64)
+    result = np.apply_along_axis(one, dim, x)
+    value, index = np.take(result, [0], dim), np.take(result, [1], dim).astype(np.int64)
     return (value, index) if keepdim else (value.squeeze(dim), index.squeeze(dim))
 
 
@@ -230,8 +230,8 @@ def _distances(dtype: str) -> Iterator[Sample]:
 
 
 def _shrink(x: np.ndarray, p: float, dim: int, most: float) -> Any:
-    rest = tuple(d for d in range(x.ndim) if d != dim)
-    size = _norm(x, p, rest, True)
+    remainder = tuple(d for d in range(x.ndim) if d != dim)
+    size = _norm(x, p, remainder, True)
     return x * np.where(size > most, most / (size + 1e-7), 1)
 
 

@@ -19,8 +19,8 @@ def _seeded() -> None:
 
 def forward(x: engine.Tensor, **options: object) -> tuple[engine.Tensor, engine.Tensor | None]:
     packed, out = engine.randn(3 * WIDTH, WIDTH), engine.randn(WIDTH, WIDTH)
-    given = (WIDTH, HEADS, packed, engine.randn(3 * WIDTH), None, None, False, 0.0, out, None)
-    return F.multi_head_attention_forward(x, x, x, *given, **options)
+    arguments = (WIDTH, HEADS, packed, engine.randn(3 * WIDTH), None, None, False, 0.0, out, None)
+    return F.multi_head_attention_forward(x, x, x, *arguments, **options)
 
 
 def by_hand(x: np.ndarray, hidden: np.ndarray | None) -> np.ndarray:
@@ -28,7 +28,7 @@ def by_hand(x: np.ndarray, hidden: np.ndarray | None) -> np.ndarray:
     engine.manual_seed(3)
     packed, out = values(engine.randn(3 * WIDTH, WIDTH)), values(engine.randn(WIDTH, WIDTH))
     bias = values(engine.randn(3 * WIDTH))
-    made = np.zeros_like(x)
+    result = np.zeros_like(x)
     for n in range(x.shape[1]):
         q, k, v = np.split(x[:, n] @ packed.T + bias, 3, axis=1)
         parts = []
@@ -38,8 +38,8 @@ def by_hand(x: np.ndarray, hidden: np.ndarray | None) -> np.ndarray:
                 scores[hidden] = -np.inf
             weights = np.exp(scores - scores.max(1, keepdims=True))
             parts.append(weights / weights.sum(1, keepdims=True) @ v[:, columns])
-        made[:, n] = np.concatenate(parts, 1) @ out.T
-    return made
+        result[:, n] = np.concatenate(parts, 1) @ out.T
+    return result
 
 
 @pytest.mark.parametrize("need_weights", [True, False])
@@ -83,24 +83,24 @@ def test_gradients_of_large_scores_are_as_near_as_floats_can_be() -> None:
     wide = [part.double().requires_grad_() for part in parts]
     narrow = [part.requires_grad_() for part in parts]
     weights = engine.randn(4, 3, 8)
-    found = engine.autograd.grad((F.scaled_dot_product_attention(*narrow) * weights).sum(), narrow)
+    actual = engine.autograd.grad((F.scaled_dot_product_attention(*narrow) * weights).sum(), narrow)
     loss = (F.scaled_dot_product_attention(*wide) * weights.double()).sum()
-    for ours, exact in zip(found, engine.autograd.grad(loss, wide), strict=True):
+    for ours, exact in zip(actual, engine.autograd.grad(loss, wide), strict=True):
         assert float((ours.double() - exact).abs().max()) <= 2e-7 * float(exact.abs().max())
 
 
 def test_threads_change_nothing() -> None:
     q = engine.randn(4, 200, 32)
-    before, found = engine.get_num_threads(), []
+    before, actual = engine.get_num_threads(), []
     for n in (1, 2, 3):
         engine.set_num_threads(n)
-        found.append(F.scaled_dot_product_attention(q, q, q, is_causal=True))
+        actual.append(F.scaled_dot_product_attention(q, q, q, is_causal=True))
     engine.set_num_threads(before)
-    assert all(engine.equal(found[0], other) for other in found[1:])
+    assert all(engine.equal(actual[0], other) for other in actual[1:])
 
 
 def test_dropout_keeps_the_mean_of_attention() -> None:
     q, v = engine.zeros(1, 2000, 4), engine.ones(1, 50, 1)
-    made = F.scaled_dot_product_attention(q, engine.zeros(1, 50, 4), v, dropout_p=0.5)
-    assert abs(float(made.mean()) - 1) < 0.02
-    assert float(made.std()) > 0.05
+    result = F.scaled_dot_product_attention(q, engine.zeros(1, 50, 4), v, dropout_p=0.5)
+    assert abs(float(result.mean()) - 1) < 0.02
+    assert float(result.std()) > 0.05

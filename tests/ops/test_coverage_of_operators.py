@@ -122,8 +122,8 @@ def test_what_is_tried_elsewhere_is_there() -> None:
     known = {s.name for s in engine.ops.schemas().values()}
     for file, names in ELSEWHERE.items():
         text = (TESTS / file).read_text()
-        gone = [name for name in names if name not in known]
-        assert not gone, f"{file} is said to test {gone}, which the engine does not have"
-        words = [name.removeprefix("linalg_").removeprefix("numpy_") for name in names]
-        silent = [name for name in words if name not in text]
+        freed = [name for name in names if name not in known]
+        assert not freed, f"{file} is said to test {freed}, which the engine does not have"
+        terms = [name.removeprefix("linalg_").removeprefix("numpy_") for name in names]
+        silent = [name for name in terms if name not in text]
         assert not silent or file == "engine/test_indexing.py", f"{file} does not name {silent}"

@@ -43,10 +43,10 @@ def check_shares(
     """The share of draws up to some points against the distribution function."""
     for point in at:
         want = below(point)
-        found = float((x <= point).mean())
+        actual = float((x <= point).mean())
         allowed = 5 * math.sqrt(max(want * (1 - want), 1e-4) / x.size)
-        assert abs(found - want) < allowed, (
-            f"{what}: {found:.4f} up to {point}, expected {want:.4f}"
+        assert abs(actual - want) < allowed, (
+            f"{what}: {actual:.4f} up to {point}, expected {want:.4f}"
         )
 
 
@@ -100,9 +100,9 @@ def test_geometric() -> None:
         x = drawn(engine.empty(N).geometric_(p))
         assert x.min() >= 1
         check_moments(x, 1 / p, math.sqrt(1 - p) / p, f"geometric_({p})")
-    whole = engine.empty(100, dtype=engine.int64).geometric_(0.5)
-    assert name_of(whole.dtype) == "int64"
-    assert int(whole.min()) >= 1
+    full = engine.empty(100, dtype=engine.int64).geometric_(0.5)
+    assert name_of(full.dtype) == "int64"
+    assert int(full.min()) >= 1
 
 
 def test_random_covers_whole_numbers() -> None:
@@ -117,9 +117,9 @@ def test_likes() -> None:
     like = engine.empty(N // 10, 10, dtype=engine.float64).t()
     check_moments(drawn(engine.rand_like(like)), 0.5, math.sqrt(1 / 12), "rand_like")
     check_moments(drawn(engine.randn_like(like)), 0, 1, "randn_like")
-    whole = engine.randint_like(like, 3, 5)
-    assert whole.stride() == like.stride()
-    assert set(drawn(whole).reshape(-1)) == {3.0, 4.0}
+    full = engine.randint_like(like, 3, 5)
+    assert full.stride() == like.stride()
+    assert set(drawn(full).reshape(-1)) == {3.0, 4.0}
 
 
 # ---- trials
@@ -127,8 +127,8 @@ def test_likes() -> None:
 
 def test_bernoulli() -> None:
     chances = engine.tensor([0.0, 0.2, 0.7, 1.0]).unsqueeze(1).expand(4, N // 4)
-    for made in (engine.bernoulli(chances), engine.empty(4, N // 4).bernoulli_(chances)):
-        rows = drawn(made)
+    for item in (engine.bernoulli(chances), engine.empty(4, N // 4).bernoulli_(chances)):
+        rows = drawn(item)
         assert set(rows.reshape(-1)) == {0.0, 1.0}
         assert (rows[0] == 0).all()
         assert (rows[3] == 1).all()
@@ -162,12 +162,12 @@ def test_dropout_keeps_the_mean() -> None:
     ones = engine.ones(N)
     for p in (0.1, 0.5, 0.9):
         scale = 1 / (1 - p)
-        made, mask = engine.native_dropout(ones, p, True)
-        assert engine.equal(made != 0, mask)
+        result, mask = engine.native_dropout(ones, p, True)
+        assert engine.equal(result != 0, mask)
         own = engine.ones(N)
         inplace = engine.nn.functional.dropout(own, p, inplace=True)  # dropout_
         assert inplace is own
-        for x in (drawn(made), drawn(inplace), drawn(engine.dropout(ones, p, True))):
+        for x in (drawn(result), drawn(inplace), drawn(engine.dropout(ones, p, True))):
             assert np.allclose(x[x != 0], scale, rtol=1e-5)
             check_moments(x, 1, scale * math.sqrt(p * (1 - p)), f"dropout {p}")
 

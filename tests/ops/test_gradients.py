@@ -127,8 +127,8 @@ def small_samples(row: Row, dtype: str) -> Iterator[Sample]:
         return sum(leaf.numel() for leaf in leaves)
 
     sized = [(size(sample), i, sample) for i, sample in enumerate(row.samples(dtype))]
-    chosen = sorted(one[:2] for one in sized if 0 < one[0] <= MOST)
-    for _, i in itertools.islice(chosen, SAMPLES):
+    selected = sorted(item[:2] for item in sized if 0 < item[0] <= MOST)
+    for _, i in itertools.islice(selected, SAMPLES):
         yield sized[i][2]
 
 
@@ -142,8 +142,8 @@ def replaced(args: Any, leaves: list[Any], values: tuple[Any, ...]) -> Any:
 
 def case(row: Row, sample: Sample, dtype: str) -> tuple[Callable[..., Any], tuple[Any, ...]] | None:
     """The operator as a function of its differentiable inputs; None if no result depends on them."""
-    for place in PLACES if dtype not in COMPLEX else PLACES[:1]:
-        args, leaves = inputs_of(row, sample, dtype, place)
+    for item in PLACES if dtype not in COMPLEX else PLACES[:1]:
+        args, leaves = inputs_of(row, sample, dtype, item)
         try:
             results = called(row, args, sample.kwargs)
         except (RuntimeError, ValueError, IndexError):
@@ -151,18 +151,18 @@ def case(row: Row, sample: Sample, dtype: str) -> tuple[Callable[..., Any], tupl
         tensors = [isinstance(t, engine.Tensor) and t.requires_grad for t in results]
         if not any(tensors):
             return None
-        kept = [t for t, is_one in zip(results, tensors, strict=True) if is_one]
+        saved = [t for t, is_one in zip(results, tensors, strict=True) if is_one]
         if all(
             bool(engine.isfinite(engine.view_as_real(t) if t.is_complex() else t).all())
-            for t in kept
+            for t in saved
         ):
             break
     else:
         return None
 
     def function(*values: Any) -> Any:
-        made = called(row, replaced(args, leaves, values), sample.kwargs)
-        return tuple(t for t, is_one in zip(made, tensors, strict=True) if is_one)
+        result = called(row, replaced(args, leaves, values), sample.kwargs)
+        return tuple(t for t, is_one in zip(result, tensors, strict=True) if is_one)
 
     return function, tuple(leaves)
 
@@ -180,10 +180,10 @@ def test_gradients_are_those_of_differences(row: Row, dtype: str) -> None:
         pytest.skip(SKIPPED[row.name])
     engine.manual_seed(0)
     for sample in small_samples(row, dtype):
-        found = case(row, sample, dtype)
-        if found is None:
+        actual = case(row, sample, dtype)
+        if actual is None:
             continue
-        function, leaves = found
+        function, leaves = actual
         if row.name not in RAISES or (row.name == "scatter" and "reduce" not in sample.kwargs):
             checked(function, leaves, twice=row.name not in ONCE)
             continue
@@ -209,11 +209,11 @@ def test_every_operator_has_a_gradient_or_says_that_it_has_none() -> None:
         sys.path.remove(str(CODEGEN))
     without = set()
     for op in load(CODEGEN.parent / "ops"):
-        given = op.gradient or op.no_gradient or op.decompose or op.composite
-        taken = any("Tensor" in a.type or a.type == "Operand" for a in op.arguments)
-        made = op.written or any("Tensor" in r.type for r in op.results)
+        inputs = op.gradient or op.no_gradient or op.decompose or op.composite
+        used = any("Tensor" in a.type or a.type == "Operand" for a in op.arguments)
+        result = op.written or any("Tensor" in r.type for r in op.results)
         written_out = any(a.written and a.keyword_only for a in op.arguments)
-        if not given and taken and made and not op.base and not written_out:
+        if not inputs and used and result and not op.base and not written_out:
             without.add(op.full_name)
     names = {name.partition(".")[0] for name in without}
     assert names - RAISES - UNFINISHED == set()

@@ -18,7 +18,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, np.
     levels = [level for level in ("v2", "v3", "v4") if level_in_use(level) == level]
     if len(levels) == 1:
         pytest.skip(f"this build has loops for {levels[0]} only (UNDERHOOD_ISA_LEVELS)")
-    found = {}
+    actual = {}
     for name in levels:
         path = tmp_path_factory.mktemp("isa") / f"{name}.npz"
         probe = Path(__file__).with_name("isa_probe.py")
@@ -28,8 +28,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, np.
             check=True,
         )
         with np.load(path) as data:
-            found[name] = {str(key): data[str(i)] for i, key in enumerate(data["names"])}
-    return found
+            actual[name] = {str(key): data[str(i)] for i, key in enumerate(data["names"])}
+    return actual
 
 
 def test_every_instruction_set_agrees(results: dict[str, dict[str, np.ndarray]]) -> None:
@@ -63,5 +63,5 @@ def test_reductions_are_the_same_bits(results: dict[str, dict[str, np.ndarray]])
         for key, want in base.items():
             if key.split("|")[1:2] in (["sum"], ["mean"], ["prod"]):
                 assert np.array_equal(others[key], want, equal_nan=True), (
-                    f"{key}: {name} adds in another order than v2"
+                    f"{key}: {name} adds in another order than {lowest}"
                 )

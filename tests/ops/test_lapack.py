@@ -99,8 +99,8 @@ def test_ldl_factors_solve(dtype: str, hermitian: bool) -> None:
 @pytest.mark.parametrize("driver", ["gels", "gelsy", "gelsd", "gelss"])
 def test_least_squares(dtype: str, driver: str) -> None:
     a, b = matrix(dtype, 6, 3), matrix(dtype, 6, 2, seed=1)
-    found = engine.linalg.lstsq(engine.tensor(a), engine.tensor(b), driver=driver)
-    (x,) = arrays(found.solution)
+    actual = engine.linalg.lstsq(engine.tensor(a), engine.tensor(b), driver=driver)
+    (x,) = arrays(actual.solution)
     assert_close(x, np.linalg.lstsq(a, b, rcond=None)[0].astype(dtype))
 
 

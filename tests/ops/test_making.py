@@ -108,9 +108,9 @@ def test_like_keeps_the_order_of_dimensions() -> None:
 def test_empty_permuted(
     size: tuple[int, ...], layout: tuple[int, ...], strides: tuple[int, ...]
 ) -> None:
-    made = engine.empty_permuted(size, layout, dtype=engine.int16)
-    assert (tuple(made.shape), made.stride()) == (size, strides)
-    assert name_of(made.dtype) == "int16"
+    result = engine.empty_permuted(size, layout, dtype=engine.int16)
+    assert (tuple(result.shape), result.stride()) == (size, strides)
+    assert name_of(result.dtype) == "int16"
 
 
 @pytest.mark.parametrize(
@@ -128,8 +128,8 @@ def test_empty_permuted_refuses(layout: tuple[int, ...], match: str) -> None:
 
 
 def test_new_empty_strided_is_like_its_tensor() -> None:
-    made = engine.ones(1, dtype=engine.int8).new_empty_strided((2, 3), (1, 2))
-    assert (made.stride(), name_of(made.dtype)) == ((1, 2), "int8")
+    result = engine.ones(1, dtype=engine.int8).new_empty_strided((2, 3), (1, 2))
+    assert (result.stride(), name_of(result.dtype)) == ((1, 2), "int8")
     wide = engine.ones(1).new_empty_strided((2,), (1,), dtype=engine.int64)
     assert name_of(wide.dtype) == "int64"
     with pytest.raises(RuntimeError):
@@ -139,11 +139,11 @@ def test_new_empty_strided_is_like_its_tensor() -> None:
 def test_histogram_of_points() -> None:
     points = np.random.default_rng(0).normal(size=(50, 2))
     expected, edges = np.histogramdd(points, bins=(3, 4))
-    hist, found = engine.histogramdd(engine.tensor(points), [3, 4])
+    hist, actual = engine.histogramdd(engine.tensor(points), [3, 4])
     assert_same(hist, expected, "histogramdd")
-    for one, other in zip(found, edges, strict=True):
-        assert_same(one, other, "edges")
-    dense, _ = engine.histogramdd(engine.tensor(points), list(found), density=True)
+    for item, other in zip(actual, edges, strict=True):
+        assert_same(item, other, "edges")
+    dense, _ = engine.histogramdd(engine.tensor(points), list(actual), density=True)
     assert_same(dense, np.histogramdd(points, bins=edges, density=True)[0], "density")
     with pytest.raises(RuntimeError, match="expected 2 sequences"):
         engine.histogramdd(engine.tensor(points), [3])

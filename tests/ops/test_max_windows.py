@@ -18,15 +18,15 @@ def window_by_window(
     best, index = np.empty((rows, columns), x.dtype), np.empty((rows, columns), np.int64)
     for r in range(rows):
         for c in range(columns):
-            places = [
+            positions = [
                 (r * step + i * dilation) * width + c * step + j * dilation
                 for i in range(kernel)
                 for j in range(kernel)
             ]
-            values = x.reshape(-1)[places]
+            values = x.reshape(-1)[positions]
             missing = np.flatnonzero(np.isnan(values))
             at = missing[-1] if len(missing) else int(np.argmax(values))
-            best[r, c], index[r, c] = values[at], places[at]
+            best[r, c], index[r, c] = values[at], positions[at]
     return best, index
 
 
@@ -41,9 +41,9 @@ def test_maxima_and_places(kernel: int, step: int, dilation: int, dtype: str) ->
         x[rng.random(x.shape) < 0.1] = np.nan
         x[rng.random(x.shape) < 0.3] = -np.inf
         pool = engine.nn.functional.max_pool2d
-        values, places = pool(
+        values, positions = pool(
             engine.tensor(x[None]), kernel, step, dilation=dilation, return_indices=True
         )
-        want, where = window_by_window(x, kernel, step, dilation)
+        want, location = window_by_window(x, kernel, step, dilation)
         np.testing.assert_array_equal(values.numpy()[0], want)
-        np.testing.assert_array_equal(places.numpy()[0], where)
+        np.testing.assert_array_equal(positions.numpy()[0], location)

@@ -37,14 +37,16 @@ def expected_dtypes(row: Row, dtype: str, count: int) -> list[str]:
 @pytest.mark.parametrize(("row", "dtype"), CASES)
 def test_values_and_dtype(row: Row, dtype: str) -> None:
     for sample in row.samples(dtype):
-        found, want = parts(run(row, sample)), parts(reference(row, sample))
-        what = f"{row.name} {sample.name}"
-        assert len(found) == len(want), f"{what}: {len(found)} results, expected {len(want)}"
-        for one, other, result in zip(
-            found, want, expected_dtypes(row, dtype, len(found)), strict=True
+        actual, want = parts(run(row, sample)), parts(reference(row, sample))
+        subject = f"{row.name} {sample.name}"
+        assert len(actual) == len(want), f"{subject}: {len(actual)} results, expected {len(want)}"
+        for item, other, result in zip(
+            actual, want, expected_dtypes(row, dtype, len(actual)), strict=True
         ):
-            assert name_of(one.dtype) == result, f"{what}: dtype {one.dtype}, expected {result}"
-            assert_same(one, other, what)
+            assert name_of(item.dtype) == result, (
+                f"{subject}: dtype {item.dtype}, expected {result}"
+            )
+            assert_same(item, other, subject)
 
 
 @pytest.mark.parametrize(("row", "dtype"), CASES)
@@ -56,10 +58,10 @@ def test_strided_inputs(row: Row, dtype: str) -> None:
     for sample in row.samples(dtype):
         if row.name == "reshape" and sample.name.startswith("((0"):
             continue
-        for one, other in zip(
+        for item, other in zip(
             parts(run(row, sample, make=spread)), parts(reference(row, sample)), strict=True
         ):
-            assert_same(one, other, f"{row.name} {sample.name} on strided inputs")
+            assert_same(item, other, f"{row.name} {sample.name} on strided inputs")
 
 
 @pytest.mark.parametrize(("row", "dtype"), CASES)

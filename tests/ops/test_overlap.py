@@ -160,9 +160,9 @@ def test_out_with_elements_that_share_memory_is_refused() -> None:
         out = engine.zeros(3, 1).expand(3, 3) if call is engine.cross else target
         with pytest.raises(RuntimeError, match=TWICE):
             call(*args, out=out)
-    for whole in (slice(None), ..., None, (slice(None), slice(None))):
+    for full in (slice(None), ..., None, (slice(None), slice(None))):
         with pytest.raises(RuntimeError, match=TWICE):
-            target[whole] = 7
+            target[full] = 7
     target[:, 0] = 7  # one of each
     assert target[:, 3].tolist() == [7, 7, 7]
     with pytest.raises(RuntimeError, match=TWICE):

@@ -51,16 +51,16 @@ def test_the_same_seed_gives_the_same_numbers() -> None:
 
 def test_threads_do_not_matter() -> None:
     before = engine.get_num_threads()
-    found = []
+    actual = []
     for n in (1, 2, 5):
         engine.set_num_threads(n)
         engine.manual_seed(5)
-        found.append(
+        actual.append(
             (engine.randn(300_001), engine.randn(300_001).sum(), engine.rand(3, 100_001).sum(1))
         )
     engine.set_num_threads(before)
-    for other in found[1:]:
-        for a, b in zip(found[0], other, strict=True):
+    for other in actual[1:]:
+        for a, b in zip(actual[0], other, strict=True):
             assert engine.equal(a, b), "the number of threads changed a result"
 
 

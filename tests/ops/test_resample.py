@@ -46,8 +46,8 @@ def test_rows_of_bytes_longer_than_a_tile() -> None:
 @pytest.mark.parametrize("dtype", [engine.uint8, engine.float32])
 def test_kept_and_doubled_images_ignore_the_factor(dtype: engine.dtype) -> None:
     x = engine.arange(6, dtype=dtype).reshape(1, 1, 2, 3)
-    kept = aten.upsample_nearest2d(x, (2, 6), 0.7, 5.0)
-    assert kept.tolist() == [[[[0, 0, 1, 1, 2, 2], [3, 3, 4, 4, 5, 5]]]]
+    saved = aten.upsample_nearest2d(x, (2, 6), 0.7, 5.0)
+    assert saved.tolist() == [[[[0, 0, 1, 1, 2, 2], [3, 3, 4, 4, 5, 5]]]]
     exact = aten._upsample_nearest_exact2d(x, (2, 3), 0.4, 1.0)
     assert exact.tolist() == [[[[3, 4, 5], [3, 4, 5]]]]
 

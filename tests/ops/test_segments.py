@@ -39,9 +39,9 @@ def test_values(word: str, initial: float | None) -> None:
     lengths = engine.tensor(LENGTHS)
     offsets = engine.tensor([0, *np.cumsum(LENGTHS).tolist()])
     want = expected(word, initial)
-    for told in ({"lengths": lengths}, {"offsets": offsets}, {"lengths": lengths.int()}):
-        found = engine.segment_reduce(data(), word, **told, initial=initial)
-        assert np.allclose(found.numpy(), want, equal_nan=True)
+    for output in ({"lengths": lengths}, {"offsets": offsets}, {"lengths": lengths.int()}):
+        actual = engine.segment_reduce(data(), word, **output, initial=initial)
+        assert np.allclose(actual.numpy(), want, equal_nan=True)
     rows = lengths.expand(2, 4)
     turned = engine.segment_reduce(data().t(), word, lengths=rows, axis=1, initial=initial)
     assert np.allclose(turned.t().numpy(), want, equal_nan=True)
@@ -64,15 +64,15 @@ def test_ties_share_and_zeros_have_the_product_of_the_others() -> None:
     x = engine.tensor([2.0, 0.0, 3.0, 5.0, 5.0, 1.0], requires_grad=True)
     lengths = engine.tensor([3, 3])
     for word, grad in (("max", [0, 0, 1, 0.5, 0.5, 0]), ("prod", [0, 6, 0, 5, 5, 25])):
-        (found,) = engine.autograd.grad(engine.segment_reduce(x, word, lengths=lengths).sum(), x)
-        assert found.tolist() == grad
+        (actual,) = engine.autograd.grad(engine.segment_reduce(x, word, lengths=lengths).sum(), x)
+        assert actual.tolist() == grad
 
 
 def test_what_lies_behind_the_last_piece_has_no_gradient() -> None:
     x = engine.ones(5, requires_grad=True)
     out = engine.segment_reduce(x, "sum", lengths=engine.tensor([2, 1]), unsafe=True)
-    (found,) = engine.autograd.grad(out.sum(), x)
-    assert found.tolist() == [1, 1, 1, 0, 0]
+    (actual,) = engine.autograd.grad(out.sum(), x)
+    assert actual.tolist() == [1, 1, 1, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -109,5 +109,5 @@ def test_as_torch(word: str) -> None:
         out = module.segment_reduce(x, word, lengths=module.tensor([3, 0, 4]), initial=5.0)
         return [out.tolist(), module.autograd.grad(out.sum(), x)[0].tolist()]
 
-    for ours, theirs in zip(made(engine), made(torch), strict=True):
-        assert np.allclose(ours, theirs)
+    for ours, other in zip(made(engine), made(torch), strict=True):
+        assert np.allclose(ours, other)

@@ -41,14 +41,14 @@ def test_as_torch(way: dict[str, Any]) -> None:
 
     def made(module: Any) -> list[Any]:
         x = module.arange(40, dtype=module.float64) % 7
-        told = windowed(module, way)
-        s = module.stft(x, **told, return_complex=True)
-        longer = module.istft(s, **told, length=42)
-        return [module.view_as_real(s), module.istft(s, **told), longer]
+        output = windowed(module, way)
+        s = module.stft(x, **output, return_complex=True)
+        longer = module.istft(s, **output, length=42)
+        return [module.view_as_real(s), module.istft(s, **output), longer]
 
-    for ours, theirs in zip(made(engine), made(torch), strict=True):
-        assert tuple(ours.shape) == tuple(theirs.shape)
-        assert engine.allclose(ours, engine.tensor(theirs.numpy()))
+    for ours, other in zip(made(engine), made(torch), strict=True):
+        assert tuple(ours.shape) == tuple(other.shape)
+        assert engine.allclose(ours, engine.tensor(other.numpy()))
 
 
 def test_complex_signals() -> None:

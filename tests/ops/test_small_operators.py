@@ -39,24 +39,24 @@ def test_alias_is_another_tensor_over_the_same_memory() -> None:
 def test_new_tensors_take_the_dtype(name: str) -> None:
     source = engine.empty(1, dtype=engine.float64)
     more = (7,) if name == "new_full" else ()
-    made = getattr(source, name)((2, 3), *more)
-    assert (tuple(made.shape), name_of(made.dtype)) == ((2, 3), "float64")
+    result = getattr(source, name)((2, 3), *more)
+    assert (tuple(result.shape), name_of(result.dtype)) == ((2, 3), "float64")
     other = getattr(source, name)((2,), *more, dtype=engine.int32)
     assert name_of(other.dtype) == "int32"
-    wanted = {"new_zeros": 0, "new_ones": 1, "new_full": 7}.get(name)
-    if wanted is not None:
-        assert made.tolist() == [[wanted] * 3] * 2
+    expected = {"new_zeros": 0, "new_ones": 1, "new_full": 7}.get(name)
+    if expected is not None:
+        assert result.tolist() == [[expected] * 3] * 2
 
 
 def test_scalar_tensor() -> None:
-    made = engine.scalar_tensor(3, dtype=engine.int16)
-    assert (made.shape, made.item(), name_of(made.dtype)) == ((), 3, "int16")
+    result = engine.scalar_tensor(3, dtype=engine.int16)
+    assert (result.shape, result.item(), name_of(result.dtype)) == ((), 3, "int16")
     assert name_of(engine.scalar_tensor(3).dtype) == "float32"
 
 
 def test_empty_strided_has_those_strides() -> None:
-    made = engine.empty_strided((2, 3), (1, 2))
-    assert (tuple(made.shape), made.stride()) == ((2, 3), (1, 2))
+    result = engine.empty_strided((2, 3), (1, 2))
+    assert (tuple(result.shape), result.stride()) == ((2, 3), (1, 2))
     with pytest.raises(RuntimeError):
         engine.empty_strided((2, 3), (1,))
 
@@ -94,8 +94,10 @@ def test_view_by_sizes_and_by_dtype() -> None:
 def test_meshgrid() -> None:
     a, b = engine.arange(2), engine.arange(3)
     for indexing in ("ij", "xy"):
-        made = engine.meshgrid(a, b, indexing=indexing)
-        for one, want in zip(made, np.meshgrid([0, 1], [0, 1, 2], indexing=indexing), strict=True):
+        result = engine.meshgrid(a, b, indexing=indexing)
+        for one, want in zip(
+            result, np.meshgrid([0, 1], [0, 1, 2], indexing=indexing), strict=True
+        ):
             assert np.array_equal(values(one), want)
 
 

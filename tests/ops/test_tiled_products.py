@@ -73,9 +73,9 @@ def test_only_the_result_is_written() -> None:
     b, y = made(200, 37, False, "float32", 2)
     engine.mm(a, b, out=out)
     near(out, x @ y, np.abs(x) @ np.abs(y), 200)
-    rest = around.flatten()
-    assert (rest[:20] == 7).all()
-    assert (rest[20 + 30 * 37 :] == 7).all()
+    remainder = around.flatten()
+    assert (remainder[:20] == 7).all()
+    assert (remainder[20 + 30 * 37 :] == 7).all()
 
 
 def test_rows_and_columns_with_gaps() -> None:
@@ -113,10 +113,10 @@ def test_threads_change_no_result(m: int, n: int) -> None:
     b, _ = made(260, n, True, "float32", 2)
     before = engine.get_num_threads()
     try:
-        found = []
+        actual = []
         for threads in (1, 2, 3):
             engine.set_num_threads(threads)
-            found.append(a @ b)
+            actual.append(a @ b)
     finally:
         engine.set_num_threads(before)
-    assert all(engine.equal(found[0], other) for other in found[1:])
+    assert all(engine.equal(actual[0], other) for other in actual[1:])

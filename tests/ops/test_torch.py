@@ -28,19 +28,19 @@ pytestmark = pytest.mark.filterwarnings(
 def test_equals_torch(row: Row, dtype: str) -> None:
     for sample in row.samples(dtype):
         try:
-            theirs = parts(run(row, sample, torch))
+            other = parts(run(row, sample, torch))
         except MISSING:
             continue
         ours = parts(run(row, sample))
-        what = f"{row.name} {sample.name}"
-        for a, b in zip(ours, theirs, strict=True):
+        subject = f"{row.name} {sample.name}"
+        for a, b in zip(ours, other, strict=True):
             assert name_of(a.dtype) == name_of(b.dtype), (
-                f"{what}: {a.dtype}, PyTorch gives {b.dtype}"
+                f"{subject}: {a.dtype}, PyTorch gives {b.dtype}"
             )
-            assert_as_good(a, b, row, sample, what)
+            assert_as_good(a, b, row, sample, subject)
             if row.view:
                 assert tuple(a.stride()) == tuple(b.stride()), (
-                    f"{what}: strides {a.stride()}, PyTorch's are {b.stride()}"
+                    f"{subject}: strides {a.stride()}, PyTorch's are {b.stride()}"
                 )
 
 
@@ -53,8 +53,8 @@ def assert_as_good(ours: Any, theirs: Any, row: Row, sample: Sample, what: str) 
         exact = parts(reference(row, sample))
         if name_of(ours.dtype) in EXACT or len(exact) != 1:
             raise
-        mine, other = (np.abs(values(t) - exact[0]) for t in (ours, theirs))
-        if not (mine <= other + TOLERANCE[name_of(ours.dtype)] / 100 * np.abs(exact[0])).all():
+        own, other = (np.abs(values(t) - exact[0]) for t in (ours, theirs))
+        if not (own <= other + TOLERANCE[name_of(ours.dtype)] / 100 * np.abs(exact[0])).all():
             raise
 
 
@@ -72,16 +72,16 @@ def test_promotion(a: str, b: str) -> None:
 
     for left, right in (((2,), (2,)), ((2,), ()), ((), (2,)), ((), ())):
         ours = made(engine, a, left) + made(engine, b, right)
-        theirs = made(torch, a, left) + made(torch, b, right)
-        assert name_of(ours.dtype) == name_of(theirs.dtype), f"{a}{left} + {b}{right}"
+        other = made(torch, a, left) + made(torch, b, right)
+        assert name_of(ours.dtype) == name_of(other.dtype), f"{a}{left} + {b}{right}"
 
 
 @pytest.mark.parametrize("dtype", ALL)
 def test_promotion_with_numbers(dtype: str) -> None:
     for number in (True, 2, 2.5):
         ours = engine.ones(2, dtype=getattr(engine, dtype)) * number
-        theirs = torch.ones(2, dtype=getattr(torch, dtype)) * number
-        assert name_of(ours.dtype) == name_of(theirs.dtype), f"{dtype} * {number}"
+        other = torch.ones(2, dtype=getattr(torch, dtype)) * number
+        assert name_of(ours.dtype) == name_of(other.dtype), f"{dtype} * {number}"
 
 
 @pytest.mark.parametrize("to", ALL)
@@ -95,5 +95,5 @@ def test_casts(dtype: str, to: str) -> None:
     if dtype in INTS[3:]:
         numbers += [300, 40000, -129]
     ours = engine.tensor(numbers).to(getattr(engine, dtype)).to(getattr(engine, to))
-    theirs = torch.tensor(numbers).to(getattr(torch, dtype)).to(getattr(torch, to))
-    assert_same(ours, values(theirs), f"{dtype} to {to}")
+    other = torch.tensor(numbers).to(getattr(torch, dtype)).to(getattr(torch, to))
+    assert_same(ours, values(other), f"{dtype} to {to}")

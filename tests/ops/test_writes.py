@@ -119,8 +119,8 @@ def test_reading_by_tensors(dtype: str) -> None:
     for make in (tensor, spread):
         x = make(engine, a)
         for case in cases:
-            found = x[tuple(engine.tensor(c) if isinstance(c, np.ndarray) else c for c in case)]
-            assert_same(found, a.values[case], f"x[{case}]")
+            actual = x[tuple(engine.tensor(c) if isinstance(c, np.ndarray) else c for c in case)]
+            assert_same(actual, a.values[case], f"x[{case}]")
 
 
 def test_float16_rounds_to_nearest_even() -> None:

@@ -12,8 +12,8 @@ import engine
 
 
 def tensor(module: Any, a: Array) -> Any:
-    made = module.tensor(a.values)
-    return made.to(module.bfloat16) if a.dtype == "bfloat16" else made
+    result = module.tensor(a.values)
+    return result.to(module.bfloat16) if a.dtype == "bfloat16" else result
 
 
 def spread(module: Any, a: Array) -> Any:
@@ -54,8 +54,8 @@ def name_of(dtype: Any) -> str:
 
 def values(t: Any) -> np.ndarray:
     """The elements; bfloat16, which NumPy lacks, as float32."""
-    kept = t.float() if name_of(t.dtype) == "bfloat16" else t
-    return np.array(kept.tolist(), dtype=numpy_dtype(name_of(kept.dtype))).reshape(tuple(t.shape))
+    saved = t.float() if name_of(t.dtype) == "bfloat16" else t
+    return np.array(saved.tolist(), dtype=numpy_dtype(name_of(saved.dtype))).reshape(tuple(t.shape))
 
 
 def assert_same(found: Any, expected: Any, what: str) -> None:

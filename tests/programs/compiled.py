@@ -159,12 +159,12 @@ def compiles_as(torch: Any, text: str, compiler: Compiler) -> bool:
         if None in (program for _, program in programs):
             return all(program is None for _, program in programs)
         for call in range(CALLS):
-            ours, theirs = (
+            ours, other = (
                 outcome(lib, program, inputs_of(lib, text, names)) for lib, program in programs
             )
-            if ours[0] and theirs[0]:  # every error of PyTorch's interpreter is a RuntimeError
+            if ours[0] and other[0]:  # every error of PyTorch's interpreter is a RuntimeError
                 continue
-            if compare(f"call {call + 1}", ours, theirs, source):
+            if compare(f"call {call + 1}", ours, other, source):
                 return False
     return True
 

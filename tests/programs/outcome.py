@@ -54,7 +54,7 @@ class Difference:
 
 def _name_of(node: ast.AST) -> str:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        names = [node.func.attr, *(f"{one.arg}=" for one in node.keywords if one.arg)]
+        names = [node.func.attr, *(f"{keyword.arg}=" for keyword in node.keywords if keyword.arg)]
         return " ".join(names)
     if isinstance(node, (ast.BinOp, ast.AugAssign, ast.UnaryOp)):
         return f"{type(node).__name__} {type(node.op).__name__}"
@@ -185,7 +185,7 @@ def difference(steps: list[Step], expected: list[Step]) -> Difference | None:
 
 def tolerance_of(tensors: dict[str, Facts]) -> float:
     """Of the least precise dtype: values move from one tensor to others."""
-    return max([1e-9, *(TOLERANCES.get(one["dtype"], 1e-9) for one in tensors.values())])
+    return max([1e-9, *(TOLERANCES.get(value["dtype"], 1e-9) for value in tensors.values())])
 
 
 def different_fact(ours: Facts, theirs: Facts, tolerance: float) -> str | None:

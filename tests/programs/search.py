@@ -267,7 +267,7 @@ def main() -> int:
         )
     if options.json:
         with open(options.json, "w") as file:
-            json.dump([vars(one) for one in search.findings], file, indent=1)
+            json.dump([vars(element) for element in search.findings], file, indent=1)
     for reason, count in search.known.most_common():
         print(f"{count} x known: {reason}")
     facts = Counter(finding.signature.partition(":")[0] for finding in search.findings)

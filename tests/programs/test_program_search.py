@@ -56,9 +56,9 @@ def test_a_program_is_a_script_that_runs_by_itself(
     monkeypatch.setattr("sys.argv", ["program.py", "engine"])
     text = "x = lib.ones(2)\nx.add_(1)\nx.view(3)\n"
     exec(compile(script(text), "program.py", "exec"), {})
-    shown = capsys.readouterr()
-    assert shown.out == "tensor([2., 2.]) 1 False\n[]\n"
-    assert "view size" in shown.err or "shape '[3]' is invalid" in shown.err
+    output = capsys.readouterr()
+    assert output.out == "tensor([2., 2.]) 1 False\n[]\n"
+    assert "view size" in output.err or "shape '[3]' is invalid" in output.err
 
 
 def test_every_fact_is_compared() -> None:
@@ -83,7 +83,7 @@ def test_every_fact_is_compared() -> None:
 
 def test_statements_are_what_python_reads() -> None:
     text = "x = lib.ones(2)\nwith lib.no_grad():\n    x.add_(1)\n    x.mul_(2)\nx.neg_()\n"
-    assert [one.split("\n")[0] for one in statements(text)] == [
+    assert [item.split("\n")[0] for item in statements(text)] == [
         "x = lib.ones(2)",
         "with lib.no_grad():",
         "x.neg_()",
@@ -105,9 +105,9 @@ def test_a_wrong_compiler_is_noticed() -> None:
 
 
 def test_hypothesis_and_a_seed_draw_from_one_grammar() -> None:
-    texts = {program(number) for number in range(40)}
-    assert len(texts) == 40
-    assert any("no_grad" in text for text in texts)
+    strings = {program(number) for number in range(40)}
+    assert len(strings) == 40
+    assert any("no_grad" in text for text in strings)
 
 
 @pytest.mark.parametrize("check", [compiled.scripted, compiled.traced])

@@ -25,13 +25,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def keys_are_done_when_the_pilot_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """Textual's pilot waits until everybody has looked at his queue once; a key that goes from the
     canvas up to the screen is then still on its way, and on a loaded machine it was seen there."""
-    asked = Pilot._wait_for_screen
+    requested = Pilot._wait_for_screen
 
     async def wait_for_screen(pilot: Pilot[Any], timeout: float = 60.0) -> bool:
-        answered = await asked(pilot, timeout)
+        answered = await requested(pilot, timeout)
         if isinstance(pilot.app, Underhood):
             await pilot.app.key_queue.done()
-            answered = await asked(pilot, timeout)
+            answered = await requested(pilot, timeout)
         return answered
 
     monkeypatch.setattr(Pilot, "_wait_for_screen", wait_for_screen)
@@ -42,18 +42,18 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
     """`golden(name, text)` compares `text` with golden/name.txt."""
 
     def check(name: str, text: str) -> None:
-        wanted, new = GOLDEN / f"{name}.txt", GOLDEN / f"{name}.new.txt"
+        expected, new = GOLDEN / f"{name}.txt", GOLDEN / f"{name}.new.txt"
         text = text.rstrip("\n") + "\n"
         if request.config.getoption("--update", default=False):
-            wanted.write_text(text, encoding="utf-8")
+            expected.write_text(text, encoding="utf-8")
             new.unlink(missing_ok=True)
             return
-        if not wanted.exists():
+        if not expected.exists():
             pytest.fail(
-                f"{wanted.name} does not exist; run pytest tests/tui --update and look at it"
+                f"{expected.name} does not exist; run pytest tests/tui --update and look at it"
             )
-        if text != wanted.read_text(encoding="utf-8"):
+        if text != expected.read_text(encoding="utf-8"):
             new.write_text(text, encoding="utf-8")
-        assert text == wanted.read_text(encoding="utf-8"), f"drawn differently: see {new.name}"
+        assert text == expected.read_text(encoding="utf-8"), f"drawn differently: see {new.name}"
 
     return check

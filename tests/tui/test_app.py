@@ -71,12 +71,12 @@ async def test_every_view_by_its_digit_at_80x24(tmp_path: Path) -> None:
             assert viewer(pilot).nav.view == view.name
             canvas = viewer(pilot).main
             drawn = screen_text(pilot.app)
-            shown = next(
+            output = next(
                 line
                 for y in range(canvas.picture.height)
                 if (line := "".join(s.text for s in canvas.picture.line(y)).strip())
             )
-            assert shown[:40].strip() in drawn
+            assert output[:40].strip() in drawn
 
 
 async def test_who_wrote_and_back(tmp_path: Path) -> None:
@@ -222,8 +222,8 @@ async def test_every_action_of_the_key_table_exists(tmp_path: Path) -> None:
     }
     for group, usual in owners.items():
         for key in group.rows:
-            where, _, action = key.action.partition("(")[0].rpartition(".")
-            owner = {"app": Underhood, "screen": ExploreScreen}.get(where, usual)
+            location, _, action = key.action.partition("(")[0].rpartition(".")
+            owner = {"app": Underhood, "screen": ExploreScreen}.get(location, usual)
             assert hasattr(owner, f"action_{action}"), f"{group.title}: {key.action}"
             assert key.description.endswith("."), f"{group.title}: {key.action} has no sentence"
 
@@ -273,8 +273,8 @@ async def test_a_script_that_fails_opens_where_it_failed(tmp_path: Path) -> None
     app = Underhood("explore", script=script)
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: loaded(pilot))
-        told = "broken.py ended with exit code 1: ValueError: on purpose"
-        await until(pilot, lambda: [n.message for n in app._notifications] == [told])
+        output = "broken.py ended with exit code 1: ValueError: on purpose"
+        await until(pilot, lambda: [n.message for n in app._notifications] == [output])
         await until_shown(pilot, "line 3 broken.py")
 
 

@@ -92,10 +92,10 @@ def test_show_json_is_json_and_ascii_is_ascii(
         main(["show", trace, "--view", view, "--json", "--at", "line:9", "--select", "tensor=2"])
         == 0
     )
-    told = json.loads(capsys.readouterr().out)
-    assert told["line"]["line"] == 9
-    assert told["selection"]["tensor"] == 2
-    assert told["model"]
+    output = json.loads(capsys.readouterr().out)
+    assert output["line"]["line"] == 9
+    assert output["selection"]["tensor"] == 2
+    assert output["model"]
     assert main(["show", trace, "--view", view, "--ascii", "--width", "80"]) == 0
     assert capsys.readouterr().out.isascii()
 
@@ -167,9 +167,9 @@ def test_the_app_is_imported_without_numpy_and_the_engine() -> None:
 
 def test_doctor_finds_this_python(capsys: pytest.CaptureFixture[str]) -> None:
     main(["doctor", "--json"])
-    found = {entry["name"]: entry for entry in json.loads(capsys.readouterr().out)}
-    assert found["python"]["state"] == "ok"
-    assert found["traces"]["state"] == "ok"
+    actual = {entry["name"]: entry for entry in json.loads(capsys.readouterr().out)}
+    assert actual["python"]["state"] == "ok"
+    assert actual["traces"]["state"] == "ok"
 
 
 @pytest.mark.parametrize("locale", ["C.UTF-8", "C"])

@@ -105,8 +105,8 @@ def test_the_command_writes_by_view_and_suffix(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     trace = str(saved(tmp_path))
-    for given in (["--view", "memory", "-o", f"{tmp_path}/m.svg"], ["-o", f"{tmp_path}/e.csv"]):
-        assert main(["export", trace, *given]) == 0
-        assert f"written: {given[-1]}" in capsys.readouterr().out
+    for arguments in (["--view", "memory", "-o", f"{tmp_path}/m.svg"], ["-o", f"{tmp_path}/e.csv"]):
+        assert main(["export", trace, *arguments]) == 0
+        assert f"written: {arguments[-1]}" in capsys.readouterr().out
     assert main(["export", trace, "--view", "memory", "-o", f"{tmp_path}/m.gv"]) == 1
     assert "is not a graph view" in capsys.readouterr().err

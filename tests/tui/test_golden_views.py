@@ -45,8 +45,8 @@ def test_inside_a_call(golden):
 
 def test_views_meet_at_their_storage_and_the_lit_path_is_heavy():
     """The wire of every tensor of a storage ends in the same column, at one arrow."""
-    told = story()
-    lines = drawn("memory", told.end, 80, 40, tensor=told.z).splitlines()
+    output = story()
+    lines = drawn("memory", output.end, 80, 40, tensor=output.z).splitlines()
     first = next(line for line in lines if "1: 24 bytes" in line)
     meeting = first.index("▸ 1: 24 bytes") - 1
     assert [lines[lines.index(first) + below][meeting] for below in (0, 3, 6)] == ["┳", "┫", "┛"]
@@ -56,25 +56,25 @@ def test_views_meet_at_their_storage_and_the_lit_path_is_heavy():
 
 
 def test_the_selected_byte_is_marked_in_every_tensor_of_its_storage():
-    told = story()
-    text = drawn("memory", told.end, 80, 40, storage=1, byte=16)
+    output = story()
+    text = drawn("memory", output.end, 80, 40, storage=1, byte=16)
     bars = [line[66:].strip() for line in text.splitlines() if "◆" in line]
     assert bars == ["████████◆◆██", "████████◆◆██", "░░██░░░░◆◆░░"]
 
 
 def test_a_call_inside_a_call_is_drawn_inside_it():
-    told = story()
+    output = story()
     depth = {
         row.number: row.depth
-        for row in project("timeline", told.history, told.inside, Selection()).rows
+        for row in project("timeline", output.history, output.inside, Selection()).rows
     }
-    assert depth[told.inside] == 2
-    assert depth[told.lines[4]] == 0
+    assert depth[output.inside] == 2
+    assert depth[output.lines[4]] == 0
 
 
 def test_source_counts_how_often_each_line_ran():
-    told = story()
-    model = project("source", told.history, told.lines[7], Selection(tensor=told.y))
+    output = story()
+    model = project("source", output.history, output.lines[7], Selection(tensor=output.y))
     by_number = {line.number: line for line in model.lines}
     assert (by_number[7].hits, by_number[7].total, by_number[7].current) == (1, 1, True)
     assert (by_number[11].hits, by_number[11].total) == (0, 1)
@@ -85,9 +85,9 @@ def test_source_counts_how_often_each_line_ran():
 
 
 def test_the_counts_of_an_object_add_up():
-    told = story()
-    for tensor in (told.x, told.y, told.z, told.w):
-        model = project("object", told.history, told.end, Selection(tensor=tensor))
+    output = story()
+    for tensor in (output.x, output.y, output.z, output.w):
+        model = project("object", output.history, output.end, Selection(tensor=tensor))
         assert [count.what for count in model.counts] == ["Python object", "TensorImpl", "Storage"]
         for count in model.counts:
             assert count.sum == count.count, f"{count.what} of tensor {tensor}: {count}"
@@ -105,15 +105,15 @@ def test_an_immortal_object_is_called_so():
 
 
 def test_a_tensor_that_is_gone_is_not_shown_as_if_it_lived():
-    told = story()
-    text = drawn("object", told.end, 80, 24, tensor=told.arange)
-    assert text.strip() == f"tensor {told.arange} does not exist at this moment"
+    output = story()
+    text = drawn("object", output.end, 80, 24, tensor=output.arange)
+    assert text.strip() == f"tensor {output.arange} does not exist at this moment"
 
 
 def test_the_life_of_a_tensor_is_drawn_from_birth_to_death():
-    told = story()
-    life = project("timeline", told.history, told.end, Selection(tensor=told.arange)).life
+    output = story()
+    life = project("timeline", output.history, output.end, Selection(tensor=output.arange)).life
     assert life.created_at < life.writes[0] < life.freed_at
-    row = drawn("timeline", told.end, 80, 24, tensor=told.arange).splitlines()[3]
+    row = drawn("timeline", output.end, 80, 24, tensor=output.arange).splitlines()[3]
     assert row.strip().startswith("╞")
-    assert row.index("╡") == 1 + life.freed_at * 78 // told.history.end
+    assert row.index("╡") == 1 + life.freed_at * 78 // output.history.end

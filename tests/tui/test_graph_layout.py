@@ -24,34 +24,38 @@ def case(request) -> cases.Case:
 
 @pytest.mark.parametrize("box", BOXES)
 def test_no_two_nodes_overlap(case, box):
-    made = laid_out(case, box)
-    for row in made.rows:
-        for one, two in pairwise(row):
-            assert made.left[one] + made.widths[one] < made.left[two] + (made.widths[two] == 1)
-    assert all(made.tops[at + 1] > top + box - 1 for at, top in enumerate(made.tops[:-1])), (
+    result = laid_out(case, box)
+    for row in result.rows:
+        for item, two in pairwise(row):
+            assert result.left[item] + result.widths[item] < result.left[two] + (
+                result.widths[two] == 1
+            )
+    assert all(result.tops[at + 1] > top + box - 1 for at, top in enumerate(result.tops[:-1])), (
         "layers overlap"
     )
-    assert all(left >= 0 for left in made.left)
+    assert all(left >= 0 for left in result.left)
     assert (
-        max((x + w for x, w in zip(made.left, made.widths, strict=True)), default=0) <= made.width
+        max((x + w for x, w in zip(result.left, result.widths, strict=True)), default=0)
+        <= result.width
     )
 
 
 def test_every_edge_goes_down_layer_by_layer_to_its_end_or_to_a_portal(case):
-    made = laid_out(case)
+    result = laid_out(case)
     reached: dict[int, list] = {}
-    for gap in made.channels:
+    for gap in result.channels:
         for link in gap.links:
             reached.setdefault(link.edge, []).append(link)
     stubs = {
-        edges[0]: (made.count + at, head, edges) for at, (head, _, edges) in enumerate(made.portals)
+        edges[0]: (result.count + at, head, edges)
+        for at, (head, _, edges) in enumerate(result.portals)
     }
     for edge, (head, tail) in enumerate(zip(case.heads, case.tails, strict=True)):
         if edge in stubs:
             number, origin, _ = stubs[edge]
             assert origin == head
             tail = number
-        elif any(edge in edges for _, _, edges in made.portals):
+        elif any(edge in edges for _, _, edges in result.portals):
             continue  # goes with the first of its portal
         links = reached[edge]
         assert links[0].net == head
@@ -59,14 +63,14 @@ def test_every_edge_goes_down_layer_by_layer_to_its_end_or_to_a_portal(case):
         for above, under in pairwise(links):
             assert above.lower == under.net
             assert above.x1 == under.x0, "a wire goes on where it came down"
-        low, high = made.left[tail], made.left[tail] + made.widths[tail] - 1
+        low, high = result.left[tail], result.left[tail] + result.widths[tail] - 1
         assert low <= links[-1].x1 <= high, "it comes down on the node it leads to"
 
 
 def test_wires_of_different_nodes_never_lie_on_each_other(case):
     """Along a track, and down a column: crossings are the only cells that two nodes' wires share."""
-    made = laid_out(case)
-    for gap in made.channels:
+    result = laid_out(case)
+    for gap in result.channels:
         across: dict[tuple[int, int], int] = {}
         down: dict[tuple[int, int], int] = {}
         bottom = gap.tracks + 1
@@ -86,9 +90,9 @@ def test_the_same_graph_is_laid_out_the_same(case):
 
 
 def test_layers_lead_down():
-    made = laid_out(cases.mlp(6))
+    result = laid_out(cases.mlp(6))
     for head, tail in zip(cases.mlp(6).heads, cases.mlp(6).tails, strict=True):
-        assert made.layer[head] < made.layer[tail]
+        assert result.layer[head] < result.layer[tail]
 
 
 def test_repeated_blocks_stay_in_one_column():
@@ -99,18 +103,18 @@ def test_repeated_blocks_stay_in_one_column():
 
 
 def test_a_diamond_is_symmetrical():
-    made = laid_out(cases.diamond())
-    _, sine, cosine, product, total = (made.middle(node)[0] for node in range(5))
+    result = laid_out(cases.diamond())
+    _, sine, cosine, product, total = (result.middle(node)[0] for node in range(5))
     assert product == total
     assert abs((sine + cosine) / 2 - product) <= 1
 
 
 def test_shared_and_far_edges_become_portals():
     case = cases.recurrent(30)
-    made = laid_out(case)
-    weights = {tail for _, tail, _ in made.portals}
+    result = laid_out(case)
+    weights = {tail for _, tail, _ in result.portals}
     assert weights <= {0, 1, 2}, "only the weights are used from everywhere"
-    assert len(made.arriving[0]) > 20
+    assert len(result.arriving[0]) > 20
     far = cases.chain(60)
     far.node("Add", 60, 0)
     assert [(head, tail) for head, tail, _ in laid_out(far).portals] == [(61, 0)]
@@ -119,32 +123,32 @@ def test_shared_and_far_edges_become_portals():
 def test_a_second_root_stands_where_it_joins():
     case = cases.chain(20)
     metric = case.node("Mean", 3)
-    made = laid_out(case)
-    assert made.layer[metric] == made.layer[3] - 1
+    result = laid_out(case)
+    assert result.layer[metric] == result.layer[3] - 1
 
 
 def test_a_circle_is_drawn_too():
-    made = layout([5, 5, 5], [0, 1, 2], [1, 2, 0])
-    assert sorted(node for row in made.rows for node in row if node < 3) == [0, 1, 2]
+    result = layout([5, 5, 5], [0, 1, 2], [1, 2, 0])
+    assert sorted(node for row in result.rows for node in row if node < 3) == [0, 1, 2]
 
 
 def test_a_window_knows_what_lies_in_it():
     case = cases.wide(30)
-    made = laid_out(case)
-    for left in range(0, made.width, 37):
-        for at, row in enumerate(made.rows):
+    result = laid_out(case)
+    for left in range(0, result.width, 37):
+        for at, row in enumerate(result.rows):
             inside = {
                 node
                 for node in row
-                if made.left[node] < left + 40 and made.left[node] + made.widths[node] > left
+                if result.left[node] < left + 40 and result.left[node] + result.widths[node] > left
             }
-            assert inside <= set(made.nodes_within(at, left, left + 40))
-    for top in range(0, made.height, 3):
-        shown = made.layers_within(top, top + 4)
-        for at, first in enumerate(made.tops):
-            end = made.tops[at + 1] if at + 1 < len(made.tops) else made.height
+            assert inside <= set(result.nodes_within(at, left, left + 40))
+    for top in range(0, result.height, 3):
+        output = result.layers_within(top, top + 4)
+        for at, first in enumerate(result.tops):
+            end = result.tops[at + 1] if at + 1 < len(result.tops) else result.height
             if first < top + 4 and end > top:
-                assert at in shown
+                assert at in output
 
 
 @pytest.mark.parametrize(
@@ -181,13 +185,13 @@ def listed(case: cases.Case) -> list[int]:
 
 def test_each_lane_leads_from_a_node_to_one_that_it_has_an_edge_to(case):
     order = listed(case)
-    made = rails(len(case.names), case.heads, case.tails, order)
+    result = rails(len(case.names), case.heads, case.tails, order)
     below: dict[int, set[int]] = {}
     for head, tail in zip(case.heads, case.tails, strict=True):
         below.setdefault(head, set()).add(tail)
     open_: dict[int, list[int]] = {}  # lane -> the nodes that are in it
     joined: dict[int, set[int]] = {}
-    for line, row in enumerate(made.rows):
+    for line, row in enumerate(result.rows):
         assert row.node == order[line]
         for lane in list(open_):
             bit = 1 << lane
@@ -196,18 +200,18 @@ def test_each_lane_leads_from_a_node_to_one_that_it_has_an_edge_to(case):
                 for head in open_.pop(lane):
                     assert row.node in below[head]
                     joined.setdefault(head, set()).add(row.node)
-        for lane in range(made.lanes):
+        for lane in range(result.lanes):
             if row.beginning >> lane & 1:
                 open_.setdefault(lane, []).append(row.node)
     assert not open_, "no lane is left over"
-    for row in made.rows:
+    for row in result.rows:
         assert len(joined.get(row.node, ())) + row.stubs == len(below.get(row.node, ()))
 
 
 def test_a_line_of_rails_is_as_wide_as_its_lanes(case):
-    made = rails(len(case.names), case.heads, case.tails, listed(case))
-    for line in range(len(made.rows)):
-        assert len(made.sides(line)) == 2 * made.lanes
+    result = rails(len(case.names), case.heads, case.tails, listed(case))
+    for line in range(len(result.rows)):
+        assert len(result.sides(line)) == 2 * result.lanes
 
 
 def test_repeats_find_blocks_and_nothing_else():

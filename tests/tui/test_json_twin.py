@@ -36,9 +36,9 @@ def test_every_number_drawn_is_in_the_model(name, width):
     for moment in (story.lines[4], story.lines[8], story.end):
         selection = Selection(tensor=story.z, storage=1)
         model = project(name, story.history, moment, selection)
-        said = numbers_in(to_json(model))
-        shown = in_text(view(name).draw(model, DrawContext(width, 24)).text())
+        output = numbers_in(to_json(model))
+        reported = in_text(view(name).draw(model, DrawContext(width, 24)).text())
         # an address on the screen is that of the storage or object plus a distance in it
-        sums = {one + two for one in said if one > 1 << 20 for two in said if two < 1 << 20}
-        unknown = shown - said - sums
+        sums = {item + two for item in output if item > 1 << 20 for two in output if two < 1 << 20}
+        unknown = reported - output - sums
         assert not unknown, f"{name} at event {moment} shows {unknown}, which no field holds"

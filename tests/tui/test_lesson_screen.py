@@ -57,8 +57,8 @@ def test_a_prediction_is_judged_by_the_engine() -> None:
 def test_a_run_step_leaves_a_picture() -> None:
     session = LessonSession.open("strides")
     session.go(step_of(session, "run"))
-    said, nav = session.run()
-    assert said[-1][0] == "good"
+    output, nav = session.run()
+    assert output[-1][0] == "good"
     assert nav is not None
     assert any(name.tensor for name in nav.history.names_at(nav.moment))
 

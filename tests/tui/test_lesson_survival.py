@@ -67,13 +67,13 @@ async def test_a_lesson_survives_what_an_exercise_does(home: Path) -> None:
         await until(pilot, lambda: screen.session is not None)
         assert screen.session is not None
         screen.session.runner.time_limit = 0.5
-        for deed, (code, told) in DEEDS.items():
+        for deed, (code, output) in DEEDS.items():
             path = screen.session.runner.start_exercise()
             path.write_text(code, encoding="utf-8")
             screen._tell([])
             await pilot.press("enter")
             await until(pilot, lambda: screen.said and screen.said[0][1] != "working ...")
-            assert told in screen.said[0][1], f"{deed}: {screen.said}"
+            assert output in screen.said[0][1], f"{deed}: {screen.said}"
         await pilot.press("h")  # it still answers
         await until(pilot, lambda: screen.said[0][1].startswith("Hint 1"))
     saved = json.loads((home / "data" / "lessons" / "progress.json").read_text(encoding="utf-8"))
@@ -124,15 +124,15 @@ async def test_the_playground_survives_what_a_line_does(home: Path) -> None:
 
 async def test_two_explorers_at_once_lose_nothing(home: Path) -> None:
     first, second = Underhood("lesson", lesson="1"), Underhood("lesson", lesson="1")
-    async with first.run_test(size=(100, 30)) as one, second.run_test(size=(100, 30)) as other:
-        for pilot in (one, other):
+    async with first.run_test(size=(100, 30)) as item, second.run_test(size=(100, 30)) as other:
+        for pilot in (item, other):
             screen = pilot.app.screen
             assert isinstance(screen, LessonScreen)
             await until(pilot, lambda screen=screen: screen.session is not None)
-        await one.press("enter")  # reads on, and runs the second step there
-        await until(one, lambda: one.app.screen.session.at == 1)
-        await one.press("enter")
-        await until(one, lambda: one.app.screen.session.done)
+        await item.press("enter")  # reads on, and runs the second step there
+        await until(item, lambda: item.app.screen.session.at == 1)
+        await item.press("enter")
+        await until(item, lambda: item.app.screen.session.done)
         await other.press("n")  # the other was opened before; it saves after that
         await until(other, lambda: other.app.screen.session.at == 1)
     saved = json.loads((home / "data" / "lessons" / "progress.json").read_text(encoding="utf-8"))

@@ -111,8 +111,8 @@ def test_places(nav: Navigator) -> None:
 def test_selecting_a_line_keeps_the_tensor_and_the_other_way(nav: Navigator) -> None:
     nav.select(Target("tensor", tensor=1))
     nav.select(Target("line", file=1, line=8))
-    chosen = nav.selection
-    assert (chosen.tensor, chosen.storage, chosen.line) == (1, 1, 8)
+    selected = nav.selection
+    assert (selected.tensor, selected.storage, selected.line) == (1, 1, 8)
     nav.select(Target("byte", tensor=3, storage=1, byte=4, index=(1,)))
     assert nav.selection == Selection(tensor=3, storage=1, byte=4, index=(1,), file=1, line=8)
 
@@ -132,8 +132,8 @@ def test_selecting_a_line_keeps_the_tensor_and_the_other_way(nav: Navigator) -> 
     ],
 )
 def test_selecting_by_text(nav: Navigator, text: str, problem: str) -> None:
-    said = nav.select_text(text)
-    assert problem in said if problem else said == ""
+    output = nav.select_text(text)
+    assert problem in output if problem else output == ""
     assert bool(nav.selection) is not bool(problem)
 
 
@@ -157,8 +157,8 @@ def test_who_wrote_looks_only_at_the_selected_bytes(nav: Navigator) -> None:
 
 def test_owners_add_up_in_the_sentence(nav: Navigator) -> None:
     nav.select_text("storage=1")
-    said = who_owns(nav)
-    assert said.startswith("storage 1 is held 3 times")
+    output = who_owns(nav)
+    assert output.startswith("storage 1 is held 3 times")
     assert nav.view == "object"
     assert nav.back()
     assert nav.view == "memory"
@@ -173,12 +173,12 @@ def test_questions_without_a_selection_say_what_to_do(nav: Navigator) -> None:
 def test_search_finds_and_returns(nav: Navigator) -> None:
     nav.go("start")
     assert nav.search("fill_") == ""
-    found = nav.moment
+    actual = nav.moment
     assert "fill_" in nav.sentence()
     assert nav.search("") == ""
-    assert nav.moment > found
+    assert nav.moment > actual
     assert nav.search("", -1) == ""
-    assert nav.moment == found
+    assert nav.moment == actual
     assert "does not occur" in nav.search("no such thing")
 
 

@@ -29,9 +29,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_recording_that_has_no_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "script.py").write_text("print('never run')\n")
     assert main(["record", str(tmp_path / "script.py")]) == 1
-    said = capsys.readouterr()
-    assert said.err.startswith("underhood: cannot write a trace: ")
-    assert "never run" not in said.out
+    output = capsys.readouterr()
+    assert output.err.startswith("underhood: cannot write a trace: ")
+    assert "never run" not in output.out
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
@@ -79,8 +79,8 @@ async def test_a_lesson_goes_on_without_saving_and_tells_of_the_exercise() -> No
 @pytest.mark.parametrize("size", [(1, 1), (20, 5), (300, 3), (5, 60)], ids=str)
 @pytest.mark.parametrize("first", ["home", "explore", "playground", "lessons", "lesson"])
 async def test_a_terminal_of_any_size(first: str, size: tuple[int, int], tmp_path: Path) -> None:
-    given = {"explore": {"trace": saved(tmp_path)}, "lesson": {"lesson": "strides"}}
-    app = Underhood(first, **given.get(first, {}))
+    inputs = {"explore": {"trace": saved(tmp_path)}, "lesson": {"lesson": "strides"}}
+    app = Underhood(first, **inputs.get(first, {}))
     async with app.run_test(size=size) as pilot:
         await pilot.press("j", "question_mark", "escape")
         for other in ((80, 24), (2, 3), (120, 40), size):

@@ -13,29 +13,29 @@ from tui.render.theme import STYLES, THEMES, definition
 
 
 def test_lines_are_made_when_they_are_looked_at_and_once():
-    asked = []
+    requested = []
 
     def make(y):
-        asked.append(y)
+        requested.append(y)
         return [Span(f"line {y}")]
 
     picture = Picture(10, 1_000_000, make)
     assert picture.line(999_999)[0].text == picture.line(999_999)[0].text == "line 999999"
-    assert asked == [999_999]
+    assert requested == [999_999]
     assert picture.line(-1) == picture.line(1_000_000) == ()
 
 
 def test_stacked_pictures_keep_their_lines_and_are_drawn_lazily():
-    asked = []
+    requested = []
     parts = [
         Picture.of([[Span("a")], [Span("b")]]),
         Picture.of([]),
-        Picture(9, 3, lambda y: asked.append(y) or [Span(f"c{y}")]),
+        Picture(9, 3, lambda y: requested.append(y) or [Span(f"c{y}")]),
     ]
     picture = stack(parts)
     assert (picture.width, picture.height) == (9, 5)
     assert picture.line(3)[0].text == "c1"
-    assert asked == [1]
+    assert requested == [1]
     assert picture.text() == "a\nb\nc0\nc1\nc2"
     assert stack([]).text() == ""
 
@@ -84,13 +84,13 @@ def test_wires_join_whatever_order_they_are_drawn_in():
         lambda grid: grid.down(2, 0, 2),
         lambda grid: grid.across(2, 4, 2),
     ]
-    texts = set()
+    strings = set()
     for order in ((0, 1, 2), (2, 1, 0), (1, 2, 0)):
         grid = Grid(5, 3, UNICODE)
         for stroke in order:
             strokes[stroke](grid)
-        texts.add(grid.picture().text())
-    assert texts == {"  │\n──┼──\n  ╰──"}
+        strings.add(grid.picture().text())
+    assert strings == {"  │\n──┼──\n  ╰──"}
 
 
 def test_a_lit_wire_is_heavy_where_it_shares_cells():

@@ -11,13 +11,13 @@ from tui.views import views
 @pytest.mark.parametrize("width", [60, 80, 100, 120, 160])
 @pytest.mark.parametrize("name", list(views()))
 def test_every_key_and_the_whole_title_of_the_view_that_is_shown(name: str, width: int) -> None:
-    words = tab_words(name, width)
-    assert sum(len(word.text) for word in words) <= width
-    keys = [word.text.split()[0] for word in words[1:]]
+    terms = tab_words(name, width)
+    assert sum(len(word.text) for word in terms) <= width
+    keys = [word.text.split()[0] for word in terms[1:]]
     assert keys == [view.key for view in views().values()]
-    assert [word.action for word in words[1:]] == [f"view('{key}')" for key in keys]
-    here = [word.text for word in words if word.style == "here"]
-    assert here == [f" {views()[name].key} {views()[name].title} "]
+    assert [word.action for word in terms[1:]] == [f"view('{key}')" for key in keys]
+    current = [word.text for word in terms if word.style == "here"]
+    assert current == [f" {views()[name].key} {views()[name].title} "]
 
 
 def test_what_is_written_out_stands_side_by_side() -> None:

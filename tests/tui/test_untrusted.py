@@ -57,10 +57,10 @@ def test_there_are_controls_of_every_category() -> None:
 @pytest.mark.parametrize("make", [lambda text: Span(text).text, clean, clean_lines])
 def test_no_control_character_of_unicode_becomes_a_cell(make: Callable[[str], str]) -> None:
     text = "".join(f"a{c}" for c in CONTROLS)
-    shown = make(text)
-    assert_clean(shown)
-    assert "\n" not in shown or make is clean_lines
-    assert shown.count("a") == len(CONTROLS)
+    output = make(text)
+    assert_clean(output)
+    assert "\n" not in output or make is clean_lines
+    assert output.count("a") == len(CONTROLS)
     for character in ("\x1b", "\u202e", "\ud800"):
         assert cells(character) == cells(make(character)) == 1
 
@@ -151,9 +151,9 @@ def test_show_and_export_write_no_control_character(hostile: Path, tmp_path: Pat
         assert_clean(text.replace("\r\n", "\n"), suffix)  # CSV ends its lines so
     lines = len((tmp_path / "e.csv").read_text().splitlines())
     assert lines == nav.last + 2
-    begun = nav.history.tables.events["kind"].tolist().index(NUMBER["BACKWARD_BEGIN"])
+    started = nav.history.tables.events["kind"].tolist().index(NUMBER["BACKWARD_BEGIN"])
     for name in ("autograd", "jit"):
-        nav = open_navigator(hostile, str(begun), name)
+        nav = open_navigator(hostile, str(started), name)
         write_graph(nav, tmp_path / "g.dot")
         assert_clean((tmp_path / "g.dot").read_text(), name)
 

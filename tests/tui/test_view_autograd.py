@@ -51,8 +51,8 @@ def test_not_yet_none_zero_one_and_a_sum_are_five_different_signs():
         for moment in map(int, history.tables.numbers("ARRIVE"))
         if history.event(moment)["node"] == n["leaf"]
     ]
-    texts = [drawn(history, moment).text() for moment in arrivals]
-    assert "■ 1/3" in texts[0]
+    strings = [drawn(history, moment).text() for moment in arrivals]
+    assert "■ 1/3" in strings[0]
     b, n = diamond(none=["n_b", "n_a"])
     history = b.history()
     end = drawn(history, b.now, node=n["leaf"]).text()
@@ -160,13 +160,13 @@ def test_every_number_drawn_is_in_the_model(form):
     for moment in stops(history):
         for node in (0, n["n_a"], n["leaf"]):
             model = project("autograd", history, moment, Selection(node=node))
-            said = numbers_in(to_json(model)) | {len(model.parts), 1}
-            said |= {row.place + 1 for row in model.nodes}
+            output = numbers_in(to_json(model)) | {len(model.parts), 1}
+            output |= {row.place + 1 for row in model.nodes}
             context = DrawContext(
                 100, 34, UNICODE, Selection(node=node), "node", AutogradOptions(form)
             )
-            shown = in_text(view("autograd").draw(model, context).text())
-            assert not shown - said, f"event {moment}: no field holds {shown - said}"
+            reported = in_text(view("autograd").draw(model, context).text())
+            assert not reported - output, f"event {moment}: no field holds {reported - output}"
 
 
 @pytest.mark.parametrize("form", ["boxes", "rows"])
@@ -184,29 +184,29 @@ def test_nothing_moves_while_the_graph_grows_runs_and_is_freed(form):
                 if at >= 0:
                     seen.setdefault(name, set()).add((at, y))
     assert {"Mul", "Exp", "Add"} <= set(seen)
-    assert all(len(places) == 1 for places in seen.values()), seen
+    assert all(len(positions) == 1 for positions in seen.values()), seen
 
 
 def test_the_same_moment_is_the_same_picture():
     history, built = deep()
     for form in FORMS:
-        one, two = (
+        item, two = (
             drawn(history, built, options=AutogradOptions(form)).text(styles=True) for _ in range(2)
         )
-        assert one == two
+        assert item == two
 
 
 def test_a_selected_tensor_lights_its_node_and_the_other_way_round():
     history, n = trained()
-    plain, lit = (
+    plain, highlighted = (
         drawn(history, n["built"], glyphs="ascii", tensor=tensor).text()
         for tensor in (n["y"], n["b"])
     )
-    assert plain != lit
+    assert plain != highlighted
     nav = Navigator(history, at=str(n["built"]), view="autograd")
-    here = nav.picture("autograd", 100, 34, UNICODE).guide.here
-    assert here is not None
-    nav.select(here)
+    current = nav.picture("autograd", 100, 34, UNICODE).guide.here
+    assert current is not None
+    nav.select(current)
     assert nav.selection.node == n["n_y"]
     assert nav.selection.tensor == n["y"]
     assert nav.selection.line == 4

@@ -50,8 +50,8 @@ def _node(node: int):
 def test_folding_goes_round_and_counts_what_has_run():
     history, _ = deep()
     nav = Navigator(history, view="autograd")
-    said = [nav.press("f") for _ in FOLDS]
-    assert len(set(said)) == len(FOLDS)
+    recorded = [nav.press("f") for _ in FOLDS]
+    assert len(set(recorded)) == len(FOLDS)
     assert "unknown form" in nav.command("form", "spiral")
     nav.options["autograd"] = AutogradOptions("rows", "lines")
     text = nav.picture("autograd", 83, 34, UNICODE).text()
@@ -63,10 +63,10 @@ def test_a_group_of_any_folding_keeps_every_node_once():
 
     history, built = deep()
     part = project("autograd", history, built, Selection()).parts[0]
-    for how in FOLDS:
-        folded = fold(part, how)
-        places = sorted(place for item in folded.items for place in item.members)
-        assert places == list(range(len(part.nodes))), how
+    for mode in FOLDS:
+        folded = fold(part, mode)
+        positions = sorted(member for item in folded.items for member in item.members)
+        assert positions == list(range(len(part.nodes))), mode
         assert sorted(folded.order) == list(range(len(folded.items)))
         assert all(head != tail for head, tail in zip(folded.heads, folded.tails, strict=True))
 
@@ -87,8 +87,8 @@ def test_the_keys_reach_every_node(form):
         reached.add(guide.here.node)
         if key in guide.ways:
             nav.select(guide.ways[key])
-    least = 60 if form == "list" else 26
-    assert len(reached) >= least
+    minimum = 60 if form == "list" else 26
+    assert len(reached) >= minimum
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -105,18 +105,18 @@ def test_the_node_in_focus_is_always_on_the_picture(form):
                 options=AutogradOptions(form, "nothing"),
                 node=fact.id,
             )
-            here = picture.guide.here
-            found = [y for y in range(height) for _, _, t in picture.targets(y) if t == here]
-            assert found, f"{form}: node {fact.id} is outside its own picture"
+            current = picture.guide.here
+            actual = [y for y in range(height) for _, _, t in picture.targets(y) if t == current]
+            assert actual, f"{form}: node {fact.id} is outside its own picture"
 
 
 def test_enter_follows_an_edge_and_backspace_returns():
     history, n = trained()
     nav = Navigator(history, at=str(n["built"]), view="autograd")
     nav.select(_node(n["n_y"]))
-    here = nav.picture("autograd", 100, 34, UNICODE).guide.here
-    assert here is not None
-    assert "followed to MulBackward0" in nav.follow(here)
+    current = nav.picture("autograd", 100, 34, UNICODE).guide.here
+    assert current is not None
+    assert "followed to MulBackward0" in nav.follow(current)
     assert nav.selection.node == n["n_a"]
     nav.back()
     assert nav.selection.node == n["n_y"]
@@ -180,8 +180,8 @@ def test_ascii_and_unicode_draw_the_same_cells():
         plain = drawn(history, built, glyphs="ascii", options=AutogradOptions(form))
         signs = drawn(history, built, options=AutogradOptions(form))
         for y in range(plain.height):
-            one, two = plain.line(y), signs.line(y)
-            assert sum(s.width for s in one) == sum(s.width for s in two)
+            item, two = plain.line(y), signs.line(y)
+            assert sum(s.width for s in item) == sum(s.width for s in two)
     assert ASCII.ready != ASCII.done
 
 
@@ -207,11 +207,11 @@ def test_what_does_not_fit_in_the_pane_is_counted_and_told_on_a_sheet():
     history, n = trained()
     enter = moment_of(history, "NODE_ENTER", n["n_a"])
     small = drawn(history, enter, 80, 14).text()
-    found = re.search(r"… (\d+) more lines", small)
-    assert found
+    actual = re.search(r"… (\d+) more lines", small)
+    assert actual
     nav = Navigator(history, at=str(enter), view="autograd")
-    whole = details(nav, UNICODE).body(80).text()
-    assert "gradients come from" in whole
+    full = details(nav, UNICODE).body(80).text()
+    assert "gradients come from" in full
     assert "gradients come from" not in small
 
 
@@ -266,8 +266,17 @@ def test_the_command_line_draws_and_exports_graphs(tmp_path, capsys):
     assert "AccumulateGrad x" in (tmp_path / "d.gv").read_text()
     assert main(["export", trace, "-o", str(tmp_path / "d.gv"), "--fold", "spiral"]) == 1
     assert "unknown fold 'spiral'" in capsys.readouterr().err
-    shown = ["show", trace, "--view", "autograd", "--form", "list", "--select", f"node={n['n_a']}"]
-    assert main([*shown, "--width", "100", "--height", "20"]) == 0
+    visible = [
+        "show",
+        trace,
+        "--view",
+        "autograd",
+        "--form",
+        "list",
+        "--select",
+        f"node={n['n_a']}",
+    ]
+    assert main([*visible, "--width", "100", "--height", "20"]) == 0
     text = capsys.readouterr().out
     assert "─ list · 4 nodes" in text
     assert "MulBackward0  node" in text

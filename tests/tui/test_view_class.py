@@ -94,10 +94,8 @@ def test_no_key_has_two_meanings_in_one_view() -> None:
     shared = (keys.ANYWHERE, keys.EXPLORE, keys.SCREEN, keys.CURSOR)
     for name in views():
         groups = {group.title: group for group in (*shared, *key_groups(name))}.values()
-        taken = Counter(
-            key for group in groups for row in group.rows for key in row.keys.split(",")
-        )
-        assert not {key: count for key, count in taken.items() if key and count > 1}, name
+        used = Counter(key for group in groups for row in group.rows for key in row.keys.split(","))
+        assert not {key: count for key, count in used.items() if key and count > 1}, name
 
 
 def test_actions_that_share_keys_are_one_binding() -> None:
@@ -134,8 +132,8 @@ def names_in(path: Path) -> set[str]:
 )
 def test_state_and_screens_know_no_view_by_name(file: str) -> None:
     # `source`, `storage`, `object` and `values` are words of a selection or of a trace, too.
-    words = {"source", "storage", "object", "values"}
-    known = names_in(Path(tui.views.__file__).parents[1] / file) & (set(views()) - words)
+    terms = {"source", "storage", "object", "values"}
+    known = names_in(Path(tui.views.__file__).parents[1] / file) & (set(views()) - terms)
     assert not known, f"tui/{file} names the views {', '.join(sorted(known))}"
 
 

@@ -38,8 +38,8 @@ def test_it_fits_and_every_sign_and_style_is_known(glyphs):
             loop = nav.model("fused").loop
             for at, pane in enumerate(PANES):
                 nav.options["fused"] = FusedOptions(pane=pane)
-                chosen = loop[len(loop) // 2].value if loop and at % 2 else 0
-                nav.selection = replace(nav.selection, value=chosen)
+                selected = loop[len(loop) // 2].value if loop and at % 2 else 0
+                nav.selection = replace(nav.selection, value=selected)
                 for width, height in SIZES:
                     drawn = nav.picture("fused", width, height, glyphs)
                     assert (drawn.width, drawn.height) == (width, height)
@@ -55,8 +55,8 @@ def test_it_fits_and_every_sign_and_style_is_known(glyphs):
 
 def test_tree_loop_graph_and_bytes_are_on_the_screen():
     text = navigator_at(FUSES, launches(FUSES)[0]).picture("fused", 118, 34, UNICODE).text()
-    for words in ("tree", "tile loop", "graph", "source", "launches", "for each of", "next tile"):
-        assert words in text
+    for terms in ("tree", "tile loop", "graph", "source", "launches", "for each of", "next tile"):
+        assert terms in text
     assert "unfused, the operators would move" in " ".join(text.split())
     assert "× as much" in text
 
@@ -66,9 +66,9 @@ def test_what_is_selected_shows_without_colour():
     nav = navigator_at(FUSES, model.moment)
     plain = nav.picture("fused", 118, 34, UNICODE).text()
     nav.select(Target("value", value=step.value))
-    lit = nav.picture("fused", 118, 34, UNICODE).text()
-    assert lit.count("◆") - plain.count("◆") >= 3  # tree, loop and graph
-    assert "each element: " in lit
+    highlighted = nav.picture("fused", 118, 34, UNICODE).text()
+    assert highlighted.count("◆") - plain.count("◆") >= 3  # tree, loop and graph
+    assert "each element: " in highlighted
 
 
 def test_enter_on_the_group_leads_into_its_kernel_and_backspace_returns():
@@ -76,8 +76,8 @@ def test_enter_on_the_group_leads_into_its_kernel_and_backspace_returns():
     assert "fusion" in nav.press("F")
     start = nav.moment
     row = next(r for r in nav.model("jit").rows if " = prim::FusionGroup" in r.text)
-    said = nav.follow(Target("value", value=row.number))
-    assert "kernel" in said
+    output = nav.follow(Target("value", value=row.number))
+    assert "kernel" in output
     assert nav.view == "fused"
     assert nav.moment in launches(FUSES)
     assert nav.selection.value == row.number

@@ -57,13 +57,13 @@ def test_it_fits_and_every_sign_and_style_is_known(glyphs):
 def test_running_on_stops_where_it_says_and_goes_back_the_same_way():
     nav = navigator_of(BAILS)
     ops = {"cx": ("OP", "CALL", "FUSED", "SCALAR"), "bv": ("JUMP", "JUMP_IF_FALSE", "LOOP")}
-    for (forwards, backwards), wanted in ops.items():
+    for (forwards, backwards), expected in ops.items():
         nav.move(0)
         seen = []
         for _ in range(6):
             assert nav.press(forwards) == ""
             row = next(r for r in nav.model("interpreter").instructions if r.here)
-            assert row.op in wanted
+            assert row.op in expected
             seen.append(nav.moment)
         for moment in seen[-2::-1]:
             nav.press(backwards)
@@ -89,17 +89,17 @@ def test_registers_of_a_long_frame_are_those_of_a_replay():
     frame = int(history.jit.tables.frames.id[-2])
     rows = table.where("frame", frame)
     assert len(rows) > 1000
-    held = {}
-    for place, row in enumerate(rows.tolist()):
+    retained = {}
+    for index, row in enumerate(rows.tolist()):
         for register, value in history.jit.json(int(table.since[row]))["registers"].items():
-            held[int(register)] = value
-        if place % 397 == 0 or place == len(rows) - 1:
-            found = history.jit.registers.after(frame, rows[: place + 1])
-            kept = {number: value for number, value in held.items() if value is not None}
-            assert {one.register for one in found} == set(kept)
-            for one in found:
-                if one.value.get("type") != "list":  # told as it was when it was last loaded
-                    assert one.value == kept[one.register]
+            retained[int(register)] = value
+        if index % 397 == 0 or index == len(rows) - 1:
+            actual = history.jit.registers.after(frame, rows[: index + 1])
+            saved = {number: value for number, value in retained.items() if value is not None}
+            assert {element.register for element in actual} == set(saved)
+            for item in actual:
+                if item.value.get("type") != "list":  # told as it was when it was last loaded
+                    assert item.value == saved[item.register]
 
 
 def test_a_list_is_told_as_it_was_when_it_was_last_loaded():
@@ -115,8 +115,8 @@ def test_the_source_shows_the_line_that_runs():
     nav = navigator_of(BAILS)
     nav.press("c")
     model = nav.model("interpreter")
-    here = [line for line in model.source if line.here]
-    assert [line.line for line in here] == [model.place.line]
+    current = [line for line in model.source if line.here]
+    assert [line.line for line in current] == [model.place.line]
     assert "def grows" in "".join(line.text for line in model.source)
     assert "def grows" in nav.picture("interpreter", 118, 34, UNICODE).text()
 
@@ -125,8 +125,8 @@ def test_every_instruction_can_be_selected_and_lights_what_it_belongs_to():
     nav = navigator_of(LOOP)
     nav.move(nav.last)
     rows = nav.model("interpreter").instructions
-    one = next(row for row in rows if row.op == "FUSED" and row.value)
-    nav.select(Target("value", value=one.value))
+    item = next(row for row in rows if row.op == "FUSED" and row.value)
+    nav.select(Target("value", value=item.value))
     model = nav.model("interpreter")
     assert any(row.highlighted for row in model.instructions)
     assert any(line.highlighted for line in model.source)

@@ -84,11 +84,13 @@ def test_what_is_selected_shows_in_all_panes_without_colour():
     row = next(row for row in nav.model("jit").rows if row.change == "removed")
     plain = picture(nav, 118, 34).text()
     nav.selection = replace(nav.selection, value=row.number)
-    lit = picture(nav, 118, 34).text()
+    highlighted = picture(nav, 118, 34).text()
     assert plain.count("▌") == 0
-    assert lit.count("▌") >= 4  # in the graph, the source, the tree or the rule, and beside passes
-    assert "◆-" in lit
-    assert "It vanished in pass peephole" in lit
+    assert (
+        highlighted.count("▌") >= 4
+    )  # in the graph, the source, the tree or the rule, and beside passes
+    assert "◆-" in highlighted
+    assert "It vanished in pass peephole" in highlighted
 
 
 def test_nothing_is_left_out_silently():
@@ -124,16 +126,16 @@ def test_a_box_keeps_its_place_from_pass_to_pass(program):
     history = recorded(program)
     for graph in graphs(history):
         nav = navigator_at(program, 0, pane="drawn")
-        places: dict[int, tuple[int, int]] = {}
+        positions: dict[int, tuple[int, int]] = {}
         seen = 0
         for moment, _ in history.jit.changes[graph]:
             nav.move(moment)
             if nav.model("jit").graph != graph:
                 continue
-            for node, place in boxes(nav).items():
-                assert places.setdefault(node, place) == place
+            for node, item in boxes(nav).items():
+                assert positions.setdefault(node, item) == item
                 seen += 1
-        assert seen > len(places) > 3
+        assert seen > len(positions) > 3
 
 
 def test_wires_of_the_drawing_lead_from_who_makes_a_value_to_who_reads_it():
@@ -151,7 +153,7 @@ def test_wires_of_the_drawing_lead_from_who_makes_a_value_to_who_reads_it():
                 read += 1
     assert read > 3
     text = {node: row.text for node, row in rows.items()}
-    loop = next(node for node, said in text.items() if "prim::Loop" in said)
+    loop = next(node for node, item in text.items() if "prim::Loop" in item)
     assert any(above == loop and "block0" in text[below] for above, below in wires)
     results = {box for box, _ in wires if text[box].startswith("-> (")}
     assert results  # what a block gives back leads on to those that read the If's or Loop's outputs
@@ -172,10 +174,10 @@ def test_windows_hold_the_focus_and_do_not_move_at_every_line():
         for room in range(1, 20):
             starts = []
             for focus in range(count):
-                shown = window(focus, count, room)
-                assert focus in shown
-                assert len(shown) == min(count, room)
-                starts.append(shown.start)
+                output = window(focus, count, room)
+                assert focus in output
+                assert len(output) == min(count, room)
+                starts.append(output.start)
             assert starts == sorted(starts)
     assert len({window(focus, 100, 20).start for focus in range(100)}) < 25
 
@@ -237,8 +239,8 @@ def test_t_goes_round_all_panes_and_f_and_u_toggle():
     assert "idle hidden" in passes
     assert "are listed" in nav.press("f")
     assert "idle hidden" not in picture(nav, 80, 24).text()
-    said = {nav.press("u") for _ in GHOSTS}
-    assert said == set(GHOSTS.values())
+    recorded = {nav.press("u") for _ in GHOSTS}
+    assert recorded == set(GHOSTS.values())
 
 
 def replace_pane(nav: Navigator, pane: str) -> Navigator:
@@ -258,8 +260,8 @@ def test_key_phases_are_one_key_away_and_backspace_returns():
     start = nav.moment
     reached = {}
     for name, key in PHASE_KEYS.items():
-        said = nav.press(key)
-        reached[name] = (nav.moment, said)
+        output = nav.press(key)
+        reached[name] = (nav.moment, output)
         nav.back()
         assert nav.moment == start
     order = [
@@ -278,9 +280,9 @@ def test_the_next_changing_pass_and_back_and_the_next_graph():
     history, start = nav.history, nav.moment
     nav.press("full_stop")
     model = nav.model("jit")
-    here = next(row for row in model.passes if row.state == "here")
+    current = next(row for row in model.passes if row.state == "here")
     assert nav.moment > start
-    assert here.changes > 0
+    assert current.changes > 0
     nav.press("comma")
     assert nav.moment == start
     first, second = graphs(history)[:2]
@@ -294,20 +296,20 @@ def test_the_next_changing_pass_and_back_and_the_next_graph():
 def test_search_finds_nodes_of_this_graph_then_passes_and_nodes_elsewhere():
     nav = peephole()
     nav.move(graphs_start(nav))
-    said = nav.search("aten::relu")
-    assert "aten::relu" in said
-    chosen = next(row for row in nav.model("jit").rows if row.chosen)
-    assert "aten::relu" in chosen.text
+    output = nav.search("aten::relu")
+    assert "aten::relu" in output
+    selected = next(row for row in nav.model("jit").rows if row.chosen)
+    assert "aten::relu" in selected.text
     nav.search("constant_pooling")
-    here = next(row for row in nav.model("jit").passes if row.state == "here")
-    assert here.name == "constant_pooling"
+    current = next(row for row in nav.model("jit").passes if row.state == "here")
+    assert current.name == "constant_pooling"
     assert "does not occur" in nav.search("no such thing anywhere")
 
 
 def graphs_start(nav: Navigator) -> int:
     """When the first graph that is compiled was told."""
-    told = nav.history.jit.tables.graphs
-    return int(told.since[told.where("id", graphs(nav.history)[0])[0]])
+    output = nav.history.jit.tables.graphs
+    return int(output.since[output.where("id", graphs(nav.history)[0])[0]])
 
 
 def test_the_page_tells_all_about_what_is_selected():
@@ -315,12 +317,12 @@ def test_the_page_tells_all_about_what_is_selected():
     row = next(row for row in nav.model("jit").rows if row.change == "removed")
     nav.selection = replace(nav.selection, value=row.number)
     page = queries.page(nav)
-    for words in (
+    for terms in (
         "It vanished in pass peephole",
         "Passes that had to do with it",
         "# Rewrite 1 of 1",
     ):
-        assert words in page
+        assert terms in page
     nav.selection = replace(nav.selection, value=0)
     nav.move(0)
     assert "Select a line" in queries.page(nav)
@@ -334,9 +336,11 @@ def test_pointing_at_a_line_of_the_graph_selects_its_value_and_stays_in_the_next
     nav.select(next(target for target in targets if target.value == live.number))
     assert nav.selection.value == live.number
     nav.press("full_stop")
-    lit = [row.text for row in nav.model("jit").rows if row.highlighted and row.change not in GONE]
+    result = [
+        row.text for row in nav.model("jit").rows if row.highlighted and row.change not in GONE
+    ]
     assert nav.selection.value == live.number
-    assert any("aten::relu" in text for text in lit)
+    assert any("aten::relu" in text for text in result)
 
 
 def test_enter_goes_to_where_a_line_vanished_or_was_made_and_backspace_returns():
@@ -344,30 +348,30 @@ def test_enter_goes_to_where_a_line_vanished_or_was_made_and_backspace_returns()
     nav.move(nav.last)
     nav.go(str(run_of(nav.history, "dce", graphs(nav.history)[0]).until))
     start, model = nav.moment, nav.model("jit")
-    gone = next(row for row in model.rows if row.change == "gone" and "aten::t(" in row.text)
-    assert "removed here: x.t().t() -> x" in nav.follow(Target("value", value=gone.number))
+    freed = next(row for row in model.rows if row.change == "gone" and "aten::t(" in row.text)
+    assert "removed here: x.t().t() -> x" in nav.follow(Target("value", value=freed.number))
     assert nav.model("jit").position == "in peephole, rewrite 1 of 1"
     nav.back()
     assert nav.moment == start
-    made = next(row for row in model.rows if row.change == "" and "aten::mul(" in row.text)
-    assert "created here" in nav.follow(Target("value", value=made.number))
+    result = next(row for row in model.rows if row.change == "" and "aten::mul(" in row.text)
+    assert "created here" in nav.follow(Target("value", value=result.number))
     assert nav.moment < start
 
 
 def test_the_graph_alone_has_all_the_room():
     nav = peephole()
-    beside = picture(nav, 80, 24).text()
+    neighbour = picture(nav, 80, 24).text()
     assert "nothing" in nav.command("pane", "nothing")
     alone = picture(nav, 80, 24).text()
     assert "passes" not in alone
-    assert alone.count("aten::") > beside.count("aten::")
+    assert alone.count("aten::") > neighbour.count("aten::")
 
 
 def test_a_phase_that_is_no_graph_brings_its_pane():
     nav = peephole()
-    for key, words in (("A", "FunctionDef"), ("C", "\n code"), ("S", "def looped")):
+    for key, terms in (("A", "FunctionDef"), ("C", "\n code"), ("S", "def looped")):
         nav.press(key)
-        assert words in picture(nav, 80, 24).text()
+        assert terms in picture(nav, 80, 24).text()
 
 
 def test_values_are_called_as_the_graph_calls_them_now():
@@ -387,29 +391,29 @@ def test_what_is_lit_outside_of_a_window_is_counted():
     nav.move(run_of(nav.history, "unroll_loops", graphs(nav.history)[0]).until)
     rows = [row for row in nav.model("jit").rows if row.change not in GONE and row.made]
     nav.selection = replace(nav.selection, value=rows[0].made[0])
-    lit = sum(row.highlighted for row in nav.model("jit").rows)
+    result = sum(row.highlighted for row in nav.model("jit").rows)
     text = picture(nav, 80, 16).text()
     heading = next(line for line in text.splitlines() if line.strip().startswith("graph "))
-    shown = sum(line.startswith("▌") for line in text.splitlines())
+    output = sum(line.startswith("▌") for line in text.splitlines())
     hidden = int(heading.partition("▌")[2].split()[0]) if "▌" in heading else 0
-    assert hidden + shown == lit
+    assert hidden + output == result
 
 
 def test_w_goes_to_what_made_a_value_and_on_to_what_that_was_made_from():
     nav = peephole()
     rows = nav.model("jit").rows
-    made = next(row for row in rows if "aten::mul" in row.text and row.change == "")
-    nav.select(Target("value", value=made.number))
+    result = next(row for row in rows if "aten::mul" in row.text and row.change == "")
+    nav.select(Target("value", value=result.number))
     links, start = nav.history.jit.links, nav.moment
-    said = who_wrote(nav)
-    assert "made with its graph" in said
-    assert "w again" in said
-    assert nav.moment == links.creations[links.node_of[made.number]].moment < start
+    output = who_wrote(nav)
+    assert "made with its graph" in output
+    assert "w again" in output
+    assert nav.moment == links.creations[links.node_of[result.number]].moment < start
     before = nav.selection.value
-    while "again" in (said := who_wrote(nav)):
+    while "again" in (output := who_wrote(nav)):
         assert nav.selection.value in links.origins(before)
         before = nav.selection.value
-    assert re.search(r"was made from nothing but program\.py:\d+$", said)
+    assert re.search(r"was made from nothing but program\.py:\d+$", output)
     for _ in range(20):
         nav.back()
     assert nav.moment == start
@@ -418,13 +422,13 @@ def test_w_goes_to_what_made_a_value_and_on_to_what_that_was_made_from():
 def test_o_names_who_reads_a_value():
     nav = peephole()
     rows = [row for row in nav.model("jit").rows if row.change not in GONE]
-    made = next(row for row in rows if "aten::mul" in row.text)
-    nav.select(Target("value", value=made.number))
-    said = who_owns(nav)
-    readers = [row for row in rows if made.number in row.used]
+    result = next(row for row in rows if "aten::mul" in row.text)
+    nav.select(Target("value", value=result.number))
+    output = who_owns(nav)
+    readers = [row for row in rows if result.number in row.used]
     assert readers
-    assert f"is read by {len(readers)} line" in said
-    assert readers[0].text[:40] in said
+    assert f"is read by {len(readers)} line" in output
+    assert readers[0].text[:40] in output
     last = next(row for row in rows if row.text.startswith("return"))
     nav.select(Target("value", value=last.number))
     assert who_owns(nav).startswith("no uses of")

@@ -33,36 +33,36 @@ EXPECTED = """\
 
 
 def drawn(builder: TraceBuilder, selection: Selection, width: int = 80) -> Picture:
-    made = builder.history()
-    return StorageView().draw(project(made, made.end - 1, selection), DrawContext(width, 24))
+    result = builder.history()
+    return StorageView().draw(project(result, result.end - 1, selection), DrawContext(width, 24))
 
 
 def test_what_a_person_sees() -> None:
-    made, tensors = history()
-    model = project(made, made.end - 1, Selection(tensor=tensors["y"], index=(1, 1)))
+    result, tensors = history()
+    model = project(result, result.end - 1, Selection(tensor=tensors["y"], index=(1, 1)))
     assert StorageView().draw(model, DrawContext(80, 24)).text().rstrip() == EXPECTED.rstrip()
 
 
 def test_the_selected_cell_and_tensor_show_without_colour() -> None:
-    made, tensors = history()
-    model = project(made, made.end - 1, Selection(tensor=tensors["y"], index=(1, 1)))
+    result, tensors = history()
+    model = project(result, result.end - 1, Selection(tensor=tensors["y"], index=(1, 1)))
     text = StorageView().draw(model, DrawContext(80, 24, ASCII)).text()
     assert "#  40.w#" in text
     assert "]             y" in text
 
 
 def test_every_cell_of_a_lane_leads_to_its_byte_and_index() -> None:
-    made, tensors = history()
-    model = project(made, made.end - 1, Selection(tensor=tensors["y"]))
+    result, tensors = history()
+    model = project(result, result.end - 1, Selection(tensor=tensors["y"]))
     picture = StorageView().draw(model, DrawContext(80, 24))
     targets = {
         t for y in range(picture.height) for _, _, t in picture.targets(y) if t.kind == "byte"
     }
-    found = {(t.tensor, t.index): t.byte for t in targets}
+    actual = {(t.tensor, t.index): t.byte for t in targets}
     assert all(t.storage == 1 for t in targets)
-    assert found[tensors["x"], (1, 0)] == 12
-    assert found[tensors["y"], (2, 1)] == 20
-    assert found[tensors["z"], (1,)] == 16
+    assert actual[tensors["x"], (1, 0)] == 12
+    assert actual[tensors["y"], (2, 1)] == 20
+    assert actual[tensors["z"], (1,)] == 16
 
 
 def test_overlaps_and_elements_over_several_cells() -> None:

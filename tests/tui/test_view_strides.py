@@ -40,23 +40,23 @@ EXPECTED = """\
 
 
 def text_of(builder: TraceBuilder, selection: Selection, width: int = 80, height: int = 24) -> str:
-    made = builder.history()
+    result = builder.history()
     return (
         StridesView()
-        .draw(project(made, made.end - 1, selection), DrawContext(width, height))
+        .draw(project(result, result.end - 1, selection), DrawContext(width, height))
         .text()
     )
 
 
 def test_what_a_person_sees() -> None:
-    made, tensors = history()
-    model = project(made, made.end - 1, Selection(tensor=tensors["y"], index=(1, 1)))
+    result, tensors = history()
+    model = project(result, result.end - 1, Selection(tensor=tensors["y"], index=(1, 1)))
     assert StridesView().draw(model, DrawContext(80, 24)).text() == EXPECTED.rstrip()
 
 
 def test_every_cell_of_the_table_leads_to_its_byte() -> None:
-    made, tensors = history()
-    model = project(made, made.end - 1, Selection(tensor=tensors["z"]))
+    result, tensors = history()
+    model = project(result, result.end - 1, Selection(tensor=tensors["z"]))
     picture = StridesView().draw(model, DrawContext(80, 24))
     targets = [t for y in range(picture.height) for _, _, t in picture.targets(y)]
     assert {(t.index, t.byte) for t in targets if t.index is not None} == {((0,), 4), ((1,), 16)}
@@ -73,8 +73,8 @@ def test_expand_lights_every_cell_that_is_the_same_memory() -> None:
 
 
 def test_a_selected_hole_is_said_to_be_one() -> None:
-    made, tensors = history()
-    model = project(made, made.end - 1, Selection(tensors["z"], 1, byte=12))
+    result, tensors = history()
+    model = project(result, result.end - 1, Selection(tensors["z"], 1, byte=12))
     text = StridesView().draw(model, DrawContext(80, 24)).text()
     assert "cell 3: no index of z leads to byte 12" in text
     assert "━━━━3━" in text
@@ -83,8 +83,8 @@ def test_a_selected_hole_is_said_to_be_one() -> None:
 def test_the_slice_can_be_stepped_in_every_leading_dimension() -> None:
     builder = TraceBuilder()
     tensor = builder.tensor((2, 3, 4, 5), values=range(120))
-    made = builder.history()
-    model = project(made, made.end - 1, Selection(tensor=tensor, index=(1, 0, 3, 4)))
+    result = builder.history()
+    model = project(result, result.end - 1, Selection(tensor=tensor, index=(1, 0, 3, 4)))
     picture = StridesView().draw(model, DrawContext(80, 24))
     line = next(y for y in range(picture.height) if any("slice" in s.text for s in picture.line(y)))
     steps = [target.index for _, _, target in picture.targets(line)]

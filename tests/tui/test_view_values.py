@@ -28,13 +28,15 @@ EXPECTED = """\
 
 
 def text_of(builder: TraceBuilder, selection: Selection, width: int = 80) -> str:
-    made = builder.history()
-    return ValuesView().draw(project(made, made.end - 1, selection), DrawContext(width, 24)).text()
+    result = builder.history()
+    return (
+        ValuesView().draw(project(result, result.end - 1, selection), DrawContext(width, 24)).text()
+    )
 
 
 def test_what_a_person_sees() -> None:
-    made, tensors = history()
-    model = project(made, made.end - 1, Selection(tensor=tensors["y"], index=(1, 1)))
+    result, tensors = history()
+    model = project(result, result.end - 1, Selection(tensor=tensors["y"], index=(1, 1)))
     assert ValuesView().draw(model, DrawContext(80, 24)).text() == EXPECTED.rstrip()
 
 
@@ -72,8 +74,8 @@ def test_sampled_numbers_are_called_sampled() -> None:
 def test_a_selected_row_far_down_is_drawn_at_the_top() -> None:
     builder = TraceBuilder()
     tensor = builder.tensor((1_000_000, 2), name="x")
-    made = builder.history()
-    model = project(made, made.end - 1, Selection(tensor=tensor, index=(777_777, 1)))
+    result = builder.history()
+    model = project(result, result.end - 1, Selection(tensor=tensor, index=(777_777, 1)))
     picture = ValuesView().draw(model, DrawContext(80, 24))
     top = ["".join(span.text for span in picture.line(y)) for y in range(20)]
     assert any(line.strip().startswith("777777") and "[ ?" in line for line in top)

@@ -34,14 +34,19 @@ def drawn(name: str, moment: int, width: int, height: int, glyphs: Glyphs, **cho
 @lru_cache(maxsize=64)
 def pictures(name: str, glyphs: Glyphs) -> tuple[Picture, ...]:
     """The view at many moments, sizes and selections."""
-    told = story()
-    moments = (0, *told.lines.values(), told.inside, told.end)
-    chosen = ({}, {"tensor": told.y, "storage": 1}, {"storage": 1, "byte": 4}, {"tensor": told.z})
+    output = story()
+    moments = (0, *output.lines.values(), output.inside, output.end)
+    selected = (
+        {},
+        {"tensor": output.y, "storage": 1},
+        {"storage": 1, "byte": 4},
+        {"tensor": output.z},
+    )
     return tuple(
         drawn(name, moment, width, height, glyphs, **selection)
         for moment in moments
         for width, height in SIZES[:2]
-        for selection in chosen
+        for selection in selected
     )
 
 
@@ -67,11 +72,11 @@ def test_it_fits_the_width_it_was_given(name):
 def test_every_sign_has_a_sentence(name, glyphs):
     signs = "".join(glyph for glyph in _signs(UNICODE)) if glyphs is UNICODE else ""
     explained = "".join(help_of(name, glyphs))
-    shown = set("".join(picture.text() for picture in pictures(name, glyphs)))
-    unexplained = {sign for sign in shown & set(signs) if sign not in explained}
+    output = set("".join(picture.text() for picture in pictures(name, glyphs)))
+    unexplained = {sign for sign in output & set(signs) if sign not in explained}
     assert not unexplained, f"{name} draws {unexplained} and HELP does not say what they mean"
     if glyphs is UNICODE:
-        strange = {sign for sign in shown if not sign.isascii() and sign not in explained}
+        strange = {sign for sign in output if not sign.isascii() and sign not in explained}
         assert not strange, f"{name} draws {strange}, which are in no set of signs and not in HELP"
 
 
@@ -82,8 +87,8 @@ def _signs(glyphs: Glyphs) -> list[str]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_ascii_is_ascii(name):
-    shown = set("".join(picture.text() for picture in pictures(name, ASCII)))
-    assert all(sign.isascii() for sign in shown), {s for s in shown if not s.isascii()}
+    output = set("".join(picture.text() for picture in pictures(name, ASCII)))
+    assert all(sign.isascii() for sign in output), {s for s in output if not s.isascii()}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -115,11 +120,14 @@ OWN = (
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in OWN])
 def test_a_selection_shows_without_colour(name):
     """What is lit differs in its signs or its attributes, not in colour alone."""
-    told = story()
-    plain, lit = (
-        drawn(name, told.lines[12], 120, 40, UNICODE, tensor=tensor) for tensor in (told.x, told.z)
+    output = story()
+    plain, highlighted = (
+        drawn(name, output.lines[12], 120, 40, UNICODE, tensor=tensor)
+        for tensor in (output.x, output.z)
     )
-    assert plain.text() != lit.text(), f"{name}: selecting another tensor changes colours at most"
+    assert plain.text() != highlighted.text(), (
+        f"{name}: selecting another tensor changes colours at most"
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -134,8 +142,12 @@ def test_drawing_needs_no_textual():
         "import sys, tui.views; tui.views.views();"
         "print([m for m in ('textual', 'rich', 'pygments') if m in sys.modules])"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]", f"importing every view imports {found.stdout.strip()}"
+    completed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert completed.stdout.strip() == "[]", (
+        f"importing every view imports {completed.stdout.strip()}"
+    )
 
 
 def test_an_unknown_view_lists_those_there_are():

@@ -107,8 +107,8 @@ def test_a_line_of_code_is_folded_and_never_cut() -> None:
     code = 'for name in ("temperature", "day", "week", "stations"):'
     lines = prose(f"```\n{code}\n```", 30).text().splitlines()
     assert max(map(len, lines)) <= 30
-    whole = lines[0] + "".join(line[2 + FOLDED :] for line in lines[1:])
-    assert whole.replace(" ", "") == code.replace(" ", "")
+    full = lines[0] + "".join(line[2 + FOLDED :] for line in lines[1:])
+    assert full.replace(" ", "") == code.replace(" ", "")
 
 
 def test_a_line_of_code_is_folded_between_names() -> None:
@@ -116,8 +116,11 @@ def test_a_line_of_code_is_folded_between_names() -> None:
 
     code = "reasons = [history.text(int(m)) for m in history.bail_outs.since]"
     spans = [Span(code[:40]), Span(code[40:], "op")]
-    texts = ["".join(span.text for span in line) for line in fold(spans, 50)]
-    assert texts == ["reasons = [history.text(int(m)) for m in ", "      history.bail_outs.since]"]
+    strings = ["".join(span.text for span in line) for line in fold(spans, 50)]
+    assert strings == [
+        "reasons = [history.text(int(m)) for m in ",
+        "      history.bail_outs.since]",
+    ]
     assert ["".join(span.text for span in line) for line in fold([Span("x" * 9)], 8)] == [
         "xxxxxxxx",
         "      x",

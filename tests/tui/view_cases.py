@@ -33,8 +33,8 @@ def everything() -> tuple[History, dict[str, Selection]]:
     add("windows", (1, 2, 0, 1), **sliding, base=image, dtype="int16")
     add("diag", (2,), sizes=(8,), strides=(14,), base=image, dtype="int16")
     add("a very long name for a tensor", sizes=(8,), base=image, dtype="int16")
-    one = add("one", (), sizes=(), values=[3.14159])
-    add("wide", (2, 3), sizes=(3, 4), strides=(0, 0), base=one)
+    item = add("one", (), sizes=(), values=[3.14159])
+    add("wide", (2, 3), sizes=(3, 4), strides=(0, 0), base=item)
     add("empty", sizes=(0, 3))
     add("six", (1, 2, 1, 2, 1, 2), sizes=(2, 3, 2, 3, 2, 3), values=np.arange(216))
     add("half", (1,), sizes=(4,), values=[1.5, np.nan, np.inf, -np.inf], dtype="float16")
@@ -61,13 +61,13 @@ def everything() -> tuple[History, dict[str, Selection]]:
 
 def pictures(view: str, ascii: bool = False) -> Iterator[tuple[str, DrawContext, Picture]]:
     """Every case drawn at every size."""
-    shown = views()[view]
+    output = views()[view]
     history, selections = everything()
     for name, selection in selections.items():
-        model = shown.project(history, history.end - 1, selection)
+        model = output.project(history, history.end - 1, selection)
         for width, height in SIZES:
             context = DrawContext(width, height, ASCII if ascii else UNICODE, selection)
-            yield name, context, shown.draw(model, context)
+            yield name, context, output.draw(model, context)
 
 
 def check_fits_and_is_styled(view: str) -> None:

@@ -36,8 +36,8 @@ def screen_text(app: Underhood) -> str:
 
 def loaded(pilot: Pilot) -> bool:
     """Whether the trace has been read and handed over."""
-    found = pilot.app.screen.query(Viewer)
-    return bool(found) and found.first().nav is not None
+    result = pilot.app.screen.query(Viewer)
+    return bool(result) and result.first().nav is not None
 
 
 @asynccontextmanager

@@ -66,13 +66,13 @@ def told_by(m: Any, seed: int) -> list[Any]:
 def line_of(m: Any, pool: list[Any], step: dict[str, Any]) -> Any:
     try:
         with m.set_grad_enabled(not step.get("off", False)):
-            made, said = do(m, pool, step)
-        if made is None:
-            return said
-        flags = (made.requires_grad, made.is_leaf, made.grad_fn is not None)
-        shown = "".join(mark if flag else "-" for mark, flag in zip("rlg", flags, strict=True))
-        line = [f"{said} {shown} {made._version}"]
-        total = made.detach().sum().item()
+            result, output = do(m, pool, step)
+        if result is None:
+            return output
+        flags = (result.requires_grad, result.is_leaf, result.grad_fn is not None)
+        reported = "".join(mark if flag else "-" for mark, flag in zip("rlg", flags, strict=True))
+        line = [f"{output} {reported} {result._version}"]
+        total = result.detach().sum().item()
         if total == total and abs(total) < 1e12:
             line.append(round(total, 6))
     except Exception as error:
@@ -84,14 +84,14 @@ def do(m: Any, pool: list[Any], step: dict[str, Any]) -> tuple[Any, Any]:
     """One step: the tensor that it made or wrote (None for none), and a word about it."""
     kind = step["kind"]
     if kind == "leaf" or not pool:
-        made = leaf(m, step)
-        keep(pool, made)
-        return made, "leaf"
+        result = leaf(m, step)
+        keep(pool, result)
+        return result, "leaf"
     a, b = pool[step["a"] % len(pool)], pool[step["b"] % len(pool)]
     if kind in MAKERS:
-        made, word = MAKERS[kind](m, a, b, step)
-        keep(pool, made)
-        return made, word
+        result, word = MAKERS[kind](m, a, b, step)
+        keep(pool, result)
+        return result, word
     return ACTIONS[kind](m, pool, a, b, step)
 
 
@@ -104,8 +104,8 @@ def keep(pool: list[Any], made: Any) -> None:
 def leaf(m: Any, step: dict[str, Any]) -> Any:
     sizes = ((3,), (2, 2), (2, 3))[step["size"]]
     count = sizes[0] * (sizes[1] if len(sizes) > 1 else 1)
-    made = m.arange(float(count), dtype=m.float64).mul_(0.25).sub_(0.3).view(sizes)
-    return made.requires_grad_(step["grad"])
+    result = m.arange(float(count), dtype=m.float64).mul_(0.25).sub_(0.3).view(sizes)
+    return result.requires_grad_(step["grad"])
 
 
 def unary(m: Any, a: Any, b: Any, step: dict[str, Any]) -> tuple[Any, str]:
@@ -120,7 +120,7 @@ def binary(m: Any, a: Any, b: Any, step: dict[str, Any]) -> tuple[Any, str]:
 
 def view(m: Any, a: Any, b: Any, step: dict[str, Any]) -> tuple[Any, str]:
     name = VIEWS[step["which"] % len(VIEWS)]
-    made = {
+    results = {
         "select": lambda: a[-1],
         "slice": lambda: a[..., 1:],
         "t": lambda: a.t(),
@@ -135,7 +135,7 @@ def view(m: Any, a: Any, b: Any, step: dict[str, Any]) -> tuple[Any, str]:
         "as_strided": lambda: a.as_strided((2,), (1,)),
         "data": lambda: a.data,
     }[name]()
-    return made, name
+    return results, name
 
 
 def part(m: Any, a: Any, b: Any, step: dict[str, Any]) -> tuple[Any, str]:
@@ -163,12 +163,12 @@ def cat(m: Any, a: Any, b: Any, step: dict[str, Any]) -> tuple[Any, str]:
 
 
 def gradient(m: Any, a: Any, b: Any, step: dict[str, Any]) -> tuple[Any, str]:
-    (made,) = m.autograd.grad(
+    (result,) = m.autograd.grad(
         a.sum(), b, create_graph=step["grad"], retain_graph=step["keep"] or None, allow_unused=True
     )
-    if made is None:
+    if result is None:
         return m.zeros(2, dtype=m.float64), "unused"
-    return made.clone(), "gradient"  # whose version does not tell how a formula made it
+    return result.clone(), "gradient"  # whose version does not tell how a formula made it
 
 
 MAKERS = {

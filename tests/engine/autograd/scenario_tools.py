@@ -91,14 +91,14 @@ def difference(ours: Any, theirs: Any, where: str = "") -> str | None:
         if set(ours) == {"raises", "says"} and ours["raises"] == theirs["raises"]:
             missing = [fact for fact in theirs["says"] if fact not in ours["says"]]
             return f"{where}: the text of {ours['raises']} lacks {missing}" if missing else None
-        found = (difference(ours[key], theirs[key], f"{where}.{key}") for key in theirs)
-        return next(filter(None, found), None)
+        result = (difference(ours[key], theirs[key], f"{where}.{key}") for key in theirs)
+        return next(filter(None, result), None)
     elif isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
-        found = (
-            difference(mine, other, f"{where}[{i}]")
-            for i, (mine, other) in enumerate(zip(ours, theirs, strict=True))
+        result = (
+            difference(own, other, f"{where}[{i}]")
+            for i, (own, other) in enumerate(zip(ours, theirs, strict=True))
         )
-        return next(filter(None, found), None)
+        return next(filter(None, result), None)
     elif ours == theirs and type(ours) is type(theirs):
         return None
     return f"{where or 'the log'}: {ours!r}, PyTorch tells {theirs!r}"

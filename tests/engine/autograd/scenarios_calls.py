@@ -114,9 +114,9 @@ def gradient_argument_of_another_dtype(m):
     for dtype in (m.float32, m.float16, m.int64, m.complex128):
         x.grad = None
         y = x * x
-        found = error(lambda y=y, dtype=dtype: y.backward(m.ones(2, dtype=dtype)))
+        result = error(lambda y=y, dtype=dtype: y.backward(m.ones(2, dtype=dtype)))
         kind = None if x.grad is None else str(x.grad.dtype).split(".")[-1]
-        log.append([found, kind, x.grad])
+        log.append([result, kind, x.grad])
     return log
 
 
@@ -169,9 +169,9 @@ def several_outputs(m):
     x = leaf(m, 1.0, 2.0)
     outputs = [(x**2).sum(), (x**3).sum(), x * 2]
     vectors = [None, None, m.ones(2, dtype=m.float64)]
-    found = m.autograd.grad(outputs, [x], vectors)
+    result = m.autograd.grad(outputs, [x], vectors)
     m.autograd.backward([(x**2).sum(), (x * 5).sum()])
-    return found, x.grad
+    return result, x.grad
 
 
 @scenario
@@ -204,11 +204,11 @@ def allow_unused(m):
 @scenario
 def materialize_grads(m):
     x, w = leaf(m, 1.0), leaf(m, 2.0, 3.0)
-    found = m.autograd.grad(x.exp().sum(), [x, w], materialize_grads=True)
+    result = m.autograd.grad(x.exp().sum(), [x, w], materialize_grads=True)
     wrong = error(
         lambda: m.autograd.grad(x.exp().sum(), [x, w], materialize_grads=True, allow_unused=False)
     )
-    return found, [about(g) for g in found], wrong
+    return result, [about(g) for g in result], wrong
 
 
 @scenario
@@ -332,8 +332,8 @@ def backward_with_inputs_that_are_not_used(m):
 def under_no_grad(m, case):
     x = leaf(m, 1.0)
     with m.no_grad():
-        found = error(lambda: case(m, x), "does not require grad")
-    return found, x.grad
+        result = error(lambda: case(m, x), "does not require grad")
+    return result, x.grad
 
 
 @scenario

@@ -20,11 +20,11 @@ def anomaly_mode_shows_the_forward_call(m):
         z = y.sum()
         with m.no_grad():
             y.add_(1)
-        found = error(z.backward)
-        found = error(lambda: (y * y).sum().backward(), "modified")
-    texts = [str(w.message) for w in caught]
-    shown = [t for t in texts if "forward_of_the_anomaly" in t and "x.exp()" in t]
-    return found["raises"], bool(shown), any("ExpBackward0" in t for t in shown)
+        result = error(z.backward)
+        result = error(lambda: (y * y).sum().backward(), "modified")
+    strings = [str(w.message) for w in caught]
+    visible = [t for t in strings if "forward_of_the_anomaly" in t and "x.exp()" in t]
+    return result["raises"], bool(visible), any("ExpBackward0" in t for t in visible)
 
 
 @scenario

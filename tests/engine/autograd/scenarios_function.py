@@ -173,8 +173,8 @@ def none_for_what_is_no_tensor(m):
     right = double(m, forward=forward, backward=lambda ctx, g: (None, g, None))
     right.apply("a", x, {}).sum().backward()
     wrong = double(m, forward=forward, backward=lambda ctx, g: (g, g, g))
-    found = error(wrong.apply("a", x, {}).sum().backward)
-    return x.grad, found
+    result = error(wrong.apply("a", x, {}).sum().backward)
+    return x.grad, result
 
 
 @scenario
@@ -227,8 +227,8 @@ def gradient_of_none(m):
     x, w = leaf(m, 1.0), leaf(m, 2.0)
     F = double(m, backward=lambda ctx, g: None)
     (F.apply(x) + w).sum().backward()
-    found = error(lambda: m.autograd.grad(F.apply(x).sum(), x), "allow_unused")
-    return x.grad, w.grad, found, m.autograd.grad(F.apply(x).sum(), x, allow_unused=True)
+    result = error(lambda: m.autograd.grad(F.apply(x).sum(), x), "allow_unused")
+    return x.grad, w.grad, result, m.autograd.grad(F.apply(x).sum(), x, allow_unused=True)
 
 
 @scenario
@@ -246,8 +246,8 @@ def forward_raises(m):
         raise KeyError("inside forward")
 
     x = leaf(m, 1.0)
-    found = error(lambda: double(m, forward=forward).apply(x), "inside forward")
-    return found, about(x * 2), m.is_grad_enabled()
+    result = error(lambda: double(m, forward=forward).apply(x), "inside forward")
+    return result, about(x * 2), m.is_grad_enabled()
 
 
 @scenario

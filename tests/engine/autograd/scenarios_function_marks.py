@@ -116,6 +116,6 @@ def returns_two_views(m):
     base = x * 1
     F = double(m, forward=lambda ctx, x: (x[:1], x[1:]), backward=lambda ctx, g, h: m.cat([g, h]))
     a, b = F.apply(base)
-    found = error(lambda: about(a.mul_(2)), "view")
+    result = error(lambda: about(a.mul_(2)), "view")
     (b * 3).sum().backward()
-    return found, x.grad
+    return result, x.grad

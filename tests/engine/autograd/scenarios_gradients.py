@@ -323,11 +323,11 @@ def two_leaves_do_not_share_their_gradient(m):
 @scenario
 def gradient_that_was_kept_is_not_written(m):
     x = leaf(m, 1.0, 2.0)
-    kept = []
-    x.register_hook(kept.append)
+    saved = []
+    x.register_hook(saved.append)
     (x * 2).sum().backward()
     (x * 3).sum().backward()
-    return [k.tolist() for k in kept], x.grad
+    return [k.tolist() for k in saved], x.grad
 
 
 @scenario_of(

@@ -186,8 +186,8 @@ def multi_output(m, case):
     for which in ("first", "last", "all"):
         x = leaf(m, [[1.0, 8.0], [3.0, -4.0], [5.0, 2.5], [0.25, 7.0]])
         outputs = [y for y in case(m, x) if y.requires_grad]
-        chosen = {"first": outputs[:1], "last": outputs[-1:], "all": outputs}[which]
-        sum((y * (i + 2)).sum() for i, y in enumerate(chosen)).backward()
+        selected = {"first": outputs[:1], "last": outputs[-1:], "all": outputs}[which]
+        sum((y * (i + 2)).sum() for i, y in enumerate(selected)).backward()
         log.append([[name(y.grad_fn) for y in outputs], x.grad])
     return log
 

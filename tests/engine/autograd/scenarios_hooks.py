@@ -111,9 +111,9 @@ def hook_removes_the_next(m):
 
     handles.append(x.register_hook(first))
     handles.append(x.register_hook(lambda g: log.append("second")))
-    found = error(x.sum().backward)
+    result = error(x.sum().backward)
     x.sum().backward()
-    return found["raises"], log
+    return result["raises"], log
 
 
 @scenario
@@ -127,10 +127,10 @@ def hook_adds_a_hook(m):
             x.register_hook(lambda g: log.append("inner"))
 
     x.register_hook(hook)
-    found = error(x.sum().backward)
+    result = error(x.sum().backward)
     first = list(log)
     x.sum().backward()
-    return found["raises"], "outer" in first, log[-2:]
+    return result["raises"], "outer" in first, log[-2:]
 
 
 @scenario
@@ -153,8 +153,8 @@ def hook_raises(m):
 
     y = x * 2
     y.register_hook(hook)
-    found = error((y * 3).sum().backward, "from the hook")
-    return found, x.grad
+    result = error((y * 3).sum().backward, "from the hook")
+    return result, x.grad
 
 
 @scenario
@@ -168,8 +168,8 @@ def hook_raises_an_exception_of_its_own(m):
         raise Strange("inside")
 
     x.register_hook(hook)
-    found = error(x.sum().backward, "inside")
-    return found, x.grad
+    result = error(x.sum().backward, "inside")
+    return result, x.grad
 
 
 @scenario
@@ -215,8 +215,8 @@ def hook_returns(m, case):
     x = leaf(m, 1.0, 2.0)
     y = x * 2
     y.register_hook(lambda g: case(m, g))
-    found = error((y * 3).sum().backward)
-    return found, x.grad, None if x.grad is None else str(x.grad.dtype).split(".")[-1]
+    result = error((y * 3).sum().backward)
+    return result, x.grad, None if x.grad is None else str(x.grad.dtype).split(".")[-1]
 
 
 @scenario
@@ -272,8 +272,8 @@ def tensor_hook_and_autograd_grad(m):
     x.register_hook(lambda g: log.append("leaf") or g * 2)
     h = x * 3
     h.register_hook(lambda g: log.append("middle") or g * 10)
-    found = m.autograd.grad(h.sum(), [x, h])
-    return log, found
+    result = m.autograd.grad(h.sum(), [x, h])
+    return log, result
 
 
 @scenario
@@ -358,10 +358,10 @@ def hook_with_create_graph(m):
 def hook_gradient_is_shared_with_grad(m):
     """Writing to what a hook got is seen by nobody else only if the engine copies."""
     x = leaf(m, 1.0, 2.0)
-    kept = []
-    x.register_hook(lambda g: kept.append(g))
+    saved = []
+    x.register_hook(lambda g: saved.append(g))
     (x * 2).sum().backward()
-    return kept[0], about(kept[0])
+    return saved[0], about(saved[0])
 
 
 @scenario
@@ -408,8 +408,8 @@ def grad_inside_a_hook(m):
     def hook(g):
         with m.enable_grad():
             inner = x.detach().requires_grad_()
-            (found,) = m.autograd.grad((inner**3).sum(), inner)
-        return g + found
+            (result,) = m.autograd.grad((inner**3).sum(), inner)
+        return g + result
 
     y = x * 3
     y.register_hook(hook)

@@ -29,10 +29,10 @@ MODIFIED = "modified by an inplace operation"
 )
 def on_a_leaf(m, case):
     x = leaf(m, 1.0, 2.0)
-    found = error(lambda: case(m, x), "leaf", "in-place")
-    if found["raises"] is None:
-        found = "no error"
-    return found, x._version
+    result = error(lambda: case(m, x), "leaf", "in-place")
+    if result["raises"] is None:
+        result = "no error"
+    return result, x._version
 
 
 @scenario_of(
@@ -360,9 +360,9 @@ def copy_from_an_integer(m):
 def integers_take_no_gradient(m):
     x = leaf(m, 1.0, 2.0)
     y = m.zeros(2, dtype=m.int64)
-    found = error(lambda: y.add_(x))
+    result = error(lambda: y.add_(x))
     y.copy_(x.detach())
-    return found["raises"], about(y)
+    return result["raises"], about(y)
 
 
 @scenario
@@ -437,11 +437,11 @@ def data_of_a_leaf(m):
 @scenario
 def set_of_a_leaf(m):
     x = leaf(m, 1.0, 2.0)
-    found = error(lambda: x.set_(m.ones(2, dtype=m.float64)))
+    result = error(lambda: x.set_(m.ones(2, dtype=m.float64)))
     y = m.zeros(2, dtype=m.float64)
     with m.no_grad():
         y.set_(m.ones(3, dtype=m.float64))
-    return found["raises"], y, about(y)
+    return result["raises"], y, about(y)
 
 
 @scenario

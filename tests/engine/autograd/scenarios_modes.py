@@ -32,14 +32,14 @@ def modes_nest(m):
 
 @scenario
 def mode_is_restored_after_an_exception(m):
-    found = []
+    matches = []
     for mode in (m.no_grad, m.inference_mode):
         try:
             with mode():
                 raise ValueError
         except ValueError:
-            found.append([m.is_grad_enabled(), m.is_inference_mode_enabled()])
-    return found
+            matches.append([m.is_grad_enabled(), m.is_inference_mode_enabled()])
+    return matches
 
 
 @scenario_of(no_grad="no_grad", enable_grad="enable_grad", inference_mode="inference_mode")
@@ -257,8 +257,8 @@ def inference_views_of_normal_tensors(m):
 def inference_write_to_a_leaf(m):
     x = leaf(m, 1.0)
     with m.inference_mode():
-        found = error(lambda: x.add_(1))
-    return found, x, x._version
+        result = error(lambda: x.add_(1))
+    return result, x, x._version
 
 
 @scenario
@@ -285,8 +285,8 @@ def backward_in_inference_mode(m):
     x = leaf(m, 1.0)
     y = x.exp().sum()
     with m.inference_mode():
-        found = error(y.backward)
-    return found, x.grad
+        result = error(y.backward)
+    return result, x.grad
 
 
 @scenario
@@ -345,8 +345,8 @@ def pickle_of_a_leaf(m):
 @scenario
 def pickle_of_a_non_leaf(m):
     y = leaf(m, 1.0, 2.0) * 2
-    found = error(lambda: about(pickle.loads(pickle.dumps(y))))
-    return found["raises"], found.get("value")
+    result = error(lambda: about(pickle.loads(pickle.dumps(y))))
+    return result["raises"], result.get("value")
 
 
 @scenario
@@ -367,13 +367,13 @@ def optimizer_like_update(m):
 @scenario
 def requires_grad_given_to_factories(m):
     options = {"dtype": m.float64, "requires_grad": True}
-    made = [
+    results = [
         m.zeros(2, **options), m.ones(2, **options), m.full((2,), 3.0, **options),
         m.eye(2, **options), m.arange(3.0, **options), m.linspace(0, 1, 3, **options),
         m.empty(0, **options), m.rand(2, **options), m.randn(2, **options),
         m.zeros_like(m.ones(2), requires_grad=True), m.tensor([1.0], requires_grad=True),
     ]  # fmt: skip
-    return [about(x) for x in made]
+    return [about(x) for x in results]
 
 
 @scenario
@@ -386,8 +386,8 @@ def item_and_numbers_of_what_requires_grad(m):
 @scenario
 def text_of_what_requires_grad(m):
     x = leaf(m, 1.5)
-    texts = [repr(x), repr(x * 2), repr((x * 2).detach()), repr(x[0].exp())]
-    return [text.replace("torch.", "engine.") for text in texts]
+    strings = [repr(x), repr(x * 2), repr((x * 2).detach()), repr(x[0].exp())]
+    return [text.replace("torch.", "engine.") for text in strings]
 
 
 @scenario

@@ -39,11 +39,11 @@ from scenario_tools import (
 def saved_attributes(m, case):
     """Their names and values, as the node shows them."""
     node = case(leaf(m, 1.0, 2.0)).grad_fn
-    shown = {}
+    visible = {}
     for key in sorted(dir(node)):
         if key.startswith("_saved_") and "_sym_" not in key:
-            shown[key] = getattr(node, key)
-    return name(node), shown
+            visible[key] = getattr(node, key)
+    return name(node), visible
 
 
 @scenario
@@ -352,10 +352,10 @@ def function_context_is_freed_by_backward(m):
             def backward(ctx, g):
                 return g, None
 
-        x, held = leaf(m, 1.0), Held()
-        lives = weakref.ref(held)
-        y = F.apply(x, held)
-        del held
+        x, retained = leaf(m, 1.0), Held()
+        lives = weakref.ref(retained)
+        y = F.apply(x, retained)
+        del retained
         log = [alive(lives)]
         y.sum().backward()
         log.append(alive(lives))

@@ -50,8 +50,8 @@ def eight_threads_share_a_graph(m):
     (expected,) = m.autograd.grad(y, x, retain_graph=True)
 
     def work(i):
-        found = [m.autograd.grad(y, x, retain_graph=True)[0] for _ in range(10)]
-        return all(m.allclose(g, expected) for g in found)
+        matches = [m.autograd.grad(y, x, retain_graph=True)[0] for _ in range(10)]
+        return all(m.allclose(g, expected) for g in matches)
 
     return in_threads(8, work), expected
 
@@ -84,12 +84,12 @@ def eight_threads_write_to_parts_of_their_own(m):
 @scenario
 def hooks_run_in_the_thread_of_backward(m):
     def work(i):
-        mine, seen = threading.get_ident(), []
+        own, seen = threading.get_ident(), []
         x = leaf(m, 1.0)
         y = x * 2
         y.register_hook(lambda g: seen.append(threading.get_ident()))
         y.sum().backward()
-        return seen == [mine]
+        return seen == [own]
 
     return in_threads(4, work)
 

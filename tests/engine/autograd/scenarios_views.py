@@ -184,9 +184,9 @@ def no_grad_view_of_a_result(m):
     base = x * 1
     with m.no_grad():
         view = base[0]
-    found = error(lambda: about(view.mul_(2)), "no_grad")
+    result = error(lambda: about(view.mul_(2)), "no_grad")
     base.sum().backward()
-    return about(view), found, x.grad
+    return about(view), result, x.grad
 
 
 @scenario
@@ -235,9 +235,9 @@ def write_to_a_part(m, case):
     x = leaf(m, [[1.0, 2.0], [3.0, 4.0]])
     base = x * 1
     parts = case(base)
-    found = error(lambda: about(parts[0].mul_(2)), "view", "inplace")
-    rest = error(base.sum().backward)
-    return found, rest["raises"], x.grad
+    result = error(lambda: about(parts[0].mul_(2)), "view", "inplace")
+    remainder = error(base.sum().backward)
+    return result, remainder["raises"], x.grad
 
 
 @scenario_of(chunk=lambda x: x.chunk(2), unbind=lambda x: x.unbind(), split=lambda x: x.split(1))
@@ -246,8 +246,8 @@ def write_to_a_part_under_no_grad(m, case):
     base = x * 1
     parts = case(base)
     with m.no_grad():
-        found = error(lambda: about(parts[0].mul_(2)))
-    return found, base
+        result = error(lambda: about(parts[0].mul_(2)))
+    return result, base
 
 
 @scenario_of(chunk=lambda x: x.chunk(2), unbind=lambda x: x.unbind(), split=lambda x: x.split(1))
@@ -256,8 +256,8 @@ def write_to_the_base_of_parts(m, case):
     base = x * 1
     parts = case(base)
     base.mul_(3)
-    found = error(lambda: (parts[1] * 1).sum().backward())
-    return found, x.grad
+    result = error(lambda: (parts[1] * 1).sum().backward())
+    return result, x.grad
 
 
 @scenario_of(chunk=lambda x: x.chunk(2), unbind=lambda x: x.unbind(), split=lambda x: x.split(1))
@@ -265,8 +265,8 @@ def parts_of_a_plain_tensor(m, case):
     base, w = m.zeros(2, 2, dtype=m.float64), leaf(m, [[5.0, 6.0]])
     parts = case(base)
     plain = error(lambda: about(parts[0].add_(1)))
-    found = error(lambda: about(parts[1].add_(w.view_as(parts[1]))), "view")
-    return plain, found, base
+    result = error(lambda: about(parts[1].add_(w.view_as(parts[1]))), "view")
+    return plain, result, base
 
 
 @scenario
@@ -438,8 +438,8 @@ def is_view_and_base(m):
 def write_to_a_leaf_that_is_a_view(m, case):
     """The leaf is a view of a tensor that does not require grad."""
     x = m.ones(4, dtype=m.float64).view(2, 2).requires_grad_()
-    found = error(lambda: case(x), "leaf", "in-place")
-    return found["raises"], found.get("says"), x, about(x)
+    result = error(lambda: case(x), "leaf", "in-place")
+    return result["raises"], result.get("says"), x, about(x)
 
 
 @scenario_of(
@@ -448,9 +448,9 @@ def write_to_a_leaf_that_is_a_view(m, case):
     expanded=lambda m, x: (x.abs()[None], 0),
 )
 def gradients_of_views_made_under_no_grad(m, case):
-    base, where = case(m, leaf(m, 1.0, 2.0))
+    base, location = case(m, leaf(m, 1.0, 2.0))
     with m.no_grad():
-        view = base[where]
+        view = base[location]
     return (
         about(view),
         error(lambda: m.autograd.grad(view.sum(), view, retain_graph=True)),

@@ -28,19 +28,19 @@ KNOWN = {
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_engine_tells_what_torch_told(name: str) -> None:
-    found = difference(told(engine, name), LOGS[name])
+    actual = difference(told(engine, name), LOGS[name])
     if name in KNOWN:
-        assert found is not None, f"{name}: told alike by now: take it off KNOWN"
+        assert actual is not None, f"{name}: told alike by now: take it off KNOWN"
     else:
-        assert found is None, f"{name}: {found}"
+        assert actual is None, f"{name}: {actual}"
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_recording_is_what_torch_tells(name: str) -> None:
     torch = pytest.importorskip("torch")
     pytest.importorskip("torch.utils.checkpoint")
-    found = difference(told(torch, name), LOGS[name])
-    assert found is None, f"{name}: {found}: run record_scenarios.py"
+    actual = difference(told(torch, name), LOGS[name])
+    assert actual is None, f"{name}: {actual}: run record_scenarios.py"
 
 
 def test_the_recording_has_no_other_scenarios() -> None:

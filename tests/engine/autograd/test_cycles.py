@@ -76,8 +76,8 @@ def prehook_of_a_node(s: Sentinel) -> Any:
 
 def hook_with_its_handle(s: Sentinel) -> Any:
     x = leaf()
-    kept: list[Any] = [s]
-    kept.append(x.register_hook(holding(kept)))
+    saved: list[Any] = [s]
+    saved.append(x.register_hook(holding(saved)))
     return x
 
 
@@ -117,11 +117,11 @@ def context_that_holds_what_comes_back(s: Sentinel) -> Any:
 
 
 def packed(s: Sentinel) -> Any:
-    held: list[Any] = [s]
+    retained: list[Any] = [s]
     x = leaf()
-    with saved_tensors_hooks(lambda t: (t.detach(), held), lambda pair: pair[0]):
+    with saved_tensors_hooks(lambda t: (t.detach(), retained), lambda pair: pair[0]):
         y = x * x
-    held.append(y)
+    retained.append(y)
     return y
 
 
@@ -169,12 +169,12 @@ def test_a_cycle_through_the_core_is_collected_when_nothing_leads_to_it(
 ) -> None:
     s = Sentinel()
     alive = weakref.ref(s)
-    kept = scenario(s)
+    saved = scenario(s)
     del s
     gc.collect()
     gc.collect()
     assert alive() is not None
-    del kept
+    del saved
     gc.collect()
     assert alive() is None
 
@@ -182,10 +182,10 @@ def test_a_cycle_through_the_core_is_collected_when_nothing_leads_to_it(
 def test_the_collector_takes_nothing_that_another_output_of_the_graph_leads_to() -> None:
     x = leaf()
     seen: list[Any] = []
-    held = [x]
-    x.register_hook(lambda grad, held=held: seen.append((held[0], grad)))
+    retained = [x]
+    x.register_hook(lambda grad, held=retained: seen.append((held[0], grad)))
     y = x * 3
-    del x, held
+    del x, retained
     gc.collect()
     gc.collect()
     y.sum().backward()
@@ -197,9 +197,9 @@ def test_a_hook_stays_while_its_result_lives_on_in_a_graph() -> None:
     x = leaf()
     y = x * 2
     seen: list[Any] = []
-    held: list[Any] = []
-    y.register_hook(lambda grad: seen.append(len(held)))
-    held.append(y)
+    retained: list[Any] = []
+    y.register_hook(lambda grad: seen.append(len(retained)))
+    retained.append(y)
     z = y * y
     del y
     gc.collect()
@@ -225,15 +225,15 @@ def test_a_context_stays_while_its_result_lives_on_in_a_graph() -> None:
 def test_a_tensor_that_comes_back_from_the_graph_has_its_hooks() -> None:
     x = leaf()
     seen: list[int] = []
-    held: list[Any] = []
-    x.register_hook(lambda grad: seen.append(len(held)))
-    held.append(x)
+    retained: list[Any] = []
+    x.register_hook(lambda grad: seen.append(len(retained)))
+    retained.append(x)
     y = x * x
     del x
-    held.clear()  # the wrapper goes, the tensor is saved
+    retained.clear()  # the wrapper goes, the tensor is saved
     gc.collect()
     again = y.grad_fn._saved_self
-    held.append(again)
+    retained.append(again)
     gc.collect()
     (again * 2).sum().backward()
     assert seen == [1]
@@ -300,8 +300,8 @@ def test_get_referents_shows_what_a_tensor_alone_keeps_alive() -> None:
     x = leaf()
     s = Sentinel()
     x.register_hook(holding(s))
-    shown = len(gc.get_referents(x))
+    output = len(gc.get_referents(x))
     y = x * 2  # the graph leads to x as well: its hooks are nobody's own
-    assert len(gc.get_referents(x)) == shown - 1
+    assert len(gc.get_referents(x)) == output - 1
     del y
-    assert len(gc.get_referents(x)) == shown
+    assert len(gc.get_referents(x)) == output

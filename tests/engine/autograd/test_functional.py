@@ -85,21 +85,21 @@ def test_create_graph(x, w):
     expected = jacobian(lambda x: jacobian(model, (x, w), create_graph=True)[0].sum(), x)
     assert close(g, expected)
     for product, v in ((vjp, model(x, w).detach()), (jvp, x.detach())):
-        _, made = product(lambda x: model(x, w), x, v, create_graph=True)
-        assert made.requires_grad
-        assert engine.autograd.grad(made.sum(), x)[0].shape == x.shape
+        _, result = product(lambda x: model(x, w), x, v, create_graph=True)
+        assert result.requires_grad
+        assert engine.autograd.grad(result.sum(), x)[0].shape == x.shape
     for product in (hvp, vhp):
-        _, made = product(lambda x: energy(x, w), x, x.detach(), create_graph=True)
-        assert engine.autograd.grad(made.sum(), x)[0].shape == x.shape
+        _, result = product(lambda x: energy(x, w), x, x.detach(), create_graph=True)
+        assert engine.autograd.grad(result.sum(), x)[0].shape == x.shape
 
 
 def test_vectors_left_out(x):
     value, g = vjp(lambda x: (x**2).sum(), x)
     assert close(g, 2 * x)
-    one = engine.tensor([3.0], dtype=engine.float64)
-    assert jvp(lambda x: x**2, one)[1].tolist() == [6]
-    assert hvp(lambda x: (x**3).sum(), one)[1].tolist() == [18]
-    assert vhp(lambda x: (x**3).sum(), one)[1].tolist() == [18]
+    element = engine.tensor([3.0], dtype=engine.float64)
+    assert jvp(lambda x: x**2, element)[1].tolist() == [6]
+    assert hvp(lambda x: (x**3).sum(), element)[1].tolist() == [18]
+    assert vhp(lambda x: (x**3).sum(), element)[1].tolist() == [18]
     assert value.item() == (x**2).sum().item()
 
 
@@ -172,10 +172,10 @@ def leaves(value):
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_equals_torch(name, x, w):
     torch = pytest.importorskip("torch")
-    there = [torch.tensor(t.tolist(), dtype=torch.float64) for t in (x, w)]
-    theirs = leaves(FUNCTIONS[name](torch.autograd.functional, torch, *there))
+    target = [torch.tensor(t.tolist(), dtype=torch.float64) for t in (x, w)]
+    other = leaves(FUNCTIONS[name](torch.autograd.functional, torch, *target))
     ours = leaves(FUNCTIONS[name](engine.autograd.functional, engine, x, w))
-    assert len(ours) == len(theirs)
-    for a, b in zip(ours, theirs, strict=True):
+    assert len(ours) == len(other)
+    for a, b in zip(ours, other, strict=True):
         assert tuple(a.shape) == tuple(b.shape)
         assert close(a, engine.tensor(b.tolist(), dtype=engine.float64).reshape(a.shape))

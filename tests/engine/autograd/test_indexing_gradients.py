@@ -26,7 +26,7 @@ PAIRS = [
 
 def ours(index: Any) -> Any:
     if isinstance(index, tuple):
-        return tuple(ours(one) for one in index)
+        return tuple(ours(item) for item in index)
     return engine.tensor(index.tolist()) if isinstance(index, np.ndarray) else index
 
 
@@ -40,10 +40,10 @@ def test_reading(index: Any) -> None:
     values, x = leaf()
     read = x[ours(index)]
     (read * read).sum().backward()
-    wanted = np.zeros_like(values)
-    np.add.at(wanted, index, 2 * values[index])
+    expected = np.zeros_like(values)
+    np.add.at(expected, index, 2 * values[index])
     assert x.grad is not None
-    np.testing.assert_allclose(x.grad.numpy(), wanted)
+    np.testing.assert_allclose(x.grad.numpy(), expected)
 
 
 @pytest.mark.parametrize("index", [*BASIC, *TENSORS, *PAIRS], ids=str)
@@ -57,10 +57,10 @@ def test_writing(index: Any, value: str) -> None:
     (z * z).sum().backward()
     if repeats(index):  # which of several writes to one place counts is nobody's promise
         return
-    wanted = 2 * values
-    wanted[index] = 8 * values[index] if value == "itself" else 0
+    expected = 2 * values
+    expected[index] = 8 * values[index] if value == "itself" else 0
     assert x.grad is not None
-    np.testing.assert_allclose(x.grad.numpy(), wanted)
+    np.testing.assert_allclose(x.grad.numpy(), expected)
     if value == "tensor" and values[index].size:
         assert v.grad is not None
         assert v.grad.item() == pytest.approx(6 * values[index].size)

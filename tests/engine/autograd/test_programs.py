@@ -21,11 +21,11 @@ KNOWN = {
 
 def first_difference(seed: int) -> str | None:
     """How the engine's run of a program departs from PyTorch's; None where it does not."""
-    ours, theirs = json.loads(json.dumps(told_by(engine, seed))), LOGS[seed]
-    for number, (mine, other) in enumerate(zip(ours, theirs, strict=True)):
-        found = difference(mine, other)
-        if found is not None:
-            return f"step {number} ({program(seed)[number]['kind']}): {found}"
+    ours, result = json.loads(json.dumps(told_by(engine, seed))), LOGS[seed]
+    for number, (own, other) in enumerate(zip(ours, result, strict=True)):
+        actual = difference(own, other)
+        if actual is not None:
+            return f"step {number} ({program(seed)[number]['kind']}): {actual}"
     return None
 
 

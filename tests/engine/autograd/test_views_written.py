@@ -65,19 +65,19 @@ def test_writes(write: str, view: str) -> None:
     WRITES[write](VIEWS[view](base), y)
     wanted_values = base.detach().clone()
     (base * base * weights).sum().backward()
-    found = x.grad, y.grad
+    actual = x.grad, y.grad
 
     # The same without a view: the part is taken out, written, and put back by its indices.
     x.grad = y.grad = None
-    places = VIEWS[view](engine.arange(20).view(5, 4)).reshape(-1)
-    part = WRITES[write]((x * 1).reshape(-1)[places].view(3, 4), y)
-    again = (x * 1).reshape(-1).index_copy(0, places, part.reshape(-1)).view(5, 4)
+    positions = VIEWS[view](engine.arange(20).view(5, 4)).reshape(-1)
+    part = WRITES[write]((x * 1).reshape(-1)[positions].view(3, 4), y)
+    again = (x * 1).reshape(-1).index_copy(0, positions, part.reshape(-1)).view(5, 4)
     assert engine.equal(again.detach(), wanted_values)
     (again * again * weights).sum().backward()
-    for one, other in zip(found, (x.grad, y.grad), strict=True):
-        assert (one is None) == (other is None)
-        if one is not None and other is not None:
-            assert engine.allclose(one, other)
+    for item, other in zip(actual, (x.grad, y.grad), strict=True):
+        assert (item is None) == (other is None)
+        if item is not None and other is not None:
+            assert engine.allclose(item, other)
 
 
 DRAWS: list[Callable[[Tensor], Tensor]] = [
@@ -100,9 +100,9 @@ def test_what_was_drawn_depends_on_nothing(draw: Callable[[Tensor], Tensor]) -> 
     draw(z[1])
     z.sum().backward()
     assert x.grad is not None
-    wanted = engine.full((5, 4), 2.0, dtype=engine.float64)
-    wanted[1] = 0
-    assert engine.equal(x.grad, wanted)
+    expected = engine.full((5, 4), 2.0, dtype=engine.float64)
+    expected[1] = 0
+    assert engine.equal(x.grad, expected)
 
 
 def test_filled_diagonals() -> None:
@@ -117,10 +117,10 @@ def test_filled_diagonals() -> None:
 def test_dropout_in_place() -> None:
     x, _ = leaves()
     z = x * 1
-    kept = engine.nn.functional.dropout(z, 0.5, True, inplace=True)
-    kept.sum().backward()
+    saved = engine.nn.functional.dropout(z, 0.5, True, inplace=True)
+    saved.sum().backward()
     assert x.grad is not None
-    assert engine.allclose(x.grad * x, kept)
+    assert engine.allclose(x.grad * x, saved)
     assert set(x.grad.reshape(-1).tolist()) == {0.0, 2.0}
 
 
@@ -143,7 +143,7 @@ def test_the_base_of_a_view_that_repeats_is_written(view: str) -> None:
 
     x, _ = leaves()
     weights = engine.arange(float(written(x).numel()), dtype=x.dtype).reshape(written(x).shape)
-    (found,) = engine.autograd.grad((written(x) * weights).sum(), x)
-    (wanted,) = engine.autograd.grad((REPEATING[view](x * x) * weights).sum(), x)
-    assert engine.allclose(found, wanted)
+    (actual,) = engine.autograd.grad((written(x) * weights).sum(), x)
+    (expected,) = engine.autograd.grad((REPEATING[view](x * x) * weights).sum(), x)
+    assert engine.allclose(actual, expected)
     assert engine.autograd.gradgradcheck(written, (x,))

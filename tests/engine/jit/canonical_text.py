@@ -36,18 +36,18 @@ def canonical(text):
     names, out = _Names(), []
     for full in MODULE.sub("", text).splitlines():
         line = re.sub(r" #.*", "", full)
-        if found := CONSTANT.match(line):
-            names.known[found[1]] = found[3] or "None"
-        elif found := NOTHING.match(line):
-            names.known[found[1]] = "nothing"
-        elif (found := NODE.match(line)) and "->" not in line:
-            right = names.apply(found[3])
+        if result := CONSTANT.match(line):
+            names.known[result[1]] = result[3] or "None"
+        elif result := NOTHING.match(line):
+            names.known[result[1]] = "nothing"
+        elif (result := NODE.match(line)) and "->" not in line:
+            right = names.apply(result[3])
             listed = re.fullmatch(r"prim::ListConstruct\(([^%]+)\)", right)
             if listed:  # of constants: a constant too
-                names.known[found[2].split(" ")[0]] = f"[{listed[1]}]"
+                names.known[result[2].split(" ")[0]] = f"[{listed[1]}]"
                 continue
-            names.define(found[2])
-            out.append(f"{found[1]}{names.apply(found[2])} = {right}")
+            names.define(result[2])
+            out.append(f"{result[1]}{names.apply(result[2])} = {right}")
         else:
             if re.match(r"\s*(block\d|graph\(|%)", line):
                 names.define(line)
@@ -85,32 +85,34 @@ def _record():
 
     import engine
 
-    here = Path(__file__).parent
-    sys.path[:0] = [str(here), folder := tempfile.mkdtemp()]
+    current = Path(__file__).parent
+    sys.path[:0] = [str(current), folder := tempfile.mkdtemp()]
     recorded, codes = {}, {}
     for module in ("control_flow", "containers", "numbers_and_types", "documented", "classes"):
-        source = (here / "programs" / f"{module}.py").read_text()
+        source = (current / "programs" / f"{module}.py").read_text()
         source = source.replace("import engine\n", "import torch as engine\n")
         source = re.sub("from engine import Tensor(, jit)?", r"from torch import Tensor\1", source)
         (Path(folder) / f"of_torch_{module}.py").write_text(source)
-        theirs = importlib.import_module(f"of_torch_{module}")
+        other = importlib.import_module(f"of_torch_{module}")
         for fn, _ in importlib.import_module(f"tests.engine.jit.programs.{module}").CASES:
             try:
-                made = torch.jit.script(getattr(theirs, fn.__name__))
+                scripted = torch.jit.script(getattr(other, fn.__name__))
             except Exception as error:
                 print(f"PyTorch refuses {fn.__name__}: {str(error).strip().splitlines()[0]}")
                 continue
-            if (code := without_module(made.code)) == without_module(engine.jit.script(fn).code):
+            if (code := without_module(scripted.code)) == without_module(
+                engine.jit.script(fn).code
+            ):
                 codes[f"{module}.{fn.__name__}"] = code.splitlines()
-            text = canonical(str(made.graph))
+            text = canonical(str(scripted.graph))
             if text == of_ours(fn):
                 recorded[f"{module}.{fn.__name__}"] = text.splitlines()
             else:
                 print(f"not the same: {module}.{fn.__name__}")
-    for name, found in (("graphs", recorded), ("code", codes)):
-        where = here / "programs" / f"pytorch_{name}.json"
-        where.write_text(json.dumps(found, indent=1) + "\n")
-        print(len(found), name)
+    for name, item in (("graphs", recorded), ("code", codes)):
+        location = current / "programs" / f"pytorch_{name}.json"
+        location.write_text(json.dumps(item, indent=1) + "\n")
+        print(len(item), name)
 
 
 if __name__ == "__main__":

@@ -60,8 +60,8 @@ def damaged(source: random.Random, whole: bytes) -> bytes:
             case 3:
                 start = source.randrange(len(header))
                 piece = header[start : start + source.randint(1, 40)]
-                place = source.randrange(len(header))
-                header[place:place] = piece
+                position = source.randrange(len(header))
+                header[position:position] = piece
             case 4:
                 start = source.randrange(len(header))
                 del header[start : start + source.randint(1, 20)]
@@ -83,10 +83,10 @@ def damaged(source: random.Random, whole: bytes) -> bytes:
 
 def _number_exchanged(source: random.Random, header: bytes) -> bytes:
     """A value of the header becomes an odd one."""
-    places = [i for i in range(1, len(header)) if header[i - 1 : i] in b":[,"]
-    if not places:
+    positions = [i for i in range(1, len(header)) if header[i - 1 : i] in b":[,"]
+    if not positions:
         return header
-    start = source.choice(places)
+    start = source.choice(positions)
     end = start
     while end < len(header) and header[end : end + 1] not in (b",", b"]", b"}"):
         end += 1
@@ -145,11 +145,11 @@ def run(count: int, seed: int, memory: int) -> Counter[str]:
                 archive = open_file(str(path).encode())
             others = accepted_by_others(content)
             if not archive:
-                why = refusal()
+                reason = refusal()
                 seen["refused"] += 1
                 seen["refused, and read by safetensors"] += others
                 if others:
-                    seen["  " + why.replace(str(path), "...")[:100]] += 1
+                    seen["  " + reason.replace(str(path), "...")[:100]] += 1
                 continue
             seen["read"] += 1
             try:

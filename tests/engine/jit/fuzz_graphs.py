@@ -68,11 +68,11 @@ def damaged(source: Random, text: str) -> str:
 
 
 def _exchanged(source: Random, line: str, pattern: str, others: list[str] | tuple[str, ...]) -> str:
-    found = [*re.finditer(pattern, line)]
-    if not found:
+    matches = [*re.finditer(pattern, line)]
+    if not matches:
         return line
-    one = source.choice(found)
-    return line[: one.start()] + source.choice(others) + line[one.end() :]
+    item = source.choice(matches)
+    return line[: item.start()] + source.choice(others) + line[item.end() :]
 
 
 def run_all(text: str) -> str:
@@ -113,13 +113,13 @@ def run(count: int, seed: int) -> Counter[str]:
     with tempfile.TemporaryDirectory() as folder:
         for number in range(count):
             if number % DAMAGED == 0:
-                whole = whole_graph(seed + number // DAMAGED, Path(folder))
-            text = damaged(Random(f"{seed} {number}"), whole)
-            found = in_a_process(text)
-            seen[found] += 1
-            if found.startswith("SIG") and found != "SIGXCPU":
-                raise AssertionError(f"graph {number} of seed {seed}: {found}\n{text}")
-            if found == "raised by a pass":
+                full = whole_graph(seed + number // DAMAGED, Path(folder))
+            text = damaged(Random(f"{seed} {number}"), full)
+            result = in_a_process(text)
+            seen[result] += 1
+            if result.startswith("SIG") and result != "SIGXCPU":
+                raise AssertionError(f"graph {number} of seed {seed}: {result}\n{text}")
+            if result == "raised by a pass":
                 raise AssertionError(f"graph {number} of seed {seed}: a pass failed\n{text}")
     return seen
 

@@ -40,14 +40,14 @@ class Cell(engine.nn.Module):
         return (x @ self.w + self.b) * self.scale + n
 
     def forward(self, x):
-        found: list[engine.Tensor] = []
+        matches: list[engine.Tensor] = []
         for i in range(3):
             x = self.step(x, i)
             if i % 2 == 0:
-                found.append(x.relu())
-        counts = {"n": len(found)}
+                matches.append(x.relu())
+        counts = {"n": len(matches)}
         while counts["n"] > 0:
-            x = x + found[counts["n"] - 1]
+            x = x + matches[counts["n"] - 1]
             counts["n"] = counts["n"] - 1
         assert x.dim() == 2, "two dimensions"
         return x, len(self.names)
@@ -93,8 +93,8 @@ def _changed(source: random.Random, text: str) -> str:
         case 1:
             return text[:start] + text[end:]
         case 2:
-            place = source.randrange(len(text))
-            return text[:place] + text[start:end] + text[place:]
+            position = source.randrange(len(text))
+            return text[:position] + text[start:end] + text[position:]
         case 3:
             return _word_exchanged(source, text)
         case 4:
@@ -105,8 +105,8 @@ def _changed(source: random.Random, text: str) -> str:
             )
         case _:
             lines = text.split("\\n")
-            one, two = source.randrange(len(lines)), source.randrange(len(lines))
-            lines[one], lines[two] = lines[two], lines[one]
+            item, two = source.randrange(len(lines)), source.randrange(len(lines))
+            lines[item], lines[two] = lines[two], lines[item]
             return "\\n".join(lines)
 
 
@@ -121,10 +121,10 @@ def run(count: int, seed: int, memory: int) -> Counter[str]:
     limit = address_space() + memory * 2**20
     resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
     with tempfile.TemporaryDirectory() as folder:
-        path, kept = Path(folder) / "damaged.safetensors", Path(tempfile.gettempdir())
+        path, saved = Path(folder) / "damaged.safetensors", Path(tempfile.gettempdir())
         for number in range(count):
-            whole = source.choice(files)
-            content = damaged(source, whole) if number % 2 else rewritten(source, whole)
+            full = source.choice(files)
+            content = damaged(source, full) if number % 2 else rewritten(source, full)
             path.unlink(missing_ok=True)
             path.write_bytes(content)
             module = lib.uh_jit_load(str(path).encode())
@@ -135,9 +135,9 @@ def run(count: int, seed: int, memory: int) -> Counter[str]:
             kind, text = lib.uh_last_error_kind(), ffi.string(lib.uh_last_error()).decode()
             seen["refused"] += 1
             if kind not in _REFUSED or not text:
-                place = kept / f"fuzz_model_{seed}_{number}.safetensors"
-                place.write_bytes(content)
-                raise AssertionError(f"{place}: error of kind {kind}: {text}")
+                position = saved / f"fuzz_model_{seed}_{number}.safetensors"
+                position.write_bytes(content)
+                raise AssertionError(f"{position}: error of kind {kind}: {text}")
     return seen
 
 

@@ -53,15 +53,15 @@ class Outcome:
 
 def flat(value: Any) -> list[Any]:
     if isinstance(value, dict):
-        return [part for key, one in value.items() for part in (key, *flat(one))]
+        return [part for key, item in value.items() for part in (key, *flat(item))]
     if isinstance(value, (list, tuple)):
-        return [len(value), *(part for one in value for part in flat(one))]
+        return [len(value), *(part for element in value for part in flat(element))]
     return [value]
 
 
 def outcome(lib: Any, fn: Callable[..., Any], args: list[Any], twice: bool = False) -> Outcome:
     """Calls `fn`, and goes back through what it gives; `twice`: through the gradients as well."""
-    leaves = [one for one in args[:2] if one.requires_grad]
+    leaves = [arg for arg in args[:2] if arg.requires_grad]
     mode = lib.is_grad_enabled()
     try:
         parts = [*flat(fn(*args)), *args]
@@ -69,16 +69,16 @@ def outcome(lib: Any, fn: Callable[..., Any], args: list[Any], twice: bool = Fal
         return Outcome(error)
     finally:
         lib.set_grad_enabled(mode)
-    tensors = [one for one in parts if isinstance(one, lib.Tensor)]
-    places = [one.untyped_storage().data_ptr() if one.numel() else 0 for one in tensors]
-    found = Outcome(
-        parts=[told(lib, one) for one in parts],
-        memory=[places.index(place) for place in places],
+    tensors = [part for part in parts if isinstance(part, lib.Tensor)]
+    positions = [tensor.untyped_storage().data_ptr() if tensor.numel() else 0 for tensor in tensors]
+    result = Outcome(
+        parts=[told(lib, element) for element in parts],
+        memory=[positions.index(item) for item in positions],
         versions=[one._version for one in tensors],
     )
     if leaves:
-        found.gradients = gradients(lib, tensors, leaves, twice)
-    return found
+        result.gradients = gradients(lib, tensors, leaves, twice)
+    return result
 
 
 def gradients(lib: Any, tensors: list[Any], leaves: list[Any], twice: bool) -> list[Any]:
@@ -93,14 +93,14 @@ def gradients(lib: Any, tensors: list[Any], leaves: list[Any], twice: bool) -> l
             return []
         total = lib.stack(parts).sum()
         first = lib.autograd.grad(total, leaves, create_graph=twice, allow_unused=True)
-        shown = [told(lib, one) for one in first]
-        again = [one.square().sum() for one in first if one is not None and one.requires_grad]
+        visible = [told(lib, entry) for entry in first]
+        again = [item.square().sum() for item in first if item is not None and item.requires_grad]
         if again:
             second = lib.autograd.grad(lib.stack(again).sum(), leaves, allow_unused=True)
-            shown += [told(lib, one) for one in second]
+            visible += [told(lib, element) for element in second]
     except RuntimeError as error:
         return [type(error).__name__]
-    return shown
+    return visible
 
 
 def told(lib: Any, value: Any) -> Any:
@@ -121,13 +121,13 @@ def difference(found: Outcome, wanted: Outcome, tolerance: float = 0.0) -> str:
     """The first thing that is not the same; nothing where all is."""
     if found.error is not None or wanted.error is not None:
         return _of_errors(found.error, wanted.error)
-    for what in ("parts", "memory", "gradients"):
-        ours, theirs = getattr(found, what), getattr(wanted, what)
-        if len(ours) != len(theirs):
-            return f"{what}: {ours} is not {theirs}"
-        for i, (a, b) in enumerate(zip(ours, theirs, strict=True)):
+    for item in ("parts", "memory", "gradients"):
+        ours, other = getattr(found, item), getattr(wanted, item)
+        if len(ours) != len(other):
+            return f"{item}: {ours} is not {other}"
+        for i, (a, b) in enumerate(zip(ours, other, strict=True)):
             if not _same(a, b, tolerance):
-                return f"{what}[{i}]: {a} is not {b}"
+                return f"{item}[{i}]: {a} is not {b}"
     return ""
 
 

@@ -320,6 +320,6 @@ class Writer:
 
     def leave(self, depth: int, in_loop: bool) -> None:
         self.line(depth, f"if {self.condition()}:")
-        words = [RESULT, 'raise ValueError("stopped at " + w)']
-        words += ["break", "continue"] * (3 * in_loop)
-        self.line(depth + 1, self.random.choice(words))
+        terms = [RESULT, 'raise ValueError("stopped at " + w)']
+        terms += ["break", "continue"] * (3 * in_loop)
+        self.line(depth + 1, self.random.choice(terms))

@@ -12,15 +12,15 @@ def shrunk(text: str, fails: Callable[[str], bool], most: int = 2000) -> str:
     text = ast.unparse(ast.parse(text))
     if not fails(text):
         return text
-    tries, found = 0, True
-    while found:
-        found = False
+    tries, result = 0, True
+    while result:
+        result = False
         for smaller in _smaller(text):
             tries += 1
             if tries > most:
                 return text
             if fails(smaller):
-                text, found = smaller, True
+                text, result = smaller, True
                 break
     return text
 
@@ -32,9 +32,9 @@ def _smaller(text: str) -> Iterator[str]:
     for number in sorted(range(len(edits)), key=lambda i: -edits[i][0]):
         tree = ast.parse(text)
         [*_edits(tree)][number][1]()
-        made = ast.unparse(ast.fix_missing_locations(tree))
-        if sum(1 for _ in ast.walk(ast.parse(made))) < size:
-            yield made
+        result = ast.unparse(ast.fix_missing_locations(tree))
+        if sum(1 for _ in ast.walk(ast.parse(result))) < size:
+            yield result
 
 
 def _edits(tree: ast.AST) -> Iterator[tuple[int, Callable[[], None]]]:

@@ -40,9 +40,9 @@ def _run_block(block: dict[str, Any], args: list[Any], values: dict[int, Any]) -
     for param, arg in zip(block["params"], args, strict=True):
         values[param["id"]] = arg
     for node in block["nodes"]:
-        given = [values[i] for i in node["inputs"]]
-        made = _run_node(node, given, values)
-        for output, value in zip(node["outputs"], made, strict=True):
+        inputs = [values[i] for i in node["inputs"]]
+        result = _run_node(node, inputs, values)
+        for output, value in zip(node["outputs"], result, strict=True):
             values[output["id"]] = value
     return [values[i] for i in block["returns"]]
 
@@ -60,9 +60,9 @@ def _run_node(node: dict[str, Any], given: list[Any], values: dict[int, Any]) ->
     if kind == "prim::If":
         return _run_block(node["blocks"][0 if given[0] else 1], [], values)
     if kind == "prim::Loop":
-        most, go, *carried = given
+        maximum, go, *carried = given
         i = 0
-        while go and i < most:
+        while go and i < maximum:
             go, *carried = _run_block(node["blocks"][0], [i, *carried], values)
             i += 1
         return carried
@@ -107,11 +107,11 @@ def as_one(graph: Any) -> None:
     """A function returns one value: a tuple."""
     results = graph.outputs()
     graph.setInsertPoint(graph.block())
-    made = graph.create("prim::TupleConstruct", results).output()
-    made.setType(f"({', '.join(one.type() for one in results)})")
+    produced = graph.create("prim::TupleConstruct", results).output()
+    produced.setType(f"({', '.join(result.type() for result in results)})")
     for i in reversed(range(len(results))):
         c_integer(lib.uh_block_drop_return(graph._handle, graph.block()._id, i))
-    graph.registerOutput(made)
+    graph.registerOutput(produced)
 
 
 # Random programs
@@ -138,8 +138,8 @@ class Writer:
 
     def constant(self, type: str, value: Any) -> str:
         name = self.fresh("k")
-        said = "" if value is None else f"[value={value}]"
-        self.emit(f"{name} : {type} = prim::Constant{said}()")
+        output = "" if value is None else f"[value={value}]"
+        self.emit(f"{name} : {type} = prim::Constant{output}()")
         return name
 
     def tensor(self, wanted: Shape | None = None) -> tuple[str, Shape]:
@@ -195,12 +195,12 @@ class Writer:
             at = dim + len(shape)
             left = (*shape[:at], *((1,) if keep else ()), *shape[at + 1 :])
         flag, none = self.constant("bool", int(keep)), self.constant("NoneType", None)
-        made, _ = self.made(
+        result, _ = self.made(
             f"{self.draw(st.sampled_from(('sum', 'mean')))}({x}, {dims}, {flag}, {none})", left
         )
         if left not in SHAPES:
             self.tensors.pop()
-            self.made(f"tanh({made})", left)
+            self.made(f"tanh({result})", left)
             self.tensors.pop()
 
     def product(self) -> None:
@@ -211,20 +211,20 @@ class Writer:
         y, b = known[self.draw(st.integers(0, len(known) - 1))]
         turned, _ = self.made(f"t({y})", b[::-1])
         self.tensors.pop()
-        made, shape = self.made(f"mm({x}, {turned})", (a[0], b[0]))
+        result, shape = self.made(f"mm({x}, {turned})", (a[0], b[0]))
         self.tensors.pop()
         scale = self.constant("float", 0.125)
-        self.made(f"mul({made}, {scale})", shape)
+        self.made(f"mul({result}, {scale})", shape)
         if shape not in SHAPES:
             self.tensors.pop()
 
     def write(self) -> None:
         x, _shape = self.tensor()
         y = self.constant("int", self.draw(st.integers(1, 2)))
-        how = self.draw(st.integers(0, 2))
-        if how == 0:
+        mode = self.draw(st.integers(0, 2))
+        if mode == 0:
             self.emit(f" = aten::mul_({x}, {y})")
-        elif how == 1:
+        elif mode == 1:
             self.emit(f" = aten::relu_({x})")
         else:
             self.emit(f" = aten::add_({x}, {y}, {self.constant('int', 1)})")
@@ -233,9 +233,9 @@ class Writer:
         x, shape = self.tensor()
         no, none = self.constant("bool", 0), self.constant("NoneType", None)
         _, own, other = DTYPES[self.dtype]
-        made, _ = self.made(f"to({x}, {self.constant('int', other)}, {no}, {no}, {none})", shape)
+        result, _ = self.made(f"to({x}, {self.constant('int', other)}, {no}, {no}, {none})", shape)
         self.tensors.pop()
-        self.made(f"to({made}, {self.constant('int', own)}, {no}, {no}, {none})", shape)
+        self.made(f"to({result}, {self.constant('int', own)}, {no}, {no}, {none})", shape)
 
     def within(self, indent: int) -> tuple[list[tuple[str, Shape]], list[str]]:
         """Some statements of a block; what was there before is found again after it."""
@@ -262,14 +262,14 @@ class Writer:
     def loop(self) -> None:
         x, shape = self.tensor()
         known = self.draw(st.booleans())
-        most = (
+        maximum = (
             self.constant("int", self.draw(st.integers(0, 3)))
             if known
             else self.draw(st.sampled_from(self.ints))
         )
         yes, result = self.constant("bool", 1), self.fresh("v")
         i, carried = self.fresh("i"), self.fresh("c")
-        self.emit(f"{result} : Tensor = prim::Loop({most}, {yes}, {x})")
+        self.emit(f"{result} : Tensor = prim::Loop({maximum}, {yes}, {x})")
         self.emit(f"  block0({i} : int, {carried} : Tensor):")
         saved = list(self.tensors), list(self.ints)
         self.tensors.append((carried, shape))

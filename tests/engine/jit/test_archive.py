@@ -37,11 +37,11 @@ def opened(path: Any, mapped: bool = False) -> Iterator[int]:
 
 
 def tensor_of(archive: int, name: str) -> engine.Tensor:
-    place = lib.uh_archive_find(archive, name.encode())
-    assert place >= 0, name
-    made = wrap(lib.uh_archive_tensor(archive, place))
-    assert isinstance(made, engine.Tensor)
-    return made
+    position = lib.uh_archive_find(archive, name.encode())
+    assert position >= 0, name
+    result = wrap(lib.uh_archive_tensor(archive, position))
+    assert isinstance(result, engine.Tensor)
+    return result
 
 
 def write(path: Any, tensors: dict[str, engine.Tensor], metadata: dict[str, str]) -> list[str]:
@@ -49,9 +49,9 @@ def write(path: Any, tensors: dict[str, engine.Tensor], metadata: dict[str, str]
     writer, names = lib.uh_archive_writer_new(), []
     try:
         for name, tensor in tensors.items():
-            found = lib.uh_archive_writer_add(writer, name.encode(), tensor._h)
-            assert found != ffi.NULL, last_error()
-            names.append(ffi.string(found).decode())
+            actual = lib.uh_archive_writer_add(writer, name.encode(), tensor._h)
+            assert actual != ffi.NULL, last_error()
+            names.append(ffi.string(actual).decode())
         for key, text in metadata.items():
             assert lib.uh_archive_writer_set_metadata(writer, key.encode(), text.encode()) == 0
         assert lib.uh_archive_writer_write(writer, os.fsencode(path)) == 0, last_error()
@@ -84,16 +84,16 @@ def test_what_is_written_is_read_by_python(name: str, tmp_path: Path) -> None:
     x = sample(name)
     write(tmp_path / "a", {"x": x, "t": x.t(), "s": x[1, 2], "e": x[:0]}, {"k": "é\n"})
     for mmap in (False, True):
-        made = engine.load(tmp_path / "a", mmap=mmap)
+        loaded = engine.load(tmp_path / "a", mmap=mmap)
         if name == "complex128":
-            made = {key: engine.view_as_complex(value) for key, value in made.items()}
-        assert {k: v.tolist() for k, v in made.items()} == {
+            loaded = {key: engine.view_as_complex(value) for key, value in loaded.items()}
+        assert {k: v.tolist() for k, v in loaded.items()} == {
             "x": x.tolist(),
             "t": x.t().tolist(),
             "s": x[1, 2].tolist(),
             "e": [],
         }
-        assert made["x"].dtype == x.dtype
+        assert loaded["x"].dtype == x.dtype
     with opened(tmp_path / "a") as archive:
         assert tensor_of(archive, "x").dtype == x.dtype
         assert tensor_of(archive, "x").tolist() == x.tolist()
@@ -143,9 +143,9 @@ def test_a_file_that_becomes_shorter_is_an_error_and_no_tensor(tmp_path: Path) -
     with opened(path) as archive:
         assert tensor_of(archive, "x")[999].item() == 999
         os.truncate(path, 100)
-        place = lib.uh_archive_find(archive, b"y")
+        position = lib.uh_archive_find(archive, b"y")
         for _ in range(2):
-            assert lib.uh_archive_tensor(archive, place) == 0
+            assert lib.uh_archive_tensor(archive, position) == 0
             assert "became shorter" in last_error()
 
 
@@ -162,9 +162,9 @@ def test_tensors_are_aligned_whatever_comes_before(tmp_path: Path) -> None:
     write(tmp_path / "a", tensors, {"odd": "x"})
     with opened(tmp_path / "a", mapped=True) as archive:
         for name, tensor in tensors.items():
-            made = tensor_of(archive, name)
-            assert lib.uh_storage_allocator(made._h) == 0, name
-            assert made.data_ptr() % min(tensor.itemsize, 8) == 0, name
+            result = tensor_of(archive, name)
+            assert lib.uh_storage_allocator(result._h) == 0, name
+            assert result.data_ptr() % min(tensor.itemsize, 8) == 0, name
 
 
 def test_a_file_without_alignment_is_copied(tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_what_is_no_such_file_is_refused(name: str, tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "empty").touch()
     (tmp_path / "pickle").write_bytes(b"PK\3\4" + bytes(100))
-    wanted = {
+    expected = {
         "missing": "No such file or directory",
         "folder": "is not a file",
         "empty": "is empty",
@@ -201,7 +201,7 @@ def test_what_is_no_such_file_is_refused(name: str, tmp_path: Path) -> None:
     for open_file in (lib.uh_archive_open, lib.uh_archive_map):
         assert open_file(os.fsencode(path)) == 0
         assert last_error().startswith("load: ")
-        assert wanted[name] in last_error()
+        assert expected[name] in last_error()
         assert str(path) in last_error()
 
 

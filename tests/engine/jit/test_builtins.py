@@ -51,11 +51,11 @@ def outcome(call: Reference, args: tuple[Any, ...]) -> tuple[str, Any]:
 def compare(name: str, types: str, reference: Reference, cases: Sequence[tuple[Any, ...]]) -> None:
     compiled = function(name, types.split("; "))
     for args in cases:
-        how, wanted = outcome(reference, args)
+        mode, expected = outcome(reference, args)
         got = outcome(lambda *a: compiled.call(list(a)), args)
-        assert got[0] == how, f"{name}{args} {got}, Python {how} {wanted}"
-        same = got[1] == wanted if how == "gives" else wanted in got[1]
-        assert same, f"{name}{args} {got}, Python {how} {wanted}"
+        assert got[0] == mode, f"{name}{args} {got}, Python {mode} {expected}"
+        same = got[1] == expected if mode == "gives" else expected in got[1]
+        assert same, f"{name}{args} {got}, Python {mode} {expected}"
 
 
 def pairs(first: Sequence[Any], second: Sequence[Any]) -> list[tuple[Any, Any]]:
@@ -201,8 +201,8 @@ def test_texts_of_values() -> None:
 
 
 def test_numbers_of_texts() -> None:
-    texts = ["12", " -3 ", "1_000", "q", "", "+5", "1.5", "0x1", "1__0", "_1", "+-5"]
-    compare("aten::Int", "str", int, each(texts))
+    strings = ["12", " -3 ", "1_000", "q", "", "+5", "1.5", "0x1", "1__0", "_1", "+-5"]
+    compare("aten::Int", "str", int, each(strings))
     floats = [
         "1.5",
         "q",
@@ -282,8 +282,8 @@ PLAIN = "strip lstrip rstrip split splitlines expandtabs isdigit isspace isascii
 
 @pytest.mark.parametrize("name", [*CASES.split(), *PLAIN.split()])
 def test_methods_of_texts(name: str) -> None:
-    texts = [t for t in TEXTS if name in PLAIN.split() or t.isascii()]
-    compare(f"aten::{name}", "str", method(name), each(texts))
+    strings = [t for t in TEXTS if name in PLAIN.split() or t.isascii()]
+    compare(f"aten::{name}", "str", method(name), each(strings))
 
 
 @pytest.mark.parametrize(
@@ -291,10 +291,10 @@ def test_methods_of_texts(name: str) -> None:
 )
 def test_searches_in_texts(name: str) -> None:
     compare(f"aten::{name}", "str; str", method(name), pairs(TEXTS, WORDS))
-    places = [
+    positions = [
         (t, w, i, j) for t in TEXTS for w in WORDS for i in (-2, 0, 1, 9) for j in (0, 1, 2, 9)
     ]
-    compare(f"aten::{name}", "str; str; int; int", method(name), places)
+    compare(f"aten::{name}", "str; str; int; int", method(name), positions)
 
 
 def test_texts_are_cut_and_joined() -> None:
@@ -378,12 +378,12 @@ def test_sequences_of_writes_are_those_of_python() -> None:
         compiled = NativeFunction.of(name, graph._handle)
         for _ in range(50):
             items = [draw.randrange(5) for _ in range(draw.randrange(6))]
-            rest = [draw.randrange(-4, 5) for _ in inputs[1:]]
-            wanted = list(items)
+            remainder = [draw.randrange(-4, 5) for _ in inputs[1:]]
+            expected = list(items)
             try:
-                write(wanted, *rest)
+                write(expected, *remainder)
             except ValueError:  # nothing to remove
                 with pytest.raises(Exception, match=r"list.remove\(x\): x not in list"):
-                    compiled.call([items, *rest])
+                    compiled.call([items, *remainder])
                 continue
-            assert compiled.call([items, *rest]) == wanted
+            assert compiled.call([items, *remainder]) == expected

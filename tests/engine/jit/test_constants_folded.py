@@ -174,12 +174,12 @@ FURTHER = [
 
 
 def kinds(block):
-    found = []
+    actual = []
     for node in block.nodes():
         if node.kind() != "prim::Constant":
-            inner = "".join("{" + kinds(one) + "}" for one in node.blocks())
-            found.append(node.kind().partition("::")[2] + inner)
-    return ", ".join(found)
+            inner = "".join("{" + kinds(item) + "}" for item in node.blocks())
+            actual.append(node.kind().partition("::")[2] + inner)
+    return ", ".join(actual)
 
 
 def defined(kind, body, number):

@@ -104,7 +104,7 @@ def one_of_several_views(x):
 
 
 RAISING = [
-    one for name, one in list(globals().items()) if callable(one) and getattr(one, "__module__", "") == __name__
+    element for name, element in list(globals().items()) if callable(element) and getattr(element, "__module__", "") == __name__
 ]  # fmt: skip
 
 

@@ -27,9 +27,9 @@ def call(fn, x):
 
 @pytest.mark.parametrize("fn", [*forks.PROGRAMS, forks.writes], ids=lambda fn: fn.__name__)
 def test_it_gives_what_python_gives(fn):
-    wanted = call(fn, example()).tolist()
+    expected = call(fn, example()).tolist()
     scripted = jit.script(fn)
-    assert [call(scripted, example()).tolist() for _ in range(4)] == [wanted] * 4
+    assert [call(scripted, example()).tolist() for _ in range(4)] == [expected] * 4
 
 
 @pytest.mark.parametrize("fn", forks.PROGRAMS, ids=lambda fn: fn.__name__)
@@ -99,10 +99,10 @@ def test_gradients_pass_it():
 
 
 def test_a_module_that_forks_is_saved_and_read():
-    made = jit.script(forks.Shared())
-    wanted = made(example()).tolist()
-    buffer = io.BytesIO(made.save_to_buffer())
-    assert jit.load(buffer)(example()).tolist() == wanted == forks_eagerly(made)
+    scripted = jit.script(forks.Shared())
+    expected = scripted(example()).tolist()
+    buffer = io.BytesIO(scripted.save_to_buffer())
+    assert jit.load(buffer)(example()).tolist() == expected == forks_eagerly(scripted)
 
 
 def forks_eagerly(made):
@@ -128,10 +128,10 @@ def test_it_runs_as_a_frame_of_its_own(tmp_path):
         result = scripted(example())
     assert result.tolist() == forks.one(example()).tolist()
     trace = TraceReader.open(tmp_path / "forks.uht")
-    told = [(kind_of(int(event["kind"])).name, event) for event in trace.events]
-    frames = {int(event["a"]) for name, event in told if name == "JIT_FRAME"}
+    recorded = [(kind_of(int(event["kind"])).name, event) for event in trace.events]
+    frames = {int(event["a"]) for name, event in recorded if name == "JIT_FRAME"}
     assert len(frames) == 2
-    graphs = [trace.blob(int(event["n"])).decode() for name, event in told if name == "GRAPH"]
+    graphs = [trace.blob(int(event["n"])).decode() for name, event in recorded if name == "GRAPH"]
     assert any("prim::fork" in text and "Future[Tensor]" in text for text in graphs)
 
 

@@ -34,10 +34,10 @@ def test_the_attributes_are_constants():
     frozen = jit.freeze(jit.script(module))
     assert "GetAttr" not in str(frozen.graph)
     assert "CallMethod" not in str(frozen.graph)
-    wanted = module(X)
+    expected = module(X)
     with engine.no_grad():
         module.linear.weight.zero_()
-    assert engine.equal(frozen(X), wanted) is False  # the memory is the module's own
+    assert engine.equal(frozen(X), expected) is False  # the memory is the module's own
     assert not list(frozen.parameters())
     assert frozen.original_name == "Scaled"
 
@@ -108,11 +108,11 @@ def test_a_frozen_module_is_saved_and_loaded(preserved, tmp_path):
 def test_a_model_of_the_first_version_is_loaded(tmp_path):
     """Its constants are counted, not named."""
     jit.freeze(jit.script(Scaled().eval())).save(tmp_path / "m")
-    whole = (tmp_path / "m").read_bytes()
-    now = b'{\\"version\\":2,\\"constants\\":[\\"CONSTANTS.c0\\",\\"CONSTANTS.c1\\"],'
+    full = (tmp_path / "m").read_bytes()
+    current = b'{\\"version\\":2,\\"constants\\":[\\"CONSTANTS.c0\\",\\"CONSTANTS.c1\\"],'
     old = b'{\\"version\\":1,\\"constants\\":2,'
-    assert now in whole
-    (tmp_path / "old").write_bytes(whole.replace(now, old + b" " * (len(now) - len(old))))
+    assert current in full
+    (tmp_path / "old").write_bytes(full.replace(current, old + b" " * (len(current) - len(old))))
     assert engine.equal(jit.load(tmp_path / "old")(X), jit.load(tmp_path / "m")(X))
 
 

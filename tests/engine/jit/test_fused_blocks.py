@@ -99,9 +99,9 @@ def test_a_fused_group_gives_the_bits_of_eager(dtype: Any, seed: int) -> None:
         x, y = numbers(n, dtype, seed), numbers(n, dtype, seed + 1000)
         function = program(seed)
         traced = engine.jit.trace(function, (x, y), check_trace=False)
-        wanted = function(x, y)
+        expected = function(x, y)
         for _ in range(4):
-            assert same_bits(traced(x, y), wanted)
+            assert same_bits(traced(x, y), expected)
         assert "prim::FusionGroup" in str(traced.graph_for(x, y))
     finally:
         engine.set_num_threads(threads)

@@ -54,13 +54,14 @@ def test_gradients_are_eagers(name: str) -> None:
     fn, shapes = CASES[name]
     inputs = leaves(*shapes)
     traced = fused(fn, *inputs)
-    wanted = engine.autograd.grad(fn(*inputs).sum(), inputs)
+    expected = engine.autograd.grad(fn(*inputs).sum(), inputs)
     for _ in range(3):  # traced, then fused
-        made = traced(*inputs)
-        assert type(made.grad_fn).__name__ == "FusionGroupBackward"
-        found = engine.autograd.grad(made.sum(), inputs)
-        assert all(map(exactly, found, wanted)) or all(
-            engine.allclose(a, b, rtol=1e-5, atol=1e-6) for a, b in zip(found, wanted, strict=True)
+        result = traced(*inputs)
+        assert type(result.grad_fn).__name__ == "FusionGroupBackward"
+        actual = engine.autograd.grad(result.sum(), inputs)
+        assert all(map(exactly, actual, expected)) or all(
+            engine.allclose(a, b, rtol=1e-5, atol=1e-6)
+            for a, b in zip(actual, expected, strict=True)
         )
 
 
@@ -75,8 +76,8 @@ def test_gradients_of_gradients(name: str) -> None:
         assert all(g.requires_grad for g in first)
         return engine.autograd.grad(sum((g * g).sum() for g in first), inputs)
 
-    for found, wanted in zip(twice(traced), twice(fn), strict=True):
-        assert engine.allclose(found, wanted, rtol=1e-4, atol=1e-5)
+    for item, expected in zip(twice(traced), twice(fn), strict=True):
+        assert engine.allclose(item, expected, rtol=1e-4, atol=1e-5)
 
 
 def test_a_sum_at_the_end() -> None:
@@ -86,17 +87,17 @@ def test_a_sum_at_the_end() -> None:
     inputs = leaves((4, 5), (4, 5))
     traced = fused(fn, *inputs)
     for _ in range(3):
-        found = engine.autograd.grad(traced(*inputs).sum(), inputs)
-    wanted = engine.autograd.grad(fn(*inputs).sum(), inputs)
-    assert all(engine.allclose(a, b) for a, b in zip(found, wanted, strict=True))
+        actual = engine.autograd.grad(traced(*inputs).sum(), inputs)
+    expected = engine.autograd.grad(fn(*inputs).sum(), inputs)
+    assert all(engine.allclose(a, b) for a, b in zip(actual, expected, strict=True))
 
 
 def test_only_what_requires_a_gradient_gets_one() -> None:
     x, y = leaves((5,), (5,))
     fixed = y.detach()
     traced = fused(lambda a, b: (a * b).tanh() * b, x, fixed)
-    made = traced(x, fixed)
-    made.sum().backward()
+    result = traced(x, fixed)
+    result.sum().backward()
     assert x.grad is not None
     assert fixed.grad is None
     with engine.no_grad():
@@ -124,10 +125,10 @@ def test_other_sizes_have_gradients_of_their_own() -> None:
     traced = fused(fn, *leaves((4, 3), (4, 3)))
     for shapes in (((4, 3), (4, 3)), ((2, 7), (2, 7)), ((4, 1), (4, 3)), ((4, 3), (1, 3))):
         inputs = leaves(*shapes, seed=len(shapes[0]))
-        wanted = engine.autograd.grad(fn(*inputs).sum(), inputs)
+        expected = engine.autograd.grad(fn(*inputs).sum(), inputs)
         for _ in range(2):
-            found = engine.autograd.grad(traced(*inputs).sum(), inputs)
-            assert all(engine.allclose(a, b) for a, b in zip(found, wanted, strict=True)), shapes
+            actual = engine.autograd.grad(traced(*inputs).sum(), inputs)
+            assert all(engine.allclose(a, b) for a, b in zip(actual, expected, strict=True)), shapes
 
 
 def test_other_memory_orders_have_the_same_gradients() -> None:
@@ -137,45 +138,45 @@ def test_other_memory_orders_have_the_same_gradients() -> None:
     traced = fused(fn, *leaves((4, 3), (4, 3)))
     x, y = leaves((3, 4), (4, 3))
     for _ in range(3):
-        found = engine.autograd.grad(traced(x.t(), y).sum(), (x, y))
-    wanted = engine.autograd.grad(fn(x.t(), y).sum(), (x, y))
-    assert all(map(exactly, found, wanted))
+        actual = engine.autograd.grad(traced(x.t(), y).sum(), (x, y))
+    expected = engine.autograd.grad(fn(x.t(), y).sum(), (x, y))
+    assert all(map(exactly, actual, expected))
     grad = engine.randn(3, 4).t()
-    found = engine.autograd.grad(traced(x.t(), y), (x, y), grad)
-    wanted = engine.autograd.grad(fn(x.t(), y), (x, y), grad)
-    assert all(map(exactly, found, wanted))
+    actual = engine.autograd.grad(traced(x.t(), y), (x, y), grad)
+    expected = engine.autograd.grad(fn(x.t(), y), (x, y), grad)
+    assert all(map(exactly, actual, expected))
 
 
 def test_the_same_tensor_twice() -> None:
     (x,) = leaves((5,))
     traced = fused(lambda a, b: (a * b).tanh() * a, *leaves((5,), (5,)))
     for _ in range(3):
-        (found,) = engine.autograd.grad(traced(x, x).sum(), x)
-    (wanted,) = engine.autograd.grad(((x * x).tanh() * x).sum(), x)
-    assert engine.allclose(found, wanted)
+        (actual,) = engine.autograd.grad(traced(x, x).sum(), x)
+    (expected,) = engine.autograd.grad(((x * x).tanh() * x).sum(), x)
+    assert engine.allclose(actual, expected)
 
 
 def test_a_written_input_is_found_out() -> None:
     x, y = leaves((5,), (5,))
     traced = fused(lambda a, b: (a * b).tanh() * b, x, y)
     z = y * 1
-    made = traced(x, z)
+    result = traced(x, z)
     with engine.no_grad():
         z.add_(1)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        made.sum().backward()
+        result.sum().backward()
 
 
 def test_going_back_twice_needs_the_graph() -> None:
     x, y = leaves((5,), (5,))
     traced = fused(lambda a, b: (a * b).tanh() * b, x, y)
-    made = traced(x, y).sum()
-    made.backward(retain_graph=True)
+    result = traced(x, y).sum()
+    result.backward(retain_graph=True)
     first = x.grad.clone()
-    made.backward()
+    result.backward()
     assert exactly(x.grad, first * 2)
     with pytest.raises(RuntimeError, match="second time"):
-        made.backward()
+        result.backward()
 
 
 def test_a_module_trains_as_it_does_eagerly() -> None:
@@ -185,15 +186,15 @@ def test_a_module_trains_as_it_does_eagerly() -> None:
         call = run(model)
         optimizer = engine.optim.SGD(model.parameters(), lr=0.5)
         x, y = engine.randn(16, 6), engine.rand(16, 1)
-        found = []
+        actual = []
         for _ in range(10):
             optimizer.zero_grad()
-            made = call(x)
-            loss = ((made * 2 - y).square() * 0.5).mean()
+            result = call(x)
+            loss = ((result * 2 - y).square() * 0.5).mean()
             loss.backward()
             optimizer.step()
-            found.append(float(loss))
-        return found
+            actual.append(float(loss))
+        return actual
 
     eager = losses(lambda model: model)
     traced = losses(lambda model: engine.jit.trace(model, engine.ones(16, 6)))
@@ -214,13 +215,13 @@ def test_a_gradient_traced_where_two_are_one_is_not_taken_for_others(first_alike
         c, a = fn(w, one, one if inputs_alike else d * 1)
         scale = 1 if gradients_alike else 3
         ones = engine.ones(3, 2)
-        found = engine.autograd.grad(
+        actual = engine.autograd.grad(
             [c, a],
             [w, b, d],
             [ones * scale, ones] if scale > 1 else [ones, ones],
             allow_unused=True,
         )
-        return list(found)
+        return list(actual)
 
     def eager(w: Any, b: Any, d: Any) -> Any:
         c = w.relu() + b.sigmoid()
@@ -229,21 +230,21 @@ def test_a_gradient_traced_where_two_are_one_is_not_taken_for_others(first_alike
     for inputs_alike in (first_alike, not first_alike):
         for gradients_alike in (first_alike, not first_alike):
             for _ in range(4):
-                found = gradients(of_three, inputs_alike, gradients_alike)
-                wanted = gradients(eager, inputs_alike, gradients_alike)
-                for one, other in zip(found, wanted, strict=True):
-                    assert (one is None) == (other is None)
-                    assert one is None or nearly(one, other)
+                result = gradients(of_three, inputs_alike, gradients_alike)
+                expected = gradients(eager, inputs_alike, gradients_alike)
+                for item, other in zip(result, expected, strict=True):
+                    assert (item is None) == (other is None)
+                    assert item is None or nearly(item, other)
 
 
 def test_saved_inputs_are_seen_and_freed() -> None:
     x, y = leaves((5,), (5,))
     traced = fused(lambda a, b: (a * b).tanh() * b, x, y)
-    made = traced(x, y)
-    assert [exactly(a, b) for a, b in zip(made.grad_fn._saved_inputs, (x, y), strict=True)]
-    made.sum().backward()
+    result = traced(x, y)
+    assert [exactly(a, b) for a, b in zip(result.grad_fn._saved_inputs, (x, y), strict=True)]
+    result.sum().backward()
     with pytest.raises(RuntimeError, match="freed"):
-        _ = made.grad_fn._saved_inputs
+        _ = result.grad_fn._saved_inputs
 
 
 @settings(max_examples=60, deadline=None)
@@ -258,26 +259,28 @@ def test_random_programs_have_eagers_gradients(program: Program) -> None:
 
     def gradients(run: Callable[[list[Any]], list[Any]]) -> list[Any] | str:
         inputs = program.inputs()
-        wanted = [one.requires_grad_() for one in inputs if isinstance(one, engine.Tensor)]
+        expected = [item.requires_grad_() for item in inputs if isinstance(item, engine.Tensor)]
         # What is written is no leaf.
-        results = run([one * 1 if isinstance(one, engine.Tensor) else one for one in inputs])
-        total = sum((one * one).sum() for one in results if one.requires_grad)
+        results = run(
+            [element * 1 if isinstance(element, engine.Tensor) else element for element in inputs]
+        )
+        total = sum((result * result).sum() for result in results if result.requires_grad)
         if not isinstance(total, engine.Tensor):
             return "none"
         try:
-            return list(engine.autograd.grad(total, wanted, allow_unused=True))
+            return list(engine.autograd.grad(total, expected, allow_unused=True))
         except RuntimeError as error:
             return str(error).split(":")[0]
 
     eager = gradients(lambda inputs: evaluate(snapshot, inputs))
     for _ in range(4):
-        found = gradients(lambda inputs: list(function.call(inputs)))
+        actual = gradients(lambda inputs: list(function.call(inputs)))
         if isinstance(eager, str):
             # A group saves its inputs: results that were written are no loss to it.
-            assert found == eager or "modified by an inplace operation" in eager, program.text
+            assert actual == eager or "modified by an inplace operation" in eager, program.text
             continue
-        assert not isinstance(found, str), program.text
-        for a, b in zip(found, eager, strict=True):
+        assert not isinstance(actual, str), program.text
+        for a, b in zip(actual, eager, strict=True):
             assert (a is None) == (b is None), program.text
             assert a is None or nearly(a, b), program.text
 

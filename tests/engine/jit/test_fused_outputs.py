@@ -19,6 +19,6 @@ def test_results_of_one_value_are_several_tensors() -> None:
     x = engine.arange(6).to(engine.float32) - 3.0
     scripted = jit.script(equal_parts)
     for _ in range(5):
-        found, wanted = scripted(x), equal_parts(x)
-        assert [t.tolist() for t in found] == [t.tolist() for t in wanted]
-        assert len({t.data_ptr() for t in (*found, x)}) == 4
+        actual, expected = scripted(x), equal_parts(x)
+        assert [t.tolist() for t in actual] == [t.tolist() for t in expected]
+        assert len({t.data_ptr() for t in (*actual, x)}) == 4

@@ -25,22 +25,27 @@ def filled(x: Tensor, mask: Tensor, values: Tensor) -> Tensor:
 @pytest.mark.parametrize("flag", [True, False])
 def test_a_mask_without_dimensions(flag: bool) -> None:
     x, mask = engine.arange(6.0).reshape(2, 3), engine.tensor(flag)
-    found = chosen(x, mask)
-    assert found.shape == ((1, 2, 3) if flag else (0, 2, 3))
-    assert found.tolist() == x[mask].tolist()
-    wanted, values = x.clone(), engine.tensor([7.0, 8.0, 9.0])
-    wanted[mask] = values
-    assert filled(x.clone(), mask, values).tolist() == wanted.tolist()
+    actual = chosen(x, mask)
+    assert actual.shape == ((1, 2, 3) if flag else (0, 2, 3))
+    assert actual.tolist() == x[mask].tolist()
+    expected, values = x.clone(), engine.tensor([7.0, 8.0, 9.0])
+    expected[mask] = values
+    assert filled(x.clone(), mask, values).tolist() == expected.tolist()
 
 
 def test_a_mask_without_dimensions_among_others() -> None:
     x, yes = engine.arange(24.0).reshape(2, 3, 4), engine.tensor(True)
-    rows, place = engine.tensor([True, False, True]), engine.tensor([0, 1])
-    for indices in ([None, yes], [yes, None, rows], [place, yes, place], [None, None, yes, place]):
-        found = engine.ops.aten.index(x, indices)
-        keys = tuple(slice(None) if one is None else one for one in indices)
-        assert found.shape == x[keys].shape, indices
-        assert found.tolist() == x[keys].tolist(), indices
+    rows, position = engine.tensor([True, False, True]), engine.tensor([0, 1])
+    for indices in (
+        [None, yes],
+        [yes, None, rows],
+        [position, yes, position],
+        [None, None, yes, position],
+    ):
+        actual = engine.ops.aten.index(x, indices)
+        keys = tuple(slice(None) if item is None else item for item in indices)
+        assert actual.shape == x[keys].shape, indices
+        assert actual.tolist() == x[keys].tolist(), indices
 
 
 def test_gradients_go_through_a_mask_without_dimensions() -> None:
@@ -58,8 +63,8 @@ def test_the_strides_of_nothing(shape: tuple[int, ...]) -> None:
     # Strides that a slice leaves: nothing is there, so they say nothing.
     x = engine.as_strided(engine.zeros(64), shape, tuple(range(4, 4 + len(shape))))
     for y in (x, engine.zeros(1), engine.zeros(shape)):
-        wanted = ((x * 2 + y).tanh() * 3).stride()
-        assert [chain(x, y).stride() for _ in range(4)] == [wanted] * 4
+        expected = ((x * 2 + y).tanh() * 3).stride()
+        assert [chain(x, y).stride() for _ in range(4)] == [expected] * 4
 
 
 def test_what_is_none_may_become_something() -> None:
@@ -88,8 +93,8 @@ def contracted(x: Tensor) -> Tensor:
 def test_functions_that_ask_for_any_list() -> None:
     x = engine.arange(4.0).reshape(1, 1, 4)
     for f in (interpolated, contracted):
-        given = x if f is interpolated else x[0].t()
-        assert jit.script(f)(given).tolist() == f(given).tolist()
+        inputs = x if f is interpolated else x[0].t()
+        assert jit.script(f)(inputs).tolist() == f(inputs).tolist()
 
 
 # PyTorch's second names of methods, and what they are called with.

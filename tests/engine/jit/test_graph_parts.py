@@ -31,7 +31,7 @@ def graph():
 
 
 def test_a_type_tells_what_is_known(graph):
-    x, flag = (one.type() for one in graph.inputs())
+    x, flag = (item.type() for item in graph.inputs())
     assert (x.kind(), x.scalarType(), x.sizes(), x.strides(), x.dim()) == (
         "TensorType",
         "Float",
@@ -86,7 +86,7 @@ def test_a_type_that_is_known_in_part():
 
 def test_attributes_are_asked_by_their_kind(graph):
     two, text, dims, half = (
-        one for one in graph.findAllNodes("prim::Constant", False) if one.hasAttributes()
+        item for item in graph.findAllNodes("prim::Constant", False) if item.hasAttributes()
     )
     assert (two.i("value"), two.kindOf("value"), two.attributeNames()) == (2, "i", ["value"])
     assert (text.s("value"), text.kindOf("value")) == ("hello", "s")
@@ -101,8 +101,8 @@ def test_attributes_are_asked_by_their_kind(graph):
 
 
 def test_a_tensor_is_an_attribute():
-    held = engine.tensor([1.0, 2.0])
-    traced = jit.trace(lambda x: x + held, engine.ones(2))
+    retained = engine.tensor([1.0, 2.0])
+    traced = jit.trace(lambda x: x + retained, engine.ones(2))
     node = traced.graph.findAllNodes("prim::Constant")[0]
     assert node.t("value").tolist() == [1.0, 2.0]
     assert node.kindOf("value") == "t"
@@ -147,16 +147,16 @@ def test_nodes_are_made_and_moved():
     neg = graph.create("aten::neg", [x])
     relu = graph.create("aten::relu", [x])
     graph.prependNode(relu)
-    assert [one.kind() for one in graph.nodes()] == ["aten::relu", "aten::neg"]
+    assert [node.kind() for node in graph.nodes()] == ["aten::relu", "aten::neg"]
     relu.moveAfter(neg)
     assert [one.kind() for one in graph.nodes()] == ["aten::neg", "aten::relu"]
     neg.insertAfter(relu)
     graph.insertNode(neg)
     graph.appendNode(relu)
-    assert [one.kind() for one in graph.nodes()] == ["aten::neg", "aten::relu"]
+    assert [item.kind() for item in graph.nodes()] == ["aten::neg", "aten::relu"]
     with graph.insert_point_guard(relu):
         graph.insert("aten::abs", [x])
-    assert [one.kind() for one in graph.nodes()] == ["aten::neg", "aten::abs", "aten::relu"]
+    assert [element.kind() for element in graph.nodes()] == ["aten::neg", "aten::abs", "aten::relu"]
     assert graph.insertPoint() == graph.return_node()
 
 
@@ -167,8 +167,8 @@ def test_a_graph_is_put_into_another():
     )
     graph = jit.Graph()
     x = graph.addInput("x")
-    (made,) = graph.insertGraph(inner, [x, x])
-    graph.registerOutput(made)
+    (result,) = graph.insertGraph(inner, [x, x])
+    graph.registerOutput(result)
     graph.lint()
     assert graph.run(engine.ones(1)).tolist() == [3.0]
     with pytest.raises(ValueError, match="it has 2 inputs, and is given 1"):
@@ -178,15 +178,15 @@ def test_a_graph_is_put_into_another():
 def test_outputs_inputs_and_uses_change():
     graph = jit.Graph()
     x, unused = graph.addInput("x"), graph.addInput("unused")
-    one, other = graph.insert("aten::neg", [x]), graph.insert("aten::abs", [x])
-    graph.registerOutput(one)
+    item, other = graph.insert("aten::neg", [x]), graph.insert("aten::abs", [x])
+    graph.registerOutput(item)
     graph.registerOutput(x)
     graph.eraseOutput(1)
     graph.eraseInput(unused.offset())
     assert [len(graph.inputs()), len(graph.outputs())] == [1, 1]
-    one.node().replaceAllUsesWith(other.node())
+    item.node().replaceAllUsesWith(other.node())
     assert graph.outputs() == [other]
-    other.node().replaceInputWith(x, one)
+    other.node().replaceInputWith(x, item)
     assert graph.run(engine.tensor([2.0])).tolist() == [2.0]
     other.node().removeAllInputs()
     assert other.node().inputsSize() == 0

@@ -119,8 +119,8 @@ def test_damaged_texts_are_refused_or_read() -> None:
         text = LOOP
         for _ in range(draw.randrange(1, 5)):
             at, n = draw.randrange(len(text)), draw.randrange(1, 9)
-            what = draw.choice(["", draw.choice("()[]%:,=->#"), text[at : at + n] * 2])
-            text = text[:at] + what + text[at + n :]
+            subject = draw.choice(["", draw.choice("()[]%:,=->#"), text[at : at + n] * 2])
+            text = text[:at] + subject + text[at + n :]
         written, refused = read(text)
         assert refused.startswith("graph: ") or read(written) == (written, "")
 

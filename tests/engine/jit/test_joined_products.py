@@ -16,21 +16,21 @@ def apart(x, first, second):
 
 
 def weight_written(x, first, second):
-    found = linear(x, first), linear(x, second)
+    actual = linear(x, first), linear(x, second)
     first.add_(1.0)
-    return found
+    return actual
 
 
 @pytest.mark.parametrize(("fn", "products"), [(apart, 1), (weight_written, 2)])
 def test_products_of_one_x(fn, products):
-    mine, theirs = ([one.clone() for one in WEIGHTS] for _ in range(2))
-    traced = jit.trace(lambda x: fn(x, *mine), X.clone(), check_trace=False)
-    for now, before in zip(mine, theirs, strict=True):
-        now.copy_(before)  # tracing ran it once
+    own, other = ([element.clone() for element in WEIGHTS] for _ in range(2))
+    traced = jit.trace(lambda x: fn(x, *own), X.clone(), check_trace=False)
+    for current, before in zip(own, other, strict=True):
+        current.copy_(before)  # tracing ran it once
     for _ in range(5):
         x, y = X.clone(), X.clone()
-        for found, wanted in zip(traced(x), fn(y, *theirs), strict=True):
-            assert engine.allclose(found, wanted, rtol=1e-4, atol=1e-3)
+        for item, expected in zip(traced(x), fn(y, *other), strict=True):
+            assert engine.allclose(item, expected, rtol=1e-4, atol=1e-3)
         assert engine.equal(x, y)
     graph = traced.graph_for(X.clone())
     assert len(graph.findAllNodes("aten::linear")) == products
@@ -58,7 +58,7 @@ def test_products_of_one_x_that_is_written_in_between(writes, products):
     frozen = jit.freeze(jit.script(module))
     with engine.no_grad():
         for _ in range(5):
-            for found, wanted in zip(frozen(X.clone()), module(X.clone()), strict=True):
-                assert engine.allclose(found, wanted, rtol=1e-4, atol=1e-4)
+            for item, expected in zip(frozen(X.clone()), module(X.clone()), strict=True):
+                assert engine.allclose(item, expected, rtol=1e-4, atol=1e-4)
         graph = frozen.graph_for(X.clone())
     assert len(graph.findAllNodes("aten::linear")) == products

@@ -22,7 +22,7 @@ def flat(found):
 def leaves(given, made):
     """The inputs as leaves that require gradients; what is one tensor stays one."""
     if isinstance(given, tuple):
-        return tuple(leaves(one, made) for one in given)
+        return tuple(leaves(item, made) for item in given)
     if isinstance(given, engine.Tensor) and given.is_floating_point():
         return made.setdefault(id(given), given.detach().clone().requires_grad_())
     return given
@@ -30,26 +30,26 @@ def leaves(given, made):
 
 def outputs_and_gradients(module, inputs):
     """What a module gives, and the gradients of its inputs and parameters."""
-    made = {}
-    found = flat(module(*leaves(inputs, made)))
-    sums = [(one.float() * (i + 1)).sum() for i, one in enumerate(found) if one.requires_grad]
+    results = {}
+    actual = flat(module(*leaves(inputs, results)))
+    sums = [(item.float() * (i + 1)).sum() for i, item in enumerate(actual) if item.requires_grad]
     parameters = list(module.parameters())
-    for one in parameters:
-        one.grad = None
+    for parameter in parameters:
+        parameter.grad = None
     if sums:
         sum(sums).backward()
-    return found, [one.grad for one in [*made.values(), *parameters]]
+    return actual, [element.grad for element in [*results.values(), *parameters]]
 
 
 def check_same(found, wanted):
     assert len(found) == len(wanted)
-    for one, other in zip(found, wanted, strict=True):
-        if one is None or other is None:
-            assert one is other
+    for item, other in zip(found, wanted, strict=True):
+        if item is None or other is None:
+            assert item is other
             continue
-        assert one.shape == other.shape
-        assert one.dtype == other.dtype
-        assert engine.allclose(one, other, atol=1e-5, equal_nan=True)
+        assert item.shape == other.shape
+        assert item.dtype == other.dtype
+        assert engine.allclose(item, other, atol=1e-5, equal_nan=True)
 
 
 def made(name):
@@ -67,10 +67,10 @@ class Fixed(nn.Module):
         self.inputs = inputs
 
     def forward(self, *tensors):
-        given = iter(tensors)
+        arguments = iter(tensors)
         fixed = (int, float, bool, type(None))
-        found = self.layer(*[x if isinstance(x, fixed) else next(given) for x in self.inputs])
-        return tuple(flat(found))
+        actual = self.layer(*[x if isinstance(x, fixed) else next(arguments) for x in self.inputs])
+        return tuple(flat(actual))
 
 
 def compiled(how, name, inputs):
@@ -86,12 +86,12 @@ def compiled(how, name, inputs):
 @pytest.mark.parametrize("how", ["script", "trace"])
 @pytest.mark.parametrize("name", LAYERS)
 def test_a_compiled_layer_is_the_layer(name, how, tmp_path):
-    wanted = outputs_and_gradients(made(name), LAYERS[name][1])
+    reference = outputs_and_gradients(made(name), LAYERS[name][1])
     module, inputs = compiled(how, name, LAYERS[name][1])
     jit.save(module, str(tmp_path / "layer.st"))
-    for one in (module, jit.load(str(tmp_path / "layer.st"))):
-        for found, expected in zip(outputs_and_gradients(one, inputs), wanted, strict=True):
-            check_same(found, expected)
+    for element in (module, jit.load(str(tmp_path / "layer.st"))):
+        for item, expected in zip(outputs_and_gradients(element, inputs), reference, strict=True):
+            check_same(item, expected)
 
 
 def test_running_statistics_are_kept():
@@ -117,8 +117,8 @@ def test_every_layer_is_in_the_table():
         for name in dir(nn)
         if isinstance(getattr(nn, name), type) and issubclass(getattr(nn, name), nn.Module)
     }
-    there = {type(one).__name__ for name in LAYERS for one in made(name).modules()}
-    assert {one for one in kinds - there if not one.startswith("Lazy")} == ABSTRACT | EAGER_ONLY
+    target = {type(element).__name__ for name in LAYERS for element in made(name).modules()}
+    assert {item for item in kinds - target if not item.startswith("Lazy")} == ABSTRACT | EAGER_ONLY
 
 
 def test_lazy_layers_are_scripted_once_they_have_seen_an_input():

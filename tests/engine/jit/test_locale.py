@@ -36,7 +36,7 @@ assert engine.equal(jit.load(sys.argv[2])(engine.ones(2), 0.25), engine.ones(2) 
 
 
 def written(x: float, n: int):
-    texts = [
+    strings = [
         f"{x}",
         f"{x:.3f}",
         f"{x:e}",
@@ -46,7 +46,7 @@ def written(x: float, n: int):
         f"{x:,.1f}",
         str(round(x, n)),
     ]
-    return texts
+    return strings
 
 
 def halved(x, y: float):
@@ -59,25 +59,25 @@ def read(text: str):
 
 def comma_locale(folder):
     """A locale with a decimal comma that is installed, or one that is made; None."""
-    here = subprocess.run(["locale", "-a"], capture_output=True, text=True).stdout.split()
-    for name in here:
+    current = subprocess.run(["locale", "-a"], capture_output=True, text=True).stdout.split()
+    for name in current:
         if name.lower().startswith(("de_de", "fr_fr", "ru_ru", "es_es")):
             return name, {}
     if shutil.which("localedef"):
-        made = folder / "de_DE.UTF-8"
-        command = ["localedef", "-i", "de_DE", "-f", "UTF-8", str(made)]
+        result = folder / "de_DE.UTF-8"
+        command = ["localedef", "-i", "de_DE", "-f", "UTF-8", str(result)]
         subprocess.run(command, capture_output=True, check=False)
-        if made.exists():
-            return made.name, {"LOCPATH": str(folder)}
+        if result.exists():
+            return result.name, {"LOCPATH": str(folder)}
     return None
 
 
 @pytest.mark.skipif(not shutil.which("locale"), reason="there is no `locale` to ask")
 def test_a_decimal_comma_changes_nothing(tmp_path):
-    found = comma_locale(tmp_path)
-    if found is None:
+    actual = comma_locale(tmp_path)
+    if actual is None:
         pytest.skip("no locale with a decimal comma is installed, and none can be made")
-    name, environment = found
+    name, environment = actual
     root = os.path.abspath(os.path.join(os.path.dirname(__file__), *[".."] * 3))
     run = subprocess.run(
         [sys.executable, "-c", _PROGRAM, name, str(tmp_path / "m.st")],
@@ -143,6 +143,6 @@ def test_numbers_are_written_as_python_writes_them():
     ],
 )
 def test_numbers_are_read_as_python_reads_them(text):
-    found, wanted = jit.script(read)(text), float(text)
-    assert math.copysign(1, found) == math.copysign(1, wanted) or math.isnan(wanted)
-    assert found == wanted or (math.isnan(found) and math.isnan(wanted))
+    scripted, expected = jit.script(read)(text), float(text)
+    assert math.copysign(1, scripted) == math.copysign(1, expected) or math.isnan(expected)
+    assert scripted == expected or (math.isnan(scripted) and math.isnan(expected))

@@ -62,14 +62,14 @@ def test_a_compiled_cell_in_a_scripted_loop(how, steps, tmp_path):
         "loaded": lambda: loaded(cell, tmp_path),
     }[how]()
     xs = engine.rand(steps, 3, 4)
-    made = jit.script(Loop(ready))
-    assert made.cell is ready
+    scripted = jit.script(Loop(ready))
+    assert scripted.cell is ready
     for other in (
         Loop(cell)(xs),
         Loop(ready)(xs),
     ):  # Python's loop over Python's cell, and over this
-        for one, two in zip(made(xs), other, strict=True):
-            assert engine.allclose(one, two)
+        for item, two in zip(scripted(xs), other, strict=True):
+            assert engine.allclose(item, two)
 
 
 @pytest.mark.parametrize("how", ["scripted", "loaded"])
@@ -77,18 +77,18 @@ def test_exported_methods_attributes_and_defaults_of_a_compiled_module(how, tmp_
     cell = Cell(Gate())
     ready = jit.script(cell) if how == "scripted" else loaded(cell, tmp_path)
     xs = engine.rand(2, 3, 4)
-    made = jit.script(Resetting(ready))
-    reset, y = made(xs)
+    scripted = jit.script(Resetting(ready))
+    reset, y = scripted(xs)
     assert engine.allclose(reset, cell.linear.bias.expand(3, 4))
     assert engine.allclose(y, cell(xs[0], xs[1], 2.0)[0])
 
 
 def test_the_tensors_are_shared_and_train(tmp_path):
     ready = jit.script(Cell(Gate()))
-    made = jit.script(Loop(ready))
-    made(engine.rand(3, 3, 4))[0].sum().backward()
+    scripted = jit.script(Loop(ready))
+    scripted(engine.rand(3, 3, 4))[0].sum().backward()
     assert ready.linear.weight.grad is not None
-    assert {name for name, _ in made.named_parameters()} == {
+    assert {name for name, _ in scripted.named_parameters()} == {
         "cell.linear.weight",
         "cell.linear.bias",
     }
@@ -96,11 +96,11 @@ def test_the_tensors_are_shared_and_train(tmp_path):
 
 def test_it_is_saved_with_the_outer_module(tmp_path):
     ready = jit.trace(Cell(nn.Tanh()), (engine.rand(3, 4), engine.rand(3, 4)))
-    made = jit.script(Loop(ready))
+    scripted = jit.script(Loop(ready))
     xs = engine.rand(4, 3, 4)
-    again = loaded(made, tmp_path)
+    again = loaded(scripted, tmp_path)
     assert (again.original_name, again.cell.original_name) == ("Loop", "Cell")
-    assert engine.equal(again(xs)[0], made(xs)[0])
+    assert engine.equal(again(xs)[0], scripted(xs)[0])
 
 
 def test_a_method_that_a_compiled_module_does_not_have(tmp_path):

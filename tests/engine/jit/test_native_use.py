@@ -41,8 +41,8 @@ class Model(engine.nn.Module):
 
 
 def run(*command: object, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    words = [str(word) for word in command]
-    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=300, env=env)
+    terms = [str(word) for word in command]
+    return subprocess.run(terms, capture_output=True, text=True, check=False, timeout=300, env=env)
 
 
 def compiled(*command: object) -> None:
@@ -58,14 +58,14 @@ def flags() -> list[str]:
         done = run("pkg-config", "--cflags", "--libs", "underhood", env=environment)
         assert done.returncode == 0, done.stderr
         return done.stdout.split()
-    names, found = {"pcfiledir": str(folder)}, ""
+    names, actual = {"pcfiledir": str(folder)}, ""
     for line in (folder / "underhood.pc").read_text().splitlines():
         line = re.sub(r"\$\{(\w+)\}", lambda match: names[match[1]], line)
         if assigned := re.match(r"(\w+)=(.*)", line):
             names[assigned[1]] = assigned[2]
         if line.startswith(("Libs:", "Cflags:")):
-            found += " " + line.partition(":")[2]
-    return found.split()
+            actual += " " + line.partition(":")[2]
+    return actual.split()
 
 
 @pytest.fixture(scope="module", params=["cmake", "pkg-config"])
@@ -106,8 +106,8 @@ def test_a_saved_model_runs(name, programs, saved):
 
 @pytest.mark.parametrize("name", ["run_c", "run_cpp"])
 def test_a_file_that_is_no_model_is_refused(name, programs, saved, tmp_path):
-    whole = saved[0].read_bytes()
-    for number, content in enumerate((b"", b"PK\3\4" + bytes(99), whole[:-1], whole[:100])):
+    full = saved[0].read_bytes()
+    for number, content in enumerate((b"", b"PK\3\4" + bytes(99), full[:-1], full[:100])):
         path = tmp_path / str(number)
         path.write_bytes(content)
         done = run(programs / name, path, *ROW)
@@ -118,10 +118,10 @@ def test_a_file_that_is_no_model_is_refused(name, programs, saved, tmp_path):
 
 @pytest.mark.parametrize("name", ["run_c", "run_cpp"])
 def test_a_file_of_a_newer_version_is_refused(name, programs, saved, tmp_path):
-    whole = saved[0].read_bytes()
+    full = saved[0].read_bytes()
     version = b'{\\"version\\":2,'
-    assert version in whole
-    (tmp_path / "m").write_bytes(whole.replace(version, b'{\\"version\\":3,'))
+    assert version in full
+    (tmp_path / "m").write_bytes(full.replace(version, b'{\\"version\\":3,'))
     done = run(programs / name, tmp_path / "m", *ROW)
     assert done.returncode == 1
     assert f'"{tmp_path}/m" was written by a newer version of the engine' in done.stderr
@@ -147,10 +147,10 @@ def test_the_cpp_header_does_what_it_says(tmp_path):
 def test_headers_stand_alone(header):
     """Each compiles by itself, those of C as C and as C++."""
     include = ["-I", PACKAGE / "include", "-include", f"underhood/{header}", "-x"]
-    rest = ["-fsyntax-only", *WARNINGS, os.devnull]
-    compiled(CXX, "-std=c++20", *include, "c++", *rest)
+    remainder = ["-fsyntax-only", *WARNINGS, os.devnull]
+    compiled(CXX, "-std=c++20", *include, "c++", *remainder)
     if header.endswith(".h"):
-        compiled(CC, "-std=c11", *include, "c", *rest)
+        compiled(CC, "-std=c11", *include, "c", *remainder)
 
 
 def symbols(path: Path) -> tuple[set[str], set[str]]:

@@ -51,20 +51,23 @@ def test_a_traced_call_is_written_as_pytorch_writes_it(text):
 @pytest.mark.parametrize("text", CALCULATED)
 @pytest.mark.filterwarnings("ignore")
 def test_it_gives_what_python_gives(text, how):
-    wanted = eval(text, {"torch": engine, "x": example(engine)})
+    expected = eval(text, {"torch": engine, "x": example(engine)})
     fn = how(engine, text)
-    for given in (fn(example(engine)), jit.Graph.parse(str(fn.inlined_graph)).run(example(engine))):
-        assert given.dtype == wanted.dtype
-        assert given.tolist() == wanted.tolist()
+    for arguments in (
+        fn(example(engine)),
+        jit.Graph.parse(str(fn.inlined_graph)).run(example(engine)),
+    ):
+        assert arguments.dtype == expected.dtype
+        assert arguments.tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("text", RANDOM)
 def test_it_draws_what_python_draws(text):
     engine.manual_seed(3)
-    wanted = eval(text, {"torch": engine, "x": example(engine)})
+    expected = eval(text, {"torch": engine, "x": example(engine)})
     fn = compiled(engine, text)
     engine.manual_seed(3)
-    assert fn(example(engine)).tolist() == wanted.tolist()
+    assert fn(example(engine)).tolist() == expected.tolist()
 
 
 def test_gradients_pass_an_overload():

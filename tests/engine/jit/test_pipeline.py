@@ -39,7 +39,7 @@ EXACT = (
 
 def fresh(values: list[Any]) -> list[Any]:
     """What can be written to without anybody noticing."""
-    return [one.clone() if isinstance(one, engine.Tensor) else one for one in values]
+    return [value.clone() if isinstance(value, engine.Tensor) else value for value in values]
 
 
 def same(a: Any, b: Any) -> bool:
@@ -76,12 +76,12 @@ def computed(graph: Graph, program: Program) -> list[Any]:
 @given(program=programs(), typed=st.booleans())
 def test_a_pass_changes_no_bit(name: str, program: Program, typed: bool) -> None:
     graph = Graph.parse(program.text)
-    wanted = computed(graph, program)
+    expected = computed(graph, program)
     if typed and name not in ("unroll_loops", "propagate_shapes"):
         run_pass(graph, "propagate_shapes")  # they know as much as it found
     run_pass(graph, name)
-    found = computed(graph, program)
-    assert all(map(same, found, wanted)), f"{name}:\n{program.text}\n{graph}"
+    actual = computed(graph, program)
+    assert all(map(same, actual, expected)), f"{name}:\n{program.text}\n{graph}"
     assert run_pass(graph, name) == 0, f"{name} again:\n{program.text}\n{graph}"
 
 
@@ -89,23 +89,23 @@ def test_a_pass_changes_no_bit(name: str, program: Program, typed: bool) -> None
 @given(program=programs())
 def test_grouped_products_are_close(program: Program) -> None:
     graph = Graph.parse(program.text)
-    wanted = computed(graph, program)
+    expected = computed(graph, program)
     run_pass(graph, "propagate_shapes")
     run_pass(graph, "batch_mm")
-    assert all(map(close, computed(graph, program), wanted)), f"{program.text}\n{graph}"
+    assert all(map(close, computed(graph, program), expected)), f"{program.text}\n{graph}"
 
 
 @FEW
 @given(program=programs(typed=False))
 def test_the_whole_pipeline_computes_the_same(program: Program) -> None:
     graph = Graph.parse(program.text)
-    wanted = computed(graph, program)
+    expected = computed(graph, program)
     as_one(graph)
     function = NativeFunction.of("f", graph._handle)
     for _ in range(4):  # general code, profiled, then specialised
         inputs = program.inputs()
-        found = [*function.call(inputs), *inputs]
-        assert all(map(close, found, wanted)), f"{program.text}\n{function.graph_for(inputs)}"
+        actual = [*function.call(inputs), *inputs]
+        assert all(map(close, actual, expected)), f"{program.text}\n{function.graph_for(inputs)}"
 
 
 # Inlining
@@ -137,11 +137,11 @@ def test_what_is_called_comes_in_its_place() -> None:
     called = NativeFunction.of("outer", outer._handle)
     assert called.call([engine.ones(2)]).tolist() == [4, 4]
 
-    (made,) = (value for value in twice.graph.outputs())
+    (result,) = (value for value in twice.graph.outputs())
     run_pass(outer, "inline")
     assert [node.kind() for node in outer.nodes()] == ["prim::Constant", "aten::mul"] * 2
     for node in outer.findAllNodes("aten::mul"):
-        assert made.unique() in node.output().origins(), "it leads into the callee"
+        assert result.unique() in node.output().origins(), "it leads into the callee"
     assert not outer.without_origin()
     assert evaluate(outer.snapshot(), [engine.ones(2)])[0].tolist() == [4, 4]
 
@@ -161,8 +161,8 @@ def test_calls_within_calls_and_blocks() -> None:
     """)
     block = outer.nodes()[0].blocks()[0]
     outer.setInsertPoint(block)
-    made = call_of(outer, within, outer.inputs()[0])
-    c_integer(lib.uh_block_set_return(outer._handle, block._id, 0, made._id))
+    result = call_of(outer, within, outer.inputs()[0])
+    c_integer(lib.uh_block_set_return(outer._handle, block._id, 0, result._id))
     run_pass(outer, "inline")
     outer.lint()
     assert len(outer.findAllNodes("aten::mul")) == 2
@@ -196,16 +196,16 @@ def test_a_users_pass_stands_in_the_pipeline() -> None:
                 continue
             with graph.rewrite("x * 2 -> x + x", node):
                 graph.setInsertPoint(node)
-                made = graph.call("aten::add", node.input(0), node.input(0))
-                node.output().replaceAllUsesWith(made.output())
+                result = graph.call("aten::add", node.input(0), node.input(0))
+                node.output().replaceAllUsesWith(result.output())
                 node.destroy()
 
     try:
         assert "double_is_sum" in passes()
         for phase in pipeline():
             row = phase["passes"]
-            behind = [after for name, after in itertools.pairwise(row) if name == "peephole"]
-            assert set(behind) <= {"double_is_sum"}, phase["name"]
+            following = [after for name, after in itertools.pairwise(row) if name == "peephole"]
+            assert set(following) <= {"double_is_sum"}, phase["name"]
         function = function_of("f", TWICE)
         assert function.call([engine.ones(2)]).tolist() == [2, 2]
         text = str(function.graph_for([engine.ones(2)]))
@@ -327,10 +327,10 @@ def test_frozen_projections_are_one_product() -> None:
     x = engine.randn(8, 256)
     frozen = engine.jit.freeze(engine.jit.trace(heads, x))
     for _ in range(4):
-        found = frozen(x)
+        actual = frozen(x)
     text = str(frozen.graph_for(x))
     assert text.count("aten::linear") == 1, text
-    for a, b in zip(found, heads(x), strict=True):
+    for a, b in zip(actual, heads(x), strict=True):
         assert engine.allclose(a, b, atol=1e-5)
         assert a.stride() == b.stride()
 
@@ -354,11 +354,11 @@ def test_a_group_of_unknown_tensors_looks_at_what_comes() -> None:
     for dtype in (engine.float32, engine.float64, engine.bfloat16):
         cell.to(dtype)
         x, h = x.to(dtype), h.to(dtype).requires_grad_()
-        wanted = cell(x, h)
+        expected = cell(x, h)
         for _ in range(4):
-            assert same(traced(x, h).detach(), wanted.detach())
-        found = engine.autograd.grad(traced(x, h).sum(), (h, cell.scale))
-        assert all(map(close, found, engine.autograd.grad(wanted.sum(), (h, cell.scale))))
+            assert same(traced(x, h).detach(), expected.detach())
+        actual = engine.autograd.grad(traced(x, h).sum(), (h, cell.scale))
+        assert all(map(close, actual, engine.autograd.grad(expected.sum(), (h, cell.scale))))
 
 
 # What the explorer is told
@@ -375,14 +375,14 @@ def test_passes_graphs_and_launches_are_recorded(tmp_path: Path) -> None:
     trace = TraceReader.open(tmp_path / "t.uht")
     events = [(kind_of(int(e["kind"])).name, e) for e in trace.events]
 
-    begun = [trace.string(int(e["d"])) for name, e in events if name == "PASS_BEGIN"]
+    started = [trace.string(int(e["d"])) for name, e in events if name == "PASS_BEGIN"]
     ended = [e for name, e in events if name == "PASS_END"]
-    assert len(begun) == len(ended)
-    assert {"peephole", "propagate_shapes", "fuse"} <= set(begun)
+    assert len(started) == len(ended)
+    assert {"peephole", "propagate_shapes", "fuse"} <= set(started)
     assert all(int(e["d"]) == 0 for e in ended), "none failed"
     phases = [trace.string(int(e["c"])) for name, e in events if name == "GRAPH"]
-    changing = [name for name, e in zip(begun, ended, strict=True) if int(e["b"]) > 0]
-    assert [phase for phase in phases if phase in begun] == changing
+    changing = [name for name, e in zip(started, ended, strict=True) if int(e["b"]) > 0]
+    assert [phase for phase in phases if phase in started] == changing
 
     kernels = [e for name, e in events if name == "FUSED_NEW"]
     runs = [int(e["a"]) for name, e in events if name == "FUSED_RUN"]
@@ -393,9 +393,9 @@ def test_passes_graphs_and_launches_are_recorded(tmp_path: Path) -> None:
     launches = [i for i, name in enumerate(names) if name == "FUSED_RUN"]
     assert all(names[i + 1] == "WRITE" for i in launches), "what it made is seen"
     for kernel in kernels:
-        shown = json.loads(trace.blob(int(kernel["n"])))
-        assert shown["steps"]
-        assert int(kernel["d"]) == shown["launch"]["tile"]
+        output = json.loads(trace.blob(int(kernel["n"])))
+        assert output["steps"]
+        assert int(kernel["d"]) == output["launch"]["tile"]
 
 
 @pytest.mark.parametrize("dtype", [engine.float32, engine.float64])
@@ -410,18 +410,18 @@ def test_frozen_batch_norm_joins_what_follows(dtype: Any) -> None:
     # As it stands: else it goes into the weights, and no steps of it are left.
     frozen = engine.jit.freeze(engine.jit.trace(model, x), optimize_numerics=False)
     for _ in range(4):
-        found = frozen(x)
+        actual = frozen(x)
     text = str(frozen.graph_for(x))
     assert "aten::batch_norm" not in text, text
     assert "prim::FusionGroup" in text
-    assert same(found, model(x).detach())
+    assert same(actual, model(x).detach())
 
 
 @FEW
 @given(program=programs())
 def test_groups_are_written_and_read_again(program: Program) -> None:
     graph = Graph.parse(program.text)
-    wanted = computed(graph, program)
+    expected = computed(graph, program)
     run_pass(graph, "propagate_shapes")
     run_pass(graph, "fuse")
     as_one(graph)
@@ -430,7 +430,7 @@ def test_groups_are_written_and_read_again(program: Program) -> None:
     function = NativeFunction.of("f", again._handle)
     for _ in range(4):
         inputs = program.inputs()
-        assert all(map(close, [*function.call(inputs), *inputs], wanted)), graph.str(False)
+        assert all(map(close, [*function.call(inputs), *inputs], expected)), graph.str(False)
 
 
 def test_nodes_are_not_moved_to_where_nothing_stands() -> None:
@@ -449,14 +449,14 @@ def test_nodes_are_not_moved_to_where_nothing_stands() -> None:
     before = str(graph)
     relu, branch = graph.nodes()
     params, inner = graph.inputs()[0].node(), branch.blocks()[0].nodes()[0]
-    for moved, place in (
+    for moved, item in (
         (relu, params),
         (params, relu),
         (graph.return_node(), relu),
         (branch, inner),
     ):
         with pytest.raises(RuntimeError):
-            moved.moveBefore(place)
+            moved.moveBefore(item)
     with pytest.raises(RuntimeError):
         graph.setInsertPoint(params)
     assert str(graph) == before
@@ -472,6 +472,6 @@ def test_a_graph_is_no_part_of_itself() -> None:
     outer, inner = Graph.parse(text), Graph.parse(text)
     put = lib.uh_node_set_graph
     c_integer(put(outer._handle, outer.nodes()[0]._id, b"Subgraph", inner._handle))
-    for held in (inner, outer):
+    for retained in (inner, outer):
         with pytest.raises(RuntimeError, match="its own graph"):
-            c_integer(put(inner._handle, inner.nodes()[0]._id, b"Subgraph", held._handle))
+            c_integer(put(inner._handle, inner.nodes()[0]._id, b"Subgraph", retained._handle))

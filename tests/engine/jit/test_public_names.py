@@ -42,11 +42,14 @@ def test_every_public_name_is_here():
 
 
 def test_classes_say_where_they_are_imported_from():
-    made = jit.script(Inner())
-    found = [type(one) for one in (plus_one, made, made.forward, made.graph, plus_one.schema)]
-    assert found == [jit.ScriptFunction, jit.ScriptModule, jit.ScriptMethod, jit.Graph, jit.Schema]
-    assert str(found[0]) == "<class 'engine.jit.ScriptFunction'>"
-    classes = [one for one in map(jit.__dict__.get, jit.__all__) if isinstance(one, type)]
+    scripted = jit.script(Inner())
+    actual = [
+        type(element)
+        for element in (plus_one, scripted, scripted.forward, scripted.graph, plus_one.schema)
+    ]
+    assert actual == [jit.ScriptFunction, jit.ScriptModule, jit.ScriptMethod, jit.Graph, jit.Schema]
+    assert str(actual[0]) == "<class 'engine.jit.ScriptFunction'>"
+    classes = [item for item in map(jit.__dict__.get, jit.__all__) if isinstance(item, type)]
     assert {one.__module__ for one in classes} == {"engine.jit"}
     assert all(pickle.loads(pickle.dumps(one)) is one for one in classes)
     assert "class ScriptFunction in module engine.jit\n" in pydoc.render_doc(jit.ScriptFunction)
@@ -79,22 +82,22 @@ def plus_one(x, by: int = 1):
 
 
 def test_a_deep_copy_has_tensors_of_its_own():
-    made = jit.script(Outer())
+    scripted = jit.script(Outer())
     x = engine.ones(1, 2)
-    other = copy.deepcopy(made)
-    assert other(x).tolist() == made(x).tolist()
+    other = copy.deepcopy(scripted)
+    assert other(x).tolist() == scripted(x).tolist()
     with engine.no_grad():
         other.first.linear.weight.zero_()
-    assert made.first.linear.weight.abs().sum().item() != 0
+    assert scripted.first.linear.weight.abs().sum().item() != 0
     assert other.first.linear.weight.abs().sum().item() == 0
 
 
 def test_a_copy_shares_them():
-    made = jit.script(Outer())
-    for other in (copy.copy(made), made.copy()):
-        assert other is not made
-        assert other.first.linear.weight is made.first.linear.weight
-        assert other(engine.ones(1, 2)).tolist() == made(engine.ones(1, 2)).tolist()
+    scripted = jit.script(Outer())
+    for other in (copy.copy(scripted), scripted.copy()):
+        assert other is not scripted
+        assert other.first.linear.weight is scripted.first.linear.weight
+        assert other(engine.ones(1, 2)).tolist() == scripted(engine.ones(1, 2)).tolist()
 
 
 def test_compiled_things_are_not_pickled():
@@ -121,11 +124,11 @@ def test_a_folder_is_no_file(tmp_path):
 
 
 def test_a_compiled_container_is_gone_through():
-    rest = jit.script(Outer()).rest
-    assert len(rest) == 2
-    assert [one.original_name for one in rest] == ["Inner", "ReLU"]
-    assert rest[0] is next(iter(rest))
-    assert [one.original_name for one in rest[1:]] == ["ReLU"]
+    remainder = jit.script(Outer()).rest
+    assert len(remainder) == 2
+    assert [item.original_name for item in remainder] == ["Inner", "ReLU"]
+    assert remainder[0] is next(iter(remainder))
+    assert [one.original_name for one in remainder[1:]] == ["ReLU"]
     table = jit.script(engine.nn.ModuleDict({"a": engine.nn.ReLU()}))
     assert list(table) == ["a"]
     assert "a" in table
@@ -136,32 +139,32 @@ def test_a_compiled_container_is_gone_through():
 
 
 def test_what_was_compiled_is_neither_deleted_nor_added_to():
-    made = jit.script(Outer())
+    scripted = jit.script(Outer())
     with pytest.raises(RuntimeError, match="cannot delete"):
-        del made.first
+        del scripted.first
     with pytest.raises(RuntimeError, match="gets no submodule 'more'"):
-        made.add_module("more", engine.nn.ReLU())
-    made.note = "mine"
-    del made.note
-    assert not hasattr(made, "note")
+        scripted.add_module("more", engine.nn.ReLU())
+    scripted.note = "mine"
+    del scripted.note
+    assert not hasattr(scripted, "note")
 
 
 def test_code_has_its_constants_beside_it():
-    held = engine.tensor([1.0, 2.0])
-    traced = jit.trace(lambda x: x + held, engine.ones(2))
+    retained = engine.tensor([1.0, 2.0])
+    traced = jit.trace(lambda x: x + retained, engine.ones(2))
     module = jit.freeze(jit.script(Inner().eval()))
     code, constants = module.code_with_constants
     assert code == module.code
-    shown = {name: tensor.shape for name, tensor in constants.const_mapping.items()}
-    assert set(shown.values()) == {(2, 2), (2,)}
-    assert all(f"CONSTANTS.{name}" in code for name in shown)
+    visible = {name: tensor.shape for name, tensor in constants.const_mapping.items()}
+    assert set(visible.values()) == {(2, 2), (2,)}
+    assert all(f"CONSTANTS.{name}" in code for name in visible)
     assert constants.c0 is constants.const_mapping["c0"]
     assert "CONSTANTS.c0" in traced.code
 
 
 def test_a_method_knows_its_module():
-    made = jit.script(Inner())
-    assert (made.forward.name, made.forward.owner) == ("forward", made)
+    scripted = jit.script(Inner())
+    assert (scripted.forward.name, scripted.forward.owner) == ("forward", scripted)
 
 
 class Counter(jit.ScriptModule):
@@ -191,15 +194,15 @@ class Derived(Counter):
 
 
 def test_a_class_of_script_methods_is_compiled():
-    made = Counter(3)
+    result = Counter(3)
     x = engine.ones(1, 2)
-    assert isinstance(made, Counter)
-    assert isinstance(made, jit.ScriptModule)
-    assert made(x).tolist() == (made.linear(x) + 3).tolist()
-    assert made.other(x).tolist() == [[-2.0, -2.0]]
-    assert made.graph.findNode("prim::CallMethod") is not None
-    assert [name for name, _ in made.named_parameters()] == ["linear.weight", "linear.bias"]
-    assert jit.load(io.BytesIO(made.save_to_buffer()))(x).tolist() == made(x).tolist()
+    assert isinstance(result, Counter)
+    assert isinstance(result, jit.ScriptModule)
+    assert result(x).tolist() == (result.linear(x) + 3).tolist()
+    assert result.other(x).tolist() == [[-2.0, -2.0]]
+    assert result.graph.findNode("prim::CallMethod") is not None
+    assert [name for name, _ in result.named_parameters()] == ["linear.weight", "linear.bias"]
+    assert jit.load(io.BytesIO(result.save_to_buffer()))(x).tolist() == result(x).tolist()
     assert Derived(5)(x).tolist() == [[6.0, 6.0]]
 
 
@@ -226,9 +229,9 @@ def test_operators_are_named_with_their_overloads():
 
 
 def test_inference_takes_a_frozen_module():
-    made = jit.script(Inner().eval())
-    frozen = jit.optimize_for_inference(made)
-    assert frozen(engine.ones(1, 2)).tolist() == made(engine.ones(1, 2)).tolist()
+    scripted = jit.script(Inner().eval())
+    frozen = jit.optimize_for_inference(scripted)
+    assert frozen(engine.ones(1, 2)).tolist() == scripted(engine.ones(1, 2)).tolist()
     assert not list(frozen.parameters())
     jit.run_frozen_optimizations(frozen)
     with pytest.raises(RuntimeError, match="eval mode"):
@@ -276,8 +279,8 @@ def test_arguments_that_do_not_fit_are_told_as_pytorch_tells_them(args, options,
 
 
 def test_a_method_counts_its_module_as_an_argument():
-    made = jit.script(Inner())
+    scripted = jit.script(Inner())
     with pytest.raises(RuntimeError, match=r"forward\(\) expected at most 2 .* but received 3"):
-        made(1, 2)
+        scripted(1, 2)
     with pytest.raises(RuntimeError, match=r"forward\(\) is missing value for argument 'x'"):
-        made()
+        scripted()

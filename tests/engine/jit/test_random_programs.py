@@ -54,7 +54,7 @@ def plain(value: Any) -> list[Any]:
     if isinstance(value, engine.Tensor):
         return [*map(float, value.reshape(-1).tolist())]
     if isinstance(value, (tuple, list)):
-        return [number for one in value for number in plain(one)]
+        return [number for item in value for number in plain(item)]
     return [value]
 
 
@@ -80,17 +80,17 @@ def test_python_graph_passes_and_pipeline_agree(first: int, tmp_path: Path) -> N
         expected = f(*inputs(seed))
         scripted = engine.jit.script(f)
         graph = scripted.inlined_graph
-        found = graph.run(*inputs(seed))
-        assert same(found, expected), told(seed, "unoptimised", expected, found)
+        actual = graph.run(*inputs(seed))
+        assert same(actual, expected), told(seed, "unoptimised", expected, actual)
         for name in engine.jit.passes():
             changed = graph.copy()
             if engine.jit.run_pass(changed, name):
                 changed.lint()
-                found = changed.run(*inputs(seed))
+                actual = changed.run(*inputs(seed))
                 tolerance = 1e-5 if name in REASSOCIATES else 0.0
-                assert same(found, expected, tolerance), told(seed, name, expected, found)
+                assert same(actual, expected, tolerance), told(seed, name, expected, actual)
             missing = changed.without_origin()
             assert not missing, told(seed, f"{name}: values without origin", missing, "")
         for run in range(4):  # the last ones specialised
-            found = scripted(*inputs(seed))
-            assert same(found, expected, 1e-5), told(seed, f"call {run + 1}", expected, found)
+            actual = scripted(*inputs(seed))
+            assert same(actual, expected, 1e-5), told(seed, f"call {run + 1}", expected, actual)

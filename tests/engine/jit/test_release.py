@@ -105,8 +105,8 @@ def loaded(folder: Path) -> None:
 
 def graphs(folder: Path) -> None:
     module = engine.jit.script(Reader())
-    kept = [module.graph.copy(), module.inlined_graph, module.graph_for(engine.ones(2, 3))]
-    assert all(str(graph) for graph in kept)
+    saved = [module.graph.copy(), module.inlined_graph, module.graph_for(engine.ones(2, 3))]
+    assert all(str(graph) for graph in saved)
 
 
 def refused(folder: Path) -> None:

@@ -135,11 +135,11 @@ def test_an_error_says_the_lines_of_every_call():
     assert scripted(3) == sum(i // (i - 3) for i in range(3))
     with pytest.raises(RuntimeError, match="ZeroDivisionError") as caught:
         scripted(5)
-    said = str(caught.value)
-    assert said.startswith("The following operation failed in the TorchScript interpreter.\n")
-    outer, inner = said.index(", in sums\n"), said.index(", in divide\n")
+    message = str(caught.value)
+    assert message.startswith("The following operation failed in the TorchScript interpreter.\n")
+    outer, inner = message.index(", in sums\n"), message.index(", in divide\n")
     assert outer < inner
-    assert "    return a // b\n           ~~~~~~ <--- HERE\n" in said
+    assert "    return a // b\n           ~~~~~~ <--- HERE\n" in message
 
 
 def checked(x, n: int):
@@ -200,23 +200,23 @@ def cell(x, state: tuple[engine.Tensor, engine.Tensor]):
 def test_tensors_in_tuples_are_fused_too():
     traced = jit.trace(cell, (engine.rand(2, 3), (engine.rand(2, 3), engine.rand(2, 3))))
     x, h, c = engine.rand(2, 3), engine.rand(2, 3), engine.rand(2, 3)
-    wanted = cell(x, (h, c))
+    expected = cell(x, (h, c))
     for _ in range(4):
         got = traced(x, (h, c))
-        assert [one.tolist() for one in got] == [one.tolist() for one in wanted]
+        assert [item.tolist() for item in got] == [element.tolist() for element in expected]
     assert "prim::FusionGroup" in str(traced.graph_for(x, (h, c)))
 
 
 def test_threads_share_a_function():
     scripted = jit.script(mixed)
-    wanted = mixed(engine.ones(3), 3).tolist()
+    expected = mixed(engine.ones(3), 3).tolist()
     wrong = []
 
     def call():
         for k in range(200):
             shape = (3,) if k % 3 else (1, 3)
             got = scripted(engine.ones(shape), 3).flatten().tolist()
-            if got != wanted:
+            if got != expected:
                 wrong.append(got)
 
     threads = [threading.Thread(target=call) for _ in range(4)]
@@ -269,10 +269,12 @@ def test_specialised_code_knows_no_more_than_what_is_said():
 def test_what_is_computed_without_gradients_has_none_afterwards():
     x = engine.ones(2, 2, requires_grad=True)
     scripted = jit.script(without_gradients_between)
-    wanted = [(one.requires_grad, one.grad_fn is None) for one in without_gradients_between(x)]
+    expected = [
+        (element.requires_grad, element.grad_fn is None) for element in without_gradients_between(x)
+    ]
     for _ in range(4):
-        found = scripted(x)
-        assert [(one.requires_grad, one.grad_fn is None) for one in found] == wanted
+        actual = scripted(x)
+        assert [(item.requires_grad, item.grad_fn is None) for item in actual] == expected
 
 
 def refuses_negative(n: int) -> int:

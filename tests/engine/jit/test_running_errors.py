@@ -297,9 +297,9 @@ def failure(case: Case, function: Callable[..., Any]) -> Exception:
     arguments = [a() if callable(a) else a for a in case.arguments]
 
     def run() -> None:
-        made = function(*arguments)
+        result = function(*arguments)
         if not case.line:
-            made.sum().backward()
+            result.sum().backward()
 
     with pytest.raises(Exception) as raised:  # noqa: PT011 - looked at by whoever asks
         run()
@@ -314,15 +314,15 @@ def test_compiled_code_fails_as_eager_code_does(case: Case) -> None:
     assert case.says in str(eager)
     scripted = jit.script(case.program)
     for run in range(RUNS):
-        found = failure(case, scripted)
-        where = f"run {run}: {found}"
+        actual = failure(case, scripted)
+        location = f"run {run}: {actual}"
         # Python's own errors of numbers have no class of PyTorch's: the text has their name.
         own = isinstance(eager, ZeroDivisionError)
-        assert type(found) is (RuntimeError if own else case.kind), where
+        assert type(actual) is (RuntimeError if own else case.kind), location
         assert own or type(eager) is case.kind
-        assert str(eager) in str(found), where
+        assert str(eager) in str(actual), location
         if case.line:
-            lines = str(found).splitlines()
+            lines = str(actual).splitlines()
             mark = next(i for i, text in enumerate(lines) if text.endswith("<--- HERE"))
             blamed = lines[mark - 1][lines[mark].index("~") : lines[mark].rindex("~") + 1]
-            assert blamed == case.line, where
+            assert blamed == case.line, location

@@ -77,10 +77,10 @@ def test_files_keep_classes_and_enums(tmp_path):
     scripted(X, 4)
     jit.save(scripted, tmp_path / "counting.st")
     loaded = jit.load(tmp_path / "counting.st")
-    ours, theirs = scripted(X, 5), loaded(X, 5)
-    assert engine.equal(ours[0], theirs[0])
-    assert ours[1:] == theirs[1:]
-    assert theirs[2] is Color.BLUE
+    ours, other = scripted(X, 5), loaded(X, 5)
+    assert engine.equal(ours[0], other[0])
+    assert ours[1:] == other[1:]
+    assert other[2] is Color.BLUE
     assert type(loaded.totals) is Totals
     assert (loaded.totals.sum, loaded.totals.seen) == (19, [4, 5])
     jit.save(loaded, tmp_path / "again.st")
@@ -90,9 +90,9 @@ def test_files_keep_classes_and_enums(tmp_path):
 def test_saved_functions_take_objects_of_this_process(tmp_path):
     jit.save(jit.script(classes.takes_and_gives), tmp_path / "f.st")
     loaded = jit.load(tmp_path / "f.st")
-    given = loaded(Pair(2, X), 3)
-    assert type(given) is Pair
-    assert given.a == classes.takes_and_gives(Pair(2, X), 3).a
+    inputs = loaded(Pair(2, X), 3)
+    assert type(inputs) is Pair
+    assert inputs.a == classes.takes_and_gives(Pair(2, X), 3).a
     jit.save(jit.script(classes.members), tmp_path / "g.st")
     assert jit.load(tmp_path / "g.st")(Color.RED) == ("RED", 1, True, Color.GREEN)
 
@@ -124,10 +124,10 @@ def test_objects_of_classes_that_are_gone(tmp_path):
 
     saved()
     gc.collect()
-    made, fruit = jit.load(tmp_path / "made.st")(4)
-    assert (made.n, made.twice()) == (4, 8)
+    loaded, fruit = jit.load(tmp_path / "made.st")(4)
+    assert (loaded.n, loaded.twice()) == (4, 8)
     with pytest.raises(AttributeError, match="no attribute 'm'"):
-        print(made.m)
+        print(loaded.m)
     assert (fruit.name, fruit.value, type(fruit).__name__) == ("PEAR", "p", "Fruit")
 
 
@@ -149,9 +149,9 @@ class Chain(nn.Module):
 
     def forward(self, n: int) -> int:
         for i in range(n):
-            made = classes.Linked(i)
-            made.next = self.last
-            self.last = made
+            result = classes.Linked(i)
+            result.next = self.last
+            self.last = result
         last = self.last
         return -1 if last is None else last.value
 
@@ -175,10 +175,10 @@ def test_a_row_of_a_million_objects_goes_without_a_deep_stack():
 
 def test_python_objects_are_copied():
     pair = Pair(2, X)
-    given = jit.script(classes.takes_and_gives)(pair, 4)
-    assert (pair.a, given.a) == (2, 9)
-    assert given is not pair
-    assert given.b is not None
+    scripted = jit.script(classes.takes_and_gives)(pair, 4)
+    assert (pair.a, scripted.a) == (2, 9)
+    assert scripted is not pair
+    assert scripted.b is not None
 
 
 def test_objects_within_objects():
@@ -190,11 +190,11 @@ def test_objects_within_objects():
         s.push(Pair(4, x))
         return s
 
-    found = pushed(stack, X)
-    assert [one.a for one in found.items] == [3, 4]
-    assert found.last.a == 4
+    actual = pushed(stack, X)
+    assert [item.a for item in actual.items] == [3, 4]
+    assert actual.last.a == 4
     assert len(stack.items) == 1
-    assert (stack.kind, found.kind) == (Color.RED, Color.RED)
+    assert (stack.kind, actual.kind) == (Color.RED, Color.RED)
 
 
 def test_the_decorator_gives_the_class():
@@ -208,8 +208,8 @@ def test_dataclasses():
         t = Spot(s.x + n)
         return t, t.size(), t == Spot(s.x + n, 2.5)
 
-    spot, size, same = moved(Spot(1, 9.0), 3)
-    assert (spot, size, same) == (Spot(4, 2.5), 10.0, True)
+    position, size, same = moved(Spot(1, 9.0), 3)
+    assert (position, size, same) == (Spot(4, 2.5), 10.0, True)
     with pytest.raises(RuntimeError, match="'__repr__'"):
         jit.script(_shows)
 
@@ -236,8 +236,8 @@ def test_an_order_that_contradicts_itself_ends():
         fickle = [Fickle(i, [i]) for i in range(n)]
         fickle.sort()
         total = 0
-        for one in sorted(fickle):
-            total += one.all[0]
+        for item in sorted(fickle):
+            total += item.all[0]
         return len(fickle), total
 
     for n in (0, 1, 2, 17, 200):
@@ -367,16 +367,16 @@ def test_recorded_programs_show_them(tmp_path):
         jit.script(classes.stacks)(X)
         jit.script(classes.members)(Color.RED)
     trace = TraceReader.open(tmp_path / "t.uht")
-    told = {"GRAPH": "", "JIT_STEP": "", "JIT_FRAME": ""}
+    recorded = {"GRAPH": "", "JIT_STEP": "", "JIT_FRAME": ""}
     for event in trace.events:
         name = kind_of(int(event["kind"])).name
-        if name in told:
-            told[name] += trace.blob(int(event["n"])).decode()
-    assert "prim::CreateObject" in told["GRAPH"]
-    assert "classes.Color.GREEN" in told["GRAPH"]
-    shown = told["JIT_STEP"] + told["JIT_FRAME"]
-    assert "classes.Stack" in shown
-    assert "classes.Color.RED" in shown
+        if name in recorded:
+            recorded[name] += trace.blob(int(event["n"])).decode()
+    assert "prim::CreateObject" in recorded["GRAPH"]
+    assert "classes.Color.GREEN" in recorded["GRAPH"]
+    output = recorded["JIT_STEP"] + recorded["JIT_FRAME"]
+    assert "classes.Stack" in output
+    assert "classes.Color.RED" in output
 
 
 def test_gradients_go_through_attributes():
@@ -427,8 +427,8 @@ def test_any_may_be_asked():
             return "none"
         return "other"
 
-    found = [kind(one) for one in (Color.RED, Pair(3, X), 2, 2.5, None, "text", [1])]
-    assert found == ["color RED", "pair 3", "number", "number", "none", "other", "other"]
+    actual = [kind(one) for one in (Color.RED, Pair(3, X), 2, 2.5, None, "text", [1])]
+    assert actual == ["color RED", "pair 3", "number", "number", "none", "other", "other"]
 
 
 def test_a_class_that_only_annotations_name():

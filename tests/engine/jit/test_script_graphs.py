@@ -54,8 +54,8 @@ def test_every_value_has_an_origin(fn):
 def test_places_in_the_source():
     text = compile_function(documented.gate).text(with_source=True)
     first = documented.gate.__code__.co_firstlineno
-    places = re.findall(r"(aten::\w+|prim::If).*# .*documented\.py:(\d+):(\d+)", text)
-    assert [(kind, int(line) - first, int(column)) for kind, line, column in places] == [
+    positions = re.findall(r"(aten::\w+|prim::If).*# .*documented\.py:(\d+):(\d+)", text)
+    assert [(kind, int(line) - first, int(column)) for kind, line, column in positions] == [
         ("aten::sum", 1, 7),
         ("aten::gt", 1, 7),
         ("aten::Bool", 1, 7),
@@ -78,7 +78,7 @@ def test_names_of_values():
 
 def test_a_function_of_its_own_for_each_call():
     compiled = compile_function(documented.loop)
-    assert [one.fn for one in compiled.calls.values()] == [documented.gate]
+    assert [value.fn for value in compiled.calls.values()] == [documented.gate]
     assert 'prim::Constant[name="gate' in compiled.text()
     assert "prim::CallFunction(" in compiled.text()
 
@@ -98,10 +98,10 @@ def test_indented_source_keeps_its_columns():
     def inner(x):
         return x + 1
 
-    place = re.search(
+    position = re.search(
         r"aten::add.*# .*test_script_graphs\.py:(\d+):(\d+)", compile_function(inner).text(True)
     )
-    assert (int(place[1]), int(place[2])) == (inner.__code__.co_firstlineno + 1, 15)
+    assert (int(position[1]), int(position[2])) == (inner.__code__.co_firstlineno + 1, 15)
 
 
 def test_closures_and_defaults():

@@ -79,16 +79,16 @@ LAYERS = [
 def test_layers_of_the_engine(case):
     layer, *args = case
     scripted = jit.script(layer)
-    found, wanted = scripted(*args), layer(*args)
-    for one, other in zip(flat(found), flat(wanted), strict=True):
-        assert one.shape == other.shape
-        assert engine.allclose(one, other, atol=1e-6)
+    actual, expected = scripted(*args), layer(*args)
+    for item, other in zip(flat(actual), flat(expected), strict=True):
+        assert item.shape == other.shape
+        assert engine.allclose(item, other, atol=1e-6)
 
 
 def flat(found):
     if isinstance(found, engine.Tensor):
         return [found]
-    return [one for part in found for one in flat(part)]
+    return [item for part in found for item in flat(part)]
 
 
 def test_errors_of_layers():
@@ -122,19 +122,19 @@ def test_gradients_through_a_scripted_module():
     x = engine.arange(24.0).view(2, 3, 4) / 20
     eager(x)[0].sum().backward()
     scripted(x)[0].sum().backward()
-    for one, two in zip(eager.parameters(), other.parameters(), strict=True):
-        assert engine.allclose(one.grad, two.grad)
+    for item, two in zip(eager.parameters(), other.parameters(), strict=True):
+        assert engine.allclose(item.grad, two.grad)
 
 
 def test_one_structure_is_one_class():
     first, second = modules.MLP(), modules.MLP()
     assert class_of(first) is class_of(second)
     assert class_of(modules.Constants("a")) is not class_of(modules.Constants("b"))
-    found = compile_module(first)
-    assert found.class_name.startswith("__torch__.")
-    assert found.class_name.endswith(".MLP")
-    assert set(found.submodules) == {"first", "second", "dropout"}
-    kinds = {one.name: one.kind for one in found.submodules["first"].attributes}
+    actual = compile_module(first)
+    assert actual.class_name.startswith("__torch__.")
+    assert actual.class_name.endswith(".MLP")
+    assert set(actual.submodules) == {"first", "second", "dropout"}
+    kinds = {item.name: item.kind for item in actual.submodules["first"].attributes}
     assert kinds == {"weight": "parameter", "bias": "parameter", "training": "attribute"}
 
 

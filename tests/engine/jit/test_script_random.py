@@ -51,9 +51,9 @@ def test_scripted_equals_python(first, tmp_path):
     for fn in functions(range(first, first + PER_FILE), tmp_path):
         scripted = jit.script(fn)
         for args in ARGUMENTS:
-            wanted, error = outcome(fn, args)
-            found, other = outcome(scripted, args)
+            expected, error = outcome(fn, args)
+            actual, other = outcome(scripted, args)
             if isinstance(error, (IndexError, ZeroDivisionError)):
                 continue
-            assert found == wanted, f"{fn.__name__}{args}: {other or error}"
+            assert actual == expected, f"{fn.__name__}{args}: {other or error}"
             assert str(error or "") in str(other), f"{fn.__name__}{args}"

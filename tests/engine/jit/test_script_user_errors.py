@@ -18,10 +18,10 @@ def test_the_message_helps(fn, says, instead):
     with pytest.raises(RuntimeError) as caught:
         jit.script(fn)
     message = str(caught.value)
-    reason, _, rest = message.partition('  File "')
+    reason, _, remainder = message.partition('  File "')
     assert says in reason, message
-    assert "<--- HERE" in rest, message
-    assert instead in rest, message
+    assert "<--- HERE" in remainder, message
+    assert instead in remainder, message
     first = inspect.getsourcelines(fn)[1]
     line = int(re.search(r", line (\d+)", message)[1])
     assert first <= line < first + len(inspect.getsourcelines(fn)[0])

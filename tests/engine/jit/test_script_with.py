@@ -23,7 +23,7 @@ _RUNS = [
 
 def flat(found):
     if isinstance(found, (tuple, list)):
-        return [one for part in found for one in flat(part)]
+        return [item for part in found for item in flat(part)]
     return [found]
 
 
@@ -31,18 +31,18 @@ def outcome(fn, args):
     """What a run gives, what of it is recorded, the gradient, and the modes behind it."""
     x = engine.tensor([[1.0, -2.0], [0.5, 3.0]], requires_grad=True)
     try:
-        found = flat(fn(x, *args))
+        actual = flat(fn(x, *args))
     except (ValueError, jit.Error) as error:
-        found = ["too large" in str(error)]
-    tensors = [one for one in found if isinstance(one, engine.Tensor)]
-    recorded = [one.requires_grad for one in tensors]
+        actual = ["too large" in str(error)]
+    tensors = [entry for entry in actual if isinstance(entry, engine.Tensor)]
+    recorded = [item.requires_grad for item in tensors]
     inference = [one.is_inference() for one in tensors]
     with engine.enable_grad():
-        sums = [one.sum() for one in tensors if one.requires_grad]
+        sums = [element.sum() for element in tensors if element.requires_grad]
     if sums:
         with engine.enable_grad():
             sum(sums).backward()
-    plain = [one.tolist() if isinstance(one, engine.Tensor) else one for one in found]
+    plain = [one.tolist() if isinstance(one, engine.Tensor) else one for one in actual]
     gradient = None if x.grad is None else x.grad.tolist()
     modes = engine.is_grad_enabled(), engine.is_inference_mode_enabled()
     return plain, recorded, inference, gradient, modes
@@ -52,9 +52,9 @@ def outcome(fn, args):
 def test_the_same_is_recorded(fn, args, on):
     scripted = jit.script(fn)
     with engine.set_grad_enabled(on):
-        wanted = outcome(fn, args)
+        expected = outcome(fn, args)
         for _ in range(4):  # general code, then what is specialised
-            assert outcome(scripted, args) == wanted
+            assert outcome(scripted, args) == expected
     assert engine.is_grad_enabled()
 
 
@@ -110,14 +110,14 @@ def recorded(fn, n, on):
     """The results, which of them are recorded, and the gradients of both inputs."""
     x = engine.tensor([[0.5, -1.0], [0.25, 0.75]], requires_grad=True)
     w = engine.tensor([[1.0, 0.5], [-0.5, 2.0]], requires_grad=True)
-    found = fn(x, w, n, on)
-    flags = [one.requires_grad for one in found]
-    sums = [(one * (i + 1)).sum() for i, one in enumerate(found) if one.requires_grad]
+    actual = fn(x, w, n, on)
+    flags = [item.requires_grad for item in actual]
+    sums = [(element * (i + 1)).sum() for i, element in enumerate(actual) if element.requires_grad]
     if sums:
         sum(sums).backward()
     zero = engine.zeros(2, 2)
     gradients = [zero if one.grad is None else one.grad for one in (x, w)]
-    return [one.detach() for one in found] + gradients, flags
+    return [entry.detach() for entry in actual] + gradients, flags
 
 
 @pytest.mark.parametrize("first", range(0, COUNT, PER_FILE))
@@ -125,11 +125,11 @@ def test_random_programs(first, tmp_path):
     for fn in programs(range(first, first + PER_FILE), tmp_path):
         scripted = jit.script(fn)
         for n, on in ((0, True), (1, False), (2, True), (3, False)):
-            wanted, flags = recorded(fn, n, on)
+            expected, flags = recorded(fn, n, on)
             for _ in range(3):
-                found, others = recorded(scripted, n, on)
+                actual, others = recorded(scripted, n, on)
                 assert others == flags, f"{fn.__name__}({n}, {on})"
-                for one, other in zip(found, wanted, strict=True):
-                    same = engine.allclose(one, other, atol=1e-4, rtol=1e-4, equal_nan=True)
-                    assert same, f"{fn.__name__}({n}, {on}): {one} {other}"
+                for item, other in zip(actual, expected, strict=True):
+                    same = engine.allclose(item, other, atol=1e-4, rtol=1e-4, equal_nan=True)
+                    assert same, f"{fn.__name__}({n}, {on}): {item} {other}"
                 assert engine.is_grad_enabled()

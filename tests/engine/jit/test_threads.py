@@ -49,10 +49,10 @@ def in_threads(body: Callable[[int], None]) -> None:
             failed.append(error)
 
     threads = [threading.Thread(target=run, args=(t,)) for t in range(THREADS)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    for item in threads:
+        item.start()
+    for item in threads:
+        item.join()
     if failed:
         raise failed[0]
 
@@ -64,11 +64,11 @@ def test_threads_that_call_one_function(tmp_path: Path, recorded: bool) -> None:
     def body(thread: int) -> None:
         for trip in range(TRIPS):
             x, y, n = inputs(thread, trip)
-            found, wanted = scripted(x, y, n), weighted(x, y, n)
-            assert engine.allclose(found, wanted)
+            actual, reference = scripted(x, y, n), weighted(x, y, n)
+            assert engine.allclose(actual, reference)
             if x.requires_grad:
-                (gradient,) = engine.autograd.grad(found.sum(), x)
-                (expected,) = engine.autograd.grad(wanted.sum(), x)
+                (gradient,) = engine.autograd.grad(actual.sum(), x)
+                (expected,) = engine.autograd.grad(reference.sum(), x)
                 assert engine.allclose(gradient, expected)
             if trip % 5 == thread:
                 with pytest.raises(jit.Error, match="n is negative"):

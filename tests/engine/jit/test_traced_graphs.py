@@ -31,10 +31,10 @@ def traced(lib, fn, *args):
 @pytest.mark.parametrize("fn", PROGRAMS, ids=lambda fn: fn.__name__)
 def test_the_graph_of_a_function_is_that_of_pytorch(fn):
     torch = pytest.importorskip("torch")
-    ours, theirs = (
+    ours, other = (
         traced(lib, lambda x, of=lib: fn(of, x), example(lib)) for lib in (engine, torch)
     )
-    assert comparable(ours.graph) == comparable(theirs.graph)
+    assert comparable(ours.graph) == comparable(other.graph)
 
 
 def layers(lib):
@@ -76,8 +76,8 @@ def counting(lib):
 @pytest.mark.parametrize("make", [layers, dropping, skipping, counting])
 def test_the_graph_of_a_module_is_that_of_pytorch(make):
     torch = pytest.importorskip("torch")
-    ours, theirs = (traced(lib, make(lib), example(lib)) for lib in (engine, torch))
-    assert comparable(ours.inlined_graph) == comparable(theirs.inlined_graph)
+    ours, other = (traced(lib, make(lib), example(lib)) for lib in (engine, torch))
+    assert comparable(ours.inlined_graph) == comparable(other.inlined_graph)
 
 
 def recurrent(lib):
@@ -91,13 +91,13 @@ def cell(lib):
 @pytest.mark.parametrize("make", [layers, skipping, recurrent, cell])
 def test_the_trace_of_a_module_holds_for_other_sizes(make):
     module = make(engine)
-    made = engine.jit.trace(
+    traced = engine.jit.trace(
         module, example(engine).reshape((2, 1, 3) if make is recurrent else (2, 3))
     )
     for rows in (4, 1):
         x = example(engine, 2 * rows).reshape((2, rows, 3) if make is recurrent else (2 * rows, 3))
-        found, wanted = made(x), module(x)
-        if isinstance(wanted, tuple):
-            found, wanted = found[0], wanted[0]
-        assert found.shape == wanted.shape
-        assert float((found - wanted).abs().max()) < 1e-6
+        actual, expected = traced(x), module(x)
+        if isinstance(expected, tuple):
+            actual, expected = actual[0], expected[0]
+        assert actual.shape == expected.shape
+        assert float((actual - expected).abs().max()) < 1e-6

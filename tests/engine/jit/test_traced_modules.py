@@ -25,16 +25,16 @@ WITH_CONVOLUTIONS = {"residual", "lenet"}
 
 @pytest.mark.parametrize(
     "program",
-    [one for one in PROGRAMS if one.__name__ not in OTHERS_WITHIN],
+    [item for item in PROGRAMS if item.__name__ not in OTHERS_WITHIN],
     ids=lambda p: p.__name__,
 )
 def test_graphs_and_source_are_those_of_pytorch(program):
-    found, wanted = texts(traced(engine, program)), THEIRS[program.__name__]
+    actual, expected = texts(traced(engine, program)), THEIRS[program.__name__]
     if program.__name__ in WITH_CONVOLUTIONS:
-        found, wanted = without_requires_grad(found), without_requires_grad(wanted)
-    assert list(found) == list(wanted)
-    for method, text in wanted.items():
-        assert found[method] == text, method
+        actual, expected = without_requires_grad(actual), without_requires_grad(expected)
+    assert list(actual) == list(expected)
+    for method, text in expected.items():
+        assert actual[method] == text, method
 
 
 def without_requires_grad(found):
@@ -44,24 +44,24 @@ def without_requires_grad(found):
 def flat(value):
     if isinstance(value, engine.Tensor):
         return [value]
-    return [one for item in value for one in flat(item)]
+    return [element for item in value for element in flat(item)]
 
 
 def run(module, args):
     """The results, and the gradients of all parameters."""
-    results = flat(module(*[one.clone() for one in args]))
-    total = sum((one.sum() for one in results), engine.tensor(0.0))
+    results = flat(module(*[arg.clone() for arg in args]))
+    total = sum((result.sum() for result in results), engine.tensor(0.0))
     if total.requires_grad:
         total.backward()
-    grads = {name: one.grad for name, one in module.named_parameters()}
-    for one in module.parameters():
-        one.grad = None
+    grads = {name: item.grad for name, item in module.named_parameters()}
+    for parameter in module.parameters():
+        parameter.grad = None
     return results, grads
 
 
 def assert_same(found, wanted):
-    for one, other in zip(found[0], wanted[0], strict=True):
-        assert engine.allclose(one, other, atol=1e-6)
+    for item, other in zip(found[0], wanted[0], strict=True):
+        assert engine.allclose(item, other, atol=1e-6)
     assert found[1].keys() == wanted[1].keys()
     for name, grad in wanted[1].items():
         assert (grad is None) == (found[1][name] is None), name
@@ -70,38 +70,41 @@ def assert_same(found, wanted):
 
 @by_name
 def test_a_trace_gives_what_the_module_gives(program):
-    made = traced(engine, program)
+    result = traced(engine, program)
     engine.manual_seed(0)
     module, args = program(engine)
     for _ in range(3):  # general, and specialised
-        module.load_state_dict(made.state_dict())
-        found, wanted = run(made, args), run(module, args)
+        module.load_state_dict(result.state_dict())
+        actual, expected = run(result, args), run(module, args)
         if program.__name__ == "under_no_grad":  # which no trace knows of, as in PyTorch
-            found = found[0], {name: grad for name, grad in found[1].items() if "head" in name}
-            wanted = wanted[0], {name: grad for name, grad in wanted[1].items() if "head" in name}
-        assert_same(found, wanted)
+            actual = actual[0], {name: grad for name, grad in actual[1].items() if "head" in name}
+            expected = (
+                expected[0],
+                {name: grad for name, grad in expected[1].items() if "head" in name},
+            )
+        assert_same(actual, expected)
 
 
 @by_name
 def test_it_is_the_same_when_it_is_loaded(program, tmp_path):
-    made = traced(engine, program)
+    result = traced(engine, program)
     args = program(engine)[1]
-    made.save(str(tmp_path / "m.st"))
+    result.save(str(tmp_path / "m.st"))
     again = jit.load(str(tmp_path / "m.st"))
-    before = copy.deepcopy(dict(made.named_buffers()))
-    found = run(again, args)
-    assert {name: one.tolist() for name, one in made.named_buffers()} == {
-        name: one.tolist() for name, one in before.items()
+    before = copy.deepcopy(dict(result.named_buffers()))
+    actual = run(again, args)
+    assert {name: item.tolist() for name, item in result.named_buffers()} == {
+        name: element.tolist() for name, element in before.items()
     }
-    assert_same(found, run(made, args))
-    assert texts(again)[".forward"] == texts(made)[".forward"]
+    assert_same(actual, run(result, args))
+    assert texts(again)[".forward"] == texts(result)[".forward"]
 
 
 @by_name
 def test_every_graph_is_whole(program):
-    made = traced(engine, program)
-    for one in made.modules():
-        for method in one._methods.values():
+    result = traced(engine, program)
+    for module in result.modules():
+        for method in module._methods.values():
             for graph in (method.graph, method.inlined_graph):
                 graph.lint()
                 assert graph.without_origin() == []
@@ -110,11 +113,11 @@ def test_every_graph_is_whole(program):
 
 
 def test_values_of_inlined_graphs_lead_back_to_those_of_submodules():
-    made = traced(engine, NETWORKS[0])
+    result = traced(engine, NETWORKS[0])
     inner = {
-        value.unique() for node in getattr(made, "0").graph.nodes() for value in node.outputs()
+        value.unique() for node in getattr(result, "0").graph.nodes() for value in node.outputs()
     }
-    inlined = [v for node in made.inlined_graph.nodes() for v in node.outputs()]
+    inlined = [v for node in result.inlined_graph.nodes() for v in node.outputs()]
     assert any(inner & set(value.origins()) for value in inlined)
 
 
@@ -132,30 +135,32 @@ class Twice(nn.Module):
 
 def test_submodules_are_called_like_modules():
     module, x = Twice(), engine.rand(2, 3)
-    made = jit.trace(module, x)
-    assert engine.equal(made.linear(x), module.linear(x))
-    assert engine.equal(made.linear.forward1(x), module.linear(x))
-    assert made.linear.weight is module.linear.weight
-    assert str(made) == "Twice(\n  original_name=Twice\n  (linear): Linear(original_name=Linear)\n)"
+    traced = jit.trace(module, x)
+    assert engine.equal(traced.linear(x), module.linear(x))
+    assert engine.equal(traced.linear.forward1(x), module.linear(x))
+    assert traced.linear.weight is module.linear.weight
+    assert (
+        str(traced) == "Twice(\n  original_name=Twice\n  (linear): Linear(original_name=Linear)\n)"
+    )
 
 
 def test_every_method_of_trace_module_adds_methods_below():
     module, x = Twice(), engine.rand(2, 3)
-    made = jit.trace_module(module, {"forward": x, "other": x})
-    assert sorted(made.linear._methods) == ["forward", "forward1", "forward2"]
-    assert 'prim::CallMethod[name="forward2"]' in str(made.other.graph)
-    assert engine.equal(made.other(x), module.other(x))
+    traced = jit.trace_module(module, {"forward": x, "other": x})
+    assert sorted(traced.linear._methods) == ["forward", "forward1", "forward2"]
+    assert 'prim::CallMethod[name="forward2"]' in str(traced.other.graph)
+    assert engine.equal(traced.other(x), module.other(x))
 
 
 def test_what_was_compiled_before_stays_a_call():
     scripted = jit.script(Twice())
-    made = jit.trace(
+    traced = jit.trace(
         nn.Sequential(scripted, jit.trace(Twice(), engine.rand(2, 3))), engine.rand(2, 3)
     )
-    assert getattr(made, "0") is scripted
-    assert str(made.graph).count("prim::CallMethod") == 2
+    assert getattr(traced, "0") is scripted
+    assert str(traced.graph).count("prim::CallMethod") == 2
     assert sorted(scripted._methods) == ["forward"]
-    assert "RecursiveScriptModule(\n    original_name=Twice" in str(made)
+    assert "RecursiveScriptModule(\n    original_name=Twice" in str(traced)
 
 
 def test_a_submodule_that_raises_leaves_its_scope():
@@ -175,9 +180,9 @@ def test_a_submodule_that_raises_leaves_its_scope():
             except ValueError:
                 return self.linear(x)
 
-    made = jit.trace(Tries(), engine.rand(2, 3))
-    assert "scope: __module.linear\n" in str(made.linear.graph.text(print_source_ranges=False))
-    assert engine.equal(made(x := engine.rand(4, 3)), made.linear(x))
+    traced = jit.trace(Tries(), engine.rand(2, 3))
+    assert "scope: __module.linear\n" in str(traced.linear.graph.text(print_source_ranges=False))
+    assert engine.equal(traced(x := engine.rand(4, 3)), traced.linear(x))
 
 
 def test_modules_are_called_as_ever_when_the_trace_is_over():
@@ -192,22 +197,22 @@ def test_modules_are_called_as_ever_when_the_trace_is_over():
 def test_modules_have_any_name(name, tmp_path):
     module = nn.Sequential()
     module.add_module(name, nn.Linear(3, 2))
-    made = jit.trace(module, x := engine.rand(2, 3))
-    made.save(str(tmp_path / "m.st"))
+    traced = jit.trace(module, x := engine.rand(2, 3))
+    traced.save(str(tmp_path / "m.st"))
     again = jit.load(str(tmp_path / "m.st"))
     assert engine.equal(again(x), module(x))
-    assert str(jit.Graph.parse(str(made.inlined_graph))) == str(made.inlined_graph)
+    assert str(jit.Graph.parse(str(traced.inlined_graph))) == str(traced.inlined_graph)
 
 
 def test_dropout_of_a_trace_is_that_of_its_mode():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        made = jit.trace(nn.Sequential(nn.Dropout(0.5)).eval(), engine.ones(100))
-    assert made(engine.ones(100)).tolist() == [1.0] * 100
+        traced = jit.trace(nn.Sequential(nn.Dropout(0.5)).eval(), engine.ones(100))
+    assert traced(engine.ones(100)).tolist() == [1.0] * 100
 
 
 def test_a_trace_is_frozen_with_its_submodules():
     module, x = Twice().eval(), engine.rand(2, 3)
-    made = jit.freeze(jit.trace(module, x))
-    assert "prim::CallMethod" not in str(made.graph)
-    assert engine.allclose(made(x), module(x))
+    result = jit.freeze(jit.trace(module, x))
+    assert "prim::CallMethod" not in str(result.graph)
+    assert engine.allclose(result(x), module(x))

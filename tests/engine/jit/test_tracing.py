@@ -21,12 +21,12 @@ def flat(value):
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, (tuple, list)):
-        return [one for item in value for one in flat(item)]
+        return [element for item in value for element in flat(item)]
     return [value]
 
 
 def values(made):
-    return [one.tolist() if isinstance(one, engine.Tensor) else one for one in flat(made)]
+    return [item.tolist() if isinstance(item, engine.Tensor) else item for item in flat(made)]
 
 
 def traced(fn, x, **options):
@@ -37,12 +37,12 @@ def traced(fn, x, **options):
 
 @pytest.mark.parametrize("fn", PROGRAMS, ids=lambda fn: fn.__name__)
 def test_a_trace_holds_for_other_sizes(fn):
-    made = traced(fn, example(engine), check_trace=fn.__name__ not in RANDOM)
+    result = traced(fn, example(engine), check_trace=fn.__name__ not in RANDOM)
     for rows in (4, 2, 3, 4):
         if fn.__name__ == "split_by_size" and rows < 2:
             continue
         x = example(engine, rows)
-        assert values(made(x.clone())) == values(fn(engine, x.clone())), rows
+        assert values(result(x.clone())) == values(fn(engine, x.clone())), rows
 
 
 @pytest.mark.parametrize("fn", PROGRAMS, ids=lambda fn: fn.__name__)
@@ -84,14 +84,14 @@ def test_other_threads_have_plain_sizes_meanwhile():
 def test_factories_take_sizes():
     def fn(x):
         rows = x.shape[0]
-        made = engine.zeros(rows, 1) + engine.ones((rows, x.shape[1])) + engine.arange(x.size(1))
-        made = made + engine.full((rows, 1), 2.0) + engine.linspace(0, 1, rows).unsqueeze(1)
-        return made + engine.eye(rows, x.shape[1]) + x.new_zeros(x.shape)
+        result = engine.zeros(rows, 1) + engine.ones((rows, x.shape[1])) + engine.arange(x.size(1))
+        result = result + engine.full((rows, 1), 2.0) + engine.linspace(0, 1, rows).unsqueeze(1)
+        return result + engine.eye(rows, x.shape[1]) + x.new_zeros(x.shape)
 
-    made = jit.trace(fn, example(engine))
+    traced = jit.trace(fn, example(engine))
     for rows in (4, 1):
         x = example(engine, rows)
-        assert made(x).tolist() == fn(x).tolist()
+        assert traced(x).tolist() == fn(x).tolist()
 
 
 def test_a_first_call_that_loads_a_module_is_followed_too():
@@ -110,27 +110,29 @@ def test_a_first_call_that_loads_a_module_is_followed_too():
 
 
 def test_a_split_follows_its_size():
-    made = jit.trace(lambda x: x.split(x.shape[0] // 2), example(engine, 4))
+    traced = jit.trace(lambda x: x.split(x.shape[0] // 2), example(engine, 4))
     x = example(engine, 6)
-    assert [one.tolist() for one in made(x)] == [one.tolist() for one in x.split(3)]
+    assert [item.tolist() for item in traced(x)] == [element.tolist() for element in x.split(3)]
 
 
 @pytest.mark.parametrize("size", [engine.tensor(2), engine.tensor([2]), engine.tensor(2.0)])
 def test_a_tensor_of_one_element_splits(size):
     x = example(engine, 4)
     for pieces in (x.split(size), engine.split(x, size)):
-        assert [one.tolist() for one in pieces] == [one.tolist() for one in x.split(2)]
+        assert [piece.tolist() for piece in pieces] == [item.tolist() for item in x.split(2)]
 
 
 # ---- warnings
 
 
 def warned(fn, *args, **options):
-    with warnings.catch_warnings(record=True) as found:
+    with warnings.catch_warnings(record=True) as actual:
         warnings.simplefilter("always")
         jit.trace(fn, args or (example(engine),), check_trace=False, **options)
-    assert all(one.category is jit.TracerWarning and one.filename == __file__ for one in found)
-    return [str(one.message) for one in found]
+    assert all(
+        element.category is jit.TracerWarning and element.filename == __file__ for element in actual
+    )
+    return [str(item.message) for item in actual]
 
 
 def steps(x):
@@ -162,9 +164,9 @@ READS = [
 
 @pytest.mark.parametrize(("fn", "text"), READS, ids=[text for _, text in READS])
 def test_what_leaves_the_trace_is_warned_of(fn, text):
-    said = warned(fn)
-    assert len(said) == 1
-    assert said[0].startswith(text)
+    output = warned(fn)
+    assert len(output) == 1
+    assert output[0].startswith(text)
 
 
 def test_what_stays_in_the_trace_is_not_warned_of():
@@ -180,8 +182,8 @@ def test_a_list_is_warned_of_and_a_dict_is_refused():
     assert warned(lambda x: [x, x], strict=False) == []
     with pytest.raises(RuntimeError, match="Encountering a dict at the output"):
         jit.trace(lambda x: {"a": x}, engine.ones(2))
-    made = jit.trace(lambda x: {"a": x + 1}, engine.ones(2), strict=False)
-    assert values(made(engine.zeros(2))) == [[1.0, 1.0]]
+    traced = jit.trace(lambda x: {"a": x + 1}, engine.ones(2), strict=False)
+    assert values(traced(engine.zeros(2))) == [[1.0, 1.0]]
 
 
 @pytest.mark.parametrize(
@@ -249,25 +251,25 @@ class Around(engine.nn.Module):
 
 @pytest.mark.parametrize("fn", [by_sign, scripted_in_traces])
 def test_a_compiled_function_is_called_with_its_branches(fn):
-    made = jit.trace(lambda x: fn(x) + 1, engine.ones(2))
-    assert "prim::CallFunction(" in str(made.graph)
-    assert "prim::If" in str(made.inlined_graph)
+    traced = jit.trace(lambda x: fn(x) + 1, engine.ones(2))
+    assert "prim::CallFunction(" in str(traced.graph)
+    assert "prim::If" in str(traced.inlined_graph)
     for _ in range(3):
-        assert made(engine.tensor([1.0, 2.0])).tolist() == [3.0, 5.0]
-        assert made(engine.tensor([-1.0, -2.0])).tolist() == [2.0, 3.0]
+        assert traced(engine.tensor([1.0, 2.0])).tolist() == [3.0, 5.0]
+        assert traced(engine.tensor([-1.0, -2.0])).tolist() == [2.0, 3.0]
 
 
 def test_a_size_is_an_argument_of_a_compiled_function():
-    made = jit.trace(lambda x: pair(x, x.shape[0])[1], engine.zeros(2))
-    assert made(engine.zeros(4)).tolist() == [8.0] * 4
+    traced = jit.trace(lambda x: pair(x, x.shape[0])[1], engine.zeros(2))
+    assert traced(engine.zeros(4)).tolist() == [8.0] * 4
 
 
 def test_a_compiled_module_is_called_as_a_submodule():
     module = Around()
-    made = jit.trace(module, engine.ones(2, 3))
-    assert 'prim::CallMethod[name="forward"]' in str(made.graph)
+    traced = jit.trace(module, engine.ones(2, 3))
+    assert 'prim::CallMethod[name="forward"]' in str(traced.graph)
     for x in (engine.ones(4, 3), -engine.ones(1, 3)):
-        assert made(x).tolist() == module(x).tolist()
+        assert traced(x).tolist() == module(x).tolist()
 
 
 def test_a_compiled_module_from_outside_is_refused():
@@ -289,8 +291,8 @@ def test_a_number_as_a_result_is_refused():
 
 
 def c_string(fn, *args):
-    made = jit.trace(fn, args or (engine.ones(2, 3),), check_trace=False)
-    return SOURCE.sub("", str(made.graph))
+    traced = jit.trace(fn, args or (engine.ones(2, 3),), check_trace=False)
+    return SOURCE.sub("", str(traced.graph))
 
 
 def test_a_size_in_the_graph():
@@ -332,17 +334,17 @@ def test_dead_nodes_are_gone():
 
 
 def test_numbers_of_arithmetic_keep_their_meaning():
-    whole = engine.tensor(3, dtype=engine.int32)
-    made = jit.trace(lambda x: x * 2, whole)
-    assert "{2}" in str(made.graph)
+    full = engine.tensor(3, dtype=engine.int32)
+    traced = jit.trace(lambda x: x * 2, full)
+    assert "{2}" in str(traced.graph)
     for _ in range(3):
-        assert made(whole).dtype is engine.int32  # of a number, as Python has it
+        assert traced(full).dtype is engine.int32  # of a number, as Python has it
 
 
 def test_in_place_results_are_the_tensor(tmp_path):
-    made = jit.trace(lambda x: x.add_(1).mul_(2), engine.ones(2))
-    made.save(tmp_path / "f.safetensors")
-    for one in (made, jit.load(tmp_path / "f.safetensors")):
+    traced = jit.trace(lambda x: x.add_(1).mul_(2), engine.ones(2))
+    traced.save(tmp_path / "f.safetensors")
+    for item in (traced, jit.load(tmp_path / "f.safetensors")):
         x = engine.ones(3)
-        assert one(x).tolist() == [4.0] * 3
+        assert item(x).tolist() == [4.0] * 3
         assert x.tolist() == [4.0] * 3

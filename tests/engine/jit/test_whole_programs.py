@@ -54,9 +54,9 @@ def differences(
     f: Any, eager: Eager, tolerance: float = 0.0, cases: tuple[str, ...] = CASES[:-1]
 ) -> Iterator[str]:
     for case in cases:
-        found = difference(outcome(engine, f, arguments(engine, case)), eager[case], tolerance)
-        if found:
-            yield f"{case}: {found}"
+        actual = difference(outcome(engine, f, arguments(engine, case)), eager[case], tolerance)
+        if actual:
+            yield f"{case}: {actual}"
 
 
 # What may be done to a program without changing what it does
@@ -77,8 +77,8 @@ def passes(module: ModuleType, scripted: Any, eager: Eager) -> Iterator[str]:
         if jit.run_pass(changed, name):
             changed.lint()
             tolerance = NEAR if name in REASSOCIATES else 0.0
-            for found in differences(changed.run, eager, tolerance):
-                yield f"{name}: {found}"
+            for item in differences(changed.run, eager, tolerance):
+                yield f"{name}: {item}"
         if changed.without_origin():
             yield f"{name}: values without origin: {changed.without_origin()}"
 
@@ -115,30 +115,32 @@ def traced(module: ModuleType, scripted: Any, eager: Eager) -> Iterator[str]:
             continue
         x, y, *numbers = arguments(engine, case)
         parts = flat(module.f(x, y, *numbers))  # while a trace is made, sizes are Tensors as well
-        places = [i for i, one in enumerate(parts) if isinstance(one, engine.Tensor)]
+        positions = [i for i, item in enumerate(parts) if isinstance(item, engine.Tensor)]
 
-        def tensors(x: Any, y: Any, numbers: Any = numbers, places: Any = places) -> Any:
+        def tensors(x: Any, y: Any, numbers: Any = numbers, places: Any = positions) -> Any:
             found = flat(module.f(x, y, *numbers))
             return tuple(found[i] for i in places)
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", jit.TracerWarning)
-            made = jit.trace(tensors, tuple(arguments(engine, case)[:2]), check_trace=False)
-        wanted = outcome(engine, tensors, arguments(engine, case)[:2])
+            result = jit.trace(tensors, tuple(arguments(engine, case)[:2]), check_trace=False)
+        expected = outcome(engine, tensors, arguments(engine, case)[:2])
         for _ in range(3):
-            found = difference(outcome(engine, made, arguments(engine, case)[:2]), wanted, NEAR)
-            if found:
-                yield f"{case}: {found}"
+            actual = difference(
+                outcome(engine, result, arguments(engine, case)[:2]), expected, NEAR
+            )
+            if actual:
+                yield f"{case}: {actual}"
 
 
 def trained_twice(module: ModuleType, scripted: Any, eager: Eager) -> Iterator[str]:
     """Gradients of gradients."""
-    wanted = outcome(engine, module.f, arguments(engine, "trained"), twice=True)
+    expected = outcome(engine, module.f, arguments(engine, "trained"), twice=True)
     for _ in range(3):
-        given = arguments(engine, "trained")
-        found = difference(outcome(engine, scripted, given, twice=True), wanted, NEAR)
-        if found:
-            yield found
+        inputs = arguments(engine, "trained")
+        actual = difference(outcome(engine, scripted, inputs, twice=True), expected, NEAR)
+        if actual:
+            yield actual
 
 
 def recorded(module: ModuleType, scripted: Any, eager: Eager) -> Iterator[str]:
@@ -149,31 +151,31 @@ def recorded(module: ModuleType, scripted: Any, eager: Eager) -> Iterator[str]:
     again = jit.script(module_of(Path(module.__file__ or "").read_text(), path.parent).f)
     for case in CASES:
         plain = outcome(engine, again, arguments(engine, case))
-        found = difference(watched[case], plain) or difference(watched[case], eager[case], NEAR)
-        if found or watched[case].versions != plain.versions:
-            yield f"{case}: {found or (watched[case].versions, plain.versions)}"
+        actual = difference(watched[case], plain) or difference(watched[case], eager[case], NEAR)
+        if actual or watched[case].versions != plain.versions:
+            yield f"{case}: {actual or (watched[case].versions, plain.versions)}"
 
 
 def in_threads(module: ModuleType, scripted: Any, eager: Eager) -> Iterator[str]:
     """Two threads call it at once; each has arguments of its own."""
-    found: list[str] = []
+    actual: list[str] = []
 
     def calls() -> None:
         for _ in range(3):
-            found.extend(differences(scripted, eager, NEAR))
+            actual.extend(differences(scripted, eager, NEAR))
 
     threads = [threading.Thread(target=calls) for _ in range(2)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
-    yield from found
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    yield from actual
 
 
 def within_modules(module: ModuleType, scripted: Any, eager: Eager) -> Iterator[str]:
     """Scripted, saved and frozen, with a buffer that is written to."""
     for case in ("plain", "turned", "odd", "empty"):
-        wanted = outcome(engine, twice_of(module.Holder()), arguments(engine, case))
+        expected = outcome(engine, twice_of(module.Holder()), arguments(engine, case))
         holder = jit.script(module.Holder())
         ways = {"scripted": holder}
         if "in_python" not in str(holder.inlined_graph):
@@ -181,12 +183,12 @@ def within_modules(module: ModuleType, scripted: Any, eager: Eager) -> Iterator[
             jit.save(holder, path)
             ways |= {"saved": jit.load(path), "saved and frozen": jit.freeze(jit.load(path).eval())}
         ways["frozen"] = jit.freeze(jit.script(module.Holder().eval()))
-        for name, made in ways.items():
-            found = difference(
-                outcome(engine, twice_of(made), arguments(engine, case)), wanted, NEAR
+        for name, item in ways.items():
+            actual = difference(
+                outcome(engine, twice_of(item), arguments(engine, case)), expected, NEAR
             )
-            if found:
-                yield f"{name}, {case}: {found}"
+            if actual:
+                yield f"{name}, {case}: {actual}"
 
 
 def twice_of(holder: Any) -> Callable[..., Any]:
@@ -219,10 +221,10 @@ def smallest(check: Check, text: str, folder: Path, failure: str) -> str:
 
     def fails(smaller: str) -> bool:
         try:
-            found = failures(check, smaller, folder)
+            actual = failures(check, smaller, folder)
         except Exception:  # whatever a program does that lacks a line
             return False
-        return any(one.startswith(kind) for one in found)
+        return any(item.startswith(kind) for item in actual)
 
     return shrunk(text, fails)
 
@@ -233,7 +235,7 @@ def test_compiled_is_eager(check: Check, first: int, tmp_path: Path) -> None:
     # A recording takes half a second to begin and to end.
     for seed in range(first, first + SHARE, 5 if check is recorded else 1):
         text = Writer(Random(seed)).text()
-        found = failures(check, text, tmp_path)
-        if found:
-            program = smallest(check, text, tmp_path, found[0])
-            pytest.fail(f"seed {seed}: {found[0]}\n{program}", pytrace=False)
+        actual = failures(check, text, tmp_path)
+        if actual:
+            program = smallest(check, text, tmp_path, actual[0])
+            pytest.fail(f"seed {seed}: {actual[0]}\n{program}", pytrace=False)

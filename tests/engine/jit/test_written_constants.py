@@ -18,9 +18,9 @@ def products() -> tuple[Made, engine.Tensor]:
     w, v = engine.ones(SIZE, SIZE), engine.ones(SIZE, SIZE)
 
     def run(x: engine.Tensor) -> engine.Tensor:
-        made = F.linear(x, w) + F.linear(x, v)
+        result = F.linear(x, w) + F.linear(x, v)
         w.add_(1.0)
-        return made
+        return result
 
     return run, engine.ones(2, SIZE)
 
@@ -39,20 +39,20 @@ def normalised() -> tuple[Made, engine.Tensor]:
     mean, variance, weight = engine.ones(4), engine.ones(4), engine.ones(4, 3, 1, 1)
 
     def run(x: engine.Tensor) -> engine.Tensor:
-        made = F.batch_norm(F.conv2d(x, weight), mean, variance, None, None, False)
+        result = F.batch_norm(F.conv2d(x, weight), mean, variance, None, None, False)
         mean.add_(1.0)
-        return made
+        return result
 
     return run, engine.ones(2, 3, 5, 5)
 
 
 def folded() -> tuple[Made, engine.Tensor]:
-    held = engine.ones(4)
+    retained = engine.ones(4)
 
     def run(x: engine.Tensor) -> engine.Tensor:
-        made = held * 2 + x
-        held.add_(1.0)
-        return made
+        result = retained * 2 + x
+        retained.add_(1.0)
+        return result
 
     return run, engine.ones(4)
 
@@ -61,9 +61,9 @@ def pooled() -> tuple[Made, engine.Tensor]:
     a, b = engine.ones(4), engine.ones(4)
 
     def run(x: engine.Tensor) -> engine.Tensor:
-        made = x * a + (x + 1) * b
+        result = x * a + (x + 1) * b
         a.add_(1.0)
-        return made
+        return result
 
     return run, engine.ones(4)
 
@@ -74,8 +74,8 @@ def test_every_call_reads_what_was_written(
 ) -> None:
     run, x = program()
     run(x)  # as the trace does
-    wanted = [run(x) for _ in range(5)]
+    expected = [run(x) for _ in range(5)]
     traced, x = program()
     traced = jit.trace(traced, (x,), check_trace=False)
-    for one in wanted:  # general code first, then specialised
-        assert engine.allclose(traced(x), one)
+    for item in expected:  # general code first, then specialised
+        assert engine.allclose(traced(x), item)

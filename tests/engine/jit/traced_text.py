@@ -38,15 +38,15 @@ def plain_code(code):
 
 def texts(module):
     """Of a traced module and all below it: each method's graph and code; and what it is printed as."""
-    found = {"printed": str(module).splitlines()}
-    for path, one in module.named_modules(remove_duplicate=False):
-        for name in _methods(one):
-            method = getattr(one, name) if name != "forward" else one
-            found[f"{path}.{name}"] = {
+    matches = {"printed": str(module).splitlines()}
+    for path, item in module.named_modules(remove_duplicate=False):
+        for name in _methods(item):
+            method = getattr(item, name) if name != "forward" else item
+            matches[f"{path}.{name}"] = {
                 "graph": plain_graph(method.graph),
                 "code": plain_code(method.code),
             }
-    return found
+    return matches
 
 
 def _methods(module):

@@ -38,9 +38,9 @@ def ours(value: Any) -> Any:
         return engine.nn.Parameter(ours(value.detach()))
     if isinstance(value, torch.Tensor):
         plain = value.detach()
-        made = engine.tensor(plain.numpy().copy()) if plain.dim() else engine.tensor(plain.item())
-        made = made.to(getattr(engine, str(plain.dtype).removeprefix("torch.")))
-        return made.requires_grad_() if value.requires_grad else made
+        result = engine.tensor(plain.numpy().copy()) if plain.dim() else engine.tensor(plain.item())
+        result = result.to(getattr(engine, str(plain.dtype).removeprefix("torch.")))
+        return result.requires_grad_() if value.requires_grad else result
     if isinstance(value, torch.dtype):
         return getattr(engine, str(value).removeprefix("torch."))
     if isinstance(value, torch.device):

@@ -54,32 +54,32 @@ def test_even_draws(name: str) -> None:
     draw, bound = UNIFORM[name]
     x = engine.empty(50, 300, 2, 2)
     assert draw(x) is x
-    found = values(x)
-    assert np.abs(found).max() <= bound * (1 + 1e-6)
-    assert np.abs(found).max() > 0.999 * bound
-    assert found.std() == pytest.approx(bound / math.sqrt(3), rel=0.01)
-    assert abs(found.mean()) < 0.02 * bound
+    actual = values(x)
+    assert np.abs(actual).max() <= bound * (1 + 1e-6)
+    assert np.abs(actual).max() > 0.999 * bound
+    assert actual.std() == pytest.approx(bound / math.sqrt(3), rel=0.01)
+    assert abs(actual.mean()) < 0.02 * bound
 
 
 @pytest.mark.parametrize("name", NORMAL)
 def test_normal_draws(name: str) -> None:
     draw, std = NORMAL[name]
-    found = values(draw(engine.empty(50, 300, 2, 2)))
-    assert found.std() == pytest.approx(std, rel=0.02)
-    assert abs(found.mean()) < 0.02 * std
-    assert np.mean(np.abs(found) > 2 * std) == pytest.approx(0.0455, rel=0.1)
+    actual = values(draw(engine.empty(50, 300, 2, 2)))
+    assert actual.std() == pytest.approx(std, rel=0.02)
+    assert abs(actual.mean()) < 0.02 * std
+    assert np.mean(np.abs(actual) > 2 * std) == pytest.approx(0.0455, rel=0.1)
 
 
 @pytest.mark.parametrize(("a", "b"), [(-2.0, 2.0), (-0.5, 1.0), (2.0, 2.5)])
 def test_truncated_draws(a: float, b: float) -> None:
     """A wide interval is drawn again and again, a narrow or far one accepted by its density."""
-    found = values(init.trunc_normal_(engine.empty(60_000), 0.0, 1.0, a, b))
-    assert found.min() >= a
-    assert found.max() <= b
+    actual = values(init.trunc_normal_(engine.empty(60_000), 0.0, 1.0, a, b))
+    assert actual.min() >= a
+    assert actual.max() <= b
     grid = np.linspace(a, b, 20_001)
     density = np.exp(-grid * grid / 2)
-    assert found.mean() == pytest.approx((grid * density).sum() / density.sum(), abs=0.02)
-    assert found.std() == pytest.approx(
+    assert actual.mean() == pytest.approx((grid * density).sum() / density.sum(), abs=0.02)
+    assert actual.std() == pytest.approx(
         math.sqrt(np.average((grid - np.average(grid, weights=density)) ** 2, weights=density)),
         rel=0.02,
     )
@@ -111,21 +111,21 @@ def test_constants() -> None:
 def test_dirac_passes_channels_through(groups: int) -> None:
     weight = init.dirac_(engine.empty(4, 4 // groups, 3), groups)
     x = engine.arange(20.0).view(1, 4, 5)
-    found = engine.nn.functional.conv1d(x, weight, padding=1, groups=groups)
-    assert found.tolist() == x.tolist()
+    actual = engine.nn.functional.conv1d(x, weight, padding=1, groups=groups)
+    assert actual.tolist() == x.tolist()
 
 
 @pytest.mark.parametrize("shape", [(5, 3), (3, 5), (4, 4), (3, 2, 4)])
 def test_orthogonal_rows_or_columns(shape: tuple[int, ...]) -> None:
-    found = values(init.orthogonal_(engine.empty(shape, dtype=engine.float64), gain=2))
-    matrix = found.reshape(shape[0], -1)
+    actual = values(init.orthogonal_(engine.empty(shape, dtype=engine.float64), gain=2))
+    matrix = actual.reshape(shape[0], -1)
     product = matrix @ matrix.T if shape[0] <= matrix.shape[1] else matrix.T @ matrix
     np.testing.assert_allclose(product, 4 * np.eye(len(product)), atol=1e-12)
 
 
 def test_sparse_columns() -> None:
-    found = values(init.sparse_(engine.empty(10, 6), 0.25, std=1.0))
-    assert (found == 0).sum(0).tolist() == [3] * 6
+    actual = values(init.sparse_(engine.empty(10, 6), 0.25, std=1.0))
+    assert (actual == 0).sum(0).tolist() == [3] * 6
 
 
 def test_nothing_is_recorded() -> None:

@@ -14,9 +14,9 @@ import engine
 
 
 def raises(error: type[Exception], text: str, call: Any) -> None:
-    with pytest.raises(error) as found:
+    with pytest.raises(error) as actual:
         call()
-    assert told(str(found.value)) == text
+    assert told(str(actual.value)) == text
 
 
 def simple(L: Any) -> Any:
@@ -135,14 +135,14 @@ def test_before_init(library: str) -> None:
     def with_init(body: Any) -> Any:
         return type("Bare", (L.nn.Module,), {"__init__": body})
 
-    for what, value in (
+    for item, value in (
         ("parameters", L.nn.Parameter(L.ones(1))),
         ("module", L.nn.ReLU()),
         ("buffer", L.nn.Buffer(L.ones(1))),
     ):
         raises(
             AttributeError,
-            f"cannot assign {what} before Module.__init__() call",
+            f"cannot assign {item} before Module.__init__() call",
             with_init(lambda self, value=value: setattr(self, "x", value)),
         )
     raises(
@@ -174,8 +174,8 @@ def test_arguments_of_init(library: str) -> None:
         def __init__(self, given: int) -> None:
             self.given = given
 
-    made = type("Both", (L.nn.Module, Other), {"call_super_init": True})(7)
-    assert made.given == 7
+    result = type("Both", (L.nn.Module, Other), {"call_super_init": True})(7)
+    assert result.given == 7
 
 
 @both
@@ -265,9 +265,9 @@ def test_modes(library: str) -> None:
     L = named(library)
     module = L.nn.Sequential(L.nn.Dropout(), L.nn.Sequential(L.nn.ReLU()))
     assert module.eval() is module
-    assert [one.training for one in module.modules()] == [False] * 4
+    assert [element.training for element in module.modules()] == [False] * 4
     assert module.train() is module
-    assert [one.training for one in module.modules()] == [True] * 4
+    assert [item.training for item in module.modules()] == [True] * 4
     raises(ValueError, "training mode is expected to be boolean", lambda: module.train(1))
 
 
@@ -302,17 +302,17 @@ def test_copies(library: str) -> None:
     module = L.nn.Sequential(L.nn.Linear(2, 3), L.nn.BatchNorm1d(3))
     module.again = module[0]
     module[0].weight.requires_grad_(False)
-    for made in (copy.deepcopy(module), pickle.loads(pickle.dumps(module))):
-        assert repr(made) == repr(module)
-        assert made.again is made[0]
-        assert made[0].weight is not module[0].weight
-        assert type(made[0].weight) is L.nn.Parameter
-        assert made[0].weight.requires_grad is False
-        assert made[0].bias.requires_grad is True
-        assert made[0].bias.tolist() == module[0].bias.tolist()
-        assert list(made.state_dict()) == list(module.state_dict())
-    made = copy.copy(module)
-    assert made[0] is module[0]
+    for item in (copy.deepcopy(module), pickle.loads(pickle.dumps(module))):
+        assert repr(item) == repr(module)
+        assert item.again is item[0]
+        assert item[0].weight is not module[0].weight
+        assert type(item[0].weight) is L.nn.Parameter
+        assert item[0].weight.requires_grad is False
+        assert item[0].bias.requires_grad is True
+        assert item[0].bias.tolist() == module[0].bias.tolist()
+        assert list(item.state_dict()) == list(module.state_dict())
+    item = copy.copy(module)
+    assert item[0] is module[0]
 
 
 # ---- Parameter and Buffer
@@ -322,16 +322,16 @@ def test_copies(library: str) -> None:
 def test_parameter(library: str) -> None:
     L = named(library)
     data = L.ones(2)
-    made = L.nn.Parameter(data)
-    assert made.requires_grad
-    assert made.is_leaf
-    assert repr(made) == "Parameter containing:\ntensor([1., 1.], requires_grad=True)"
+    module = L.nn.Parameter(data)
+    assert module.requires_grad
+    assert module.is_leaf
+    assert repr(module) == "Parameter containing:\ntensor([1., 1.], requires_grad=True)"
     assert repr(L.nn.Parameter(data, False)) == "Parameter containing:\ntensor([1., 1.])"
-    assert made.data_ptr() == data.data_ptr(), "memory is shared"
+    assert module.data_ptr() == data.data_ptr(), "memory is shared"
     assert tuple(L.nn.Parameter().shape) == (0,)
-    assert type(made * 2) is L.Tensor
-    made.note = "attributes are allowed"
-    assert pickle.loads(pickle.dumps(made)).note == made.note
+    assert type(module * 2) is L.Tensor
+    module.note = "attributes are allowed"
+    assert pickle.loads(pickle.dumps(module)).note == module.note
     with pytest.raises(RuntimeError, match="floating point and complex dtype can require grad"):
         L.nn.Parameter(L.ones(2, dtype=L.int64))
     assert L.nn.Parameter(L.ones(2, dtype=L.int64), requires_grad=False).dtype is L.int64

@@ -20,41 +20,41 @@ def names(container: Any) -> list[str]:
 @both
 def test_sequential(library: str) -> None:
     nn = named(library).nn
-    made = nn.Sequential(nn.ReLU(), nn.Tanh(), nn.Sigmoid())
-    assert names(made) == ["0", "1", "2"]
-    assert len(made) == 3
-    assert type(made[-1]) is nn.Sigmoid
-    assert kinds(made[1:]) == ["Tanh", "Sigmoid"]
-    assert names(made[1:]) == ["1", "2"]
-    made[1] = nn.Identity()
-    assert kinds(made) == ["ReLU", "Identity", "Sigmoid"]
-    del made[0]
-    assert names(made) == ["0", "1"]
-    assert made.append(nn.ELU()) is made
-    assert made.insert(0, nn.SELU()) is made
-    assert kinds(made) == ["SELU", "Identity", "Sigmoid", "ELU"]
-    assert kinds(made.extend(nn.Sequential(nn.CELU()))) == [*kinds(made)]
-    assert type(made.pop(-1)) is nn.CELU
-    assert names(made) == ["0", "1", "2", "3"]
-    del made[1:3]
-    assert kinds(made) == ["SELU", "ELU"]
-    assert kinds(made + made) == ["SELU", "ELU"] * 2
-    assert kinds(made * 2) == kinds(2 * made) == ["SELU", "ELU"] * 2
-    made *= 2
-    assert kinds(made) == ["SELU", "ELU"] * 2
-    made += nn.Sequential(nn.ReLU())
-    assert kinds(made)[-1] == "ReLU"
+    module = nn.Sequential(nn.ReLU(), nn.Tanh(), nn.Sigmoid())
+    assert names(module) == ["0", "1", "2"]
+    assert len(module) == 3
+    assert type(module[-1]) is nn.Sigmoid
+    assert kinds(module[1:]) == ["Tanh", "Sigmoid"]
+    assert names(module[1:]) == ["1", "2"]
+    module[1] = nn.Identity()
+    assert kinds(module) == ["ReLU", "Identity", "Sigmoid"]
+    del module[0]
+    assert names(module) == ["0", "1"]
+    assert module.append(nn.ELU()) is module
+    assert module.insert(0, nn.SELU()) is module
+    assert kinds(module) == ["SELU", "Identity", "Sigmoid", "ELU"]
+    assert kinds(module.extend(nn.Sequential(nn.CELU()))) == [*kinds(module)]
+    assert type(module.pop(-1)) is nn.CELU
+    assert names(module) == ["0", "1", "2", "3"]
+    del module[1:3]
+    assert kinds(module) == ["SELU", "ELU"]
+    assert kinds(module + module) == ["SELU", "ELU"] * 2
+    assert kinds(module * 2) == kinds(2 * module) == ["SELU", "ELU"] * 2
+    module *= 2
+    assert kinds(module) == ["SELU", "ELU"] * 2
+    module += nn.Sequential(nn.ReLU())
+    assert kinds(module)[-1] == "ReLU"
 
 
 @both
 def test_sequential_with_names(library: str) -> None:
     nn = named(library).nn
-    made = nn.Sequential(OrderedDict(first=nn.ReLU(), second=nn.Tanh()))
-    assert names(made) == ["first", "second"]
-    assert type(made.second) is nn.Tanh
-    assert names(made[:1]) == ["first"]
-    made[0] = nn.ELU()
-    assert type(made.first) is nn.ELU
+    module = nn.Sequential(OrderedDict(first=nn.ReLU(), second=nn.Tanh()))
+    assert names(module) == ["first", "second"]
+    assert type(module.second) is nn.Tanh
+    assert names(module[:1]) == ["first"]
+    module[0] = nn.ELU()
+    assert type(module.first) is nn.ELU
 
 
 @both
@@ -118,39 +118,39 @@ def test_sequential_with_names(library: str) -> None:
 )
 def test_refusals(library: str, error: type[Exception], text: str | None, do: Any) -> None:
     nn = named(library).nn
-    with pytest.raises(error) as found:
+    with pytest.raises(error) as actual:
         do(nn, nn.Sequential(nn.ReLU()))
-    assert text is None or told(str(found.value)) == text
+    assert text is None or told(str(actual.value)) == text
 
 
 @both
 def test_module_list(library: str) -> None:
     nn = named(library).nn
-    made = nn.ModuleList([nn.ReLU(), nn.Tanh()])
-    made.append(nn.ELU())
-    made += [nn.SELU()]
-    made.insert(1, nn.CELU())
-    assert kinds(made) == ["ReLU", "CELU", "Tanh", "ELU", "SELU"]
-    assert names(made) == ["0", "1", "2", "3", "4"]
-    assert type(made[-2]) is nn.ELU
-    assert type(made[1:3]) is nn.ModuleList
-    assert names(made[1:3]) == ["0", "1"]
-    del made[0]
-    del made[1:3]
-    assert kinds(made) == ["CELU", "SELU"]
-    assert type(made.pop(0)) is nn.CELU
-    assert names(made) == ["0"]
-    assert kinds(made.__add__([nn.ReLU()])) == ["SELU", "ReLU"]
-    made[0] = nn.Tanh()
-    assert kinds(made) == ["Tanh"]
-    assert kinds(reversed(made)) == ["Tanh"]
+    module = nn.ModuleList([nn.ReLU(), nn.Tanh()])
+    module.append(nn.ELU())
+    module += [nn.SELU()]
+    module.insert(1, nn.CELU())
+    assert kinds(module) == ["ReLU", "CELU", "Tanh", "ELU", "SELU"]
+    assert names(module) == ["0", "1", "2", "3", "4"]
+    assert type(module[-2]) is nn.ELU
+    assert type(module[1:3]) is nn.ModuleList
+    assert names(module[1:3]) == ["0", "1"]
+    del module[0]
+    del module[1:3]
+    assert kinds(module) == ["CELU", "SELU"]
+    assert type(module.pop(0)) is nn.CELU
+    assert names(module) == ["0"]
+    assert kinds(module.__add__([nn.ReLU()])) == ["SELU", "ReLU"]
+    module[0] = nn.Tanh()
+    assert kinds(module) == ["Tanh"]
+    assert kinds(reversed(module)) == ["Tanh"]
 
 
 @both
 def test_repr_of_lists_folds_repeated_modules(library: str) -> None:
     nn = named(library).nn
-    made = nn.ModuleList([nn.ReLU(), nn.ReLU(), nn.Sequential(nn.Tanh()), nn.ReLU()])
-    assert repr(made) == (
+    module = nn.ModuleList([nn.ReLU(), nn.ReLU(), nn.Sequential(nn.Tanh()), nn.ReLU()])
+    assert repr(module) == (
         "ModuleList(\n  (0-1): 2 x ReLU()\n  (2): Sequential(\n    (0): Tanh()\n  )\n  (3): ReLU()\n)"
     )
     assert repr(nn.ModuleList()) == "ModuleList()"
@@ -159,21 +159,21 @@ def test_repr_of_lists_folds_repeated_modules(library: str) -> None:
 @both
 def test_module_dict(library: str) -> None:
     nn = named(library).nn
-    made = nn.ModuleDict({"a": nn.ReLU(), "b": nn.Tanh()})
-    made.update([("c", nn.ELU())])
-    made.update(nn.ModuleDict({"d": nn.SELU()}))
-    assert list(made) == list(made.keys()) == ["a", "b", "c", "d"]
-    assert "a" in made
-    assert "x" not in made
-    assert [name for name, _ in made.items()] == list(made)
-    assert kinds(made.values()) == ["ReLU", "Tanh", "ELU", "SELU"]
-    assert type(made.pop("b")) is nn.Tanh
-    del made["a"]
-    assert len(made) == 2
-    made["c"] = nn.ReLU()
-    assert type(made.c) is nn.ReLU
-    made.clear()
-    assert len(made) == 0
+    module = nn.ModuleDict({"a": nn.ReLU(), "b": nn.Tanh()})
+    module.update([("c", nn.ELU())])
+    module.update(nn.ModuleDict({"d": nn.SELU()}))
+    assert list(module) == list(module.keys()) == ["a", "b", "c", "d"]
+    assert "a" in module
+    assert "x" not in module
+    assert [name for name, _ in module.items()] == list(module)
+    assert kinds(module.values()) == ["ReLU", "Tanh", "ELU", "SELU"]
+    assert type(module.pop("b")) is nn.Tanh
+    del module["a"]
+    assert len(module) == 2
+    module["c"] = nn.ReLU()
+    assert type(module.c) is nn.ReLU
+    module.clear()
+    assert len(module) == 0
     assert list(nn.ModuleDict({"b": nn.ReLU(), "a": nn.ReLU()})) == ["b", "a"]
 
 
@@ -181,18 +181,20 @@ def test_module_dict(library: str) -> None:
 def test_parameter_list(library: str) -> None:
     L = named(library)
     nn = L.nn
-    made = nn.ParameterList([L.ones(2), nn.Parameter(L.zeros(2, 3)), "word"])
-    assert type(made[0]) is nn.Parameter
-    assert made[2] == "word"
-    assert list(made.state_dict()) == ["0", "1"]
-    assert len(list(made.parameters())) == 2
-    made.append(L.ones(1))
-    made += [L.ones(1)]
-    assert len(made) == 5
-    made[0] = L.zeros(1)
-    assert made[0].tolist() == [0.0]
-    assert len(made[1:3]) == 2
-    assert [type(one).__name__ for one in made] == ["Parameter"] * 2 + ["str"] + ["Parameter"] * 2
+    module = nn.ParameterList([L.ones(2), nn.Parameter(L.zeros(2, 3)), "word"])
+    assert type(module[0]) is nn.Parameter
+    assert module[2] == "word"
+    assert list(module.state_dict()) == ["0", "1"]
+    assert len(list(module.parameters())) == 2
+    module.append(L.ones(1))
+    module += [L.ones(1)]
+    assert len(module) == 5
+    module[0] = L.zeros(1)
+    assert module[0].tolist() == [0.0]
+    assert len(module[1:3]) == 2
+    assert [type(item).__name__ for item in module] == ["Parameter"] * 2 + ["str"] + [
+        "Parameter"
+    ] * 2
     assert repr(nn.ParameterList([L.ones(2, 3), 3])).replace("torch", "engine") == (
         "ParameterList(\n"
         "    (0): Parameter containing: [engine.float32 of size 2x3]\n"
@@ -205,34 +207,34 @@ def test_parameter_dict(library: str) -> None:
     L = named(library)
     nn = L.nn
     assert list(nn.ParameterDict({"b": L.ones(2), "a": 1})) == ["a", "b"], "a dict is sorted"
-    made = nn.ParameterDict([("b", L.ones(2)), ("a", nn.Parameter(L.zeros(3))), ("n", 3)])
-    assert list(made) == list(made.keys()) == ["b", "a", "n"]
-    assert list(made.state_dict()) == ["b", "a"]
-    assert type(made["b"]) is nn.Parameter
-    assert type(made.b) is nn.Parameter
-    assert made.get("x") is None
-    assert made.get("n") == 3
-    assert made.setdefault("m", 7) == 7
-    assert made.popitem() == ("m", 7)
-    assert list(reversed(made)) == ["n", "a", "b"]
-    assert made.pop("n") == 3
+    module = nn.ParameterDict([("b", L.ones(2)), ("a", nn.Parameter(L.zeros(3))), ("n", 3)])
+    assert list(module) == list(module.keys()) == ["b", "a", "n"]
+    assert list(module.state_dict()) == ["b", "a"]
+    assert type(module["b"]) is nn.Parameter
+    assert type(module.b) is nn.Parameter
+    assert module.get("x") is None
+    assert module.get("n") == 3
+    assert module.setdefault("m", 7) == 7
+    assert module.popitem() == ("m", 7)
+    assert list(reversed(module)) == ["n", "a", "b"]
+    assert module.pop("n") == 3
     with pytest.raises(AttributeError):
-        made.pop("n")
-    both_of_them = made | nn.ParameterDict({"z": L.ones(1)})
+        module.pop("n")
+    both_of_them = module | nn.ParameterDict({"z": L.ones(1)})
     assert list(both_of_them) == ["b", "a", "z"]
-    assert both_of_them["a"] is made["a"]
-    made |= nn.ParameterDict({"y": L.ones(1)})
-    assert "y" in made
-    del made["y"]
-    assert len(made) == 2
-    assert [name for name, _ in made.items()] == ["b", "a"]
-    assert len(list(made.values())) == 2
-    assert list(made.copy()) == ["b", "a"]
-    assert list(made.fromkeys(["p", "q"], 1)) == ["p", "q"]
-    assert repr(made).replace("torch", "engine") == (
+    assert both_of_them["a"] is module["a"]
+    module |= nn.ParameterDict({"y": L.ones(1)})
+    assert "y" in module
+    del module["y"]
+    assert len(module) == 2
+    assert [name for name, _ in module.items()] == ["b", "a"]
+    assert len(list(module.values())) == 2
+    assert list(module.copy()) == ["b", "a"]
+    assert list(module.fromkeys(["p", "q"], 1)) == ["p", "q"]
+    assert repr(module).replace("torch", "engine") == (
         "ParameterDict(\n"
         "    (b): Parameter containing: [engine.FloatTensor of size 2]\n"
         "    (a): Parameter containing: [engine.FloatTensor of size 3]\n)"
     )
-    made.clear()
-    assert len(made) == 0
+    module.clear()
+    assert len(module) == 0

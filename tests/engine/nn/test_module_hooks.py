@@ -143,9 +143,9 @@ def test_an_exception_in_a_hook(library: str) -> None:
 @pytest.fixture
 def handles() -> Iterator[list[Any]]:
     """Hooks of all modules, taken away after the test."""
-    made: list[Any] = []
-    yield made
-    for handle in made:
+    results: list[Any] = []
+    yield results
+    for handle in results:
         handle.remove()
 
 
@@ -204,7 +204,7 @@ def test_registrations(library: str, handles: list[Any]) -> None:
     for kind in ("parameter", "buffer", "module"):
         register = getattr(M, f"register_module_{kind}_registration_hook")
         handles.append(register(lambda m, name, value, kind=kind: log.append(f"{kind} {name}")))
-    made = L.nn.BatchNorm1d(2)
+    module = L.nn.BatchNorm1d(2)
     assert log == [
         "parameter weight",
         "parameter bias",
@@ -214,8 +214,8 @@ def test_registrations(library: str, handles: list[Any]) -> None:
     ]
     log.clear()
     outer = L.nn.Module()
-    outer.inner = made
-    outer.add_module("other", made)
+    outer.inner = module
+    outer.add_module("other", module)
     outer.inner = None
     assert log == ["module inner", "module other", "module inner"]
     new = L.nn.Parameter(L.ones(1))
@@ -234,11 +234,11 @@ def test_copies_keep_hooks(library: str) -> None:
     L = named(library)
     module = L.nn.ReLU()
     handle = module.register_forward_hook(called)
-    for made in (copy.deepcopy(module), pickle.loads(pickle.dumps(module))):
-        made(L.ones(1))
-        assert made.calls == 1
+    for item in (copy.deepcopy(module), pickle.loads(pickle.dumps(module))):
+        item(L.ones(1))
+        assert item.calls == 1
         handle.remove()
-        made(L.ones(1))
-        assert made.calls == 2, "the copy has a register of its own"
+        item(L.ones(1))
+        assert item.calls == 2, "the copy has a register of its own"
         handle = module.register_forward_hook(called)
     assert not hasattr(module, "calls")

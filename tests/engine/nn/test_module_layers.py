@@ -49,20 +49,20 @@ def assert_even(tensor: Any, bound: float) -> None:
 )
 def test_first_values_of_layers_with_weights(layer: Any, fan_in: int) -> None:
     engine.manual_seed(0)
-    made = layer()
-    assert_even(made.weight, 1 / math.sqrt(fan_in))
-    assert_even(made.bias, 1 / math.sqrt(fan_in))
+    result = layer()
+    assert_even(result.weight, 1 / math.sqrt(fan_in))
+    assert_even(result.bias, 1 / math.sqrt(fan_in))
     engine.manual_seed(0)
-    assert layer().weight.tolist() == made.weight.tolist(), "the generator decides"
-    made.reset_parameters()
-    assert layer().weight.tolist() != made.weight.tolist()
+    assert layer().weight.tolist() == result.weight.tolist(), "the generator decides"
+    result.reset_parameters()
+    assert layer().weight.tolist() != result.weight.tolist()
 
 
 def test_other_first_values() -> None:
     engine.manual_seed(0)
-    made = nn.Bilinear(25, 10, 400)
-    assert_even(made.weight, 0.2)
-    assert_even(made.bias, 0.2)
+    module = nn.Bilinear(25, 10, 400)
+    assert_even(module.weight, 0.2)
+    assert_even(module.bias, 0.2)
     table = nn.Embedding(500, 20, padding_idx=-1)
     assert table.padding_idx == 499
     assert table.weight[499].tolist() == [0.0] * 20
@@ -78,7 +78,7 @@ def test_other_first_values() -> None:
 
 
 def test_dtype_and_device() -> None:
-    for made in (
+    for item in (
         nn.Linear(2, 3, dtype=engine.float64),
         nn.Conv2d(2, 3, 1, dtype=engine.float64),
         nn.BatchNorm2d(2, dtype=engine.float64),
@@ -86,9 +86,9 @@ def test_dtype_and_device() -> None:
         nn.Embedding(2, 3, dtype=engine.float64),
         nn.PReLU(dtype=engine.float64),
     ):
-        assert {tensor.dtype for tensor in made.parameters()} == {engine.float64}
-    made = nn.BatchNorm2d(2, device="meta")
-    assert all(tensor.is_meta for tensor in made.state_dict().values())
+        assert {tensor.dtype for tensor in item.parameters()} == {engine.float64}
+    item = nn.BatchNorm2d(2, device="meta")
+    assert all(tensor.is_meta for tensor in item.state_dict().values())
 
 
 # ---- statistics
@@ -128,9 +128,9 @@ def test_batches_of_one_value() -> None:
 def test_dropout() -> None:
     engine.manual_seed(0)
     layer = nn.Dropout(0.25)
-    found = layer(engine.ones(10000))
-    assert set(found.tolist()) == {0.0, float(engine.tensor(1 / 0.75))}
-    assert float(found.mean()) == pytest.approx(1, abs=0.03)
+    actual = layer(engine.ones(10000))
+    assert set(actual.tolist()) == {0.0, float(engine.tensor(1 / 0.75))}
+    assert float(actual.mean()) == pytest.approx(1, abs=0.03)
     x = engine.ones(3)
     assert layer.eval()(x) is x or layer(x).tolist() == [1.0] * 3
     written = engine.ones(1000)
@@ -143,9 +143,9 @@ def test_dropout() -> None:
 )
 def test_dropout_of_channels(dims: int, layer: Any) -> None:
     engine.manual_seed(0)
-    found = layer(0.5)(engine.ones(50, 20, *[2] * dims)).flatten(2)
-    assert found.min(2).values.tolist() == found.max(2).values.tolist(), "channels are whole"
-    assert set(found.flatten().tolist()) == {0.0, 2.0}
+    actual = layer(0.5)(engine.ones(50, 20, *[2] * dims)).flatten(2)
+    assert actual.min(2).values.tolist() == actual.max(2).values.tolist(), "channels are whole"
+    assert set(actual.flatten().tolist()) == {0.0, 2.0}
 
 
 def test_rrelu() -> None:

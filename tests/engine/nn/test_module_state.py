@@ -37,8 +37,8 @@ def test_saving(library: str) -> None:
     assert state["0.weight"].data_ptr() == module[0].weight.data_ptr()
     assert module.state_dict(keep_vars=True)["0.weight"] is module[0].weight
     assert list(module.state_dict(prefix="a.")) == [f"a.{name}" for name in NAMES]
-    given: dict[str, Any] = {}
-    assert module.state_dict(destination=given) is given
+    inputs: dict[str, Any] = {}
+    assert module.state_dict(destination=inputs) is inputs
     with pytest.warns(FutureWarning, match="Positional args are being deprecated"):
         assert list(module.state_dict(None, "b.")) == [f"b.{name}" for name in NAMES]
 
@@ -49,9 +49,9 @@ def test_loading(library: str) -> None:
     module, other = net(L), net(L)
     weight = module[0].weight
     version = weight._version
-    found = module.load_state_dict(other.state_dict())
-    assert repr(found) == str(found) == "<All keys matched successfully>"
-    assert found == ([], [])
+    actual = module.load_state_dict(other.state_dict())
+    assert repr(actual) == str(actual) == "<All keys matched successfully>"
+    assert actual == ([], [])
     assert module[0].weight is weight
     assert weight.tolist() == other[0].weight.tolist()
     assert weight._version > version, "copied in place"
@@ -68,10 +68,10 @@ def test_what_does_not_fit(library: str) -> None:
     del state["0.bias"], state["1.running_mean"]
     state["0.extra"] = L.ones(1)
     state["2.weight"] = L.ones(1)
-    found = module.load_state_dict(state, strict=False)
-    assert found.missing_keys == ["0.bias", "1.running_mean"]
-    assert found.unexpected_keys == ["2.weight", "0.extra"]
-    assert repr(found) == (
+    actual = module.load_state_dict(state, strict=False)
+    assert actual.missing_keys == ["0.bias", "1.running_mean"]
+    assert actual.unexpected_keys == ["2.weight", "0.extra"]
+    assert repr(actual) == (
         "_IncompatibleKeys(missing_keys=['0.bias', '1.running_mean'], "
         "unexpected_keys=['2.weight', '0.extra'])"
     )
@@ -140,8 +140,8 @@ def test_extra_state(library: str) -> None:
     other.load_state_dict(state)
     assert other[0].count == 5
     assert other.load_state_dict({}, strict=False).missing_keys == ["0._extra_state"]
-    found = L.nn.Sequential(L.nn.ReLU()).load_state_dict(state, strict=False)
-    assert found.unexpected_keys == ["0._extra_state"]
+    actual = L.nn.Sequential(L.nn.ReLU()).load_state_dict(state, strict=False)
+    assert actual.unexpected_keys == ["0._extra_state"]
     with pytest.raises(RuntimeError):
         L.nn.ReLU().get_extra_state()
     with pytest.raises(RuntimeError):
@@ -217,8 +217,8 @@ def test_hooks_go_with_a_copy(library: str) -> None:
     module = L.nn.Linear(1, 1)
     seen: list[Any] = []
     module.register_load_state_dict_pre_hook(lambda m, *rest: seen.append(m))
-    made = copy.deepcopy(module)
-    made.load_state_dict(module.state_dict())
+    result = copy.deepcopy(module)
+    result.load_state_dict(module.state_dict())
     assert len(seen) == 1
     assert seen[0] is not None
 

@@ -26,23 +26,23 @@ NAMES = [
 
 def samples(name: str, training: bool) -> list[Any]:
     info = next(info for info in module_database() if info.name == f"nn.{name}")
-    made = info.module_inputs_func(
+    result = info.module_inputs_func(
         info, device="cpu", dtype=torch.float64, requires_grad=False, training=training
     )
-    return [(s.constructor_input, s.forward_input) for s in made]
+    return [(s.constructor_input, s.forward_input) for s in result]
 
 
 def built(name: str, build: Any, call: Any, training: bool) -> tuple[Any, Any]:
     """The engine's module and PyTorch's, with the same state."""
-    mine = getattr(nn, name)(*ours(build.args), **ours(build.kwargs))
-    theirs = getattr(torch.nn, name)(*build.args, **build.kwargs)
-    mine.train(training)
-    theirs.train(training)
+    own = getattr(nn, name)(*ours(build.args), **ours(build.kwargs))
+    other = getattr(torch.nn, name)(*build.args, **build.kwargs)
+    own.train(training)
+    other.train(training)
     if name.startswith("Lazy"):  # sizes come with the first input
-        mine(*ours(call.args))
-        theirs(*call.args)
-    mine.load_state_dict(ours(dict(theirs.state_dict())))
-    return mine, theirs
+        own(*ours(call.args))
+        other(*call.args)
+    own.load_state_dict(ours(dict(other.state_dict())))
+    return own, other
 
 
 @pytest.mark.parametrize("training", [True, False], ids=["train", "eval"])
@@ -51,14 +51,14 @@ def built(name: str, build: Any, call: Any, training: bool) -> tuple[Any, Any]:
 def test_samples_of_pytorch(name: str, training: bool) -> None:
     with doubles():
         for number, (build, call) in enumerate(samples(name, training)):
-            what = f"{name} {number}: {build.args} {build.kwargs}"
-            mine, theirs = built(name, build, call, training)
-            assert repr(mine) == repr(theirs).replace("torch.", "engine."), what
-            assert list(mine.state_dict()) == list(theirs.state_dict()), what
-            given = ours(tuple(call.args))
-            found, wanted = mine(*given, **ours(call.kwargs)), theirs(*call.args, **call.kwargs)
-            assert_equal(found, wanted, what)
-            assert_equal(dict(mine.state_dict()), dict(theirs.state_dict()), f"{what}: state")
+            subject = f"{name} {number}: {build.args} {build.kwargs}"
+            own, other = built(name, build, call, training)
+            assert repr(own) == repr(other).replace("torch.", "engine."), subject
+            assert list(own.state_dict()) == list(other.state_dict()), subject
+            inputs = ours(tuple(call.args))
+            actual, expected = own(*inputs, **ours(call.kwargs)), other(*call.args, **call.kwargs)
+            assert_equal(actual, expected, subject)
+            assert_equal(dict(own.state_dict()), dict(other.state_dict()), f"{subject}: state")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -69,15 +69,15 @@ def test_copies_of_samples(name: str) -> None:
         for build, call in samples(name, False):
             if name.startswith("Fractional") and "_random_samples" not in build.kwargs:
                 continue  # drawn anew with every call
-            mine, _ = built(name, build, call, False)
+            own, _ = built(name, build, call, False)
             run = functools.partial(
                 lambda call, module: module(*ours(tuple(call.args)), **ours(call.kwargs)), call
             )
-            found = run(mine)
-            for made in (copy.deepcopy(mine), pickle.loads(pickle.dumps(mine)), copy.copy(mine)):
-                assert repr(made) == repr(mine)
-                assert_equal(run(made), found, name)
-            assert_equal(run(copy.deepcopy(mine).float().double()), found, name, 1e-4, 1e-5)
+            actual = run(own)
+            for item in (copy.deepcopy(own), pickle.loads(pickle.dumps(own)), copy.copy(own)):
+                assert repr(item) == repr(own)
+                assert_equal(run(item), actual, name)
+            assert_equal(run(copy.deepcopy(own).float().double()), actual, name, 1e-4, 1e-5)
 
 
 def with_gradients(value: Any) -> Any:
@@ -107,15 +107,15 @@ def test_gradients_of_samples(name: str, training: bool) -> None:
         for number, (build, call) in enumerate(samples(name, training)):
             if build.kwargs.get("inplace"):
                 continue  # a leaf that requires gradients is not written in place
-            what = f"{name} {number}: {build.args} {build.kwargs}"
-            mine, theirs = built(name, build, call, training)
+            subject = f"{name} {number}: {build.args} {build.kwargs}"
+            own, other = built(name, build, call, training)
             inputs = tuple(call.args)
             last = 1 if name == "SoftMarginLoss" else len(inputs)  # its target takes no gradient
             inputs = (*with_gradients(inputs[:last]), *inputs[last:])
-            given = ours(inputs)
-            found, wanted = mine(*given, **ours(call.kwargs)), theirs(*inputs, **call.kwargs)
-            left, right = gradients(found, mine, given), gradients(wanted, theirs, inputs)
-            assert_equal(left, right, what, 1e-6, 1e-8)
+            arguments = ours(inputs)
+            actual, expected = own(*arguments, **ours(call.kwargs)), other(*inputs, **call.kwargs)
+            left, right = gradients(actual, own, arguments), gradients(expected, other, inputs)
+            assert_equal(left, right, subject, 1e-6, 1e-8)
 
 
 # ---- layers without samples there, and arguments that the samples leave out
@@ -243,28 +243,28 @@ def named_in(text: str) -> list[str]:
 def test_layer(text: str) -> None:
     shape = CASES[text]
     with doubles():
-        mine, theirs = made(text, engine), made(text, torch)
+        own, other = made(text, engine), made(text, torch)
         if text.startswith("Lazy"):
             x = torch.randn(shape)
-            mine(ours(x))
-            theirs(x)
-        assert repr(mine) == repr(theirs)
-        assert mine.training == theirs.training
-        assert vars(mine).keys() - vars(theirs).keys() <= {"_hooks"}, "attributes of its own"
-        state = theirs.state_dict()
-        assert list(mine.state_dict()) == list(state)
-        for name, tensor in mine.state_dict().items():
+            own(ours(x))
+            other(x)
+        assert repr(own) == repr(other)
+        assert own.training == other.training
+        assert vars(own).keys() - vars(other).keys() <= {"_hooks"}, "attributes of its own"
+        state = other.state_dict()
+        assert list(own.state_dict()) == list(state)
+        for name, tensor in own.state_dict().items():
             assert tuple(tensor.shape) == tuple(state[name].shape)
-        mine.load_state_dict(ours(dict(state)))
+        own.load_state_dict(ours(dict(state)))
         if shape is None:
             return
         x = torch.randn(shape)
         first, second = x.clone(), ours(x)
-        assert_equal(mine(second), theirs(first), text)
+        assert_equal(own(second), other(first), text)
         assert_equal(second, first, f"{text}: the input afterwards")
-        mine.eval()
-        theirs.eval()
-        assert_equal(mine(ours(x)), theirs(x), f"{text}.eval()")
+        own.eval()
+        other.eval()
+        assert_equal(own(ours(x)), other(x), f"{text}.eval()")
 
 
 @pytest.mark.filterwarnings("ignore:.*NLLLoss2d")
@@ -289,38 +289,38 @@ def test_two_inputs() -> None:
                 (3, 2),
             ),
         }.items():
-            mine, theirs = made(text, engine), made(text, torch)
-            mine.load_state_dict(ours(dict(theirs.state_dict())))
-            assert_equal(mine(*ours(inputs)), theirs(*inputs), text)
+            own, other = made(text, engine), made(text, torch)
+            own.load_state_dict(ours(dict(other.state_dict())))
+            assert_equal(own(*ours(inputs)), other(*inputs), text)
 
 
 def test_adaptive_softmax() -> None:
     with doubles():
         text = "AdaptiveLogSoftmaxWithLoss(8, 20, [5, 10], div_value=2., head_bias=True)"
-        mine, theirs = made(text, engine), made(text, torch)
-        mine.load_state_dict(ours(dict(theirs.state_dict())))
+        own, other = made(text, engine), made(text, torch)
+        own.load_state_dict(ours(dict(other.state_dict())))
         x, y = torch.randn(7, 8), torch.tensor([0, 4, 5, 9, 10, 19, 3])
-        assert_equal(tuple(mine(ours(x), ours(y))), tuple(theirs(x, y)), text)
-        assert_equal(tuple(mine(ours(x[0]), ours(y[0]))), tuple(theirs(x[0], y[0])), "unbatched")
-        assert_equal(mine.log_prob(ours(x)), theirs.log_prob(x), "log_prob")
-        assert_equal(mine.predict(ours(x)), theirs.predict(x), "predict")
+        assert_equal(tuple(own(ours(x), ours(y))), tuple(other(x, y)), text)
+        assert_equal(tuple(own(ours(x[0]), ours(y[0]))), tuple(other(x[0], y[0])), "unbatched")
+        assert_equal(own.log_prob(ours(x)), other.log_prob(x), "log_prob")
+        assert_equal(own.predict(ours(x)), other.predict(x), "predict")
         with pytest.raises(RuntimeError, match=r"Target values should be in \[0, 19\]"):
-            mine(ours(x), ours(y) + 1)
+            own(ours(x), ours(y) + 1)
 
 
 @pytest.mark.parametrize("dims", [1, 2, 3])
 def test_unpooling_undoes_pooling(dims: int) -> None:
     with doubles():
         x = torch.randn(2, 3, *[4] * dims)
-        there = [
+        target = [
             getattr(library.nn, f"MaxPool{dims}d")(2, return_indices=True)
             for library in (engine, torch)
         ]
         back = [getattr(library.nn, f"MaxUnpool{dims}d")(2) for library in (engine, torch)]
-        assert_equal(back[0](*there[0](ours(x))), back[1](*there[1](x)), f"MaxUnpool{dims}d")
+        assert_equal(back[0](*target[0](ours(x))), back[1](*target[1](x)), f"MaxUnpool{dims}d")
         size = [2, 3, *[5] * dims]
-        found = back[0](*there[0](ours(x)), output_size=size)
-        assert_equal(found, back[1](*there[1](x), output_size=size), "output_size")
+        actual = back[0](*target[0](ours(x)), output_size=size)
+        assert_equal(actual, back[1](*target[1](x), output_size=size), "output_size")
 
 
 @pytest.mark.parametrize("dims", [2, 3])
@@ -329,25 +329,22 @@ def test_fractional_pooling(dims: int) -> None:
         x, drawn = torch.randn(2, 3, *range(7, 7 + dims)), torch.rand(2, 3, dims)
         options: dict[str, Any] = {"output_size": tuple(range(3, 3 + dims)), "return_indices": True}
         name = f"FractionalMaxPool{dims}d"
-        mine = getattr(nn, name)(2, _random_samples=ours(drawn), **options)
-        theirs = getattr(torch.nn, name)(2, _random_samples=drawn, **options)
-        assert_equal(mine(ours(x)), theirs(x), name)
-        mine = getattr(nn, name)(2, output_ratio=0.5)
-        assert tuple(mine(ours(x)).shape) == (2, 3, *[size // 2 for size in x.shape[2:]])
+        own = getattr(nn, name)(2, _random_samples=ours(drawn), **options)
+        other = getattr(torch.nn, name)(2, _random_samples=drawn, **options)
+        assert_equal(own(ours(x)), other(x), name)
+        own = getattr(nn, name)(2, output_ratio=0.5)
+        assert tuple(own(ours(x)).shape) == (2, 3, *[size // 2 for size in x.shape[2:]])
 
 
 def test_every_class_is_there() -> None:
     """What PyTorch's torch.nn has, but for what needs several machines, and what is documented no more."""
-    theirs = {
+    other = {
         name
         for name in torch.nn.modules.__all__
         if not name.startswith("Linear") or name == "Linear"
     }
     missing = (
-        theirs
-        - set(nn.modules.__all__)
-        - set(nn.modules.LATER)
-        - {"SyncBatchNorm", "CrossMapLRN2d"}
+        other - set(nn.modules.__all__) - set(nn.modules.LATER) - {"SyncBatchNorm", "CrossMapLRN2d"}
     )
     assert not missing
     assert named("engine").nn is nn

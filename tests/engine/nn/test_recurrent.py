@@ -47,8 +47,8 @@ def test_every_step_follows_the_formula(name: str) -> None:
         engine.tensor((x.swapaxes(0, 1) if first else x).tolist(), dtype=engine.float64)
     )
     close(output, expected.swapaxes(0, 1) if first else expected)
-    for found, wanted in zip(states(state), last, strict=True):
-        close(found, wanted)
+    for item, element in zip(states(state), last, strict=True):
+        close(item, element)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -65,18 +65,18 @@ def test_packed_sequences_are_each_as_if_alone(name: str) -> None:
     for i, sequence in enumerate(sequences):
         expected, last = network(kind, options, arrays(layer), sequence[:, None])
         close(outputs[i], expected[:, 0])
-        for found, wanted in zip(states(state), last, strict=True):
-            close(found[:, i], wanted[:, 0])
+        for item, element in zip(states(state), last, strict=True):
+            close(item[:, i], element[:, 0])
 
 
 @pytest.mark.parametrize("kind", ["RNN", "LSTM", "GRU"])
 def test_a_state_goes_on_where_it_ended(kind: str) -> None:
     layer = made(kind, {"num_layers": 2})
     x = engine.tensor(drawn(6, 2, INPUT).tolist(), dtype=engine.float64)
-    whole, last = layer(x)
+    full, last = layer(x)
     first, state = layer(x[:2])
     second, after = layer(x[2:], state)
-    close(engine.cat([first, second]), np.array(whole.tolist()))
+    close(engine.cat([first, second]), np.array(full.tolist()))
     for a, b in zip(states(after), states(last), strict=True):
         close(a, np.array(b.tolist()))
 
@@ -107,16 +107,16 @@ def test_a_sequence_without_a_batch(kind: str) -> None:
 def test_cells_are_single_steps(kind: str, options: dict[str, Any]) -> None:
     cell = made(f"{kind}Cell", options)
     x, h, c = drawn(2, INPUT), drawn(2, HIDDEN), drawn(2, HIDDEN) * 2
-    given = [engine.tensor(value.tolist(), dtype=engine.float64) for value in (x, h, c)]
-    state = tuple(given[1:]) if kind == "LSTM" else given[1]
-    _, wanted = step(kind, options, arrays(cell), x, (h, c))
-    for found, expected in zip(states(cell(given[0], state)), wanted, strict=True):
-        close(found, expected)
-    alone = cell(given[0][0], tuple(s[0] for s in state) if kind == "LSTM" else state[0])
-    for found, expected in zip(states(alone), wanted, strict=True):
-        close(found, expected[0])
+    inputs = [engine.tensor(value.tolist(), dtype=engine.float64) for value in (x, h, c)]
+    state = tuple(inputs[1:]) if kind == "LSTM" else inputs[1]
+    _, reference = step(kind, options, arrays(cell), x, (h, c))
+    for item, expected in zip(states(cell(inputs[0], state)), reference, strict=True):
+        close(item, expected)
+    alone = cell(inputs[0][0], tuple(s[0] for s in state) if kind == "LSTM" else state[0])
+    for item, expected in zip(states(alone), reference, strict=True):
+        close(item, expected[0])
     _, from_zero = step(kind, options, arrays(cell), x, (h * 0, c * 0))
-    close(states(cell(given[0]))[0], from_zero[0])
+    close(states(cell(inputs[0]))[0], from_zero[0])
 
 
 def test_dropout_between_layers_only_in_training() -> None:

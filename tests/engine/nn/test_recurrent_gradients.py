@@ -68,9 +68,9 @@ def test_steps_alone_are_differentiable_twice(kind: str) -> None:
     from engine._generated import ops
 
     blocks, operator = (4, ops._fused_lstm_cell) if kind == "lstm" else (3, ops._fused_gru_cell)
-    given = (drawn(2, blocks * HIDDEN), drawn(2, blocks * HIDDEN), drawn(2, HIDDEN))
-    assert gradcheck(lambda *inputs: operator(*inputs), given)
-    assert gradgradcheck(lambda *inputs: operator(*inputs)[0], given)
+    arguments = (drawn(2, blocks * HIDDEN), drawn(2, blocks * HIDDEN), drawn(2, HIDDEN))
+    assert gradcheck(lambda *inputs: operator(*inputs), arguments)
+    assert gradgradcheck(lambda *inputs: operator(*inputs)[0], arguments)
 
 
 def test_only_what_is_asked_for_gets_a_gradient() -> None:

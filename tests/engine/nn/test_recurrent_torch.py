@@ -16,14 +16,14 @@ torch = pytest.importorskip("torch")
 
 def both(kind: str, *sizes: int, **options: Any) -> tuple[Any, Any]:
     """A layer of ours and one of PyTorch's with the same weights."""
-    theirs = getattr(torch.nn, kind)(*sizes, dtype=torch.float64, **options)
-    mine = getattr(nn, kind)(*sizes, dtype=engine.float64, **options)
-    assert list(mine.state_dict()) == list(theirs.state_dict())
-    state = theirs.state_dict()
-    mine.load_state_dict(
+    other = getattr(torch.nn, kind)(*sizes, dtype=torch.float64, **options)
+    own = getattr(nn, kind)(*sizes, dtype=engine.float64, **options)
+    assert list(own.state_dict()) == list(other.state_dict())
+    state = other.state_dict()
+    own.load_state_dict(
         {k: engine.tensor(v.tolist(), dtype=engine.float64) for k, v in state.items()}
     )
-    return mine, theirs
+    return own, other
 
 
 def drawn(*shape: int, seed: int = 0) -> np.ndarray:
@@ -50,30 +50,30 @@ def same(mine: list[Any], theirs: list[Any]) -> None:
 
 def compare(mine: Any, theirs: Any, inputs: list[np.ndarray], call: Any) -> None:
     """Results and all gradients of a weighted sum of them."""
-    found = []
+    actual = []
     for library, module in ((engine, mine), (torch, theirs)):
-        given = [leaf(library, values) for values in inputs]
-        outputs = flat(call(library, module, *given))
+        arguments = [leaf(library, values) for values in inputs]
+        outputs = flat(call(library, module, *arguments))
         weights = [library.tensor(drawn(*o.shape, seed=9).tolist(), dtype=o.dtype) for o in outputs]
         sum((o * w).sum() for o, w in zip(outputs, weights, strict=True)).backward()
-        grads = [p.grad for p in (*given, *module.parameters()) if p.grad is not None]
-        found.append((outputs, grads))
-    same(found[0][0], found[1][0])
-    same(found[0][1], found[1][1])
+        grads = [p.grad for p in (*arguments, *module.parameters()) if p.grad is not None]
+        actual.append((outputs, grads))
+    same(actual[0][0], actual[1][0])
+    same(actual[0][1], actual[1][1])
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_recurrent_layers(name: str) -> None:
     kind, options = CASES[name]
-    mine, theirs = both(kind, *SIZES, **options)
-    assert repr(mine) == repr(theirs)
-    compare(mine, theirs, [drawn(5, 4, SIZES[0])], lambda _, module, x: module(x))
+    own, other = both(kind, *SIZES, **options)
+    assert repr(own) == repr(other)
+    compare(own, other, [drawn(5, 4, SIZES[0])], lambda _, module, x: module(x))
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_packed(name: str) -> None:
     kind, options = CASES[name]
-    mine, theirs = both(kind, *SIZES, **options)
+    own, other = both(kind, *SIZES, **options)
     first = options.get("batch_first", False)
     x = drawn(4, 6, SIZES[0]) if first else drawn(6, 4, SIZES[0])
 
@@ -88,7 +88,7 @@ def test_packed(name: str) -> None:
         assert output.batch_sizes.tolist() == [4, 3, 3, 2, 1, 1]
         return padded, state
 
-    compare(mine, theirs, [x], call)
+    compare(own, other, [x], call)
 
 
 @pytest.mark.parametrize(
@@ -103,8 +103,8 @@ def test_packed(name: str) -> None:
 )
 @pytest.mark.parametrize("need_weights", [True, False])
 def test_attention(options: dict[str, Any], need_weights: bool) -> None:
-    mine, theirs = both("MultiheadAttention", 8, 2, **options)
-    assert repr(mine) == repr(theirs)
+    own, other = both("MultiheadAttention", 8, 2, **options)
+    assert repr(own) == repr(other)
     shape = (3, 4) if options.get("batch_first") else (4, 3)
     inputs = [
         drawn(*shape, size, seed=size)
@@ -123,32 +123,32 @@ def test_attention(options: dict[str, Any], need_weights: bool) -> None:
             module(q, k, v, key_padding_mask=library.tensor(hidden), need_weights=need_weights),
         ]
 
-    compare(mine, theirs, inputs, call)
+    compare(own, other, inputs, call)
 
 
 def test_attention_to_oneself() -> None:
-    mine, theirs = both("MultiheadAttention", 8, 2, batch_first=True)
-    compare(mine, theirs, [drawn(3, 4, 8)], lambda _, module, x: module(x, x, x))
-    compare(mine, theirs, [drawn(4, 8)], lambda _, module, x: module(x, x, x))
+    own, other = both("MultiheadAttention", 8, 2, batch_first=True)
+    compare(own, other, [drawn(3, 4, 8)], lambda _, module, x: module(x, x, x))
+    compare(own, other, [drawn(4, 8)], lambda _, module, x: module(x, x, x))
 
 
 @pytest.mark.parametrize("norm_first", [True, False])
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
 def test_transformer_layers(norm_first: bool, activation: str) -> None:
     options = {"dropout": 0.0, "norm_first": norm_first, "activation": activation}
-    mine, theirs = both("TransformerEncoderLayer", 8, 2, 16, batch_first=True, **options)
-    assert repr(mine) == repr(theirs)
-    compare(mine, theirs, [drawn(3, 4, 8)], lambda _, module, x: module(x))
-    mine, theirs = both("TransformerDecoderLayer", 8, 2, 16, **options)
-    assert repr(mine) == repr(theirs)
+    own, other = both("TransformerEncoderLayer", 8, 2, 16, batch_first=True, **options)
+    assert repr(own) == repr(other)
+    compare(own, other, [drawn(3, 4, 8)], lambda _, module, x: module(x))
+    own, other = both("TransformerDecoderLayer", 8, 2, 16, **options)
+    assert repr(own) == repr(other)
     inputs = [drawn(4, 3, 8), drawn(5, 3, 8, seed=1)]
-    compare(mine, theirs, inputs, lambda _, module, x, memory: module(x, memory))
+    compare(own, other, inputs, lambda _, module, x, memory: module(x, memory))
 
 
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor")
 def test_transformer() -> None:
-    mine, theirs = both("Transformer", 8, 2, 2, 2, 16, dropout=0.0)
-    assert repr(mine) == repr(theirs)
+    own, other = both("Transformer", 8, 2, 2, 2, 16, dropout=0.0)
+    assert repr(own) == repr(other)
 
     def call(library: Any, module: Any, source: Any, target: Any) -> Any:
         mask = module.generate_square_subsequent_mask(4, dtype=library.float64)
@@ -159,4 +159,4 @@ def test_transformer() -> None:
             module(source, target, tgt_mask=mask, src_key_padding_mask=padding),
         ]
 
-    compare(mine, theirs, [drawn(5, 3, 8), drawn(4, 3, 8, seed=1)], call)
+    compare(own, other, [drawn(5, 3, 8), drawn(4, 3, 8, seed=1)], call)

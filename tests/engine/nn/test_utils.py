@@ -17,14 +17,14 @@ INF = float("inf")
 
 
 def parameters(*gradients: Any) -> list[Any]:
-    made = []
+    results = []
     for grad in gradients:
         p = engine.zeros(3, requires_grad=True) if grad is None else None
         if p is None:
             p = engine.zeros(*np.shape(grad), requires_grad=True)
             p.grad = engine.tensor(grad)
-        made.append(p)
-    return made
+        results.append(p)
+    return results
 
 
 @pytest.mark.parametrize(
@@ -89,8 +89,8 @@ def test_padding() -> None:
     left = rnn.pad_sequence(sequences(), batch_first=True, padding_side="left")
     assert left[0].tolist() == [[0.0, 0.0], [0.0, 0.0], [200.0, 201.0], [202.0, 203.0]]
     lengths = engine.tensor([2, 4, 1])
-    for one, again in zip(sequences(), rnn.unpad_sequence(padded, lengths), strict=True):
-        assert again.tolist() == one.tolist()
+    for item, again in zip(sequences(), rnn.unpad_sequence(padded, lengths), strict=True):
+        assert again.tolist() == item.tolist()
     with pytest.raises(RuntimeError, match="padding_side to be one of left or right"):
         rnn.pad_sequence(sequences(), padding_side="top")
 
@@ -101,8 +101,8 @@ def test_packing_and_back() -> None:
     assert packed.sorted_indices.tolist() == [1, 0, 2]
     assert packed.unsorted_indices.tolist() == [1, 0, 2]
     assert packed.data[:, 0].tolist() == [400.0, 200.0, 100.0, 402.0, 202.0, 404.0, 406.0]
-    for one, again in zip(sequences(), rnn.unpack_sequence(packed), strict=True):
-        assert again.tolist() == one.tolist()
+    for item, again in zip(sequences(), rnn.unpack_sequence(packed), strict=True):
+        assert again.tolist() == item.tolist()
     padded, lengths = rnn.pad_packed_sequence(packed, padding_value=7, total_length=5)
     assert lengths.tolist() == [2, 4, 1]
     assert padded.shape == (5, 3, 2)
@@ -142,8 +142,8 @@ def test_fused_normalization(kind: str) -> None:
     if kind == "linear":
         layer, norm, x = nn.Linear(3, 4), nn.BatchNorm1d(4), engine.randn(5, 3)
     else:
-        made = nn.Conv2d if kind == "conv" else nn.ConvTranspose2d
-        layer, norm, x = made(3, 4, 3, bias=False), nn.BatchNorm2d(4), engine.randn(2, 3, 6, 6)
+        result = nn.Conv2d if kind == "conv" else nn.ConvTranspose2d
+        layer, norm, x = result(3, 4, 3, bias=False), nn.BatchNorm2d(4), engine.randn(2, 3, 6, 6)
     with engine.no_grad():
         for p in norm.parameters():
             p.uniform_(0.5, 2)

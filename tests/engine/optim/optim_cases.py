@@ -60,8 +60,8 @@ def start(seed: int = 0, dtype: str = "float64") -> list[np.ndarray]:
 def gradients(step: int, dtype: str = "float64") -> list[np.ndarray]:
     """A gradient for every parameter, some elements of which are zero."""
     draw = np.random.default_rng(1000 + step)
-    found = [np.asarray(draw.standard_normal(shape), dtype) for shape in SHAPES]
-    return [np.where(np.abs(g) < 0.1, 0, g).astype(dtype) for g in found]
+    matches = [np.asarray(draw.standard_normal(shape), dtype) for shape in SHAPES]
+    return [np.where(np.abs(g) < 0.1, 0, g).astype(dtype) for g in matches]
 
 
 def leaf(library: Any, values: np.ndarray) -> Any:

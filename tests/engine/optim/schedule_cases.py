@@ -15,17 +15,20 @@ def simple(kind: str, *args: Any, **options: Any) -> Callable[[Any, Any], Any]:
 
 
 def sequential(library: Any, optimizer: Any) -> Any:
-    made = library.optim.lr_scheduler
-    first = made.ConstantLR(optimizer, factor=0.1, total_iters=2)
-    second = made.ExponentialLR(optimizer, gamma=0.9)
-    third = made.CosineAnnealingLR(optimizer, T_max=4)
-    return made.SequentialLR(optimizer, [first, second, third], milestones=[3, 9])
+    result = library.optim.lr_scheduler
+    first = result.ConstantLR(optimizer, factor=0.1, total_iters=2)
+    second = result.ExponentialLR(optimizer, gamma=0.9)
+    third = result.CosineAnnealingLR(optimizer, T_max=4)
+    return result.SequentialLR(optimizer, [first, second, third], milestones=[3, 9])
 
 
 def chained(library: Any, optimizer: Any) -> Any:
-    made = library.optim.lr_scheduler
-    return made.ChainedScheduler(
-        [made.ConstantLR(optimizer, factor=0.1, total_iters=2), made.ExponentialLR(optimizer, 0.9)]
+    result = library.optim.lr_scheduler
+    return result.ChainedScheduler(
+        [
+            result.ConstantLR(optimizer, factor=0.1, total_iters=2),
+            result.ExponentialLR(optimizer, 0.9),
+        ]
     )
 
 

@@ -31,10 +31,10 @@ CASES: dict[str, tuple[str, dict[str, Any], tuple[tuple[int, ...], ...]]] = {
 
 def values(seed: int, shape: tuple[int, ...], some_rows: bool = False) -> list[Any]:
     draw = np.random.default_rng(seed)
-    made = draw.standard_normal(shape)
+    result = draw.standard_normal(shape)
     if some_rows:
-        made[draw.random(shape[0]) < 0.5] = 0
-    return made.tolist()
+        result[draw.random(shape[0]) < 0.5] = 0
+    return result.tolist()
 
 
 def train(library: Any, name: str, dtype: str, steps: int = 12) -> tuple[Any, list[list[Any]]]:
@@ -60,16 +60,16 @@ def train(library: Any, name: str, dtype: str, steps: int = 12) -> tuple[Any, li
 @pytest.mark.parametrize("name", CASES)
 def test_every_step_and_the_state_are_pytorchs(name: str, dtype: str) -> None:
     torch = pytest.importorskip("torch")
-    mine, seen = train(engine, name, dtype)
-    theirs, expected = train(torch, name, dtype)
+    own, seen = train(engine, name, dtype)
+    result, expected = train(torch, name, dtype)
     far = 1e-11 if dtype == "float64" else 2e-5
     if CASES[name][0] == "Muon":  # its products are in bfloat16, summed in another order
         far = 0.02
-    for step, (found, wanted) in enumerate(zip(seen, expected, strict=True)):
-        for a, b in zip(found, wanted, strict=True):
+    for step, (index, item) in enumerate(zip(seen, expected, strict=True)):
+        for a, b in zip(index, item, strict=True):
             np.testing.assert_allclose(a, b, rtol=far, atol=far, err_msg=f"step {step}")
-    assert repr(mine) == repr(theirs)
-    ours, other = mine.state_dict(), theirs.state_dict()
+    assert repr(own) == repr(result)
+    ours, other = own.state_dict(), result.state_dict()
     assert ours["param_groups"] == other["param_groups"]
     for key, state in other["state"].items():
         assert list(ours["state"][key]) == list(state)
@@ -77,8 +77,8 @@ def test_every_step_and_the_state_are_pytorchs(name: str, dtype: str) -> None:
             if slot == "step":
                 assert float(ours["state"][key][slot]) == float(value)
             else:
-                found = ours["state"][key][slot].tolist()
-                np.testing.assert_allclose(found, value.tolist(), rtol=far, atol=far)
+                index = ours["state"][key][slot].tolist()
+                np.testing.assert_allclose(index, value.tolist(), rtol=far, atol=far)
 
 
 @pytest.mark.parametrize("name", ["adafactor", "muon", "sparse adam"])

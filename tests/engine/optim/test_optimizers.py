@@ -20,19 +20,19 @@ def params(dtype: str = "float64") -> list[Any]:
 
 def followed(formula: Any, steps: int = STEPS) -> list[list[np.ndarray]]:
     """The parameters after each step by `formula(p, g, state, t) -> p`."""
-    now = start()
-    states: list[dict[str, Any]] = [{} for _ in now]
+    current = start()
+    states: list[dict[str, Any]] = [{} for _ in current]
     seen = []
     for step in range(steps):
-        pairs = zip(now, gradients(step), states, strict=True)
-        now = [formula(p, g, state, step + 1) for p, g, state in pairs]
-        seen.append(now)
+        pairs = zip(current, gradients(step), states, strict=True)
+        current = [formula(p, g, state, step + 1) for p, g, state in pairs]
+        seen.append(current)
     return seen
 
 
 def same(found: list[list[np.ndarray]], expected: list[list[np.ndarray]], tolerance: float) -> None:
-    for step, (mine, theirs) in enumerate(zip(found, expected, strict=True)):
-        for a, b in zip(mine, theirs, strict=True):
+    for step, (own, other) in enumerate(zip(found, expected, strict=True)):
+        for a, b in zip(own, other, strict=True):
             np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance, err_msg=f"step {step}")
 
 
@@ -166,16 +166,16 @@ def test_native_steps_are_the_readable_ones(name: str, dtype: str) -> None:
     if dtype == "float16" and kind != "SGD":
         options = {**options, "eps": 1e-3}  # the usual ones are zero there
     tolerance = {"float64": 1e-13, "float32": 2e-6, "bfloat16": 0.05, "float16": 8e-3}[dtype]
-    found = []
+    actual = []
     for fused in (None, False):
-        given = [p.to(getattr(engine, dtype)).detach().requires_grad_() for p in params()]
-        optimizer = getattr(optim, kind)(given, **options, fused=fused)
+        inputs = [p.to(getattr(engine, dtype)).detach().requires_grad_() for p in params()]
+        optimizer = getattr(optim, kind)(inputs, **options, fused=fused)
         for step in range(3 if "16" in dtype else STEPS):
-            for p, grad in zip(given, gradients(step), strict=True):
+            for p, grad in zip(inputs, gradients(step), strict=True):
                 p.grad = engine.tensor(grad.tolist(), dtype=p.dtype)
             optimizer.step()
-        found.append([np.array(p.tolist()) for p in given])
-    same([found[0]], [found[1]], tolerance)
+        actual.append([np.array(p.tolist()) for p in inputs])
+    same([actual[0]], [actual[1]], tolerance)
 
 
 @pytest.mark.parametrize("name", FUSED)
@@ -184,71 +184,71 @@ def test_native_steps_in_any_layout(name: str) -> None:
     kind, options = CASES[name]
     draw = np.random.default_rng(0)
     values, grad = draw.standard_normal((2, 300, 200))
-    found = []
+    actual = []
     for fused in (None, False):
         tensor = engine.tensor(values.tolist(), dtype=engine.float64)
         wide = engine.zeros(300, 400, dtype=engine.float64)
         wide[:, ::2] = tensor
-        given = [tensor.t().contiguous().t(), wide[:, ::2], tensor.clone()]
-        given = [p.detach().requires_grad_() for p in given]
-        optimizer = getattr(optim, kind)(given, **options, fused=fused)
+        inputs = [tensor.t().contiguous().t(), wide[:, ::2], tensor.clone()]
+        inputs = [p.detach().requires_grad_() for p in inputs]
+        optimizer = getattr(optim, kind)(inputs, **options, fused=fused)
         for _ in range(3):
-            for p, turned in zip(given, (False, True, True), strict=True):
+            for p, turned in zip(inputs, (False, True, True), strict=True):
                 g = engine.tensor(grad.tolist(), dtype=engine.float64)
                 p.grad = g.t().contiguous().t() if turned else g
             optimizer.step()
-        found.append([np.array(p.tolist()) for p in given])
+        actual.append([np.array(p.tolist()) for p in inputs])
         assert wide[:, 1::2].abs().max().item() == 0
-        assert given[1]._version > 0
-    same([found[0]], [found[1]], 1e-13)
-    same([found[0][:1]], [found[0][1:2]], 1e-13)
+        assert inputs[1]._version > 0
+    same([actual[0]], [actual[1]], 1e-13)
+    same([actual[0][:1]], [actual[0][1:2]], 1e-13)
 
 
 def test_a_native_step_counts_one_write_of_each_tensor() -> None:
-    given = params()
-    optimizer = optim.Adam(given)
-    set_gradients(engine, given, 0)
-    before = [p._version for p in given]
+    inputs = params()
+    optimizer = optim.Adam(inputs)
+    set_gradients(engine, inputs, 0)
+    before = [p._version for p in inputs]
     optimizer.step()
-    assert [p._version for p in given] == [version + 1 for version in before]
-    assert [p.grad._version for p in given] == [0] * len(given)
+    assert [p._version for p in inputs] == [version + 1 for version in before]
+    assert [p.grad._version for p in inputs] == [0] * len(inputs)
 
 
 def test_scaled_gradients() -> None:
     """What gradient scaling sets: the native step divides, or leaves everything where it found infinity."""
-    given = params()
-    optimizer = optim.Adam(given, lr=0.01, fused=True)
+    inputs = params()
+    optimizer = optim.Adam(inputs, lr=0.01, fused=True)
     expected = followed(adam, 1)[0]
-    set_gradients(engine, given, 0)
-    for p in given:
+    set_gradients(engine, inputs, 0)
+    for p in inputs:
         p.grad = p.grad * 8
     optimizer.grad_scale = engine.tensor(8.0)
     optimizer.found_inf = engine.tensor(1.0)
     optimizer.step()
-    same([[np.array(p.tolist()) for p in given]], [start()], 0)
-    assert optimizer.state[given[0]]["step"].item() == 0
+    same([[np.array(p.tolist()) for p in inputs]], [start()], 0)
+    assert optimizer.state[inputs[0]]["step"].item() == 0
     optimizer.found_inf = engine.tensor(0.0)
     optimizer.step()
-    same([[np.array(p.tolist()) for p in given]], [expected], 1e-12)
-    same([[np.array(p.grad.tolist()) for p in given]], [gradients(0)], 1e-15)
+    same([[np.array(p.tolist()) for p in inputs]], [expected], 1e-12)
+    same([[np.array(p.grad.tolist()) for p in inputs]], [gradients(0)], 1e-15)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_loaded_state_goes_on(name: str) -> None:
     kind, options = CASES[name]
-    whole, seen = train(engine, kind, options, steps=6)
+    full, seen = train(engine, kind, options, steps=6)
     half, _ = train(engine, kind, options, steps=3)
     for restore in (copy.deepcopy, lambda state: pickle.loads(pickle.dumps(state))):
-        given = [p.detach().clone().requires_grad_() for p in half.param_groups[0]["params"]]
-        fresh = getattr(optim, kind)(given, lr=123.0)
+        inputs = [p.detach().clone().requires_grad_() for p in half.param_groups[0]["params"]]
+        fresh = getattr(optim, kind)(inputs, lr=123.0)
         fresh.load_state_dict(restore(half.state_dict()))
-        assert fresh.param_groups[0]["lr"] == whole.param_groups[0]["lr"]
+        assert fresh.param_groups[0]["lr"] == full.param_groups[0]["lr"]
         for step in range(3, 6):
-            set_gradients(engine, given, step)
+            set_gradients(engine, inputs, step)
             fresh.step()
         # Counts but "step" take the parameter's dtype when they are loaded.
         far = 1e-6 if kind in ("NAdam", "ASGD") else 1e-14
-        same([[np.array(p.tolist()) for p in given]], seen[-1:], far)
+        same([[np.array(p.tolist()) for p in inputs]], seen[-1:], far)
 
 
 @pytest.mark.parametrize("kind", ["SGD", "Adam", "RMSprop", "Adagrad", "Rprop", "NAdam"])
@@ -257,7 +257,7 @@ def test_complex_parameters_are_two_real_ones(kind: str) -> None:
     values = np.random.default_rng(0).standard_normal((5, 2))
     pair = [leaf(engine, values[:, 0]), leaf(engine, values[:, 1])]
     both = engine.complex(*(p.detach() for p in pair)).requires_grad_()
-    optimizers = [getattr(optim, kind)(given, **options) for given in (pair, [both])]
+    optimizers = [getattr(optim, kind)(arguments, **options) for arguments in (pair, [both])]
     for step in range(5):
         grads = np.random.default_rng(step).standard_normal((5, 2))
         parts = [engine.tensor(grads[:, i].tolist(), dtype=engine.float64) for i in (0, 1)]
@@ -265,19 +265,19 @@ def test_complex_parameters_are_two_real_ones(kind: str) -> None:
         both.grad = engine.complex(*parts)
         for optimizer in optimizers:
             optimizer.step()
-    found = np.array(both.tolist())
-    np.testing.assert_allclose(found.real, pair[0].tolist(), rtol=1e-12)
-    np.testing.assert_allclose(found.imag, pair[1].tolist(), rtol=1e-12)
+    actual = np.array(both.tolist())
+    np.testing.assert_allclose(actual.real, pair[0].tolist(), rtol=1e-12)
+    np.testing.assert_allclose(actual.imag, pair[1].tolist(), rtol=1e-12)
 
 
 def test_what_has_no_gradient_stays() -> None:
-    given = params()
-    optimizer = optim.Adam(given)
-    set_gradients(engine, given, 0)
-    given[1].grad = None
+    inputs = params()
+    optimizer = optim.Adam(inputs)
+    set_gradients(engine, inputs, 0)
+    inputs[1].grad = None
     optimizer.step()
-    assert given[1].tolist() == start()[1].tolist()
-    assert given[1] not in optimizer.state
+    assert inputs[1].tolist() == start()[1].tolist()
+    assert inputs[1] not in optimizer.state
     assert list(optimizer.state_dict()["state"]) == [0, 2, 3]
 
 
@@ -306,15 +306,15 @@ def test_named_parameters() -> None:
 
 
 def test_zero_grad() -> None:
-    given = params()
-    optimizer = optim.SGD(given)
-    set_gradients(engine, given, 0)
-    held = given[0].grad
+    inputs = params()
+    optimizer = optim.SGD(inputs)
+    set_gradients(engine, inputs, 0)
+    retained = inputs[0].grad
     optimizer.zero_grad(set_to_none=False)
-    assert given[0].grad is held
-    assert held.abs().max().item() == 0
+    assert inputs[0].grad is retained
+    assert retained.abs().max().item() == 0
     optimizer.zero_grad()
-    assert all(p.grad is None for p in given)
+    assert all(p.grad is None for p in inputs)
 
 
 def test_a_closure_computes_the_loss_with_gradients() -> None:
@@ -333,26 +333,28 @@ def test_a_closure_computes_the_loss_with_gradients() -> None:
 
 
 def test_hooks_in_their_order() -> None:
-    told: list[str] = []
-    given = params()
-    optimizer = optim.SGD(given)
+    recorded: list[str] = []
+    inputs = params()
+    optimizer = optim.SGD(inputs)
     handles = [
-        optim.register_optimizer_step_pre_hook(lambda o, a, k: told.append("every before")),
-        optim.register_optimizer_step_post_hook(lambda o, a, k: told.append("every after")),
-        optimizer.register_step_pre_hook(lambda o, a, k: told.append(f"before {a == (o,)} {k}")),
-        optimizer.register_step_post_hook(lambda o, a, k: told.append("after")),
+        optim.register_optimizer_step_pre_hook(lambda o, a, k: recorded.append("every before")),
+        optim.register_optimizer_step_post_hook(lambda o, a, k: recorded.append("every after")),
+        optimizer.register_step_pre_hook(
+            lambda o, a, k: recorded.append(f"before {a == (o,)} {k}")
+        ),
+        optimizer.register_step_post_hook(lambda o, a, k: recorded.append("after")),
     ]
     optimizer.step()
-    assert told == ["every before", "before True {}", "after", "every after"]
+    assert recorded == ["every before", "before True {}", "after", "every after"]
     for handle in handles:
         handle.remove()
-    told.clear()
+    recorded.clear()
     optimizer.step()
-    assert told == []
+    assert recorded == []
     optimizer.register_state_dict_post_hook(lambda o, state: {**state, "more": 1})
-    optimizer.register_load_state_dict_pre_hook(lambda o, state: told.append(state.pop("more")))
+    optimizer.register_load_state_dict_pre_hook(lambda o, state: recorded.append(state.pop("more")))
     optimizer.load_state_dict(optimizer.state_dict())
-    assert told == [1]
+    assert recorded == [1]
 
 
 def test_a_subclass_has_its_hooks_once() -> None:
@@ -361,13 +363,13 @@ def test_a_subclass_has_its_hooks_once() -> None:
             super().step()
             return super().step(closure)
 
-    told: list[int] = []
+    recorded: list[int] = []
     x = leaf(engine, np.ones(1))
     x.grad = engine.ones(1, dtype=engine.float64)
     optimizer = Twice([x], lr=0.25)
-    optimizer.register_step_post_hook(lambda o, a, k: told.append(1))
+    optimizer.register_step_post_hook(lambda o, a, k: recorded.append(1))
     optimizer.step()
-    assert told == [1]
+    assert recorded == [1]
     assert x.tolist() == [0.5]
 
 

@@ -18,14 +18,14 @@ TOLERANCE = {"float64": 1e-12, "float32": 1e-6}
 @pytest.mark.parametrize("name", CASES)
 def test_steps_state_and_repr(name: str, dtype: str) -> None:
     kind, options = CASES[name]
-    mine, seen = train(engine, kind, options, dtype)
-    theirs, expected = train(torch, kind, options, dtype)
+    own, seen = train(engine, kind, options, dtype)
+    result, expected = train(torch, kind, options, dtype)
     far = TOLERANCE[dtype]
-    for step, (found, wanted) in enumerate(zip(seen, expected, strict=True)):
-        for a, b in zip(found, wanted, strict=True):
+    for step, (index, item) in enumerate(zip(seen, expected, strict=True)):
+        for a, b in zip(index, item, strict=True):
             np.testing.assert_allclose(a, b, rtol=far, atol=far, err_msg=f"step {step}")
-    assert repr(mine) == repr(theirs)
-    ours, other = mine.state_dict(), theirs.state_dict()
+    assert repr(own) == repr(result)
+    ours, other = own.state_dict(), result.state_dict()
     assert ours["param_groups"] == other["param_groups"]
     assert list(ours["state"]) == list(other["state"])
     for a, b in zip(ours["state"].values(), other["state"].values(), strict=True):
@@ -38,24 +38,24 @@ def test_steps_state_and_repr(name: str, dtype: str) -> None:
 @pytest.mark.parametrize("name", ["sgd nesterov", "adam amsgrad", "rmsprop momentum", "nadam"])
 def test_a_state_of_pytorch_goes_on_here(name: str) -> None:
     kind, options = CASES[name]
-    theirs, _ = train(torch, kind, options, steps=4)
-    params = [leaf(engine, p.detach().numpy()) for p in theirs.param_groups[0]["params"]]
-    mine = getattr(engine.optim, kind)(params)
-    saved = theirs.state_dict()
+    other, _ = train(torch, kind, options, steps=4)
+    params = [leaf(engine, p.detach().numpy()) for p in other.param_groups[0]["params"]]
+    own = getattr(engine.optim, kind)(params)
+    saved = other.state_dict()
     saved["state"] = {
         key: {
             k: engine.tensor(v.tolist(), dtype=getattr(engine, str(v.dtype)[6:]))
-            for k, v in one.items()
+            for k, v in item.items()
         }
-        for key, one in saved["state"].items()
+        for key, item in saved["state"].items()
     }
-    mine.load_state_dict(saved)
-    for library, optimizer in ((engine, mine), (torch, theirs)):
+    own.load_state_dict(saved)
+    for library, optimizer in ((engine, own), (torch, other)):
         for step in range(4, 8):
             set_gradients(library, optimizer.param_groups[0]["params"], step)
             optimizer.step()
     far = 1e-7 if kind == "NAdam" else 1e-12  # "mu_product" takes the dtype when it is loaded
-    for a, b in zip(params, theirs.param_groups[0]["params"], strict=True):
+    for a, b in zip(params, other.param_groups[0]["params"], strict=True):
         np.testing.assert_allclose(a.tolist(), b.tolist(), rtol=far, atol=far)
 
 
@@ -69,7 +69,7 @@ LBFGS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", LBFGS)
 def test_lbfgs(name: str) -> None:
     """Rosenbrock's valley: the same losses, evaluations and end."""
-    found = []
+    actual = []
     for library in (engine, torch):
         x = leaf(library, np.array([-1.2, 0.3]))
         y = leaf(library, np.array([1.0, 2.0]))
@@ -83,12 +83,12 @@ def test_lbfgs(name: str) -> None:
 
         losses = [optimizer.step(closure).item() for _ in range(6)]
         state = optimizer.state[x]
-        found.append((losses, x.tolist() + y.tolist(), state["func_evals"], state["n_iter"]))
+        actual.append((losses, x.tolist() + y.tolist(), state["func_evals"], state["n_iter"]))
         assert "state" in optimizer.state_dict()
-    mine, theirs = found
-    assert mine[2:] == theirs[2:]
-    np.testing.assert_allclose(mine[0], theirs[0], rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(mine[1], theirs[1], rtol=1e-6)
+    own, other = actual
+    assert own[2:] == other[2:]
+    np.testing.assert_allclose(own[0], other[0], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(own[1], other[1], rtol=1e-6)
 
 
 def test_a_step_that_is_differentiated() -> None:
@@ -99,7 +99,7 @@ def test_a_step_that_is_differentiated() -> None:
         ("RMSprop", {}),
         ("Adagrad", {}),
     ):
-        found = []
+        actual = []
         for library in (engine, torch):
             p = leaf(library, np.array([1.0, 2.0]))
             grad = leaf(library, np.array([0.5, -1.5]))
@@ -110,6 +110,6 @@ def test_a_step_that_is_differentiated() -> None:
             moved.grad = grad
             optimizer.step()
             (moved * moved).sum().backward()
-            found.append(p.grad.tolist() + grad.grad.tolist())
+            actual.append(p.grad.tolist() + grad.grad.tolist())
         # The count of steps is float32, and so is what is computed from it.
-        np.testing.assert_allclose(found[0], found[1], rtol=1e-6, atol=1e-7, err_msg=kind)
+        np.testing.assert_allclose(actual[0], actual[1], rtol=1e-6, atol=1e-7, err_msg=kind)

@@ -75,17 +75,17 @@ CLOSED: dict[str, tuple[Callable[[Any], Any], Callable[[int], float]]] = {
 @pytest.mark.parametrize("name", CLOSED)
 def test_closed_forms(name: str) -> None:
     make, expected = CLOSED[name]
-    found = rates(make, 20)
-    assert found == pytest.approx([expected(t) for t in range(21)], abs=1e-12)
+    actual = rates(make, 20)
+    assert actual == pytest.approx([expected(t) for t in range(21)], abs=1e-12)
 
 
 def test_one_cycle_rises_once_and_ends_far_below() -> None:
     optimizer = one_group()
-    found = rates(lambda o: lr.OneCycleLR(o, 0.5, total_steps=21), 20, optimizer)
-    assert found[0] == pytest.approx(0.5 / 25)
-    assert max(found) == pytest.approx(0.5, rel=0.02)
-    assert found[-1] == pytest.approx(0.5 / 25 / 1e4)
-    rising = [a < b for a, b in itertools.pairwise(found)]
+    actual = rates(lambda o: lr.OneCycleLR(o, 0.5, total_steps=21), 20, optimizer)
+    assert actual[0] == pytest.approx(0.5 / 25)
+    assert max(actual) == pytest.approx(0.5, rel=0.02)
+    assert actual[-1] == pytest.approx(0.5 / 25 / 1e4)
+    rising = [a < b for a, b in itertools.pairwise(actual)]
     assert rising == sorted(rising, reverse=True)
     assert optimizer.param_groups[0]["momentum"] == pytest.approx(0.95)
     schedule = lr.OneCycleLR(one_group(), 0.5, total_steps=2, cycle_momentum=False)
@@ -123,9 +123,9 @@ def test_a_loaded_state_goes_on(name: str, kind: str) -> None:
     other, fresh = begun()
     fresh.load_state_dict(schedule.state_dict())
     other.load_state_dict(optimizer.state_dict())
-    for one, its in ((optimizer, schedule), (other, fresh)):
+    for item, its in ((optimizer, schedule), (other, fresh)):
         for _ in range(STEPS - 6):
-            one.step()
+            item.step()
             its.step()
     assert told(other) == told(optimizer)
     assert len(METRICS) > 0

@@ -22,7 +22,7 @@ def state(schedule: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("kind", ["SGD", "Adam"])
 @pytest.mark.parametrize("name", CASES)
 def test_every_step(name: str, kind: str) -> None:
-    found = []
+    actual = []
     for library in (engine, torch):
         optimizer = groups(library, [leaf(library, values) for values in start()], kind)
         schedule = CASES[name](library, optimizer)
@@ -31,13 +31,13 @@ def test_every_step(name: str, kind: str) -> None:
             optimizer.step()
             schedule.step()
             seen.append((told(optimizer), schedule.get_last_lr()))
-        found.append((seen, state(schedule)))
-    assert found[0] == found[1]
+        actual.append((seen, state(schedule)))
+    assert actual[0] == actual[1]
 
 
 @pytest.mark.parametrize("name", PLATEAUS)
 def test_plateaus(name: str) -> None:
-    found = []
+    actual = []
     for library in (engine, torch):
         optimizer = groups(library, [leaf(library, values) for values in start()])
         schedule = library.optim.lr_scheduler.ReduceLROnPlateau(optimizer, **PLATEAUS[name])
@@ -45,5 +45,5 @@ def test_plateaus(name: str) -> None:
         for metric in METRICS:
             schedule.step(metric)
             seen.append(told(optimizer))
-        found.append((seen, state(schedule)))
-    assert found[0] == found[1]
+        actual.append((seen, state(schedule)))
+    assert actual[0] == actual[1]

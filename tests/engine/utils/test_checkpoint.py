@@ -148,15 +148,15 @@ def test_threads_share_a_checkpoint():
     x = leaf(0.5, 0.25)
     y = checkpoint(lambda x: x.exp().sin() * x, x, use_reentrant=False)
     (expected,) = engine.autograd.grad(y.sum(), x, retain_graph=True)
-    found = []
+    actual = []
 
     def work():
         for _ in range(5):
-            found.append(engine.autograd.grad(y.sum(), x, retain_graph=True)[0].tolist())
+            actual.append(engine.autograd.grad(y.sum(), x, retain_graph=True)[0].tolist())
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == [expected.tolist()] * 20
+    assert actual == [expected.tolist()] * 20

@@ -270,11 +270,11 @@ class Reused(Dataset):
 
 
 def test_large_tensors_are_sent_as_they_were():
-    for i, (x, part, rest) in enumerate(DataLoader(Reused(), batch_size=None, num_workers=1)):
+    for i, (x, part, remainder) in enumerate(DataLoader(Reused(), batch_size=None, num_workers=1)):
         assert x.tolist() == [i] * 3000
         assert part.tolist() == [i] * 1500
-        assert rest["again"].tolist() == x.tolist()
-        assert rest["text"] == "t"
+        assert remainder["again"].tolist() == x.tolist()
+        assert remainder["text"] == "t"
         x.add_(1)  # memory of its own, which may be written
 
 

@@ -197,7 +197,7 @@ def test_default_collate_refuses():
 
 
 def test_default_convert():
-    made = default_convert({"a": (1, np.ones(2)), "b": Point("t", [2.0])})
-    assert made["a"][0] == 1
-    assert made["a"][1].tolist() == [1, 1]
-    assert made["b"] == Point("t", [2.0])
+    result = default_convert({"a": (1, np.ones(2)), "b": Point("t", [2.0])})
+    assert result["a"][0] == 1
+    assert result["a"][1].tolist() == [1, 1]
+    assert result["b"] == Point("t", [2.0])

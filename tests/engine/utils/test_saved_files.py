@@ -118,18 +118,18 @@ def test_extra_files_are_whole(stream, tmp_path):
         "cut": "é".encode()[:1],
         "empty": b"",
     }
-    wanted = dict.fromkeys(files, "was here")
-    wanted["other"] = "stays"
+    reference = dict.fromkeys(files, "was here")
+    reference["other"] = "stays"
     if stream:
         buffer = io.BytesIO(doubled.save_to_buffer(_extra_files=files))
-        engine.jit.load(buffer, _extra_files=wanted)
+        engine.jit.load(buffer, _extra_files=reference)
     else:
         engine.jit.save(doubled, tmp_path / "m", _extra_files=files)
-        engine.jit.load(tmp_path / "m", _extra_files=wanted)
-    assert wanted.pop("other") == "stays"
+        engine.jit.load(tmp_path / "m", _extra_files=reference)
+    assert reference.pop("other") == "stays"
     for name, content in files.items():
         expected = content.encode() if isinstance(content, str) else bytes(content)
-        assert wanted[name] == expected, name
+        assert reference[name] == expected, name
     with pytest.raises(ValueError, match="NUL"):
         engine.jit.save(doubled, tmp_path / "m", _extra_files={"a\0b": ""})
 
@@ -376,14 +376,14 @@ def test_errors_name_the_file(tmp_path):
 
 def rewritten(path, key, change):
     """The file with another value of one JSON text of its metadata."""
-    whole = path.read_bytes()
-    size = int.from_bytes(whole[:8], "little")
-    header = json.loads(whole[8 : 8 + size])
+    full = path.read_bytes()
+    size = int.from_bytes(full[:8], "little")
+    header = json.loads(full[8 : 8 + size])
     value = json.loads(header["__metadata__"][key])
     change(value)
     header["__metadata__"][key] = json.dumps(value)
     text = json.dumps(header).encode()
-    path.write_bytes(struct.pack("<Q", len(text)) + text + whole[8 + size :])
+    path.write_bytes(struct.pack("<Q", len(text)) + text + full[8 + size :])
 
 
 def test_a_file_of_a_newer_version_is_not_read_as_an_old_one(kind, tmp_path):

@@ -50,15 +50,15 @@ def test_nested_containers(again):
         "words": [b"\x00\xff", engine.float16, engine.Size([2, 3]), engine.device("cpu")],
         ("a", 1): "a key that is no text",
     }
-    made = again(obj)
-    assert list(made) == list(obj)
-    assert type(made["model"]) is collections.OrderedDict
-    assert list(made["model"]) == ["w", "b"]
-    assert made["optimizer"]["state"][0]["step"].item() == 3
-    assert made["optimizer"]["state"][1] == {}
+    result = again(obj)
+    assert list(result) == list(obj)
+    assert type(result["model"]) is collections.OrderedDict
+    assert list(result["model"]) == ["w", "b"]
+    assert result["optimizer"]["state"][0]["step"].item() == 3
+    assert result["optimizer"]["state"][1] == {}
     for key in ("pair", "numbers", "words", ("a", 1)):
-        assert made[key] == obj[key]
-    assert type(made["words"][2]) is engine.Size
+        assert result[key] == obj[key]
+    assert type(result["words"][2]) is engine.Size
 
 
 @pytest.mark.parametrize("obj", [None, 3, "text", [], {}, (), [{}]])
@@ -82,11 +82,11 @@ def test_layouts_stay_as_they_are(again):
         "image": image,
         "complex": engine.ones(2, 3, dtype=engine.complex128).t(),
     }
-    made = again(obj)
+    result = again(obj)
     for key, tensor in obj.items():
-        assert made[key].tolist() == tensor.tolist()
-        assert made[key].stride() == tensor.stride(), key
-        assert made[key].dtype is tensor.dtype
+        assert result[key].tolist() == tensor.tolist()
+        assert result[key].stride() == tensor.stride(), key
+        assert result[key].dtype is tensor.dtype
 
 
 def test_another_reader_finds_a_strided_tensor_by_its_shape(tmp_path):
@@ -99,10 +99,10 @@ def test_another_reader_finds_a_strided_tensor_by_its_shape(tmp_path):
 
 def test_tied_weights_stay_tied(again):
     w = engine.ones(2, 3)
-    made = again({"encoder": w, "decoder": w.detach(), "other": w.clone()})
-    made["encoder"].add_(1)
-    assert made["decoder"].tolist() == made["encoder"].tolist()
-    assert made["other"].tolist() == engine.ones(2, 3).tolist()
+    result = again({"encoder": w, "decoder": w.detach(), "other": w.clone()})
+    result["encoder"].add_(1)
+    assert result["decoder"].tolist() == result["encoder"].tolist()
+    assert result["other"].tolist() == engine.ones(2, 3).tolist()
 
 
 VIEWS = {
@@ -125,20 +125,20 @@ def test_views_of_one_memory_share_it_again(again, name, dtype):
     if (name, dtype) == ("other dtype", engine.float64):
         pytest.skip("two int32 for each element")
     obj = VIEWS[name](engine.arange(16.0, dtype=dtype).view(4, 4))
-    made = again(obj)
-    for a, b in zip(obj, made, strict=True):
+    result = again(obj)
+    for a, b in zip(obj, result, strict=True):
         assert (a.shape, a.stride(), a.dtype) == (b.shape, b.stride(), b.dtype)
         assert a.tolist() == b.tolist()
-    for tensors in (obj, made):  # a write into one is seen in all
+    for tensors in (obj, result):  # a write into one is seen in all
         target = tensors[0] if name != "expanded" else tensors[1]
         target.mul_(2)
-    assert [a.tolist() for a in obj] == [b.tolist() for b in made]
+    assert [a.tolist() for a in obj] == [b.tolist() for b in result]
 
 
 def test_shared_views_keep_who_requires_grad(again):
     x = engine.arange(4.0)
-    made = again([x.detach().requires_grad_(), x[1:]])
-    assert [t.requires_grad for t in made] == [True, False]
+    result = again([x.detach().requires_grad_(), x[1:]])
+    assert [t.requires_grad for t in result] == [True, False]
 
 
 def test_rows_of_one_storage_are_written_each_by_itself(tmp_path):
@@ -155,9 +155,9 @@ def test_rows_of_one_storage_are_written_each_by_itself(tmp_path):
 
 def test_dtypes_that_share_memory_keep_their_grid(again):
     x = engine.arange(3.0)
-    made = again([x.view(engine.uint8)[1:], x[1:]])
-    made[0].zero_()
-    assert made[1].tolist() == [0, 0]
+    result = again([x.view(engine.uint8)[1:], x[1:]])
+    result[0].zero_()
+    assert result[1].tolist() == [0, 0]
 
 
 @pytest.mark.parametrize(
@@ -220,10 +220,10 @@ def test_map_location(tmp_path):
 
 
 def test_requires_grad_is_kept(again):
-    made = again({"w": engine.ones(2, requires_grad=True), "b": engine.ones(2)})
-    assert made["w"].requires_grad
-    assert made["w"].is_leaf
-    assert not made["b"].requires_grad
+    result = again({"w": engine.ones(2, requires_grad=True), "b": engine.ones(2)})
+    assert result["w"].requires_grad
+    assert result["w"].is_leaf
+    assert not result["b"].requires_grad
 
 
 def written(tmp_path, header, data=b""):
@@ -245,11 +245,11 @@ def test_files_of_others(tmp_path):
     data = bytes([1, 2, 3]) + struct.pack("<ff", 1.5, -2.0) + b"\x80\x3f\x00\x40"
     path = written(tmp_path, header, data)
     for mapped in (False, True):
-        made = load(path, mmap=mapped)
-        assert list(made) == ["b", "a.weight", "half"]
-        assert made["a.weight"].tolist() == [[1.5], [-2.0]]
-        assert made["half"].tolist() == [1.0, 2.0]
-        assert (made["a.weight"] * 2).tolist() == [[3.0], [-4.0]]
+        loaded = load(path, mmap=mapped)
+        assert list(loaded) == ["b", "a.weight", "half"]
+        assert loaded["a.weight"].tolist() == [[1.5], [-2.0]]
+        assert loaded["half"].tolist() == [1.0, 2.0]
+        assert (loaded["a.weight"] * 2).tolist() == [[3.0], [-4.0]]
 
 
 def test_unknown_dtypes_are_named(tmp_path):
@@ -263,16 +263,16 @@ def test_files_written_with_torch(tmp_path):
     from safetensors.torch import load_file, save_file
 
     kinds = [kind for kind in DTYPES.split() if kind != "complex128"]
-    theirs = {kind: torch.arange(6).reshape(2, 3).to(getattr(torch, kind)) for kind in kinds}
-    save_file(theirs, tmp_path / "x", {"format": "pt"})
+    other = {kind: torch.arange(6).reshape(2, 3).to(getattr(torch, kind)) for kind in kinds}
+    save_file(other, tmp_path / "x", {"format": "pt"})
     ours = load(tmp_path / "x")
     for kind in kinds:
         assert ours[kind].dtype == getattr(engine, kind)
-        assert ours[kind].tolist() == theirs[kind].tolist()
+        assert ours[kind].tolist() == other[kind].tolist()
     save({"layer": {"w": ours["bfloat16"], "b": ours["float64"]}}, tmp_path / "y")
     back = load_file(tmp_path / "y")
     assert back["layer.w"].dtype == torch.bfloat16
-    assert back["layer.b"].tolist() == theirs["float64"].tolist()
+    assert back["layer.b"].tolist() == other["float64"].tolist()
 
 
 class Bomb:
@@ -300,15 +300,15 @@ def test_pickles_are_refused_and_never_run(tmp_path):
 
 def test_files_cut_short(tmp_path):
     save({"x": engine.ones(10), "n": [1, 2]}, tmp_path / "whole")
-    whole = (tmp_path / "whole").read_bytes()
+    full = (tmp_path / "whole").read_bytes()
     path = tmp_path / "cut"
-    for size in [0, 1, 7, 8, 9, 30, len(whole) // 2, len(whole) - 1]:
-        path.write_bytes(whole[:size])
+    for size in [0, 1, 7, 8, 9, 30, len(full) // 2, len(full) - 1]:
+        path.write_bytes(full[:size])
         with pytest.raises(RuntimeError, match="cut"):
             load(path)
         with pytest.raises(RuntimeError, match="file"):
-            load(io.BytesIO(whole[:size]))
-    path.write_bytes(whole + b"x")
+            load(io.BytesIO(full[:size]))
+    path.write_bytes(full + b"x")
     with pytest.raises(RuntimeError, match="cut"):
         load(path)
 

@@ -45,9 +45,9 @@ class Layout:
 def random_layout(rng: np.random.Generator) -> Layout:
     """Any rank up to 6, few elements; size 0, stride 0 and overlaps occur."""
     rank = int(rng.integers(0, 7))
-    most = (1, 12, 5, 4, 3, 2, 2)[rank]
-    least = 0 if rng.random() < 0.05 else 1
-    sizes = tuple(int(n) for n in rng.integers(least, most + 1, rank))
+    maximum = (1, 12, 5, 4, 3, 2, 2)[rank]
+    minimum = 0 if rng.random() < 0.05 else 1
+    sizes = tuple(int(n) for n in rng.integers(minimum, maximum + 1, rank))
     reach = int(rng.choice([1, 2, 5, 9]))
     strides = tuple(int(s) for s in rng.integers(0, reach + 1, rank))
     return Layout(sizes, strides, int(rng.integers(0, 5)), str(rng.choice(DTYPES)))

@@ -33,8 +33,8 @@ def diamond(**backward) -> tuple[GradBuilder, dict[str, int]]:
     named = {"x": x, "leaf": b.accumulators[x], **{f"n_{k}": v for k, v in nodes.items()}}
     named |= {"a": a, "b": e, "y": y, "built": b.now}
     none = [named[name] for name in backward.pop("none", ())]
-    for asked in {"needs", "captures"} & backward.keys():
-        backward[asked] = [named[name] for name in backward[asked]]
+    for requested in {"needs", "captures"} & backward.keys():
+        backward[requested] = [named[name] for name in backward[requested]]
     if "stops_at" in backward:
         backward["stops_at"] = named[backward["stops_at"]]
     named["run"] = b.backward(y, none=none, **backward)
@@ -115,8 +115,8 @@ def test_waiting_counts_and_states_through_a_diamond():
     history = b.history()
     at = moment_of(history, "NODE_ENTER", n["n_b"])
     model = project(history, at, NOTHING)
-    told = {box.fact.label: (box.state, box.waits_for) for box in model.nodes}
-    assert told == {
+    recorded = {box.fact.label: (box.state, box.waits_for) for box in model.nodes}
+    assert recorded == {
         "x": ("waiting", 3),
         "Mul": ("ready", 0),
         "Exp": ("running", 0),
@@ -206,9 +206,9 @@ def test_steps_of_one_node_go_both_ways_over_the_same_stops():
     kinds = [history.event(m).kind for m in forward[:-1]]
     assert kinds[:3] == ["GRAD_FN"] * 3
     assert kinds[3:7] == ["NODE_ENTER"] * 4
-    one = [to_json(project(history, m, NOTHING)) for m in forward]
+    item = [to_json(project(history, m, NOTHING)) for m in forward]
     again = [to_json(project(b.history(), m, NOTHING)) for m in forward[::-1]]
-    assert one == again[::-1]
+    assert item == again[::-1]
 
 
 def test_steps_of_a_training_loop_are_parts_of_their_own():
@@ -235,8 +235,8 @@ def test_modules_are_known_by_the_names_of_their_parameters():
     z = b.made("ReluBackward0", (b.made("AddBackward0", (y, c)),))
     assert x != z
     (part,) = project(b.history(), b.now, NOTHING).parts
-    told = {fact.label: fact.module for fact in part.nodes}
-    assert told == {
+    recorded = {fact.label: fact.module for fact in part.nodes}
+    assert recorded == {
         "net.fc1.weight": "net.fc1",
         "T": "net.fc1",
         "Mm": "net.fc1",
@@ -267,17 +267,22 @@ def test_an_empty_trace_has_no_graph():
 
 
 def test_formulas_are_those_of_the_yaml_entries():
-    told = {name: [(row.argument, row.text) for row in formula(name)] for name in OPERATORS}
-    assert told["mul.Tensor"] == [("self", "grad * conj(other)"), ("other", "grad * conj(self)")]
-    assert told["mul_.Tensor"] == told["mul.Tensor"]
-    assert told["argmax"] == []
+    recorded = {name: [(row.argument, row.text) for row in formula(name)] for name in OPERATORS}
+    assert recorded["mul.Tensor"] == [
+        ("self", "grad * conj(other)"),
+        ("other", "grad * conj(self)"),
+    ]
+    assert recorded["mul_.Tensor"] == recorded["mul.Tensor"]
+    assert recorded["argmax"] == []
     declared = {
         name
         for name, (family, line, *_) in OPERATORS.items()
         if "\n  gradient:\n" in ENTRIES[family, line]
     }
-    assert declared == {name for name, rows in told.items() if rows}
+    assert declared == {name for name, rows in recorded.items() if rows}
     strange = {
-        name: rows for name, rows in told.items() if any(text[:1] in "'\"|>" for _, text in rows)
+        name: rows
+        for name, rows in recorded.items()
+        if any(text[:1] in "'\"|>" for _, text in rows)
     }
     assert not strange

@@ -14,25 +14,25 @@ ROOT = Path(__file__).parents[3]
 
 
 def test_an_entry_is_where_it_says() -> None:
-    found = origin("add.Tensor")
-    path = ROOT / found.path
+    actual = origin("add.Tensor")
+    path = ROOT / actual.path
     if not path.exists():
         pytest.skip("the sources are not here")
     lines = path.read_text().splitlines()
-    assert found.entry[0].startswith("- schema: add.Tensor(")
-    assert found.entry[0] in lines
+    assert actual.entry[0].startswith("- schema: add.Tensor(")
+    assert actual.entry[0] in lines
 
 
 def test_one_entry_becomes_all_of_this() -> None:
-    made = {each.what: "\n".join(each.lines) for each in origin("add.Tensor").made}
-    assert list(made) == [
+    results = {each.what: "\n".join(each.lines) for each in origin("add.Tensor").made}
+    assert list(results) == [
         "dispatcher entry", "kernel", "C function", "Python function", "public names",
     ]  # fmt: skip
-    assert 'add_op("add.Tensor(' in made["dispatcher entry"]
-    assert "uh_add(" in made["C function"]
-    assert "_uh_add(" in made["Python function"]
-    assert '"""' not in made["Python function"], "the documentation stands in the entry"
-    public = made["public names"].split(", ")
+    assert 'add_op("add.Tensor(' in results["dispatcher entry"]
+    assert "uh_add(" in results["C function"]
+    assert "_uh_add(" in results["Python function"]
+    assert '"""' not in results["Python function"], "the documentation stands in the entry"
+    public = results["public names"].split(", ")
     assert {"engine.add", "Tensor.add", "Tensor.__add__"} <= set(public)
 
 
@@ -60,5 +60,5 @@ def test_the_heading_of_the_next_section_is_not_a_part_of_the_entry() -> None:
 
 
 def test_an_operator_of_nobody() -> None:
-    found = origin("nobody.knows")
-    assert (found.path, found.entry, found.made) == ("", (), ())
+    actual = origin("nobody.knows")
+    assert (actual.path, actual.entry, actual.made) == ("", (), ())

@@ -246,15 +246,21 @@ def tensors_of(args: Args) -> Iterator[tuple[str, engine.Tensor]]:
 
 def replaced(args: Args, name: str, tensor: engine.Tensor) -> Args:
     """The arguments with another tensor in this place."""
-    head, _, place = name.rstrip("]").partition("[")
-    if not place:
+    head, _, position = name.rstrip("]").partition("[")
+    if not position:
         return args | {name: tensor}
-    return args | {head: [tensor if i == int(place) else t for i, t in enumerate(args[head])]}
+    return args | {head: [tensor if i == int(position) else t for i, t in enumerate(args[head])]}
 
 
 def results(case: Case, args: Args) -> tuple[engine.Tensor, ...]:
-    made = case.run(args)
-    return made if isinstance(made, tuple) else tuple(made) if isinstance(made, list) else (made,)
+    result = case.run(args)
+    return (
+        result
+        if isinstance(result, tuple)
+        else tuple(result)
+        if isinstance(result, list)
+        else (result,)
+    )
 
 
 def changed(t: engine.Tensor, index: tuple[int, ...], poison: float) -> engine.Tensor:
@@ -301,10 +307,10 @@ def test_the_rule_names_the_cells_that_matter(case: Case, seed: int) -> None:
         shares = "self" in tensors and live.storage_id(out) == live.storage_id(tensors["self"])
         rule = rule_of(case.name, shares)
         assert rule is not None, f"there is no rule for {case.name}"
-        said: dict[tuple[str, tuple[int, ...]], set[tuple[int, ...]]] = {}
-        for place in cells(call.out.sizes):
-            for cell_input in rule(call, place).cells():
-                said.setdefault((cell_input.argument, cell_input.index), set()).add(place)
+        recorded: dict[tuple[str, tuple[int, ...]], set[tuple[int, ...]]] = {}
+        for element in cells(call.out.sizes):
+            for cell_input in rule(call, element).cells():
+                recorded.setdefault((cell_input.argument, cell_input.index), set()).add(element)
         values = array(out)
         for name, t in tensors.items():
             for index in cells(tuple(t.shape)):
@@ -315,7 +321,7 @@ def test_the_rule_names_the_cells_that_matter(case: Case, seed: int) -> None:
                     continue  # a mask that selects another number of cells
                 same = (other == values) | ((other != other) & (values != values))
                 moved = {tuple(map(int, at)) for at in np.argwhere(~same)}
-                claimed = said.get((name, index), set())
+                claimed = recorded.get((name, index), set())
                 if case.writes and t.dtype != engine.float32:
                     continue
                 assert moved <= claimed, f"{name}{index} also changes {moved - claimed}"
@@ -323,7 +329,7 @@ def test_the_rule_names_the_cells_that_matter(case: Case, seed: int) -> None:
                     assert claimed == moved, f"{name}{index} does not change {claimed - moved}"
         outside = {
             (name, index)
-            for name, index in said
+            for name, index in recorded
             if any(not 0 <= i < n for i, n in zip(index, tensors[name].shape, strict=True))
         }
         assert not outside, f"cells that do not exist: {outside}"

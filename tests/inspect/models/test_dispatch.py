@@ -61,8 +61,8 @@ def test_a_plan_that_was_cut_off_keeps_the_operands_that_are_whole() -> None:
     b = TraceBuilder()
     x = b.tensor((4,))
     with b.op(ADD, [T(x), T(x), 1]) as call:
-        words = b"".join(w.to_bytes(8, "little") for w in (32, 1, 3, 4, 4, 4, 4))
-        b.emit("PLAN", b.calls[-1], b.string("contiguous"), b.string("v3"), 1, blob=words)
+        terms = b"".join(w.to_bytes(8, "little") for w in (32, 1, 3, 4, 4, 4, 4))
+        b.emit("PLAN", b.calls[-1], b.string("contiguous"), b.string("v3"), 1, blob=terms)
         call.results(x)
     (plan,) = project(b.history(), b.now, Selection()).plans
     assert [o.strides for o in plan.operands] == [(4,)]
@@ -107,8 +107,8 @@ def test_calls_within_calls_are_a_tree() -> None:
     within = project(history, inside, Selection())
     assert within.name == "matmul", "while a call runs, the view shows the innermost one"
     assert [row.here for row in within.tree] == [False, False, True]
-    chosen = project(history, inside, Selection(call=within.tree[1].call))
-    assert chosen.name == "t", "a selected call is shown wherever one is"
+    selected = project(history, inside, Selection(call=within.tree[1].call))
+    assert selected.name == "t", "a selected call is shown wherever one is"
 
 
 def test_the_calls_of_a_line_are_listed() -> None:
@@ -174,6 +174,6 @@ def test_nothing_was_called_yet(moment: int) -> None:
 
 def test_it_can_be_said_as_json() -> None:
     b, _ = added()
-    said = to_json(project(b.history(), b.now, Selection()))
-    assert said["hops"][0]["kernel"] == "add_ad"
-    assert said["origin"]["path"].startswith("csrc/ops/")
+    output = to_json(project(b.history(), b.now, Selection()))
+    assert output["hops"][0]["kernel"] == "add_ad"
+    assert output["origin"]["path"].startswith("csrc/ops/")

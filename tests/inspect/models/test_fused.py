@@ -60,7 +60,7 @@ def test_every_step_knows_the_node_that_it_computes():
         kernel = history.jit.fused.kernel(number, history.end)
         nodes = kernel.held.graph["block"]["nodes"]
         makers = {v["id"]: n["kind"] for n in nodes for v in n["outputs"]}
-        found = []
+        actual = []
         for at_, step in enumerate(kernel.steps):
             values = kernel.match.of_step(at_)
             assert values, step
@@ -68,7 +68,7 @@ def test_every_step_knows_the_node_that_it_computes():
             name = step["op"].partition(".")[0]
             known = {"aten::_gelu_none": "aten::gelu"}.get(name, name)
             assert known == kind or at_ in kernel.match.part_of
-            found += [] if at_ in kernel.match.part_of else values
+            actual += [] if at_ in kernel.match.part_of else values
         computed = {
             v["id"] for n in nodes for v in n["outputs"] if not n["kind"].startswith("prim::")
         }
@@ -79,7 +79,7 @@ def test_every_step_knows_the_node_that_it_computes():
             )
             if "reduce" in output
         }
-        assert set(found) == computed - reduced
+        assert set(actual) == computed - reduced
 
 
 def test_tiles_and_sizes_of_each_launch():
@@ -125,11 +125,11 @@ def test_the_loop_lists_each_step_once_under_its_unit():
 
 def test_a_value_lights_tree_loop_graph_and_source():
     history = recorded(FUSES)
-    model, chosen = with_step(history, "tanh")
-    highlighted = at(history, model.moment, value=chosen.value)
-    assert [row.step for row in highlighted.tree if row.chosen] == [chosen.step]
-    assert [row.step for row in highlighted.loop if row.chosen and row.step >= 0] == [chosen.step]
-    assert any(row.chosen and row.step == chosen.step for row in highlighted.lines)
+    model, selected = with_step(history, "tanh")
+    highlighted = at(history, model.moment, value=selected.value)
+    assert [row.step for row in highlighted.tree if row.chosen] == [selected.step]
+    assert [row.step for row in highlighted.loop if row.chosen and row.step >= 0] == [selected.step]
+    assert any(row.chosen and row.step == selected.step for row in highlighted.lines)
     assert any(row.highlighted and "tanh" in row.text for row in highlighted.source)
     assert highlighted.story
 
@@ -162,8 +162,8 @@ def test_a_gradient_has_a_kernel_of_its_own_and_says_what_it_does_not_know():
 def test_events_name_the_kernel_by_its_number():
     history = recorded(FUSES)
     launches = history.jit.tables.launches
-    said = history.event(int(launches.since[0])).sentence
-    assert f"fused kernel {int(launches.kernel[0])} ran" in said
+    output = history.event(int(launches.since[0])).sentence
+    assert f"fused kernel {int(launches.kernel[0])} ran" in output
 
 
 def test_the_model_is_json():

@@ -59,9 +59,9 @@ def test_the_newest_frame_ran_specialised_code_behind_guards():
 def test_a_value_lights_its_instructions():
     history = recorded(LOOP)
     moment, _ = steps_of(history, 1)[5]
-    made = next(row for row in at(history, moment).instructions if row.value)
-    highlighted = at(history, moment, value=made.value)
-    assert made.pc in [row.pc for row in highlighted.instructions if row.highlighted]
+    result = next(row for row in at(history, moment).instructions if row.value)
+    highlighted = at(history, moment, value=result.value)
+    assert result.pc in [row.pc for row in highlighted.instructions if row.highlighted]
 
 
 def test_an_assertion_that_fails_is_told_where_it_failed():

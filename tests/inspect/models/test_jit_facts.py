@@ -28,9 +28,9 @@ def test_a_rewrite_is_found_by_its_own_moment_only():
 
 def test_a_pass_that_has_not_ended_has_no_number_of_changes():
     b = TraceBuilder()
-    begun = b.emit("PASS_BEGIN", 7, 1, 2, b.string("cse"), 0)
+    started = b.emit("PASS_BEGIN", 7, 1, 2, b.string("cse"), 0)
     jit = b.history().jit
-    (run,) = jit.runs(2, begun)
+    (run,) = jit.runs(2, started)
     assert (run.id, run.changes, run.failed) == (7, -1, "")
 
 
@@ -52,14 +52,14 @@ def test_a_failed_pass_tells_the_exception_that_followed_it_and_no_earlier_one()
 def test_the_same_values_in_other_graphs_are_those_that_no_pass_made():
     links = recorded(LOOP).jit.links
     copied = {value: links._copies({value}) for value in links.node_of}
-    assert any(len(found) > 1 for found in copied.values())
-    made = {value for found in copied.values() for value in found}
-    assert {links.creations[links.node_of[value]].run for value in made} == {0}
+    assert any(len(element) > 1 for element in copied.values())
+    results = {value for item in copied.values() for value in item}
+    assert {links.creations[links.node_of[value]].run for value in results} == {0}
 
 
 def test_a_launch_took_as_long_as_since_the_last_event_of_its_own_thread():
     b = TraceBuilder()
-    begun = b.mark("the outputs are there")
+    started = b.mark("the outputs are there")
     b.thread = 2
     b.mark("elsewhere")
     b.thread = 1
@@ -67,7 +67,7 @@ def test_a_launch_took_as_long_as_since_the_last_event_of_its_own_thread():
     history = b.history()
     (launch,) = history.jit.fused.launches(1)
     times = history.tables.events["t"]
-    assert launch.ns == times[launched] - times[begun]
+    assert launch.ns == times[launched] - times[started]
 
 
 @pytest.mark.parametrize(
@@ -98,13 +98,17 @@ def test_a_register_is_called_as_an_instruction_on_that_register_calls_it():
     history = recorded(LOOP)
     jit, named = history.jit, 0
     for m in history.tables.numbers("USE").tolist():
-        said = re.search(r"register (\d+) \((%\S+)\) of frame (\d+)", history.event(m).sentence)
-        if said is None:
+        output = re.search(r"register (\d+) \((%\S+)\) of frame (\d+)", history.event(m).sentence)
+        if output is None:
             continue
         frames = jit.tables.frames
-        code = jit.code(int(frames.code[frames.last("id", int(said[3]), m)]))
-        texts = [one["text"] for one in code.instructions if one["x"] == int(said[1])]
-        assert any(f"({said[2]})" in text for text in texts), said[0]
+        code = jit.code(int(frames.code[frames.last("id", int(output[3]), m)]))
+        strings = [
+            instruction["text"]
+            for instruction in code.instructions
+            if instruction["x"] == int(output[1])
+        ]
+        assert any(f"({output[2]})" in text for text in strings), output[0]
         named += 1
     assert named
 
@@ -114,7 +118,7 @@ def test_before_its_graph_is_told_a_function_goes_with_the_one_that_becomes_code
     compiled = set(jit.tables.codes.function.tolist())
     assert compiled
     for function in compiled:
-        found = with_graph(jit, Focus(function))
-        assert found.graph in jit.tables.codes.graph
-        assert with_graph(jit, found) == found
+        actual = with_graph(jit, Focus(function))
+        assert actual.graph in jit.tables.codes.graph
+        assert with_graph(jit, actual) == actual
     assert with_graph(jit, Focus()) == Focus()

@@ -85,10 +85,10 @@ def at(history, moment: int, value: int = 0) -> JitModel:
 
 def graphs(history) -> list[int]:
     """Those that were compiled: what the front end tidies is a graph of its own ("as it came")."""
-    told = history.jit.tables.graphs
-    phases = [history.string(int(phase)) for phase in told.phase]
-    came = {graph for graph, phase in zip(told.id, phases, strict=True) if phase == "as it came"}
-    return [graph for graph in dict.fromkeys(told.id.tolist()) if graph not in came]
+    output = history.jit.tables.graphs
+    phases = [history.string(int(phase)) for phase in output.phase]
+    came = {graph for graph, phase in zip(output.id, phases, strict=True) if phase == "as it came"}
+    return [graph for graph in dict.fromkeys(output.id.tolist()) if graph not in came]
 
 
 def run_of(history, name: str, graph: int):
@@ -105,16 +105,16 @@ def value_named(model: JitModel, kind: str) -> int:
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_every_moment_shows_the_graph_as_it_is_then(program):
     history = recorded(PROGRAMS[program])
-    shown = 0
+    output = 0
     for graph in graphs(history):
         for moment in timeline_of(history.jit, graph).moments:
             model = at(history, moment)
             assert model.graph == graph
-            here = [row.node for row in model.rows if row.change not in GONE]
+            current = [row.node for row in model.rows if row.change not in GONE]
             state = history.jit.graph_at(graph, moment)
-            assert here == [line.node for line in state.every_line()]
-            shown += 1
-    assert shown >= 2
+            assert current == [line.node for line in state.every_line()]
+            output += 1
+    assert output >= 2
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -127,11 +127,11 @@ def test_a_snapshot_and_the_edits_since_give_the_next_snapshot(program):
             if row >= 0:
                 state.apply(jit._rewrite(row).edits)
                 continue
-            told = IrGraph(jit.json(moment))
+            output = IrGraph(jit.json(moment))
             if state is not None:
-                assert state.text() == told.text(), f"graph {graph} at event {moment}"
+                assert state.text() == output.text(), f"graph {graph} at event {moment}"
                 compared += 1
-            state = told
+            state = output
     assert compared or program == "broken"
 
 
@@ -142,9 +142,9 @@ def test_what_stays_keeps_its_place_from_step_to_step(program):
         models = [at(history, moment) for moment in timeline_of(history.jit, graph).moments]
         for before, after in itertools.pairwise(models):
             moved = {row.node for row in after.rows if row.change in ("moved", "left")}
-            kept = {row.node for row in before.rows} & {row.node for row in after.rows} - moved
+            saved = {row.node for row in before.rows} & {row.node for row in after.rows} - moved
             orders = [
-                [row.node for row in model.rows if row.node in kept] for model in (before, after)
+                [row.node for row in model.rows if row.node in saved] for model in (before, after)
             ]
             assert orders[0] == orders[1], f"graph {graph}, event {after.moment}"
 
@@ -179,7 +179,7 @@ def test_why_a_node_vanished_names_pass_rule_place_and_what_stands_for_it():
     assert re.search(r"vanished in pass peephole \(\d+\)", story)
     assert '"x.t().t() -> x" (csrc/jit/peephole/' in story
     assert "%x.1 stands for it since" in story
-    assert 'by the rule "a call -> the nodes of what it calls"' in story
+    assert 'by the rule "a call -> the nodes of its callee"' in story
     assert "Nothing stands for it" in " ".join(at(history, run.until, inner.number).story)
     before = " ".join(at(history, run.since, outer.number).story)
     assert "It will go in pass peephole" in before
@@ -194,12 +194,12 @@ def test_a_merged_node_says_which_value_stands_for_it():
     story = " ".join(at(history, run.until, merged.number).story)
     assert "computed before -> what was computed before" in story
     name = story.partition(" stands for it since")[0].split()[-1]
-    kept = next(row for row in model.rows if row.text.startswith(f"{name} : "))
-    assert kept.text.partition(" = ")[2] == merged.text.partition(" = ")[2]
+    saved = next(row for row in model.rows if row.text.startswith(f"{name} : "))
+    assert saved.text.partition(" = ")[2] == merged.text.partition(" = ")[2]
     highlighted = {
         row.node for row in at(history, run.until, merged.number).rows if row.highlighted
     }
-    assert {merged.node, kept.node} <= highlighted
+    assert {merged.node, saved.node} <= highlighted
 
 
 def test_a_line_of_an_inlined_function_lights_what_became_of_it_and_back():
@@ -243,7 +243,7 @@ def test_a_selected_tree_node_or_token_stays_selected_in_every_pass():
         i for i, node in enumerate(tree) if node.kind == "Call" and i and "relu" in tree[i + 1].text
     )
     tokens = jit.syntax(looped.id)["tokens"]
-    token = next(i for i, one in enumerate(tokens) if one[1] == "relu")
+    token = next(i for i, item in enumerate(tokens) if item[1] == "relu")
     for number in (number_of(looped.id, TREE, index), number_of(looped.id, TOKEN, token)):
         for moment in timeline_of(jit, graph).moments:
             model = at(history, moment, number)
@@ -256,8 +256,8 @@ def test_a_selected_tree_node_or_token_stays_selected_in_every_pass():
 def test_numbers_of_places_and_nodes_are_read_back():
     assert what_is(17) == ("value", 17, 0, 0)
     assert what_is(node_number(17)) == ("node", 17, 0, 0)
-    for sort in (TREE, LINE, TOKEN):
-        assert what_is(number_of(3, sort, 1234)) == ("place", 3, sort, 1234)
+    for kind in (TREE, LINE, TOKEN):
+        assert what_is(number_of(3, kind, 1234)) == ("place", 3, kind, 1234)
 
 
 def test_parameters_come_from_where_the_function_names_them():
@@ -283,11 +283,11 @@ def test_the_rows_of_passes_count_what_was_rewritten():
     assert sorts[-2:] == ["code", "run"]
     middle = next(row for row in passes if row.name == "unroll_loops")
     states = [row.state for row in at(history, middle.at).passes]
-    here = states.index("here")
+    current = states.index("here")
     assert states.count("here") == 1
-    assert model.passes[here].name == "unroll_loops"
-    assert set(states[:here]) == {"past"}
-    assert set(states[here + 1 :]) == {"ahead"}
+    assert model.passes[current].name == "unroll_loops"
+    assert set(states[:current]) == {"past"}
+    assert set(states[current + 1 :]) == {"ahead"}
 
 
 def test_an_unrolled_loop_lights_up_in_every_copy():
@@ -406,8 +406,8 @@ def test_rewrites_are_counted_from_one_in_sentences_as_in_the_view():
     history = recorded(LOOP)
     for graph in graphs(history):
         for run in history.jit.runs(graph, history.end):
-            for place, fact in enumerate(history.jit.rewrites(run.id), 1):
-                assert history.event(fact.moment).sentence.startswith(f"rewrite {place}: ")
+            for index, fact in enumerate(history.jit.rewrites(run.id), 1):
+                assert history.event(fact.moment).sentence.startswith(f"rewrite {index}: ")
 
 
 GROUPS = """
@@ -433,50 +433,50 @@ def test_a_film_has_every_state_that_the_edits_lead_to(program):
     jit = recorded(program).jit
     for graph in graphs(jit.history):
         timeline = timeline_of(jit, graph)
-        for place, moment in enumerate(timeline.moments):
-            told = jit.graph_at(graph, moment).every_line()
-            assert list(timeline.lines(place).values()) == told, f"graph {graph}, event {moment}"
+        for index, moment in enumerate(timeline.moments):
+            output = jit.graph_at(graph, moment).every_line()
+            assert list(timeline.lines(index).values()) == output, f"graph {graph}, event {moment}"
             names = {
-                number: one["name"] for number, one in jit.graph_at(graph, moment).values.items()
+                number: item["name"] for number, item in jit.graph_at(graph, moment).values.items()
             }
-            assert timeline.names(place).items() <= names.items()
+            assert timeline.names(index).items() <= names.items()
 
 
 def test_a_film_says_which_states_it_lost_and_goes_on_with_the_next_snapshot(monkeypatch):
     jit = recorded(GROUPS).jit
     graph = graphs(jit.history)[-1]
-    whole = GraphTimeline(jit, graph)
+    full = GraphTimeline(jit, graph)
     rows = [row for _, row in jit.changes[graph]]
-    hole = next(place for place, row in enumerate(rows) if row >= 0)
-    found = jit._rewrite
+    hole = next(index for index, row in enumerate(rows) if row >= 0)
+    actual = jit._rewrite
     monkeypatch.setattr(
         jit,
         "_rewrite",
-        lambda row: replace(found(row), edits=[]) if row == rows[hole] else found(row),
+        lambda row: replace(actual(row), edits=[]) if row == rows[hole] else actual(row),
     )
     timeline = GraphTimeline(jit, graph)
-    after = next(place for place in timeline.snapshots if place > hole)
+    after = next(snapshot for snapshot in timeline.snapshots if snapshot > hole)
     assert timeline.lost == hole
-    assert [timeline.whole(place) for place in (hole - 1, hole, after - 1, after)] == [
+    assert [timeline.whole(item) for item in (hole - 1, hole, after - 1, after)] == [
         True, False, False, True,
     ]  # fmt: skip
     assert timeline.lines(hole) == {}
-    assert list(timeline.lines(after).items()) == list(whole.lines(after).items())
+    assert list(timeline.lines(after).items()) == list(full.lines(after).items())
 
 
 def test_what_went_into_a_group_is_told_where_it_is_now():
     history = recorded(GROUPS)
     graph = graphs(history)[-1]
     fuse = run_of(history, "fuse", graph)
-    gone = [
+    freed = [
         row for row in at(history, fuse.until).rows
         if row.change == "removed" and "aten::tanh" in row.text
     ]  # fmt: skip
-    assert gone
-    story = at(history, fuse.until, gone[0].number).story
-    said = re.search(r"(%\S+) in (prim::FusionGroup_\d+) does its work since\.$", story[1])
-    assert said
-    name, group = said.groups()
+    assert freed
+    story = at(history, fuse.until, freed[0].number).story
+    output = re.search(r"(%\S+) in (prim::FusionGroup_\d+) does its work since\.$", story[1])
+    assert output
+    name, group = output.groups()
     rows = [row.text for row in at(history, fuse.until).rows if row.change not in GONE]
     inside = rows[next(i for i, text in enumerate(rows) if text.startswith(f"with {group} ")) :]
     assert any(text.startswith(f"{name} : ") and "aten::tanh" in text for text in inside)

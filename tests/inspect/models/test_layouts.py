@@ -55,9 +55,9 @@ def test_storage_says_which_cells_belong_to_which_elements(case) -> None:
             for index, at in layout.walk():
                 for byte in range(at, at + layout.itemsize, itemsize):
                     over[byte // itemsize].append((index, (byte - at) // itemsize))
-            shown = {c.number: t for c in cells for t in c.touches if t.tensor == lane.tensor}
-            assert shown.keys() == over.keys(), (layout, itemsize)
-            for cell, touch in shown.items():
+            visible = {c.number: t for c in cells for t in c.touches if t.tensor == lane.tensor}
+            assert visible.keys() == over.keys(), (layout, itemsize)
+            for cell, touch in visible.items():
                 assert (touch.index, touch.part) in over[cell], layout
                 assert (touch.more, touch.counted) == (len(over[cell]) - 1, True), layout
 
@@ -84,12 +84,12 @@ def test_two_tensors_alias_exactly_when_their_bytes_meet(case) -> None:
     for number, tensors, _ in storages:
         model = storage.project(history, history.end - 1, Selection(storage=number))
         lanes = {lane.tensor: lane for lane in model.lanes}
-        for one, other in combinations(tensors, 2):
-            meet = bool(tensors[one].bytes() & tensors[other].bytes())
+        for item, other in combinations(tensors, 2):
+            meet = bool(tensors[item].bytes() & tensors[other].bytes())
             met += meet
-            assert (other in lanes[one].aliases) is meet, (tensors[one], tensors[other])
-            assert (one in lanes[other].aliases) is meet
-            assert not lanes[one].undecided
+            assert (other in lanes[item].aliases) is meet, (tensors[item], tensors[other])
+            assert (item in lanes[other].aliases) is meet
+            assert not lanes[item].undecided
     assert 0.2 < met / (STORAGES * EACH) < 0.98  # both answers were tested
 
 
@@ -98,13 +98,13 @@ def test_strides_maps_every_index_to_its_byte_and_every_cell_back(case) -> None:
     rng = np.random.default_rng(7)
     for _, tensors, raw in storages:
         for tensor, layout in tensors.items():
-            places = list(layout.walk())
-            chosen, at = places[rng.integers(len(places))] if places else (None, -1)
-            selection = Selection(tensor=tensor, index=chosen)
+            positions = list(layout.walk())
+            result, at = positions[rng.integers(len(positions))] if positions else (None, -1)
+            selection = Selection(tensor=tensor, index=result)
             model = strides.project(history, history.end - 1, selection)
-            _same_grid(model, layout, raw, chosen)
+            _same_grid(model, layout, raw, result)
             over = defaultdict(list)
-            for index, byte in places:
+            for index, byte in positions:
                 over[byte // layout.itemsize].append(index)
             for cell in model.cells(0, model.count):
                 assert cell.used is (cell.number in over), layout
@@ -113,9 +113,9 @@ def test_strides_maps_every_index_to_its_byte_and_every_cell_back(case) -> None:
                     assert cell.index in over[cell.number], layout
                     assert cell.more == len(over[cell.number]) - 1, layout
             if model.place is None:
-                assert not places
+                assert not positions
                 continue
-            same = set(over[at // layout.itemsize]) - {chosen}
+            same = set(over[at // layout.itemsize]) - {result}
             assert (model.place.byte, model.place.shared) == (at, len(same)), layout
             assert set(model.place.sharers) <= same
             assert len(model.place.sharers) == min(len(same), strides.MAX_SHARERS)

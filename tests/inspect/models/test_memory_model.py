@@ -21,9 +21,9 @@ def story() -> Story:
 
 
 def box(model, tensor):
-    found = [t for storage in model.storages for t in storage.tensors if t.id == tensor]
-    assert len(found) == 1, f"tensor {tensor} is in {len(found)} storages of the map"
-    return found[0]
+    actual = [t for storage in model.storages for t in storage.tensors if t.id == tensor]
+    assert len(actual) == 1, f"tensor {tensor} is in {len(actual)} storages of the map"
+    return actual[0]
 
 
 def at(story, moment, **selection):
@@ -85,7 +85,9 @@ def test_storage_counts_its_holders(story):
 
 
 def test_what_the_line_before_freed_is_listed_as_gone(story):
-    assert [gone.id for gone in at(story, story.lines[4]).gone] == []  # made and freed by one line
+    assert [
+        freed.id for freed in at(story, story.lines[4]).gone
+    ] == []  # made and freed by one line
     b = TraceBuilder()
     b.line(1)
     x = b.tensor((2,), name="x")
@@ -94,7 +96,7 @@ def test_what_the_line_before_freed_is_listed_as_gone(story):
     b.free(x)
     b.line(3)
     model = project("memory", b.history(), b.now, Selection())
-    assert [(gone.id, gone.label, gone.text) for gone in model.gone] == [(x, "x", "float32 2")]
+    assert [(item.id, item.label, item.text) for item in model.gone] == [(x, "x", "float32 2")]
 
 
 @pytest.mark.parametrize("chosen", ["tensor", "storage"])

@@ -23,10 +23,10 @@ def little_memory() -> Iterator[None]:
     tracemalloc.start()
     try:
         yield
-        _, most = tracemalloc.get_traced_memory()
+        _, maximum = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert most < 4 << 20
+    assert maximum < 4 << 20
 
 
 def looked(b: TraceBuilder, **chosen: object) -> MicroscopeModel:
@@ -260,9 +260,9 @@ def test_a_pooling_window_at_the_edge_has_fewer_cells() -> None:
 
 def test_it_can_be_said_as_json() -> None:
     b, _, _, z = added()
-    said = to_json(looked(b, tensor=z, index=(1, 2)))
-    assert said["symbolic"] == "z[1,2] = x[1,2] + 10 * y[2]"
-    assert said["feeds"][0]["byte"] == 20
+    output = to_json(looked(b, tensor=z, index=(1, 2)))
+    assert output["symbolic"] == "z[1,2] = x[1,2] + 10 * y[2]"
+    assert output["feeds"][0]["byte"] == 20
 
 
 def test_where_a_cell_of_a_large_tensor_goes_is_found_at_once() -> None:

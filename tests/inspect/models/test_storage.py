@@ -15,13 +15,13 @@ from tests.inspect.trace_builder import TraceBuilder
 
 
 def model_of(builder: TraceBuilder, **selection) -> StorageModel:
-    made = builder.history()
-    return project(made, made.end - 1, Selection(**selection))
+    result = builder.history()
+    return project(result, result.end - 1, Selection(**selection))
 
 
 def test_lanes_say_how_each_tensor_lies_over_the_storage() -> None:
-    made, tensors = history()
-    model = project(made, made.end - 1, Selection(tensor=tensors["y"]))
+    result, tensors = history()
+    model = project(result, result.end - 1, Selection(tensor=tensors["y"]))
     assert (model.count, model.itemsize, model.dtype) == (6, 4, "float32")
     assert [lane.label for lane in model.lanes] == ["x", "y", "z"]
     assert [lane.pattern for lane in model.lanes] == ["contiguous", "transposed", "step 3"]
@@ -30,8 +30,8 @@ def test_lanes_say_how_each_tensor_lies_over_the_storage() -> None:
 
 
 def test_the_newest_write_is_only_where_its_tensor_has_elements() -> None:
-    made, tensors = history()
-    model = project(made, made.end - 1, Selection(tensor=tensors["x"]))
+    result, tensors = history()
+    model = project(result, result.end - 1, Selection(tensor=tensors["x"]))
     assert isinstance(model.last_write, LastWrite)
     write = model.last_write
     assert (write.by, write.label, write.line) == ("operator mul_", "z", 4)
@@ -40,9 +40,9 @@ def test_the_newest_write_is_only_where_its_tensor_has_elements() -> None:
 
 
 def test_stepping_back_shows_the_earlier_bytes_and_tensors() -> None:
-    made, tensors = history()
-    before = made.call(3).since - 1  # select has not run yet: z does not exist
-    model = project(made, before, Selection(tensor=tensors["x"]))
+    result, tensors = history()
+    before = result.call(3).since - 1  # select has not run yet: z does not exist
+    model = project(result, before, Selection(tensor=tensors["x"]))
     assert [lane.label for lane in model.lanes] == ["x", "y"]
     assert [cell.text for cell in model.cells] == ["0.", "1.", "2.", "3.", "4.", "5."]
     assert model.last_write is not None
@@ -50,8 +50,8 @@ def test_stepping_back_shows_the_earlier_bytes_and_tensors() -> None:
 
 
 def test_selecting_an_index_selects_its_byte() -> None:
-    made, tensors = history()
-    model = project(made, made.end - 1, Selection(tensor=tensors["y"], index=(1, 1)))
+    result, tensors = history()
+    model = project(result, result.end - 1, Selection(tensor=tensors["y"], index=(1, 1)))
     assert model.byte == 16
     assert [cell.number for cell in model.cells if cell.selected] == [4]
 
@@ -66,8 +66,8 @@ def test_selecting_a_storage_shows_it_and_nothing_selected_shows_the_newest_name
 
 
 def test_before_anything_exists_the_model_says_why_it_is_empty() -> None:
-    made, _ = history()
-    assert "No storage" in project(made, 0, Selection()).why
+    result, _ = history()
+    assert "No storage" in project(result, 0, Selection()).why
 
 
 def test_cells_are_of_the_smallest_element_over_the_storage() -> None:
@@ -88,18 +88,18 @@ def test_cells_are_of_the_smallest_element_over_the_storage() -> None:
 
 def test_two_storages_over_one_numpy_array_alias() -> None:
     builder = TraceBuilder()
-    whole = builder.tensor((8,), dtype="int16", allocator="foreign", name="whole")
+    full = builder.tensor((8,), dtype="int16", allocator="foreign", name="whole")
     part = builder.storage(6, "foreign")  # array[2:5], handed over a second time
-    address = builder.storages[builder.state[whole]["storage"]]["address"] + 4
+    address = builder.storages[builder.state[full]["storage"]]["address"] + 4
     rows = [i for i, record in enumerate(builder.records) if record[5] == part]
     record = list(builder.records[rows[-1]])
     record[6] = address
     builder.records[rows[-1]] = tuple(record)
     slice_ = builder.tensor((3,), dtype="int16", storage=part, name="part")
-    model = model_of(builder, tensor=whole)
+    model = model_of(builder, tensor=full)
     assert [(lane.label, lane.aliases) for lane in model.lanes] == [
         ("whole", (slice_,)),
-        ("part", (whole,)),
+        ("part", (full,)),
     ]
     touched = [c.number for c in model.cells if any(t.tensor == slice_ for t in c.touches)]
     assert touched == [2, 3, 4]
@@ -157,12 +157,12 @@ def test_every_dtype_is_read(dtype: str) -> None:
 
 def test_a_hole_is_never_blamed_on_the_write_around_it() -> None:
     """`history.last_write` and the marks in the storage's cells are one answer."""
-    made, tensors = history()
-    moment = made.end - 1
-    model = project(made, moment, Selection(tensor=tensors["x"]))
+    result, tensors = history()
+    moment = result.end - 1
+    model = project(result, moment, Selection(tensor=tensors["x"]))
     newest = model.last_write
     assert newest is not None
-    by_byte = [made.last_write(model.storage, cell.byte, moment) for cell in model.cells]
+    by_byte = [result.last_write(model.storage, cell.byte, moment) for cell in model.cells]
     assert [cell.written for cell in model.cells] == [
         write is not None and write.moment == newest.moment for write in by_byte
     ]

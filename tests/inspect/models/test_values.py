@@ -19,24 +19,24 @@ from tests.inspect.trace_builder import TraceBuilder, encode
 
 
 def model_of(builder: TraceBuilder, tensor: int, **selection) -> ValuesModel:
-    made = builder.history()
-    return project(made, made.end - 1, Selection(tensor=tensor, **selection))
+    result = builder.history()
+    return project(result, result.end - 1, Selection(tensor=tensor, **selection))
 
 
 def test_changed_since_the_previous_line() -> None:
-    made, tensors = history()
-    model = project(made, made.end - 1, Selection(tensor=tensors["y"]))
+    result, tensors = history()
+    model = project(result, result.end - 1, Selection(tensor=tensors["y"]))
     changes = {c.index: (c.changed, c.before) for row in model.cells for c in row if c.changed}
     assert changes == {(1, 0): ("changed", "1.0"), (1, 1): ("changed", "4.0")}
     assert model.changed == 2
-    quiet = project(made, made.previous(made.end - 1, "line"), Selection(tensor=tensors["y"]))
+    quiet = project(result, result.previous(result.end - 1, "line"), Selection(tensor=tensors["y"]))
     assert quiet.changed == 0
 
 
 def test_new_memory_is_not_compared() -> None:
-    made, tensors = history()
-    after_arange = made.call(1).until
-    model = project(made, after_arange, Selection(tensor=tensors["x"]))
+    result, tensors = history()
+    after_arange = result.call(1).until
+    model = project(result, after_arange, Selection(tensor=tensors["x"]))
     assert (model.before, model.changed, model.earlier) == (-1, None, None)
 
 

@@ -173,9 +173,9 @@ def containers_of(x: Tensor) -> int:
     p = Pair(3, x)
     p.xs.append(4)
     p[0] = p[0] + 5
-    found = 9 in p
+    result = 9 in p
     missing = 4 not in p
-    return len(p) + (1 if found and missing else 0) + p(2)
+    return len(p) + (1 if result and missing else 0) + p(2)
 
 
 def properties(x: Tensor) -> int:
@@ -220,10 +220,10 @@ def branches(flag: bool, x: Tensor) -> int:
 
 
 def optional_of(p: Optional[Pair], x: Tensor) -> Optional[Pair]:
-    found: Optional[Pair] = None
+    result: Optional[Pair] = None
     if p is not None:
-        found = p
-    if found is None:
+        result = p
+    if result is None:
         return Pair(9, x)
     return None
 
@@ -293,10 +293,10 @@ def linked(n: int) -> int:
         at.next = new
         at = new
     total = 0
-    now: Optional[Linked] = head
-    while now is not None:
-        total += now.value
-        now = now.next
+    current: Optional[Linked] = head
+    while current is not None:
+        total += current.value
+        current = current.next
     return total
 
 
@@ -315,10 +315,10 @@ def members(c: Color) -> Tuple[str, int, bool, Color]:
 
 
 def through_members() -> List[Color]:
-    found: List[Color] = []
+    matches: List[Color] = []
     for c in Color:
-        found.append(c)
-    return found
+        matches.append(c)
+    return matches
 
 
 def compared(c: Color, w: Word) -> Dict[str, Color]:

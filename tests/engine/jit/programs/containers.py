@@ -96,9 +96,9 @@ def named(p: Point, n: int):
 
 
 def results_with_names(x):
-    found = x.max(1)
+    result = x.max(1)
     values, indices = x.min(dim=0)
-    return found.values, found.indices, found[0], values, indices
+    return result.values, result.indices, result[0], values, indices
 
 
 def texts(name: str, n: int, x: float):
@@ -155,9 +155,9 @@ def shared(xs: list[int]):
 
 
 def optional_items(n: int) -> list[int | None]:
-    found: list[int | None] = [None, n]
-    found.append(None)
-    return found
+    matches: list[int | None] = [None, n]
+    matches.append(None)
+    return matches
 
 
 def unpacked(xs: list[int]):

@@ -125,16 +125,16 @@ def in_loop(n: int):
 
 
 def isinstances(x: int | None, y: int | None, z: list[int]):
-    found = 0
+    result = 0
     if isinstance(x, int):
-        found += x
+        result += x
     if not isinstance(y, int):
-        found += 100
+        result += 100
     if isinstance(z, list):
-        found += 1000
+        result += 1000
     if isinstance(z, (str, float)):
-        found += nothing_of_the_kind(z)  # noqa: F821  (never compiled)
-    return found
+        result += nothing_of_the_kind(z)  # noqa: F821  (never compiled)
+    return result
 
 
 def nothing(x: Any | None = None) -> bool:

@@ -41,10 +41,10 @@ def int_becomes_float(n: int):
 
 
 def none_then_value(n: int):
-    found = None
+    result = None
     for i in range(n):
-        found = i
-    return found
+        result = i
+    return result
 
 
 def empty_list_of_ints(n: int):
