@@ -305,7 +305,9 @@ _EXEMPTIONS = [(e.rule, _glob(e.files), re.compile(e.line)) for e in EXEMPTIONS]
 def is_exempt(hit: Hit, lines: list[str]) -> bool:
     line = lines[hit.line - 1] if 0 < hit.line <= len(lines) else ""
     return any(
-        rule == hit.rule and files.fullmatch(hit.file) and pattern.search(line)
+        (rule == hit.rule or (rule == "name" and hit.rule.startswith("name ")))
+        and files.fullmatch(hit.file)
+        and pattern.search(line)
         for rule, files, pattern in _EXEMPTIONS
     )
 

@@ -173,9 +173,9 @@ def containers_of(x: Tensor) -> int:
     p = Pair(3, x)
     p.xs.append(4)
     p[0] = p[0] + 5
-    result = 9 in p
+    found = 9 in p
     missing = 4 not in p
-    return len(p) + (1 if result and missing else 0) + p(2)
+    return len(p) + (1 if found and missing else 0) + p(2)
 
 
 def properties(x: Tensor) -> int:
@@ -220,10 +220,10 @@ def branches(flag: bool, x: Tensor) -> int:
 
 
 def optional_of(p: Optional[Pair], x: Tensor) -> Optional[Pair]:
-    result: Optional[Pair] = None
+    found: Optional[Pair] = None
     if p is not None:
-        result = p
-    if result is None:
+        found = p
+    if found is None:
         return Pair(9, x)
     return None
 
@@ -293,10 +293,10 @@ def linked(n: int) -> int:
         at.next = new
         at = new
     total = 0
-    current: Optional[Linked] = head
-    while current is not None:
-        total += current.value
-        current = current.next
+    now: Optional[Linked] = head
+    while now is not None:
+        total += now.value
+        now = now.next
     return total
 
 
@@ -315,10 +315,10 @@ def members(c: Color) -> Tuple[str, int, bool, Color]:
 
 
 def through_members() -> List[Color]:
-    matches: List[Color] = []
+    found: List[Color] = []
     for c in Color:
-        matches.append(c)
-    return matches
+        found.append(c)
+    return found
 
 
 def compared(c: Color, w: Word) -> Dict[str, Color]:

@@ -96,9 +96,9 @@ def named(p: Point, n: int):
 
 
 def results_with_names(x):
-    result = x.max(1)
+    found = x.max(1)
     values, indices = x.min(dim=0)
-    return result.values, result.indices, result[0], values, indices
+    return found.values, found.indices, found[0], values, indices
 
 
 def texts(name: str, n: int, x: float):
@@ -155,9 +155,9 @@ def shared(xs: list[int]):
 
 
 def optional_items(n: int) -> list[int | None]:
-    matches: list[int | None] = [None, n]
-    matches.append(None)
-    return matches
+    found: list[int | None] = [None, n]
+    found.append(None)
+    return found
 
 
 def unpacked(xs: list[int]):

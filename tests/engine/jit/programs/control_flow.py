@@ -54,12 +54,12 @@ def count_up(n: int):
 
 
 def ranges(a: int, b: int, c: int):
-    matches = [0]
+    found = [0]
     for i in range(a, b, c):
-        matches.append(i)
+        found.append(i)
     for i in range(b, a, -1):
-        matches.append(-i)
-    return matches
+        found.append(-i)
+    return found
 
 
 def collatz(n: int):
@@ -94,7 +94,7 @@ def break_and_continue(n: int):
 
 
 def continue_in_for(xs: list[int]):
-    saved = [0]
+    kept = [0]
     for x in xs:
         if x < 0:
             continue
@@ -103,9 +103,9 @@ def continue_in_for(xs: list[int]):
         if x % 2:
             if x % 3:
                 continue
-            saved.append(-x)
-        saved.append(x)
-    return saved
+            kept.append(-x)
+        kept.append(x)
+    return kept
 
 
 def find(xs: list[int], wanted: int) -> int:

@@ -45,8 +45,8 @@ def largest(a: int, b: int, c: int):
 def calls(n: int):
     t = (n, 4, 2)
     unused = never_reached(n) if n > 1000 else 0
-    full = scripted(n) + scripted(n, k=2) + keywords(1, b=2) + keywords(1, b=n, c=0)
-    return stays_python(n), unused, full, largest(*t), largest(n, *(7, 8))
+    whole = scripted(n) + scripted(n, k=2) + keywords(1, b=2) + keywords(1, b=n, c=0)
+    return stays_python(n), unused, whole, largest(*t), largest(n, *(7, 8))
 
 
 def enums(n: int):
@@ -59,11 +59,11 @@ def enums(n: int):
 
 
 def spread(t: Tuple[int, float, str, bool]):
-    a, *remainder = t
-    *maximum, last = t
+    a, *rest = t
+    *most, last = t
     first, *middle, end = t
     (b, c), (d, *e) = (1, 2), (a, 4, 5)
-    return a, remainder, maximum, last, first, middle, end, b, c, d, e
+    return a, rest, most, last, first, middle, end, b, c, d, e
 
 
 def tuples(t: Tuple[int, str]):

@@ -65,8 +65,8 @@ def _of_dims(dims, x):
     if dims > 1:
         torn = _seeds_drawn(nn, "FractionalMaxPool" + d, dims)
         yield f"FractionalMaxPool{d}", torn, (x,)
-    pooled, positions = _unpooled(dims)
-    yield f"MaxUnpool{d}", (lambda: getattr(nn, "MaxUnpool" + d)(2)), (pooled, positions)
+    pooled, places = _unpooled(dims)
+    yield f"MaxUnpool{d}", (lambda: getattr(nn, "MaxUnpool" + d)(2)), (pooled, places)
 
 
 def _seeds_drawn(space, name, dims):
@@ -285,8 +285,8 @@ class OverDict(nn.Module):
     def forward(self, x):
         for part in self.parts.values():
             x = part(x)
-        for item in self.rest:
-            x = item(x)
+        for one in self.rest:
+            x = one(x)
         return x * self.weights["a"] + self.weights["b"] * self.more[0] - self.more[1]
 
 

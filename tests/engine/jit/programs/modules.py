@@ -100,15 +100,15 @@ class Stack(nn.Module):
         self.tail = nn.Sequential(nn.Linear(3, 3), nn.GELU())
 
     def forward(self, x) -> Tuple[Tensor, Dict[str, Tensor], int]:
-        matches: Dict[str, Tensor] = {}
+        found: Dict[str, Tensor] = {}
         for i, layer in enumerate(self.layers):
             x = layer(x) + i
         for name, head in self.heads.items():
-            matches[name] = head(x)
+            found[name] = head(x)
         for part in self.tail:
             x = part(x)
         x = self.layers[0](x) + self.layers[-1](x) + self.heads["a"](x)
-        return self.tail(x), matches, len(self.layers)
+        return self.tail(x), found, len(self.layers)
 
 
 class Cell(nn.Module):
@@ -185,13 +185,13 @@ class EarlyExit(nn.Module):
         self.limit = 1.5
 
     def forward(self, x) -> Tuple[Tensor, int]:
-        used = 0
+        taken = 0
         for step in self.steps:
             x = step(x)
-            used += 1
+            taken += 1
             if x.abs().max() > self.limit:
-                return x, used
-        return x * 0, used
+                return x, taken
+        return x * 0, taken
 
 
 class Mode(Enum):
@@ -305,12 +305,8 @@ class Containers(nn.Module):
             x = second(first(x))
         for scale in self.scales:
             x = x * scale
-        target = "x" in self.by_name, "z" in self.by_name
-        return (
-            self.layers[0](x) + self.by_name["x"](x) + self.steps[-1](x),
-            len(self.layers),
-            target,
-        )
+        there = "x" in self.by_name, "z" in self.by_name
+        return self.layers[0](x) + self.by_name["x"](x) + self.steps[-1](x), len(self.layers), there
 
 
 @jit.script

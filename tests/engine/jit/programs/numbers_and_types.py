@@ -125,16 +125,16 @@ def in_loop(n: int):
 
 
 def isinstances(x: int | None, y: int | None, z: list[int]):
-    result = 0
+    found = 0
     if isinstance(x, int):
-        result += x
+        found += x
     if not isinstance(y, int):
-        result += 100
+        found += 100
     if isinstance(z, list):
-        result += 1000
+        found += 1000
     if isinstance(z, (str, float)):
-        result += nothing_of_the_kind(z)  # noqa: F821  (never compiled)
-    return result
+        found += nothing_of_the_kind(z)  # noqa: F821  (never compiled)
+    return found
 
 
 def nothing(x: Any | None = None) -> bool:

@@ -37,8 +37,8 @@ torch.conv_transpose2d(x.view(1, 1, 2, 3), x.view(1, 1, 2, 3), None, 2)
 
 
 def expressions(text):
-    result = (item.strip() for line in text.splitlines() for item in line.split(" | "))
-    return [element for element in result if element]
+    found = (one.strip() for line in text.splitlines() for one in line.split(" | "))
+    return [one for one in found if one]
 
 
 CALCULATED = expressions(REDUCED + VIEWED + MADE + WINDOWS)

@@ -32,10 +32,10 @@ class Writer:
         if depth > 1 or self.chance(0.3):
             return self.one("a", "b", "n", "t", str(self.random.randint(-3, 6)))
         op = self.one("+", "-", "*")
-        full = f"({self.int(depth + 1)} {op} {self.int(depth + 1)})"
+        whole = f"({self.int(depth + 1)} {op} {self.int(depth + 1)})"
         return self.one(
-            full,
-            full,
+            whole,
+            whole,
             f"({self.int(depth + 1)} // {self.one('3', '-2', 'n')})",
             f"({self.int(depth + 1)} % {self.one('5', '-4', 'n')})",
             f"abs({self.int(depth + 1)})",
@@ -111,7 +111,7 @@ class Writer:
 
     def assignment(self, indent):
         name = self.one(*INTS)
-        saved = self.one(*TEXTS)
+        kept = self.one(*TEXTS)
         self.add(
             indent,
             self.one(
@@ -121,8 +121,8 @@ class Writer:
                 f"{self.one(*FLOATS)} = {self.bounded()}",
                 f"{self.one(*FLOATS)} -= {self.bounded()}",
                 f"{self.one(*BOOLS)} = {self.condition()}",
-                f"{saved} = {self.text()}[:5]",
-                f"{saved} += {self.text()}[-2:]",
+                f"{kept} = {self.text()}[:5]",
+                f"{kept} += {self.text()}[-2:]",
                 f"xs.append({self.small()})",
                 f"xs[{self.one('0', '-1', self.int(2))}] = {self.small(1)}",
                 f"xs = [{self.small(1)}, {self.small(1)}]",
@@ -182,9 +182,9 @@ class Writer:
 
     def leave(self, indent, in_loop):
         self.add(indent, f"if {self.condition()}:")
-        terms = [RESULT, f'raise ValueError("stopped at " + {self.text(1)})']
-        terms += ["break", "continue"] * (3 * in_loop)
-        self.add(indent + 1, self.random.choice(terms))
+        words = [RESULT, f'raise ValueError("stopped at " + {self.text(1)})']
+        words += ["break", "continue"] * (3 * in_loop)
+        self.add(indent + 1, self.random.choice(words))
 
     def block(self, indent, depth, in_loop):
         for _ in range(self.random.randint(1, 3)):

@@ -63,8 +63,8 @@ class Writer:
                 self.block(indent + 1, depth + 1, True)
             else:
                 self.add(indent, f"if n == {self.random.randint(1, 3)}:")
-                terms = ["return a, b, c"] + ["break", "continue"] * in_loop
-                self.add(indent + 1, self.random.choice(terms))
+                words = ["return a, b, c"] + ["break", "continue"] * in_loop
+                self.add(indent + 1, self.random.choice(words))
 
     def lines_of(self):
         """The program, line by line."""

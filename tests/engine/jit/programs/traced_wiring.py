@@ -99,16 +99,16 @@ def keyword_arguments(lib):
 
 def captured(lib):
     """A submodule reads a tensor of its parent that it was not given."""
-    retained = {}
+    held = {}
 
     def reads(self, x):
-        return x * retained["y"]
+        return x * held["y"]
 
     def init(self):
         self.reads = module(lib, "Reads", forward=reads)
 
     def forward(self, x):
-        retained["y"] = x + 1
+        held["y"] = x + 1
         return self.reads(x.relu())
 
     return module(lib, "Captured", init, forward=forward), (x_of(lib, 2, 3),)
@@ -133,14 +133,14 @@ def read_outside(lib):
 
 def passed_between(lib):
     """What one submodule of a submodule made is read by another, elsewhere in the tree."""
-    retained = {}
+    held = {}
 
     def writes(self, x):
-        retained["y"] = x * 3
+        held["y"] = x * 3
         return x + 1
 
     def reads(self, x):
-        return x - retained["y"]
+        return x - held["y"]
 
     def outer(self, x):
         return self.inner(x).relu()
@@ -284,15 +284,15 @@ def functional_weights(lib):
 
 def constant_tensors(lib):
     mask = lib.tensor([1.0, 0.0, 1.0])
-    result = module(lib, "Masks", forward=lambda self, x: x * mask + self.part(x))
-    result.part = module(lib, "Part", forward=lambda self, x: x - mask)
-    return result, (x_of(lib, 2, 3),)
+    made = module(lib, "Masks", forward=lambda self, x: x * mask + self.part(x))
+    made.part = module(lib, "Part", forward=lambda self, x: x - mask)
+    return made, (x_of(lib, 2, 3),)
 
 
 def returns_input(lib):
-    result = module(lib, "Same", forward=lambda self, x: (self.part(x), x))
-    result.part = module(lib, "Part", forward=lambda self, x: (x, x + 1)[0])
-    return result, (x_of(lib, 2, 3),)
+    made = module(lib, "Same", forward=lambda self, x: (self.part(x), x))
+    made.part = module(lib, "Part", forward=lambda self, x: (x, x + 1)[0])
+    return made, (x_of(lib, 2, 3),)
 
 
 WIRINGS = [

@@ -41,10 +41,10 @@ def int_becomes_float(n: int):
 
 
 def none_then_value(n: int):
-    result = None
+    found = None
     for i in range(n):
-        result = i
-    return result
+        found = i
+    return found
 
 
 def empty_list_of_ints(n: int):
