@@ -58,7 +58,7 @@ def test_random_numbers_are_the_same_bits(results: dict[str, dict[str, np.ndarra
 
 
 def test_reductions_are_the_same_bits(results: dict[str, dict[str, np.ndarray]]) -> None:
-    _, base = next(iter(results.items()))
+    lowest, base = next(iter(results.items()))
     for name, others in results.items():
         for key, want in base.items():
             if key.split("|")[1:2] in (["sum"], ["mean"], ["prod"]):
