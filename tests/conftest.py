@@ -1,4 +1,4 @@
-"""What every test may rely on: the repository's root on the path, and no state of the person's own."""
+"""The surroundings of every test: the repository's root on the path, and nothing of the user's own."""
 
 from __future__ import annotations
 

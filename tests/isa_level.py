@@ -1,4 +1,4 @@
-"""Which x86-64 level of the loops a process uses that asks for one: a build need not have all three."""
+"""The x86-64 level of the loops that a process uses: a build need not have all three."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import sys
 
 
 @functools.cache
-def level_in_use(asked: str) -> str:
-    """`"v2"`, `"v3"` or `"v4"`: what runs under `UNDERHOOD_ISA=asked`."""
+def level_in_use(requested: str) -> str:
+    """`"v2"`, `"v3"` or `"v4"`: what runs under `UNDERHOOD_ISA=requested`."""
     code = "from engine._native import ffi, lib; print(ffi.string(lib.uh_isa()).decode())"
     done = subprocess.run(
         [sys.executable, "-c", code],
-        env={**os.environ, "UNDERHOOD_ISA": asked},
+        env={**os.environ, "UNDERHOOD_ISA": requested},
         capture_output=True,
         text=True,
         check=True,

@@ -16,8 +16,7 @@ from tests.architecture.words import (
     folder_of,
     limits,
     markdown_prose,
-    python_names,
-    python_prose,
+    read_python,
     split_cpp,
 )
 
@@ -41,11 +40,9 @@ def test_limits_name_folders_that_exist() -> None:
 
 
 def rules_in_python(code: str) -> list[str]:
-    import ast
-
-    tree = ast.parse(code)
-    hits = [*check_names("", python_names(tree)), *check_prose("", python_prose(code, tree))]
-    return [hit.rule for hit in hits]
+    source = read_python(code)
+    prose = (*source.strings, *source.comments)
+    return [hit.rule for hit in (*check_names("", source.names), *check_prose("", prose))]
 
 
 def rules_in_cpp(text: str) -> list[str]:
@@ -70,6 +67,8 @@ def rules_in_cpp(text: str) -> list[str]:
         ("raise E(f'{a} is no {b}')", []),
         ("raise E(f'{a} is no number')", ["is no"]),
         ("# one line\n# lies\n# in memory", ["lie"]),
+        ("x = '#'  # lies in", ["lie"]),
+        ('x = """\n# lies in"""', ["lie"]),
     ],
 )
 def test_python_is_searched(code: str, rules: list[str]) -> None:
