@@ -238,8 +238,11 @@ def _sharers(
 
 
 def _repeated(extent: Extent, index: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """The index with every value in its stride-0 dimensions, in order."""
+    """The index with the values in its stride-0 dimensions, in order: in each as many as are listed."""
     sizes, strides = extent.sizes, extent.strides
     return product(
-        *((i,) if s else range(n) for i, n, s in zip(index, sizes, strides, strict=True))
+        *(
+            (i,) if s else range(min(n, MAX_SHARERS + 1))  # product makes a tuple of every range
+            for i, n, s in zip(index, sizes, strides, strict=True)
+        )
     )

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from engine.inspect.history import History
+from engine.inspect.layout import Extent, Hit
 from engine.inspect.models import storage, strides
 from engine.inspect.models._numbers import BY_NAME, decode, short
 from engine.inspect.selection import Selection
@@ -144,3 +145,11 @@ def test_contiguous_and_flat_are_what_the_addresses_say(case) -> None:
             steps = set(np.diff(at).tolist())
             assert model.layout.flat is (len(steps) <= 1), layout
             assert model.layout.contiguous is (steps <= {1}), layout
+
+
+def test_sharers_of_a_dimension_that_is_too_large_to_list_are_its_first() -> None:
+    """As a damaged recording may claim: every index of the dimension at once would be 30 GB."""
+    extent = Extent(start=4, sizes=(2**32, 2, 2), strides=(0, 4, 12), itemsize=4)
+    hits = [Hit(8, (0, 1, 0), 2**32)]
+    expected = tuple((i, 1, 0) for i in range(strides.MAX_SHARERS + 1) if i != 3)
+    assert strides._sharers(extent, hits, (3, 1, 0)) == expected
