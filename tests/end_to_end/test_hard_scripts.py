@@ -52,6 +52,7 @@ def start(case: Case, folder: Path, trace: str | None) -> tuple[int, int]:
 def _become(case: Case, folder: Path, trace: str | None) -> None:
     """In the new process: only what a shell would leave it, then Python or the recorder."""
     sys.stdout = os.fdopen(os.dup(1), "w")  # pytest's own are not this process's
+    sys.orig_argv = [sys.executable, "-m", "pytest"]  # nor are the options of a pytest-xdist worker
     os.chdir(folder)
     flags = os.O_CREAT | os.O_WRONLY | os.O_APPEND
     if case.stdin != "tty":

@@ -56,9 +56,10 @@ def test_every_instruction_set_is_within_its_bounds(isa: str) -> None:
     if level_in_use(isa) != isa:
         pytest.skip(f"this build has no loops for {isa} (UNDERHOOD_ISA_LEVELS)")
     code = "from test_vector_math import *\nfor n in BOUNDS: print(n, *worst(n))"
+    folders = os.pathsep.join(sys.path)  # those of the tests' helpers among them
     done = subprocess.run(
         [sys.executable, "-c", code],
-        env={**os.environ, "UNDERHOOD_ISA": isa, "PYTHONPATH": os.path.dirname(__file__)},
+        env={**os.environ, "UNDERHOOD_ISA": isa, "PYTHONPATH": folders},
         capture_output=True,
         text=True,
         check=True,
