@@ -1,90 +1,147 @@
 """Operators by name, as the dispatcher knows them: `engine.ops.aten.add.Tensor(x, y)`.
 
-These calls are boxed: arguments go through a stack of tagged values, as the interpreter's do. They
-accept what the schema says, by position or by name. For programs, `engine.add` is faster.
+`load_library` loads a shared object that registers operators of its own; they are called as
+`engine.ops.<namespace>.<operator>(...)`. These calls are boxed: arguments go through a stack of
+tagged values, as the interpreter's do. They accept what the schema says, by position or by name.
+For programs, `engine.add` is faster.
 """
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
 from engine.boxed import Schema, box, unbox
 
-__all__ = ["aten", "kernels", "schema", "schemas"]
+__all__ = ["aten", "kernels", "load_library", "loaded_libraries", "schema", "schemas"]
 
-_schemas: dict[str, Schema] = {}
+_schemas: dict[str, dict[str, Schema]] = {}
+_generation = -1
+
+loaded_libraries: set[str] = set()
+"""The paths of the libraries that `load_library` has loaded."""
 
 
-def schemas() -> dict[str, Schema]:
-    """Every registered operator's schema by full name, such as "add.Tensor"."""
-    count = lib.uh_op_count()
-    if len(_schemas) != count:
-        for position in range(count):
-            found = Schema(ffi.string(lib.uh_op_schema(position)).decode())
-            _schemas[found.full_name] = found
-    return dict(_schemas)
+def load_library(path: str | os.PathLike[str]) -> None:
+    """Loads a shared object that registers operators (UH_LIBRARY of underhood/underhood_library.hpp).
+
+    Loading it again does nothing. Its operators stay until the process ends.
+
+    Raises: FileNotFoundError when there is no such file; RuntimeError when it cannot be loaded,
+    registers no operators, or its registration fails: a malformed schema, or an operator that is
+    registered already. A library that fails leaves nothing behind.
+    """
+    full = os.path.realpath(path)
+    if not os.path.exists(full):
+        raise FileNotFoundError(f"load_library: {os.fspath(path)}: cannot open shared object file")
+    if lib.uh_library_load(os.fsencode(full)) != 0:
+        raise_last()
+    loaded_libraries.add(full)
+
+
+def _by_namespace() -> dict[str, dict[str, Schema]]:
+    """The schemas of all operators by namespace and full name, read again after a registration."""
+    global _schemas, _generation
+    generation = lib.uh_operator_generation()
+    if generation == _generation:
+        return _schemas
+    schemas: dict[str, dict[str, Schema]] = {}
+    for position in range(lib.uh_op_count()):
+        operator = lib.uh_operator_at(position)
+        if operator == ffi.NULL:
+            break
+        namespace = ffi.string(lib.uh_operator_namespace(operator)).decode()
+        text = ffi.string(lib.uh_operator_schema(operator)).decode()
+        full_name = text[: text.index("(")]
+        previous = _schemas.get(namespace, {}).get(full_name)
+        one = previous if previous is not None and previous.text == text else Schema(text)
+        schemas.setdefault(namespace, {})[full_name] = one
+    _schemas, _generation = schemas, generation
+    return schemas
+
+
+def schemas(namespace: str = "aten") -> dict[str, Schema]:
+    """Every operator's schema in a namespace, by full name such as "add.Tensor"."""
+    return dict(_by_namespace().get(namespace, {}))
 
 
 def schema(name: str) -> Schema:
-    """The schema of one operator. Raises: KeyError with the names that are close."""
-    found = schemas()
-    if name not in found:
-        base = name.partition(".")[0]
-        near = [one for one in found if one.partition(".")[0] == base]
+    """The schema of one operator, such as "add.Tensor" or "mine::twice".
+
+    Raises: KeyError with the names that are close.
+    """
+    namespace, _, full_name = name.rpartition("::")
+    known = schemas(namespace or "aten")
+    if full_name not in known:
+        base = full_name.partition(".")[0]
+        near = [one for one in known if one.partition(".")[0] == base]
         hint = f"; there are {', '.join(near)}" if near else ""
         raise KeyError(f"no operator is registered under the name {name!r}{hint}")
-    return found[name]
+    return known[full_name]
 
 
 def kernels(name: str) -> dict[str, str]:
     """Dispatch key -> kernel name of one operator, for the keys that have a kernel."""
-    found = {}
+    schema(name)
+    registered = {}
     for key in range(lib.uh_key_count()):
-        kernel = lib.uh_op_kernel(schema(name).full_name.encode(), key)
+        kernel = lib.uh_op_kernel(name.encode(), key)
         if kernel == ffi.NULL:
             raise_last()
         text = ffi.string(kernel).decode()
         if text:
-            found[ffi.string(lib.uh_key_name(key)).decode()] = text
-    return found
+            registered[ffi.string(lib.uh_key_name(key)).decode()] = text
+    return registered
 
 
 class Overload:
     """One operator, callable."""
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: Schema, namespace: str = "aten") -> None:
         self.schema = schema
+        self.namespace = namespace
         self.__name__ = schema.full_name
         self.__doc__ = schema.text
+
+    @property
+    def qualified_name(self) -> str:
+        """Namespace, name and overload: "aten::add.Tensor"."""
+        return f"{self.namespace}::{self.schema.full_name}"
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         """Calls the operator through the boxed entry of the dispatcher."""
         values = self.schema.bind(args, options)
         boxed, alive = box(values, self.schema)
         results = ffi.new("uh_value[8]")
-        name = self.schema.full_name.encode()
-        count = lib.uh_call_boxed(name, boxed, len(values), results)
+        count = lib.uh_call_boxed(self.qualified_name.encode(), boxed, len(values), results)
         del alive
         if count < 0:
             raise_last()
-        found = [unbox(results[i]) for i in range(count)]
-        written = self.schema.written
-        if not found and written is not None:
-            return values[written]
-        return found[0] if len(found) == 1 else tuple(found)
+        returned = [unbox(results[i]) for i in range(count)]
+        if not returned:
+            written = self.schema.written
+            return None if written is None or self.namespace != "aten" else values[written]
+        return returned[0] if len(returned) == 1 else tuple(returned)
 
     def __repr__(self) -> str:
-        return f"<engine.ops.aten.{self.schema.full_name}>"
+        return f"<engine.ops.{self.namespace}.{self.schema.full_name}>"
 
 
 class Packet:
     """All operators of one name; a call takes the first whose schema the arguments fit."""
 
-    def __init__(self, name: str, overloads: dict[str, Overload]) -> None:
+    def __init__(self, name: str, overloads: dict[str, Overload], namespace: str = "aten") -> None:
         self.__name__ = name
+        self.__doc__ = "\n".join(one.schema.text for one in overloads.values())
+        self.namespace = namespace
         self._overloads = overloads
+
+    @property
+    def qualified_name(self) -> str:
+        """Namespace and name: "aten::add"."""
+        return f"{self.namespace}::{self.__name__}"
 
     def overloads(self) -> list[str]:
         """The overloads' names; "default" for the one without."""
@@ -98,37 +155,58 @@ class Packet:
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         """Calls the first overload that can take these arguments."""
-        refusals = []
+        mismatches = []
         for overload in self._overloads.values():
             try:
                 overload.schema.check(overload.schema.bind(args, options))
             except TypeError as error:
-                refusals.append(str(error))
+                mismatches.append(str(error))
                 continue
             return overload(*args, **options)
-        raise TypeError("\n".join(refusals))
+        raise TypeError("\n".join(mismatches))
 
     def __repr__(self) -> str:
-        return f"<engine.ops.aten.{self.__name__}: {', '.join(self._overloads)}>"
+        return f"<engine.ops.{self.namespace}.{self.__name__}: {', '.join(self._overloads)}>"
 
 
 class Namespace:
-    """`engine.ops.aten`: the operators of the library."""
+    """`engine.ops.aten`: the operators of the engine, or `engine.ops.mine`: those of a library."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+        self._packets: dict[str, Packet] = {}
+        self._packets_generation = -1
 
     def __dir__(self) -> list[str]:
-        return sorted({one.name for one in schemas().values()})
+        return sorted({one.name for one in schemas(self.__name__).values()})
 
     def __getattr__(self, name: str) -> Packet:
-        found = {
-            one.overload or "default": Overload(one)
-            for one in schemas().values()
-            if one.name == name
-        }
-        if not found:
-            raise AttributeError(f"engine.ops.aten has no operator {name!r}")
-        packet = Packet(name, found)
-        setattr(self, name, packet)
-        return packet
+        if name.startswith("__"):
+            raise AttributeError(name)
+        known = _by_namespace().get(self.__name__, {})
+        if self._packets_generation != _generation:
+            self._packets, self._packets_generation = {}, _generation
+        if name not in self._packets:
+            overloads = {
+                one.overload or "default": Overload(one, self.__name__)
+                for one in known.values()
+                if one.name == name
+            }
+            if not overloads:
+                hint = "" if known else "; load its library first with engine.ops.load_library"
+                raise AttributeError(f"engine.ops.{self.__name__} has no operator {name!r}{hint}")
+            self._packets[name] = Packet(name, overloads, self.__name__)
+        return self._packets[name]
+
+    def __repr__(self) -> str:
+        return f"<engine.ops.{self.__name__}>"
 
 
-aten = Namespace()
+aten = Namespace("aten")
+_namespaces = {"aten": aten}
+
+
+def __getattr__(name: str) -> Namespace:
+    if name.startswith("_"):
+        raise AttributeError(f"module 'engine.ops' has no attribute {name!r}")
+    return _namespaces.setdefault(name, Namespace(name))

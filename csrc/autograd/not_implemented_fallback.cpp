@@ -37,7 +37,7 @@ bool enter(const OperatorInfo& op, const TensorList& arguments) {
 
 // The Node leads to the arguments, so that a pass to one of them comes across what is missing.
 void leave(const OperatorInfo& op, const TensorList& arguments, const TensorList& results) {
-  Ref<Node> node = make_ref<NotImplementedNode>("aten::" + op.full_name());
+  Ref<Node> node = make_ref<NotImplementedNode>(message(op.name_space(), "::", op.full_name()));
   for (const Tensor* argument : arguments) node->add_edge(*argument);
   if (op.schema().writes()) {
     if (is_differentiable(results[0]->dtype())) rebase_history(*results[0], std::move(node));

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "capi/convert.h"
+#include "capi/library.h"
 #include "dispatch/dispatcher.h"
 
 namespace uh {
@@ -96,6 +97,24 @@ uh_value write_value(IValue value) {
   return {UH_VALUE_NONE, 0, 0, nullptr};
 }
 
+int call_boxed(OperatorInfo& op, const uh_value* args, int64_t n, uh_value* ret_results,
+               uh_value (*write)(IValue)) {
+  const auto& arguments = op.schema().arguments;
+  check_kind(static_cast<size_t>(n) == arguments.size(), ErrorKind::kType, op.full_name(),
+             ": expected ", arguments.size(), " arguments, got ", n,
+             "; schema: ", op.schema_text());
+  check(op.schema().results.size() <= 8, op.full_name(), ": has ", op.schema().results.size(),
+        " results; the C ABI carries 8");
+  Stack stack;
+  for (const Argument& argument : arguments) {
+    stack.push_back(read_value(args[stack.size()]));
+    check_present(op, argument, stack.back());
+  }
+  op.call_boxed(stack);
+  for (size_t i = 0; i < stack.size(); ++i) ret_results[i] = write(std::move(stack[i]));
+  return static_cast<int>(stack.size());
+}
+
 }  // namespace uh
 
 using namespace uh;  // NOLINT: this file is nothing but calls into uh
@@ -118,21 +137,5 @@ const char* uh_op_kernel(const char* name, int key) {
   });
 }
 int uh_call_boxed(const char* name, const uh_value* args, int64_t n, uh_value* ret_results) {
-  return guard(-1, [&] {
-    OperatorInfo& op = find(name);
-    const auto& arguments = op.schema().arguments;
-    check_kind(static_cast<size_t>(n) == arguments.size(), ErrorKind::kType, op.full_name(),
-               ": expected ", arguments.size(), " arguments, got ", n,
-               "; schema: ", op.schema_text());
-    Stack stack;
-    for (const Argument& argument : arguments) {
-      stack.push_back(read_value(args[stack.size()]));
-      check_present(op, argument, stack.back());
-    }
-    op.call_boxed(stack);
-    check(stack.size() <= 8, op.full_name(), ": returned ", stack.size(),
-          " results; the C ABI carries 8");
-    for (size_t i = 0; i < stack.size(); ++i) ret_results[i] = write_value(std::move(stack[i]));
-    return static_cast<int>(stack.size());
-  });
+  return guard(-1, [&] { return call_boxed(find(name), args, n, ret_results, write_value); });
 }

@@ -13,6 +13,7 @@
 #include "base/call_section.h"
 #include "base/parallel.h"
 #include "capi/convert.h"
+#include "capi/library.h"
 #include "events/ring.h"
 #include "generated/ops.h"
 #include "memory/foreign_writes.h"
@@ -51,6 +52,7 @@ using namespace uh;  // NOLINT: this file is nothing but calls into uh
 int uh_initialise(void) {
   return guard(-1, [] {
     initialise();
+    run_library_blocks();
     return 0;
   });
 }

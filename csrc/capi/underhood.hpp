@@ -1,37 +1,48 @@
 // Underhood for C++20 programs: the C ABI with destructors, exceptions and operators. Header only.
 //
 //   #include <underhood/underhood.hpp>
-//   underhood::Module model("model.safetensors");              // what engine.jit.save wrote
-//   underhood::Tensor y = model(underhood::Tensor::of<float>({1, 2, 3, 4}, {1, 4}));
+//   uh::Module model("model.safetensors");              // what engine.jit.save wrote
+//   uh::Tensor y = model(uh::Tensor::of<float>({1, 2, 3, 4}, {1, 4}));
 //
-// What: Tensor, List, Module and Archive hold one reference each; copies share what they name, as
-// in Python. Value is what a call takes and returns: any of these, a number, a text or nothing.
-// Invariant: every handle that the C ABI gives is adopted once. If violated: memory is leaked, or
-// freed while it is used. What fails throws underhood::Error with the C ABI's text.
+// What: Tensor, Box, Module and Archive hold one reference each; copies share what they name, as in
+// Python. Every operator is a function and, where Python has it as one, a method of Tensor. Value
+// is what a call takes and returns by name: any of these, a number, a string or nothing. Operators
+// of one's own: underhood_library.hpp. Invariant: every handle that the C ABI gives is adopted
+// once. If violated: memory is leaked, or freed while it is used. What fails throws uh::Error with
+// the C ABI's text.
 #ifndef UNDERHOOD_HPP
 #define UNDERHOOD_HPP
 
+#include <array>
 #include <complex>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <initializer_list>
+#include <limits>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "capi/underhood_archive.h"
+#include "capi/underhood_autograd.h"
 #include "capi/underhood_jit_run.h"
-#include "generated/underhood_ops.h"
+#include "capi/underhood_library.h"
 
-namespace underhood {
+namespace uh {
+inline namespace v1 {
 
 class Error : public std::runtime_error {
  public:
   Error() : std::runtime_error(uh_last_error()), kind_(uh_last_error_kind()) {}
+  Error(int kind, const std::string& text) : std::runtime_error(text), kind_(kind) {}
   int kind() const { return kind_; }  // see uh_last_error_kind
 
  private:
@@ -43,7 +54,7 @@ namespace detail {
 inline void check(bool ok) {
   if (!ok) throw Error();
 }
-inline uint64_t given(uint64_t handle) {
+inline uint64_t checked(uint64_t handle) {
   check(handle != 0);
   return handle;
 }
@@ -70,7 +81,7 @@ class Handle {
   // Takes the reference that a C function returned; throws where it returned 0.
   static T adopt(uint64_t handle) {
     T result;
-    result.handle_ = given(handle);
+    result.handle_ = checked(handle);
     return result;
   }
   uint64_t handle() const { return handle_; }
@@ -80,40 +91,188 @@ class Handle {
   uint64_t handle_ = 0;
 };
 
-template <class T>
-constexpr int dtype_of() {
-  if constexpr (std::is_same_v<T, bool>) return UH_BOOL;
-  if constexpr (std::is_same_v<T, uint8_t>) return UH_UINT8;
-  if constexpr (std::is_same_v<T, int8_t>) return UH_INT8;
-  if constexpr (std::is_same_v<T, int16_t>) return UH_INT16;
-  if constexpr (std::is_same_v<T, int32_t>) return UH_INT32;
-  if constexpr (std::is_same_v<T, int64_t>) return UH_INT64;
-  if constexpr (std::is_same_v<T, float>) return UH_FLOAT32;
-  if constexpr (std::is_same_v<T, double>) return UH_FLOAT64;
-  if constexpr (std::is_same_v<T, std::complex<float>>) return UH_COMPLEX64;
-  if constexpr (std::is_same_v<T, std::complex<double>>) return UH_COMPLEX128;
-  return -1;
-}
+template <class>
+constexpr bool kNever = false;
 
 }  // namespace detail
 
+// Element types, by PyTorch's names.
+enum class ScalarType : int {
+  Bool = UH_BOOL,
+  Byte = UH_UINT8,
+  Char = UH_INT8,
+  Short = UH_INT16,
+  Int = UH_INT32,
+  Long = UH_INT64,
+  Half = UH_FLOAT16,
+  BFloat16 = UH_BFLOAT16,
+  Float = UH_FLOAT32,
+  Double = UH_FLOAT64,
+  ComplexFloat = UH_COMPLEX64,
+  ComplexDouble = UH_COMPLEX128,
+};
+inline constexpr ScalarType kBool = ScalarType::Bool, kByte = ScalarType::Byte,
+                            kChar = ScalarType::Char, kShort = ScalarType::Short,
+                            kInt = ScalarType::Int, kLong = ScalarType::Long,
+                            kHalf = ScalarType::Half, kBFloat16 = ScalarType::BFloat16,
+                            kFloat = ScalarType::Float, kDouble = ScalarType::Double,
+                            kComplexFloat = ScalarType::ComplexFloat,
+                            kComplexDouble = ScalarType::ComplexDouble;
+enum class Device : int { CPU, Meta };
+enum class MemoryFormat : int { Contiguous, Preserve, ChannelsLast, ChannelsLast3d };
+
+// The ScalarType of a C++ type.
+template <class T>
+constexpr ScalarType scalar_type_of() {
+  if constexpr (std::is_same_v<T, bool>)
+    return kBool;
+  else if constexpr (std::is_same_v<T, uint8_t>)
+    return kByte;
+  else if constexpr (std::is_same_v<T, int8_t>)
+    return kChar;
+  else if constexpr (std::is_same_v<T, int16_t>)
+    return kShort;
+  else if constexpr (std::is_same_v<T, int32_t>)
+    return kInt;
+  else if constexpr (std::is_same_v<T, int64_t>)
+    return kLong;
+  else if constexpr (std::is_same_v<T, float>)
+    return kFloat;
+  else if constexpr (std::is_same_v<T, double>)
+    return kDouble;
+  else if constexpr (std::is_same_v<T, std::complex<float>>)
+    return kComplexFloat;
+  else if constexpr (std::is_same_v<T, std::complex<double>>)
+    return kComplexDouble;
+  else
+    static_assert(detail::kNever<T>, "the engine has no such dtype");
+}
+
 using Sizes = std::vector<int64_t>;
+
+// What a parameter of type int[] takes: {2, 3}, a vector, or one number.
+class IntList {
+ public:
+  IntList(std::initializer_list<int64_t> values) : values_(values) {}
+  IntList(Sizes values) : values_(std::move(values)) {}
+  template <class T>
+    requires(std::is_integral_v<T>)
+  IntList(T value) : values_{static_cast<int64_t>(value)} {}
+  const Sizes& vec() const { return values_; }
+
+ private:
+  Sizes values_;
+};
+
+// What a parameter of type int[]? takes. g++ 12 warns of a std::optional of them without cause.
+class OptionalIntList {
+ public:
+  OptionalIntList(std::nullopt_t) {}
+  OptionalIntList(IntList values) : values_(std::move(values)), has_value_(true) {}
+  OptionalIntList(std::initializer_list<int64_t> values) : OptionalIntList(IntList(values)) {}
+  OptionalIntList(Sizes values) : OptionalIntList(IntList(std::move(values))) {}
+  template <class T>
+    requires(std::is_integral_v<T>)
+  OptionalIntList(T value) : OptionalIntList(IntList(value)) {}
+  bool has_value() const { return has_value_; }
+  const IntList& operator*() const { return values_; }
+
+ private:
+  IntList values_{};
+  bool has_value_ = false;
+};
+
+// A number of any kind.
+class Scalar {
+ public:
+  using Number = std::variant<bool, int64_t, double, std::complex<double>>;
+  template <class T>
+    requires(std::is_arithmetic_v<T>)
+  Scalar(T value) {
+    if constexpr (std::is_same_v<T, bool>)
+      number_ = value;
+    else if constexpr (std::is_integral_v<T>)
+      number_ = static_cast<int64_t>(value);
+    else
+      number_ = static_cast<double>(value);
+  }
+  Scalar(std::complex<double> value) : number_(value) {}
+  const Number& number() const { return number_; }
+  template <class T>
+  T to() const {
+    return std::visit(
+        [](auto number) -> T {
+          if constexpr (std::is_same_v<decltype(number), std::complex<double>>) {
+            if constexpr (std::is_constructible_v<T, std::complex<double>>)
+              return T(number);
+            else
+              throw std::invalid_argument("Scalar::to: the number is complex");
+          } else {
+            return static_cast<T>(number);
+          }
+        },
+        number_);
+  }
+
+ private:
+  Number number_ = int64_t{0};
+};
+
+// Elements of a tensor of N dimensions: a[i][j]. It holds no reference.
+template <class T, size_t N>
+class TensorAccessor {
+ public:
+  TensorAccessor(T* data, const int64_t* sizes, const int64_t* strides)
+      : data_(data), sizes_(sizes), strides_(strides) {}
+  decltype(auto) operator[](int64_t i) const {
+    if constexpr (N == 1)
+      return (data_[i * strides_[0]]);
+    else
+      return TensorAccessor<T, N - 1>(data_ + i * strides_[0], sizes_ + 1, strides_ + 1);
+  }
+  int64_t size(size_t dim) const { return sizes_[dim]; }
+  int64_t stride(size_t dim) const { return strides_[dim]; }
+  T* data() const { return data_; }
+
+ private:
+  T* data_;
+  const int64_t* sizes_;
+  const int64_t* strides_;
+};
+// The same with sizes and strides of its own: what accessor<T, N>() returns.
+template <class T, size_t N>
+class OwningAccessor {
+ public:
+  OwningAccessor(T* data, std::array<int64_t, N> sizes, std::array<int64_t, N> strides)
+      : data_(data), sizes_(sizes), strides_(strides) {}
+  decltype(auto) operator[](int64_t i) const {
+    return TensorAccessor<T, N>(data_, sizes_.data(), strides_.data())[i];
+  }
+  int64_t size(size_t dim) const { return sizes_[dim]; }
+  int64_t stride(size_t dim) const { return strides_[dim]; }
+  T* data() const { return data_; }
+
+ private:
+  T* data_;
+  std::array<int64_t, N> sizes_, strides_;
+};
+
+class Operand;
 
 class Tensor : public detail::Handle<Tensor> {
  public:
   // A copy of the values, row by row.
   template <class T>
   static Tensor of(std::span<const T> values, const Sizes& sizes) {
-    constexpr int dtype = detail::dtype_of<T>();
-    static_assert(dtype >= 0, "the engine has no such dtype");
+    constexpr ScalarType dtype = scalar_type_of<T>();
     detail::ready();
     int64_t count = 1;
     for (int64_t size : sizes) count *= size;
     if (count != static_cast<int64_t>(values.size()))
       throw std::invalid_argument("Tensor::of: " + std::to_string(values.size()) +
                                   " values do not match sizes");
-    return adopt(uh_from_data(values.data(), dtype, sizes.data(),
-                              static_cast<int64_t>(sizes.size()), dtype));
+    return adopt_wrapped(uh_from_data(values.data(), static_cast<int>(dtype), sizes.data(),
+                                      static_cast<int64_t>(sizes.size()), static_cast<int>(dtype)));
   }
   template <class T>
   static Tensor of(std::initializer_list<T> values, const Sizes& sizes) {
@@ -123,27 +282,34 @@ class Tensor : public detail::Handle<Tensor> {
   static Tensor of(const std::vector<T>& values, const Sizes& sizes) {
     return of(std::span<const T>(values), sizes);
   }
-  static Tensor zeros(const Sizes& sizes, int dtype = -1) {
-    return from_sizes(uh_zeros, sizes, dtype);
-  }
-  static Tensor ones(const Sizes& sizes, int dtype = -1) {
-    return from_sizes(uh_ones, sizes, dtype);
-  }
-  static Tensor randn(const Sizes& sizes, int dtype = -1) {
-    return from_sizes(uh_randn, sizes, dtype);
-  }
+  static Tensor zeros(const IntList& sizes, std::optional<ScalarType> dtype = std::nullopt);
+  static Tensor ones(const IntList& sizes, std::optional<ScalarType> dtype = std::nullopt);
+  static Tensor randn(const IntList& sizes, std::optional<ScalarType> dtype = std::nullopt);
 
-  int64_t dim() const { return uh_ndim(handle()); }
-  int64_t numel() const { return uh_numel(handle()); }
-  int dtype() const { return uh_dtype(handle()); }
+  bool defined() const { return static_cast<bool>(*this); }
+  bool is_same(const Tensor& other) const { return handle() == other.handle(); }
+  int64_t dim() const { return uh_ndim(self()); }
+  int64_t numel() const { return uh_numel(self()); }
+  ScalarType dtype() const { return static_cast<ScalarType>(uh_dtype(self())); }
+  ScalarType scalar_type() const { return dtype(); }
+  Device device() const { return static_cast<Device>(uh_device(self())); }
+  bool is_contiguous() const { return uh_is_contiguous(self()) != 0; }
+  bool requires_grad() const { return uh_requires_grad(self()) != 0; }
   Sizes sizes() const {
     Sizes result(static_cast<size_t>(dim()));
     uh_sizes(handle(), result.data(), static_cast<int64_t>(result.size()));
     return result;
   }
-  // All elements, row by row, as doubles (of complex numbers both parts) or as whole numbers.
+  Sizes strides() const {
+    Sizes result(static_cast<size_t>(dim()));
+    uh_strides(handle(), result.data(), static_cast<int64_t>(result.size()));
+    return result;
+  }
+  int64_t size(int64_t dim) const { return sizes()[index_of(dim)]; }
+  int64_t stride(int64_t dim) const { return strides()[index_of(dim)]; }
+  // All elements, row by row, as doubles (of complex numbers both parts) or as integers.
   std::vector<double> doubles() const {
-    const bool complex = dtype() >= UH_COMPLEX64;
+    const bool complex = dtype() >= kComplexFloat;
     std::vector<double> result(static_cast<size_t>(complex ? 2 * numel() : numel()));
     detail::check(uh_read_doubles(handle(), result.data(), static_cast<int64_t>(result.size())) ==
                   0);
@@ -155,68 +321,316 @@ class Tensor : public detail::Handle<Tensor> {
     return result;
   }
   double item() const {
-    const uh_scalar scalar = uh_item(handle());
+    const uh_scalar scalar = uh_item(self());
     detail::check(scalar.kind != -2);
     return scalar.kind >= 2 ? scalar.d : static_cast<double>(scalar.i);
   }
-  // Where its elements are, for a T of its own dtype; row by row after contiguous().
+  // The first element, for a T of the tensor's own dtype; row by row after contiguous().
   template <class T>
-  T* data() const {
-    if (detail::dtype_of<T>() != dtype())
-      throw std::invalid_argument("Tensor::data: dtype mismatch");
+  T* data_ptr() const {
+    if (scalar_type_of<std::remove_const_t<T>>() != dtype())
+      throw Error(1, "data_ptr: expected a tensor of the C++ type's dtype, got dtype number " +
+                         std::to_string(static_cast<int>(dtype())));
     return reinterpret_cast<T*>(uh_data_ptr(handle()));
   }
-
-  Tensor contiguous() const { return adopt(uh_contiguous(handle(), 0)); }
-  Tensor clone() const { return adopt(uh_clone(handle(), -1)); }
-  Tensor to(int dtype) const { return adopt(uh__to_copy(handle(), dtype, -1, -1)); }
-  Tensor reshape(const Sizes& s) const {
-    return adopt(uh_reshape(handle(), s.data(), static_cast<int64_t>(s.size())));
+  template <class T, size_t N>
+  OwningAccessor<T, N> accessor() const {
+    if (dim() != static_cast<int64_t>(N))
+      throw Error(1, "accessor: expected " + std::to_string(N) + " dims but tensor has " +
+                         std::to_string(dim()));
+    std::array<int64_t, N> sizes, strides;
+    uh_sizes(handle(), sizes.data(), static_cast<int64_t>(N));
+    uh_strides(handle(), strides.data(), static_cast<int64_t>(N));
+    return {data_ptr<T>(), sizes, strides};
   }
-  Tensor transpose(int64_t a, int64_t b) const { return adopt(uh_transpose(handle(), a, b)); }
-  Tensor t() const { return adopt(uh_t(handle())); }
-  Tensor operator[](int64_t i) const { return adopt(uh_select(handle(), 0, i)); }
-  Tensor matmul(const Tensor& b) const { return adopt(uh_matmul(handle(), b.handle())); }
-  Tensor relu() const { return adopt(uh_relu(handle())); }
-  Tensor exp() const { return adopt(uh_exp(handle())); }
-  Tensor tanh() const { return adopt(uh_tanh(handle())); }
-  Tensor sigmoid() const { return adopt(uh_sigmoid(handle())); }
-  Tensor sum() const { return adopt(uh_sum(handle(), nullptr, 0, 0, -1)); }
-  Tensor mean() const { return adopt(uh_mean(handle(), nullptr, 0, 0, -1)); }
-  Tensor softmax(int64_t dim) const { return adopt(uh_softmax(handle(), dim, -1)); }
-  Tensor argmax(int64_t dim) const { return adopt(uh_argmax(handle(), 1, dim, 0)); }
+  Tensor to(ScalarType dtype) const;
+  Tensor operator[](int64_t i) const;
 
-  static uint64_t retain(uint64_t handle) { return uh_retain(handle); }
-  static void release(uint64_t handle) { uh_release(handle); }
+#include "generated/underhood_methods.inc"
+
+  // References that a recording knows nothing of: a wrapper is Python's.
+  static uint64_t retain(uint64_t handle) { return uh_incref(handle); }
+  static void release(uint64_t handle) { uh_decref(handle); }
+  // What a typed function of the C ABI returned was recorded as wrapped.
+  static Tensor adopt_wrapped(uint64_t handle) {
+    Tensor result = adopt(handle);
+    uh_release(uh_incref(handle));
+    return result;
+  }
+  // Another reference on a tensor that is lent; empty for 0.
+  static Tensor share(uint64_t handle) { return handle ? adopt(uh_incref(handle)) : Tensor(); }
 
  private:
-  static Tensor from_sizes(uh_handle (*make)(const int64_t*, int64_t, int, int), const Sizes& sizes,
-                           int dtype) {
-    detail::ready();
-    return adopt(make(sizes.data(), static_cast<int64_t>(sizes.size()), dtype, -1));
+  uint64_t self() const {
+    if (!handle()) throw Error(1, "the Tensor is empty");
+    return handle();
+  }
+  size_t index_of(int64_t d) const {
+    const int64_t n = dim();
+    if (d < -n || d >= n)
+      throw Error(4, "Dimension out of range (expected to be in range of [" + std::to_string(-n) +
+                         ", " + std::to_string(n - 1) + "], but got " + std::to_string(d) + ")");
+    return static_cast<size_t>(d < 0 ? d + n : d);
   }
 };
 
-#define UNDERHOOD_OPERATOR(sign, name)                                                             \
-  inline Tensor operator sign(const Tensor& a, const Tensor& b) {                                  \
-    return Tensor::adopt(uh_##name##_tt(a.handle(), b.handle()));                                  \
-  }                                                                                                \
-  inline Tensor operator sign(const Tensor& a, double b) {                                         \
-    return Tensor::adopt(uh_##name##_td(a.handle(), b));                                           \
+// A pointwise operand: a tensor or a number.
+class Operand {
+ public:
+  Operand(Tensor tensor) : value_(std::move(tensor)) {}
+  template <class T>
+    requires(std::is_constructible_v<Scalar, T> && !std::is_same_v<std::remove_cvref_t<T>, Tensor>)
+  Operand(T number) : value_(Scalar(number)) {}
+  const std::variant<Tensor, Scalar>& value() const { return value_; }
+
+ private:
+  std::variant<Tensor, Scalar> value_;
+};
+
+// ---- boxed calls
+
+namespace detail {
+
+inline uh_operator* find(const char* name) {
+  ready();
+  uh_operator* const op = uh_operator_find(name);
+  check(op != nullptr);
+  return op;
+}
+
+// Arguments as the C ABI takes them; they lead into the values that they were made of.
+class Boxing {
+ public:
+  uh_value box(std::monostate) { return {UH_VALUE_NONE, 0, 0, nullptr}; }
+  uh_value box(std::nullopt_t) { return box(std::monostate()); }
+  uh_value box(const Tensor& t) {
+    return {t ? UH_VALUE_TENSOR : UH_VALUE_NONE, static_cast<int64_t>(t.handle()), 0, nullptr};
   }
+  uh_value box(bool b) { return {UH_VALUE_BOOL, b, 0, nullptr}; }
+  template <class T>
+    requires(std::is_integral_v<T> && !std::is_same_v<T, bool>)
+  uh_value box(T i) {
+    return {UH_VALUE_INT, static_cast<int64_t>(i), 0, nullptr};
+  }
+  uh_value box(double d) { return {UH_VALUE_FLOAT, 0, d, nullptr}; }
+  uh_value box(const std::complex<double>& c) {
+    const double imaginary = c.imag();
+    int64_t word;
+    std::memcpy(&word, &imaginary, sizeof word);
+    return {UH_VALUE_COMPLEX, word, c.real(), nullptr};
+  }
+  uh_value box(const Scalar& s) {
+    return std::visit([&](const auto& number) { return box(number); }, s.number());
+  }
+  uh_value box(const Operand& o) {
+    return std::visit([&](const auto& value) { return box(value); }, o.value());
+  }
+  uh_value box(ScalarType t) { return {UH_VALUE_DTYPE, static_cast<int64_t>(t), 0, nullptr}; }
+  uh_value box(Device d) { return {UH_VALUE_DEVICE, static_cast<int64_t>(d), 0, nullptr}; }
+  uh_value box(MemoryFormat f) { return box(static_cast<int64_t>(f)); }
+  uh_value box(const std::string& s) {
+    return {UH_VALUE_STRING, static_cast<int64_t>(s.size()), 0, s.data()};
+  }
+  uh_value box(const std::vector<int64_t>& v) {
+    return {UH_VALUE_INTS, static_cast<int64_t>(v.size()), 0, v.data()};
+  }
+  uh_value box(const IntList& v) { return box(v.vec()); }
+  uh_value box(const std::vector<double>& v) {
+    return {UH_VALUE_FLOATS, static_cast<int64_t>(v.size()), 0, v.data()};
+  }
+  uh_value box(const std::vector<Tensor>& v) {
+    auto& handles = handles_.emplace_back();
+    for (const Tensor& t : v) handles.push_back(t.handle());
+    return {UH_VALUE_TENSORS, static_cast<int64_t>(v.size()), 0, handles.data()};
+  }
+  uh_value box(const OptionalIntList& v) {
+    return v.has_value() ? box(*v) : box(std::monostate());
+  }
+  template <class T>
+  uh_value box(const std::optional<T>& v) {
+    return v ? box(*v) : box(std::monostate());
+  }
+
+ private:
+  std::deque<std::vector<uh_handle>> handles_;
+};
+
+inline double imaginary_of(int64_t word) {
+  double result;
+  std::memcpy(&result, &word, sizeof result);
+  return result;
+}
+
+// A value as a T. `Owned`: its references are taken over; else they are shared.
+template <class T, bool Owned>
+struct Unboxing {
+  static_assert(kNever<T>, "no operator takes or returns this C++ type");
+};
+[[noreturn]] inline void wrong_value(const char* expected) {
+  throw Error(3, std::string("expected ") + expected);
+}
+template <bool Owned>
+struct Unboxing<Tensor, Owned> {
+  static Tensor read(const uh_value& v) {
+    if (v.tag == UH_VALUE_NONE) return Tensor();
+    if (v.tag != UH_VALUE_TENSOR) wrong_value("a Tensor");
+    const auto handle = static_cast<uint64_t>(v.i);
+    return Owned ? Tensor::adopt(handle) : Tensor::share(handle);
+  }
+};
+template <bool Owned>
+struct Unboxing<std::vector<Tensor>, Owned> {
+  static std::vector<Tensor> read(const uh_value& v) {
+    if (v.tag != UH_VALUE_TENSORS) wrong_value("a list of Tensors");
+    std::vector<Tensor> result;
+    if constexpr (Owned) {
+      auto* list = static_cast<uh_list*>(const_cast<void*>(v.p));
+      for (int64_t i = 0; i < list->n; ++i)
+        result.push_back(list->items[i] ? Tensor::adopt(list->items[i]) : Tensor());
+      uh_list_free(list);
+    } else {
+      const auto* handles = static_cast<const uh_handle*>(v.p);
+      for (int64_t i = 0; i < v.i; ++i) result.push_back(Tensor::share(handles[i]));
+    }
+    return result;
+  }
+};
+template <bool Owned>
+struct Unboxing<bool, Owned> {
+  static bool read(const uh_value& v) {
+    if (v.tag != UH_VALUE_BOOL) wrong_value("a bool");
+    return v.i != 0;
+  }
+};
+template <bool Owned>
+struct Unboxing<int64_t, Owned> {
+  static int64_t read(const uh_value& v) {
+    if (v.tag != UH_VALUE_INT && v.tag != UH_VALUE_BOOL) wrong_value("an int");
+    return v.i;
+  }
+};
+template <bool Owned>
+struct Unboxing<double, Owned> {
+  static double read(const uh_value& v) {
+    if (v.tag == UH_VALUE_INT) return static_cast<double>(v.i);
+    if (v.tag != UH_VALUE_FLOAT) wrong_value("a float");
+    return v.d;
+  }
+};
+template <bool Owned>
+struct Unboxing<Scalar, Owned> {
+  static Scalar read(const uh_value& v) {
+    switch (v.tag) {
+      case UH_VALUE_BOOL: return v.i != 0;
+      case UH_VALUE_INT: return v.i;
+      case UH_VALUE_FLOAT: return v.d;
+      case UH_VALUE_COMPLEX: return std::complex<double>(v.d, imaginary_of(v.i));
+      default: wrong_value("a number");
+    }
+  }
+};
+template <bool Owned>
+struct Unboxing<std::string, Owned> {
+  static std::string read(const uh_value& v) {
+    if (v.tag != UH_VALUE_STRING) wrong_value("a str");
+    return std::string(static_cast<const char*>(v.p), static_cast<size_t>(v.i));
+  }
+};
+template <bool Owned>
+struct Unboxing<std::vector<int64_t>, Owned> {
+  static std::vector<int64_t> read(const uh_value& v) {
+    if (v.tag != UH_VALUE_INTS) wrong_value("a list of ints");
+    const auto* first = static_cast<const int64_t*>(v.p);
+    return std::vector<int64_t>(first, first + v.i);
+  }
+};
+template <bool Owned>
+struct Unboxing<std::vector<double>, Owned> {
+  static std::vector<double> read(const uh_value& v) {
+    if (v.tag != UH_VALUE_FLOATS) wrong_value("a list of floats");
+    const auto* first = static_cast<const double*>(v.p);
+    return std::vector<double>(first, first + v.i);
+  }
+};
+template <bool Owned>
+struct Unboxing<ScalarType, Owned> {
+  static ScalarType read(const uh_value& v) {
+    if (v.tag != UH_VALUE_DTYPE) wrong_value("a dtype");
+    return static_cast<ScalarType>(v.i);
+  }
+};
+template <bool Owned>
+struct Unboxing<Device, Owned> {
+  static Device read(const uh_value& v) {
+    if (v.tag != UH_VALUE_DEVICE) wrong_value("a device");
+    return static_cast<Device>(v.i);
+  }
+};
+template <class T, bool Owned>
+struct Unboxing<std::optional<T>, Owned> {
+  static std::optional<T> read(const uh_value& v) {
+    if (v.tag == UH_VALUE_NONE) return std::nullopt;
+    return Unboxing<T, Owned>::read(v);
+  }
+};
+
+template <class R, size_t... I>
+R read_tuple(const uh_value* results, std::index_sequence<I...>) {
+  return R{Unboxing<std::tuple_element_t<I, R>, true>::read(results[I])...};
+}
+template <class T>
+constexpr bool kIsTuple = false;
+template <class... T>
+constexpr bool kIsTuple<std::tuple<T...>> = true;
+
+template <class R, class... A>
+R call(uh_operator* op, const A&... arguments) {
+  Boxing boxing;
+  const uh_value values[sizeof...(A) + 1] = {boxing.box(arguments)..., {}};
+  uh_value results[8] = {};
+  check(uh_operator_call(op, values, sizeof...(A), results) >= 0);
+  if constexpr (kIsTuple<R>) {
+    return read_tuple<R>(results, std::make_index_sequence<std::tuple_size_v<R>>());
+  } else if constexpr (!std::is_void_v<R>) {
+    return Unboxing<R, true>::read(results[0]);
+  }
+}
+
+}  // namespace detail
+
+// ---- operators
+
+#include "generated/underhood_ops.hpp"
+
+inline Tensor Tensor::zeros(const IntList& sizes, std::optional<ScalarType> dtype) {
+  return ::uh::zeros(sizes, dtype);
+}
+inline Tensor Tensor::ones(const IntList& sizes, std::optional<ScalarType> dtype) {
+  return ::uh::ones(sizes, dtype);
+}
+inline Tensor Tensor::randn(const IntList& sizes, std::optional<ScalarType> dtype) {
+  return ::uh::randn(sizes, dtype);
+}
+inline Tensor Tensor::to(ScalarType dtype) const { return ::uh::_to_copy(*this, dtype); }
+inline Tensor Tensor::operator[](int64_t i) const { return ::uh::select(*this, 0, i); }
+
+#define UNDERHOOD_OPERATOR(sign, name)                                                             \
+  inline Tensor operator sign(const Tensor& a, const Tensor& b) { return ::uh::name(a, b); }       \
+  inline Tensor operator sign(const Tensor& a, const Scalar& b) { return ::uh::name(a, b); }
 UNDERHOOD_OPERATOR(+, add)
 UNDERHOOD_OPERATOR(-, sub)
 UNDERHOOD_OPERATOR(*, mul)
 UNDERHOOD_OPERATOR(/, div)
 UNDERHOOD_OPERATOR(<, lt)
+UNDERHOOD_OPERATOR(<=, le)
 UNDERHOOD_OPERATOR(>, gt)
+UNDERHOOD_OPERATOR(>=, ge)
 #undef UNDERHOOD_OPERATOR
-inline Tensor operator+(double a, const Tensor& b) { return b + a; }
-inline Tensor operator*(double a, const Tensor& b) { return b * a; }
-inline Tensor operator-(double a, const Tensor& b) {
-  return Tensor::adopt(uh_rsub_td(b.handle(), a));
-}
-inline Tensor operator-(const Tensor& a) { return Tensor::adopt(uh_neg(a.handle())); }
+inline Tensor operator+(const Scalar& a, const Tensor& b) { return b + a; }
+inline Tensor operator*(const Scalar& a, const Tensor& b) { return b * a; }
+inline Tensor operator-(const Scalar& a, const Tensor& b) { return ::uh::rsub(b, a); }
+inline Tensor operator/(const Scalar& a, const Tensor& b) { return ::uh::reciprocal(b) * a; }
+inline Tensor operator-(const Tensor& a) { return ::uh::neg(a); }
 
 // ---- what calls take and return
 
@@ -257,10 +671,19 @@ class Value {
   operator Tensor() const { return as<Tensor>(); }
   Value operator[](size_t i) const { return as<Box>()[i]; }
 
+  // A copy of a value that a C function lends for a call.
+  static Value share(const uh_value& v) {
+    switch (v.tag) {
+      case UH_VALUE_TENSOR: return detail::Unboxing<Tensor, false>::read(v);
+      case UH_VALUE_TENSORS: return detail::Unboxing<std::vector<Tensor>, false>::read(v);
+      case UH_VALUE_BOX: return Box::adopt(uh_box_retain(static_cast<uint64_t>(v.i)));
+      default: return adopt(v);
+    }
+  }
   // Takes over the references of a value that a C function wrote.
   static Value adopt(const uh_value& v) {
     switch (v.tag) {
-      case UH_VALUE_TENSOR: return Tensor::adopt(static_cast<uint64_t>(v.i));
+      case UH_VALUE_TENSOR: return Tensor::adopt_wrapped(static_cast<uint64_t>(v.i));
       case UH_VALUE_INT:
       case UH_VALUE_DTYPE:
       case UH_VALUE_DEVICE: return v.i;
@@ -286,7 +709,7 @@ class Value {
   static std::vector<Tensor> tensors(uh_list* list) {
     std::vector<Tensor> result;
     for (int64_t i = 0; i < list->n; ++i)
-      result.push_back(list->items[i] ? Tensor::adopt(list->items[i]) : Tensor());
+      result.push_back(list->items[i] ? Tensor::adopt_wrapped(list->items[i]) : Tensor());
     uh_list_free(list);
     return result;
   }
@@ -301,12 +724,11 @@ class Value {
 
 namespace detail {
 
-// Values as the C ABI takes them; they lead into what is kept here.
+// Values as the C ABI takes them; they lead into what is saved here.
 class Arguments {
  public:
-  explicit Arguments(std::vector<Value> values) : kept_(std::move(values)) {
-    handles_.reserve(kept_.size());
-    for (const Value& value : kept_)
+  explicit Arguments(std::vector<Value> values) : values_(std::move(values)) {
+    for (const Value& value : values_)
       boxed_.push_back(std::visit([&](const auto& held) { return box(held); }, value.held()));
   }
   Arguments(const Arguments&) = delete;
@@ -315,39 +737,16 @@ class Arguments {
   int64_t size() const { return static_cast<int64_t>(boxed_.size()); }
 
  private:
-  static uh_value box(std::monostate) { return {UH_VALUE_NONE, 0, 0, nullptr}; }
-  static uh_value box(const Tensor& t) {
-    return {UH_VALUE_TENSOR, static_cast<int64_t>(t.handle()), 0, nullptr};
+  template <class T>
+  uh_value box(const T& value) {
+    return boxing_.box(value);
   }
-  static uh_value box(int64_t i) { return {UH_VALUE_INT, i, 0, nullptr}; }
-  static uh_value box(double d) { return {UH_VALUE_FLOAT, 0, d, nullptr}; }
-  static uh_value box(bool b) { return {UH_VALUE_BOOL, b, 0, nullptr}; }
-  static uh_value box(const std::string& s) {
-    return {UH_VALUE_STRING, static_cast<int64_t>(s.size()), 0, s.data()};
-  }
-  static uh_value box(const std::complex<double>& c) {
-    const double imaginary = c.imag();
-    int64_t word;
-    std::memcpy(&word, &imaginary, sizeof word);
-    return {UH_VALUE_COMPLEX, word, c.real(), nullptr};
-  }
-  static uh_value box(const std::vector<int64_t>& v) {
-    return {UH_VALUE_INTS, static_cast<int64_t>(v.size()), 0, v.data()};
-  }
-  static uh_value box(const std::vector<double>& v) {
-    return {UH_VALUE_FLOATS, static_cast<int64_t>(v.size()), 0, v.data()};
-  }
-  uh_value box(const std::vector<Tensor>& v) {
-    auto& handles = handles_.emplace_back();
-    for (const Tensor& t : v) handles.push_back(t.handle());
-    return {UH_VALUE_TENSORS, static_cast<int64_t>(v.size()), 0, handles.data()};
-  }
-  static uh_value box(const Box& b) {
+  uh_value box(const Box& b) {
     return {UH_VALUE_BOX, static_cast<int64_t>(b.handle()), 0, nullptr};
   }
 
-  std::vector<Value> kept_;
-  std::vector<std::vector<uh_handle>> handles_;
+  std::vector<Value> values_;
+  Boxing boxing_;
   std::vector<uh_value> boxed_;
 };
 
@@ -383,8 +782,8 @@ std::vector<Value> call(const std::string& name, Args&&... args) {
 class Archive {
  public:
   explicit Archive(const std::string& path, bool mapped = false)
-      : archive_(
-            detail::given(mapped ? uh_archive_map(path.c_str()) : uh_archive_open(path.c_str()))) {}
+      : archive_(detail::checked(mapped ? uh_archive_map(path.c_str())
+                                        : uh_archive_open(path.c_str()))) {}
   Archive(const Archive&) = delete;
   Archive& operator=(const Archive&) = delete;
   ~Archive() { uh_archive_close(archive_); }
@@ -395,12 +794,12 @@ class Archive {
     return match ? match : throw std::out_of_range("Archive::name");
   }
   Tensor tensor(size_t i) const {
-    return Tensor::adopt(uh_archive_tensor(archive_, static_cast<int64_t>(i)));
+    return Tensor::adopt_wrapped(uh_archive_tensor(archive_, static_cast<int64_t>(i)));
   }
   Tensor tensor(const std::string& name) const {
     const int64_t i = uh_archive_find(archive_, name.c_str());
     return i < 0 ? throw std::out_of_range("Archive: there is no tensor " + name)
-                 : Tensor::adopt(uh_archive_tensor(archive_, i));
+                 : Tensor::adopt_wrapped(uh_archive_tensor(archive_, i));
   }
   uh_archive handle() const { return archive_; }
 
@@ -435,6 +834,7 @@ class Module {
   Box object_;
 };
 
-}  // namespace underhood
+}  // namespace v1
+}  // namespace uh
 
 #endif

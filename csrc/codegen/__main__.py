@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import autograd
 import capi
+import cpp_header
 import cpp_ops
 import declarations
 import events
@@ -55,6 +56,8 @@ def main() -> int:
         out / "register.cpp": cpp_ops.register_all_cpp(list(families)),
         out / "autograd" / "register.cpp": autograd.register_cpp(list(families)),
         out / "underhood_ops.h": capi.ops_h(ops),
+        out / "underhood_ops.hpp": cpp_header.ops_hpp(ops),
+        out / "underhood_methods.inc": cpp_header.methods_inc(ops),
         out / "fused_table.cpp": fused.table_cpp(ops, args.source / "backend" / "cpu"),
         out / "saved_table.cpp": saved.table_cpp(ops),
         out / "overload_table.cpp": overloads.table_cpp(ops),

@@ -9,9 +9,9 @@ int main(int argc, char** argv) try {
   std::vector<float> row;
   for (int i = 2; i < argc; ++i) row.push_back(std::strtof(argv[i], nullptr));
 
-  const underhood::Module model(argv[1]);
-  const auto x = underhood::Tensor::of(row, {1, static_cast<int64_t>(row.size())});
-  const underhood::Tensor y = model(x);
+  const uh::Module model(argv[1]);
+  const auto x = uh::Tensor::of(row, {1, static_cast<int64_t>(row.size())});
+  const uh::Tensor y = model(x);
 
   const char* between = "";
   for (double number : y.doubles()) {

@@ -16,7 +16,7 @@
 #include "capi/underhood.h"
 #include "capi/underhood_autograd.h"
 #include "check.h"
-#include "dispatch/dispatcher.h"
+#include "dispatch/library.h"
 #include "memory/allocator.h"
 #include "recording.h"
 

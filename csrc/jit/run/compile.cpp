@@ -6,7 +6,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
-#include "dispatch/dispatcher.h"
+#include "dispatch/library.h"
 #include "jit/builtins/builtin.h"
 #include "jit/function.h"
 #include "jit/group/fusion_group.h"

@@ -13,16 +13,17 @@
 namespace uh::jit {
 namespace {
 
-// The dispatcher's operators by qualified name; read again when libraries have added some.
+// The dispatcher's operators by qualified name; read again when libraries have added or removed some.
 class Index {
  public:
   std::vector<const OperatorInfo*> named(const std::string& name) {
-    const std::vector<const OperatorInfo*> all = Dispatcher::instance().all();
+    const uint64_t generation = Dispatcher::instance().generation();
     std::lock_guard guard(lock_);
-    if (all.size() != size_) {
+    if (generation != generation_) {
       by_name_.clear();
-      for (const OperatorInfo* op : all) by_name_[op->qualified_name()].push_back(op);
-      size_ = all.size();
+      for (const OperatorInfo* op : Dispatcher::instance().all())
+        by_name_[op->qualified_name()].push_back(op);
+      generation_ = generation;
     }
     const auto it = by_name_.find(name);
     return it == by_name_.end() ? std::vector<const OperatorInfo*>() : it->second;
@@ -63,7 +64,7 @@ class Index {
 
   std::mutex lock_;
   std::map<std::string, std::vector<const OperatorInfo*>> by_name_;
-  size_t size_ = 0;
+  uint64_t generation_ = 0;
 };
 
 Index& index() {

@@ -10,7 +10,7 @@
 #include <typeinfo>
 #include <unordered_map>
 
-#include "dispatch/dispatcher.h"
+#include "dispatch/library.h"
 #include "jit/builtins/builtin.h"
 #include "jit/ir/type_predicates.h"
 #include "jit/text/parse_cursor.h"

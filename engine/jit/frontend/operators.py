@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from engine._generated import ops
-from engine.ops import schemas
+from engine.ops import Overload, Packet, schemas
 
 # Attributes of Tensors that are read by an operator or builtin; others by the getter that Python has.
 PROPERTIES = {
@@ -55,6 +55,8 @@ def operator_of(fn: Callable[..., Any]) -> str | None:
     Functions that choose between operators of one name (`engine.max`) are that name: the compiler
     chooses by the types of the arguments.
     """
+    if isinstance(fn, Packet | Overload):
+        return fn.qualified_name
     if not in_engine(fn):
         return None
     name: str = getattr(fn, "__name__", "")

@@ -3,10 +3,10 @@
 #include <cstdlib>
 #include <underhood/underhood.hpp>
 
-using underhood::Archive;
-using underhood::Error;
-using underhood::Tensor;
-using underhood::Value;
+using uh::Archive;
+using uh::Error;
+using uh::Tensor;
+using uh::Value;
 
 #define HOLDS(what)                                                                                \
   do {                                                                                             \
@@ -18,15 +18,15 @@ using underhood::Value;
 
 static void tensors() {
   const Tensor a = Tensor::of<float>({1, 2, 3, 4}, {2, 2});
-  HOLDS(a.dtype() == UH_FLOAT32 && a.dim() == 2 && a.numel() == 4);
-  HOLDS((a.sizes() == underhood::Sizes{2, 2}));
+  HOLDS(a.dtype() == uh::kFloat && a.dim() == 2 && a.numel() == 4);
+  HOLDS((a.sizes() == uh::Sizes{2, 2}));
   const Tensor b = (2.0 * a + a.matmul(a) - 1.0).relu() / 2.0;
   HOLDS((b.doubles() == std::vector<double>{4, 6.5, 10, 14.5}));
   HOLDS((1.0 - a).sum().item() == -6 && (-a).mean().item() == -2.5);
   HOLDS((a > 2.0).ints() == (std::vector<int64_t>{0, 0, 1, 1}));
-  HOLDS(a.t()[0].doubles()[1] == 3 && a.t().contiguous().data<float>()[1] == 3);
+  HOLDS(a.t()[0].doubles()[1] == 3 && a.t().contiguous().data_ptr<float>()[1] == 3);
   HOLDS(a.argmax(1).ints()[0] == 1 && a.reshape({4}).sizes()[0] == 4);
-  HOLDS(a.to(UH_INT64).dtype() == UH_INT64);
+  HOLDS(a.to(uh::kLong).dtype() == uh::kLong);
   Tensor copy = a, moved = std::move(copy);
   HOLDS(!copy && moved && uh_use_count(a.handle()) == 2);
   HOLDS(Tensor::of(std::vector<std::complex<double>>{{1, 2}}, {}).doubles()[1] == 2);
@@ -34,13 +34,13 @@ static void tensors() {
 
 static void operators_by_name() {
   const Tensor a = Tensor::ones({3, 2});
-  const Tensor sum = underhood::call("add.Tensor", a, a, 1.5)[0];
+  const Tensor sum = uh::call("add.Tensor", a, a, 1.5)[0];
   HOLDS(sum.doubles()[0] == 2.5);
-  const auto parts = underhood::call("split.Tensor", a, 1, 0);
+  const auto parts = uh::call("split.Tensor", a, 1, 0);
   HOLDS(parts[0].as<std::vector<Tensor>>().size() == 3);
-  HOLDS(underhood::call("cat", std::vector<Tensor>{a, a}, 0)[0].as<Tensor>().numel() == 12);
-  const auto values = underhood::call("max.dim", a, 0, false);
-  HOLDS(values.size() == 2 && Tensor(values[1]).dtype() == UH_INT64);
+  HOLDS(uh::call("cat", std::vector<Tensor>{a, a}, 0)[0].as<Tensor>().numel() == 12);
+  const auto values = uh::call("max.dim", a, 0, false);
+  HOLDS(values.size() == 2 && Tensor(values[1]).dtype() == uh::kLong);
 }
 
 static void errors() {
@@ -51,7 +51,7 @@ static void errors() {
     HOLDS(error.kind() == 1 && std::string(error.what()).find("2") != std::string::npos);
   }
   try {
-    underhood::Module("/nowhere/at/all");
+    uh::Module("/nowhere/at/all");
     HOLDS(!"an error");
   } catch (const Error& error) {
     HOLDS(std::string(error.what()).find("/nowhere/at/all") != std::string::npos);

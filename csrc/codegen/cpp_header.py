@@ -1,0 +1,164 @@
+"""generated/underhood_ops.hpp and underhood_methods.inc: the operators for C++ programs.
+
+They are boxed calls by name, so that a library keeps loading when an operator that it calls has
+changed in the next version: at worst the call is an error that says so.
+"""
+
+from __future__ import annotations
+
+from model import CPP_RESERVED, Argument, DeclarationError, Operator
+
+HEAD = "// Generated from csrc/ops yaml by csrc/codegen/cpp_header.py. Do not edit.\n"
+TYPES = {  # schema type -> C++ parameter type
+    "Tensor": "const Tensor&",
+    "Tensor?": "const std::optional<Tensor>&",
+    "Tensor[]": "const std::vector<Tensor>&",
+    "Tensor?[]": "const std::vector<Tensor>&",
+    "Operand": "const Operand&",
+    "Scalar": "const Scalar&",
+    "Scalar?": "const std::optional<Scalar>&",
+    "int": "int64_t",
+    "int?": "std::optional<int64_t>",
+    "int[]": "const IntList&",
+    "int[]?": "const OptionalIntList&",
+    "float": "double",
+    "float?": "std::optional<double>",
+    "float[]": "const std::vector<double>&",
+    "float[]?": "const std::optional<std::vector<double>>&",
+    "bool": "bool",
+    "bool?": "std::optional<bool>",
+    "ScalarType": "ScalarType",
+    "ScalarType?": "std::optional<ScalarType>",
+    "Device?": "std::optional<Device>",
+    "MemoryFormat?": "std::optional<MemoryFormat>",
+    "str": "const std::string&",
+    "str?": "const std::optional<std::string>&",
+}
+RESULTS = {
+    "Tensor": "Tensor",
+    "Tensor[]": "std::vector<Tensor>",
+    "Scalar": "Scalar",
+    "int": "int64_t",
+    "bool": "bool",
+}
+# What class Tensor says itself, and names of C++.
+NO_METHODS = {"data", "dim", "item", "numel", "size", "sizes", "stride", "dtype", "to"}
+
+
+def default(a: Argument) -> str:
+    """The C++ text of an argument's default."""
+    text = a.default
+    if text is None:
+        raise DeclarationError(f"{a.name}: no default")
+    if text == "None":
+        return "std::nullopt"
+    if text in ("True", "False"):
+        return text.lower()
+    if a.type.startswith("int["):
+        if text.startswith("["):
+            return f"{{{text[1:-1]}}}"
+        return f"{{{', '.join([text] * max(int(a.length or 1), 1))}}}"
+    if text.startswith("["):
+        return f"{{{text[1:-1]}}}"
+    if a.type.startswith("str"):
+        return '"' + text.strip("'\"") + '"'
+    if a.type.startswith(("Scalar", "Operand")) and text.lstrip("-").isdigit():
+        return f"int64_t{{{text}}}"
+    return text
+
+
+def parameters(arguments: tuple[Argument, ...], defaults: bool) -> str:
+    """Parameters: those after the last required one have their defaults."""
+    last = max((i for i, a in enumerate(arguments) if a.default is None), default=-1)
+    parts = []
+    for i, a in enumerate(arguments):
+        value = f" = {default(a)}" if defaults and i > last else ""
+        parts.append(f"{TYPES[a.type]} {name(a)}{value}")
+    return ", ".join(parts)
+
+
+def name(a: Argument) -> str:
+    return f"{a.name}_" if a.name in ("default", "int", "new", "delete") else a.name
+
+
+def result(op: Operator) -> str:
+    if not op.results:
+        outs = [a for a in op.arguments if a.written]
+        if len(outs) > 1:
+            return f"std::tuple<{', '.join(['Tensor'] * len(outs))}>"
+        return "Tensor" if outs else "void"
+    if len(op.results) == 1:
+        return RESULTS[op.results[0].type]
+    return f"std::tuple<{', '.join(RESULTS[r.type] for r in op.results)}>"
+
+
+def function(op: Operator, called: str) -> str:
+    """The definition of the free function."""
+    arguments = ", ".join(["op", *(name(a) for a in op.arguments)])
+    lines = [f"  static uh_operator* const op = detail::find(\"aten::{op.full_name}\");"]
+    outs = [name(a) for a in op.arguments if a.written]
+    if op.results:
+        lines.append(f"  return detail::call<{result(op)}>({arguments});")
+    else:
+        lines.append(f"  detail::call<void>({arguments});")
+        if len(outs) > 1:
+            lines.append(f"  return {{{', '.join(outs)}}};")
+        elif outs:
+            lines.append(f"  return {outs[0]};")
+    head = f"inline {result(op)} {called}({parameters(op.arguments, False)})"
+    return "\n".join([head + " {", *lines, "}"])
+
+
+def names(ops: list[Operator]) -> dict[str, str]:
+    """The C++ name of each operator: PyTorch's, as long as the parameters tell the overloads apart."""
+    taken: set[tuple[str, ...]] = set()
+    found = {}
+    for op in ops:
+        plain = op.cpp_name if op.form == "out" or op.name in CPP_RESERVED else op.name
+        types = tuple(TYPES[a.type] for a in op.arguments)
+        if (plain, *types) in taken:
+            plain = op.cpp_name
+        taken.add((plain, *types))
+        found[op.cpp_name] = plain
+    return found
+
+
+def is_method(op: Operator) -> bool:
+    """Whether it is called on its first argument: what Python has as a method, and all in place."""
+    if op.form == "out" or not op.arguments or op.arguments[0].type not in ("Tensor", "Operand"):
+        return False
+    return "method" in op.python and op.name not in NO_METHODS
+
+
+def methods_inc(ops: list[Operator]) -> str:
+    """The declarations within class Tensor."""
+    called = names(ops)
+    lines = [HEAD + "// Included by class Tensor of underhood.hpp."]
+    lines += [
+        f"{result(op)} {called[op.cpp_name]}({parameters(op.arguments[1:], True)}) const;"
+        for op in ops
+        if is_method(op)
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def ops_hpp(ops: list[Operator]) -> str:
+    called = names(ops)
+    lines = [HEAD + "// Included by underhood.hpp, within its namespace."]
+    lines += [
+        f"{result(op)} {called[op.cpp_name]}({parameters(op.arguments, True)});" for op in ops
+    ]
+    lines += [function(op, called[op.cpp_name]) for op in ops]
+    for op in filter(is_method, ops):
+        rest = op.arguments[1:]
+        passed = ", ".join(["*this", *(name(a) for a in rest)])
+        lines.append(
+            f"inline {result(op)} Tensor::{called[op.cpp_name]}({parameters(rest, False)}) const {{\n"
+            f"  return {called_from_class(called[op.cpp_name])}({passed});\n}}"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def called_from_class(plain: str) -> str:
+    """The free function, which a method of the same name hides."""
+    return f"::uh::{plain}"

@@ -1,0 +1,427 @@
+#include "dispatch/library.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace uh {
+namespace {
+
+// Names are shown by recordings and messages for as long as the process lives.
+const char* permanent(std::string_view text) {
+  static std::mutex lock;
+  static auto* all = new std::set<std::string, std::less<>>;
+  std::lock_guard guard(lock);
+  return all->emplace(text).first->c_str();
+}
+
+// PyTorch's names of what is an int or Scalar here.
+std::string plain_types(std::string_view schema) {
+  std::string text(schema);
+  for (const std::string_view symbolic : {"SymInt", "SymBool", "SymFloat"}) {
+    for (size_t at = 0; (at = text.find(symbolic, at)) != std::string::npos;) {
+      const bool whole = at == 0 || !(std::isalnum(static_cast<unsigned char>(text[at - 1])) ||
+                                      text[at - 1] == '_');
+      if (!whole) {
+        ++at;
+        continue;
+      }
+      text.erase(at, 3);
+      text[at] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[at])));
+    }
+  }
+  return text;
+}
+
+template <class T>
+IValue read_as(const IValue& value) {
+  return IValue(from_value<T>(value));
+}
+IValue read_tensor(const IValue& value) {
+  Tensor tensor = from_value<Tensor>(value);
+  check_kind(static_cast<bool>(tensor), ErrorKind::kType, "boxed call: expected Tensor, got None");
+  return tensor;
+}
+IValue read_tensors(const IValue& value) {
+  auto tensors = from_value<std::vector<Tensor>>(value);
+  for (const Tensor& tensor : tensors)
+    check_kind(static_cast<bool>(tensor), ErrorKind::kType,
+               "boxed call: expected Tensor[], got a list with None");
+  return tensors;
+}
+IValue read_memory_format(const IValue& value) { return to_value(from_value<MemoryFormat>(value)); }
+
+// How a value of a schema type is read: null for a type that boxed kernels do not take.
+using Reader = IValue (*)(const IValue&);
+Reader reader_of(std::string_view type) {
+  if (type.ends_with('?')) type.remove_suffix(1);
+  static const std::map<std::string_view, Reader> kReaders = {
+      {"Tensor", read_tensor},
+      {"Tensor[]", read_tensors},
+      {"Tensor?[]", read_as<std::vector<Tensor>>},
+      {"int", read_as<int64_t>},
+      {"int[]", read_as<Dims>},
+      {"float", read_as<double>},
+      {"float[]", read_as<std::vector<double>>},
+      {"bool", read_as<bool>},
+      {"Scalar", read_as<Scalar>},
+      {"str", read_as<std::string>},
+      {"ScalarType", read_as<DType>},
+      {"Device", read_as<Device>},
+      {"MemoryFormat", read_memory_format},
+  };
+  const auto it = kReaders.find(type);
+  return it == kReaders.end() ? nullptr : it->second;
+}
+
+// The value as kernels of this type get it; false where it is of another type.
+bool read_in_place(std::string_view type, IValue& value) {
+  const Tensor* tensor = value.get_if<Tensor>();
+  const bool none = value.is_none() || (tensor && !*tensor);
+  if (none) {
+    value = IValue();
+    return type.ends_with('?');
+  }
+  try {
+    value = reader_of(type)(value);
+  } catch (const Error&) {
+    return false;
+  }
+  return true;
+}
+
+KeySet keys_of_stack(const Stack& stack) {
+  KeySet keys;
+  for (const IValue& v : stack) {
+    if (const Tensor* t = v.get_if<Tensor>()) keys = keys | keys_of(*t);
+    if (const auto* list = v.get_if<std::vector<Tensor>>()) keys = keys | keys_of(*list);
+    if (const auto* device = v.get_if<Device>()) keys = keys | keys_of(*device);
+  }
+  return keys.empty() ? KeySet(Key::kCPU) : keys;
+}
+
+void record_arguments(CallRecord& record, const Stack& stack) {
+  for (const IValue& v : stack) {
+    std::visit(
+        [&](const auto& x) {
+          using T = std::decay_t<decltype(x)>;
+          if constexpr (std::is_same_v<T, std::monostate>)
+            record.argument(Tensor());
+          else if constexpr (std::is_same_v<T, Ref<Container>>)
+            record.argument(v.type_name());
+          else
+            record.argument(x);
+        },
+        v.variant());
+  }
+}
+
+// The libraries that define operators, by namespace.
+std::mutex g_lock;
+std::multimap<std::string, const Library*, std::less<>>& libraries() {
+  static auto* all = new std::multimap<std::string, const Library*, std::less<>>;
+  return *all;
+}
+std::map<std::string, std::string>& definers() {
+  static auto* all = new std::map<std::string, std::string>;  // namespace -> where
+  return *all;
+}
+
+bool is_word(std::string_view text) {
+  return !text.empty() && !std::isdigit(static_cast<unsigned char>(text[0])) &&
+         std::all_of(text.begin(), text.end(), [](char c) {
+           return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+         });
+}
+
+}  // namespace
+
+KernelTarget KernelTarget::parse(std::string_view text) {
+  if (text == "CompositeImplicitAutograd") return KernelTarget(Kind::kCompositeImplicit);
+  if (text == "CompositeExplicitAutograd") return KernelTarget(Kind::kCompositeExplicit);
+  if (text == "AutogradCPU") return Key::kAutograd;
+  std::string names;
+  for (int i = 0; i < kKeyCount; ++i) {
+    const Key key = static_cast<Key>(i);
+    if (key != Key::kAutograd && !(kBackendKeys & key).has(key)) continue;
+    if (text == name(key)) return key;
+    names += std::string(name(key)) + ", ";
+  }
+  fail(ErrorKind::kRuntime, "could not parse dispatch key '", text, "'; choose from ", names,
+       "CompositeImplicitAutograd, CompositeExplicitAutograd");
+}
+
+// ---- BoxedOperator
+
+BoxedOperator::BoxedOperator(std::string_view name_space, std::string_view schema)
+    : OperatorInfo(permanent(plain_types(schema))) {
+  const Schema& parsed = this->schema();
+  const auto check_type = [&](const Argument& a, std::string_view what) {
+    check(reader_of(a.type) != nullptr, "schema: the ", what, " '", a.name, "' has the type ",
+          a.type, ", which operators of a library do not take: '", schema, "'");
+  };
+  for (const Argument& argument : parsed.arguments) check_type(argument, "argument");
+  for (const Argument& result : parsed.results) check_type(result, "result");
+  set_name_space(permanent(name_space));
+  set_differentiation(Differentiation::kMissing);
+}
+
+BoxedOperator::~BoxedOperator() { forget_schema(); }
+
+void BoxedOperator::set_kernel(KernelTarget target, KernelRef kernel, std::string_view name) {
+  const std::lock_guard guard(lock_);
+  if (target.kind == KernelTarget::Kind::kKey) {
+    KernelRef& slot = own_[static_cast<size_t>(target.key)];
+    check(!slot, name_space(), "::", full_name(), ": a kernel for ", uh::name(target.key),
+          " is already registered");
+    slot = std::move(kernel);
+    enter_kernel(target.key, nullptr, permanent(name));
+    if (target.key == Key::kAutograd) set_differentiation(Differentiation::kKernel);
+    return;
+  }
+  check(!composite_, name_space(), "::", full_name(), ": a composite kernel is already registered");
+  composite_ = std::move(kernel);
+  for (const Key key : {Key::kCPU, Key::kMeta})
+    if (!own_[static_cast<size_t>(key)]) enter_kernel(key, nullptr, permanent(name));
+  if (target.kind == KernelTarget::Kind::kCompositeImplicit && !kernels_.has(Key::kAutograd))
+    set_differentiation(Differentiation::kComposite);
+}
+
+void BoxedOperator::remove_kernels_of(const Library& owner) {
+  std::vector<KernelRef> removed;  // whose contexts are destroyed when the lock is open again
+  const std::lock_guard guard(lock_);
+  const auto remove = [&](KernelRef& slot) {
+    if (!slot || slot->owner != &owner) return false;
+    removed.push_back(std::move(slot));
+    slot = nullptr;
+    return true;
+  };
+  const bool composite = remove(composite_);
+  for (size_t k = 0; k < own_.size(); ++k) {
+    const Key key = static_cast<Key>(k);
+    const bool own = remove(own_[k]);
+    const bool served = own_[k] || (composite_ && (key == Key::kCPU || key == Key::kMeta));
+    if ((own || composite) && !served) {
+      kernels_ = kernels_ - key;
+      names_[k] = {};
+    }
+  }
+  if (!own_[static_cast<size_t>(Key::kAutograd)] && !composite_)
+    set_differentiation(Differentiation::kMissing);
+}
+
+void BoxedOperator::retire() {
+  std::array<KernelRef, kKeyCount> removed;
+  KernelRef composite;
+  const std::lock_guard guard(lock_);
+  removed.swap(own_);
+  composite.swap(composite_);
+  kernels_ = KeySet();
+  retired_ = true;
+}
+
+void BoxedOperator::no_boxed_kernel(KeySet keys) const {
+  check(!retired_, name_space(), "::", full_name(),
+        ": the library that registered this operator has been destroyed");
+  const bool meta = keys.has(Key::kMeta);
+  fail(ErrorKind::kNotImplemented, "Could not run '", name_space(), "::", full_name(),
+       "' with arguments from the '", name((keys & kBackendKeys).highest()),
+       "' backend: kernels exist for {", to_string(kernels_), "}",
+       meta ? "; register a fake kernel (dispatch key Meta)" : "");
+}
+
+BoxedOperator::KernelRef BoxedOperator::kernel_for(KeySet keys, Key* ret_key) {
+  const std::lock_guard guard(lock_);
+  const KeySet usable = keys & kernels_;
+  if (usable.empty()) no_boxed_kernel(keys);
+  *ret_key = usable.highest();
+  const KernelRef& own = own_[static_cast<size_t>(*ret_key)];
+  return own ? own : composite_;
+}
+
+// Numbers become what the schema says, lists the arrays that kernels read.
+void BoxedOperator::check_arguments(Stack& stack) const {
+  const auto& arguments = schema().arguments;
+  check_kind(stack.size() == arguments.size(), ErrorKind::kType, name_space(), "::", full_name(),
+             ": expected ", arguments.size(), " arguments, got ", stack.size(),
+             "; schema: ", schema_text());
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string got = stack[i].is_none() ? "None" : stack[i].type_name();
+    check_kind(read_in_place(arguments[i].type, stack[i]), ErrorKind::kType, name_space(),
+               "::", full_name(), ": argument '", arguments[i].name, "' must be ",
+               arguments[i].type, ", got ", got, "; schema: ", schema_text());
+  }
+}
+
+void BoxedOperator::check_results(Stack& stack) const {
+  const auto& results = schema().results;
+  check(stack.size() == results.size(), name_space(), "::", full_name(), ": the kernel returned ",
+        stack.size(), " results where the schema has ", results.size(),
+        "; schema: ", schema_text());
+  for (size_t i = 0; i < results.size(); ++i) {
+    const std::string got = stack[i].is_none() ? "None" : stack[i].type_name();
+    check(read_in_place(results[i].type, stack[i]), name_space(), "::", full_name(),
+          ": the kernel returned ", got, " as result ", i, ", where the schema has ",
+          results[i].type, "; schema: ", schema_text());
+  }
+}
+
+std::vector<Tensor> BoxedOperator::written(const Stack& stack) const {
+  std::vector<Tensor> tensors;
+  const auto& arguments = schema().arguments;
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i].written) each_tensor(stack[i], [&](const Tensor& t) { tensors.push_back(t); });
+  return tensors;
+}
+
+void BoxedOperator::run(KeySet keys, Stack& stack) {
+  Key key;
+  const KernelRef kernel = kernel_for(keys, &key);
+  if (events::on()) [[unlikely]]
+    record_hop(*this, key, keys);
+  const bool backend = kBackendKeys.has(key);
+  // A kernel writes through a pointer: the write is counted here, unless operators did it.
+  const std::vector<Tensor> outputs = backend ? written(stack) : std::vector<Tensor>();
+  std::vector<int64_t> versions;
+  for (const Tensor& t : outputs) {
+    t.impl()->check_writable();
+    versions.push_back(t.impl()->is_inference() ? 0 : t.impl()->version());
+  }
+  kernel->run(keys, stack);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Tensor& t = outputs[i];
+    if (t.impl()->is_inference() || t.impl()->version() != versions[i]) continue;
+    if (!t.is_meta()) record_write(t);
+    t.impl()->bump_version(current_call());
+  }
+  check_results(stack);
+}
+
+void BoxedOperator::redispatch(KeySet keys, Stack& stack) { run(keys, stack); }
+
+// Note [Operators without a gradient] of operator.h. What is written comes first among the
+// arguments and stands for the results.
+void BoxedOperator::run_below_barrier(KeySet keys, Stack& stack) {
+  const Stack arguments = stack;
+  const std::vector<Tensor> outputs = written(arguments);
+  TensorList inputs, results;
+  for (const Tensor& t : outputs) inputs.push_back(&t);
+  for (const IValue& value : arguments)
+    each_tensor(value, [&](const Tensor& t) { inputs.push_back(&t); });
+  const bool needed = g_barrier.enter(*this, inputs);
+  const BelowAutograd below;
+  run(keys - Key::kAutograd, stack);
+  if (!needed) return;
+  for (const Tensor& t : outputs) results.push_back(&t);
+  for (const IValue& value : stack)
+    each_tensor(value, [&](const Tensor& t) { results.push_back(&t); });
+  if (!results.empty()) g_barrier.leave(*this, inputs, results);
+}
+
+void BoxedOperator::call_boxed(Stack& stack) {
+  check_arguments(stack);
+  if ((t_state.included - t_state.excluded).has(Key::kTracer)) {
+    const Without<Key::kTracer> below;
+    const Stack arguments = stack;
+    call_boxed(stack);
+    g_tracer(*this, arguments, stack);
+    return;
+  }
+  const KeySet keys = (keys_of_stack(stack) | t_state.included) - t_state.excluded;
+  const bool barrier =
+      keys.has(Key::kAutograd) && differentiation_ == Differentiation::kMissing && !retired_;
+  const auto call = [&] { barrier ? run_below_barrier(keys, stack) : run(keys, stack); };
+  if (!events::on()) [[likely]] {
+    call();
+    return;
+  }
+  CallRecord record(*this);
+  record_arguments(record, stack);
+  record.enter();
+  try {
+    call();
+  } catch (const Error& error) {
+    record.failed(error);
+    throw;
+  }
+  for (const IValue& v : stack) each_tensor(v, [&](const Tensor& t) { record.result(t); });
+  record.leave();
+}
+
+// ---- Library
+
+Library::Library(std::string name_space, Kind kind, std::string location)
+    : namespace_(std::move(name_space)), kind_(kind), location_(std::move(location)) {
+  check_kind(is_word(namespace_), ErrorKind::kValue, "library: not a namespace: '", namespace_,
+             "'");
+  check_kind(namespace_ != "aten" && namespace_ != "prim", ErrorKind::kValue, namespace_,
+             " is a reserved namespace: its operators are declared in csrc/ops; please use another "
+             "name for your library");
+  if (kind_ == Kind::kImplement) return;
+  const std::lock_guard guard(g_lock);
+  if (kind_ == Kind::kDefine) {
+    const auto [previous, entered] = definers().try_emplace(namespace_, location_);
+    check(entered, "Only a single UH_LIBRARY can be used to register the namespace ", namespace_,
+          "; please put all of your definitions in a single UH_LIBRARY block. If you were trying "
+          "to specify implementations, consider using UH_LIBRARY_IMPL (which can be duplicated). "
+          "If you really intended to define operators for a single namespace in a distributed "
+          "way, you can use UH_LIBRARY_FRAGMENT to explicitly indicate this. Previous registration "
+          "of UH_LIBRARY was registered at ",
+          previous->second, "; latest registration was registered at ", location_);
+  }
+  libraries().emplace(namespace_, this);
+}
+
+Library::~Library() {
+  for (BoxedOperator* op : implemented_) op->remove_kernels_of(*this);
+  for (BoxedOperator* op : defined_) {
+    Dispatcher::instance().remove(*op);
+    op->retire();
+  }
+  if (kind_ == Kind::kImplement) return;
+  const std::lock_guard guard(g_lock);
+  if (kind_ == Kind::kDefine) definers().erase(namespace_);
+  std::erase_if(libraries(), [&](const auto& entry) { return entry.second == this; });
+}
+
+std::string_view Library::without_namespace(std::string_view name) const {
+  const size_t end = std::min(name.find('('), name.size());
+  const size_t at = name.substr(0, end).find("::");
+  if (at == std::string_view::npos) return name;
+  check_kind(name.substr(0, at) == namespace_, ErrorKind::kValue, "library ", namespace_, ": '",
+             name.substr(0, end), "' is in another namespace");
+  return name.substr(at + 2);
+}
+
+BoxedOperator& Library::define(std::string_view schema) {
+  check(kind_ != Kind::kImplement, "library ", namespace_,
+        ": an IMPL library cannot define operators; use DEF or FRAGMENT");
+  auto op = std::make_unique<BoxedOperator>(namespace_, without_namespace(schema));
+  Dispatcher::instance().enter(*op, namespace_);
+  defined_.push_back(op.get());
+  return *op.release();  // never freed: see the head of library.h
+}
+
+BoxedOperator& Library::find(std::string_view name) const {
+  const std::string full = namespace_ + "::" + std::string(without_namespace(name));
+  auto* op = dynamic_cast<BoxedOperator*>(Dispatcher::instance().find(full));
+  check(op != nullptr, "library: no operator ", full, " to implement; define its schema first");
+  return *op;
+}
+
+void Library::implement(std::string_view name, KernelTarget target, BoxedKernel kernel,
+                        std::string_view kernel_name) {
+  BoxedOperator& op = find(name);
+  op.set_kernel(
+      target,
+      std::make_shared<const BoxedOperator::Kernel>(BoxedOperator::Kernel{std::move(kernel), this}),
+      kernel_name);
+  implemented_.push_back(&op);
+}
+
+bool is_library_namespace(std::string_view name_space) {
+  const std::lock_guard guard(g_lock);
+  return libraries().find(name_space) != libraries().end();
+}
+
+}  // namespace uh

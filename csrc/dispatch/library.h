@@ -1,0 +1,110 @@
+// Operators that are defined at run time from their schema text, and the libraries they belong to.
+//
+// What: a Library is one registration block of a namespace (PyTorch's torch.library.Library, a
+// TORCH_LIBRARY block). It defines operators and implements operators, its own or another
+// library's, for dispatch keys. A BoxedOperator is an operator whose kernels take a Stack.
+// Invariant: what a Library registered is registered for as long as the Library lives. The
+// BoxedOperator itself is never freed, for graphs and Signatures refer to it by address; a call
+// after its Library has gone is an error that says so. A kernel that is running when it is
+// removed lives until it returns.
+// If violated: a graph calls through a dangling pointer.
+// Read next: operator.h, capi/underhood_library.h.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dispatch/dispatcher.h"
+
+namespace uh {
+
+// Takes the arguments off the stack and leaves the results on it.
+using BoxedKernel = std::function<void(KeySet, Stack&)>;
+
+// What a kernel may be registered for: a dispatch key, or one of PyTorch's alias keys.
+// A composite kernel serves every backend that has no kernel of its own. An implicit one calls
+// operators that are differentiable, so its gradient is theirs; an explicit one has none.
+struct KernelTarget {
+  enum class Kind : int8_t { kKey, kCompositeImplicit, kCompositeExplicit };
+  Kind kind = Kind::kKey;
+  Key key = Key::kCPU;
+
+  KernelTarget(Key k) : key(k) {}
+  explicit KernelTarget(Kind k) : kind(k) {}
+  // "CPU", "Meta", "Autograd", "CompositeImplicitAutograd"; throws for any other name.
+  static KernelTarget parse(std::string_view name);
+};
+
+class Library;
+
+class BoxedOperator final : public OperatorInfo {
+ public:
+  // Refuses what is not a schema, and types that no boxed kernel can take.
+  BoxedOperator(std::string_view name_space, std::string_view schema);
+  ~BoxedOperator();
+
+  void call_boxed(Stack& stack) override;
+  // For an Autograd kernel that has done its part: goes on with the keys below its own.
+  void redispatch(KeySet keys, Stack& stack);
+
+ private:
+  friend class Library;
+  struct Kernel {
+    BoxedKernel run;
+    const Library* owner;
+  };
+  using KernelRef = std::shared_ptr<const Kernel>;
+
+  void set_kernel(KernelTarget target, KernelRef kernel, std::string_view name);
+  void remove_kernels_of(const Library& owner);
+  void retire();
+  KernelRef kernel_for(KeySet keys, Key* ret_key);
+  void run(KeySet keys, Stack& stack);
+  void run_below_barrier(KeySet keys, Stack& stack);
+  void check_arguments(Stack& stack) const;
+  void check_results(Stack& stack) const;
+  std::vector<Tensor> written(const Stack& stack) const;
+  [[noreturn]] void no_boxed_kernel(KeySet keys) const;
+
+  std::mutex lock_;  // of the kernels
+  std::array<KernelRef, kKeyCount> own_;
+  KernelRef composite_;
+  bool retired_ = false;
+};
+
+class Library {
+ public:
+  // Of the blocks that define, a namespace has one kDefine at a time and any number of kFragment.
+  enum class Kind : int8_t { kDefine, kFragment, kImplement };
+
+  // `location` says where it was registered, for messages: "conv.cpp:12".
+  explicit Library(std::string name_space, Kind kind = Kind::kFragment, std::string location = "");
+  ~Library();
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+
+  const std::string& name_space() const { return namespace_; }
+  // "twice(Tensor x) -> Tensor", also with the namespace. Throws when there is one of that name.
+  BoxedOperator& define(std::string_view schema);
+  // `name`: "twice", "twice.overload", also with the namespace, which must be the library's.
+  void implement(std::string_view name, KernelTarget target, BoxedKernel kernel,
+                 std::string_view kernel_name);
+  BoxedOperator& find(std::string_view name) const;
+
+ private:
+  std::string_view without_namespace(std::string_view name) const;
+
+  const std::string namespace_;
+  const Kind kind_;
+  const std::string location_;
+  std::vector<BoxedOperator*> defined_, implemented_;
+};
+
+// Whether a library that may define operators is alive in the namespace.
+bool is_library_namespace(std::string_view name_space);
+
+}  // namespace uh
