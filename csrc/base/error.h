@@ -13,19 +13,22 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/error_kinds.h"
+
 namespace uh {
 
 enum class ErrorKind : int {
-  kRuntime = 1,         // RuntimeError
-  kValue = 2,           // ValueError
-  kType = 3,            // TypeError
-  kIndex = 4,           // IndexError
-  kNotImplemented = 5,  // NotImplementedError
-  kMemory = 6,          // MemoryError-like: PyTorch raises RuntimeError for it
-  kBuffer = 7,          // BufferError
-  kInternal = 8,        // our own bug: SystemError
-  kForeign = 10,        // an exception of the host language: the text is its token, see uh_raise
-  kLinAlg = 9,          // linalg.LinAlgError: a matrix has no such decomposition or inverse
+  kRuntime = UH_ERROR_RUNTIME,
+  kValue = UH_ERROR_VALUE,
+  kType = UH_ERROR_TYPE,
+  kIndex = UH_ERROR_INDEX,
+  kNotImplemented = UH_ERROR_NOT_IMPLEMENTED,
+  kMemory = UH_ERROR_MEMORY,
+  kBuffer = UH_ERROR_BUFFER,
+  kInternal = UH_ERROR_INTERNAL,
+  kLinAlg = UH_ERROR_LINALG,
+  kForeign = UH_ERROR_FOREIGN,
+  kScript = UH_ERROR_SCRIPT,
 };
 
 class Error : public std::runtime_error {

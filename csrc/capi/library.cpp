@@ -106,9 +106,6 @@ void call_out(std::string_view what, F&& f) {
   throw_last_error();
 }
 
-// 11 is what a compiled program raises: jit/run/interpreter.h.
-constexpr int kLastErrorKind = 11;
-
 // A reference that no recording knows of.
 uh_handle give_plain(const Tensor& t) { return reinterpret_cast<uh_handle>(Tensor(t).leak()); }
 
@@ -137,7 +134,7 @@ std::string text_or(const char* text, std::string_view fallback) {
 uh_handle uh_incref(uh_handle self) { return give_plain(Tensor::share(impl_of(self))); }
 
 void uh_set_error(int kind, const char* text) {
-  const bool known = kind >= static_cast<int>(ErrorKind::kRuntime) && kind <= kLastErrorKind;
+  const bool known = kind >= UH_ERROR_RUNTIME && kind <= UH_ERROR_SCRIPT;
   set_last_error(known ? static_cast<ErrorKind>(kind) : ErrorKind::kRuntime,
                  text ? text : "an error without a message");
 }
@@ -169,9 +166,9 @@ int uh_values_add(uh_values* values, const uh_value* value) {
   });
 }
 
-int uh_library_implement(uh_library* handle, const char* name, const char* key,
-                         uh_kernel_fn kernel, int64_t n_parameters, void* object,
-                         void (*destroy)(void*), const char* kernel_name) {
+int uh_library_implement(uh_library* handle, const char* name, const char* key, uh_kernel_fn kernel,
+                         int64_t n_parameters, void* object, void (*destroy)(void*),
+                         const char* kernel_name) {
   return guard(-1, [&] {
     const auto context = std::make_shared<const Context>(object, destroy);
     const std::string shown = text_or(kernel_name, "kernel of a library");

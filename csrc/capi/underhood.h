@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error_kinds.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -48,8 +50,7 @@ typedef struct {
 int uh_initialise(void); /* registers the operators; called once at import */
 
 /* ---- errors: valid until the next failing call of the same thread */
-int uh_last_error_kind(
-    void); /* 1 Runtime 2 Value 3 Type 4 Index 5 NotImplemented 6 Memory 7 Buffer 8 internal */
+int uh_last_error_kind(void); /* a uh_error_kind */
 const char* uh_last_error(void);
 
 /* ---- handles */

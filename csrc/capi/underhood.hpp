@@ -43,7 +43,7 @@ class Error : public std::runtime_error {
  public:
   Error() : std::runtime_error(uh_last_error()), kind_(uh_last_error_kind()) {}
   Error(int kind, const std::string& text) : std::runtime_error(text), kind_(kind) {}
-  int kind() const { return kind_; }  // see uh_last_error_kind
+  int kind() const { return kind_; }  // a uh_error_kind
 
  private:
   int kind_;
@@ -329,15 +329,16 @@ class Tensor : public detail::Handle<Tensor> {
   template <class T>
   T* data_ptr() const {
     if (scalar_type_of<std::remove_const_t<T>>() != dtype())
-      throw Error(1, "data_ptr: expected a tensor of the C++ type's dtype, got dtype number " +
-                         std::to_string(static_cast<int>(dtype())));
+      throw Error(UH_ERROR_RUNTIME,
+                  "data_ptr: expected a tensor of the C++ type's dtype, got dtype number " +
+                      std::to_string(static_cast<int>(dtype())));
     return reinterpret_cast<T*>(uh_data_ptr(handle()));
   }
   template <class T, size_t N>
   OwningAccessor<T, N> accessor() const {
     if (dim() != static_cast<int64_t>(N))
-      throw Error(1, "accessor: expected " + std::to_string(N) + " dims but tensor has " +
-                         std::to_string(dim()));
+      throw Error(UH_ERROR_RUNTIME, "accessor: expected " + std::to_string(N) +
+                                        " dims but tensor has " + std::to_string(dim()));
     std::array<int64_t, N> sizes, strides;
     uh_sizes(handle(), sizes.data(), static_cast<int64_t>(N));
     uh_strides(handle(), strides.data(), static_cast<int64_t>(N));
@@ -362,14 +363,15 @@ class Tensor : public detail::Handle<Tensor> {
 
  private:
   uint64_t self() const {
-    if (!handle()) throw Error(1, "the Tensor is empty");
+    if (!handle()) throw Error(UH_ERROR_RUNTIME, "the Tensor is empty");
     return handle();
   }
   size_t index_of(int64_t d) const {
     const int64_t n = dim();
     if (d < -n || d >= n)
-      throw Error(4, "Dimension out of range (expected to be in range of [" + std::to_string(-n) +
-                         ", " + std::to_string(n - 1) + "], but got " + std::to_string(d) + ")");
+      throw Error(UH_ERROR_INDEX, "Dimension out of range (expected to be in range of [" +
+                                      std::to_string(-n) + ", " + std::to_string(n - 1) +
+                                      "], but got " + std::to_string(d) + ")");
     return static_cast<size_t>(d < 0 ? d + n : d);
   }
 };
@@ -443,9 +445,7 @@ class Boxing {
     for (const Tensor& t : v) handles.push_back(t.handle());
     return {UH_VALUE_TENSORS, static_cast<int64_t>(v.size()), 0, handles.data()};
   }
-  uh_value box(const OptionalIntList& v) {
-    return v.has_value() ? box(*v) : box(std::monostate());
-  }
+  uh_value box(const OptionalIntList& v) { return v.has_value() ? box(*v) : box(std::monostate()); }
   template <class T>
   uh_value box(const std::optional<T>& v) {
     return v ? box(*v) : box(std::monostate());
@@ -467,7 +467,7 @@ struct Unboxing {
   static_assert(kNever<T>, "no operator takes or returns this C++ type");
 };
 [[noreturn]] inline void wrong_value(const char* expected) {
-  throw Error(3, std::string("expected ") + expected);
+  throw Error(UH_ERROR_TYPE, std::string("expected ") + expected);
 }
 template <bool Owned>
 struct Unboxing<Tensor, Owned> {

@@ -92,7 +92,7 @@ int uh_library_load(const char* path);
 
 uh_handle uh_incref(uh_handle self); /* another reference, without the event of uh_retain */
 
-/* This thread's last error: `kind` as uh_last_error_kind says it. */
+/* This thread's last error: `kind` is a uh_error_kind. */
 void uh_set_error(int kind, const char* text);
 /* cdef end */
 

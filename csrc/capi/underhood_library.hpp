@@ -86,15 +86,15 @@ int guarded(F&& f) noexcept {
   } catch (const Error& error) {
     uh_set_error(error.kind(), error.what());
   } catch (const std::bad_alloc&) {
-    uh_set_error(6, "out of memory");
+    uh_set_error(UH_ERROR_MEMORY, "out of memory");
   } catch (const std::out_of_range& error) {
-    uh_set_error(4, error.what());
+    uh_set_error(UH_ERROR_INDEX, error.what());
   } catch (const std::invalid_argument& error) {
-    uh_set_error(2, error.what());
+    uh_set_error(UH_ERROR_VALUE, error.what());
   } catch (const std::exception& error) {
-    uh_set_error(1, error.what());
+    uh_set_error(UH_ERROR_RUNTIME, error.what());
   } catch (...) {
-    uh_set_error(1, "an exception that is not a std::exception");
+    uh_set_error(UH_ERROR_RUNTIME, "an exception that is not a std::exception");
   }
   return -1;
 }
@@ -224,7 +224,8 @@ class Library {
  private:
   template <class F>
   Library& implement(const std::string& name, const char* key, F function) {
-    if (!key) throw Error(1, "impl: no dispatch key; use UH_LIBRARY_IMPL, or name the key");
+    if (!key)
+      throw Error(UH_ERROR_RUNTIME, "impl: no dispatch key; use UH_LIBRARY_IMPL, or name the key");
     auto owned = std::make_unique<F>(std::move(function));
     detail::check(uh_library_implement(library_, name.c_str(), key, detail::run_kernel<F>,
                                        static_cast<int64_t>(detail::Signature<F>::kArity),

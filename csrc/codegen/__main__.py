@@ -83,6 +83,7 @@ def main() -> int:
         stale.unlink()  # CMake collects what is there
     parts = sorted((args.source / "capi").glob("underhood_*.h"))
     headers = [
+        args.source / "base" / "error_kinds.h",
         args.source / "capi" / "underhood.h",
         *parts,
         out / "underhood_ops.h",

@@ -22,20 +22,19 @@ class ScriptError(RuntimeError):
 ScriptError.__name__ = ScriptError.__qualname__ = "Error"
 ScriptError.__module__ = "engine.jit"
 
-# The codes of csrc/base/error.h. Running out of memory is a RuntimeError in PyTorch.
+# Running out of memory is a RuntimeError in PyTorch.
 _CLASSES: dict[int, type[Exception]] = {
-    1: RuntimeError,
-    2: ValueError,
-    3: TypeError,
-    4: IndexError,
-    5: NotImplementedError,
-    6: RuntimeError,
-    7: BufferError,
-    8: SystemError,
-    9: LinAlgError,
-    11: ScriptError,
+    lib.UH_ERROR_RUNTIME: RuntimeError,
+    lib.UH_ERROR_VALUE: ValueError,
+    lib.UH_ERROR_TYPE: TypeError,
+    lib.UH_ERROR_INDEX: IndexError,
+    lib.UH_ERROR_NOT_IMPLEMENTED: NotImplementedError,
+    lib.UH_ERROR_MEMORY: RuntimeError,
+    lib.UH_ERROR_BUFFER: BufferError,
+    lib.UH_ERROR_INTERNAL: SystemError,
+    lib.UH_ERROR_LINALG: LinAlgError,
+    lib.UH_ERROR_SCRIPT: ScriptError,
 }
-_FOREIGN = 10  # a Python exception from a callback
 
 
 # Exceptions that were raised inside a callback from the core, on their way through it.
@@ -53,7 +52,7 @@ def pass_on(error: BaseException) -> None:
 def last_error() -> BaseException:
     """The exception for this thread's last failing call."""
     text = ffi.string(lib.uh_last_error()).decode("utf-8", "replace")
-    if lib.uh_last_error_kind() == _FOREIGN:
+    if lib.uh_last_error_kind() == lib.UH_ERROR_FOREIGN:
         return _passing.pop(text, SystemError(f"an exception of a callback was lost: {text}"))
     return _CLASSES.get(lib.uh_last_error_kind(), SystemError)(text)
 

@@ -20,7 +20,7 @@ constexpr size_t kMostFrames = 10'000;
 constexpr int64_t kMostSteps = 20'000;
 
 // What `raise` and `assert` of scripted programs throw: torch.jit.Error.
-inline constexpr ErrorKind kScriptError = static_cast<ErrorKind>(11);
+inline constexpr ErrorKind kScriptError = ErrorKind::kScript;
 
 // Takes the code's inputs off the stack and leaves its outputs there. `executor` gives other code
 // when a guard does not hold; null where the code has no guards.

@@ -231,11 +231,20 @@ class GraphReader {
       for (const Value* written : given_back(node)) node.add_output(written->type());
       return;
     }
-    if (tried.empty()) cursor_.refuse(at_kind, message("there is no operator ", kind));
+    if (tried.empty()) cursor_.refuse(at_kind, missing(kind));
     std::string types;
     for (const TypeRef& type : actual_types) types += (types.empty() ? "" : ", ") + type->text();
     cursor_.refuse(at_kind, message("no ", kind, " takes (", types, ") and gives ", outputs,
                                     outputs == 1 ? " value" : " values", tried));
+  }
+
+  // Other namespaces than the engine's own are those of libraries.
+  static std::string missing(const std::string& kind) {
+    const bool own = kind.starts_with("aten::") || kind.starts_with("prim::");
+    if (own || kind.find("::") == std::string::npos) return message("there is no operator ", kind);
+    return message("there is no operator ", kind, ": the library that registers the namespace ",
+                   kind.substr(0, kind.find("::")),
+                   " is not loaded, or has no such operator (engine.ops.load_library)");
   }
 
   bool block_follows() {

@@ -1,0 +1,23 @@
+/* The kinds of errors: which class of Python's an error becomes. Read by C, C++ and cffi; part of
+ * the C ABI, so numbers are never changed.
+ */
+#ifndef UNDERHOOD_ERROR_KINDS_H
+#define UNDERHOOD_ERROR_KINDS_H
+
+/* cdef begin */
+enum uh_error_kind {
+  UH_ERROR_RUNTIME = 1,         /* RuntimeError */
+  UH_ERROR_VALUE = 2,           /* ValueError */
+  UH_ERROR_TYPE = 3,            /* TypeError */
+  UH_ERROR_INDEX = 4,           /* IndexError */
+  UH_ERROR_NOT_IMPLEMENTED = 5, /* NotImplementedError */
+  UH_ERROR_MEMORY = 6,          /* RuntimeError, as in PyTorch */
+  UH_ERROR_BUFFER = 7,          /* BufferError */
+  UH_ERROR_INTERNAL = 8,        /* SystemError: a bug of the engine's own */
+  UH_ERROR_LINALG = 9,          /* linalg.LinAlgError: a matrix without that factor or inverse */
+  UH_ERROR_FOREIGN = 10,        /* an exception of the host: the text is its token, see uh_raise */
+  UH_ERROR_SCRIPT = 11          /* jit.Error: a compiled program raised */
+};
+/* cdef end */
+
+#endif
