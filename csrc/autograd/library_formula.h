@@ -21,10 +21,10 @@ class FormulaContext {
   virtual void save_for_backward(const std::vector<Tensor>& tensors) = 0;
   // Throws where they were released, or written since.
   virtual std::vector<Tensor> saved_tensors() = 0;
-  // Anything else that backward needs; null where there is no value of that name.
+  // Anything else that backward needs; null if there is no value of that name.
   virtual void set_value(const std::string& name, IValue value) = 0;
   virtual const IValue* value(const std::string& name) const = 0;
-  // Whether a gradient of this argument is asked for.
+  // True if a gradient of this argument is requested.
   virtual bool needs_input_grad(size_t argument) const = 0;
   // Zeros for results that no gradient arrives at (the default), or None.
   virtual void set_materialize_grads(bool on) = 0;

@@ -74,7 +74,7 @@ class LentValues {
   std::deque<std::vector<uh_handle>> handles_;
 };
 
-// What a library passes along with a function of its own.
+// What a library passes along with one of its functions.
 class Context {
  public:
   Context(void* object, void (*destroy)(void*)) : object_(object), destroy_(destroy) {}
@@ -95,14 +95,14 @@ using ContextRef = std::shared_ptr<const Context>;
 
 // Runs a function of the library's and throws what it says went wrong.
 template <class F>
-void call_out(std::string_view what, F&& f) {
+void call_out(std::string_view caller, F&& f) {
   set_last_error(ErrorKind::kInternal, "");
   const int status = [&] {
     const OutsideCalls host;
     return f();
   }();
   if (status == 0) return;
-  check(*uh_last_error() != '\0', what, " failed without saying why");
+  check(*uh_last_error() != '\0', caller, " failed without saying why");
   throw_last_error();
 }
 
@@ -171,25 +171,25 @@ int uh_library_implement(uh_library* handle, const char* name, const char* key, 
                          const char* kernel_name) {
   return guard(-1, [&] {
     const auto context = std::make_shared<const Context>(object, destroy);
-    const std::string shown = text_or(kernel_name, "kernel of a library");
+    const std::string label = text_or(kernel_name, "kernel of a library");
     Library& library = library_of(handle);
     check(kernel != nullptr, "library: the kernel is 0");
     const BoxedOperator& op = library.find(text_or(name, ""));
     const auto n_arguments = static_cast<int64_t>(op.schema().arguments.size());
-    check(n_parameters < 0 || n_parameters == n_arguments, shown, ": the kernel has ", n_parameters,
+    check(n_parameters < 0 || n_parameters == n_arguments, label, ": the kernel has ", n_parameters,
           " parameters, where the schema has ", n_arguments,
           " arguments; schema: ", op.schema_text());
     library.implement(
         text_or(name, ""), KernelTarget::parse(text_or(key, "")),
-        [kernel, context, shown](KeySet, Stack& stack) {
+        [kernel, context, label](KeySet, Stack& stack) {
           uh_values results;
-          call_out(shown, [&] {
+          call_out(label, [&] {
             const LentValues args(stack);
             return kernel(context->get(), args.data(), args.size(), &results);
           });
           stack = std::move(results.stack);
         },
-        shown);
+        label);
     return 0;
   });
 }
@@ -201,13 +201,13 @@ int uh_library_autograd(uh_library* handle, const char* name, uh_formula_fn back
                         const char* kernel_name) {
   return guard(-1, [&] {
     const auto context = std::make_shared<const Context>(object, destroy);
-    const std::string shown = text_or(kernel_name, "gradient formula of a library");
+    const std::string label = text_or(kernel_name, "gradient formula of a library");
     check(backward != nullptr, "library: the backward formula is 0");
     autograd::Formula formula;
     if (setup_context) {
       formula.setup_context = [=](autograd::FormulaContext& ctx, const Stack& arguments,
                                   const Stack& results) {
-        call_out(shown, [&] {
+        call_out(label, [&] {
           const LentValues args(arguments), outputs(results);
           return setup_context(context->get(), to_c(ctx), args.data(), args.size(), outputs.data(),
                                outputs.size());
@@ -216,13 +216,13 @@ int uh_library_autograd(uh_library* handle, const char* name, uh_formula_fn back
     }
     formula.backward = [=](autograd::FormulaContext& ctx, const Stack& gradients) {
       uh_values results;
-      call_out(shown, [&] {
+      call_out(label, [&] {
         const LentValues lent(gradients);
         return backward(context->get(), to_c(ctx), lent.data(), lent.size(), &results);
       });
       return std::move(results.stack);
     };
-    autograd::register_formula(library_of(handle), text_or(name, ""), std::move(formula), shown);
+    autograd::register_formula(library_of(handle), text_or(name, ""), std::move(formula), label);
     return 0;
   });
 }

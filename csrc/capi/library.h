@@ -1,4 +1,4 @@
-// What the files of the C ABI share about operators that are called or registered at run time.
+// Calls and registration of operators at run time: shared by the files of the C ABI.
 #pragma once
 
 #include "capi/underhood.h"

@@ -600,7 +600,7 @@ R call(uh_operator* op, const A&... arguments) {
 
 // ---- operators
 
-#include "generated/underhood_ops.hpp"
+#include "generated/underhood_ops.inc"
 
 inline Tensor Tensor::zeros(const IntList& sizes, std::optional<ScalarType> dtype) {
   return ::uh::zeros(sizes, dtype);

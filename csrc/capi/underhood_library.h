@@ -21,12 +21,12 @@ typedef struct uh_values uh_values;
 typedef struct uh_formula_context uh_formula_context;
 typedef struct uh_library_block uh_library_block;
 
-/* Of the libraries that define, a namespace has one UH_DEFINITIONS at a time, any number of
+/* A namespace has one UH_DEFINITIONS at a time, any number of
  * fragments.
  */
 enum { UH_DEFINITIONS, UH_FRAGMENT, UH_IMPLEMENTATIONS };
 
-/* `location` says where it is registered, as in "conv.cpp:12"; 0: nowhere in particular. */
+/* `location` says where it is registered, as in "FILE:12"; 0: nowhere in particular. */
 uh_library* uh_library_new(const char* name_space, int kind, const char* location);
 /* Removes what it registered. Graphs that name its operators stay; running them is an error. */
 void uh_library_free(uh_library* library);
@@ -70,8 +70,8 @@ void uh_formula_materialize(uh_formula_context* ctx, int on);
 uh_operator* uh_operator_find(const char* name);
 const char* uh_operator_schema(uh_operator* op);
 const char* uh_operator_namespace(uh_operator* op);
-/* As uh_call_boxed; but the references that it returns are no wrappers', so that a recording knows
- * nothing of them: they go with uh_decref. */
+/* As uh_call_boxed; but a recording knows nothing of the references that it returns, which go with
+ * uh_decref. */
 int uh_operator_call(uh_operator* op, const uh_value* args, int64_t n, uh_value* ret_results);
 uh_operator* uh_operator_at(int64_t i); /* of uh_op_count(); 0: there are fewer now */
 /* Changes whenever operators are registered or removed. */

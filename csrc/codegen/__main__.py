@@ -56,7 +56,7 @@ def main() -> int:
         out / "register.cpp": cpp_ops.register_all_cpp(list(families)),
         out / "autograd" / "register.cpp": autograd.register_cpp(list(families)),
         out / "underhood_ops.h": capi.ops_h(ops),
-        out / "underhood_ops.hpp": cpp_header.ops_hpp(ops),
+        out / "underhood_ops.inc": cpp_header.ops_hpp(ops),
         out / "underhood_methods.inc": cpp_header.methods_inc(ops),
         out / "fused_table.cpp": fused.table_cpp(ops, args.source / "backend" / "cpu"),
         out / "saved_table.cpp": saved.table_cpp(ops),

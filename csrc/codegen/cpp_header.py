@@ -1,4 +1,4 @@
-"""generated/underhood_ops.hpp and underhood_methods.inc: the operators for C++ programs.
+"""Writes the operators for C++ programs, as functions and as methods of Tensor.
 
 They are boxed calls by name, so that a library keeps loading when an operator that it calls has
 changed in the next version: at worst the call is an error that says so.
@@ -95,7 +95,7 @@ def result(op: Operator) -> str:
 def function(op: Operator, called: str) -> str:
     """The definition of the free function."""
     arguments = ", ".join(["op", *(name(a) for a in op.arguments)])
-    lines = [f"  static uh_operator* const op = detail::find(\"aten::{op.full_name}\");"]
+    lines = [f'  static uh_operator* const op = detail::find("aten::{op.full_name}");']
     outs = [name(a) for a in op.arguments if a.written]
     if op.results:
         lines.append(f"  return detail::call<{result(op)}>({arguments});")
@@ -110,21 +110,21 @@ def function(op: Operator, called: str) -> str:
 
 
 def names(ops: list[Operator]) -> dict[str, str]:
-    """The C++ name of each operator: PyTorch's, as long as the parameters tell the overloads apart."""
-    taken: set[tuple[str, ...]] = set()
-    found = {}
+    """The C++ name of each operator: PyTorch's, as long as overloads have different parameters."""
+    used: set[tuple[str, ...]] = set()
+    called = {}
     for op in ops:
         plain = op.cpp_name if op.form == "out" or op.name in CPP_RESERVED else op.name
         types = tuple(TYPES[a.type] for a in op.arguments)
-        if (plain, *types) in taken:
+        if (plain, *types) in used:
             plain = op.cpp_name
-        taken.add((plain, *types))
-        found[op.cpp_name] = plain
-    return found
+        used.add((plain, *types))
+        called[op.cpp_name] = plain
+    return called
 
 
 def is_method(op: Operator) -> bool:
-    """Whether it is called on its first argument: what Python has as a method, and all in place."""
+    """True if it is called on its first argument, as in Python."""
     if op.form == "out" or not op.arguments or op.arguments[0].type not in ("Tensor", "Operand"):
         return False
     return "method" in op.python and op.name not in NO_METHODS
@@ -150,10 +150,10 @@ def ops_hpp(ops: list[Operator]) -> str:
     ]
     lines += [function(op, called[op.cpp_name]) for op in ops]
     for op in filter(is_method, ops):
-        rest = op.arguments[1:]
-        passed = ", ".join(["*this", *(name(a) for a in rest)])
+        others = op.arguments[1:]
+        passed = ", ".join(["*this", *(name(a) for a in others)])
         lines.append(
-            f"inline {result(op)} Tensor::{called[op.cpp_name]}({parameters(rest, False)}) const {{\n"
+            f"inline {result(op)} Tensor::{called[op.cpp_name]}({parameters(others, False)}) const {{\n"
             f"  return {called_from_class(called[op.cpp_name])}({passed});\n}}"
         )
     return "\n".join(lines) + "\n"

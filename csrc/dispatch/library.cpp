@@ -15,14 +15,15 @@ const char* permanent(std::string_view text) {
   return all->emplace(text).first->c_str();
 }
 
-// PyTorch's names of what is an int or Scalar here.
+// PyTorch's symbolic types are plain ones here: SymInt is int.
 std::string plain_types(std::string_view schema) {
   std::string text(schema);
   for (const std::string_view symbolic : {"SymInt", "SymBool", "SymFloat"}) {
     for (size_t at = 0; (at = text.find(symbolic, at)) != std::string::npos;) {
-      const bool whole = at == 0 || !(std::isalnum(static_cast<unsigned char>(text[at - 1])) ||
-                                      text[at - 1] == '_');
-      if (!whole) {
+      const bool is_word_start =
+          at == 0 ||
+          !(std::isalnum(static_cast<unsigned char>(text[at - 1])) || text[at - 1] == '_');
+      if (!is_word_start) {
         ++at;
         continue;
       }
@@ -156,8 +157,8 @@ KernelTarget KernelTarget::parse(std::string_view text) {
 BoxedOperator::BoxedOperator(std::string_view name_space, std::string_view schema)
     : OperatorInfo(permanent(plain_types(schema))) {
   const Schema& parsed = this->schema();
-  const auto check_type = [&](const Argument& a, std::string_view what) {
-    check(reader_of(a.type) != nullptr, "schema: the ", what, " '", a.name, "' has the type ",
+  const auto check_type = [&](const Argument& a, std::string_view role) {
+    check(reader_of(a.type) != nullptr, "schema: the ", role, " '", a.name, "' has the type ",
           a.type, ", which operators of a library do not take: '", schema, "'");
   };
   for (const Argument& argument : parsed.arguments) check_type(argument, "argument");

@@ -25,8 +25,8 @@ namespace uh {
 // Takes the arguments off the stack and leaves the results on it.
 using BoxedKernel = std::function<void(KeySet, Stack&)>;
 
-// What a kernel may be registered for: a dispatch key, or one of PyTorch's alias keys.
-// A composite kernel serves every backend that has no kernel of its own. An implicit one calls
+// The target of a registration: a dispatch key, or one of PyTorch's alias keys.
+// A composite kernel serves every backend without its own kernel. An implicit one calls
 // operators that are differentiable, so its gradient is theirs; an explicit one has none.
 struct KernelTarget {
   enum class Kind : int8_t { kKey, kCompositeImplicit, kCompositeExplicit };
@@ -48,7 +48,7 @@ class BoxedOperator final : public OperatorInfo {
   ~BoxedOperator();
 
   void call_boxed(Stack& stack) override;
-  // For an Autograd kernel that has done its part: goes on with the keys below its own.
+  // For an Autograd kernel that has done its part: continues with the keys below it.
   void redispatch(KeySet keys, Stack& stack);
 
  private:
@@ -78,10 +78,10 @@ class BoxedOperator final : public OperatorInfo {
 
 class Library {
  public:
-  // Of the blocks that define, a namespace has one kDefine at a time and any number of kFragment.
+  // A namespace has one kDefine at a time, and any number of kFragment.
   enum class Kind : int8_t { kDefine, kFragment, kImplement };
 
-  // `location` says where it was registered, for messages: "conv.cpp:12".
+  // `location` says where it was registered, for messages: "FILE:12".
   explicit Library(std::string name_space, Kind kind = Kind::kFragment, std::string location = "");
   ~Library();
   Library(const Library&) = delete;
@@ -104,7 +104,7 @@ class Library {
   std::vector<BoxedOperator*> defined_, implemented_;
 };
 
-// Whether a library that may define operators is alive in the namespace.
+// True if a library that may define operators is alive in the namespace.
 bool is_library_namespace(std::string_view name_space);
 
 }  // namespace uh
