@@ -1,9 +1,9 @@
 """engine.jit: from Python to a graph that is optimised, run without Python, and saved.
 
-`script` compiles source, `trace` records a run; both give something that is called like what it was
-made from. `fn.graph` is what was compiled, `fn.graph_for(*inputs)` what runs, `fn.instructions(...)`
-the interpreter's program. `save` and `load` keep it in one file; `register_pass` adds a pass of one's
-own to the pipeline.
+`script` compiles source, `trace` records a run; both results are called like the
+original. `fn.graph` is what was compiled, `fn.graph_for(*inputs)` what runs, `fn.instructions(...)`
+the interpreter's program. `save` and `load` keep it in one file; `register_pass` adds a custom pass
+to the pipeline.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ __all__ = [
 
 _listen()
 RecursiveScriptModule = ScriptModule  # PyTorch's name for what `script` makes of a module
-# What people are told these are: where they are imported from, not the file they are written in.
-for _public in [one for name in __all__ if isinstance(one := globals().get(name), type)]:
+# Users see the module that they import a class from, not the file that defines it.
+for _public in [kind for name in __all__ if isinstance(kind := globals().get(name), type)]:
     _public.__module__ = __name__
 
 

@@ -1,4 +1,4 @@
-"""What C functions return: a text, a number, or the last error."""
+"""Conversion of C results: a string, an integer, or the last error."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from engine._native.errors import raise_last
 
 
 def c_string(pointer: Any) -> str:
-    """A text that C returned. Raises: the last error where there is none."""
+    """Converts a string that C returned. Raises: the last error for a null pointer."""
     if pointer == ffi.NULL:
         raise_last()
     return ffi.string(pointer).decode("utf-8", "replace")

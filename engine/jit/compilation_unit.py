@@ -25,33 +25,39 @@ _numbers = itertools.count()
 def functions_in(text: str, names: Mapping[str, Any]) -> dict[str, Any]:
     """The functions that a text defines, as Python's, which know these names.
 
-    Raises: CompileError where there is anything but functions in it, or what is no Python.
+    Raises: CompileError for anything but functions, and for text that is not Python.
     """
     text = textwrap.dedent(text)
     try:
         tree = parse(text)
     except (SyntaxError, ValueError) as error:  # ValueError: a null byte
-        raise CompileError(f"jit: the text is no Python: {error}") from None
-    other = next((one for one in tree.body if not isinstance(one, ast.FunctionDef)), None)
+        raise CompileError(f"jit: the text is not Python: {error}") from None
+    other = next(
+        (statement for statement in tree.body if not isinstance(statement, ast.FunctionDef)), None
+    )
     if other is not None:
         raise CompileError(
-            f"jit: line {other.lineno} of the text is no function; it holds `def`s and nothing else"
+            f"jit: line {other.lineno} of the text is not a function; it holds `def`s and nothing else"
         )
     name = f"<unit {next(_numbers)}>"
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
     space: dict[str, Any] = {**_annotations(), **names}
     exec(compile(tree, name, "exec"), space)  # definitions only: nothing of the text runs
-    return {one.name: space[one.name] for one in tree.body if isinstance(one, ast.FunctionDef)}
+    return {
+        statement.name: space[statement.name]
+        for statement in tree.body
+        if isinstance(statement, ast.FunctionDef)
+    }
 
 
 def _annotations() -> dict[str, Any]:
-    words = ("Any", "Dict", "List", "NamedTuple", "Optional", "Tuple", "Union")
+    typing_names = ("Any", "Dict", "List", "NamedTuple", "Optional", "Tuple", "Union")
     own = {"engine": engine, "torch": engine, "Tensor": Tensor, "Future": Future}
-    return {word: getattr(typing, word) for word in words} | own
+    return {word: getattr(typing, word) for word in typing_names} | own
 
 
 class CompilationUnit:
-    """Compiled functions of a text, which may name what stands where it is made.
+    """The compiled functions of a source string, which may use the names in scope where it is created.
 
     >>> from engine import jit, ones
     >>> unit = jit.CompilationUnit('''
@@ -80,7 +86,7 @@ class CompilationUnit:
         return list(self._functions.values())
 
     def __getattr__(self, name: str) -> Any:
-        found = self.__dict__.get("_functions", {}).get(name)
-        if found is None:
+        function = self.__dict__.get("_functions", {}).get(name)
+        if function is None:
             raise AttributeError(f"the unit has no function '{name}'")
-        return found
+        return function

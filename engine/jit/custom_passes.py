@@ -1,4 +1,4 @@
-"""Passes written in Python: they stand in the pipeline beside the native ones.
+"""Passes written in Python: the pipeline runs them next to the native ones.
 
 A pass is a function of a `Graph`. What it changes it changes within `graph.rewrite(rule, *nodes)`, so
 that the explorer shows each step with the rule's own source.
@@ -26,7 +26,7 @@ class _Registered(NamedTuple):
     after: str
 
 
-# By name, in the order in which they run: the core has them, too, but tells nobody.
+# By name, in the order in which they run: the core has them too, but has no function that lists them.
 _registered: dict[str, _Registered] = {}
 
 
@@ -43,11 +43,11 @@ def uh_py_pass(context: Any, graph: int) -> int:
 
 def passes() -> dict[str, str]:
     """Name and what it does, native passes and registered ones."""
-    found = {}
+    passes = {}
     for i in range(lib.uh_pass_count()):
         name = ffi.string(lib.uh_pass_name(i)).decode()
-        found[name] = ffi.string(lib.uh_pass_doc(i)).decode()
-    return found | {name: one.doc for name, one in _registered.items()}
+        passes[name] = ffi.string(lib.uh_pass_doc(i)).decode()
+    return passes | {name: registered.doc for name, registered in _registered.items()}
 
 
 @overload
@@ -78,7 +78,7 @@ def register_pass(fn: Any = None, *, name: str = "", after: str = "simplify") ->
     >>> engine.jit.unregister_pass("twice_neg")
     """
     if fn is None:
-        return lambda made: _register(made, name, after)
+        return lambda function: _register(function, name, after)
     return _register(fn, name, after)
 
 
@@ -101,17 +101,17 @@ def unregister_pass(name: str) -> None:
 
 
 def run_pass(graph: Graph, name: str) -> int:
-    """Runs one pass, native or registered, on a graph of one's own: the number of its rewrites.
+    """Runs one pass, native or registered, on a graph and returns the number of its rewrites.
 
     Raises: ValueError when there is none of that name, what the pass raises, and SystemError when it
     leaves a graph that is not valid or was changed outside of its rewrites.
     """
-    found = _registered.get(name)
-    if found is None:
+    custom = _registered.get(name)
+    if custom is None:
         return c_integer(lib.uh_pass_run(graph._handle, name.encode()))
     c_integer(lib.uh_pass_begin(graph._handle, name.encode()))
     try:
-        found.run(graph)
+        custom.run(graph)
     except BaseException as error:
         lib.uh_pass_end(graph._handle, f"{type(error).__name__}: {error}".encode())
         raise
@@ -120,13 +120,13 @@ def run_pass(graph: Graph, name: str) -> int:
 
 def pipeline() -> list[dict[str, Any]]:
     """The phases in order: name, doc, passes; first the general ones, then those for known inputs."""
-    found: list[dict[str, Any]] = json.loads(c_string(lib.uh_pipeline()))
-    for phase in found:
-        row = [one for name in phase["passes"] for one in (name, *_behind(name))]
-        phase["passes"] = row + _behind(phase["name"])
-    return found
+    stages: list[dict[str, Any]] = json.loads(c_string(lib.uh_pipeline()))
+    for phase in stages:
+        row = [stage for name in phase["passes"] for stage in (name, *_dependents(name))]
+        phase["passes"] = row + _dependents(phase["name"])
+    return stages
 
 
-def _behind(place: str) -> list[str]:
+def _dependents(position: str) -> list[str]:
     """The registered passes that run after this pass or phase."""
-    return [name for name, one in _registered.items() if one.after == place]
+    return [name for name, registered in _registered.items() if registered.after == position]

@@ -1,4 +1,4 @@
-"""What programs say to the compiler: decorators and words of `engine.jit`.
+"""Annotations for the compiler: the decorators and special forms of `engine.jit`.
 
 In eager Python all of them do nothing but mark; `modifier_of` is how the compiler reads them.
 """
@@ -63,22 +63,22 @@ def annotate(the_type: Any, value: T) -> T:
 def is_instance(obj: Any, target_type: Any) -> bool:
     """`isinstance` that looks into containers: `jit.isinstance(x, List[int])`."""
     if isinstance(target_type, tuple):
-        return any(is_instance(obj, one) for one in target_type)
+        return any(is_instance(obj, member) for member in target_type)
     origin, args = get_origin(target_type), get_args(target_type)
     if target_type is None:
         return obj is None
     if origin is None:
         return target_type is Any or isinstance(obj, target_type)
     if origin in (Union, UnionType):
-        return any(is_instance(obj, one) for one in args)
+        return any(is_instance(obj, arg) for arg in args)
     if not isinstance(obj, origin):
         return False
     if origin is tuple:
         return len(obj) == len(args) and all(map(is_instance, obj, args))
     if origin is dict:
         pairs = ((key, args[0]) for key in obj), ((value, args[1]) for value in obj.values())
-        return all(is_instance(one, of) for part in pairs for one, of in part)
-    return all(is_instance(one, args[0]) for one in obj)
+        return all(is_instance(element, of) for part in pairs for element, of in part)
+    return all(is_instance(element, args[0]) for element in obj)
 
 
 def is_scripting() -> bool:

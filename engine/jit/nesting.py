@@ -1,4 +1,4 @@
-"""How deep programs may be nested: what follows a program's structure recurses as deep as it is nested.
+"""Limits of nesting: functions that follow a program's structure recurse as deep as it is nested.
 
 Python's own limit of 1,000 frames is some 300 `elif`s or 100 functions that call each other. Within
 `deeply` there are more, and a program that needs more than these is an error that says so.

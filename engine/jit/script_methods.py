@@ -40,8 +40,8 @@ def _compiled(cls: type, own: list[Any], written: Any) -> Any:
     """The compiled module that stands for an object whose __init__ has run."""
     # The compiler is shown the module as if its class derived from Module.
     members: dict[str, Any] = {}
-    for one in reversed(own):
-        members |= vars(one)
+    for base in reversed(own):
+        members |= vars(base)
     for name, member in members.items():
         if isinstance(member, script_method):
             members[name] = member.fn if name == "forward" else export(member.fn)
@@ -52,9 +52,9 @@ def _compiled(cls: type, own: list[Any], written: Any) -> Any:
     plain: Any = object.__new__(type(cls.__name__, (Module,), members))
     plain.__dict__.update(written.__dict__)
     with deeply(frontend.CompileError, cls.__name__):
-        made = materialise.script_module(frontend.compile_module(plain))
-    made.__class__ = cls
-    return made
+        scripted = materialise.script_module(frontend.compile_module(plain))
+    scripted.__class__ = cls
+    return scripted
 
 
 ScriptMeta.compile_object = staticmethod(_compiled)

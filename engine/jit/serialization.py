@@ -22,8 +22,10 @@ def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
     Raises: TypeError for what is not compiled, RuntimeError for attributes that have no form in a file.
     """
     if not isinstance(m, (ScriptFunction, ScriptModule)):
-        what = "a module; script or trace it first" if isinstance(m, Module) else type(m).__name__
-        raise TypeError(f"jit.save: expected a ScriptModule or ScriptFunction, got {what}")
+        description = (
+            "a module; script or trace it first" if isinstance(m, Module) else type(m).__name__
+        )
+        raise TypeError(f"jit.save: expected a ScriptModule or ScriptFunction, got {description}")
     m.save(f, _extra_files)
 
 

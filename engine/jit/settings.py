@@ -1,4 +1,4 @@
-"""What PyTorch lets programs set about its JIT, and questions about compiled code.
+"""Settings of PyTorch's JIT, and queries about compiled code.
 
 The engine has one executor and one fuser. What chooses among PyTorch's is checked and kept, so that
 programs that set it run; what would ask for something that is not there says so.
@@ -78,7 +78,7 @@ def enable_onednn_fusion(enabled: bool) -> None:
 
 
 def onednn_fusion_enabled() -> bool:
-    """Whether oneDNN fuses: never."""
+    """Returns whether oneDNN fuses: never."""
     return False
 
 
@@ -128,16 +128,18 @@ def export_opnames(m: ScriptModule | ScriptFunction) -> list[str]:
     if isinstance(m, ScriptFunction):
         return sorted(_names_in(m.inlined_graph))
     if not isinstance(m, ScriptModule):
-        what = "a module; script or trace it first" if isinstance(m, Module) else type(m).__name__
-        raise TypeError(
-            f"jit.export_opnames: expected a ScriptModule or ScriptFunction, got {what}"
+        description = (
+            "a module; script or trace it first" if isinstance(m, Module) else type(m).__name__
         )
-    found: set[str] = set()
-    for one in m.modules():
-        if isinstance(one, ScriptModule):
-            for method in one.__dict__["_methods"].values():
-                found |= _names_in(method.inlined_graph)
-    return sorted(found)
+        raise TypeError(
+            f"jit.export_opnames: expected a ScriptModule or ScriptFunction, got {description}"
+        )
+    names: set[str] = set()
+    for module in m.modules():
+        if isinstance(module, ScriptModule):
+            for method in module.__dict__["_methods"].values():
+                names |= _names_in(method.inlined_graph)
+    return sorted(names)
 
 
 def _names_in(graph: Graph) -> set[str]:
@@ -150,7 +152,10 @@ def _nodes(block: dict[str, Any]) -> Iterator[dict[str, Any]]:
     while blocks:
         for node in blocks.pop()["nodes"]:
             yield node
-            blocks += [*node["blocks"], *(one["block"] for one in node.get("graphs", {}).values())]
+            blocks += [
+                *node["blocks"],
+                *(graph["block"] for graph in node.get("graphs", {}).values()),
+            ]
 
 
 def _full_name(node: dict[str, Any]) -> str:

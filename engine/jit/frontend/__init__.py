@@ -48,7 +48,7 @@ thing, `programs/user_errors.py` and `class_user_errors.py` the messages.
                 `__contains__`, properties, static methods, `with` (an error does not call `__exit__`),
                 dataclasses. No inheritance, no class attributes, no defaults that a function makes.
                 Objects are copied between Python and compiled code, attribute by attribute.
-    Enums       of ints, floats or texts: members, `.name`, `.value`, `==`, `is`, `for one in Color`
+    Enums       of ints, floats or strings: members, `.name`, `.value`, `==`, `is`, `for member in Color`
     Union, Any  narrowed by `isinstance` and `jit.isinstance`, also of `List[int]`; `x is None`
     interfaces  `@jit.interface`: which methods a submodule has. Its class is what is called: a Module
                 is compiled for the submodules that it has, and graphs name those.

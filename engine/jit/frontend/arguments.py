@@ -1,4 +1,4 @@
-"""What a call passes, and how it is matched with parameters."""
+"""The arguments of a call, and their matching with parameters."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Argument = ast.expr | SimpleValue | PythonValue | SugaredTupleValue | ModuleValu
 
 
 class Arguments:
-    """What a call passes, compiled when it is known what is wanted."""
+    """The arguments of a call, compiled when the expected type is known."""
 
     def __init__(self, c: Context, args: Sequence[Argument], options: dict[str, Argument]) -> None:
         self.c = c
@@ -33,13 +33,13 @@ class Arguments:
 
     @classmethod
     def of(cls, c: Context, tree: ast.Call, first: Sequence[SimpleValue] = ()) -> Arguments:
-        """The arguments of a call, `*t` spread; `first` stand before them."""
+        """Collects the arguments of a call, `*t` spread; `first` come before them."""
         args: list[Argument] = list(first)
-        for one in tree.args:
-            if isinstance(one, ast.Starred):
-                args += _spread(c, one)
+        for arg in tree.args:
+            if isinstance(arg, ast.Starred):
+                args += _spread(c, arg)
             else:
-                args.append(one)
+                args.append(arg)
         options: dict[str, Argument] = {}
         for keyword in tree.keywords:
             if keyword.arg is None:
@@ -49,28 +49,30 @@ class Arguments:
             options[str(keyword.arg)] = keyword.value
         return cls(c, args, options)
 
-    def value(self, tree: ast.AST, one: Argument, hint: Type | None = None) -> SimpleValue:
+    def value(self, tree: ast.AST, argument: Argument, hint: Type | None = None) -> SimpleValue:
         """One argument as a value of the graph."""
-        if isinstance(one, ast.expr):
-            return value(self.c, one, hint)
-        return self.c.as_value(tree, one)
+        if isinstance(argument, ast.expr):
+            return value(self.c, argument, hint)
+        return self.c.as_value(tree, argument)
 
     def values(self, tree: ast.AST) -> tuple[list[SimpleValue], dict[str, SimpleValue]]:
         """All of them, in the order of the program."""
-        args = [self._list_or_value(tree, one) for one in self.args]
-        options = {name: self._list_or_value(tree, one) for name, one in self.options.items()}
+        args = [self._list_or_value(tree, arg) for arg in self.args]
+        options = {
+            name: self._list_or_value(tree, argument) for name, argument in self.options.items()
+        }
         return args, options
 
-    def _list_or_value(self, tree: ast.AST, one: Argument) -> SimpleValue:
+    def _list_or_value(self, tree: ast.AST, argument: Argument) -> SimpleValue:
         """Tuples of one type are lists for operators: x.view((2, 3))."""
-        found = expression(self.c, one) if isinstance(one, ast.expr) else one
-        if isinstance(found, SugaredTupleValue) or (
-            isinstance(found, PythonValue) and isinstance(found.object, (tuple, list))
+        sugared = expression(self.c, argument) if isinstance(argument, ast.expr) else argument
+        if isinstance(sugared, SugaredTupleValue) or (
+            isinstance(sugared, PythonValue) and isinstance(sugared.object, (tuple, list))
         ):
             items = (
-                found.items
-                if isinstance(found, SugaredTupleValue)
-                else [PythonValue(x, True) for x in found.object]
+                sugared.items
+                if isinstance(sugared, SugaredTupleValue)
+                else [PythonValue(x, True) for x in sugared.object]
             )
             values = [self.c.as_value(tree, item) for item in items]
             same = {x.type for x in values}
@@ -78,24 +80,24 @@ class Arguments:
                 return make_list(self.c, tree, values)
             types = tuple_of(*[x.type for x in values])
             return self.c.builder.prim(tree, "prim::TupleConstruct", values, types)
-        return self.c.as_value(one if isinstance(one, ast.expr) else tree, found)
+        return self.c.as_value(argument if isinstance(argument, ast.expr) else tree, sugared)
 
 
-def _spread(c: Context, one: ast.Starred) -> list[Argument]:
-    found = expression(c, one.value)
-    if isinstance(found, SugaredTupleValue):
-        return list(found.items)  # type: ignore[arg-type]
-    made = c.as_value(one.value, found)
-    if made.type.kind == "List" and c.inside_engine:  # x.expand(*sizes): as the list that it is
-        return [made]
-    if made.type.kind != "Tuple":
+def _spread(c: Context, starred: ast.Starred) -> list[Argument]:
+    sugared = expression(c, starred.value)
+    if isinstance(sugared, SugaredTupleValue):
+        return list(sugared.items)  # type: ignore[arg-type]
+    spread = c.as_value(starred.value, sugared)
+    if spread.type.kind == "List" and c.inside_engine:  # x.expand(*sizes): as the list that it is
+        return [spread]
+    if spread.type.kind != "Tuple":
         not_supported(
             c.source,
-            one,
-            f"*args in calls aren't supported for a value of type {made.type}",
+            starred,
+            f"*args in calls aren't supported for a value of type {spread.type}",
             "pass the elements one by one, or a tuple, whose length is known",
         )
-    return [*c.builder.node(one, "prim::TupleUnpack", [made], made.type.inner).outputs]
+    return [*c.builder.node(starred, "prim::TupleUnpack", [spread], spread.type.inner).outputs]
 
 
 def match(
@@ -108,7 +110,7 @@ def match(
 ) -> list[SimpleValue]:
     """The values for all parameters in order; CompileError as PyTorch words it."""
     text = f"{name}({', '.join(map(str, parameters))})"
-    positional = [one for one in parameters if not one.keyword_only]
+    positional = [parameter for parameter in parameters if not parameter.keyword_only]
     if len(arguments.args) > len(positional):
         c.fail(
             tree,
@@ -116,58 +118,58 @@ def match(
             f"{len(arguments.args)} positional argument(s)",
         )
     options = dict(arguments.options)
-    given: list[SimpleValue] = []
-    for i, one in enumerate(parameters):
-        if i < len(arguments.args) and not one.keyword_only:
-            made = arguments.value(tree, arguments.args[i], one.of)
-        elif one.name in options:
-            made = arguments.value(tree, options.pop(one.name), one.of)
-        elif one.has_default:
-            made = constant_of(c, tree, one.default, one.of)
+    inputs: list[SimpleValue] = []
+    for i, parameter in enumerate(parameters):
+        if i < len(arguments.args) and not parameter.keyword_only:
+            actual = arguments.value(tree, arguments.args[i], parameter.of)
+        elif parameter.name in options:
+            actual = arguments.value(tree, options.pop(parameter.name), parameter.of)
+        elif parameter.has_default:
+            actual = constant_of(c, tree, parameter.default, parameter.of)
         else:
-            raise c.fail(tree, f"{text}:\nArgument {one.name} not provided")
-        if lenient and one.of == FLOAT and made.type == INT:
-            made = c.builder.call(tree, "aten::Float", [made])
-        made = c.fitted(tree, made, one.of)
-        if not is_subtype(made.type, one.of):
+            raise c.fail(tree, f"{text}:\nArgument {parameter.name} not provided")
+        if lenient and parameter.of == FLOAT and actual.type == INT:
+            actual = c.builder.call(tree, "aten::Float", [actual])
+        actual = c.fitted(tree, actual, parameter.of)
+        if not is_subtype(actual.type, parameter.of):
             c.fail(
                 tree,
-                f"{text}:\nExpected a value of type '{one.of}' for argument '{one.name}' but "
-                f"instead found type '{made.type}'",
-                _instead(c, one.of, made),
+                f"{text}:\nExpected a value of type '{parameter.of}' for argument '{parameter.name}' but "
+                f"instead found type '{actual.type}'",
+                _instead(c, parameter.of, actual),
             )
-        given.append(made)
+        inputs.append(actual)
     if options:
         c.fail(tree, f"{text}:\nUnknown keyword argument '{next(iter(options))}'")
-    return given
+    return inputs
 
 
-def _instead(c: Context, wanted: Type, made: SimpleValue) -> str:
-    hint = c.builder.argument_hints.of_call([made])
-    if hint or wanted not in (INT, FLOAT):
+def _instead(c: Context, expected: Type, actual: SimpleValue) -> str:
+    hint = c.builder.argument_hints.of_call([actual])
+    if hint or expected not in (INT, FLOAT):
         return hint
-    return f"Hint: write {wanted}(...)" if made.type.kind in ("Tensor", "int", "float") else ""
+    return f"Hint: write {expected}(...)" if actual.type.kind in ("Tensor", "int", "float") else ""
 
 
-def constant_of(c: Context, tree: ast.AST, given: Any, hint: Type | None = None) -> SimpleValue:
-    """A Python constant (numbers, texts, tuples and lists of them) as a value of the graph."""
-    if can_be_constant(given):
-        return c.builder.constant(tree, given)
-    if isinstance(given, (tuple, list)):
+def constant_of(c: Context, tree: ast.AST, constant: Any, hint: Type | None = None) -> SimpleValue:
+    """Converts a Python constant (numbers, strings, tuples and lists of them) to a value of the graph."""
+    if can_be_constant(constant):
+        return c.builder.constant(tree, constant)
+    if isinstance(constant, (tuple, list)):
         hinted = hint is not None and hint.kind == "List"
-        values = [constant_of(c, tree, one) for one in given]
-        if hinted or isinstance(given, list):
+        values = [constant_of(c, tree, element) for element in constant]
+        if hinted or isinstance(constant, list):
             element = hint.element if hint is not None and hinted else None
             type = list_of(element or (values[0].type if values else TENSOR))
             return c.builder.prim(tree, "prim::ListConstruct", values, type)
-        type = tuple_of(*[one.type for one in values])
+        type = tuple_of(*[value.type for value in values])
         return c.builder.prim(tree, "prim::TupleConstruct", values, type)
-    if isinstance(given, dict) and hint is not None:
-        pairs = [constant_of(c, tree, x) for pair in given.items() for x in pair]
+    if isinstance(constant, dict) and hint is not None:
+        pairs = [constant_of(c, tree, x) for pair in constant.items() for x in pair]
         return c.builder.prim(tree, "prim::DictConstruct", pairs, hint)
-    raise c.fail(tree, f"a {type_name(given)} cannot be a constant of compiled code")
+    raise c.fail(tree, f"a {type_name(constant)} cannot be a constant of compiled code")
 
 
-def type_name(given: object) -> str:
+def type_name(object_: object) -> str:
     """The name of a Python object's class."""
-    return type(given).__name__
+    return type(object_).__name__

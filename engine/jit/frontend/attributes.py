@@ -62,7 +62,7 @@ def attribute_of(c: Context, tree: ast.Attribute, owner: SugaredValue) -> Sugare
     if isinstance(owner, PythonValue):
         return PythonValue(known_attribute(c, tree, owner.object), True)
     if isinstance(owner, ModuleValue):
-        return owner.made.attribute(c, tree, owner, tree.attr)
+        return owner.concrete_type.attribute(c, tree, owner, tree.attr)
     if isinstance(owner, Super):
         return _of_parent(c, tree, owner)
     if isinstance(owner, SugaredTupleValue):
@@ -74,18 +74,18 @@ def attribute_of(c: Context, tree: ast.Attribute, owner: SugaredValue) -> Sugare
 
 def _of_parent(c: Context, tree: ast.Attribute, owner: Super) -> SugaredValue:
     """`super().name`: the method of the next class that has one."""
-    classes = type(owner.owner.made.module).__mro__
+    classes = type(owner.owner.concrete_type.module).__mro__
     for kind in classes[classes.index(owner.of) + 1 :]:
-        found = vars(kind).get(tree.attr)
-        if inspect.isfunction(found):
+        member = vars(kind).get(tree.attr)
+        if inspect.isfunction(member):
             return ModuleMethod(tree.attr, owner.owner, kind)
-        if isinstance(found, staticmethod):
-            return PythonValue(found.__func__)
+        if isinstance(member, staticmethod):
+            return PythonValue(member.__func__)
     raise c.fail(tree, f"'super' object has no method '{tree.attr}'")
 
 
 def known_attribute(c: Context, tree: ast.Attribute, owner: Any) -> Any:
-    """Of a Python object that exists only in the compiler."""
+    """Reads an attribute of a Python object that exists only in the compiler."""
     try:
         return getattr(owner, tree.attr)
     except AttributeError:
@@ -95,16 +95,16 @@ def known_attribute(c: Context, tree: ast.Attribute, owner: Any) -> Any:
 
 
 def value_attribute(c: Context, tree: ast.AST, owner: SimpleValue, name: str) -> SugaredValue:
-    """Of a value of the graph."""
+    """Reads an attribute of a value of the graph."""
     kind = owner.type.kind
     if kind == "Tensor" and name in _OUTSIDE:
         not_supported(c.source, tree, f"Tensor.{name} isn't supported", _OUTSIDE[name])
     if kind == "Tensor":
         if name in PROPERTIES:
             return c.builder.call(tree, PROPERTIES[name], [owner])
-        found = getattr(Tensor, name, None)
-        if isinstance(found, property) and not name.startswith("_"):
-            return call_compiled(c, tree, found.fget, Arguments(c, [owner], {}))
+        attribute = getattr(Tensor, name, None)
+        if isinstance(attribute, property) and not name.startswith("_"):
+            return call_compiled(c, tree, attribute.fget, Arguments(c, [owner], {}))
         if hasattr(Tensor, name) and not name.startswith("__"):
             return MethodValue(name, owner)
     elif kind == "Tuple" and name in owner.type.fields:
@@ -112,13 +112,13 @@ def value_attribute(c: Context, tree: ast.AST, owner: SimpleValue, name: str) ->
         position = c.builder.constant(tree, index)
         inner = owner.type.inner[index]
         return c.builder.prim(tree, "prim::TupleIndex", [owner, position], inner)
-    elif kind == "class" and (made := class_of_value(owner)) is not None:
-        return made.attribute(c, tree, owner, name)
+    elif kind == "class" and (script_class := class_of_value(owner)) is not None:
+        return script_class.attribute(c, tree, owner, name)
     elif kind == "Enum" and name in ("name", "value"):
-        found = c.builder.call(tree, f"prim::Enum{name.capitalize()}", [owner])
+        attribute = c.builder.call(tree, f"prim::Enum{name.capitalize()}", [owner])
         if name == "value":
-            c.builder.retype(found, owner.type.element)
-        return found
+            c.builder.retype(attribute, owner.type.element)
+        return attribute
     elif name in METHODS.get(kind, ()):
         return MethodValue(name, owner)
     elif kind == "Device" and name in ("type", "index"):

@@ -70,10 +70,10 @@ def constant_value(value: Any) -> tuple[Any, Any]:
 
 
 def can_be_constant(value: object) -> bool:
-    """Whether the graph can hold this Python object as a prim::Constant."""
-    words = (dtype_class, device_class, memory_format, layout)
+    """Returns whether the graph can hold this Python object as a prim::Constant."""
+    kinds = (dtype_class, device_class, memory_format, layout)
     plain = (bool, int, float, complex, str, Enum)
-    return value is None or isinstance(value, (*words, *plain))
+    return value is None or isinstance(value, (*kinds, *plain))
 
 
 class Builder:
@@ -88,7 +88,7 @@ class Builder:
         self._counts: dict[str, int] = {}
         self._values: dict[int, SimpleValue] = {}
         self.argument_hints = hints.ArgumentHints()
-        self.tree: ast.AST = source.tree  # what nodes are made of now
+        self.tree: ast.AST = source.tree  # the source range of new nodes
 
     # ---- where
 
@@ -113,8 +113,10 @@ class Builder:
 
     def input(self, name: str, type: Type) -> SimpleValue:
         """A parameter of the graph."""
-        found = lib.uh_graph_add_input(self.handle, self._fresh(name).encode(), type.text.encode())
-        value = self._value(self._number(found), type)
+        value_id = lib.uh_graph_add_input(
+            self.handle, self._fresh(name).encode(), type.text.encode()
+        )
+        value = self._value(self._number(value_id), type)
         value.named = True
         return value
 
@@ -128,9 +130,9 @@ class Builder:
             )
         self.at(tree)
         slot, alive = constant_value(value)
-        found = self._number(lib.uh_graph_constant(self.handle, slot))
+        constant = self._number(lib.uh_graph_constant(self.handle, slot))
         del alive
-        return self._value(found, self._type(found), value)
+        return self._value(constant, self._type(constant), value)
 
     def call(
         self,
@@ -142,34 +144,34 @@ class Builder:
         """The operator or builtin of this name that takes these arguments."""
         self.at(tree)
         options = options or {}
-        names = [ffi.new("char[]", one.encode()) for one in options]
-        found = lib.uh_graph_call_result(
+        names = [ffi.new("char[]", option.encode()) for option in options]
+        output = lib.uh_graph_call_result(
             self.handle,
             name.encode(),
-            [one.id for one in args],
+            [arg.id for arg in args],
             len(args),
             ffi.new("char *[]", names),
-            [one.id for one in options.values()],
+            [option.id for option in options.values()],
             len(options),
         )
-        if found < 0:
+        if output < 0:
             message = str(last_error())
             typed = " not provided" not in message and "nknown keyword" not in message
             hint = self.argument_hints.of_call([*args, *options.values()]) if typed else ""
             fail(self.source, tree, message, hint, CallError)
-        if found == 0:  # nothing comes back: None to a program that looks at it
+        if output == 0:  # nothing comes back: None to a program that looks at it
             return SimpleValue(NOTHING, NONE, self.block, None)
-        return self._value(found, self._type(found))
+        return self._value(output, self._type(output))
 
     def node(
         self, tree: ast.AST, kind: str, inputs: Sequence[SimpleValue], types: Sequence[Type]
     ) -> Node:
         """Any other node."""
         self.at(tree)
-        ids = [one.id for one in inputs]
-        made = self._number(lib.uh_graph_node(self.handle, kind.encode(), ids, len(ids), 0))
-        node = Node(self, made)
-        node.outputs = [node.add_output(one) for one in types]
+        ids = [operand.id for operand in inputs]
+        node_id = self._number(lib.uh_graph_node(self.handle, kind.encode(), ids, len(ids), 0))
+        node = Node(self, node_id)
+        node.outputs = [node.add_output(type) for type in types]
         return node
 
     def prim(
@@ -179,7 +181,7 @@ class Builder:
         return self.node(tree, kind, inputs, [type]).outputs[0]
 
     def uninitialized(self, tree: ast.AST, type: Type) -> SimpleValue:
-        """A value that nobody reads."""
+        """Creates a placeholder that is never read."""
         return self.prim(tree, "prim::Uninitialized", (), type)
 
     def function(self, tree: ast.AST, name: str) -> SimpleValue:
@@ -190,15 +192,15 @@ class Builder:
     # ---- values and blocks
 
     def returns(self, block: int, values: Sequence[SimpleValue]) -> None:
-        """What a block ends with."""
-        for one in values:
-            self._done(lib.uh_block_add_return(self.handle, block, one.id))
+        """Sets the outputs of a block."""
+        for value in values:
+            self._done(lib.uh_block_add_return(self.handle, block, value.id))
 
     def param(self, block: int, name: str, type: Type, origin: SimpleValue) -> SimpleValue:
         """A parameter of a block, which begins as the value that it comes from."""
         named = self._fresh(name) if name else ""
-        found = lib.uh_block_add_param(self.handle, block, named.encode(), type.text.encode())
-        value = self._values[found] = SimpleValue(self._number(found), type, block)
+        value_id = lib.uh_block_add_param(self.handle, block, named.encode(), type.text.encode())
+        value = self._values[value_id] = SimpleValue(self._number(value_id), type, block)
         self._done(lib.uh_value_add_origin(self.handle, value.id, origin.id))
         value.named = bool(name)
         return value
@@ -224,7 +226,7 @@ class Builder:
         return f"{name}.{count}"
 
     def _value(self, number: int, type: Type, constant: Any = MISSING) -> SimpleValue:
-        """The Value of a number, which may be there already: of what was written in place."""
+        """Returns the Value of an id, which an in-place operator may have returned before."""
         if number not in self._values:
             self._values[number] = SimpleValue(number, type, self.block, constant)
         return self._values[number]
@@ -237,20 +239,20 @@ class Builder:
 
     def types(self) -> set[Type]:
         """The types of all values."""
-        return {one.type for one in self._values.values()}
+        return {value.type for value in self._values.values()}
 
     def text(self, with_source: bool = False) -> str:
         """The graph as text."""
-        found = lib.uh_graph_text(self.handle, with_source)
-        if found == ffi.NULL:
+        text = lib.uh_graph_text(self.handle, with_source)
+        if text == ffi.NULL:
             raise_last()
-        return str(ffi.string(found).decode())
+        return str(ffi.string(text).decode())
 
     @staticmethod
-    def _number(found: int) -> int:
-        if found < 0:
+    def _number(value_id: int) -> int:
+        if value_id < 0:
             raise_last()
-        return found
+        return value_id
 
     @staticmethod
     def _done(result: int) -> None:
@@ -269,8 +271,8 @@ class Node:
     def add_output(self, type: Type, name: str = "") -> SimpleValue:
         """One more result."""
         builder = self.builder
-        made = lib.uh_node_add_output(builder.handle, self.id, type.text.encode())
-        value = builder._value(builder._number(made), type)
+        value_id = lib.uh_node_add_output(builder.handle, self.id, type.text.encode())
+        value = builder._value(builder._number(value_id), type)
         if name:
             builder.name(value, name)
         return value
@@ -295,10 +297,10 @@ class Node:
 
     def set_types(self, name: str, types: Sequence[Type]) -> Node:
         """An attribute that is a list of types."""
-        texts = [ffi.new("char[]", one.text.encode()) for one in types]
+        names = [ffi.new("char[]", type.text.encode()) for type in types]
         builder = self.builder
         done = lib.uh_node_set_types(
-            builder.handle, self.id, name.encode(), ffi.new("char *[]", texts), len(texts)
+            builder.handle, self.id, name.encode(), ffi.new("char *[]", names), len(names)
         )
         builder._done(done)
         return self

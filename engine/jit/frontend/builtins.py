@@ -44,35 +44,37 @@ from engine.tensor import Tensor
 
 def _count(c: Context, tree: ast.Call, low: int, high: int, name: str) -> None:
     if not low <= len(tree.args) <= high:
-        wanted = f"{low}" if low == high else f"{low} to {high}"
-        c.fail(tree, f"{name} takes {wanted} arguments, got {len(tree.args)}")
+        expected = f"{low}" if low == high else f"{low} to {high}"
+        c.fail(tree, f"{name} takes {expected} arguments, got {len(tree.args)}")
 
 
 @rule(len)
 def _len(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     _count(c, tree, 1, 1, "len")
-    found = expression(c, tree.args[0])
-    if isinstance(found, ModuleValue):
-        found = found.made.items_of(c, tree, found)
-    if isinstance(found, SugaredTupleValue):
-        return c.builder.constant(tree, len(found.items))
-    if isinstance(found, PythonValue) and isinstance(found.object, (tuple, list, EnumMeta)):
-        return c.builder.constant(tree, len(found.object))
-    one = c.as_value(tree.args[0], found)
-    if one.type.kind == "Tuple":
-        return c.builder.constant(tree, len(one.type.inner))
-    done = operated(c, tree, one, "__len__")
-    return c.builder.call(tree, "aten::len", [one]) if done is None else done
+    sugared = expression(c, tree.args[0])
+    if isinstance(sugared, ModuleValue):
+        sugared = sugared.concrete_type.items_of(c, tree, sugared)
+    if isinstance(sugared, SugaredTupleValue):
+        return c.builder.constant(tree, len(sugared.items))
+    if isinstance(sugared, PythonValue) and isinstance(sugared.object, (tuple, list, EnumMeta)):
+        return c.builder.constant(tree, len(sugared.object))
+    operand = c.as_value(tree.args[0], sugared)
+    if operand.type.kind == "Tuple":
+        return c.builder.constant(tree, len(operand.type.inner))
+    done = operated(c, tree, operand, "__len__")
+    return c.builder.call(tree, "aten::len", [operand]) if done is None else done
 
 
 @rule(range)
 def _range(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     _count(c, tree, 1, 3, "range")
-    parts = [value(c, one) for one in tree.args]
-    for one, part in zip(parts, tree.args, strict=True):
-        if one.type.kind != "int":
-            message = f"range() takes ints, not a value of type {one.type}"
-            c.fail(part, message, c.builder.argument_hints.of_call([one]) or "Hint: write int(...)")
+    parts = [value(c, arg) for arg in tree.args]
+    for operand, part in zip(parts, tree.args, strict=True):
+        if operand.type.kind != "int":
+            message = f"range() takes ints, not a value of type {operand.type}"
+            c.fail(
+                part, message, c.builder.argument_hints.of_call([operand]) or "Hint: write int(...)"
+            )
     if len(parts) == 1:
         return RangeValue(None, parts[0], None)
     return RangeValue(parts[0], parts[1], parts[2] if len(parts) > 2 else None)
@@ -82,29 +84,30 @@ def _range(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
 def _enumerate(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     _count(c, tree, 1, 2, "enumerate")
     over = expression(c, tree.args[0])
-    begins = tree.args[1:] + [one.value for one in tree.keywords if one.arg == "start"]
+    begins = tree.args[1:] + [keyword.value for keyword in tree.keywords if keyword.arg == "start"]
     return IterableTree((RangeValue(value(c, begins[0]) if begins else None, None, None), over))
 
 
 @rule(zip)
 def _zip(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     strict = any(
-        not isinstance(one.value, ast.Constant) or one.value.value for one in tree.keywords
+        not isinstance(keyword.value, ast.Constant) or keyword.value.value
+        for keyword in tree.keywords
     )
     if strict and not c.inside_engine:
         not_supported(
             c.source, tree, "zip(strict=True) isn't supported", "assert len(a) == len(b) before"
         )
     if not tree.args:
-        c.fail(tree, "zip takes one or more things to go through")
-    return IterableTree(tuple(expression(c, one) for one in tree.args))
+        c.fail(tree, "zip takes one or more iterables")
+    return IterableTree(tuple(expression(c, arg) for arg in tree.args))
 
 
 @rule(print)
 def _print(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     if tree.keywords:
         c.fail(tree, "print takes no keywords in compiled code", "Hint: print one string")
-    c.builder.node(tree, "prim::Print", [value(c, one) for one in tree.args], [])
+    c.builder.node(tree, "prim::Print", [value(c, arg) for arg in tree.args], [])
     return PythonValue(None, True)
 
 
@@ -113,46 +116,46 @@ def _extreme(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     word = tree.func.id if isinstance(tree.func, ast.Name) else "min"
     name = f"prim::{word}"
     reject_key(c, tree, word)
-    if any(isinstance(one, ast.Starred) for one in tree.args):
+    if any(isinstance(arg, ast.Starred) for arg in tree.args):
         not_supported(
             c.source, tree, f"{word}(*xs) isn't supported", f"{word}(xs), of the list itself"
         )
-    args = [value(c, one) for one in tree.args]
+    args = [value(c, arg) for arg in tree.args]
     if len(args) == 1:
         return c.builder.call(tree, name, args)
-    found = args[0]
-    for one in args[1:]:
-        found = c.builder.call(tree, name, [found, one])
-    return found
+    extreme = args[0]
+    for arg in args[1:]:
+        extreme = c.builder.call(tree, name, [extreme, arg])
+    return extreme
 
 
 @rule(abs)
 def _abs(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     _count(c, tree, 1, 1, "abs")
-    found = value(c, tree.args[0])
-    return c.builder.call(tree, "aten::abs" if found.type == TENSOR else "prim::abs", [found])
+    operand = value(c, tree.args[0])
+    return c.builder.call(tree, "aten::abs" if operand.type == TENSOR else "prim::abs", [operand])
 
 
 @rule(reversed)
 def _reversed(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     _count(c, tree, 1, 1, "reversed")
-    found = expression(c, tree.args[0])
-    if isinstance(found, ModuleValue):
-        found = found.made.items_of(c, tree, found)
-    if isinstance(found, SugaredTupleValue):
-        return SugaredTupleValue(list(found.items)[::-1])
-    if isinstance(found, (RangeValue, IterableTree)):
+    sugared = expression(c, tree.args[0])
+    if isinstance(sugared, ModuleValue):
+        sugared = sugared.concrete_type.items_of(c, tree, sugared)
+    if isinstance(sugared, SugaredTupleValue):
+        return SugaredTupleValue(list(sugared.items)[::-1])
+    if isinstance(sugared, (RangeValue, IterableTree)):
         not_supported(
             c.source, tree, "reversed() of range and zip isn't supported", "range(n - 1, -1, -1)"
         )
-    one = c.as_value(tree.args[0], found)
-    if one.type.kind == "Tuple":
-        parts = c.builder.node(tree, "prim::TupleUnpack", [one], one.type.inner).outputs
+    operand = c.as_value(tree.args[0], sugared)
+    if operand.type.kind == "Tuple":
+        parts = c.builder.node(tree, "prim::TupleUnpack", [operand], operand.type.inner).outputs
         return SugaredTupleValue(parts[::-1])
-    if one.type.kind not in ("List", "str"):
-        raise c.fail(tree, f"'{one.type}' object is not reversible")
+    if operand.type.kind not in ("List", "str"):
+        raise c.fail(tree, f"'{operand.type}' object is not reversible")
     none, step = c.builder.constant(tree, None), c.builder.constant(tree, -1)
-    return c.builder.call(tree, "aten::slice", [one, none, none, step])
+    return c.builder.call(tree, "aten::slice", [operand, none, none, step])
 
 
 _PLAIN = (all, any, bin, chr, divmod, hash, hex, oct, ord, pow, round, sorted, sum)
@@ -188,28 +191,28 @@ def _list(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     if not tree.args:
         element = hint.element if hint is not None and hint.kind == "List" else TENSOR
         return make_list(c, tree, [], element)
-    found = expression(c, tree.args[0])
-    if isinstance(found, SimpleValue) and found.type.kind in ("List", "str"):
-        return c.builder.call(tree, "aten::list", [found])
-    if isinstance(found, SugaredTupleValue):
-        return make_list(c, tree, [c.as_value(tree, one) for one in found.items])
+    sugared = expression(c, tree.args[0])
+    if isinstance(sugared, SimpleValue) and sugared.type.kind in ("List", "str"):
+        return c.builder.call(tree, "aten::list", [sugared])
+    if isinstance(sugared, SugaredTupleValue):
+        return make_list(c, tree, [c.as_value(tree, item) for item in sugared.items])
     name = ast.copy_location(ast.Name("_element", ast.Store()), tree)
     read = ast.copy_location(ast.Name("_element", ast.Load()), tree)
-    made = ast.ListComp(read, [ast.comprehension(name, tree.args[0], [], 0)])
-    return expression(c, ast.copy_location(made, tree), hint)
+    comprehension = ast.ListComp(read, [ast.comprehension(name, tree.args[0], [], 0)])
+    return expression(c, ast.copy_location(comprehension, tree), hint)
 
 
 @rule(tuple)
 def _tuple(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     if not tree.args:
         return SugaredTupleValue([])
-    found = expression(c, tree.args[0])
-    if isinstance(found, SugaredTupleValue) or (
-        isinstance(found, SimpleValue) and found.type.kind == "Tuple"
+    sugared = expression(c, tree.args[0])
+    if isinstance(sugared, SugaredTupleValue) or (
+        isinstance(sugared, SimpleValue) and sugared.type.kind == "Tuple"
     ):
-        return found
+        return sugared
     if c.inside_engine:  # of sizes, for a message
-        return found
+        return sugared
     raise c.fail(
         tree,
         "tuple() of a value whose length is not known",
@@ -221,17 +224,22 @@ def _tuple(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
 def _dict(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     if tree.args:
         return c.builder.call(tree, "aten::dict", [value(c, tree.args[0])])
-    if any(one.arg is None for one in tree.keywords):
+    if any(keyword.arg is None for keyword in tree.keywords):
         not_supported(
             c.source, tree, "dict(**options) isn't supported", "copy it: d.copy(), then d.update(e)"
         )
     if tree.keywords:
-        pairs = [(c.builder.constant(tree, one.arg), value(c, one.value)) for one in tree.keywords]
+        pairs = [
+            (c.builder.constant(tree, keyword.arg), value(c, keyword.value))
+            for keyword in tree.keywords
+        ]
         item = pairs[0][1].type
-        for _, one in pairs:
-            if one.type != item:
-                c.fail(tree, f"the values of a Dict have one type, not {item} and {one.type}")
-        inputs = [one for pair in pairs for one in pair]
+        for _, item_value in pairs:
+            if item_value.type != item:
+                c.fail(
+                    tree, f"the values of a Dict have one type, not {item} and {item_value.type}"
+                )
+        inputs = [item for pair in pairs for item in pair]
         return c.builder.prim(tree, "prim::DictConstruct", inputs, dict_of(STR, item))
     known = hint is not None and hint.kind == "Dict"
     type = hint if known and hint is not None else dict_of(STR, TENSOR)
@@ -240,13 +248,13 @@ def _dict(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
 
 @rule(device)
 def _device(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
-    given = []
-    for one in tree.args:
-        found = value(c, one)
-        if found.constant is MISSING:
-            c.fail(one, "a device is named by a constant", 'Hint: write device("cpu")')
-        given.append(found.constant)
-    return PythonValue(device(*given), True)
+    arguments = []
+    for arg in tree.args:
+        argument = value(c, arg)
+        if argument.constant is MISSING:
+            c.fail(arg, "a device is named by a constant", 'Hint: write device("cpu")')
+        arguments.append(argument.constant)
+    return PythonValue(device(*arguments), True)
 
 
 # ---- words of engine.jit
@@ -255,13 +263,13 @@ def _device(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
 @rule(decorators.annotate)
 def _annotate(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     _count(c, tree, 2, 2, "annotate")
-    wanted = c.annotation(tree.args[0])
-    found = value(c, tree.args[1], wanted)
-    if not is_subtype(found.type, wanted):
-        c.fail(tree, f"expected an expression of type {wanted} but found {found.type}")
-    if found.type != wanted:
-        return c.builder.prim(tree, "prim::unchecked_cast", [found], wanted)
-    return found
+    expected = c.annotation(tree.args[0])
+    operand = value(c, tree.args[1], expected)
+    if not is_subtype(operand.type, expected):
+        c.fail(tree, f"expected an expression of type {expected} but found {operand.type}")
+    if operand.type != expected:
+        return c.builder.prim(tree, "prim::unchecked_cast", [operand], expected)
+    return operand
 
 
 @condition_rule(decorators.is_scripting)
@@ -272,22 +280,22 @@ def _is_scripting(c: Context, tree: ast.Call) -> CondValue:
 @condition_rule(isinstance, decorators.is_instance)
 def _isinstance(c: Context, tree: ast.Call) -> CondValue:
     _count(c, tree, 2, 2, "isinstance")
-    asked = expression(c, tree.args[0])
-    wanted = [_class(c, one) for one in _classes(tree.args[1])]
-    if isinstance(asked, ModuleValue):
-        names = [one for one in wanted if isinstance(one, type)]
-        return CondValue(tree, None, isinstance(asked.made.module, tuple(names)))
-    found = c.as_value(tree.args[0], asked)
-    types = [one for one in wanted if isinstance(one, Type)]
-    bare = [one for one in types if one.kind in ("List", "Tuple", "Dict") and not one.inner]
-    if found.type == ANY and bare:
+    sugared = expression(c, tree.args[0])
+    expected = [_class(c, class_tree) for class_tree in _classes(tree.args[1])]
+    if isinstance(sugared, ModuleValue):
+        names = [item for item in expected if isinstance(item, type)]
+        return CondValue(tree, None, isinstance(sugared.concrete_type.module, tuple(names)))
+    operand = c.as_value(tree.args[0], sugared)
+    types = [item for item in expected if isinstance(item, Type)]
+    bare = [type for type in types if type.kind in ("List", "Tuple", "Dict") and not type.inner]
+    if operand.type == ANY and bare:
         word = bare[0].kind.lower()
         c.fail(
             tree,
             f"a value of type Any cannot be asked whether it is a {word} without what it holds",
             "Hint: write jit.isinstance(x, List[int]), with the types",
         )
-    return is_instance(c, tree, found, types)
+    return is_instance(c, tree, operand, types)
 
 
 def _classes(tree: ast.expr) -> list[ast.expr]:
@@ -298,15 +306,15 @@ def _classes(tree: ast.expr) -> list[ast.expr]:
 
 def _class(c: Context, tree: ast.expr) -> Type | type:
     """One class of an isinstance: a type of the language, or any other class."""
-    found = expression(c, tree) if isinstance(tree, (ast.Name, ast.Attribute)) else None
-    if isinstance(found, PythonValue):
-        if found.object in (list, tuple, dict):
-            return Type({list: "List", tuple: "Tuple", dict: "Dict"}[found.object])
+    sugared = expression(c, tree) if isinstance(tree, (ast.Name, ast.Attribute)) else None
+    if isinstance(sugared, PythonValue):
+        if sugared.object in (list, tuple, dict):
+            return Type({list: "List", tuple: "Tuple", dict: "Dict"}[sugared.object])
         try:
-            return from_object(found.object)
+            return from_object(sugared.object)
         except UnknownType:
-            if isinstance(found.object, type):
-                return found.object
+            if isinstance(sugared.object, type):
+                return sugared.object
     if isinstance(tree, ast.Constant) and tree.value is None:
         return NONE
     return c.annotation(tree)
@@ -318,17 +326,17 @@ def _hasattr(c: Context, tree: ast.Call) -> CondValue:
     name = value(c, tree.args[1]).constant
     if not isinstance(name, str):
         c.fail(tree.args[1], "hasattr's second argument must be a string literal")
-    asked = expression(c, tree.args[0])
-    if isinstance(asked, ModuleValue):
-        return CondValue(tree, None, hasattr(asked.made.module, str(name)))
-    if isinstance(asked, PythonValue):
-        return CondValue(tree, None, hasattr(asked.object, str(name)))
-    type = c.as_value(tree.args[0], asked).type
-    there = name in type.fields or name in METHODS.get(type.kind, ())
-    made: Any = CLASSES.get(type.name) if type.kind == "class" else None
-    if made is not None:
-        there = name in made.attributes or hasattr(made.python, str(name))
-    return CondValue(tree, None, there or (type == TENSOR and hasattr(Tensor, str(name))))
+    owner = expression(c, tree.args[0])
+    if isinstance(owner, ModuleValue):
+        return CondValue(tree, None, hasattr(owner.concrete_type.module, str(name)))
+    if isinstance(owner, PythonValue):
+        return CondValue(tree, None, hasattr(owner.object, str(name)))
+    type = c.as_value(tree.args[0], owner).type
+    exists = name in type.fields or name in METHODS.get(type.kind, ())
+    script_class: Any = CLASSES.get(type.name) if type.kind == "class" else None
+    if script_class is not None:
+        exists = name in script_class.attributes or hasattr(script_class.python, str(name))
+    return CondValue(tree, None, exists or (type == TENSOR and hasattr(Tensor, str(name))))
 
 
 @rule(getattr)
@@ -339,8 +347,8 @@ def _getattr(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
         raise c.fail(tree.args[1], "getattr's second argument must be a string literal")
     if len(tree.args) == 3 and not _hasattr(c, _two(tree)).static:
         return expression(c, tree.args[2], hint)
-    made = ast.Attribute(tree.args[0], name, ast.Load())
-    return expression(c, ast.copy_location(made, tree), hint)
+    attribute = ast.Attribute(tree.args[0], name, ast.Load())
+    return expression(c, ast.copy_location(attribute, tree), hint)
 
 
 def _two(tree: ast.Call) -> ast.Call:
@@ -373,15 +381,15 @@ _NOT_SUPPORTED = {
 
 @rule(super)
 def _super(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
-    """Of a module's method; the class is that in which the method is written."""
+    """Compiles `super()` in a module's method; the class is the one that defines the method."""
     if tree.args:
-        of, owner = (expression(c, one) for one in tree.args[:2])
+        of, owner = (expression(c, arg) for arg in tree.args[:2])
         kind = of.object if isinstance(of, PythonValue) else None
     else:
         kind, names = c.resolve("__class__"), c.frame
         first = c.source.function.args.args[:1]
-        found = names.find(first[0].arg) if first else None
-        owner = found.value if found is not None else PythonValue(None)
+        variable = names.find(first[0].arg) if first else None
+        owner = variable.value if variable is not None else PythonValue(None)
     if not isinstance(owner, ModuleValue) or not isinstance(kind, type):
         raise c.fail(tree, "super() works only in module methods")
     return Super(owner, kind)
@@ -390,9 +398,9 @@ def _super(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
 @rule(type)
 def _type(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     _count(c, tree, 1, 1, "type")
-    found = expression(c, tree.args[0])
-    if isinstance(found, ModuleValue):
-        return PythonValue(found.made.module.__class__, True)
+    sugared = expression(c, tree.args[0])
+    if isinstance(sugared, ModuleValue):
+        return PythonValue(sugared.concrete_type.module.__class__, True)
     not_supported(c.source, tree, "Python's type() isn't supported", "isinstance(x, T)")
 
 

@@ -69,16 +69,18 @@ def call(
         case MethodValue():
             return call_method(c, tree, callee)
         case ModuleValue():
-            return callee.made.call(c, tree, callee, "forward", Arguments.of(c, tree))
+            return callee.concrete_type.call(c, tree, callee, "forward", Arguments.of(c, tree))
         case ModuleMethod():
             owner, arguments = callee.owner, Arguments.of(c, tree)
             if callee.of is not None:
-                return owner.made.call_parent(c, tree, owner, callee.name, callee.of, arguments)
-            return owner.made.call(c, tree, owner, callee.name, arguments)
+                return owner.concrete_type.call_parent(
+                    c, tree, owner, callee.name, callee.of, arguments
+                )
+            return owner.concrete_type.call(c, tree, owner, callee.name, arguments)
         case PythonValue():
             return _call_known(c, tree, callee.object, hint)
-        case SimpleValue() if (made := class_of_value(callee)) is not None:
-            return made.call(c, tree, callee, "__call__", Arguments.of(c, tree))
+        case SimpleValue() if (script_class := class_of_value(callee)) is not None:
+            return script_class.call(c, tree, callee, "__call__", Arguments.of(c, tree))
     raise c.fail(tree.func, f"{type_word(callee)} cannot be called")
 
 
@@ -89,36 +91,36 @@ def _call_either(c: Context, tree: ast.Call, callee: ConditionalCallee) -> Sugar
     return expression(c, ast.copy_location(ast.IfExp(callee.test, first, second), tree))
 
 
-def _call_known(c: Context, tree: ast.Call, found: Any, hint: Type | None) -> SugaredValue:
-    rule = rule_of(found)
+def _call_known(c: Context, tree: ast.Call, callee: Any, hint: Type | None) -> SugaredValue:
+    rule = rule_of(callee)
     if rule is not None:
         return rule(c, tree, hint)
-    if isinstance(found, ScriptFunction):
-        return call_compiled(c, tree, compiled_of(found), Arguments.of(c, tree))
-    if isinstance(found, type):
-        return _construct(c, tree, found)
-    if isinstance(found, BuiltinMethodType) and isinstance(found.__self__, str):
-        return _call_text_method(c, tree, found)
-    if not callable(found):
-        raise c.fail(tree.func, f"python value of type '{type(found).__name__}' cannot be called")
-    name = getattr(found, "__module__", "")
+    if isinstance(callee, ScriptFunction):
+        return call_compiled(c, tree, compiled_of(callee), Arguments.of(c, tree))
+    if isinstance(callee, type):
+        return _construct(c, tree, callee)
+    if isinstance(callee, BuiltinMethodType) and isinstance(callee.__self__, str):
+        return _call_text_method(c, tree, callee)
+    if not callable(callee):
+        raise c.fail(tree.func, f"python value of type '{type(callee).__name__}' cannot be called")
+    name = getattr(callee, "__module__", "")
     if name == "math":
-        return call_operator(c, tree, f"aten::{found.__name__}", Arguments.of(c, tree))
-    return call_python(c, tree, found, Arguments.of(c, tree))
+        return call_operator(c, tree, f"aten::{callee.__name__}", Arguments.of(c, tree))
+    return call_python(c, tree, callee, Arguments.of(c, tree))
 
 
 def _call_text_method(c: Context, tree: ast.Call, method: BuiltinMethodType) -> SugaredValue:
     """A method of a text that is known: known too when its arguments are, in the engine's source."""
-    args = [expression(c, one) for one in tree.args]
-    constants = [one.constant if isinstance(one, SimpleValue) else MISSING for one in args]
+    args = [expression(c, arg) for arg in tree.args]
+    constants = [arg.constant if isinstance(arg, SimpleValue) else MISSING for arg in args]
     if (
         c.inside_engine
         and not tree.keywords
-        and all(isinstance(one, (str, int)) for one in constants)
+        and all(isinstance(constant, (str, int)) for constant in constants)
     ):
         return PythonValue(method(*constants), True)
     owner = c.builder.constant(tree.func, method.__self__)
-    values = [c.as_value(x, one) for x, one in zip(tree.args, args, strict=True)]
+    values = [c.as_value(x, arg) for x, arg in zip(tree.args, args, strict=True)]
     return c.builder.call(tree, f"aten::{method.__name__}", [owner, *values])
 
 
@@ -147,7 +149,7 @@ def call_python(c: Context, tree: ast.Call, fn: Any, arguments: Arguments) -> Su
         try:
             return call_compiled(c, tree, fn, Arguments(c, args, dict(options)))
         except CompileError:
-            pass  # what is told is that no operator fits
+            pass  # the error says that no operator fits
         raise
 
 
@@ -173,8 +175,8 @@ def call_method(c: Context, tree: ast.Call, callee: MethodValue) -> SugaredValue
     owner, name = callee.owner, callee.name
     if name == "sort" and owner.type.kind == "List":
         reject_key(c, tree, name)
-    if (made := class_of_value(owner)) is not None:
-        return made.call(c, tree, owner, name, Arguments.of(c, tree))
+    if (owner_class := class_of_value(owner)) is not None:
+        return owner_class.call(c, tree, owner, name, Arguments.of(c, tree))
     if owner.type.kind == "str" and name == "format":
         arguments = Arguments.of(c, tree, [owner])
         return call_operator(c, tree, "aten::format", arguments)
@@ -199,17 +201,17 @@ def call_method(c: Context, tree: ast.Call, callee: MethodValue) -> SugaredValue
             try:
                 return call_compiled(c, tree, fallback, Arguments(c, args, dict(options)))
             except CompileError:
-                pass  # what is told is that no operator fits
+                pass  # the error says that no operator fits
         raise
 
 
 def reject_key(c: Context, tree: ast.Call, name: str) -> None:
-    """`sorted(xs, key=f)` and the like."""
-    for one in tree.keywords:
-        if one.arg == "key":
+    """Rejects `sorted(xs, key=f)`, `min(xs, key=f)` and so on."""
+    for keyword in tree.keywords:
+        if keyword.arg == "key":
             not_supported(
                 c.source,
-                one.value,
+                keyword.value,
                 f"{name}(key=...) isn't supported",
                 "order a list of tuples, (what decides, the element), or give the class of the "
                 "elements an __lt__",
@@ -218,9 +220,9 @@ def reject_key(c: Context, tree: ast.Call, name: str) -> None:
 
 def _hint_arguments(arguments: Arguments, owner: Type) -> None:
     """`xs.append([])`: what is put into a container has its type."""
-    for i, one in enumerate(arguments.args):
-        if isinstance(one, (ast.List, ast.Dict)) and owner.inner:
-            arguments.args[i] = value(arguments.c, one, owner.inner[-1])
+    for i, argument in enumerate(arguments.args):
+        if isinstance(argument, (ast.List, ast.Dict)) and owner.inner:
+            arguments.args[i] = value(arguments.c, argument, owner.inner[-1])
 
 
 def call_ignored(
@@ -259,17 +261,21 @@ def call_compiled(
 
 
 def _at_compile_time(c: Context, fn: Any, arguments: Arguments) -> SugaredValue | None:
-    """A helper of the engine that is asked about constants (`reduction="mean"`): its answer."""
+    """Evaluates a call of an engine function whose arguments are all constants (`reduction="mean"`)."""
     if not (c.inside_engine and operators.in_engine(fn)):
         return None
-    given = [*arguments.args, *arguments.options.values()]
-    found = [expression(c, x) if isinstance(x, ast.expr) else x for x in given]
+    passed = [*arguments.args, *arguments.options.values()]
+    sugared = [expression(c, x) if isinstance(x, ast.expr) else x for x in passed]
     count = len(arguments.args)
-    arguments.args = found[:count]  # type: ignore[assignment]
-    arguments.options = dict(zip(arguments.options, found[count:], strict=True))  # type: ignore[arg-type]
+    arguments.args = sugared[:count]  # type: ignore[assignment]
+    arguments.options = dict(zip(arguments.options, sugared[count:], strict=True))  # type: ignore[arg-type]
     constants = []
-    for one in found:
-        known = one.constant if isinstance(one, SimpleValue) else getattr(one, "object", ...)
+    for operand in sugared:
+        known = (
+            operand.constant
+            if isinstance(operand, SimpleValue)
+            else getattr(operand, "object", ...)
+        )
         if not can_be_constant(known):
             return None
         constants.append(known)
@@ -288,43 +294,46 @@ def _at_compile_time(c: Context, fn: Any, arguments: Arguments) -> SugaredValue 
 # ---- classes
 
 
-def _construct(c: Context, tree: ast.Call, found: type) -> SugaredValue:
-    if issubclass(found, tuple) and hasattr(found, "_fields"):
-        type = named_tuple(found)
-        given = getattr(found, "_field_defaults", {})
+def _construct(c: Context, tree: ast.Call, python_class: type) -> SugaredValue:
+    if issubclass(python_class, tuple) and hasattr(python_class, "_fields"):
+        type = named_tuple(python_class)
+        defaults = getattr(python_class, "_field_defaults", {})
         parameters = [
-            Parameter(name, one, given.get(name), name in given)
-            for name, one in zip(found._fields, type.inner, strict=True)
+            Parameter(name, field_type, defaults.get(name), name in defaults)
+            for name, field_type in zip(python_class._fields, type.inner, strict=True)
         ]
-        inputs = match(c, tree, found.__name__, parameters, Arguments.of(c, tree))
+        inputs = match(c, tree, python_class.__name__, parameters, Arguments.of(c, tree))
         return c.builder.prim(tree, "prim::TupleConstruct", inputs, type)
-    if found in (int, float, bool, str, complex):
-        return cast(c, tree, found)
-    if found.__module__ == "collections":
+    if python_class in (int, float, bool, str, complex):
+        return cast(c, tree, python_class)
+    if python_class.__module__ == "collections":
         instead = "use a Dict or List: d: Dict[str, int] = {}"
-        not_supported(
-            c.source, tree, f"objects of the class {found.__name__} aren't supported", instead
-        )
-    if issubclass(found, Enum):
         not_supported(
             c.source,
             tree,
-            f"{found.__name__}(...), a member by its value, isn't supported",
-            f"name the member ({found.__name__}.{next(iter(found.__members__), 'X')}), or go through "
-            f"them: for one in {found.__name__}",
+            f"objects of the class {python_class.__name__} aren't supported",
+            instead,
+        )
+    if issubclass(python_class, Enum):
+        not_supported(
+            c.source,
+            tree,
+            f"{python_class.__name__}(...), a member by its value, isn't supported",
+            f"name the member ({python_class.__name__}.{next(iter(python_class.__members__), 'X')}), or iterate "
+            f"over them: for member in {python_class.__name__}",
         )
     try:
-        made = script_class(found)
+        compiled_class = script_class(python_class)
     except UnknownType as error:
         reason, _, instead = str(error).partition(": ")[2].partition(" Hint: ")
-        message = f"objects of the class {found.__name__} aren't supported: {reason}"
+        message = f"objects of the class {python_class.__name__} aren't supported: {reason}"
         instead = instead or "use a NamedTuple, or a Module made outside and held as an attribute"
         raise NotSupportedError(
             located_message(c.source, tree, message, f"Hint: {instead}")
         ) from None
     except CompileError as error:
-        raise called_from(c, tree, found.__name__, error) from None
-    return made.create(c, tree, Arguments.of(c, tree))
+        raise called_from(c, tree, python_class.__name__, error) from None
+    return compiled_class.create(c, tree, Arguments.of(c, tree))
 
 
 _CASTS = {
@@ -340,28 +349,28 @@ def cast(c: Context, tree: ast.Call, to: type) -> SimpleValue:
         return c.builder.constant(tree, to())
     if len(tree.args) > 1 and to is not complex:
         c.fail(tree, f"{to.__name__}() takes one argument")
-    found = value(c, tree.args[0])
-    made = operated(c, tree, found, f"__{to.__name__}__")
-    if made is not None:
-        return c.as_value(tree, made)
+    operand = value(c, tree.args[0])
+    result = operated(c, tree, operand, f"__{to.__name__}__")
+    if result is not None:
+        return c.as_value(tree, result)
     if to is bool:
-        return as_bool(c, tree, found)
+        return as_bool(c, tree, operand)
     if to is str:
-        return found if found.type == STR else c.builder.call(tree, "aten::str", [found])
+        return operand if operand.type == STR else c.builder.call(tree, "aten::str", [operand])
     name, type = _CASTS[to]
-    rest = [value(c, one) for one in tree.args[1:]]
-    return found if found.type == type else c.builder.call(tree, name, [found, *rest])
+    remainder = [value(c, arg) for arg in tree.args[1:]]
+    return operand if operand.type == type else c.builder.call(tree, name, [operand, *remainder])
 
 
 def exception_of(c: Context, tree: ast.expr) -> tuple[SimpleValue, str]:
     """The message of a raised exception, and its class's name."""
-    made = tree.func if isinstance(tree, ast.Call) else tree
-    found = expression(c, made)
-    given = found.object if isinstance(found, PythonValue) else None
-    if not (isinstance(given, type) and issubclass(given, BaseException)):
+    class_tree = tree.func if isinstance(tree, ast.Call) else tree
+    sugared = expression(c, class_tree)
+    python_class = sugared.object if isinstance(sugared, PythonValue) else None
+    if not (isinstance(python_class, type) and issubclass(python_class, BaseException)):
         c.fail(tree, "exceptions must derive from BaseException")
         raise AssertionError
-    name = f"{given.__module__}.{given.__qualname__}"
+    name = f"{python_class.__module__}.{python_class.__qualname__}"
     args = tree.args if isinstance(tree, ast.Call) else []
     if not args:
         return c.builder.constant(tree, ""), name
@@ -375,9 +384,9 @@ def exception_of(c: Context, tree: ast.expr) -> tuple[SimpleValue, str]:
     return message, name
 
 
-def annotated(c: Context, tree: ast.expr, given: Any) -> Type:
+def annotated(c: Context, tree: ast.expr, annotation: Any) -> Type:
     """The type that an expression of the program names."""
     try:
-        return from_object(given)
+        return from_object(annotation)
     except TypeError as error:
         raise c.fail(tree, str(error)) from None

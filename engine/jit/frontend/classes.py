@@ -1,7 +1,7 @@
-"""Classes of a program's own: attributes that `__init__` makes, methods, what operators mean for them.
+"""The program's classes: attributes that `__init__` sets, methods, operators on their objects.
 
 An object is a value of the graph, of the type `__torch__.Pair`. Its class is compiled where a program
-first names it: `__init__` tells the attributes and their types, then all methods follow.
+first names it: `__init__` sets the attributes and their types, then all methods follow.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ class ScriptClass:
         """`__init__`, then everything else. Raises: CompileError."""
         if "__init__" in vars(self.python):
             self.method(None, None, "__init__")
-        for name, found in list(vars(self.python).items()):
-            if isinstance(found, property):
-                self._property(None, None, name, found)
-            elif inspect.isfunction(found) and not (
-                decorators.modifier_of(found) or dataclass_methods.is_written(found)
+        for name, member in list(vars(self.python).items()):
+            if isinstance(member, property):
+                self._property(None, None, name, member)
+            elif inspect.isfunction(member) and not (
+                decorators.modifier_of(member) or dataclass_methods.is_written(member)
             ):  # what a dataclass wrote is compiled when a program calls it
                 self.method(None, None, name)
 
@@ -77,17 +77,17 @@ class ScriptClass:
             node.set("name", name)
             c.builder.name(node.outputs[0], name, numbered=False)
             return node.outputs[0]
-        found = inspect.getattr_static(self.python, name, None)
-        if isinstance(found, property):
-            getter = self._property(c, tree, name, found)[0]
+        member = inspect.getattr_static(self.python, name, None)
+        if isinstance(member, property):
+            getter = self._property(c, tree, name, member)[0]
             return self._call(c, tree, owner, getter, [])
-        if isinstance(found, staticmethod):
-            return PythonValue(found.__func__)
-        if inspect.isfunction(found):
+        if isinstance(member, staticmethod):
+            return PythonValue(member.__func__)
+        if inspect.isfunction(member):
             return MethodValue(name, owner)
-        if isinstance(found, classmethod):
+        if isinstance(member, classmethod):
             raise c.fail(tree, *NO_CLASS_METHODS)
-        if found is not None:
+        if member is not None:
             raise c.fail(
                 tree,
                 f"'{self.name}' object has no attribute or method '{name}'. '{name}' is defined as a "
@@ -106,38 +106,38 @@ class ScriptClass:
         c: Context,
         tree: ast.Attribute,
         owner: SimpleValue,
-        given: SimpleValue,
+        value: SimpleValue,
         declared: Type | None,
     ) -> None:
         """`object.name = given`; in `__init__` this is what makes attributes."""
         name = tree.attr
-        found = inspect.getattr_static(self.python, name, None)
-        if isinstance(found, property) and name not in self.attributes:
-            setter = self._property(c, tree, name, found)[1]
+        member = inspect.getattr_static(self.python, name, None)
+        if isinstance(member, property) and name not in self.attributes:
+            setter = self._property(c, tree, name, member)[1]
             if not setter:
                 c.fail(tree, f"property '{name}' of {self.python.__name__} has no setter")
             compiled = self.methods[setter]
-            wanted = compiled.parameters[1].of
-            if not is_subtype(given.type, wanted):
-                self._wrong_type(c, tree, wanted, given.type)
-            self._call(c, tree, owner, setter, [given])
+            expected = compiled.parameters[1].of
+            if not is_subtype(value.type, expected):
+                self._wrong_type(c, tree, expected, value.type)
+            self._call(c, tree, owner, setter, [value])
             return
-        if name not in self.attributes and not self._added(c, tree, owner, declared or given.type):
+        if name not in self.attributes and not self._added(c, tree, owner, declared or value.type):
             c.fail(
                 tree,
                 f"Tried to set nonexistent attribute: {name}. Did you forget to initialize it in "
                 "__init__()?",
                 f"Hint: set it in {self.python.__name__}.__init__ to a value of its type",
             )
-        wanted = self.attributes[name]
-        given = c.fitted(tree, given, wanted)
-        if not is_subtype(given.type, wanted):
-            self._wrong_type(c, tree, wanted, given.type)
-        node = c.builder.node(tree, "prim::SetAttr", [owner, given], [])
+        expected = self.attributes[name]
+        value = c.fitted(tree, value, expected)
+        if not is_subtype(value.type, expected):
+            self._wrong_type(c, tree, expected, value.type)
+        node = c.builder.node(tree, "prim::SetAttr", [owner, value], [])
         node.set("name", name)
 
     def _added(self, c: Context, tree: ast.Attribute, owner: SimpleValue, type: Type) -> bool:
-        """Whether `__init__` makes the attribute here."""
+        """Returns whether `__init__` sets the attribute here for the first time."""
         first = c.frame.find(c.source.function.args.args[0].arg) if self.making is c else None
         if first is None or first.value is not owner:
             return False
@@ -154,18 +154,18 @@ class ScriptClass:
         self.attributes[tree.attr] = type
         return True
 
-    def _wrong_type(self, c: Context, tree: ast.AST, wanted: Type, given: Type) -> NoReturn:
+    def _wrong_type(self, c: Context, tree: ast.AST, expected: Type, value: Type) -> NoReturn:
         c.fail(
             tree,
-            f"Wrong type for attribute assignment. Expected {wanted} but got {given}",
-            f"Hint: annotate it where __init__ makes it: self.x: {given} = ...",
+            f"Wrong type for attribute assignment. Expected {expected} but got {value}",
+            f"Hint: annotate it where __init__ makes it: self.x: {value} = ...",
         )
         raise AssertionError
 
     # ---- methods
 
     def has(self, name: str) -> bool:
-        """Whether the class defines this method."""
+        """Returns whether the class defines this method."""
         return inspect.isfunction(vars(self.python).get(name))
 
     def create(self, c: Context, tree: ast.AST, arguments: Arguments) -> SimpleValue:
@@ -176,23 +176,23 @@ class ScriptClass:
             inputs = match(c, tree, self.python.__name__, parameters, arguments)
         elif arguments.args or arguments.options:
             c.fail(tree, f"{self.python.__name__}() takes no arguments: it has no __init__")
-        made = c.builder.prim(tree, "prim::CreateObject", [], self.type)
+        created = c.builder.prim(tree, "prim::CreateObject", [], self.type)
         if "__init__" in vars(self.python):
-            self._call(c, tree, made, "__init__", inputs)
-        return made
+            self._call(c, tree, created, "__init__", inputs)
+        return created
 
     def call(
         self, c: Context, tree: ast.AST, owner: SimpleValue, name: str, arguments: Arguments
     ) -> SugaredValue:
         """`object.name(...)`."""
-        found = inspect.getattr_static(self.python, name, None)
-        if not inspect.isfunction(found) or not _has_source(found):
+        member = inspect.getattr_static(self.python, name, None)
+        if not inspect.isfunction(member) or not _has_source(member):
             raise c.fail(
                 tree,
                 f"'{self.name}' object has no attribute or method '{name}'",
                 f"Hint: define {name} in the class {self.python.__name__}",
             )
-        if mark := decorators.modifier_of(found):
+        if mark := decorators.modifier_of(member):
             raise c.fail(
                 tree,
                 f"method '{name}' of {self.python.__name__} is marked @jit.{mark}, and objects of "
@@ -204,10 +204,15 @@ class ScriptClass:
         return self._call(c, tree, owner, name, inputs)
 
     def operate(
-        self, c: Context, tree: ast.AST, owner: SimpleValue, name: str, given: Sequence[SimpleValue]
+        self,
+        c: Context,
+        tree: ast.AST,
+        owner: SimpleValue,
+        name: str,
+        operands: Sequence[SimpleValue],
     ) -> SugaredValue:
-        """What an operator or a function of Python means for an object: `__add__`, `__len__`."""
-        return self.call(c, tree, owner, name, Arguments(c, list(given), {}))
+        """Compiles an operator or a function of Python on an object: `__add__`, `__len__`."""
+        return self.call(c, tree, owner, name, Arguments(c, list(operands), {}))
 
     def _call(
         self,
@@ -223,16 +228,16 @@ class ScriptClass:
         return node.outputs[0]
 
     def method(self, c: Context | None, tree: ast.AST | None, name: str) -> CompiledFunction:
-        """A method, compiled when first asked for."""
+        """Returns a method, compiled at its first use."""
         fn = vars(self.python)[name]
         return self._compiled(c, tree, name, fn)
 
     def _property(
-        self, c: Context | None, tree: ast.AST | None, name: str, found: property
+        self, c: Context | None, tree: ast.AST | None, name: str, descriptor: property
     ) -> tuple[str, str]:
-        """The names of the methods that read and set a property; "" where there is none."""
+        """Returns the names of the methods that read and set a property; "" for one that is missing."""
         names = []
-        for word, fn in (("getter", found.fget), ("setter", found.fset)):
+        for word, fn in (("getter", descriptor.fget), ("setter", descriptor.fset)):
             names.append(f"__{name}_{word}" if fn is not None else "")
             if fn is not None:
                 self._compiled(c, tree, names[-1], fn)
@@ -243,13 +248,13 @@ class ScriptClass:
     ) -> CompiledFunction:
         if name not in self.methods:
             try:
-                made = self._build(fn, name)
+                compiled = self._build(fn, name)
             except CompileError as error:
                 if c is None or tree is None:
                     raise
                 word = f"{self.python.__name__}.{name}"
                 raise called_from(c, tree, word, error) from None
-            self._add(name, made)
+            self._add(name, compiled)
         return self.methods[name]
 
     def _build(self, fn: Callable[..., Any], name: str) -> CompiledFunction:
@@ -275,16 +280,16 @@ class ScriptClass:
             f"{self.name}.{name}",
         )
 
-    def _add(self, name: str, made: CompiledFunction) -> None:
+    def _add(self, name: str, compiled: CompiledFunction) -> None:
         """A method, known to the core from now on: graphs that call it are verified."""
-        self.methods[name] = made
-        function = native_function(made).handle
+        self.methods[name] = compiled
+        function = native_function(compiled).handle
         if lib.uh_class_add_method(self.handle, name.encode(), function) < 0:
             raise_last()
 
 
 class _OfClass(Surroundings):
-    """What names mean in a method: the class is known there before it has its name."""
+    """Resolves names in a method: the class is known there before its name is bound."""
 
     def __init__(self, fn: Callable[..., Any], names: dict[str, Any]) -> None:
         super().__init__(fn)
@@ -300,27 +305,27 @@ class _OfClass(Surroundings):
 
 
 def known_class(python: type) -> ScriptClass | None:
-    """What is compiled of a class; None where nothing is."""
-    found = vars(python).get(MARK)
-    return found if isinstance(found, ScriptClass) else None
+    """Returns the compiled class of a Python class, or None."""
+    script_class = vars(python).get(MARK)
+    return script_class if isinstance(script_class, ScriptClass) else None
 
 
 def script_class(python: type) -> ScriptClass:
-    """A class, compiled when first asked for. Raises: CompileError; UnknownType for a class that is
+    """Returns a class, compiled at its first use. Raises: CompileError; UnknownType for a class that is
     none of the language."""
-    found = known_class(python)
-    if found is None:
-        why = _why_not(python)
-        if why:
-            raise UnknownType(f"Unknown type name '{python.__name__}': {why}")
-        found = ScriptClass(python)
-        setattr(python, MARK, found)  # before its methods, which may name it
+    compiled_class = known_class(python)
+    if compiled_class is None:
+        reason = _why_not(python)
+        if reason:
+            raise UnknownType(f"Unknown type name '{python.__name__}': {reason}")
+        compiled_class = ScriptClass(python)
+        setattr(python, MARK, compiled_class)  # before its methods, which may name it
         try:
-            found.compile()
+            compiled_class.compile()
         except BaseException:
             delattr(python, MARK)
             raise
-    return found
+    return compiled_class
 
 
 def _has_source(fn: Callable[..., Any]) -> bool:
@@ -335,7 +340,7 @@ def _why_not(python: type) -> str:
         )
     if issubclass(python, Module):
         return (
-            "a Module is no type of an argument. Hint: hold it as an attribute of the Module that "
+            "a Module cannot be an argument. Hint: hold it as an attribute of the Module that "
             "is compiled"
         )
     if operators.in_engine(python) or python.__module__ in ("collections", "typing", "builtins"):
@@ -345,7 +350,7 @@ def _why_not(python: type) -> str:
     if typing.get_origin(python) is not None or hasattr(python, "__parameters__"):
         return "generic classes are not compiled. Hint: write a class for each type"
     if len(python.__mro__) > 2:
-        parents = ", ".join(one.__name__ for one in python.__mro__[1:-1])
+        parents = ", ".join(base.__name__ for base in python.__mro__[1:-1])
         return (
             f"classes that inherit (here from {parents}) are not compiled. Hint: write all methods "
             "in one class, or derive from engine.nn.Module"
@@ -359,7 +364,7 @@ def class_type(python: type) -> Type:
 
 
 def compile_class(python: type) -> type:
-    """What `jit.script` does with a class: it is compiled, and stays what it is.
+    """Implements `jit.script(cls)`: compiles the class and returns it unchanged.
 
     Raises: CompileError; NotSupportedError for a class that is none of the language.
     """

@@ -37,19 +37,19 @@ class CompiledFunction:
     @property
     def defaults(self) -> tuple[Any, ...]:
         """Values of the parameters from the end that need not be given."""
-        found: list[Any] = []
-        for one in reversed(self.parameters):
-            if not one.has_default:
+        defaults: list[Any] = []
+        for parameter in reversed(self.parameters):
+            if not parameter.has_default:
                 break
-            found.append(one.default)
-        return tuple(reversed(found))
+            defaults.append(parameter.default)
+        return tuple(reversed(defaults))
 
     def text(self, with_source: bool = False) -> str:
         """The graph as text."""
-        found = lib.uh_graph_text(self.graph, with_source)
-        if found == ffi.NULL:
+        text = lib.uh_graph_text(self.graph, with_source)
+        if text == ffi.NULL:
             raise_last()
-        return str(ffi.string(found).decode())
+        return str(ffi.string(text).decode())
 
     def __del__(self) -> None:
         if lib is not None:  # while Python ends, modules are cleared first

@@ -31,17 +31,19 @@ class ReadyClass(ModuleClass):
         self.module, self.name = module, described["name"]
         self.type = Type("class", (), self.name)
         self.methods, self._variants = {}, {}
-        children = {name: one for name, one in module._modules.items() if one is not None}
-        self.submodules = {name: class_of(one) for name, one in children.items()}
+        children = {name: child for name, child in module._modules.items() if child is not None}
+        self.submodules = {name: class_of(child) for name, child in children.items()}
         self.is_dict = module.original_name == "ModuleDict"
         self.is_list = module.original_name in ("ModuleList", "Sequential")
         self.is_table = ""
-        words = {KINDS[word]: word for word in ("attribute", "parameter", "buffer")}
+        kinds = {KINDS[word]: word for word in ("attribute", "parameter", "buffer")}
         self.described = Described(
             {
-                one["name"]: Attribute(one["name"], _type(one["type"]), words[one["kind"]])
-                for one in described["attributes"]
-                if one["name"] not in children
+                attribute["name"]: Attribute(
+                    attribute["name"], _type(attribute["type"]), kinds[attribute["kind"]]
+                )
+                for attribute in described["attributes"]
+                if attribute["name"] not in children
             }
         )
         CLASSES[self.name] = self
@@ -62,19 +64,19 @@ class ReadyClass(ModuleClass):
                 "Hint: compile or trace it with that method, by @jit.export or trace_module",
             )
         (result,) = method.graph.outputs()
-        inputs = match(c, tree, name, self._taken(method, name), arguments)
+        inputs = match(c, tree, name, self._method_parameters(method, name), arguments)
         return call_method(c, tree, owner, name, inputs, _type(result.type()))
 
-    def _taken(self, method: NativeFunction, name: str) -> list[Parameter]:
+    def _method_parameters(self, method: NativeFunction, name: str) -> list[Parameter]:
         """The method's parameters without the module itself."""
-        found = []
+        parameters = []
         inputs = method.graph.inputs()[1:]
-        taken = self.module._signatures[name].parameters.values()
-        for one, python in zip(inputs, taken, strict=True):
+        python_parameters = self.module._signatures[name].parameters.values()
+        for value, python in zip(inputs, python_parameters, strict=True):
             has_default = python.default is not inspect.Parameter.empty
             default = python.default if has_default else MISSING
-            found.append(Parameter(python.name, _type(one.type()), default, has_default))
-        return found
+            parameters.append(Parameter(python.name, _type(value.type()), default, has_default))
+        return parameters
 
     def _of_class(self, c: Context, tree: ast.AST, owner: ModuleValue, name: str) -> SugaredValue:
         if self.native.method(name) is not None:

@@ -1,4 +1,4 @@
-"""Which function compiles which kind of expression and statement: the files that do register here."""
+"""Dispatch by kind of AST node: the modules that compile expressions and statements register here."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NOT_SUPPORTED: dict[type[ast.AST], tuple[str, str]] = {
     ast.SetComp: ("SetComp aren't supported", "use a list, or a Dict whose values are True"),
     ast.NamedExpr: (
         "NamedExpr aren't supported",
-        "assign in a statement of its own, before this one",
+        "assign in a separate statement before this one",
     ),
     ast.Starred: ("Starred aren't supported here", "name every element: a, b, c"),
     ast.FunctionDef: (
@@ -69,11 +69,11 @@ if hasattr(ast, "TryStar"):
 def compiles(*kinds: type[ast.AST]) -> Callable[[Made], Made]:
     """Registers the function that compiles these kinds of nodes of the AST."""
 
-    def register(made: Made) -> Made:
+    def register(function: Made) -> Made:
         for kind in kinds:
             table: dict[Any, Any] = _STATEMENTS if issubclass(kind, ast.stmt) else _EXPRESSIONS
-            table[kind] = made
-        return made
+            table[kind] = function
+        return function
 
     return register
 
@@ -95,7 +95,7 @@ class Keyword(ast.AST):
         self.lineno: int = getattr(tree, "lineno", 1)
         self.col_offset: int = getattr(tree, "col_offset", 0)
         self.end_lineno: int = self.lineno
-        words = {
+        lengths = {
             ast.FunctionDef: 3,
             ast.ClassDef: 5,
             ast.Try: 3,
@@ -103,8 +103,8 @@ class Keyword(ast.AST):
             ast.While: 5,
             ast.With: 4,
         }
-        if isinstance(tree, ast.stmt) and type(tree) in words:
-            self.end_col_offset = self.col_offset + words[type(tree)]
+        if isinstance(tree, ast.stmt) and type(tree) in lengths:
+            self.end_col_offset = self.col_offset + lengths[type(tree)]
         else:
             same = getattr(tree, "end_lineno", None) == self.lineno
             end = getattr(tree, "end_col_offset", None)
@@ -113,11 +113,11 @@ class Keyword(ast.AST):
 
 def expression(c: Context, tree: ast.expr, hint: Type | None = None) -> SugaredValue:
     """Compiles an expression; `hint` is the type that is wanted, for `[]`, `{}` and None."""
-    made = _EXPRESSIONS.get(type(tree))
-    if made is None:
+    compile_expression = _EXPRESSIONS.get(type(tree))
+    if compile_expression is None:
         reject_node(c, tree)
         raise AssertionError
-    return made(c, tree, hint)
+    return compile_expression(c, tree, hint)
 
 
 def value(c: Context, tree: ast.expr, hint: Type | None = None) -> SimpleValue:
@@ -127,8 +127,8 @@ def value(c: Context, tree: ast.expr, hint: Type | None = None) -> SimpleValue:
 
 def statement(c: Context, tree: ast.stmt) -> Exit:
     """Compiles a statement; says how it ends."""
-    made = _STATEMENTS.get(type(tree))
-    if made is None:
+    compile_statement = _STATEMENTS.get(type(tree))
+    if compile_statement is None:
         reject_node(c, tree)
         raise AssertionError
-    return made(c, tree)
+    return compile_statement(c, tree)

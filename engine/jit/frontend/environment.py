@@ -1,6 +1,6 @@
 """Names of the function that is being compiled: what each stands for, block by block.
 
-A block of an `if` or a loop has a frame of its own. A name that an outer frame has keeps that
+A block of an `if` or a loop has its own frame. A name that an outer frame has keeps that
 frame's type; one that is new in the block is known outside only when every path made it, with one
 type. Refinement (`x is not None`) puts the name into the block's frame with the narrower type.
 """
@@ -36,7 +36,7 @@ Refinements = dict[str, Type]
 
 @dataclass
 class Variable:
-    """What a name stands for, and the type that it may be assigned."""
+    """The value that a name is bound to, and the type that it may be assigned."""
 
     value: SugaredValue
     type: Type | None  # None: not a value of the graph
@@ -74,7 +74,7 @@ class EnvironmentFrame:
 
 @dataclass
 class ExitTarget:
-    """What `return`, `break` and `continue` leave: a function (`loop` is None) or a loop's body."""
+    """The target of `return`, `break` and `continue`: a function (`loop` is None) or a loop's body."""
 
     parent: ExitTarget | None = None
     loop: Any = None  # loops.Body
@@ -83,7 +83,7 @@ class ExitTarget:
 
 @dataclass
 class Exit:
-    """How a block ends. `way`: falls, exits, throws, or might (then `flag` says whether it did).
+    """The end of a block. `way`: falls, exits, throws, or might (then `flag` says whether it did).
 
     `values` are what the target gets, made in this block.
     """
@@ -129,11 +129,11 @@ class Context:
         raise NotImplementedError
 
     def comment_type(self, tree: ast.stmt) -> Type | None:
-        """The type of a `# type:` comment behind an assignment."""
+        """Returns the type of a `# type:` comment after an assignment."""
         raise NotImplementedError
 
     def signature(self, fn: Callable[..., Any]) -> tuple[tuple[Parameter, ...], Type]:
-        """Of another function, which is not compiled."""
+        """Returns the signature of another function, which is not compiled."""
         raise NotImplementedError
 
     def fail(self, tree: ast.AST, message: str, instead: str = "") -> Any:
@@ -142,7 +142,7 @@ class Context:
 
     @contextmanager
     def frame_in(self, block: int) -> Iterator[EnvironmentFrame]:
-        """Compiles into a block, with names of its own."""
+        """Compiles into a block with its own names."""
         self.frame = frame = EnvironmentFrame(self.frame, block)
         if frame.depth > MAX_BLOCKS:
             self.fail(
@@ -171,16 +171,16 @@ class Context:
         return self.returns or TENSOR
 
     def no_result(self, tree: ast.AST) -> SimpleValue:
-        """What stands for the result where there is none, which nobody reads."""
-        made = self.builder.uninitialized(tree, self.returns_so_far)
-        self.carrying.append(made)
-        return made
+        """Creates a placeholder for a missing result; it is never read."""
+        uninitialized = self.builder.uninitialized(tree, self.returns_so_far)
+        self.carrying.append(uninitialized)
+        return uninitialized
 
     def retype_results(self) -> None:
         """Gives everything that carries a result its type, at the end of the function."""
-        for one in self.carrying:
-            if one.type != self.returns_so_far:
-                self.builder.retype(one, self.returns_so_far)
+        for value in self.carrying:
+            if value.type != self.returns_so_far:
+                self.builder.retype(value, self.returns_so_far)
 
     # ---- names
 
@@ -199,18 +199,23 @@ class Context:
                 f"Attempting to declare and annotate the type of variable '{name}' that is already "
                 "defined in an outer block",
             )
-        here = self.frame.names.get(name)
-        kept = declared or value.type
+        current = self.frame.names.get(name)
+        declared_type = declared or value.type
         if self.inside_engine and outer is not None and outer.type == NONE:
             outer = None  # `x = None` before an `if` that gives it something
         if outer is not None and outer.type is not None:
             if not is_subtype(value.type, outer.type):
                 self._wrong_type(tree, name, outer.type, value.type)
-            kept = outer.type
-        elif here is not None and here.type is not None and declared is None and not here.refined:
-            kept = here.type if is_subtype(value.type, here.type) else kept
+            declared_type = outer.type
+        elif (
+            current is not None
+            and current.type is not None
+            and declared is None
+            and not current.refined
+        ):
+            declared_type = current.type if is_subtype(value.type, current.type) else declared_type
         self.builder.name(value, name)
-        self.frame.names[name] = Variable(value, kept)
+        self.frame.names[name] = Variable(value, declared_type)
 
     def _storable(self, tree: ast.AST, value: SugaredValue) -> SugaredValue:
         """Constants and tuples become values of the graph; functions and modules stay what they are."""
@@ -219,95 +224,97 @@ class Context:
         if isinstance(value, PythonValue) and value.constant and can_be_constant(value.object):
             return self.builder.constant(tree, value.object)
         if isinstance(value, SugaredTupleValue) and all(
-            isinstance(one, SimpleValue) for one in value.items
+            isinstance(item, SimpleValue) for item in value.items
         ):
             return self.as_value(tree, value)
         return value
 
-    def _wrong_type(self, tree: ast.AST, name: str, had: Type, given: Type) -> None:
+    def _wrong_type(self, tree: ast.AST, name: str, had: Type, value: Type) -> None:
         self.fail(
             tree,
             f"Variable '{name}' previously had type {had} but is now being assigned to a value of "
-            f"type {given}",
-            hints.of_assignment(name, had, given),
+            f"type {value}",
+            hints.of_assignment(name, had, value),
         )
 
     def refine(self, tree: ast.AST, refinements: Refinements) -> None:
         """Names whose type a condition has made narrower, from here on."""
         for name, type in refinements.items():
-            found = self.frame.find(name)
-            if found is None or not isinstance(found.value, SimpleValue):
+            variable = self.frame.find(name)
+            if variable is None or not isinstance(variable.value, SimpleValue):
                 continue
-            if found.value.type == type and self.inside_engine:
-                continue  # told by a condition that is known
+            if variable.value.type == type and self.inside_engine:
+                continue  # a static condition implies it
             if type == NONE:
                 cast = self.builder.constant(tree, None)
             else:
-                cast = self.builder.prim(tree, "prim::unchecked_cast", [found.value], type)
+                cast = self.builder.prim(tree, "prim::unchecked_cast", [variable.value], type)
             self.builder.name(cast, name)
             self.frame.names[name] = Variable(cast, type, refined=True)
 
     def names(self) -> list[str]:
         """The names that are known here."""
-        found: list[str] = []
+        names: list[str] = []
         frame: EnvironmentFrame | None = self.frame
         while frame is not None:
-            found += frame.names
+            names += frame.names
             frame = frame.parent
-        return found
+        return names
 
     def declared_type(self, name: str) -> Type | None:
         """The widest type that a name may be assigned: before the refinements."""
-        found, frame = None, self.frame
-        here: EnvironmentFrame | None = frame
-        while here is not None:
-            if name in here.names:
-                found = here.names[name].type
-                if not here.names[name].refined:
-                    return found
-            here = here.parent
-        return found
+        type, frame = None, self.frame
+        inner: EnvironmentFrame | None = frame
+        while inner is not None:
+            if name in inner.names:
+                type = inner.names[name].type
+                if not inner.names[name].refined:
+                    return type
+            inner = inner.parent
+        return type
 
     # ---- expressions as values
 
-    def as_value(self, tree: ast.AST, found: SugaredValue) -> SimpleValue:
+    def as_value(self, tree: ast.AST, sugared: SugaredValue) -> SimpleValue:
         """A value of the graph. Raises: CompileError for what is none."""
-        if isinstance(found, SimpleValue):
-            return self.builder.constant(tree, None) if found.id == NOTHING else found
-        if isinstance(found, PythonValue):
-            constant = found.constant or self.inside_engine
-            if constant and can_be_constant(found.object):
-                return self.builder.constant(tree, found.object)
-            if constant and isinstance(found.object, (tuple, list)):
-                items = SugaredTupleValue([PythonValue(one, True) for one in found.object])
+        if isinstance(sugared, SimpleValue):
+            return self.builder.constant(tree, None) if sugared.id == NOTHING else sugared
+        if isinstance(sugared, PythonValue):
+            constant = sugared.constant or self.inside_engine
+            if constant and can_be_constant(sugared.object):
+                return self.builder.constant(tree, sugared.object)
+            if constant and isinstance(sugared.object, (tuple, list)):
+                items = SugaredTupleValue(
+                    [PythonValue(element, True) for element in sugared.object]
+                )
                 return self.as_value(tree, items)
-            self._no_value(tree, found.object)
-        if isinstance(found, SugaredTupleValue):
-            values = [self.as_value(tree, one) for one in found.items]
-            type = tuple_of(*[one.type for one in values])
+            self._no_value(tree, sugared.object)
+        if isinstance(sugared, SugaredTupleValue):
+            values = [self.as_value(tree, item) for item in sugared.items]
+            type = tuple_of(*[value.type for value in values])
             return self.builder.prim(tree, "prim::TupleConstruct", values, type)
-        if isinstance(found, ModuleValue):
-            return found.value
-        word = type_word(found)
+        if isinstance(sugared, ModuleValue):
+            return sugared.value
+        word = type_word(sugared)
         raise self.fail(tree, f"{word} cannot be used as a value")
 
-    def fitted(self, tree: ast.AST, given: SimpleValue, wanted: Type) -> SimpleValue:
-        """A number that `item()` gave as the float or int that is asked for, also within a tuple."""
-        if given.type == SCALAR and wanted in (FLOAT, INT):
-            return self.builder.call(tree, f"aten::{wanted.kind.capitalize()}", [given])
-        inner = wanted.inner
-        if given.type.kind != "Tuple" or wanted.kind != "Tuple" or SCALAR not in given.type.inner:
-            return given
-        if given.type == wanted or len(given.type.inner) != len(inner):
-            return given
-        parts = self.builder.node(tree, "prim::TupleUnpack", [given], given.type.inner).outputs
-        made = [self.fitted(tree, one, of) for one, of in zip(parts, inner, strict=True)]
-        return self.as_value(tree, SugaredTupleValue(made))
+    def fitted(self, tree: ast.AST, value: SimpleValue, expected: Type) -> SimpleValue:
+        """Converts a number from `item()` to the expected float or int, also within a tuple."""
+        if value.type == SCALAR and expected in (FLOAT, INT):
+            return self.builder.call(tree, f"aten::{expected.kind.capitalize()}", [value])
+        inner = expected.inner
+        if value.type.kind != "Tuple" or expected.kind != "Tuple" or SCALAR not in value.type.inner:
+            return value
+        if value.type == expected or len(value.type.inner) != len(inner):
+            return value
+        parts = self.builder.node(tree, "prim::TupleUnpack", [value], value.type.inner).outputs
+        fitted = [self.fitted(tree, part, of) for part, of in zip(parts, inner, strict=True)]
+        return self.as_value(tree, SugaredTupleValue(fitted))
 
-    def _no_value(self, tree: ast.AST, given: Any) -> None:
-        kind = type(given).__name__
-        if isinstance(given, type) or callable(given):
-            name = getattr(given, "__name__", kind)
+    def _no_value(self, tree: ast.AST, python_object: Any) -> None:
+        kind = type(python_object).__name__
+        if isinstance(python_object, type) or callable(python_object):
+            name = getattr(python_object, "__name__", kind)
             self.fail(
                 tree,
                 f"python value of type '{kind}' ({name}) cannot be used as a value",
@@ -318,29 +325,29 @@ class Context:
             f"python value of type '{kind}' cannot be used as a value. Perhaps it is a closed over "
             "global variable? If so, please consider passing it in as an argument or use a local "
             "variable instead.",
-            _ways_in(given),
+            _ways_in(python_object),
         )
 
 
-def _ways_in(given: Any) -> str:
-    """How a Python object of the surroundings gets into compiled code."""
-    if can_be_constant(given):
-        kind = type(given).__name__
+def _ways_in(python_object: Any) -> str:
+    """Suggests how a Python object of the enclosing scope gets into compiled code."""
+    if can_be_constant(python_object):
+        kind = type(python_object).__name__
         return (
-            f"Hint: make it a parameter with a default (name: {kind} = {given!r}); in a module, "
+            f"Hint: make it a parameter with a default (name: {kind} = {python_object!r}); in a module, "
             "an attribute that is Final"
         )
-    if isinstance(given, (list, tuple, dict)):
+    if isinstance(python_object, (list, tuple, dict)):
         return "Hint: pass it as an argument with a type such as List[int]"
     return "Hint: compute it outside, and pass tensors, numbers, strings or lists of them"
 
 
-def type_word(found: SugaredValue) -> str:
-    """What an expression is, in words, for messages."""
-    if isinstance(found, SimpleValue):
-        return f"a value of type {found.type}"
-    if isinstance(found, PythonValue):
-        return f"the Python object {getattr(found.object, '__name__', found.object)!r}"
+def type_word(sugared: SugaredValue) -> str:
+    """Describes an expression for messages."""
+    if isinstance(sugared, SimpleValue):
+        return f"a value of type {sugared.type}"
+    if isinstance(sugared, PythonValue):
+        return f"the Python object {getattr(sugared.object, '__name__', sugared.object)!r}"
     return {
         "MethodValue": "a method",
         "ModuleMethod": "a method",
@@ -351,7 +358,7 @@ def type_word(found: SugaredValue) -> str:
         "IterableTree": "zip(...) or enumerate(...)",
         "ConditionalCallee": "a choice between functions",
         "SpecialFormValue": "a function of the language",
-    }[type(found).__name__]
+    }[type(sugared).__name__]
 
 
 __all__ = [

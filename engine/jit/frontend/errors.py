@@ -23,16 +23,16 @@ class CallError(CompileError):
     """No operator of that name takes these arguments."""
 
 
-def place(source: Source, tree: ast.AST) -> str:
+def source_excerpt(source: Source, tree: ast.AST) -> str:
     """The file, the line and the lines before it, with carets under the expression."""
     span = source.span(tree)
     lines = source.lines
     at = span.line - source.first_line
     out = [f'  File "{source.file}", line {span.line}']
-    shown = lines[max(0, at - _CONTEXT) : at + 1]
-    indent = min((len(one) - len(one.lstrip()) for one in shown if one.strip()), default=0)
+    context = lines[max(0, at - _CONTEXT) : at + 1]
+    indent = min((len(line) - len(line.lstrip()) for line in context if line.strip()), default=0)
     margin = "    "
-    out += [margin + one[indent:] for one in shown]
+    out += [margin + line[indent:] for line in context]
     last = len(lines[at]) if at < len(lines) else span.column + 1
     end = span.end_column if span.end_line == span.line else last
     carets = "~" * max(1, end - span.column)
@@ -54,7 +54,7 @@ def fail(
 def located_message(source: Source, tree: ast.AST, message: str, hint: str = "") -> str:
     """The text of an error: the message, the source with carets, and the hint on its own line."""
     last = f"\n{hint}" if hint else ""
-    return f"\n{message}:\n{place(source, tree)}{last}"
+    return f"\n{message}:\n{source_excerpt(source, tree)}{last}"
 
 
 def not_supported(source: Source, tree: ast.AST, message: str, hint: str) -> NoReturn:

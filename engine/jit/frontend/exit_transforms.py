@@ -1,8 +1,8 @@
-"""Statements one after the other, and `if`: what leaves a block early goes through its results.
+"""Sequences of statements, and `if`: an early exit becomes outputs of its block.
 
-SSA blocks have one end. Where a `return`, `break` or `continue` stands in one branch of an `if`,
-the statements behind the `if` move into the other branch; where it stands deeper, the `if` says in
-a flag whether it left, and what is behind it stands in another `if`. What the function (or the
+SSA blocks have one end. After an `if` one branch of which ends with `return`, `break` or `continue`,
+the following statements move into the other branch; for a deeper exit, the `if` returns
+a flag, and the following statements are guarded by another `if`. What the function (or the
 loop's body) ends with goes out as results of these.
 """
 
@@ -45,7 +45,7 @@ def flattens(kind: type[ast.stmt]) -> Callable[[Flattener], Flattener]:
 
 
 def leaves(steps: Sequence[Step]) -> str:
-    """How statements end, as far as their words tell: falls, might, exits or throws."""
+    """Predicts from the syntax how statements end: falls, might, exits or throws."""
     might = False
     for step in steps:
         way = _leaves_one(step)
@@ -70,7 +70,7 @@ def _leaves_one(step: Step) -> str:
     if _is_endless(step):
         return "exits"
     if isinstance(step, (ast.For, ast.While)):
-        inside = any(isinstance(one, ast.Return) for one in ast.walk(step))
+        inside = any(isinstance(inner, ast.Return) for inner in ast.walk(step))
         return "might" if inside else "falls"
     return getattr(step, "way", "falls")
 
@@ -81,19 +81,19 @@ def _is_endless(step: Step) -> bool:
         isinstance(step, ast.While)
         and isinstance(step.test, ast.Constant)
         and bool(step.test.value)
-        and any(isinstance(one, ast.Return) for one in ast.walk(step))
-        and not any(isinstance(one, ast.Break) for one in ast.walk(step))
+        and any(isinstance(inner, ast.Return) for inner in ast.walk(step))
+        and not any(isinstance(inner, ast.Break) for inner in ast.walk(step))
     )
 
 
 def run(c: Context, steps: Sequence[Step]) -> Exit:
     """Compiles statements into the block at hand."""
     for i, step in enumerate(steps):
-        rest = steps[i + 1 :]
+        remainder = steps[i + 1 :]
         if type(step) in _FLATTENED:
-            return run_and_close(c, [*_FLATTENED[type(step)](c, step), *rest])
+            return run_and_close(c, [*_FLATTENED[type(step)](c, step), *remainder])
         if isinstance(step, ast.If):
-            ended, done = _if(c, step, rest)
+            ended, done = _if(c, step, remainder)
             if done:
                 return ended
         else:
@@ -102,8 +102,8 @@ def run(c: Context, steps: Sequence[Step]) -> Exit:
             ended = Exit("exits", ended.values)
         if ended.way in _ENDS:
             return ended
-        if ended.way == "might" and rest:
-            return _guarded(c, step, ended, rest)
+        if ended.way == "might" and remainder:
+            return _guarded(c, step, ended, remainder)
         if ended.way == "might":
             return ended
     return FALLS
@@ -117,31 +117,33 @@ def run_and_close(c: Context, steps: Sequence[Step]) -> Exit:
     return ended
 
 
-def _guarded(c: Context, step: Step, ended: Exit, rest: Sequence[Step]) -> Exit:
-    """What is behind a statement that may have left: only when it did not."""
-    tree = step if isinstance(step, ast.AST) else next(s for s in rest if isinstance(s, ast.AST))
+def _guarded(c: Context, step: Step, ended: Exit, remainder: Sequence[Step]) -> Exit:
+    """Compiles the statements after one that may exit, under an `if` on its flag."""
+    tree = (
+        step if isinstance(step, ast.AST) else next(s for s in remainder if isinstance(s, ast.AST))
+    )
     assert ended.flag is not None
     flag = ended.flag
-    return branches(c, tree, flag, lambda: Exit("exits", ended.values), lambda: run(c, rest))
+    return branches(c, tree, flag, lambda: Exit("exits", ended.values), lambda: run(c, remainder))
 
 
-def _if(c: Context, tree: ast.If, rest: Sequence[Step]) -> tuple[Exit, bool]:
-    """An `if`; whether the statements behind it are compiled too."""
-    asked = condition(c, tree.test)
-    if asked.static is not None:
-        c.refine(tree, asked.true if asked.static else asked.false)
-        chosen = tree.body if asked.static else tree.orelse
-        return run(c, [*chosen, *rest]), True
+def _if(c: Context, tree: ast.If, remainder: Sequence[Step]) -> tuple[Exit, bool]:
+    """Compiles an `if`; also returns whether the statements after it are compiled too."""
+    test = condition(c, tree.test)
+    if test.static is not None:
+        c.refine(tree, test.true if test.static else test.false)
+        branch = tree.body if test.static else tree.orelse
+        return run(c, [*branch, *remainder]), True
     body: list[Step] = list(tree.body)
     orelse: list[Step] = list(tree.orelse)
     ways = leaves(body), leaves(orelse)
     done = "exits" in ways
     if done and ways[0] not in _ENDS:
-        body += rest
+        body += remainder
     if done and ways[1] not in _ENDS:
-        orelse += rest
-    place = _Header(tree)
-    return decided(c, place, asked, lambda: run(c, body), lambda: run(c, orelse)), done
+        orelse += remainder
+    header = _Header(tree)
+    return decided(c, header, test, lambda: run(c, body), lambda: run(c, orelse)), done
 
 
 class _Header(ast.AST):
@@ -156,11 +158,11 @@ class _Header(ast.AST):
 def decided(
     c: Context,
     tree: ast.AST,
-    asked: CondValue,
+    test: CondValue,
     body: Callable[[], Exit],
     orelse: Callable[[], Exit],
 ) -> Exit:
-    """`branches`, with what the condition tells about types."""
+    """Compiles `branches` with the refinements of the condition."""
 
     def with_types(refinements: dict[str, Type], arm: Callable[[], Exit]) -> Callable[[], Exit]:
         def compile_arm() -> Exit:
@@ -169,19 +171,19 @@ def decided(
 
         return compile_arm
 
-    arms = with_types(asked.true, body), with_types(asked.false, orelse)
-    return branches(c, tree, asked.as_value(c), *arms)
+    arms = with_types(test.true, body), with_types(test.false, orelse)
+    return branches(c, tree, test.as_value(c), *arms)
 
 
 def branches(
     c: Context,
     tree: ast.AST,
-    asked: SimpleValue,
+    test: SimpleValue,
     body: Callable[[], Exit],
     orelse: Callable[[], Exit],
 ) -> Exit:
     """prim::If with what its branches assign and end with as results."""
-    node = c.builder.node(tree, "prim::If", [asked], [])
+    node = c.builder.node(tree, "prim::If", [test], [])
     blocks = [node.add_block(), node.add_block()]
     frames, exits = [], []
     for block, arm in zip(blocks, (body, orelse), strict=True):
@@ -206,7 +208,7 @@ class _Join:
     ) -> None:
         self.c, self.tree, self.node = c, tree, node
         self.frames, self.exits = frames, exits
-        self.ways = [one.way for one in exits]
+        self.ways = [exit.way for exit in exits]
         self.returned: list[list[SimpleValue]] = [[], []]
 
     def join(self) -> Exit:
@@ -224,7 +226,7 @@ class _Join:
                 self.returned[i].append(self._flag(i))
         exit_types = self._add_exit_values() if leaving else []
         types += exit_types
-        outputs = [self.node.add_output(one) for one in types]
+        outputs = [self.node.add_output(type) for type in types]
         result = Exit("falls")
         if leaving:
             values = outputs[1:] if flagged else outputs
@@ -242,22 +244,22 @@ class _Join:
             self.c.builder.returns(frame.block, values)
 
     def _flag(self, i: int) -> SimpleValue:
-        found = self.exits[i].flag
-        if self.ways[i] == "might" and found is not None:
-            return found
+        flag = self.exits[i].flag
+        if self.ways[i] == "might" and flag is not None:
+            return flag
         with self.c.builder.inside(self.frames[i].block):
             return self.c.builder.constant(self.tree, self.ways[i] in _ENDS)
 
     def _add_exit_values(self) -> list[Type]:
-        """What the target gets; nobody reads it where a branch does not leave."""
-        leaving = [one.values for one in self.exits if one.way in ("exits", "might")]
+        """Adds the values for the exit target; a branch that does not exit gives placeholders."""
+        leaving = [exit.values for exit in self.exits if exit.way in ("exits", "might")]
         columns = [*zip(*leaving, strict=True)]
         results = columns[-1:] if self._carries_result() else []
         types = []
         for column in columns[: len(columns) - len(results)]:
             both: Type | None = column[0].type
-            for one in column[1:]:
-                both = both and unify(both, one.type)
+            for exit_value in column[1:]:
+                both = both and unify(both, exit_value.type)
             assert both is not None, "targets check what they are given"
             types.append(both)
         for i in range(2):
@@ -271,7 +273,7 @@ class _Join:
         return types + [self.c.returns_so_far] * len(results)
 
     def _carries_result(self) -> bool:
-        """Whether the last of the values that leave is what the function returns."""
+        """Returns whether the last exit value is the function's result."""
         loop = self.c.target.loop
         return loop is None or bool(loop.has_return)
 
@@ -290,25 +292,25 @@ class _Join:
             for name, variable in self.frames[i].names.items():
                 if len(live) == 1 or not variable.refined:
                     names[name] = None
-            for name, why in self.frames[i].lost.items():
-                self.c.frame.lost.setdefault(name, why)
+            for name, reason in self.frames[i].lost.items():
+                self.c.frame.lost.setdefault(name, reason)
         for name in names:
             self._add_name(name, live)
 
     def _add_name(self, name: str, live: list[int]) -> None:
         c = self.c
-        found = [self.frames[i].find(name) for i in live]
-        for i, variable in zip(live, found, strict=True):
+        variables = [self.frames[i].find(name) for i in live]
+        for i, variable in zip(live, variables, strict=True):
             if variable is None:
                 branch = "false" if i else "true"
                 c.frame.lost[name] = f"{name} is not defined in the {branch} branch"
                 return
-        there = [one for one in found if one is not None]
-        values = [one.value for one in there]
-        graph_values = [one for one in values if isinstance(one, SimpleValue)]
+        defined = [variable for variable in variables if variable is not None]
+        values = [variable.value for variable in defined]
+        graph_values = [value for value in values if isinstance(value, SimpleValue)]
         if len(graph_values) < len(values):
-            if all(one == values[0] for one in values):
-                c.frame.names[name] = there[0]
+            if all(value == values[0] for value in values):
+                c.frame.names[name] = defined[0]
             else:
                 c.frame.lost[name] = (
                     f"{name} stands for different Python objects in the two branches"
@@ -320,7 +322,7 @@ class _Join:
         outside = c.frame.find(name)
         if type is None and outside is not None and outside.type is not None:
             # What the program annotated: x: Union[int, str] = 1
-            fit = all(is_subtype(one.type, outside.type) for one in graph_values)
+            fit = all(is_subtype(graph_value.type, outside.type) for graph_value in graph_values)
             type = outside.type if fit else None
         if type is None:
             c.frame.lost[name] = (
@@ -332,25 +334,27 @@ class _Join:
             variable = self.frames[i].find(name)
             value = variable.value if variable is not None else None
             fits = isinstance(value, SimpleValue) and is_subtype(value.type, type)
-            made = value if fits and isinstance(value, SimpleValue) else self._nothing(i, type)
-            self.returned[i].append(made)
+            outgoing = value if fits and isinstance(value, SimpleValue) else self._nothing(i, type)
+            self.returned[i].append(outgoing)
         outer = c.frame.find(name)
         output = self.node.add_output(type, name)
-        refined = len(there) == 1 and there[0].refined
-        kept = outer.type if outer is not None and outer.type is not None and not refined else type
-        if not is_subtype(type, kept):
-            kept = type
-        if kept is type and not refined:
-            declared = [one.type for one in there if one.type is not None]
-            kept = declared[0] if len(set(declared)) == 1 else type
-        c.frame.names[name] = Variable(output, kept, refined)
+        refined = len(defined) == 1 and defined[0].refined
+        declared_type = (
+            outer.type if outer is not None and outer.type is not None and not refined else type
+        )
+        if not is_subtype(type, declared_type):
+            declared_type = type
+        if declared_type is type and not refined:
+            declared = [variable.type for variable in defined if variable.type is not None]
+            declared_type = declared[0] if len(set(declared)) == 1 else type
+        c.frame.names[name] = Variable(output, declared_type, refined)
         c.frame.lost.pop(name, None)
 
 
 def exit_return(
     c: Context, tree: ast.AST, target: ExitTarget, returned: SimpleValue
 ) -> list[SimpleValue]:
-    """What a `return` inside of a target hands to it."""
+    """Returns the values that a `return` passes to its exit target."""
     if target.loop is None:
         return [returned]
     stop = c.builder.constant(tree, False)

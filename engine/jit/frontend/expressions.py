@@ -75,9 +75,9 @@ def _constant(c: Context, tree: ast.Constant, hint: Type | None) -> SugaredValue
 
 @compiles(ast.Name)
 def _name(c: Context, tree: ast.Name, hint: Type | None) -> SugaredValue:
-    found = c.frame.find(tree.id)
-    if found is not None:
-        return found.value
+    variable = c.frame.find(tree.id)
+    if variable is not None:
+        return variable.value
     lost = c.frame.why_lost(tree.id)
     if lost:
         raise c.fail(tree, lost, _defined_before(lost))
@@ -100,9 +100,9 @@ def _named(c: Context, tree: ast.NamedExpr, hint: Type | None) -> SugaredValue:
     """`(name := value)`, in the engine's own source alone."""
     if not c.inside_engine:
         reject_node(c, tree)
-    found = expression(c, tree.value, hint)
-    c.assign(tree, tree.target.id, found)
-    return found
+    sugared = expression(c, tree.value, hint)
+    c.assign(tree, tree.target.id, sugared)
+    return sugared
 
 
 @compiles(ast.UnaryOp)
@@ -115,14 +115,14 @@ def _unary(c: Context, tree: ast.UnaryOp, hint: Type | None) -> SugaredValue:
             return c.builder.constant(tree, -inner.value)
         if isinstance(tree.op, ast.UAdd):
             return c.builder.constant(tree, inner.value)
-    found = value(c, inner)
+    operand = value(c, inner)
     method = _UNARY_METHODS.get(type(tree.op))
-    if method is not None and (done := operated(c, tree, found, method)) is not None:
+    if method is not None and (done := operated(c, tree, operand, method)) is not None:
         return done
     if isinstance(tree.op, ast.UAdd):
-        return found
+        return operand
     name = "aten::neg" if isinstance(tree.op, ast.USub) else "aten::bitwise_not"
-    return c.builder.call(tree, name, [found])
+    return c.builder.call(tree, name, [operand])
 
 
 @compiles(ast.BinOp)
@@ -145,8 +145,10 @@ def binary(
     if isinstance(op, ast.Add) and left.type.kind == right.type.kind == "Tuple":
         parts = [
             part
-            for one in (left, right)
-            for part in c.builder.node(tree, "prim::TupleUnpack", [one], one.type.inner).outputs
+            for operand in (left, right)
+            for part in c.builder.node(
+                tree, "prim::TupleUnpack", [operand], operand.type.inner
+            ).outputs
         ]
         return c.as_value(tree, SugaredTupleValue(parts))
     if isinstance(op, ast.FloorDiv) and TENSOR in (left.type, right.type):
@@ -181,29 +183,29 @@ def _number_and_tensor(
 
 @compiles(ast.IfExp)
 def _if_expression(c: Context, tree: ast.IfExp, hint: Type | None) -> SugaredValue:
-    asked = condition(c, tree.test)
-    if asked.static is not None:
-        c.refine(tree, asked.true if asked.static else asked.false)
-        return expression(c, tree.body if asked.static else tree.orelse, hint)
+    test = condition(c, tree.test)
+    if test.static is not None:
+        c.refine(tree, test.true if test.static else test.false)
+        return expression(c, tree.body if test.static else tree.orelse, hint)
     builder = c.builder
-    node = builder.node(tree, "prim::If", [asked.as_value(c)], [])
-    found: list[SimpleValue] = []
+    node = builder.node(tree, "prim::If", [test.as_value(c)], [])
+    branches: list[SimpleValue] = []
     blocks = [node.add_block(), node.add_block()]
-    parts = ((tree.body, asked.true), (tree.orelse, asked.false))
+    parts = ((tree.body, test.true), (tree.orelse, test.false))
     for block, (part, refinements) in zip(blocks, parts, strict=True):
         with c.frame_in(block):
             c.refine(part, refinements)
-            made = value(c, part, hint)
-            builder.returns(block, [made])
-            found.append(made)
-    type = unify(found[0].type, found[1].type)
-    if hint is not None and all(is_subtype(one.type, hint) for one in found):
+            branch = value(c, part, hint)
+            builder.returns(block, [branch])
+            branches.append(branch)
+    type = unify(branches[0].type, branches[1].type)
+    if hint is not None and all(is_subtype(branch.type, hint) for branch in branches):
         type = hint
     if type is None:
         raise c.fail(
             tree,
-            f"if-expression's true branch has type {found[0].type} but false branch has type "
-            f"{found[1].type}",
+            f"if-expression's true branch has type {branches[0].type} but false branch has type "
+            f"{branches[1].type}",
             "Hint: give both the same type, such as 0.0 for a float",
         )
     return node.add_output(type)
@@ -218,7 +220,7 @@ def _tuple(c: Context, tree: ast.Tuple, hint: Type | None) -> SugaredValue:
     if hint is not None and hint.kind == "Tuple" and len(hint.inner) == len(tree.elts):
         hints = list(hint.inner)
     return SugaredTupleValue(
-        [expression(c, one, inner) for one, inner in zip(tree.elts, hints, strict=True)]
+        [expression(c, elt, inner) for elt, inner in zip(tree.elts, hints, strict=True)]
     )
 
 
@@ -227,58 +229,60 @@ def _list(c: Context, tree: ast.List, hint: Type | None) -> SugaredValue:
     if hint is not None and hint.kind == "Optional":
         hint = hint.element
     element = hint.element if hint is not None and hint.kind == "List" else None
-    if any(isinstance(one, ast.Starred) for one in tree.elts):
+    if any(isinstance(elt, ast.Starred) for elt in tree.elts):
         return _spread_list(c, tree, element)
-    values = [value(c, one, element) for one in tree.elts]
+    values = [value(c, elt, element) for elt in tree.elts]
     return make_list(c, tree, values, element)
 
 
 def _spread_list(c: Context, tree: ast.List, element: Type | None) -> SimpleValue:
     """`[a, *xs, b]`: lists one after the other."""
-    whole: SimpleValue | None = None
+    spread_list: SimpleValue | None = None
     run: list[SimpleValue] = []
 
-    def add(one: SimpleValue) -> SimpleValue:
-        return one if whole is None else c.builder.call(tree, "aten::add", [whole, one])
+    def add(part: SimpleValue) -> SimpleValue:
+        return (
+            part if spread_list is None else c.builder.call(tree, "aten::add", [spread_list, part])
+        )
 
-    for one in tree.elts:
-        if not isinstance(one, ast.Starred):
-            run.append(value(c, one, element))
+    for elt in tree.elts:
+        if not isinstance(elt, ast.Starred):
+            run.append(value(c, elt, element))
             continue
-        spread = value(c, one.value)
+        spread = value(c, elt.value)
         if spread.type.kind == "Tuple":
-            run += c.builder.node(one, "prim::TupleUnpack", [spread], spread.type.inner).outputs
+            run += c.builder.node(elt, "prim::TupleUnpack", [spread], spread.type.inner).outputs
             continue
         if spread.type.kind != "List":
-            raise c.fail(one, f"a value of type {spread.type} cannot be spread into a list")
+            raise c.fail(elt, f"a value of type {spread.type} cannot be spread into a list")
         if run:
-            whole = add(make_list(c, tree, run, element))
-        run, whole = [], add(spread)
-    if run or whole is None:
-        whole = add(make_list(c, tree, run, element))
-    return whole
+            spread_list = add(make_list(c, tree, run, element))
+        run, spread_list = [], add(spread)
+    if run or spread_list is None:
+        spread_list = add(make_list(c, tree, run, element))
+    return spread_list
 
 
 def make_list(
     c: Context, tree: ast.AST, values: list[SimpleValue], element: Type | None = None
 ) -> SimpleValue:
     """prim::ListConstruct; the elements have one type."""
-    found = element or (values[0].type if values else TENSOR)
+    element_type = element or (values[0].type if values else TENSOR)
     empty = element is None and not values
-    for one in values:
-        both = unify(found, one.type) if element is None else found
-        if both is None or not is_subtype(one.type, both):
+    for element_value in values:
+        both = unify(element_type, element_value.type) if element is None else element_type
+        if both is None or not is_subtype(element_value.type, both):
             raise c.fail(
                 tree,
                 "Lists must contain only a single type; expected elements of type "
-                f"{found} but found {one.type} instead",
+                f"{element_type} but found {element_value.type} instead",
                 "Hint: use a tuple, or make all of one type",
             )
-        found = both
-    made = c.builder.prim(tree, "prim::ListConstruct", values, list_of(found))
+        element_type = both
+    constructed = c.builder.prim(tree, "prim::ListConstruct", values, list_of(element_type))
     if empty:
-        c.builder.argument_hints.empty.add(made.id)
-    return made
+        c.builder.argument_hints.empty.add(constructed.id)
+    return constructed
 
 
 @compiles(ast.Dict)
@@ -293,24 +297,24 @@ def _dict(c: Context, tree: ast.Dict, hint: Type | None) -> SugaredValue:
             not_supported(
                 c.source, value_tree, "Dict unpacking aren't supported", "use .update(...)"
             )
-        one, other = value(c, key_tree, pair[0]), value(c, value_tree, pair[1])
-        key = key or one.type
+        key_value, other = value(c, key_tree, pair[0]), value(c, value_tree, pair[1])
+        key = key or key_value.type
         both = other.type if item is None else unify(item, other.type)
-        if both is None or one.type != key:
+        if both is None or key_value.type != key:
             raise c.fail(
                 tree,
                 "Dict keys and values must each contain only a single type; found "
-                f"{one.type} and {other.type} beside {key} and {item}",
+                f"{key_value.type} and {other.type} next to {key} and {item}",
                 "Hint: give all the same type, or use a NamedTuple",
             )
         item = both if pair[1] is None else pair[1]
-        inputs += [one, other]
+        inputs += [key_value, other]
     check_key(c, tree, key or STR)
     type = dict_of(key or STR, item or TENSOR)
-    made = c.builder.prim(tree, "prim::DictConstruct", inputs, type)
+    constructed = c.builder.prim(tree, "prim::DictConstruct", inputs, type)
     if not inputs and hint is None:
-        c.builder.argument_hints.empty.add(made.id)
-    return made
+        c.builder.argument_hints.empty.add(constructed.id)
+    return constructed
 
 
 def check_key(c: Context, tree: ast.AST, key: Type) -> None:
@@ -320,7 +324,7 @@ def check_key(c: Context, tree: ast.AST, key: Type) -> None:
         c.fail(tree, reason, f"Hint: {instead}")
 
 
-# ---- texts
+# ---- strings
 
 
 @compiles(ast.JoinedStr)
@@ -351,7 +355,7 @@ def _f_string(c: Context, tree: ast.JoinedStr, hint: Type | None) -> SugaredValu
 
 
 def _format_spec(tree: ast.expr | None) -> str | None:
-    """What stands behind the colon; None when that is computed."""
+    """Returns the format after the colon; None for a computed one."""
     if tree is None:
         return ""
     assert isinstance(tree, ast.JoinedStr)
@@ -365,10 +369,10 @@ def truth(c: Context, tree: ast.expr) -> SimpleValue:
 
 
 def python_constant(c: Context, tree: ast.expr) -> Any:
-    """What an expression is when that is known without running; MISSING."""
-    found = expression(c, tree)
-    if isinstance(found, SimpleValue):
-        return found.constant
-    if isinstance(found, PythonValue):
-        return found.object
+    """Returns the constant that an expression is; MISSING for any other."""
+    sugared = expression(c, tree)
+    if isinstance(sugared, SimpleValue):
+        return sugared.constant
+    if isinstance(sugared, PythonValue):
+        return sugared.object
     return MISSING

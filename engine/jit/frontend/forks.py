@@ -1,4 +1,4 @@
-"""`jit.fork` and `jit.wait` in compiled code: prim::fork with what it begins as a graph, aten::wait."""
+"""`jit.fork` and `jit.wait` in compiled code: prim::fork with the called function as its graph, aten::wait."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ GENERICS[futures.Future] = future_of
 class _Evaluated(ast.expr):
     """An expression of the program that was compiled before, in another block."""
 
-    def __init__(self, found: SugaredValue) -> None:
+    def __init__(self, sugared: SugaredValue) -> None:
         super().__init__()
-        self.found = found
+        self.sugared = sugared
 
 
 @compiles(_Evaluated)
 def _evaluated(c: Context, tree: _Evaluated, hint: Type | None) -> SugaredValue:
-    return tree.found
+    return tree.sugared
 
 
 def _before(c: Context, tree: ast.expr) -> ast.expr:
@@ -46,15 +46,15 @@ def _fork(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
             c.source, tree, "fork of nothing isn't supported", "jit.fork(function, arguments...)"
         )
     callee = expression(c, tree.args[0])
-    args = [_before(c, one) for one in tree.args[1:]]
-    options = [ast.keyword(one.arg, _before(c, one.value)) for one in tree.keywords]
+    args = [_before(c, arg) for arg in tree.args[1:]]
+    options = [ast.keyword(keyword.arg, _before(c, keyword.value)) for keyword in tree.keywords]
     inner = ast.copy_location(ast.Call(tree.args[0], args, options), tree)
     node = c.builder.node(tree, "prim::fork", (), ())
     block = node.add_block()
     with c.builder.inside(block):
-        made = c.as_value(tree, call(c, inner, callee))
-        c.builder.returns(block, [made])
-    future = node.add_output(future_of(made.type))
+        result = c.as_value(tree, call(c, inner, callee))
+        c.builder.returns(block, [result])
+    future = node.add_output(future_of(result.type))
     c_integer(lib.uh_node_outline(c.builder.handle, node.id, b"Subgraph"))
     return future
 

@@ -16,7 +16,7 @@ from engine.jit.frontend.builder import Builder
 from engine.jit.frontend.compiled_function import CompiledFunction
 from engine.jit.frontend.dispatch import Keyword
 from engine.jit.frontend.environment import Context, Exit, Variable
-from engine.jit.frontend.errors import CompileError, not_supported, place
+from engine.jit.frontend.errors import CompileError, not_supported, source_excerpt
 from engine.jit.frontend.exit_transforms import Step, leaves, run
 from engine.jit.frontend.grad_modes import modes_of, within
 from engine.jit.frontend.materialise import native_function
@@ -38,21 +38,21 @@ _compiled: WeakKeyDictionary[Callable[..., Any], _Known] = WeakKeyDictionary()
 
 
 class _Compiling(threading.local):
-    """What this thread is in the middle of compiling."""
+    """The functions that this thread is compiling."""
 
     def __init__(self) -> None:
         self.functions: list[Any] = []
 
 
 _compiling = _Compiling()
-_taken: dict[str, int] = {}
+_name_counts: dict[str, int] = {}
 _names = threading.Lock()
 
 
 def unique_name(name: str) -> str:
     """The name, or the name with a number when another function has it."""
     with _names:
-        _taken[name] = count = _taken.get(name, -1) + 1
+        _name_counts[name] = count = _name_counts.get(name, -1) + 1
     return f"{name}_{count}" if count else name
 
 
@@ -66,7 +66,7 @@ class FunctionContext(Context):
         return annotation_type(self.source, self.surroundings, tree)
 
     def comment_type(self, tree: ast.stmt) -> Type | None:
-        """The type of a `# type:` comment behind an assignment."""
+        """Returns the type of a `# type:` comment after an assignment."""
         comment = self.source.comment_of(tree.end_lineno or tree.lineno)
         if not comment.startswith("type:") or comment.startswith("type: ignore"):
             return None
@@ -74,12 +74,12 @@ class FunctionContext(Context):
             parsed = parse(comment[5:].strip(), mode="eval").body
         except SyntaxError:
             raise self.fail(tree, f"cannot read the type comment {comment!r}") from None
-        for one in ast.walk(parsed):
-            ast.copy_location(one, tree)
+        for node in ast.walk(parsed):
+            ast.copy_location(node, tree)
         return self.annotation(parsed)
 
     def signature(self, fn: Callable[..., Any]) -> tuple[tuple[Parameter, ...], Type]:
-        """Of another function, which is not compiled."""
+        """Returns the signature of another function, which is not compiled."""
         bound = inspect.ismethod(fn)
         parameters, returns = signature(fn, source_of(fn), Surroundings(fn), skip_self=bound)
         return parameters, returns or TENSOR
@@ -89,24 +89,24 @@ class FunctionContext(Context):
 
 
 def _known(fn: Callable[..., Any]) -> _Known:
-    """What was compiled of a function. Of the engine's own all of it stays; of the program's what
-    somebody has: a CompiledFunction keeps its function, which were then kept for ever."""
-    found = _compiled.get(fn)
-    if found is None:
-        _compiled[fn] = found = {} if operators.in_engine(fn) else WeakValueDictionary()
-    return found
+    """Returns the compiled versions of a function. Those of the engine's functions are kept; those of the
+    program's only while they are in use: a CompiledFunction refers to its function, which would leak."""
+    known = _compiled.get(fn)
+    if known is None:
+        _compiled[fn] = known = {} if operators.in_engine(fn) else WeakValueDictionary()
+    return known
 
 
 def compile_function(fn: Callable[..., Any]) -> CompiledFunction:
     """Compiles a Python function, once. Raises: CompileError, NotSupportedError."""
     known = _known(fn)
-    found = known.get(None)
-    if found is None:
+    compiled = known.get(None)
+    if compiled is None:
         source, surroundings = source_of(fn), Surroundings(fn)
         parameters, returns = signature(fn, source, surroundings)
-        found = build(fn, fn.__name__, source, surroundings, parameters, returns)
-        known[None] = found
-    return found
+        compiled = build(fn, fn.__name__, source, surroundings, parameters, returns)
+        known[None] = compiled
+    return compiled
 
 
 def compile_special(
@@ -114,19 +114,28 @@ def compile_special(
 ) -> CompiledFunction:
     """Compiles a function of the engine for these types of its parameters, some of them known."""
     fn = inspect.unwrap(fn)
-    key = (tuple(types), tuple((name, type(one), one) for name, one in sorted(constants.items())))
+    key = (
+        tuple(types),
+        tuple((name, type(constant), constant) for name, constant in sorted(constants.items())),
+    )
     known = _known(fn)
-    found = known.get(key)
-    if found is None:
+    compiled = known.get(key)
+    if compiled is None:
         source, surroundings = source_of(fn), Surroundings(fn)
         declared, returns = signature(fn, source, surroundings)
         parameters = tuple(
-            Parameter(one.name, type, one.default, one.has_default, one.keyword_only)
-            for one, type in zip(declared, types, strict=True)
+            Parameter(
+                parameter.name,
+                type,
+                parameter.default,
+                parameter.has_default,
+                parameter.keyword_only,
+            )
+            for parameter, type in zip(declared, types, strict=True)
         )
-        found = build(fn, fn.__name__, source, surroundings, parameters, returns, constants)
-        known[key] = found
-    return found
+        compiled = build(fn, fn.__name__, source, surroundings, parameters, returns, constants)
+        known[key] = compiled
+    return compiled
 
 
 def build(
@@ -141,7 +150,7 @@ def build(
     full_name: str = "",
 ) -> CompiledFunction:
     """The graph of a function, or of a method of `owner`."""
-    key = (fn, owner.name if owner else None, tuple(one.of for one in parameters))
+    key = (fn, owner.name if owner else None, tuple(parameter.of for parameter in parameters))
     tree = source.function
     if key in _compiling.functions:
         not_supported(
@@ -190,23 +199,23 @@ def _enter(
         c.builder.at(first)
         value = c.builder.input("self", owner.type)
         c.frame.names[first.arg] = _object(value, owner.type, owner)
-    for one in parameters:
-        c.builder.at(named[one.name])
-        value = c.builder.input(one.name, one.of)
-        if named[one.name].annotation is None:
-            c.builder.argument_hints.unannotated[value.id] = one.name
-        made = CLASSES.get(one.of.name) if one.of.kind == "class" else None
-        c.frame.names[one.name] = _object(value, one.of, made)
-        if one.name in constants:
-            known = c.builder.constant(named[one.name], constants[one.name])
-            c.frame.names[one.name] = Variable(known, one.of)
+    for parameter in parameters:
+        c.builder.at(named[parameter.name])
+        value = c.builder.input(parameter.name, parameter.of)
+        if named[parameter.name].annotation is None:
+            c.builder.argument_hints.unannotated[value.id] = parameter.name
+        module_class = CLASSES.get(parameter.of.name) if parameter.of.kind == "class" else None
+        c.frame.names[parameter.name] = _object(value, parameter.of, module_class)
+        if parameter.name in constants:
+            known = c.builder.constant(named[parameter.name], constants[parameter.name])
+            c.frame.names[parameter.name] = Variable(known, parameter.of)
 
 
-def _object(value: SimpleValue, type: Type, made: Any) -> Variable:
+def _object(value: SimpleValue, type: Type, module_class: Any) -> Variable:
     """A parameter: modules exist only in the compiler, everything else is a value."""
-    if made is None or made.plain:
+    if module_class is None or module_class.plain:
         return Variable(value, type)
-    return Variable(ModuleValue(value, made), None)
+    return Variable(ModuleValue(value, module_class), None)
 
 
 def _body(c: Context, tree: ast.FunctionDef, fn: Callable[..., Any]) -> None:
@@ -253,8 +262,8 @@ def _finish(
     owner: ModuleClass | ScriptClass | None,
 ) -> CompiledFunction:
     graph = c.builder.handle
-    for callee, one in c.calls.items():
-        _bind(graph, callee, one)
+    for callee, callee_function in c.calls.items():
+        _bind(graph, callee, callee_function)
     if lib.uh_graph_verify(graph) < 0:
         raise_last()
     for name_of_pass in CLEANUP:
@@ -279,18 +288,18 @@ def _finish(
 
 def _classes_of(types: Iterable[Type]) -> tuple[Any, ...]:
     """The classes and Enums that these types name: a compiled function holds them."""
-    found: dict[str, Any] = {}
+    classes: dict[str, Any] = {}
 
     def look(type: Type) -> None:
-        for one in type.inner:
-            look(one)
+        for element in type.inner:
+            look(element)
         owner = CLASSES.get(type.name) or ENUMS.get(type.name) if type.name else None
         if isinstance(owner, ScriptEnum) or (owner is not None and owner.plain):
-            found[type.name] = owner
+            classes[type.name] = owner
 
     for type in types:
         look(type)
-    return tuple(found.values())
+    return tuple(classes.values())
 
 
 def _bind(graph: int, name: str, callee: CompiledFunction) -> None:
@@ -312,4 +321,4 @@ CLEANUP = (
 def called_from(c: Context, tree: ast.AST, name: str, error: CompileError) -> CompileError:
     """The same error, with the call that led to it."""
     text = f"{error}\n'{name}' is being compiled since it was called from '{c.name}'\n"
-    return type(error)(text + place(c.source, tree))
+    return type(error)(text + source_excerpt(c.source, tree))

@@ -24,7 +24,7 @@ MODES = (
 
 
 def within(c: Context, tree: ast.FunctionDef, modes: list[Any], body: list[Step]) -> list[Step]:
-    """The body of a function that is decorated with `@no_grad()` and the like."""
+    """Returns the body of a function that is decorated with `@no_grad()` or another mode."""
 
     def entering(mode: Any) -> Step:
         def step() -> Exit:
@@ -38,14 +38,14 @@ def within(c: Context, tree: ast.FunctionDef, modes: list[Any], body: list[Step]
 
 def modes_of(fn: Any) -> list[Any]:
     """The modes that a function is decorated with, from the outermost on."""
-    found = []
+    modes = []
     while hasattr(fn, "__wrapped__"):
         code = getattr(fn, "__code__", None)
         if code is not None and code.co_filename == grad_mode._Mode.__call__.__code__.co_filename:
             cells = dict(zip(code.co_freevars, fn.__closure__ or (), strict=True))
-            found.append(cells["self"].cell_contents)
+            modes.append(cells["self"].cell_contents)
         fn = fn.__wrapped__
-    return found
+    return modes
 
 
 def leaving(c: Context, tree: ast.AST) -> Step:
@@ -61,20 +61,22 @@ def leaving(c: Context, tree: ast.AST) -> Step:
 def switched(c: Context, tree: ast.AST, kind: type, mode: SimpleValue | bool | None) -> Leave:
     """Switches a mode; how it is switched back."""
     builder = c.builder
-    given = builder.constant(tree, mode) if isinstance(mode, bool) else mode
+    enabled = builder.constant(tree, mode) if isinstance(mode, bool) else mode
     switches: list[tuple[str, SimpleValue]] = []
 
     def switch(names: tuple[str, str], to: SimpleValue) -> None:
-        asked, sets = names
-        switches.append((sets, builder.call(tree, asked)))
+        current, sets = names
+        switches.append((sets, builder.call(tree, current)))
         builder.call(tree, sets, [to])
 
     if kind is grad_mode.inference_mode:
-        inference = given if given is not None else builder.constant(tree, True)
+        inference = enabled if enabled is not None else builder.constant(tree, True)
         switch(_INFERENCE, inference)
         switch(_GRADIENTS, builder.call(tree, "aten::__not__", [inference]))
     else:
-        recorded = builder.constant(tree, kind is grad_mode.enable_grad) if given is None else given
+        recorded = (
+            builder.constant(tree, kind is grad_mode.enable_grad) if enabled is None else enabled
+        )
         switch(_GRADIENTS, recorded)
 
     def leave(at: ast.AST) -> None:

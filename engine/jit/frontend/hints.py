@@ -1,4 +1,4 @@
-"""What to write instead: found from what is wrong, for the end of a message."""
+"""Hints: what to write instead, for the end of an error message."""
 
 from __future__ import annotations
 
@@ -20,47 +20,47 @@ class ArgumentHints:
 
     def __init__(self) -> None:
         self.unannotated: dict[int, str] = {}  # parameters by their Values' numbers
-        self.empty: set[int] = set()  # lists and dictionaries of which nobody said what they hold
+        self.empty: set[int] = set()  # lists and dictionaries without a declared element type
 
     def of_call(self, args: Sequence[SimpleValue]) -> str:
         """For arguments that no operator takes."""
-        for one in args:
-            if one.id in self.empty:
+        for arg in args:
+            if arg.id in self.empty:
                 return _of_empty(args)
-            if one.type.kind == "Optional":
+            if arg.type.kind == "Optional":
                 return "Hint: check for None first: if x is not None: ..."
-            if one.type.kind == "Enum":
+            if arg.type.kind == "Enum":
                 return "Hint: use .value"
-            if one.type.kind == "class" and len(args) > 1:
+            if arg.type.kind == "class" and len(args) > 1:
                 return "Hint: write the object first; operators are methods of the left operand"
-            if one.type == ANY or one.type.kind == "Union":
+            if arg.type == ANY or arg.type.kind == "Union":
                 return "Hint: check the type first: if isinstance(x, int): ..."
-        types = {one.type for one in args}
+        types = {arg.type for arg in args}
         if STR in types and types & _NUMBERS:
             return 'Hint: convert to str: str(x), or f"{x}"'
-        for one in args:
-            if one.id in self.unannotated and one.type == TENSOR:
-                name = self.unannotated[one.id]
+        for arg in args:
+            if arg.id in self.unannotated and arg.type == TENSOR:
+                name = self.unannotated[arg.id]
                 return (
-                    f"Hint: annotate the parameter when it is no Tensor: {name}: int, "
+                    f"Hint: annotate the parameter when it is not a Tensor: {name}: int, "
                     f"{name}: str, {name}: List[int]"
                 )
         return ""
 
 
 def _of_empty(args: Sequence[SimpleValue]) -> str:
-    held = args[-1].type
+    element_type = args[-1].type
     if args[0].type.kind == "Dict":
         key = args[1].type if len(args) > 2 else STR
-        return f"Hint: annotate it: d: Dict[{key}, {held}] = {{}}"
-    return f"Hint: annotate it: xs: List[{held}] = []"
+        return f"Hint: annotate it: d: Dict[{key}, {element_type}] = {{}}"
+    return f"Hint: annotate it: xs: List[{element_type}] = []"
 
 
-def of_assignment(name: str, had: Type, given: Type) -> str:
+def of_assignment(name: str, had: Type, assigned: Type) -> str:
     """For a name that gets a value of another type than it has."""
     if had == NONE:
-        return f"Hint: annotate the first assignment: {name}: Optional[{given}] = None"
-    if had == INT and given == FLOAT:
+        return f"Hint: annotate the first assignment: {name}: Optional[{assigned}] = None"
+    if had == INT and assigned == FLOAT:
         return f"Hint: begin with a float, such as {name} = 0.0, or write int(...) here"
     return f"Hint: use another name, or annotate the first assignment ({name}: Optional[...])"
 
@@ -73,19 +73,23 @@ def of_optional(tree: ast.AST) -> str:
     return "Hint: check for None first"
 
 
-def of_result(declared: Type, given: Type) -> str:
+def of_result(declared: Type, returned: Type) -> str:
     """For a result of another type than is declared."""
-    if declared == INT and given == FLOAT:
+    if declared == INT and returned == FLOAT:
         return "Hint: write int(...), or // to divide, or declare float"
-    if given.kind == "Optional":
+    if returned.kind == "Optional":
         return "Hint: return it after a check for None, or declare Optional"
-    return f"Hint: declare -> {given}, or convert the value"
+    return f"Hint: declare -> {returned}, or convert the value"
 
 
 def close(name: str, known: Iterable[str]) -> str:
-    """For a name that is not there: those that are spelled alike."""
-    public = [one for one in known if not one.startswith("_")]
-    found = difflib.get_close_matches(name, public, 3, 0.6)
-    if not found and len(name) < 4:
-        found = [one for one in public if one and (one in name or name in one)][:3]
-    return f"Hint: did you mean {' or '.join(found)}?" if found else ""
+    """Suggests names that are spelled like an unknown one."""
+    public = [candidate for candidate in known if not candidate.startswith("_")]
+    matches = difflib.get_close_matches(name, public, 3, 0.6)
+    if not matches and len(name) < 4:
+        matches = [
+            candidate
+            for candidate in public
+            if candidate and (candidate in name or name in candidate)
+        ][:3]
+    return f"Hint: did you mean {' or '.join(matches)}?" if matches else ""

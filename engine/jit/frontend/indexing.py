@@ -36,25 +36,25 @@ class IndexedView:
             return self.view
         return c.builder.call(tree, "aten::index", [self.view, self.indices])
 
-    def write(self, c: Context, tree: ast.AST, given: SimpleValue) -> None:
+    def write(self, c: Context, tree: ast.AST, source: SimpleValue) -> None:
         """Sets the elements."""
         builder = c.builder
-        if given.type != TENSOR:
+        if source.type != TENSOR:
             dtype = builder.call(tree, "prim::dtype", [self.view])
             device = builder.call(tree, "prim::device", [self.view])
             options = {"dtype": dtype, "device": device}
-            given = builder.call(tree, "aten::tensor", [given], options)
+            source = builder.call(tree, "aten::tensor", [source], options)
         if self.indices is None:
-            builder.call(tree, "aten::copy_", [self.view, given])
+            builder.call(tree, "aten::copy_", [self.view, source])
         else:
-            builder.call(tree, "aten::index_put_", [self.view, self.indices, given])
+            builder.call(tree, "aten::index_put_", [self.view, self.indices, source])
 
 
 @compiles(ast.Subscript)
 def _subscript(c: Context, tree: ast.Subscript, hint: Type | None) -> SugaredValue:
     owner = expression(c, tree.value)
     if isinstance(owner, ModuleValue):
-        return owner.made.item(c, tree, owner)
+        return owner.concrete_type.item(c, tree, owner)
     if isinstance(owner, SugaredTupleValue):
         return _of_items(c, tree, list(owner.items))
     if isinstance(owner, PythonValue) and isinstance(owner.object, dict) and c.inside_engine:
@@ -74,26 +74,28 @@ def _subscript(c: Context, tree: ast.Subscript, hint: Type | None) -> SugaredVal
     ):
         c.as_value(tree.value, owner)
     if isinstance(owner, PythonValue) and isinstance(owner.object, (tuple, list)):
-        return _of_items(c, tree, [PythonValue(one, owner.constant) for one in owner.object])
-    found = c.as_value(tree.value, owner)
-    match found.type.kind:
+        return _of_items(
+            c, tree, [PythonValue(element, owner.constant) for element in owner.object]
+        )
+    owner_value = c.as_value(tree.value, owner)
+    match owner_value.type.kind:
         case "Tensor":
-            return tensor_place(c, tree, found).read(c, tree)
+            return tensor_place(c, tree, owner_value).read(c, tree)
         case "Tuple":
-            return _of_tuple(c, tree, found)
+            return _of_tuple(c, tree, owner_value)
         case "List" | "str":
-            return _of_list(c, tree, found)
+            return _of_list(c, tree, owner_value)
         case "Dict":
             key = value(c, tree.slice)
-            return c.builder.call(tree, "aten::__getitem__", [found, key])
+            return c.builder.call(tree, "aten::__getitem__", [owner_value, key])
         case "class" if not isinstance(tree.slice, ast.Slice):
-            done = operated(c, tree, found, "__getitem__", [value(c, tree.slice)])
+            done = operated(c, tree, owner_value, "__getitem__", [value(c, tree.slice)])
             if done is not None:
                 return done
     raise c.fail(
         tree,
-        f"'{found.type}' object is not subscriptable",
-        hints.of_optional(tree.value) if found.type.kind == "Optional" else "",
+        f"'{owner_value.type}' object is not subscriptable",
+        hints.of_optional(tree.value) if owner_value.type.kind == "Optional" else "",
     )
 
 
@@ -108,18 +110,20 @@ def _of_table(c: Context, tree: ast.Subscript, table: dict[Any, Any]) -> Sugared
     return PythonValue(table[key], True)
 
 
-def known(found: SugaredValue) -> Any:
+def known(sugared: SugaredValue) -> Any:
     """The Python object that an expression is; MISSING for one that is found out by running."""
-    if isinstance(found, SimpleValue):
-        return found.constant
-    return getattr(found, "object", MISSING)
+    if isinstance(sugared, SimpleValue):
+        return sugared.constant
+    return getattr(sugared, "object", MISSING)
 
 
 def static_int(c: Context, tree: ast.expr) -> int:
     """An index that has to be known without running."""
-    found = expression(c, tree)
+    sugared = expression(c, tree)
     constant = (
-        found.constant if isinstance(found, SimpleValue) else getattr(found, "object", MISSING)
+        sugared.constant
+        if isinstance(sugared, SimpleValue)
+        else getattr(sugared, "object", MISSING)
     )
     if isinstance(constant, int):
         return constant
@@ -133,7 +137,8 @@ def static_int(c: Context, tree: ast.expr) -> int:
 def static_slice(c: Context, tree: ast.Slice, count: int) -> range:
     """The positions of a slice that has to be known without running."""
     parts = [
-        None if one is None else static_int(c, one) for one in (tree.lower, tree.upper, tree.step)
+        None if bound is None else static_int(c, bound)
+        for bound in (tree.lower, tree.upper, tree.step)
     ]
     return range(*slice(*parts).indices(count))
 
@@ -142,7 +147,7 @@ def _of_items(c: Context, tree: ast.Subscript, items: list[SugaredValue]) -> Sug
     if isinstance(tree.slice, ast.Slice):
         return SugaredTupleValue([items[i] for i in static_slice(c, tree.slice, len(items))])
     if c.inside_engine and known(expression(c, tree.slice)) is MISSING:
-        values = [c.as_value(tree, one) for one in items]
+        values = [c.as_value(tree, item) for item in items]
         listed = c.builder.prim(tree, "prim::ListConstruct", values, list_of(values[0].type))
         return c.builder.call(tree, "aten::__getitem__", [listed, value(c, tree.slice)])
     return items[_in_range(c, tree, static_int(c, tree.slice), len(items))]
@@ -154,41 +159,45 @@ def _in_range(c: Context, tree: ast.AST, index: int, count: int) -> int:
     return index % count
 
 
-def _of_tuple(c: Context, tree: ast.Subscript, found: SimpleValue) -> SugaredValue:
-    inner = found.type.inner
+def _of_tuple(c: Context, tree: ast.Subscript, tuple_value: SimpleValue) -> SugaredValue:
+    inner = tuple_value.type.inner
     builder = c.builder
     if isinstance(tree.slice, ast.Slice):
-        picked = [tuple_item(c, tree, found, i) for i in static_slice(c, tree.slice, len(inner))]
+        picked = [
+            tuple_item(c, tree, tuple_value, i) for i in static_slice(c, tree.slice, len(inner))
+        ]
         return builder.prim(
             tree, "prim::TupleConstruct", picked, tuple_of(*[x.type for x in picked])
         )
     if c.inside_engine and len(set(inner)) == 1 and known(expression(c, tree.slice)) is MISSING:
-        parts = builder.node(tree, "prim::TupleUnpack", [found], inner).outputs
+        parts = builder.node(tree, "prim::TupleUnpack", [tuple_value], inner).outputs
         listed = builder.prim(tree, "prim::ListConstruct", parts, list_of(inner[0]))
         return builder.call(tree, "aten::__getitem__", [listed, value(c, tree.slice)])
     index = static_int(c, tree.slice)
-    return tuple_item(c, tree, found, _in_range(c, tree, index, len(inner)))
+    return tuple_item(c, tree, tuple_value, _in_range(c, tree, index, len(inner)))
 
 
-def tuple_item(c: Context, tree: ast.AST, found: SimpleValue, index: int) -> SimpleValue:
+def tuple_item(c: Context, tree: ast.AST, tuple_value: SimpleValue, index: int) -> SimpleValue:
     """prim::TupleIndex."""
     position = c.builder.constant(tree, index)
-    return c.builder.prim(tree, "prim::TupleIndex", [found, position], found.type.inner[index])
+    return c.builder.prim(
+        tree, "prim::TupleIndex", [tuple_value, position], tuple_value.type.inner[index]
+    )
 
 
 def _bounds(c: Context, tree: ast.Slice) -> list[SimpleValue]:
     builder = c.builder
-    made = [
-        value(c, one) if one is not None else builder.constant(tree, None)
-        for one in (tree.lower, tree.upper)
+    bounds = [
+        value(c, bound) if bound is not None else builder.constant(tree, None)
+        for bound in (tree.lower, tree.upper)
     ]
-    return [*made, value(c, tree.step) if tree.step is not None else builder.constant(tree, 1)]
+    return [*bounds, value(c, tree.step) if tree.step is not None else builder.constant(tree, 1)]
 
 
-def _of_list(c: Context, tree: ast.Subscript, found: SimpleValue) -> SimpleValue:
+def _of_list(c: Context, tree: ast.Subscript, list_value: SimpleValue) -> SimpleValue:
     if isinstance(tree.slice, ast.Slice):
-        return c.builder.call(tree, "aten::slice", [found, *_bounds(c, tree.slice)])
-    return c.builder.call(tree, "aten::__getitem__", [found, value(c, tree.slice)])
+        return c.builder.call(tree, "aten::slice", [list_value, *_bounds(c, tree.slice)])
+    return c.builder.call(tree, "aten::__getitem__", [list_value, value(c, tree.slice)])
 
 
 # ---- Tensors
@@ -198,11 +207,11 @@ def _parts(tree: ast.Subscript) -> list[ast.expr]:
     return list(tree.slice.elts) if isinstance(tree.slice, ast.Tuple) else [tree.slice]
 
 
-def tensor_place(c: Context, tree: ast.Subscript, found: SimpleValue) -> IndexedView:
-    """The part of a Tensor that an index names; dimensions count from the end behind `...`."""
+def tensor_place(c: Context, tree: ast.Subscript, view: SimpleValue) -> IndexedView:
+    """Resolves an index of a Tensor to a view; dimensions count from the end after `...`."""
     builder = c.builder
     parts = _parts(tree)
-    dots = [i for i, one in enumerate(parts) if _is_dots(one)]
+    dots = [i for i, part in enumerate(parts) if _is_dots(part)]
     if len(dots) > 1:
         raise c.fail(tree, "An index can only have a single ellipsis ('...')")
     indices: dict[int, SimpleValue] = {}
@@ -210,22 +219,22 @@ def tensor_place(c: Context, tree: ast.Subscript, found: SimpleValue) -> Indexed
     for i, part in enumerate(parts):
         if dots and i == dots[0]:
             continue
-        behind = bool(dots) and i > dots[0]
-        if behind:
+        after_dots = bool(dots) and i > dots[0]
+        if after_dots:
             dim = i - len(parts)
         if isinstance(part, ast.Slice):
             at = builder.constant(tree, dim)
-            found = builder.call(tree, "aten::slice", [found, at, *_bounds(c, part)])
+            view = builder.call(tree, "aten::slice", [view, at, *_bounds(c, part)])
             dim += 1
             continue
         index = value(c, part)
         if index.type == INT:
-            found = builder.call(tree, "aten::select", [found, builder.constant(tree, dim), index])
+            view = builder.call(tree, "aten::select", [view, builder.constant(tree, dim), index])
             continue
         if index.type == NONE:
-            found = builder.call(tree, "aten::unsqueeze", [found, builder.constant(tree, dim)])
-        elif index.type == TENSOR or (index.type.kind == "List" and not behind):
-            if behind:
+            view = builder.call(tree, "aten::unsqueeze", [view, builder.constant(tree, dim)])
+        elif index.type == TENSOR or (index.type.kind == "List" and not after_dots):
+            if after_dots:
                 not_supported(
                     c.source,
                     tree,
@@ -243,13 +252,13 @@ def tensor_place(c: Context, tree: ast.Subscript, found: SimpleValue) -> Indexed
             )
         dim += 1
     if not indices:
-        return IndexedView(found, None)
+        return IndexedView(view, None)
     filled = [
         indices[i] if i in indices else builder.constant(tree, None)
         for i in range(max(indices) + 1)
     ]
     listed = builder.prim(tree, "prim::ListConstruct", filled, list_of(optional(TENSOR)))
-    return IndexedView(found, listed)
+    return IndexedView(view, listed)
 
 
 def _as_index(c: Context, tree: ast.AST, index: SimpleValue) -> SimpleValue:
@@ -268,14 +277,14 @@ def _is_dots(tree: ast.expr) -> bool:
 # ---- assigned
 
 
-def assign_item(c: Context, tree: ast.Subscript, given: SimpleValue) -> None:
+def assign_item(c: Context, tree: ast.Subscript, source: SimpleValue) -> None:
     """`x[...] = given`."""
-    found = value(c, tree.value)
-    if found.type.kind in ("List", "Dict"):
-        given = c.fitted(tree, given, found.type.inner[-1])
-    match found.type.kind:
+    owner = value(c, tree.value)
+    if owner.type.kind in ("List", "Dict"):
+        source = c.fitted(tree, source, owner.type.inner[-1])
+    match owner.type.kind:
         case "Tensor":
-            tensor_place(c, tree, found).write(c, tree, given)
+            tensor_place(c, tree, owner).write(c, tree, source)
         case "List":
             if isinstance(tree.slice, ast.Slice):
                 not_supported(
@@ -284,25 +293,25 @@ def assign_item(c: Context, tree: ast.Subscript, given: SimpleValue) -> None:
                     "slice assignments of lists aren't supported",
                     "assign one by one in a loop",
                 )
-            c.builder.call(tree, "aten::_set_item", [found, value(c, tree.slice), given])
+            c.builder.call(tree, "aten::_set_item", [owner, value(c, tree.slice), source])
         case "Dict":
-            c.builder.call(tree, "aten::_set_item", [found, value(c, tree.slice), given])
+            c.builder.call(tree, "aten::_set_item", [owner, value(c, tree.slice), source])
         case "class":
-            operated(c, tree, found, "__setitem__", [value(c, tree.slice), given])
+            operated(c, tree, owner, "__setitem__", [value(c, tree.slice), source])
         case kind:
             raise c.fail(tree, f"'{kind}' object does not support item assignment")
 
 
 def delete_item(c: Context, tree: ast.Subscript) -> None:
     """`del x[...]`, of a list or dictionary."""
-    found = value(c, tree.value)
-    if found.type.kind == "class" and not isinstance(tree.slice, ast.Slice):
-        operated(c, tree, found, "__delitem__", [value(c, tree.slice)])
+    owner = value(c, tree.value)
+    if owner.type.kind == "class" and not isinstance(tree.slice, ast.Slice):
+        operated(c, tree, owner, "__delitem__", [value(c, tree.slice)])
         return
-    if found.type.kind not in ("List", "Dict") or isinstance(tree.slice, ast.Slice):
+    if owner.type.kind not in ("List", "Dict") or isinstance(tree.slice, ast.Slice):
         raise c.fail(
             tree,
-            f"del of a part of a value of type {found.type} is not supported",
-            "Hint: keep what stays: xs = xs[:a] + xs[b:]" if found.type.kind == "List" else "",
+            f"del of a part of a value of type {owner.type} is not supported",
+            "Hint: keep what stays: xs = xs[:a] + xs[b:]" if owner.type.kind == "List" else "",
         )
-    c.builder.call(tree, "aten::Delete", [found, value(c, tree.slice)])
+    c.builder.call(tree, "aten::Delete", [owner, value(c, tree.slice)])

@@ -1,6 +1,6 @@
-"""`for` and `while`, and comprehensions: prim::Loop with what the body assigns carried along.
+"""`for` and `while`, and comprehensions: prim::Loop that carries what the body assigns.
 
-What is known one by one (tuples, the modules of a ModuleList) is gone through by compiling the
+An iterable with a static length (tuples, the modules of a ModuleList) is unrolled by compiling the
 body once for each.
 """
 
@@ -53,32 +53,32 @@ class Body:
     def values(
         self, tree: ast.AST, go_on: SimpleValue, returned: SimpleValue | None
     ) -> list[SimpleValue]:
-        """What the body ends with."""
-        found = [go_on, *self.current(tree)]
+        """Returns the outputs of the body."""
+        values = [go_on, *self.current(tree)]
         if self.has_return:
             builder = self.c.builder
-            found.append(builder.constant(tree, returned is not None))
-            found.append(returned or self.c.no_result(tree))
-        return found
+            values.append(builder.constant(tree, returned is not None))
+            values.append(returned or self.c.no_result(tree))
+        return values
 
     def current(self, tree: ast.AST) -> list[SimpleValue]:
         """The values of the carried names here."""
-        found = []
+        values = []
         for name in self.names:
             variable = self.c.frame.find(name)
             assert variable is not None
-            found.append(self.c.as_value(tree, variable.value))
-        return found
+            values.append(self.c.as_value(tree, variable.value))
+        return values
 
 
 def assigned(statements: Sequence[ast.AST]) -> list[str]:
     """The names that statements assign, sorted."""
-    found = set()
-    for one in statements:
-        for node in ast.walk(one):
+    names = set()
+    for statement in statements:
+        for node in ast.walk(statement):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                found.add(node.id)
-        for node in ast.walk(one):
+                names.add(node.id)
+        for node in ast.walk(statement):
             if isinstance(node, (ast.ListComp, ast.DictComp)):
                 own = {
                     x.id
@@ -86,9 +86,9 @@ def assigned(statements: Sequence[ast.AST]) -> list[str]:
                     for x in ast.walk(g.target)
                     if isinstance(x, ast.Name)
                 }
-                outside = _stored_outside(one, node)
-                found -= own - outside
-    return sorted(found)
+                outside = _stored_outside(statement, node)
+                names -= own - outside
+    return sorted(names)
 
 
 def _stored_outside(tree: ast.AST, inside: ast.AST) -> set[str]:
@@ -112,14 +112,14 @@ def _loop(
     """prim::Loop. `start` begins a round with its number; `go_on` asks for another one."""
     builder = c.builder
     way = leaves(tree.body)
-    has_return = any(isinstance(one, ast.Return) for one in ast.walk(tree))
+    has_return = any(isinstance(inner, ast.Return) for inner in ast.walk(tree))
     carried: list[tuple[str, SimpleValue, Type]] = []
     for name in names:
         variable = c.frame.find(name)
         if variable is not None and isinstance(variable.value, SimpleValue):
             carried.append((name, variable.value, variable.type or variable.value.type))
     names = [name for name, _, _ in carried]
-    inputs = [trips, first(), *[one for _, one, _ in carried]]
+    inputs = [trips, first(), *[variable for _, variable, _ in carried]]
     if has_return:
         inputs += [builder.constant(tree, False), c.no_result(tree)]
     node = builder.node(tree, "prim::Loop", inputs, [])
@@ -147,8 +147,8 @@ def _loop(
         builder.returns(block, values)
     for name in assigned(tree.body):
         if c.frame.find(name) is None:
-            why = f"{name} is not defined here: it was first assigned in a loop, which may not have run"
-            c.frame.lost[name] = why
+            reason = f"{name} is not defined here: it was first assigned in a loop, which may not have run"
+            c.frame.lost[name] = reason
     for name, _, type in carried:
         c.frame.names[name] = Variable(node.add_output(type, name), type)
         c.frame.lost.pop(name, None)
@@ -192,22 +192,22 @@ def _while(c: Context, tree: ast.While) -> Exit:
 
 def _there_in(c: Context, test: ast.expr) -> Refinements:
     """Names that a round of `while x is not None` finds there, though they began as values that
-    could not be None: then the condition told nothing before the first round."""
+    could not be None: then the condition implied nothing before the first iteration."""
     parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
-    found: Refinements = {}
-    for one in parts:
-        if not isinstance(one, ast.Compare) or not isinstance(one.left, ast.Name):
+    refinements: Refinements = {}
+    for part in parts:
+        if not isinstance(part, ast.Compare) or not isinstance(part.left, ast.Name):
             continue
-        if len(one.ops) != 1 or not isinstance(one.ops[0], ast.IsNot):
+        if len(part.ops) != 1 or not isinstance(part.ops[0], ast.IsNot):
             continue
-        none = one.comparators[0]
-        variable = c.frame.find(one.left.id)
+        none = part.comparators[0]
+        variable = c.frame.find(part.left.id)
         if variable is None or not isinstance(variable.value, SimpleValue):
             continue
         kinds = members(variable.value.type)
         if isinstance(none, ast.Constant) and none.value is None and NONE in kinds:
-            found[one.left.id] = union(kind for kind in kinds if kind != NONE)
-    return found
+            refinements[part.left.id] = union(kind for kind in kinds if kind != NONE)
+    return refinements
 
 
 def _reject_else(c: Context, tree: ast.For | ast.While, word: str) -> None:
@@ -223,27 +223,29 @@ def _reject_else(c: Context, tree: ast.For | ast.While, word: str) -> None:
 def _for(c: Context, tree: ast.For) -> Exit:
     if tree.orelse:
         _reject_else(c, tree, "for")
-    how = walk(c, tree.iter, expression(c, tree.iter))
-    if how.count is not None:
-        return _unrolled(c, tree, how, how.count)
-    length = how.length if how.length is not None else c.builder.constant(tree, sys.maxsize)
+    iterable = walk(c, tree.iter, expression(c, tree.iter))
+    if iterable.count is not None:
+        return _unrolled(c, tree, iterable, iterable.count)
+    length = (
+        iterable.length if iterable.length is not None else c.builder.constant(tree, sys.maxsize)
+    )
 
     def true() -> SimpleValue:
         return first_true(c, tree)
 
     def start(i: SimpleValue) -> None:
-        assign_target(c, tree.target, how.at(i))
+        assign_target(c, tree.target, iterable.at(i))
 
     return _loop(c, tree, length, true, start, true, assigned([tree.target, *tree.body]))
 
 
-def _unrolled(c: Context, tree: ast.For, how: Iterable, count: int) -> Exit:
+def _unrolled(c: Context, tree: ast.For, iterable: Iterable, count: int) -> Exit:
     """The body once for each element."""
-    for one in _own_statements(tree.body):
-        if isinstance(one, (ast.Break, ast.Continue)):
+    for inner in _own_statements(tree.body):
+        if isinstance(inner, (ast.Break, ast.Continue)):
             not_supported(
                 c.source,
-                one,
+                inner,
                 "Because we emit iteration over modulelists or tuples as unrolled loops, we do not "
                 "support break or continue inside the body of these loops",
                 "put the rest of the body into an `if`",
@@ -252,7 +254,7 @@ def _unrolled(c: Context, tree: ast.For, how: Iterable, count: int) -> Exit:
     for i in range(count):
 
         def bind(i: int = i) -> Exit:
-            assign_target(c, tree.target, how.at(i))
+            assign_target(c, tree.target, iterable.at(i))
             return FALLS
 
         steps += [bind, *tree.body]
@@ -260,15 +262,15 @@ def _unrolled(c: Context, tree: ast.For, how: Iterable, count: int) -> Exit:
 
 
 def _own_statements(body: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """Statements and those within, but not within loops of their own."""
-    found = []
-    for one in body:
-        found.append(one)
-        if isinstance(one, ast.If):
-            found += _own_statements(one.body) + _own_statements(one.orelse)
-        elif isinstance(one, ast.With):
-            found += _own_statements(one.body)
-    return found
+    """Lists statements and those within, without those of nested loops."""
+    own = []
+    for inner in body:
+        own.append(inner)
+        if isinstance(inner, ast.If):
+            own += _own_statements(inner.body) + _own_statements(inner.orelse)
+        elif isinstance(inner, ast.With):
+            own += _own_statements(inner.body)
+    return own
 
 
 @compiles(ast.Break)
@@ -306,20 +308,20 @@ def _go_through(
         not_supported(
             c.source, generator.iter, "async comprehensions aren't supported", "a plain `for`"
         )
-    how = walk(c, generator.iter, expression(c, generator.iter))
+    iterable = walk(c, generator.iter, expression(c, generator.iter))
     builder = c.builder
 
     def inside(i: SimpleValue | int) -> None:
-        assign_target(c, generator.target, how.at(i))
+        assign_target(c, generator.target, iterable.at(i))
         _filtered(c, list(generator.ifs), lambda: _go_through(c, generators[1:], tree, each))
 
-    if how.count is not None:
-        for i in range(how.count):
+    if iterable.count is not None:
+        for i in range(iterable.count):
             before, c.frame = c.frame, EnvironmentFrame(c.frame, builder.block)
             inside(i)
             c.frame = before
         return
-    length = how.length if how.length is not None else builder.constant(tree, sys.maxsize)
+    length = iterable.length if iterable.length is not None else builder.constant(tree, sys.maxsize)
     node = builder.node(tree, "prim::Loop", [length, first_true(c, tree)], [])
     block = node.add_block()
     with c.frame_in(block):
@@ -331,16 +333,16 @@ def _filtered(c: Context, tests: list[ast.expr], each: Callable[[], None]) -> No
     if not tests:
         each()
         return
-    asked = condition(c, tests[0])
-    if asked.static is not None:
-        if asked.static:
+    test = condition(c, tests[0])
+    if test.static is not None:
+        if test.static:
             _filtered(c, tests[1:], each)
         return
-    node = c.builder.node(tests[0], "prim::If", [asked.as_value(c)], [])
+    node = c.builder.node(tests[0], "prim::If", [test.as_value(c)], [])
     first = node.add_block()
     node.add_block()
     with c.frame_in(first):
-        c.refine(tests[0], asked.true)
+        c.refine(tests[0], test.true)
         _filtered(c, tests[1:], each)
 
 
@@ -349,16 +351,16 @@ def _list_comprehension(
     c: Context, tree: ast.ListComp | ast.GeneratorExp, hint: Type | None
 ) -> SugaredValue:
     element = hint.element if hint is not None and hint.kind == "List" else None
-    made: list[SimpleValue] = []
-    found: list[Type] = []
+    lists: list[SimpleValue] = []
+    types: list[Type] = []
     listed = make_list(c, tree, [], element)
 
     def each() -> None:
-        one = value(c, tree.elt, element)
-        if not found:
-            found.append(element or one.type)
-            c.builder.retype(listed, list_of(found[0]))
-        made.append(c.builder.call(tree, "aten::append", [listed, one]))
+        element_value = value(c, tree.elt, element)
+        if not types:
+            types.append(element or element_value.type)
+            c.builder.retype(listed, list_of(types[0]))
+        lists.append(c.builder.call(tree, "aten::append", [listed, element_value]))
 
     _go_through(c, tree.generators, tree, each)
     return listed
@@ -366,24 +368,24 @@ def _list_comprehension(
 
 @compiles(ast.GeneratorExp)
 def _generator(c: Context, tree: ast.GeneratorExp, hint: Type | None) -> SugaredValue:
-    """The list of what it gives, as in PyTorch: it is most often the argument of any() or sum()."""
+    """Compiles a generator expression to a list, as PyTorch does: it is mostly passed to any() or sum()."""
     return _list_comprehension(c, tree, hint)
 
 
 @compiles(ast.DictComp)
 def _dict_comprehension(c: Context, tree: ast.DictComp, hint: Type | None) -> SugaredValue:
     pair = hint.inner if hint is not None and hint.kind == "Dict" else (None, None)
-    made = c.builder.prim(tree, "prim::DictConstruct", [], hint or dict_of(INT, TENSOR))
-    found = hint is not None and hint.kind == "Dict"
+    dictionary = c.builder.prim(tree, "prim::DictConstruct", [], hint or dict_of(INT, TENSOR))
+    typed = hint is not None and hint.kind == "Dict"
 
     def each() -> None:
-        nonlocal found
+        nonlocal typed
         key, item = value(c, tree.key, pair[0]), value(c, tree.value, pair[1])
-        if not found:
-            found = True
+        if not typed:
+            typed = True
             check_key(c, tree.key, key.type)
-            c.builder.retype(made, dict_of(key.type, item.type))
-        c.builder.call(tree, "aten::_set_item", [made, key, item])
+            c.builder.retype(dictionary, dict_of(key.type, item.type))
+        c.builder.call(tree, "aten::_set_item", [dictionary, key, item])
 
     _go_through(c, tree.generators, tree, each)
-    return made
+    return dictionary

@@ -1,4 +1,4 @@
-"""From what the front end compiled to functions and modules of the core."""
+"""Conversion of compiled functions and modules to those of the core."""
 
 from __future__ import annotations
 
@@ -29,8 +29,10 @@ def native_function(compiled: CompiledFunction) -> NativeFunction:
         native: NativeFunction = compiled.native
         return native
     for callee in compiled.calls.values():
-        made = native_function(callee)
-        c_integer(lib.uh_graph_bind(compiled.graph, made.name.encode(), made.handle))
+        callee_native = native_function(callee)
+        c_integer(
+            lib.uh_graph_bind(compiled.graph, callee_native.name.encode(), callee_native.handle)
+        )
     for name, called in compiled.ignored.items():
         bind_host(compiled.graph, name, called)
     native = NativeFunction.of(compiled.name, compiled.graph)
@@ -38,13 +40,15 @@ def native_function(compiled: CompiledFunction) -> NativeFunction:
     if compiled.defaults:
         native.set_defaults(list(compiled.defaults))
     source = compiled.source
-    native.tell("script", source.file, {"first_line": source.first_line, "source": source.text})
-    tell_syntax(native, source)
+    native.record_source(
+        "script", source.file, {"first_line": source.first_line, "source": source.text}
+    )
+    record_syntax(native, source)
     compiled.native = native
     return native
 
 
-def tell_syntax(native: NativeFunction, source: Any) -> None:
+def record_syntax(native: NativeFunction, source: Any) -> None:
     """The tokens and the tree of a function, for a recording."""
     if lib.uh_recording():
         text = f'{{"tokens": {source.tokens_json()}, "tree": {source.tree_json()}}}'.encode()
@@ -53,29 +57,29 @@ def tell_syntax(native: NativeFunction, source: Any) -> None:
 
 
 def signature_of(compiled: CompiledFunction) -> inspect.Signature:
-    """What Python may call it with; `self` left out."""
+    """Returns the Python signature, without `self`."""
     parameters = []
-    for one in compiled.parameters:
-        if one.name == "self" and one.type.startswith("__torch__."):
+    for parameter in compiled.parameters:
+        if parameter.name == "self" and parameter.type.startswith("__torch__."):
             continue
         kind = (
             inspect.Parameter.KEYWORD_ONLY
-            if one.keyword_only
+            if parameter.keyword_only
             else inspect.Parameter.POSITIONAL_OR_KEYWORD
         )
-        default = one.default if one.has_default else inspect.Parameter.empty
-        parameters.append(inspect.Parameter(one.name, kind, default=default))
+        default = parameter.default if parameter.has_default else inspect.Parameter.empty
+        parameters.append(inspect.Parameter(parameter.name, kind, default=default))
     return inspect.Signature(parameters)
 
 
 def script_function(compiled: CompiledFunction) -> ScriptFunction:
-    """What `jit.script(fn)` returns."""
+    """Creates the result of `jit.script(fn)`."""
     native = native_function(compiled)
     return ScriptFunction(native, signature_of(compiled), compiled.fn, compiled)
 
 
 def compiled_of(function: ScriptFunction) -> CompiledFunction:
-    """What a call of a scripted or traced function compiles to; a traced one has no source."""
+    """Returns the callee for a call of a scripted or traced function; a traced one has no source."""
     if function._compiled is None:
         function._compiled = _compiled_from_graph(function._native, function.__wrapped__)
     compiled: CompiledFunction = function._compiled
@@ -85,7 +89,7 @@ def compiled_of(function: ScriptFunction) -> CompiledFunction:
 def _compiled_from_graph(native: NativeFunction, fn: Callable[..., Any]) -> CompiledFunction:
     graph = native.graph
     parameters = tuple(
-        Parameter(one.debugName(), from_text(_plain(one.type()))) for one in graph.inputs()
+        Parameter(value.debugName(), from_text(_plain(value.type()))) for value in graph.inputs()
     )
     (result,) = graph.outputs()
     source = Source("", 1, "")
@@ -107,34 +111,34 @@ def _plain(type: str) -> str:
 
 
 def script_module(compiled: CompiledModule) -> ScriptModule:
-    """What `jit.script(module)` returns: one ScriptModule per submodule, shared ones once."""
+    """Creates the result of `jit.script(module)`: one ScriptModule per submodule, shared ones once."""
     return _module(compiled, {})
 
 
-def _module(compiled: CompiledModule, made: dict[int, ScriptModule]) -> ScriptModule:
+def _module(compiled: CompiledModule, modules: dict[int, ScriptModule]) -> ScriptModule:
     if isinstance(compiled.module, ScriptModule):
         return compiled.module
     key = id(compiled.module)
-    if key in made:
-        return made[key]
-    children = {name: _module(one, made) for name, one in compiled.submodules.items()}
+    if key in modules:
+        return modules[key]
+    children = {name: _module(child, modules) for name, child in compiled.submodules.items()}
     values: dict[str, Any] = {}
     for attribute in compiled.attributes:
         child = children.get(attribute.name)
         values[attribute.name] = attribute.value if child is None else child
     native = native_class(compiled)
     box: ObjectBox = native.instance(values)
-    signatures = {name: signature_of(one) for name, one in compiled.methods.items()}
-    made[key] = ScriptModule(box, signatures, children)
-    for name, one in compiled.methods.items():
-        made[key]._method(name)._function._named = NamedResults(one.type)
-    made[key].__dict__["_compiled"] = compiled.made  # for the next module of this class
-    return made[key]
+    signatures = {name: signature_of(method) for name, method in compiled.methods.items()}
+    modules[key] = ScriptModule(box, signatures, children)
+    for name, method in compiled.methods.items():
+        modules[key]._method(name)._function._named = NamedResults(method.type)
+    modules[key].__dict__["_compiled"] = compiled.concrete_type  # for the next module of this class
+    return modules[key]
 
 
 def native_class(compiled: CompiledModule) -> NativeClass:
     """The class of a compiled module, which the front end has made, with its methods."""
-    native: NativeClass = compiled.made.native
+    native: NativeClass = compiled.concrete_type.native
     for name, method in compiled.methods.items():
         if native.method(name) is None:
             native.add_method(name, native_function(method))

@@ -1,4 +1,4 @@
-"""What a module holds, with types: parameters, buffers, constants, plain attributes, functions."""
+"""The typed attributes of a module: parameters, buffers, constants, plain attributes, functions."""
 
 from __future__ import annotations
 
@@ -74,9 +74,9 @@ def infer(value: Any) -> Type:
     """The type of a Python value. Raises: NoType."""
     if isinstance(value, Enum):
         return enum_type(type(value))
-    made = known_class(type(value))
-    if made is not None:
-        return made.type
+    script_class = known_class(type(value))
+    if script_class is not None:
+        return script_class.type
     plain = {bool: BOOL, int: INT, float: FLOAT, complex: COMPLEX, str: STR, type(None): NONE}
     if type(value) in plain:
         return plain[type(value)]
@@ -107,12 +107,12 @@ def _common(values: list[Any], word: str) -> Type:
             f"it is an empty {word}; say what it holds with an annotation of the class, such as "
             "names: List[str]"
         )
-    found: Type | None = infer(values[0])
-    for one in values[1:]:
-        found = found and unify(found, infer(one))
-    if found is None:
+    common: Type | None = infer(values[0])
+    for value in values[1:]:
+        common = common and unify(common, infer(value))
+    if common is None:
         raise NoType(f"the elements of the {word} have different types")
-    return found
+    return common
 
 
 def _annotations(module: Module) -> tuple[dict[str, Type], set[str]]:
@@ -123,37 +123,37 @@ def _annotations(module: Module) -> tuple[dict[str, Type], set[str]]:
         if kind is Module or not issubclass(kind, Module):
             continue
         for name, note in inspect.get_annotations(kind).items():
-            found = _evaluated(note, kind)
-            if decorators.modifier_of(found) == "interface":
-                _check_interface(module, name, found)
+            annotation = _evaluated(note, kind)
+            if decorators.modifier_of(annotation) == "interface":
+                _check_interface(module, name, annotation)
                 continue
-            if found is typing.Final or typing.get_origin(found) is typing.Final:
+            if annotation is typing.Final or typing.get_origin(annotation) is typing.Final:
                 final.add(name)
                 continue
             try:
-                types[name] = from_object(found)
+                types[name] = from_object(annotation)
             except TypeError:
-                types.pop(name, None)  # of no type of the language: the value tells
+                types.pop(name, None)  # not a TorchScript type: the type is inferred from the value
     return types, final
 
 
-def _check_interface(module: Module, name: str, wanted: type) -> None:
-    """Whether a submodule has the methods of the interface that its annotation names."""
-    given = getattr(module, name, None)
-    for method, declared in vars(wanted).items():
+def _check_interface(module: Module, name: str, interface: type) -> None:
+    """Checks that a submodule has the methods of the interface that its annotation names."""
+    submodule = getattr(module, name, None)
+    for method, declared in vars(interface).items():
         if not inspect.isfunction(declared) or method.startswith("__"):
             continue
-        found = getattr(type(given), method, None)
+        implementation = getattr(type(submodule), method, None)
         names = list(inspect.signature(declared).parameters)
-        word = f"{type(module).__name__}.{name} is a {type(given).__name__}"
-        if found is None or found is Module.forward:
+        word = f"{type(module).__name__}.{name} is a {type(submodule).__name__}"
+        if implementation is None or implementation is Module.forward:
             raise CompileError(
-                f"{word}, which has no method '{method}' of the interface {wanted.__name__}"
+                f"{word}, which has no method '{method}' of the interface {interface.__name__}"
             )
-        if list(inspect.signature(found).parameters) != names:
+        if list(inspect.signature(implementation).parameters) != names:
             raise CompileError(
                 f"{word}, whose method '{method}' takes other parameters than the interface "
-                f"{wanted.__name__} says: {', '.join(names)}"
+                f"{interface.__name__} says: {', '.join(names)}"
             )
 
 
@@ -169,7 +169,7 @@ def _evaluated(note: Any, kind: type) -> Any:
 
 def describe(module: Module) -> Described:
     """The attributes of a module with their types."""
-    found = Described()
+    described = Described()
     declared, final = _annotations(module)
     constants = set(getattr(module, "__constants__", ())) | final
     if in_engine(type_of(module)):  # the engine's modules choose between operators by such
@@ -179,35 +179,40 @@ def describe(module: Module) -> Described:
             type = declared.get(name, infer(value)) if declared.get(name) != NONE else infer(value)
             if type.kind not in ("Tensor", "Optional"):
                 type = infer(value)
-            found.attributes[name] = Attribute(
+            described.attributes[name] = Attribute(
                 name, type, kind if value is not None else "attribute"
             )
     for name, value in vars(module).items():
-        if name in _OWN or name in found.attributes or name in module._modules:
+        if name in _OWN or name in described.attributes or name in module._modules:
             continue
-        _plain(found, name, value, declared, constants)
-    for name in constants - set(found.constants) - set(found.attributes) - set(module._modules):
+        _plain(described, name, value, declared, constants)
+    for name in (
+        constants - set(described.constants) - set(described.attributes) - set(module._modules)
+    ):
         if hasattr(module, name):
-            found.constants[name] = getattr(module, name)
-    if "training" not in found.attributes:
-        found.attributes["training"] = Attribute("training", BOOL, "attribute")
+            described.constants[name] = getattr(module, name)
+    if "training" not in described.attributes:
+        described.attributes["training"] = Attribute("training", BOOL, "attribute")
     ignored = any(
         decorators.modifier_of(inspect.getattr_static(type_of(module), name, None)) == "ignore"
         for name in dir(type_of(module))
     )
-    found.key = (
+    described.key = (
         type_of(module),
-        tuple((one.name, one.of, one.kind) for one in found.attributes.values()),
-        tuple((name, repr(value)) for name, value in sorted(found.constants.items())),
-        tuple((name, id(value)) for name, value in found.functions.items()),
+        tuple(
+            (attribute.name, attribute.of, attribute.kind)
+            for attribute in described.attributes.values()
+        ),
+        tuple((name, repr(value)) for name, value in sorted(described.constants.items())),
+        tuple((name, id(value)) for name, value in described.functions.items()),
         id(module) if ignored else 0,
     )
-    return found
+    return described
 
 
 def _is_text(value: Any) -> bool:
-    texts = value if isinstance(value, list) else [value]
-    return bool(texts) and all(isinstance(one, str) for one in texts)
+    elements = value if isinstance(value, list) else [value]
+    return bool(elements) and all(isinstance(element, str) for element in elements)
 
 
 def type_of(module: Module) -> type:
@@ -216,24 +221,24 @@ def type_of(module: Module) -> type:
 
 
 def _plain(
-    found: Described, name: str, value: Any, declared: dict[str, Type], constants: set[str]
+    described: Described, name: str, value: Any, declared: dict[str, Type], constants: set[str]
 ) -> None:
     if name in constants:
-        found.constants[name] = tuple(value) if isinstance(value, list) else value
+        described.constants[name] = tuple(value) if isinstance(value, list) else value
         return
     if isinstance(value, decorators.Attribute):
-        found.attributes[name] = Attribute(name, from_object(value.type), "attribute")
+        described.attributes[name] = Attribute(name, from_object(value.type), "attribute")
         return
     if inspect.isroutine(value) or inspect.isclass(value) or isinstance(value, ScriptFunction):
-        found.functions[name] = value
+        described.functions[name] = value
         return
     try:
         known = name in declared and declared[name] != ANY  # which says nothing
         type = declared[name] if known else infer(value)
     except NoType as error:
         if name in declared:
-            found.attributes[name] = Attribute(name, declared[name], "attribute")
+            described.attributes[name] = Attribute(name, declared[name], "attribute")
             return
-        found.failed[name] = str(error)
+        described.failed[name] = str(error)
         return
-    found.attributes[name] = Attribute(name, type, "attribute")
+    described.attributes[name] = Attribute(name, type, "attribute")

@@ -62,12 +62,14 @@ def _class_name(module: Module) -> str:
 @singledispatch
 def class_of(module: Module) -> ModuleClass:
     """The class that a module shares with all modules of its structure."""
-    found = describe(module)
-    submodules = {name: class_of(one) for name, one in module._modules.items() if one is not None}
-    key = (found.key, tuple((name, one.name) for name, one in submodules.items()))
+    described = describe(module)
+    submodules = {
+        name: class_of(child) for name, child in module._modules.items() if child is not None
+    }
+    key = (described.key, tuple((name, child.name) for name, child in submodules.items()))
     known = _classes.get(key)
     if known is None:
-        _classes[key] = known = ModuleClass(module, found, submodules)
+        _classes[key] = known = ModuleClass(module, described, submodules)
     return known
 
 
@@ -78,41 +80,41 @@ class ModuleClass:
     making: Context | None = None
 
     def __init__(
-        self, module: Module, found: Described, submodules: dict[str, ModuleClass]
+        self, module: Module, described: Described, submodules: dict[str, ModuleClass]
     ) -> None:
         self.module = module
-        self.described = found
+        self.described = described
         self.submodules = submodules
         self.name = _class_name(module)
         self.type = Type("class", (), self.name)
         self.methods: dict[str, CompiledFunction] = {}
         self._variants: dict[Any, str] = {}
         self.is_dict = isinstance(module, (ModuleDict, ParameterDict))
-        self.is_table = ""  # of what stands for module._buffers and the like
+        self.is_table = ""  # "_buffers" for the class that stands for module._buffers
         self.is_list = isinstance(module, (ModuleList, Sequential, ParameterList))
         self.native = NativeClass(lib.uh_class_new(self.name.encode()))
         self.handle = self.native.handle
         CLASSES[self.name] = self
-        for one in self.attributes:
-            kind = _KINDS[one.kind]
+        for attribute in self.attributes:
+            kind = _KINDS[attribute.kind]
             done = lib.uh_class_add_attribute(
-                self.handle, one.name.encode(), one.of.text.encode(), kind
+                self.handle, attribute.name.encode(), attribute.of.text.encode(), kind
             )
             if done < 0:
                 raise_last()
 
     @cached_property
     def attributes(self) -> tuple[Attribute, ...]:
-        """What its objects hold: parameters, buffers, plain attributes, submodules."""
-        modules = [Attribute(name, one.type, "module") for name, one in self.submodules.items()]
+        """The attributes of its objects: parameters, buffers, plain attributes, submodules."""
+        modules = [Attribute(name, child.type, "module") for name, child in self.submodules.items()]
         return (*self.described.attributes.values(), *modules)
 
     # ---- attributes
 
     def attribute_type(self, name: str) -> Type | None:
         """The type of an attribute; None when there is none of that name."""
-        found = self.described.attributes.get(name)
-        return found.of if found is not None else None
+        attribute = self.described.attributes.get(name)
+        return attribute.of if attribute is not None else None
 
     def attribute(self, c: Context, tree: ast.AST, owner: ModuleValue, name: str) -> SugaredValue:
         """`module.name`."""
@@ -140,17 +142,17 @@ class ModuleClass:
         return self._of_class(c, tree, owner, name)
 
     def _of_class(self, c: Context, tree: ast.AST, owner: ModuleValue, name: str) -> SugaredValue:
-        found = inspect.getattr_static(type(self.module), name, None)
-        if isinstance(found, staticmethod):
-            return PythonValue(found.__func__)
-        if isinstance(found, property) and found.fget is not None:
-            getter = self.method(c, tree, found.fget, name)
+        member = inspect.getattr_static(type(self.module), name, None)
+        if isinstance(member, staticmethod):
+            return PythonValue(member.__func__)
+        if isinstance(member, property) and member.fget is not None:
+            getter = self.method(c, tree, member.fget, name)
             return call_method(c, tree, owner, name, [], getter.type)
-        if inspect.isfunction(found):
+        if inspect.isfunction(member):
             return ModuleMethod(name, owner)
-        if found is not None and not callable(found):
-            return PythonValue(found, True)
-        if found is None and self.module._modules.get(name, ...) is None:
+        if member is not None and not callable(member):
+            return PythonValue(member, True)
+        if member is None and self.module._modules.get(name, ...) is None:
             return PythonValue(None, True)
         raise c.fail(
             tree,
@@ -173,11 +175,11 @@ class ModuleClass:
         return list(self.module if isinstance(self.module, ParameterDict) else self.submodules)
 
     def _submodule(self, c: Context, tree: ast.AST, owner: ModuleValue, name: str) -> ModuleValue:
-        made = self.submodules[name]
-        return ModuleValue(self._get(c, tree, owner, name, made.type), made)
+        module_class = self.submodules[name]
+        return ModuleValue(self._get(c, tree, owner, name, module_class.type), module_class)
 
     def set_attribute(
-        self, c: Context, tree: ast.Attribute, owner: ModuleValue, given: SimpleValue
+        self, c: Context, tree: ast.Attribute, owner: ModuleValue, value: SimpleValue
     ) -> None:
         """`module.name = given`."""
         type_there = self.attribute_type(tree.attr)
@@ -189,18 +191,18 @@ class ModuleClass:
                 "Hint: set it in __init__ to a value of the type that it will hold",
             )
             return
-        if not is_subtype(given.type, type_there):
+        if not is_subtype(value.type, type_there):
             c.fail(
                 tree,
-                f"Wrong type for attribute assignment. Expected {type_there} but got {given.type}",
+                f"Wrong type for attribute assignment. Expected {type_there} but got {value.type}",
             )
-        node = c.builder.node(tree, "prim::SetAttr", [owner.value, given], [])
+        node = c.builder.node(tree, "prim::SetAttr", [owner.value, value], [])
         node.set("name", tree.attr)
 
     # ---- containers
 
     def items_of(self, c: Context, tree: ast.AST, owner: ModuleValue) -> SugaredTupleValue:
-        """What a loop over the module goes through."""
+        """Returns the elements of a loop over the module."""
         if self.is_dict:
             return SugaredTupleValue([PythonValue(name, True) for name in self.entries])
         if not self.is_list:
@@ -213,8 +215,12 @@ class ModuleClass:
         if self.is_list and isinstance(tree.slice, ast.Slice):
             picked = static_slice(c, tree.slice, len(names))
             return SugaredTupleValue([self.attribute(c, tree, owner, names[i]) for i in picked])
-        found = expression(c, tree.slice)
-        key = found.constant if isinstance(found, SimpleValue) else getattr(found, "object", ...)
+        sugared = expression(c, tree.slice)
+        key = (
+            sugared.constant
+            if isinstance(sugared, SimpleValue)
+            else getattr(sugared, "object", ...)
+        )
         if self.is_list and isinstance(key, int) and -len(names) <= key < len(names):
             return self.attribute(c, tree, owner, names[key])
         if self.is_table and isinstance(key, str):
@@ -232,27 +238,27 @@ class ModuleClass:
         return frozenset((*own, "children", "named_children"))
 
     def _named(self, c: Context, tree: ast.AST, owner: ModuleValue, key: str) -> SugaredValue:
-        """`module._buffers["name"]`, None where there is none of that name."""
-        whole = ModuleValue(owner.value, class_of(self.module))
+        """Reads `module._buffers["name"]`: None for an unknown name."""
+        module_value = ModuleValue(owner.value, class_of(self.module))
         if key in getattr(self.module, self.is_table):
-            return whole.made.attribute(c, tree, whole, key)
+            return module_value.concrete_type.attribute(c, tree, module_value, key)
         return PythonValue(None, True)
 
     def _table(
         self, c: Context, tree: ast.AST, owner: ModuleValue, name: str, count: int
     ) -> SugaredTupleValue | None:
-        """`modules.items()` and the like."""
+        """Compiles `modules.items()`, `.keys()`, `.values()`, `.children()` and `.named_children()`."""
         if name not in self._table_names() or count:
             return None
-        made = []
+        rows = []
         for key in self.entries:
             parts: list[SugaredValue] = []
             if name in ("items", "keys", "named_children"):
                 parts.append(PythonValue(key, True))
             if name != "keys":
                 parts.append(self.attribute(c, tree, owner, key))
-            made.append(parts[0] if len(parts) == 1 else SugaredTupleValue(parts))
-        return SugaredTupleValue(made)
+            rows.append(parts[0] if len(parts) == 1 else SugaredTupleValue(parts))
+        return SugaredTupleValue(rows)
 
     # ---- methods
 
@@ -279,7 +285,7 @@ class ModuleClass:
         method_name = name
         if operators.in_engine(fn):
             inputs = bind_open(c, tree, name, parameters, arguments)
-            types = [one.type for one in inputs]
+            types = [value.type for value in inputs]
             constants = known_constants(parameters, inputs)
             method_name = self._variant(c, tree, fn, name, types, constants)
         else:
@@ -297,7 +303,7 @@ class ModuleClass:
         of: type,
         arguments: Arguments,
     ) -> SugaredValue:
-        """`super().name(...)`: the method that another class of the module has, under a name of its own."""
+        """Compiles `super().name(...)`: a parent class's method, under a mangled name."""
         fn = vars(of)[name]
         mangled = f"{name}__of_{of.__name__}"
         compiled = self.method(c, tree, fn, mangled)
@@ -305,13 +311,13 @@ class ModuleClass:
         return call_method(c, tree, owner, mangled, inputs, compiled.type)
 
     def parameters(self, fn: Callable[..., Any]) -> tuple[Parameter, ...]:
-        """Of a method, without `self`."""
+        """Returns the parameters of a method, without `self`."""
         return signature(fn, source_of(fn), Surroundings(fn), skip_self=True)[0]
 
     def method(
         self, c: Context | None, tree: ast.AST | None, fn: Callable[..., Any], name: str
     ) -> CompiledFunction:
-        """A method with the types that it declares, compiled when first asked for."""
+        """Returns a method with its declared types, compiled at its first use."""
         if name not in self.methods:
             try:
                 parameters, constants = _as_left_out(self.parameters(fn))
@@ -334,17 +340,23 @@ class ModuleClass:
         """A method of the engine's modules for these types; the usual ones are the method itself."""
         declared = self.parameters(fn)
         left_out, nothing = _as_left_out(declared)
-        usual = [one.of for one in left_out] == list(types) and constants == nothing
+        usual = [parameter.of for parameter in left_out] == list(types) and constants == nothing
         key = (name, tuple(types), tuple((k, type(v), v) for k, v in sorted(constants.items())))
         if usual:
             self._variants[key] = name
             self.method(c, tree, fn, name)
         if key not in self._variants:
-            taken = sum(one[0] == name for one in self._variants)
-            variant = f"{name}_{taken + 1}"
+            count = sum(variant[0] == name for variant in self._variants)
+            variant = f"{name}_{count + 1}"
             parameters = tuple(
-                Parameter(one.name, type, one.default, one.has_default, one.keyword_only)
-                for one, type in zip(declared, types, strict=True)
+                Parameter(
+                    parameter.name,
+                    type,
+                    parameter.default,
+                    parameter.has_default,
+                    parameter.keyword_only,
+                )
+                for parameter, type in zip(declared, types, strict=True)
             )
             try:
                 self._add(variant, self._build(fn, name, parameters, constants))
@@ -365,10 +377,10 @@ class ModuleClass:
         full = f"{self.name}.{name}"
         return build(fn, name, source, surroundings, parameters, returns, constants, self, full)
 
-    def _add(self, name: str, made: CompiledFunction) -> None:
+    def _add(self, name: str, compiled: CompiledFunction) -> None:
         """A method, known to the core from now on: graphs that call it are verified."""
-        self.methods[name] = made
-        function = native_function(made).handle
+        self.methods[name] = compiled
+        function = native_function(compiled).handle
         if lib.uh_class_add_method(self.handle, name.encode(), function) < 0:
             raise_last()
 
@@ -391,14 +403,16 @@ def _as_left_out(
 ) -> tuple[tuple[Parameter, ...], dict[str, Any]]:
     """A method of the engine as it is called most: parameters of any type that are None unless
     they are given are None."""
-    found: list[Parameter] = []
+    adjusted: list[Parameter] = []
     constants: dict[str, Any] = {}
-    for one in parameters:
-        if one.open and one.has_default and one.default is None:
-            constants[one.name] = None
-            one = Parameter(one.name, NONE, None, True, one.keyword_only, one.open)
-        found.append(one)
-    return tuple(found), constants
+    for parameter in parameters:
+        if parameter.open and parameter.has_default and parameter.default is None:
+            constants[parameter.name] = None
+            parameter = Parameter(
+                parameter.name, NONE, None, True, parameter.keyword_only, parameter.open
+            )
+        adjusted.append(parameter)
+    return tuple(adjusted), constants
 
 
 @dataclass
@@ -406,33 +420,33 @@ class CompiledModule:
     """A module with its class; see the package's documentation."""
 
     module: Module
-    made: ModuleClass
+    concrete_type: ModuleClass
     submodules: dict[str, CompiledModule] = field(default_factory=dict)
 
     @property
     def class_name(self) -> str:
         """The name of its class in graphs."""
-        return self.made.name
+        return self.concrete_type.name
 
     @property
     def methods(self) -> dict[str, CompiledFunction]:
-        """What has been compiled, by name."""
-        return self.made.methods
+        """The compiled methods, by name."""
+        return self.concrete_type.methods
 
     @property
     def constants(self) -> dict[str, Any]:
-        """What is compiled into the graphs."""
-        return self.made.described.constants
+        """The constants that are compiled into the graphs."""
+        return self.concrete_type.described.constants
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
-        """What its object holds, with the values that this module has now."""
-        found = []
-        for one in self.made.attributes:
-            value = getattr(self.module, one.name)
+        """The attributes of its object, with their present values."""
+        attributes = []
+        for attribute in self.concrete_type.attributes:
+            value = getattr(self.module, attribute.name)
             value = value.value if isinstance(value, decorators.Attribute) else value
-            found.append(Attribute(one.name, one.of, one.kind, value))
-        return tuple(found)
+            attributes.append(Attribute(attribute.name, attribute.of, attribute.kind, value))
+        return tuple(attributes)
 
 
 def compile_module(module: Module) -> CompiledModule:
@@ -441,42 +455,45 @@ def compile_module(module: Module) -> CompiledModule:
     Raises: CompileError, NotSupportedError.
     """
     _check_initialized(module)
-    made = class_of(module)
-    compiled = _bound(module, made)
+    concrete_type = class_of(module)
+    compiled = _bound(module, concrete_type)
     _compile_exported(compiled, outermost=True)
     return compiled
 
 
 def _check_initialized(module: Module) -> None:
-    for one in module.modules():
-        tensors = {**one._parameters, **one._buffers}
+    for submodule in module.modules():
+        tensors = {**submodule._parameters, **submodule._buffers}
         waiting = [name for name, tensor in tensors.items() if is_lazy(tensor)]
         if waiting:
             raise RuntimeError(
-                f"'{type(one).__name__}' has uninitialized parameters {waiting}. Did you forget to "
+                f"'{type(submodule).__name__}' has uninitialized parameters {waiting}. Did you forget to "
                 "run a forward pass?"
             )
 
 
-def _bound(module: Module, made: ModuleClass) -> CompiledModule:
-    there = {name: one for name, one in module._modules.items() if one is not None}
-    inner = {name: _bound(there[name], one) for name, one in made.submodules.items()}
-    return CompiledModule(module, made, inner)
+def _bound(module: Module, concrete_type: ModuleClass) -> CompiledModule:
+    children = {name: child for name, child in module._modules.items() if child is not None}
+    inner = {
+        name: _bound(children[name], child_type)
+        for name, child_type in concrete_type.submodules.items()
+    }
+    return CompiledModule(module, concrete_type, inner)
 
 
 def _compile_exported(compiled: CompiledModule, outermost: bool) -> None:
-    for one in compiled.submodules.values():
-        _compile_exported(one, outermost=False)
+    for submodule in compiled.submodules.values():
+        _compile_exported(submodule, outermost=False)
     kind = type(compiled.module)
     for name in dir(kind):
         fn = inspect.getattr_static(kind, name, None)
         if not inspect.isfunction(fn):
             continue
-        wanted = decorators.modifier_of(fn) == "export"
+        exported = decorators.modifier_of(fn) == "export"
         if name == "forward" and outermost:
-            wanted = fn is not Module.forward and not decorators.modifier_of(fn)
-        if wanted:
-            compiled.made.method(None, None, fn, name)
+            exported = fn is not Module.forward and not decorators.modifier_of(fn)
+        if exported:
+            compiled.concrete_type.method(None, None, fn, name)
 
 
 @rule(weight_and_bias)
@@ -485,5 +502,5 @@ def _weight_and_bias(c: Context, tree: ast.Call, hint: Type | None) -> SugaredVa
     owner = expression(c, tree.args[0])
     assert isinstance(owner, ModuleValue)
     return SugaredTupleValue(
-        [owner.made.attribute(c, tree, owner, name) for name in ("weight", "bias")]
+        [owner.concrete_type.attribute(c, tree, owner, name) for name in ("weight", "bias")]
     )

@@ -1,4 +1,4 @@
-"""Which operator a function of the engine stands for."""
+"""The operators that functions of the engine stand for."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ PROPERTIES = {
     "is_mkldnn": "prim::is_mkldnn",
 }
 
-# Functions and methods that are an operator of another name, called alike.
+# Functions and methods that are an operator of another name with the same arguments.
 SAME = {"broadcast_to": "expand", "type": "to"}
 
 
 @lru_cache(maxsize=1)
 def names() -> frozenset[str]:
     """The names of all operators, without overloads."""
-    return frozenset(one.partition(".")[0] for one in schemas())
+    return frozenset(schema.partition(".")[0] for schema in schemas())
 
 
 def in_engine(fn: object) -> bool:
-    """Whether a function is the engine's own."""
+    """Returns whether a function belongs to the engine."""
     module = getattr(fn, "__module__", None) or ""
     return module == "engine" or module.startswith("engine.")
 
@@ -69,5 +69,5 @@ def operator_of(fn: Callable[..., Any]) -> str | None:
     return f"aten::{name}" if name in names() or name in _BUILTIN else None
 
 
-# Names that have schemas of their own for compiled code, beside the engine's operators.
+# Names with schemas for compiled code only, in addition to the engine's operators.
 _BUILTIN = frozenset(("arange", "tensor", "as_tensor", "is_tensor", "numel", "is_floating_point"))

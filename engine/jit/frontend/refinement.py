@@ -1,4 +1,4 @@
-"""Conditions: what is known of them before the program runs, and what they tell about types."""
+"""Conditions: those that are static, and the type refinements that they imply."""
 
 from __future__ import annotations
 
@@ -59,25 +59,25 @@ class CondValue:
         return self.value
 
 
-def as_bool(c: Context, tree: ast.AST, found: SimpleValue) -> SimpleValue:
+def as_bool(c: Context, tree: ast.AST, operand: SimpleValue) -> SimpleValue:
     """The truth of a value: of a bool, a number or a Tensor of one element."""
-    if found.type == BOOL:
-        return found
-    done = operated(c, tree, found, "__bool__")
+    if operand.type == BOOL:
+        return operand
+    done = operated(c, tree, operand, "__bool__")
     if done is not None:
         return c.as_value(tree, done)
-    if found.type.kind in ("Tensor", "int", "float", "complex", "Scalar"):
-        return c.builder.call(tree, "aten::Bool", [found])
-    way = "`is not None`" if found.type.kind in ("Optional", "NoneType") else "`len(...) > 0`"
+    if operand.type.kind in ("Tensor", "int", "float", "complex", "Scalar"):
+        return c.builder.call(tree, "aten::Bool", [operand])
+    way = "`is not None`" if operand.type.kind in ("Optional", "NoneType") else "`len(...) > 0`"
     raise c.fail(
         tree,
-        f"Could not cast value of type {found.type} to bool",
+        f"Could not cast value of type {operand.type} to bool",
         f"Hint: compare explicitly, e.g. {way}",
     )
 
 
 def condition(c: Context, tree: ast.expr) -> CondValue:
-    """Compiles an expression whose truth is asked for."""
+    """Compiles an expression as a condition."""
     if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
         return _negated(c, tree)
     if isinstance(tree, ast.BoolOp):
@@ -88,13 +88,13 @@ def condition(c: Context, tree: ast.expr) -> CondValue:
         special = _called(c, tree)
         if special is not None:
             return special
-    found = value(c, tree)
-    if found.type == NONE and c.inside_engine:
+    operand = value(c, tree)
+    if operand.type == NONE and c.inside_engine:
         return CondValue(tree, None, False)
-    if found.is_constant and isinstance(found.constant, (bool, int, float)):
-        made = found if found.type == BOOL else None
-        return CondValue(tree, made, bool(found.constant))
-    return CondValue(tree, as_bool(c, tree, found))
+    if operand.is_constant and isinstance(operand.constant, (bool, int, float)):
+        bool_value = operand if operand.type == BOOL else None
+        return CondValue(tree, bool_value, bool(operand.constant))
+    return CondValue(tree, as_bool(c, tree, operand))
 
 
 def _called(c: Context, tree: ast.Call) -> CondValue | None:
@@ -121,8 +121,8 @@ def _negated(c: Context, tree: ast.UnaryOp) -> CondValue:
     if inner.static is not None:
         return CondValue(tree, None, not inner.static, inner.false, inner.true)
     assert inner.value is not None
-    made = c.builder.call(tree, "aten::__not__", [inner.value])
-    return CondValue(tree, made, None, inner.false, inner.true)
+    negated = c.builder.call(tree, "aten::__not__", [inner.value])
+    return CondValue(tree, negated, None, inner.false, inner.true)
 
 
 def _short_circuit(c: Context, tree: ast.BoolOp, parts: list[ast.expr]) -> CondValue:
@@ -149,7 +149,7 @@ def both(
     compile_right: Callable[[], CondValue],
     is_and: bool,
 ) -> CondValue:
-    """`left and right` (or `or`), the right side compiled into a block of its own."""
+    """Compiles `left and right` (or `or`) with the right side in its own block."""
     builder = c.builder
     node = builder.node(tree, "prim::If", [left.as_value(c)], [])
     first, second = node.add_block(), node.add_block()
@@ -159,15 +159,15 @@ def both(
         builder.returns(frame.block, [right.as_value(c)])
     with builder.inside(second if is_and else first):
         builder.returns(builder.block, [builder.constant(tree, not is_and)])
-    made = node.add_output(BOOL)
+    output = node.add_output(BOOL)
     if right.static is not None and right.static is not is_and:  # whatever the left side is
         return CondValue(tree, None, right.static)
     if is_and:
         true = {**left.true, **right.true}
         false = _common(left.false, right.false)
-        return CondValue(tree, made, None, true, false)
+        return CondValue(tree, output, None, true, false)
     true = _common(left.true, right.true)
-    return CondValue(tree, made, None, true, {**left.false, **right.false})
+    return CondValue(tree, output, None, true, {**left.false, **right.false})
 
 
 def _common(a: Refinements, b: Refinements) -> Refinements:
@@ -185,34 +185,38 @@ def _chain(
 ) -> CondValue:
     op, right_tree = tree.ops[i], tree.comparators[i]
     last = i + 1 == len(tree.ops)
-    place = tree if last and i == 0 else _between(left_tree, right_tree)
+    location = tree if last and i == 0 else _between(left_tree, right_tree)
     if isinstance(op, (ast.Is, ast.IsNot)):
         right = expression(c, right_tree)
-        made = _identity(c, place, left_tree, left, right_tree, right, isinstance(op, ast.IsNot))
+        result = _identity(
+            c, location, left_tree, left, right_tree, right, isinstance(op, ast.IsNot)
+        )
     else:
         right = expression(c, right_tree)
         answer = _known_answer(c, op, left, right)
         if answer is None:
             a, b = _comparable(c, op, left_tree, left, right_tree, right)
             left, right = a, b
-            made = CondValue(tree, as_bool(c, place, _compare(c, place, op, a, b)))
+            result = CondValue(tree, as_bool(c, location, _compare(c, location, op, a, b)))
         else:
-            made = CondValue(tree, None, answer)
+            result = CondValue(tree, None, answer)
     if last:
-        return made
-    if made.static is not None and not made.static:
-        return made
-    return both(c, tree, made, lambda: _chain(c, tree, right_tree, right, i + 1), True)
+        return result
+    if result.static is not None and not result.static:
+        return result
+    return both(c, tree, result, lambda: _chain(c, tree, right_tree, right, i + 1), True)
 
 
 def _known_answer(
     c: Context, op: ast.cmpop, left: SugaredValue, right: SugaredValue
 ) -> bool | None:
-    """Of a comparison of constants: which branches of the engine's functions are compiled."""
+    """Evaluates a comparison of constants: it selects the branches of the engine's functions."""
     a, b = _known(left), _known(right)
-    named = isinstance(right, ModuleValue) and right.made.is_dict  # of a ModuleDict
+    named = isinstance(right, ModuleValue) and right.concrete_type.is_dict  # of a ModuleDict
     if named and isinstance(right, ModuleValue) and isinstance(op, (ast.In, ast.NotIn)):
-        return None if a is MISSING else (a in right.made.entries) is isinstance(op, ast.In)
+        return (
+            None if a is MISSING else (a in right.concrete_type.entries) is isinstance(op, ast.In)
+        )
     if not c.inside_engine or a is MISSING or b is MISSING:
         return None
     if isinstance(op, (ast.Eq, ast.NotEq)):
@@ -222,14 +226,14 @@ def _known_answer(
     return None
 
 
-def _known(found: SugaredValue) -> Any:
-    """What an expression is before the program runs; MISSING."""
-    if isinstance(found, SimpleValue):
-        return found.constant
-    if isinstance(found, SugaredTupleValue):
-        parts = tuple(_known(one) for one in found.items)
-        return MISSING if any(one is MISSING for one in parts) else parts
-    return getattr(found, "object", MISSING)
+def _known(sugared: SugaredValue) -> Any:
+    """Returns the constant that an expression is; MISSING for any other."""
+    if isinstance(sugared, SimpleValue):
+        return sugared.constant
+    if isinstance(sugared, SugaredTupleValue):
+        parts = tuple(_known(item) for item in sugared.items)
+        return MISSING if any(part is MISSING for part in parts) else parts
+    return getattr(sugared, "object", MISSING)
 
 
 def _comparable(
@@ -250,26 +254,28 @@ def _comparable(
     return a, b
 
 
-def _as_list(c: Context, tree: ast.expr, found: SugaredValue) -> SimpleValue:
+def _as_list(c: Context, tree: ast.expr, sugared: SugaredValue) -> SimpleValue:
     """`x in (1, 2)` is `x in [1, 2]`; of tuples of several types nothing."""
-    if isinstance(found, PythonValue) and isinstance(found.object, tuple) and found.constant:
-        found = SugaredTupleValue([PythonValue(one, True) for one in found.object])
-    if isinstance(found, SimpleValue) and found.type.kind == "Tuple":
-        inner = found.type.inner
-        found = SugaredTupleValue(c.builder.node(tree, "prim::TupleUnpack", [found], inner).outputs)
-    if not isinstance(found, SugaredTupleValue):
-        return c.as_value(tree, found)
-    values = [c.as_value(tree, one) for one in found.items]
-    if not values or len({one.type for one in values}) > 1:
+    if isinstance(sugared, PythonValue) and isinstance(sugared.object, tuple) and sugared.constant:
+        sugared = SugaredTupleValue([PythonValue(element, True) for element in sugared.object])
+    if isinstance(sugared, SimpleValue) and sugared.type.kind == "Tuple":
+        inner = sugared.type.inner
+        sugared = SugaredTupleValue(
+            c.builder.node(tree, "prim::TupleUnpack", [sugared], inner).outputs
+        )
+    if not isinstance(sugared, SugaredTupleValue):
+        return c.as_value(tree, sugared)
+    values = [c.as_value(tree, item) for item in sugared.items]
+    if not values or len({value.type for value in values}) > 1:
         return c.as_value(tree, SugaredTupleValue(values))
     return c.builder.prim(tree, "prim::ListConstruct", values, list_of(values[0].type))
 
 
 def _between(left: ast.expr, right: ast.expr) -> ast.AST:
     """The source from the start of one expression to the end of another."""
-    made = ast.copy_location(ast.Pass(), left)
-    made.end_lineno, made.end_col_offset = right.end_lineno, right.end_col_offset
-    return made
+    span = ast.copy_location(ast.Pass(), left)
+    span.end_lineno, span.end_col_offset = right.end_lineno, right.end_col_offset
+    return span
 
 
 def _compare(
@@ -277,14 +283,14 @@ def _compare(
 ) -> SimpleValue:
     if isinstance(op, (ast.In, ast.NotIn)):
         done = operated(c, tree, right, "__contains__", [left])
-        found = (
+        contained = (
             c.builder.call(tree, "aten::__contains__", [right, left])
             if done is None
             else as_bool(c, tree, c.as_value(tree, done))
         )
         if isinstance(op, ast.NotIn):
-            return c.builder.call(tree, "aten::__not__", [found])
-        return found
+            return c.builder.call(tree, "aten::__not__", [contained])
+        return contained
     name = _COMPARISONS[type(op)]
     done = operated(c, tree, left, f"__{name.removeprefix('aten::')}__", [right])
     return c.builder.call(tree, name, [left, right]) if done is None else c.as_value(tree, done)
@@ -303,7 +309,7 @@ def _identity(
     right: SugaredValue,
     negated: bool,
 ) -> CondValue:
-    """`x is None` and `x is not None`, known when the type tells."""
+    """Compiles `x is None` and `x is not None`, static when the type implies the answer."""
     left_none, right_none = _is_none(left), _is_none(right)
     answer = _known_answer(c, ast.Eq(), left, right) if isinstance(left, PythonValue) else None
     if answer is not None and not left_none and not right_none:
@@ -313,68 +319,68 @@ def _identity(
         return CondValue(tree, c.builder.call(tree, f"aten::__is{'not' * negated}__", [a, b]))
     if left_none and right_none:
         return CondValue(tree, None, not negated)
-    asked, asked_tree = (right, right_tree) if left_none else (left, left_tree)
-    if not isinstance(asked, SimpleValue) or not _may_be_none(asked.type):
+    operand, asked_tree = (right, right_tree) if left_none else (left, left_tree)
+    if not isinstance(operand, SimpleValue) or not _may_be_none(operand.type):
         return CondValue(tree, None, negated)
     other, other_tree = (left, left_tree) if left_none else (right, right_tree)
     none = c.as_value(
         other_tree, other if isinstance(other, SimpleValue) else PythonValue(None, True)
     )
     word = "aten::__isnot__" if negated else "aten::__is__"
-    pair = [none, asked] if left_none else [asked, none]
-    made = CondValue(tree, c.builder.call(tree, word, pair))
-    if isinstance(asked_tree, ast.Name) and asked.type.kind in ("Optional", "Union"):
-        rest = union(one for one in members(asked.type) if one != NONE)
-        there = {asked_tree.id: rest}  # where it is None it may still be given a value
-        made.true, made.false = (there, {}) if negated else ({}, there)
-    return made
+    pair = [none, operand] if left_none else [operand, none]
+    result = CondValue(tree, c.builder.call(tree, word, pair))
+    if isinstance(asked_tree, ast.Name) and operand.type.kind in ("Optional", "Union"):
+        not_none = union(member for member in members(operand.type) if member != NONE)
+        refinements = {asked_tree.id: not_none}  # the other branch may still assign it
+        result.true, result.false = (refinements, {}) if negated else ({}, refinements)
+    return result
 
 
-def _is_none(found: SugaredValue) -> bool:
-    if isinstance(found, SimpleValue):
-        return found.type == NONE
-    return getattr(found, "object", found) is None
+def _is_none(sugared: SugaredValue) -> bool:
+    if isinstance(sugared, SimpleValue):
+        return sugared.type == NONE
+    return getattr(sugared, "object", sugared) is None
 
 
-def is_instance(c: Context, tree: ast.Call, found: SimpleValue, wanted: list[Type]) -> CondValue:
+def is_instance(c: Context, tree: ast.Call, operand: SimpleValue, types: list[Type]) -> CondValue:
     """`isinstance(x, T)`: known from the type, except of what may be one of several."""
     inside: list[Type] = []
     outside: list[Type] = []
-    wanted = members(union(_whole(found.type, one) for one in wanted))
-    if found.type == ANY:
-        inside, outside = wanted, [ANY]
-        known = ANY in wanted
+    types = members(union(_with_elements(operand.type, type) for type in types))
+    if operand.type == ANY:
+        inside, outside = types, [ANY]
+        known = ANY in types
     else:
-        for one in members(found.type):
-            narrow = _narrowed(one, wanted)
-            (outside if narrow is None else inside).append(one if narrow is None else narrow)
+        for member in members(operand.type):
+            narrow = _narrowed(member, types)
+            (outside if narrow is None else inside).append(member if narrow is None else narrow)
         known = not outside
-    made = CondValue(tree, None, True if known else None if inside else False)
+    result = CondValue(tree, None, True if known else None if inside else False)
     if isinstance(tree.args[0], ast.Name):
         name = tree.args[0].id
-        made.true = {name: union(inside)} if inside else {}
-        made.false = {name: union(outside)} if outside else {}
-    if made.static is None:
-        node = c.builder.node(tree, "prim::isinstance", [found], [BOOL])
-        made.value = node.set_types("types", wanted).outputs[0]
-    return made
+        result.true = {name: union(inside)} if inside else {}
+        result.false = {name: union(outside)} if outside else {}
+    if result.static is None:
+        node = c.builder.node(tree, "prim::isinstance", [operand], [BOOL])
+        result.value = node.set_types("types", types).outputs[0]
+    return result
 
 
-def _whole(type: Type, wanted: Type) -> Type:
-    """`list` and the like, of which nobody said what they hold: as the value's type says."""
-    if wanted.kind not in ("List", "Tuple", "Dict") or wanted.inner:
-        return wanted
-    same = [one for one in members(type) if one.kind == wanted.kind]
-    return union(same) if same else wanted
+def _with_elements(type: Type, bare: Type) -> Type:
+    """Completes a bare `list`, `tuple` or `dict` with the element types of the value's type."""
+    if bare.kind not in ("List", "Tuple", "Dict") or bare.inner:
+        return bare
+    same = [member for member in members(type) if member.kind == bare.kind]
+    return union(same) if same else bare
 
 
-def _narrowed(type: Type, wanted: list[Type]) -> Type | None:
-    """What a value of a type is where it is one of the wanted; None where it never is."""
-    for one in wanted:
-        if type == SCALAR and one != SCALAR:
+def _narrowed(type: Type, types: list[Type]) -> Type | None:
+    """Returns the part of a type that is one of `types`; None when there is none."""
+    for candidate in types:
+        if type == SCALAR and candidate != SCALAR:
             continue
-        if is_subtype(type, one) or is_subtype(one, type):
-            return type if is_subtype(type, one) else one
+        if is_subtype(type, candidate) or is_subtype(candidate, type):
+            return type if is_subtype(type, candidate) else candidate
     return None
 
 

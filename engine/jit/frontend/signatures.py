@@ -1,4 +1,4 @@
-"""What a function takes and gives: its annotations, and what names of its surroundings mean."""
+"""Signatures: annotations of parameters and results, and resolution of the names in them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Parameter:
     has_default: bool = False
     keyword_only: bool = False
     open: bool = False  # of the engine's functions: any type that it is called with
-    variadic: bool = False  # `*args` of the engine's functions: a tuple of what is passed
+    variadic: bool = False  # `*args` of the engine's functions: a tuple of the arguments
 
     @property
     def type(self) -> str:
@@ -80,7 +80,7 @@ _WORDS = {
 
 
 class _Names(dict[str, Any]):
-    """What annotations are evaluated with."""
+    """The names that annotations are evaluated with."""
 
     def __init__(self, surroundings: Mapping[str, Any]) -> None:
         super().__init__()
@@ -109,7 +109,7 @@ def annotation_type(source: Source, surroundings: Mapping[str, Any], tree: ast.e
         inner = _Unquoted().visit(copy.deepcopy(tree))
     except SyntaxError:
         fail(source, tree, f"Unknown type name {ast.unparse(tree)}")
-    # Under a name of its own: a recorder would take it for a line of the user's program.
+    # Under a separate file name: a recorder would take it for a line of the user's program.
     code = compile(ast.Expression(ast.fix_missing_locations(inner)), "<annotation>", "eval")
     try:
         return from_object(eval(code, {"__builtins__": {}}, _Names(surroundings)))
@@ -144,31 +144,31 @@ def signature(
     if skip_self:
         named = named[1:]
     notes, returns = _comment_signature(source, surroundings, tree, len(named))
-    given = {k: v.default for k, v in inspect.signature(fn).parameters.items()}
-    found = []
-    for i, one in enumerate(named):
+    defaults = {k: v.default for k, v in inspect.signature(fn).parameters.items()}
+    parameters = []
+    for i, arg in enumerate(named):
         open_type = False
         if notes is not None:
             type = notes[i]
-        elif one.annotation is None:
+        elif arg.annotation is None:
             type = TENSOR
         else:
             try:
-                type = _annotated(fn, one.arg, source, surroundings, one.annotation)
+                type = _annotated(fn, arg.arg, source, surroundings, arg.annotation)
             except CompileError:
                 if not in_engine:
                     raise
                 type, open_type = TENSOR, True
-        if one in variadic or (in_engine and type.kind in ("Any", "Scalar")):
+        if arg in variadic or (in_engine and type.kind in ("Any", "Scalar")):
             type, open_type = TENSOR, True
-        default = given.get(one.arg, inspect.Parameter.empty)
+        default = defaults.get(arg.arg, inspect.Parameter.empty)
         has = default is not inspect.Parameter.empty
         if has and not in_engine:
-            _check_default(source, one, type, default)
-        only = one in args.kwonlyargs
-        found.append(
+            _check_default(source, arg, type, default)
+        only = arg in args.kwonlyargs
+        parameters.append(
             Parameter(
-                one.arg, type, default if has else MISSING, has, only, open_type, one in variadic
+                arg.arg, type, default if has else MISSING, has, only, open_type, arg in variadic
             )
         )
     if returns is None and tree.returns is not None:
@@ -179,7 +179,7 @@ def signature(
                 raise
         if returns is not None and in_engine and returns.kind == "Any":
             returns = None
-    return tuple(found), returns
+    return tuple(parameters), returns
 
 
 _DEFAULTS: dict[str, tuple[type, ...]] = {
@@ -244,6 +244,6 @@ def _comment_signature(
 
 def _placed(tree: ast.expr, at: ast.FunctionDef) -> ast.expr:
     """A tree read from a comment, placed at the function for messages."""
-    for one in ast.walk(tree):
-        ast.copy_location(one, at.body[0])
+    for node in ast.walk(tree):
+        ast.copy_location(node, at.body[0])
     return tree

@@ -43,22 +43,24 @@ class Source:
     @cached_property
     def handle(self) -> int:
         """The native Source, which spans of nodes refer to."""
-        made = lib.uh_source_new(self.file.encode(), self.first_line, self.text.encode())
-        if not made:
+        handle = lib.uh_source_new(self.file.encode(), self.first_line, self.text.encode())
+        if not handle:
             raise_last()
-        self._kept = ffi.gc(ffi.new("uh_source *", made), lambda one: lib.uh_source_release(one[0]))
-        return int(made)
+        self._owner = ffi.gc(
+            ffi.new("uh_source *", handle), lambda cell: lib.uh_source_release(cell[0])
+        )
+        return int(handle)
 
     @property
     def function(self) -> ast.FunctionDef:
         """The definition. Raises: CompileError when the source holds something else (`async def`)."""
-        found = self.tree.body[0]
-        if not isinstance(found, ast.FunctionDef):
+        definition = self.tree.body[0]
+        if not isinstance(definition, ast.FunctionDef):
             raise CompileError(f"jit.script: line {self.first_line} of {self.file} is not a `def`")
-        return found
+        return definition
 
     def span(self, tree: ast.AST) -> Span:
-        """Where a node of the tree is in the file."""
+        """Returns the position of an AST node in the file."""
         line: int = getattr(tree, "lineno", 1)
         end_line: int = getattr(tree, "end_lineno", None) or line
         column = self._column(line, getattr(tree, "col_offset", 0))
@@ -83,25 +85,25 @@ class Source:
 
     @cached_property
     def _comments(self) -> dict[int, str]:
-        found = {}
+        comments = {}
         for token in tokenize.generate_tokens(io.StringIO(self._dedented).readline):
             if token.type == tokenize.COMMENT:
-                found[token.start[0]] = token.string[1:].strip()
-        return found
+                comments[token.start[0]] = token.string[1:].strip()
+        return comments
 
     def tokens_json(self) -> str:
         """[[kind, text, line, column, end_line, end_column], ...] for the SYNTAX event."""
         shift = self.first_line - 1
         tokens = [
             [
-                tokenize.tok_name[one.exact_type],
-                one.string,
-                one.start[0] + shift,
-                one.start[1] + self.margin,
-                one.end[0] + shift,
-                one.end[1] + self.margin,
+                tokenize.tok_name[token.exact_type],
+                token.string,
+                token.start[0] + shift,
+                token.start[1] + self.margin,
+                token.end[0] + shift,
+                token.end[1] + self.margin,
             ]
-            for one in tokenize.generate_tokens(io.StringIO(self._dedented).readline)
+            for token in tokenize.generate_tokens(io.StringIO(self._dedented).readline)
         ]
         return json.dumps(tokens)
 
@@ -112,16 +114,16 @@ class Source:
 
     def _as_json(self, tree: Any) -> Any:
         if isinstance(tree, list):
-            return [self._as_json(one) for one in tree]
+            return [self._as_json(node) for node in tree]
         if not isinstance(tree, ast.AST):
             plain = isinstance(tree, (str, int, float, bool, type(None)))
             return tree if plain else repr(tree)
-        made: dict[str, Any] = {"kind": type(tree).__name__}
-        made["span"] = list(self.span(tree)) if hasattr(tree, "lineno") else None
+        fields: dict[str, Any] = {"kind": type(tree).__name__}
+        fields["span"] = list(self.span(tree)) if hasattr(tree, "lineno") else None
         for name, field in ast.iter_fields(tree):
             if name != "ctx":
-                made[name] = self._as_json(field)
-        return made
+                fields[name] = self._as_json(field)
+        return fields
 
 
 def source_of(fn: Callable[..., Any]) -> Source:
@@ -133,7 +135,7 @@ def source_of(fn: Callable[..., Any]) -> Source:
         lines, first = inspect.getsourcelines(fn)
     except (OSError, TypeError) as error:
         raise CompileError(
-            f"jit.script: the source of {name} cannot be read ({error}); the function has to stand "
+            f"jit.script: the source of {name} cannot be read ({error}); the function has to be "
             "in a file"
         ) from None
     file = inspect.getsourcefile(fn) or "<unknown>"

@@ -1,7 +1,7 @@
 """Functions of the engine that are written in Python: compiled for the types they are called with.
 
 Their annotations say what people may pass (`Any`, `int | Sequence[int]`). Compiled code knows what
-is passed: each combination of types is a function of its own, and where a text, a bool or None is
+is passed: each combination of types is compiled separately, and where a string, a bool or None is
 passed as a constant, the branches that it rules out are not compiled at all.
 """
 
@@ -42,7 +42,7 @@ def compile_called(
     inputs = bind_open(c, tree, name, declared, arguments)
     constants = known_constants(declared, inputs)
     try:
-        compiled = compile_special(fn, [one.type for one in inputs], constants)
+        compiled = compile_special(fn, [value.type for value in inputs], constants)
     except CompileError as error:
         raise called_from(c, tree, name, error) from None
     return compiled, inputs
@@ -53,8 +53,8 @@ def known_constants(
 ) -> dict[str, Any]:
     """The parameters that are given constants which choose between branches."""
     return {
-        one.name: value.constant
-        for one, value in zip(parameters, inputs, strict=True)
+        parameter.name: value.constant
+        for parameter, value in zip(parameters, inputs, strict=True)
         if value.is_constant and isinstance(value.constant, (str, bool, type(None)))
     }
 
@@ -92,20 +92,20 @@ def bind_open(
 
 
 def _fitted(c: Context, tree: ast.AST, value: SimpleValue, parameter: Parameter) -> SimpleValue:
-    """An int where a float is asked for; a tuple of ints as the list that operators take."""
-    wanted: Type = parameter.of
-    if wanted == FLOAT and value.type == INT and not parameter.open:
+    """Converts an int to an expected float, and a tuple of ints to the list that operators take."""
+    expected: Type = parameter.of
+    if expected == FLOAT and value.type == INT and not parameter.open:
         if isinstance(value.constant, int):
             return c.builder.constant(tree, float(value.constant))
         return c.builder.call(tree, "aten::Float", [value])
     if value.type.kind == "Tuple" and set(value.type.inner) in ({INT}, {FLOAT}):
         parts = c.builder.node(tree, "prim::TupleUnpack", [value], value.type.inner).outputs
         return c.builder.prim(tree, "prim::ListConstruct", parts, list_of(parts[0].type))
-    wrong = not parameter.open and TENSOR in (wanted, value.type) and wanted != value.type
-    if wrong and wanted.kind not in ("Optional", "Any", "Scalar", "Union"):
+    wrong = not parameter.open and TENSOR in (expected, value.type) and expected != value.type
+    if wrong and expected.kind not in ("Optional", "Any", "Scalar", "Union"):
         c.fail(
             tree,
-            f"Expected a value of type '{wanted}' for argument '{parameter.name}' but instead found "
+            f"Expected a value of type '{expected}' for argument '{parameter.name}' but instead found "
             f"type '{value.type}'",
         )
     return value

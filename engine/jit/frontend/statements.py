@@ -72,18 +72,18 @@ def _assign(c: Context, tree: ast.Assign) -> Exit:
     first = tree.targets[0]
     if hint is None and len(tree.targets) == 1 and _is_empty(tree.value):
         hint = target_type(c, first)
-    found = expression(c, tree.value, hint)
+    sugared = expression(c, tree.value, hint)
     if len(tree.targets) > 1 or declared is not None:
-        found = c.as_value(tree.value, found)
+        sugared = c.as_value(tree.value, sugared)
         if declared is not None:
-            _check_declared(c, tree, declared, found)
+            _check_declared(c, tree, declared, sugared)
     for target in tree.targets:
-        assign_target(c, target, found, declared)
+        assign_target(c, target, sugared, declared)
     return FALLS
 
 
 def _is_empty(tree: ast.expr) -> bool:
-    """`[]` or `{}`, whose type is not told by what is in it."""
+    """Compiles `x: T = []` or `{}`: the annotation gives the type of the elements."""
     return not getattr(tree, "elts", True) or not getattr(tree, "keys", True)
 
 
@@ -97,19 +97,19 @@ def _annotated(c: Context, tree: ast.AnnAssign) -> Exit:
         not_supported(
             c.source, tree, "annotations without a value aren't supported", "assign a value here"
         )
-    found = value(c, tree.value, declared)
-    _check_declared(c, tree, declared, found)
-    assign_target(c, tree.target, found, declared)
+    operand = value(c, tree.value, declared)
+    _check_declared(c, tree, declared, operand)
+    assign_target(c, tree.target, operand, declared)
     return FALLS
 
 
-def _check_declared(c: Context, tree: ast.AST, declared: Type, found: SimpleValue) -> None:
-    if not is_subtype(found.type, declared):
+def _check_declared(c: Context, tree: ast.AST, declared: Type, operand: SimpleValue) -> None:
+    if not is_subtype(operand.type, declared):
         c.fail(
             tree,
             f"Variable is annotated with type {declared} but is being assigned to a value of type "
-            f"{found.type}",
-            hints.of_result(declared, found.type).replace("-> ", ""),
+            f"{operand.type}",
+            hints.of_result(declared, operand.type).replace("-> ", ""),
         )
 
 
@@ -123,122 +123,126 @@ def target_type(c: Context, target: ast.expr) -> Type | None:
         if owner is not None and owner.kind in ("List", "Dict"):
             return owner.inner[-1]
     if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
-        found = c.frame.find(target.value.id)
-        if found is not None and isinstance(found.value, ModuleValue):
-            return found.value.made.attribute_type(target.attr)
-        if found is not None and isinstance(found.value, SimpleValue):
-            made = class_of_value(found.value)
-            return made.attributes.get(target.attr) if made is not None else None
+        variable = c.frame.find(target.value.id)
+        if variable is not None and isinstance(variable.value, ModuleValue):
+            return variable.value.concrete_type.attribute_type(target.attr)
+        if variable is not None and isinstance(variable.value, SimpleValue):
+            owner_class = class_of_value(variable.value)
+            return owner_class.attributes.get(target.attr) if owner_class is not None else None
     return None
 
 
 def assign_target(
-    c: Context, target: ast.expr, found: SugaredValue, declared: Type | None = None
+    c: Context, target: ast.expr, sugared: SugaredValue, declared: Type | None = None
 ) -> None:
     """`target = found`."""
     if isinstance(target, ast.Name):
-        c.assign(target, target.id, found, declared)
+        c.assign(target, target.id, sugared, declared)
     elif isinstance(target, (ast.Tuple, ast.List)):
-        _unpack(c, target, found)
+        _unpack(c, target, sugared)
     elif isinstance(target, ast.Subscript):
-        assign_item(c, target, c.as_value(target, found))
+        assign_item(c, target, c.as_value(target, sugared))
     elif isinstance(target, ast.Attribute):
-        _set_attribute(c, target, c.as_value(target, found), declared)
+        _set_attribute(c, target, c.as_value(target, sugared), declared)
     else:
         not_supported(
             c.source, target, "Starred aren't supported", "name every element: a, b, c = x"
         )
 
 
-def _unpack(c: Context, target: ast.Tuple | ast.List, found: SugaredValue) -> None:
-    stars = [i for i, one in enumerate(target.elts) if isinstance(one, ast.Starred)]
+def _unpack(c: Context, target: ast.Tuple | ast.List, sugared: SugaredValue) -> None:
+    stars = [i for i, elt in enumerate(target.elts) if isinstance(elt, ast.Starred)]
     if stars:
-        _unpack_starred(c, target, found, stars[0])
+        _unpack_starred(c, target, sugared, stars[0])
         return
-    for one, part in zip(target.elts, unpacked(c, target, found, len(target.elts)), strict=True):
-        assign_target(c, one, part)
+    for elt, part in zip(target.elts, unpacked(c, target, sugared, len(target.elts)), strict=True):
+        assign_target(c, elt, part)
 
 
 def _unpack_starred(
-    c: Context, target: ast.Tuple | ast.List, found: SugaredValue, star: int
+    c: Context, target: ast.Tuple | ast.List, sugared: SugaredValue, star: int
 ) -> None:
     """`a, *b, c = t`: of a tuple, whose length is known."""
-    rest = target.elts[star]
-    assert isinstance(rest, ast.Starred)
-    known = found.items if isinstance(found, SugaredTupleValue) else None
+    starred = target.elts[star]
+    assert isinstance(starred, ast.Starred)
+    known = sugared.items if isinstance(sugared, SugaredTupleValue) else None
     if known is None:
-        one = c.as_value(target, found)
-        if one.type.kind != "Tuple":
+        operand = c.as_value(target, sugared)
+        if operand.type.kind != "Tuple":
             not_supported(
                 c.source,
-                rest,
-                f"Starred aren't supported for a value of type {one.type}, whose length is not known",
+                starred,
+                f"Starred aren't supported for a value of type {operand.type}, whose length is not known",
                 "take a slice: a, rest = x[0], x[1:]",
             )
-        known = c.builder.node(target, "prim::TupleUnpack", [one], one.type.inner).outputs
-    behind = len(target.elts) - star - 1
-    if len(known) < star + behind:
-        _check_count(c, target, len(known), star + behind)
-    end = len(known) - behind
+        known = c.builder.node(target, "prim::TupleUnpack", [operand], operand.type.inner).outputs
+    after_star = len(target.elts) - star - 1
+    if len(known) < star + after_star:
+        _check_count(c, target, len(known), star + after_star)
+    end = len(known) - after_star
     for one_target, part in zip(target.elts[:star], known[:star], strict=True):
         assign_target(c, one_target, part)
-    assign_target(c, rest.value, SugaredTupleValue(list(known[star:end])))
+    assign_target(c, starred.value, SugaredTupleValue(list(known[star:end])))
     for one_target, part in zip(target.elts[star + 1 :], known[end:], strict=True):
         assign_target(c, one_target, part)
 
 
-def unpacked(c: Context, tree: ast.AST, found: SugaredValue, count: int) -> list[SugaredValue]:
+def unpacked(c: Context, tree: ast.AST, sugared: SugaredValue, count: int) -> list[SugaredValue]:
     """The parts of a tuple or list, `count` of them."""
-    if isinstance(found, ModuleValue):
-        found = found.made.items_of(c, tree, found)
-    if isinstance(found, PythonValue) and isinstance(found.object, (tuple, list)):
-        found = SugaredTupleValue([PythonValue(one, found.constant) for one in found.object])
-    if isinstance(found, SugaredTupleValue):
-        _check_count(c, tree, len(found.items), count)
-        return list(found.items)
-    one = c.as_value(tree, found)
-    if one.type.kind == "List":
-        types = [one.type.element] * count
-        return [*c.builder.node(tree, "prim::ListUnpack", [one], types).outputs]
-    if one.type == TENSOR:
-        listed = c.builder.call(tree, "aten::unbind", [one, c.builder.constant(tree, 0)])
+    if isinstance(sugared, ModuleValue):
+        sugared = sugared.concrete_type.items_of(c, tree, sugared)
+    if isinstance(sugared, PythonValue) and isinstance(sugared.object, (tuple, list)):
+        sugared = SugaredTupleValue(
+            [PythonValue(element, sugared.constant) for element in sugared.object]
+        )
+    if isinstance(sugared, SugaredTupleValue):
+        _check_count(c, tree, len(sugared.items), count)
+        return list(sugared.items)
+    operand = c.as_value(tree, sugared)
+    if operand.type.kind == "List":
+        types = [operand.type.element] * count
+        return [*c.builder.node(tree, "prim::ListUnpack", [operand], types).outputs]
+    if operand.type == TENSOR:
+        listed = c.builder.call(tree, "aten::unbind", [operand, c.builder.constant(tree, 0)])
         types = [TENSOR] * count
         return [*c.builder.node(tree, "prim::ListUnpack", [listed], types).outputs]
-    if one.type.kind != "Tuple":
-        c.fail(tree, f"{one.type} cannot be used as a tuple")
-    _check_count(c, tree, len(one.type.inner), count)
-    return [*c.builder.node(tree, "prim::TupleUnpack", [one], one.type.inner).outputs]
+    if operand.type.kind != "Tuple":
+        c.fail(tree, f"{operand.type} cannot be used as a tuple")
+    _check_count(c, tree, len(operand.type.inner), count)
+    return [*c.builder.node(tree, "prim::TupleUnpack", [operand], operand.type.inner).outputs]
 
 
-def _check_count(c: Context, tree: ast.AST, there: int, wanted: int) -> None:
-    if there < wanted:
-        c.fail(tree, f"need {wanted} values to unpack but found only {there}")
-    if there > wanted:
-        c.fail(tree, f"too many values to unpack: need {wanted} but found {there}")
+def _check_count(c: Context, tree: ast.AST, actual: int, expected: int) -> None:
+    if actual < expected:
+        c.fail(tree, f"need {expected} values to unpack but found only {actual}")
+    if actual > expected:
+        c.fail(tree, f"too many values to unpack: need {expected} but found {actual}")
 
 
 def _set_attribute(
-    c: Context, target: ast.Attribute, given: SimpleValue, declared: Type | None = None
+    c: Context, target: ast.Attribute, source: SimpleValue, declared: Type | None = None
 ) -> None:
-    _set_attribute_of(c, target, expression(c, target.value), given, declared)
+    _set_attribute_of(c, target, expression(c, target.value), source, declared)
 
 
 def _set_attribute_of(
     c: Context,
     target: ast.Attribute,
     owner: SugaredValue,
-    given: SimpleValue,
+    source: SimpleValue,
     declared: Type | None = None,
 ) -> None:
     if not isinstance(owner, ModuleValue):
-        found = c.as_value(target.value, owner)
-        made = class_of_value(found)
-        if made is not None:
-            made.set_attribute(c, target, found, given, declared)
+        owner_value = c.as_value(target.value, owner)
+        owner_class = class_of_value(owner_value)
+        if owner_class is not None:
+            owner_class.set_attribute(c, target, owner_value, source, declared)
             return
-        c.fail(target, f"Tried to set an attribute: {target.attr} on a non-class: {found.type}")
+        c.fail(
+            target, f"Tried to set an attribute: {target.attr} on a non-class: {owner_value.type}"
+        )
         return
-    owner.made.set_attribute(c, target, owner, given)
+    owner.concrete_type.set_attribute(c, target, owner, source)
 
 
 @compiles(ast.AugAssign)
@@ -251,8 +255,8 @@ def _augmented(c: Context, tree: ast.AugAssign) -> Exit:
         _augmented_attribute(c, tree, target)
         return FALLS
     before = value(c, _loaded(target))
-    given = value(c, tree.value, before.type if before.type.kind == "List" else None)
-    assign_target(c, target, _changed(c, tree, before, given))
+    operand = value(c, tree.value, before.type if before.type.kind == "List" else None)
+    assign_target(c, target, _changed(c, tree, before, operand))
     return FALLS
 
 
@@ -263,40 +267,42 @@ def _loaded(target: ast.expr) -> ast.expr:
 
 
 def _augmented_attribute(c: Context, tree: ast.AugAssign, target: ast.Attribute) -> None:
-    """`f().x += 1`: what stands before the dot runs once."""
+    """Compiles `f().x += 1`: the owner is evaluated once."""
     owner = expression(c, target.value)
     before = c.as_value(target, attribute_of(c, target, owner))
-    given = value(c, tree.value, before.type if before.type.kind == "List" else None)
-    after = _changed(c, tree, before, given)
+    operand = value(c, tree.value, before.type if before.type.kind == "List" else None)
+    after = _changed(c, tree, before, operand)
     if before.type != TENSOR:
         _set_attribute_of(c, target, owner, after)
 
 
 def _changed(
-    c: Context, tree: ast.AugAssign, before: SimpleValue, given: SimpleValue
+    c: Context, tree: ast.AugAssign, before: SimpleValue, operand: SimpleValue
 ) -> SimpleValue:
     """`before op= given`: in place for Tensors and for lists."""
     name = _IN_PLACE.get(type(tree.op))
-    made, method = class_of_value(before), f"__i{METHODS[type(tree.op)]}__"
-    if made is not None and made.has(method):
-        return c.as_value(tree, made.call(c, tree, before, method, Arguments(c, [given], {})))
+    owner_class, method = class_of_value(before), f"__i{METHODS[type(tree.op)]}__"
+    if owner_class is not None and owner_class.has(method):
+        return c.as_value(
+            tree, owner_class.call(c, tree, before, method, Arguments(c, [operand], {}))
+        )
     if before.type == TENSOR and name is not None:
-        return c.builder.call(tree, name, [before, given])
+        return c.builder.call(tree, name, [before, operand])
     if before.type.kind == "List" and isinstance(tree.op, (ast.Add, ast.Mult)) and name is not None:
-        return c.builder.call(tree, name, [before, given])
-    return binary(c, tree, tree.op, before, given)
+        return c.builder.call(tree, name, [before, operand])
+    return binary(c, tree, tree.op, before, operand)
 
 
 def _augmented_item(c: Context, tree: ast.AugAssign, target: ast.Subscript) -> None:
     owner = value(c, target.value)
     builder = c.builder
     if owner.type == TENSOR:
-        place = tensor_place(c, target, owner)
-        before = place.read(c, target)
-        given = value(c, tree.value)
-        after = _changed(c, tree, before, given)
-        if place.indices is not None:
-            place.write(c, tree, after)
+        indexed_view = tensor_place(c, target, owner)
+        before = indexed_view.read(c, target)
+        operand = value(c, tree.value)
+        after = _changed(c, tree, before, operand)
+        if indexed_view.indices is not None:
+            indexed_view.write(c, tree, after)
         return
     if owner.type.kind not in ("List", "Dict") or isinstance(target.slice, ast.Slice):
         c.fail(
@@ -331,38 +337,38 @@ def _delete(c: Context, tree: ast.Delete) -> Exit:
 @compiles(ast.Return)
 def _return(c: Context, tree: ast.Return) -> Exit:
     hint = c.returns if c.declared else None
-    found = c.builder.constant(tree, None) if tree.value is None else value(c, tree.value, hint)
+    returned = c.builder.constant(tree, None) if tree.value is None else value(c, tree.value, hint)
     if hint is not None:
-        found = c.fitted(tree, found, hint)
-        if found.type == TENSOR and hint.kind in _IMPLICIT:
-            found = c.builder.call(tree, _IMPLICIT[hint.kind], [found])
-        if hint == ANY and found.type != ANY:  # so that all results have one type
-            found = c.builder.prim(tree, "prim::unchecked_cast", [found], ANY)
-    check_return(c, tree, found)
+        returned = c.fitted(tree, returned, hint)
+        if returned.type == TENSOR and hint.kind in _IMPLICIT:
+            returned = c.builder.call(tree, _IMPLICIT[hint.kind], [returned])
+        if hint == ANY and returned.type != ANY:  # so that all results have one type
+            returned = c.builder.prim(tree, "prim::unchecked_cast", [returned], ANY)
+    check_return(c, tree, returned)
     c.close(tree)
-    return Exit("exits", exit_return(c, tree, c.target, found))
+    return Exit("exits", exit_return(c, tree, c.target, returned))
 
 
-def check_return(c: Context, tree: ast.AST, found: SimpleValue) -> None:
-    """Whether a returned value fits the declared type, or what was returned before."""
+def check_return(c: Context, tree: ast.AST, returned: SimpleValue) -> None:
+    """Checks that a returned value has the declared type, or that of the previous `return`."""
     if c.returns is None:
-        c.returns = found.type
+        c.returns = returned.type
         return
     if c.declared:
-        if not is_subtype(found.type, c.returns):
+        if not is_subtype(returned.type, c.returns):
             c.fail(
                 tree,
                 f"Return value was annotated as having type {c.returns} but is actually of type "
-                f"{found.type}",
-                hints.of_result(c.returns, found.type),
+                f"{returned.type}",
+                hints.of_result(c.returns, returned.type),
             )
         return
-    both = unify(c.returns, found.type)
+    both = unify(c.returns, returned.type)
     if both is None:
         c.fail(
             tree,
             f"Previous return statement returned a value of type {c.returns} but this return "
-            f"statement returns a value of type {found.type}",
+            f"statement returns a value of type {returned.type}",
             "Hint: return the same type on all paths",
         )
     c.returns = both
@@ -385,9 +391,9 @@ def _raise(c: Context, tree: ast.Raise) -> Exit:
 
 @compiles(ast.Assert)
 def _assert(c: Context, tree: ast.Assert) -> Exit:
-    asked = condition(c, tree.test)
-    if asked.static:
-        c.refine(tree, asked.true)
+    test = condition(c, tree.test)
+    if test.static:
+        c.refine(tree, test.true)
         return FALLS
 
     def wrong() -> Exit:
@@ -396,9 +402,9 @@ def _assert(c: Context, tree: ast.Assert) -> Exit:
         c.builder.node(tree, "prim::RaiseException", [message, nothing], [])
         return THROWS
 
-    if asked.static is False:
+    if test.static is False:
         return wrong()
-    return decided(c, tree, asked, lambda: FALLS, wrong)
+    return decided(c, tree, test, lambda: FALLS, wrong)
 
 
 def _assert_message(c: Context, tree: ast.Assert) -> SimpleValue:
@@ -407,7 +413,7 @@ def _assert_message(c: Context, tree: ast.Assert) -> SimpleValue:
         return c.builder.constant(tree, word)
     if isinstance(tree.msg, ast.Constant) and isinstance(tree.msg.value, str):
         return c.builder.constant(tree.msg, f"{word}{tree.msg.value}")
-    found = value(c, tree.msg)
-    if found.type != STR:
-        found = c.builder.call(tree.msg, "aten::str", [found])
-    return c.builder.call(tree, "aten::add", [c.builder.constant(tree, word), found])
+    message = value(c, tree.msg)
+    if message.type != STR:
+        message = c.builder.call(tree.msg, "aten::str", [message])
+    return c.builder.call(tree, "aten::add", [c.builder.constant(tree, word), message])

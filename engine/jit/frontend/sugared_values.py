@@ -1,7 +1,7 @@
-"""What an expression stands for while a function is compiled.
+"""Sugared values: what an expression is while a function is compiled.
 
 A `SimpleValue` is a value of the graph. The others exist only in the compiler: they disappear when they
-are called, indexed, or gone through.
+are called, indexed, or iterated over.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class SimpleValue:
 
     @property
     def is_constant(self) -> bool:
-        """Whether the compiler knows what it is."""
+        """Returns whether the value is a constant."""
         return self.constant is not MISSING
 
 
@@ -59,10 +59,10 @@ class MethodValue:
 
 @dataclass(frozen=True)
 class ModuleValue:
-    """A module: the value that holds it (None: a container gone through) and its class."""
+    """A module: the value that holds it (None: an unrolled container) and its class."""
 
     value: SimpleValue
-    made: ModuleClass
+    concrete_type: ModuleClass
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class ModuleMethod:
 
 @dataclass(frozen=True)
 class Super:
-    """`super()` in a method of a module: what classes behind `of` have."""
+    """`super()` in a method of a module: the classes after `of` in the method resolution order."""
 
     owner: ModuleValue
     of: type
@@ -91,7 +91,7 @@ class SugaredTupleValue:
 
 @dataclass(frozen=True)
 class RangeValue:
-    """`range(...)`, not yet gone through; `stop` None is without end."""
+    """`range(...)`; without end if `stop` is None."""
 
     start: SimpleValue | None
     stop: SimpleValue | None
@@ -100,7 +100,7 @@ class RangeValue:
 
 @dataclass(frozen=True)
 class IterableTree:
-    """`zip(...)` and `enumerate(...)`: several gone through at once."""
+    """`zip(...)` and `enumerate(...)`: several iterables at once."""
 
     parts: tuple[SugaredValue, ...]
 
@@ -138,14 +138,14 @@ SugaredValue: TypeAlias = (
 
 
 def class_of_value(value: SimpleValue) -> ScriptClass | None:
-    """The class of a value that is an object of a program's own class."""
-    found: Any = CLASSES.get(value.type.name) if value.type.kind == "class" else None
-    return found if found is not None and found.plain else None
+    """Returns the compiled class of a value that is an object of the program's class."""
+    script_class: Any = CLASSES.get(value.type.name) if value.type.kind == "class" else None
+    return script_class if script_class is not None and script_class.plain else None
 
 
 def operated(
-    c: Context, tree: AST, owner: SimpleValue, name: str, given: Sequence[SimpleValue] = ()
+    c: Context, tree: AST, owner: SimpleValue, name: str, operands: Sequence[SimpleValue] = ()
 ) -> SugaredValue | None:
-    """What a method such as `__add__` makes of an object; None where `owner` is none."""
-    made = class_of_value(owner)
-    return None if made is None else made.operate(c, tree, owner, name, given)
+    """Calls a method such as `__add__` of an object; None for any other value."""
+    owner_class = class_of_value(owner)
+    return None if owner_class is None else owner_class.operate(c, tree, owner, name, operands)

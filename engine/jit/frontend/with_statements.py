@@ -1,6 +1,6 @@
-"""`with`: what is switched before its body and switched back behind it, on every way out.
+"""`with`: enters contexts before its body and leaves them after it, on every exit.
 
-The body stands where it is: what it assigns is known behind it. A `return`, `break` or `continue`
+The body is compiled in the enclosing block, so its names stay known. A `return`, `break` or `continue`
 switches back before it leaves; an error is the executor's to clean up after.
 """
 
@@ -29,10 +29,10 @@ def _with(c: Context, tree: ast.With) -> list[Step]:
 
 def _entering(c: Context, item: ast.withitem) -> Step:
     def step() -> Exit:
-        leave, given = _entered(c, item.context_expr)
+        leave, target_value = _entered(c, item.context_expr)
         c.opened = (*c.opened, leave)
         if item.optional_vars is not None:
-            assign_target(c, item.optional_vars, given)
+            assign_target(c, item.optional_vars, target_value)
         return FALLS
 
     return step
@@ -52,10 +52,12 @@ def _entered(c: Context, tree: ast.expr) -> tuple[Leave, SugaredValue]:
             "set_grad_enabled(mode), inference_mode() and objects of scripted classes aren't supported",
             "put `with` around the call of this function",
         )
-    args = [*tree.args, *[one.value for one in tree.keywords]]
-    most = 0 if kind in (grad_mode.no_grad, grad_mode.enable_grad) else 1
-    if len(args) > most or (kind is grad_mode.set_grad_enabled and not args):
-        raise c.fail(tree, f"{kind.__name__}() takes {most or 'no'} argument(s), got {len(args)}")
+    args = [*tree.args, *[keyword.value for keyword in tree.keywords]]
+    max_args = 0 if kind in (grad_mode.no_grad, grad_mode.enable_grad) else 1
+    if len(args) > max_args or (kind is grad_mode.set_grad_enabled and not args):
+        raise c.fail(
+            tree, f"{kind.__name__}() takes {max_args or 'no'} argument(s), got {len(args)}"
+        )
     mode = value(c, args[0]) if args else None
     if mode is not None and mode.type != BOOL:
         raise c.fail(tree, f"{kind.__name__}() takes a bool, not a value of type {mode.type}")
@@ -66,12 +68,12 @@ def _entered_object(c: Context, tree: ast.expr) -> tuple[Leave, SugaredValue]:
     """`with x as y`, of a class that has `__enter__` and `__exit__`; an error that leaves the body
     ends the program, and `__exit__` is not called."""
     owner = value(c, tree)
-    given = operated(c, tree, owner, "__enter__")
-    if given is None:
+    entered = operated(c, tree, owner, "__enter__")
+    if entered is None:
         raise c.fail(tree, f"a value of type {owner.type} does not define __enter__ and __exit__")
 
     def leave(at: ast.AST) -> None:
         nothing = c.builder.constant(at, None)
         operated(c, at, owner, "__exit__", [nothing] * 3)
 
-    return leave, given
+    return leave, entered

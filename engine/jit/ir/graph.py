@@ -67,7 +67,7 @@ class Graph:
         return c_string(lib.uh_graph_text(self._handle, print_source_ranges))
 
     def copy(self) -> Graph:
-        """A graph of its own; each Value has the copied one as its origin."""
+        """Returns a copy; each Value has the copied one as its origin."""
         return Graph(lib.uh_graph_copy(self._handle)).of(self._owner)
 
     def of(self, owner: Any) -> Graph:
@@ -183,16 +183,16 @@ class Graph:
     def rewrite(self, rule: str, *nodes: Node, reason: str = "") -> Iterator[None]:
         """The scope of one rewrite in a pass: what the explorer shows as one step.
 
-        rule: what a reader is told ("x.t().t() -> x"). nodes: those that it looked at; Values made
+        rule: the description in recordings ("x.t().t() -> x"). nodes: those that matched; Values made
         inside come from theirs.
         """
         frame = sys._getframe(2)
         ids = [node._id for node in nodes]
         file, line = frame.f_code.co_filename.encode(), frame.f_lineno
-        begun = lib.uh_rewrite_begin(
+        started = lib.uh_rewrite_begin(
             self._handle, rule.encode(), reason.encode(), file, line, ids, len(ids)
         )
-        if begun != 0:
+        if started != 0:
             raise_last()
         self._rewriting = True
         try:
@@ -204,8 +204,8 @@ class Graph:
 
     def addInput(self, name: str = "", type: str = "Tensor") -> Value:
         """A new input."""
-        made = lib.uh_graph_add_input(self._handle, name.encode(), type.encode())
-        return Value(self, c_integer(made))
+        value_id_ = lib.uh_graph_add_input(self._handle, name.encode(), type.encode())
+        return Value(self, c_integer(value_id_))
 
     def registerOutput(self, value: Value) -> None:
         """The graph returns this Value, too."""
@@ -242,44 +242,44 @@ class Graph:
         return self._insert_point or self.return_node()
 
     @contextmanager
-    def insert_point_guard(self, where: Node | Block) -> Iterator[None]:
+    def insert_point_guard(self, location: Node | Block) -> Iterator[None]:
         """New nodes go there within `with`."""
         before = self.insertPoint()
-        self.setInsertPoint(where)
+        self.setInsertPoint(location)
         try:
             yield
         finally:
             self.setInsertPoint(before)
 
-    def setInsertPoint(self, where: Node | Block) -> None:
+    def setInsertPoint(self, location: Node | Block) -> None:
         """New nodes go before this node, or to the end of this block."""
         set_point = (
-            lib.uh_graph_insert_before if isinstance(where, Node) else lib.uh_graph_insert_at_end
+            lib.uh_graph_insert_before if isinstance(location, Node) else lib.uh_graph_insert_at_end
         )
-        c_integer(set_point(self._handle, where._id))
-        self._insert_point = where if isinstance(where, Node) else where.returnNode()
+        c_integer(set_point(self._handle, location._id))
+        self._insert_point = location if isinstance(location, Node) else location.returnNode()
 
     def create(self, kind: str, inputs: Sequence[Value] = (), outputs: int = 1) -> Node:
-        """A new node at the insertion point; its outputs are Tensors until told."""
+        """Creates a node at the insertion point; its outputs are Tensors until they are retyped."""
         ids = [value_id(value) for value in inputs]
-        made = lib.uh_graph_node(self._handle, kind.encode(), ids, len(ids), outputs)
-        return Node(self, c_integer(made))
+        node_id = lib.uh_graph_node(self._handle, kind.encode(), ids, len(ids), outputs)
+        return Node(self, c_integer(node_id))
 
     def call(self, name: str, *args: Value | Any, **kwargs: Value | Any) -> Node:
         """The call of an operator, its overload chosen by the types; plain values become constants.
 
         Raises: RuntimeError with all overloads and why each does not fit.
         """
-        ids = [self._as_value(one)._id for one in args]
+        ids = [self._as_value(arg)._id for arg in args]
         names = [ffi.new("char[]", key.encode()) for key in kwargs]
-        values = [self._as_value(one)._id for one in kwargs.values()]
-        made = lib.uh_graph_call(
+        values = [self._as_value(value)._id for value in kwargs.values()]
+        result_id = lib.uh_graph_call(
             self._handle, name.encode(), ids, len(ids), names, values, len(values)
         )
-        return Node(self, c_integer(made))
+        return Node(self, c_integer(result_id))
 
     def insert(self, name: str, args: Sequence[Value | Any]) -> Value:
-        """What a call of an operator gives: `call` by PyTorch's name and form."""
+        """Returns the result of an operator call: `call` by PyTorch's name and form."""
         return self.call(name, *args).output()
 
     def insertGraph(self, other: Graph, inputs: Sequence[Value]) -> list[Value]:
@@ -287,14 +287,16 @@ class Graph:
 
         Raises: ValueError for another number of inputs.
         """
-        mine = other.inputs()
-        if len(mine) != len(inputs):
-            raise ValueError(f"insertGraph: it has {len(mine)} inputs, and is given {len(inputs)}")
-        stands = dict(zip(mine, inputs, strict=True))
+        values = other.inputs()
+        if len(values) != len(inputs):
+            raise ValueError(
+                f"insertGraph: it has {len(values)} inputs, and is given {len(inputs)}"
+            )
+        stands = dict(zip(values, inputs, strict=True))
         for node in other.nodes():
             copied = self.createClone(node, stands.__getitem__)
             stands.update(zip(node.outputs(), copied.outputs(), strict=True))
-        return [stands[one] for one in other.outputs()]
+        return [stands[output] for output in other.outputs()]
 
     def createClone(self, node: Node, value_map: Callable[[Value], Value]) -> Node:
         """A copy of a node at the insertion point, with other inputs.
@@ -302,31 +304,31 @@ class Graph:
         Raises: RuntimeError for a node with blocks or a graph as an attribute.
         """
         if node.blocks() or len(node.attributeNames()) != len(node.attributes()):
-            raise RuntimeError(f"createClone: {node.kind()} has blocks or graphs of its own")
+            raise RuntimeError(f"createClone: {node.kind()} has blocks or graphs")
         if node.kind() == "prim::Constant":
             constant = node.output().toIValue() if node.attributes() else None
             return self.insertConstant(constant).node()
-        inputs = [value_map(one) for one in node.inputs()]
+        inputs = [value_map(operand) for operand in node.inputs()]
         if schema := node.schema():
-            names = [one.name if one.kwarg_only else "" for one in schema.arguments]
-            plain = [one for one, name in zip(inputs, names, strict=True) if not name]
-            by_name = {name: one for one, name in zip(inputs, names, strict=True) if name}
-            made = self.call(_full_name(node), *plain, **by_name)
+            names = [argument.name if argument.kwarg_only else "" for argument in schema.arguments]
+            plain = [operand for operand, name in zip(inputs, names, strict=True) if not name]
+            by_name = {name: operand for operand, name in zip(inputs, names, strict=True) if name}
+            clone = self.call(_full_name(node), *plain, **by_name)
         else:
-            made = self.create(node.kind(), inputs, node.outputsSize()).copyAttributes(node)
-        for mine, its in zip(made.outputs(), node.outputs(), strict=True):
-            mine.copyMetadata(its)
-        return made
+            clone = self.create(node.kind(), inputs, node.outputsSize()).copyAttributes(node)
+        for clone_output, its in zip(clone.outputs(), node.outputs(), strict=True):
+            clone_output.copyMetadata(its)
+        return clone
 
     def insertConstant(self, value: Any) -> Value:
         """A constant at the insertion point."""
         native = BoxedArgs([value])
         return Value(self, c_integer(lib.uh_graph_constant(self._handle, native.array)))
 
-    def _as_value(self, one: Any) -> Value:
-        if isinstance(one, Node):
-            value_id(one)  # says where its Value is
-        return one if isinstance(one, Value) else self.insertConstant(one)
+    def _as_value(self, value: Any) -> Value:
+        if isinstance(value, Node):
+            value_id(value)  # says where its Value is
+        return value if isinstance(value, Value) else self.insertConstant(value)
 
 
 def _full_name(node: Node) -> str:
@@ -348,7 +350,7 @@ class Use:
 
 
 class _Part:
-    """What is named by a number within a graph."""
+    """A part of a graph that is identified by a number."""
 
     __slots__ = ("_graph", "_id")
     _table = ""
@@ -358,11 +360,11 @@ class _Part:
 
     def _data(self) -> dict[str, Any]:
         self._graph._read()
-        found: dict[str, Any] | None = getattr(self._graph, self._table).get(self._id)
-        if found is None:
-            what = type(self).__name__.lower()
-            raise RuntimeError(f"graph: {what} {self._id} is not there (any more)")
-        return found
+        data: dict[str, Any] | None = getattr(self._graph, self._table).get(self._id)
+        if data is None:
+            kind = type(self).__name__.lower()
+            raise RuntimeError(f"graph: {kind} {self._id} is not there (any more)")
+        return data
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and other._id == self._id
@@ -372,13 +374,13 @@ class _Part:
 
 
 class Value(_Part):
-    """What a node makes, or a block begins with."""
+    """A Value: an output of a node, or a parameter of a block."""
 
     __slots__ = ()
     _table = "_values"
 
     def debugName(self) -> str:
-        """What the text says behind %."""
+        """Returns the name after %."""
         return str(self._data()["name"])
 
     def type(self) -> Type:
@@ -390,11 +392,11 @@ class Value(_Part):
         return Node(self._graph, self._data()["node"])
 
     def offset(self) -> int:
-        """Which of the node's outputs it is."""
+        """Returns the index of this output in its node."""
         return int(self._data()["offset"])
 
     def uses(self) -> list[Use]:
-        """Where it is an input."""
+        """Returns the uses as an input."""
         self._data()
         return [Use(Node(self._graph, n), i) for n, i in self._graph._uses.get(self._id, [])]
 
@@ -407,21 +409,21 @@ class Value(_Part):
         return self._id
 
     def requires_grad(self) -> bool:
-        """Whether it may require a gradient."""
+        """Returns whether it may require a gradient."""
         return self.type().requires_grad()
 
     requiresGrad = requires_grad
 
     def isCompleteTensor(self) -> bool:
-        """Whether dtype, device, sizes and strides are known."""
+        """Returns whether dtype, device, sizes and strides are known."""
         of = self.type()
         return None not in (of.dtype(), of.device(), of.sizes(), of.strides())
 
     def toIValue(self) -> Any:
         """The value of a constant; None for what is none (and for None)."""
         slot = ffi.new("uh_value *")
-        found = c_integer(lib.uh_value_constant(self._graph._handle, self._id, slot))
-        return to_python(slot) if found else None
+        constant = c_integer(lib.uh_value_constant(self._graph._handle, self._id, slot))
+        return to_python(slot) if constant else None
 
     def setType(self, type: str) -> Value:
         """Gives it another type, by its text."""
@@ -454,23 +456,23 @@ class Value(_Part):
         c_integer(lib.uh_value_replace(self._graph._handle, self._id, value_id(other)))
 
     def replaceAllUsesAfterNodeWith(self, node: Node, other: Value) -> None:
-        """Every use behind `node` becomes one of `other`."""
-        mine, its = self._id, value_id(other)
-        c_integer(lib.uh_value_replace_after(self._graph._handle, mine, node._id, its))
+        """Replaces every use after `node` by `other`."""
+        old_id, its = self._id, value_id(other)
+        c_integer(lib.uh_value_replace_after(self._graph._handle, old_id, node._id, its))
 
     def __repr__(self) -> str:
         return f"%{self.debugName()} : {self.type()}"
 
 
-def value_id(one: Any) -> int:
+def value_id(value: Any) -> int:
     """The number of a Value.
 
     Raises: TypeError for anything else, such as a Node: what it makes are its outputs.
     """
-    if isinstance(one, Value):
-        return one._id
-    instead = ", whose Value is its output()" if isinstance(one, Node) else ""
-    raise TypeError(f"graph: expected a Value, got a {type(one).__name__}{instead}")
+    if isinstance(value, Value):
+        return value._id
+    instead = ", whose Value is its output()" if isinstance(value, Node) else ""
+    raise TypeError(f"graph: expected a Value, got a {type(value).__name__}{instead}")
 
 
 class Node(_Part):
@@ -509,33 +511,33 @@ class Node(_Part):
 
     def namedInput(self, name: str) -> Value:
         """The input of an argument of the schema. Raises: RuntimeError for an unknown name."""
-        names = [one.name for one in self.schema().arguments]
+        names = [argument.name for argument in self.schema().arguments]
         if name not in names:
             raise RuntimeError(f"{self.kind()} has no argument {name!r}; it has {', '.join(names)}")
         return self.input(names.index(name))
 
     def inputsSize(self) -> int:
-        """How many inputs it has."""
+        """Returns the number of inputs."""
         return len(self._data()["inputs"])
 
     def outputsSize(self) -> int:
-        """How many outputs it has."""
+        """Returns the number of outputs."""
         return len(self._data()["outputs"])
 
     def hasMultipleOutputs(self) -> bool:
-        """Whether it has more than one output."""
+        """Returns whether it has more than one output."""
         return self.outputsSize() > 1
 
     def hasUses(self) -> bool:
-        """Whether anything uses an output."""
-        return any(one.uses() for one in self.outputs())
+        """Returns whether an output is used."""
+        return any(output.uses() for output in self.outputs())
 
     def blocks(self) -> list[Block]:
         """The blocks of an If or Loop."""
         return [Block(self._graph, block["id"]) for block in self._data()["blocks"]]
 
     def owningBlock(self) -> Block:
-        """The block that it stands in."""
+        """Returns the block that holds it."""
         return Block(self._graph, self._data()["block"])
 
     def attributes(self) -> dict[str, str]:
@@ -547,7 +549,7 @@ class Node(_Part):
         return [*self._data()["attributes"], *self._data().get("graphs", {})]
 
     def hasAttributes(self) -> bool:
-        """Whether it has any."""
+        """Returns whether it has attributes."""
         return bool(self.attributeNames())
 
     def attribute(self, name: str) -> Any:
@@ -571,7 +573,7 @@ class Node(_Part):
         return letter_of(first) + ("s" if several else "")
 
     def hasAttribute(self, name: str) -> bool:
-        """Whether it has an attribute of that name."""
+        """Returns whether it has an attribute of that name."""
         return name in self.attributeNames()
 
     def sourceRange(self) -> str:
@@ -585,25 +587,25 @@ class Node(_Part):
 
     def findAllNodes(self, kind: str, recurse: bool = True) -> list[Node]:
         """All nodes of a kind in its blocks."""
-        return [one for block in self.blocks() for one in block.findAllNodes(kind, recurse)]
+        return [node for block in self.blocks() for node in block.findAllNodes(kind, recurse)]
 
     def isBefore(self, other: Node) -> bool:
-        """Whether it stands before another node of the graph, also of another block."""
-        order = [one._id for one in self._graph.all_nodes()]
+        """Returns whether it comes before another node of the graph, also of another block."""
+        order = [node._id for node in self._graph.all_nodes()]
         return order.index(self._id) < order.index(other._id)
 
     def isAfter(self, other: Node) -> bool:
-        """Whether it stands behind another node."""
+        """Returns whether it comes after another node."""
         return other.isBefore(self)
 
     def moveBefore(self, other: Node) -> None:
         """Moves it before another node."""
         c_integer(lib.uh_node_move(self._graph._handle, self._id, other._id))
 
-    insertBefore = moveBefore  # a node of `create` stands in the graph already
+    insertBefore = moveBefore  # a node of `create` is in the graph already
 
     def moveAfter(self, other: Node) -> None:
-        """Moves it behind another node."""
+        """Moves it after another node."""
         block = other.owningBlock()
         order = [*block.nodes(), block.returnNode()]
         self.moveBefore(order[order.index(other) + 1])
@@ -616,14 +618,14 @@ class Node(_Part):
 
     def replaceInputWith(self, value: Value, other: Value) -> None:
         """Another Value wherever this one is an input."""
-        for i, one in enumerate(self.inputs()):
-            if one == value:
+        for i, operand in enumerate(self.inputs()):
+            if operand == value:
                 self.replaceInput(i, other)
 
     def replaceAllUsesWith(self, other: Node) -> None:
         """Every use of an output becomes one of the other node's."""
-        for mine, its in zip(self.outputs(), other.outputs(), strict=True):
-            mine.replaceAllUsesWith(its)
+        for own_output, its in zip(self.outputs(), other.outputs(), strict=True):
+            own_output.replaceAllUsesWith(its)
 
     def removeAllInputs(self) -> None:
         """Without inputs."""
@@ -637,8 +639,8 @@ class Node(_Part):
     def addInput(self, value: Value) -> Value:
         """One more input, as the last."""
         at = len(self._data()["inputs"])
-        taken = value_id(value)
-        c_integer(lib.uh_node_insert_input(self._graph._handle, self._id, at, taken))
+        operand_id = value_id(value)
+        c_integer(lib.uh_node_insert_input(self._graph._handle, self._id, at, operand_id))
         return value
 
     def removeInput(self, i: int) -> None:
@@ -647,8 +649,8 @@ class Node(_Part):
 
     def addOutput(self, type: str = "Tensor") -> Value:
         """One more output."""
-        made = lib.uh_node_add_output(self._graph._handle, self._id, type.encode())
-        return Value(self._graph, c_integer(made))
+        output_id = lib.uh_node_add_output(self._graph._handle, self._id, type.encode())
+        return Value(self._graph, c_integer(output_id))
 
     def addBlock(self) -> Block:
         """One more block."""
@@ -701,7 +703,7 @@ class Block(_Part):
         return [Value(self._graph, value["id"]) for value in self._data()["params"]]
 
     def outputs(self) -> list[Value]:
-        """What it returns."""
+        """Returns the outputs of the block."""
         return [Value(self._graph, i) for i in self._data()["returns"]]
 
     def nodes(self) -> list[Node]:
@@ -726,7 +728,7 @@ class Block(_Part):
     def findAllNodes(self, kind: str, recurse: bool = True) -> list[Node]:
         """All nodes of a kind; with `recurse` also those of blocks inside."""
         return [
-            one for one in (self.all_nodes() if recurse else self.nodes()) if one.kind() == kind
+            node for node in (self.all_nodes() if recurse else self.nodes()) if node.kind() == kind
         ]
 
     def returnNode(self) -> Node:
@@ -744,8 +746,10 @@ class Block(_Part):
 
     def addInputToBlock(self, name: str = "", type: str = "Tensor") -> Value:
         """One more parameter."""
-        made = lib.uh_block_add_param(self._graph._handle, self._id, name.encode(), type.encode())
-        return Value(self._graph, c_integer(made))
+        param_id = lib.uh_block_add_param(
+            self._graph._handle, self._id, name.encode(), type.encode()
+        )
+        return Value(self._graph, c_integer(param_id))
 
     def registerOutput(self, value: Value) -> None:
         """One more Value that it returns."""

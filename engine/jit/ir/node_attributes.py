@@ -24,11 +24,11 @@ LETTERS: dict[str, Any] = {
 
 def letter_of(value: Any) -> str:
     """ "i", "f", "s" or "t"; "ival" for anything else."""
-    return next((one for one in "ifst" if isinstance(value, LETTERS[one])), "ival")
+    return next((letter for letter in "ifst" if isinstance(value, LETTERS[letter])), "ival")
 
 
 def value_of(text: str) -> Any:
-    """The value that a graph's text writes so: numbers, texts and lists; any other text itself.
+    """Parses an attribute's value as graphs print it: numbers, strings and lists; any other text is itself.
 
     >>> value_of('"forward"'), value_of("[1, 2]"), value_of("2.")
     ('forward', [1, 2], 2.0)

@@ -1,4 +1,4 @@
-"""How one node of a graph is written as a Python expression, in PyTorch's form."""
+"""Nodes of a graph as Python expressions, in PyTorch's form."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def constant(value: Any) -> str:
         case enum.Enum():
             return f"{enum_type(type(value)).name}.{value.name}"
         case str():
-            return '"' + "".join(_ESCAPES.get(one, one) for one in value) + '"'
+            return '"' + "".join(_ESCAPES.get(element, element) for element in value) + '"'
         case float():
             text = f"{value:.17g}"
             return text + "." if text.lstrip("-").isdigit() and abs(value) < 1e10 else text
@@ -58,7 +58,7 @@ def expression(
     """The text of a node whose inputs are written as `args`.
 
     built: inputs that are lists of the program's own. These are written, also where they are equal
-    to what the operator has where nothing is said.
+    to the operator's defaults.
     """
     kind = node["kind"]
     attribute = node["attributes"].get("name", "").strip('"')
@@ -71,7 +71,7 @@ def expression(
         case "prim::ListConstruct":
             element = output.removesuffix("[]")
             plain = args and all(
-                annotation(types[one]) == annotation(element) for one in node["inputs"]
+                annotation(types[operand]) == annotation(element) for operand in node["inputs"]
             )
             text = f"[{', '.join(args)}]"
             return text if plain else f"annotate({annotation(output)}, {text})"
@@ -93,12 +93,12 @@ def expression(
             text = f"{args[0]}.{attribute}" if plain else f'getattr({args[0]}, "{attribute}")'
             return text if kind == "prim::GetAttr" else f"{text} = {args[1]}"
         case "prim::CallFunction":
-            return f"{args[0]}({''.join(f'{one}, ' for one in args[1:])})"
+            return f"{args[0]}({''.join(f'{arg}, ' for arg in args[1:])})"
         case "prim::CallMethod":
-            return f"({args[0]}).{attribute}({''.join(f'{one}, ' for one in args[1:])})"
+            return f"({args[0]}).{attribute}({''.join(f'{arg}, ' for arg in args[1:])})"
         case "prim::RaiseException":
-            said = args[:1] if args[1:] == ["None"] else args
-            return f"ops.prim.RaiseException({', '.join(said)})"
+            printed = args[:1] if args[1:] == ["None"] else args
+            return f"ops.prim.RaiseException({', '.join(printed)})"
         case (
             "aten::ScalarImplicit"
             | "aten::FloatImplicit"
@@ -113,26 +113,26 @@ def expression(
         case "prim::unchecked_cast":
             return f"unchecked_cast({annotation(output)}, {args[0]})"
         case "prim::isinstance":
-            return f"isinstance({args[0]}, {_asked(node['attributes'])})"
+            return f"isinstance({args[0]}, {_isinstance_types(node['attributes'])})"
     if kind in _CALLS:
         return f"{_CALLS[kind]}({', '.join(_needed(node, args, built))})"
     space, _, name = kind.partition("::")
-    where = "torch" if space == "aten" else f"ops.{space}"
-    return f"{where}.{name}({', '.join(_needed(node, args, built))})"
+    namespace = "torch" if space == "aten" else f"ops.{space}"
+    return f"{namespace}.{name}({', '.join(_needed(node, args, built))})"
 
 
-def _asked(attributes: dict[str, str]) -> str:
+def _isinstance_types(attributes: dict[str, str]) -> str:
     listed = attributes["types"].removeprefix("[").removesuffix("]")
-    types = [annotation(one) for one in _split(listed)]
+    types = [annotation(part) for part in _split(listed)]
     return types[0] if len(types) == 1 else f"({', '.join(types)})"
 
 
 def _split(text: str) -> list[str]:
-    """The parts between commas that stand in no brackets: "int, Dict(str, int)" is two."""
+    """Splits at the commas outside of brackets: "int, Dict(str, int)" has two parts."""
     parts, depth, from_ = [], 0, 0
-    for i, one in enumerate(text):
-        depth += (one in "([<") - (one in ")]>")
-        if one == "," and depth == 0:
+    for i, character in enumerate(text):
+        depth += (character in "([<") - (character in ")]>")
+        if character == "," and depth == 0:
             parts.append(text[from_:i].strip())
             from_ = i + 1
     return [*parts, text[from_:].strip()]
@@ -153,15 +153,15 @@ def _constant(attributes: dict[str, str], type: str) -> str:
 def _arguments(schema: str) -> tuple[tuple[str, str | None, bool], ...]:
     """(name, default, keyword only) of the arguments of "aten::f(Tensor self, int n=2) -> Tensor"."""
     inside = schema[schema.index("(") + 1 : schema.rindex(" ->")].rpartition(")")[0]
-    found = []
+    arguments = []
     only = False
     for part in re.findall(r"(?:[^,\[(]|\[[^\]]*\]|\([^)]*\))+", inside):
         if part.strip() == "*":
             only = True
             continue
         declared, _, default = part.strip().partition("=")
-        found.append((declared.rpartition(" ")[2], default or None, only))
-    return tuple(found)
+        arguments.append((declared.rpartition(" ")[2], default or None, only))
+    return tuple(arguments)
 
 
 def _needed(node: dict[str, Any], args: list[str], built: Container[int]) -> list[str]:
@@ -174,18 +174,18 @@ def _needed(node: dict[str, Any], args: list[str], built: Container[int]) -> lis
     n = len(args)
     while n > 0 and node["inputs"][n - 1] not in built and _same(args[n - 1], declared[n - 1][1]):
         n -= 1
-    said = zip(args[:n], declared[:n], strict=True)
-    return [f"{name}={text}" if only else text for text, (name, _, only) in said]
+    pairs = zip(args[:n], declared[:n], strict=True)
+    return [f"{name}={text}" if only else text for text, (name, _, only) in pairs]
 
 
 def _same(text: str, default: str | None) -> bool:
-    """Whether a written constant is what the schema says; [1, 1] is int[2]=1."""
+    """Returns whether a printed constant equals the schema's default; [1, 1] is int[2]=1."""
     if default is None or text == default:
         return text == default
     try:
-        one, other = ast.literal_eval(text), ast.literal_eval(default)
+        value, other = ast.literal_eval(text), ast.literal_eval(default)
     except (ValueError, SyntaxError):
         return False
-    if isinstance(one, list) and not isinstance(other, list):
-        return bool(one) and all(item == other for item in one)
-    return bool(one == other) and isinstance(one, type(other))
+    if isinstance(value, list) and not isinstance(other, list):
+        return bool(value) and all(item == other for item in value)
+    return bool(value == other) and isinstance(value, type(other))

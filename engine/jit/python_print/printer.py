@@ -2,7 +2,7 @@
 
 What is used once, by what follows, is written where it is used, as long as the line stays short and
 the order in which things run stays the same. Constants are written where they are used, and what
-has a name of its own keeps it.
+already has a name keeps it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from engine.jit.runtime.function import NativeFunction
 
 Data = dict[str, Any]  # a block, node or value of the snapshot: see csrc/jit/ir/snapshot.h
-_LONG = 40  # columns, with the indentation, from which on an expression gets a line of its own
+_LONG = 40  # columns, with the indentation: a longer expression gets its own line
 _ENDLESS = str(2**63 - 1)  # turns of a loop without `range`
 _RETURN = "return"  # stands for the end of a block among the uses of a value
 
@@ -38,8 +38,8 @@ def python_with_constants(function: NativeFunction, name: str) -> tuple[str, dic
     with deeply(RuntimeError, f"the code of {name}"):
         writer = PythonPrinter(graph.snapshot()["block"])
         text = writer.function(name, function.signature())
-    held = {f"c{i}": Value(graph, value).toIValue() for value, i in writer.held.items()}
-    return text, held
+    constants = {f"c{i}": Value(graph, value).toIValue() for value, i in writer.constants.items()}
+    return text, constants
 
 
 class PythonPrinter:
@@ -52,21 +52,21 @@ class PythonPrinter:
         self._read(block)
         self.inline: set[int] = set()  # nodes
         self._scan(block)
-        self.texts: dict[int, str] = {}  # how a value is written
+        self.expressions: dict[int, str] = {}  # how a value is written
         self.waiting: dict[int, None] = {}  # values that are written where they are used, in order
         self.tensors: dict[Any, int] = {}  # constants, in the order of their first use
-        self.held: dict[int, int] = {}  # the same: value -> number
-        self.taken: set[str] = set()
+        self.constants: dict[int, int] = {}  # the same: value -> number
+        self.names: set[str] = set()
         self.numbers: dict[str, int] = {}  # stem -> the next number to try
         self.lines: list[str] = []
 
     def _read(self, block: Data) -> None:
-        self.types.update({one["id"]: one["type"] for one in block["params"]})
+        self.types.update({param["id"]: param["type"] for param in block["params"]})
         for node in block["nodes"]:
             self.home[node["id"]] = block
-            for one in node["outputs"]:
-                self.types[one["id"]] = one["type"]
-                self.made_by[one["id"]] = node
+            for output in node["outputs"]:
+                self.types[output["id"]] = output["type"]
+                self.made_by[output["id"]] = node
             for value in node["inputs"]:
                 self.uses.setdefault(value, []).append((node, block))
             for inner in _inside(node):
@@ -78,32 +78,32 @@ class PythonPrinter:
 
     def _scan(self, block: Data) -> None:
         nodes = block["nodes"]
-        places = {node["id"]: i for i, node in enumerate(nodes)}
+        positions = {node["id"]: i for i, node in enumerate(nodes)}
 
         def before(i: int) -> int:
-            """The place of the last node before `i` that is no constant; -1."""
+            """Returns the index of the last node before `i` that is not a constant; -1."""
             i -= 1
             while i >= 0 and _constant_like(nodes[i]):
                 i -= 1
             return i
 
-        def inputs(values: Sequence[int], place: int) -> int:
+        def inputs(values: Sequence[int], position: int) -> int:
             """Marks what ends right before `place` and is used by it, from the last input on."""
             for value in reversed(values):
                 node = self.made_by.get(value)
-                if node is None or place < 0 or node["id"] != nodes[place]["id"]:
+                if node is None or position < 0 or node["id"] != nodes[position]["id"]:
                     continue
                 if self._may_be_inline(node):
                     self.inline.add(node["id"])
-                    place = inputs(node["inputs"], before(place))
-            return place
+                    position = inputs(node["inputs"], before(position))
+            return position
 
         inputs(block["returns"], before(len(nodes)))
         for node in reversed(nodes):
             for inner in _inside(node):
                 self._scan(inner)
             if node["id"] not in self.inline:
-                inputs(node["inputs"], before(places[node["id"]]))
+                inputs(node["inputs"], before(positions[node["id"]]))
 
     def _may_be_inline(self, node: Data) -> bool:
         if len(node["outputs"]) != 1 or node["kind"] == "prim::isinstance" or _inside(node):
@@ -124,27 +124,29 @@ class PythonPrinter:
         elif keyword.iskeyword(stem):
             stem += "_"
         name, number = stem, self.numbers.get(stem, 0)
-        while name == "_" or name in self.taken:
+        while name == "_" or name in self.names:
             name, number = f"{stem}{number}", number + 1
         self.numbers[stem] = number
-        self.taken.add(name)
-        self.texts[value["id"]] = name
+        self.names.add(name)
+        self.expressions[value["id"]] = name
         return name
 
     def _share(self, values: Sequence[Data], names: Sequence[str]) -> None:
-        self.texts.update({one["id"]: name for one, name in zip(values, names, strict=True)})
+        self.expressions.update(
+            {value["id"]: name for value, name in zip(values, names, strict=True)}
+        )
 
     # Statements
 
     def function(self, name: str, signature: inspect.Signature) -> str:
-        """The whole function, `signature` telling its defaults."""
+        """Prints the function; `signature` gives its defaults."""
         parameters: list[str] = []
         for value, python in zip(self.block["params"], signature.parameters.values(), strict=True):
-            shown = self._name({**value, "name": python.name})
+            output = self._name({**value, "name": python.name})
             if value["name"].partition(".")[0] == "self" and not parameters:  # the object itself
-                parameters.append(shown)
+                parameters.append(output)
                 continue
-            text = f"{shown}: {annotation(value['type'])}"
+            text = f"{output}: {annotation(value['type'])}"
             if python.default is not inspect.Parameter.empty:
                 text += f"={constant(python.default)}"
             parameters.append(text)
@@ -184,13 +186,13 @@ class PythonPrinter:
         if node["kind"] == "prim::Constant" and annotation(value["type"]) == "Tensor":
             known = text if text != "CONSTANT" else value["id"]  # a large one is none of the others
             number = self.tensors.setdefault(known, len(self.tensors))
-            if number not in self.held.values():
-                self.held[value["id"]] = number
+            if number not in self.constants.values():
+                self.constants[value["id"]] = number
             text = f"CONSTANTS.c{number}"
         if node["kind"] == "prim::Uninitialized" or len(text) + 2 >= _LONG:
             self._say(1, f"{self._name(value)} = {text}")
         else:
-            self.texts[value["id"]] = text
+            self.expressions[value["id"]] = text
 
     def _nodes(self, block: Data, level: int) -> None:
         for node in block["nodes"]:
@@ -205,13 +207,13 @@ class PythonPrinter:
 
     def _plain(self, node: Data, level: int) -> None:
         self._split(node["inputs"], level)
-        made = {value: self.made_by[value] for value in node["inputs"] if value in self.made_by}
-        built = {value for value, one in made.items() if one["kind"] == "prim::ListConstruct"}
+        creators = {value: self.made_by[value] for value in node["inputs"] if value in self.made_by}
+        built = {value for value, node in creators.items() if node["kind"] == "prim::ListConstruct"}
         args = [self._used(value) for value in node["inputs"]]
         text = expression(node, args, self.types, built)
         outputs = node["outputs"]
         if node["id"] in self.inline:
-            self.texts[outputs[0]["id"]] = text
+            self.expressions[outputs[0]["id"]] = text
             self.waiting[outputs[0]["id"]] = None
         elif not outputs:
             self._say(level, text)
@@ -226,9 +228,9 @@ class PythonPrinter:
         long = [
             value
             for value in values
-            if value in self.waiting and len(self.texts[value]) + 2 * level >= _LONG
+            if value in self.waiting and len(self.expressions[value]) + 2 * level >= _LONG
         ]
-        order = {value: place for place, value in enumerate(self.waiting)}
+        order = {value: position for position, value in enumerate(self.waiting)}
         last = max((order[value] for value in long), default=-1)
         for value in list(self.waiting)[: last + 1]:
             self._line_for(value, level)
@@ -241,21 +243,21 @@ class PythonPrinter:
     def _used(self, value: int) -> str:
         """The text of a value, which is written now."""
         self.waiting.pop(value, None)
-        return self.texts[value]
+        return self.expressions[value]
 
     def _assign(self, level: int, names: Sequence[str], values: Sequence[int]) -> None:
         if names:
-            texts = ", ".join(map(self._used, values))
-            self._say(level, f"{', '.join(names)} = {texts}")
+            operands = ", ".join(map(self._used, values))
+            self._say(level, f"{', '.join(names)} = {operands}")
 
     def _if(self, node: Data, level: int) -> None:
         self._split(node["inputs"], level)
         condition = self._used(node["inputs"][0])
         outputs = node["outputs"]
-        names = [self._name(one) for one in outputs]
+        names = [self._name(output) for output in outputs]
         for word, block in zip((f"if {condition}:", "else:"), node["blocks"], strict=True):
             self._say(level, word)
-            there = len(self.lines)
+            start = len(self.lines)
             self._nodes(block, level + 1)
             self._split(block["returns"], level + 1)
             if len(names) == 1 and self._differs(block["returns"][0], outputs[0]):
@@ -263,16 +265,16 @@ class PythonPrinter:
                 self._assign(level + 1, [f"{names[0]} : {of}"], block["returns"])
             else:
                 self._assign(level + 1, names, block["returns"])
-            if len(self.lines) == there:
+            if len(self.lines) == start:
                 self._say(level + 1, "pass")
 
     def _fork(self, node: Data, level: int) -> None:
-        """What a call that is begun does stands in a function within."""
+        """Prints the body of a fork as a nested function."""
         for value in node["inputs"]:
             if value in self.waiting:
                 self._line_for(value, level)
         (block,) = _inside(node)
-        self._share(block["params"], [self._used(one) for one in node["inputs"]])
+        self._share(block["params"], [self._used(operand) for operand in node["inputs"]])
         function = self._name({"id": -1, "name": "__forked_function"})
         self._say(level, f"def {function}():")
         self._nodes(block, level + 1)
@@ -280,13 +282,13 @@ class PythonPrinter:
         self._say(level + 1, f"return {self._used(block['returns'][0])}")
         self._say(level, f"{self._name(node['outputs'][0])} = fork({function})")
 
-    def _differs(self, value: int, wanted: Data) -> bool:
-        given = annotation(self.types[value])
-        return given not in (annotation(wanted["type"]), "NoneType")
+    def _differs(self, value: int, expected: Data) -> bool:
+        actual = annotation(self.types[value])
+        return actual not in (annotation(expected["type"]), "NoneType")
 
     def _is_true(self, value: int) -> bool:
         node = self.made_by.get(value)
-        return node is not None and _constant_like(node) and self.texts[value] == "True"
+        return node is not None and _constant_like(node) and self.expressions[value] == "True"
 
     def _loop(self, node: Data, level: int) -> None:
         count, start, *carried = node["inputs"]
@@ -294,14 +296,14 @@ class PythonPrinter:
         turn, *params = block["params"]
         condition, *returned = block["returns"]
         self._split(node["inputs"], level)
-        names = [self._name(one) for one in node["outputs"]]
+        names = [self._name(output) for output in node["outputs"]]
         self._share(params, names)
         for name, value, output in zip(names, carried, node["outputs"], strict=True):
             differs = annotation(self.types[value]) != annotation(output["type"])
             of = f": {annotation(output['type'])}" if differs else ""
             self._say(level, f"{name}{of} = {self._used(value)}")
         endless = self._used(count) == _ENDLESS
-        always = self.texts[start] == "True" and self._is_true(condition)
+        always = self.expressions[start] == "True" and self._is_true(condition)
         if endless and not always:
             going = self._name({"id": -1, "name": ""})
             self._say(level, f"{going} = {self._used(start)}")
@@ -309,19 +311,19 @@ class PythonPrinter:
             names, returned = [going, *names], [condition, *returned]
         else:
             counter = self._name(turn)
-            self._say(level, f"for {counter} in range({self.texts[count]}):")
-        there = len(self.lines)
+            self._say(level, f"for {counter} in range({self.expressions[count]}):")
+        body_start = len(self.lines)
         self._nodes(block, level + 1)
         self._split(returned, level + 1)
         self._assign(level + 1, names, returned)
         if not endless and not always:  # no source makes this one, passes do
-            self._say(level + 1, f"if not {self.texts[condition]}: break")
-        if len(self.lines) == there:
+            self._say(level + 1, f"if not {self.expressions[condition]}: break")
+        if len(self.lines) == body_start:
             self._say(level + 1, "pass")
 
 
 def _inside(node: Data) -> list[Data]:
-    """The blocks of a node; of a fork that of what it begins."""
+    """Returns the blocks of a node; of a fork the block of its graph."""
     if node["kind"] == "prim::fork":
         return [node["graphs"]["Subgraph"]["block"]]
     blocks: list[Data] = node["blocks"]

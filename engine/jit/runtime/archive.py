@@ -1,6 +1,6 @@
 """Files of compiled modules: one safetensors file, without a pickle.
 
-The tensors lie in it as in any safetensors file, under their attribute paths; classes, graphs and
+The tensors are stored as in any safetensors file, under their attribute paths; classes, graphs and
 plain attributes are JSON in its metadata. Reading parses and checks all of it, and executes nothing.
 """
 
@@ -48,7 +48,7 @@ def _write(box: ObjectBox, path: str, extra: dict[str, Any]) -> None:
 
 
 def _c_string(text: str | bytes, role: str) -> bytes:
-    """What C reads to its end. Raises: ValueError for a NUL within."""
+    """Encodes a string for C. Raises: ValueError for a NUL within."""
     content = text.encode() if isinstance(text, str) else text
     if b"\0" in content:
         raise ValueError(f"the {role} holds a NUL: {text!r}")

@@ -43,7 +43,7 @@ class NativeFunction:
             lib.uh_function_release(getattr(self, "handle", 0))
 
     def set_defaults(self, values: Sequence[Any]) -> None:
-        """What the last parameters are when they are not given."""
+        """Sets the defaults of the last parameters."""
         native = BoxedArgs(values)
         c_integer(lib.uh_function_set_defaults(self.handle, native.array, native.count))
 
@@ -53,12 +53,12 @@ class NativeFunction:
         result = ffi.new("uh_value *")
         if lib.uh_function_call(self.handle, native.array, native.count, result) != 0:
             raise_last()
-        found = to_python(result)
-        return self._named(found) if isinstance(found, _MAY_HAVE_NAMES) else found
+        returned = to_python(result)
+        return self._named(returned) if isinstance(returned, _MAY_HAVE_NAMES) else returned
 
     @cached_property
     def _named(self) -> NamedResults:
-        """What gives results their names."""
+        """Converts results to named tuples."""
         (output,) = self.graph.outputs()
         return NamedResults(from_text(output.type()))
 
@@ -75,24 +75,26 @@ class NativeFunction:
         raise pickle.PickleError("a function of the core cannot be pickled")
 
     def signature(self, skip: int = 0) -> inspect.Signature:
-        """What Python may call it with; the first `skip` parameters left out."""
+        """Returns the Python signature, without the first `skip` parameters."""
         value = ffi.new("uh_value *")
-        found = []
-        taken: set[str] = set()
-        for i, one in enumerate(self.graph.inputs()):
+        parameters = []
+        used_names: set[str] = set()
+        for i, graph_input in enumerate(self.graph.inputs()):
             default: Any = inspect.Parameter.empty
             if c_integer(lib.uh_function_default(self.handle, i, value)):
                 default = to_python(value)
-            name = one.debugName().partition(".")[0]  # "x.1" of the graph is the parameter x
+            name = graph_input.debugName().partition(".")[
+                0
+            ]  # "x.1" of the graph is the parameter x
             if not name.isidentifier() or keyword.iskeyword(name):
                 name = f"argument_{i}"
             stem, others = name, itertools.count()
-            while name in taken:  # "x.1" and "x.3": what a trace was given from outside
+            while name in used_names:  # "x.1" and "x.3": what a trace was given from outside
                 name = f"{stem}{next(others)}"
-            taken.add(name)
+            used_names.add(name)
             kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-            found.append(inspect.Parameter(name, kind, default=default))
-        return inspect.Signature(found[skip:])
+            parameters.append(inspect.Parameter(name, kind, default=default))
+        return inspect.Signature(parameters[skip:])
 
     @property
     def graph(self) -> Graph:
@@ -105,22 +107,24 @@ class NativeFunction:
         return Graph(lib.uh_function_graph_for(self.handle, native.array, native.count))
 
     def instructions(self, args: Sequence[Any]) -> str:
-        """What the interpreter runs for inputs like these, a line each."""
+        """Returns the interpreter's program for inputs like these, a line each."""
         native = BoxedArgs(args)
         return c_string(lib.uh_function_code(self.handle, native.array, native.count))
 
     def takes_tensors(self) -> bool:
-        """Whether all parameters are tensors, and the one result is."""
+        """Returns whether all parameters are tensors, and the one result is."""
         graph = self.graph
         values = [*graph.inputs(), *graph.outputs()]
-        return len(graph.outputs()) == 1 and all(_is_tensor(one.type()) for one in values)
+        return len(graph.outputs()) == 1 and all(_is_tensor(value.type()) for value in values)
 
-    def tell(self, how: str, file: str, facts: dict[str, Any]) -> None:
-        """Where it comes from, for a recording."""
+    def record_source(self, origin: str, file: str, facts: dict[str, Any]) -> None:
+        """Records the source of the function."""
         if not lib.uh_recording():
             return
         facts = {**facts, "graph": c_integer(lib.uh_graph_id(self.graph._handle))}
-        lib.uh_function_tell(self.handle, how.encode(), file.encode(), json.dumps(facts).encode())
+        lib.uh_function_tell(
+            self.handle, origin.encode(), file.encode(), json.dumps(facts).encode()
+        )
 
 
 def misfit(
@@ -131,10 +135,12 @@ def misfit(
     kwargs: dict[str, Any],
     more: int = 0,
 ) -> RuntimeError:
-    """Why these are no arguments of a call, as PyTorch says it; `more` stand before all of them."""
+    """Says why the arguments of a call do not fit, as PyTorch words it; `more` come before all of them."""
     parameters = signature.parameters.values()
-    plain = [one.name for one in parameters if one.kind is not one.KEYWORD_ONLY]
-    given = {*plain[: len(args)], *kwargs}
+    plain = [
+        parameter.name for parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY
+    ]
+    passed = {*plain[: len(args)], *kwargs}
     if len(args) > len(plain):
         return RuntimeError(
             f"{name}() expected at most {len(plain) + more} argument(s) but received "
@@ -151,7 +157,9 @@ def misfit(
                 f"Schema: {schema}"
             )
     missing = next(
-        one.name for one in parameters if one.name not in given and one.default is one.empty
+        parameter.name
+        for parameter in parameters
+        if parameter.name not in passed and parameter.default is parameter.empty
     )
     return RuntimeError(
         f"{name}() is missing value for argument '{missing}'. Declaration: {schema}"
@@ -163,18 +171,18 @@ def _is_tensor(type: str) -> bool:
 
 
 def _call_tensors(handle: int, args: tuple[Any, ...]) -> int:
-    """The usual call: no list is made of up to three tensors."""
+    """Calls with tensors only: up to three are passed without a list."""
     if len(args) == 1:
         return lib.uh_function_call_1(handle, args[0]._h)
     if len(args) == 2:
         return lib.uh_function_call_2(handle, args[0]._h, args[1]._h)
     if len(args) == 3:
         return lib.uh_function_call_3(handle, args[0]._h, args[1]._h, args[2]._h)
-    return int(lib.uh_function_call_tensors(handle, [one._h for one in args], len(args)))
+    return int(lib.uh_function_call_tensors(handle, [arg._h for arg in args], len(args)))
 
 
 class ScriptFunction:
-    """What `jit.script(fn)` and `jit.trace(fn, inputs)` return.
+    """The result of `jit.script(fn)` and `jit.trace(fn, inputs)`.
 
     >>> import engine
     >>> @engine.jit.script
@@ -218,11 +226,11 @@ class ScriptFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._plain and not kwargs and len(args) == self._count:
             try:
-                made = _call_tensors(self._handle, args)
+                result = _call_tensors(self._handle, args)
             except AttributeError:
                 pass  # no tensor: the general way says what is wrong
             else:
-                return wrap(made) if made else raise_last()
+                return wrap(result) if result else raise_last()
         return self._native.call(self._bound(args, kwargs))
 
     @property
@@ -247,7 +255,7 @@ class ScriptFunction:
 
     @property
     def inlined_graph(self) -> Graph:
-        """The same with what it calls in it."""
+        """The graph with its calls inlined."""
         graph = self._native.graph.copy()
         c_integer(lib.uh_pass_run(graph._handle, b"inline"))
         return graph
@@ -257,7 +265,7 @@ class ScriptFunction:
         return self._native.graph_for(self._bound(args, kwargs))
 
     def instructions(self, *args: Any, **kwargs: Any) -> str:
-        """What the interpreter runs for inputs like these, a line each."""
+        """Returns the interpreter's program for inputs like these, a line each."""
         return self._native.instructions(self._bound(args, kwargs))
 
     @property
@@ -270,7 +278,7 @@ class ScriptFunction:
         archive.write(self._as_module(), f, _extra_files)
 
     def save_to_buffer(self, _extra_files: dict[str, Any] | None = None) -> bytes:
-        """What `save` writes, as bytes."""
+        """Returns the bytes that `save` writes."""
         return archive.to_bytes(self._as_module(), _extra_files)
 
     def _as_module(self) -> ObjectBox:

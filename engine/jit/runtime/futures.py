@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Future(Generic[T]):
-    """What `jit.fork` gives: the result of a call, or the error that it ended with.
+    """The result of `jit.fork`: the value of a call, or the error that it ended with.
 
     >>> from engine import jit
     >>> future = jit.fork(lambda n: n + 1, 2)
@@ -36,7 +36,7 @@ class Future(Generic[T]):
         self._callbacks: list[Callable[[Future[T]], Any]] = []
 
     def done(self) -> bool:
-        """Whether there is a result or an error."""
+        """Returns whether there is a result or an error."""
         return self._done
 
     def wait(self) -> T:
@@ -64,8 +64,8 @@ class Future(Generic[T]):
         if self._done:
             raise RuntimeError("Future: can only be marked completed once")
         self._value, self._error, self._done = result, error, True
-        for one in self._callbacks:
-            one(self)
+        for callback in self._callbacks:
+            callback(self)
 
     def add_done_callback(self, callback: Callable[[Future[T]], Any]) -> None:
         """Calls it with the future when that is done: now where it is."""
@@ -76,9 +76,9 @@ class Future(Generic[T]):
 
     def then(self, callback: Callable[[Future[T]], Any]) -> Future[Any]:
         """A future of what `callback(future)` returns once this one is done."""
-        made: Future[Any] = Future()
-        self.add_done_callback(lambda done: _run(made, callback, (done,), {}))
-        return made
+        following: Future[Any] = Future()
+        self.add_done_callback(lambda done: _run(following, callback, (done,), {}))
+        return following
 
 
 class _FromProgram(Future[T]):
@@ -92,8 +92,8 @@ class _FromProgram(Future[T]):
     def wait(self) -> T:
         """The result. Raises: what the call raised."""
         type = Type(c_string(lib.uh_box_type(self._script_object.handle)))
-        made: T = _waiting(type).run(self)
-        return made
+        value: T = _waiting(type).run(self)
+        return value
 
 
 _waits: dict[str, Graph] = {}
@@ -124,7 +124,7 @@ def _run(future: Future[Any], fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
 
 
 def fork(func: Callable[..., T], *args: Any, **kwargs: Any) -> Future[T]:
-    """Begins a call: a Future of what it gives. In compiled code a `prim::fork`.
+    """Starts a call and returns the Future of its result. In compiled code a `prim::fork`.
 
     It runs here, on this thread. What compiled code raises comes at `wait`, what a function of
     Python raises now, as in PyTorch; a trace records what the call does in its place.
@@ -138,7 +138,7 @@ def fork(func: Callable[..., T], *args: Any, **kwargs: Any) -> Future[T]:
 
 
 def wait(future: Future[T]) -> T:
-    """What a call of `fork` came to. Raises: what it raised, TypeError for what is no Future."""
+    """Returns the result of a Future. Raises: the call's error, TypeError for what is not a Future."""
     if not isinstance(future, Future):
         raise TypeError(f"jit.wait: expected a Future, got {type(future).__name__}")
     return future.wait()

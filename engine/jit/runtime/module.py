@@ -32,7 +32,7 @@ class ScriptMeta(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         module = super().__call__(*args, **kwargs)
-        derived = [one for one in cls.__mro__ if isinstance(one, ScriptMeta)][:-1]
+        derived = [base for base in cls.__mro__ if isinstance(base, ScriptMeta)][:-1]
         return ScriptMeta.compile_object(cls, derived, module) if derived else module
 
 
@@ -94,7 +94,7 @@ class ScriptMethod:
 
     @property
     def inlined_graph(self) -> Graph:
-        """The same with what it calls in it."""
+        """The graph with its calls inlined."""
         graph = self.graph.copy()
         c_integer(lib.uh_pass_run(graph._handle, b"inline"))
         return graph
@@ -115,12 +115,12 @@ class ScriptMethod:
         return self._function.graph_for(self._bound(args, kwargs)).of(self._owner)
 
     def instructions(self, *args: Any, **kwargs: Any) -> str:
-        """What the interpreter runs for inputs like these, a line each."""
+        """Returns the interpreter's program for inputs like these, a line each."""
         return self._function.instructions(self._bound(args, kwargs))
 
 
 class ScriptModule(Module, metaclass=ScriptMeta):
-    """What `jit.script(module)`, `jit.trace(module, inputs)` and `jit.load(file)` return.
+    """The result of `jit.script(module)`, `jit.trace(module, inputs)` and `jit.load(file)`.
 
     Attributes are read from and written to the compiled object; `forward` and what was exported run
     compiled. Everything else of a Module (parameters, state_dict, to, train) is as ever. A class of
@@ -141,7 +141,7 @@ class ScriptModule(Module, metaclass=ScriptMeta):
         self.__dict__.update(
             _script_object=box, _script_class=described["name"], _signatures=signatures or {}
         )
-        loaded = {} if loaded is None else loaded  # what was made of tensors: tied ones stay one
+        loaded = {} if loaded is None else loaded  # parameters by tensor: tied ones stay tied
         for attribute in described["attributes"]:
             self._take(attribute, children or {}, loaded)
         self.__dict__["_methods"] = {}
@@ -160,15 +160,15 @@ class ScriptModule(Module, metaclass=ScriptMeta):
     ) -> None:
         name = attribute["name"]
         if not (name == "training" or attribute["kind"] or is_module_class(attribute["type"])):
-            return  # read when somebody asks for it: an object is copied with all that it holds
+            return  # read on demand: an object is copied with all that it holds
         value = self._script_object.get(name)
         if name == "training":
             self.__dict__["training"] = value
         elif attribute["kind"] == 1:
             if isinstance(value, Tensor) and not isinstance(value, Parameter):  # from a file
                 if value._h not in loaded:
-                    made = Parameter(value, requires_grad=value.requires_grad)
-                    loaded[value._h] = value, made
+                    parameter = Parameter(value, requires_grad=value.requires_grad)
+                    loaded[value._h] = value, parameter
                 value = loaded[value._h][1]
                 self._script_object.set(name, value)
             self._parameters[name] = value
@@ -180,13 +180,13 @@ class ScriptModule(Module, metaclass=ScriptMeta):
     # Attributes
 
     def __getattr__(self, name: str) -> Any:
-        mine = self.__dict__
-        if name in mine.get("_methods", ()):
-            return mine["_methods"][name]
+        own = self.__dict__
+        if name in own.get("_methods", ()):
+            return own["_methods"][name]
         try:
             return super().__getattr__(name)
         except AttributeError:
-            box = mine.get("_script_object")
+            box = own.get("_script_object")
             if box is None or name.startswith("__"):
                 raise
         try:
@@ -215,7 +215,7 @@ class ScriptModule(Module, metaclass=ScriptMeta):
     def __delattr__(self, name: str) -> None:
         box = self.__dict__.get("_script_object")
         described = NativeClass.of(box).describe() if box is not None else {"attributes": ()}
-        if name in {one["name"] for one in described["attributes"]}:
+        if name in {attribute["name"] for attribute in described["attributes"]}:
             raise RuntimeError("cannot delete methods or parameters of a script module")
         super().__delattr__(name)
 
@@ -231,15 +231,15 @@ class ScriptModule(Module, metaclass=ScriptMeta):
     # Copies
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ScriptModule:
-        """A module of the same class with tensors of its own."""
+        """Returns a module of the same class with copied tensors."""
         if id(self) in memo:
-            found: ScriptModule = memo[id(self)]
-            return found
-        return self._copied(lambda one: copy.deepcopy(one, memo), memo)
+            clone: ScriptModule = memo[id(self)]
+            return clone
+        return self._copied(lambda value: copy.deepcopy(value, memo), memo)
 
     def __copy__(self) -> ScriptModule:
         """A module of the same class with the same tensors."""
-        return self._copied(lambda one: one, {})
+        return self._copied(lambda value: value, {})
 
     def copy(self) -> ScriptModule:
         """A module of the same class with the same tensors."""
@@ -249,18 +249,20 @@ class ScriptModule(Module, metaclass=ScriptMeta):
         native = NativeClass.of(self._script_object)
         names = [attribute["name"] for attribute in native.describe()["attributes"]]
         values = {name: copied(getattr(self, name)) for name in names}
-        children = {name: one for name, one in values.items() if isinstance(one, ScriptModule)}
-        made = ScriptModule(native.instance(values), dict(self._signatures), children)
-        made.__class__ = type(self)
-        memo[id(self)] = made
-        return made
+        children = {
+            name: value for name, value in values.items() if isinstance(value, ScriptModule)
+        }
+        clone = ScriptModule(native.instance(values), dict(self._signatures), children)
+        clone.__class__ = type(self)
+        memo[id(self)] = clone
+        return clone
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise RuntimeError(
             f"{self.original_name}: a compiled module is not pickled; write it with jit.save"
         )
 
-    # What holds modules is gone through as before it was compiled
+    # Containers are iterated over as before they were compiled
 
     def _items(self) -> dict[str, Any]:
         if self.original_name not in _CONTAINERS:
@@ -303,10 +305,10 @@ class ScriptModule(Module, metaclass=ScriptMeta):
         return self._method("forward")
 
     def _method(self, name: str) -> ScriptMethod:
-        found: ScriptMethod | None = self.__dict__["_methods"].get(name)
-        if found is None:
+        method: ScriptMethod | None = self.__dict__["_methods"].get(name)
+        if method is None:
             raise AttributeError(f"{self.original_name} has no compiled method '{name}'")
-        return found
+        return method
 
     @property
     def original_name(self) -> str:
@@ -320,7 +322,7 @@ class ScriptModule(Module, metaclass=ScriptMeta):
 
     @property
     def inlined_graph(self) -> Graph:
-        """The graph of forward with what it calls in it."""
+        """The graph of forward with its calls inlined."""
         return self._method("forward").inlined_graph
 
     @property
@@ -338,7 +340,7 @@ class ScriptModule(Module, metaclass=ScriptMeta):
         return self._method("forward").graph_for(*args, **kwargs)
 
     def instructions(self, *args: Any, **kwargs: Any) -> str:
-        """What the interpreter runs for inputs like these, a line each."""
+        """Returns the interpreter's program for inputs like these, a line each."""
         return self._method("forward").instructions(*args, **kwargs)
 
     def save(self, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
@@ -346,12 +348,12 @@ class ScriptModule(Module, metaclass=ScriptMeta):
         archive.write(self._script_object, f, _extra_files)
 
     def save_to_buffer(self, _extra_files: dict[str, Any] | None = None) -> bytes:
-        """What `save` writes, as bytes."""
+        """Returns the bytes that `save` writes."""
         return archive.to_bytes(self._script_object, _extra_files)
 
     def _get_name(self) -> str:
         return "RecursiveScriptModule"
 
     def extra_repr(self) -> str:
-        """What the printed module says behind its name."""
+        """Returns the text after the module's name when it is printed."""
         return f"original_name={self.original_name}"

@@ -44,15 +44,15 @@ class NativeClass:
     def new(cls, name: str, slots: Iterable[Slot]) -> NativeClass:
         """A class of this name; one that is taken is made unique, as PyTorch does it."""
         name = free_name(name)
-        made = cls(lib.uh_class_new(name.encode()))
+        created = cls(lib.uh_class_new(name.encode()))
         for slot in slots:
             kind = KINDS[slot.kind]
             c_integer(
                 lib.uh_class_add_attribute(
-                    made.handle, slot.name.encode(), slot.type.encode(), kind
+                    created.handle, slot.name.encode(), slot.type.encode(), kind
                 )
             )
-        return made
+        return created
 
     @classmethod
     def of(cls, box: ObjectBox) -> NativeClass:
@@ -69,13 +69,13 @@ class NativeClass:
 
     def method(self, name: str) -> NativeFunction | None:
         """The function of a method; None when there is none."""
-        found = lib.uh_class_method(self.handle, name.encode())
-        return NativeFunction(found) if found else None
+        method = lib.uh_class_method(self.handle, name.encode())
+        return NativeFunction(method) if method else None
 
     def describe(self) -> dict[str, Any]:
         """name, attributes (name, type, kind) and the names of the methods."""
-        found: dict[str, Any] = json.loads(c_string(lib.uh_class_describe(self.handle)))
-        return found
+        described: dict[str, Any] = json.loads(c_string(lib.uh_class_describe(self.handle)))
+        return described
 
     def instance(self, values: dict[str, Any]) -> ObjectBox:
         """An object with these attributes. Raises: TypeError for a value of another type."""
@@ -86,6 +86,6 @@ class NativeClass:
 
 
 def is_module_class(type: str) -> bool:
-    """Whether a type of an attribute is the class of a module."""
-    found = lib.uh_class_find(type.encode()) if type.startswith("__torch__") else 0
-    return bool(found) and not NativeClass(found).describe()["plain"]
+    """Returns whether an attribute's type is the class of a module."""
+    handle = lib.uh_class_find(type.encode()) if type.startswith("__torch__") else 0
+    return bool(handle) and not NativeClass(handle).describe()["plain"]

@@ -1,4 +1,4 @@
-"""What compiled code asks of Python: functions that stay Python (`@jit.ignore`), print, warn."""
+"""Callbacks from compiled code: functions that stay Python (`@jit.ignore`), print, warn."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def uh_py_call(context: Any, args: Any, n: int, ret: Any) -> int:
     try:
         fn: Callable[..., Any] = ffi.from_handle(context)
         result = fn(*[to_python(args[i]) for i in range(n)])
-        _last.kept = result, (native := BoxedArgs([result]))
+        _last.result = result, (native := BoxedArgs([result]))
         ret[0] = native.array[0]
     except BaseException as error:
         pass_on(error)

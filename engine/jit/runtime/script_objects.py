@@ -45,11 +45,11 @@ class ScriptObject:
 def box_of(value: Any) -> ObjectBox | None:
     """The core's object for one of Python; None where its class is not compiled. Raises:
     AttributeError for an object that lacks an attribute, TypeError for one of another type."""
-    found = vars(type(value)).get("__script_class__")
-    if found is None:
+    script_class = vars(type(value)).get("__script_class__")
+    if script_class is None:
         return None
-    return found.native.instance(
-        {name: _as(getattr(value, name), of.kind) for name, of in found.attributes.items()}
+    return script_class.native.instance(
+        {name: _as(getattr(value, name), of.kind) for name, of in script_class.attributes.items()}
     )
 
 
@@ -58,22 +58,22 @@ def _as(value: Any, kind: str) -> Any:
 
 
 def to_python(handle: int) -> Any:
-    """What a box that is an object stands for in Python; the box is taken over."""
+    """Converts a box that holds an object to its Python object; takes over the box."""
     of = c_string(lib.uh_box_type(handle))
     if of.startswith("Future["):
         return from_program(handle)
     box = ObjectBox(handle)
-    found: Any = CLASSES.get(of)
-    if found is None:
+    owner: Any = CLASSES.get(of)
+    if owner is None:
         return _from_file(box)
-    return _instance(found, box) if found.plain else box
+    return _instance(owner, box) if owner.plain else box
 
 
-def _instance(found: Any, box: ObjectBox) -> Any:
-    made = found.python.__new__(found.python)
-    for name in found.attributes:
-        setattr(made, name, box.get(name))
-    return made
+def _instance(script_class: Any, box: ObjectBox) -> Any:
+    instance = script_class.python.__new__(script_class.python)
+    for name in script_class.attributes:
+        setattr(instance, name, box.get(name))
+    return instance
 
 
 def _from_file(box: ObjectBox) -> Any:
@@ -81,11 +81,13 @@ def _from_file(box: ObjectBox) -> Any:
     described = NativeClass.of(box).describe()
     if not described["plain"]:
         return box
-    parts = [one for one in described["name"].split(".") if not one.startswith("___torch_mangle_")]
-    found: Any = CLASSES.get(".".join(parts))
-    named = {one["name"] for one in described["attributes"]}
-    same = found is not None and found.plain and set(found.attributes) == named
-    return _instance(found, box) if same else ScriptObject(box)
+    parts = [
+        part for part in described["name"].split(".") if not part.startswith("___torch_mangle_")
+    ]
+    known: Any = CLASSES.get(".".join(parts))
+    named = {attribute["name"] for attribute in described["attributes"]}
+    same = known is not None and known.plain and set(known.attributes) == named
+    return _instance(known, box) if same else ScriptObject(box)
 
 
 BOXERS.append(box_of)

@@ -1,6 +1,6 @@
-"""What a trace learns from Python's frames while it is made: lines, names, arguments, warnings.
+"""Observation of Python's frames during a trace: lines, names, arguments, warnings.
 
-Python calls `Frames` at every call and line (sys.settrace). It tells the core where the next nodes
+Python calls `Frames` at every call and line (sys.settrace). It records where the next nodes
 come from and what Python calls its tensors; which argument of the next operator is a size that the
 trace follows; and it warns where a value leaves the trace.
 """
@@ -19,8 +19,8 @@ from engine._native.errors import raise_last
 from engine.jit.tracer.tensors import paused, record_call
 from engine.tensor import Tensor
 
-_LAYERS = "engine.nn.modules"  # of our own modules, those that users read
-_NAMING = "engine.nn.functional"  # and those whose parameters give names to what they get
+_LAYERS = "engine.nn.modules"  # the engine's modules that users read
+_NAMING = "engine.nn.functional"  # the modules whose parameters name their arguments
 _NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}
 
 _READ = (
@@ -76,7 +76,7 @@ _CONSTANTS = {_code(creation.tensor), _code(creation.as_tensor)}
 
 
 def is_users(frame: FrameType | None) -> bool:
-    """Whether a frame is neither of the engine nor of Python's import machinery."""
+    """Returns whether a frame belongs neither to the engine nor to Python's import machinery."""
     if frame is None:
         return False
     module = str(frame.f_globals.get("__name__", ""))
@@ -85,7 +85,7 @@ def is_users(frame: FrameType | None) -> bool:
 
 
 def is_shown(frame: FrameType) -> bool:
-    """Whether the nodes that a frame makes are from its lines: the users', and those of layers."""
+    """Returns whether nodes get the frame's lines as their source: the users' lines, and those of layers."""
     return is_users(frame) or str(frame.f_globals.get("__name__", "")).startswith(_LAYERS)
 
 
@@ -103,7 +103,7 @@ class Frames:
 
     def __init__(self) -> None:
         self._sources: dict[str, int] = {}
-        self._given = False
+        self._names_pending = False
         self._importing = False
         self._before = sys.gettrace()
 
@@ -135,7 +135,7 @@ class Frames:
         if frame is not None:
             self._at(frame)
         if naming is not None:
-            self._tell_names(naming)
+            self._record_names(naming)
 
     def _called(self, frame: FrameType) -> Any:
         if self._importing:
@@ -148,7 +148,7 @@ class Frames:
             return self._event
         by_user = is_users(frame.f_back)
         if by_user and frame.f_back is not None:
-            self._tell_names(frame.f_back)  # a line may give names and use them
+            self._record_names(frame.f_back)  # a line may give names and use them
         if by_user and frame.f_code in _SAID:
             assert frame.f_back is not None
             _warn(_SAID[frame.f_code], frame.f_back)
@@ -159,7 +159,7 @@ class Frames:
         if by_user or str(frame.f_globals.get("__name__", "")).startswith("engine._generated"):
             self._give(frame, by_user)
         if _gives_names(frame):
-            self._tell_names(frame)
+            self._record_names(frame)
             return self._in_functional
         return None
 
@@ -171,7 +171,7 @@ class Frames:
 
     def _in_functional(self, frame: FrameType, event: str, argument: Any) -> Any:
         if event == "line":
-            self._tell_names(frame)
+            self._record_names(frame)
         elif event == "return":
             self._back_in(frame.f_back)
         return self._in_functional
@@ -182,9 +182,9 @@ class Frames:
             text = "".join(linecache.getlines(file))
             self._sources[file] = lib.uh_source_new(file.encode(), 1, text.encode())
         lib.uh_jit_trace_span(self._sources[file], frame.f_lineno, 0, frame.f_lineno, 0)
-        self._tell_names(frame)
+        self._record_names(frame)
 
-    def _tell_names(self, frame: FrameType) -> None:
+    def _record_names(self, frame: FrameType) -> None:
         # In the order of the code, which is PyTorch's where a tensor has two names: those of closures
         # come last.
         code, values = frame.f_code, frame.f_locals
@@ -201,37 +201,37 @@ class Frames:
             raise_last()
 
     def _give(self, frame: FrameType, by_user: bool) -> None:
-        """Tells which arguments are sizes, or what was computed from sizes.
+        """Marks the arguments that are sizes, or were computed from sizes.
 
         What the user gave a function of ours holds for the operator that it calls, too.
         """
-        if self._given and by_user:
+        if self._names_pending and by_user:
             lib.uh_jit_trace_forget_arguments()
-            self._given = False
+            self._names_pending = False
         code = frame.f_code
         count = code.co_argcount + code.co_kwonlyargcount
         count += bool(code.co_flags & 4) + bool(code.co_flags & 8)  # *args and **options
         for name in code.co_varnames[:count]:
             value = frame.f_locals.get(name)
             if value.__class__ is dict:
-                for key, one in value.items():
-                    self._give_one(str(key), one)
+                for key, element in value.items():
+                    self._give_one(str(key), element)
             else:
                 self._give_one(name.lstrip("_"), value)
 
     def _give_one(self, name: str, value: Any) -> None:
         if isinstance(value, Tensor):
             if lib.uh_ndim(value._h) == 0:
-                self._tell(name, -1, value)
+                self._record_name(name, -1, value)
         elif isinstance(value, (tuple, list)):
             if len(value) == 1 and isinstance(value[0], (tuple, list)):
                 value = value[0]
-            for index, one in enumerate(value):
-                if isinstance(one, Tensor) and lib.uh_ndim(one._h) == 0:
-                    self._tell(name, index, one)
+            for index, element in enumerate(value):
+                if isinstance(element, Tensor) and lib.uh_ndim(element._h) == 0:
+                    self._record_name(name, index, element)
 
-    def _tell(self, name: str, index: int, value: Tensor) -> None:
-        self._given = True
+    def _record_name(self, name: str, index: int, value: Tensor) -> None:
+        self._names_pending = True
         name = _NUMPY_NAMES.get(name, name)
         if lib.uh_jit_trace_argument(name.encode(), index, value._h) != 0:
             raise_last()
@@ -254,13 +254,13 @@ class _Constant:
         return self
 
 
-def _as_constant(made: Tensor, copies: bool) -> None:
+def _as_constant(tensor: Tensor, copies: bool) -> None:
     with paused():
-        held, cast = made.detach(), made.detach()
-    options = [made.device, made.dtype, False, False, None]
-    record_call("aten::to.device", [held, *options], cast if copies else made)
+        saved, cast = tensor.detach(), tensor.detach()
+    options = [tensor.device, tensor.dtype, False, False, None]
+    record_call("aten::to.device", [saved, *options], cast if copies else tensor)
     if copies:
-        record_call("aten::detach", [cast], made)
+        record_call("aten::detach", [cast], tensor)
 
 
 def _warn(text: str, frame: FrameType) -> None:

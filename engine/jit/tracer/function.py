@@ -47,7 +47,7 @@ def _parameter_names(fn: Callable[..., Any], count: int) -> list[str]:
 
 
 def _check_inputs(args: tuple[Any, ...]) -> None:
-    """Raises: RuntimeError for an input that is not made of tensors."""
+    """Checks the inputs. Raises: RuntimeError for an input without tensors."""
 
     def plain(value: Any) -> bool:
         if isinstance(value, dict):
@@ -57,7 +57,7 @@ def _check_inputs(args: tuple[Any, ...]) -> None:
         return isinstance(value, Tensor)
 
     if not plain(args):
-        types = ", ".join(type(one).__name__ for one in args)
+        types = ", ".join(type(arg).__name__ for arg in args)
         raise RuntimeError(
             f"Type 'Tuple[{types}]' cannot be traced. Only Tensors and (possibly nested) Lists, "
             "Dicts, and Tuples of Tensors can be traced"
@@ -82,8 +82,8 @@ def _check_part(value: Any, strict: bool) -> None:
     elif isinstance(value, list) and strict:
         warn_at_user(_CONTAINER.format("list"))
     if isinstance(value, (tuple, list)):
-        for one in value:
-            _check_part(one, strict)
+        for element in value:
+            _check_part(element, strict)
     elif not isinstance(value, Tensor):
         raise RuntimeError(
             "Only tensors, lists, tuples of tensors, or dictionary of tensors can be output from "
@@ -105,7 +105,7 @@ def record(
     called of these has a method then.
 
     Raises: what `fn` raises, and RuntimeError within another trace, or for inputs and results that
-    are not made of tensors.
+    are not tensors or containers of tensors.
     """
     _check_inputs(args)
     if lib.uh_jit_trace_begin(name.encode()) != 0:
@@ -134,14 +134,14 @@ def check(
 ) -> None:
     """Runs both again. Raises: TracingCheckError when their results differ by more than `tolerance`."""
     with no_grad():
-        ours, theirs = traced(*_fresh(args)), fn(*_fresh(args))
-    for place, (a, b) in enumerate(zip(_tensors(ours), _tensors(theirs), strict=False)):
+        actual, expected = traced(*_fresh(args)), fn(*_fresh(args))
+    for index, (a, b) in enumerate(zip(_tensors(actual), _tensors(expected), strict=False)):
         if (
             a.shape != b.shape
             or not a.to(b.dtype).isclose(b, rtol=tolerance, atol=tolerance, equal_nan=True).all()
         ):
             raise TracingCheckError(
-                f"trace: result {place} of the traced function differs from the Python function's "
+                f"trace: result {index} of the traced function differs from the Python function's "
                 f"for the same inputs, shapes {tuple(a.shape)} and {tuple(b.shape)}. It draws random "
                 "numbers, or keeps a state between calls; check_trace=False traces it nevertheless"
             )
@@ -153,7 +153,7 @@ def _fresh(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return type(value)(map(_fresh, value))
     if isinstance(value, dict):
-        return {key: _fresh(one) for key, one in value.items()}
+        return {key: _fresh(element) for key, element in value.items()}
     return value
 
 
@@ -163,7 +163,7 @@ def _tensors(value: Any) -> list[Tensor]:
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, (tuple, list)):
-        return [tensor for one in value for tensor in _tensors(one)]
+        return [tensor for element in value for tensor in _tensors(element)]
     return []
 
 
@@ -185,13 +185,13 @@ def trace_function(
         lib.uh_graph_release(graph)
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     names = _parameter_names(fn, len(args))
-    signature = inspect.Signature([inspect.Parameter(one, kind) for one in names])
+    signature = inspect.Signature([inspect.Parameter(name, kind) for name in names])
     code = getattr(fn, "__code__", None)
-    native.tell("trace", code.co_filename if code else "", {"name": name})
-    made = ScriptFunction(native, signature, fn)
+    native.record_source("trace", code.co_filename if code else "", {"name": name})
+    traced_function = ScriptFunction(native, signature, fn)
     if check_trace:
-        check(made, fn, args, tolerance)
-    return made
+        check(traced_function, fn, args, tolerance)
+    return traced_function
 
 
 __all__ = ["TracerWarning", "TracingCheckError", "check", "record", "trace_function"]

@@ -17,7 +17,7 @@ from engine.tensor import Tensor
 
 
 class TracedModule(ScriptModule):
-    """What a trace makes of a module, and of each one below it."""
+    """The native objects of a traced module and of the modules below it."""
 
     def _get_name(self) -> str:
         return self.original_name
@@ -38,9 +38,9 @@ def trace_module(
     tree = _Tree(module)
     signatures: dict[str, inspect.Signature] = {}
     examples: dict[str, tuple[Any, ...]] = {}
-    told = tree.methods()
-    for name, given in inputs.items():
-        args = (given,) if isinstance(given, Tensor) else tuple(given)
+    recorded = tree.methods()
+    for name, arguments in inputs.items():
+        args = (arguments,) if isinstance(arguments, Tensor) else tuple(arguments)
         method = module if name == "forward" else getattr(module, name)
         names = _parameter_names(getattr(module, name), len(args))
         graph, _ = record(_named(method, names), args, name, tree.box, tree.objects, strict)
@@ -50,14 +50,14 @@ def trace_module(
             lib.uh_graph_release(graph)
         tree.native.add_method(name, function)
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        signatures[name] = inspect.Signature([inspect.Parameter(one, kind) for one in names])
+        signatures[name] = inspect.Signature([inspect.Parameter(name, kind) for name in names])
         examples[name] = args
-        told = tree.tell(told)
-    made = tree.script_module(signatures)
+        recorded = tree.record_methods(recorded)
+    scripted = tree.script_module(signatures)
     if check_trace:
         for name, args in examples.items():
-            check(getattr(made, name), getattr(module, name), args, tolerance)
-    return made
+            check(getattr(scripted, name), getattr(module, name), args, tolerance)
+    return scripted
 
 
 def _named(method: Callable[..., Any], names: list[str]) -> Callable[..., Any]:
@@ -68,7 +68,7 @@ def _named(method: Callable[..., Any], names: list[str]) -> Callable[..., Any]:
 
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [inspect.Parameter(one, kind) for one in names]
+        [inspect.Parameter(name, kind) for name in names]
     )
     return call
 
@@ -106,45 +106,45 @@ class _Tree:
     @property
     def objects(self) -> dict[int, ObjectBox]:
         """The object of each module below: of the place where it was found last, as in PyTorch."""
-        found: dict[int, ObjectBox] = {}
-        here = set()
+        objects: dict[int, ObjectBox] = {}
+        current = set()
         for below in self.children.values():
-            if id(below.module) in here or isinstance(below.module, ScriptModule):
+            if id(below.module) in current or isinstance(below.module, ScriptModule):
                 continue
-            here.add(id(below.module))
-            found[id(below.module)] = below.box
-            found.update(below.objects)
-        return found
+            current.add(id(below.module))
+            objects[id(below.module)] = below.box
+            objects.update(below.objects)
+        return objects
 
     def methods(self) -> set[tuple[str, str]]:
         """(class, method) of all that is here and below."""
         described = self.native.describe()
-        found = {(described["name"], name) for name in described["methods"]}
-        return found.union(*(below.methods() for below in self.children.values()))
+        methods = {(described["name"], name) for name in described["methods"]}
+        return methods.union(*(below.methods() for below in self.children.values()))
 
-    def tell(self, told: set[tuple[str, str]]) -> set[tuple[str, str]]:
-        """Says to a recording where the methods come from that are not told of yet."""
+    def record_methods(self, recorded: set[tuple[str, str]]) -> set[tuple[str, str]]:
+        """Records the source of the methods that are not in `recorded` yet."""
         described = self.native.describe()
         code = getattr(type(self.module).forward, "__code__", None)
         for name in described["methods"]:
             function = self.native.method(name)
-            if (described["name"], name) in told or function is None:
+            if (described["name"], name) in recorded or function is None:
                 continue
             facts = {"name": class_name(type(self.module))}
-            function.tell("trace", code.co_filename if code else "", facts)
-            told = told | {(described["name"], name)}
+            function.record_source("trace", code.co_filename if code else "", facts)
+            recorded = recorded | {(described["name"], name)}
         for below in self.children.values():
-            told = below.tell(told)
-        return told
+            recorded = below.record_methods(recorded)
+        return recorded
 
     def script_module(self, signatures: dict[str, inspect.Signature]) -> ScriptModule:
-        """What Python has of it."""
+        """Creates the ScriptModule of this module and of its children."""
         if isinstance(self.module, ScriptModule):
             return self.module
         children = {name: below.script_module({}) for name, below in self.children.items()}
-        made = ScriptModule(self.box, signatures, children)
-        made.__class__ = TracedModule  # a call of that class would compile it
-        return made
+        scripted = ScriptModule(self.box, signatures, children)
+        scripted.__class__ = TracedModule  # a call of that class would compile it
+        return scripted
 
 
 class _Held:

@@ -1,4 +1,4 @@
-"""Which module runs while a trace is made: what it does becomes a method of its own.
+"""Scopes of a trace: the operators of each module's call become a method.
 
 While any thread traces a module, calls of modules ask whether it is theirs. Hooks are not a module's
 own: what they do is the caller's, as in PyTorch.
@@ -29,7 +29,7 @@ def scopes(objects: Mapping[int, ObjectBox]) -> Iterator[None]:
     global _tracing
     with _lock:
         if _tracing == 0:
-            setattr(Module, "__call__", _called)  # noqa: B010  (mypy: a method is no variable)
+            setattr(Module, "__call__", _called)  # noqa: B010  (mypy: a method is not a variable)
             hooks.forward_of = _scoped
         _tracing += 1
     _live.objects = objects
@@ -51,8 +51,8 @@ def _called(self: Module, *args: Any, **kwargs: Any) -> Any:
 
 
 def _object(module: Module) -> ObjectBox | None:
-    found: ObjectBox | None = getattr(_live, "objects", {}).get(id(module))
-    return found if found is not None and recording() else None
+    box: ObjectBox | None = getattr(_live, "objects", {}).get(id(module))
+    return box if box is not None and recording() else None
 
 
 def _scoped(module: Any) -> Callable[..., Any]:

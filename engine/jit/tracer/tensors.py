@@ -1,7 +1,7 @@
-"""What tensors answer while a trace is made: sizes are tensors, which the trace follows.
+"""Replacements of Tensor's methods during a trace: sizes are tensors, which the trace follows.
 
 While any thread traces, some of Tensor's methods are others: they ask whether it is theirs, and else
-do what they always do. So nothing is slower when nobody traces.
+do what they always do, so nothing is slower outside of traces.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from engine.tensor import Tensor, wrap
 from engine.tensor_new import is_array, is_sequence
 
 _LAST = (1 << 63) - 1  # the end of a slice that has none
-# Of our own modules, those that compute with sizes: what they compute is to be in the trace.
+# The engine's modules that compute with sizes: the trace contains what they compute.
 _WITH_SIZES = ("engine.nn.modules.rnn", "engine.nn.functional.attention")
 
 _live = threading.local()
@@ -34,7 +34,7 @@ _before: dict[str, Any] = {}
 
 
 def recording() -> bool:
-    """Whether this thread records what it does."""
+    """Returns whether this thread is tracing."""
     return getattr(_live, "depth", 0) == 1
 
 
@@ -88,9 +88,9 @@ def _wants_tensors(frame: FrameType) -> bool:
     return not inner or module.startswith(_WITH_SIZES)
 
 
-def _size_of(tensor: Tensor, what: bytes, dim: int = 0) -> Tensor:
-    made = lib.uh_jit_trace_size(tensor._h, what, dim)
-    return wrap(made) if made else raise_last()
+def _size_of(tensor: Tensor, query: bytes, dim: int = 0) -> Tensor:
+    size = lib.uh_jit_trace_size(tensor._h, query, dim)
+    return wrap(size) if size else raise_last()
 
 
 def _sizes_of(tensor: Tensor) -> Size:
@@ -119,52 +119,54 @@ def _numel(self: Tensor) -> Any:
 
 
 def _to(self: Tensor, *args: Any, **options: Any) -> Tensor:
-    made: Tensor
+    converted: Tensor
     if not recording():
-        made = _before["to"](self, *args, **options)
-        return made
-    kind, place, copy, order = casts.parse_to(args, options)
+        converted = _before["to"](self, *args, **options)
+        return converted
+    kind, target_device, copy, order = casts.parse_to(args, options)
     if order not in (None, preserve_format):
-        made = _before["to"](self, *args, **options)
-        return made
+        converted = _before["to"](self, *args, **options)
+        return converted
     with paused():
-        made = _before["to"](self, *args, **options)
-    _record_to(self, kind, place, copy, made)
-    return made
+        converted = _before["to"](self, *args, **options)
+    _record_to(self, kind, target_device, copy, converted)
+    return converted
 
 
 def _record_to(
-    x: Tensor, kind: dtype | None, place: device | None, copy: bool, made: Tensor
+    x: Tensor, kind: dtype | None, target_device: device | None, copy: bool, converted: Tensor
 ) -> None:
-    if place is None:
-        record_call("aten::to.dtype", [x, kind or x.dtype, False, copy, None], made)
+    if target_device is None:
+        record_call("aten::to.dtype", [x, kind or x.dtype, False, copy, None], converted)
     else:
-        record_call("aten::to.device", [x, place, kind or x.dtype, False, copy, None], made)
+        record_call(
+            "aten::to.device", [x, target_device, kind or x.dtype, False, copy, None], converted
+        )
 
 
 def _cast(name: str) -> Callable[..., Tensor]:
     def cast(self: Tensor, memory_format: Any = preserve_format) -> Tensor:
-        made: Tensor
+        converted: Tensor
         if not recording() or memory_format is not preserve_format:
-            made = _before[name](self, memory_format)
-            return made
+            converted = _before[name](self, memory_format)
+            return converted
         with paused():
-            made = _before[name](self)
-        _record_to(self, made.dtype, None, False, made)
-        return made
+            converted = _before[name](self)
+        _record_to(self, converted.dtype, None, False, converted)
+        return converted
 
     return cast
 
 
 def _type_as(self: Tensor, other: Tensor) -> Tensor:
-    made: Tensor
+    converted: Tensor
     if not recording():
-        made = _before["type_as"](self, other)
-        return made
+        converted = _before["type_as"](self, other)
+        return converted
     with paused():
-        made = _before["type_as"](self, other)
-    record_call("aten::type_as", [self, other], made)
-    return made
+        converted = _before["type_as"](self, other)
+    record_call("aten::type_as", [self, other], converted)
+    return converted
 
 
 # ---- indexing: with the ends that Python wrote, not those that the example's sizes make of them
@@ -176,8 +178,8 @@ def _getitem(self: Tensor, index: Any) -> Tensor:
         if items is not None and _needed(items) <= self.dim():
             view, advanced = _picked(self, items)
             return ops.index(view, advanced) if advanced else view
-    made: Tensor = _before["__getitem__"](self, index)
-    return made
+    result: Tensor = _before["__getitem__"](self, index)
+    return result
 
 
 def _setitem(self: Tensor, index: Any, value: Any) -> None:
@@ -232,20 +234,22 @@ class _Listed:
 
     def __init__(self, item: Any) -> None:
         with paused():
-            self.held = tensor(item) if len(item) else tensor(item, dtype=int64)
+            self.tensor = tensor(item) if len(item) else tensor(item, dtype=int64)
 
     def converted(self) -> Tensor:
-        held = self.held
+        saved = self.tensor
         with paused():
-            made = held.detach()
-        record_call("aten::to.device", [held, held.device, held.dtype, False, False, None], made)
-        return made
+            detached = saved.detach()
+        record_call(
+            "aten::to.device", [saved, saved.device, saved.dtype, False, False, None], detached
+        )
+        return detached
 
 
 def _width(item: Any) -> int:
     if item is None or item is ...:
         return 0
-    item = item.held if isinstance(item, _Listed) else item
+    item = item.tensor if isinstance(item, _Listed) else item
     return item.dim() if isinstance(item, Tensor) and item.dtype in (bool_, uint8) else 1
 
 
@@ -260,8 +264,8 @@ def _picked(x: Tensor, items: list[Any]) -> tuple[Tensor, list[Tensor | None]]:
     view = x
     if not items or items == [...]:
         return _before["__getitem__"](x, ...), advanced
-    for one in items:
-        item = one.converted() if isinstance(one, _Listed) else one
+    for raw in items:
+        item = raw.converted() if isinstance(raw, _Listed) else raw
         if item is ...:
             dim += left
         elif item is None:
@@ -281,11 +285,11 @@ def _picked(x: Tensor, items: list[Any]) -> tuple[Tensor, list[Tensor | None]]:
     return view, advanced
 
 
-# ---- the methods that are others meanwhile
+# ---- the replaced methods
 
 
 def _install() -> None:
-    made: dict[str, Any] = {
+    replacements: dict[str, Any] = {
         "shape": property(_shape),
         "size": _size,
         "numel": _numel,
@@ -295,8 +299,8 @@ def _install() -> None:
         "__getitem__": _getitem,
         "__setitem__": _setitem,
     }
-    made.update({name: _cast(name) for name in casts.CASTS})
-    for name, method in made.items():
+    replacements.update({name: _cast(name) for name in casts.CASTS})
+    for name, method in replacements.items():
         _before[name] = getattr(Tensor, name)
         setattr(Tensor, name, method)
 

@@ -30,7 +30,7 @@ def trace(
     tensors are fixed as they were: a TracerWarning says where a value was read. Sizes are followed:
     `x.view(x.shape[0], -1)` holds for other sizes, too. What is scripted stays a call, with its
     branches. strict: a dictionary cannot be returned, and a list is warned of.
-    check_trace: runs both once more and raises TracingCheckError when they differ.
+    check_trace: runs both again and raises TracingCheckError when they differ.
 
     >>> import engine
     >>> f = engine.jit.trace(lambda x: (x * 2).relu(), engine.ones(2))
@@ -87,5 +87,5 @@ def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def is_tracing() -> bool:
-    """Whether this thread is making a trace."""
+    """Returns whether this thread is tracing."""
     return bool(lib.uh_jit_tracing())

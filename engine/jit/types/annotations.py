@@ -57,53 +57,57 @@ _PLAIN: dict[Any, Type] = {
 }
 
 
-def from_object(given: Any) -> Type:
+def from_object(annotation: Any) -> Type:
     """The type that an annotation, evaluated, stands for. Raises: UnknownType."""
     try:
-        if given in _PLAIN:
-            return _PLAIN[given]
+        if annotation in _PLAIN:
+            return _PLAIN[annotation]
     except TypeError:
         pass  # not hashable: no type of the table
-    if isinstance(given, Type):
-        return given
-    origin, args = typing.get_origin(given), typing.get_args(given)
+    if isinstance(annotation, Type):
+        return annotation
+    origin, args = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in (typing.Final, typing.Annotated) or origin is typing.ClassVar:
         return from_object(args[0])
     if origin in GENERICS and len(args) == 1:
         return GENERICS[origin](from_object(args[0]))
     if origin is dict and len(args) == 2:
         key = from_object(args[0])
-        if why := wrong_key(key):
-            raise UnknownType(why)
+        if reason := wrong_key(key):
+            raise UnknownType(reason)
         return dict_of(key, from_object(args[1]))
     if origin is tuple:
         if Ellipsis in args:
             raise UnknownType("Tuple[T, ...] has no fixed length. Hint: write List[T]")
-        return tuple_of(*[from_object(one) for one in args if one != ()])
+        return tuple_of(*[from_object(arg) for arg in args if arg != ()])
     if origin in (typing.Union, UnionType):
         return _union(args)
-    if isinstance(given, type) and issubclass(given, tuple) and hasattr(given, "_fields"):
-        return named_tuple(given)
-    if given in (list, dict, tuple, typing.List, typing.Dict, typing.Tuple):  # noqa: UP006
-        name = getattr(given, "__name__", str(given))
+    if (
+        isinstance(annotation, type)
+        and issubclass(annotation, tuple)
+        and hasattr(annotation, "_fields")
+    ):
+        return named_tuple(annotation)
+    if annotation in (list, dict, tuple, typing.List, typing.Dict, typing.Tuple):  # noqa: UP006
+        name = getattr(annotation, "__name__", str(annotation))
         raise UnknownType(
-            f"{name} needs the types of what it holds. Hint: write List[int], Dict[str, int], "
+            f"{name} needs its element types. Hint: write List[int], Dict[str, int], "
             "Tuple[int, str]"
         )
-    name = getattr(given, "__name__", given)
-    if isinstance(given, type) and given.__module__ != "builtins":
-        for metaclass in inspect.getmro(type(given)):
+    name = getattr(annotation, "__name__", annotation)
+    if isinstance(annotation, type) and annotation.__module__ != "builtins":
+        for metaclass in inspect.getmro(type(annotation)):
             if metaclass in CLASS_RESOLVERS:
-                return CLASS_RESOLVERS[metaclass](given)
+                return CLASS_RESOLVERS[metaclass](annotation)
     raise UnknownType(f"Unknown type name '{name}'")
 
 
 def _union(args: tuple[Any, ...]) -> Type:
-    return union(from_object(one) for one in args)
+    return union(from_object(arg) for arg in args)
 
 
-def named_tuple(given: Any) -> Type:
+def named_tuple(python_class: Any) -> Type:
     """The type of a NamedTuple class; fields without annotation are Tensors."""
-    notes = typing.get_type_hints(given) if hasattr(given, "__annotations__") else {}
-    inner = [from_object(notes.get(name, Tensor)) for name in given._fields]
-    return Type("Tuple", tuple(inner), "", tuple(given._fields), given.__name__)
+    notes = typing.get_type_hints(python_class) if hasattr(python_class, "__annotations__") else {}
+    inner = [from_object(notes.get(name, Tensor)) for name in python_class._fields]
+    return Type("Tuple", tuple(inner), "", tuple(python_class._fields), python_class.__name__)

@@ -28,7 +28,7 @@ class ScriptEnum:
         self.python = python
         self.handle = handle
         self.type = Type("Enum", (value,), name)
-        names = [one.name for one in python]
+        names = [member.name for member in python]
         self.boxes = {
             name: ObjectBox(lib.uh_enum_member(handle, i)) for i, name in enumerate(names)
         }
@@ -40,28 +40,28 @@ class ScriptEnum:
 
 
 def enum_of(kind: EnumMeta) -> ScriptEnum:
-    """What compiled code knows of an Enum. Raises: UnknownType where its values have no one type."""
-    found = vars(kind).get(_MARK)
-    if found is None:
-        found = _made(kind)
-        setattr(kind, _MARK, found)
-    return found
+    """Returns the native Enum of a Python Enum. Raises: UnknownType for values of several types."""
+    script_enum = vars(kind).get(_MARK)
+    if script_enum is None:
+        script_enum = _new_enum(kind)
+        setattr(kind, _MARK, script_enum)
+    return script_enum
 
 
-def _made(kind: EnumMeta) -> ScriptEnum:
+def _new_enum(kind: EnumMeta) -> ScriptEnum:
     listed: list[Any] = list(kind)
     if not listed:
         raise UnknownType(f"Enum '{kind.__name__}' has no members. Hint: give it some")
-    types = {type(one.value) for one in listed}
+    types = {type(member.value) for member in listed}
     if len(types) > 1 or not types <= set(_VALUES):
-        words = ", ".join(sorted(one.__name__ for one in types))
+        type_names = ", ".join(sorted(type.__name__ for type in types))
         raise UnknownType(
-            f"Enum '{kind.__name__}' has values of the types {words}. Hint: give all members "
+            f"Enum '{kind.__name__}' has values of the types {type_names}. Hint: give all members "
             "ints, all floats, or all strings"
         )
     name = free_name(class_name(kind))
-    names = [ffi.new("char[]", one.name.encode()) for one in listed]
-    values = BoxedArgs([one.value for one in listed])
+    names = [ffi.new("char[]", member.name.encode()) for member in listed]
+    values = BoxedArgs([member.value for member in listed])
     handle = lib.uh_enum_new(name.encode(), ffi.new("char *[]", names), values.array, len(names))
     python: Any = kind
     return ScriptEnum(python, _VALUES[types.pop()], name, handle)
@@ -73,17 +73,17 @@ def enum_type(kind: EnumMeta) -> Type:
 
 
 def enum_named(name: str) -> ScriptEnum:
-    """An Enum by its name in graphs; one that came from a file gets a Python class of its own."""
-    found = ENUMS.get(name)
-    if found is None:
+    """Returns an Enum by its name in graphs; one from a file gets a new Python class."""
+    script_enum = ENUMS.get(name)
+    if script_enum is None:
         handle = lib.uh_enum_find(name.encode())
         if not handle:
             raise UnknownType(f"there is no Enum '{name}'")
         pairs = [_pair(handle, i) for i in range(lib.uh_enum_size(handle))]
         kind: Any = Enum(name.rpartition(".")[2], pairs)  # type: ignore[misc]
-        found = ScriptEnum(kind, _VALUES[type(pairs[0][1])], name, handle)
-        setattr(kind, _MARK, found)
-    return found
+        script_enum = ScriptEnum(kind, _VALUES[type(pairs[0][1])], name, handle)
+        setattr(kind, _MARK, script_enum)
+    return script_enum
 
 
 def _pair(handle: int, i: int) -> tuple[str, Any]:

@@ -42,7 +42,7 @@ _INT64 = 1 << 63
 
 
 class BoxedArgs:
-    """`uh_value`s of Python values, with what they point to: to be kept while C reads them.
+    """`uh_value`s of Python values, and the memory that they point to, which C reads.
 
     Raises: TypeError for a value that the JIT has no type for.
     """
@@ -50,7 +50,7 @@ class BoxedArgs:
     def __init__(self, values: Sequence[Any]) -> None:
         self.count = len(values)
         self.array = ffi.new("uh_value[]", max(self.count, 1))
-        self._kept: list[Any] = []
+        self._buffers: list[Any] = []
         self._boxes: list[int] = []
         for i, value in enumerate(values):
             self._fill(self.array[i], value)
@@ -73,9 +73,9 @@ class BoxedArgs:
             slot.tag, slot.i = INT, value
         elif isinstance(value, str):
             text = value.encode()
-            kept = ffi.new("char[]", text)
-            self._kept.append(kept)
-            slot.tag, slot.i, slot.p = STRING, len(text), kept
+            buffer = ffi.new("char[]", text)
+            self._buffers.append(buffer)
+            slot.tag, slot.i, slot.p = STRING, len(text), buffer
         elif isinstance(value, dict):
             keys, values = BoxedArgs(list(value)), BoxedArgs(list(value.values()))
             self._box(slot, lib.uh_box_dict(keys.array, values.array, len(value)))
@@ -99,14 +99,16 @@ class BoxedArgs:
 
     def _object(self, slot: Any, value: Any) -> None:
         """A member of an Enum, or an object of a scripted class."""
-        box = next((found for box_of in BOXERS if (found := box_of(value)) is not None), None)
+        box = next(
+            (object_box for box_of in BOXERS if (object_box := box_of(value)) is not None), None
+        )
         if box is None:
             raise TypeError(
                 f"a value of the type {type(value).__name__} cannot go into a scripted function: it "
                 "takes tensors, numbers, strings, None, lists, tuples, dicts, dtypes, devices, "
                 "members of Enums, scripted modules and objects of scripted classes"
             )
-        self._kept.append(box)
+        self._buffers.append(box)
         slot.tag, slot.i = BOX, box.handle
 
     def _box(self, slot: Any, handle: int) -> None:
@@ -158,17 +160,17 @@ class NamedResults:
 
     def __init__(self, of: Any) -> None:
         self.of = of
-        self.inner: list[NamedResults] = [NamedResults(one) for one in of.inner]
+        self.inner: list[NamedResults] = [NamedResults(inner) for inner in of.inner]
         name = of.label or "NamedTuple"
         self.kind = namedtuple(name, of.fields) if of.fields else None
-        self.needed: bool = self.kind is not None or any(one.needed for one in self.inner)
+        self.needed: bool = self.kind is not None or any(inner.needed for inner in self.inner)
 
     def __call__(self, value: Any) -> Any:
         """The value with its names."""
         if not self.needed or value is None:
             return value
         if self.of.kind == "Tuple":
-            parts = [one(x) for one, x in zip(self.inner, value, strict=True)]
+            parts = [convert(x) for convert, x in zip(self.inner, value, strict=True)]
             return self.kind(*parts) if self.kind is not None else tuple(parts)
         if self.of.kind == "List":
             return [self.inner[0](x) for x in value]
@@ -180,8 +182,8 @@ class NamedResults:
 def to_python(value: Any) -> Any:
     """The Python value of a `uh_value` that C returned: its references are taken over."""
     if value.tag != BOX:
-        found = unbox(value)
-        return list(found) if value.tag in (INTS, FLOATS, TENSORS) else found
+        unboxed = unbox(value)
+        return list(unboxed) if value.tag in (INTS, FLOATS, TENSORS) else unboxed
     return _box_to_python(value.i)
 
 
@@ -193,12 +195,12 @@ def _box_to_python(handle: int) -> Any:
         slot = ffi.new("uh_value *")
 
         def items(read: Any) -> list[Any]:
-            found = []
+            items = []
             for i in range(lib.uh_box_size(handle)):
                 if read(handle, i, slot) != 0:
                     raise_last()
-                found.append(to_python(slot))
-            return found
+                items.append(to_python(slot))
+            return items
 
         values = items(lib.uh_box_item)
         if kind == _DICT:

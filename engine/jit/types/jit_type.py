@@ -16,11 +16,13 @@ class Type:
     inner: tuple[Type, ...] = ()
     name: str = ""  # of a class or an Enum
     fields: tuple[str, ...] = ()  # of a named tuple
-    label: str = field(default="", compare=False)  # of its class, which graphs do not tell
+    label: str = field(
+        default="", compare=False
+    )  # the class's Python name, which graphs do not hold
 
     @property
     def element(self) -> Type:
-        """What a list or an Optional holds."""
+        """The element type of a list or an Optional."""
         return self.inner[0]
 
     @property
@@ -35,13 +37,13 @@ class Type:
                 return f"Dict({self.inner[0].text}, {self.inner[1].text})"
             case "Tuple" if self.fields:
                 pairs = zip(self.fields, self.inner, strict=True)
-                return f"NamedTuple({', '.join(f'{name} : {one.text}' for name, one in pairs)})"
+                return f"NamedTuple({', '.join(f'{name} : {pair.text}' for name, pair in pairs)})"
             case "Tuple":
-                return f"({', '.join(one.text for one in self.inner)})"
+                return f"({', '.join(inner.text for inner in self.inner)})"
             case "Future":
                 return f"Future[{self.element.text}]"
             case "Union":
-                return f"Union({', '.join(one.text for one in self.inner)})"
+                return f"Union({', '.join(inner.text for inner in self.inner)})"
             case "Enum":
                 return f"Enum<{self.name}>"
             case "class":
@@ -82,7 +84,7 @@ def list_of(inner: Type) -> Type:
 
 
 def future_of(inner: Type) -> Type:
-    """What comes of a call that was begun: `jit.fork`."""
+    """Returns the type of a Future: `jit.fork`."""
     return Type("Future", (inner,))
 
 
@@ -96,28 +98,30 @@ def tuple_of(*inner: Type, fields: tuple[str, ...] = ()) -> Type:
     return Type("Tuple", inner, "", fields)
 
 
-def is_subtype(one: Type, wanted: Type) -> bool:
-    """Whether every value of `one` may stand where `wanted` is asked for."""
-    if one == wanted or wanted is ANY or wanted.kind == "Any":
+def is_subtype(type: Type, supertype: Type) -> bool:
+    """Returns whether every value of `type` is one of `supertype`."""
+    if type == supertype or supertype is ANY or supertype.kind == "Any":
         return True
-    if one.kind == "Union":
-        return all(is_subtype(member, wanted) for member in one.inner)
-    if wanted.kind == "Union":
-        if any(is_subtype(one, member) for member in wanted.inner):
+    if type.kind == "Union":
+        return all(is_subtype(member, supertype) for member in type.inner)
+    if supertype.kind == "Union":
+        if any(is_subtype(type, member) for member in supertype.inner):
             return True
-        return one.kind == "Optional" and all(is_subtype(x, wanted) for x in (one.element, NONE))
-    if wanted.kind == "Optional":
-        if one.kind == "Optional":
-            return is_subtype(one.element, wanted.element)
-        return one == NONE or is_subtype(one, wanted.element)
-    if wanted == SCALAR:
-        return one in _NUMBERS
-    if one.kind == wanted.kind == "Future":
-        return is_subtype(one.element, wanted.element)
-    if one.kind == "Tuple" and wanted.kind == "Tuple":
-        same = len(one.inner) == len(wanted.inner)
-        named = not wanted.fields or wanted.fields == one.fields
-        return same and named and all(map(is_subtype, one.inner, wanted.inner))
+        return type.kind == "Optional" and all(
+            is_subtype(x, supertype) for x in (type.element, NONE)
+        )
+    if supertype.kind == "Optional":
+        if type.kind == "Optional":
+            return is_subtype(type.element, supertype.element)
+        return type == NONE or is_subtype(type, supertype.element)
+    if supertype == SCALAR:
+        return type in _NUMBERS
+    if type.kind == supertype.kind == "Future":
+        return is_subtype(type.element, supertype.element)
+    if type.kind == "Tuple" and supertype.kind == "Tuple":
+        same = len(type.inner) == len(supertype.inner)
+        named = not supertype.fields or supertype.fields == type.fields
+        return same and named and all(map(is_subtype, type.inner, supertype.inner))
     return False
 
 
@@ -136,8 +140,8 @@ def unify(a: Type, b: Type) -> Type | None:
         return inner and optional(inner)
     if a.kind == b.kind == "Tuple" and len(a.inner) == len(b.inner):
         inner_types = [unify(x, y) for x, y in zip(a.inner, b.inner, strict=True)]
-        found = [one for one in inner_types if one is not None]
-        return tuple_of(*found) if len(found) == len(inner_types) else None
+        known_types = [inner_type for inner_type in inner_types if inner_type is not None]
+        return tuple_of(*known_types) if len(known_types) == len(inner_types) else None
     return None
 
 
@@ -164,7 +168,7 @@ _UNION_ORDER = [
 
 
 def members(of: Type) -> list[Type]:
-    """What a Union or an Optional may be, one by one; of another type that type."""
+    """Returns the members of a Union or an Optional; of another type that type."""
     if of.kind == "Optional":
         return [*members(of.element), NONE]
     return list(of.inner) if of.kind == "Union" else [of]
@@ -173,19 +177,19 @@ def members(of: Type) -> list[Type]:
 def union(types: Iterable[Type]) -> Type:
     """One of these types: without what another one covers. Of T and None it is Optional, of int,
     float and complex a number, of one type that type."""
-    kept: list[Type] = []
-    for one in (member for type in types for member in members(type)):
-        if any(is_subtype(one, there) for there in kept):
+    minimal: list[Type] = []
+    for member_type in (member for type in types for member in members(type)):
+        if any(is_subtype(member_type, type_) for type_ in minimal):
             continue
-        kept = [there for there in kept if not is_subtype(there, one)] + [one]
-    kept.sort(key=lambda one: (_UNION_ORDER.index(one.kind), one.text))
-    rest = [one for one in kept if one != NONE]
-    if set(rest) == {INT, FLOAT, COMPLEX}:
-        rest = [SCALAR]
-    if len(rest) < 2:
-        only = rest[0] if rest else NONE
-        return optional(only) if NONE in kept else only
-    return Type("Union", tuple(kept))
+        minimal = [type_ for type_ in minimal if not is_subtype(type_, member_type)] + [member_type]
+    minimal.sort(key=lambda type_: (_UNION_ORDER.index(type_.kind), type_.text))
+    not_none = [type_ for type_ in minimal if type_ != NONE]
+    if set(not_none) == {INT, FLOAT, COMPLEX}:
+        not_none = [SCALAR]
+    if len(not_none) < 2:
+        only = not_none[0] if not_none else NONE
+        return optional(only) if NONE in minimal else only
+    return Type("Union", tuple(minimal))
 
 
 def wrong_key(key: Type) -> str:

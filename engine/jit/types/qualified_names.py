@@ -10,11 +10,11 @@ _mangled = itertools.count()
 
 
 def _is_taken(name: bytes) -> bool:
-    """Whether there is a class or an Enum of that name."""
-    found, listed = lib.uh_class_find(name), lib.uh_enum_find(name)
-    lib.uh_class_release(found)
+    """Returns whether a class or an Enum has that name."""
+    handle, listed = lib.uh_class_find(name), lib.uh_enum_find(name)
+    lib.uh_class_release(handle)
     lib.uh_enum_release(listed)
-    return bool(found or listed)
+    return bool(handle or listed)
 
 
 def free_name(name: str) -> str:

@@ -54,21 +54,21 @@ class _Reader:
             self.at += 1
 
     def type(self) -> Type:
-        found = self.base()
+        type = self.base()
         while True:
             if self.eat("[]"):
-                found = list_of(found)
+                type = list_of(type)
             elif self.eat("?"):
-                found = optional(found)
+                type = optional(type)
             else:
-                return found
+                return type
 
     def types(self) -> list[Type]:
-        found = []
+        types = []
         while not self.eat(")"):
-            found.append(self.type())
+            types.append(self.type())
             self.eat(",")
-        return found
+        return types
 
     def enum(self) -> Type:
         name = self.word()
@@ -82,9 +82,9 @@ class _Reader:
         if word == "Dict" and self.eat("("):
             return dict_of(*self.types())
         if word == "Future" and self.eat("["):
-            held = self.type()
+            element = self.type()
             self.eat("]")
-            return future_of(held)
+            return future_of(element)
         if word == "Union" and self.eat("("):
             return union(self.types())
         if word == "Enum" and self.eat("<"):
@@ -109,8 +109,8 @@ class _Reader:
 
 
 _WORDS = {
-    one.kind: one
-    for one in (INT, FLOAT, BOOL, STR, NONE, ANY, SCALAR, COMPLEX, DEVICE, FUNCTION, TENSOR)
+    type.kind: type
+    for type in (INT, FLOAT, BOOL, STR, NONE, ANY, SCALAR, COMPLEX, DEVICE, FUNCTION, TENSOR)
 } | {"number": SCALAR, "None": NONE}
 
 

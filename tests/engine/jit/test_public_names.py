@@ -214,7 +214,7 @@ def test_a_program_is_compiled_from_text():
     assert unit.get_functions() == [unit.f, unit.g]
     with pytest.raises(AttributeError, match="no function 'h'"):
         _ = unit.h
-    with pytest.raises(RuntimeError, match="line 1 of the text is no function"):
+    with pytest.raises(RuntimeError, match="line 1 of the text is not a function"):
         jit.CompilationUnit("import os")
 
 

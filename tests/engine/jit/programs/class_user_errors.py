@@ -232,7 +232,7 @@ MISTAKES = [
     (loops_over_object, "is not iterable", "range(len(x))"),
     (truth_of_object, "has no attribute or method '__bool__'", "define __bool__"),
     (deletes_attribute, "del of attributes aren't supported", "assign another value"),
-    (module_parameter, "a Module is no type of an argument", "attribute of the Module"),
+    (module_parameter, "a Module cannot be an argument", "attribute of the Module"),
     (list_of_any, "without what it holds", "jit.isinstance(x, List[int])"),
     (dataclass_parameter, "field 'y' has a default_factory", "write __init__"),
     (makes_dataclass, "field 'y' has a default_factory", "write __init__"),

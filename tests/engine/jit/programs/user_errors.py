@@ -360,7 +360,7 @@ MISTAKES = [
     (compares, "'str'", ""),
     (index_by_text, "'str'", ""),
     (iterate_number, "'int' object is not iterable", "range("),
-    (bare_list, "list needs the types of what it holds", "List[int]"),
+    (bare_list, "list needs its element types", "List[int]"),
     (
         raises_later,
         "if-expression's true branch has type str but false branch has type int",
