@@ -1,4 +1,4 @@
-"""Compiles a library of operators with the plain compiler and the installed headers."""
+"""Compiles libraries and programs with the plain compiler and the installed headers."""
 
 from __future__ import annotations
 
@@ -15,14 +15,26 @@ WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 
 
 def build_library(source: Path, folder: Path) -> Path:
-    """The shared object of one source file; skips the test if no compiler is installed."""
-    compiler = shutil.which("c++") or shutil.which("g++")
-    if compiler is None:
-        pytest.skip("there is no C++ compiler")
+    """The shared object of one C++ file."""
     target = folder / f"lib{source.stem}.so"
+    _compile(("c++", "g++"), "-std=c++20", "-O1", "-fPIC", "-shared", source, "-o", target)
+    return target
+
+
+def build_program(source: Path, folder: Path) -> Path:
+    """The program of one C file."""
+    target = folder / source.stem
+    _compile(("cc", "gcc"), "-std=c11", source, "-o", target)
+    return target
+
+
+def _compile(names: tuple[str, ...], *arguments: object) -> None:
+    """Runs the first of these compilers; skips the test if none is installed."""
+    compiler = next(filter(None, map(shutil.which, names)), None)
+    if compiler is None:
+        pytest.skip("there is no compiler")
     native = PACKAGE / "_native" / "lib"
-    command = [compiler, "-std=c++20", "-O1", *WARNINGS, "-fPIC", "-shared", source, "-o", target]
-    command += [f"-I{PACKAGE / 'include'}", f"-L{native}", "-lunderhood", f"-Wl,-rpath,{native}"]
+    command = [compiler, *WARNINGS, *arguments, f"-I{PACKAGE / 'include'}"]
+    command += [f"-L{native}", "-lunderhood", f"-Wl,-rpath,{native}"]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return target

@@ -13,7 +13,7 @@ from engine.inspect.history import History
 from engine.inspect.live import storage_id, tensor_id
 from engine.inspect.recorder import record
 from engine.inspect.trace import TraceReader
-from tests.engine.extending.building import build_library
+from tests.engine.extending.building import build_library, build_program
 
 HERE = Path(__file__).parent
 
@@ -248,3 +248,9 @@ def test_a_library_that_fails_leaves_no_operator_behind(message, source, tmp_pat
         load_source(source, tmp_path)
     assert engine.ops.schemas("test_bad") == {}
     assert engine.ops.loaded_libraries == before
+
+
+def test_the_c_abi_registers_operators_and_survives_mistakes(tmp_path):
+    program = build_program(HERE / "registration.c", tmp_path)
+    done = subprocess.run([program], capture_output=True, text=True, check=False, env={})
+    assert (done.stdout, done.stderr, done.returncode) == ("ok\n", "", 0)
