@@ -135,6 +135,10 @@ def as_dtype(value: object, function: str) -> dtype:
     )
 
 
+_BUILT_IN = tuple(name for name in codes.DEVICES if not name.startswith("privateuse"))
+"""Devices that every build has; a backend takes one of the others."""
+
+
 class device:
     """Where a tensor's bytes are: `cpu`, or `meta` (nowhere: shapes only)."""
 
@@ -153,7 +157,7 @@ class device:
         name, colon, number = type.partition(":")
         if name not in device.CODES or (colon and not number.isdecimal()):
             raise RuntimeError(
-                f"device: expected {' or '.join(device.CODES)}, optionally with :index, got {type!r}"
+                f"device: expected {' or '.join(_BUILT_IN)}, optionally with :index, got {type!r}"
             )
         if colon and index is not None:
             raise RuntimeError(f"device: {type!r} has an index already, got index={index} as well")
@@ -162,8 +166,10 @@ class device:
 
     @property
     def code(self) -> int:
-        """As in traces and the C ABI."""
-        return device.CODES[self.type]
+        """As in the C ABI: the type, and index + 1 in the next byte. cpu and meta have no index there."""
+        code = device.CODES[self.type]
+        is_one_of_several = self.index is not None and self.type not in _BUILT_IN
+        return code | (self.index + 1) << 8 if is_one_of_several else code
 
     def __repr__(self) -> str:
         if self.index is None:

@@ -1,12 +1,18 @@
-// Devices: cpu holds bytes, meta holds none (only shapes are computed).
+// Devices: where a tensor's bytes are. cpu and meta (no bytes: only shapes are computed) are
+// built in; a backend takes one of the types that PyTorch calls PrivateUse and names it.
+//
+// devices.inc lists the types. Read next: memory/device_registry.h, what a backend registers.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace uh {
 
-enum class Device : int8_t {
+enum class DeviceType : int8_t {
 #define UH_DEVICE(enumerator, name) enumerator,
 #include "base/devices.inc"
 #undef UH_DEVICE
@@ -14,13 +20,40 @@ enum class Device : int8_t {
   kUndefined = -1,
 };
 
-inline std::string_view name(Device device) {
-  static constexpr std::string_view kNames[] = {
-#define UH_DEVICE(enumerator, name) name,
-#include "base/devices.inc"
-#undef UH_DEVICE
-  };
-  return device == Device::kUndefined ? "undefined" : kNames[static_cast<int>(device)];
-}
+inline constexpr size_t kDeviceTypeCount = static_cast<size_t>(DeviceType::kCount);
+
+// "cpu"; of a type that no backend has taken "privateuseone", "privateusetwo".
+std::string_view name(DeviceType type);
+// For the registry: gives a type the name of its backend, which must outlive the process.
+void rename(DeviceType type, const char* name);
+
+struct Device {
+  DeviceType type = DeviceType::kUndefined;
+  int8_t index = -1;  // which one of several; -1: there is one only, or any will do
+
+  constexpr Device() = default;
+  constexpr Device(DeviceType t, int8_t i = -1) : type(t), index(i) {}
+  static const Device kCPU, kMeta, kUndefined;
+
+  friend constexpr bool operator==(const Device&, const Device&) = default;
+
+  // One number for the C ABI: the type in the low byte, index + 1 in the next; -1: undefined.
+  constexpr int64_t code() const {
+    return type == DeviceType::kUndefined ? -1 : static_cast<int64_t>(type) | (index + 1) << 8;
+  }
+  static constexpr Device of_code(int64_t code) {
+    if (code < 0) return Device();
+    return Device(static_cast<DeviceType>(code & 0xFF), static_cast<int8_t>((code >> 8) - 1));
+  }
+};
+
+inline constexpr Device Device::kCPU{DeviceType::kCPU};
+inline constexpr Device Device::kMeta{DeviceType::kMeta};
+inline constexpr Device Device::kUndefined{};
+
+// "cpu", "opencl:1".
+std::string name(Device device);
+// The device of such a name; nothing where no device has it. "cpu:0" is the CPU.
+std::optional<Device> find_device(std::string_view name);
 
 }  // namespace uh

@@ -5,6 +5,7 @@
 #include "capi/convert.h"
 #include "capi/library.h"
 #include "dispatch/dispatcher.h"
+#include "memory/device_registry.h"
 
 namespace uh {
 
@@ -27,9 +28,9 @@ IValue read_value(const uh_value& v) {
                  "boxed call: no dtype has the code ", v.i);
       return static_cast<DType>(v.i);
     case UH_VALUE_DEVICE:
-      check_kind(v.i >= -1 && v.i <= static_cast<int64_t>(Device::kMeta), ErrorKind::kType,
-                 "boxed call: no device has the code ", v.i);
-      return static_cast<Device>(v.i);
+      check_kind(v.i == -1 || (v.i >= 0 && (v.i & 0xFF) < static_cast<int64_t>(kDeviceTypeCount)),
+                 ErrorKind::kType, "boxed call: no device has the code ", v.i);
+      return Device::of_code(v.i);
     default: fail(ErrorKind::kType, "boxed call: unknown value tag ", v.tag);
   }
 }
@@ -84,7 +85,7 @@ uh_value write_value(IValue value) {
   if (const auto* dtype = value.get_if<DType>())
     return {UH_VALUE_DTYPE, static_cast<int64_t>(*dtype), 0, nullptr};
   if (const auto* device = value.get_if<Device>())
-    return {UH_VALUE_DEVICE, static_cast<int64_t>(*device), 0, nullptr};
+    return {UH_VALUE_DEVICE, device->code(), 0, nullptr};
   if (const auto* box = value.get_if<Ref<Container>>())
     return {UH_VALUE_BOX, reinterpret_cast<int64_t>(Ref<Container>(*box).leak()), 0, nullptr};
   thread_local IValue kept;  // what the pointers lead into
@@ -129,11 +130,24 @@ const char* uh_op_schema(int64_t i) {
              ? ops[static_cast<size_t>(i)]->schema_text().data()
              : "";
 }
+namespace {
+
+// The keys of devices that have a backend.
+KeySet active_backend_keys() {
+  KeySet keys;
+  for (const DeviceType type : device_types()) keys = keys | key_of(type);
+  return keys;
+}
+
+}  // namespace
+
 const char* uh_op_kernel(const char* name, int key) {
   return guard(static_cast<const char*>(nullptr), [&] {
     check(key >= 0 && key < kKeyCount, "no dispatch key has the number ", key);
-    const std::string_view kernel = find(name).kernel_name(static_cast<Key>(key));
-    return kernel.empty() ? "" : kernel.data();
+    const auto k = static_cast<Key>(key);
+    const std::string_view kernel = find(name).kernel_name(k);
+    const bool reachable = !(kBackendKeys - active_backend_keys()).has(k);
+    return kernel.empty() || !reachable ? "" : kernel.data();
   });
 }
 int uh_call_boxed(const char* name, const uh_value* args, int64_t n, uh_value* ret_results) {

@@ -1,5 +1,9 @@
 // The hand-written part of the C ABI. See underhood.h for the contract of each function.
 #include "capi/underhood.h"
+#include "backend/cpu/allocator.h"
+#include "backend/devices.h"
+#include "memory/device_registry.h"
+#include "ops/copy/device_copy.h"
 
 #include <algorithm>
 #include <cstring>
@@ -38,6 +42,7 @@ void throw_last_error() { throw Error(t_kind, t_text); }
 void initialise() {
   static std::once_flag once;
   std::call_once(once, [] {
+    register_devices();
     ops::register_all();
     autograd::register_all();
     autograd::set_barrier();
@@ -81,7 +86,7 @@ int64_t uh_use_count(uh_handle self) { return impl_of(self)->use_count(); }
 int64_t uh_storage_use_count(uh_handle self) { return in_use(self)->storage()->use_count(); }
 int64_t uh_version(uh_handle self) { return in_use(self)->version(); }
 int uh_dtype(uh_handle self) { return static_cast<int>(in_use(self)->dtype()); }
-int uh_device(uh_handle self) { return static_cast<int>(in_use(self)->device()); }
+int uh_device(uh_handle self) { return static_cast<int>(in_use(self)->device().code()); }
 int64_t uh_ndim(uh_handle self) { return in_use(self)->ndim(); }
 int64_t uh_numel(uh_handle self) { return in_use(self)->numel(); }
 int64_t uh_offset(uh_handle self) { return in_use(self)->offset(); }
@@ -186,9 +191,13 @@ uh_scalar uh_item(uh_handle self) {
     check(t->numel() == 1, "a Tensor with ", t->numel(), " elements cannot be converted to Scalar");
     check_kind(t->device() != Device::kMeta, ErrorKind::kRuntime,
                "Tensor.item() cannot be called on meta tensors");
+    Tensor host;  // of a device whose memory is not the host's
+    if (!is_host(t->device())) [[unlikely]]
+      host = copy_to_host(take(self));
+    const std::byte* const data = host ? host.data() : t->data();
     return visit_any(t->dtype(), [&](auto zero) {
       using T = decltype(zero);
-      const T value = *reinterpret_cast<const T*>(t->data());
+      const T value = *reinterpret_cast<const T*>(data);
       if constexpr (is_complex_v<T>)
         return to_c(Scalar(Complex128(value)));
       else if constexpr (std::is_same_v<T, bool> || std::is_integral_v<T>)

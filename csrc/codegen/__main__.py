@@ -68,6 +68,7 @@ def main() -> int:
         kept[out / "ops" / f"{family}.h"] = cpp_ops.ops_h(members)
         kept[out / "kernels" / f"{family}.h"] = cpp_ops.kernels_h(members)
         kept[out / "pointwise" / f"{family}.h"] = pointwise.family_h(members)
+        kept[out / "structured" / f"{family}.h"] = cpp_ops.structured_h(members, family)
         kept[out / f"register_{family}.cpp"] = cpp_ops.register_cpp(members, family)
         kept[out / "autograd" / f"{family}.cpp"] = autograd.family_cpp(
             members, by_name, (args.source / "autograd" / "formulas" / f"{family}.h").exists()

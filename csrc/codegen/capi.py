@@ -74,7 +74,7 @@ def cpp_argument(a: Argument) -> str:
         case "MemoryFormat?":
             return f"static_cast<MemoryFormat>({n})"
         case "Device?":
-            return f"static_cast<Device>({n})"
+            return f"Device::of_code({n})"
         case "str":
             return f"std::string({n})"
         case "str?":

@@ -102,8 +102,8 @@ def kernels_h(ops: list[Operator]) -> str:
     return "\n".join(lines)
 
 
-def _pointwise_kernel(op: Operator) -> str:
-    """The kernel of a pointwise operator: hand its operands and parameters to run_pointwise."""
+def pointwise_kernel(op: Operator) -> str:
+    """A pointwise operator on a device: its operands and parameters, for what runs it there."""
     assert op.pointwise
     operands, params = [], []
     for a in op.arguments:
@@ -116,11 +116,38 @@ def _pointwise_kernel(op: Operator) -> str:
     target = {"functional": "Tensor()", "inplace": op.arguments[0].name, "out": "out"}[op.form]
     packed = f"Params({{{', '.join(params)}}})" if params else "Params()"
     call = (
-        f"run_pointwise(k_{op.base or op.cpp_name}, Form::k{op.form.capitalize()}, "
+        f"run(k_{op.base or op.cpp_name}, Form::k{op.form.capitalize()}, "
         f"std::array{{{', '.join(operands)}}}, {packed}, {target})"
     )
     body = f"return {call};" if op.results else f"{call};"
-    return f"{op.cpp_result} {op.cpp_name}_pointwise(KeySet, {op.cpp_parameters}) {{ {body} }}"
+    return (
+        f"template <PointwiseRun run>\n"
+        f"{op.cpp_result} {op.cpp_name}(KeySet, {op.cpp_parameters}) {{ {body} }}"
+    )
+
+
+def structured_h(ops: list[Operator], family: str) -> str:
+    """Kernels of structured operators as templates over what runs them on a device, and their registration."""
+    lines = [
+        HEAD,
+        "#pragma once\n",
+        f'#include "generated/ops/{family}.h"\n#include "generated/pointwise/{family}.h"\n',
+        "namespace uh::structured {\n",
+    ]
+    groups: dict[str, list[Operator]] = {}
+    for op in ops:
+        if op.pointwise:
+            groups.setdefault(op.base or op.cpp_name, []).append(op)
+            lines.append(pointwise_kernel(op) + "\n")
+    for base, forms in groups.items():
+        lines.append(
+            f"// {', '.join(op.schema.partition('(')[0] for op in forms)}\n"
+            f"template <PointwiseRun run>\nvoid register_{base}(Key key, const char* name) {{"
+        )
+        lines += [f"  ops::{op.cpp_name}_op.set_kernel(key, {op.cpp_name}<run>, name);" for op in forms]
+        lines.append("}\n")
+    lines.append("}  // namespace uh::structured\n")
+    return "\n".join(lines)
 
 
 def _formed_kernel(op: Operator) -> str:
@@ -206,11 +233,9 @@ def _checked_kernel(op: Operator, kernel: str) -> str:
 def made_kernels(op: Operator) -> list[str]:
     """The C++ of every kernel that is generated for an operator."""
     made = []
-    if op.pointwise:
-        made.append(_pointwise_kernel(op))
-    elif op.base:
+    if op.base and not op.pointwise:
         made.append(_formed_kernel(op))
-    elif checked(op):
+    elif checked(op) and not op.pointwise:
         made += [_checked_kernel(op, kernel) for kernel in sorted(set(op.kernels.values()))]
     extra = _inplace_or_view(op)
     return [*made, extra] if extra else made
@@ -236,7 +261,7 @@ def register_cpp(ops: list[Operator], family: str) -> str:
         '#include "dispatch/dispatcher.h"',
         f'#include "generated/kernels/{family}.h"',
         f'#include "generated/ops/{family}.h"',
-        f'#include "generated/pointwise/{family}.h"',
+        f'#include "generated/structured/{family}.h"',
         '#include "ops/copy/copy.h"',
         '#include "ops/as_view.h"',
         '#include "ops/common_device_check.h"',
@@ -257,13 +282,24 @@ def register_cpp(ops: list[Operator], family: str) -> str:
 
     for op in ops:
         for key, kernel in op.kernels.items():
-            enter(
-                op, key, f"{op.cpp_name}_{kernel}" if checked(op) else f"kernels::{kernel}", kernel
-            )
+            function = f"{op.cpp_name}_{kernel}" if checked(op) else f"kernels::{kernel}"
+            if key.startswith("Composite"):
+                registrations.append(
+                    f'  ops::{op.cpp_name}_op.set_backend_kernels({function}, "{kernel}");'
+                )
+            else:
+                enter(op, key, function, kernel)
         lines += made_kernels(op)
-        made = "pointwise" if op.pointwise else "formed" if op.base else ""
-        for key in ("CPU", "Meta") if made else ():
-            enter(op, key, f"{op.cpp_name}_{made}", f"{made} {op.name}")
+        if op.pointwise and not op.base:
+            what = f'"pointwise {op.name}"'
+            registrations += [
+                f"  structured::register_{op.cpp_name}<{run}>(Key::k{key}, {what});"
+                for key, run in (("CPU", "run_pointwise"), ("Meta", "meta_pointwise"))
+            ]
+        elif op.base and not op.pointwise:
+            registrations.append(
+                f'  ops::{op.cpp_name}_op.set_backend_kernels({op.cpp_name}_formed, "formed {op.name}");'
+            )
         if (op.is_view and not op.composite) or op.written:
             what = "mark view" if op.is_view else "bump version"
             enter(op, "ADInplaceOrView", f"{op.cpp_name}_ad", what)
@@ -276,7 +312,9 @@ def register_cpp(ops: list[Operator], family: str) -> str:
         f"\n}}  // namespace\n\nvoid register_{family}() {{\n  Dispatcher& d = Dispatcher::instance();"
     )
     lines += registrations
-    lines += [f"  d.enter(ops::{op.cpp_name}_op);" for op in ops]
+    for op in ops:
+        name = f"ops::{op.cpp_name}_op"
+        lines.append(f"  enable_fallback<{name}>({name});\n  d.enter({name});")
     lines.append("}\n\n}  // namespace uh\n")
     return "\n".join(lines)
 

@@ -23,6 +23,8 @@ def stub(op: Operator) -> str:
     """The C++ and C lines that one operator became."""
     lines = [f'Op<{op.signature}> {op.cpp_name}_op("{op.schema}");']
     made = cpp_ops.made_kernels(op)
+    if op.pointwise:
+        made.insert(0, cpp_ops.pointwise_kernel(op))
     return "\n".join([*lines, *made, capi.definition(op)])
 
 

@@ -359,9 +359,17 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
     name, overload, arguments, results = parse_schema(
         entry["schema"], is_pointwise or "numbers" in entry, entry.get("numbers", "mixed")
     )
-    kernels = dict(entry.get("kernels") or {})
-    kernel = entry.get("kernel") or entry.get("composite")
-    if kernel:
+    kernels = {
+        key.strip(): kernel
+        for keys, kernel in (entry.get("kernels") or {}).items()
+        for key in keys.split(",")
+    }
+    is_view = any(r.viewed for r in results)
+    if composite := entry.get("composite"):
+        kernels = {"CompositeImplicitAutograd": composite}
+    elif (kernel := entry.get("kernel")) and is_view:
+        kernels = {"CompositeExplicitAutograd": kernel}  # a view looks at no element
+    elif kernel:
         kernels = {"CPU": kernel, "Meta": kernel}
     if not kernels and not is_pointwise:
         raise DeclarationError(f"{entry['schema']}: no kernel and no expression")

@@ -38,6 +38,11 @@ void OperatorInfo::enter_kernel(Key key, void* kernel, const char* name) {
   kernels_ = kernels_ | key;
 }
 
+void OperatorInfo::set_fallback(Key key, BoxedFallback fallback, const char* name) {
+  fallbacks_[static_cast<size_t>(key)] = fallback;
+  if (!kernels_.has(key)) enter_kernel(key, boxing_kernel_, name);
+}
+
 void OperatorInfo::no_kernel(KeySet keys) const {
   fail(ErrorKind::kNotImplemented, full_name(), ": no kernel for the key set {", to_string(keys),
        "}; kernels exist for {", to_string(kernels_), "}");
@@ -66,6 +71,7 @@ void Dispatcher::enter(OperatorInfo& op, std::string_view name_space) {
   check(table().try_emplace(name, &op).second, "library: operator ", name,
         " is already registered");
   entries_.push_back(std::make_unique<Entry>(Entry{name, &op}));
+  for (const Fallback& f : fallbacks_) op.set_fallback(f.key, f.run, f.name);
   ++g_generation;
 }
 
@@ -82,6 +88,12 @@ void Dispatcher::remove(const OperatorInfo& op) {
 uint64_t Dispatcher::generation() const {
   std::lock_guard guard(g_lock);
   return g_generation;
+}
+
+void Dispatcher::register_fallback(Key key, BoxedFallback fallback, const char* name) {
+  std::lock_guard guard(g_lock);
+  fallbacks_.push_back({key, fallback, name});
+  for (const auto& entry : entries_) entry->op->set_fallback(key, fallback, name);
 }
 
 OperatorInfo* Dispatcher::find(std::string_view name) const {

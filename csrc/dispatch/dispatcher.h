@@ -28,9 +28,18 @@ class Dispatcher {
   OperatorInfo* find(std::string_view name) const;
   std::vector<const OperatorInfo*> all() const;
 
+  // The kernel, at the key of a backend, of every operator that has none there. Note [Fallback].
+  void register_fallback(Key key, BoxedFallback fallback, const char* name);
+
  private:
   struct Entry;
+  struct Fallback {
+    Key key;
+    BoxedFallback run;
+    const char* name;
+  };
   std::vector<std::unique_ptr<Entry>> entries_;
+  std::vector<Fallback> fallbacks_;  // for operators that are entered later
 
  public:
   Dispatcher();

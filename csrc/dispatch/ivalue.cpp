@@ -51,8 +51,7 @@ size_t hash_of(const IValue& key) {
 }
 
 Device parse_device(const std::string& text) {
-  if (text == "cpu" || text == "cpu:0") return Device::kCPU;
-  if (text == "meta") return Device::kMeta;
+  if (const std::optional<Device> device = find_device(text)) return *device;
   fail(ErrorKind::kRuntime, "device: the engine has 'cpu' and 'meta', not '", text, "'");
 }
 

@@ -201,7 +201,8 @@ void BoxedOperator::remove_kernels_of(const Library& owner) {
   for (size_t k = 0; k < own_.size(); ++k) {
     const Key key = static_cast<Key>(k);
     const bool own = remove(own_[k]);
-    const bool served = own_[k] || (composite_ && (key == Key::kCPU || key == Key::kMeta));
+    const bool served =
+        own_[k] || fallbacks_[k] || (composite_ && (key == Key::kCPU || key == Key::kMeta));
     if ((own || composite) && !served) {
       kernels_ = kernels_ - key;
       names_[k] = {};
@@ -280,6 +281,7 @@ void BoxedOperator::run(KeySet keys, Stack& stack) {
   const KernelRef kernel = kernel_for(keys, &key);
   if (events::on()) [[unlikely]]
     record_hop(*this, key, keys);
+  if (!kernel) return fallbacks_[static_cast<size_t>(key)](*this, key, stack);
   const bool backend = kBackendKeys.has(key);
   // A kernel writes through a pointer: the write is counted here, unless operators did it.
   const std::vector<Tensor> outputs = backend ? written(stack) : std::vector<Tensor>();

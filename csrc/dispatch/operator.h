@@ -34,8 +34,7 @@ inline KeySet keys_of(const std::vector<Tensor>& list) {
   return keys;
 }
 inline KeySet keys_of(Device device) {
-  if (device == Device::kUndefined) return KeySet();
-  return device == Device::kMeta ? Key::kMeta : Key::kCPU;
+  return device == Device::kUndefined ? KeySet() : KeySet(key_of(device.type));
 }
 template <class T>
 inline KeySet keys_of(const T&) {
@@ -62,6 +61,12 @@ extern BarrierCalls g_barrier;
 // calls is told to the JIT after it has run: with what it was given, and what it made of it.
 using TracerCall = void (*)(const OperatorInfo& op, const Stack& arguments, const Stack& results);
 extern TracerCall g_tracer;
+
+// Note [Fallback]: a backend has kernels for some operators only. For the others it declares a
+// fallback (PyTorch's boxed fallback), which becomes their kernel at the backend's key: one boxed
+// function that runs any operator, such as cpu_fallback of ops/cpu_fallback.h. The table then has
+// an entry for every operator, and a call costs what it costs elsewhere.
+using BoxedFallback = void (*)(OperatorInfo& op, Key key, Stack& stack);
 
 // The tensors among arguments or results, for a barrier to look at.
 class TensorsAmong {
@@ -114,6 +119,9 @@ class OperatorInfo {
     barrier_ = open ? Key::kTracer : KeySet(Key::kTracer) | Key::kAutograd;
   }
 
+  // Makes `fallback` the kernel at `key` if there is none. Note [Fallback].
+  void set_fallback(Key key, BoxedFallback fallback, const char* name);
+
   // Takes the arguments off the stack and leaves the results on it.
   virtual void call_boxed(Stack& stack) = 0;
 
@@ -136,6 +144,8 @@ class OperatorInfo {
   void set_schema_text(const char* text) { schema_ = text; }
 
   std::array<void*, kKeyCount> table_{};
+  void* boxing_kernel_ = nullptr;  // with an operator's signature: boxes and calls a fallback
+  std::array<BoxedFallback, kKeyCount> fallbacks_{};
   std::array<std::string_view, kKeyCount> names_{};
   KeySet kernels_;
   KeySet barrier_ = Key::kTracer;  // and Autograd, where a call with that key needs care
@@ -163,6 +173,14 @@ class Op<R(A...)> final : public OperatorInfo {
     enter_kernel(key, reinterpret_cast<void*>(kernel), name);
   }
 
+  // The same kernel for every device: it calls other operators, or looks at no element.
+  void set_backend_kernels(Kernel kernel, const char* name) {
+    for (const Key key : kBackendKeyList) set_kernel(key, kernel, name);
+  }
+  // `kernel` calls box_and_fall_back of this operator. Note [Fallback].
+  void set_boxing_kernel(Kernel kernel) { boxing_kernel_ = reinterpret_cast<void*>(kernel); }
+  R box_and_fall_back(KeySet keys, A... args);
+
   R operator()(A... args) const;
 
   // For a kernel that has done its part: goes on with the keys below its own.
@@ -180,5 +198,13 @@ class Op<R(A...)> final : public OperatorInfo {
   template <size_t... I>
   void call_boxed(Stack& stack, std::index_sequence<I...>);
 };
+
+// Gives the operator the kernel that boxes its arguments, which knows the operator by its type.
+template <auto& op, class R, class... A>
+void enable_fallback(Op<R(A...)>&) {
+  op.set_boxing_kernel([](KeySet keys, A... args) -> R {
+    return op.box_and_fall_back(keys, static_cast<A>(args)...);
+  });
+}
 
 }  // namespace uh

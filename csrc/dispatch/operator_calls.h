@@ -4,6 +4,8 @@
 // and are a dozen instructions each; the others are marked cold, and compiled for size.
 #pragma once
 
+#include <type_traits>
+
 #include "dispatch/operator.h"
 
 namespace uh {
@@ -100,6 +102,25 @@ template <class R, class... A>
     record.failed(error);
     throw;
   }
+}
+
+template <class T>
+T pop_results(Stack& stack, std::type_identity<T>) {
+  return from_value<T>(stack.back());
+}
+template <class... T>
+std::tuple<T...> pop_results(Stack& stack, std::type_identity<std::tuple<T...>>) {
+  return [&]<size_t... I>(std::index_sequence<I...>) {
+    return std::tuple<T...>(from_value<T>(stack[stack.size() - sizeof...(T) + I])...);
+  }(std::index_sequence_for<T...>{});
+}
+
+template <class R, class... A>
+[[gnu::cold]] R Op<R(A...)>::box_and_fall_back(KeySet keys, A... args) {
+  const Key key = choose(keys);
+  Stack stack{to_value(args)...};
+  fallbacks_[static_cast<size_t>(key)](*this, key, stack);
+  if constexpr (!std::is_void_v<R>) return pop_results(stack, std::type_identity<R>{});
 }
 
 template <class R, class... A>

@@ -3,7 +3,7 @@
 // What: allocate(n) gives a DataPtr that knows how to release itself; raw_allocate/raw_deallocate
 // give and take bare pointers (PyTorch's c10::Allocator has the same four parts).
 // Invariant: a pointer goes back to the allocator it came from, with the size it was asked for.
-// Read next: data_ptr.h, allocator.cpp (the caching pool).
+// Read next: data_ptr.h, device_registry.h, backend/cpu/allocator.cpp (the caching pool).
 #pragma once
 
 #include <atomic>
@@ -45,14 +45,8 @@ class Allocator {
   DataPtr allocate(size_t bytes);
 };
 
-Allocator& cpu_allocator();   // posix_memalign
-Allocator& pool_allocator();  // caching pool over cpu_allocator()
-Allocator& meta_allocator();  // hands out no memory at all
-
-// The allocator that new CPU storages use: the pool, or the bare one when the pool is switched off.
-Allocator& default_allocator();
-void set_pool_enabled(bool enabled);
-bool pool_enabled();
-void empty_pool();  // returns every kept block to cpu_allocator()
+// Events of an allocator: ALLOCATE after it has handed out a block, FREE before it takes one back.
+void record_allocate(AllocatorId id, void* pointer, size_t bytes, bool reused);
+void record_free(AllocatorId id, void* pointer, size_t bytes, bool cached);
 
 }  // namespace uh

@@ -1,10 +1,10 @@
 #include "memory/storage.h"
 
-#include <cstring>
 #include <optional>
 
 #include "base/call_section.h"
 #include "base/error.h"
+#include "memory/device_registry.h"
 #include "memory/foreign_writes.h"
 
 namespace uh {
@@ -14,7 +14,7 @@ void Storage::announce() {
     return;
   const int64_t allocator = allocator_ ? static_cast<int64_t>(allocator_->id()) : 0;
   events::emit(events::Kind::kSTORAGE_NEW, id_, reinterpret_cast<int64_t>(data()),
-               static_cast<int64_t>(nbytes_), allocator, static_cast<int64_t>(device_));
+               static_cast<int64_t>(nbytes_), allocator, static_cast<int64_t>(device_.type));
 }
 
 Storage::~Storage() {
@@ -46,7 +46,7 @@ void Storage::resize(size_t nbytes) {
   if (nbytes == nbytes_) return;
   DataPtr bigger = allocator_->allocate(nbytes);
   if (bigger.get() && data())
-    std::memcpy(bigger.get(), data(), nbytes < nbytes_ ? nbytes : nbytes_);
+    copy_bytes(bigger.get(), device_, data(), device_, nbytes < nbytes_ ? nbytes : nbytes_);
   data_ = std::move(bigger);
   has_shrunk_ = has_shrunk_ || nbytes < nbytes_;
   nbytes_ = nbytes;

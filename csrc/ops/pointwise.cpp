@@ -209,6 +209,33 @@ PointwiseCall plan_pointwise(const PointwiseOp& op, Form form, std::span<const I
   return {dtype, out, out.dtype() == result ? out : allocate(inputs, shape, result, device)};
 }
 
+Tensor meta_pointwise(const PointwiseOp& op, Form form, std::span<const Input> inputs,
+                      const Params& params, const Tensor& target) {
+  return plan_pointwise(op, form, inputs, params, target).out;
+}
+
+Tensor run_on_device(PointwiseKernel kernel, const PointwiseOp& op, Form form,
+                     std::span<const Input> inputs, const Params& params, const Tensor& target) {
+  const PointwiseCall call = plan_pointwise(op, form, inputs, params, target);
+  const Device device = call.written.device();
+  std::vector<Tensor> operands(inputs.size());
+  std::vector<Input> prepared;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].is_number()) {
+      prepared.push_back(inputs[i]);
+      continue;
+    }
+    const Tensor& t = inputs[i].tensor;
+    const DType dtype = operand_dtype(op, i, call.compute);
+    const bool fits = t.dtype() == dtype && t.device() == device;
+    operands[i] = fits ? t : ops::_to_copy(t, dtype, device, MemoryFormat::kUndefined);
+    prepared.push_back(operands[i]);
+  }
+  if (call.written.numel() > 0) kernel(call.compute, prepared, params, call.written);
+  finish_pointwise(op, call, params);
+  return call.out;
+}
+
 void finish_pointwise(const PointwiseOp& op, const PointwiseCall& call, const Params& params) {
   check(!params.saw_zero_division(), op.name, ": ZeroDivisionError: integer division by zero");
   if (!call.written.is_same(call.out)) ops::copy_(call.out, call.written, false);

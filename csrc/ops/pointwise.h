@@ -99,6 +99,25 @@ struct PointwiseCall {
 // The rule: checks the operands, chooses dtypes, shape, strides and device, makes the result.
 PointwiseCall plan_pointwise(const PointwiseOp& op, Form form, std::span<const Input> inputs,
                              const Params& params, const Tensor& target);
+// A kernel of another device than the CPU: fills `out`, of the result's dtype, from operands that
+// are on its device and have the dtype `compute` (or are numbers), and broadcast to `out`.
+using PointwiseKernel = void (*)(DType compute, std::span<const Input> inputs, const Params& params,
+                                 const Tensor& out);
+Tensor run_on_device(PointwiseKernel kernel, const PointwiseOp& op, Form form,
+                     std::span<const Input> inputs, const Params& params, const Tensor& target);
+
+// What runs a pointwise operator: the rule and the kernel of one device.
+using PointwiseRun = Tensor (*)(const PointwiseOp& op, Form form, std::span<const Input> inputs,
+                                const Params& params, const Tensor& target);
+// Meta's is the rule alone.
+Tensor meta_pointwise(const PointwiseOp& op, Form form, std::span<const Input> inputs,
+                      const Params& params, const Tensor& target);
+template <PointwiseKernel kernel>
+Tensor device_pointwise(const PointwiseOp& op, Form form, std::span<const Input> inputs,
+                        const Params& params, const Tensor& target) {
+  return run_on_device(kernel, op, form, inputs, params, target);
+}
+
 // After the kernel: reports a division by zero, copies the temporary if there is one.
 void finish_pointwise(const PointwiseOp& op, const PointwiseCall& call, const Params& params);
 

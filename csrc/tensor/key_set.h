@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/device.h"
+
 namespace uh {
 
 enum class Key : int8_t {
@@ -45,7 +47,20 @@ class KeySet {
 };
 
 inline constexpr KeySet kBackendKeys =
-    KeySet(Key::kCPU) | KeySet(Key::kCUDA) | KeySet(Key::kSparseCPU) | KeySet(Key::kMeta);
+    KeySet(Key::kCPU) | KeySet(Key::kMeta) | KeySet(Key::kPrivateUse1) | KeySet(Key::kPrivateUse2);
+
+inline constexpr Key kBackendKeyList[] = {Key::kCPU, Key::kPrivateUse1, Key::kPrivateUse2,
+                                          Key::kMeta};
+
+// The key of the tensors on a device of this type.
+constexpr Key key_of(DeviceType type) {
+  switch (type) {
+    case DeviceType::kMeta: return Key::kMeta;
+    case DeviceType::kPrivateUse1: return Key::kPrivateUse1;
+    case DeviceType::kPrivateUse2: return Key::kPrivateUse2;
+    default: return Key::kCPU;
+  }
+}
 
 // "CPU, ADInplaceOrView", highest last.
 std::string to_string(KeySet keys);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "memory/device_registry.h"
 #include "memory/foreign_writes.h"
 #include "tensor/call_scope.h"
 #include "tensor/dense.h"
@@ -10,10 +11,6 @@ namespace uh {
 namespace {
 
 std::atomic<DType> g_default_dtype{DType::kFloat32};
-
-Allocator& allocator_for(Device device) {
-  return device == Device::kMeta ? meta_allocator() : default_allocator();
-}
 
 // Elements from the first one that a layout touches: the size its Storage needs, in elements.
 int64_t extent(IntSpan sizes, IntSpan strides) {
@@ -34,7 +31,8 @@ Tensor fresh(Layout layout, int64_t elements, DType dtype, Device device) {
   int64_t bytes = 0;
   check(!__builtin_mul_overflow(elements, itemsize(dtype), &bytes),
         "empty: storage size calculation overflowed with sizes=", layout.sizes);
-  auto storage = make_ref<Storage>(static_cast<size_t>(bytes), allocator_for(device), device);
+  device = with_index(device);
+  auto storage = make_ref<Storage>(static_cast<size_t>(bytes), allocator_of(device), device);
   return Tensor(make_ref<TensorImpl>(std::move(storage), std::move(layout), dtype));
 }
 
@@ -55,7 +53,7 @@ Tensor empty(IntSpan sizes, DType dtype, Device device) {
 
 Tensor empty_dense(const Layout& dense, int64_t numel, DType dtype) {
   auto storage = make_ref<Storage>(static_cast<size_t>(numel * itemsize(dtype)),
-                                   default_allocator(), Device::kCPU);
+                                   allocator_of(Device::kCPU), Device::kCPU);
   return Tensor(
       make_ref<TensorImpl>(std::move(storage), Layout{dense.sizes, dense.strides, 0}, dtype));
 }
@@ -134,6 +132,11 @@ void record_write(const Tensor& self) {
     return;
   const ByteSpan span = byte_span(self);
   if (span.hi <= span.lo) return;
+  if (!is_host(self.device())) {  // its bytes are not the host's to read
+    events::emit(events::Kind::kWRITE, self.storage()->id(), self.id(), span.lo, span.hi,
+                 current_call());
+    return;
+  }
   foreign_writes::refresh(self.storage());
   events::emit(events::Kind::kWRITE, self.storage()->id(), self.id(), span.lo, span.hi,
                current_call());

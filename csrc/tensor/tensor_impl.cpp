@@ -13,7 +13,7 @@ TensorImpl::TensorImpl(Ref<Storage> storage, Layout layout, DType dtype, Ref<Own
       layout_(std::move(layout)),
       own_counter_(std::move(own)),
       dtype_(dtype) {
-  const Key backend = storage_->device() == Device::kMeta ? Key::kMeta : Key::kCPU;
+  const Key backend = key_of(storage_->device().type);
   keys_.store((KeySet(backend) | KeySet(Key::kADInplaceOrView)).bits(), std::memory_order_relaxed);
   inference_ = t_state.inference;
   refresh();
@@ -162,7 +162,7 @@ void TensorImpl::announce(events::Kind kind) const {
     words[3 + i] = layout_.sizes[i];
     words[3 + shown + i] = layout_.strides[i];
   }
-  const int64_t layout = static_cast<int64_t>(dtype_) | static_cast<int64_t>(device()) << 8 |
+  const int64_t layout = static_cast<int64_t>(dtype_) | static_cast<int64_t>(device().type) << 8 |
                          static_cast<int64_t>(wrapped_number_) << 16 |
                          static_cast<int64_t>(keys().bits()) << 32;
   events::emit_blob(kind, id_, storage_->id(), layout, layout_.offset, words, (3 + 2 * shown) * 8);

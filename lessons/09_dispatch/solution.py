@@ -3,7 +3,7 @@
 import engine
 from engine.inspect import live
 
-DEVICES = ("Meta", "SparseCPU", "CUDA", "CPU")
+DEVICES = ("Meta", "PrivateUse2", "PrivateUse1", "CPU")
 
 
 def hops(name, *tensors):

@@ -1,6 +1,7 @@
 // The graph and the pass through it: what is recorded, run, saved, and let go of.
 #include <cmath>
 
+#include "backend/cpu/allocator.h"
 #include "graph.h"
 #include "recording.h"
 

@@ -13,6 +13,7 @@
 #endif
 
 #include "arguments.h"
+#include "backend/cpu/allocator.h"
 #include "capi/underhood.h"
 #include "capi/underhood_autograd.h"
 #include "check.h"

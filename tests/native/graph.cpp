@@ -1,4 +1,5 @@
 #include "graph.h"
+#include "backend/cpu/allocator.h"
 
 #include <atomic>
 #include <cmath>

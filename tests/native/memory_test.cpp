@@ -3,6 +3,7 @@
 #include <cstring>
 #include <thread>
 
+#include "backend/cpu/allocator.h"
 #include "base/shape.h"
 #include "check.h"
 #include "memory/storage.h"

@@ -272,7 +272,7 @@ class ModelReader {
       return Scalar(Complex128(number(two[0]), number(two[1])));
     }
     if (const Json* device = json.find("device"))
-      return device->as_string() == "meta" ? Device::kMeta : Device::kCPU;
+      return find_device(device->as_string()).value_or(Device::kCPU);
     if (const Json* text = json.find("str")) return text->as_string();
     json.at("none");
     return {};

@@ -83,10 +83,8 @@ void read_facts(Cursor& cursor, TensorProperties& facts) {
       facts.requires_grad = on == 1;
     } else if (name == "device") {
       const std::string_view device = cursor.word("a device", ":");
-      if (device == "cpu" || device == "cpu:0") {
-        facts.device = Device::kCPU;
-      } else if (device == "meta") {
-        facts.device = Device::kMeta;
+      if (const std::optional<Device> known = find_device(device)) {
+        facts.device = *known;
       } else {
         cursor.refuse(from, message("the engine has the devices cpu and meta, not ", device));
       }

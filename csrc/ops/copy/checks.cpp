@@ -1,7 +1,9 @@
 #include <algorithm>
 
 #include "base/call_section.h"
+#include "generated/ops/copy.h"
 #include "generated/ops/view.h"
+#include "memory/device_registry.h"
 #include "ops/copy/copy.h"
 
 namespace uh {
@@ -35,6 +37,7 @@ static void take_sizes(const Tensor& out, const Tensor& result) {
 // it would change while it is read, and move where `out` grows.
 static Tensor apart_from(const Tensor& out, const Tensor& result) {
   if (result.storage() != out.storage() || out.is_meta()) return result;
+  if (!is_host(out.device())) return ops::clone(result, MemoryFormat::kPreserve);
   Tensor copy = empty_like(result, result.dtype());
   copy_elements(copy, result);
   return copy;
@@ -49,6 +52,7 @@ void write_exact_out(const Tensor& out, const Tensor& result, std::string_view o
   const Tensor elements = apart_from(out, result);
   take_sizes(out, elements);
   if (out.is_meta()) return;
+  if (!is_host(out.device())) return ops::copy_(out, elements, false);
   copy_elements(out, elements);
   record_write(out);
 }
@@ -74,6 +78,7 @@ void write_out(const Tensor& out, const Tensor& result, std::string_view op) {
   take_sizes(out, elements);
   check_no_internal_overlap(out, op);
   if (out.is_meta()) return;
+  if (!is_host(out.device())) return ops::copy_(out, elements, false);
   copy_elements(out, elements);
   record_write(out);
 }

@@ -1,4 +1,5 @@
 #include "backend/cpu/convolution/convolve.h"
+#include "backend/cpu/allocator.h"
 
 #include <algorithm>
 #include <cstring>

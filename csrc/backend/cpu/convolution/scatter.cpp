@@ -1,4 +1,5 @@
 #include "backend/cpu/convolution/scatter.h"
+#include "backend/cpu/allocator.h"
 
 #include <algorithm>
 #include <vector>

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "backend/cpu/allocator.h"
 #include "backend/cpu/conv_loops.h"
 #include "backend/cpu/convolution/convolve.h"
 #include "memory/allocator.h"

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <vector>
 
+#include "backend/cpu/allocator.h"
 #include "backend/cpu/conv_weight_loops.h"
 #include "backend/cpu/convolution/convolve.h"
 #include "base/parallel.h"

@@ -4,7 +4,9 @@
 
 #include "backend/cpu/copy_loops.h"
 #include "base/parallel.h"
+#include "memory/device_registry.h"
 #include "ops/copy/copy.h"
+#include "ops/copy/device_copy.h"
 #include "ops/geometry.h"
 
 namespace uh {
@@ -244,6 +246,7 @@ Tensor dense_copy(const Tensor& self) {
 
 Scalar read_scalar(const Tensor& self) {
   check(!self.is_meta(), "Tensor.item() cannot be called on meta tensors");
+  if (!is_host(self.device())) return read_scalar(copy_to_host(self));
   return visit_any(self.dtype(), [&](auto zero) {
     using T = decltype(zero);
     if constexpr (is_complex_v<T>)

@@ -2,6 +2,8 @@
 #include <cstring>
 
 #include "generated/kernels/creation.h"
+#include "generated/ops/copy.h"
+#include "memory/device_registry.h"
 #include "ops/copy/copy.h"
 
 namespace uh::kernels {
@@ -19,6 +21,10 @@ Device like(Device device, const Tensor& self) {
 Tensor filled(Tensor out, const Scalar& value) {
   const ElementBytes bytes = element_bytes(value, out.dtype());
   if (out.is_meta()) return out;
+  if (!is_host(out.device())) {
+    ops::fill__Scalar(out, value);
+    return out;
+  }
   fill_elements(out, bytes);
   record_write(out);
   return out;
@@ -28,7 +34,8 @@ Tensor filled(Tensor out, const Scalar& value) {
 Tensor zeroed(Tensor out) {
   constexpr size_t kSmall = 4096;
   const auto bytes = static_cast<size_t>(out.numel() * itemsize(out.dtype()));
-  if (out.is_meta() || bytes > kSmall || !out.is_contiguous()) return filled(std::move(out), 0);
+  if (!is_host(out.device()) || bytes > kSmall || !out.is_contiguous())
+    return filled(std::move(out), 0);
   if (bytes) std::memset(out.data(), 0, bytes);
   record_write(out);
   return out;
