@@ -168,8 +168,9 @@ class device:
     def code(self) -> int:
         """As in the C ABI: the type, and index + 1 in the next byte. cpu and meta have no index there."""
         code = device.CODES[self.type]
-        is_one_of_several = self.index is not None and self.type not in _BUILT_IN
-        return code | (self.index + 1) << 8 if is_one_of_several else code
+        if self.index is None or self.type in _BUILT_IN:
+            return code
+        return code | (self.index + 1) << 8
 
     def __repr__(self) -> str:
         if self.index is None:

@@ -144,7 +144,9 @@ def structured_h(ops: list[Operator], family: str) -> str:
             f"// {', '.join(op.schema.partition('(')[0] for op in forms)}\n"
             f"template <PointwiseRun run>\nvoid register_{base}(Key key, const char* name) {{"
         )
-        lines += [f"  ops::{op.cpp_name}_op.set_kernel(key, {op.cpp_name}<run>, name);" for op in forms]
+        lines += [
+            f"  ops::{op.cpp_name}_op.set_kernel(key, {op.cpp_name}<run>, name);" for op in forms
+        ]
         lines.append("}\n")
     lines.append("}  // namespace uh::structured\n")
     return "\n".join(lines)
@@ -291,9 +293,9 @@ def register_cpp(ops: list[Operator], family: str) -> str:
                 enter(op, key, function, kernel)
         lines += made_kernels(op)
         if op.pointwise and not op.base:
-            what = f'"pointwise {op.name}"'
+            kernel_name = f'"pointwise {op.name}"'
             registrations += [
-                f"  structured::register_{op.cpp_name}<{run}>(Key::k{key}, {what});"
+                f"  structured::register_{op.cpp_name}<{run}>(Key::k{key}, {kernel_name});"
                 for key, run in (("CPU", "run_pointwise"), ("Meta", "meta_pointwise"))
             ]
         elif op.base and not op.pointwise:

@@ -45,7 +45,7 @@ class Allocator {
   DataPtr allocate(size_t bytes);
 };
 
-// Events of an allocator: ALLOCATE after it has handed out a block, FREE before it takes one back.
+// Events of an allocator: ALLOCATE after it has provided a block, FREE before it takes one back.
 void record_allocate(AllocatorId id, void* pointer, size_t bytes, bool reused);
 void record_free(AllocatorId id, void* pointer, size_t bytes, bool cached);
 

@@ -41,7 +41,7 @@ inline Allocator& allocator_of(Device device) {
     return *allocator;
   return find_allocator(device);
 }
-// How many devices of the type there are.
+// The number of devices of the type.
 int device_count(DeviceType type);
 // The device as tensors on it name it: a backend's one without an index is its first.
 inline Device with_index(Device device) {
@@ -49,7 +49,7 @@ inline Device with_index(Device device) {
   return Device(device.type, 0);
 }
 
-// Whether programs of the host may read and write the bytes of tensors there.
+// True where the host may read and write the bytes of tensors.
 inline bool is_host(Device device) { return device.type == DeviceType::kCPU; }
 
 // Copies bytes between any two devices, by way of the host where neither knows the other.

@@ -12,7 +12,7 @@ namespace uh {
 // Dispatcher::register_fallback (PyTorch's at::native::cpu_fallback).
 void cpu_fallback(OperatorInfo& op, Key key, Stack& stack);
 
-// How many calls have been run in this way.
+// The number of calls that have been run in this way.
 int64_t cpu_fallback_calls();
 
 }  // namespace uh

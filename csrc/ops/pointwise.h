@@ -89,7 +89,7 @@ class Params {
   mutable std::atomic<bool> zero_division_{false};
 };
 
-// What the shape rule of pointwise operators has decided for one call: all that does not depend on
+// The decisions of the shape rule of pointwise operators for one call: all that does not depend on
 // the device. A kernel then fills `written` with elements computed in dtype `compute`.
 struct PointwiseCall {
   DType compute;
@@ -106,7 +106,7 @@ using PointwiseKernel = void (*)(DType compute, std::span<const Input> inputs, c
 Tensor run_on_device(PointwiseKernel kernel, const PointwiseOp& op, Form form,
                      std::span<const Input> inputs, const Params& params, const Tensor& target);
 
-// What runs a pointwise operator: the rule and the kernel of one device.
+// Runs a pointwise operator: the rule and the kernel of one device.
 using PointwiseRun = Tensor (*)(const PointwiseOp& op, Form form, std::span<const Input> inputs,
                                 const Params& params, const Tensor& target);
 // Meta's is the rule alone.

@@ -1,4 +1,4 @@
-// Strides of a result, as the strides of what it is computed from suggest them.
+// Strides of a result, as those of the operands suggest them.
 #pragma once
 
 #include <algorithm>
@@ -70,7 +70,7 @@ inline Dims dense_strides(IntSpan sizes, const Dims& order) {
   return strides;
 }
 
-// Whether dimensions of size 1 have the strides, too, that a new tensor of these sizes gets.
+// True if dimensions of size 1, too, have the strides that a new tensor of these sizes gets.
 inline bool has_row_major_strides(const Layout& layout) {
   int64_t step = 1;
   for (size_t i = layout.sizes.size(); i-- > 0;) {

@@ -88,7 +88,7 @@ class CpuAllocator final : public Allocator {
 // Keeps returned blocks by size class and hands them out again: no system call, and above all no
 // page faults, which cost more than the arithmetic on a fresh 16 MB result.
 // Note [Size classes]: up to 1 KiB multiples of 64 bytes; above, eight classes per doubling, so a
-// block is at most 1/8 larger than asked for.
+// block is at most 1/8 larger than requested.
 class CachingPool final : public Allocator {
  public:
   std::string_view name() const override { return "pool"; }
@@ -113,7 +113,7 @@ class CachingPool final : public Allocator {
     std::unique_lock guard(lock_);
     count_freed(stats_, bytes);
     const bool keep = enabled_ && stats_.kept_bytes + static_cast<int64_t>(block) <= kKeepLimit;
-    // Told before another thread can be handed the same block: the events must not cross.
+    // Recorded before another thread can be handed the same block: the events must not cross.
     record_free(id(), p, bytes, keep);
     if (keep) {
       blocks_of(block).push_back(p);
@@ -168,7 +168,7 @@ class CachingPool final : public Allocator {
     count_allocated(stats_, bytes, true);
     return p;
   }
-  // A failed request is tried once more after every kept block went back to the system.
+  // A failed request is tried again after every cached block went back to the system.
   void* fresh(size_t block) {
     try {
       return cpu_allocator().raw_allocate(block);

@@ -56,7 +56,7 @@ LoopFn loop_for(const PointwiseOp& op, DType dtype) {
 }
 
 // Records the plan of one long row: dense operands, and numbers (stride 0).
-void tell_row(const std::array<int64_t, 4>& strides, size_t operands, int64_t n) {
+void record_row(const std::array<int64_t, 4>& strides, size_t operands, int64_t n) {
   Plan plan{.sizes = {n}, .operands = {}};
   for (size_t k = 0; k < operands; ++k) plan.operands.push_back({strides[k], Dims{strides[k]}});
   record_plan(plan);
@@ -104,7 +104,7 @@ void run(LoopFn fn, const Prepared& p, std::span<const Input> inputs, const Tens
       strides[i + 1] = inputs[i].is_number() ? 0 : itemsize(p.tensors[i].dtype());
     }
     if (events::on()) [[unlikely]]
-      tell_row(strides, inputs.size() + 1, out.numel());
+      record_row(strides, inputs.size() + 1, out.numel());
     return fn(data.data(), strides.data(), out.numel(), params);
   }
   TensorIterator space(out.sizes());
@@ -175,7 +175,7 @@ bool run_flat(const PointwiseOp& op, Form form, std::span<const Input> inputs, c
     strides[i + 1] = number ? 0 : itemsize(dtype);
   }
   if (events::on()) [[unlikely]]
-    tell_row(strides, inputs.size() + 1, first.numel());
+    record_row(strides, inputs.size() + 1, first.numel());
   loop_for(op, dtype)(data.data(), strides.data(), first.numel(), params);
   check(!params.saw_zero_division(), op.name, ": ZeroDivisionError: integer division by zero");
   record_write(out);
@@ -192,7 +192,8 @@ Tensor run_pointwise(const PointwiseOp& op, Form form, std::span<const Input> in
   }
   const PointwiseCall call = plan_pointwise(op, form, inputs, params, target);
   if (call.out.is_meta()) return call.out;
-  const LoopFn fn = loop_for(op, call.compute);  // after all else, so that shapes are told first
+  const LoopFn fn =
+      loop_for(op, call.compute);  // after all else, so that errors of shapes come first
   Prepared prepared;
   prepare(op, inputs, call.compute, prepared);
   run(fn, prepared, inputs, call.written, params);

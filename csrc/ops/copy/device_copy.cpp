@@ -1,5 +1,5 @@
 // Copies from, to and on the devices of backends. Bytes move as they are; elements are converted
-// and reordered on the host, unless a backend has kernels of its own for that.
+// and reordered on the host, unless a backend registers kernels for that.
 #include "ops/copy/device_copy.h"
 
 #include "generated/kernels/copy.h"
