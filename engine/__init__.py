@@ -61,14 +61,16 @@ for _module in (_creation, _random_factories):
     _functions.update({_name: getattr(_module, _name) for _name in _module.__all__})
 for _name, _method in _methods.items():
     setattr(Tensor, _name, _overloads.Later(_name, _method) if type(_method) is str else _method)
-globals().update({_name: _made for _name, _made in _functions.items() if type(_made) is not str})
+globals().update(
+    {_name: _function for _name, _function in _functions.items() if type(_function) is not str}
+)
 
 # PyTorch's names that are also Python's: in this module they are dtypes.
 globals().update(bool=_dtypes.bool_, int=_dtypes.int32, float=_dtypes.float32)
 
 inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
 
-# Made or imported when first asked for: `import engine` stays light.
+# Created or imported on first use, so that `import engine` stays light.
 _LAZY = {
     "from_dlpack": "engine.dlpack",
     "is_anomaly_enabled": "engine.autograd.anomaly_mode",
@@ -111,15 +113,15 @@ else:
 
     def __getattr__(name: str) -> Any:
         if name in _functions:
-            found = globals()[name] = _raw.find(_functions[name])
-            return found
+            value = globals()[name] = _raw.find(_functions[name])
+            return value
         if name not in _LAZY:
             raise AttributeError(f"module 'engine' has no attribute {name!r}")
         home = _LAZY[name]
         if home is None:
             return importlib.import_module(f"engine.{name}")
-        found = globals()[name] = getattr(importlib.import_module(home), name)
-        return found
+        value = globals()[name] = getattr(importlib.import_module(home), name)
+        return value
 
 
 def __dir__() -> list[str]:

@@ -10,8 +10,8 @@ from typing import Any
 
 from engine._native import ffi, lib
 from engine.arguments import accepts, type_word, wanted_word
-from engine.convert import complex_number, complex_value
 from engine.dtypes import DEVICES, DTYPES, as_device, as_dtype
+from engine.marshal import complex_number, complex_value
 from engine.tensor import Tensor, wrap
 
 # The tags of uh_value.

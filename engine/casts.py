@@ -1,4 +1,4 @@
-"""Conversions: the arguments of `Tensor.to`, and `x.float()`, `x.int()` and their like."""
+"""Conversions: the arguments of `Tensor.to`, and `x.float()`, `x.int()` and similar methods."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ _OPTIONS = {"device", "dtype", "other", "non_blocking", "copy", "memory_format"}
 def parse_to(
     args: tuple[Any, ...], options: dict[str, Any]
 ) -> tuple[dtype | None, device | None, bool, memory_format | None]:
-    """(dtype, device, copy, memory format) of `to(...)`; None for what was not given."""
+    """Parse the arguments of `to(...)` into (dtype, device, copy, memory format), with None for the absent ones."""
     unknown = options.keys() - _OPTIONS
     if unknown:
         raise TypeError(f"to: unknown arguments {sorted(unknown)}; there are {sorted(_OPTIONS)}")
     kind = _optional(as_dtype, options.get("dtype"))
-    place = _optional(as_device, options.get("device"))
+    target_device = _optional(as_device, options.get("device"))
     other = options.get("other")
     flags = [options.get("non_blocking", False), options.get("copy", False)]
     if other is not None:
-        kind, place = other.dtype, other.device
+        kind, target_device = other.dtype, other.device
     seen = 0
     for position, arg in enumerate(args):
         if isinstance(arg, Tensor):
-            kind, place = arg.dtype, arg.device
+            kind, target_device = arg.dtype, arg.device
         elif isinstance(arg, (device, str)):
-            place = as_device(arg, "to")
+            target_device = as_device(arg, "to")
         elif isinstance(arg, dtype) or arg in (float, int, bool, complex):
             kind = as_dtype(arg, "to")
         elif isinstance(arg, bool) and position > 0 and seen < 2:
@@ -50,7 +50,7 @@ def parse_to(
                 "to: expected a dtype, a device or a tensor, "
                 f"got {type(arg).__name__} at position {position + 1}"
             )
-    return kind, place, bool(flags[1]), options.get("memory_format")
+    return kind, target_device, bool(flags[1]), options.get("memory_format")
 
 
 def _optional(convert: Any, value: Any) -> Any:
@@ -58,7 +58,7 @@ def _optional(convert: Any, value: Any) -> Any:
 
 
 def is_channels_last(x: Tensor, rank: int = 4) -> bool:
-    """Whether a (N, C, H, W) tensor lies in memory as (N, H, W, C); rank 5: (N, D, H, W, C)."""
+    """Return True if a (N, C, H, W) tensor is stored as (N, H, W, C); rank 5: as (N, D, H, W, C)."""
     if x.dim() != rank:
         return False
     expected, sizes, strides = 1, x.shape, x.stride()
@@ -70,7 +70,7 @@ def is_channels_last(x: Tensor, rank: int = 4) -> bool:
 
 
 def warn_of_lost_parts(target: dtype | None, source: dtype) -> None:
-    """As PyTorch: a complex number that becomes a real one loses its imaginary part; bool asks both."""
+    """Warn, as PyTorch does, that a cast drops imaginary parts; a cast to bool looks at both parts."""
     if source.is_complex and not (target is None or target.is_complex or target is bool_):
         warnings.warn(
             "Casting complex values to real discards the imaginary part", UserWarning, stacklevel=3
@@ -88,25 +88,25 @@ def _cast(name: str, kind: dtype) -> Any:
         return self._copied(kind, None, memory_format)
 
     cast.__name__, cast.__qualname__ = name, f"Tensor.{name}"
-    cast.__doc__ = f"The tensor as {kind}: itself when it is that already."
+    cast.__doc__ = f"The tensor converted to {kind}; the tensor itself if it has that dtype."
     return cast
 
 
 def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """Without an argument PyTorch's name of the tensor type, else the tensor in that dtype."""
+    """Return the name of the tensor type, or with an argument the tensor converted to that dtype."""
     if dtype is None:
         return f"engine.{self.dtype.title}Tensor"
     if isinstance(dtype, str):
         title = dtype.rpartition(".")[2].removesuffix("Tensor")
-        found = [one for one in DTYPES if one.title == title]
-        if not found:
+        matches = [candidate for candidate in DTYPES if candidate.title == title]
+        if not matches:
             raise ValueError(f"type: invalid type: {dtype!r}")
-        dtype = found[0]
+        dtype = matches[0]
     return self.to(as_dtype(dtype, "type"))
 
 
 def _type_as(self: Tensor, other: Tensor) -> Tensor:
-    """The tensor in the dtype of another."""
+    """Convert the tensor to the dtype of another."""
     from engine.arguments import check_tensor
 
     check_tensor("type_as", "other", other)
@@ -114,7 +114,7 @@ def _type_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 def _cpu(self: Tensor, *, memory_format: memory_format | None = None) -> Tensor:
-    """The tensor in main memory."""
+    """Copy the tensor to main memory; a tensor that is there already is returned itself."""
     check_format("cpu", memory_format)
     return self.to("cpu", memory_format=memory_format)
 

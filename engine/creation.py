@@ -61,8 +61,8 @@ def tensor(
     Shape: the nesting of `data`. Dtype: bool, int64 or the default float by Python's numbers, the
     array's or tensor's own otherwise; `dtype` converts.
     Memory: always its own, row-major.
-    Raises: ValueError when rows differ in length, TypeError for what is no number, RuntimeError for
-    a number that `dtype` cannot hold.
+    Raises: ValueError when rows differ in length, TypeError for an element that is not a number,
+    RuntimeError for a number that `dtype` cannot hold.
 
     >>> import engine
     >>> engine.tensor([[1, 2], [3, 4]]).shape
@@ -71,18 +71,20 @@ def tensor(
     tensor([1.0000, 2.5000])
     """
     kind = None if dtype is None else as_dtype(dtype, "tensor")
-    place = CPU if device is None else as_device(device, "tensor")
+    target_device = CPU if device is None else as_device(device, "tensor")
     if isinstance(data, Tensor):
-        made = ops._to_copy(data.detach(), dtype=kind, device=device and place)
+        result = ops._to_copy(data.detach(), dtype=kind, device=device and target_device)
     elif is_array(data):
-        made = from_array(data, kind, "tensor")
+        result = from_array(data, kind, "tensor")
     elif hasattr(data, "__array__"):
-        made = from_array(data.__array__(), kind, "tensor")
+        result = from_array(data.__array__(), kind, "tensor")
     else:
-        made = from_nested(data, kind, "tensor")
-    if place.type != made.device.type and not (device is None and isinstance(data, Tensor)):
-        made = ops._to_copy(made, device=place)
-    return made.requires_grad_(requires_grad) if requires_grad else made
+        result = from_nested(data, kind, "tensor")
+    if target_device.type != result.device.type and not (
+        device is None and isinstance(data, Tensor)
+    ):
+        result = ops._to_copy(result, device=target_device)
+    return result.requires_grad_(requires_grad) if requires_grad else result
 
 
 def as_tensor(data: Any, dtype: dtype | None = None, device: Device = None) -> Tensor:
@@ -101,9 +103,9 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: Device = None) -> T
         if type(data).__module__ != "numpy" or type(data).__name__ != "ndarray":
             return tensor(data, dtype=kind, device=device)
         data = share(data, "as_tensor")
-    place = data.device if device is None else as_device(device, "as_tensor")
-    same = (kind is None or data.dtype is kind) and place.type == data.device.type
-    return data if same else ops._to_copy(data, dtype=kind, device=place)
+    target_device = data.device if device is None else as_device(device, "as_tensor")
+    same = (kind is None or data.dtype is kind) and target_device.type == data.device.type
+    return data if same else ops._to_copy(data, dtype=kind, device=target_device)
 
 
 def asarray(
@@ -117,15 +119,15 @@ def asarray(
     """`obj` as a tensor; `copy=True` always copies, `copy=False` raises ValueError if it must."""
     if copy:
         return tensor(obj, dtype=dtype, device=device, requires_grad=requires_grad)
-    made = as_tensor(obj, dtype, device)
-    if copy is False and made is not obj:
+    result = as_tensor(obj, dtype, device)
+    if copy is False and result is not obj:
         shared = (
-            is_array(obj) and obj.size and obj.__array_interface__["data"][0] == made.data_ptr()
+            is_array(obj) and obj.size and obj.__array_interface__["data"][0] == result.data_ptr()
         )
         if not shared:
             kind = type(obj).__name__
             raise ValueError(f"asarray: {kind} of this dtype needs a copy, got copy=False")
-    return made.requires_grad_(requires_grad) if requires_grad else made
+    return result.requires_grad_(requires_grad) if requires_grad else result
 
 
 # ---- from sizes
@@ -137,21 +139,21 @@ def _need(size: tuple[Any, ...], function: str) -> None:
 
 
 def result_dtype(out: Tensor | None, kind: dtype | None, function: str) -> dtype | None:
-    """The dtype to compute in: that of `out` where there is one, which `kind` must agree with."""
+    """Return the dtype to compute in: `out`'s dtype if there is an `out`, and `kind` must then equal it."""
     if out is None:
         return kind
     if not isinstance(out, Tensor):
         raise TypeError(f"{function}: out must be a Tensor, got {type(out).__name__}")
     if kind is not None and as_dtype(kind, function) is not out.dtype:
-        wanted = as_dtype(kind, function).title
+        title = as_dtype(kind, function).title
         raise RuntimeError(
-            f"{function}: dtype {wanted} does not match dtype of out parameter ({out.dtype.title})"
+            f"{function}: dtype {title} does not match dtype of out parameter ({out.dtype.title})"
         )
     return out.dtype
 
 
 def warn_of_resize(before: Sequence[int], after: Sequence[int]) -> None:
-    """As PyTorch: an `out` that held something and takes another size is probably a mistake."""
+    """Warn, as PyTorch does, that a non-empty `out` was resized: that is probably a mistake."""
     warnings.warn(
         f"An output with one or more elements was resized since it had shape {list(before)}, which "
         f"does not match the required output shape {list(after)}. Reuse it only at its own size, or "
@@ -162,22 +164,22 @@ def warn_of_resize(before: Sequence[int], after: Sequence[int]) -> None:
 
 
 def finish(
-    made: Tensor, out: Tensor | None, requires_grad: bool, *, keep_shape: bool = False
+    result: Tensor, out: Tensor | None, requires_grad: bool, *, keep_shape: bool = False
 ) -> Tensor:
-    """What all factories do last: into `out` where there is one.
+    """Copy the result of a factory into `out`, if there is one, and set `requires_grad`.
 
-    With `keep_shape`, an `out` of as many elements stays as it is.
+    With `keep_shape`, an `out` with the same number of elements keeps its shape.
     """
     if out is not None:
         if not isinstance(out, Tensor):
             raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}")
-        if keep_shape and out.numel() == made.numel():
-            made = made.reshape(out.shape)
-        if out.shape != made.shape and out.numel():
-            warn_of_resize(out.shape, made.shape)
-        ops.alias_copy_out(made, out=out)
-        made = out
-    return made.requires_grad_(requires_grad) if requires_grad else made
+        if keep_shape and out.numel() == result.numel():
+            result = result.reshape(out.shape)
+        if out.shape != result.shape and out.numel():
+            warn_of_resize(out.shape, result.shape)
+        ops.alias_copy_out(result, out=out)
+        result = out
+    return result.requires_grad_(requires_grad) if requires_grad else result
 
 
 def empty(
@@ -190,7 +192,7 @@ def empty(
     pin_memory: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """A tensor of the given size whose elements are whatever the memory held before.
+    """An uninitialised tensor of the given size: its elements are arbitrary.
 
     >>> import engine
     >>> engine.empty(2, 3).shape
@@ -198,10 +200,10 @@ def empty(
     """
     _need(size, "empty")
     dtype = result_dtype(out, dtype, "empty")
-    made = ops.empty(*size, dtype=dtype, device=device, memory_format=memory_format)
+    result = ops.empty(*size, dtype=dtype, device=device, memory_format=memory_format)
     if out is None and not requires_grad:
-        return made
-    return finish(made, out, requires_grad)
+        return result
+    return finish(result, out, requires_grad)
 
 
 def zeros(*size: Any, **options: Any) -> Tensor:
@@ -237,8 +239,8 @@ def _zeros_with_options(
 ) -> Tensor:
     _need(size, "zeros")
     dtype = result_dtype(out, dtype, "zeros")
-    made = ops.zeros(*size, dtype=dtype, device=device)
-    return finish(made, out, requires_grad)
+    result = ops.zeros(*size, dtype=dtype, device=device)
+    return finish(result, out, requires_grad)
 
 
 _zeros_with_options.__name__ = _zeros_with_options.__qualname__ = "zeros"
@@ -261,10 +263,10 @@ def ones(
     """
     _need(size, "ones")
     dtype = result_dtype(out, dtype, "ones")
-    made = ops.ones(*size, dtype=dtype, device=device)
+    result = ops.ones(*size, dtype=dtype, device=device)
     if out is None and not requires_grad:
-        return made
-    return finish(made, out, requires_grad)
+        return result
+    return finish(result, out, requires_grad)
 
 
 def full(
@@ -278,7 +280,7 @@ def full(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A tensor of the given size filled with `fill_value`, of its dtype if none is given.
+    """A tensor of the given size filled with `fill_value`; its dtype follows from the value by default.
 
     >>> import engine
     >>> engine.full((2,), 7)
@@ -286,8 +288,8 @@ def full(
     """
     number = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
     dtype = result_dtype(out, dtype, "full")
-    made = ops.full(size, number, dtype=dtype, device=device)
-    return finish(made, out, requires_grad)
+    result = ops.full(size, number, dtype=dtype, device=device)
+    return finish(result, out, requires_grad)
 
 
 def empty_strided(
@@ -306,8 +308,8 @@ def empty_strided(
     >>> engine.empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
     """
-    made = ops.empty_strided(size, stride, dtype=dtype, device=device)
-    return finish(made, None, requires_grad)
+    result = ops.empty_strided(size, stride, dtype=dtype, device=device)
+    return finish(result, None, requires_grad)
 
 
 def scalar_tensor(
@@ -320,8 +322,8 @@ def scalar_tensor(
     pin_memory: bool = False,
 ) -> Tensor:
     """A 0-d tensor holding `s`, of the default float dtype unless one is given."""
-    made = ops.scalar_tensor(s, dtype=dtype, device=device)
-    return finish(made, None, requires_grad)
+    result = ops.scalar_tensor(s, dtype=dtype, device=device)
+    return finish(result, None, requires_grad)
 
 
 def like_factory(name: str, doc: str) -> Any:
@@ -337,13 +339,11 @@ def like_factory(name: str, doc: str) -> Any:
         memory_format: Any = None,
     ) -> Tensor:
         function = getattr(ops, name)
-        made = function(input, *values, dtype=dtype, device=device, memory_format=memory_format)
-        return made.requires_grad_(requires_grad) if requires_grad else made
+        result = function(input, *values, dtype=dtype, device=device, memory_format=memory_format)
+        return result.requires_grad_(requires_grad) if requires_grad else result
 
     like.__name__ = like.__qualname__ = name
-    like.__doc__ = (
-        f"{doc} the sizes, dtype, device and memory order of `input`, unless told otherwise."
-    )
+    like.__doc__ = f"{doc} the sizes, dtype, device and memory order of `input`, unless the options say otherwise."
     return like
 
 
@@ -355,8 +355,8 @@ ones_like = like_factory("ones_like", "Ones with")
 def full_like(input: Tensor, fill_value: Number | Tensor, **options: Any) -> Tensor:
     """A tensor like `input` filled with `fill_value`; options as for `zeros_like`."""
     number = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
-    made: Tensor = _full_like(input, number, **options)
-    return made
+    result: Tensor = _full_like(input, number, **options)
+    return result
 
 
 _full_like = like_factory("full_like", "A filled tensor with")
@@ -390,10 +390,10 @@ def arange(
     if end is None:
         start, end = 0, start
     dtype = result_dtype(out, dtype, "arange")
-    made = ops.arange(start, end, step, dtype=dtype, device=device)
+    result = ops.arange(start, end, step, dtype=dtype, device=device)
     if out is None and not requires_grad:
-        return made
-    return finish(made, out, requires_grad, keep_shape=True)
+        return result
+    return finish(result, out, requires_grad, keep_shape=True)
 
 
 def linspace(
@@ -415,12 +415,12 @@ def linspace(
     """
     check_limits("linspace", start, end)
     dtype = result_dtype(out, dtype, "linspace")
-    made = ops.linspace(start, end, steps, dtype=dtype, device=device)
-    return finish(made, out, requires_grad, keep_shape=True)
+    result = ops.linspace(start, end, steps, dtype=dtype, device=device)
+    return finish(result, out, requires_grad, keep_shape=True)
 
 
 def check_limits(function: str, start: Any, end: Any) -> None:
-    """Refuses limits of an interval that are tensors of several dimensions."""
+    """Reject limits of an interval that are tensors with dimensions."""
     for name, limit in (("start", start), ("end", end)):
         if isinstance(limit, Tensor) and limit.dim() > 0:
             raise RuntimeError(
@@ -447,5 +447,5 @@ def eye(
             [0., 1.]])
     """
     dtype = result_dtype(out, dtype, "eye")
-    made = ops.eye(n, m, dtype=dtype, device=device)
-    return finish(made, out, requires_grad)
+    result = ops.eye(n, m, dtype=dtype, device=device)
+    return finish(result, out, requires_grad)

@@ -1,4 +1,4 @@
-"""Decompositions that are a few lines of others: `lu` as a tuple, approximations of low rank."""
+"""Decompositions built from other operators: `lu` as a tuple, low-rank approximations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.tensor import Tensor
 
 
 def _lu(input: Tensor, pivot: bool, get_infos: bool) -> tuple[Tensor, ...]:
-    """LU, pivots and, if requested, infos. A zero on U's diagonal is not an error, as in PyTorch."""
+    """Return LU, pivots and, if requested, infos. As in PyTorch, a zero on U's diagonal is not an error."""
     warnings.warn(
         "lu is deprecated in favor of linalg.lu_factor / linalg.lu_factor_ex", stacklevel=3
     )
@@ -26,11 +26,11 @@ def _lu(input: Tensor, pivot: bool, get_infos: bool) -> tuple[Tensor, ...]:
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
     """The LU factorisation of matrices with L and U in one tensor. Deprecated: `linalg.lu_factor` is the same.
 
-    Formula: A = P L U; L is unit lower triangular and below the diagonal of the first result, U is the rest of it.
+    Formula: A = P L U; L is unit lower triangular and stored below the diagonal of the first result, U in the rest of it.
     Shape: (*, m, n) gives LU (*, m, n) and pivots (*, min(m, n)), and with `get_infos` infos (*): 0, or the position
     of the first zero on U's diagonal. Dtype: floating or complex; pivots and infos int32.
     Memory: new tensors, or the tuple `out`. Gradient: that of LU.
-    Raises: RuntimeError for what is not a batch of matrices; TypeError when `out` has another length.
+    Raises: RuntimeError for a tensor of fewer than 2 dimensions; TypeError when `out` has another length.
     """
     results = _lu(A, pivot, get_infos)
     if out is None:
@@ -53,13 +53,13 @@ METHODS["lu"] = METHODS.pop("_lu_method")
 
 
 def _without_mean(A: Tensor, M: Tensor | None, factor: Tensor) -> Tensor:
-    """(A - M) @ factor, without a tensor of A - M."""
+    """Return (A - M) @ factor, without a tensor for A - M."""
     product = ops.matmul(A, factor)
     return product if M is None else product - ops.matmul(M, factor)
 
 
 def _range(A: Tensor, M: Tensor | None, q: int, niter: int) -> Tensor:
-    """q orthonormal columns whose span is near the range of A - M, from products with random vectors."""
+    """Return q orthonormal columns whose span approximates the range of A - M, from products with random vectors."""
     from engine.random_factories import randn
 
     floating = A.is_floating_point() or A.is_complex()
@@ -72,7 +72,7 @@ def _range(A: Tensor, M: Tensor | None, q: int, niter: int) -> Tensor:
     return Q
 
 
-# A power iteration has converged after a few steps; far more would only never return.
+# A power iteration converges within a few steps; a far larger number would never return.
 _MAX_ITERATIONS = 10_000
 
 
@@ -80,10 +80,10 @@ _MAX_ITERATIONS = 10_000
 def svd_lowrank(
     A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The q largest singular values of matrices and their vectors, approximately (Halko, Martinsson, Tropp 2011).
+    """Approximate the q largest singular values of matrices and their vectors (Halko, Martinsson, Tropp 2011).
 
-    Formula: A - M is about U diag(S) V^H, found from products with q random vectors; `niter` is how often they are
-    multiplied by A and its adjoint again, which makes them better.
+    Formula: A - M is about U diag(S) V^H, computed from products with q random vectors; each of the `niter`
+    multiplications by A and its adjoint improves them.
     Shape: (*, m, n) gives U (*, m, q), S (*, q) and V (*, n, q); M broadcasts to A. Dtype: that of A.
     Memory: new tensors, none as large as A. Raises: RuntimeError for a q above min(m, n),
     ValueError for a niter above 10,000.
@@ -114,9 +114,9 @@ def svd_lowrank(
 def pca_lowrank(
     A: Tensor, q: int | None = None, center: bool = True, niter: int = 2
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The q principal components of rows, approximately.
+    """Approximate the q principal components of rows.
 
-    Formula: U diag(S) V^H is about A minus the mean of its rows (`center`), as `svd_lowrank` finds it; V's columns
+    Formula: U diag(S) V^H is about A minus the mean of its rows (`center`), as `svd_lowrank` computes it; V's columns
     are the principal directions, S ** 2 / (m - 1) the variances along them, A @ V the components.
     Shape: (*, m, n), m samples of n features, gives U (*, m, q), S (*, q) and V (*, n, q).
     Memory: new tensors.

@@ -1,8 +1,8 @@
 """The text of a tensor: `repr(x)` is PyTorch's, character for character.
 
-Three steps: take the elements that will be shown (all, or the edges of a large tensor), choose one
-number format for all of them, lay the numbers out in nested brackets. Taking reads memory directly:
-printing a tensor makes no tensors and no events.
+Printing has three steps: read the elements to show (all, or the edges of a large tensor), choose one
+number format for all of them, and lay the numbers out in nested brackets. Elements are read directly from
+memory, so printing a tensor creates no tensors and no events.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from engine.tensor import Tensor
 
 Number: TypeAlias = bool | int | float | complex
-# Elements in nested lists; Ellipsis stands for what is left out.
+# Elements in nested lists; Ellipsis replaces the omitted ones.
 Nested: TypeAlias = Any
 
 _STRUCT_CODES = {
@@ -40,7 +40,7 @@ _STRUCT_CODES = {
 
 
 class PrintOptions:
-    """How tensors are printed; see `set_printoptions`."""
+    """The print options; see `set_printoptions`."""
 
     precision: int
     threshold: float
@@ -59,7 +59,7 @@ _PROFILES: dict[str, dict[str, Any]] = {
     "full": {"precision": 4, "threshold": math.inf, "edgeitems": 3, "linewidth": 80},
 }
 _options = PrintOptions()
-_FAILED = 2**64 - 1  # what uh_grad_fn returns for a view whose history cannot be told
+_FAILED = 2**64 - 1  # what uh_grad_fn returns for a view whose history is unknown
 
 
 def set_printoptions(
@@ -70,37 +70,37 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Sets how tensors are printed, for all tensors from now on.
+    """Set the options with which tensors are printed from now on.
 
     precision: digits after the point (4); threshold: elements above which only the edges are shown
-    (1000); edgeitems: how many at each edge (3); linewidth: characters per line (80); profile:
+    (1000); edgeitems: the number of elements at each edge (3); linewidth: characters per line (80); profile:
     "default", "short" or "full", changed by the other arguments; sci_mode: True or False forces
     scientific notation on or off, None lets the values decide.
     """
     if profile is not None and profile not in _PROFILES:
         names = ", ".join(_PROFILES)
         raise ValueError(f"set_printoptions: profile must be one of {names}, got {profile!r}")
-    given = {
+    overrides = {
         "precision": precision,
         "threshold": threshold,
         "edgeitems": edgeitems,
         "linewidth": linewidth,
     }
-    chosen = dict(_PROFILES.get(profile or "", {}))
-    chosen.update({name: value for name, value in given.items() if value is not None})
-    for name, value in chosen.items():
+    settings = dict(_PROFILES.get(profile or "", {}))
+    settings.update({name: value for name, value in overrides.items() if value is not None})
+    for name, value in settings.items():
         setattr(_options, name, value)
     _options.sci_mode = sci_mode
 
 
 def get_printoptions() -> dict[str, Any]:
-    """The options in force, as keyword arguments for `set_printoptions`."""
+    """Return the current options, as keyword arguments for `set_printoptions`."""
     return dict(vars(_options))
 
 
 @contextmanager
 def printoptions(**options: Any) -> Iterator[None]:
-    """Other print options for the length of a `with` block."""
+    """Use other print options inside a `with` block."""
     before = get_printoptions()
     set_printoptions(**options)
     try:
@@ -110,7 +110,7 @@ def printoptions(**options: Any) -> Iterator[None]:
 
 
 def tensor_text(tensor: Tensor) -> str:
-    """The text that `repr` gives.
+    """Return the text of `repr(tensor)`.
 
     >>> import engine
     >>> engine.tensor([[1.0, 2.5], [3.0, 4.0]])
@@ -120,7 +120,7 @@ def tensor_text(tensor: Tensor) -> str:
     name = type(tensor).__name__
     prefix = "tensor(" if name in ("Tensor", "Parameter", "Buffer") else f"{name}("
     recording = lib.uh_grad_enabled()
-    lib.uh_set_grad_enabled(False)  # looking leaves nothing in the graph
+    lib.uh_set_grad_enabled(False)  # printing must not extend the graph
     try:
         text = prefix + _body(tensor, len(prefix))
     finally:
@@ -134,41 +134,41 @@ def _body(tensor: Tensor, indent: int) -> str:
     count = tensor.numel()
     if count == 0:
         return "[]"
-    shown = _edges(tensor) if count > _options.threshold else tensor.tolist()
-    kind, values = tensor.dtype, list(_numbers(shown))
+    elements = _edges(tensor) if count > _options.threshold else tensor.tolist()
+    kind, values = tensor.dtype, list(_numbers(elements))
     numbers = (
         ComplexFormat(values) if kind.is_complex else NumberFormat(values, kind.is_floating_point)
     )
-    return _lay_out(shown, tensor.dim(), indent, numbers)
+    return _lay_out(elements, tensor.dim(), indent, numbers)
 
 
 def _suffixes(tensor: Tensor) -> list[str]:
-    """What the elements do not show: device, size, dtype."""
-    dtype, found = tensor.dtype, []
+    """Return the attributes that the elements do not show: device, size, dtype, grad_fn."""
+    dtype, suffixes = tensor.dtype, []
     device = tensor.device
     if device.type != "cpu":
-        found.append(f"device='{device}'")
+        suffixes.append(f"device='{device}'")
     bare = tensor.is_meta or tensor.numel() == 0
     if tensor.is_meta or (tensor.dim() != 1 if bare else not _options.edgeitems):
-        found.append(f"size={tuple(tensor.shape)}")
-    # Elements tell int64 and bool from the default dtype; without elements nothing does.
+        suffixes.append(f"size={tuple(tensor.shape)}")
+    # Elements distinguish int64 and bool from the default dtype; an empty tensor has none that do.
     usual = get_default_dtype()
     evident = (usual,) if bare else (usual, usual.to_complex(), int64, bool_)
     if dtype not in evident:
-        found.append(f"dtype={dtype}")
+        suffixes.append(f"dtype={dtype}")
     node = lib.uh_grad_fn(tensor._h)
     if node == _FAILED:
-        found.append("grad_fn=<Invalid>")
+        suffixes.append("grad_fn=<Invalid>")
     elif node:
-        found.append(f"grad_fn=<{ffi.string(lib.uh_node_name(node)).decode()}>")
+        suffixes.append(f"grad_fn=<{ffi.string(lib.uh_node_name(node)).decode()}>")
         lib.uh_node_release(node)
     elif lib.uh_requires_grad(tensor._h):
-        found.append("requires_grad=True")
-    return found
+        suffixes.append("requires_grad=True")
+    return suffixes
 
 
 def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
-    """Appends the suffixes, each on the last line if it fits there."""
+    """Append the suffixes, each on the last line if it fits there."""
     width = len(text) - text.rfind("\n") + 1  # as PyTorch counts: two more than the characters
     for suffix in suffixes:
         # Lines break where PyTorch's do, although `engine.` is a letter longer than `torch.`.
@@ -183,7 +183,7 @@ def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
 
 
 def _edges(tensor: Tensor) -> Nested:
-    """The first and last elements along each dimension, read from memory through the strides."""
+    """Return the first and last elements along each dimension, read from memory through the strides."""
     handle, itemsize = tensor._h, tensor.dtype.itemsize
     if lib.uh_check_within_storage(handle) != 0:
         raise_last()
@@ -195,14 +195,14 @@ def _edges(tensor: Tensor) -> Nested:
     if tensor.dtype is bfloat16:
 
         def read(offset: int) -> Number:
-            found: float = struct.unpack("<f", b"\0\0" + memory[offset : offset + 2])[0]
-            return found
+            values: float = struct.unpack("<f", b"\0\0" + memory[offset : offset + 2])[0]
+            return values
     else:
         unpack = struct.Struct(_STRUCT_CODES[tensor.dtype.name]).unpack_from
 
         def read(offset: int) -> Number:
-            found: tuple[Any, ...] = unpack(memory, offset)
-            return found[0] if len(found) == 1 else complex(*found)
+            values: tuple[Any, ...] = unpack(memory, offset)
+            return values[0] if len(values) == 1 else complex(*values)
 
     def walk(dim: int, offset: int) -> Nested:
         if dim == len(sizes):
@@ -228,37 +228,37 @@ def _numbers(nested: Nested) -> Iterator[Number]:
 class NumberFormat:
     """One format for all elements of a tensor, so that columns line up.
 
-    Ints and bools are as wide as the widest. Floats are whole numbers with a point ("3."), or have
-    `precision` digits, or are in scientific notation: when the largest is more than 1000 times
-    the smallest, or one is above 1e8 or below 1e-4. Zeros, infinities and NaNs do not decide.
+    Ints and bools are as wide as the widest one. Floats are printed as integers with a point ("3."), with
+    `precision` digits, or in scientific notation if the largest is more than 1000 times the smallest, or any
+    is above 1e8 or below 1e-4. Zeros, infinities and NaNs do not affect the choice.
     """
 
     def __init__(self, values: list[Any], floating: bool) -> None:
         self.floating = floating
         self.scientific = False
-        self.whole = True
+        self.integral = True
         self.width = 1
         if not floating:
             self.width = max((len(str(value)) for value in values), default=1)
             return
-        telling = [value for value in values if value != 0 and math.isfinite(value)]
-        if not telling:
+        deciding = [value for value in values if value != 0 and math.isfinite(value)]
+        if not deciding:
             return
-        low, high = min(map(abs, telling)), max(map(abs, telling))
-        self.whole = all(value == math.ceil(value) for value in telling)
+        low, high = min(map(abs, deciding)), max(map(abs, deciding))
+        self.integral = all(value == math.ceil(value) for value in deciding)
         self.scientific = (
             high / low > 1000.0 or high > 1.0e8 or low < 1.0e-4
             if _options.sci_mode is None
             else _options.sci_mode
         )
-        self.width = max(1, *(len(self._plain(value)) for value in telling))
+        self.width = max(1, *(len(self._plain(value)) for value in deciding))
 
     def _plain(self, value: Any) -> str:
         if not self.floating:
             return str(value)
         if self.scientific:
             return f"{value:.{_options.precision}e}"
-        if not self.whole:
+        if not self.integral:
             return f"{value:.{_options.precision}f}"
         return f"{value:.0f}." if math.isfinite(value) else f"{value:.0f}"
 
@@ -280,17 +280,17 @@ class ComplexFormat:
         return f"{self.real(value.real)}{sign}{imag}j"
 
 
-def _lay_out(shown: Nested, dim: int, indent: int, numbers: NumberFormat | ComplexFormat) -> str:
+def _lay_out(elements: Nested, dim: int, indent: int, numbers: NumberFormat | ComplexFormat) -> str:
     if dim == 0:
-        return numbers(shown)
+        return numbers(elements)
     if dim == 1:
-        # The blank before the dots stands where a number's would.
+        # The dots have a leading blank, as numbers do.
         dots = " ..." if _options.edgeitems else "..."
-        texts = [dots if item is ... else numbers(item) for item in shown]
+        strings = [dots if item is ... else numbers(item) for item in elements]
         per_line = max(1, (_options.linewidth - indent) // (numbers.width + 2))
-        lines = [", ".join(texts[i : i + per_line]) for i in range(0, len(texts), per_line)]
+        lines = [", ".join(strings[i : i + per_line]) for i in range(0, len(strings), per_line)]
         return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
     rows = [
-        "..." if item is ... else _lay_out(item, dim - 1, indent + 1, numbers) for item in shown
+        "..." if item is ... else _lay_out(item, dim - 1, indent + 1, numbers) for item in elements
     ]
     return "[" + ("," + "\n" * (dim - 1) + " " * (indent + 1)).join(rows) + "]"

@@ -1,7 +1,7 @@
 """DLPack: memory shared with any array library that speaks the protocol, without a copy.
 
-A producer's `__dlpack__` makes a capsule around {pointer, sizes, strides, dtype, deleter}; whoever
-takes it calls the deleter when done. The capsule itself calls it when nobody ever took it.
+A producer's `__dlpack__` returns a capsule with {pointer, sizes, strides, dtype, deleter}. Its consumer calls
+the deleter when done; a capsule that was never consumed calls it itself.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _holders = itertools.count(1)
 def to_capsule(
     tensor: Tensor, stream: Any, max_version: Any, dl_device: Any, copy: bool | None
 ) -> Any:
-    """What `Tensor.__dlpack__` returns."""
+    """Return the capsule of `Tensor.__dlpack__`."""
     if stream is not None:
         raise RuntimeError(f"__dlpack__: cpu tensors have no streams, got stream={stream!r}")
     if tensor.is_meta:
@@ -64,21 +64,21 @@ def to_capsule(
         raise BufferError(f"__dlpack__: the memory is on device (1, 0), not {tuple(dl_device)}")
     shared = tensor.clone() if copy else tensor
     code, bits = _CODES[tensor.dtype]
-    made: list[Any] = []
+    capsule: list[Any] = []
     versioned = max_version is not None and tuple(max_version) >= (1, 0)
-    failed = lib.uh_dlpack_give(shared._h, next(_holders), code, bits, versioned, id(made))
+    failed = lib.uh_dlpack_give(shared._h, next(_holders), code, bits, versioned, id(capsule))
     if failed == _FAILED_TO_HOLD:
         raise_last()
     if failed:
         raise MemoryError("__dlpack__: no memory for the capsule")
-    return made[0]
+    return capsule[0]
 
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor over the memory of an array of any library that has `__dlpack__`.
 
-    Memory: shared; a write on either side is seen on the other, and the memory lives as long as
-    either. With `copy=True` it is copied. A capsule is accepted too, once.
+    Memory: shared; a write on either side is visible on the other, and each side keeps the memory alive.
+    `copy=True` copies it. A capsule is accepted as well, once.
     Raises: TypeError for an object without `__dlpack__`, BufferError for memory that cannot be
     shared (another device, a dtype the engine does not have).
 
@@ -138,7 +138,7 @@ def _from_capsule(capsule: Any) -> Tensor:
 
 
 def _checked(view: Any) -> tuple[dtype, list[int], list[int]]:
-    """Dtype, sizes and strides; BufferError for memory that tensors cannot describe."""
+    """Return dtype, sizes and strides. Raises: BufferError for memory that tensors cannot describe."""
     kind = _TYPES.get((view.code, view.bits)) if view.lanes == 1 else None
     if kind is None:
         raise BufferError(

@@ -1,4 +1,4 @@
-"""Element types, devices, layouts and shapes: the small immutable words that describe a tensor."""
+"""Element types, devices, layouts and shapes: the small immutable objects that describe a tensor."""
 
 from __future__ import annotations
 
@@ -87,16 +87,16 @@ class dtype:
         return self.name  # pickled as the module's global of that name
 
     def to_complex(self) -> dtype:
-        """The complex dtype whose parts hold this dtype's values.
+        """Return the complex dtype whose parts hold this dtype's values.
 
-        PyTorch has a complex of two float16 as well; here complex64 stands in its place.
+        PyTorch also has a complex dtype of two float16 parts; the engine uses complex64 instead.
         """
         if not self.is_floating_point and not self.is_complex:
             raise RuntimeError(f"to_complex: there is no complex dtype of {self}")
         return complex128 if self.name in ("float64", "complex128") else complex64
 
     def to_real(self) -> dtype:
-        """The dtype of a complex dtype's parts; any other is its own."""
+        """Return the dtype of a complex dtype's parts; any other dtype returns itself."""
         return _PARTS.get(self, self)
 
 
@@ -124,7 +124,7 @@ BY_TYPESTR: dict[str, dtype] = {d.typestr: d for d in DTYPES if d.typestr}
 
 
 def as_dtype(value: object, function: str) -> dtype:
-    """The dtype that was given; Python's `float`, `int`, `bool` and `complex` stand for theirs."""
+    """Convert an argument to a dtype; Python's `float`, `int`, `bool` and `complex` name one too."""
     if type(value) is dtype:
         return value
     if value in (float, int, bool, complex):
@@ -140,7 +140,7 @@ _BUILT_IN = tuple(name for name in codes.DEVICES if not name.startswith("private
 
 
 class device:
-    """Where a tensor's bytes are: `cpu`, or `meta` (nowhere: shapes only)."""
+    """The device of a tensor's memory: `cpu`, or `meta` for tensors without memory."""
 
     __slots__ = ("index", "type")
 
@@ -166,7 +166,7 @@ class device:
 
     @property
     def code(self) -> int:
-        """As in the C ABI: the type, and index + 1 in the next byte. cpu and meta have no index there."""
+        """The device in the C ABI: the type, and index + 1 in the next byte; cpu and meta have no index."""
         code = device.CODES[self.type]
         if self.index is None or self.type in _BUILT_IN:
             return code
@@ -199,7 +199,7 @@ CPU, META = device("cpu"), device("meta")
 
 
 def as_device(value: object, function: str) -> device:
-    """The device that was given, as an object or by name."""
+    """Convert an argument, a device or its name, to a device."""
     if type(value) is device:
         return value
     if isinstance(value, str):
@@ -210,7 +210,7 @@ def as_device(value: object, function: str) -> device:
     )
 
 
-class _Word:
+class _Constant:
     """A named constant without further content."""
 
     __slots__ = ("name",)
@@ -225,14 +225,14 @@ class _Word:
         return self.name
 
 
-class layout(_Word):
-    """How elements are stored; all tensors are `engine.strided`."""
+class layout(_Constant):
+    """The storage layout of a tensor; all tensors are `engine.strided`."""
 
     __slots__ = ()
 
 
-class memory_format(_Word):
-    """In which order the elements of a new tensor lie. As an int it is the operators' number for it."""
+class memory_format(_Constant):
+    """The order of a new tensor's elements in memory. Its int value is the operators' number for it."""
 
     __slots__ = ()
 
@@ -240,7 +240,7 @@ class memory_format(_Word):
         return codes.MEMORY_FORMATS.index(self.name)
 
 
-_Word.__module__ = layout.__module__ = memory_format.__module__ = "engine"
+_Constant.__module__ = layout.__module__ = memory_format.__module__ = "engine"
 strided = layout("strided")
 contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")
@@ -258,12 +258,12 @@ class Size(tuple[int, ...]):
     __slots__ = ()
 
     def __new__(cls, sizes: Iterable[SupportsIndex] = ()) -> Size:
-        made = super().__new__(cls, sizes)  # type: ignore[arg-type]
-        for position, size in enumerate(made):
+        self = super().__new__(cls, sizes)  # type: ignore[arg-type]
+        for position, size in enumerate(self):
             if not hasattr(size, "__index__"):
                 kind = type(size).__name__
                 raise TypeError(f"Size: takes ints, got {kind} {size!r} at position {position}")
-        return made
+        return self
 
     def numel(self) -> int:
         """The number of elements of a tensor of this size."""
@@ -306,7 +306,7 @@ def _size(sizes: Iterable[int]) -> Size:
 
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
-    """The smallest dtype that values of both can become without changing category.
+    """Return the smallest dtype that both can be converted to without changing category.
 
     >>> promote_types(uint8, int8)
     engine.int16
@@ -316,7 +316,7 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
 
 
 def can_cast(from_: dtype, to: dtype) -> bool:
-    """Whether casting keeps the category: complex numbers do not become floats, nor floats ints."""
+    """Return True if casting keeps the category: complex numbers do not become floats, nor floats ints."""
 
     def rank(d: dtype) -> int:
         return 3 if d.is_complex else 2 if d.is_floating_point else 0 if d is bool_ else 1
@@ -325,7 +325,7 @@ def can_cast(from_: dtype, to: dtype) -> bool:
 
 
 def check_format(function: str, value: object) -> None:
-    """Raises TypeError for what is neither a memory format nor None."""
+    """Raise TypeError unless the value is a memory format or None."""
     if value is not None and not isinstance(value, memory_format):
         raise TypeError(
             f"{function}(): argument 'memory_format' must be engine.memory_format, "
@@ -334,16 +334,16 @@ def check_format(function: str, value: object) -> None:
 
 
 def get_default_dtype() -> dtype:
-    """The dtype of tensors made from Python floats."""
+    """Return the dtype of tensors created from Python floats."""
     return DTYPES[lib.uh_get_default_dtype()]
 
 
 def set_default_dtype(d: dtype) -> None:
-    """Sets the dtype of tensors made from Python floats. Raises TypeError unless it is floating."""
-    chosen = as_dtype(d, "set_default_dtype")
-    if not chosen.is_floating_point:
-        raise TypeError(f"set_default_dtype: expected a floating-point dtype, got {chosen}")
-    lib.uh_set_default_dtype(chosen.code)
+    """Set the dtype of tensors created from Python floats. Raises: TypeError unless it is floating."""
+    default = as_dtype(d, "set_default_dtype")
+    if not default.is_floating_point:
+        raise TypeError(f"set_default_dtype: expected a floating-point dtype, got {default}")
+    lib.uh_set_default_dtype(default.code)
 
 
 class finfo:

@@ -1,7 +1,7 @@
-"""New tensors that follow from numbers: windows, powers, orders in memory.
+"""Factories of windows, powers and tensors with a given order in memory.
 
-The numbers come from the operators of csrc/ops/spacing.yaml and reshaping.yaml; here they get the keyword
-arguments that all of PyTorch's factories have.
+They call the operators of csrc/ops/spacing.yaml and reshaping.yaml, and add the keyword arguments that all of
+PyTorch's factories have.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from engine.tensor import Tensor
 
 
 def _factory(name: str, doc: str) -> Any:
-    """`engine.<name>` over its operator, with layout, pin_memory and requires_grad."""
+    """Create `engine.<name>`, which calls its operator and accepts layout, pin_memory and requires_grad."""
 
-    def made(
+    def factory(
         *args: Any,
         dtype: dtype | None = None,
         layout: Any = None,
@@ -28,15 +28,15 @@ def _factory(name: str, doc: str) -> Any:
         pin_memory: bool = False,
         **named: Any,
     ) -> Tensor:
-        found = getattr(ops, name)(*args, **named, dtype=dtype, device=device)
-        return finish(found, None, requires_grad)
+        result = getattr(ops, name)(*args, **named, dtype=dtype, device=device)
+        return finish(result, None, requires_grad)
 
-    made.__name__ = made.__qualname__ = name
-    made.__doc__ = doc
-    return function(made)
+    factory.__name__ = factory.__qualname__ = name
+    factory.__doc__ = doc
+    return function(factory)
 
 
-_WINDOW = "of window_length elements; of one period without its end unless `periodic` is False."
+_WINDOW = "of window_length elements; one period without its end unless `periodic` is False."
 hann_window = _factory("hann_window", f"1/2 - 1/2 cos(2 pi i / N): a Hann window {_WINDOW}")
 hamming_window = _factory(
     "hamming_window", f"alpha - beta cos(2 pi i / N): a Hamming window {_WINDOW}"
@@ -52,7 +52,7 @@ kaiser_window = _factory(
 )
 empty_permuted = _factory(
     "empty_permuted",
-    "An uninitialised tensor of a size, whose dimensions lie in memory in the order of "
+    "An uninitialised tensor of a size, whose dimensions are stored in the order of "
     "`physical_layout`, outermost first.",
 )
 
@@ -81,13 +81,13 @@ def logspace(
     """
     check_limits("logspace", start, end)
     kind = result_dtype(out, dtype, "logspace")
-    made = ops.logspace(start, end, steps, base, dtype=kind, device=device)
-    return finish(made, out, requires_grad, keep_shape=True)
+    result = ops.logspace(start, end, steps, base, dtype=kind, device=device)
+    return finish(result, out, requires_grad, keep_shape=True)
 
 
 @function
 def unravel_index(indices: Tensor, shape: int | Sequence[int] | Tensor) -> tuple[Tensor, ...]:
-    """The coordinates that flat indices into a tensor of that shape stand for, one tensor per dimension.
+    """Convert flat indices into a tensor of a shape to coordinates, one tensor per dimension.
 
     Formula: indices = sum of out[d] * (product of shape[d + 1:])
     Shape: those of `indices`. Dtype: int64. Memory: views of one new tensor.

@@ -1,9 +1,9 @@
 """x[...] and x[...] = value: NumPy's and PyTorch's indexing.
 
 An index is read left to right into (1) view steps, one per int, slice, None and Ellipsis, and (2) index
-tensors (masks, lists, arrays), which stay on the dimension where they stood. The steps of (1) are the
-view operators `select`, `slice` and `unsqueeze`, one after another; (2) goes to `index` or `index_put_`.
-An index that is all (1) is read in C (engine/_native/basic_index.c); what comes past that is mixed, or wrong.
+tensors (masks, lists, arrays), each on its own dimension. The steps of (1) call the view operators `select`,
+`slice` and `unsqueeze` in turn; (2) is passed to `index` or `index_put_`. An index of (1) only is parsed in C
+(engine/_native/basic_index.c); this module handles the mixed and the invalid ones.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from engine.dtypes import bool_, uint8
 from engine.tensor import Tensor, wrap
 from engine.tensor_new import is_array, is_sequence
 
-# One tensor of indices per dimension, None where all of the dimension is taken.
+# One tensor of indices per dimension, None for a dimension that is taken in full.
 Advanced: TypeAlias = list[Tensor | None]
-# A view operator: which, on which dimension, start (or index), stop, step.
+# A view operator: (operator, dimension, start or index, stop, step).
 Step: TypeAlias = tuple[int, int, int, int, int]
 _select = lib.uh_select
 _basic = lib.uh_basic_index
 
 
 def getitem(self: Tensor, index: Any) -> Tensor:
-    """The elements at `index`.
+    """Return the elements at `index`.
 
     Ints, slices, None and Ellipsis give a view; a mask, list, array or tensor of indices a copy.
-    Raises: IndexError for an index out of range, too many indices or an object that is none,
+    Raises: IndexError for an index out of range, too many indices or an object that is not an index,
     ValueError for a slice with a step below 1.
 
     >>> import engine
@@ -43,7 +43,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
         try:
             handle = _select(self._h, 0, index)
         except OverflowError:
-            return _resolve(self, index)[0]  # says which index and what the size is
+            return _resolve(self, index)[0]  # raises an error with the index and the size
         if not handle:
             raise_last()
         return wrap(handle)
@@ -55,7 +55,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
 
 
 def setitem(self: Tensor, index: Any, value: Any) -> None:
-    """Writes `value` (a number, or a tensor that broadcasts) to the elements at `index`.
+    """Write `value` (a number, or a tensor that broadcasts) to the elements at `index`.
 
     >>> import engine
     >>> x = engine.zeros(3); x[1:] = 7; x
@@ -74,7 +74,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if not advanced:
         _write(view, value)
         return
-    masks = [one for one in advanced if one is not None]
+    masks = [item for item in advanced if item is not None]
     plain_mask = len(masks) == 1 and masks[0].dtype is bool_ and advanced[0] is masks[0]
     if plain_mask and not isinstance(value, Tensor) and not view.requires_grad:
         ops.masked_fill__Scalar(view, _widened(masks[0], view.dim()), value)
@@ -85,7 +85,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
 
 
 def _is_whole(self: Tensor, index: Any) -> bool:
-    """Whether the index is made of `...` and `:` alone."""
+    """Return True if the index consists of `...` and `:` only."""
     items = index if index.__class__ is tuple else (index,)
     colons = 0
     for item in items:
@@ -107,7 +107,7 @@ def _write(view: Tensor, value: Tensor | complex) -> None:
 
 
 def _check_no_overlap(view: Tensor) -> None:
-    """Raises where an assignment would write an element twice: `fill_` may, it says the same each time."""
+    """Raise RuntimeError if an assignment would write an element twice. (`fill_` may: it writes equal values.)"""
     sizes, strides = tuple(view.shape), view.stride()
     if any(step == 0 and size > 1 for size, step in zip(sizes, strides, strict=True)):
         raise RuntimeError(
@@ -118,7 +118,7 @@ def _check_no_overlap(view: Tensor) -> None:
 
 
 def _without_leading_ones(value: Tensor, at_most: int) -> Tensor:
-    """As NumPy and PyTorch: a value may have more dimensions than its place, if they are of size 1."""
+    """Drop up to `at_most` leading dimensions of size 1: as in PyTorch, a value may have extra ones."""
     extra = 0
     while extra < at_most and value.shape[extra] == 1:
         extra += 1
@@ -126,14 +126,14 @@ def _without_leading_ones(value: Tensor, at_most: int) -> Tensor:
 
 
 def _widened(mask: Tensor, ndim: int) -> Tensor:
-    """The mask with dimensions of size 1 behind it, so that it broadcasts over whole rows."""
+    """Append dimensions of size 1 to the mask, so that it broadcasts over rows."""
     if mask.dim() == ndim:
         return mask
     return mask.view(tuple(mask.shape) + (1,) * (ndim - mask.dim()))
 
 
 def _value(self: Tensor, value: Any) -> Any:
-    """A value that is neither number nor tensor yet: NumPy scalars and objects like numbers."""
+    """Convert a value that is neither a number nor a tensor: a NumPy scalar, or an object like a number."""
     if is_array(value) and value.ndim == 0:
         return value.item()
     if not is_sequence(value) and not isinstance(value, str):
@@ -155,7 +155,7 @@ def _value(self: Tensor, value: Any) -> Any:
 
 
 def _items(index: Any) -> list[Any]:
-    """The index as one item per comma: a list of slices or Nones counts as a tuple."""
+    """Split the index into the items between its commas."""
     if type(index) is tuple:
         return list(index)
     if isinstance(index, tuple):
@@ -164,7 +164,7 @@ def _items(index: Any) -> list[Any]:
 
 
 def _consumes(item: Any) -> int:
-    """How many dimensions of the tensor an item stands for."""
+    """Return the number of the tensor's dimensions that an item indexes."""
     if item is None or item is ... or isinstance(item, bool):
         return 0
     if isinstance(item, Tensor) and item.dtype in (bool_, uint8):
@@ -173,7 +173,7 @@ def _consumes(item: Any) -> int:
 
 
 def _resolve(self: Tensor, index: Any) -> tuple[Tensor, Advanced]:
-    """The view that the basic items make, and the index tensors that remain, by dimension of it."""
+    """Return the view that the basic items select, and the index tensors by dimension of that view."""
     items = [_normal(item) for item in _items(index)]
     needed = sum(map(_consumes, items))
     ndim = self.dim()
@@ -199,7 +199,7 @@ def _resolve(self: Tensor, index: Any) -> tuple[Tensor, Advanced]:
             dim, left = dim + left, 0
             continue
         if item is None or isinstance(item, bool):
-            # A bool is an index over a new dimension of size 1: kept once or not at all.
+            # A bool indexes a new dimension of size 1: True keeps it, False empties it.
             steps.append((lib.UH_UNSQUEEZE, at, 0, 0, 0))
             advanced.append(None if item is None else _bool_index(self, item))
             continue
@@ -211,7 +211,7 @@ def _resolve(self: Tensor, index: Any) -> tuple[Tensor, Advanced]:
                     steps.append((lib.UH_UNSQUEEZE, at, 0, 0, 0))
                     advanced.append(_bool_index(self, bool(item)))
                     continue
-            advanced.append(item)  # a mask stands for all its dimensions
+            advanced.append(item)  # a mask indexes all its dimensions
             dim += width
             continue
         size = sizes[dim]
@@ -224,18 +224,22 @@ def _resolve(self: Tensor, index: Any) -> tuple[Tensor, Advanced]:
         else:
             steps.append((lib.UH_SELECT, at, _position(item, size, dim), 0, 0))
         dim += 1
-    if not any(one is not None for one in advanced):
+    if not any(tensor is not None for tensor in advanced):
         return _view(self, steps), []
     return (_view(self, steps) if steps else self), advanced
 
 
 def _masked_dims(advanced: Advanced) -> int:
-    """How many dimensions masks stand for beside the one that they have in the list."""
-    return sum(one.dim() - 1 for one in advanced if one is not None and one.dtype in (bool_, uint8))
+    """Return the number of dimensions that masks index in addition to their one entry of the list."""
+    return sum(
+        tensor.dim() - 1
+        for tensor in advanced
+        if tensor is not None and tensor.dtype in (bool_, uint8)
+    )
 
 
 def _normal(item: Any) -> Any:
-    """An item as one of: int, bool, slice, None, Ellipsis, index tensor."""
+    """Convert an item to an int, bool, slice, None, Ellipsis or index tensor."""
     if item is None or item is ... or item.__class__ in (int, slice, bool):
         return item
     if isinstance(item, Tensor):
@@ -257,9 +261,9 @@ def _normal(item: Any) -> Any:
     if is_sequence(item):
         from engine.creation import tensor
 
-        # An empty list picks nothing; its elements cannot tell that they are indices.
-        made = tensor(item) if len(item) else tensor(item, dtype=_long())
-        return _normal(made)
+        # An empty list selects nothing, and without elements its dtype cannot be inferred.
+        indices = tensor(item) if len(item) else tensor(item, dtype=_long())
+        return _normal(indices)
     if hasattr(item, "__index__"):
         return item.__index__()
     raise IndexError(
@@ -285,7 +289,7 @@ def _position(index: int, size: int, dim: int) -> int:
 
 
 def _span(item: slice, size: int) -> tuple[int, int, int]:
-    """(first index, how many, step) of a slice over `size` indices."""
+    """Return (first index, length, step) of a slice over `size` indices."""
     if item.step is not None:
         step = _bound(item.step)
         if step < 1:
@@ -297,7 +301,7 @@ def _span(item: slice, size: int) -> tuple[int, int, int]:
 
 
 def _bound(value: Any) -> Any:
-    """One end of a slice; a tensor of one int will do."""
+    """Convert one end of a slice; a tensor of a single int is accepted."""
     if value is None or isinstance(value, int):
         return value
     if hasattr(value, "__index__"):
@@ -309,7 +313,7 @@ def _bound(value: Any) -> Any:
 
 
 def _view(self: Tensor, steps: list[Step]) -> Tensor:
-    """The view operators one after another; none at all is an alias, as x[...] is."""
+    """Apply the view operators in turn; without any the result is an alias, as for x[...]."""
     handle = lib.uh_index_basic(self._h, ffi.new("uh_index_step[]", steps), len(steps))
     if not handle:
         raise_last()
@@ -320,15 +324,15 @@ def _view(self: Tensor, steps: list[Step]) -> Tensor:
 
 
 def _bool_index(self: Tensor, value: bool) -> Tensor:
-    """x[True] and x[False]: a mask over a dimension of size 1."""
+    """Convert the bool of x[True] or x[False] to a mask over a dimension of size 1."""
     from engine.creation import tensor
 
     return tensor([value], dtype=bool_, device=self.device)
 
 
 def _check_mask(mask: Tensor, self: Tensor, dim: int) -> None:
-    wanted = tuple(self.shape[dim : dim + mask.dim()])
-    if tuple(mask.shape) != wanted:
+    expected = tuple(self.shape[dim : dim + mask.dim()])
+    if tuple(mask.shape) != expected:
         raise IndexError(
             f"index: the shape of the mask {list(mask.shape)} at index {dim} does not match the "
             f"shape of the indexed tensor {list(self.shape)} at index {dim}"

@@ -1,8 +1,8 @@
 """Reductions and normalisations that leave out masked elements, under PyTorch's names: `masked.sum`, `softmax`...
 
 `mask` is a tensor that broadcasts to the input and is True where an element takes part; None is True everywhere.
-An element that is left out becomes the operator's identity, so a slice without any True gives that: 0 for `sum`,
--inf for `amax`, NaN for `mean`, `var` and `softmax`.
+An element that is left out is replaced by the operator's identity, so a slice without any True results in it:
+0 for `sum`, -inf for `amax`, NaN for `mean`, `var` and `softmax`.
 """
 
 from __future__ import annotations
@@ -41,25 +41,25 @@ Dims: TypeAlias = int | Sequence[int] | None
 
 
 def _dims(dim: Dims, rank: int) -> tuple[int, ...]:
-    """The dimensions in ascending order; all of them for None and (). Raises: IndexError, RuntimeError."""
+    """Return the dimensions in ascending order; all of them for None and (). Raises: IndexError, RuntimeError."""
     if dim is None or dim == ():
         return tuple(range(rank))
     rank = max(rank, 1)
     dims: list[int] = []
-    for one in (dim,) if isinstance(dim, int) else dim:
-        if one in dims:
-            raise RuntimeError(f"dim={one} appears multiple times in the list of dims")
-        if not -rank <= one < rank:
+    for entry in (dim,) if isinstance(dim, int) else dim:
+        if entry in dims:
+            raise RuntimeError(f"dim={entry} appears multiple times in the list of dims")
+        if not -rank <= entry < rank:
             raise IndexError(
                 f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], "
-                f"but got {one})"
+                f"but got {entry})"
             )
-        dims.append(one)
-    return tuple(sorted(one % rank for one in dims))
+        dims.append(entry)
+    return tuple(sorted(entry % rank for entry in dims))
 
 
 def _input_mask(input: Tensor, *, mask: Tensor) -> Tensor:
-    """The mask in the input's shape, as bool. Raises: IndexError when it has more dimensions."""
+    """Expand the mask to the input's shape, as bool. Raises: IndexError when it has more dimensions."""
     if mask.dim() > input.dim():
         raise IndexError(
             "_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)"
@@ -68,7 +68,7 @@ def _input_mask(input: Tensor, *, mask: Tensor) -> Tensor:
 
 
 def _highest(input: Tensor, name: str) -> Any:
-    """What no element is above. Raises: NotImplementedError for bool and complex."""
+    """Return the largest value of the dtype. Raises: NotImplementedError for bool and complex."""
     if input.is_floating_point():
         return float("inf")
     if input.is_complex() or input.dtype.name == "bool":
@@ -77,13 +77,13 @@ def _highest(input: Tensor, name: str) -> Any:
 
 
 def _lowest(input: Tensor, name: str) -> Any:
-    """What no element is below. Raises: NotImplementedError for bool and complex."""
+    """Return the smallest value of the dtype. Raises: NotImplementedError for bool and complex."""
     highest = _highest(input, name)
     return -highest if input.is_floating_point() else iinfo(input.dtype).min
 
 
 def _replaced(input: Tensor, mask: Tensor | None, identity: Any) -> Tensor:
-    """`identity` where the mask is False."""
+    """Replace the elements where the mask is False by `identity`."""
     if mask is None:
         return input
     fill = ops.full((), identity, dtype=input.dtype, device=input.device)
@@ -91,7 +91,7 @@ def _replaced(input: Tensor, mask: Tensor | None, identity: Any) -> Tensor:
 
 
 def _summed_dtype(input: Tensor, dtype: Dtype | None) -> Dtype:
-    """What is asked for; else int64 for integers and the input's."""
+    """Return the dtype of a sum: the requested one, else int64 for integers, else the input's."""
     if dtype is not None:
         return dtype
     integral = not (input.is_floating_point() or input.is_complex())
@@ -137,8 +137,8 @@ def prod(
     """
     dims = _dims(dim, input.dim())
     result = _replaced(input, mask, 1).to(_summed_dtype(input, dtype))
-    for one in reversed(dims):
-        result = ops.prod(result, one, bool(keepdim))
+    for axis in reversed(dims):
+        result = ops.prod(result, axis, bool(keepdim))
     return result
 
 
@@ -219,7 +219,7 @@ def argmin(
 
 
 def _count(input: Tensor, dim: Dims, keepdim: bool, mask: Tensor | None) -> Tensor:
-    """How many elements take part."""
+    """Count the elements that take part."""
     if mask is None:
         mask = ops.ones((), dtype=int64, device=input.device)
     return ops.sum(_input_mask(input, mask=mask), _dims(dim, input.dim()), keepdim)
@@ -334,7 +334,7 @@ def _spread(
     dtype: Dtype | None,
     mask: Tensor | None,
 ) -> Tensor:
-    """The variance."""
+    """Compute the variance."""
     if unbiased is not None and correction is not None:
         raise AssertionError("Only one of unbiased and correction may be given")
     if correction is None:
@@ -484,8 +484,8 @@ def normalize(
     tensor([0.6000, 0.8000, 0.0000])
     """
     size = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
-    least = ops.full((), eps, dtype=size.dtype, device=size.device)
-    return ops.div(_replaced(input, mask, 0), ops.maximum(size, least))
+    floor = ops.full((), eps, dtype=size.dtype, device=size.device)
+    return ops.div(_replaced(input, mask, 0), ops.maximum(size, floor))
 
 
 # ---- of two tensors

@@ -1,7 +1,7 @@
-"""NumPy and the engine on the same memory: from_numpy, numpy(), __array__, the buffer protocol.
+"""Memory shared with NumPy: from_numpy, numpy(), __array__, the buffer protocol.
 
-Either side keeps the memory alive. A tensor made from an array holds a reference on the array; an
-array made from a tensor holds the tensor's Storage (not the tensor: views and sizes of it may go).
+Either side keeps the memory alive. A tensor created from an array holds a reference to the array; an
+array created from a tensor holds the tensor's Storage, not the tensor itself.
 NumPy is imported when one of these functions is first called.
 """
 
@@ -25,10 +25,10 @@ _holders = itertools.count(1)
 
 
 def dtype_of_array(array: np.ndarray[Any, Any], function: str) -> dtype:
-    """The engine's dtype for an array's, or the TypeError or ValueError that says why there is none."""
-    found = BY_TYPESTR.get(array.dtype.str)
-    if found is not None:
-        return found
+    """Return the engine's dtype for an array's. Raises: TypeError or ValueError if there is none."""
+    kind = BY_TYPESTR.get(array.dtype.str)
+    if kind is not None:
+        return kind
     if BY_TYPESTR.get(array.dtype.newbyteorder("=").str) is not None:
         raise ValueError(
             f"{function}: the array's byte order ({array.dtype.str!r}) is not this machine's; "
@@ -45,9 +45,9 @@ def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
     """A tensor over the memory of a NumPy array.
 
     Shape: the array's. Dtype: the array's.
-    Memory: shared; `array += 1` is seen in the tensor, `x.add_(1)` in the array. The array lives as
-    long as the tensor's Storage. A read-only array gives a UserWarning: writing to the tensor would
-    change what NumPy promises not to change.
+    Memory: shared; `array += 1` changes the tensor, `x.add_(1)` the array. The array lives as
+    long as the tensor's Storage. A read-only array causes a UserWarning: writing to the tensor would
+    change memory that NumPy promises not to change.
     Raises: TypeError for anything but an ndarray and for dtypes the engine does not have, ValueError
     for negative strides, foreign byte order, or strides that are not whole elements.
 
@@ -59,7 +59,7 @@ def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
 
 
 def share(array: Any, function: str) -> Tensor:
-    """`from_numpy` for messages that name another function."""
+    """Do what `from_numpy` does, with another function's name in the messages."""
     import numpy as np
 
     from engine.tensor import wrap
@@ -81,7 +81,7 @@ def share(array: Any, function: str) -> Tensor:
     last = sum((size - 1) * step for size, step in zip(sizes, strides, strict=True))
     nbytes = 0 if array.size == 0 else (last + 1) * kind.itemsize
     address = array.__array_interface__["data"][0]
-    kept = lib.uh_object_keep(id(array))  # from here on the Storage's to give back
+    reference = lib.uh_object_keep(id(array))  # owned by the Storage from here on
     handle = lib.uh_from_foreign(
         ffi.cast("void *", address),
         nbytes,
@@ -90,7 +90,7 @@ def share(array: Any, function: str) -> Tensor:
         len(sizes),
         kind.code,
         ffi.addressof(lib, "uh_object_drop"),
-        kept,
+        reference,
     )
     if not handle:
         raise_last()
@@ -98,7 +98,7 @@ def share(array: Any, function: str) -> Tensor:
 
 
 def element_strides(array: np.ndarray[Any, Any], itemsize: int, function: str) -> list[int]:
-    """The array's strides in elements; ValueError where tensors cannot have them."""
+    """Return the array's strides in elements. Raises: ValueError if tensors cannot have them."""
     strides = []
     for size, step in zip(array.shape, array.strides, strict=True):
         if size < 2 or array.size == 0:
@@ -145,7 +145,7 @@ class SharedMemory:
 
 
 def to_numpy(tensor: Tensor) -> np.ndarray[Any, Any]:
-    """What `Tensor.numpy()` returns."""
+    """Return the array of `Tensor.numpy()`, over the tensor's memory."""
     import numpy as np
 
     if tensor.is_meta:
@@ -158,21 +158,21 @@ def to_numpy(tensor: Tensor) -> np.ndarray[Any, Any]:
     return np.asarray(SharedMemory(tensor))
 
 
-def to_array(tensor: Tensor, wanted: Any, copy: bool | None) -> np.ndarray[Any, Any]:
-    """What `Tensor.__array__` returns, by NumPy 2's rules for `dtype` and `copy`."""
+def to_array(tensor: Tensor, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]:
+    """Return the array of `Tensor.__array__`, by NumPy 2's rules for `dtype` and `copy`."""
     array = to_numpy(tensor)
-    if wanted is not None and array.dtype != wanted:
+    if dtype is not None and array.dtype != dtype:
         if copy is False:
-            raise ValueError(f"__array__: {array.dtype} to {wanted} needs a copy, got copy=False")
-        return array.astype(wanted)
+            raise ValueError(f"__array__: {array.dtype} to {dtype} needs a copy, got copy=False")
+        return array.astype(dtype)
     return array.copy() if copy else array
 
 
 def numpy_dtype(kind: dtype) -> Any:
-    """The NumPy dtype of an engine dtype."""
+    """Convert an engine dtype to NumPy's."""
     import numpy as np
 
-    found = as_dtype(kind, "numpy_dtype")
-    if not found.typestr:
-        raise TypeError(f"numpy_dtype: NumPy has no dtype for {found}")
-    return np.dtype(found.typestr)
+    engine_dtype = as_dtype(kind, "numpy_dtype")
+    if not engine_dtype.typestr:
+        raise TypeError(f"numpy_dtype: NumPy has no dtype for {engine_dtype}")
+    return np.dtype(engine_dtype.typestr)

@@ -56,8 +56,8 @@ def _by_namespace() -> dict[str, dict[str, Schema]]:
         text = ffi.string(lib.uh_operator_schema(operator)).decode()
         full_name = text[: text.index("(")]
         previous = _schemas.get(namespace, {}).get(full_name)
-        one = previous if previous is not None and previous.text == text else Schema(text)
-        schemas.setdefault(namespace, {})[full_name] = one
+        parsed = previous if previous is not None and previous.text == text else Schema(text)
+        schemas.setdefault(namespace, {})[full_name] = parsed
     _schemas, _generation = schemas, generation
     return schemas
 
@@ -76,7 +76,7 @@ def schema(name: str) -> Schema:
     known = schemas(namespace or "aten")
     if full_name not in known:
         base = full_name.partition(".")[0]
-        near = [one for one in known if one.partition(".")[0] == base]
+        near = [known_name for known_name in known if known_name.partition(".")[0] == base]
         hint = f"; there are {', '.join(near)}" if near else ""
         raise KeyError(f"no operator is registered under the name {name!r}{hint}")
     return known[full_name]

@@ -1,9 +1,9 @@
 """Public functions that choose between operators by their arguments.
 
 PyTorch has several operators under one name (`max` of a tensor, of a dimension, of two tensors);
-the generated functions know one each. Here are the names that have to look first, the aliases, and
-the few functions that are nothing but a line of others. `FUNCTIONS` and `METHODS` are what
-engine/__init__.py installs over the generated tables.
+a generated function calls one of them. This module has the functions that inspect their arguments first, the
+aliases, and the few functions that are one line of other operators. engine/__init__.py installs `FUNCTIONS`
+and `METHODS` over the generated tables.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from engine.tensor import Tensor
 Number: TypeAlias = complex  # as type checkers read it: bool, int, float or complex
 FUNCTIONS: dict[str, Any] = {}
 METHODS: dict[str, Any] = {}
-Made = TypeVar("Made", bound=Callable[..., Any])
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def function(made: Made) -> Made:
-    """Makes `engine.<name>`."""
-    FUNCTIONS[made.__name__] = made
-    return made
+def function(fn: Function) -> Function:
+    """Register `engine.<name>`."""
+    FUNCTIONS[fn.__name__] = fn
+    return fn
 
 
-def method(made: Made) -> Made:
-    """Makes `Tensor.<name>`."""
-    METHODS[made.__name__] = made
-    return made
+def method(fn: Function) -> Function:
+    """Register `Tensor.<name>`."""
+    METHODS[fn.__name__] = fn
+    return fn
 
 
-def both(made: Made) -> Made:
-    """Makes `engine.<name>` and `Tensor.<name>`."""
-    return function(method(made))
+def both(fn: Function) -> Function:
+    """Register `engine.<name>` and `Tensor.<name>`."""
+    return function(method(fn))
 
 
 # ---- writing
@@ -46,7 +46,7 @@ def both(made: Made) -> Made:
 
 @method
 def fill_(input: Tensor, value: Number | Tensor) -> Tensor:
-    """Sets every element to `value`, a number or a 0-d tensor."""
+    """Set every element to `value`, a number or a 0-d tensor."""
     if isinstance(value, Tensor):
         return ops.fill_(input, value)
     return ops.fill__Scalar(input, value)
@@ -60,10 +60,10 @@ def set_(
     size: Sequence[int] | None = None,
     stride: Sequence[int] = (),
 ) -> Tensor:
-    """Makes the tensor describe other bytes: those of `source`, from `storage_offset` on with `size` and `stride`.
+    """Point the tensor to other memory: `source`'s, from `storage_offset` on, with `size` and `stride`.
 
-    A tensor alone is described as it describes itself, a storage alone as one row; without a source
-    the tensor is empty. Memory: none is copied. The storage grows when it must.
+    A tensor alone passes on its own sizes and strides, a storage alone becomes a single row; without a
+    source the tensor becomes empty. Memory: nothing is copied; the storage grows if necessary.
     Raises: RuntimeError for a tensor of another dtype.
 
     >>> import engine
@@ -87,7 +87,7 @@ def set_(
     elif isinstance(source, UntypedStorage):
         if storage_offset is None:
             storage_offset, size = 0, (source.nbytes() // input.element_size(),)
-        source = source._tensor.detach()  # bytes have no history
+        source = source._tensor.detach()  # a storage has no autograd history
     else:
         raise TypeError(
             "set_() received an invalid combination of arguments: source must be a Tensor or an "
@@ -99,7 +99,7 @@ def set_(
 
 
 def beyond(input: Tensor) -> int:
-    """What is greater than every number that a dtype is filled with evenly."""
+    """Return the exclusive upper limit of `random_` without arguments: it depends on the dtype."""
     kind, bits = input.dtype, 8 * input.element_size()
     if kind == dtypes.bool_:
         return 2
@@ -121,7 +121,7 @@ def beyond(input: Tensor) -> int:
 def random_(
     input: Tensor, from_: int = 0, to: int | None = None, *, generator: Any = None
 ) -> Tensor:
-    """Sets every element to a whole number drawn evenly: `random_(to)` or `random_(from, to)`."""
+    """Set every element to an integer drawn uniformly: `random_(to)` or `random_(from, to)`."""
     if to is None:
         low, high = 0, from_ if from_ != 0 else beyond(input)
     else:
@@ -141,9 +141,9 @@ def random_(
 def where(
     condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None
 ) -> Any:
-    """Takes from `input` where `condition` is True, else from `other`.
+    """Select elements of `input` where `condition` is True, else of `other`.
 
-    With the condition alone: the indices where it is True, as one tensor per dimension.
+    With the condition alone, return the indices where it is True, as one tensor per dimension.
     """
     if input is None and other is None:
         return nonzero(condition, as_tuple=True)
@@ -177,12 +177,12 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
     """The indices of the elements that are not zero: one row each, or one tensor per dimension."""
     if out is not None:
         return ops.nonzero_out(input, out=out)
-    found = ops.nonzero(input)
+    indices = ops.nonzero(input)
     if not as_tuple:
-        return found
+        return indices
     if input.dim() == 0:  # as PyTorch: a number counts as one element of one dimension
-        found = ops.nonzero(input.reshape(1))
-    return tuple(found.unbind(1))
+        indices = ops.nonzero(input.reshape(1))
+    return tuple(indices.unbind(1))
 
 
 # The generated tables leave out functions that write.
@@ -197,9 +197,9 @@ FUNCTIONS["threshold_"] = "threshold_"
 
 @method
 def view(input: Tensor, *size: Any, dtype: dtype | None = None) -> Tensor:
-    """The same elements under another shape, or the same bytes as another dtype: `x.view(int8)`.
+    """Return a view of the elements in another shape, or of the bytes as another dtype: `x.view(int8)`.
 
-    Memory: none. Raises: RuntimeError when the strides do not allow it (then `reshape` copies).
+    Memory: none. Raises: RuntimeError when the strides do not allow it; `reshape` then copies.
     """
     if dtype is not None or (len(size) == 1 and type(size[0]).__name__ == "dtype"):
         return ops.view_dtype(input, as_dtype(size[0] if size else dtype, "view"))
@@ -210,14 +210,14 @@ def view(input: Tensor, *size: Any, dtype: dtype | None = None) -> Tensor:
 def split(
     tensor: Tensor, split_size_or_sections: int | Tensor | Sequence[int], dim: int = 0
 ) -> tuple[Tensor, ...]:
-    """Pieces of one size (the last may be smaller), or of the sizes given, along a dimension.
+    """Split a tensor along a dimension into pieces of one size (the last may be smaller), or of a list of sizes.
 
-    A tensor of one element is one size.
+    A tensor with a single element counts as one size.
     Memory: none, views.
     """
     size: Any = split_size_or_sections
     if isinstance(size, Tensor):
-        # A trace follows what it is made of: as it is, where the operator takes it.
+        # A trace must see the Value of the size, so a tensor is passed as it is where the operator accepts it.
         plain = size.dim() == 0 and size.dtype == int64
         return tuple(ops.split(tensor, size if plain else int(size), dim))
     if isinstance(size, int):
@@ -227,7 +227,7 @@ def split(
 
 @function
 def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
-    """The shape that tensors of these shapes broadcast to.
+    """Return the shape that tensors of these shapes broadcast to.
 
     >>> broadcast_shapes((2, 1), (3,))
     engine.Size([2, 3])
@@ -241,7 +241,7 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
 
 
 def broadcast_sizes(shapes: list[Any]) -> list[int]:
-    """`broadcast_shapes` of a list of shapes."""
+    """Return the sizes that a list of shapes broadcasts to."""
     rank = 0
     for shape in shapes:
         rank = max(rank, len(shape))
@@ -251,7 +251,7 @@ def broadcast_sizes(shapes: list[Any]) -> list[int]:
             size = shape[-back]
             if size != 1 and sizes[-back] != 1 and sizes[-back] != size:
                 raise RuntimeError(
-                    f"broadcast_shapes: the shapes {', '.join([str(one) for one in shapes])} do not "
+                    f"broadcast_shapes: the shapes {', '.join([str(shape) for shape in shapes])} do not "
                     f"broadcast: {sizes[-back]} != {size} at dimension {rank - back}"
                 )
             if size != 1:
@@ -261,7 +261,7 @@ def broadcast_sizes(shapes: list[Any]) -> list[int]:
 
 @both
 def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
-    """`input` expanded to `size`. Memory: none, a view."""
+    """Expand `input` to `size`. Memory: none, a view."""
     return ops.expand(input, *size)
 
 
@@ -289,7 +289,7 @@ def _conjugate_transpose(self: Tensor) -> Tensor:
 
 METHODS["T"] = property(_reversed_dimensions, doc="Every dimension reversed. Memory: none, a view.")
 METHODS["mT"] = _transposed("mT", "The last two dimensions swapped. Memory: none, a view.")
-METHODS["mH"] = _transposed("mH", "`mT`, conjugated where numbers are complex.")
+METHODS["mH"] = _transposed("mH", "`mT`, with complex elements conjugated.")
 METHODS["H"] = property(_conjugate_transpose, doc="The conjugate transpose of a matrix: `t()`.")
 
 
@@ -300,7 +300,7 @@ _ALIASES = {
 }
 
 
-# The generated tables leave out functions that write; PyTorch has these beside the methods.
+# The generated tables leave out functions that write; PyTorch has these functions as well as the methods.
 _WRITING_FUNCTIONS = """
 abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ asin_ asinh_ atan_
 atanh_ ceil_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_ deg2rad_ erf_ erfc_ exp2_ exp_
@@ -311,7 +311,7 @@ tan_ tanh_ trunc_ xlogy_ zero_
 
 
 class Later:
-    """A method that is made when it is first asked for: then it takes its own place in the class."""
+    """A descriptor that imports a method on first access and replaces itself in the class."""
 
     __slots__ = ("name", "target")
 
@@ -319,30 +319,30 @@ class Later:
         self.name, self.target = name, target
 
     def __get__(self, instance: Any, owner: type) -> Any:
-        made = ops.find(self.target)  # not getattr: a module has an `__eq__` of its own
-        setattr(Tensor, self.name, made)
-        return made if instance is None else made.__get__(instance, owner)
+        method = ops.find(self.target)  # not getattr: a module has its own `__eq__`
+        setattr(Tensor, self.name, method)
+        return method if instance is None else method.__get__(instance, owner)
 
 
-def name_by(name: str, made: Any) -> None:
-    """Has Python call a method by its public name in what it says of wrong arguments."""
+def name_by(name: str, method: Any) -> None:
+    """Rename a method to its public name, which Python then uses in messages about wrong arguments."""
     if (
-        isinstance(made, FunctionType)
-        and made.__name__.startswith("_")
+        isinstance(method, FunctionType)
+        and method.__name__.startswith("_")
         and not name.startswith("_")
     ):
-        made.__name__, made.__qualname__ = name, f"Tensor.{name}"
+        method.__name__, method.__qualname__ = name, f"Tensor.{name}"
 
 
 def install(functions: dict[str, Any], methods: dict[str, Any]) -> None:
-    """Puts the names of this module, and the aliases, over those of the generated tables.
+    """Install the names of this module, and the aliases, over those of the generated tables.
 
-    What is generated stands in the tables by the name of its function in engine._generated.ops.
+    A generated function is in the tables under its name in engine._generated.ops.
     """
     functions.update(FUNCTIONS)
     methods.update(METHODS)
-    for name, made in methods.items():
-        name_by(name, made)
+    for name, method in methods.items():
+        name_by(name, method)
     for name in ("reshape", "permute", *_WRITING_FUNCTIONS.split()):
         functions.setdefault(name, methods[name])
     for table in (functions, methods):

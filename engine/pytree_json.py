@@ -1,9 +1,8 @@
-"""Nested containers as JSON: what `engine.save` writes beside the tensors, and reads back.
+"""Nested containers as JSON, which `engine.save` writes next to the tensors and `engine.load` reads.
 
-A tensor becomes its name in the file. Python values become themselves where JSON has them, otherwise
-an object with one key that says what it is: {"tuple": [...]}, {"dict": [[key, value], ...]},
-{"tensor": name}. Reading looks kinds up in a table of constructors: there is no way to name a
-function, a module or a class in a file.
+A tensor is written as its name in the file. Python values that JSON has are written as they are, others as
+an object whose one key is their kind: {"tuple": [...]}, {"dict": [[key, value], ...]}, {"tensor": name}.
+Reading looks the kind up in a table of constructors, so a file cannot name a function, a module or a class.
 """
 
 from __future__ import annotations
@@ -18,18 +17,18 @@ from engine.dtypes import DTYPES, Size, device, dtype
 from engine.tensor import Tensor
 
 _DTYPES = {kind.name: kind for kind in DTYPES}
-_DEEPEST = 100  # containers in containers; a file cannot make reading recurse further either
+_MAX_DEPTH = 100  # of nested containers, when writing and when reading
 
 
 class Writer:
-    """Turns an object into JSON values, collecting its tensors under names."""
+    """Converts an object to JSON values and collects its tensors by name."""
 
     def __init__(self, note: Callable[[str, Any], Any]) -> None:
         self._note = note  # (suggested name, tensor) -> the JSON value for it
         self._open: set[int] = set()
 
     def node(self, value: Any, path: tuple[Any, ...] = ()) -> Any:
-        """The JSON value for `value`, which is at `path` in the whole object."""
+        """Return the JSON value for `value`, which is at `path` in the object."""
         kind = type(value)
         if value is None or kind in (bool, str):
             return value
@@ -52,16 +51,16 @@ class Writer:
         if kind is device:
             return {"device": str(value)}
         raise TypeError(
-            f"save: {_place(path)} is a {kind.__module__}.{kind.__qualname__}; what can be saved are "
+            f"save: {_describe_path(path)} is a {kind.__module__}.{kind.__qualname__}; what can be saved are "
             "tensors, numbers, text, bytes, None, dtypes, and dicts, lists, tuples and sets of these "
             "(of an nn.Module or an Optimizer save its state_dict())"
         )
 
     def _container(self, value: Any, path: tuple[Any, ...]) -> Any:
         if id(value) in self._open:
-            raise ValueError(f"save: {_place(path)} contains itself")
-        if len(path) >= _DEEPEST:
-            raise ValueError(f"save: more than {_DEEPEST} containers in one another")
+            raise ValueError(f"save: {_describe_path(path)} contains itself")
+        if len(path) >= _MAX_DEPTH:
+            raise ValueError(f"save: more than {_MAX_DEPTH} containers in one another")
         self._open.add(id(value))
         try:
             if isinstance(value, dict):
@@ -76,12 +75,12 @@ class Writer:
             self._open.discard(id(value))
 
 
-def _place(path: tuple[Any, ...]) -> str:
+def _describe_path(path: tuple[Any, ...]) -> str:
     return f"the value at [{']['.join(map(repr, path))}]" if path else "the object"
 
 
 class Reader:
-    """Makes the object again. Raises ValueError for JSON that no Writer wrote."""
+    """Rebuilds the object. Raises ValueError for JSON that a Writer cannot have written."""
 
     def __init__(self, tensor: Callable[[Any], Any]) -> None:
         self._kinds: dict[str, Callable[[Any], Any]] = {
@@ -103,7 +102,7 @@ class Reader:
         self._depth = 0
 
     def value(self, node: Any) -> Any:
-        """The object that a JSON value stands for."""
+        """Return the object of a JSON value."""
         if node is None or isinstance(node, (bool, int, float, str)):
             return node
         if not isinstance(node, dict) or len(node) != 1:
@@ -112,8 +111,8 @@ class Reader:
         make = self._kinds.get(kind)
         if make is None:
             raise ValueError(f"unknown kind of value {kind!r}")
-        if self._depth > _DEEPEST + 2:
-            raise ValueError(f"more than {_DEEPEST} containers in one another")
+        if self._depth > _MAX_DEPTH + 2:
+            raise ValueError(f"more than {_MAX_DEPTH} containers in one another")
         self._depth += 1
         try:
             return make(content)

@@ -1,6 +1,6 @@
-"""Random numbers: one Philox generator for the process, and generators of one's own.
+"""Random number generators: the process's default Philox generator, and separate ones.
 
-Philox turns (seed, offset) into numbers without any other state, so a generator is these two ints.
+Philox computes numbers from (seed, offset) without any other state, so a generator is these two ints.
 """
 
 from __future__ import annotations
@@ -36,38 +36,38 @@ def _state() -> tuple[int, int]:
 
 
 class Generator:
-    """A source of random numbers that others do not draw from: `rand(3, generator=g)`."""
+    """A source of random numbers, independent of the default one: `rand(3, generator=g)`."""
 
     def __init__(self, device: object = "cpu") -> None:
         self.device = device
         self._seed, self._offset = 67280421310721, 0  # PyTorch's default seed
 
     def manual_seed(self, seed: int) -> Generator:
-        """Starts the sequence that belongs to `seed`."""
+        """Restart the generator from `seed`."""
         self._seed, self._offset = _checked(seed, "manual_seed"), 0
         return self
 
     def seed(self) -> int:
-        """Starts an unpredictable sequence; returns its seed."""
+        """Restart the generator from an unpredictable seed, and return it."""
         self.manual_seed(int.from_bytes(os.urandom(8), "little"))
         return self._seed
 
     def initial_seed(self) -> int:
-        """The seed that the sequence was started with."""
+        """Return the seed with which the generator was last started."""
         return self._seed
 
     def get_state(self) -> Tensor:
-        """Seed and offset, as bytes in a uint8 tensor."""
+        """Return seed and offset, as bytes in a uint8 tensor."""
         return _packed(self._seed, self._offset)
 
     def set_state(self, new_state: Tensor) -> Generator:
-        """Goes back to a state that `get_state` gave."""
+        """Restore a state that `get_state` returned."""
         self._seed, self._offset = _unpacked(new_state)
         return self
 
     @contextmanager
     def drawing(self) -> Iterator[None]:
-        """Operators inside the block draw from this generator."""
+        """Make the operators inside the block draw from this generator."""
         with _lock:
             before = _state()
             lib.uh_set_rng_state(self._seed, self._offset)
@@ -79,9 +79,9 @@ class Generator:
 
 
 def drawing(generator: Generator | None, function: str) -> AbstractContextManager[None]:
-    """Operators inside the block draw from this generator, None being that of the process.
+    """Make the operators inside the block draw from this generator; None is the process's.
 
-    Raises: TypeError for what is no generator.
+    Raises: TypeError unless it is a generator.
     """
     if generator is None:
         return default_generator.drawing()
@@ -142,7 +142,7 @@ def _unpacked(state: Tensor) -> tuple[int, int]:
 
 
 def manual_seed(seed: int) -> Generator:
-    """Starts the process's generator from `seed`: the same numbers follow every time.
+    """Restart the process's generator from `seed`, so that the same numbers follow every time.
 
     >>> import engine
     >>> _ = engine.manual_seed(0); a = engine.rand(2)
@@ -154,28 +154,28 @@ def manual_seed(seed: int) -> Generator:
 
 
 def seed() -> int:
-    """Starts the process's generator from an unpredictable seed; returns it."""
+    """Restart the process's generator from an unpredictable seed, and return it."""
     return default_generator.seed()
 
 
 def initial_seed() -> int:
-    """The seed that the process's generator was started with."""
+    """Return the seed with which the process's generator was last started."""
     return default_generator.initial_seed()
 
 
 def get_rng_state() -> Tensor:
-    """The state of the process's generator, as a uint8 tensor."""
+    """Return the state of the process's generator, as a uint8 tensor."""
     return default_generator.get_state()
 
 
 def set_rng_state(new_state: Tensor) -> None:
-    """Goes back to a state that `get_rng_state` gave."""
+    """Restore a state that `get_rng_state` returned."""
     default_generator.set_state(new_state)
 
 
 @contextmanager
 def fork_rng() -> Iterator[None]:
-    """What the block draws leaves no trace in the process's generator."""
+    """Restore the state of the process's generator after the block."""
     before = _state()
     try:
         yield

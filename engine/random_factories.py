@@ -1,4 +1,4 @@
-"""New tensors of random numbers, from the process's generator or from one of the caller's.
+"""Factories of random tensors, from the process's generator or one that the caller passes.
 
 The numbers come from the operators of csrc/ops/random.yaml; generators are in random.py.
 """
@@ -39,7 +39,7 @@ def rand(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Numbers drawn evenly from [0, 1).
+    """Numbers drawn uniformly from [0, 1).
 
     >>> import engine
     >>> bool((engine.rand(100) < 1).all())
@@ -47,8 +47,8 @@ def rand(
     """
     dtype = result_dtype(out, dtype, "rand")
     with drawing(generator, "rand"):
-        made = ops.rand(*size, dtype=dtype, device=device)
-    return finish(made, out, requires_grad)
+        result = ops.rand(*size, dtype=dtype, device=device)
+    return finish(result, out, requires_grad)
 
 
 def randn(
@@ -64,8 +64,8 @@ def randn(
     """Numbers drawn from the normal distribution with mean 0 and standard deviation 1."""
     dtype = result_dtype(out, dtype, "randn")
     with drawing(generator, "randn"):
-        made = ops.randn(*size, dtype=dtype, device=device)
-    return finish(made, out, requires_grad)
+        result = ops.randn(*size, dtype=dtype, device=device)
+    return finish(result, out, requires_grad)
 
 
 def randint(
@@ -80,7 +80,7 @@ def randint(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Whole numbers drawn evenly from [low, high): `randint(high, size)` or `randint(low, high, size)`.
+    """Integers drawn uniformly from [low, high): `randint(high, size)` or `randint(low, high, size)`.
 
     Dtype: int64 unless given. Raises: RuntimeError when there is no number to draw.
 
@@ -95,8 +95,8 @@ def randint(
         raise TypeError("randint: missing the argument 'size', a tuple of ints")
     dtype = result_dtype(out, dtype, "randint")
     with drawing(generator, "randint"):
-        made = ops.randint(low, high, size, dtype=dtype, device=device)
-    return finish(made, out, requires_grad)
+        result = ops.randint(low, high, size, dtype=dtype, device=device)
+    return finish(result, out, requires_grad)
 
 
 def randperm(
@@ -113,29 +113,29 @@ def randperm(
     """The numbers 0 to n - 1 in random order."""
     dtype = result_dtype(out, dtype, "randperm")
     with drawing(generator, "randperm"):
-        made = ops.randperm(n, dtype=dtype, device=device)
-    return finish(made, out, requires_grad)
+        result = ops.randperm(n, dtype=dtype, device=device)
+    return finish(result, out, requires_grad)
 
 
-rand_like = like_factory("rand_like", "Even draws from [0, 1) with")
+rand_like = like_factory("rand_like", "Uniform draws from [0, 1) with")
 randn_like = like_factory("randn_like", "Normal draws with")
-_randint_like = like_factory("randint_like", "Whole numbers with")
+_randint_like = like_factory("randint_like", "Uniform integers with")
 
 
 def randint_like(input: Tensor, low: int, high: int | None = None, **options: Any) -> Tensor:
-    """Whole numbers drawn evenly from [low, high), or [0, low), like `input`."""
+    """Integers drawn uniformly from [low, high), or [0, low), in a tensor like `input`."""
     if high is None:
         low, high = 0, low
-    made: Tensor = _randint_like(input, low, high, **options)
-    return made
+    result: Tensor = _randint_like(input, low, high, **options)
+    return result
 
 
-def _into(out: Tensor | None, made: Tensor, function: str) -> Tensor:
-    """A drawn tensor, moved into `out` where there is one, which must have its dtype."""
+def _into(out: Tensor | None, result: Tensor, function: str) -> Tensor:
+    """Move a drawn tensor into `out`, if there is one; it must have the same dtype."""
     if out is None:
-        return made
-    result_dtype(out, made.dtype, function)
-    return finish(made, out, False)
+        return result
+    result_dtype(out, result.dtype, function)
+    return finish(result, out, False)
 
 
 def bernoulli(
@@ -145,17 +145,17 @@ def bernoulli(
     generator: Generator | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """1 with the probability that each element of `input` says (or with probability `p`), else 0.
+    """1 with the probability in each element of `input` (or with probability `p`), else 0.
 
-    Dtype: that of `out`, or of `input`. Raises: RuntimeError unless every probability lies in [0, 1].
+    Dtype: that of `out`, or of `input`. Raises: RuntimeError unless every probability is in [0, 1].
 
     >>> import engine
     >>> engine.bernoulli(engine.tensor([0.0, 1.0]))
     tensor([0., 1.])
     """
     with drawing(generator, "bernoulli"):
-        made = ops.bernoulli(input) if p is None else ops.bernoulli_p(input, p)
-    return finish(made.to(out.dtype) if isinstance(out, Tensor) else made, out, False)
+        result = ops.bernoulli(input) if p is None else ops.bernoulli_p(input, p)
+    return finish(result.to(out.dtype) if isinstance(out, Tensor) else result, out, False)
 
 
 def multinomial(
@@ -166,7 +166,7 @@ def multinomial(
     generator: Generator | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Indices of each row of weights, drawn in proportion to them.
+    """Indices into each row of weights, drawn in proportion to the weights.
 
     Shape: (n) gives (num_samples), (m, n) gives (m, num_samples). Dtype: int64.
     Raises: RuntimeError for weights that are negative or not finite, rows without any, and more
@@ -177,8 +177,8 @@ def multinomial(
     tensor([1])
     """
     with drawing(generator, "multinomial"):
-        made = ops.multinomial(input, num_samples, replacement)
-    return _into(out, made, "multinomial")
+        result = ops.multinomial(input, num_samples, replacement)
+    return _into(out, result, "multinomial")
 
 
 def normal(
@@ -217,22 +217,23 @@ def normal(
             if not isinstance(std, Tensor) and std < 0:
                 raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
             like = mean if isinstance(mean, Tensor) else std
-            made = ops.normal(_as_operand(mean, like), _as_operand(std, like))
+            result = ops.normal(_as_operand(mean, like), _as_operand(std, like))
         elif size is None:
             raise TypeError("normal: two numbers need a size, such as normal(0.0, 1.0, (2, 3))")
         else:
             kind = result_dtype(out, dtype, "normal")
-            made = ops.normal_(ops.empty(size, dtype=kind, device=device), mean, std)
-    one = isinstance(mean, Tensor) != isinstance(std, Tensor)
-    if one and out is not None and out.shape != made.shape:  # two tensors or none: `out` is resized
+            result = ops.normal_(ops.empty(size, dtype=kind, device=device), mean, std)
+    has_one_tensor = isinstance(mean, Tensor) != isinstance(std, Tensor)
+    # With two tensors or none `out` is resized.
+    if has_one_tensor and out is not None and out.shape != result.shape:
         raise RuntimeError(
-            f"normal: the shape {tuple(made.shape)} of the draws is not that of out, {tuple(out.shape)}"
+            f"normal: the shape {tuple(result.shape)} of the draws is not that of out, {tuple(out.shape)}"
         )
     tensors = isinstance(mean, Tensor) or isinstance(std, Tensor)
     if tensors and out is not None and out.is_floating_point():  # its dtype is its own
-        made = ops._to_copy(made, dtype=out.dtype)
-    made = _into(out, made, "normal")
-    return made.requires_grad_(requires_grad) if requires_grad else made
+        result = ops._to_copy(result, dtype=out.dtype)
+    result = _into(out, result, "normal")
+    return result.requires_grad_(requires_grad) if requires_grad else result
 
 
 def _as_operand(value: Tensor | float, like: Any) -> Tensor:
@@ -240,7 +241,7 @@ def _as_operand(value: Tensor | float, like: Any) -> Tensor:
 
 
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """A draw from the Poisson distribution with the rate that each element says.
+    """Draws from the Poisson distribution; each element of `input` is a rate.
 
     Raises: RuntimeError for negative rates.
 
@@ -253,12 +254,12 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
 
 
 _DRAWING = {
-    "uniform_": "Sets every element to an even draw from [from, to).",
-    "normal_": "Sets every element to a draw from the normal distribution with `mean` and `std`.",
-    "exponential_": "Sets every element to -log(1 - u) / lambd for an even draw u of [0, 1).",
-    "geometric_": "Sets every element to the number of trials until the first success of chance `p`.",
-    "cauchy_": "Sets every element to median + sigma * tan(pi * (u - 1/2)) for an even draw u.",
-    "log_normal_": "Sets every element to e to the power of a draw with `mean` and `std`.",
+    "uniform_": "Set every element to a uniform draw from [from, to).",
+    "normal_": "Set every element to a draw from the normal distribution with `mean` and `std`.",
+    "exponential_": "Set every element to -log(1 - u) / lambd for a uniform draw u from [0, 1).",
+    "geometric_": "Set every element to the number of trials until the first success, which has probability `p`.",
+    "cauchy_": "Set every element to median + sigma * tan(pi * (u - 1/2)) for a uniform draw u.",
+    "log_normal_": "Set every element to e to the power of a normal draw with `mean` and `std`.",
 }
 
 
@@ -267,8 +268,8 @@ def _drawing_method(name: str) -> Any:
         input: Tensor, *args: Any, generator: Generator | None = None, **options: Any
     ) -> Tensor:
         with drawing(generator, name):
-            made: Tensor = getattr(ops, name)(input, *args, **options)
-            return made
+            result: Tensor = getattr(ops, name)(input, *args, **options)
+            return result
 
     drawn.__name__ = drawn.__qualname__ = name
     drawn.__doc__ = f"{_DRAWING[name]} Raises: RuntimeError outside of the parameters' range."
@@ -278,7 +279,7 @@ def _drawing_method(name: str) -> Any:
 def bernoulli_(
     input: Tensor, p: Tensor | float = 0.5, *, generator: Generator | None = None
 ) -> Tensor:
-    """Sets every element to 1 with probability `p` (a number, or a tensor that broadcasts), else 0."""
+    """Set every element to 1 with probability `p` (a number, or a tensor that broadcasts), else to 0."""
     with drawing(generator, "bernoulli_"):
         if isinstance(p, Tensor):
             return ops.bernoulli_(input, p)

@@ -1,13 +1,13 @@
 """save and load: tensors and containers of them as one safetensors file.
 
-The file is what the `safetensors` package writes: a JSON header and the tensors' bytes. How they are
-nested, and the values that are no tensors, are JSON in its metadata (engine/pytree_json.py), so that
-any reader of the format finds every tensor, under its path: `optimizer.state.0.exp_avg`. Reading
-executes nothing: a pickle, which is what `torch.save` writes, is refused.
+The file has the format of the `safetensors` package: a JSON header and the tensors' bytes. The nesting of the
+containers and all other values are JSON in its metadata (engine/pytree_json.py), so that any reader of the
+format can read every tensor, under its path: `optimizer.state.0.exp_avg`. Reading executes no code: a
+pickle, which `torch.save` writes, is rejected.
 
-Memory that tensors share is written once and shared again after loading: tied weights under the name
-of the first, and views that overlap, or are not contiguous, as one flat tensor that each describes by
-offset, sizes and strides. Tensors that lie apart in one Storage are written each by itself.
+Memory that tensors share is written once and is shared again after loading: tied weights under the name
+of the first, and views that overlap, or are not contiguous, as one flat tensor and an offset, sizes and
+strides for each. Tensors of one Storage that do not overlap are written separately.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from engine.storage import readable_address
 __all__ = ["load", "save"]
 
 _KEY = "underhood"  # of the metadata
-_VERSION = 2  # of the form of its value; 1 has no views
+_VERSION = 2  # of the metadata's layout; version 1 has no views
 _NAMES = {  # in the format; complex128, which it does not have, is written as pairs of F64
     "BOOL": "bool", "U8": "uint8", "I8": "int8", "I16": "int16", "I32": "int32", "I64": "int64",
     "F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64", "C64": "complex64",
@@ -42,13 +42,13 @@ _BY_NAME: dict[str, dtype] = {kind.name: kind for kind in DTYPES}
 
 
 def save(obj: Any, f: Any) -> None:
-    """Writes tensors, and dicts, lists, tuples and plain values that contain them, to one file.
+    """Write tensors, and dicts, lists, tuples and plain values that contain them, to one file.
 
-    f: a path, or an object with `write`. A path gets the new file when it is complete: a program that
-    has mapped the old file keeps it, and a save that fails leaves it as it was. Permissions and
-    symbolic links stay; devices, pipes and /dev/stdout are written into; other hard links of the file
-    keep the old content. `requires_grad` is kept, and strides and shared memory are; the graph is not.
-    Memory: contiguous tensors are written from where they are, views are copied first.
+    f: a path, or an object with `write`. A file is replaced when the new one is complete: a program that
+    has mapped the old file keeps it, and a save that fails leaves it unchanged. Permissions and
+    symbolic links are preserved; devices, pipes and /dev/stdout are written to directly; other hard links of
+    the file keep the old content. `requires_grad`, strides and shared memory are saved; the graph is not.
+    Memory: contiguous tensors are written in place, views are copied first.
     Raises: TypeError for values that cannot be written, RuntimeError for meta tensors, ValueError for
     containers that contain themselves.
 
@@ -82,7 +82,7 @@ def _serialized(tensors: dict[str, Any], metadata: dict[str, str]) -> bytes:
 
 
 def _write(path: Any, tensors: dict[str, Any], metadata: dict[str, str]) -> None:
-    """Through the library, which knows how a file is replaced: csrc/jit/serialization/output_file.h."""
+    """Write the file through the library, which replaces it atomically: csrc/jit/serialization/output_file.h."""
     listen()
     name = os.fsencode(path)
     if b"\0" in name:
@@ -113,11 +113,11 @@ def _as_pairs(tensor: Any) -> Any:
 
 
 class _Tensors:
-    """The tensors of one file: which memory is written under which name."""
+    """The tensors of one file, and the name under which each memory range is written."""
 
     def __init__(self) -> None:
         self.version = 1
-        self._noted: list[_Noted] = []
+        self._entries: list[_TensorEntry] = []
 
     def note(self, suggested: str, tensor: Any) -> Any:
         """Return the JSON value for a tensor, which `written` completes."""
@@ -128,13 +128,13 @@ class _Tensors:
             content["requires_grad"] = True
         if tensor.dtype is complex128:
             content["complex"] = True
-        self._noted.append(_Noted(suggested, tensor.detach(), content))
+        self._entries.append(_TensorEntry(suggested, tensor.detach(), content))
         return {"tensor": content}
 
     def written(self) -> dict[str, Any]:
-        """Return the tensors to write by name: contiguous, each memory once."""
+        """Return the tensors to write by name: contiguous, each memory range once."""
         by_name: dict[str, Any] = {}
-        for cluster in _clusters(self._noted):
+        for cluster in _clusters(self._entries):
             name = _free(cluster[0].name, by_name)
             first = cluster[0].tensor
             same = all(_same(first, each.tensor) for each in cluster)
@@ -153,8 +153,8 @@ class _Tensors:
 
 
 @dataclass(slots=True)
-class _Noted:
-    """A tensor, the name that suits it, and its JSON value."""
+class _TensorEntry:
+    """A tensor, its suggested name, and its JSON value."""
 
     name: str
     tensor: Any
@@ -173,23 +173,23 @@ class _Noted:
         return self.start + int(last + 1) * int(self.tensor.itemsize)
 
 
-def _clusters(noted: list[_Noted]) -> list[list[_Noted]]:
+def _clusters(entries: list[_TensorEntry]) -> list[list[_TensorEntry]]:
     """Group the tensors whose memory overlaps, in the order in which they were noted."""
-    clusters: list[list[_Noted]] = [[each] for each in noted if each.tensor.numel() == 0]
+    clusters: list[list[_TensorEntry]] = [[each] for each in entries if each.tensor.numel() == 0]
     end = 0
-    for each in sorted((n for n in noted if n.tensor.numel()), key=lambda n: n.start):
+    for each in sorted((n for n in entries if n.tensor.numel()), key=lambda n: n.start):
         if each.start >= end:
             clusters.append([])
         clusters[-1].append(each)
         end = max(end, each.end) if len(clusters[-1]) > 1 else each.end
-    order = {id(each): number for number, each in enumerate(noted)}
+    order = {id(each): number for number, each in enumerate(entries)}
     for cluster in clusters:
         cluster.sort(key=lambda n: order[id(n)])
     return sorted(clusters, key=lambda cluster: order[id(cluster[0])])
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Whether both are the same elements."""
+    """Return True if both tensors have the same elements in memory."""
     return bool(
         a.data_ptr() == b.data_ptr()
         and a.shape == b.shape
@@ -198,14 +198,14 @@ def _same(a: Any, b: Any) -> bool:
     )
 
 
-def _write_views(cluster: list[_Noted]) -> Any:
-    """Return the memory that tensors share as a flat tensor; each one's JSON says where it lies there:
-    {"view": [offset, sizes, strides]}, in elements, and "dtype" where the flat one has another."""
+def _write_views(cluster: list[_TensorEntry]) -> Any:
+    """Return the memory that tensors share as a flat tensor, and add each tensor's position to its JSON value:
+    {"view": [offset, sizes, strides]}, in elements, and "dtype" if it differs from the flat tensor's."""
     import engine
 
     start, end = min(each.start for each in cluster), max(each.end for each in cluster)
     kinds = {each.tensor.dtype for each in cluster}
-    grid = max(each.tensor.itemsize for each in cluster)  # every element lies at its multiples
+    grid = max(each.tensor.itemsize for each in cluster)  # every element starts at a multiple of it
     skipped = start % grid if len(kinds) > 1 else 0
     for each in cluster:
         if (skipped + each.start - start) % each.tensor.itemsize:
@@ -227,7 +227,7 @@ def _write_views(cluster: list[_Noted]) -> Any:
 
 
 def _free(suggested: str, used: dict[str, Any]) -> str:
-    """Return a name that no tensor of the file has yet."""
+    """Return a name that is not used in the file yet."""
     if suggested == "__metadata__":
         suggested = "tensor.__metadata__"
     # Any string may be a key of a dict; a name in the file is UTF-8, and ends at a NUL.
@@ -249,18 +249,18 @@ def load(
     weights_only: bool | None = None,
     mmap: bool | None = None,
 ) -> Any:
-    """What `save` wrote; of any other safetensors file, a dict of its tensors by name.
+    """Read a file that `save` wrote; of any other safetensors file, return a dict of its tensors by name.
 
     f: a path, or an object with `read`. map_location: the device for all tensors ("cpu", "meta").
-    mmap=True: the tensors are the file's pages, read when they are touched (a path only); writing to
-    them does not change the file, and a program that truncates it ends this one. weights_only: files
-    hold nothing else, True and False are one.
+    mmap=True: the tensors are the file's mapped pages, read on first access (a path only); writing to
+    them does not change the file, and if another program truncates it, an access ends this one.
+    weights_only: has no effect, since files contain no code.
     Raises: FileNotFoundError; RuntimeError for a file that is damaged, cut short or of another format
     (pickles among them, which are never executed); TypeError for dtypes the engine does not have.
     """
     if pickle_module is not None:
         raise TypeError("load: there are no pickles in these files, so no pickle_module is used")
-    place = None if map_location is None else as_device(map_location, "load")
+    target_device = None if map_location is None else as_device(map_location, "load")
     if hasattr(f, "read"):
         if mmap:
             raise ValueError("load: mmap=True needs a path, got an open file")
@@ -270,16 +270,16 @@ def load(
                 f"load: the file gives {type(content).__name__}; open it with mode 'rb'"
             )
         _validate_bytes(content, "the file")
-        return _Loaded(_FromFile(io.BytesIO(content)), "the file", place).value()
+        return _Loaded(_FromFile(io.BytesIO(content)), "the file", target_device).value()
     path = os.fspath(f)
     with open(path, "rb") as file:
         if os.fstat(file.fileno()).st_size == 0:
             raise RuntimeError(f"load: {path!r} is empty")
         _validate_file(path, file)
         if not mmap:
-            return _Loaded(_FromFile(file), repr(path), place).value()
+            return _Loaded(_FromFile(file), repr(path), target_device).value()
         pages = _mmap.mmap(file.fileno(), 0, access=_mmap.ACCESS_COPY)
-        return _Loaded(_FromPages(pages), repr(path), place).value()
+        return _Loaded(_FromPages(pages), repr(path), target_device).value()
 
 
 def _validate_file(path: Any, file: Any) -> None:
@@ -287,7 +287,7 @@ def _validate_file(path: Any, file: Any) -> None:
 
     try:
         with safe_open(path, framework="numpy"):
-            pass  # opened: the header holds together with the file's size
+            pass  # it opened, so the header is consistent with the file's size
     except SafetensorError as error:
         raise _refusal(repr(path), file.read(8), error) from None
 
@@ -311,39 +311,39 @@ def _refusal(name: str, start: bytes, error: Exception) -> RuntimeError:
 
 
 class _FromFile:
-    """Tensors are read from an open file into memory of their own."""
+    """Reads each tensor from an open file into new memory."""
 
     def __init__(self, file: Any) -> None:
         self.file = file
 
     def bytes(self, start: int, end: int) -> bytes:
         self.file.seek(start)
-        found: bytes = self.file.read(end - start)
-        return found
+        content: bytes = self.file.read(end - start)
+        return content
 
     def tensor(self, start: int, kind: dtype, sizes: tuple[int, ...]) -> Any:
         from engine import empty
 
-        made = empty(sizes, dtype=kind)
-        memory = memoryview(ffi.buffer(ffi.cast("char *", made.data_ptr()), made.nbytes))
+        result = empty(sizes, dtype=kind)
+        memory = memoryview(ffi.buffer(ffi.cast("char *", result.data_ptr()), result.nbytes))
         self.file.seek(start)
         while memory:
             count = self.file.readinto(memory)
             if not count:
                 raise RuntimeError("load: the file became shorter while it was read")
             memory = memory[count:]
-        return made
+        return result
 
 
 class _FromPages:
-    """Tensors are the pages of a mapped file."""
+    """Returns tensors over the pages of a mapped file."""
 
     def __init__(self, pages: Any) -> None:
         self.pages = pages
 
     def bytes(self, start: int, end: int) -> bytes:
-        found: bytes = self.pages[start:end]
-        return found
+        content: bytes = self.pages[start:end]
+        return content
 
     def tensor(self, start: int, kind: dtype, sizes: tuple[int, ...]) -> Any:
         import numpy as np
@@ -355,17 +355,19 @@ class _FromPages:
         if flat.ctypes.data % kind.itemsize:  # other writers need not align tensors
             flat = flat.copy()
         stored = int16 if kind is bfloat16 else kind  # NumPy has no bfloat16
-        made = from_numpy(flat.view(stored.typestr).reshape(sizes))
-        return made if stored is kind else made.view(kind)
+        result = from_numpy(flat.view(stored.typestr).reshape(sizes))
+        return result if stored is kind else result.view(kind)
 
 
 class _Loaded:
     """The content of one file whose header is valid."""
 
-    def __init__(self, source: _FromFile | _FromPages, name: str, place: device | None) -> None:
+    def __init__(
+        self, source: _FromFile | _FromPages, name: str, target_device: device | None
+    ) -> None:
         self.source = source
         self.name = name
-        self.place = place
+        self.target_device = target_device
         self.start = 8 + int.from_bytes(source.bytes(0, 8), "little")
         self.header: dict[str, Any] = json.loads(source.bytes(8, self.start))
         self.metadata: dict[str, str] = self.header.pop("__metadata__", None) or {}
@@ -375,7 +377,7 @@ class _Loaded:
                     f"load: {tensor!r} in {name} has dtype {entry['dtype']}, which the engine does "
                     f"not have; it has {', '.join(_NAMES)}"
                 )
-        self._made: dict[Any, Any] = {}  # by name, or by name and strides
+        self._tensors: dict[Any, Any] = {}  # by name, or by name and strides
 
     def value(self) -> Any:
         if _KEY not in self.metadata:
@@ -398,36 +400,38 @@ class _Loaded:
     def _node(self, content: Any) -> Any:
         if content["name"] not in self.header:
             raise ValueError(f"there is no tensor {content['name']!r} in the file")
-        made = self.tensor(content["name"])
+        result = self.tensor(content["name"])
         if content.get("complex") is True:
             from engine import view_as_complex
 
-            made = view_as_complex(made)
+            result = view_as_complex(result)
         if "view" in content:
             offset, sizes, strides = content["view"]
             if "dtype" in content:
-                made = made.view(_BY_NAME[content["dtype"]])
-            made = made.as_strided(sizes, strides, offset)
+                result = result.view(_BY_NAME[content["dtype"]])
+            result = result.as_strided(sizes, strides, offset)
         elif "strides" in content:
-            made = self._strided(content["name"], made, tuple(content["strides"]))
-        made = made.detach()
-        return made.requires_grad_() if content.get("requires_grad") is True else made
+            result = self._strided(content["name"], result, tuple(content["strides"]))
+        result = result.detach()
+        return result.requires_grad_() if content.get("requires_grad") is True else result
 
     def _strided(self, name: str, rows: Any, strides: tuple[int, ...]) -> Any:
-        """A copy with other strides; the same memory when it is asked for again."""
+        """Return a copy with other strides: the same one for every reference to it."""
         from engine import empty_strided
 
-        if (name, strides) not in self._made:
-            made = empty_strided(rows.shape, strides, dtype=rows.dtype, device=rows.device)
-            self._made[name, strides] = made.copy_(rows)
-        return self._made[name, strides]
+        if (name, strides) not in self._tensors:
+            copy = empty_strided(rows.shape, strides, dtype=rows.dtype, device=rows.device)
+            self._tensors[name, strides] = copy.copy_(rows)
+        return self._tensors[name, strides]
 
     def tensor(self, name: str) -> Any:
-        """One tensor; the same memory when it is asked for again."""
-        if name not in self._made:
-            made = self._read(name)
-            self._made[name] = made if self.place is None else made.to(self.place)
-        return self._made[name]
+        """Return a tensor of the file: the same one for every reference to it."""
+        if name not in self._tensors:
+            result = self._read(name)
+            self._tensors[name] = (
+                result if self.target_device is None else result.to(self.target_device)
+            )
+        return self._tensors[name]
 
     def _read(self, name: str) -> Any:
         from engine import empty

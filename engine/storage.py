@@ -1,4 +1,4 @@
-"""UntypedStorage: the bytes behind a tensor, without dtype and shape."""
+"""UntypedStorage: the bytes of a tensor's Storage, without dtype and shape."""
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ class UntypedStorage:
         self._tensor = tensor
 
     def data_ptr(self) -> int:
-        """The address of the first byte; 0 for an empty or meta storage."""
+        """Return the address of the first byte; 0 for an empty or meta storage."""
         return int(lib.uh_storage_data_ptr(self._tensor._h))
 
     def nbytes(self) -> int:
-        """The number of bytes."""
+        """Return the number of bytes."""
         return int(lib.uh_storage_nbytes(self._tensor._h))
 
     size = __len__ = nbytes
 
     def element_size(self) -> int:
-        """1: the elements of an untyped storage are bytes."""
+        """Return 1: the elements of an untyped storage are bytes."""
         return 1
 
     @property
     def device(self) -> device:
-        """Where the bytes are."""
+        """The device of the bytes."""
         return DEVICES[lib.uh_device(self._tensor._h)]
 
     def _bytes(self, offset: int = 0, count: int | None = None) -> bytes:
-        """A copy of some of the bytes, or of all."""
+        """Copy some of the bytes, or all."""
         if lib.uh_device(self._tensor._h) != 0:
             raise NotImplementedError("UntypedStorage: a meta storage has no bytes")
         n = self.nbytes() if count is None else count
@@ -62,7 +62,7 @@ class UntypedStorage:
         return bytes(ffi.buffer(copy, n))
 
     def tolist(self) -> list[int]:
-        """The bytes as ints."""
+        """Return the bytes as ints."""
         return list(self._bytes())
 
     def __bytes__(self) -> bytes:
@@ -96,25 +96,25 @@ class UntypedStorage:
         return index % count
 
     def resize_(self, nbytes: int) -> UntypedStorage:
-        """Grows or shrinks to `nbytes`, keeping the bytes that both sizes have.
+        """Resize the storage to `nbytes`; the bytes within both sizes keep their values.
 
-        Tensors keep their shapes; one that reaches beyond the end must not be used until the
-        storage has grown again: reading it raises. Raises RuntimeError for memory that another library
-        owns, or that was exported to one (`numpy()`, DLPack).
+        Tensors keep their shapes; one that extends beyond the end raises on access until the storage has
+        grown again. Raises: RuntimeError for memory that another library owns, or that was exported to one
+        (`numpy()`, DLPack).
         """
         if lib.uh_storage_resize(self._tensor._h, nbytes) != 0:
             raise_last()
         return self
 
     def _use_count(self) -> int:
-        """How many hold the Storage: tensors on it, and exports to NumPy and DLPack."""
+        """Return the number of holders of the Storage: tensors, and exports to NumPy and DLPack."""
         return int(lib.uh_storage_use_count(self._tensor._h))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, UntypedStorage):
             return NotImplemented
-        mine, theirs = self._tensor._h, other._tensor._h
-        return bool(lib.uh_storage_id(mine) == lib.uh_storage_id(theirs))
+        handle, other_handle = self._tensor._h, other._tensor._h
+        return bool(lib.uh_storage_id(handle) == lib.uh_storage_id(other_handle))
 
     def __hash__(self) -> int:
         return hash(lib.uh_storage_id(self._tensor._h))
@@ -130,14 +130,14 @@ UntypedStorage.__module__ = "engine"
 
 
 def readable_address(tensor: Tensor) -> int:
-    """The address of the first element; RuntimeError where the Storage has lost some of the elements."""
+    """Return the address of the first element. Raises: RuntimeError if the Storage became too small for it."""
     if lib.uh_check_within_storage(tensor._h) != 0:
         raise_last()
     return tensor.data_ptr()
 
 
 def deep_copy(tensor: Any, memo: dict[Any, Any]) -> Any:
-    """`copy.deepcopy` of a tensor: tensors over one Storage become tensors over one new Storage."""
+    """Copy a tensor for `copy.deepcopy`; the copies of tensors that share a Storage share a new one."""
     if id(tensor) in memo:
         return memo[id(tensor)]
     if not tensor.is_leaf:
@@ -148,36 +148,36 @@ def deep_copy(tensor: Any, memo: dict[Any, Any]) -> Any:
     recording = lib.uh_grad_enabled()
     lib.uh_set_grad_enabled(False)
     try:
-        made = _copied(tensor, memo)
+        copy = _copied(tensor, memo)
     finally:
         lib.uh_set_grad_enabled(recording)
     if tensor.requires_grad:
-        made.requires_grad_()
+        copy.requires_grad_()
     if tensor.grad is not None:
-        made.grad = deep_copy(tensor.grad, memo)
-    memo[id(tensor)] = made
-    return made
+        copy.grad = deep_copy(tensor.grad, memo)
+    memo[id(tensor)] = copy
+    return copy
 
 
 def _copied(tensor: Any, memo: dict[Any, Any]) -> Any:
-    """The elements, sharing a new Storage with other tensors of the same old one."""
+    """Copy the elements; the copies of tensors that share a Storage share a new one."""
     if tensor.is_meta:
-        made = tensor.clone()
+        copy = tensor.clone()
     else:
         key = ("engine.Storage", lib.uh_storage_id(tensor._h), tensor.dtype)
         if key not in memo:
             count = lib.uh_storage_nbytes(tensor._h) // tensor.itemsize
             memo[key] = tensor.as_strided((count,), (1,), 0).clone()
-        made = memo[key].as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
-    return made.detach()
+        copy = memo[key].as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
+    return copy.detach()
 
 
 # ---- pickles
 
 
 class PickledStorage:
-    """The bytes of a Storage in a pickle: the tensors over it give the same one, which pickle writes
-    once; unpickled it is a flat uint8 tensor."""
+    """The bytes of a Storage in a pickle: one object for all tensors over it, so that pickle writes it
+    once. It is unpickled as a flat uint8 tensor."""
 
     __slots__ = ("__weakref__", "_storage")
 
@@ -192,7 +192,7 @@ _pickled: WeakValueDictionary[int, PickledStorage] = WeakValueDictionary()
 
 
 def pickled_storage(tensor: Any) -> PickledStorage:
-    """Return what stands for the tensor's Storage in every pickle that is being written."""
+    """Return the object that represents the tensor's Storage in every pickle that is being written."""
     key = int(lib.uh_storage_id(tensor._h))  # ids are never reused
     pickled = _pickled.get(key)
     if pickled is None:
@@ -210,15 +210,15 @@ def _unpickled(content: bytes) -> Any:
 def rebuild(
     kind: Any, sizes: Any, strides: Any, offset: int, storage: Any, requires_grad: bool
 ) -> Any:
-    """The inverse of `Tensor.__reduce_ex__`; `storage`: a flat uint8 tensor, None for a meta tensor.
+    """Rebuild the tensor of a `Tensor.__reduce_ex__`; `storage`: a flat uint8 tensor, None for a meta tensor.
 
-    Raises: RuntimeError for a layout that reaches beyond the storage.
+    Raises: RuntimeError for a layout that extends beyond the storage.
     """
     if storage is None:
         from engine.creation import empty_strided
 
         tensor = empty_strided(sizes, strides, dtype=kind, device="meta")
     else:
-        whole = storage.numel() // kind.itemsize * kind.itemsize
-        tensor = storage[:whole].view(kind).as_strided(sizes, strides, offset).detach()
+        nbytes = storage.numel() // kind.itemsize * kind.itemsize
+        tensor = storage[:nbytes].view(kind).as_strided(sizes, strides, offset).detach()
     return tensor.requires_grad_() if requires_grad else tensor

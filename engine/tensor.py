@@ -1,8 +1,7 @@
 """Tensor: the Python object. Its native base holds the address of the TensorImpl (_TensorBase).
 
-The object owns one reference on the TensorImpl and gives it back when it dies. Everything else lives in
-the core: this class asks. Operators (x.add, x.t, x + y, ...) are installed from the generated
-tables by engine/__init__.py.
+The object owns one reference to the TensorImpl and releases it when it dies. All state is in the core; this
+class queries it. engine/__init__.py installs the operators (x.add, x.t, x + y, ...) from the generated tables.
 """
 
 from __future__ import annotations
@@ -46,8 +45,8 @@ _new_tuple = tuple.__new__
 class Tensor(_Base):
     """An n-dimensional array of one element type, over a Storage that others may share.
 
-    Make one with `engine.tensor(data)`, `engine.zeros(sizes)` and their like. `Tensor(2, 3)` (sizes)
-    and `Tensor([1, 2])` (data) give the default float dtype.
+    Create one with `engine.tensor(data)`, `engine.zeros(sizes)` and other factories. `Tensor(2, 3)` (sizes)
+    and `Tensor([1, 2])` (data) have the default float dtype.
     """
 
     __slots__ = ()
@@ -82,11 +81,11 @@ class Tensor(_Base):
         return _new_tuple(Size, ffi.unpack(sizes, ndim) if ndim else ())
 
     def size(self, dim: int | None = None) -> Any:
-        """All sizes, or that of one dimension. Raises: IndexError for a dimension that is not there."""
+        """Return all sizes, or that of one dimension. Raises: IndexError for a dimension out of range."""
         return self.shape if dim is None else self.shape[self._dimension(dim, "size")]
 
     def stride(self, dim: int | None = None) -> Any:
-        """How many elements to go on when an index grows by one: for all dimensions, or for one."""
+        """Return the distance in elements between neighbours along each dimension, or along one."""
         ndim = lib.uh_ndim(self._h)
         if ndim == 0:
             return () if dim is None else self._dimension(dim, "stride")
@@ -111,7 +110,7 @@ class Tensor(_Base):
         return dim % ndim
 
     def storage_offset(self) -> int:
-        """The distance of the first element from the start of the Storage, in elements."""
+        """Return the distance of the first element from the start of the Storage, in elements."""
         return int(lib.uh_offset(self._h))
 
     @property
@@ -121,22 +120,22 @@ class Tensor(_Base):
 
     @property
     def device(self) -> device:
-        """Where the elements are."""
+        """The device of the elements."""
         return DEVICES[lib.uh_device(self._h)]
 
     @property
     def layout(self) -> layout:
-        """`engine.strided`: elements lie where sizes, strides and offset say."""
+        """`engine.strided`: sizes, strides and offset determine the positions of the elements."""
         return strided
 
     @property
     def is_meta(self) -> bool:
-        """Whether there are no elements, only their description."""
+        """True if the tensor has metadata but no memory."""
         return lib.uh_device(self._h) == 1
 
     @property
     def is_cpu(self) -> bool:
-        """Whether the elements are in main memory."""
+        """True if the elements are in main memory."""
         return lib.uh_device(self._h) == 0
 
     @property
@@ -171,7 +170,7 @@ class Tensor(_Base):
         return self.numel() * self.itemsize
 
     def is_contiguous(self, *, memory_format: memory_format | None = None) -> bool:
-        """Whether the elements lie in row-major order without gaps, or in another format's order."""
+        """Return True if the elements are stored in row-major order without gaps, or in another format's order."""
         check_format("is_contiguous", memory_format)
         if memory_format is not None and memory_format.name.startswith("channels_last"):
             from engine.casts import is_channels_last
@@ -180,40 +179,40 @@ class Tensor(_Base):
         return bool(lib.uh_is_contiguous(self._h))
 
     def is_floating_point(self) -> bool:
-        """Whether the dtype is a floating one."""
+        """Return True if the dtype is a floating-point type."""
         return self.dtype.is_floating_point
 
     def is_complex(self) -> bool:
-        """Whether the dtype is a complex one."""
+        """Return True if the dtype is complex."""
         return self.dtype.is_complex
 
     def is_conj(self) -> bool:
-        """Whether the elements still have to be conjugated: never, `conj` does it at once."""
+        """Return False: `conj` conjugates eagerly, so no tensor has a conjugate bit."""
         return False
 
     def is_neg(self) -> bool:
-        """Whether the elements still have to be negated: never, operators do it at once."""
+        """Return False: operators negate eagerly, so no tensor has a negative bit."""
         return False
 
     def is_signed(self) -> bool:
-        """Whether the dtype can hold negative numbers."""
+        """Return True if the dtype can hold negative numbers."""
         return self.dtype.is_signed
 
     def is_same_size(self, other: Tensor) -> bool:
-        """Whether both have the same shape."""
+        """Return True if both tensors have the same shape."""
         _expect_tensor("is_same_size", "other", other)
         return self.shape == other.shape
 
     def data_ptr(self) -> int:
-        """The address of the first element; 0 when there is none."""
+        """Return the address of the first element; 0 for a tensor without elements."""
         return int(lib.uh_data_ptr(self._h))
 
     def untyped_storage(self) -> UntypedStorage:
-        """The bytes behind the tensor, which its views share."""
+        """Return the tensor's Storage, which its views share."""
         return UntypedStorage(self)
 
     def is_set_to(self, tensor: Tensor) -> bool:
-        """Whether both describe the same elements of one Storage in the same way."""
+        """Return True if both tensors have the same Storage, offset, sizes and strides."""
         _expect_tensor("is_set_to", "tensor", tensor)
         return bool(
             lib.uh_storage_id(self._h) == lib.uh_storage_id(tensor._h)
@@ -224,19 +223,19 @@ class Tensor(_Base):
 
     @property
     def _version(self) -> int:
-        """How often the memory was written in place, through this tensor or its views."""
+        """The number of in-place writes to the memory, through this tensor or its views."""
         if lib.uh_is_inference(self._h):
             raise RuntimeError("Inference tensors do not track version counter.")
         return int(lib.uh_version(self._h))
 
     @property
     def _base(self) -> Tensor | None:
-        """The tensor that this one is a view of, or None."""
+        """The tensor of which this one is a view, or None."""
         handle = lib.uh_base(self._h)
         return wrap(handle) if handle else None
 
     def _is_view(self) -> bool:
-        """Whether this tensor is a view of another."""
+        """Return True if this tensor is a view of another."""
         handle = lib.uh_base(self._h)
         if handle:
             lib.uh_release(handle)
@@ -244,7 +243,7 @@ class Tensor(_Base):
 
     @property
     def data(self) -> Tensor:
-        """The same elements with a version counter of its own: writes to it are not counted here."""
+        """A tensor over the same memory with its own version counter: autograd does not notice writes to it."""
         handle = lib.uh_variable_data(self._h)
         if not handle:
             raise_last()
@@ -260,29 +259,29 @@ class Tensor(_Base):
     # ---- as Python values
 
     def item(self) -> Any:
-        """The value of the only element. Raises: RuntimeError when there is not exactly one."""
+        """Return the value of the only element. Raises: RuntimeError unless there is exactly one."""
         number = _item_double(self._h)
-        if number == number:  # not NaN: the everyday answer, without an object for the C struct
+        if number == number:  # not NaN: the usual case, without an object for the C struct
             return number
-        found = lib.uh_item(self._h)
-        kind = found.kind
+        scalar = lib.uh_item(self._h)
+        kind = scalar.kind
         if kind == 2:
-            return found.d
+            return scalar.d
         if kind == 1:
-            return found.i
+            return scalar.i
         if kind == 0:
-            return bool(found.i)
+            return bool(scalar.i)
         if kind == 3:
-            from engine.convert import complex_value
+            from engine.marshal import complex_value
 
-            return complex_value(found.d, found.i)
+            return complex_value(scalar.d, scalar.i)
         raise_last()
 
     def tolist(self) -> Any:
-        """The elements as nested lists; a bare number for 0 dimensions."""
+        """Return the elements as nested lists; a number for 0 dimensions."""
         handle = self._h
         status = 1
-        while status == 1:  # another thread has given the tensor other sizes since they were read
+        while status == 1:  # another thread has resized the tensor since its sizes were read
             kind, shape = self.dtype, self.shape
             count = math.prod(shape) * (1 + kind.is_complex)
             if kind.is_floating_point or kind.is_complex:
@@ -346,14 +345,14 @@ class Tensor(_Base):
         return iter(self.unbind(0))
 
     def __reversed__(self) -> Tensor:
-        """The rows in reverse order, as a copy."""
+        """Return the rows in reverse order, as a copy."""
         if self.dim() == 0:
             return self
         from engine.creation import arange
 
         last = len(self) - 1
-        found: Tensor = self[arange(last, -1, -1)]
-        return found
+        rows: Tensor = self[arange(last, -1, -1)]
+        return rows
 
     def __contains__(self, element: object) -> bool:
         if not isinstance(element, (Tensor, bool, int, float, complex)):
@@ -378,9 +377,9 @@ class Tensor(_Base):
     # ---- shared with and copied to others
 
     def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
-        """The elements as a NumPy array.
+        """Return the elements as a NumPy array.
 
-        Memory: shared; the array keeps the Storage alive, whatever becomes of the tensor.
+        Memory: shared; the array keeps the Storage alive, even without the tensor.
         Raises: TypeError for meta tensors and bfloat16.
         """
         from engine.numpy_bridge import to_numpy
@@ -399,7 +398,7 @@ class Tensor(_Base):
         return to_array(self, dtype, copy)
 
     def __buffer__(self, flags: int) -> memoryview:
-        """The buffer protocol (Python 3.12 and later): memoryview(x). Before: memoryview(x.numpy())."""
+        """Support memoryview(x) in Python 3.12 and later; before, use memoryview(x.numpy())."""
         return memoryview(self.numpy())  # type: ignore[arg-type]
 
     def __dlpack__(
@@ -410,20 +409,20 @@ class Tensor(_Base):
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """A DLPack capsule over the memory, for `other_library.from_dlpack(x)`."""
+        """Return a DLPack capsule over the memory, for `other_library.from_dlpack(x)`."""
         from engine.dlpack import to_capsule
 
         return to_capsule(self, stream, max_version, dl_device, copy)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """(1, 0): DLPack's name of main memory."""
+        """Return (1, 0), DLPack's name of main memory."""
         if self.is_meta:
             raise BufferError("__dlpack_device__: a meta tensor has no memory to share")
         return (1, 0)
 
     def __copy__(self) -> Tensor:
-        made = self.detach()
-        return made.requires_grad_() if self.requires_grad and self.is_leaf else made
+        copy = self.detach()
+        return copy.requires_grad_() if self.requires_grad and self.is_leaf else copy
 
     def __deepcopy__(self, memo: dict[Any, Any]) -> Tensor:
         from engine.storage import deep_copy
@@ -438,29 +437,33 @@ class Tensor(_Base):
         storage = None if self.is_meta else pickled_storage(self)
         return rebuild, (self.dtype, *layout, storage, self.requires_grad)
 
-    # ---- another dtype, another place
+    # ---- conversions
 
     def to(self, *args: Any, **options: Any) -> Tensor:
-        """The tensor with another dtype, on another device, or both: itself when nothing changes.
+        """Convert the tensor to another dtype or device, or both; without a change it is returned itself.
 
         `x.to(dtype)`, `x.to(device)`, `x.to(device, dtype)`, `x.to(other)`; `copy=True` always copies.
         """
         from engine.casts import parse_to
 
-        kind, place, copy, format_ = parse_to(args, options)
-        same = (kind is None or kind is self.dtype) and (place is None or place == self.device)
+        kind, target_device, copy, format_ = parse_to(args, options)
+        same = (kind is None or kind is self.dtype) and (
+            target_device is None or target_device == self.device
+        )
         if same and not copy and (format_ is None or self.is_contiguous(memory_format=format_)):
             return self
-        return self._copied(kind, place, format_)
+        return self._copied(kind, target_device, format_)
 
-    def _copied(self, kind: Any, place: Any, format_: memory_format | None = None) -> Tensor:
+    def _copied(
+        self, kind: Any, target_device: Any, format_: memory_format | None = None
+    ) -> Tensor:
         from engine._generated.ops import _to_copy
 
         if self.dtype.is_complex:
             from engine.casts import warn_of_lost_parts
 
             warn_of_lost_parts(kind, self.dtype)
-        return _to_copy(self, dtype=kind, device=place, memory_format=format_)
+        return _to_copy(self, dtype=kind, device=target_device, memory_format=format_)
 
     if TYPE_CHECKING:
 
@@ -478,7 +481,7 @@ def _expect_tensor(function: str, argument: str, value: object) -> None:
 
 
 def _real(number: Any, function: str) -> Any:
-    """The number without an imaginary part of 0. Raises: RuntimeError when there is another."""
+    """Drop an imaginary part of 0. Raises: RuntimeError for any other imaginary part."""
     if not isinstance(number, complex):
         return number
     if number.imag != 0:
@@ -490,6 +493,6 @@ def _real(number: Any, function: str) -> Any:
     return number.real
 
 
-# The Python object of a handle, which it owns from here on: the one there is already, or a new one.
+# Return the Python object of a handle and take over its reference: the existing object, or a new one.
 Tensor._set_class(Tensor)
 wrap: Callable[[int], Tensor] = Tensor._wrap

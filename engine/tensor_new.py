@@ -1,4 +1,4 @@
-"""From nested Python data to a tensor: sizes, dtype, then the elements in row-major order.
+"""Tensors from nested Python data: sizes, dtype, then the elements in row-major order.
 
 Three passes, as in PyTorch's internal_new_from_data: the sizes are those of the first element of the
 first element...; all other rows must agree with them; the dtype is the one that every element's
@@ -32,13 +32,13 @@ _MAX_DIMS = 64
 
 
 def is_array(data: object) -> bool:
-    """Whether `data` is a NumPy array or a NumPy scalar; never imports NumPy."""
+    """Return True if `data` is a NumPy array or scalar; never imports NumPy."""
     numpy = sys.modules.get("numpy")
     return numpy is not None and isinstance(data, (numpy.ndarray, numpy.generic))
 
 
 def is_sequence(data: object) -> bool:
-    """Whether `data` counts as a dimension: it has a length and items by position."""
+    """Return True if `data` counts as a dimension: it has a length and items by position."""
     if isinstance(data, (list, tuple)):
         return True
     if isinstance(data, (str, bytes, dict)):
@@ -48,8 +48,8 @@ def is_sequence(data: object) -> bool:
     return getattr(data, "ndim", 1) > 0  # a 0-d tensor or array is one element
 
 
-def from_array(array: Any, wanted: dtype | None, function: str) -> Tensor:
-    """A copy of a NumPy array or scalar."""
+def from_array(array: Any, dtype: dtype | None, function: str) -> Tensor:
+    """Copy a NumPy array or scalar into a tensor."""
     import numpy as np
 
     from engine.numpy_bridge import dtype_of_array, element_strides
@@ -57,9 +57,9 @@ def from_array(array: Any, wanted: dtype | None, function: str) -> Tensor:
 
     array = np.asarray(array)
     kind = dtype_of_array(array, function)
-    element_strides(array, kind.itemsize, function)  # refuses what from_numpy refuses
+    element_strides(array, kind.itemsize, function)  # raises the errors of from_numpy
     array = np.ascontiguousarray(array).reshape(array.shape)
-    target = kind if wanted is None else wanted
+    target = kind if dtype is None else dtype
     address = ffi.cast("void *", array.__array_interface__["data"][0])
     handle = lib.uh_from_data(address, kind.code, array.shape, array.ndim, target.code)
     if not handle:
@@ -68,7 +68,7 @@ def from_array(array: Any, wanted: dtype | None, function: str) -> Tensor:
 
 
 def from_bytes(data: bytes, kind: dtype, sizes: Sequence[int]) -> Tensor:
-    """A new tensor with the given bytes as its memory, row-major."""
+    """Create a row-major tensor from the bytes of its elements."""
     from engine.tensor import wrap
 
     needed = math.prod(sizes) * kind.itemsize
@@ -82,16 +82,16 @@ def from_bytes(data: bytes, kind: dtype, sizes: Sequence[int]) -> Tensor:
     return wrap(handle)
 
 
-def from_nested(data: object, wanted: dtype | None, function: str) -> Tensor:
-    """A tensor of the numbers in nested sequences; a bare number gives 0 dimensions."""
+def from_nested(data: object, dtype: dtype | None, function: str) -> Tensor:
+    """Create a tensor of the numbers in nested sequences; a number alone gives 0 dimensions."""
     from engine.tensor import wrap
 
     sizes = _sizes(data, function)
     flat: list[Any] = []
     _flatten(data, 0, sizes, flat, function)
-    kind = infer_dtype(flat, function) if wanted is None else wanted
-    if wanted is not None:
-        infer_dtype(flat, function)  # the same refusals with and without a dtype
+    kind = infer_dtype(flat, function) if dtype is None else dtype
+    if dtype is not None:
+        infer_dtype(flat, function)  # raises the same errors with and without a dtype
     source, buffer = _buffer(flat, kind, function)
     handle = lib.uh_from_data(buffer, source.code, sizes, len(sizes), kind.code)
     if not handle:
@@ -116,7 +116,7 @@ def _sizes(data: Any, function: str) -> list[int]:
 
 
 def _flatten(data: Any, dim: int, sizes: list[int], flat: list[Any], function: str) -> None:
-    """Appends the elements; ValueError and TypeError name the dimension that does not fit."""
+    """Append the elements. Raises: ValueError or TypeError, which name the dimension that does not fit."""
     if dim == len(sizes):
         if is_sequence(data) and getattr(data, "size", 1) != 1:
             raise TypeError(
@@ -144,33 +144,33 @@ def _flatten(data: Any, dim: int, sizes: list[int], flat: list[Any], function: s
 
 
 def infer_dtype(flat: list[Any], function: str) -> dtype:
-    """The dtype for Python numbers, NumPy scalars and one-element tensors, promoted together."""
+    """Return the promoted dtype of Python numbers, NumPy scalars and one-element tensors."""
     if not flat:
         return get_default_dtype()
-    found: dtype | None = None
+    promoted: dtype | None = None
     kinds = set(map(type, flat))
     for kind in kinds:
         if kind is float:
-            one = get_default_dtype()
+            element_dtype = get_default_dtype()
         elif kind is bool:
-            one = bool_
+            element_dtype = bool_
         elif kind is int:
-            one = int64
+            element_dtype = int64
         else:
-            found = _promoted_all(kind, flat, found, function)
+            promoted = _promoted_all(kind, flat, promoted, function)
             continue
-        found = one if found is None else promote_types(found, one)
-    assert found is not None
-    return found
+        promoted = element_dtype if promoted is None else promote_types(promoted, element_dtype)
+    assert promoted is not None
+    return promoted
 
 
-def _promoted_all(kind: type, flat: list[Any], found: dtype | None, function: str) -> dtype:
+def _promoted_all(kind: type, flat: list[Any], promoted: dtype | None, function: str) -> dtype:
     for item in flat:
         if type(item) is kind:
-            one = _dtype_of(item, function)
-            found = one if found is None else promote_types(found, one)
-    assert found is not None
-    return found
+            element_dtype = _dtype_of(item, function)
+            promoted = element_dtype if promoted is None else promote_types(promoted, element_dtype)
+    assert promoted is not None
+    return promoted
 
 
 def _dtype_of(item: Any, function: str) -> dtype:
@@ -196,7 +196,7 @@ def _dtype_of(item: Any, function: str) -> dtype:
 
 
 def _buffer(flat: list[Any], kind: dtype, function: str) -> tuple[dtype, Any]:
-    """The elements as C doubles (pairs of them for complex) or int64s: what holds values of `kind`."""
+    """Return the elements as C doubles (in pairs for complex numbers) or int64s, and the dtype of that buffer."""
     if kind.is_complex:
         parts = [part for z in map(complex, flat) for part in (z.real, z.imag)]
         return complex128, ffi.new("double[]", parts)
@@ -204,10 +204,10 @@ def _buffer(flat: list[Any], kind: dtype, function: str) -> tuple[dtype, Any]:
         return float64, ffi.new("double[]", flat)
     if kind is bool_:
         return int64, ffi.new("int64_t[]", [bool(item) for item in flat])
-    numbers = [item if type(item) is int else _whole(item, kind, function) for item in flat]
+    numbers = [item if type(item) is int else _truncated(item, kind, function) for item in flat]
     if numbers:
         limits = iinfo(kind)
-        # PyTorch lets -1 become the largest unsigned number, -255 the number 1.
+        # As in PyTorch, -1 becomes the largest unsigned number and -255 becomes 1.
         lowest = limits.min if kind.is_signed else -limits.max
         for value in (min(numbers), max(numbers)):
             if not lowest <= value <= limits.max:
@@ -219,8 +219,8 @@ def _buffer(flat: list[Any], kind: dtype, function: str) -> tuple[dtype, Any]:
     return int64, ffi.new("int64_t[]", numbers)
 
 
-def _whole(item: Any, kind: dtype, function: str) -> int:
-    """A number cut off towards zero, as a cast does, if it lies within the limits before."""
+def _truncated(item: Any, kind: dtype, function: str) -> int:
+    """Truncate a number towards zero, as a cast does. Raises: RuntimeError if it is out of the dtype's range."""
     value = item.item() if hasattr(item, "item") else item
     if isinstance(value, float):
         limits = iinfo(kind)
@@ -232,11 +232,11 @@ def _whole(item: Any, kind: dtype, function: str) -> int:
     return int(value)
 
 
-# ---- and back
+# ---- tensors to nested lists
 
 
 def nest(flat: list[Any], shape: tuple[int, ...]) -> list[Any]:
-    """A flat list cut into nested ones, innermost dimension first."""
+    """Split a flat list into nested ones, innermost dimension first."""
     if 0 in shape:
         return _empty_nest(shape)
     for size in reversed(shape[1:]):

@@ -1,4 +1,4 @@
-"""How many threads large operators may use."""
+"""The number of threads that large operators may use."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from engine._native import lib
 
 
 def set_num_threads(n: int) -> None:
-    """Lets large operators use `n` threads, from now on. Raises: RuntimeError unless n > 0."""
+    """Set the number of threads that large operators may use. Raises: RuntimeError unless n > 0."""
     if n < 1:
         raise RuntimeError(f"set_num_threads: expects a positive number of threads, got {n}")
     lib.uh_set_num_threads(n)
 
 
 def get_num_threads() -> int:
-    """How many threads large operators may use."""
+    """Return the number of threads that large operators may use."""
     return int(lib.uh_get_num_threads())

@@ -1,4 +1,4 @@
-"""From the library's last error to the exception class that PyTorch raises for it."""
+"""The library's last error as a Python exception, of the class that PyTorch raises."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from engine._native.library import ffi, lib
 
 
 class LinAlgError(RuntimeError):
-    """A matrix does not have what was asked for: an inverse, a factor, a solution."""
+    """A matrix has no inverse, factor or solution of the requested kind."""
 
 
 LinAlgError.__module__ = "engine.linalg"
 
 
 class ScriptError(RuntimeError):
-    """A scripted program raised an exception, or an assertion of it failed."""
+    """An exception or a failed assertion of a scripted program."""
 
 
 ScriptError.__name__ = ScriptError.__qualname__ = "Error"
@@ -37,20 +37,20 @@ _CLASSES: dict[int, type[Exception]] = {
 }
 
 
-# Exceptions that were raised inside a callback from the core, on their way through it.
+# Exceptions that a callback raised and that have not left the core yet.
 _passing: dict[str, BaseException] = {}
 _tokens = itertools.count(1)
 
 
 def pass_on(error: BaseException) -> None:
-    """For callbacks: `error` becomes this thread's last error and comes out of the C function that called back."""
+    """Make a callback's exception this thread's last error: the C function that called back then raises it."""
     token = str(next(_tokens))
     _passing[token] = error
     lib.uh_raise(token.encode())
 
 
 def last_error() -> BaseException:
-    """The exception for this thread's last failing call."""
+    """Return the exception for this thread's last failing call."""
     text = ffi.string(lib.uh_last_error()).decode("utf-8", "replace")
     if lib.uh_last_error_kind() == lib.UH_ERROR_FOREIGN:
         return _passing.pop(text, SystemError(f"an exception of a callback was lost: {text}"))
@@ -58,5 +58,5 @@ def last_error() -> BaseException:
 
 
 def raise_last() -> NoReturn:
-    """Raises this thread's last error; to be called when a C function has returned its failure."""
+    """Raise this thread's last error, after a C function has returned its failure value."""
     raise last_error()

@@ -1,4 +1,4 @@
-"""Ctrl+C reaches long native calls: the core asks now and then, and Python's handlers run while it does."""
+"""Ctrl+C during long native calls: the core polls regularly, and Python runs its signal handlers then."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def _pass_on(kind: Any, error: BaseException, traceback: Any) -> None:
 
 @ffi.def_extern(error=-1, onerror=_pass_on)
 def uh_py_interrupted() -> int:
-    # A signal's handler runs where this function is entered, and what it raises leaves here.
+    # Python runs pending signal handlers on entry of this function, and their exceptions leave from here.
     return 0
 
 
 @cache
 def listen() -> None:
-    """From now on, until the end of the process."""
+    """Register the poll function for the rest of the process."""
     lib.uh_set_interrupt(lib.uh_py_interrupted)
     atexit.register(lib.uh_set_interrupt, ffi.NULL)

@@ -1,13 +1,12 @@
-"""Loads the native library, with OpenBLAS told beforehand which CPU it is on.
+"""Loads the native library after it has set the environment variables that OpenBLAS reads.
 
-OpenBLAS reads its environment once, when the dynamic loader maps it. Two settings are therefore
-put there for the moment of loading and taken away again, so that the user's process and its
-children see their own environment:
+OpenBLAS reads its environment once, when the dynamic loader maps it. Two variables are therefore set while the
+library loads and restored afterwards, so that the process and its children keep the user's environment:
 
 * `OPENBLAS_CORETYPE`: a CPU with AVX-512 whose model number OpenBLAS does not know gets the AVX2
   kernels, at half the speed. The wheel's AVX-512 kernels are called SkylakeX.
-* `OPENBLAS_NUM_THREADS`: OpenBLAS would start a thread per core at once. The engine asks for as
-  many as `set_num_threads` says, when a product is large enough.
+** `OPENBLAS_NUM_THREADS`: OpenBLAS would start a thread per core at once. The engine requests the number of
+  `set_num_threads` when a product is large enough.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import importlib
 import os
 from typing import TYPE_CHECKING, Any
 
-# What OpenBLAS's SkylakeX kernels use. Missing one, they would end in an illegal instruction.
+# The instruction sets that OpenBLAS's SkylakeX kernels use; without one they crash on an illegal instruction.
 _SKYLAKEX_FLAGS = {"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl", "fma"}
 
 _NOT_BUILT = (
@@ -27,7 +26,7 @@ _NOT_BUILT = (
 
 
 def cpu_flags(path: str = "/proc/cpuinfo") -> set[str]:
-    """The instruction sets of the first CPU by Linux's names; empty where that is not told."""
+    """Return the instruction sets of the first CPU by Linux's names; empty if they are unknown."""
     try:
         with open(path, "rb", buffering=0) as file:
             text = file.read(8192).decode("ascii", "replace")
@@ -40,23 +39,23 @@ def cpu_flags(path: str = "/proc/cpuinfo") -> set[str]:
 
 
 def openblas_environment(environment: dict[str, str], flags: set[str]) -> dict[str, str]:
-    """What to add to `environment` while OpenBLAS loads; the user's own settings stand."""
-    wanted = {"OPENBLAS_NUM_THREADS": "1"}
+    """Return the variables to add to `environment` while OpenBLAS loads; the user's settings take precedence."""
+    settings = {"OPENBLAS_NUM_THREADS": "1"}
     if flags >= _SKYLAKEX_FLAGS and "OPENBLAS_CORETYPE" not in environment:
-        wanted["OPENBLAS_CORETYPE"] = "SkylakeX"
-    return wanted
+        settings["OPENBLAS_CORETYPE"] = "SkylakeX"
+    return settings
 
 
 def _load() -> tuple[Any, Any]:
     before = dict(os.environ)
-    wanted = openblas_environment(before, cpu_flags())
-    os.environ.update(wanted)
+    settings = openblas_environment(before, cpu_flags())
+    os.environ.update(settings)
     try:
         _ffi: Any = importlib.import_module("engine._native._ffi")
     except ImportError as error:
         raise ImportError(_NOT_BUILT.format(error=error)) from error
     finally:
-        for name in wanted:
+        for name in settings:
             if name in before:
                 os.environ[name] = before[name]
             else:

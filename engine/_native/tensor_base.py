@@ -1,6 +1,6 @@
 """The native bases of Tensor and of autograd's Nodes: the address of a TensorImpl or Node, and the deallocator.
 
-Made by tensor_base.c. Python sees ordinary classes with one slot.
+tensor_base.c defines them; in Python they are ordinary classes with one slot.
 """
 
 from __future__ import annotations

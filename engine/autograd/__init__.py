@@ -1,7 +1,7 @@
-"""Differentiation: `backward`, `grad`, grad modes, the graph, and functions with gradients of one's own.
+"""Differentiation: `backward`, `grad`, grad modes, the graph, and custom Functions.
 
-Every operation on tensors that require gradients leaves a Node that knows how to go back (`tensor.grad_fn`). `backward`
-runs the Nodes from a result to the leaves, whose `.grad` gets the sum.
+Every operation on tensors that require gradients creates a Node with its gradient formula (`tensor.grad_fn`).
+`backward` runs the Nodes from a result to the leaves and sums the gradients in the leaves' `.grad`.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from engine.tensor import Tensor, wrap
 KEEP, CREATE, ACCUMULATE, ALLOW_UNUSED = 1, 2, 4, 8
 
 
-def _tuple(given: Any) -> tuple[Any, ...]:
-    if given is None:
+def _tuple(value: Any) -> tuple[Any, ...]:
+    if value is None:
         return ()
-    return (given,) if isinstance(given, (Tensor, GradientEdge)) else tuple(given)
+    return (value,) if isinstance(value, (Tensor, GradientEdge)) else tuple(value)
 
 
 def _run(
@@ -38,15 +38,15 @@ def _run(
     inputs: tuple[Any, ...],
     flags: int,
 ) -> list[Tensor | None]:
-    """One backward pass. The gradients of `inputs`, unless they are accumulated."""
+    """Run one backward pass; return the gradients of `inputs`, unless they are accumulated."""
     n, m = len(roots), len(inputs)
-    made = ffi.new("uh_handle[]", m or 1)
-    given = [0 if g is None else g._h for g in gradients]
+    results = ffi.new("uh_handle[]", m or 1)
+    gradient_handles = [0 if g is None else g._h for g in gradients]
     if any(isinstance(x, GradientEdge) for x in (*roots, *inputs)):
-        status = _run_edges(roots, given, inputs, flags, made)
+        status = _run_edges(roots, gradient_handles, inputs, flags, results)
     else:
         status = lib.uh_backward(
-            [r._h for r in roots], given, n, [i._h for i in inputs], m, flags, made
+            [r._h for r in roots], gradient_handles, n, [i._h for i in inputs], m, flags, results
         )
     if status != 0:
         error = last_error()
@@ -57,23 +57,25 @@ def _run(
         raise error
     if flags & ACCUMULATE:
         return []
-    return [wrap(made[i]) if made[i] else None for i in range(m)]
+    return [wrap(results[i]) if results[i] else None for i in range(m)]
 
 
-def _run_edges(roots: Any, given: list[int], inputs: Any, flags: int, made: Any) -> int:
+def _run_edges(
+    roots: Any, gradient_handles: list[int], inputs: Any, flags: int, results: Any
+) -> int:
     from engine.autograd.graph import get_gradient_edge
 
     starts = [r if isinstance(r, GradientEdge) else get_gradient_edge(r) for r in roots]
     ends = [i if isinstance(i, GradientEdge) else get_gradient_edge(i) for i in inputs]
     for i, root in enumerate(roots):
-        if not given[i]:
+        if not gradient_handles[i]:
             if isinstance(root, GradientEdge):
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
-            given[i] = _ones(root)._h
+            gradient_handles[i] = _ones(root)._h
     return int(
         lib.uh_backward_edges(
-            [e.node._node for e in starts], [e.output_nr for e in starts], given, len(starts),
-            [e.node._node for e in ends], [e.output_nr for e in ends], len(ends), flags, made,
+            [e.node._node for e in starts], [e.output_nr for e in starts], gradient_handles, len(starts),
+            [e.node._node for e in ends], [e.output_nr for e in ends], len(ends), flags, results,
         )
     )  # fmt: skip
 
@@ -84,12 +86,12 @@ def _ones(root: Tensor) -> Tensor:
     return root.detach().new_ones(root.shape)
 
 
-def _gradients(roots: tuple[Any, ...], given: Any) -> tuple[Tensor | None, ...]:
-    if given is None:
+def _gradients(roots: tuple[Any, ...], value: Any) -> tuple[Tensor | None, ...]:
+    if value is None:
         return (None,) * len(roots)
-    if not isinstance(given, (Tensor, list, tuple)):
-        given = (given,)
-    gradients = (given,) if isinstance(given, Tensor) else tuple(given)
+    if not isinstance(value, (Tensor, list, tuple)):
+        value = (value,)
+    gradients = (value,) if isinstance(value, Tensor) else tuple(value)
     for gradient in gradients:
         if gradient is not None and not isinstance(gradient, Tensor):
             raise TypeError(
@@ -108,15 +110,15 @@ def backward(
     grad_variables: Any = None,
     inputs: Any = None,
 ) -> None:
-    """Sums the gradients of `tensors` with respect to leaves into their `.grad`.
+    """Sum the gradients of `tensors` with respect to leaves into their `.grad`.
 
     Args:
-        tensors: one tensor or several, each part of a graph.
-        grad_tensors: the gradient of each, of its shape; None stands for 1 where there is one element.
-        retain_graph: keep what the graph has saved, to run it again; default: as `create_graph`.
+        tensors: a tensor or several, each with a graph.
+        grad_tensors: the gradient of each, of its shape; None means 1 for a tensor of one element.
+        retain_graph: keep the saved tensors, to run the graph again; default: as `create_graph`.
         create_graph: record the computation of the gradients, to differentiate them again.
-        inputs: only these tensors get their gradients.
-    Raises: RuntimeError where there is no graph, where it was freed, or where a saved tensor was written in place.
+        inputs: accumulate the gradients of these tensors only.
+    Raises: RuntimeError without a graph, for a freed graph, or if a saved tensor was modified in place.
     """
     roots = _tuple(tensors)
     if inputs is not None and not isinstance(inputs, (Tensor, GradientEdge)) and len(inputs) == 0:
@@ -140,9 +142,9 @@ def _into_inputs(
     inputs: tuple[Any, ...],
     flags: int,
 ) -> None:
-    """backward(inputs=...) with tensors that are no leaves: their .grad is summed here."""
-    made = _run(roots, gradients, inputs, flags & ~ACCUMULATE)
-    for tensor, gradient in zip(inputs, made, strict=True):
+    """Run backward(inputs=...) with non-leaf tensors, and sum their gradients into their .grad."""
+    results = _run(roots, gradients, inputs, flags & ~ACCUMULATE)
+    for tensor, gradient in zip(inputs, results, strict=True):
         if gradient is not None:
             tensor.grad = gradient if tensor.grad is None else tensor.grad + gradient
 
@@ -157,14 +159,14 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Any, ...]:
-    """The gradients of the sum of `outputs` with respect to `inputs`; no `.grad` changes.
+    """Return the gradients of the sum of `outputs` with respect to `inputs`; no `.grad` changes.
 
     Args:
-        outputs, inputs: one tensor or several; inputs may be leaves or intermediate results.
-        grad_outputs: the gradient of each output, of its shape; None stands for 1 where there is one element.
-        allow_unused: give None for an input that no output depends on, instead of raising.
-        materialize_grads: give zeros there.
-        is_grads_batched: the first dimension of each of `grad_outputs` counts independent passes.
+        outputs, inputs: a tensor or several; inputs may be leaves or intermediate results.
+        grad_outputs: the gradient of each output, of its shape; None means 1 for an output of one element.
+        allow_unused: return None for an input that no output depends on, instead of raising.
+        materialize_grads: return zeros for it.
+        is_grads_batched: run one pass per entry of the first dimension of `grad_outputs`.
     Returns: a gradient of the input's shape and dtype per input.
     """
     roots, targets = _tuple(outputs), _tuple(inputs)
@@ -185,13 +187,13 @@ def grad(
     flags = (CREATE if create_graph else 0) | (ALLOW_UNUSED if allow_unused else 0)
     if create_graph if retain_graph is None else retain_graph:
         flags |= KEEP
-    made = _run(roots, _gradients(roots, grad_outputs), targets, flags)
+    gradients = _run(roots, _gradients(roots, grad_outputs), targets, flags)
     if materialize_grads:
         return tuple(
             _zeros(t).requires_grad_(create_graph) if g is None else g
-            for g, t in zip(made, targets, strict=True)
+            for g, t in zip(gradients, targets, strict=True)
         )
-    return tuple(made)
+    return tuple(gradients)
 
 
 def _zeros(target: Any) -> Tensor:
@@ -205,15 +207,15 @@ def _zeros(target: Any) -> Tensor:
 def _batched(
     roots: tuple[Any, ...],
     targets: tuple[Any, ...],
-    given: Any,
+    grad_outputs: Any,
     create_graph: bool,
     allow_unused: bool,
     materialize: bool,
 ) -> tuple[Any, ...]:
-    """One pass per entry of the first dimension of the gradients, stacked."""
+    """Run one pass per entry of the first dimension of the gradients, and stack the results."""
     from engine import stack
 
-    gradients = _gradients(roots, given)
+    gradients = _gradients(roots, grad_outputs)
     sizes = {g.shape[0] for g in gradients if g is not None and g.dim()}
     if len(sizes) != 1:
         raise RuntimeError(
@@ -228,7 +230,7 @@ def _batched(
 
 
 def _is_checkpoint_valid() -> bool:
-    """Whether a re-entrant checkpoint may run backward here: only in a pass to all leaves."""
+    """Return True if a re-entrant checkpoint may run backward: only in a pass to all leaves."""
     return bool(lib.uh_run_is_plain())
 
 
@@ -252,8 +254,8 @@ else:
             return importlib.import_module(f"engine.autograd.{name}")
         if name not in _LAZY:
             raise AttributeError(f"module 'engine.autograd' has no attribute {name!r}")
-        found = globals()[name] = getattr(importlib.import_module(_LAZY[name]), name)
-        return found
+        value = globals()[name] = getattr(importlib.import_module(_LAZY[name]), name)
+        return value
 
 
 __all__ = [

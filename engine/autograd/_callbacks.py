@@ -1,9 +1,9 @@
-"""Python functions that the core calls while it runs backwards: hooks, Functions, packed tensors.
+"""Python functions that the core calls during backward: hooks, Functions, packed tensors.
 
-The core holds cffi handles to Python objects, each with a reference of its own, and gives them back through
-`DROP`. A handle's address is that of a Python object, which Python's collector is shown by the wrapper that
-owns it (Note [Cycles through the core] in engine/_native/tensor_base.c). An exception is kept and comes out of
-the C function that led here (engine/_native/errors.py).
+The core holds cffi handles to Python objects, each with its own reference, and releases them through `DROP`.
+A handle's address is that of a Python object, which its owning wrapper reports to Python's collector
+(Note [Cycles through the core] in engine/_native/tensor_base.c). An exception is stored, and the C function
+that called back raises it (engine/_native/errors.py).
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from engine._native import ffi, lib
 from engine._native.errors import pass_on
 from engine.tensor import Tensor, wrap
 
-# At the end of the process the core outlives Python: from then on it calls nothing here.
+# At the end of the process the core outlives Python: after this call it runs no callbacks.
 atexit.register(lib.uh_host_finalizing)
 _HERE = os.path.dirname(os.path.abspath(__file__))
-_here = threading.local()
+_thread = threading.local()
 DROP = ffi.addressof(lib, "uh_object_drop")
 
 
 def hold(thing: Any) -> Any:
-    """A `void *` for `thing`, which lives until the core drops it."""
+    """Return a `void *` for `thing`, which lives until the core drops it."""
     handle = ffi.new_handle(thing)
     lib.uh_object_keep(id(handle))
     return handle
@@ -42,12 +42,12 @@ _check_handles()
 
 
 def borrow(handle: int) -> Tensor | None:
-    """The Python object of a tensor that the core lends for a call: None for 0."""
+    """Return the Python object of a tensor that the core lends for a call; None for 0."""
     return wrap(lib.uh_retain(handle)) if handle else None
 
 
 def give(tensor: Tensor | None) -> int:
-    """A new reference for the core; 0 for None."""
+    """Return a new reference for the core; 0 for None."""
     return int(lib.uh_retain(tensor._h)) if tensor is not None else 0
 
 
@@ -55,10 +55,10 @@ def give(tensor: Tensor | None) -> int:
 def uh_py_hook(context: Any, gradients: Any, n: int, sources: Any, n_sources: int) -> int:
     try:
         call: Callable[..., Any] = ffi.from_handle(context)
-        given = [borrow(gradients[i]) for i in range(n)]
-        made = call(given, [borrow(sources[i]) for i in range(n_sources)])
-        if made is not None:
-            for i, (old, new) in enumerate(zip(given, made, strict=True)):
+        arguments = [borrow(gradients[i]) for i in range(n)]
+        replacements = call(arguments, [borrow(sources[i]) for i in range(n_sources)])
+        if replacements is not None:
+            for i, (old, new) in enumerate(zip(arguments, replacements, strict=True)):
                 if new is not old:
                     gradients[i] = give(new)
         return 0
@@ -70,10 +70,10 @@ def uh_py_hook(context: Any, gradients: Any, n: int, sources: Any, n_sources: in
 @ffi.def_extern()
 def uh_py_apply(context: Any, gradients: Any, n: int, ret: Any, n_ret: int) -> int:
     try:
-        made = ffi.from_handle(context)._run_backward(
+        results = ffi.from_handle(context)._run_backward(
             [borrow(gradients[i]) for i in range(n)], n_ret
         )
-        for i, gradient in enumerate(made):
+        for i, gradient in enumerate(results):
             ret[i] = give(gradient)
         return 0
     except BaseException as error:
@@ -89,7 +89,7 @@ def uh_py_release_saved(context: Any) -> None:
 @ffi.def_extern()
 def uh_py_node_dies(context: Any) -> None:
     node = ffi.from_handle(context)
-    # Nobody is left who asks where the collector has emptied the handle, or the context's class.
+    # If the collector has cleared the handle or the context's class, no holder can query it any more.
     if node is not None and type(node).__mro__ is not None:
         node._node_dies()
     del node
@@ -112,13 +112,13 @@ def uh_py_pack(tensor: int) -> Any:
 def uh_py_unpack(packed: Any) -> int:
     try:
         value, unpack = ffi.from_handle(packed)
-        made = unpack(value)
-        if not isinstance(made, Tensor):
+        tensor = unpack(value)
+        if not isinstance(tensor, Tensor):
             raise TypeError(
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of "
-                f"type {type(made).__name__}"
+                f"type {type(tensor).__name__}"
             )
-        return give(made)
+        return give(tensor)
     except BaseException as error:
         pass_on(error)
         return 0
@@ -129,10 +129,10 @@ def uh_py_traceback() -> Any:
     import traceback
 
     frames = traceback.extract_stack()
-    shown = [frame for frame in frames if not frame.filename.startswith(_HERE)]
-    text = "".join(traceback.format_list(shown)).encode()
-    _here.text = ffi.new("char[]", text)  # the core copies it before the thread's next call
-    return _here.text
+    user_frames = [frame for frame in frames if not frame.filename.startswith(_HERE)]
+    text = "".join(traceback.format_list(user_frames)).encode()
+    _thread.text = ffi.new("char[]", text)  # the core copies it before the thread's next call
+    return _thread.text
 
 
 @ffi.def_extern()

@@ -1,4 +1,4 @@
-"""GradientEdge: a place in the graph where a gradient arrives."""
+"""GradientEdge: an output of a Node, at which a gradient arrives."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class GradientEdge(NamedTuple):
-    """The gradient of output `output_nr` of `node`: what `backward` and `grad` take in a tensor's place."""
+    """The gradient of output `output_nr` of `node`; `backward` and `grad` accept it in place of a tensor."""
 
     node: Node
     output_nr: int

@@ -1,4 +1,4 @@
-"""Slopes by finite differences: what gradcheck compares gradients with."""
+"""Numerical derivatives by finite differences, with which gradcheck compares gradients."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def differentiable(outputs: Any) -> tuple[Any, ...]:
 
 
 def parts(output: Any) -> tuple[complex, ...]:
-    """The cotangents that pick out the real functions of one element."""
+    """Return the cotangents that select the real functions of one element: its real and imaginary parts."""
     return (1.0, 1j) if output.is_complex() else (1.0,)
 
 
@@ -37,7 +37,7 @@ def part_name(output: Any, part: complex) -> str:
 
 
 def jacobian_by_differences(call: Callable[[], Any], x: Any, part: complex, eps: float) -> Any:
-    """The Jacobian by differences: a row for each element of `x`, moved in the memory itself."""
+    """Compute the Jacobian by differences: a row for each element of `x`, which is changed in place."""
     rows = []
     data = x.data
     for index in _indices(tuple(x.shape)):
@@ -54,8 +54,8 @@ def _indices(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     for position in range(math.prod(shape)):
         index = []
         for size in reversed(shape):
-            position, here = divmod(position, size)
-            index.append(here)
+            position, coordinate = divmod(position, size)
+            index.append(coordinate)
         yield tuple(reversed(index))
 
 
@@ -72,7 +72,7 @@ def _moved(data: Any, index: tuple[int, ...], step: complex) -> Iterator[None]:
 def _difference(
     call: Callable[[], Any], data: Any, index: tuple[int, ...], step: complex, part: complex
 ) -> Any:
-    """The slope of the chosen part of the output, flat and real."""
+    """Return the derivative of one part of the output, flat and real."""
     with _moved(data, index, -step):
         below = call().detach().clone()
     with _moved(data, index, step):
@@ -84,9 +84,9 @@ def _difference(
 
 
 def unit(x: Any) -> Any:
-    made = engine.randn(tuple(x.shape), dtype=x.dtype)
-    length = float(made.abs().square().sum().sqrt())
-    return made / length if length else made
+    direction = engine.randn(tuple(x.shape), dtype=x.dtype)
+    length = float(direction.abs().square().sum().sqrt())
+    return direction / length if length else direction
 
 
 def inner(gradient: Any, direction: Any) -> float:

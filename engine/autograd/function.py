@@ -1,7 +1,7 @@
-"""autograd.Function: an operation whose gradient formula the user writes.
+"""autograd.Function: an operation with a user-defined gradient formula.
 
 The context `ctx` is the Node of the operation: `result.grad_fn is ctx`. It saves tensors through the
-core, so that their versions are checked and the explorer sees them.
+core, so that their versions are checked and their events recorded.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _calls = ffi.new(
 
 
 class FunctionCtx:
-    """What `forward` leaves for `backward`: tensors, and any attributes of the user's own."""
+    """The state that `forward` passes to `backward`: saved tensors and any other attributes."""
 
     _to_save: tuple[Tensor | None, ...] | None = None
     _dirty: tuple[Tensor, ...] = ()
@@ -33,7 +33,7 @@ class FunctionCtx:
     needs_input_grad: tuple[bool, ...] = ()
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keeps inputs, outputs or other tensors for `ctx.saved_tensors`. Raises: TypeError for other things."""
+        """Save inputs, outputs or other tensors for `ctx.saved_tensors`. Raises: TypeError for other types."""
         for tensor in tensors:
             if tensor is not None and not isinstance(tensor, Tensor):
                 raise TypeError(
@@ -43,31 +43,31 @@ class FunctionCtx:
         self._to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor) -> None:
-        """Accepted as PyTorch does; forward-mode differentiation has no use of it here."""
+        """Do nothing: it exists for PyTorch's forward-mode differentiation, which the engine does not have."""
 
     def mark_dirty(self, *args: Tensor) -> None:
-        """Says that `forward` has written these inputs in place; they must be among its outputs."""
+        """Mark inputs that `forward` has modified in place; they must be among its outputs."""
         self._dirty = args
 
     def mark_non_differentiable(self, *args: Tensor) -> None:
-        """Says that these outputs have no gradient."""
+        """Mark outputs that have no gradient."""
         self._plain = args
 
     def set_materialize_grads(self, value: bool) -> None:
-        """False: `backward` gets None for an output without a gradient, instead of zeros."""
+        """Choose what `backward` receives for an output without a gradient: zeros, or None if False."""
         self._materialize = value
 
 
-# References to a context that is only the core's: its handle, uh_py_node_dies, `self` and the
+# The references to a context that only the core holds: its handle, uh_py_node_dies, `self` and the
 # argument of getrefcount.
 _ALONE = 4
 
 
 class _Remains(NamedTuple):
-    """What a context tells after its Node has gone."""
+    """The attributes of a context that outlive its Node."""
 
     next_functions: tuple[tuple[Node | None, int], ...]
-    saved: tuple[Tensor | None, ...] | RuntimeError  # why they cannot be told
+    saved: tuple[Tensor | None, ...] | RuntimeError  # why they are unavailable
 
 
 class BackwardContext(FunctionCtx, Node):
@@ -96,7 +96,7 @@ class BackwardContext(FunctionCtx, Node):
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """What `save_for_backward` was given. Raises: RuntimeError when one was written in place
+        """The tensors of `save_for_backward`. Raises: RuntimeError if one was modified in place
         since, or after the graph was freed."""
         left: _Remains | None = self.__dict__.get("_remains")
         if left is not None:
@@ -107,38 +107,38 @@ class BackwardContext(FunctionCtx, Node):
             return self._to_save or ()
         if self._to_save is not None and not self.__dict__.get("_saved"):
             return self._to_save
-        found = lib.uh_function_saved(self._node)
-        if found == ffi.NULL:
+        saved = lib.uh_function_saved(self._node)
+        if saved == ffi.NULL:
             raise_last()
-        handles = ffi.unpack(found.items, found.n) if found.n else []
-        lib.uh_list_free(found)
+        handles = ffi.unpack(saved.items, saved.n) if saved.n else []
+        lib.uh_list_free(saved)
         return tuple(wrap(h) if h else None for h in handles)
 
     saved_variables = saved_tensors
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """The edges, as of every Node; those it had at last when its results are gone."""
+        """The edges of the Node; after the Node is freed, its last ones."""
         left: _Remains | None = self.__dict__.get("_remains")
-        found: tuple[tuple[Node | None, int], ...] = (
+        edges: tuple[tuple[Node | None, int], ...] = (
             Node.next_functions.fget(self) if left is None else left.next_functions  # type: ignore
         )
-        return found
+        return edges
 
     def _node_dies(self) -> None:
-        """Called by the core when no result is left: whoever still holds this object keeps what it knows."""
+        """Preserve the Node's attributes, if this object has other holders; the core calls it before it frees the Node."""
         if sys.getrefcount(self) > _ALONE and self.__dict__.get("_address"):
             saved: tuple[Tensor | None, ...] | RuntimeError
             with no_grad():
                 try:
                     saved = () if self._released else self.saved_tensors
-                except RuntimeError as error:  # one was written in place since
+                except RuntimeError as error:  # a saved tensor was modified in place since
                     saved = error.with_traceback(None)
             self.__dict__["_remains"] = _Remains(self.next_functions, saved)
         self.__dict__["_address"] = 0
 
     def _run_backward(self, gradients: list[Tensor | None], n: int) -> list[Tensor | None]:
-        """Called by the core: gradients of the outputs in, one per tensor input out."""
+        """Compute the gradients of the tensor inputs from those of the outputs; called by the core."""
         function = self._function
         if function.vjp is not Function.vjp and function.backward is not Function.backward:
             raise RuntimeError(
@@ -146,16 +146,18 @@ class BackwardContext(FunctionCtx, Node):
                 "should only implement one of them."
             )
         backward = function.vjp if function.vjp is not Function.vjp else function.backward
-        made = backward(self, *gradients)
-        given = tuple(made) if isinstance(made, (tuple, list)) else (made,)
-        if len(given) > self._input_count and all(g is None for g in given[self._input_count :]):
-            given = given[: self._input_count]
-        if len(given) != self._input_count:
+        returned = backward(self, *gradients)
+        grad_inputs = tuple(returned) if isinstance(returned, (tuple, list)) else (returned,)
+        if len(grad_inputs) > self._input_count and all(
+            g is None for g in grad_inputs[self._input_count :]
+        ):
+            grad_inputs = grad_inputs[: self._input_count]
+        if len(grad_inputs) != self._input_count:
             raise RuntimeError(
                 f"function {type(self).__name__} returned an incorrect number of gradients "
-                f"(expected {self._input_count}, got {len(given)})"
+                f"(expected {self._input_count}, got {len(grad_inputs)})"
             )
-        for i, gradient in enumerate(given):
+        for i, gradient in enumerate(grad_inputs):
             if gradient is None:
                 continue
             if i not in self._tensor_at:
@@ -165,7 +167,7 @@ class BackwardContext(FunctionCtx, Node):
                 )
             if not isinstance(gradient, Tensor):
                 raise RuntimeError(f"expected Variable or None (got {type(gradient).__name__})")
-        return [given[i] for i in self._tensor_at]
+        return [grad_inputs[i] for i in self._tensor_at]
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
@@ -175,7 +177,7 @@ class BackwardContext(FunctionCtx, Node):
 
 
 class _FunctionMeta(type):
-    """Gives every Function its class of contexts."""
+    """The metaclass of Functions: creates the context class of each."""
 
     _backward_cls: type[BackwardContext]
 
@@ -185,7 +187,7 @@ class _FunctionMeta(type):
 
 
 class Function(metaclass=_FunctionMeta):
-    """An operation with a gradient of its own: a class with `forward` and `backward`, called with `apply`.
+    """An operation with a custom gradient: a class with `forward` and `backward`, called with `apply`.
 
     >>> import engine
     >>> class Square(engine.autograd.Function):
@@ -215,19 +217,19 @@ class Function(metaclass=_FunctionMeta):
 
     @staticmethod
     def forward(*args: Any, **options: Any) -> Any:
-        """Computes the results; the first argument is `ctx`, unless `setup_context` is defined."""
+        """Compute the results; the first argument is `ctx`, unless `setup_context` is defined."""
         raise NotImplementedError(
             "You must implement the forward function for custom autograd.Function."
         )
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        """Fills `ctx` from the inputs and the output of a `forward` that has no `ctx`."""
+        """Fill `ctx` from the inputs and the output of a `forward` without `ctx`."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """Gradients of the outputs in, a gradient or None per argument of `forward` out."""
+        """Return a gradient or None per argument of `forward`, from the gradients of its outputs."""
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom "
             "autograd.Function to use it with backward mode AD."
@@ -237,7 +239,7 @@ class Function(metaclass=_FunctionMeta):
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
-        """Forward-mode differentiation, which the engine does not run."""
+        """Define the forward-mode derivative, which the engine never calls."""
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with "
             "forward mode AD."
@@ -245,20 +247,20 @@ class Function(metaclass=_FunctionMeta):
 
     @classmethod
     def apply(cls, *args: Any, **options: Any) -> Any:
-        """Runs `forward`; its results have this operation as their `grad_fn`."""
+        """Run `forward`; its results have this operation as their `grad_fn`."""
         ctx = cls._backward_cls.__new__(cls._backward_cls)
         at = tuple(i for i, arg in enumerate(args) if isinstance(arg, Tensor))
         tensors = [args[i] for i in at]
         ctx._input_count = len(args)
         ctx._tensor_at = at
         recording = is_grad_enabled()
-        wanted = recording and any(t.requires_grad for t in tensors)
+        needs_node = recording and any(t.requires_grad for t in tensors)
         ctx.needs_input_grad = tuple(
             recording and isinstance(arg, Tensor) and arg.requires_grad for arg in args
         )
         separate = cls.setup_context is not Function.setup_context
         node = 0
-        if wanted:
+        if needs_node:
             handles = [t._h for t in tensors]
             node = lib.uh_function_node(
                 cls._backward_cls.__name__.encode(), hold(ctx), _calls, handles, len(handles)
@@ -268,22 +270,22 @@ class Function(metaclass=_FunctionMeta):
         try:
             with no_grad():
                 if separate:
-                    made = cls.forward(*args, **options)
-                    cls.setup_context(ctx, args, made)
+                    output = cls.forward(*args, **options)
+                    cls.setup_context(ctx, args, output)
                 else:
-                    made = cls.forward(ctx, *args, **options)
-            if wanted:
+                    output = cls.forward(ctx, *args, **options)
+            if needs_node:
                 ctx.__dict__["_address"] = node
-            return _wrap(cls, ctx, node, tensors, made)
+            return _wrap(cls, ctx, node, tensors, output)
         finally:
             if node:
                 lib.uh_node_release(node)
 
 
-def _wrap(cls: type, ctx: BackwardContext, node: int, inputs: list[Tensor], made: Any) -> Any:
-    """The results of forward, joined to the Node."""
-    several = isinstance(made, tuple)
-    outputs = list(made) if several else [made]
+def _wrap(cls: type, ctx: BackwardContext, node: int, inputs: list[Tensor], result: Any) -> Any:
+    """Connect the results of forward to the Node."""
+    several = isinstance(result, tuple)
+    outputs = list(result) if several else [result]
     known = {id(t) for t in inputs}
     dirty = {id(t) for t in ctx._dirty}
     for tensor in ctx._dirty:
@@ -297,46 +299,46 @@ def _wrap(cls: type, ctx: BackwardContext, node: int, inputs: list[Tensor], made
                 f"The inputs that are modified inplace must all be outputs of the Function ({cls.__name__})."
             )
     plain = {id(t) for t in ctx._plain}
-    found = []
+    wrapped = []
     for output in outputs:
         if not isinstance(output, Tensor):
-            found.append(output)
+            wrapped.append(output)
             if node:
                 lib.uh_function_skip_output(node)
             continue
         if not node:
             is_input = id(output) in known and id(output) not in dirty
             with no_grad():
-                found.append(output.view_as(output) if is_input else output)
+                wrapped.append(output.view_as(output) if is_input else output)
             continue
         flags = (id(output) in known) | (id(output) in dirty) << 1 | (id(output) not in plain) << 2
         handle = lib.uh_function_output(node, output._h, flags)
         if not handle:
             raise_last()
-        found.append(wrap_or_same(handle, output))
+        wrapped.append(wrap_or_same(handle, output))
     if node:
-        _save(ctx, node, outputs, found)
+        _save(ctx, node, outputs, wrapped)
         lib.uh_function_materialize(node, ctx._materialize)
-    return tuple(found) if several else found[0]
+    return tuple(wrapped) if several else wrapped[0]
 
 
 def wrap_or_same(handle: int, tensor: Tensor) -> Tensor:
-    """`tensor` itself when the handle is its own."""
+    """Return `tensor` itself if the handle is its own, else wrap the handle."""
     if handle == tensor._h:
         lib.uh_decref(handle)
         return tensor
     return wrap(handle)
 
 
-def _save(ctx: BackwardContext, node: int, outputs: Sequence[Any], found: Sequence[Any]) -> None:
-    """Moves what forward wants to keep into the Node, outputs as outputs."""
-    wanted = ctx._to_save or ()
-    results = {id(old): new for old, new in zip(outputs, found, strict=True)}
+def _save(ctx: BackwardContext, node: int, outputs: Sequence[Any], wrapped: Sequence[Any]) -> None:
+    """Move the tensors of `save_for_backward` into the Node, outputs as outputs."""
+    to_save = ctx._to_save or ()
+    results = {id(old): new for old, new in zip(outputs, wrapped, strict=True)}
     handles, kinds = [], []
-    for tensor in wanted:
+    for tensor in to_save:
         result = None if tensor is None else results.get(id(tensor))
-        kept = result if result is not None else tensor
-        handles.append(0 if kept is None else kept._h)
+        saved = result if result is not None else tensor
+        handles.append(0 if saved is None else saved._h)
         kinds.append(result is not None)
     if lib.uh_function_save(node, handles, kinds, len(handles)) != 0:
         raise_last()
@@ -345,25 +347,25 @@ def _save(ctx: BackwardContext, node: int, outputs: Sequence[Any], found: Sequen
 
 
 def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """For a `backward` that is not differentiable itself: a gradient of its gradient is an error."""
+    """Decorate a `backward` that is not differentiable: differentiating its result raises an error."""
 
     @functools.wraps(function)
     def wrapper(ctx: Any, *args: Any) -> Any:
         recording = is_grad_enabled()
         with no_grad():
-            made = function(ctx, *args)
+            result = function(ctx, *args)
         if not recording or not any(isinstance(a, Tensor) and a.requires_grad for a in args):
-            return made
-        outputs = made if isinstance(made, tuple) else (made,)
+            return result
+        outputs = result if isinstance(result, tuple) else (result,)
         leaves = [None if o is None else o.detach().requires_grad_() for o in outputs]
         refusing = _Refuse.apply(*leaves)
-        return refusing if isinstance(made, tuple) else refusing[0]
+        return refusing if isinstance(result, tuple) else refusing[0]
 
     return wrapper
 
 
 class _Refuse(Function):
-    """What once_differentiable has computed, with a gradient that raises."""
+    """The identity, with a gradient that raises: applied to the results of once_differentiable."""
 
     @staticmethod
     def forward(ctx: Any, *outputs: Any) -> Any:

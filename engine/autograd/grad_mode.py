@@ -1,6 +1,6 @@
-"""Whether operations are recorded for differentiation: no_grad, enable_grad, set_grad_enabled, inference_mode.
+"""Grad modes, which enable and disable recording for autograd: no_grad, enable_grad, set_grad_enabled, inference_mode.
 
-All are context managers and decorators (of functions and of generator functions), and belong to a thread.
+All are context managers and decorators (of functions and of generator functions), and affect the current thread.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def is_grad_enabled() -> bool:
-    """Whether this thread records operations on tensors that require gradients."""
+    """Return True if this thread records operations on tensors that require gradients."""
     return bool(lib.uh_grad_enabled())
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether this thread is inside `inference_mode`."""
+    """Return True if this thread is inside `inference_mode`."""
     return bool(lib.uh_inference_enabled())
 
 
 class _Mode:
-    """A context manager that also decorates: every call of the function gets a scope of its own."""
+    """A context manager that is also a decorator: every call of the function enters its own scope."""
 
-    def _again(self) -> _Mode:
+    def _copy(self) -> _Mode:
         return type(self)()
 
     def __enter__(self) -> None:
@@ -50,13 +50,13 @@ class _Mode:
 
         @functools.wraps(function)
         def inside(*args: Any, **options: Any) -> Any:
-            with self._again():
+            with self._copy():
                 return function(*args, **options)
 
         return inside  # type: ignore[return-value]
 
     def _decorate_generator(self, function: F) -> F:
-        """The mode holds while the generator runs, not while it waits."""
+        """Decorate a generator function: the mode is active while the generator runs, not while it is suspended."""
 
         @functools.wraps(function)
         def inside(*args: Any, **options: Any) -> Generator[Any, Any, Any]:
@@ -64,14 +64,14 @@ class _Mode:
             advance: Callable[[], Any] = functools.partial(next, generator)
             while True:
                 try:
-                    with self._again():
+                    with self._copy():
                         value = advance()
                 except StopIteration as end:
                     return end.value
                 try:
                     sent = yield value
                 except GeneratorExit:
-                    with self._again():
+                    with self._copy():
                         generator.close()
                     raise
                 except BaseException as error:
@@ -83,30 +83,30 @@ class _Mode:
 
 
 class _GradMode(_Mode):
-    """Recording on or off for a scope. Given a function it decorates it: `@no_grad` as `@no_grad()`."""
+    """Recording on or off for a scope. `@no_grad` and `@no_grad()` both decorate a function."""
 
     enabled = True
 
     def __new__(cls, function: Any = None) -> Any:
-        made = super().__new__(cls)
+        instance = super().__new__(cls)
         if function is None:
-            return made
-        made.__init__()  # type: ignore[misc]
-        return made(function)
+            return instance
+        instance.__init__()  # type: ignore[misc]
+        return instance(function)
 
     def __init__(self, function: Callable[..., Any] | None = None) -> None:
-        self._found = False
+        self._previous = False
 
     def __enter__(self) -> None:
-        self._found = is_grad_enabled()
+        self._previous = is_grad_enabled()
         lib.uh_set_grad_enabled(self.enabled)
 
     def __exit__(self, *unused: Any) -> None:
-        lib.uh_set_grad_enabled(self._found)
+        lib.uh_set_grad_enabled(self._previous)
 
 
 class no_grad(_GradMode):
-    """Nothing is recorded inside: results do not require gradients, whatever they are made of.
+    """Disables recording: results do not require gradients, whatever they are computed from.
 
     `with no_grad(): ...`, `@no_grad()` or `@no_grad`. In-place operations still count versions.
     """
@@ -115,62 +115,62 @@ class no_grad(_GradMode):
 
 
 class enable_grad(_GradMode):
-    """Inside, operations are recorded again, also within `no_grad`. Context manager and decorator."""
+    """Enables recording, also within `no_grad`. Context manager and decorator."""
 
 
 class set_grad_enabled(_Mode):
-    """Switches recording on or off at once; as a context manager it restores what was.
+    """Switches recording on or off at once; as a context manager it restores the previous mode.
 
     Args:
-        mode: whether operations are recorded from here on.
+        mode: True to record operations from here on.
     """
 
     def __init__(self, mode: bool) -> None:
-        self._found = is_grad_enabled()
+        self._previous = is_grad_enabled()
         self.mode = mode
         lib.uh_set_grad_enabled(bool(mode))
 
-    def _again(self) -> _Mode:
+    def _copy(self) -> _Mode:
         return set_grad_enabled(self.mode)
 
     def __call__(self, function: F) -> F:
-        lib.uh_set_grad_enabled(self._found)  # a decorator switches when the function runs
+        lib.uh_set_grad_enabled(self._previous)  # a decorator switches when the function runs
         return super().__call__(function)
 
     def __enter__(self) -> None:
         lib.uh_set_grad_enabled(bool(self.mode))
 
     def __exit__(self, *unused: Any) -> None:
-        lib.uh_set_grad_enabled(self._found)
+        lib.uh_set_grad_enabled(self._previous)
 
 
 class inference_mode(_Mode):
-    """Like `no_grad`, and tensors made inside never take part in a graph and count no versions.
+    """Like `no_grad`, and tensors created inside never become part of a graph and have no version counter.
 
     Args:
-        mode: False is the ordinary mode, also within another `inference_mode`.
+        mode: False restores the normal mode, also within another `inference_mode`.
     """
 
     def __new__(cls, mode: Any = True) -> Any:
-        made = super().__new__(cls)
+        instance = super().__new__(cls)
         if isinstance(mode, bool):
-            return made
-        made.__init__()  # type: ignore[misc]
-        return made(mode)
+            return instance
+        instance.__init__()  # type: ignore[misc]
+        return instance(mode)
 
     def __init__(self, mode: bool = True) -> None:
         self.mode = mode
-        self._found = (False, False)
+        self._previous = (False, False)
 
-    def _again(self) -> _Mode:
+    def _copy(self) -> _Mode:
         return inference_mode(self.mode)
 
     def __enter__(self) -> None:
-        self._found = (is_grad_enabled(), is_inference_mode_enabled())
+        self._previous = (is_grad_enabled(), is_inference_mode_enabled())
         lib.uh_set_inference_enabled(self.mode)
         lib.uh_set_grad_enabled(not self.mode)
 
     def __exit__(self, *unused: Any) -> None:
-        grad, inference = self._found
+        grad, inference = self._previous
         lib.uh_set_inference_enabled(inference)
         lib.uh_set_grad_enabled(grad)

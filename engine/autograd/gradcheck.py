@@ -1,9 +1,9 @@
 """gradcheck and gradgradcheck: gradients compared with finite differences.
 
-For every output and every input the Jacobian is made twice, a row per element of the input and a
-column per element of the output: column by column by calling backward with unit vectors, row by row
-by moving an element of the input by eps. A complex output is checked for its real and its imaginary
-part, each as a real function: there the gradient with respect to x + iy is d/dx + i d/dy.
+For every output and every input the Jacobian is computed twice, a row per element of the input and a column per
+element of the output: by columns, calling backward with unit vectors, and by rows, shifting an element of the
+input by eps. The real and the imaginary part of a complex output are checked separately as real functions,
+whose gradient with respect to x + iy is d/dx + i d/dy.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
 
 class GradcheckError(RuntimeError):
-    """What `gradcheck` and `gradgradcheck` raise when a check fails."""
+    """The error of a failed `gradcheck` or `gradgradcheck`."""
 
 
 @dataclass(frozen=True)
 class _Rules:
-    """The arguments of a check, as they were given."""
+    """The options of a check."""
 
     eps: float
     atol: float
@@ -67,15 +67,15 @@ def gradcheck(
     fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:
-    """Whether the gradients of `func` agree with finite differences.
+    """Check that the gradients of `func` agree with finite differences.
 
     inputs: a tensor or a tuple; those that require grad are checked, and should be float64 or
     complex128: others lose too many digits to differences (a UserWarning says so).
     eps: the step of the differences. atol, rtol: `|analytical - numerical| <= atol + rtol * |numerical|`.
-    nondet_tol: how far two runs of backward may lie apart. check_undefined_grad: whether backward
-    bears that no gradient arrives for an output. check_grad_dtypes: gradients have the dtype of their
-    input. check_batched_grad: `is_grads_batched` gives the same. fast_mode: one random direction in
-    place of all unit vectors.
+    nondet_tol: the allowed difference of two runs of backward. check_undefined_grad: backward accepts
+    an undefined gradient of an output. check_grad_dtypes: gradients have the dtype of their
+    input. check_batched_grad: `is_grads_batched` gives the same result. fast_mode: check one random direction
+    instead of all unit vectors.
     Raises: GradcheckError with both Jacobians when they differ (or returns False with
     raise_exception=False); ValueError when no input requires grad; NotImplementedError for forward
     mode, which the engine does not have.
@@ -114,10 +114,10 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """Whether the gradients of the gradients of `func` agree with finite differences.
+    """Check that the second-order gradients of `func` agree with finite differences.
 
-    The function that is checked maps inputs and grad_outputs (random ones where not given, laid out
-    with gaps for gen_non_contig_grad_outputs) to the gradients of the inputs. All else is as for
+    The checked function maps inputs and grad_outputs to the gradients of the inputs; grad_outputs are random
+    by default, and not contiguous with gen_non_contig_grad_outputs. The other options are those of
     `gradcheck`.
 
     >>> x = engine.tensor([0.5, 2.0], dtype=engine.float64, requires_grad=True)
@@ -128,9 +128,9 @@ def gradgradcheck(
         raise NotImplementedError("gradgradcheck: the engine has no forward-mode differentiation")
     if not check_rev_over_rev:
         raise ValueError("gradgradcheck: check_rev_over_rev=False leaves nothing to check")
-    given = as_tuple(inputs)
+    values = as_tuple(inputs)
     if grad_outputs is None:
-        outputs = differentiable(func(*given))
+        outputs = differentiable(func(*values))
         cotangents = tuple(_random_like(y, gen_non_contig_grad_outputs) for y in outputs)
     else:
         cotangents = as_tuple(grad_outputs)
@@ -138,19 +138,19 @@ def gradgradcheck(
 
     def gradients(*args: Any) -> tuple[Any, ...]:
         values, vectors = args[: len(args) - count], args[len(args) - count :]
-        wanted = [x for x in values if needs_grad(x)]
-        found = engine.autograd.grad(
+        differentiated = [x for x in values if needs_grad(x)]
+        results = engine.autograd.grad(
             differentiable(func(*values)),
-            wanted,
+            differentiated,
             vectors,
             create_graph=True,
             allow_unused=True,
         )
-        return tuple(g for g in found if g is not None and g.requires_grad)
+        return tuple(g for g in results if g is not None and g.requires_grad)
 
     return gradcheck(
         gradients,
-        given + cotangents,
+        values + cotangents,
         eps=eps,
         atol=atol,
         rtol=rtol,
@@ -174,18 +174,18 @@ def _verdict(check: Callable[[], None], raise_exception: bool) -> bool:
     return True
 
 
-# ---- what is given
+# ---- inputs
 
 
 def _random_like(output: Any, with_gaps: bool) -> Any:
-    """A random cotangent; as in PyTorch never float16, whose sums of products say little."""
-    made = engine.randn(tuple(output.shape), dtype=output.dtype)
+    """Return a random cotangent for an output."""
+    cotangent = engine.randn(tuple(output.shape), dtype=output.dtype)
     if with_gaps and output.dim() > 0:
         wide = engine.empty((*output.shape, 2), dtype=output.dtype)
         gapped = wide.select(-1, 0)
-        gapped.copy_(made)
-        made = gapped
-    return made.detach().requires_grad_()
+        gapped.copy_(cotangent)
+        cotangent = gapped
+    return cotangent.detach().requires_grad_()
 
 
 def _validate(inputs: tuple[Any, ...]) -> None:
@@ -233,7 +233,7 @@ def _check(func: Callable[..., Any], inputs: tuple[Any, ...], rules: _Rules) -> 
 
 
 def _expect_constant(func: Callable[..., Any], inputs: tuple[Any, ...], rules: _Rules) -> None:
-    """Nothing requires grad, so differences have to be zero."""
+    """Check that outputs without requires_grad do not depend on the inputs: their differences must be zero."""
     plain = tuple(y for y in as_tuple(func(*inputs)) if isinstance(y, engine.Tensor))
     for i, output in enumerate(plain):
         if not (output.is_floating_point() or output.is_complex()):
@@ -263,10 +263,10 @@ def _check_slowly(
 ) -> None:
     output = outputs[i]
     prefix = part_name(output, part)
-    wanted = [x for x in inputs if needs_grad(x)]
-    first, again = (_analytical(output, wanted, part, rules, i) for _ in range(2))
+    checked = [x for x in inputs if needs_grad(x)]
+    first, again = (_analytical(output, checked, part, rules, i) for _ in range(2))
     numbers = [j for j, x in enumerate(inputs) if needs_grad(x)]
-    for x, j, analytical, second in zip(wanted, numbers, first, again, strict=True):
+    for x, j, analytical, second in zip(checked, numbers, first, again, strict=True):
         numerical = jacobian_by_differences(
             lambda: differentiable(func(*inputs))[i], x, part, rules.eps
         )
@@ -288,20 +288,20 @@ def _close(a: Any, b: Any, rules: _Rules) -> bool:
     return bool(engine.allclose(a, b.to(a.dtype), rtol=rules.rtol, atol=rules.atol))
 
 
-def _analytical(output: Any, wanted: list[Any], part: complex, rules: _Rules, i: int) -> list[Any]:
-    """The Jacobians by backward, one for each input: a column for each element of the output."""
-    columns: list[list[Any]] = [[] for _ in wanted]
+def _analytical(output: Any, checked: list[Any], part: complex, rules: _Rules, i: int) -> list[Any]:
+    """Compute the Jacobians by backward, one for each input: a column for each element of the output."""
+    columns: list[list[Any]] = [[] for _ in checked]
     for position in range(output.numel()):
         unit = engine.zeros(output.numel(), dtype=output.dtype)
         unit[position] = part
-        found = engine.autograd.grad(
-            output, wanted, unit.reshape(output.shape), retain_graph=True, allow_unused=True
+        gradients = engine.autograd.grad(
+            output, checked, unit.reshape(output.shape), retain_graph=True, allow_unused=True
         )
-        for column, x, gradient in zip(columns, wanted, found, strict=True):
+        for column, x, gradient in zip(columns, checked, gradients, strict=True):
             column.append(_column(gradient, x, rules, i))
     return [
         engine.stack(column, 1) if column else engine.zeros((x.numel(), 0), dtype=x.dtype)
-        for column, x in zip(columns, wanted, strict=True)
+        for column, x in zip(columns, checked, strict=True)
     ]
 
 
@@ -321,7 +321,7 @@ def _column(gradient: Any, x: Any, rules: _Rules, i: int) -> Any:
     return gradient.detach().reshape(-1)
 
 
-# ---- one direction in place of all
+# ---- fast mode: one random direction
 
 
 def _check_fast(
@@ -332,13 +332,13 @@ def _check_fast(
     part: complex,
     rules: _Rules,
 ) -> None:
-    """Compares v'Ju for random u and v; on a difference the slow check names the elements."""
+    """Compare v'Ju for random u and v; if they differ, the slow check reports the elements."""
     output = outputs[i]
     weights = engine.rand(tuple(output.shape), dtype=engine.float64)
-    wanted = [x for x in inputs if needs_grad(x)]
+    checked = [x for x in inputs if needs_grad(x)]
     vector = (weights * part).to(output.dtype)
-    found = engine.autograd.grad(output, wanted, vector, retain_graph=True, allow_unused=True)
-    for x, gradient in zip(wanted, found, strict=True):
+    gradients = engine.autograd.grad(output, checked, vector, retain_graph=True, allow_unused=True)
+    for x, gradient in zip(checked, gradients, strict=True):
         direction = unit(x)
         below = shifted(func, inputs, x, direction, -rules.eps)[i]
         above = shifted(func, inputs, x, direction, rules.eps)[i]
@@ -360,15 +360,15 @@ def _check_fast(
         )
 
 
-# ---- what backward has to bear
+# ---- unusual gradients
 
 
-def _check_batched(outputs: tuple[Any, ...], wanted: list[Any]) -> None:
+def _check_batched(outputs: tuple[Any, ...], checked: list[Any]) -> None:
     for i, output in enumerate(outputs):
         vectors = engine.stack([_random_like(output, False).detach() for _ in range(2)])
         options = {"retain_graph": True, "allow_unused": True}
-        one_by_one = [engine.autograd.grad(output, wanted, v, **options) for v in vectors]
-        together = engine.autograd.grad(output, wanted, vectors, is_grads_batched=True, **options)
+        one_by_one = [engine.autograd.grad(output, checked, v, **options) for v in vectors]
+        together = engine.autograd.grad(output, checked, vectors, is_grads_batched=True, **options)
         for j, (batch, *singles) in enumerate(zip(together, *one_by_one, strict=True)):
             if batch is None:
                 continue
@@ -381,11 +381,11 @@ def _check_batched(outputs: tuple[Any, ...], wanted: list[Any]) -> None:
 
 
 def _check_multiplied(outputs: tuple[Any, ...], inputs: tuple[Any, ...]) -> None:
-    """Zeros in, zeros out."""
-    wanted = [x for x in inputs if needs_grad(x)]
+    """Check that backward maps zeros to zeros."""
+    checked = [x for x in inputs if needs_grad(x)]
     zeros = [engine.zeros_like(y) for y in outputs]
-    found = engine.autograd.grad(outputs, wanted, zeros, retain_graph=True, allow_unused=True)
-    for j, (x, gradient) in enumerate(zip(wanted, found, strict=True)):
+    gradients = engine.autograd.grad(outputs, checked, zeros, retain_graph=True, allow_unused=True)
+    for j, (x, gradient) in enumerate(zip(checked, gradients, strict=True)):
         if gradient is None:
             continue
         if tuple(gradient.shape) != tuple(x.shape):
@@ -399,7 +399,7 @@ def _check_multiplied(outputs: tuple[Any, ...], inputs: tuple[Any, ...]) -> None
 def _check_undefined(
     func: Callable[..., Any], inputs: tuple[Any, ...], outputs: tuple[Any, ...]
 ) -> None:
-    """Backward with no gradient for one output, and with none for all of them."""
+    """Check backward with an undefined gradient for each output, and for all of them."""
     cases = [{i} for i in range(len(outputs))] if len(outputs) > 1 else []
     for missing in [set(range(len(outputs))), *cases]:
         _check_undefined_case(func, inputs, missing)
@@ -408,20 +408,20 @@ def _check_undefined(
 def _check_undefined_case(
     func: Callable[..., Any], inputs: tuple[Any, ...], missing: set[int]
 ) -> None:
-    wanted = [x for x in inputs if needs_grad(x)]
+    checked = [x for x in inputs if needs_grad(x)]
     passed = [
         _no_gradient(y) if i in missing else y for i, y in enumerate(differentiable(func(*inputs)))
     ]
     vectors = [engine.zeros_like(y) for y in passed]
     names = ", ".join(map(str, sorted(missing)))
     try:
-        found = engine.autograd.grad(passed, wanted, vectors, allow_unused=True)
+        gradients = engine.autograd.grad(passed, checked, vectors, allow_unused=True)
     except (RuntimeError, TypeError, AttributeError) as error:
         raise GradcheckError(
             "Expected backward function to handle undefined output grads: none arrived for "
             f"output {names}; a gradient may be None where set_materialize_grads(False) was called"
         ) from error
-    for j, gradient in enumerate(found):
+    for j, gradient in enumerate(gradients):
         if gradient is not None and not bool((gradient == 0).all()):
             raise GradcheckError(
                 "Expected all input grads to be undefined or zero when all output grads are: "
@@ -430,12 +430,12 @@ def _check_undefined_case(
 
 
 def _no_gradient(output: Any) -> Any:
-    """The same tensor, at which every gradient ends."""
+    """Return a tensor equal to `output` whose backward passes on no gradient."""
     return _function().apply(output)
 
 
 def _function() -> Any:
-    """Made when first asked for: engine.autograd is still being imported when this file is."""
+    """Create the Function on first use: engine.autograd is not fully imported when this module is."""
     global _stop
     if _stop is None:
 
@@ -456,8 +456,8 @@ _stop: Any = None
 
 
 class _Callable(types.ModuleType):
-    """`engine.autograd.gradcheck` is the function, as in PyTorch; but whoever imports this file puts
-    the module there. So the module can be called too."""
+    """A callable module: importing this file binds the module to `engine.autograd.gradcheck`, which is a
+    function in PyTorch."""
 
     def __call__(self, *args: Any, **options: Any) -> bool:
         return gradcheck(*args, **options)

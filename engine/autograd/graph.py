@@ -1,4 +1,4 @@
-"""The graph as Python sees it: Nodes, edges, hooks, and what is done with saved tensors."""
+"""The graph in Python: Nodes, edges, hooks, and saved tensors."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from engine.boxed import unbox
 from engine.dtypes import Size
 from engine.tensor import Tensor, wrap
 
-# The Python objects of Nodes by their ids, which are never used twice.
+# The Python objects of Nodes by their ids, which are never reused.
 _alive: weakref.WeakValueDictionary[int, Node] = weakref.WeakValueDictionary()
 _classes: dict[str, type[Node]] = {}
 
 
 class RemovableHandle:
-    """What registering a hook returns: `remove()` takes the hook away again. Also a context manager."""
+    """A registered hook, which `remove()` unregisters. Also a context manager."""
 
-    def __init__(self, place: Any, kind: int, number: int) -> None:
-        self._place, self._kind, self.id = place, kind, number
+    def __init__(self, owner: Any, kind: int, number: int) -> None:
+        self._owner, self._kind, self.id = owner, kind, number
 
     def remove(self) -> None:
-        """Takes the hook away. Twice is as good as once."""
-        if self._place is not None:
-            lib.uh_remove_hook(_address(self._place), self._kind, self.id)
-        self._place = None
+        """Remove the hook; a second call does nothing."""
+        if self._owner is not None:
+            lib.uh_remove_hook(_address(self._owner), self._kind, self.id)
+        self._owner = None
 
     def __enter__(self) -> RemovableHandle:
         return self
@@ -44,20 +44,20 @@ class RemovableHandle:
 TENSOR, BEFORE, AFTER, POST_ACCUMULATE, RETAIN_GRAD = range(1, 6)
 
 
-def _address(place: Any) -> int:
-    return int(place._h if isinstance(place, Tensor) else place._node)
+def _address(owner: Any) -> int:
+    return int(owner._h if isinstance(owner, Tensor) else owner._node)
 
 
-def add_hook(place: Any, kind: int, call: Callable[..., Any]) -> RemovableHandle:
-    """Registers `call(gradients, sources) -> gradients or None` with a tensor or a Node."""
-    number = lib.uh_add_hook(_address(place), kind, lib.uh_py_hook, hold(call), DROP)
+def add_hook(owner: Any, kind: int, call: Callable[..., Any]) -> RemovableHandle:
+    """Register `call(gradients, sources) -> gradients or None` with a tensor or a Node."""
+    number = lib.uh_add_hook(_address(owner), kind, lib.uh_py_hook, hold(call), DROP)
     if number < 0:
         raise_last()
-    return RemovableHandle(place, kind, number)
+    return RemovableHandle(owner, kind, number)
 
 
 def check_gradient(name: str, old: Tensor | None, new: Any) -> None:
-    """Refuses what a hook may not put in a gradient's place."""
+    """Raise an error if a hook's result cannot replace a gradient."""
     if not isinstance(new, Tensor):
         raise TypeError(f"expected Variable, but hook '{name}' returned {type(new).__name__}")
     if old is None:
@@ -77,7 +77,7 @@ def _name(hook: Any) -> str:
 
 
 def tensor_hook(hook: Callable[[Any], Tensor | None]) -> Callable[..., Any]:
-    """`hook(grad)` as the core calls it."""
+    """Wrap `hook(grad)` for the core."""
 
     def call(gradients: list[Tensor | None], sources: list[Any]) -> Any:
         (old,) = gradients
@@ -91,7 +91,7 @@ def tensor_hook(hook: Callable[[Any], Tensor | None]) -> Callable[..., Any]:
 
 
 def leaf_hook(hook: Callable[[Tensor], Any]) -> Callable[..., Any]:
-    """`hook(param)`, whose result must be None, as the core calls it."""
+    """Wrap `hook(param)`, which must return None, for the core."""
 
     def call(gradients: list[Any], sources: list[Any]) -> None:
         if hook(gradients[0]) is not None:
@@ -103,77 +103,77 @@ def leaf_hook(hook: Callable[[Tensor], Any]) -> Callable[..., Any]:
 def _many(new: Any, old: Sequence[Tensor | None], name: str) -> Any:
     if new is None:
         return None
-    given = tuple(new) if isinstance(new, (tuple, list)) else (new,)
-    if len(given) != len(old):
+    replacements = tuple(new) if isinstance(new, (tuple, list)) else (new,)
+    if len(replacements) != len(old):
         raise RuntimeError(
-            f"hook '{name}' has returned an incorrect number of values (got {len(given)}, "
+            f"hook '{name}' has returned an incorrect number of values (got {len(replacements)}, "
             f"but expected {len(old)})"
         )
-    for before, after in zip(old, given, strict=True):
+    for before, after in zip(old, replacements, strict=True):
         if after is not None:
             check_gradient(name, before, after)
-    return given
+    return replacements
 
 
 class Node(_NodeBase):
-    """One step of the graph: computes the gradients of an operator's inputs from those of its outputs.
+    """A function of the graph: computes the gradients of an operator's inputs from those of its outputs.
 
-    Got from `tensor.grad_fn` and `next_functions`; the class of each is named like PyTorch's (`MulBackward0`).
-    What it has saved are attributes: `_saved_self`, `_saved_result`, `_saved_dim`.
+    `tensor.grad_fn` and `next_functions` return Nodes; their classes have PyTorch's names (`MulBackward0`).
+    Saved values are attributes: `_saved_self`, `_saved_result`, `_saved_dim`.
     """
 
     __slots__ = ()
 
     def name(self) -> str:
-        """PyTorch's name: MulBackward0, torch::autograd::AccumulateGrad."""
+        """Return PyTorch's name: MulBackward0, torch::autograd::AccumulateGrad."""
         name = ffi.string(lib.uh_node_name(self._node)).decode()
         native = name in ("AccumulateGrad", "CopySlices")
         return f"torch::autograd::{name}" if native else str(name)
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """The edges: (Node, which of its outputs' gradients goes there); None where none is wanted."""
-        found = []
+        """The edges: (Node, number of its output); None for an input that needs no gradient."""
+        edges = []
         number = ffi.new("int64_t *")
         for i in range(lib.uh_node_edges(self._node)):
             node = node_of(lib.uh_node_edge(self._node, i, number))
-            found.append((node, int(number[0])))
-        return tuple(found)
+            edges.append((node, int(number[0])))
+        return tuple(edges)
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """A dictionary for the user; in anomaly mode it has the traceback of the forward call."""
-        kept = lib.uh_node_metadata(self._node)
-        if kept != ffi.NULL:
-            known: dict[str, Any] = ffi.from_handle(kept)
+        """A dictionary for the user; in anomaly mode it contains the traceback of the forward call."""
+        context = lib.uh_node_metadata(self._node)
+        if context != ffi.NULL:
+            known: dict[str, Any] = ffi.from_handle(context)
             return known
-        found: dict[str, Any] = {}
-        lib.uh_node_set_metadata(self._node, hold(found), DROP)
-        found = ffi.from_handle(
+        metadata: dict[str, Any] = {}
+        lib.uh_node_set_metadata(self._node, hold(metadata), DROP)
+        metadata = ffi.from_handle(
             lib.uh_node_metadata(self._node)
         )  # another thread's, if that was first
         if lib.uh_anomaly() & 1:
             text = ffi.string(lib.uh_node_traceback(self._node)).decode()
             if text:
-                found["traceback_"] = text.splitlines(keepends=True)
+                metadata["traceback_"] = text.splitlines(keepends=True)
                 parent = node_of(lib.uh_node_created_by(self._node))
                 if parent is not None:
-                    found["parent_"] = parent
-        return found
+                    metadata["parent_"] = parent
+        return metadata
 
     def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
-        """`fn(grad_inputs, grad_outputs)` runs after the Node; what it returns replaces grad_inputs."""
+        """Call `fn(grad_inputs, grad_outputs)` after the Node; its result replaces grad_inputs."""
 
-        def call(made: list[Any], given: list[Any]) -> Any:
-            return _many(fn(tuple(made), tuple(given)), made, _name(fn))
+        def call(grad_inputs: list[Any], grad_outputs: list[Any]) -> Any:
+            return _many(fn(tuple(grad_inputs), tuple(grad_outputs)), grad_inputs, _name(fn))
 
         return add_hook(self, AFTER, call)
 
     def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
-        """`fn(grad_outputs)` runs before the Node; what it returns replaces grad_outputs."""
+        """Call `fn(grad_outputs)` before the Node; its result replaces grad_outputs."""
 
-        def call(given: list[Any], sources: list[Any]) -> Any:
-            return _many(fn(tuple(given)), given, _name(fn))
+        def call(grad_outputs: list[Any], sources: list[Any]) -> Any:
+            return _many(fn(tuple(grad_outputs)), grad_outputs, _name(fn))
 
         return add_hook(self, BEFORE, call)
 
@@ -186,29 +186,29 @@ class Node(_NodeBase):
         return wrap(handle)
 
     def __call__(self, *gradients: Tensor | None) -> Any:
-        """The Node's formula, applied to gradients of its outputs."""
+        """Apply the Node's formula to gradients of its outputs."""
         n = lib.uh_node_edges(self._node)
-        made = ffi.new("uh_handle[]", n or 1)
-        given = [0 if g is None else g._h for g in gradients]
-        if lib.uh_node_apply(self._node, given, len(given), made, n) != 0:
+        results = ffi.new("uh_handle[]", n or 1)
+        handles = [0 if g is None else g._h for g in gradients]
+        if lib.uh_node_apply(self._node, handles, len(handles), results, n) != 0:
             raise_last()
-        found = tuple(wrap(made[i]) if made[i] else None for i in range(n))
-        return found[0] if n == 1 else found
+        grad_inputs = tuple(wrap(results[i]) if results[i] else None for i in range(n))
+        return grad_inputs[0] if n == 1 else grad_inputs
 
     def _sequence_nr(self) -> int:
         return int(lib.uh_node_sequence(self._node)) & (2**64 - 1)
 
     @property
     def _input_metadata(self) -> list[tuple[Size, Any]]:
-        """Shape and dtype of every output whose gradient this Node takes."""
+        """The shape and dtype of every output whose gradient this Node receives."""
         value, kind = ffi.new("uh_value *"), ffi.new("int *")
-        found = []
+        metadata = []
         from engine.dtypes import DTYPES
 
         for i in range(lib.uh_node_inputs(self._node)):
             lib.uh_node_input(self._node, i, value, kind)
-            found.append((Size(unbox(value[0])), DTYPES[kind[0]] if kind[0] >= 0 else None))
-        return found
+            metadata.append((Size(unbox(value[0])), DTYPES[kind[0]] if kind[0] >= 0 else None))
+        return metadata
 
     def _names_of_saved(self) -> list[str]:
         text = ffi.string(lib.uh_node_saved_names(self._node)).decode()
@@ -233,7 +233,7 @@ class Node(_NodeBase):
 
 
 class SavedTensor:
-    """A tensor that a Node has saved, without taking it out: `_raw_saved_self`."""
+    """A tensor that a Node has saved, still packed: `_raw_saved_self`."""
 
     def __init__(self, node: Node, name: str) -> None:
         self._owner, self._name = node, name
@@ -241,7 +241,7 @@ class SavedTensor:
     def register_hooks(
         self, pack: Callable[[Tensor], Any], unpack: Callable[[Any], Tensor]
     ) -> None:
-        """From here on the Node keeps what `pack` makes of the tensor, and asks `unpack` for it."""
+        """Make the Node store `pack(tensor)` in place of the tensor, and restore it with `unpack`."""
         if lib.uh_node_packed(self._owner._node, self._name.encode()) != ffi.NULL:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor whose hooks have already been set."
@@ -254,38 +254,38 @@ class SavedTensor:
 
     @property
     def versions(self) -> tuple[int, int] | None:
-        """(the version it was saved at, the version now); None when it was let go of."""
-        saved, now = ffi.new("int64_t *"), ffi.new("int64_t *")
-        if lib.uh_node_saved_version(self._owner._node, self._name.encode(), saved, now) != 0:
+        """Return (version at which it was saved, current version); None after it was released."""
+        saved, current = ffi.new("int64_t *"), ffi.new("int64_t *")
+        if lib.uh_node_saved_version(self._owner._node, self._name.encode(), saved, current) != 0:
             return None
-        return int(saved[0]), int(now[0])
+        return int(saved[0]), int(current[0])
 
 
 def node_of(handle: int) -> Node | None:
-    """The Python object of a Node; the reference moves into it. None for 0."""
+    """Return the Python object of a Node, which takes over the reference; None for 0."""
     if not handle:
         return None
     number = lib.uh_node_id(handle)
-    found = _alive.get(number)
-    if found is not None:
+    existing = _alive.get(number)
+    if existing is not None:
         lib.uh_node_release(handle)
-        return found
+        return existing
     context = lib.uh_function_context(handle)
     if context != ffi.NULL:
-        made: Any = ffi.from_handle(context)
+        node: Any = ffi.from_handle(context)
         lib.uh_node_release(handle)
-        return made
+        return node
     name = ffi.string(lib.uh_node_name(handle)).decode()
     cls = _classes.get(name)
     if cls is None:
         cls = _classes[name] = type(name, (Node,), {"__slots__": (), "__module__": "engine"})
-    made = object.__new__(cls)
-    made._node = handle
-    return _alive.setdefault(number, made)  # another thread may have made one meanwhile
+    node = object.__new__(cls)
+    node._node = handle
+    return _alive.setdefault(number, node)  # another thread may have been faster
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """Where the gradient of `tensor` goes. Raises: RuntimeError when it requires none."""
+    """Return the edge at which the gradient of `tensor` arrives. Raises: RuntimeError without requires_grad."""
     number = ffi.new("int64_t *")
     handle = lib.uh_gradient_edge(tensor._h, number)
     if not handle:
@@ -310,7 +310,7 @@ _hooks = _Hooks()
 
 
 def innermost_hooks() -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The pair of hooks that saves made now go through."""
+    """Return the pair of hooks that apply to tensors saved now."""
     return _hooks.stack[-1]
 
 
@@ -319,9 +319,9 @@ def _apply_hooks() -> None:
 
 
 class saved_tensors_hooks:
-    """Inside, a Node keeps what `pack_hook(tensor)` returns and gets its tensor from `unpack_hook(packed)`.
+    """Makes Nodes save `pack_hook(tensor)` and restore the tensor with `unpack_hook(packed)`.
 
-    To keep less: move to disk, compress, recompute. The innermost pair counts.
+    Use it to save memory: move tensors to disk, compress or recompute them. The innermost pair applies.
     """
 
     def __init__(
@@ -334,13 +334,13 @@ class saved_tensors_hooks:
             raise RuntimeError(_hooks.disabled)
 
         def pack(tensor: Tensor) -> Any:
-            # A hook's own operations save nothing through it.
-            kept, _hooks.stack = _hooks.stack, []
+            # The hook's own operations must not be packed by it.
+            hooks, _hooks.stack = _hooks.stack, []
             _apply_hooks()
             try:
                 return self.pack_hook(tensor)
             finally:
-                _hooks.stack = kept
+                _hooks.stack = hooks
                 _apply_hooks()
 
         _hooks.stack = [*_hooks.stack, (pack, self.unpack_hook)]
@@ -352,15 +352,15 @@ class saved_tensors_hooks:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Saved tensors wait in main memory: as copies, since that is where the engine's tensors are."""
+    """Saves copies of tensors in main memory, where the engine's tensors are already."""
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cpu") -> None:
-        super().__init__(lambda tensor: tensor.detach().clone(), lambda kept: kept)
+        super().__init__(lambda tensor: tensor.detach().clone(), lambda packed: packed)
 
 
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """Inside, `saved_tensors_hooks` raises a RuntimeError with this text."""
+    """Make `saved_tensors_hooks` raise a RuntimeError with this message."""
     before = _hooks.disabled
     if _hooks.stack:
         raise RuntimeError(error_message)
@@ -374,8 +374,8 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
 def register_multi_grad_hook(
     tensors: Sequence[Tensor], fn: Callable[..., Any], *, mode: str = "all"
 ) -> RemovableHandle:
-    """`fn` is called when the gradients of all `tensors` have arrived (mode "all", with the list of them),
-    or of the first one (mode "any", with it)."""
+    """Call `fn` with the gradients of all `tensors` once they have arrived (mode "all"), or with the first
+    gradient (mode "any")."""
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     lock = threading.Lock()
@@ -390,15 +390,15 @@ def register_multi_grad_hook(
                 first = run not in runs
                 if first:
                     left[run] = sum(lib.uh_will_run(edge.node._node) for edge in edges)
-                found = runs.setdefault(run, [None] * len(tensors))
-                found[i] = grad
+                arrived = runs.setdefault(run, [None] * len(tensors))
+                arrived[i] = grad
                 left[run] -= 1
                 done = left[run] == 0
             if mode == "any":
                 if first:
                     fn(grad)
             elif done:
-                fn(found)
+                fn(arrived)
 
         return hook
 
@@ -413,7 +413,7 @@ def register_multi_grad_hook(
 
 
 def queue_callback(call: Callable[[], None]) -> None:
-    """`call` runs when the backward pass of this thread that is running now has ended."""
+    """Run `call` at the end of this thread's current backward pass."""
     if lib.uh_queue_callback(lib.uh_py_finally, hold(call)) != 0:
         raise_last()
 

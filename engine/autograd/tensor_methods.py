@@ -1,6 +1,6 @@
-"""What autograd gives to every tensor: `requires_grad`, `grad`, `backward`, hooks.
+"""Tensor attributes and methods of autograd: `requires_grad`, `grad`, `backward`, hooks.
 
-engine/__init__.py copies the members of `Differentiable` into Tensor, as it does with operators.
+engine/__init__.py copies the members of `Differentiable` into Tensor, like the operators.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 else:
     _Base = object
 
-Made = TypeVar("Made", bound=Tensor)
+Subclass = TypeVar("Subclass", bound=Tensor)
 _new = object.__new__
 _FAILED = 2**64 - 1
 
@@ -32,7 +32,7 @@ class Differentiable(_Base):
 
     @property
     def requires_grad(self) -> bool:
-        """Whether gradients are computed for this tensor; settable on leaves."""
+        """True if gradients are computed for this tensor; settable on leaves."""
         return bool(lib.uh_requires_grad(self._h))
 
     @requires_grad.setter
@@ -42,22 +42,22 @@ class Differentiable(_Base):
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Sets `requires_grad`, in place. Raises: RuntimeError for integers, and for False on a result."""
+        """Set `requires_grad` in place. Raises: RuntimeError for integers, and for False on a non-leaf."""
         if lib.uh_set_requires_grad(self._h, requires_grad) != 0:
             raise_last()
         return self
 
     @property
     def is_leaf(self) -> bool:
-        """Whether no operator recorded how this tensor was made."""
-        found = lib.uh_is_leaf(self._h)
-        if found < 0:
+        """True if the tensor is not the result of a recorded operation."""
+        is_leaf = lib.uh_is_leaf(self._h)
+        if is_leaf < 0:
             raise_last()
-        return bool(found)
+        return bool(is_leaf)
 
     @property
     def grad_fn(self) -> Any:
-        """The Node of the operation that made this tensor; None for leaves."""
+        """The Node of the operation that computed this tensor; None for leaves."""
         node = lib.uh_grad_fn(self._h)
         if not node:
             return None
@@ -69,16 +69,16 @@ class Differentiable(_Base):
 
     @property
     def output_nr(self) -> int:
-        """Which result of its `grad_fn` this tensor is."""
+        """The index of this tensor among the results of its `grad_fn`."""
         return int(lib.uh_output_nr(self._h))
 
     @property
     def grad(self) -> Tensor | None:
-        """The sum of the gradients that backward passes have brought; None before the first."""
+        """The sum of the gradients of all backward passes; None before the first."""
         handle = lib.uh_grad(self._h)
         if handle:
             return wrap(handle)
-        # 0: no leaf; a view whose history cannot be told is neither.
+        # 0: not a leaf; a view whose history is unknown is neither a leaf nor a non-leaf.
         inner = lib.uh_is_leaf(self._h) == 0
         if inner and self.requires_grad and not lib.uh_retains_grad(self._h):
             warnings.warn(
@@ -110,16 +110,16 @@ class Differentiable(_Base):
         create_graph: bool = False,
         inputs: Any = None,
     ) -> None:
-        """Sums the gradients of this tensor with respect to leaves into their `.grad`.
+        """Sum the gradients of this tensor with respect to leaves into their `.grad`.
 
-        See `engine.autograd.backward`; `gradient` has this tensor's shape, and may be left out for one element.
+        See `engine.autograd.backward`; `gradient` has this tensor's shape, and may be omitted for one element.
         """
         from engine.autograd import backward
 
         backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     def retain_grad(self) -> None:
-        """Has the gradient of a tensor that is no leaf kept in its `.grad`, too."""
+        """Store the gradient of this non-leaf tensor in its `.grad`, too."""
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if self.is_leaf or lib.uh_retains_grad(self._h):
@@ -131,13 +131,13 @@ class Differentiable(_Base):
 
     @property
     def retains_grad(self) -> bool:
-        """Whether this is no leaf and keeps its gradient: see `retain_grad`."""
+        """True for a non-leaf that stores its gradient: see `retain_grad`."""
         return bool(lib.uh_retains_grad(self._h))
 
     def register_hook(self, hook: Any) -> Any:
-        """`hook(grad)` runs whenever this tensor's gradient is computed; what it returns replaces it.
+        """Call `hook(grad)` whenever this tensor's gradient is computed; its result replaces the gradient.
 
-        Returns: a handle whose `remove()` takes the hook away. Raises: RuntimeError without requires_grad.
+        Returns: a handle whose `remove()` removes the hook. Raises: RuntimeError without requires_grad.
         """
         from engine.autograd.graph import TENSOR, add_hook, tensor_hook
 
@@ -146,7 +146,7 @@ class Differentiable(_Base):
         return add_hook(self, TENSOR, tensor_hook(hook))
 
     def register_post_accumulate_grad_hook(self, hook: Any) -> Any:
-        """`hook(param)` runs after this leaf's gradient was summed into `.grad`."""
+        """Call `hook(param)` after this leaf's gradient was summed into `.grad`."""
         from engine.autograd.graph import POST_ACCUMULATE, add_hook, leaf_hook
 
         if not self.requires_grad:
@@ -158,24 +158,26 @@ class Differentiable(_Base):
         return add_hook(self, POST_ACCUMULATE, leaf_hook(hook))
 
     def detach_(self) -> Self:
-        """Forgets how this tensor was made, in place: it becomes a leaf without gradient."""
+        """Detach the tensor from its graph in place: it becomes a leaf without gradient."""
         if lib.uh_detach_(self._h) != 0:
             raise_last()
         return self
 
     def is_inference(self) -> bool:
-        """Whether this tensor was made in `inference_mode`."""
+        """Return True if the tensor was created in `inference_mode`."""
         return bool(lib.uh_is_inference(self._h))
 
     @classmethod
-    def _make_subclass(cls, subclass: type[Made], data: Tensor, require_grad: bool = False) -> Made:
-        """An object of `subclass` over the elements of `data`, as a leaf."""
-        made = _new(subclass)
-        made._h = lib.uh_variable_view(data._h)
+    def _make_subclass(
+        cls, subclass: type[Subclass], data: Tensor, require_grad: bool = False
+    ) -> Subclass:
+        """Return a leaf of class `subclass` over the elements of `data`."""
+        view = _new(subclass)
+        view._h = lib.uh_variable_view(data._h)
         if require_grad:
-            made.requires_grad_()
-        made._remember()
-        return made
+            view.requires_grad_()
+        view._remember()
+        return view
 
 
 METHODS: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""What the engine computes with: `engine.backends.cpu` (instruction set), `engine.backends.blas`."""
+"""The libraries and instruction sets in use: `engine.backends.cpu`, `engine.backends.blas`."""
 
 from engine.backends import blas, cpu
 

@@ -1,4 +1,4 @@
-"""The library behind matrix products."""
+"""The library that computes matrix products."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from engine._native import ffi, lib
 
 
 def core_name() -> str:
-    """The kernels that OpenBLAS runs on this CPU, such as `"SkylakeX"` or `"Haswell"`."""
+    """Return the name of the kernels that OpenBLAS runs on this CPU, such as `"SkylakeX"` or `"Haswell"`."""
     return ffi.string(lib.uh_blas_core()).decode()

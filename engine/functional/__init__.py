@@ -1,4 +1,4 @@
-"""Functions of tensors that do something in Python before or between operators, by subject.
+"""Functions of tensors that need Python code before or between operators, by subject.
 
 Importing a module here adds its functions to the tables of overloads.py.
 """

@@ -1,4 +1,4 @@
-"""Complex tensors in Python: their parts as attributes, and the matrices made by conjugating.
+"""Complex tensors in Python: their parts as attributes, and the conjugate transposes.
 
 Adds to the tables of overloads.py. The operators are those of csrc/ops/complex.yaml.
 """
@@ -39,7 +39,7 @@ def _set_imag(self: Tensor, value: Any) -> None:
 METHODS["real"] = property(
     _real,
     _set_real,
-    doc="The real parts. Memory: none, a view; a real tensor is its own. Can be assigned to.",
+    doc="The real parts. Memory: none, a view; of a real tensor, the tensor itself. Can be assigned to.",
 )
 METHODS["imag"] = property(
     _imag,
@@ -51,7 +51,7 @@ METHODS["imag"] = property(
 
 @function
 def real(input: Tensor) -> Tensor:
-    """The real parts as a view; a real tensor itself.
+    """Return the real parts as a view; a real tensor is returned itself.
 
     >>> import engine
     >>> engine.real(engine.tensor([1 + 2j]))
@@ -63,7 +63,7 @@ def real(input: Tensor) -> Tensor:
 
 @function
 def imag(input: Tensor) -> Tensor:
-    """The imaginary parts as a view. Raises: RuntimeError for a real tensor.
+    """Return the imaginary parts as a view. Raises: RuntimeError for a real tensor.
 
     >>> import engine
     >>> engine.imag(engine.tensor([1 + 2j]))
@@ -75,21 +75,21 @@ def imag(input: Tensor) -> Tensor:
 
 @function
 def is_complex(input: Tensor) -> bool:
-    """Whether the dtype is a complex one."""
+    """Return True if the dtype is complex."""
     check_tensor("is_complex", "input", input)
     return input.is_complex()
 
 
 @function
 def is_conj(input: Tensor) -> bool:
-    """Whether the elements still have to be conjugated: never, `conj` does it at once."""
+    """Return False: `conj` conjugates eagerly, so no tensor has a conjugate bit."""
     check_tensor("is_conj", "input", input)
     return input.is_conj()
 
 
 @method
 def copy_(input: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
-    """Copies the elements of `src`, which must broadcast, into this tensor, converting the dtype.
+    """Copy the elements of `src`, which must broadcast, into this tensor and convert the dtype.
 
     Warns (UserWarning) when complex numbers become real ones and lose their imaginary parts.
     """
@@ -102,7 +102,7 @@ def copy_(input: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
             from engine.creation import tensor
 
             return copy_(input, tensor(src), non_blocking)
-        return ops.copy_(input, src, non_blocking)  # says which argument does not fit
+        return ops.copy_(input, src, non_blocking)  # raises an error that names the argument
     if failed:
         raise_last()
     return input
@@ -129,6 +129,6 @@ def _hermitian(self: Tensor) -> Tensor:
 
 
 METHODS["mH"] = property(
-    _matrix_adjoint, doc="The last two dimensions swapped, conjugated where numbers are complex."
+    _matrix_adjoint, doc="The last two dimensions swapped, with complex elements conjugated."
 )
 METHODS["H"] = property(_hermitian, doc="The conjugate transpose of a matrix.")

@@ -1,4 +1,4 @@
-"""Functions that are a few lines of operators: lists with out=, differences, histograms of points."""
+"""Functions composed of other operators: copies of views with out=, gradients, histograms of points."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from engine.tensor import Tensor
 # ---- copies of several views
 
 
-def _given_out(views: Sequence[Tensor], out: Any, name: str) -> None:
-    """Copies each view into the tensor of `out` that stands at its place."""
+def _copy_into_out(views: Sequence[Tensor], out: Any, name: str) -> None:
+    """Copy each view into the tensor of `out` at the same index."""
     if len(out) != len(views):
         raise RuntimeError(f"{name}: expected {len(views)} tensors in out, got {len(out)}")
     for view, target in zip(views, out, strict=True):
@@ -24,7 +24,7 @@ def _given_out(views: Sequence[Tensor], out: Any, name: str) -> None:
 
 @function
 def unbind_copy(input: Tensor, dim: int = 0, *, out: Any = None) -> tuple[Tensor, ...] | None:
-    """The slices along `dim`, each copied; with `out`, a list of tensors, into those.
+    """Copy the slices along `dim` into new tensors, or into the list `out`.
 
     >>> import engine
     >>> [one.item() for one in engine.unbind_copy(engine.tensor([1, 2]))]
@@ -32,7 +32,7 @@ def unbind_copy(input: Tensor, dim: int = 0, *, out: Any = None) -> tuple[Tensor
     """
     if out is None:
         return tuple(ops.unbind_copy(input, dim))
-    _given_out(ops.unbind(input, dim), out, "unbind_copy")
+    _copy_into_out(ops.unbind(input, dim), out, "unbind_copy")
     return None
 
 
@@ -40,7 +40,7 @@ def unbind_copy(input: Tensor, dim: int = 0, *, out: Any = None) -> tuple[Tensor
 def split_copy(
     input: Tensor, split_size: int, dim: int = 0, *, out: Any = None
 ) -> tuple[Tensor, ...] | None:
-    """Pieces of `split_size` along `dim`, each copied; with `out`, a list of tensors, into those.
+    """Copy pieces of `split_size` along `dim` into new tensors, or into the list `out`.
 
     >>> import engine
     >>> [len(one) for one in engine.split_copy(engine.arange(5), 2)]
@@ -48,7 +48,7 @@ def split_copy(
     """
     if out is None:
         return tuple(ops.split_copy(input, split_size, dim))
-    _given_out(ops.split(input, split_size, dim), out, "split_copy")
+    _copy_into_out(ops.split(input, split_size, dim), out, "split_copy")
     return None
 
 
@@ -56,7 +56,7 @@ def split_copy(
 def split_with_sizes_copy(
     input: Tensor, split_sizes: Sequence[int], dim: int = 0, *, out: Any = None
 ) -> tuple[Tensor, ...] | None:
-    """Pieces of the given sizes along `dim`, each copied; with `out`, a list of tensors, into those.
+    """Copy pieces of the given sizes along `dim` into new tensors, or into the list `out`.
 
     >>> import engine
     >>> [one.tolist() for one in engine.split_with_sizes_copy(engine.arange(3), (1, 2))]
@@ -65,7 +65,7 @@ def split_with_sizes_copy(
     if out is None:
         return tuple(ops.split_with_sizes_copy(input, split_sizes, dim))
     views = ops.split_with_sizes(input, split_sizes, dim)
-    _given_out(views, out, "split_with_sizes_copy")
+    _copy_into_out(views, out, "split_with_sizes_copy")
     return None
 
 
@@ -77,7 +77,7 @@ def _cut(input: Tensor, dim: int, start: int | None, end: int | None) -> Tensor:
 
 
 def _weighted(input: Tensor, dim: int, first: int, weights: Sequence[Any]) -> Tensor:
-    """The sum of neighbouring slices of size 1, the first one at `first`."""
+    """Return the weighted sum of neighbouring slices of size 1, starting at `first`."""
     parts = [
         ops.mul(ops.narrow(input, dim, first + i, 1), weight) for i, weight in enumerate(weights)
     ]
@@ -88,7 +88,7 @@ def _weighted(input: Tensor, dim: int, first: int, weights: Sequence[Any]) -> Te
 
 
 def _slopes(input: Tensor, dim: int, steps: Tensor | Number, edge_order: int) -> Tensor:
-    """The derivative along one dimension; `steps` are the distances of neighbours, or the one of all."""
+    """Estimate the derivative along one dimension; `steps` is the distance of neighbours, or a tensor of them."""
     size = input.shape[dim]
     if isinstance(steps, Tensor):
         shape = [1] * input.dim()
@@ -111,7 +111,7 @@ def _slopes(input: Tensor, dim: int, steps: Tensor | Number, edge_order: int) ->
         center = (_cut(input, dim, 2, None) - _cut(input, dim, None, -2)) / both_steps
     if (
         edge_order == 1
-    ):  # the difference first: small where neighbours are alike, before it is rounded
+    ):  # subtract first: the difference of similar neighbours is small and loses little to rounding
         first = _weighted(input, dim, 0, (-1, 1)) / near[0]
         last = _weighted(input, dim, size - 2, (-1, 1)) / far[1]
     else:
@@ -125,7 +125,7 @@ def _slopes(input: Tensor, dim: int, steps: Tensor | Number, edge_order: int) ->
 
 
 def _number(value: Any) -> Number:
-    """The Python number of a distance; NumPy's numbers and tensors of no dimension have one."""
+    """Convert a distance to a Python number; NumPy scalars and 0-d tensors are accepted."""
     if isinstance(value, (bool, int, float, complex)):
         return value
     has_item = accepts("Scalar", value) or type(value).__module__ == "numpy"
@@ -143,7 +143,7 @@ def gradient(
     dim: int | Sequence[int] | None = None,
     edge_order: int = 1,
 ) -> tuple[Tensor, ...]:
-    """Estimates of the derivatives along dimensions, from the differences of neighbours.
+    """Estimate the derivatives along dimensions from the differences of neighbours.
 
     Formula: (input[i + 1] - input[i - 1]) / (2 spacing) inside; one-sided at the ends, with two
     elements, or three for `edge_order` 2. A list of tensors gives the coordinates of each dimension.
@@ -173,17 +173,17 @@ def gradient(
         if not accepts("int", entry):
             raise TypeError(f"gradient(): argument 'dim' must be int, not {type_word(entry)}")
     dims = list(range(rank)) if dim is None else [index(entry) for entry in listed_dims]
-    for one in dims:
-        if not -rank <= one < rank:
-            raise IndexError(f"gradient: dim {one} is out of range for {rank} dimensions")
-    dims = [one % rank for one in dims]
+    for axis in dims:
+        if not -rank <= axis < rank:
+            raise IndexError(f"gradient: dim {axis} is out of range for {rank} dimensions")
+    dims = [axis % rank for axis in dims]
     if len(set(dims)) < len(dims):
         raise RuntimeError(f"gradient: dim {dims} appears multiple times in the list of dims")
-    for one in dims:
-        if input.shape[one] < edge_order + 1:
+    for axis in dims:
+        if input.shape[axis] < edge_order + 1:
             raise RuntimeError(
                 "gradient: expected each dimension size to be at least edge_order+1 = "
-                f"{edge_order + 1}, got {input.shape[one]} at dimension {one}"
+                f"{edge_order + 1}, got {input.shape[axis]} at dimension {axis}"
             )
     spacing = 1 if spacing is None else spacing
     listed = isinstance(spacing, (list, tuple))
@@ -194,27 +194,27 @@ def gradient(
             f"gradient: expected spacing to be unspecified, a scalar or a list of length {len(dims)}, "
             f"got {len(steps)} elements"
         )
-    found = []
-    for one, step in zip(dims, steps, strict=True):
+    derivatives = []
+    for axis, step in zip(dims, steps, strict=True):
         if coordinates:
             check_tensor("gradient", "spacing", step)
-            if step.dim() != 1 or step.shape[0] != input.shape[one]:
+            if step.dim() != 1 or step.shape[0] != input.shape[axis]:
                 raise RuntimeError(
-                    f"gradient: expected coordinates of {input.shape[one]} elements for dimension "
-                    f"{one}, got the shape {tuple(step.shape)}"
+                    f"gradient: expected coordinates of {input.shape[axis]} elements for dimension "
+                    f"{axis}, got the shape {tuple(step.shape)}"
                 )
             step = ops.diff(step)
         else:
             step = _number(step)
-        found.append(_slopes(input, one, step, edge_order))
-    return tuple(found)
+        derivatives.append(_slopes(input, axis, step, edge_order))
+    return tuple(derivatives)
 
 
 # ---- histograms of points
 
 
 def _edges(column: Tensor, bins: int, ends: tuple[float, float] | None) -> Tensor:
-    """bins + 1 edges between two ends: those given, or the least and largest coordinate."""
+    """Return bins + 1 edges between two ends; without `ends`, between the smallest and largest coordinate."""
     if bins <= 0:
         raise RuntimeError(f"histogramdd(): bins must be > 0, but got {bins}")
     if ends is None:
@@ -235,11 +235,11 @@ def histogramdd(
     weight: Tensor | None = None,
     density: bool = False,
 ) -> Any:
-    """How many points fall into each cell of a grid.
+    """Count the points in each cell of a grid.
 
     Formula: hist[i, j] = the number (or sum of weights) of rows with edges_0[i] <= row[0] < edges_0[i + 1],
-    edges_1[j] <= row[1] < edges_1[j + 1]; the last cell has its right end. With `density` over the total
-    and the cell's volume.
+    edges_1[j] <= row[1] < edges_1[j + 1]; the last cell includes its right end. With `density` divided by the
+    total and the cell's volume.
     Shape: (*, d) points; `bins` is a number, d numbers, or d tensors of edges. Dtype: floating.
     Memory: new tensors, as (hist, bin_edges).
     Raises: RuntimeError for bins, a range or weights that do not fit the points.
@@ -254,10 +254,10 @@ def histogramdd(
     check_tensor("histogramdd", "input", input)
     if not isinstance(bins, (int, list, tuple)):
         raise TypeError(f"histogramdd(): argument 'bins' must be int or list, got {bins!r}")
-    for one in bins if isinstance(bins, (list, tuple)) else ():
-        if not isinstance(one, (int, Tensor)):
+    for entry in bins if isinstance(bins, (list, tuple)) else ():
+        if not isinstance(entry, (int, Tensor)):
             raise TypeError(
-                f"histogramdd(): argument 'bins' must hold ints or tensors, got {one!r}"
+                f"histogramdd(): argument 'bins' must hold ints or tensors, got {entry!r}"
             )
     if weight is not None:
         check_tensor("histogramdd", "weight", weight)
@@ -267,11 +267,11 @@ def histogramdd(
         )
     width = input.shape[-1]
     points = input.reshape(-1, width)
-    given = [bins] * width if isinstance(bins, int) else list(bins)
-    if len(given) != width:
+    bins_by_dim = [bins] * width if isinstance(bins, int) else list(bins)
+    if len(bins_by_dim) != width:
         raise RuntimeError(
             f"histogramdd: expected {width} sequences of bin edges for a {width}-dimensional "
-            f"histogram, but got {len(given)}"
+            f"histogram, but got {len(bins_by_dim)}"
         )
     if range is not None and len(range) != 2 * width:
         raise RuntimeError(
@@ -284,19 +284,19 @@ def histogramdd(
             f"{tuple(weight.shape)} and {tuple(input.shape)}"
         )
     edges = []
-    for axis, one in enumerate(given):
+    for axis, entry in enumerate(bins_by_dim):
         ends = None if range is None else (range[2 * axis], range[2 * axis + 1])
-        edges.append(one if isinstance(one, Tensor) else _edges(points[:, axis], one, ends))
-    shape = [len(one) - 1 for one in edges]
-    place: Any = 0
+        edges.append(entry if isinstance(entry, Tensor) else _edges(points[:, axis], entry, ends))
+    shape = [len(column_edges) - 1 for column_edges in edges]
+    flat_cell: Any = 0
     inside: Any = None
-    for axis, one in enumerate(edges):
+    for axis, column_edges in enumerate(edges):
         column = points[:, axis].contiguous()
-        cell = ops.sub(ops.searchsorted(one, column, right=True), 1)
-        cell = ops.where(ops.eq(column, one[-1]), shape[axis] - 1, cell)
-        fits = ops.logical_and(ops.ge(column, one[0]), ops.le(column, one[-1]))
+        cell = ops.sub(ops.searchsorted(column_edges, column, right=True), 1)
+        cell = ops.where(ops.eq(column, column_edges[-1]), shape[axis] - 1, cell)
+        fits = ops.logical_and(ops.ge(column, column_edges[0]), ops.le(column, column_edges[-1]))
         inside = fits if inside is None else ops.logical_and(inside, fits)
-        place = cell + place * shape[axis]
+        flat_cell = cell + flat_cell * shape[axis]
     total = 1
     for size in shape:
         total *= size
@@ -304,12 +304,12 @@ def histogramdd(
     values = (
         ops.ones((points.shape[0],), dtype=input.dtype) if weight is None else weight.reshape(-1)
     )
-    hist.index_add_(0, place[inside], values[inside])
+    hist.index_add_(0, flat_cell[inside], values[inside])
     hist = hist.reshape(shape)
     if density:
         hist = hist / hist.sum()
-        for axis, one in enumerate(edges):
+        for axis, column_edges in enumerate(edges):
             sizes = [1] * width
             sizes[axis] = -1
-            hist = hist / ops.diff(one).reshape(sizes)
+            hist = hist / ops.diff(column_edges).reshape(sizes)
     return structure("histogramdd", ("hist", "bin_edges"))(hist, tuple(edges))

@@ -1,4 +1,4 @@
-"""Products whose arguments need a look first: `einsum`, `tensordot`, `chain_matmul`, `cdist`.
+"""Products whose arguments are converted first: `einsum`, `tensordot`, `chain_matmul`, `cdist`.
 
 Adds to the tables of overloads.py.
 """
@@ -17,28 +17,28 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 def _subscripts(sublist: Any) -> str:
-    """A list of numbers (and `...`) as the letters of an equation."""
-    made = []
+    """Convert a list of numbers (and `...`) to the letters of an equation."""
+    letters = []
     for label in sublist:
         if label is Ellipsis:
-            made.append("...")
+            letters.append("...")
         elif isinstance(label, int) and 0 <= label < len(_LETTERS):
-            made.append(_LETTERS[label])
+            letters.append(_LETTERS[label])
         else:
             raise ValueError(
                 f"einsum: subscripts in lists must be ints in [0, {len(_LETTERS)}) or ..., got {label!r}"
             )
-    return "".join(made)
+    return "".join(letters)
 
 
 @function
 def einsum(*args: Any) -> Tensor:
-    """Multiplies tensors and sums over dimensions that are named by letters.
+    """Multiply tensors and sum over dimensions that are named by letters.
 
     `einsum("ij,jk->ik", a, b)`, or with lists of numbers `einsum(a, [0, 1], b, [1, 2], [0, 2])`.
-    "..." stands for any leading dimensions, which broadcast; a letter that the output lacks is
-    summed; a letter twice in one operand is its diagonal; without "->" the output has the letters
-    that occur once, in order of the alphabet.
+    "..." is any number of dimensions, which broadcast; a letter that the output lacks is summed;
+    a letter that occurs twice in an operand takes its diagonal; without "->" the output has the letters
+    that occur once, in alphabetical order.
 
     Formula: "ij,jk->ik": out[i, k] = sum_j a[i, j] b[j, k]
     Memory: a new tensor, or a view where nothing has to be computed.
@@ -73,9 +73,9 @@ Dimensions = int | Tensor | Sequence[Sequence[int]] | Sequence[int]
 
 @function
 def tensordot(a: Tensor, b: Tensor, dims: Dimensions = 2, out: Tensor | None = None) -> Tensor:
-    """Sums products over the last `dims` dimensions of `a` and the first ones of `b`, or over two lists.
+    """Sum products over the last `dims` dimensions of `a` and the first ones of `b`, or over two lists.
 
-    Shape: the dimensions of `a` that stay, then those of `b`.
+    Shape: the remaining dimensions of `a`, then those of `b`.
     Memory: a new tensor; both are permuted and multiplied as matrices.
     Raises: RuntimeError when the sizes of the summed dimensions differ.
 
@@ -91,7 +91,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Dimensions = 2, out: Tensor | None = N
     if isinstance(dims, (list, tuple)):
         if len(dims) != 2:
             raise RuntimeError(f"tensordot: dims must be an int or two lists of ints, got {dims!r}")
-        left, right = ([one] if isinstance(one, int) else list(one) for one in dims)
+        left, right = ([entry] if isinstance(entry, int) else list(entry) for entry in dims)
     elif isinstance(dims, int):
         if dims < 0:
             raise RuntimeError(f"tensordot: expects dims >= 0, but got dims={dims}")
@@ -109,7 +109,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Dimensions = 2, out: Tensor | None = N
 
 @function
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
-    """The product of matrices in the cheapest order: `linalg.multi_dot` under its older name.
+    """Multiply matrices in the cheapest order: `linalg.multi_dot` under its older name.
 
     >>> import engine
     >>> engine.chain_matmul(engine.ones(1, 2), engine.ones(2, 3), engine.ones(3, 1))
@@ -141,11 +141,11 @@ def cdist(
     p: float = 2.0,
     compute_mode: str = "use_mm_for_euclid_dist_if_necessary",
 ) -> Tensor:
-    """Distances between every vector of one set and every vector of another.
+    """Compute the distance between every vector of one set and every vector of another.
 
     Formula: out[..., i, j] = (sum_k |x1[..., i, k] - x2[..., j, k]|^p)^(1/p)
     Shape: (*, n, k) and (*, m, k) give (*, n, m); batches broadcast.
-    Memory: a new tensor. Differences are taken exactly, whatever `compute_mode` says.
+    Memory: a new tensor. Differences are computed exactly in every `compute_mode`.
     Raises: ValueError for an unknown mode, RuntimeError for a negative p or sizes that do not fit.
 
     >>> import engine

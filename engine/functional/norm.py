@@ -1,4 +1,4 @@
-"""Reductions that do something in Python before an operator runs: `norm`."""
+"""`norm`, which selects a linalg operator in Python."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def norm(
     out: Tensor | None = None,
     dtype: Any = None,
 ) -> Tensor:
-    """The p-norm of all elements or along `dim`: `linalg.vector_norm`, for "nuc" `linalg.matrix_norm`.
+    """Compute the p-norm of all elements or along `dim`: `linalg.vector_norm`, for "nuc" `linalg.matrix_norm`.
 
     Formula: (sum_i |x_i|^p)^(1/p); "fro" is 2
-    Shape: the dimensions in `dim` go, or stay with size 1 when `keepdim`.
+    Shape: the dimensions in `dim` are removed, or become 1 with `keepdim`.
     Dtype: floating or complex.
     Memory: a new tensor.
     Raises: RuntimeError for integers.

@@ -1,6 +1,6 @@
-"""`unique` and `unique_consecutive`: one tensor, or a tuple of as many as are asked for.
+"""`unique` and `unique_consecutive`: they return a tensor, or a tuple with the requested ones.
 
-Written so that compiled code takes them as they are: there a tuple has as many parts as it says.
+The source is scriptable: each branch returns a tuple of fixed length.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ def unique(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """The distinct elements in ascending order, or with `dim` the distinct slices.
+    """Return the distinct elements in ascending order, or with `dim` the distinct slices.
 
-    With `return_inverse` also where each element went, with `return_counts` also how often each
-    occurs: then a tuple. Memory: new tensors. Every NaN is distinct.
+    `return_inverse` adds each element's index in the result, `return_counts` the number of its
+    occurrences; the result is then a tuple. Memory: new tensors. Every NaN is distinct.
 
     >>> import engine
     >>> engine.unique(engine.tensor([3, 1, 3]), return_counts=True)
@@ -49,10 +49,10 @@ def unique_consecutive(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """The elements, or with `dim` the slices, that differ from the one before.
+    """Return the elements, or with `dim` the slices, that differ from their predecessor.
 
-    With `return_inverse` also where each element went, with `return_counts` also how long each run
-    is: then a tuple. Memory: new tensors.
+    `return_inverse` adds each element's index in the result, `return_counts` the length of its run;
+    the result is then a tuple. Memory: new tensors.
 
     >>> import engine
     >>> engine.unique_consecutive(engine.tensor([1, 1, 2, 1]), return_counts=True)

@@ -1,4 +1,4 @@
-"""Functions that take any number of tensors, one by one or as a sequence."""
+"""Functions of any number of tensors, as separate arguments or as a sequence."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from engine.tensor import Tensor
 
 
 def _listed(tensors: tuple[Any, ...], name: str) -> list[Tensor]:
-    """The tensors of `f(a, b)` and of `f([a, b])`."""
+    """Return the tensors of `f(a, b)` or `f([a, b])` as a list."""
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
         tensors = tuple(tensors[0])
-    for position, one in enumerate(tensors):
-        if not isinstance(one, Tensor):
+    for position, tensor in enumerate(tensors):
+        if not isinstance(tensor, Tensor):
             raise TypeError(
-                f"{name}: expected tensors, got {type(one).__name__} at position {position + 1}"
+                f"{name}: expected tensors, got {type(tensor).__name__} at position {position + 1}"
             )
     return list(tensors)
 
 
 @function
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
-    """Coordinates of a grid: each vector repeated along the dimensions of all others.
+    """Return the coordinates of a grid: each vector, expanded along the dimensions of all others.
 
     Shape: vectors of n1, n2... elements give tensors of shape (n1, n2, ...); indexing "xy" swaps the
     first two. Memory: none, views with stride 0.
@@ -47,15 +47,15 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 
 @function
 def cartesian_prod(*tensors: Any) -> Tensor:
-    """All combinations of one element of each vector, one per row.
+    """Return all combinations of one element of each vector, one per row.
 
     >>> import engine
     >>> engine.cartesian_prod(engine.tensor([1, 2]), engine.tensor([3])).tolist()
     [[1, 3], [2, 3]]
     """
     listed = _listed(tensors, "cartesian_prod")
-    made = ops.cartesian_prod(listed)
-    return listed[0] if len(listed) == 1 else made
+    result = ops.cartesian_prod(listed)
+    return listed[0] if len(listed) == 1 else result
 
 
 @function
@@ -76,14 +76,14 @@ def _at_least(rank: int, doc: str) -> Any:
         operator = getattr(ops, name)
         if len(tensors) == 1 and isinstance(tensors[0], Tensor):
             return operator(tensors[0])
-        return tuple(operator(one) for one in _listed(tensors, name))
+        return tuple(operator(tensor) for tensor in _listed(tensors, name))
 
     at_least.__name__ = at_least.__qualname__ = name
     at_least.__doc__ = f"{doc} Several tensors give a tuple. Memory: none, views."
     return at_least
 
 
-atleast_1d = function(_at_least(1, "The tensor, with a 0-d one seen as one element."))
+atleast_1d = function(_at_least(1, "The tensor; a 0-d tensor gets one dimension."))
 atleast_2d = function(_at_least(2, "The tensor with at least two dimensions: a vector is one row."))
 atleast_3d = function(
     _at_least(3, "The tensor with at least three: (n) is (1, n, 1), (m, n) is (m, n, 1).")
@@ -92,7 +92,7 @@ atleast_3d = function(
 
 @function
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
-    """All tensors expanded to the shape they broadcast to. Memory: none, views; one of that shape is itself."""
+    """Expand all tensors to the shape that they broadcast to. Memory: none, views; one of that shape is itself."""
     listed = _listed(tensors, "broadcast_tensors")
     shape = broadcast_sizes([tensor.shape for tensor in listed])
     return tuple(

@@ -19,7 +19,6 @@ from engine.boxed import FLOAT as FLOAT_TAG
 from engine.boxed import INT as INT_TAG
 from engine.boxed import NONE as NONE_TAG
 from engine.boxed import STRING as STRING_TAG
-from engine.convert import complex_number
 from engine.dtypes import device as device_class
 from engine.dtypes import dtype as dtype_class
 from engine.dtypes import layout, memory_format
@@ -30,6 +29,7 @@ from engine.jit.frontend.sugared_values import MISSING, SimpleValue
 from engine.jit.types.ivalues import BoxedArgs
 from engine.jit.types.jit_type import FUNCTION, NONE, Type
 from engine.jit.types.type_parser import from_text
+from engine.marshal import complex_number
 
 NOTHING = 0  # the number of a Value that is not in the graph
 

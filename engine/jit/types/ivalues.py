@@ -28,8 +28,8 @@ from engine.boxed import (
     TENSORS,
     unbox,
 )
-from engine.convert import complex_number
 from engine.dtypes import device, dtype
+from engine.marshal import complex_number
 from engine.tensor import Tensor
 
 BOX = COMPLEX + 1  # a list, tuple, dictionary or object

@@ -10,14 +10,14 @@ from collections.abc import Callable
 from typing import Any
 
 from engine._generated import ops
-from engine.overloads import Made
+from engine.overloads import Function
 from engine.tensor import Tensor
 
 
-def _documented(operator: Callable[..., Any]) -> Callable[[Made], Made]:
+def _documented(operator: Callable[..., Any]) -> Callable[[Function], Function]:
     """Gives a function the operator's documentation, with what `inplace` means."""
 
-    def document(made: Made) -> Made:
+    def document(made: Function) -> Function:
         inplace = "With `inplace` the result is written into ``input``, which is returned.\n\n"
         sentence, _, rest = (operator.__doc__ or "").partition("\n\n")
         made.__doc__ = f"{sentence}\n\n{inplace}{rest.lstrip()}"

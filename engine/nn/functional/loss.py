@@ -12,7 +12,7 @@ from typing import Any
 
 from engine._generated import ops
 from engine.dtypes import get_default_dtype
-from engine.overloads import Made, broadcast_sizes
+from engine.overloads import Function, broadcast_sizes
 from engine.tensor import Tensor
 
 _CODES = {"none": 0, "mean": 1, "sum": 2}
@@ -49,10 +49,10 @@ def _reduced(losses: Tensor, reduction: str) -> Tensor:
     return ops.mean(losses) if code == 1 else ops.sum(losses) if code == 2 else losses
 
 
-def _documented(operator: Callable[..., Any]) -> Callable[[Made], Made]:
+def _documented(operator: Callable[..., Any]) -> Callable[[Function], Function]:
     """Gives a function the operator's documentation, with what `reduction` means."""
 
-    def document(made: Made) -> Made:
+    def document(made: Function) -> Function:
         sentence, _, rest = (operator.__doc__ or "").partition("\n\n")
         words = (
             '    `reduction`: "mean" (over elements, or by weight), "sum", or "none" to keep every loss.\n'

@@ -1,8 +1,8 @@
-"""One public name for several overloads: the first whose schema takes the arguments is called.
+"""Overload resolution: a public function calls the first overload whose schema accepts the arguments.
 
 PyTorch has several operators under one name (`max` of a tensor, of a dimension, of two tensors).
-The generated functions know one each; `Overloads` chooses, in the order of the yaml file. What it
-found is remembered by the types of the arguments, wherever the types alone decide.
+A generated function calls one of them; `overloaded` returns a function that tries them in the order of the
+yaml file. Its choice is cached by the types of the arguments, if the types alone decide.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from engine.arguments import accepts, type_word
 from engine.tensor import Tensor
 
-NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}  # NumPy's words, which PyTorch takes too
+NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}  # NumPy's names, which PyTorch accepts too
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Parameter:
     name: str
     required: bool
     keyword_only: bool = False
-    number_too: bool = False  # a pointwise operand: a number will do for the tensor
+    number_too: bool = False  # a pointwise operand: a number is accepted for the tensor
 
     def takes(self, value: object) -> bool:
         if accepts(self.kind, value):
@@ -39,64 +39,68 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Overload:
-    """One operator behind a public name."""
+    """One operator of a public function."""
 
     call: Callable[..., Any]
     schema: str
     parameters: tuple[Parameter, ...]
     varargs: str = ""
 
-    def _given(self, args: Sequence[Any], options: dict[str, Any]) -> list[tuple[str, Any]]:
-        """(kind, value) of the arguments."""
+    def _bound(self, args: Sequence[Any], options: dict[str, Any]) -> list[tuple[str, Any]]:
+        """Return the (kind, value) pairs of the arguments."""
         kinds = {p.name: p.kind for p in self.parameters}
         named = [(kinds.get(NUMPY_NAMES.get(k, k), "out"), v) for k, v in options.items()]
         return [*zip((p.kind for p in self.parameters), args, strict=False), *named]
 
     def reads_tensor(self, args: Sequence[Any], options: dict[str, Any]) -> bool:
-        """Whether a 0-d tensor would stand for a number."""
+        """Return True if a 0-d tensor is passed for a number."""
         return any(
             isinstance(value, Tensor) and not kind.startswith(("Tensor", "out"))
-            for kind, value in self._given(args, options)
+            for kind, value in self._bound(args, options)
         )
 
     def decided_by_types(self, args: Sequence[Any], options: dict[str, Any]) -> bool:
-        """Whether other arguments of the same types fit too: not where a tensor stands for a number,
-        or where a list's items matter."""
-        listed = any(isinstance(value, (list, tuple)) for _, value in self._given(args, options))
+        """Return True if other arguments of the same types fit too, which a tensor passed for a number and a list
+        leave open: there the value matters."""
+        listed = any(isinstance(value, (list, tuple)) for _, value in self._bound(args, options))
         return not listed and not self.reads_tensor(args, options)
 
     def fits(self, args: Sequence[Any], options: dict[str, Any]) -> bool:
-        """Whether these arguments can be given to the operator."""
+        """Return True if the operator accepts these arguments."""
         names = {p.name: p for p in self.parameters}
-        given = set()
+        bound = set()
         for position, value in enumerate(args):
             if position >= len(self.parameters):
                 return False
             parameter = self.parameters[position]
             if parameter.name == self.varargs:
-                given.add(parameter.name)
-                rest = args[position:]
-                whole = rest[0] if len(rest) == 1 and not isinstance(rest[0], int) else list(rest)
-                if not parameter.takes(whole):
+                bound.add(parameter.name)
+                remaining = args[position:]
+                sequence = (
+                    remaining[0]
+                    if len(remaining) == 1 and not isinstance(remaining[0], int)
+                    else list(remaining)
+                )
+                if not parameter.takes(sequence):
                     return False
                 break
             if parameter.keyword_only or not parameter.takes(value):
                 return False
-            given.add(parameter.name)
+            bound.add(parameter.name)
         for name, value in options.items():
             if name == "out":
                 continue
             parameter_or_none = names.get(NUMPY_NAMES.get(name, name))
             if parameter_or_none is None or not parameter_or_none.takes(value):
                 return False
-            given.add(parameter_or_none.name)
-        return all(not p.required or p.name in given for p in self.parameters)
+            bound.add(parameter_or_none.name)
+        return all(not p.required or p.name in bound for p in self.parameters)
 
 
 def overloaded(name: str, doc: str, overloads: Sequence[Overload]) -> Callable[..., Any]:
-    """A function that calls the first of `overloads` that its arguments fit.
+    """Return a function that calls the first of `overloads` that its arguments fit.
 
-    Raises: TypeError that lists the schemas when none does.
+    The function raises a TypeError that lists the schemas when no overload fits.
     """
     remembered: dict[Any, Callable[..., Any]] = {}
 
@@ -105,21 +109,23 @@ def overloaded(name: str, doc: str, overloads: Sequence[Overload]) -> Callable[.
         call = remembered.get(key)
         if call is not None:
             return call(*args, **options)
-        second_best = None  # takes a tensor for a number, which no other may want as a tensor
-        for one in overloads:
-            if not one.fits(args, options):
+        second_best = None  # reads a tensor as a number; only called if no other overload accepts it as a tensor
+        for overload in overloads:
+            if not overload.fits(args, options):
                 continue
-            if one.reads_tensor(args, options):
-                second_best = second_best or one
+            if overload.reads_tensor(args, options):
+                second_best = second_best or overload
                 continue
-            if one.decided_by_types(args, options):
-                remembered[key] = one.call
-            return one.call(*args, **options)
+            if overload.decided_by_types(args, options):
+                remembered[key] = overload.call
+            return overload.call(*args, **options)
         if second_best:
             return second_best.call(*args, **options)
-        given = [*map(type_word, args), *(f"{k}={type_word(v)}" for k, v in options.items())]
-        schemas = "".join(f"\n  {one.schema}" for one in overloads)
-        raise TypeError(f"{name}: cannot be called with ({', '.join(given)}); there are{schemas}")
+        arguments = [*map(type_word, args), *(f"{k}={type_word(v)}" for k, v in options.items())]
+        schemas = "".join(f"\n  {overload.schema}" for overload in overloads)
+        raise TypeError(
+            f"{name}: cannot be called with ({', '.join(arguments)}); there are{schemas}"
+        )
 
     choose.__name__ = choose.__qualname__ = name
     choose.__doc__ = doc

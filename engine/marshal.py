@@ -1,4 +1,4 @@
-"""Python values into the C ABI's numbers and back, for the generated functions."""
+"""Marshalling: Python values to the C ABI's numbers and back, for the generated functions."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _BITS, _DOUBLE = struct.Struct("<q"), struct.Struct("<d")
 
 
 def number(value: Any) -> tuple[int, int, float]:
-    """A Python number as (kind, integer, real); None becomes kind -1.
+    """Convert a Python number to (kind, integer, real); None becomes kind -1.
 
-    Of a complex number the integer is the bits of the imaginary part.
+    For a complex number the integer holds the bits of the imaginary part.
 
     Raises: TypeError for anything that is not a number, OverflowError beyond 64 bits.
     """
@@ -48,7 +48,7 @@ def number(value: Any) -> tuple[int, int, float]:
 
 
 def complex_number(value: complex) -> tuple[int, int, float]:
-    """A complex number as (kind, bits of the imaginary part, real part)."""
+    """Convert a complex number to (kind, bits of the imaginary part, real part)."""
     return 3, _BITS.unpack(_DOUBLE.pack(value.imag))[0], value.real
 
 
@@ -58,7 +58,7 @@ def complex_value(real: float, imag_bits: int) -> complex:
 
 
 def operand(value: Any) -> tuple[int, int, int, float]:
-    """A tensor or a number for a pointwise operator: (handle, kind, integer, real)."""
+    """Convert a pointwise operator's tensor or number to (handle, kind, integer, real)."""
     if isinstance(value, Tensor):
         return value._h, 0, 0, 0.0
     if value is None:
@@ -67,7 +67,7 @@ def operand(value: Any) -> tuple[int, int, int, float]:
 
 
 def ints(value: Any) -> tuple[Any, int]:
-    """A sequence of ints (or one int) as (array, length); None becomes (NULL, -1)."""
+    """Convert a sequence of ints, or a single int, to (array, length); None becomes (NULL, -1)."""
     if value is None:
         return ffi.NULL, -1
     if isinstance(value, Tensor):
@@ -81,7 +81,7 @@ def ints(value: Any) -> tuple[Any, int]:
 
 
 def floats(value: Any) -> tuple[Any, int]:
-    """A sequence of floats (or one float) as (array, length); None becomes (NULL, -1)."""
+    """Convert a sequence of floats, or a single float, to (array, length); None becomes (NULL, -1)."""
     if value is None:
         return ffi.NULL, -1
     if isinstance(value, (numbers.Real, Tensor)):
@@ -90,13 +90,13 @@ def floats(value: Any) -> tuple[Any, int]:
     return values, len(values)
 
 
-def text(value: str | None) -> Any:
-    """An optional string as a C string; None becomes NULL."""
+def c_string(value: str | None) -> Any:
+    """Convert an optional string to a C string; None becomes NULL."""
     return ffi.NULL if value is None else value.encode()
 
 
-def given(value: Any) -> tuple[int, Any]:
-    """An optional number as (was it given, value)."""
+def optional_number(value: Any) -> tuple[int, Any]:
+    """Convert an optional number to (is present, value)."""
     return (
         (0, 0)
         if value is None
@@ -105,9 +105,9 @@ def given(value: Any) -> tuple[int, Any]:
 
 
 def handles(tensors: Sequence[Tensor]) -> tuple[list[int], int]:
-    """A list or tuple of tensors as (handles, length).
+    """Convert a list or tuple of tensors to (handles, length).
 
-    Of nothing else: what makes its items when asked for them would let go of each at once.
+    Other iterables are rejected: an iterator that creates its items would free each one at once.
     """
     if not isinstance(tensors, (list, tuple)):
         raise TypeError(f"expected a sequence of tensors, got {type(tensors).__name__}")
@@ -116,7 +116,7 @@ def handles(tensors: Sequence[Tensor]) -> tuple[list[int], int]:
 
 
 def maybe_handles(tensors: Sequence[Tensor | None]) -> tuple[list[int], int]:
-    """The same where some may be missing: None becomes handle 0."""
+    """Convert tensors as `handles` does; None becomes handle 0."""
     if not isinstance(tensors, (list, tuple)):
         raise TypeError(f"expected a sequence of tensors, got {type(tensors).__name__}")
     values = [0 if t is None else t._h for t in tensors]
@@ -124,7 +124,7 @@ def maybe_handles(tensors: Sequence[Tensor | None]) -> tuple[list[int], int]:
 
 
 def dtype_code(dtype: Any) -> int:
-    """The code of a dtype; None becomes -1, "not given"."""
+    """Return the code of a dtype; None becomes -1."""
     if dtype is None:
         return -1
     if isinstance(dtype, _dtype):
@@ -133,19 +133,19 @@ def dtype_code(dtype: Any) -> int:
 
 
 def device_code(device: Any) -> int:
-    """The code of a device or its name; None becomes -1, "not given"."""
+    """Return the code of a device or of its name; None becomes -1."""
     if device is None:
         return -1
     return (device if isinstance(device, _device) else _device(device)).code
 
 
 def format_code(memory_format: Any) -> int:
-    """The operators' number of a memory format; None becomes -1, "not given"."""
+    """Return the operators' number of a memory format; None becomes -1."""
     return -1 if memory_format is None else int(memory_format.__index__())
 
 
 def take_list(pointer: Any) -> tuple[Tensor, ...]:
-    """Wraps the tensors of a returned list and frees the list."""
+    """Wrap the tensors of a returned list and free the list."""
     if pointer == ffi.NULL:
         raise_last()
     result = tuple(wrap(h) for h in ffi.unpack(pointer.items, pointer.n))
@@ -154,7 +154,7 @@ def take_list(pointer: Any) -> tuple[Tensor, ...]:
 
 
 def take_tuple(function: Callable[..., int], n: int, *args: Any) -> tuple[Tensor, ...]:
-    """Calls a C function that writes `n` handles, and wraps them."""
+    """Call a C function that writes `n` handles, and wrap them."""
     out = ffi.new("uh_handle[]", n)
     if function(*args, out):
         raise_last()
@@ -162,7 +162,7 @@ def take_tuple(function: Callable[..., int], n: int, *args: Any) -> tuple[Tensor
 
 
 def read_scalar(value: Any) -> bool | int | float | complex:
-    """A returned uh_scalar as the Python number it is."""
+    """Convert a returned uh_scalar to a Python number."""
     if value.kind == 2:
         return value.d
     if value.kind == 3:
