@@ -26,7 +26,7 @@ def _lu(input: Tensor, pivot: bool, get_infos: bool) -> tuple[Tensor, ...]:
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
     """The LU factorisation of matrices with L and U in one tensor. Deprecated: `linalg.lu_factor` is the same.
 
-    Formula: A = P L U; L is unit lower triangular and stored below the diagonal of the first result, U in the rest of it.
+    Formula: A = P L U; the first result has the unit lower triangular L below its diagonal, and U on and above it.
     Shape: (*, m, n) gives LU (*, m, n) and pivots (*, min(m, n)), and with `get_infos` infos (*): 0, or the position
     of the first zero on U's diagonal. Dtype: floating or complex; pivots and infos int32.
     Memory: new tensors, or the tuple `out`. Gradient: that of LU.

@@ -1,6 +1,6 @@
-"""Neural networks: modules with parameters, and the functions behind them in `engine.nn.functional`.
+"""Neural networks: modules with parameters, and their stateless functions in `engine.nn.functional`.
 
-A network is a `Module` that has others as attributes and computes in `forward`; layers are in
+A network is a `Module` that has submodules as attributes and computes in `forward`; layers are in
 `modules/`, one file for each family. Reading order: module.py, then traversal.py, state_dict.py, hooks.py.
 """
 
@@ -35,8 +35,8 @@ else:
             return importlib.import_module(f"engine.nn.{name}")
         if name not in _LATER:
             raise AttributeError(f"module 'engine.nn' has no attribute {name!r}")
-        found = globals()[name] = getattr(modules, name)
-        return found
+        value = globals()[name] = getattr(modules, name)
+        return value
 
 
 def __dir__() -> list[str]:

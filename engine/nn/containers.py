@@ -24,7 +24,7 @@ def _position(index: Any, length: int) -> int:
 
 
 class Container(Module):
-    """Modules under the names of keywords; ModuleDict is what to use."""
+    """Modules named by keyword arguments. Deprecated: use ModuleDict."""
 
     def __init__(self, **kwargs: Any) -> None:
         import warnings
@@ -41,7 +41,7 @@ class Container(Module):
 
 
 class Sequential(Module):
-    """Modules that are called one after the other, each with what the one before it returned.
+    """Modules that are called in turn, each with the result of the previous one.
 
     `Sequential(a, b)`, or `Sequential(OrderedDict(first=a, second=b))` with names.
 
@@ -68,7 +68,7 @@ class Sequential(Module):
         return next(islice(self._modules, _position(index, len(self)), None))
 
     def _number(self) -> None:
-        """Names the modules by their places."""
+        """Rename the modules to their positions."""
         self._modules = {str(i): module for i, module in enumerate(self._modules.values())}
 
     def __getitem__(self, index: Any) -> Any:
@@ -95,12 +95,12 @@ class Sequential(Module):
         return [name for name in super().__dir__() if not name.isdigit()]
 
     def append(self: S, module: Module) -> S:
-        """Adds a module at the end; returns the container."""
+        """Append a module; return the container."""
         self.add_module(str(len(self)), module)
         return self
 
     def insert(self: S, index: int, module: Module) -> S:
-        """Puts a module before the one at `index`. Raises: IndexError beyond the ends."""
+        """Insert a module before the one at `index`; return the container. Raises: IndexError beyond the ends."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
         count = len(self)
@@ -108,20 +108,20 @@ class Sequential(Module):
             raise IndexError(f"Index out of range: {index}")
         modules = list(self._modules.values())
         modules.insert(index, module)
-        self._modules = {str(i): one for i, one in enumerate(modules)}
+        self._modules = {str(i): child for i, child in enumerate(modules)}
         return self
 
     def extend(self: S, sequential: Iterable[Module]) -> S:
-        """Adds modules at the end; returns the container."""
+        """Append modules; return the container."""
         for module in sequential:
             self.append(module)
         return self
 
     def pop(self, key: int | slice) -> Module:
-        """Takes out the module at `key` and returns it."""
-        found: Module = self[key]
+        """Remove and return the module at `key`."""
+        module: Module = self[key]
         del self[key]
-        return found
+        return module
 
     def __add__(self, other: Any) -> Sequential:
         if not isinstance(other, Sequential):
@@ -198,18 +198,18 @@ class ModuleList(Module):
         return [name for name in super().__dir__() if not name.isdigit()]
 
     def insert(self, index: int, module: Module) -> None:
-        """Puts a module before the one at `index`, as a list does."""
-        for place in range(len(self), index, -1):
-            self._modules[str(place)] = self._modules[str(place - 1)]
+        """Insert a module before the one at `index`."""
+        for position in range(len(self), index, -1):
+            self._modules[str(position)] = self._modules[str(position - 1)]
         self._modules[str(index)] = module
 
     def append(self: L, module: Module) -> L:
-        """Adds a module at the end; returns the list."""
+        """Append a module; return the list."""
         self.add_module(str(len(self)), module)
         return self
 
     def extend(self: L, modules: Iterable[Module]) -> L:
-        """Adds modules at the end; returns the list. Raises: TypeError for what has no items."""
+        """Append modules; return the list. Raises: TypeError for an object that is not iterable."""
         if not isinstance(modules, Iterable):
             raise TypeError(
                 "ModuleList.extend should be called with an iterable, "
@@ -220,20 +220,20 @@ class ModuleList(Module):
         return self
 
     def pop(self, key: int | slice) -> Module:
-        """Takes out the module at `key` and returns it."""
-        found: Module = self[key]
+        """Remove and return the module at `key`."""
+        module: Module = self[key]
         del self[key]
-        return found
+        return module
 
     def __repr__(self) -> str:
-        """Like that of any module, with equal neighbours told once: `(0-3): 4 x ReLU()`."""
+        """Format the list like any module, with equal neighbours on one line: `(0-3): 4 x ReLU()`."""
         runs: list[tuple[int, int, str]] = []
-        for place, module in enumerate(self):
+        for position, module in enumerate(self):
             text = repr(module)
             if runs and runs[-1][2] == text:
-                runs[-1] = (runs[-1][0], place, text)
+                runs[-1] = (runs[-1][0], position, text)
             else:
-                runs.append((place, place, text))
+                runs.append((position, position, text))
         if not runs:
             return f"{self._get_name()}()"
         lines = [
@@ -277,35 +277,35 @@ class ModuleDict(Module):
         return key in self._modules
 
     def clear(self) -> None:
-        """Takes out all modules."""
+        """Remove all modules."""
         self._modules.clear()
 
     def pop(self, key: str) -> Any:
-        """Takes out the module under `key` and returns it. Raises: KeyError when there is none."""
-        found = self[key]
+        """Remove and return the module under `key`. Raises: KeyError for an unknown key."""
+        module = self[key]
         del self[key]
-        return found
+        return module
 
     def keys(self) -> Any:
-        """The names."""
+        """Return the names."""
         return self._modules.keys()
 
     def items(self) -> Any:
-        """Names and modules."""
+        """Return the names and modules."""
         return self._modules.items()
 
     def values(self) -> Any:
-        """The modules."""
+        """Return the modules."""
         return self._modules.values()
 
     def update(self, modules: Any) -> None:
-        """Adds the modules of a mapping, or of pairs of name and module."""
+        """Add the modules of a mapping, or of pairs of name and module."""
         for key, module in pairs(modules, "ModuleDict", "ModuleDict"):
             self[key] = module
 
 
 def pairs(source: Any, name: str, called: str) -> list[tuple[Any, Any]]:
-    """The items of a mapping or of a sequence of pairs, as `dict.update` takes them."""
+    """Return the items of a mapping or of a sequence of pairs, as `dict.update` reads them."""
     if not isinstance(source, Iterable):
         raise TypeError(
             f"{called}.update should be called with an iterable of key/value pairs, "
@@ -313,17 +313,17 @@ def pairs(source: Any, name: str, called: str) -> list[tuple[Any, Any]]:
         )
     if isinstance(source, (Mapping, ModuleDict)) or hasattr(source, "items"):
         return list(source.items())
-    found = []
-    for place, item in enumerate(source):
+    items = []
+    for position, item in enumerate(source):
         if not isinstance(item, Iterable):
             raise TypeError(
-                f"{name} update sequence element #{place} should be Iterable; "
+                f"{name} update sequence element #{position} should be Iterable; "
                 f"is {type(item).__name__}"
             )
         pair = list(item)
         if len(pair) != 2:
             raise ValueError(
-                f"{name} update sequence element #{place} has length {len(pair)}; 2 is required"
+                f"{name} update sequence element #{position} has length {len(pair)}; 2 is required"
             )
-        found.append((pair[0], pair[1]))
-    return found
+        items.append((pair[0], pair[1]))
+    return items

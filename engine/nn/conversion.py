@@ -1,4 +1,4 @@
-"""Moving a module's tensors to another dtype or device, in place: parameters stay the same objects."""
+"""Conversion of a module's tensors to another dtype or device in place: parameters stay the same objects."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ Self = TypeVar("Self", bound="Converted")
 Convert = Callable[[Tensor], Tensor]
 
 
-def _fits(tensor: Tensor, made: Tensor) -> bool:
-    """Whether the tensor can take up the new data; one without memory takes none up."""
-    return tensor.device == made.device
+def _fits(tensor: Tensor, data: Tensor) -> bool:
+    """Return True if the tensor can hold the new data: both are on the same device."""
+    return tensor.device == data.device
 
 
 class Converted(Traversed):
     """The part of Module that changes dtypes and devices."""
 
     def _apply(self: Self, fn: Convert, recurse: bool = True) -> Self:
-        """Replaces the data of every parameter, gradient and buffer by what `fn` makes of it.
+        """Apply `fn` to the data of every parameter, gradient and buffer.
 
-        A Parameter stays the same object, and so does its gradient: whoever holds it (an optimizer)
-        sees the new data. Between meta and memory that cannot be: a new Parameter takes its place.
+        A Parameter stays the same object, and so does its gradient: an optimizer that holds it sees the new
+        data. Only a conversion between meta and memory replaces the Parameter by a new one.
         """
         if recurse:
             for module in self.children():
@@ -40,27 +40,27 @@ class Converted(Traversed):
             if parameter is None:
                 continue
             with no_grad():
-                made = fn(parameter)
-            gradient, kept = parameter.grad, parameter
-            if _fits(parameter, made):
-                parameter.data = made
+                data = fn(parameter)
+            gradient, target = parameter.grad, parameter
+            if _fits(parameter, data):
+                parameter.data = data
             else:
-                kept = self._parameters[name] = Parameter(made, parameter.requires_grad)
+                target = self._parameters[name] = Parameter(data, parameter.requires_grad)
             if gradient is None:
                 continue
             with no_grad():
-                made = fn(gradient)
-            if _fits(gradient, made) and kept is parameter:
-                gradient.data = made
+                data = fn(gradient)
+            if _fits(gradient, data) and target is parameter:
+                gradient.data = data
             else:
-                kept.grad = made.requires_grad_(gradient.requires_grad)
+                target.grad = data.requires_grad_(gradient.requires_grad)
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = fn(buffer)
         return self
 
     def to(self: Self, *args: Any, **options: Any) -> Self:
-        """Converts all floating parameters and buffers to a dtype, and everything to a device.
+        """Convert all floating parameters and buffers to a dtype, and all tensors to a device.
 
         `to(device)`, `to(dtype)`, `to(device, dtype)`, `to(tensor)`, `memory_format=` for tensors of
         4 or 5 dimensions. Integers keep their dtype. Returns the module itself.
@@ -101,43 +101,43 @@ class Converted(Traversed):
         return self._apply(convert)
 
     def to_empty(self: Self, *, device: Any, recurse: bool = True) -> Self:
-        """Moves all tensors to a device without their values: the memory is not written."""
+        """Move all tensors to a device without their values: the new memory is uninitialised."""
         return self._apply(lambda x: empty_like(x, device=device), recurse)
 
     def type(self: Self, dst_type: Any) -> Self:
-        """Casts all parameters and buffers, integers too."""
+        """Cast all parameters and buffers, integers too."""
         return self._apply(lambda x: x.type(dst_type))
 
     def float(self: Self) -> Self:
-        """Casts all floating parameters and buffers to float32."""
+        """Cast all floating parameters and buffers to float32."""
         return self._cast(dtypes.float32)
 
     def double(self: Self) -> Self:
-        """Casts all floating parameters and buffers to float64."""
+        """Cast all floating parameters and buffers to float64."""
         return self._cast(dtypes.float64)
 
     def half(self: Self) -> Self:
-        """Casts all floating parameters and buffers to float16."""
+        """Cast all floating parameters and buffers to float16."""
         return self._cast(dtypes.float16)
 
     def bfloat16(self: Self) -> Self:
-        """Casts all floating parameters and buffers to bfloat16."""
+        """Cast all floating parameters and buffers to bfloat16."""
         return self._cast(dtypes.bfloat16)
 
     def _cast(self: Self, dtype: dtypes.dtype) -> Self:
         return self._apply(lambda x: x.to(dtype) if x.is_floating_point() else x)
 
     def cpu(self: Self) -> Self:
-        """Moves all parameters and buffers to main memory."""
+        """Move all parameters and buffers to main memory."""
         return self._apply(lambda x: x.cpu())
 
     def share_memory(self: Self) -> Self:
-        """Moves all tensors to memory that this process shares with those it forks from now on."""
+        """Move all tensors to memory that this process shares with processes that it forks later."""
         return self._apply(_shared)
 
 
 def _shared(x: Tensor) -> Tensor:
-    """A copy in a mapping that forked processes see as the same memory."""
+    """Copy a tensor to a memory mapping that forked processes share."""
     if x.numel() == 0 or x.is_meta:
         return x
     import numpy

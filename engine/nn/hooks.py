@@ -1,7 +1,7 @@
-"""Functions that run around a module's forward: their registers, and the call that runs them.
+"""Forward hooks of modules: their registers, and the call that runs them.
 
-`Module.__call__` asks one question, whether any register has an entry; only then comes `call` here.
-Hooks around backward are in backward_hooks.py.
+`Module.__call__` only checks if any register has an entry; if so, it runs `call`. Backward hooks are in
+backward_hooks.py.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _numbers = itertools.count()
 
 
 class RemovableHandle:
-    """Takes a hook out of its registers: `handle.remove()`, or at the end of a `with` block."""
+    """Removes a hook from its registers: `handle.remove()`, or at the end of a `with` block."""
 
     def __init__(self, register: Any, *others: Any) -> None:
         self.id = next(_numbers)
-        self._registers = [weakref.ref(one) for one in (register, *others)]
+        self._registers = [weakref.ref(entry) for entry in (register, *others)]
 
     def remove(self) -> None:
-        """The hook is not called any more. Calling this twice is fine."""
+        """Unregister the hook. A second call does nothing."""
         for reference in self._registers:
             register = reference()
             if register is not None:
@@ -47,11 +47,13 @@ class RemovableHandle:
 
     def __setstate__(self, state: tuple[int, list[Any]]) -> None:
         self.id, registers = state
-        self._registers = [weakref.ref(OrderedDict() if one is None else one) for one in registers]
+        self._registers = [
+            weakref.ref(OrderedDict() if entry is None else entry) for entry in registers
+        ]
 
 
 class BoundHook:
-    """A hook that gets its module as the first argument and does not keep it alive."""
+    """A hook with its module as the first argument, which it does not keep alive."""
 
     def __init__(self, hook: Hook, module: Any) -> None:
         self.hook, self.module = hook, weakref.ref(module)
@@ -73,9 +75,9 @@ class BoundHook:
 
 
 class GlobalHooks:
-    """The registers of all modules, each an OrderedDict of hooks by number.
+    """The registers for all modules, each an OrderedDict of hooks by number.
 
-    `call_registers` are those that `Module.__call__` looks at; `any` is whether one has an entry.
+    `Module.__call__` uses those in `call_registers`; `any` is True if one of them has an entry.
     """
 
     def __init__(self) -> None:
@@ -92,10 +94,10 @@ class GlobalHooks:
         self.module: Register = OrderedDict()
 
     def replaced(self, register: Register, module: Any, name: str, value: Any) -> Any:
-        """What the registration hooks make of a parameter, buffer or module."""
+        """Return a parameter, buffer or module as the registration hooks replace it."""
         for hook in register.values():
-            made = hook(module, name, value)
-            value = value if made is None else made
+            replacement = hook(module, name, value)
+            value = value if replacement is None else replacement
         return value
 
 
@@ -111,38 +113,38 @@ def _add(register: Register, hook: Hook, *marks: Any) -> RemovableHandle:
 
 
 def register_module_parameter_registration_hook(hook: Hook) -> RemovableHandle:
-    """`hook(module, name, param)` sees every parameter that is registered and may replace it."""
+    """Call `hook(module, name, param)` for every registered parameter; its result replaces the parameter."""
     return _add(shared.parameter, hook)
 
 
 def register_module_buffer_registration_hook(hook: Hook) -> RemovableHandle:
-    """`hook(module, name, buffer)` sees every buffer that is registered and may replace it."""
+    """Call `hook(module, name, buffer)` for every registered buffer; its result replaces the buffer."""
     return _add(shared.buffer, hook)
 
 
 def register_module_module_registration_hook(hook: Hook) -> RemovableHandle:
-    """`hook(module, name, submodule)` sees every submodule that is registered and may replace it."""
+    """Call `hook(module, name, submodule)` for every registered submodule; its result replaces the submodule."""
     return _add(shared.module, hook)
 
 
 def register_module_forward_pre_hook(hook: Hook) -> RemovableHandle:
-    """`hook(module, args)` runs before every module's forward and may return other arguments."""
+    """Call `hook(module, args)` before every module's forward; its result replaces the arguments."""
     return _add(shared.forward_pre, hook)
 
 
 def register_module_forward_hook(
     hook: Hook, *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
-    """`hook(module, args, output)` runs after every module's forward and may return another output.
+    """Call `hook(module, args, output)` after every module's forward; its result replaces the output.
 
-    `with_kwargs` adds the keywords after `args`; `always_call` runs it after an exception too.
+    `with_kwargs` passes the keywords after `args`; `always_call` runs the hook after an exception, too.
     """
     marks = [shared.forward_with_kwargs] * with_kwargs + [shared.forward_always] * always_call
     return _add(shared.forward, hook, *marks)
 
 
 def register_module_full_backward_pre_hook(hook: Hook) -> RemovableHandle:
-    """`hook(module, grad_output)` runs before the gradients of every module's inputs are computed."""
+    """Call `hook(module, grad_output)` before the gradients of any module's inputs are computed."""
     return _add(shared.backward_pre, hook)
 
 
@@ -157,12 +159,12 @@ def _backward(hook: Hook, full: bool) -> RemovableHandle:
 
 
 def register_module_backward_hook(hook: Hook) -> RemovableHandle:
-    """The former kind of `register_module_full_backward_hook`: it sees the last operator only."""
+    """Register a hook of the older kind, which sees the gradients of the last operator only."""
     return _backward(hook, False)
 
 
 def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
-    """`hook(module, grad_input, grad_output)` runs when the gradients of a module's inputs are known."""
+    """Call `hook(module, grad_input, grad_output)` once the gradients of a module's inputs are computed."""
     return _backward(hook, True)
 
 
@@ -170,28 +172,28 @@ def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
 
 
 def _before(module: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
-    """The arguments as the pre-hooks leave them."""
+    """Run the forward pre-hooks; return the arguments, possibly replaced."""
     with_kwargs = module._forward_pre_hooks_with_kwargs
     for number, hook in [*shared.forward_pre.items(), *module._forward_pre_hooks.items()]:
         if number not in with_kwargs:
-            made = hook(module, args)
-            if made is not None:
-                args = made if isinstance(made, tuple) else (made,)
+            replacement = hook(module, args)
+            if replacement is not None:
+                args = replacement if isinstance(replacement, tuple) else (replacement,)
             continue
-        made = hook(module, args, kwargs)
-        if made is None:
+        replacement = hook(module, args, kwargs)
+        if replacement is None:
             continue
-        if not (isinstance(made, tuple) and len(made) == 2):
+        if not (isinstance(replacement, tuple) and len(replacement) == 2):
             raise RuntimeError(
                 "forward pre-hook must return None or a tuple of (new_args, new_kwargs), "
-                f"but got {made}."
+                f"but got {replacement}."
             )
-        args, kwargs = made
+        args, kwargs = replacement
     return args, kwargs
 
 
 def _after(module: Any, only_always: bool) -> Iterator[tuple[int, Hook, bool, str]]:
-    """The forward hooks: number, hook, whether it takes keywords, what it is called."""
+    """Iterate over the forward hooks: (number, hook, accepts keywords, description)."""
     tables = (
         (
             shared.forward,
@@ -213,17 +215,17 @@ def _after(module: Any, only_always: bool) -> Iterator[tuple[int, Hook, bool, st
 
 
 def forward_of(module: Any) -> Callable[..., Any]:
-    """What a call runs between the hooks. A trace has another one here, to know whose nodes come."""
+    """Return the function that a call runs between the hooks. A trace replaces it, to attribute nodes to modules."""
     forward: Callable[..., Any] = module.forward
     return forward
 
 
 def call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`module(*args, **kwargs)` where some register has an entry.
+    """Call `module(*args, **kwargs)` with hooks.
 
     Order: pre-hooks (those of all modules first), forward, hooks, each in order of registration.
-    Hooks with `always_call` run after an exception as well, if they have not run; what they raise
-    then is a warning.
+    Hooks with `always_call` that have not run yet also run after an exception; their own exceptions then
+    become warnings.
     """
     result: Any = None
     done: set[int] = set()
@@ -235,19 +237,21 @@ def call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         result = forward_of(module)(*args, **kwargs)
         for number, hook, keywords, _ in _after(module, only_always=False):
             done.add(number)
-            made = hook(module, args, kwargs, result) if keywords else hook(module, args, result)
-            result = result if made is None else made
+            replacement = (
+                hook(module, args, kwargs, result) if keywords else hook(module, args, result)
+            )
+            result = result if replacement is None else replacement
         return result if watch is None else watch.leave(args, result)
     except Exception:
         for number, hook, keywords, name in _after(module, only_always=True):
             if number in done:
                 continue
             try:
-                made = (
+                replacement = (
                     hook(module, args, kwargs, result) if keywords else hook(module, args, result)
                 )
-                result = result if made is None else made
-            except Exception as error:  # the first error is the one to tell
+                result = result if replacement is None else replacement
+            except Exception as error:  # report the first error, not this one
                 warnings.warn(
                     f"{name} with ``always_call=True`` raised an exception "
                     f"that was silenced as another error was raised in forward: {error!s}",
@@ -257,7 +261,7 @@ def call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 class Hooked:
-    """The part of Module that keeps hooks around forward and backward."""
+    """The part of Module that registers forward and backward hooks."""
 
     _forward_pre_hooks: Register
     _forward_pre_hooks_with_kwargs: OrderedDict[int, bool]
@@ -271,10 +275,10 @@ class Hooked:
     def register_forward_pre_hook(
         self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """`hook(module, args)` runs before forward; what it returns (if not None) replaces `args`.
+        """Call `hook(module, args)` before forward; its result, if not None, replaces `args`.
 
-        `with_kwargs`: `hook(module, args, kwargs)`, which returns None or `(args, kwargs)`.
-        `prepend`: before the hooks that are there already.
+        `with_kwargs`: call `hook(module, args, kwargs)`, which returns None or `(args, kwargs)`.
+        `prepend`: run it before the hooks registered so far.
         """
         marks = [self._forward_pre_hooks_with_kwargs] * with_kwargs
         return _placed(self._forward_pre_hooks, hook, prepend, *marks)
@@ -287,33 +291,33 @@ class Hooked:
         with_kwargs: bool = False,
         always_call: bool = False,
     ) -> RemovableHandle:
-        """`hook(module, args, output)` runs after forward; what it returns (if not None) replaces `output`.
+        """Call `hook(module, args, output)` after forward; its result, if not None, replaces `output`.
 
-        `with_kwargs`: `hook(module, args, kwargs, output)`. `prepend`: before the hooks that are
-        there already. `always_call`: after an exception too.
+        `with_kwargs`: call `hook(module, args, kwargs, output)`. `prepend`: run it before the hooks
+        registered so far. `always_call`: run it after an exception, too.
         """
         marks = [self._forward_hooks_with_kwargs] * with_kwargs
         marks += [self._forward_hooks_always_called] * always_call
         return _placed(self._forward_hooks, hook, prepend, *marks)
 
     def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """`hook(module, grad_output)` runs in backward, before the module's part of the graph.
+        """Call `hook(module, grad_output)` in backward, before the module's part of the graph.
 
-        What it returns (if not None) replaces `grad_output`.
+        Its result, if not None, replaces `grad_output`.
         """
         return _placed(self._backward_pre_hooks, hook, prepend)
 
     def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """`hook(module, grad_input, grad_output)` runs once the gradients of the inputs are known.
+        """Call `hook(module, grad_input, grad_output)` once the gradients of the inputs are computed.
 
-        What it returns (if not None) replaces `grad_input`.
-        Raises: RuntimeError beside hooks of `register_backward_hook`.
+        Its result, if not None, replaces `grad_input`.
+        Raises: RuntimeError if `register_backward_hook` has registered another.
         """
         self._choose_kind(True)
         return _placed(self._backward_hooks, hook, prepend)
 
     def register_backward_hook(self, hook: Hook) -> RemovableHandle:
-        """The former kind of `register_full_backward_hook`: it sees the last operator of forward only."""
+        """Register a hook of the older kind, which sees the gradients of forward's last operator only."""
         self._choose_kind(False)
         return _placed(self._backward_hooks, hook, False)
 
@@ -329,6 +333,6 @@ class Hooked:
 def _placed(register: Any, hook: Hook, first: bool, *marks: Any) -> RemovableHandle:
     handle = _add(register, hook, *marks)
     if first:
-        for one in (register, *marks):
-            one.move_to_end(handle.id, last=False)
+        for table in (register, *marks):
+            table.move_to_end(handle.id, last=False)
     return handle

@@ -1,4 +1,4 @@
-"""First values of parameters: each function writes its tensor, unseen by autograd, and returns it."""
+"""Initialisation of parameters: each function fills its tensor, without autograd, and returns it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _LINEAR = frozenset(("linear", "sigmoid", *_CONVOLUTIONS))
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """By how much first values must grow so that the variance survives a nonlinearity.
+    """Return the factor for initial values that preserves the variance through a nonlinearity.
 
     1 for linear ones and sigmoid, 5/3 for tanh, sqrt(2) for relu, sqrt(2 / (1 + slope²)) for
     leaky_relu (`param` is the slope), 3/4 for selu. Raises: ValueError for others.
@@ -66,14 +66,14 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
             raise ValueError(f"negative_slope {param} not a valid number")
         return math.sqrt(2.0 / (1 + slope**2))
     if nonlinearity == "selu":
-        return 3.0 / 4  # found by trying
+        return 3.0 / 4  # an empirical value
     raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
 
 
 def uniform_(
     tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
-    """Draws from [a, b) evenly."""
+    """Fill with uniform draws from [a, b)."""
     with engine.no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
@@ -81,7 +81,7 @@ def uniform_(
 def normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
-    """Draws from the normal distribution."""
+    """Fill with draws from the normal distribution."""
     with engine.no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
@@ -94,7 +94,7 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Draws from the normal distribution, again and again until all lie in [a, b]."""
+    """Fill with draws from the normal distribution, each repeated until it is in [a, b]."""
     if tensor.is_meta:
         return tensor
     if mean < a - 2 * std or mean > b + 2 * std:
@@ -111,15 +111,15 @@ def trunc_normal_(
 
 
 def _below(x: float) -> float:
-    """The share of the normal distribution below x."""
+    """Return the probability of the normal distribution below x."""
     return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
 
 
 def _redrawn(
     tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None
 ) -> Tensor:
-    """Draws those anew that lie outside."""
-    # The bounds as the dtype has them: what rounds to a bound is inside.
+    """Redraw the elements outside of the bounds."""
+    # The bounds are rounded to the dtype: a draw that rounds to a bound is inside.
     low, high = (engine.tensor(x, dtype=tensor.dtype).item() for x in (a, b))
     tensor.normal_(mean, std, generator=generator)
     while True:
@@ -133,7 +133,7 @@ def _redrawn(
 def _accepted(
     tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None
 ) -> Tensor:
-    """Draws evenly from [a, b] and keeps each with the probability that the density there has."""
+    """Draw uniformly from [a, b] and accept each with a probability proportional to the density."""
     peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
     pending = engine.ones_like(tensor, dtype=engine.bool_)
     while pending.any():
@@ -146,24 +146,24 @@ def _accepted(
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """Fills with a number."""
+    """Fill with a number."""
     with engine.no_grad():
         return tensor.fill_(val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Fills with ones."""
+    """Fill with ones."""
     return constant_(tensor, 1.0)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Fills with zeros."""
+    """Fill with zeros."""
     with engine.no_grad():
         return tensor.zero_()
 
 
 def eye_(tensor: Tensor) -> Tensor:
-    """The identity matrix. Raises: ValueError for other than 2 dimensions."""
+    """Fill with the identity matrix. Raises: ValueError unless there are 2 dimensions."""
     if tensor.dim() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     with engine.no_grad():
@@ -171,9 +171,9 @@ def eye_(tensor: Tensor) -> Tensor:
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Convolution weights that pass as many channels through as possible.
+    """Fill convolution weights so that they preserve as many channels as possible.
 
-    Raises: ValueError for other than 3 to 5 dimensions, or channels that `groups` does not divide.
+    Raises: ValueError unless there are 3 to 5 dimensions, or if `groups` does not divide the channels.
     """
     if tensor.dim() not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
@@ -193,7 +193,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
-    """How many inputs an output of a layer with this weight has, and how many outputs an input."""
+    """Return the number of inputs per output of a layer with this weight, and of outputs per input."""
     if tensor.dim() < 2:
         raise ValueError(
             "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
@@ -213,14 +213,14 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
 def xavier_uniform_(
     tensor: Tensor, gain: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
-    """Draws evenly from [-a, a), a = gain * sqrt(6 / (fan_in + fan_out))."""
+    """Fill with uniform draws from [-a, a), a = gain * sqrt(6 / (fan_in + fan_out))."""
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     bound = math.sqrt(3.0) * gain * math.sqrt(2.0 / float(fan_in + fan_out))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Draws from the normal distribution with std = gain * sqrt(2 / (fan_in + fan_out))."""
+    """Fill with draws from the normal distribution with std = gain * sqrt(2 / (fan_in + fan_out))."""
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / float(fan_in + fan_out)), generator)
 
@@ -232,7 +232,7 @@ def kaiming_uniform_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """Draws evenly from [-b, b), b = gain * sqrt(3 / fan); `a` is the slope of leaky_relu."""
+    """Fill with uniform draws from [-b, b), b = gain * sqrt(3 / fan); `a` is the slope of leaky_relu."""
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     if std is None:
         return tensor
@@ -246,13 +246,13 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """Draws from the normal distribution with std = gain / sqrt(fan)."""
+    """Fill with draws from the normal distribution with std = gain / sqrt(fan)."""
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     return tensor if std is None else normal_(tensor, 0, std, generator)
 
 
 def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float | None:
-    """None where there is nothing to draw."""
+    """Return the standard deviation; None for a tensor without elements."""
     if 0 in tensor.shape:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
         return None
@@ -260,7 +260,7 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
-    """A matrix with orthogonal rows or columns, whichever are fewer; further dimensions are columns.
+    """Fill with a matrix with orthogonal rows or columns, whichever are fewer; extra dimensions count as columns.
 
     Raises: ValueError for fewer than 2 dimensions.
     """
@@ -274,7 +274,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
         drawn = engine.empty((rows, columns), dtype=tensor.dtype)
         drawn.normal_(0, 1, generator=generator)
         q, r = engine.linalg.qr(drawn.t() if rows < columns else drawn)
-        q = q * engine.diagonal(r).sign()  # of all decompositions the one with a positive diagonal
+        q = q * engine.diagonal(r).sign()  # choose the decomposition with a positive diagonal
         tensor.copy_((q.t() if rows < columns else q).reshape(tensor.shape))
         return tensor.mul_(gain)
 
@@ -282,9 +282,9 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
 def sparse_(
     tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None
 ) -> Tensor:
-    """Draws from the normal distribution, then a share `sparsity` of every column becomes zero.
+    """Fill with draws from the normal distribution, then set a fraction `sparsity` of every column to zero.
 
-    Raises: ValueError for other than 2 dimensions.
+    Raises: ValueError unless there are 2 dimensions.
     """
     if tensor.dim() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
@@ -300,7 +300,7 @@ def sparse_(
 
 
 def _old_name(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The name without underscore of earlier versions of PyTorch."""
+    """Create the deprecated function without an underscore in its name."""
     new = function.__name__
     old = new[:-1]
 

@@ -1,8 +1,8 @@
-"""Module: what every layer and every network is.
+"""Module: the base class of layers and networks.
 
-A module keeps its tensors and submodules in three dicts, `_parameters`, `_buffers` and `_modules`,
-which attributes are read from and written to: `self.layer = Linear(2, 3)` registers a submodule.
-The rest of its methods is in traversal.py, conversion.py, state_dict.py and hooks.py.
+A module stores its tensors and submodules in three dicts, `_parameters`, `_buffers` and `_modules`, which its
+attributes read and write: `self.layer = Linear(2, 3)` registers a submodule. More of its methods are in
+traversal.py, conversion.py, state_dict.py and hooks.py.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _global_backward, _global_backward_pre = shared.backward, shared.backward_pre
 
 
 class Module(Converted, Stateful, Hooked):
-    """The base of layers and networks: make submodules in `__init__`, compute in `forward`.
+    """The base class of layers and networks: create submodules in `__init__`, compute in `forward`.
 
     >>> import engine
     >>> class Twice(Module):
@@ -77,7 +77,7 @@ class Module(Converted, Stateful, Hooked):
     # ---- calling
 
     def forward(self, *input: Any) -> Any:
-        """Computes the output. Every subclass defines it; call the module itself, which runs hooks."""
+        """Compute the output. Every subclass defines it; call the module itself, which also runs hooks."""
         raise NotImplementedError(
             f'Module [{type(self).__name__}] is missing the required "forward" function'
         )
@@ -99,7 +99,7 @@ class Module(Converted, Stateful, Hooked):
     # ---- attributes
 
     def __getattr__(self, name: str) -> Any:
-        """Called for names that the instance's dict and the class do not have."""
+        """Look up names that the instance's dict and the class do not have."""
         if name not in _TABLES:  # one of those is missing before Module.__init__()
             table: Any
             try:
@@ -114,14 +114,14 @@ class Module(Converted, Stateful, Hooked):
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        mine = self.__dict__
-        ready = "_modules" in mine
+        attributes = self.__dict__
+        ready = "_modules" in attributes
         if isinstance(value, Parameter):
             if not ready:
                 raise AttributeError("cannot assign parameters before Module.__init__() call")
             self._forget(name, "_parameters")
             self.register_parameter(name, value)
-        elif ready and name in mine["_parameters"]:
+        elif ready and name in attributes["_parameters"]:
             if value is not None:
                 raise TypeError(
                     f"cannot assign '{_kind(value)}' as parameter '{name}' "
@@ -132,15 +132,15 @@ class Module(Converted, Stateful, Hooked):
             if not ready:
                 raise AttributeError("cannot assign module before Module.__init__() call")
             self._forget(name, "_modules")
-            mine["_modules"][name] = shared.replaced(shared.module, self, name, value)
-        elif ready and name in mine["_modules"]:
+            attributes["_modules"][name] = shared.replaced(shared.module, self, name, value)
+        elif ready and name in attributes["_modules"]:
             if value is not None:
                 raise TypeError(
                     f"cannot assign '{_kind(value)}' as child module '{name}' "
                     "(engine.nn.Module or None expected)"
                 )
-            mine["_modules"][name] = shared.replaced(shared.module, self, name, value)
-        elif isinstance(value, Buffer) or (ready and name in mine["_buffers"]):
+            attributes["_modules"][name] = shared.replaced(shared.module, self, name, value)
+        elif isinstance(value, Buffer) or (ready and name in attributes["_buffers"]):
             if value is not None and not isinstance(value, Tensor):
                 raise TypeError(
                     f"cannot assign '{_kind(value)}' as buffer '{name}' "
@@ -182,13 +182,13 @@ class Module(Converted, Stateful, Hooked):
             object.__delattr__(self, name)
 
     def _forget(self, name: str, keep: str) -> None:
-        """A name is in one table only: it leaves all but `keep`."""
-        mine = self.__dict__
-        mine.pop(name, None)
+        """Remove a name from all tables but `keep`."""
+        attributes = self.__dict__
+        attributes.pop(name, None)
         for table in ("_parameters", "_buffers", "_modules"):
             if table != keep:
-                mine[table].pop(name, None)
-        mine["_non_persistent_buffers_set"].discard(name)
+                attributes[table].pop(name, None)
+        attributes["_non_persistent_buffers_set"].discard(name)
 
     def __dir__(self) -> list[str]:
         tables = (self._parameters, self._modules, self._buffers)
@@ -201,10 +201,10 @@ class Module(Converted, Stateful, Hooked):
     # ---- registration
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Adds a parameter under `name`; None keeps the name without a parameter.
+        """Register a parameter under `name`; None reserves the name without a parameter.
 
-        Raises: KeyError for a name that is taken, empty or has a dot; TypeError for what is no
-        Parameter; ValueError for a tensor that an operator made.
+        Raises: KeyError for a name that is in use, empty or has a dot; TypeError unless it is a Parameter;
+        ValueError for a non-leaf tensor.
         """
         if "_parameters" not in self.__dict__:
             raise AttributeError("cannot assign parameter before Module.__init__() call")
@@ -226,10 +226,10 @@ class Module(Converted, Stateful, Hooked):
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Adds a tensor that is part of the state and not learned, such as running statistics.
+        """Register a tensor that is part of the state but not learned, such as running statistics.
 
         `persistent=False` leaves it out of `state_dict`.
-        Raises: KeyError for a name that is taken, empty or has a dot; TypeError for what is no Tensor.
+        Raises: KeyError for a name that is in use, empty or has a dot; TypeError unless it is a Tensor.
         """
         if "_buffers" not in self.__dict__:
             raise AttributeError("cannot assign buffer before Module.__init__() call")
@@ -246,14 +246,14 @@ class Module(Converted, Stateful, Hooked):
             self._non_persistent_buffers_set.add(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
-        """Adds a submodule under `name`; None keeps the name without a module."""
+        """Register a submodule under `name`; None reserves the name without a module."""
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{_kind(module)} is not a Module subclass")
         self._check_name("module", name, self._modules)
         self._modules[name] = shared.replaced(shared.module, self, name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
-        """The same as `add_module`."""
+        """Do the same as `add_module`."""
         self.add_module(name, module)
 
     def _check_name(self, kind: str, name: object, table: dict[str, Any]) -> None:
@@ -270,22 +270,22 @@ class Module(Converted, Stateful, Hooked):
     # ---- by path
 
     def get_submodule(self, target: str) -> Module:
-        """The module at a path such as "encoder.layers.0"; the module itself for "".
+        """Return the module at a path such as "encoder.layers.0"; the module itself for "".
 
-        Raises: AttributeError when something on the path is missing or is no module.
+        Raises: AttributeError if part of the path is missing or is not a module.
         """
-        found: Any = self
+        module: Any = self
         for name in target.split(".") if target else ():
-            if not hasattr(found, name):
-                raise AttributeError(f"{found._get_name()} has no attribute `{name}`")
-            found = getattr(found, name)
-            if not isinstance(found, Module):
+            if not hasattr(module, name):
+                raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
+            module = getattr(module, name)
+            if not isinstance(module, Module):
                 raise AttributeError(f"`{name}` is not an nn.Module")
-        made: Module = found
-        return made
+        submodule: Module = module
+        return submodule
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Puts `module` at a path; with `strict` something must be there already."""
+        """Put `module` at a path; with `strict` the path must exist already."""
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
         if not isinstance(module, Module):
@@ -307,18 +307,18 @@ class Module(Converted, Stateful, Hooked):
         return module, name, getattr(module, name)
 
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter at a path. Raises: AttributeError when there is none."""
-        _, name, found = self._member(target)
-        if not isinstance(found, Parameter):
+        """Return the parameter at a path. Raises: AttributeError if there is none."""
+        _, name, value = self._member(target)
+        if not isinstance(value, Parameter):
             raise AttributeError(f"`{name}` is not an nn.Parameter")
-        return found
+        return value
 
     def get_buffer(self, target: str) -> Tensor:
-        """The buffer at a path. Raises: AttributeError when there is none."""
-        module, name, found = self._member(target)
+        """Return the buffer at a path. Raises: AttributeError if there is none."""
+        module, name, value = self._member(target)
         if name not in module._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
-        buffer: Tensor = found
+        buffer: Tensor = value
         return buffer
 
     # ---- display
@@ -327,7 +327,7 @@ class Module(Converted, Stateful, Hooked):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """What a subclass shows between the parentheses: usually its arguments."""
+        """Return the text between the parentheses of `repr`: in subclasses usually their arguments."""
         return ""
 
     def __repr__(self) -> str:
@@ -340,12 +340,12 @@ class Module(Converted, Stateful, Hooked):
 
 
 def indented(text: str, spaces: int) -> str:
-    """The text with all lines but the first moved to the right."""
+    """Indent all lines but the first."""
     return text.replace("\n", "\n" + " " * spaces)
 
 
 def _kind(value: object) -> str:
-    """The name of a value's type as PyTorch's errors write it: `engine.FloatTensor`, `int`."""
+    """Return the name of a value's type as in PyTorch's errors: `engine.FloatTensor`, `int`."""
     if isinstance(value, Tensor):
         return str(value.type())
     cls = type(value)

@@ -1,4 +1,4 @@
-"""Parameter and Buffer: tensors that a Module takes up when they are assigned to it."""
+"""Parameter and Buffer: tensors that a Module registers when they are assigned to it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter
 
 
 class Parameter(Tensor):
-    """A tensor that a module learns: assigned to a Module it becomes one of its `parameters()`.
+    """A tensor to learn: assigned to a Module it becomes one of its `parameters()`.
 
-    Memory: shares that of `data`, whose history it does not have.
+    Memory: shared with `data`, but without its autograd history.
     Raises: RuntimeError for `requires_grad` with a dtype that is neither floating nor complex.
 
     >>> import engine
@@ -31,14 +31,14 @@ class Parameter(Tensor):
                 f"{cls.__name__}: expected a Tensor: '{type(data).__name__}' object has no "
                 "attribute 'detach'"
             )
-        made: Parameter = Tensor._make_subclass(cls, data, requires_grad)
-        return made
+        parameter: Parameter = Tensor._make_subclass(cls, data, requires_grad)
+        return parameter
 
     def __deepcopy__(self, memo: dict[Any, Any]) -> Parameter:
         if id(self) not in memo:
             memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
-        found: Parameter = memo[id(self)]
-        return found
+        copy: Parameter = memo[id(self)]
+        return copy
 
     def __repr__(self) -> str:
         return f"Parameter containing:\n{super().__repr__()}"
@@ -48,7 +48,7 @@ class Parameter(Tensor):
 
 
 class Buffer(Tensor):
-    """A tensor of a module's state that is not learned: assigned to a Module it is a buffer.
+    """A tensor of a module's state that is not learned: assigned to a Module it becomes a buffer.
 
     A buffer that is not `persistent` is left out of the `state_dict`.
 
@@ -63,15 +63,15 @@ class Buffer(Tensor):
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Buffer:
         if data is None:
             data = empty(0)
-        made: Buffer = Tensor._make_subclass(cls, data, data.requires_grad)
-        made.persistent = persistent
-        return made
+        buffer: Buffer = Tensor._make_subclass(cls, data, data.requires_grad)
+        buffer.persistent = persistent
+        return buffer
 
     def __deepcopy__(self, memo: dict[Any, Any]) -> Buffer:
         if id(self) not in memo:
             memo[id(self)] = type(self)(self.data.clone(), persistent=self.persistent)
-        found: Buffer = memo[id(self)]
-        return found
+        copy: Buffer = memo[id(self)]
+        return copy
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         return _rebuild, (type(self), self.data, (), dict(self.__dict__))
@@ -80,23 +80,23 @@ class Buffer(Tensor):
 def _rebuild(
     kind: Any, data: Tensor, arguments: tuple[Any, ...], attributes: dict[str, Any]
 ) -> Any:
-    made = kind(data, *arguments)
-    made.__dict__.update(attributes)
-    return made
+    tensor = kind(data, *arguments)
+    tensor.__dict__.update(attributes)
+    return tensor
 
 
-# ---- of modules that learn their sizes from the first input
+# ---- lazy modules, which infer their sizes from the first input
 
 
 class _Uninitialized:
-    """A tensor that has a dtype and a device, and no shape before `materialize`."""
+    """A tensor with a dtype and a device, but without a shape until `materialize`."""
 
     cls_to_become: type
 
     def materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
-        """Gives it a shape, and memory that nobody has written yet."""
-        kind, place = dtype or self.data.dtype, device or self.data.device
-        self.data = empty(shape, dtype=kind, device=place)
+        """Set the shape and allocate uninitialised memory."""
+        kind, target_device = dtype or self.data.dtype, device or self.data.device
+        self.data = empty(shape, dtype=kind, device=target_device)
         self.__class__ = self.cls_to_become
 
     @property
@@ -119,7 +119,7 @@ class _Uninitialized:
 
 
 class UninitializedParameter(_Uninitialized, Parameter):
-    """A Parameter without a shape, as lazy modules have before their first input."""
+    """A Parameter without a shape: lazy modules have them before their first input."""
 
     cls_to_become = Parameter
 
@@ -137,7 +137,7 @@ class UninitializedParameter(_Uninitialized, Parameter):
 
 
 class UninitializedBuffer(_Uninitialized, Buffer):
-    """A Buffer without a shape, as lazy modules have before their first input."""
+    """A Buffer without a shape: lazy modules have them before their first input."""
 
     cls_to_become = Buffer
 
@@ -148,9 +148,9 @@ class UninitializedBuffer(_Uninitialized, Buffer):
         dtype: Any = None,
         persistent: bool = True,
     ) -> Any:
-        made = Tensor._make_subclass(cls, _nothing(device, dtype), requires_grad)
-        made.persistent = persistent
-        return made
+        buffer = Tensor._make_subclass(cls, _nothing(device, dtype), requires_grad)
+        buffer.persistent = persistent
+        return buffer
 
     def __deepcopy__(self, memo: dict[Any, Any]) -> Any:
         if id(self) not in memo:
@@ -167,5 +167,5 @@ def _nothing(device: Any, dtype: Any) -> Tensor:
 
 
 def is_lazy(param: object) -> bool:
-    """Whether the tensor has no shape yet."""
+    """Return True if the tensor has no shape yet."""
     return isinstance(param, _Uninitialized)

@@ -1,4 +1,4 @@
-"""Containers of parameters: ParameterList and ParameterDict. What is no tensor is kept as it is."""
+"""Containers of parameters: ParameterList and ParameterDict. Values other than tensors are stored unchanged."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def _as_parameter(value: Any) -> Any:
 
 
 def _line(name: object, value: Any, kind: str) -> str:
-    """How `repr` shows one entry."""
+    """Format one entry for `repr`."""
     if not isinstance(value, Tensor):
         return f"  ({name}): Object of type: {type(value).__name__}"
     sizes = "x".join(str(size) for size in value.size())
-    what = "Parameter" if isinstance(value, Parameter) else "Tensor"
-    return f"  ({name}): {what} containing: [{kind} of size {sizes}]"
+    kind_name = "Parameter" if isinstance(value, Parameter) else "Tensor"
+    return f"  ({name}): {kind_name} containing: [{kind} of size {sizes}]"
 
 
 class ParameterList(Module):
@@ -57,10 +57,10 @@ class ParameterList(Module):
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            made = type(self)()
-            for place in range(*index.indices(len(self))):
-                made.append(self[place])
-            return made
+            values = type(self)()
+            for position in range(*index.indices(len(self))):
+                values.append(self[position])
+            return values
         return getattr(self, self._name(index))
 
     def __setitem__(self, index: int, value: Any) -> None:
@@ -70,7 +70,7 @@ class ParameterList(Module):
         return self._size
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self[place] for place in range(len(self)))
+        return iter(self[position] for position in range(len(self)))
 
     def __iadd__(self: L, values: Iterable[Any]) -> L:
         return self.extend(values)
@@ -79,13 +79,13 @@ class ParameterList(Module):
         return [name for name in super().__dir__() if not name.isdigit()]
 
     def append(self: L, value: Any) -> L:
-        """Adds a value at the end; returns the list."""
+        """Append a value; return the list."""
         self._size += 1
         self[self._size - 1] = value
         return self
 
     def extend(self: L, values: Iterable[Any]) -> L:
-        """Adds values at the end; returns the list. Raises: TypeError for what is no sequence."""
+        """Append values; return the list. Raises: TypeError for an object that is not iterable."""
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise TypeError(
                 "ParameterList.extend should be called with an iterable, "
@@ -97,8 +97,8 @@ class ParameterList(Module):
 
     def extra_repr(self) -> str:
         return "\n".join(
-            _line(place, value, str(getattr(value, "dtype", "")))
-            for place, value in enumerate(self)
+            _line(position, value, str(getattr(value, "dtype", "")))
+            for position, value in enumerate(self)
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -154,71 +154,70 @@ class ParameterDict(Module):
         return key in self._keys
 
     def __or__(self, other: ParameterDict) -> ParameterDict:
-        made = self.copy()
-        made.update(other)
-        return made
+        merged = self.copy()
+        merged.update(other)
+        return merged
 
     def __ror__(self, other: ParameterDict) -> ParameterDict:
-        made = other.copy()
-        made.update(self)
-        return made
+        merged = other.copy()
+        merged.update(self)
+        return merged
 
     def __ior__(self: D, other: ParameterDict) -> D:
         self.update(other)
         return self
 
     def copy(self) -> ParameterDict:
-        """A new dict of the same parameters."""
+        """Return a new dict with the same parameters."""
         return ParameterDict(OrderedDict(self.items()))
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """The value under `key`; `default` is put there first where there is none."""
+        """Return the value under `key`; a missing one is first set to `default`."""
         if key not in self:
             self[key] = default
         return self[key]
 
     def clear(self) -> None:
-        """Takes out everything."""
+        """Remove all values."""
         for key in list(self):
             del self[key]
 
     def pop(self, key: str) -> Any:
-        """Takes out the value under `key` and returns it. Raises: AttributeError when there is none."""
-        found = self[key]
+        """Remove and return the value under `key`. Raises: AttributeError for an unknown key."""
+        value = self[key]
         del self[key]
-        return found
+        return value
 
     def popitem(self) -> tuple[str, Any]:
-        """Takes out the last pair and returns it."""
+        """Remove and return the last pair."""
         key, _ = self._keys.popitem()
         self._keys[key] = None
         return key, self.pop(key)
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value under `key`, or `default`."""
+        """Return the value under `key`, or `default`."""
         return getattr(self, key) if key in self else default
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
-        """A new dict with the same value under all keys."""
+        """Return a new dict with the same value under all keys."""
         return ParameterDict(OrderedDict.fromkeys(keys, default))
 
     def keys(self) -> Any:
-        """The names."""
+        """Return the names."""
         return self._keys.keys()
 
     def items(self) -> Iterable[tuple[str, Any]]:
-        """Names and values."""
+        """Return the names and values."""
         return ((key, self[key]) for key in self._keys)
 
     def values(self) -> Iterable[Any]:
-        """The values."""
+        """Return the values."""
         return (self[key] for key in self._keys)
 
     def update(self, parameters: Any) -> None:
-        """Adds the values of a mapping, or of pairs of name and value, in their order.
+        """Add the values of a mapping, or of pairs of name and value, in their order.
 
-        As in PyTorch a mapping that promises no order (a dict is one, an OrderedDict is not) is
-        taken in the order of its names.
+        As in PyTorch, a mapping other than an OrderedDict or a ParameterDict is added in the order of its names.
         """
         items = pairs(parameters, "ParameterDict", "ParametersDict")
         ordered = isinstance(parameters, (OrderedDict, ParameterDict))

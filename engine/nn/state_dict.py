@@ -1,4 +1,4 @@
-"""`state_dict` and `load_state_dict`: the tensors of a module and those below it, by path."""
+"""`state_dict` and `load_state_dict`: the tensors of a module and its submodules, by path."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EXTRA_STATE = "_extra_state"
 
 
 class _IncompatibleKeys(NamedTuple):
-    """What `load_state_dict` returns: the names that only one side has."""
+    """The result of `load_state_dict`: the names that only one side has."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
@@ -34,8 +34,8 @@ class _IncompatibleKeys(NamedTuple):
 class Stateful(Traversed):
     """The part of Module that saves and loads.
 
-    `_version` is written into the metadata of a `state_dict`, so that a class can read what an
-    earlier version of it saved.
+    `_version` is written to the metadata of a `state_dict`, so that a class can read the state of its
+    earlier versions.
     """
 
     _version = 1
@@ -50,10 +50,10 @@ class Stateful(Traversed):
     def state_dict(
         self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
     ) -> Any:
-        """All parameters and persistent buffers by path, in an OrderedDict with `_metadata`.
+        """Return all parameters and persistent buffers by path, in an OrderedDict with `_metadata`.
 
-        Memory: the tensors are detached and share the module's memory; with `keep_vars` they are
-        the parameters themselves.
+        Memory: the tensors are detached views of the module's; with `keep_vars` they are the parameters
+        themselves.
 
         >>> import engine
         >>> list(engine.nn.Sequential(engine.nn.Linear(1, 2)).state_dict())
@@ -83,17 +83,17 @@ class Stateful(Traversed):
                     destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars
                 )
         for hook in self._state_dict_hooks.values():
-            made = hook(self, destination, prefix, metadata)
-            if made is None:
+            replacement = hook(self, destination, prefix, metadata)
+            if replacement is None:
                 continue
             if not getattr(hook, "_from_public_api", True):
-                destination = made
+                destination = replacement
             else:
                 raise RuntimeError("state_dict post-hook must return None")
         return destination
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
-        """Writes what this module itself has, without those below it."""
+        """Add this module's own tensors to `destination`, without those of submodules."""
         for name, parameter in self._parameters.items():
             if parameter is not None:
                 destination[prefix + name] = parameter if keep_vars else _detached(parameter)
@@ -104,11 +104,11 @@ class Stateful(Traversed):
             destination[prefix + EXTRA_STATE] = self.get_extra_state()
 
     def get_extra_state(self) -> Any:
-        """What a subclass wants to have in its `state_dict` beside tensors; goes with `set_extra_state`."""
+        """Return extra state for the `state_dict`, next to the tensors; a subclass also defines `set_extra_state`."""
         raise RuntimeError(_never_called("get_extra_state"))
 
     def set_extra_state(self, state: Any) -> None:
-        """Takes back what `get_extra_state` gave."""
+        """Restore the extra state that `get_extra_state` returned."""
         raise RuntimeError(_never_called("set_extra_state"))
 
     def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -121,7 +121,7 @@ class Stateful(Traversed):
         return _added(self._state_dict_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
-        """`hook(module, state_dict, prefix, local_metadata)` may change the `state_dict` in place."""
+        """Call `hook(module, state_dict, prefix, local_metadata)`, which may change the `state_dict` in place."""
         if getattr(hook, "_from_public_api", True) is False:
             raise RuntimeError(
                 "Cannot register the same function as the state dict post hook that was previously "
@@ -131,7 +131,7 @@ class Stateful(Traversed):
         return _added(self._state_dict_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle:
-        """`hook(module, prefix, keep_vars)` runs before the module is saved."""
+        """Call `hook(module, prefix, keep_vars)` before the module is saved."""
         return _added(self._state_dict_pre_hooks, hook)
 
     # ---- loading
@@ -139,11 +139,11 @@ class Stateful(Traversed):
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> _IncompatibleKeys:
-        """Copies a `state_dict` into the module's parameters and buffers.
+        """Copy a `state_dict` into the module's parameters and buffers.
 
-        `strict`: both must have the same names. `assign`: the given tensors take the place of the
-        module's, keeping their dtype and memory. Returns the names that only one side has.
-        Raises: TypeError unless `state_dict` is a mapping; RuntimeError that lists missing and
+        `strict`: both must have the same names. `assign`: the tensors of `state_dict` replace the module's,
+        with their own dtype and memory. Returns the names that only one side has.
+        Raises: TypeError unless `state_dict` is a mapping; RuntimeError, which lists missing and
         unexpected names (when strict) and sizes that differ.
         """
         if not isinstance(state_dict, Mapping):
@@ -164,9 +164,9 @@ class Stateful(Traversed):
                     quoted = ", ".join(f'"{name}"' for name in names)
                     errors.insert(0, f"{kind} key(s) in state_dict: {quoted}. ")
         if errors:
-            told = "\n\t".join(errors)
+            details = "\n\t".join(errors)
             raise RuntimeError(
-                f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{told}"
+                f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{details}"
             )
         return _IncompatibleKeys(report.missing_keys, report.unexpected_keys)
 
@@ -180,7 +180,7 @@ class Stateful(Traversed):
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        """Loads this module itself, without those below it; a subclass may read older versions here."""
+        """Load this module's own tensors, without those of submodules; a subclass may convert older versions here."""
         for hook in self._load_state_dict_pre_hooks.values():
             hook(
                 state_dict,
@@ -191,12 +191,12 @@ class Stateful(Traversed):
                 unexpected_keys,
                 error_msgs,
             )
-        mine: dict[str, Tensor] = {k: v for k, v in self._parameters.items() if v is not None}
+        own: dict[str, Tensor] = {k: v for k, v in self._parameters.items() if v is not None}
         for name, buffer in self._buffers.items():
             if buffer is not None and name not in self._non_persistent_buffers_set:
-                mine[name] = buffer
+                own[name] = buffer
         assign = local_metadata.get("assign_to_params_buffers", False)
-        for name, tensor in mine.items():
+        for name, tensor in own.items():
             key = prefix + name
             if key in state_dict:
                 _take(self, name, tensor, key, state_dict[key], assign, error_msgs)
@@ -209,7 +209,7 @@ class Stateful(Traversed):
             if not key.startswith(prefix) or key == prefix + EXTRA_STATE:
                 continue
             first, dot, _ = key[len(prefix) :].partition(".")
-            if first not in (self._modules if dot else mine):
+            if first not in (self._modules if dot else own):
                 unexpected_keys.append(key)
 
     def _load_extra_state(
@@ -236,7 +236,7 @@ class Stateful(Traversed):
         return _added(self._load_state_dict_pre_hooks, bound)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle:
-        """A hook that runs before the module is loaded.
+        """Register a hook that runs before the module is loaded.
 
         `hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
         error_msgs)`
@@ -244,7 +244,7 @@ class Stateful(Traversed):
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
-        """`hook(module, incompatible_keys)` runs after loading and may change the two lists in place."""
+        """Call `hook(module, incompatible_keys)` after loading; it may change the two lists in place."""
         return _added(self._load_state_dict_post_hooks, hook)
 
 
@@ -257,7 +257,7 @@ class _Report(NamedTuple):
 def _load(
     module: Any, state: Any, prefix: str, metadata: Any, assign: bool, report: _Report
 ) -> None:
-    """Loads a module and those below it, each from its own part of the state."""
+    """Load a module and its submodules, each from its own part of the state."""
     local = {} if metadata is None else metadata.get(prefix[:-1], {})
     if assign:
         local["assign_to_params_buffers"] = True
@@ -281,29 +281,29 @@ def _load(
 def _take(
     module: Any,
     name: str,
-    mine: Tensor,
+    target: Tensor,
     key: str,
-    given: Any,
+    source: Any,
     assign: bool,
     errors: list[str],
 ) -> None:
-    """One tensor of the state into the module; what is wrong with it is added to `errors`."""
-    if not isinstance(given, Tensor):
+    """Load one tensor of the state into the module; problems are appended to `errors`."""
+    if not isinstance(source, Tensor):
         errors.append(
             f'While copying the parameter named "{key}", expected engine.Tensor or Tensor-like '
-            f"object from checkpoint but received {type(given)}"
+            f"object from checkpoint but received {type(source)}"
         )
         return
-    if not is_lazy(mine):
-        if mine.dim() == 0 and tuple(given.shape) == (1,):
-            given = given[0]
-        if given.shape != mine.shape:
+    if not is_lazy(target):
+        if target.dim() == 0 and tuple(source.shape) == (1,):
+            source = source[0]
+        if source.shape != target.shape:
             errors.append(
-                f"size mismatch for {key}: copying a param with shape {given.shape} from "
-                f"checkpoint, the shape in current model is {mine.shape}."
+                f"size mismatch for {key}: copying a param with shape {source.shape} from "
+                f"checkpoint, the shape in current model is {target.shape}."
             )
             return
-    if mine.is_meta and not given.is_meta and not assign:
+    if target.is_meta and not source.is_meta and not assign:
         warnings.warn(
             f"for {key}: copying from a non-meta parameter in the checkpoint to a meta "
             "parameter in the current model, which is a no-op. (Did you mean to pass "
@@ -314,18 +314,18 @@ def _take(
     try:
         with no_grad():
             if not assign:
-                mine.copy_(given)
+                target.copy_(source)
                 return
-            if isinstance(mine, Parameter):
-                if isinstance(given, Parameter):
-                    given.requires_grad_(mine.requires_grad)
+            if isinstance(target, Parameter):
+                if isinstance(source, Parameter):
+                    source.requires_grad_(target.requires_grad)
                 else:
-                    given = Parameter(given, mine.requires_grad)
-            setattr(module, name, given)
-    except Exception as error:  # told with the others, all at once
+                    source = Parameter(source, target.requires_grad)
+            setattr(module, name, source)
+    except Exception as error:  # reported together with the other errors
         errors.append(
             f'While copying the parameter named "{key}", whose dimensions in the model are '
-            f"{mine.size()} and whose dimensions in the checkpoint are {given.size()}, "
+            f"{target.size()} and whose dimensions in the checkpoint are {source.size()}, "
             f"an exception occurred : {error.args}."
         )
 

@@ -1,4 +1,4 @@
-"""Walking over a module: its submodules, parameters and buffers, with names that are paths."""
+"""Traversal of a module: its submodules, parameters and buffers, with their paths as names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Self = TypeVar("Self", bound="Traversed")
 
 
 class Traversed:
-    """The part of Module that walks over the tree of modules."""
+    """The part of Module that traverses the tree of modules."""
 
     training: bool
     _parameters: dict[str, Parameter | None]
@@ -27,9 +27,9 @@ class Traversed:
     def named_modules(
         self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
-        """The module (under the name `prefix`) and all below it, each before its own submodules.
+        """Iterate over the module (under the name `prefix`) and all below it, each before its submodules.
 
-        A module that is there twice comes once, unless `remove_duplicate` is False.
+        A module that occurs twice is returned once, unless `remove_duplicate` is False.
 
         >>> import engine
         >>> net = engine.nn.Sequential(engine.nn.ReLU(), engine.nn.Sequential())
@@ -48,12 +48,12 @@ class Traversed:
                 yield from module.named_modules(memo, below, remove_duplicate)
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
-        """The module and all below it."""
+        """Iterate over the module and all below it."""
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """The modules right below this one, each once, with their names."""
+        """Iterate over the direct submodules, each once, with their names."""
         seen: set[Any] = set()
         for name, module in self._modules.items():
             if module is not None and module not in seen:
@@ -61,12 +61,12 @@ class Traversed:
                 yield name, module
 
     def children(self) -> Iterator[Module]:
-        """The modules right below this one, each once."""
+        """Iterate over the direct submodules, each once."""
         for _, module in self.named_children():
             yield module
 
     def apply(self: Self, fn: Callable[[Module], None]) -> Self:
-        """Calls `fn` with every submodule, then with the module itself; returns the module."""
+        """Call `fn` with every submodule, then with the module itself; return the module."""
         for module in self.children():
             module.apply(fn)
         fn(self)  # type: ignore[arg-type]
@@ -98,36 +98,36 @@ class Traversed:
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """All parameters with their paths; without `recurse` those of this module only.
+        """Iterate over all parameters with their paths; without `recurse` over those of this module only.
 
-        A parameter that is there twice comes once, unless `remove_duplicate` is False.
+        A parameter that occurs twice is returned once, unless `remove_duplicate` is False.
         """
         yield from self._named_members(
             lambda module: module._parameters.items(), prefix, recurse, remove_duplicate
         )
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """All parameters, as an optimizer wants them."""
+        """Iterate over all parameters, as an optimizer expects them."""
         for _, parameter in self.named_parameters(recurse=recurse):
             yield parameter
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """All buffers with their paths; without `recurse` those of this module only."""
+        """Iterate over all buffers with their paths; without `recurse` over those of this module only."""
         yield from self._named_members(
             lambda module: module._buffers.items(), prefix, recurse, remove_duplicate
         )
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """All buffers."""
+        """Iterate over all buffers."""
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
     # ---- modes
 
     def train(self: Self, mode: bool = True) -> Self:
-        """Sets `training` here and below, which dropout and normalisations of batches look at.
+        """Set `training` in this module and all below it; dropout and batch normalisation depend on it.
 
         Raises: ValueError unless `mode` is a bool.
         """
@@ -139,17 +139,17 @@ class Traversed:
         return self
 
     def eval(self: Self) -> Self:
-        """The same as `train(False)`."""
+        """Set evaluation mode: `train(False)`."""
         return self.train(False)
 
     def requires_grad_(self: Self, requires_grad: bool = True) -> Self:
-        """Sets `requires_grad` of every parameter: False freezes the module."""
+        """Set `requires_grad` of every parameter: False freezes the module."""
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forgets the gradients of all parameters; without `set_to_none` they become zeros."""
+        """Reset the gradients of all parameters to None; without `set_to_none` to zeros."""
         for parameter in self.parameters():
             gradient = parameter.grad
             if gradient is None:

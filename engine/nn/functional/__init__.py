@@ -1,8 +1,7 @@
-"""`engine.nn.functional`: PyTorch's functions of networks, without state.
+"""`engine.nn.functional`: PyTorch's stateless functions for neural networks.
 
-Operators whose yaml entry says `python: [nn.functional]` are here as generated. The files of this
-folder hold the functions that do something in Python first (a `reduction="mean"` becomes a code, a
-single number becomes a pair).
+Operators with `python: [nn.functional]` in their yaml entry are generated. The files of this folder have the
+functions that convert arguments in Python first (`reduction="mean"` to a code, a single number to a pair).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Activation functions that take `inplace`, or draw numbers.
+"""Activation functions with an `inplace` argument or random numbers.
 
-The functions themselves are the operators of csrc/ops/activation.yaml; here is what PyTorch's
-`nn.functional` puts around them: the choice between a new tensor and `input` itself.
+They call the operators of csrc/ops/activation.yaml; as in PyTorch's `nn.functional`, `inplace` chooses between
+a new tensor and `input` itself.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from engine.tensor import Tensor
 
 
 def _documented(operator: Callable[..., Any]) -> Callable[[Function], Function]:
-    """Gives a function the operator's documentation, with what `inplace` means."""
+    """Copy the operator's documentation to a function, and add a sentence on `inplace`."""
 
-    def document(made: Function) -> Function:
+    def document(function: Function) -> Function:
         inplace = "With `inplace` the result is written into ``input``, which is returned.\n\n"
-        sentence, _, rest = (operator.__doc__ or "").partition("\n\n")
-        made.__doc__ = f"{sentence}\n\n{inplace}{rest.lstrip()}"
-        return made
+        sentence, _, details = (operator.__doc__ or "").partition("\n\n")
+        function.__doc__ = f"{sentence}\n\n{inplace}{details.lstrip()}"
+        return function
 
     return document
 
@@ -97,7 +97,7 @@ def rrelu(
     training: bool = False,
     inplace: bool = False,
 ) -> Tensor:
-    """`leaky_relu` whose slope is drawn evenly from [lower, upper] for each element while training.
+    """Apply `leaky_relu` with a slope that is drawn uniformly from [lower, upper] for each element in training.
 
     Without `training` the slope is the middle of the range.
 
@@ -125,7 +125,7 @@ logsigmoid.__doc__ = getattr(ops.log_sigmoid, "__doc__", None)
 
 
 def softsign(input: Tensor) -> Tensor:
-    """The element divided by one plus its absolute value: between -1 and 1.
+    """Divide each element by one plus its absolute value: the result is between -1 and 1.
 
     Formula: out = input / (1 + abs(input))
     Shape: that of ``input``. Dtype: integers become the default float. Memory: a new tensor.
@@ -137,7 +137,7 @@ def softsign(input: Tensor) -> Tensor:
 
 
 def tanhshrink(input: Tensor) -> Tensor:
-    """The element less its hyperbolic tangent.
+    """Subtract from each element its hyperbolic tangent.
 
     Formula: out = input - tanh(input)
     Shape: that of ``input``. Dtype: integers become the default float. Memory: a new tensor.
@@ -162,27 +162,27 @@ relu_, selu_, threshold_ = ops.relu_, ops.selu_, ops.threshold_
 
 
 def elu_(input: Tensor, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Tensor:
-    """`elu` in place."""
+    """Apply `elu` in place."""
     return ops.elu_(input, alpha, scale, input_scale)
 
 
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """`celu` in place."""
+    """Apply `celu` in place."""
     return ops.celu_(input, alpha)
 
 
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
-    """`leaky_relu` in place."""
+    """Apply `leaky_relu` in place."""
     return ops.leaky_relu_(input, negative_slope)
 
 
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    """`hardtanh` in place."""
+    """Apply `hardtanh` in place."""
     return ops.hardtanh_(input, min_val, max_val)
 
 
 def rrelu_(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False
 ) -> Tensor:
-    """`rrelu` in place."""
+    """Apply `rrelu` in place."""
     return rrelu(input, lower, upper, training, inplace=True)

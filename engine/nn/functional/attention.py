@@ -1,4 +1,4 @@
-"""Attention with several heads, as `nn.MultiheadAttention` computes it."""
+"""Multi-head attention, as `nn.MultiheadAttention` computes it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _expect(ok: bool, message: str) -> None:
 
 
 def _added(mask: Tensor, like: Tensor, name: str) -> Tensor:
-    """A mask as numbers that are added to scores: minus infinity where a bool mask is True."""
+    """Convert a mask to numbers that are added to scores: minus infinity where a bool mask is True."""
     if mask.dtype is not bool_:
         _expect(mask.is_floating_point(), f"only bool and floating types of {name} are supported")
         return mask
@@ -48,33 +48,33 @@ def _projected(
     separate: tuple[Tensor | None, Tensor | None, Tensor | None] | None,
     bias: Tensor | None,
 ) -> list[Tensor]:
-    """Query, key and value through their weights: one matrix in three parts, or three."""
+    """Multiply query, key and value by their weights: one matrix in three parts, or three matrices."""
     width = inputs[0].size(-1)
     biases = bias.chunk(3) if bias is not None else (None, None, None)
     if separate is None:
         _expect(packed is not None, "use_separate_proj_weight is False but in_proj_weight is None")
         assert packed is not None
-        if inputs[0] is inputs[1] is inputs[2]:  # one product in place of three
+        if inputs[0] is inputs[1] is inputs[2]:  # one product instead of three
             return list(ops.linear(inputs[0], packed, bias).chunk(3, -1))
         weights: tuple[Tensor | None, ...] = packed.chunk(3)
     else:
         weights = separate
-        for name, given, x in zip("qkv", weights, inputs, strict=True):
+        for name, weight, x in zip("qkv", weights, inputs, strict=True):
             _expect(
-                given is not None,
+                weight is not None,
                 f"use_separate_proj_weight is True but {name}_proj_weight is None",
             )
-            assert given is not None
-            wanted = (width, x.size(-1))
+            assert weight is not None
+            expected = (width, x.size(-1))
             _expect(
-                tuple(given.shape) == wanted,
-                f"expecting {name}_proj_weight of {wanted}, got {tuple(given.shape)}",
+                tuple(weight.shape) == expected,
+                f"expecting {name}_proj_weight of {expected}, got {tuple(weight.shape)}",
             )
     return [ops.linear(x, w, b) for x, w, b in zip(inputs, weights, biases, strict=True)]
 
 
 def _wider(mask: Tensor | None) -> Tensor | None:
-    """The mask of one more key, which every query sees."""
+    """Extend the mask by one key, which is visible to every query."""
     if mask is None:
         return None
     more = ops.zeros([*mask.shape[:-1], 1], dtype=mask.dtype, device=mask.device)
@@ -93,18 +93,18 @@ def _mask_of_heads(mask: Tensor, batch: int, heads: int, queries: int, keys: int
 
 
 def _heads(x: Tensor, sizes: tuple[int, int, int]) -> Tensor:
-    """(length, batch, width) as (batch, heads, length, part)."""
+    """Reshape (length, batch, width) to (batch, heads, length, part)."""
     batch, heads, part = sizes
     return x.reshape(x.size(0), batch, heads, part).permute(1, 2, 0, 3)
 
 
-def _static(given: Tensor, sizes: tuple[int, int, int], name: str) -> Tensor:
+def _static(states: Tensor, sizes: tuple[int, int, int], name: str) -> Tensor:
     batch, heads, part = sizes
     _expect(
-        given.size(0) == batch * heads and given.size(2) == part,
-        f"expecting {name} of ({batch * heads}, S, {part}), got {tuple(given.shape)}",
+        states.size(0) == batch * heads and states.size(2) == part,
+        f"expecting {name} of ({batch * heads}, S, {part}), got {tuple(states.shape)}",
     )
-    return given.reshape(batch, heads, given.size(1), part)
+    return states.reshape(batch, heads, states.size(1), part)
 
 
 def multi_head_attention_forward(
@@ -134,15 +134,15 @@ def multi_head_attention_forward(
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    """`scaled_dot_product_attention` of several heads between two linear maps.
+    """Project query, key and value, apply `scaled_dot_product_attention` per head, and project the result.
 
     Formula: head_i = attention(q_i, k_i, v_i) of the i-th part of the projected query, key and value;
     out = concat(head_1, ...) @ out_proj_weight.T + out_proj_bias
     Shape: query (L, N, E) or (L, E), key and value (S, N, E) or (S, E) give (L, N, E) or (L, E); the
     weights (N, L, S), or (N, heads, L, S) unless `average_attn_weights`; None unless `need_weights`.
     Dtype: floating. `attn_mask` and `key_padding_mask`: bool (True hides), or added to the scores.
-    Memory: new tensors; without `need_weights` the scores are never in memory as a whole.
-    Raises: AssertionError and RuntimeError for shapes that do not go together.
+    Memory: new tensors; without `need_weights` the scores are computed in blocks.
+    Raises: AssertionError and RuntimeError for shapes that do not match.
 
     >>> import engine
     >>> x, w = engine.ones(3, 1, 2), engine.eye(2)
@@ -207,10 +207,10 @@ def multi_head_attention_forward(
         k, v = ops.cat([k, zero], 2), ops.cat([v, zero], 2)
         mask, key_padding_mask = _wider(mask), _wider(key_padding_mask)
     if key_padding_mask is not None:
-        wanted = (batch, k.size(2))
+        expected = (batch, k.size(2))
         _expect(
-            tuple(key_padding_mask.shape) == wanted,
-            f"expected key_padding_mask of {wanted}, got {tuple(key_padding_mask.shape)}",
+            tuple(key_padding_mask.shape) == expected,
+            f"expected key_padding_mask of {expected}, got {tuple(key_padding_mask.shape)}",
         )
         padding = key_padding_mask.reshape(batch, 1, 1, k.size(2))
         mask = padding if mask is None else ops.add(mask, padding)
@@ -220,10 +220,10 @@ def multi_head_attention_forward(
         scores = ops.matmul(ops.mul(q, 1 / math.sqrt(part)), k.transpose(-2, -1))
         weights = ops.softmax(scores if mask is None else ops.add(scores, mask), -1)
         weights = ops.dropout(weights, p, True) if p > 0 else weights
-        made = ops.matmul(weights, v)
+        attended = ops.matmul(weights, v)
     else:
-        made = ops.scaled_dot_product_attention(q, k, v, mask, p, hinted)
-    joined = made.permute(2, 0, 1, 3).reshape(queries * batch, width)
+        attended = ops.scaled_dot_product_attention(q, k, v, mask, p, hinted)
+    joined = attended.permute(2, 0, 1, 3).reshape(queries * batch, width)
     out = ops.linear(joined, out_proj_weight, out_proj_bias).view(queries, batch, -1)
     if weights is not None and average_attn_weights:
         weights = ops.mean(weights, 1)

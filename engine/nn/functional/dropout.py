@@ -1,4 +1,4 @@
-"""Dropout: elements or whole channels set to zero at random, while training."""
+"""Dropout: sets random elements or channels to zero in training."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ def _checked(p: float) -> float:
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Elements set to 0 with probability `p`, the others scaled by 1 / (1 - p).
+    """Set elements to 0 with probability `p`, and scale the others by 1 / (1 - p).
 
-    The input itself when not `training`. Raises: ValueError unless 0 <= p <= 1.
+    Returns the input itself unless `training`. Raises: ValueError unless 0 <= p <= 1.
 
     >>> import engine
     >>> engine.nn.functional.dropout(engine.ones(2), training=False)
@@ -29,30 +29,30 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 def alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """Dropout for networks of `selu`: dropped elements take its negative limit; mean and variance stay."""
-    made = ops.alpha_dropout(input, _checked(p), training)
-    return input.copy_(made) if inplace else made
+    """Apply dropout for `selu` networks: dropped elements become its negative limit; mean and variance are kept."""
+    result = ops.alpha_dropout(input, _checked(p), training)
+    return input.copy_(result) if inplace else result
 
 
 def feature_alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """`alpha_dropout` of whole channels."""
-    made = ops.feature_alpha_dropout(input, _checked(p), training)
-    return input.copy_(made) if inplace else made
+    """Apply `alpha_dropout` to entire channels."""
+    result = ops.feature_alpha_dropout(input, _checked(p), training)
+    return input.copy_(result) if inplace else result
 
 
 def _channels(input: Tensor, p: float, training: bool, inplace: bool, batched: bool) -> Tensor:
     source = input if batched else input.unsqueeze(0)
-    made = ops.feature_dropout(source, _checked(p), training)
-    made = made if batched else made.squeeze(0)
-    return input.copy_(made) if inplace else made
+    result = ops.feature_dropout(source, _checked(p), training)
+    result = result if batched else result.squeeze(0)
+    return input.copy_(result) if inplace else result
 
 
 def dropout1d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
-    """Whole channels of (N, C, L) or (C, L) set to 0 with probability `p`.
+    """Set entire channels of (N, C, L) or (C, L) to 0 with probability `p`.
 
     Raises: RuntimeError for other numbers of dimensions.
     """
@@ -66,12 +66,12 @@ def dropout1d(
 def dropout2d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
-    """Whole channels of (N, C, H, W) set to 0 with probability `p`; (C, H, W) counts as (N, C, L)."""
+    """Set entire channels of (N, C, H, W) to 0 with probability `p`; (C, H, W) counts as (N, C, L)."""
     return _channels(input, p, training, inplace, True)
 
 
 def dropout3d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
-    """Whole channels of (N, C, D, H, W) or (C, D, H, W) set to 0 with probability `p`."""
+    """Set entire channels of (N, C, D, H, W) or (C, D, H, W) to 0 with probability `p`."""
     return _channels(input, p, training, inplace, input.dim() == 5)

@@ -1,4 +1,4 @@
-"""Look-ups in tables of vectors."""
+"""Embeddings: look-ups in tables of vectors."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """The row of `weight` for every index in `input`.
+    """Return the row of `weight` for every index in `input`.
 
-    Shape: that of `input`, and one more dimension: weight.size(1).
-    Memory: a new tensor. With `max_norm`, longer rows are shortened in `weight` itself first.
-    `padding_idx`, `scale_grad_by_freq` and `sparse` concern the gradient only.
-    Raises: IndexError for an index outside, AssertionError for a `padding_idx` outside.
+    Shape: that of `input`, with weight.size(1) appended.
+    Memory: a new tensor. `max_norm` first rescales longer rows of `weight` in place.
+    `padding_idx`, `scale_grad_by_freq` and `sparse` affect the gradient only.
+    Raises: IndexError for an index out of range, AssertionError for such a `padding_idx`.
 
     >>> import engine
     >>> engine.nn.functional.embedding(engine.tensor([1, 0]), engine.tensor([[1, 2], [3, 4]]))
@@ -57,11 +57,11 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Tensor:
-    """The rows of `weight` that `input` names, reduced bag by bag: `mode` is sum, mean or max.
+    """Reduce the rows of `weight` at the indices of each bag of `input`: `mode` is sum, mean or max.
 
-    Shape: 2-d `input` has one bag per row; 1-d `input` has bags that begin at `offsets`.
-    Memory: a new tensor; the rows themselves are not copied.
-    Raises: ValueError for arguments that do not go together, IndexError for an index outside.
+    Shape: a 2-d `input` has one bag per row; in a 1-d `input` bags start at `offsets`.
+    Memory: a new tensor; the rows are not copied.
+    Raises: ValueError for arguments that exclude each other, IndexError for an index out of range.
 
     >>> import engine
     >>> w = engine.tensor([[1., 2.], [3., 4.]])

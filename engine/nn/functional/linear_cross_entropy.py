@@ -1,7 +1,7 @@
-"""`linear_cross_entropy`: a linear layer and the cross entropy of its results, which may be computed rows at a time.
+"""`linear_cross_entropy`: a linear layer and the cross entropy of its results, optionally in chunks of rows.
 
-With `options` no tensor of all logits exists: each chunk of rows has its logits, loss and part of the gradients, then
-the next takes their memory. That is for many classes (the vocabulary of a language model).
+With `options` there is no tensor of all logits: the logits, the loss and the gradients are computed for one chunk of
+rows at a time, in the same memory. Use it for many classes (the vocabulary of a language model).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _REDUCTIONS = ("mean", "sum", "none")
 
 @dataclasses.dataclass(slots=True, frozen=True)
 class LinearCrossEntropyOptions:
-    """How many rows `linear_cross_entropy` computes at a time, and in which dtype it accumulates.
+    """The chunk size and the accumulation dtype of `linear_cross_entropy`.
 
     Raises: ValueError for an unknown policy, method or dtype, or a chunk of fewer than one row.
 
@@ -39,17 +39,17 @@ class LinearCrossEntropyOptions:
     """
 
     allow_retain_graph: bool = False
-    """Whether backward may run again. It costs a copy of the gradients; reduction="none" needs none."""
+    """True if backward may run again. It costs a copy of the gradients, except with reduction="none"."""
 
     batch_chunk_size: int | None = None
-    """Rows per chunk; None: all of them, or what `chunking_method` says."""
+    """Rows per chunk; None: all of them, or the result of `chunking_method`."""
 
     chunking_method: str | None = "auto"
     """"aspect_ratio": a chunk's logits take about the memory of the input; "aspect_ratio:N": an N-th of that;
     "auto" chooses between these by the dtype."""
 
     acc_policy: str = "auto"
-    """"accurate", "balanced", "compact" or "auto": here all accumulate in `acc_dtype`, as "accurate" does."""
+    """"accurate", "balanced", "compact" or "auto": the engine always accumulates in `acc_dtype`, as "accurate" does."""
 
     acc_dtype: dtype | None = None
     """The dtype of sums; None: float32 for 16-bit inputs if the policy is "auto", else that of the input."""
@@ -74,7 +74,7 @@ class LinearCrossEntropyOptions:
             )
 
     def chunk_size(self, rows: int, features: int, classes: int, dtype: dtype) -> int:
-        """Rows per chunk. Raises: ValueError when a size and a method disagree."""
+        """Return the number of rows per chunk. Raises: ValueError when a size and a method disagree."""
         size = self.batch_chunk_size
         method = self.chunking_method
         if method == "auto":
@@ -92,29 +92,29 @@ class LinearCrossEntropyOptions:
         return max(1, by_method)
 
     def sum_dtype(self, dtype: dtype) -> dtype:
-        """The dtype of sums. Raises: RuntimeError for one that the inputs' dtype does not go with."""
-        found = self.acc_dtype
-        if found is None:
+        """Return the dtype of sums. Raises: RuntimeError for one that is not supported for the inputs' dtype."""
+        acc_dtype = self.acc_dtype
+        if acc_dtype is None:
             return float32 if self.acc_policy == "auto" and dtype in _HALVES else dtype
-        if found != dtype and not (dtype in _HALVES and found == float32):
+        if acc_dtype != dtype and not (dtype in _HALVES and acc_dtype == float32):
             raise RuntimeError(
                 "linear_cross_entropy supports float32 acc_dtype with float16/bfloat16 inputs, but "
-                f"got {found} acc_dtype and {dtype} inputs."
+                f"got {acc_dtype} acc_dtype and {dtype} inputs."
             )
-        return found
+        return acc_dtype
 
 
 def _row_weights(
     target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str, dtype: dtype
 ) -> tuple[Tensor, Tensor]:
-    """Each row's weight in the loss (0 where the target is ignored), and targets that are all valid classes."""
+    """Return each row's weight in the loss (0 for an ignored target), and targets that are all valid classes."""
     ignored = ops.eq(target, ignore_index)
     valid = ops.where(ignored, 0, target)
     if weight is None:
         weights = ops.logical_not(ignored).to(dtype)
     else:
         weights = ops.where(ignored, 0, ops.index_select(weight, 0, valid).to(dtype))
-    # The mean of no rows is NaN, as 0 / 0.
+    # The mean of zero rows is NaN, as 0 / 0.
     return (weights / ops.sum(weights) if reduction == "mean" else weights), valid
 
 
@@ -129,7 +129,7 @@ class _Parts:
         self.bias = None if linear_bias is None else linear_bias.to(dtype)
 
     def log_softmax(self, low: int, high: int) -> tuple[Tensor, Tensor]:
-        """Some rows of the input and the logarithms of their classes' probabilities."""
+        """Return rows of the input and the log probabilities of their classes."""
         rows = self.input[low:high].to(self.dtype)
         logits = ops.matmul(rows, self.weight.t())
         if self.bias is not None:
@@ -150,11 +150,11 @@ class _Gradients:
     def add(
         self, low: int, high: int, rows: Tensor, logs: Tensor, targets: Tensor, scale: Tensor
     ) -> None:
-        """Adds the part of rows `low` to `high`; `scale` is what each row's loss is multiplied by."""
+        """Add the contribution of rows `low` to `high`; each row's loss is multiplied by `scale`."""
         slopes = ops.exp(logs)
         one = ops.ones((), dtype=slopes.dtype, device=slopes.device)
         ops.scatter_add_(slopes, 1, targets, ops.expand(ops.neg(one), *targets.shape))
-        # A row that does not count has no slope, even where its logits are infinite.
+        # An ignored row has no gradient, even if its logits are infinite.
         slopes = ops.where(ops.eq(scale, 0), 0, slopes * scale)
         input, weight, bias = self.sums
         if input is not None:
@@ -165,7 +165,7 @@ class _Gradients:
             ops.add_(bias, ops.sum(slopes, 0))
 
     def results(self) -> list[Tensor | None]:
-        """The gradients in the dtypes of their tensors."""
+        """Return the gradients in the dtypes of their tensors."""
         return [
             None if total is None or like is None else total.to(like.dtype)
             for total, like in zip(self.sums, self.likes, strict=True)
@@ -173,7 +173,7 @@ class _Gradients:
 
 
 class _Chunked(Function):
-    """The loss of rows in chunks. A scalar loss computes its gradients along with it, in forward."""
+    """The loss, computed in chunks of rows. For a scalar loss, forward also computes the gradients."""
 
     @staticmethod
     def forward(
@@ -214,7 +214,7 @@ class _Chunked(Function):
 
     @staticmethod
     def needed(ctx: Any, *tensors: Tensor | None) -> list[Tensor | None]:
-        """The tensors that need a gradient, None for the others."""
+        """Return the tensors that need a gradient, None for the others."""
         needs = ctx.needs_input_grad
         return [tensor if need else None for tensor, need in zip(tensors, needs, strict=False)]
 
@@ -238,7 +238,7 @@ class _Chunked(Function):
     @staticmethod
     @once_differentiable
     def recomputed(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        """The gradients where each row's loss has a gradient."""
+        """Compute the gradients for a loss per row."""
         _, ignore_index, chunk, dtype, _ = ctx.settings
         input, linear_weight, linear_bias, target, weight = ctx.saved_tensors
         parts = _Parts(input, linear_weight, linear_bias, dtype)
@@ -256,7 +256,7 @@ class _Chunked(Function):
 def _check_shapes(
     input: Tensor, linear_weight: Tensor, linear_bias: Tensor | None, outputs: tuple[int, ...]
 ) -> None:
-    """Raises: RuntimeError for shapes that do not go together."""
+    """Raise RuntimeError for shapes that do not match."""
     if input.dim() not in (1, 2):
         raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.dim()}")
     if linear_weight.dim() < 2:
@@ -289,12 +289,12 @@ def linear_cross_entropy(
     label_smoothing: float = 0.0,
     options: LinearCrossEntropyOptions | None = None,
 ) -> Tensor:
-    """The cross entropy of `linear(input, linear_weight, linear_bias)` and a target.
+    """Compute the cross entropy of `linear(input, linear_weight, linear_bias)` and a target.
 
     Formula: cross_entropy(linear(input, linear_weight, linear_bias), target, ...). With `options` (an
-    `nn.LinearCrossEntropyOptions`) rows are computed chunk by chunk, without a tensor of all logits: then there are no
-    second derivatives, and what chunks cannot do (probabilities as targets, label smoothing, more dimensions, a trace)
-    is computed at once, with a warning.
+    `nn.LinearCrossEntropyOptions`) rows are computed in chunks, without a tensor of all logits: there are then no
+    second derivatives, and calls that chunks do not support (probabilities as targets, label smoothing, more
+    dimensions, a trace) are computed at once, with a warning.
     Shape: input (features) or (N, features), linear_weight (classes, *, features), linear_bias (classes, *); target as
     in `cross_entropy` of (N, classes, *). Dtype: floating; the target int64, or floating probabilities.
     Memory: a new tensor. Raises: RuntimeError when the shapes do not fit.

@@ -1,6 +1,6 @@
-"""Losses: `reduction` is a word here, "none", "mean" or "sum"; the operators take a code.
+"""Losses: `reduction` is "none", "mean" or "sum" and is converted to the operators' code.
 
-The losses themselves are the operators of csrc/ops/loss.yaml, cross_entropy.yaml and margin_loss.yaml.
+They call the operators of csrc/ops/loss.yaml, cross_entropy.yaml and margin_loss.yaml.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _CODES = {"none": 0, "mean": 1, "sum": 2}
 
 
 def _code(reduction: str) -> int:
-    """The operators' code of a word. Raises: ValueError for another word."""
+    """Return the operators' code of a `reduction`. Raises: ValueError for an unknown one."""
     if reduction == "elementwise_mean":
         warnings.warn(
             "reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.",
@@ -32,7 +32,7 @@ def _code(reduction: str) -> int:
 
 
 def _word(reduction: str, size_average: bool | None, reduce: bool | None) -> str:
-    """`reduction`, or what PyTorch's former two arguments meant, with a warning."""
+    """Return `reduction`, or the equivalent of PyTorch's two deprecated arguments, with a warning."""
     if size_average is None and reduce is None:
         return reduction
     averages = size_average is None or size_average
@@ -50,22 +50,22 @@ def _reduced(losses: Tensor, reduction: str) -> Tensor:
 
 
 def _documented(operator: Callable[..., Any]) -> Callable[[Function], Function]:
-    """Gives a function the operator's documentation, with what `reduction` means."""
+    """Copy the operator's documentation to a function, and add a sentence on `reduction`."""
 
-    def document(made: Function) -> Function:
-        sentence, _, rest = (operator.__doc__ or "").partition("\n\n")
-        words = (
+    def document(function: Function) -> Function:
+        sentence, _, details = (operator.__doc__ or "").partition("\n\n")
+        reduction_text = (
             '    `reduction`: "mean" (over elements, or by weight), "sum", or "none" to keep every loss.\n'
-            "    `size_average` and `reduce` are its former names, which warn.\n\n"
+            "    `size_average` and `reduce` are deprecated and cause a warning.\n\n"
         )
-        made.__doc__ = f"{sentence}\n\n{words}{rest}"
-        return made
+        function.__doc__ = f"{sentence}\n\n{reduction_text}{details}"
+        return function
 
     return document
 
 
 def _broadcast(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """Both in one shape; a warning when they had two, which is rarely meant."""
+    """Broadcast both to one shape; warn if they differ, which is rarely intended."""
     if input.shape == target.shape:
         return input, target
     warnings.warn(
@@ -87,7 +87,7 @@ def _check_weight(weight: Tensor, input: Tensor, loss: str) -> None:
 
 
 def _weighed(losses: Tensor, weight: Tensor, reduction: str) -> Tensor:
-    """Losses times weights; their mean is the weighted one."""
+    """Reduce losses times weights; the mean is the weighted mean."""
     code = _code(reduction)
     weighed = ops.mul(losses, weight)
     if code == 0:
@@ -96,7 +96,7 @@ def _weighed(losses: Tensor, weight: Tensor, reduction: str) -> Tensor:
     return ops.div(total, ops.sum(weight)) if code == 1 else total
 
 
-# ---- a number against a number
+# ---- regression
 
 
 @_documented(ops.mse_loss)
@@ -223,8 +223,8 @@ def kl_div(
     word = _word(reduction, size_average, reduce)
     batches = reduction == "batchmean"
     code = _code("sum" if word == "batchmean" else word)
-    made = ops.kl_div(input, target, code, log_target=log_target)
-    return ops.div(made, input.size(0)) if batches and input.dim() != 0 else made
+    loss = ops.kl_div(input, target, code, log_target=log_target)
+    return ops.div(loss, input.size(0)) if batches and input.dim() != 0 else loss
 
 
 @_documented(ops.poisson_nll_loss)
@@ -250,12 +250,12 @@ def gaussian_nll_loss(
     eps: float = 1e-6,
     reduction: str = "mean",
 ) -> Tensor:
-    """Minus the logarithm of the density of `target` under a normal distribution.
+    """Compute the negative log density of `target` under a normal distribution.
 
     Formula: loss = (log(v) + (input - target) ** 2 / v) / 2, v = max(var, eps); `full` adds log(2 pi) / 2
     Shape: `var` has that of `input`, or lacks the last dimension, or has size 1 in one; () when reduced.
-    Memory: a new tensor, and some of its size for a while.
-    Raises: ValueError for a negative or misshapen variance.
+    Memory: a new tensor, and temporary ones of its size.
+    Raises: ValueError for a negative variance or one of the wrong shape.
 
     >>> gaussian_nll_loss(engine.tensor([1.]), engine.tensor([3.]), engine.tensor([1.]))
     tensor(2.)
@@ -288,7 +288,7 @@ def gaussian_nll_loss(
 
 
 def _one_is_one(input: Tensor, var: Tensor) -> bool:
-    """Whether the shapes differ in one dimension only, in which `var` has size 1."""
+    """Return True if the shapes differ in one dimension only, in which `var` has size 1."""
     if input.dim() != var.dim():
         return False
     total = 0

@@ -1,4 +1,4 @@
-"""Losses that are 0 beyond a margin, see csrc/ops/margin_loss.yaml."""
+"""Margin losses, which are 0 beyond a margin; see csrc/ops/margin_loss.yaml."""
 
 from __future__ import annotations
 
@@ -90,11 +90,11 @@ def multilabel_soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """`binary_cross_entropy_with_logits` averaged over the classes of the last dimension.
+    """Compute `binary_cross_entropy_with_logits`, averaged over the classes of the last dimension.
 
     Formula: loss = -1/C sum_c weight[c] (target[c] log_sigmoid(x[c]) + (1 - target[c]) log_sigmoid(-x[c]))
-    Shape: (..., C) gives (...), or () when reduced. Memory: a new tensor, and some for a while.
-    Raises: ValueError for a `reduction` that is none.
+    Shape: (..., C) gives (...), or () when reduced. Memory: a new tensor, and temporary ones.
+    Raises: ValueError for an unknown `reduction`.
 
     >>> multilabel_soft_margin_loss(engine.tensor([[0., 0.]]), engine.tensor([[1., 0.]]))
     tensor(0.6931)
@@ -152,11 +152,11 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """`triplet_margin_loss` with a distance of the caller's; `pairwise_distance` unless given.
+    """Compute `triplet_margin_loss` with a custom distance; the default is `pairwise_distance`.
 
     Formula: loss = max(0, d(anchor, positive) - d(anchor, negative) + margin)
-    Shape: that of what `distance_function` returns, or () when reduced. Memory: a new tensor.
-    Raises: ValueError for a `reduction` that is none or a margin that is not positive, RuntimeError
+    Shape: that of the result of `distance_function`, or () when reduced. Memory: a new tensor.
+    Raises: ValueError for an unknown `reduction` or a margin that is not positive, RuntimeError
     when the numbers of dimensions differ.
 
     >>> a, b = engine.tensor([[0., 0.]]), engine.tensor([[3., 4.]])

@@ -1,4 +1,4 @@
-"""Normalisations: layer, group, batch, instance, rms, local response, and vectors of length 1."""
+"""Normalisations: layer, group, batch, instance, RMS and local response normalisation, and `normalize`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def layer_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Normalises every row of the last dimensions by its own mean and variance: `engine.layer_norm`.
+    """Normalise every row of the last dimensions by its mean and variance: `engine.layer_norm`.
 
     >>> import engine
     >>> layer_norm(engine.tensor([[1., 3.]]), (2,), eps=0.)
@@ -31,7 +31,7 @@ def rms_norm(
     weight: Tensor | None = None,
     eps: float | None = None,
 ) -> Tensor:
-    """Divides every row of the last dimensions by the root of the mean of its squares.
+    """Divide every row of the last dimensions by its root mean square.
 
     >>> import engine
     >>> rms_norm(engine.tensor([[1., 7.]]), (2,), eps=0.)
@@ -40,14 +40,14 @@ def rms_norm(
     return ops.rms_norm(input, normalized_shape, weight, eps)
 
 
-def _check_batch(sizes: Sequence[int], shown: object) -> None:
-    """A variance needs more than one value."""
+def _check_batch(sizes: Sequence[int], input_size: object) -> None:
+    """Raise ValueError for a single value per channel, which has no variance."""
     values = sizes[0]
     for size in sizes[2:]:
         values *= size
     if values == 1:
         raise ValueError(
-            f"Expected more than 1 value per channel when training, got input size {shown}"
+            f"Expected more than 1 value per channel when training, got input size {input_size}"
         )
 
 
@@ -58,9 +58,9 @@ def group_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Normalises groups of channels of every sample by their own mean and variance.
+    """Normalise groups of channels of every sample by their mean and variance.
 
-    Raises: RuntimeError for less than two dimensions, ValueError when a group has one value only.
+    Raises: RuntimeError for fewer than two dimensions, ValueError when a group has one value only.
 
     >>> import engine
     >>> group_norm(engine.tensor([[1., 3., 5., 9.]]), 2, eps=0.)
@@ -86,7 +86,7 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Normalises every channel by the batch's statistics (training) or by the running ones.
+    """Normalise every channel by the batch's statistics (in training) or by the running ones.
 
     Memory: `running_mean` and `running_var` are updated in place when training.
     Raises: ValueError when training on one value per channel or with `eps` 0, and for a negative `eps`.
@@ -117,7 +117,7 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Normalises every channel of every sample by its own statistics, or by the running ones.
+    """Normalise every channel of every sample by its own statistics, or by the running ones.
 
     Raises: ValueError for one spatial element with `use_input_stats`.
 
@@ -141,11 +141,11 @@ def instance_norm(
 def local_response_norm(
     input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> Tensor:
-    """Divides every element by a power of the mean square of its neighbouring channels.
+    """Divide every element by a power of the mean square of its neighbouring channels.
 
     Formula: out = x / (k + alpha * mean of x * x over `size` channels around) ** beta
-    Shape: (N, C, ...), the result too; channels beyond the ends count as 0.
-    Raises: ValueError for less than 3 dimensions.
+    Shape: (N, C, ...), as for the result; channels beyond the ends count as 0.
+    Raises: ValueError for fewer than 3 dimensions.
 
     >>> import engine
     >>> local_response_norm(engine.tensor([[[1.], [1.]]]), 2, alpha=1., beta=1.)
@@ -158,8 +158,8 @@ def local_response_norm(
         return input
     shape = list(input.shape)
     before = input.new_zeros([shape[0], size // 2, *shape[2:]])
-    behind = input.new_zeros([shape[0], (size - 1) // 2, *shape[2:]])
-    padded = ops.cat([before, input * input, behind], 1)
+    after = input.new_zeros([shape[0], (size - 1) // 2, *shape[2:]])
+    padded = ops.cat([before, input * input, after], 1)
     total = padded.unfold(1, size, 1).sum(-1)
     mean = total / size if input.is_floating_point() else total // size
     return input / (mean * alpha + k) ** beta
@@ -172,7 +172,7 @@ def normalize(
     eps: float = 1e-12,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Divides the vectors along `dim` by their p-norm, which counts as at least `eps`.
+    """Divide the vectors along `dim` by their p-norm, or by `eps` if the norm is smaller.
 
     Formula: out = x / max(norm(x, p, dim), eps)
     Shape: the input's.

@@ -1,4 +1,4 @@
-"""Pooling as `nn.functional` spells it: one number per window, or that and where it was found."""
+"""Pooling with the signatures of `nn.functional`: a value per window, optionally with its index."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ __all__ = [
 
 
 def _listed(value: Sizes, dims: int) -> list[int]:
-    """One number stands for all dimensions."""
+    """Convert a size to a list: a single number applies to all dimensions."""
     return [value] * dims if isinstance(value, int) else list(value)
 
 
@@ -75,7 +75,9 @@ def _max_pool(dims: int) -> tuple[Callable[..., Any], Callable[..., Pair]]:
         return both(input, kernel_size, steps, padding, dilation, ceil_mode)
 
     max_pool.__name__ = max_pool.__qualname__ = f"max_pool{dims}d"
-    max_pool.__doc__ = f"{plain.__doc__}\n\n`return_indices` adds where each was found."
+    max_pool.__doc__ = (
+        f"{plain.__doc__}\n\n`return_indices` also returns the index of each maximum."
+    )
     with_indices.__name__ = with_indices.__qualname__ = f"max_pool{dims}d_with_indices"
     with_indices.__doc__ = both.__doc__
     return max_pool, with_indices
@@ -87,7 +89,7 @@ max_pool3d, max_pool3d_with_indices = _max_pool(3)
 
 
 def _adaptive(input: Tensor, output_size: Any, dims: int) -> Sizes:
-    """`None` keeps the size of its dimension."""
+    """Replace each None in `output_size` by the size of its dimension."""
     if isinstance(output_size, int):
         return output_size
     if input.dim() <= len(output_size):
@@ -96,7 +98,7 @@ def _adaptive(input: Tensor, output_size: Any, dims: int) -> Sizes:
             f"got {input.dim()}"
         )
     if len(output_size) != dims:
-        return [0 if size is None else size for size in output_size]  # the operator refuses it
+        return [0 if size is None else size for size in output_size]  # the operator raises an error
     sizes = input.shape[-dims:]
     return [have if size is None else size for size, have in zip(output_size, sizes, strict=True)]
 
@@ -108,12 +110,14 @@ def _adaptive_max_pool(dims: int) -> tuple[Callable[..., Any], Callable[..., Pai
         return both(input, _adaptive(input, output_size, dims))
 
     def adaptive_max_pool(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-        found = both(input, _adaptive(input, output_size, dims))
-        return found if return_indices else found[0]
+        results = both(input, _adaptive(input, output_size, dims))
+        return results if return_indices else results[0]
 
     adaptive_max_pool.__name__ = adaptive_max_pool.__qualname__ = f"adaptive_max_pool{dims}d"
     with_indices.__name__ = with_indices.__qualname__ = f"adaptive_max_pool{dims}d_with_indices"
-    adaptive_max_pool.__doc__ = f"{both.__doc__}\n\nThe index comes only with `return_indices`."
+    adaptive_max_pool.__doc__ = (
+        f"{both.__doc__}\n\nThe indices are returned only with `return_indices`."
+    )
     with_indices.__doc__ = both.__doc__
     return adaptive_max_pool, with_indices
 
@@ -134,7 +138,7 @@ def avg_pool1d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:
-    """The mean of every window of the last dimension.
+    """Compute the mean of every window of the last dimension.
 
     >>> import engine
     >>> avg_pool1d(engine.tensor([[1.0, 3.0, 2.0, 6.0]]), 2)
@@ -159,10 +163,10 @@ def _avg_pool(dims: int) -> Callable[..., Tensor]:
         out: Tensor | None = None,
     ) -> Tensor:
         steps = () if stride is None else stride
-        rest = (steps, padding, ceil_mode, count_include_pad, divisor_override)
+        options = (steps, padding, ceil_mode, count_include_pad, divisor_override)
         if out is None:
-            return plain(input, kernel_size, *rest)
-        return into(input, kernel_size, *rest, out=out)
+            return plain(input, kernel_size, *options)
+        return into(input, kernel_size, *options, out=out)
 
     avg_pool.__name__ = avg_pool.__qualname__ = f"avg_pool{dims}d"
     avg_pool.__doc__ = plain.__doc__
@@ -174,7 +178,7 @@ avg_pool3d = _avg_pool(3)
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """The mean of as many even windows as `output_size` asks for; None keeps a size.
+    """Compute the means of `output_size` windows of about equal size; None keeps a dimension's size.
 
     >>> import engine
     >>> adaptive_avg_pool2d(engine.ones(1, 4, 6), (None, 2)).shape
@@ -184,7 +188,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
-    """The mean of as many even windows as `output_size` asks for; None keeps a size.
+    """Compute the means of `output_size` windows of about equal size; None keeps a dimension's size.
 
     >>> import engine
     >>> adaptive_avg_pool3d(engine.ones(1, 4, 6, 8), (None, 2, 1)).shape
@@ -240,7 +244,7 @@ def lp_pool1d(
     stride: Sizes | None = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The p-norm of every window: (sum of x**p) ** (1/p); inf is the largest magnitude.
+    """Compute the p-norm of every window: (sum of x**p) ** (1/p); inf is the largest magnitude.
 
     >>> import engine
     >>> lp_pool1d(engine.tensor([[3.0, 4.0]]), 2, 2)
@@ -256,7 +260,7 @@ def lp_pool2d(
     stride: Sizes | None = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The p-norm of every window of the last two dimensions.
+    """Compute the p-norm of every window of the last two dimensions.
 
     >>> import engine
     >>> lp_pool2d(engine.ones(1, 2, 2), 2, 2)
@@ -272,7 +276,7 @@ def lp_pool3d(
     stride: Sizes | None = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The p-norm of every window of the last three dimensions.
+    """Compute the p-norm of every window of the last three dimensions.
 
     >>> import engine
     >>> lp_pool3d(engine.ones(1, 2, 2, 4), 2, (2, 2, 4))
@@ -281,49 +285,54 @@ def lp_pool3d(
     return _lp_pool(input, norm_type, kernel_size, stride, ceil_mode, 3)
 
 
-# ---- the way back
+# ---- unpooling
 
 
 def _unpooled_size(
-    input: Tensor, kernel: list[int], stride: list[int], padding: list[int], given: Any
+    input: Tensor, kernel: list[int], stride: list[int], padding: list[int], output_size: Any
 ) -> list[int]:
-    """The size that was pooled: the smallest that fits, or `given` if it is a possible one."""
+    """Return the size before pooling: the smallest possible one, or `output_size` if it is valid."""
     dims = len(kernel)
     sizes = input.shape[-dims:]
-    least = [
+    smallest = [
         (n - 1) * s + k - 2 * p for n, k, s, p in zip(sizes, kernel, stride, padding, strict=True)
     ]
-    if given is None:
-        wanted = least
+    if output_size is None:
+        unpooled = smallest
     else:
-        wanted = list(given)
-        if len(wanted) == dims + 2:
-            wanted = wanted[2:]
-        if len(wanted) != dims:
+        unpooled = list(output_size)
+        if len(unpooled) == dims + 2:
+            unpooled = unpooled[2:]
+        if len(unpooled) != dims:
             raise ValueError(
                 f"max_unpool{dims}d: output_size should have {dims} or {dims + 2} elements, "
-                f"got {len(given)}"
+                f"got {len(output_size)}"
             )
-        for d, (size, usual, step) in enumerate(zip(wanted, least, stride, strict=True)):
+        for d, (size, usual, step) in enumerate(zip(unpooled, smallest, stride, strict=True)):
             if not usual - step < size < usual + step:
                 raise ValueError(
-                    f"max_unpool{dims}d: invalid output_size {wanted}: dim {d} must be between "
+                    f"max_unpool{dims}d: invalid output_size {unpooled}: dim {d} must be between "
                     f"{usual - step} and {usual + step}"
                 )
-    for d, size in enumerate(wanted):
+    for d, size in enumerate(unpooled):
         if size < 0:
             raise ValueError(
                 f"max_unpool{dims}d: output_size must not be negative, got output_size[{d}]={size}"
             )
-    return wanted
+    return unpooled
 
 
 def _unpool_arguments(
-    input: Tensor, kernel_size: Sizes, stride: Sizes | None, padding: Sizes, given: Any, dims: int
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None,
+    padding: Sizes,
+    output_size: Any,
+    dims: int,
 ) -> tuple[list[int], list[int], list[int]]:
     kernel, around = _listed(kernel_size, dims), _listed(padding, dims)
     steps = kernel if stride is None else _listed(stride, dims)
-    return _unpooled_size(input, kernel, steps, around, given), steps, around
+    return _unpooled_size(input, kernel, steps, around, output_size), steps, around
 
 
 def max_unpool1d(
@@ -334,15 +343,15 @@ def max_unpool1d(
     padding: Sizes = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
-    """Puts the elements back where `max_pool1d(..., return_indices=True)` found them.
+    """Put the elements back at the indices that `max_pool1d(..., return_indices=True)` returned.
 
     >>> import engine
     >>> max_unpool1d(engine.tensor([[5.0]]), engine.tensor([[1]]), 2)
     tensor([[0., 5.]])
     """
     size, _, _ = _unpool_arguments(input, kernel_size, stride, padding, output_size, 1)
-    made = ops.max_unpool2d(input.unsqueeze(-1), indices.unsqueeze(-1), [*size, 1])
-    return made.squeeze(-1)
+    unpooled = ops.max_unpool2d(input.unsqueeze(-1), indices.unsqueeze(-1), [*size, 1])
+    return unpooled.squeeze(-1)
 
 
 def max_unpool2d(
@@ -353,7 +362,7 @@ def max_unpool2d(
     padding: Sizes = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
-    """Puts the elements back where `max_pool2d(..., return_indices=True)` found them.
+    """Put the elements back at the indices that `max_pool2d(..., return_indices=True)` returned.
 
     >>> import engine
     >>> max_unpool2d(engine.tensor([[[5.0]]]), engine.tensor([[[3]]]), 2)
@@ -372,7 +381,7 @@ def max_unpool3d(
     padding: Sizes = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
-    """Puts the elements back where `max_pool3d(..., return_indices=True)` found them.
+    """Put the elements back at the indices that `max_pool3d(..., return_indices=True)` returned.
 
     >>> import engine
     >>> max_unpool3d(engine.ones(1, 1, 1, 1), engine.tensor([[[[1]]]]), (1, 1, 2))

@@ -1,4 +1,4 @@
-"""softmax and its relatives, which choose a dimension where none is given."""
+"""softmax and related functions, which choose a default dimension."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def _dimension(name: str, input: Tensor, dim: int | None, stacklevel: int) -> in
 def softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Tensor:
-    """Shares of 1 along `dim` that grow with the exponential: `engine.softmax`.
+    """Divide the exponentials by their sum along `dim`: `engine.softmax`.
 
-    Without `dim` it is 0 for 0, 1 and 3 dimensions and 1 otherwise, with a warning.
+    `dim` defaults to 0 for 0, 1 and 3 dimensions and to 1 otherwise, with a warning.
 
     >>> import engine
     >>> softmax(engine.zeros(2), 0)
@@ -37,7 +37,7 @@ def softmax(
 def log_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Tensor:
-    """The logarithm of `softmax`, computed in one step: `engine.log_softmax`.
+    """Compute the logarithm of `softmax` in one step: `engine.log_softmax`.
 
     >>> import engine
     >>> log_softmax(engine.zeros(2), 0)
@@ -49,7 +49,7 @@ def log_softmax(
 def softmin(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Tensor:
-    """`softmax` of the negated elements: the smallest gets the largest share.
+    """Apply `softmax` to the negated elements: the smallest becomes the largest.
 
     >>> import engine
     >>> softmin(engine.zeros(2), 0)
@@ -61,10 +61,10 @@ def softmin(
 def gumbel_softmax(
     logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
 ) -> Tensor:
-    """Samples from the Gumbel-softmax distribution: shares along `dim`, or with `hard` one-hot vectors.
+    """Sample from the Gumbel-softmax distribution: probabilities along `dim`, or one-hot vectors with `hard`.
 
     Formula: softmax((logits - log(e)) / tau), e drawn from the exponential distribution; `hard` gives the
-    one-hot vector of the largest, with the gradient of the shares.
+    one-hot vector of the largest, with the gradient of the probabilities.
 
     >>> import engine
     >>> gumbel_softmax(engine.zeros(2, 3), hard=True).sum(-1)
@@ -77,5 +77,5 @@ def gumbel_softmax(
     if not hard:
         return shares
     index = shares.max(dim, keepdim=True).indices
-    chosen = ops.zeros_like(logits).scatter_(dim, index, 1.0)
-    return chosen - shares.detach() + shares
+    one_hot = ops.zeros_like(logits).scatter_(dim, index, 1.0)
+    return one_hot - shares.detach() + shares

@@ -1,4 +1,4 @@
-"""Images in other sizes and at other places, as `nn.functional` spells it."""
+"""Image functions of `nn.functional`: interpolation, grid sampling, unfold and fold."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _RANKS = {
 _NOT_ALIGNED = ("nearest", "nearest-exact", "area")  # modes without corners to align
 
 
-def _per_dimension(value: Any, dims: int, what: str, input: Tensor) -> Any:
+def _per_dimension(value: Any, dims: int, argument: str, input: Tensor) -> Any:
     if not isinstance(value, (list, tuple)):
         return [value] * dims
     if len(value) != dims:
         raise ValueError(
-            f"interpolate: {what} must have one number per spatial dimension, but got input with "
-            f"spatial dimensions of {list(input.shape[2:])} and {what} {tuple(value)}"
+            f"interpolate: {argument} must have one number per spatial dimension, but got input with "
+            f"spatial dimensions of {list(input.shape[2:])} and {argument} {tuple(value)}"
         )
     return list(value)
 
@@ -52,16 +52,16 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Tensor:
-    """Resamples the spatial dimensions to `size`, or by `scale_factor`.
+    """Resample the spatial dimensions to `size`, or by `scale_factor`.
 
-    Formula: `mode` is nearest, nearest-exact, linear, bilinear, bicubic, trilinear or area (means of even
-    windows); `align_corners` puts the outer pixels' centres, not their edges, on each other; `antialias`
-    widens the kernel where the image shrinks.
-    Shape: (N, C, L), (N, C, H, W) or (N, C, D, H, W); linear takes the first, bilinear and bicubic the
+    Formula: `mode` is nearest, nearest-exact, linear, bilinear, bicubic, trilinear or area (means of equal
+    windows); `align_corners` aligns the centres of the outer pixels, not their edges; `antialias`
+    widens the kernel when the image shrinks.
+    Shape: (N, C, L), (N, C, H, W) or (N, C, D, H, W); linear accepts the first, bilinear and bicubic the
     second, trilinear the last.
     Dtype: floating; nearest, bilinear and bicubic also uint8. Memory: a new tensor.
-    Raises: ValueError for arguments that exclude each other, NotImplementedError for a mode and a rank
-    that do not go together.
+    Raises: ValueError for arguments that exclude each other, NotImplementedError for a mode that does not
+    support the rank.
 
     >>> import engine
     >>> interpolate(engine.tensor([[[1.0, 2.0]]]), scale_factor=2)
@@ -152,7 +152,7 @@ def upsample(
     mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """The older name of `interpolate`."""
+    """Call `interpolate`, under its older name."""
     warnings.warn(
         "`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.",
         stacklevel=2,
@@ -161,7 +161,7 @@ def upsample(
 
 
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """The older name of `interpolate(mode="nearest")`."""
+    """Call `interpolate(mode="nearest")`."""
     warnings.warn(
         "`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.",
         stacklevel=2,
@@ -170,7 +170,7 @@ def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) 
 
 
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """The older name of `interpolate(mode="bilinear", align_corners=True)`."""
+    """Call `interpolate(mode="bilinear", align_corners=True)`."""
     warnings.warn(
         "`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.",
         stacklevel=2,
@@ -198,9 +198,9 @@ def grid_sample(
     padding_mode: str = "zeros",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """Samples images at the places that `grid` tells, (x, y) or (x, y, z) in [-1, 1].
+    """Sample images at the positions in `grid`, (x, y) or (x, y, z) in [-1, 1].
 
-    Shape: (N, C, H, W) and (N, H', W', 2) give (N, C, H', W'); with three dimensions likewise.
+    Shape: (N, C, H, W) and (N, H', W', 2) give (N, C, H', W'); volumes similarly.
     Memory: a new tensor. Raises: ValueError for an unknown mode or padding_mode.
 
     >>> import engine
@@ -221,7 +221,7 @@ def grid_sample(
 
 
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
-    """The grid for `grid_sample` of an affine map: theta is (N, 2, 3), or (N, 3, 4) for volumes.
+    """Return the grid for `grid_sample` of an affine map: theta is (N, 2, 3), or (N, 3, 4) for volumes.
 
     Shape: size (N, C, H, W) gives (N, H, W, 2); (N, C, D, H, W) gives (N, D, H, W, 3).
     Raises: ValueError for a theta that is not floating or does not fit the size.
@@ -253,7 +253,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
 def unfold(
     input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Tensor:
-    """Every window of an image as a column of a matrix.
+    """Copy every window of an image into a column of a matrix.
 
     Shape: (N, C, H, W) gives (N, C * kernel elements, windows). Memory: a new tensor.
 
@@ -273,7 +273,7 @@ def fold(
     padding: Any = 0,
     stride: Any = 1,
 ) -> Tensor:
-    """Adds the columns of `unfold` back into an image; where windows overlap, they are added up.
+    """Add the columns of `unfold` back into an image; overlapping windows are summed.
 
     >>> import engine
     >>> fold(engine.ones(1, 2, 2), (1, 3), (1, 2))
