@@ -1,6 +1,6 @@
 """The layers, one file for each family.
 
-Recurrent layers, attention and transformers are imported when first asked for.
+Recurrent layers, attention and transformers are imported on first use.
 """
 
 from __future__ import annotations
@@ -82,9 +82,9 @@ __all__ += upsampling.__all__
 def __getattr__(name: str) -> Any:
     if name not in LATER:
         raise AttributeError(f"module 'engine.nn.modules' has no attribute {name!r}")
-    found = getattr(importlib.import_module(f"engine.nn.modules.{LATER[name]}"), name)
-    globals()[name] = found
-    return found
+    value = getattr(importlib.import_module(f"engine.nn.modules.{LATER[name]}"), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,4 @@
-"""Activation functions as layers. What they compute is in `engine.nn.functional`."""
+"""Activation functions as layers; they call `engine.nn.functional`."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ __all__ = [
 ]
 
 
-def _also_inplace(shown: str, inplace: bool) -> str:
-    return ", ".join(filter(None, (shown, "inplace=True" if inplace else "")))
+def _also_inplace(text: str, inplace: bool) -> str:
+    return ", ".join(filter(None, (text, "inplace=True" if inplace else "")))
 
 
 class _Inplace(Module):
-    """A function without numbers that can write its result into its input."""
+    """A function without parameters that can write its result into its input."""
 
     __constants__: tuple[str, ...] = ("inplace",)
 
@@ -85,7 +85,7 @@ class Mish(_Inplace):
 
 
 class SELU(_Inplace):
-    """ELU with a scale that keeps mean 0 and variance 1 from layer to layer."""
+    """ELU with a scale that preserves mean 0 and variance 1 from layer to layer."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.selu(input, self.inplace)
@@ -168,7 +168,7 @@ class Threshold(Module):
 
 
 class RReLU(Module):
-    """LeakyReLU whose slope is drawn from [lower, upper) for each element while training."""
+    """LeakyReLU with a slope that is drawn from [lower, upper) for each element in training."""
 
     __constants__ = ("lower", "upper", "inplace")
 
@@ -273,7 +273,7 @@ class LeakyReLU(Module):
 
 
 class PReLU(Module):
-    """LeakyReLU with a slope that is learned: one, or one for each channel.
+    """LeakyReLU with a learned slope: a single one, or one for each channel.
 
     >>> import engine
     >>> PReLU()(engine.tensor([-4., 2.])).detach()
@@ -293,7 +293,7 @@ class PReLU(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Sets the slopes to `init`."""
+        """Set the slopes to `init`."""
         init.constant_(self.weight, self.init)
 
     def forward(self, input: Tensor) -> Tensor:
@@ -320,7 +320,7 @@ class GLU(Module):
 
 
 class GELU(Module):
-    """x times the chance that a normal number is below it; `approximate="tanh"` for a formula of it."""
+    """x times the probability that a normal draw is below x; `approximate="tanh"` uses an approximation."""
 
     __constants__ = ("approximate",)
 
@@ -370,7 +370,7 @@ class Hardshrink(_Lambd):
 
 
 class Softshrink(_Lambd):
-    """x moved by `lambd` towards 0, which it does not cross."""
+    """x moved towards 0 by `lambd`, but not across it."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softshrink(input, self.lambd)

@@ -1,4 +1,4 @@
-"""Attention with several heads, and the masks that go with it."""
+"""Multi-head attention and its masks."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class NonDynamicallyQuantizableLinear(Linear):
 
 
 class MultiheadAttention(Module):
-    """Attention of `num_heads` heads between linear maps of query, key, value and output.
+    """Multi-head attention: `num_heads` heads between linear maps of query, key, value and output.
 
-    `in_proj_weight` has the maps of query, key and value, one below the other, unless `kdim` or
-    `vdim` differ from `embed_dim`: then there are `q_proj_weight`, `k_proj_weight`, `v_proj_weight`.
-    `add_bias_kv` adds a learned key and value to each sequence, `add_zero_attn` one of zeros;
-    `dropout` acts on the weights.
-    Raises: ValueError for sizes below 1, AssertionError where heads do not divide `embed_dim`.
+    `in_proj_weight` stacks the maps of query, key and value; if `kdim` or `vdim` differ from `embed_dim`, they
+    are `q_proj_weight`, `k_proj_weight` and `v_proj_weight`.
+    `add_bias_kv` adds a learned key and value to each sequence, `add_zero_attn` a key and value of zeros;
+    `dropout` applies to the weights.
+    Raises: ValueError for sizes below 1, AssertionError if `num_heads` does not divide `embed_dim`.
 
     >>> import engine
     >>> attention = MultiheadAttention(8, 2, batch_first=True)
@@ -123,7 +123,7 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        """(output, weights): weights are None unless `need_weights`, of each head unless averaged.
+        """Return (output, weights); weights are None unless `need_weights`, and per head unless averaged.
 
         Shape: query (L, N, embed_dim), key (S, N, kdim), value (S, N, vdim); with `batch_first` N
         comes first; without a batch there is no N. `attn_mask` (L, S) or (N * heads, L, S) and
@@ -166,7 +166,7 @@ class MultiheadAttention(Module):
     def merge_masks(
         self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor
     ) -> tuple[Tensor | None, int | None]:
-        """Both masks as one of (N, heads, L, L) and 2; one alone as it is, and 2 or 1.
+        """Merge both masks into (N, heads, L, L) and return it with 2; return a single one unchanged, with 1 or 0.
 
         `query` is (N, L, embed_dim).
         """

@@ -1,4 +1,4 @@
-"""Normalisation by statistics that are kept: BatchNorm and InstanceNorm, and the lazy ones of each."""
+"""Normalisation with running statistics: BatchNorm and InstanceNorm, and their lazy variants."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ class _NormBase(Module):
         super().__init__()
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
-        for name, wanted in (("weight", affine), ("bias", affine and bias)):
-            made = new_parameter(num_features, device, dtype) if wanted else None
-            self.register_parameter(name, made)
+        for name, has_parameter in (("weight", affine), ("bias", affine and bias)):
+            parameter = new_parameter(num_features, device, dtype) if has_parameter else None
+            self.register_parameter(name, parameter)
         self._set_up_statistics(num_features, device, dtype)
         self.reset_parameters()
 
@@ -76,14 +76,14 @@ class _NormBase(Module):
         self.register_buffer("num_batches_tracked", count)
 
     def reset_running_stats(self) -> None:
-        """The statistics of nothing: mean 0, variance 1."""
+        """Reset the running statistics to mean 0 and variance 1."""
         if self.track_running_stats:
             self.running_mean.zero_()
             self.running_var.fill_(1)
             self.num_batches_tracked.zero_()
 
     def reset_parameters(self) -> None:
-        """Weight 1, bias 0, and the statistics of nothing."""
+        """Set weight 1, bias 0, and reset the running statistics."""
         self.reset_running_stats()
         if self.affine:
             init.ones_(self.weight)
@@ -92,8 +92,8 @@ class _NormBase(Module):
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() not in self.ranks:
-            wanted = " or ".join(f"{rank}D" for rank in self.ranks)
-            raise ValueError(f"expected {wanted} input (got {input.dim()}D input)")
+            expected = " or ".join(f"{rank}D" for rank in self.ranks)
+            raise ValueError(f"expected {expected} input (got {input.dim()}D input)")
 
     def extra_repr(self) -> str:
         return (
@@ -102,13 +102,13 @@ class _NormBase(Module):
         )
 
     def _load_from_state_dict(
-        self, state_dict: Any, prefix: str, local_metadata: Any, *rest: Any
+        self, state_dict: Any, prefix: str, local_metadata: Any, *args: Any
     ) -> None:
         version, key = local_metadata.get("version"), prefix + "num_batches_tracked"
         if (version is None or version < 2) and self.track_running_stats and key not in state_dict:
             count = self.num_batches_tracked
             state_dict[key] = tensor(0, dtype=int64) if count is None or count.is_meta else count
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *args)
 
 
 class _BatchNorm(_NormBase):
@@ -136,8 +136,8 @@ class BatchNorm1d(_BatchNorm):
     """Normalises every channel of (N, C) or (N, C, L) over the batch; then weight and bias.
 
     Formula: out = (x - mean) / sqrt(var + eps) * weight + bias, var without Bessel's correction.
-    Training uses the batch's mean and variance and moves the running ones by `momentum` (None: they
-    are means over all batches); eval mode uses the running ones.
+    Training uses the batch's mean and variance and updates the running ones with `momentum` (None: they
+    are means over all batches); evaluation uses the running ones.
 
     >>> import engine
     >>> BatchNorm1d(1)(engine.tensor([[1.], [3.]])).detach()
@@ -149,13 +149,13 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """Normalises every channel of (N, C, H, W) over the batch and its places; see BatchNorm1d."""
+    """Normalises every channel of (N, C, H, W) over the batch and all positions; see BatchNorm1d."""
 
     ranks = (4,)
 
 
 class BatchNorm3d(_BatchNorm):
-    """Normalises every channel of (N, C, D, H, W) over the batch and its places; see BatchNorm1d."""
+    """Normalises every channel of (N, C, D, H, W) over the batch and all positions; see BatchNorm1d."""
 
     ranks = (5,)
 
@@ -252,7 +252,7 @@ class InstanceNorm3d(_InstanceNorm):
     ranks = (4, 5)
 
 
-# ---- those that learn num_features from the first input
+# ---- lazy variants, which infer num_features from the first input
 
 
 class _LazyNormBase(LazyModule, _NormBase):
@@ -280,12 +280,12 @@ class _LazyNormBase(LazyModule, _NormBase):
             self.num_batches_tracked = tensor(0, dtype=int64, device=device)
 
     def reset_parameters(self) -> None:
-        """Weight 1, bias 0, the statistics of nothing, once there is a size."""
+        """Reset parameters and statistics, once they have a size."""
         if not self.has_uninitialized_params() and self.num_features != 0:
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor) -> None:
-        """Gives parameters and statistics the size that the first input asks for."""
+        """Allocate parameters and statistics in the size of the first input."""
         if not self.has_uninitialized_params():
             return
         self.num_features = input.shape[1]
@@ -297,36 +297,36 @@ class _LazyNormBase(LazyModule, _NormBase):
 
 
 class LazyBatchNorm1d(_LazyNormBase, BatchNorm1d):
-    """A BatchNorm1d that learns `num_features` from its first input, and becomes one."""
+    """A BatchNorm1d that infers `num_features` from its first input."""
 
     cls_to_become = BatchNorm1d
 
 
 class LazyBatchNorm2d(_LazyNormBase, BatchNorm2d):
-    """A BatchNorm2d that learns `num_features` from its first input, and becomes one."""
+    """A BatchNorm2d that infers `num_features` from its first input."""
 
     cls_to_become = BatchNorm2d
 
 
 class LazyBatchNorm3d(_LazyNormBase, BatchNorm3d):
-    """A BatchNorm3d that learns `num_features` from its first input, and becomes one."""
+    """A BatchNorm3d that infers `num_features` from its first input."""
 
     cls_to_become = BatchNorm3d
 
 
 class LazyInstanceNorm1d(_LazyNormBase, InstanceNorm1d):
-    """An InstanceNorm1d that learns `num_features` from its first input, and becomes one."""
+    """An InstanceNorm1d that infers `num_features` from its first input."""
 
     cls_to_become = InstanceNorm1d
 
 
 class LazyInstanceNorm2d(_LazyNormBase, InstanceNorm2d):
-    """An InstanceNorm2d that learns `num_features` from its first input, and becomes one."""
+    """An InstanceNorm2d that infers `num_features` from its first input."""
 
     cls_to_become = InstanceNorm2d
 
 
 class LazyInstanceNorm3d(_LazyNormBase, InstanceNorm3d):
-    """An InstanceNorm3d that learns `num_features` from its first input, and becomes one."""
+    """An InstanceNorm3d that infers `num_features` from its first input."""
 
     cls_to_become = InstanceNorm3d

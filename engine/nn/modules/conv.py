@@ -1,4 +1,4 @@
-"""Convolutions: Conv1d, Conv2d, Conv3d, their transposes, and the lazy ones of each."""
+"""Convolutions: Conv1d, Conv2d, Conv3d, their transposes, and the lazy variants."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 class _ConvNd(Module):
-    """What both directions have: the arguments, the weight and how it is drawn."""
+    """The base of convolutions and their transposes: arguments, weight and its initialisation."""
 
     __constants__ = (
         "stride",
@@ -110,7 +110,7 @@ class _ConvNd(Module):
         return (first, second, *self.kernel_size)
 
     def _each_end(self) -> list[int]:
-        """The padding as `nn.functional.pad` wants it: last dimension first, both ends of each."""
+        """Return the padding in the order of `nn.functional.pad`: last dimension first, both ends of each."""
         ends: list[int] = []
         if self.padding == "valid":
             return [0, 0] * self.dims
@@ -123,7 +123,7 @@ class _ConvNd(Module):
         return ends
 
     def reset_parameters(self) -> None:
-        """Draws weight and bias evenly from [-b, b), b = 1 / sqrt(inputs of one output)."""
+        """Draw weight and bias uniformly from [-b, b), b = 1 / sqrt(inputs of one output)."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             fan_in = self.weight.size(1) * math.prod(self.kernel_size)
@@ -133,23 +133,23 @@ class _ConvNd(Module):
 
     def extra_repr(self) -> str:
         none = (0,) * self.dims
-        shown = [
+        parts = [
             f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, "
             f"stride={self.stride}"
         ]
         if self.padding != none:
-            shown.append(f"padding={self.padding}")
+            parts.append(f"padding={self.padding}")
         if self.dilation != (1,) * self.dims:
-            shown.append(f"dilation={self.dilation}")
+            parts.append(f"dilation={self.dilation}")
         if self.output_padding != none:
-            shown.append(f"output_padding={self.output_padding}")
+            parts.append(f"output_padding={self.output_padding}")
         if self.groups != 1:
-            shown.append(f"groups={self.groups}")
+            parts.append(f"groups={self.groups}")
         if self.bias is None:
-            shown.append("bias=False")
+            parts.append("bias=False")
         if self.padding_mode != "zeros":
-            shown.append(f"padding_mode={self.padding_mode}")
-        return ", ".join(shown)
+            parts.append(f"padding_mode={self.padding_mode}")
+        return ", ".join(parts)
 
 
 class _Conv(_ConvNd):
@@ -267,7 +267,7 @@ class _ConvTransposeNd(_ConvNd):
         )
 
     def _output_padding(self, input: Tensor, output_size: Any) -> tuple[int, ...]:
-        """What has to be added at one end for the result to get `output_size`."""
+        """Return the padding to add at one end so that the result has `output_size`."""
         if output_size is None:
             return self.output_padding
         dims, sizes = self.dims, list(output_size)
@@ -278,20 +278,22 @@ class _ConvTransposeNd(_ConvNd):
                 f"ConvTranspose{dims}D: for {input.dim()}D input, output_size must have {dims} or "
                 f"{input.dim()} elements (got {len(sizes)})"
             )
-        least = [
+        min_sizes = [
             (have - 1) * self.stride[d]
             - 2 * self.padding[d]
             + self.dilation[d] * (self.kernel_size[d] - 1)
             + 1
             for d, have in enumerate(input.shape[-dims:])
         ]
-        most = [low + step - 1 for low, step in zip(least, self.stride, strict=True)]
-        if any(not low <= n <= high for n, low, high in zip(sizes, least, most, strict=True)):
+        max_sizes = [low + step - 1 for low, step in zip(min_sizes, self.stride, strict=True)]
+        if any(
+            not low <= n <= high for n, low, high in zip(sizes, min_sizes, max_sizes, strict=True)
+        ):
             raise ValueError(
                 f"requested an output size of {tuple(output_size)}, but valid sizes range from "
-                f"{least} to {most} (for an input of {tuple(input.shape[2:])})"
+                f"{min_sizes} to {max_sizes} (for an input of {tuple(input.shape[2:])})"
             )
-        return tuple(size - low for size, low in zip(sizes, least, strict=True))
+        return tuple(size - low for size, low in zip(sizes, min_sizes, strict=True))
 
     def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
         weight, bias = weight_and_bias(self)
@@ -334,7 +336,7 @@ class ConvTranspose3d(_ConvTransposeNd):
     dims = 3
 
 
-# ---- those that learn in_channels from the first input
+# ---- lazy variants, which infer in_channels from the first input
 
 
 class _LazyConvXdMixin(LazyModule, _ConvNd):
@@ -348,12 +350,12 @@ class _LazyConvXdMixin(LazyModule, _ConvNd):
             self.bias = UninitializedParameter(device=device, dtype=dtype)
 
     def reset_parameters(self) -> None:
-        """Draws weight and bias anew, once they have a size."""
+        """Draw new values for weight and bias, once they have a size."""
         if not self.has_uninitialized_params() and self.in_channels != 0:
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
-        """Gives the parameters the sizes that the first input asks for."""
+        """Allocate the parameters in the size of the first input."""
         if not self.has_uninitialized_params():
             if self.in_channels == 0:  # the weight was loaded
                 first = 0 if self.transposed else 1
@@ -382,36 +384,36 @@ class _LazyConv(_LazyConvXdMixin):
 
 
 class LazyConv1d(_LazyConv, Conv1d):
-    """A Conv1d that learns `in_channels` from its first input, and is a Conv1d from then on."""
+    """A Conv1d that infers `in_channels` from its first input."""
 
     cls_to_become = Conv1d
 
 
 class LazyConv2d(_LazyConv, Conv2d):
-    """A Conv2d that learns `in_channels` from its first input, and is a Conv2d from then on."""
+    """A Conv2d that infers `in_channels` from its first input."""
 
     cls_to_become = Conv2d
 
 
 class LazyConv3d(_LazyConv, Conv3d):
-    """A Conv3d that learns `in_channels` from its first input, and is a Conv3d from then on."""
+    """A Conv3d that infers `in_channels` from its first input."""
 
     cls_to_become = Conv3d
 
 
 class LazyConvTranspose1d(_LazyConv, ConvTranspose1d):
-    """A ConvTranspose1d that learns `in_channels` from its first input, and becomes one."""
+    """A ConvTranspose1d that infers `in_channels` from its first input."""
 
     cls_to_become = ConvTranspose1d
 
 
 class LazyConvTranspose2d(_LazyConv, ConvTranspose2d):
-    """A ConvTranspose2d that learns `in_channels` from its first input, and becomes one."""
+    """A ConvTranspose2d that infers `in_channels` from its first input."""
 
     cls_to_become = ConvTranspose2d
 
 
 class LazyConvTranspose3d(_LazyConv, ConvTranspose3d):
-    """A ConvTranspose3d that learns `in_channels` from its first input, and becomes one."""
+    """A ConvTranspose3d that infers `in_channels` from its first input."""
 
     cls_to_become = ConvTranspose3d

@@ -1,4 +1,4 @@
-"""How far apart vectors are: PairwiseDistance, CosineSimilarity."""
+"""Distances of vectors: PairwiseDistance, CosineSimilarity."""
 
 from __future__ import annotations
 

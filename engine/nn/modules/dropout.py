@@ -1,4 +1,4 @@
-"""Dropout: elements or whole channels set to zero at random, in training mode only."""
+"""Dropout layers: set random elements or channels to zero, in training mode only."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ class _DropoutNd(Module):
         self.p, self.inplace = p, inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        made: Tensor = self.drop(input, self.p, self.training, self.inplace)
-        return made
+        result: Tensor = self.drop(input, self.p, self.training, self.inplace)
+        return result
 
     def extra_repr(self) -> str:
         return f"p={self.p}, inplace={self.inplace}"
 
 
 class Dropout(_DropoutNd):
-    """Sets elements to 0 with probability `p` and scales the others by 1 / (1 - p), while training.
+    """Sets elements to 0 with probability `p` and scales the others by 1 / (1 - p), in training.
 
     >>> import engine
     >>> Dropout(0.2).eval()(engine.ones(2))
@@ -49,32 +49,32 @@ class Dropout(_DropoutNd):
 
 
 class Dropout1d(_DropoutNd):
-    """Dropout of whole channels of (N, C, L) or (C, L)."""
+    """Dropout of entire channels of (N, C, L) or (C, L)."""
 
     drop = staticmethod(F.dropout1d)
 
 
 class Dropout2d(_DropoutNd):
-    """Dropout of whole channels of (N, C, H, W)."""
+    """Dropout of entire channels of (N, C, H, W)."""
 
     drop = staticmethod(F.dropout2d)
 
 
 class Dropout3d(_DropoutNd):
-    """Dropout of whole channels of (N, C, D, H, W) or (C, D, H, W)."""
+    """Dropout of entire channels of (N, C, D, H, W) or (C, D, H, W)."""
 
     drop = staticmethod(F.dropout3d)
 
 
 class AlphaDropout(_DropoutNd):
-    """Dropout that keeps mean and variance of what SELU puts out."""
+    """Dropout that preserves the mean and variance of SELU's output."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.alpha_dropout(input, self.p, self.training)
 
 
 class FeatureAlphaDropout(_DropoutNd):
-    """AlphaDropout of whole channels."""
+    """AlphaDropout of entire channels."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.feature_alpha_dropout(input, self.p, self.training)

@@ -1,4 +1,4 @@
-"""Embedding and EmbeddingBag: rows of a table that is learned."""
+"""Embedding and EmbeddingBag: look-ups in a learned table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ E = TypeVar("E", bound="_Table")
 
 
 class _Table(Module):
-    """The table: one row for every index, that of `padding_idx` zero at first."""
+    """The table: a row for every index; the row of `padding_idx` is initially zero."""
 
     num_embeddings: int
     embedding_dim: int
@@ -30,7 +30,7 @@ class _Table(Module):
         num_embeddings: int,
         embedding_dim: int,
         padding_idx: int | None,
-        given: Tensor | None,
+        weight: Tensor | None,
         freeze: bool,
         device: Any,
         dtype: Any,
@@ -42,21 +42,21 @@ class _Table(Module):
                 raise AssertionError(f"{name} must be within num_embeddings")
             padding_idx %= num_embeddings
         self.padding_idx = padding_idx
-        if given is None:
+        if weight is None:
             self.weight = new_parameter((num_embeddings, embedding_dim), device, dtype)
             if freeze:
                 self.weight.requires_grad_(False)
             self.reset_parameters()
             return
-        if tuple(given.shape) != (num_embeddings, embedding_dim):
+        if tuple(weight.shape) != (num_embeddings, embedding_dim):
             raise AssertionError(
                 "Shape of weight does not match num_embeddings and embedding_dim: "
-                f"{tuple(given.shape)}, ({num_embeddings}, {embedding_dim})"
+                f"{tuple(weight.shape)}, ({num_embeddings}, {embedding_dim})"
             )
-        self.weight = Parameter(given, requires_grad=not freeze)
+        self.weight = Parameter(weight, requires_grad=not freeze)
 
     def reset_parameters(self) -> None:
-        """Draws the table from the normal distribution; the row of `padding_idx` is zero."""
+        """Draw the table from the normal distribution, and set the row of `padding_idx` to zero."""
         init.normal_(self.weight)
         self._fill_padding_idx_with_zero()
 
@@ -73,10 +73,10 @@ class _Table(Module):
 
 
 class Embedding(_Table):
-    """The row of a table for every index.
+    """Looks up the row of a table for every index.
 
-    Shape: indices of any shape give that shape and one more dimension, `embedding_dim`. The row of
-    `padding_idx` gets no gradient; with `max_norm` longer rows are shortened when they are looked up.
+    Shape: that of the indices, with a dimension `embedding_dim` appended. The row of `padding_idx` gets no
+    gradient; with `max_norm` a look-up first rescales longer rows.
 
     >>> import engine
     >>> table = Embedding.from_pretrained(engine.tensor([[1., 2.], [3., 4.]]))
@@ -126,16 +126,16 @@ class Embedding(_Table):
         )
 
     def extra_repr(self) -> str:
-        shown = f"{self.num_embeddings}, {self.embedding_dim}"
+        text = f"{self.num_embeddings}, {self.embedding_dim}"
         if self.padding_idx is not None:
-            shown += f", padding_idx={self.padding_idx}"
+            text += f", padding_idx={self.padding_idx}"
         if self.max_norm is not None:
-            shown += f", max_norm={self.max_norm}"
+            text += f", max_norm={self.max_norm}"
         if self.norm_type != 2:
-            shown += f", norm_type={self.norm_type}"
+            text += f", norm_type={self.norm_type}"
         if self.scale_grad_by_freq is not False:
-            shown += f", scale_grad_by_freq={self.scale_grad_by_freq}"
-        return shown + ", sparse=True" * (self.sparse is not False)
+            text += f", scale_grad_by_freq={self.scale_grad_by_freq}"
+        return text + ", sparse=True" * (self.sparse is not False)
 
     @classmethod
     def from_pretrained(
@@ -148,7 +148,7 @@ class Embedding(_Table):
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
     ) -> Embedding:
-        """An Embedding over a table that there is already; `freeze`: it is not learned further."""
+        """Create an Embedding over an existing table; `freeze`: the table is not learned."""
         return cls._of(
             embeddings,
             _freeze=freeze,
@@ -161,9 +161,9 @@ class Embedding(_Table):
 
 
 class EmbeddingBag(_Table):
-    """Sums, means or maxima of rows of a table, bag by bag, without the rows in between.
+    """Computes the sums, means or maxima of bags of a table's rows, without copying the rows.
 
-    Shape: (B, N) indices give (B, embedding_dim); (N) indices have bags that begin at `offsets`.
+    Shape: (B, N) indices give (B, embedding_dim); for (N) indices, bags start at `offsets`.
 
     >>> import engine
     >>> bags = EmbeddingBag.from_pretrained(engine.tensor([[1., 2.], [3., 4.]]), mode="sum")
@@ -226,15 +226,15 @@ class EmbeddingBag(_Table):
         )
 
     def extra_repr(self) -> str:
-        shown = f"{self.num_embeddings}, {self.embedding_dim}"
+        text = f"{self.num_embeddings}, {self.embedding_dim}"
         if self.max_norm is not None:
-            shown += f", max_norm={self.max_norm}"
+            text += f", max_norm={self.max_norm}"
         if self.norm_type != 2:
-            shown += f", norm_type={self.norm_type}"
+            text += f", norm_type={self.norm_type}"
         if self.scale_grad_by_freq is not False:
-            shown += f", scale_grad_by_freq={self.scale_grad_by_freq}"
-        shown += f", mode={self.mode!r}"
-        return shown + (f", padding_idx={self.padding_idx}" if self.padding_idx is not None else "")
+            text += f", scale_grad_by_freq={self.scale_grad_by_freq}"
+        text += f", mode={self.mode!r}"
+        return text + (f", padding_idx={self.padding_idx}" if self.padding_idx is not None else "")
 
     @classmethod
     def from_pretrained(
@@ -249,8 +249,8 @@ class EmbeddingBag(_Table):
         include_last_offset: bool = False,
         padding_idx: int | None = None,
     ) -> EmbeddingBag:
-        """An EmbeddingBag over a table that there is already; `freeze`: it is not learned further."""
-        made = cls._of(
+        """Create an EmbeddingBag over an existing table; `freeze`: the table is not learned."""
+        bag = cls._of(
             embeddings,
             max_norm=max_norm,
             norm_type=norm_type,
@@ -260,5 +260,5 @@ class EmbeddingBag(_Table):
             include_last_offset=include_last_offset,
             padding_idx=padding_idx,
         )
-        made.weight.requires_grad_(not freeze)
-        return made
+        bag.weight.requires_grad_(not freeze)
+        return bag

@@ -1,7 +1,7 @@
-"""Modules that learn sizes from their first input.
+"""Lazy modules, which infer sizes from their first input.
 
-Before it their parameters are uninitialized. A pre-hook of the first call gives them their sizes and
-turns the object into the ordinary class, `cls_to_become`.
+Before it their parameters are uninitialized. A pre-hook of the first call allocates them and changes the
+object's class to the ordinary one, `cls_to_become`.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ __all__ = ["LazyModule", "LazyModuleMixin"]
 
 
 class LazyModule(Module):
-    """The part of lazy modules that waits for the first input.
+    """The base of lazy modules: initialises the parameters on the first call.
 
-    A subclass names `cls_to_become` and defines `initialize_parameters(*args, **kwargs)`.
+    A subclass sets `cls_to_become` and defines `initialize_parameters(*args, **kwargs)`.
     """
 
     cls_to_become: ClassVar[Any] = None
@@ -44,11 +44,11 @@ class LazyModule(Module):
         return itertools.chain(self._parameters.items(), self._buffers.items())
 
     def has_uninitialized_params(self) -> bool:
-        """Whether a parameter or buffer still has no shape."""
+        """Return True if a parameter or buffer has no shape yet."""
         return any(is_lazy(tensor) for _, tensor in self._tensors())
 
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
-        """Gives the parameters the sizes that the first input asks for. Subclasses define it."""
+        """Allocate the parameters in the sizes of the first input. Subclasses define it."""
         raise NotImplementedError(
             f"initialize_parameters is not implemented for {type(self).__name__}"
         )
@@ -63,11 +63,11 @@ class LazyModule(Module):
         unexpected_keys: Any,
         error_msgs: Any,
     ) -> None:
-        """What is loaded brings its own shape."""
+        """Allocate uninitialized tensors in the shapes of those that are loaded."""
         for name, tensor in self._tensors():
-            given = state_dict.get(prefix + name)
-            if is_lazy(tensor) and isinstance(given, Tensor) and not is_lazy(given):
-                tensor.materialize(given.shape)
+            loaded = state_dict.get(prefix + name)
+            if is_lazy(tensor) and isinstance(loaded, Tensor) and not is_lazy(loaded):
+                tensor.materialize(loaded.shape)
 
     def _infer_parameters(self, module: Any, args: Any, kwargs: Any = None) -> None:
         module.initialize_parameters(*args, **(kwargs or {}))

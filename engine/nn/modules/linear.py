@@ -17,7 +17,7 @@ __all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 
 
 class Identity(Module):
-    """Returns its input; takes any arguments, so that it can stand in for another layer.
+    """Returns its input; accepts any arguments, so that it can replace another layer.
 
     >>> import engine
     >>> Identity(54, unused=True)(engine.ones(1))
@@ -35,7 +35,7 @@ class Linear(Module):
     """Multiplies by a matrix and adds a bias: out = input @ weight.T + bias.
 
     Shape: (..., in_features) gives (..., out_features); `weight` is (out_features, in_features).
-    At first both are drawn evenly from [-1/sqrt(in_features), 1/sqrt(in_features)).
+    Both are initially drawn uniformly from [-1/sqrt(in_features), 1/sqrt(in_features)).
 
     >>> import engine
     >>> Linear(20, 30)(engine.ones(128, 20)).shape
@@ -67,7 +67,7 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws weight and bias anew."""
+        """Draw new values for weight and bias."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0
@@ -120,7 +120,7 @@ class Bilinear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws weight and bias evenly from [-1/sqrt(in1_features), 1/sqrt(in1_features))."""
+        """Draw weight and bias uniformly from [-1/sqrt(in1_features), 1/sqrt(in1_features))."""
         bound = 1 / math.sqrt(self.weight.size(1))
         init.uniform_(self.weight, -bound, bound)
         if self.bias is not None:
@@ -137,7 +137,7 @@ class Bilinear(Module):
 
 
 class LazyLinear(LazyModule, Linear):
-    """A Linear that learns `in_features` from its first input, and is a Linear from then on.
+    """A Linear that infers `in_features` from its first input.
 
     >>> import engine
     >>> layer = LazyLinear(3); _ = layer(engine.ones(2, 5)); layer
@@ -156,12 +156,12 @@ class LazyLinear(LazyModule, Linear):
             self.bias = UninitializedParameter(device=device, dtype=dtype)
 
     def reset_parameters(self) -> None:
-        """Draws weight and bias anew, once they have a size."""
+        """Draw new values for weight and bias, once they have a size."""
         if not self.has_uninitialized_params() and self.in_features != 0:
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor) -> None:
-        """Gives the parameters the sizes that the first input asks for."""
+        """Allocate the parameters in the size of the first input."""
         if self.has_uninitialized_params():
             self.in_features = input.shape[-1]
             self.weight.materialize((self.out_features, self.in_features))

@@ -1,7 +1,7 @@
-"""Losses between numbers, probabilities and classes. Margins are in margin_loss.py.
+"""Losses for regression, probabilities and classes. Margin losses are in margin_loss.py.
 
-All have `reduction`: "mean", "sum", or "none" to keep the loss of every element; `size_average` and
-`reduce` are its former names, which warn.
+All have `reduction`: "mean", "sum", or "none" for a loss per element; `size_average` and `reduce` are
+deprecated and cause a warning.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class _WeightedLoss(_Loss):
         self.register_buffer("weight", weight)
 
 
-# ---- a number against a number
+# ---- regression
 
 
 class L1Loss(_Loss):
@@ -135,7 +135,7 @@ class BCELoss(_WeightedLoss):
 
 
 class BCEWithLogitsLoss(_Loss):
-    """Sigmoid and BCELoss in one, which does not overflow; `pos_weight` weighs positive targets."""
+    """Sigmoid and BCELoss in one step, without overflow; `pos_weight` weights positive targets."""
 
     weight: Tensor | None
     pos_weight: Tensor | None
@@ -179,7 +179,7 @@ class KLDivLoss(_Loss):
 
 
 class PoissonNLLLoss(_Loss):
-    """Minus the logarithm of a Poisson distribution: exp(x) - y x, or x - y log(x + eps)."""
+    """The negative log-likelihood of a Poisson distribution: exp(x) - y x, or x - y log(x + eps)."""
 
     __constants__ = ("log_input", "full", "eps", "reduction")
 
@@ -207,7 +207,7 @@ class PoissonNLLLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
-    """Minus the logarithm of a normal distribution: (log(var) + (input - target) ** 2 / var) / 2."""
+    """The negative log-likelihood of a normal distribution: (log(var) + (input - target) ** 2 / var) / 2."""
 
     __constants__ = ("full", "eps", "reduction")
 
@@ -225,9 +225,9 @@ class GaussianNLLLoss(_Loss):
 
 
 class NLLLoss(_WeightedLoss):
-    """Minus the log-probability of the right class: -weight[y] * input[y].
+    """The negative log-probability of the target class: -weight[y] * input[y].
 
-    Shape: (N, C) and (N), or (N, C, d1, ...) and (N, d1, ...). `ignore_index` counts for nothing.
+    Shape: (N, C) and (N), or (N, C, d1, ...) and (N, d1, ...). Targets equal to `ignore_index` do not count.
     """
 
     __constants__ = ("ignore_index", "reduction")
@@ -250,7 +250,7 @@ class NLLLoss(_WeightedLoss):
 
 
 class NLLLoss2d(NLLLoss):
-    """The former name of NLLLoss for images."""
+    """NLLLoss for images, under its older name."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         import warnings
@@ -264,9 +264,9 @@ class NLLLoss2d(NLLLoss):
 
 
 class CrossEntropyLoss(_WeightedLoss):
-    """LogSoftmax and NLLLoss in one; the target may be probabilities of the classes, too.
+    """LogSoftmax and NLLLoss in one step; the target may also be probabilities of the classes.
 
-    `label_smoothing` mixes the target with the even distribution.
+    `label_smoothing` mixes the target with the uniform distribution.
 
     >>> import engine
     >>> CrossEntropyLoss()(engine.zeros(1, 2), engine.tensor([1]))
@@ -299,13 +299,13 @@ class CrossEntropyLoss(_WeightedLoss):
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
-    """A linear layer and the cross entropy of its results: with `options`, rows are computed in chunks
-    and no tensor of all logits exists.
+    """A linear layer and the cross entropy of its results; with `options`, rows are computed in chunks
+    without a tensor of all logits.
 
     Shape: input (in_features) or (N, in_features); target of classes (), (N) or (N, *out_features), of
     probabilities (C) or (N, C, *out_features). `linear.weight` is
     (num_classes * prod(out_features), in_features).
-    Raises: RuntimeError for a weight of another shape than (num_classes,), and a smoothing outside [0, 1].
+    Raises: RuntimeError unless `weight` has the shape (num_classes,) and `label_smoothing` is in [0, 1].
 
     >>> import engine
     >>> loss = LinearCrossEntropyLoss(3, 2)
@@ -370,7 +370,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
 
 
 class CTCLoss(_Loss):
-    """Connectionist temporal classification: the log-probability of all alignments with a target.
+    """Connectionist temporal classification: the negative log-probability of all alignments with a target.
 
     Shape: log_probs (T, N, C), targets (N, S) or all in one dimension, two lists of lengths.
     """

@@ -1,4 +1,4 @@
-"""Losses that are 0 beyond a margin."""
+"""Margin losses, which are 0 beyond a margin."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class SoftMarginLoss(_Loss):
 
 
 class MultiLabelMarginLoss(_Loss):
-    """Hinges between the classes that a target lists (up to the first -1) and all others."""
+    """Hinge losses between the classes that a target lists (up to the first -1) and all others."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_margin_loss(input, target, reduction=self.reduction)
@@ -94,7 +94,7 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
 
 class MultiMarginLoss(_WeightedLoss):
-    """Hinges between the right class and all others: max(0, margin - x[y] + x[i]) ** p."""
+    """Hinge losses between the target class and all others: max(0, margin - x[y] + x[i]) ** p."""
 
     __constants__ = ("p", "margin", "reduction")
 
@@ -135,7 +135,7 @@ def _check_margin(loss: str, margin: float) -> None:
 class TripletMarginLoss(_Loss):
     """max(0, distance(anchor, positive) - distance(anchor, negative) + margin), by the p-norm.
 
-    `swap`: the positive's distance to the negative counts if it is smaller.
+    `swap`: use the distance from positive to negative if it is smaller.
     """
 
     __constants__ = ("margin", "p", "eps", "swap", "reduction")
@@ -168,7 +168,7 @@ class TripletMarginLoss(_Loss):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """TripletMarginLoss with a distance of one's own: any function of two tensors."""
+    """TripletMarginLoss with a custom distance: any function of two tensors."""
 
     __constants__ = ("margin", "swap", "reduction")
 

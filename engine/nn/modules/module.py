@@ -1,4 +1,4 @@
-"""Module and what concerns all modules, under the name that PyTorch's users import them from."""
+"""Module and functions for all modules, under PyTorch's module name."""
 
 from engine.nn.hooks import RemovableHandle as RemovableHandle
 from engine.nn.hooks import register_module_backward_hook as register_module_backward_hook

@@ -1,4 +1,4 @@
-"""Normalisation of every sample by itself: LayerNorm, GroupNorm, RMSNorm, over neighbouring channels."""
+"""Normalisation of each sample: LayerNorm, GroupNorm, RMSNorm, LocalResponseNorm."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _shape(normalized_shape: Any) -> tuple[int, ...]:
 
 
 class LayerNorm(Module):
-    """Normalises the last dimensions of every sample; then an elementwise weight and bias.
+    """Normalises the last dimensions of every sample, then applies an elementwise weight and bias.
 
     Formula: out = (x - mean) / sqrt(var + eps) * weight + bias, over the last dimensions, whose
     sizes are `normalized_shape`.
@@ -47,15 +47,15 @@ class LayerNorm(Module):
         super().__init__()
         self.normalized_shape = _shape(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        for name, wanted in (("weight", True), ("bias", bias)):
-            made = None
-            if elementwise_affine and wanted:
-                made = new_parameter(self.normalized_shape, device, dtype)
-            self.register_parameter(name, made)
+        for name, has_parameter in (("weight", True), ("bias", bias)):
+            parameter = None
+            if elementwise_affine and has_parameter:
+                parameter = new_parameter(self.normalized_shape, device, dtype)
+            self.register_parameter(name, parameter)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Weight 1, bias 0."""
+        """Set weight 1 and bias 0."""
         if self.elementwise_affine:
             init.ones_(self.weight)
             if self.bias is not None:
@@ -73,7 +73,7 @@ class LayerNorm(Module):
 
 
 class RMSNorm(Module):
-    """Divides the last dimensions of every sample by the root of their mean square; then a weight.
+    """Divides the last dimensions of every sample by their root mean square, then multiplies by a weight.
 
     >>> import engine
     >>> RMSNorm(2, eps=0., elementwise_affine=False)(engine.tensor([[1., 7.]]))
@@ -95,12 +95,12 @@ class RMSNorm(Module):
         super().__init__()
         self.normalized_shape = _shape(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        made = new_parameter(self.normalized_shape, device, dtype) if elementwise_affine else None
-        self.register_parameter("weight", made)
+        weight = new_parameter(self.normalized_shape, device, dtype) if elementwise_affine else None
+        self.register_parameter("weight", weight)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Weight 1."""
+        """Set weight 1."""
         if self.elementwise_affine:
             init.ones_(self.weight)
 
@@ -114,9 +114,9 @@ class RMSNorm(Module):
 
 
 class GroupNorm(Module):
-    """Normalises groups of channels of every sample; then a weight and bias for each channel.
+    """Normalises groups of channels of every sample, then applies a weight and bias for each channel.
 
-    Shape: (N, num_channels, ...), the result too.
+    Shape: (N, num_channels, ...), as for the result.
 
     >>> import engine
     >>> GroupNorm(2, 4, eps=0., affine=False)(engine.tensor([[1., 3., 5., 9.]]))
@@ -146,13 +146,13 @@ class GroupNorm(Module):
             )
         self.num_groups, self.num_channels, self.eps = num_groups, num_channels, eps
         self.affine = affine
-        for name, wanted in (("weight", affine), ("bias", affine and bias)):
-            made = new_parameter(num_channels, device, dtype) if wanted else None
-            self.register_parameter(name, made)
+        for name, has_parameter in (("weight", affine), ("bias", affine and bias)):
+            parameter = new_parameter(num_channels, device, dtype) if has_parameter else None
+            self.register_parameter(name, parameter)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Weight 1, bias 0."""
+        """Set weight 1 and bias 0."""
         if self.affine:
             init.ones_(self.weight)
             if self.bias is not None:

@@ -1,4 +1,4 @@
-"""Padding: more elements at the ends of the last dimensions."""
+"""Padding layers: add elements at the ends of the last dimensions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 
 
 class _Pad(Module):
-    """`padding` is one number for all ends, or (before, after) of the last dimension first."""
+    """The base of padding layers. `padding` is one number, or (before, after) pairs, last dimension first."""
 
     __constants__: tuple[str, ...] = ("padding",)
 
@@ -107,7 +107,7 @@ class ZeroPad3d(_Zero, ConstantPad3d):
 
 
 class ReflectionPad1d(_Pad):
-    """Pads the last dimension with its reflection, which does not repeat the outermost element.
+    """Pads the last dimension with its reflection, without repeating the outermost element.
 
     >>> import engine
     >>> ReflectionPad1d(2)(engine.tensor([[1., 2., 3.]]))
@@ -164,7 +164,7 @@ class _Circular(_Pad):
 
 
 class CircularPad1d(_Circular):
-    """Pads the last dimension with what is at its other end.
+    """Pads the last dimension with elements from its other end.
 
     >>> import engine
     >>> CircularPad1d(1)(engine.tensor([[1., 2., 3.]]))
@@ -175,12 +175,12 @@ class CircularPad1d(_Circular):
 
 
 class CircularPad2d(_Circular):
-    """Pads the last two dimensions with what is at their other ends."""
+    """Pads the last two dimensions with elements from their other ends."""
 
     dims = 2
 
 
 class CircularPad3d(_Circular):
-    """Pads the last three dimensions with what is at their other ends."""
+    """Pads the last three dimensions with elements from their other ends."""
 
     dims = 3

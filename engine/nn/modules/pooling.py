@@ -1,4 +1,4 @@
-"""Pooling: the maximum, the mean or the p-norm of windows, and the way back."""
+"""Pooling layers: the maximum, mean or p-norm of windows, and unpooling."""
 
 from __future__ import annotations
 
@@ -117,17 +117,17 @@ class _MaxUnpoolNd(Module):
         self.padding = ntuple(padding, self.dims)
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
-        made: Tensor = self.unpool(
+        unpooled: Tensor = self.unpool(
             input, indices, self.kernel_size, self.stride, self.padding, output_size
         )
-        return made
+        return unpooled
 
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
-    """Puts elements back where MaxPool1d found them; everything else is 0.
+    """Puts elements back at the indices that MaxPool1d returned; all others are 0.
 
     >>> import engine
     >>> pool, unpool = engine.nn.MaxPool1d(2, return_indices=True), MaxUnpool1d(2)
@@ -139,13 +139,13 @@ class MaxUnpool1d(_MaxUnpoolNd):
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
-    """Puts elements back where MaxPool2d found them; everything else is 0."""
+    """Puts elements back at the indices that MaxPool2d returned; all others are 0."""
 
     dims, unpool = 2, staticmethod(F.max_unpool2d)
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    """Puts elements back where MaxPool3d found them; everything else is 0."""
+    """Puts elements back at the indices that MaxPool3d returned; all others are 0."""
 
     dims, unpool = 3, staticmethod(F.max_unpool3d)
 
@@ -216,7 +216,7 @@ class _AvgPoolNd(Module):
         self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
 
     def forward(self, input: Tensor) -> Tensor:
-        made: Tensor = self.pool(
+        pooled: Tensor = self.pool(
             input,
             self.kernel_size,
             self.stride,
@@ -225,7 +225,7 @@ class _AvgPoolNd(Module):
             self.count_include_pad,
             self.divisor_override,
         )
-        return made
+        return pooled
 
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
@@ -261,10 +261,10 @@ class _LPPoolNd(Module):
         self.stride, self.ceil_mode = stride, ceil_mode
 
     def forward(self, input: Tensor) -> Tensor:
-        made: Tensor = self.pool(
+        pooled: Tensor = self.pool(
             input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
         )
-        return made
+        return pooled
 
     def extra_repr(self) -> str:
         return (
@@ -313,7 +313,7 @@ class _AdaptiveMaxPoolNd(Module):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """The maxima of as many even windows as `output_size` asks for.
+    """The maxima of `output_size` windows of about equal size.
 
     >>> import engine
     >>> AdaptiveMaxPool1d(2)(engine.arange(6.).view(1, 6))
@@ -324,13 +324,13 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
-    """The maxima of as many even windows as `output_size` asks for; None keeps a size."""
+    """The maxima of `output_size` windows of about equal size; None keeps a dimension's size."""
 
     pool = staticmethod(F.adaptive_max_pool2d)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
-    """The maxima of as many even windows as `output_size` asks for; None keeps a size."""
+    """The maxima of `output_size` windows of about equal size; None keeps a dimension's size."""
 
     pool = staticmethod(F.adaptive_max_pool3d)
 
@@ -345,15 +345,15 @@ class _AdaptiveAvgPoolNd(Module):
         self.output_size = output_size
 
     def forward(self, input: Tensor) -> Tensor:
-        made: Tensor = self.pool(input, self.output_size)
-        return made
+        pooled: Tensor = self.pool(input, self.output_size)
+        return pooled
 
     def extra_repr(self) -> str:
         return f"output_size={self.output_size}"
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
-    """The means of as many even windows as `output_size` asks for.
+    """The means of `output_size` windows of about equal size.
 
     >>> import engine
     >>> AdaptiveAvgPool1d(2)(engine.arange(6.).view(1, 6))
@@ -364,7 +364,7 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
-    """The means of as many even windows as `output_size` asks for; None keeps a size.
+    """The means of `output_size` windows of about equal size; None keeps a dimension's size.
 
     >>> import engine
     >>> AdaptiveAvgPool2d((5, None))(engine.ones(1, 64, 10, 9)).shape
@@ -375,7 +375,7 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
-    """The means of as many even windows as `output_size` asks for; None keeps a size."""
+    """The means of `output_size` windows of about equal size; None keeps a dimension's size."""
 
     pool = staticmethod(F.adaptive_avg_pool3d)
 
@@ -422,9 +422,9 @@ class _FractionalMaxPool(Module):
 
 
 class FractionalMaxPool2d(_FractionalMaxPool):
-    """The maxima of windows whose steps are drawn at random, so that any output size fits.
+    """The maxima of windows with random steps, for any output size.
 
-    Give `output_size`, or `output_ratio` between 0 and 1.
+    Pass `output_size`, or `output_ratio` between 0 and 1.
     """
 
     dims, pool = 2, staticmethod(F.fractional_max_pool2d)

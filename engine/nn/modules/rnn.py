@@ -1,4 +1,4 @@
-"""Recurrent layers: RNN, LSTM and GRU over whole sequences; rnn_cells.py has single steps."""
+"""Recurrent layers: RNN, LSTM and GRU over sequences; rnn_cells.py has single steps."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 
 class RNNBase(Module):
-    """What RNN, LSTM and GRU share: their weights, the checks, and packed sequences.
+    """The base of RNN, LSTM and GRU: weights, checks, and packed sequences.
 
     Every layer and direction has `weight_ih_l{k}`, `weight_hh_l{k}` and, with `bias`,
-    `bias_ih_l{k}` and `bias_hh_l{k}`; those of the way back end in `_reverse`; with `proj_size` there is
-    `weight_hr_l{k}`. All are drawn evenly from [-1/sqrt(hidden_size), 1/sqrt(hidden_size)).
+    `bias_ih_l{k}` and `bias_hh_l{k}`; those of the reverse direction end in `_reverse`; with `proj_size` there
+    is `weight_hr_l{k}`. All are drawn uniformly from [-1/sqrt(hidden_size), 1/sqrt(hidden_size)).
     """
 
     __constants__ = (
@@ -119,7 +119,7 @@ class RNNBase(Module):
 
     @property
     def _flat_weights(self) -> list[Tensor]:
-        """All weights in the order of the operators' `params`."""
+        """Return all weights in the order of the operators' `params`."""
         parameters = self._parameters
         return [  # a plain tensor or a property may have replaced a parameter
             parameters[name] if name in parameters else getattr(self, name)  # type: ignore[misc]
@@ -132,10 +132,10 @@ class RNNBase(Module):
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
     def flatten_parameters(self) -> None:
-        """Nothing: on the CPU weights need not lie one after the other."""
+        """Do nothing: on the CPU weights need not be contiguous in memory."""
 
     def reset_parameters(self) -> None:
-        """Draws all weights anew."""
+        """Draw new values for all weights."""
         bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
@@ -143,7 +143,7 @@ class RNNBase(Module):
     # ---- checks
 
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
-        """Raises ValueError for another dtype than the weights', RuntimeError for other sizes."""
+        """Raise ValueError for another dtype than the weights', RuntimeError for other sizes."""
         expected = self._flat_weights[0].dtype
         if input.dtype != expected:
             raise ValueError(
@@ -167,7 +167,7 @@ class RNNBase(Module):
     def get_expected_hidden_size(
         self, input: Tensor, batch_sizes: Tensor | None
     ) -> tuple[int, int, int]:
-        """The sizes of the hidden state for this input."""
+        """Return the sizes of the hidden state for this input."""
         layers = self.num_layers * self._directions
         return layers, self._batch(input, batch_sizes), self.proj_size or self.hidden_size
 
@@ -177,17 +177,17 @@ class RNNBase(Module):
         expected_hidden_size: tuple[int, int, int],
         msg: str = "Expected hidden size {}, got {}",
     ) -> None:
-        """Raises RuntimeError with `msg` for other sizes."""
+        """Raise RuntimeError with `msg` for other sizes."""
         if hx.shape != expected_hidden_size:
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.shape)))
 
     def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
-        """Raises for an input or a hidden state that does not fit."""
+        """Raise an error for an input or a hidden state that does not fit."""
         self.check_input(input, batch_sizes)
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
 
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
-        """The hidden state with its sequences in another order."""
+        """Permute the sequences of the hidden state."""
         return hx if permutation is None else hx.index_select(1, permutation)
 
     def _first_hidden(self, input: Tensor, batch_sizes: Tensor | None) -> Any:
@@ -201,7 +201,7 @@ class RNNBase(Module):
         return self.bias, self.num_layers, self.dropout, self.training, self.bidirectional
 
     def forward(self, input: Any, hx: Tensor | None = None) -> Any:
-        """(output, state): the last layer's outputs of all steps, the last state of all layers.
+        """Return (output, state): the last layer's outputs of all steps, and the last state of all layers.
 
         `input` is (steps, batch, input_size), with `batch_first` (batch, steps, input_size),
         without a batch (steps, input_size), or a PackedSequence; `hx` is the first state, zeros if None.
@@ -245,7 +245,7 @@ class RNNBase(Module):
         return packed, self.permute_hidden(state, unsorted_indices)
 
     def _with_batch(self, hx: Any, batched: bool) -> Any:
-        """The state that was given, with a dimension for the batch. Raises: RuntimeError."""
+        """Return the state with a batch dimension. Raises: RuntimeError for other ranks."""
         kind, expected = ("batched 3-D", 3) if batched else ("unbatched 2-D", 2)
         if hx.dim() != expected:
             raise RuntimeError(
@@ -254,7 +254,7 @@ class RNNBase(Module):
         return hx if batched else hx.unsqueeze(1)
 
     def extra_repr(self) -> str:
-        shown = [f"{self.input_size}, {self.hidden_size}"]
+        parts = [f"{self.input_size}, {self.hidden_size}"]
         usual = {
             "proj_size": 0,
             "num_layers": 1,
@@ -265,16 +265,16 @@ class RNNBase(Module):
         }
         for name, value in usual.items():
             if getattr(self, name) != value:
-                shown.append(f"{name}={getattr(self, name)}")
-        return ", ".join(shown)
+                parts.append(f"{name}={getattr(self, name)}")
+        return ", ".join(parts)
 
 
 class RNN(RNNBase):
     """h = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu, at every step.
 
-    `dropout` lies between layers; `bidirectional` runs a second network from the end and joins the
+    `dropout` applies between layers; `bidirectional` runs a second network in reverse and concatenates the
     outputs. Shape: (steps, batch, input_size) gives (steps, batch, hidden_size) and the last states
-    (layers, batch, hidden_size); directions multiply both.
+    (layers, batch, hidden_size); two directions double both.
 
     >>> rnn = RNN(3, 5)
     >>> output, h = rnn(engine.ones(4, 2, 3))
@@ -297,7 +297,7 @@ class RNN(RNNBase):
 
 
 class LSTM(RNNBase):
-    """Long short-term memory: gates decide what enters, stays in and leaves the cell state c.
+    """Long short-term memory: gates control what enters, stays in and leaves the cell state c.
 
     i, f, o = sigmoid(W x + b + V h + d) and g = tanh(...), in rows i f g o of the weights;
     c = f * c + i * g; h = o * tanh(c). With `proj_size` h is W_hr h. The state is a pair (h, c).
@@ -315,12 +315,12 @@ class LSTM(RNNBase):
     def get_expected_cell_size(
         self, input: Tensor, batch_sizes: Tensor | None
     ) -> tuple[int, int, int]:
-        """The sizes of the cell state for this input."""
+        """Return the sizes of the cell state for this input."""
         layers, batch, _ = self.get_expected_hidden_size(input, batch_sizes)
         return layers, batch, self.hidden_size
 
     def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
-        """Raises for an input or a state that does not fit."""
+        """Raise an error for an input or a state that does not fit."""
         self.check_input(input, batch_sizes)
         expected = (
             self.get_expected_hidden_size(input, batch_sizes),
@@ -330,7 +330,7 @@ class LSTM(RNNBase):
             self.check_hidden_size(hidden[i], sizes, f"Expected hidden[{i}] size {{}}, got {{}}")
 
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
-        """Both states with their sequences in another order."""
+        """Permute the sequences of both states."""
         if permutation is None:
             return hx
         return hx[0].index_select(1, permutation), hx[1].index_select(1, permutation)

@@ -1,4 +1,4 @@
-"""Recurrent cells: one step at a time."""
+"""Recurrent cells, which compute a single step."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["GRUCell", "LSTMCell", "RNNCell", "RNNCellBase"]
 
 
 class RNNCellBase(Module):
-    """What the cells share: `weight_ih`, `weight_hh`, `bias_ih`, `bias_hh`, drawn evenly from
+    """The base of the cells: `weight_ih`, `weight_hh`, `bias_ih`, `bias_hh`, drawn uniformly from
     [-1/sqrt(hidden_size), 1/sqrt(hidden_size)).
     """
 
@@ -52,22 +52,22 @@ class RNNCellBase(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws all weights anew."""
+        """Draw new values for all weights."""
         bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
     def extra_repr(self) -> str:
-        shown = f"{self.input_size}, {self.hidden_size}"
+        text = f"{self.input_size}, {self.hidden_size}"
         if self.bias is not True:
-            shown += f", bias={self.bias}"
+            text += f", bias={self.bias}"
         nonlinearity = self.__dict__.get("nonlinearity", "tanh")
-        return shown if nonlinearity == "tanh" else f"{shown}, nonlinearity={nonlinearity}"
+        return text if nonlinearity == "tanh" else f"{text}, nonlinearity={nonlinearity}"
 
-    def _check(self, tensor: Tensor, what: str) -> None:
+    def _check(self, tensor: Tensor, role: str) -> None:
         if tensor.dim() not in (1, 2):
             raise ValueError(
-                f"{type(self).__name__}: Expected {what} to be 1D or 2D, "
+                f"{type(self).__name__}: Expected {role} to be 1D or 2D, "
                 f"got {tensor.dim()}D instead"
             )
 
@@ -76,15 +76,15 @@ class RNNCellBase(Module):
 
     def _zeros(self, input: Tensor) -> Tensor:
         sizes = input.shape[0], self.hidden_size
-        found: Tensor = engine.zeros(sizes, dtype=input.dtype, device=input.device)
-        return found
+        zeros: Tensor = engine.zeros(sizes, dtype=input.dtype, device=input.device)
+        return zeros
 
     def _step(self, input: Tensor, hx: Tensor) -> Tensor:
         """The next state of a batch."""
         raise NotImplementedError
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Any:
-        """The next state from (batch, input_size) or (input_size,) and the state, zeros if None."""
+        """Compute the next state from (batch, input_size) or (input_size,) and the state, zeros if None."""
         self._check(input, "input")
         batched = input.dim() == 2
         batch = input if batched else input.unsqueeze(0)

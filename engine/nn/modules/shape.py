@@ -1,4 +1,4 @@
-"""Layers that only rearrange elements: Flatten, Unflatten, Fold, Unfold, shuffles of pixels and channels."""
+"""Layers that only rearrange elements: Flatten, Unflatten, Fold, Unfold, pixel and channel shuffles."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = [
 
 
 class Flatten(Module):
-    """Makes one dimension of `start_dim` to `end_dim`: by default of all but the batch.
+    """Merges the dimensions `start_dim` to `end_dim` into one: by default all but the batch.
 
     >>> import engine
     >>> Flatten()(engine.ones(32, 1, 5, 5)).shape
@@ -41,7 +41,7 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """Makes several dimensions, `unflattened_size`, of one.
+    """Splits a dimension into several, of sizes `unflattened_size`.
 
     >>> import engine
     >>> Unflatten(1, (2, 5, 5))(engine.ones(2, 50)).shape
@@ -57,11 +57,11 @@ class Unflatten(Module):
                 "unflattened_size must be a tuple of ints, but found type "
                 f"{type(unflattened_size).__name__}"
             )
-        for place, size in enumerate(unflattened_size):
+        for position, size in enumerate(unflattened_size):
             if not isinstance(size, int):
                 raise TypeError(
                     "unflattened_size must be tuple of ints, but found element of type "
-                    f"{type(size).__name__} at pos {place}"
+                    f"{type(size).__name__} at pos {position}"
                 )
         self.dim, self.unflattened_size = dim, unflattened_size
 
@@ -73,7 +73,7 @@ class Unflatten(Module):
 
 
 class Fold(Module):
-    """Adds the columns that Unfold makes back into an image; where windows overlap, they are added up.
+    """Adds the columns of Unfold back into an image; overlapping windows are summed.
 
     Shape: (N, C * kernel elements, windows) gives (N, C, *output_size).
     """
@@ -105,7 +105,7 @@ class Fold(Module):
 
 
 class Unfold(Module):
-    """Every window of an image as a column of a matrix.
+    """Copies every window of an image into a column of a matrix.
 
     Shape: (N, C, H, W) gives (N, C * kernel elements, windows).
 
@@ -134,7 +134,7 @@ class Unfold(Module):
 
 
 class PixelShuffle(Module):
-    """Makes an image `r` times as high and wide of one with r * r times the channels.
+    """Rearranges r * r groups of channels into an image `r` times as high and wide.
 
     >>> import engine
     >>> PixelShuffle(3)(engine.ones(1, 9, 4, 4)).shape

@@ -1,4 +1,4 @@
-"""softmax and its relatives as layers, and the softmax of very many classes."""
+"""softmax and related functions as layers, and the adaptive softmax for very many classes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _AlongDimension(Module):
 
 
 class Softmax(_AlongDimension):
-    """Shares of 1 along `dim`: exp(x) / sum(exp(x)).
+    """exp(x) / sum(exp(x)) along `dim`.
 
     >>> import engine
     >>> Softmax(0)(engine.zeros(2))
@@ -70,11 +70,11 @@ class _ASMoutput(NamedTuple):
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """Log-softmax of very many classes, sorted by how frequent they are.
+    """Log-softmax of very many classes, sorted by frequency.
 
-    Frequent classes (below `cutoffs[0]`) are told apart by the head, which also knows one entry for
-    each cluster of rarer ones; the classes of a cluster are told apart by its own, narrower layers.
-    `forward(input, target)` gives the targets' log-probabilities and the loss, minus their mean.
+    The head has an entry for every frequent class (below `cutoffs[0]`) and for every cluster of rarer ones; each
+    cluster has its own, narrower layers. `forward(input, target)` returns the targets' log-probabilities and the
+    loss, their negative mean.
 
     Shape: (N, in_features) and (N), or (in_features) and ().
     """
@@ -117,7 +117,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             )
 
     def reset_parameters(self) -> None:
-        """Draws all layers anew."""
+        """Draw new values for all layers."""
         self.head.reset_parameters()
         for first, second in self.tail:
             first.reset_parameters()
@@ -126,12 +126,12 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def _check(self, input: Tensor, target: Tensor) -> None:
         if target.dim() > 1:
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-        wanted = target.dim() + 1
+        expected = target.dim() + 1
         if target.dim() == 1 and input.size(0) != target.size(0):
             raise RuntimeError("Input and target should have the same size in the batch dimension.")
-        if input.dim() != wanted:
+        if input.dim() != expected:
             raise RuntimeError(
-                f"{target.dim()}D target tensor expects {wanted}D input tensors, "
+                f"{target.dim()}D target tensor expects {expected}D input tensors, "
                 f"but found inputs with size {input.size()}"
             )
         if target.numel() and not (
@@ -162,7 +162,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return _ASMoutput(output.squeeze(0) if single else output, loss)
 
     def log_prob(self, input: Tensor) -> Tensor:
-        """The log-probabilities of all classes: (N, in_features) gives (N, n_classes)."""
+        """Return the log-probabilities of all classes: (N, in_features) gives (N, n_classes)."""
         head = F.log_softmax(self.head(input), dim=1)
         parts = [head[:, : self.shortlist_size]]
         for number, layers in enumerate(self.tail):
@@ -171,7 +171,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return ops.cat(parts, 1)
 
     def predict(self, input: Tensor) -> Tensor:
-        """The most probable class of each sample: (N, in_features) gives (N)."""
+        """Return the most probable class of each sample: (N, in_features) gives (N)."""
         best = self.head(input).argmax(1)
         rare = best >= self.shortlist_size
         if not rare.any():

@@ -28,25 +28,25 @@ __all__ = [
 Activation = str | Callable[[Tensor], Tensor]
 
 
-def _activation(given: Activation) -> Callable[[Tensor], Tensor]:
-    if not isinstance(given, str):
-        return given
-    if given not in ("relu", "gelu"):
-        raise RuntimeError(f"activation should be relu/gelu, not {given}")
-    found: Callable[[Tensor], Tensor] = getattr(functional, given)
-    return found
+def _activation(activation: Activation) -> Callable[[Tensor], Tensor]:
+    if not isinstance(activation, str):
+        return activation
+    if activation not in ("relu", "gelu"):
+        raise RuntimeError(f"activation should be relu/gelu, not {activation}")
+    function: Callable[[Tensor], Tensor] = getattr(functional, activation)
+    return function
 
 
 def _causal_mask(size: int, device: Any = None, dtype: Any = None) -> Tensor:
     full = engine.full((size, size), -math.inf, dtype=dtype, device=device)
-    found: Tensor = engine.triu(full, diagonal=1)
-    return found
+    mask: Tensor = engine.triu(full, diagonal=1)
+    return mask
 
 
-def _is_causal(mask: Tensor | None, given: bool | None, length: int) -> bool:
-    """Whether a mask hides exactly what comes later: as the caller says, or by looking."""
-    if given is not None or mask is None:
-        return given is True
+def _is_causal(mask: Tensor | None, is_causal: bool | None, length: int) -> bool:
+    """Return True if a mask is causal: the caller's `is_causal`, or a comparison if it is None."""
+    if is_causal is not None or mask is None:
+        return is_causal is True
     causal = _causal_mask(length, mask.device, mask.dtype)
     return mask.shape == causal.shape and bool((mask == causal).all())
 
@@ -56,9 +56,9 @@ def _length(x: Tensor, batch_first: bool) -> int:
 
 
 class _Layer(Module):
-    """What encoder and decoder layers share: attention to oneself, and two linear maps.
+    """The base of encoder and decoder layers: self-attention and two linear maps.
 
-    With `norm_first` each part takes a normalized input, else its sum with the input is normalized.
+    With `norm_first` each part's input is normalized, else its sum with the input.
     """
 
     __constants__ = ("norm_first",)
@@ -67,16 +67,16 @@ class _Layer(Module):
     dropout1: Dropout
 
     def _add_feedforward(
-        self, d_model: int, size: int, dropout: float, bias: bool, made: dict[str, Any]
+        self, d_model: int, size: int, dropout: float, bias: bool, factory_kwargs: dict[str, Any]
     ) -> None:
-        self.linear1 = Linear(d_model, size, bias=bias, **made)
+        self.linear1 = Linear(d_model, size, bias=bias, **factory_kwargs)
         self.dropout = Dropout(dropout)
-        self.linear2 = Linear(size, d_model, bias=bias, **made)
+        self.linear2 = Linear(size, d_model, bias=bias, **factory_kwargs)
 
     def _self_attention(
         self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool
     ) -> Tensor:
-        found, _ = self.self_attn(
+        attended, _ = self.self_attn(
             x,
             x,
             x,
@@ -85,18 +85,18 @@ class _Layer(Module):
             need_weights=False,
             is_causal=is_causal,
         )
-        return self.dropout1(found)
+        return self.dropout1(attended)
 
     def _feedforward(self, x: Tensor) -> Tensor:
-        found: Tensor = self.linear2(self.dropout(self.activation(self.linear1(x))))
-        return found
+        result: Tensor = self.linear2(self.dropout(self.activation(self.linear1(x))))
+        return result
 
 
 class TransformerEncoderLayer(_Layer):
-    """Attention to oneself, then two linear maps with an activation between, each added to its input.
+    """Self-attention, then two linear maps with an activation in between, each added to its input.
 
     Shape: (steps, batch, d_model), with `batch_first` (batch, steps, d_model), or (steps, d_model).
-    The result is the same whether or not gradients are wanted: there is no separate fast path.
+    The result is the same with and without gradients: there is no separate fast path.
 
     >>> layer = TransformerEncoderLayer(8, 2, dim_feedforward=16)
     >>> layer(engine.ones(4, 3, 8)).shape
@@ -118,14 +118,14 @@ class TransformerEncoderLayer(_Layer):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        made = {"device": device, "dtype": dtype}
+        factory_kwargs = {"device": device, "dtype": dtype}
         self.self_attn = MultiheadAttention(
-            d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **made
+            d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **factory_kwargs
         )
-        self._add_feedforward(d_model, dim_feedforward, dropout, bias, made)
+        self._add_feedforward(d_model, dim_feedforward, dropout, bias, factory_kwargs)
         self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **made)
-        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **made)
+        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **factory_kwargs)
+        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **factory_kwargs)
         self.dropout1 = Dropout(dropout)
         self.dropout2 = Dropout(dropout)
         self.activation = _activation(activation)
@@ -143,12 +143,12 @@ class TransformerEncoderLayer(_Layer):
             x = x + self._self_attention(self.norm1(x), *masks)
             return x + self.dropout2(self._feedforward(self.norm2(x)))
         x = self.norm1(x + self._self_attention(x, *masks))
-        found: Tensor = self.norm2(x + self.dropout2(self._feedforward(x)))
-        return found
+        result: Tensor = self.norm2(x + self.dropout2(self._feedforward(x)))
+        return result
 
 
 class TransformerDecoderLayer(_Layer):
-    """Attention to oneself, attention to `memory`, then two linear maps, each added to its input.
+    """Self-attention, attention to `memory`, then two linear maps, each added to its input.
 
     Shapes as of `TransformerEncoderLayer`.
 
@@ -172,16 +172,21 @@ class TransformerDecoderLayer(_Layer):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        made = {"device": device, "dtype": dtype}
+        factory_kwargs = {"device": device, "dtype": dtype}
         for name in ("self_attn", "multihead_attn"):
             attention = MultiheadAttention(
-                d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **made
+                d_model,
+                nhead,
+                dropout=dropout,
+                bias=bias,
+                batch_first=batch_first,
+                **factory_kwargs,
             )
             setattr(self, name, attention)
-        self._add_feedforward(d_model, dim_feedforward, dropout, bias, made)
+        self._add_feedforward(d_model, dim_feedforward, dropout, bias, factory_kwargs)
         self.norm_first = norm_first
         for name in ("norm1", "norm2", "norm3"):
-            setattr(self, name, LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **made))
+            setattr(self, name, LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **factory_kwargs))
         for name in ("dropout1", "dropout2", "dropout3"):
             setattr(self, name, Dropout(dropout))
         self.activation = _activation(activation)
@@ -199,15 +204,15 @@ class TransformerDecoderLayer(_Layer):
     ) -> Tensor:
         x = tgt
         own = tgt_mask, tgt_key_padding_mask, tgt_is_causal
-        theirs = memory, memory_mask, memory_key_padding_mask, memory_is_causal
+        cross = memory, memory_mask, memory_key_padding_mask, memory_is_causal
         if self.norm_first:
             x = x + self._self_attention(self.norm1(x), *own)
-            x = x + self._memory_attention(self.norm2(x), *theirs)
+            x = x + self._memory_attention(self.norm2(x), *cross)
             return x + self.dropout3(self._feedforward(self.norm3(x)))
         x = self.norm1(x + self._self_attention(x, *own))
-        x = self.norm2(x + self._memory_attention(x, *theirs))
-        found: Tensor = self.norm3(x + self.dropout3(self._feedforward(x)))
-        return found
+        x = self.norm2(x + self._memory_attention(x, *cross))
+        result: Tensor = self.norm3(x + self.dropout3(self._feedforward(x)))
+        return result
 
     def _memory_attention(
         self,
@@ -217,7 +222,7 @@ class TransformerDecoderLayer(_Layer):
         padding: Tensor | None,
         is_causal: bool,
     ) -> Tensor:
-        found, _ = self.multihead_attn(
+        attended, _ = self.multihead_attn(
             x,
             memory,
             memory,
@@ -226,11 +231,11 @@ class TransformerDecoderLayer(_Layer):
             need_weights=False,
             is_causal=is_causal,
         )
-        return self.dropout2(found)
+        return self.dropout2(attended)
 
 
 class _Stack(Module):
-    """Copies of a layer, one after the other, and a normalization at the end."""
+    """A stack of copies of a layer, and a normalization at the end."""
 
     __constants__ = ("norm",)
 
@@ -247,7 +252,7 @@ class _Stack(Module):
 class TransformerEncoder(_Stack):
     """`num_layers` copies of an encoder layer, and a normalization at the end.
 
-    `enable_nested_tensor` and `mask_check` are PyTorch's and change nothing here: there are no nested
+    `enable_nested_tensor` and `mask_check` exist for PyTorch's sake and have no effect: the engine has no nested
     tensors.
 
     >>> encoder = TransformerEncoder(TransformerEncoderLayer(8, 2, dim_feedforward=16), 2)
@@ -318,7 +323,7 @@ class TransformerDecoder(_Stack):
 
 
 class Transformer(Module):
-    """An encoder of `src` and a decoder of `tgt` that attends to what the encoder made.
+    """An encoder of `src`, and a decoder of `tgt` that attends to the encoder's output.
 
     >>> transformer = Transformer(8, 2, 1, 1, dim_feedforward=16)
     >>> transformer(engine.ones(5, 3, 8), engine.ones(4, 3, 8)).shape
@@ -356,13 +361,13 @@ class Transformer(Module):
         last = {"eps": layer_norm_eps, "bias": bias, "device": device, "dtype": dtype}
         if custom_encoder is None:
             norm = LayerNorm(d_model, **last)
-            one = TransformerEncoderLayer(*layer)
-            custom_encoder = TransformerEncoder(one, num_encoder_layers, norm)
+            encoder_layer = TransformerEncoderLayer(*layer)
+            custom_encoder = TransformerEncoder(encoder_layer, num_encoder_layers, norm)
         self.encoder = custom_encoder
         if custom_decoder is None:
             norm = LayerNorm(d_model, **last)
-            other = TransformerDecoderLayer(*layer)
-            custom_decoder = TransformerDecoder(other, num_decoder_layers, norm)
+            decoder_layer = TransformerDecoderLayer(*layer)
+            custom_decoder = TransformerDecoder(decoder_layer, num_decoder_layers, norm)
         self.decoder = custom_decoder
         self._reset_parameters()
         self.d_model = d_model
@@ -394,7 +399,7 @@ class Transformer(Module):
             src_key_padding_mask=src_key_padding_mask,
             is_causal=src_is_causal,
         )
-        found: Tensor = self.decoder(
+        result: Tensor = self.decoder(
             tgt,
             memory,
             tgt_mask=tgt_mask,
@@ -404,11 +409,11 @@ class Transformer(Module):
             tgt_is_causal=tgt_is_causal,
             memory_is_causal=memory_is_causal,
         )
-        return found
+        return result
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
-        """The causal mask (sz, sz): minus infinity above the diagonal, 0 elsewhere.
+        """Return the causal mask (sz, sz): minus infinity above the diagonal, 0 elsewhere.
 
         >>> Transformer.generate_square_subsequent_mask(2)
         tensor([[0., -inf],

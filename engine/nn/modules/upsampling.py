@@ -1,4 +1,4 @@
-"""Upsample: images in another size."""
+"""Upsample: resizes images."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Upsample that repeats the nearest pixel."""
+    """Upsampling with the nearest pixel."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Upsample by straight lines between pixels, corners on corners."""
+    """Bilinear upsampling with aligned corners."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

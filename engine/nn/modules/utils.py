@@ -1,4 +1,4 @@
-"""What several layers need: one number for all dimensions, weights without detours."""
+"""Helpers of the layers: tuples from single numbers, fast access to weights."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engine.nn.parameter import Parameter
 
 
 def ntuple(value: Any, count: int) -> tuple[Any, ...]:
-    """The items of what has some, else the value `count` times."""
+    """Return the items of an iterable as a tuple, else the value `count` times."""
     if isinstance(value, Iterable):
         return tuple(value)
     return (value,) * count
@@ -34,15 +34,15 @@ def _quadruple(value: Any) -> tuple[Any, ...]:
 
 
 def weight_and_bias(module: Module) -> tuple[Any, Any]:
-    """`module.weight, module.bias`, read from where they usually are: an attribute that only
-    `Module.__getattr__` finds costs five times as much."""
-    held = module._parameters
+    """Return `module.weight, module.bias` from the table of parameters: `Module.__getattr__` is five times as
+    slow."""
+    parameters = module._parameters
     try:
-        return held["weight"], held["bias"]
-    except KeyError:  # somebody put a plain tensor or a property in its place
+        return parameters["weight"], parameters["bias"]
+    except KeyError:  # replaced by a plain tensor or a property
         return module.weight, module.bias
 
 
 def new_parameter(shape: Any, device: Any, dtype: Any) -> Any:
-    """A Parameter whose elements nobody has written yet."""
+    """Return an uninitialised Parameter."""
     return Parameter(empty(shape, device=device, dtype=dtype))

@@ -1,4 +1,4 @@
-"""Tools around modules: clipped gradients, parameters as a vector, packed sequences, fusion."""
+"""Utilities for modules: gradient clipping, parameters as a vector, packed sequences, fusion."""
 
 from engine.nn.utils import parametrizations as parametrizations
 from engine.nn.utils import parametrize as parametrize

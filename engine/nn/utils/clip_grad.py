@@ -1,4 +1,4 @@
-"""Gradients made smaller: all together by their norm, or every number by itself."""
+"""Gradient clipping: by the norm of all gradients, or element by element."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def get_total_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """The norm of all elements of all tensors, as if they were one vector.
+    """Compute the norm of all elements of all tensors, as one vector.
 
-    Raises: RuntimeError with `error_if_nonfinite` when it is infinite or NaN.
+    Raises: RuntimeError with `error_if_nonfinite` if it is infinite or NaN.
 
     >>> get_total_norm([engine.tensor([3.0]), engine.tensor([[4.0]])])
     tensor(5.)
@@ -55,12 +55,12 @@ def clip_grads_with_norm_(
     total_norm: Tensor,
     foreach: bool | None = None,
 ) -> None:
-    """Multiplies every gradient by max_norm / total_norm where that is below 1."""
+    """Multiply every gradient by max_norm / total_norm if that is below 1."""
     grads = _gradients(parameters)
     if not grads:
         return
     with engine.no_grad():
-        # Always multiplied, also by 1: nobody has to wait for the norm to decide.
+        # Always multiply, even by 1: a comparison would have to wait for the norm.
         ops._foreach_mul_(grads, (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0))
 
 
@@ -71,9 +71,9 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Scales all gradients, in place, so that together their norm is at most `max_norm`.
+    """Scale all gradients in place so that their total norm is at most `max_norm`.
 
-    Returns the norm before. Raises: RuntimeError with `error_if_nonfinite` when that is not finite.
+    Returns the previous norm. Raises: RuntimeError with `error_if_nonfinite` if that is not finite.
     """
     listed = [parameters] if isinstance(parameters, Tensor) else list(parameters)
     if isinstance(parameters, types.GeneratorType) and not listed:
@@ -86,7 +86,7 @@ def clip_grad_norm_(
 
 
 def clip_grad_norm(parameters: Any, max_norm: float, *args: Any, **options: Any) -> Tensor:
-    """The name of earlier versions of PyTorch for `clip_grad_norm_`."""
+    """Call `clip_grad_norm_`, under its deprecated name."""
     warnings.warn(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of "
         "`torch.nn.utils.clip_grad_norm_`.",
@@ -99,7 +99,7 @@ def clip_grad_norm(parameters: Any, max_norm: float, *args: Any, **options: Any)
 def clip_grad_value_(
     parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
 ) -> None:
-    """Every number of every gradient is brought into [-clip_value, clip_value], in place."""
+    """Clamp every element of every gradient to [-clip_value, clip_value], in place."""
     clip_value = float(clip_value)
     with engine.no_grad():
         for grad in _gradients(parameters):
@@ -108,5 +108,5 @@ def clip_grad_value_(
 
 def _gradients(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
     listed = [parameters] if isinstance(parameters, Tensor) else parameters
-    found: list[Any] = [p.grad for p in listed]
-    return [grad for grad in found if grad is not None]
+    grads: list[Any] = [p.grad for p in listed]
+    return [grad for grad in grads if grad is not None]

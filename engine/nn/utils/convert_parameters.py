@@ -1,4 +1,4 @@
-"""Parameters as one vector, and back."""
+"""Conversion of parameters to one vector, and back."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ __all__ = ["parameters_to_vector", "vector_to_parameters"]
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """The elements of all parameters, one after the other. Raises: RuntimeError for none.
+    """Concatenate the elements of all parameters. Raises: RuntimeError without parameters.
 
     >>> parameters_to_vector([engine.zeros(2), engine.ones(1, 2)])
     tensor([0., 0., 1., 1.])
     """
-    found: Tensor = engine.cat([p.view(-1) for p in parameters])
-    return found
+    vector: Tensor = engine.cat([p.view(-1) for p in parameters])
+    return vector
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Gives every parameter its part of a vector; the parameters become views of it.
+    """Set every parameter to its part of a vector; the parameters become views of it.
 
-    Raises: TypeError for what is not a tensor, RuntimeError where the vector is too short.
+    Raises: TypeError unless `vec` is a tensor, RuntimeError if it is too short.
     """
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected engine.Tensor, but got: {type(vec).__name__}")

@@ -1,4 +1,4 @@
-"""A layer and the batch normalization after it as one layer, for evaluation."""
+"""Fusion of a layer with the batch normalization that follows it, for evaluation."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def _check_evaluating(layer: Any, bn: Any) -> None:
 
 
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
-    """A copy of a convolution that also does what the batch normalization after it does.
+    """Return a copy of a convolution that includes the batch normalization that follows it.
 
-    Both must be in evaluation. Raises: AssertionError in training, or without running statistics.
+    Both must be in evaluation mode. Raises: AssertionError in training mode, or without running statistics.
     """
     _check_evaluating(conv, bn)
     fused = copy.deepcopy(conv)
@@ -54,9 +54,9 @@ def fuse_conv_bn_weights(
     bn_b: Tensor | None,
     transpose: bool = False,
 ) -> tuple[Parameter, Parameter]:
-    """weight * s and (bias - mean) * s + shift, with s = scale / sqrt(variance + eps).
+    """Return weight * s and (bias - mean) * s + shift, with s = scale / sqrt(variance + eps).
 
-    `transpose` for weights whose second dimension is the output.
+    `transpose`: the second dimension of the weights is the output.
     """
     channel = 1 if transpose else 0
     shape = [-1 if d == channel else 1 for d in range(conv_w.dim())]
@@ -64,10 +64,10 @@ def fuse_conv_bn_weights(
 
 
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
-    """A copy of a linear layer that also does what the batch normalization after it does.
+    """Return a copy of a linear layer that includes the batch normalization that follows it.
 
-    Both must be in evaluation. Raises: AssertionError in training, for sizes that differ (one
-    feature meets any), or without running statistics.
+    Both must be in evaluation mode. Raises: AssertionError in training mode, for sizes that differ (a single
+    feature broadcasts), or without running statistics.
     """
     _check_evaluating(linear, bn)
     fused = copy.deepcopy(linear)
@@ -92,7 +92,7 @@ def fuse_linear_bn_weights(
     bn_w: Tensor,
     bn_b: Tensor,
 ) -> tuple[Parameter, Parameter]:
-    """The same for the weights of a linear layer."""
+    """Fuse the weights of a linear layer, as `fuse_conv_bn_weights` does for a convolution."""
     return _fused(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, [-1, 1])
 
 
@@ -114,6 +114,6 @@ def _fused(
         offset = (-mean if bias is None else bias - mean) * factor
         if shift is not None:
             offset = offset + shift
-        made = (weight * factor.reshape(shape)).to(dtypes[0]), offset.to(dtypes[1])
+        fused = (weight * factor.reshape(shape)).to(dtypes[0]), offset.to(dtypes[1])
     trained = weight.requires_grad, weight.requires_grad if bias is None else bias.requires_grad
-    return Parameter(made[0], trained[0]), Parameter(made[1], trained[1])
+    return Parameter(fused[0], trained[0]), Parameter(fused[1], trained[1])

@@ -1,4 +1,4 @@
-"""Parametrizations ready for use: weight_norm and spectral_norm."""
+"""Predefined parametrizations: weight_norm and spectral_norm."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["spectral_norm", "weight_norm"]
 
 
 class _WeightNorm(Module):
-    """g * v / |v|, the norm being of all dimensions but `dim`, or of all if that is -1."""
+    """g * v / |v|, with the norm over all dimensions but `dim`, or over all if `dim` is -1."""
 
     def __init__(self, dim: int | None = 0) -> None:
         super().__init__()
@@ -22,25 +22,25 @@ class _WeightNorm(Module):
 
     def _norm(self, v: Tensor) -> Tensor:
         if self.dim == -1:
-            found: Tensor = engine.linalg.vector_norm(v)
+            norm: Tensor = engine.linalg.vector_norm(v)
         else:
             others = [d for d in range(v.dim()) if d != self.dim % v.dim()]
-            found = engine.linalg.vector_norm(v, dim=others, keepdim=True) if others else v.abs()
-        return found
+            norm = engine.linalg.vector_norm(v, dim=others, keepdim=True) if others else v.abs()
+        return norm
 
     def forward(self, weight_g: Tensor, weight_v: Tensor) -> Tensor:
         return weight_v * (weight_g / self._norm(weight_v))
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
-        """Its norm, and the weight itself as direction."""
+        """Return the weight's norm, and the weight itself as the direction."""
         return self._norm(weight), weight
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
-    """Splits a weight into its length and its direction: w = g * v / |v|.
+    """Split a weight into its length and its direction: w = g * v / |v|.
 
-    `module.parametrizations.weight.original0` is g, `.original1` v; `dim=None` takes one length for
-    the whole tensor. State dicts with `weight_g` and `weight_v` are understood.
+    `module.parametrizations.weight.original0` is g, `.original1` v; `dim=None` uses a single length for
+    the tensor. State dicts with `weight_g` and `weight_v` can be loaded.
 
     >>> layer = weight_norm(engine.nn.Linear(20, 40))
     >>> layer.parametrizations.weight.original0.shape
@@ -59,7 +59,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 
 
 class _SpectralNorm(Module):
-    """A weight divided by its largest singular value, which power iterations in training follow."""
+    """A weight divided by its largest singular value, which power iterations in training estimate."""
 
     _u: Tensor
     _v: Tensor
@@ -107,17 +107,17 @@ class _SpectralNorm(Module):
 
     def forward(self, weight: Tensor) -> Tensor:
         if weight.dim() == 1:
-            found: Tensor = functional.normalize(weight, dim=0, eps=self.eps)
-            return found
+            normalized: Tensor = functional.normalize(weight, dim=0, eps=self.eps)
+            return normalized
         matrix = self._matrix(weight)
         if self.training:
             self._iterate(matrix, self.n_power_iterations)
-        # Copies: the next iteration writes them while backward still needs these.
+        # Clone them: the next iteration overwrites them while backward still needs these values.
         u, v = self._u.clone(), self._v.clone()
         return weight / engine.dot(u, engine.mv(matrix, v))
 
     def right_inverse(self, value: Tensor) -> Tensor:
-        """The value itself: what is assigned is normalized when it is read."""
+        """Return the value itself: an assigned value is normalized when it is read."""
         return value
 
 
@@ -128,10 +128,10 @@ def spectral_norm(
     eps: float = 1e-12,
     dim: int | None = None,
 ) -> Module:
-    """Divides a weight by its largest singular value.
+    """Divide a weight by its largest singular value.
 
     `dim` is the dimension of the outputs: 1 for transposed convolutions, else 0.
-    Raises: ValueError where the module has no such tensor.
+    Raises: ValueError if the module has no such tensor.
     """
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):
@@ -139,5 +139,5 @@ def spectral_norm(
     if dim is None:
         kinds = ("ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d")
         dim = int(isinstance(module, tuple(getattr(engine.nn, kind) for kind in kinds)))
-    made = _SpectralNorm(weight, n_power_iterations, dim, eps)
-    return register_parametrization(module, name, made)
+    parametrization = _SpectralNorm(weight, n_power_iterations, dim, eps)
+    return register_parametrization(module, name, parametrization)

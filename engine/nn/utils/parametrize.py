@@ -1,7 +1,7 @@
-"""Parameters that are computed from others: `register_parametrization` puts modules in their place.
+"""Parametrizations: parameters that modules compute from other tensors.
 
-The parameter becomes a property of a class made for this module alone; what it is computed from is
-`module.parametrizations.<name>.original` (`original0`, `original1`, ... where there are several).
+The parameter becomes a property of a class created for this module; it is computed from
+`module.parametrizations.<name>.original` (several tensors are `original0`, `original1`, ...).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _caching = 0
 
 @contextmanager
 def cached() -> Iterator[None]:
-    """Inside the block every parametrized tensor is computed once."""
+    """Compute every parametrized tensor only once inside the block."""
     global _caching
     _caching += 1
     try:
@@ -55,9 +55,9 @@ def _as_parameter_if(trained: bool, value: Tensor) -> Tensor:
 
 
 class ParametrizationList(ModuleList):
-    """The parametrizations of one tensor, applied one after the other, and what they start from.
+    """The parametrizations of one tensor, applied in turn, and its original tensors.
 
-    Raises: ValueError where values change dtype or shape, unless `unsafe`.
+    Raises: ValueError if values change dtype or shape, unless `unsafe`.
     """
 
     unsafe: bool
@@ -82,7 +82,7 @@ class ParametrizationList(ModuleList):
                     f"original.dtype: {original.dtype}\n"
                     f"right_inverse(original).dtype: {start.dtype}"
                 )
-            # The parameter itself stays: an optimizer may know it.
+            # The parameter object is reused: an optimizer may hold it.
             if start is not original:
                 original.data = start.detach()
             _register(self, "original", original)
@@ -103,19 +103,19 @@ class ParametrizationList(ModuleList):
         return [getattr(self, f"original{i}") for i in range(self.ntensors)]
 
     def right_inverse(self, value: Tensor) -> None:
-        """Sets the originals so that the parametrized tensor becomes `value`.
+        """Set the originals so that the parametrized tensor becomes `value`.
 
-        Raises: RuntimeError where a parametrization has no `right_inverse`.
+        Raises: RuntimeError if a parametrization has no `right_inverse`.
         """
-        found: Any = value
+        start: Any = value
         with engine.no_grad():
             for module in reversed(list(self)):
                 if not hasattr(module, "right_inverse"):
                     raise RuntimeError(
                         f"parametrization {type(module).__name__} does not implement right_inverse."
                     )
-                found = module.right_inverse(found)
-            parts = [found] if self.is_tensor else list(found)
+                start = module.right_inverse(start)
+            parts = [start] if self.is_tensor else list(start)
             if len(parts) != self.ntensors:
                 raise ValueError(
                     "'right_inverse' must return a sequence of tensors of length "
@@ -131,17 +131,17 @@ class ParametrizationList(ModuleList):
 
     def forward(self) -> Tensor:
         first, *rest = self
-        found: Tensor = first(*self._originals())
+        result: Tensor = first(*self._originals())
         for module in rest:
-            found = module(found)
-        return found
+            result = module(result)
+        return result
 
 
-def _check_alike(made: Any, original: Tensor, what: str) -> None:
-    if not isinstance(made, Tensor):
-        raise ValueError(f"{what} must return a tensor. Got {type(made).__name__}.")
+def _check_alike(result: Any, original: Tensor, role: str) -> None:
+    if not isinstance(result, Tensor):
+        raise ValueError(f"{role} must return a tensor. Got {type(result).__name__}.")
     for aspect in ("dtype", "shape"):
-        before, after = getattr(original, aspect), getattr(made, aspect)
+        before, after = getattr(original, aspect), getattr(result, aspect)
         if before != after:
             raise ValueError(
                 f"Registering a parametrization may not change the {aspect} of the tensor, unless "
@@ -151,7 +151,7 @@ def _check_alike(made: Any, original: Tensor, what: str) -> None:
 
 
 def _own_class(module: Module) -> None:
-    """Gives the module a class of its own, which properties can be put on."""
+    """Give the module its own class, to which properties can be added."""
     cls = type(module)
 
     def getstate(self: Any) -> Any:
@@ -162,10 +162,10 @@ def _own_class(module: Module) -> None:
     def deepcopied(self: Any, memo: dict[int, Any]) -> Any:
         if id(self) in memo:
             return memo[id(self)]
-        made = self.__new__(type(self))
-        memo[id(self)] = made
-        made.__dict__.update(copy.deepcopy(self.__dict__, memo))
-        return made
+        copied = self.__new__(type(self))
+        memo[id(self)] = copied
+        copied.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return copied
 
     members: dict[str, Any] = {"__getstate__": getstate}
     if not hasattr(cls, "__deepcopy__"):
@@ -178,10 +178,10 @@ def _add_property(module: Module, name: str) -> None:
         key = id(self), name
         if _caching and key in _cache:
             return _cache[key]
-        found: Tensor = self.parametrizations[name]()
+        value: Tensor = self.parametrizations[name]()
         if _caching:
-            _cache[key] = found
-        return found
+            _cache[key] = value
+        return value
 
     def set_(self: Any, value: Tensor) -> None:
         self.parametrizations[name].right_inverse(value)
@@ -192,35 +192,35 @@ def _add_property(module: Module, name: str) -> None:
 def register_parametrization(
     module: Module, tensor_name: str, parametrization: Any, *, unsafe: bool = False
 ) -> Module:
-    """Replaces a parameter or buffer by `parametrization(original)`; a second one comes on top.
+    """Replace a parameter or buffer by `parametrization(original)`; further ones are applied in turn.
 
-    `parametrization.right_inverse(value)`, where it exists, says what to start from, so that the
+    `parametrization.right_inverse(value)`, if it exists, computes the original from a value, so that the
     tensor keeps its value and can be assigned.
     Raises: ValueError for a name the module does not have, or a change of dtype or shape.
     """
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
-        now = getattr(module, tensor_name)
+        current = getattr(module, tensor_name)
         if not unsafe:
             with engine.no_grad():
-                _check_alike(parametrization(now), now, "A parametrization")
+                _check_alike(parametrization(current), current, "A parametrization")
         if hasattr(parametrization, "right_inverse"):
             with engine.no_grad():
                 getattr(module, tensor_name)
-                start = parametrization.right_inverse(now)
-                if isinstance(start, Tensor) and start is not now:
+                start = parametrization.right_inverse(current)
+                if isinstance(start, Tensor) and start is not current:
                     module.parametrizations[tensor_name].right_inverse(start)
         module.parametrizations[tensor_name].append(parametrization)
         module.parametrizations[tensor_name].unsafe |= unsafe
     elif tensor_name in module._buffers or tensor_name in module._parameters:
         original = getattr(module, tensor_name)
-        made = ParametrizationList([parametrization], original, unsafe=unsafe)
+        parametrizations = ParametrizationList([parametrization], original, unsafe=unsafe)
         delattr(module, tensor_name)
         if not is_parametrized(module):
             _own_class(module)
             module.parametrizations = ModuleDict()
         _add_property(module, tensor_name)
-        module.parametrizations[tensor_name] = made
+        module.parametrizations[tensor_name] = parametrizations
     else:
         raise ValueError(
             f"Module '{module}' does not have a parameter, a buffer, or a parametrized element "
@@ -230,7 +230,7 @@ def register_parametrization(
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether the tensor of that name, or any of the module's, is parametrized."""
+    """Return True if the tensor of that name, or any tensor of the module, is parametrized."""
     parametrizations = getattr(module, "parametrizations", None)
     if not isinstance(parametrizations, ModuleDict):
         return False
@@ -240,24 +240,24 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 def remove_parametrizations(
     module: Module, tensor_name: str, leave_parametrized: bool = True
 ) -> Module:
-    """Makes a parametrized tensor a plain one again: with its value, or that of before (`original`).
+    """Replace a parametrized tensor by a plain one, with its current value or its `original`.
 
-    Raises: ValueError for one that is not parametrized, or of several originals without
+    Raises: ValueError for a tensor that is not parametrized, or has several originals, without
     `leave_parametrized`.
     """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
-    made = module.parametrizations[tensor_name]
+    parametrizations = module.parametrizations[tensor_name]
     if leave_parametrized:
         with engine.no_grad():
             value = getattr(module, tensor_name).detach()
-        kept = made._originals()[0]
-        if made.is_tensor:
-            kept.data = value
+        tensor = parametrizations._originals()[0]
+        if parametrizations.is_tensor:
+            tensor.data = value
         else:
-            kept = _as_parameter_if(isinstance(kept, Parameter), value)
-    elif made.is_tensor:
-        kept = made.original
+            tensor = _as_parameter_if(isinstance(tensor, Parameter), value)
+    elif parametrizations.is_tensor:
+        tensor = parametrizations.original
     else:
         raise ValueError(
             "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is "
@@ -265,7 +265,7 @@ def remove_parametrizations(
         )
     delattr(type(module), tensor_name)
     del module.parametrizations[tensor_name]
-    _register(module, tensor_name, kept)
+    _register(module, tensor_name, tensor)
     if not is_parametrized(module):
         delattr(module, "parametrizations")
         module.__class__ = type(module).__bases__[0]
@@ -273,5 +273,5 @@ def remove_parametrizations(
 
 
 def type_before_parametrizations(module: Module) -> type:
-    """The module's class as it was."""
+    """Return the module's class without parametrizations."""
     return type(module).__bases__[0] if is_parametrized(module) else type(module)

@@ -1,7 +1,7 @@
-"""Sequences of different lengths: padded to the longest, or packed step by step without padding.
+"""Sequences of different lengths, padded to the longest or packed without padding.
 
-Packed, the first elements of all sequences come first, then the second ones of those that have one,
-and so on, longest sequence first; `batch_sizes` says how many there are of each.
+A packed sequence stores the first elements of all sequences, then the second elements of those that have one,
+and so on, longest sequence first; `batch_sizes` has the number of elements of each step.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class PackedSequence_(NamedTuple):
 
 
 class PackedSequence(PackedSequence_):
-    """What `pack_padded_sequence` makes and recurrent layers take.
+    """A packed batch of sequences: the result of `pack_padded_sequence`, an input of recurrent layers.
 
-    `sorted_indices` is the order of the sequences by length, None where they came sorted;
-    `unsorted_indices` leads back.
+    `sorted_indices` is the order of the sequences by length, None if they were sorted already;
+    `unsorted_indices` is its inverse.
     """
 
     __slots__ = ()
@@ -65,7 +65,7 @@ class PackedSequence(PackedSequence_):
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def to(self, *args: Any, **options: Any) -> PackedSequence:
-        """The data in another dtype or on another device; itself where nothing changes."""
+        """Convert the data to another dtype or device; without a change, return the sequence itself."""
         data = self.data.to(*args, **options)
         if data is self.data:
             return self
@@ -76,58 +76,58 @@ class PackedSequence(PackedSequence_):
         return PackedSequence(data, self.batch_sizes, *moved)
 
     def cpu(self) -> PackedSequence:
-        """The data in main memory."""
+        """Move the data to main memory."""
         return self.to("cpu")
 
     def double(self) -> PackedSequence:
-        """The data as float64."""
+        """Convert the data to float64."""
         return self.to(engine.float64)
 
     def float(self) -> PackedSequence:
-        """The data as float32."""
+        """Convert the data to float32."""
         return self.to(engine.float32)
 
     def half(self) -> PackedSequence:
-        """The data as float16."""
+        """Convert the data to float16."""
         return self.to(engine.float16)
 
     def long(self) -> PackedSequence:
-        """The data as int64."""
+        """Convert the data to int64."""
         return self.to(int64)
 
     def int(self) -> PackedSequence:
-        """The data as int32."""
+        """Convert the data to int32."""
         return self.to(engine.int32)
 
     def short(self) -> PackedSequence:
-        """The data as int16."""
+        """Convert the data to int16."""
         return self.to(engine.int16)
 
     def char(self) -> PackedSequence:
-        """The data as int8."""
+        """Convert the data to int8."""
         return self.to(engine.int8)
 
     def byte(self) -> PackedSequence:
-        """The data as uint8."""
+        """Convert the data to uint8."""
         return self.to(engine.uint8)
 
     @property
     def is_cuda(self) -> bool:
-        """Whether the data is on a GPU."""
+        """True if the data is on a GPU."""
         return self.data.device.type == "cuda"
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The permutation that undoes another; None for None.
+    """Return the inverse permutation; None for None.
 
     >>> invert_permutation(engine.tensor([2, 0, 1]))
     tensor([1, 2, 0])
     """
     if permutation is None:
         return None
-    places = engine.arange(permutation.numel(), dtype=permutation.dtype)
-    found: Tensor = engine.empty_like(permutation).scatter_(0, permutation, places)
-    return found
+    positions = engine.arange(permutation.numel(), dtype=permutation.dtype)
+    inverse: Tensor = engine.empty_like(permutation).scatter_(0, permutation, positions)
+    return inverse
 
 
 def pack_padded_sequence(
@@ -136,11 +136,10 @@ def pack_padded_sequence(
     batch_first: bool = False,
     enforce_sorted: bool = True,
 ) -> PackedSequence:
-    """Packs (steps, batch, *), with `batch_first` (batch, steps, *).
+    """Pack (steps, batch, *), with `batch_first` (batch, steps, *).
 
-    `lengths` says how many steps of each sequence are real; with `enforce_sorted` they may not
-    grow.
-    Raises: RuntimeError for lengths that grow, below 1, or of another number than sequences.
+    `lengths` are the numbers of steps of the sequences; with `enforce_sorted` they must not increase.
+    Raises: RuntimeError for lengths that increase, are below 1, or are not one per sequence.
     """
     if isinstance(lengths, Tensor):
         lengths = lengths.to(dtype=int64)
@@ -186,9 +185,9 @@ def _check_lengths(lengths: Tensor, input: Tensor) -> None:
 
 
 def _real_steps(lengths: Tensor, steps: int) -> Tensor:
-    """(steps, batch) of bool: whether the sequence is so long."""
-    found: Tensor = engine.arange(steps).unsqueeze(1) < lengths
-    return found
+    """Return a bool mask (steps, batch): True for the steps that a sequence has."""
+    mask: Tensor = engine.arange(steps).unsqueeze(1) < lengths
+    return mask
 
 
 def pad_packed_sequence(
@@ -197,7 +196,7 @@ def pad_packed_sequence(
     padding_value: float = 0.0,
     total_length: int | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The padded tensor of a packed sequence, and the lengths; in the order of before packing.
+    """Return the padded tensor of a packed sequence, and the lengths, in the order before packing.
 
     `total_length` pads to more steps than the longest sequence has.
     Raises: ValueError when it is less.
@@ -213,9 +212,9 @@ def pad_packed_sequence(
     data, sizes = sequence.data, sequence.batch_sizes
     batch = int(sizes[0])
     lengths = (sizes.unsqueeze(1) > engine.arange(batch)).sum(0)
-    places = _real_steps(lengths, steps).flatten().nonzero().squeeze(1)
+    positions = _real_steps(lengths, steps).flatten().nonzero().squeeze(1)
     padded = engine.full((steps * batch, *data.shape[1:]), padding_value, dtype=data.dtype)
-    padded = padded.index_copy(0, places, data).unflatten(0, (steps, batch))
+    padded = padded.index_copy(0, positions, data).unflatten(0, (steps, batch))
     if batch_first:
         padded = padded.transpose(0, 1)
     if sequence.unsorted_indices is not None:
@@ -230,9 +229,9 @@ def pad_sequence(
     padding_value: float = 0.0,
     padding_side: str = "right",
 ) -> Tensor:
-    """Stacks sequences (length, *) of different lengths: (steps, batch, *) or (batch, steps, *).
+    """Stack sequences (length, *) of different lengths: (steps, batch, *) or (batch, steps, *).
 
-    Raises: RuntimeError for none, for what is not iterable, and for another `padding_side` than
+    Raises: RuntimeError for an empty list, an argument that is not iterable, and a `padding_side` other than
     "left" and "right".
 
     >>> pad_sequence([engine.ones(3), engine.ones(1)], batch_first=True)
@@ -244,29 +243,33 @@ def pad_sequence(
             "pad_sequence: Expected iterable for input sequences, but got arg of type: "
             f"{type(sequences)}"
         )
-    given = tuple(sequences)
-    if not given:
+    listed = tuple(sequences)
+    if not listed:
         raise RuntimeError("received an empty list of sequences")
     if padding_side not in ("left", "right"):
         raise RuntimeError(
             f"Expected padding_side to be one of left or right, but got {padding_side}."
         )
-    steps = max(one.shape[0] for one in given)
+    steps = max(sequence.shape[0] for sequence in listed)
     padded = []
-    for one in given:
-        missing = steps - one.shape[0]
+    for sequence in listed:
+        missing = steps - sequence.shape[0]
         if missing:
-            filler = engine.full((missing, *one.shape[1:]), padding_value, dtype=one.dtype)
-            one = engine.cat([filler, one] if padding_side == "left" else [one, filler])
-        padded.append(one)
-    found: Tensor = engine.stack(padded, 0 if batch_first else 1)
-    return found
+            filler = engine.full(
+                (missing, *sequence.shape[1:]), padding_value, dtype=sequence.dtype
+            )
+            sequence = engine.cat(
+                [filler, sequence] if padding_side == "left" else [sequence, filler]
+            )
+        padded.append(sequence)
+    result: Tensor = engine.stack(padded, 0 if batch_first else 1)
+    return result
 
 
 def unpad_sequence(
     padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False
 ) -> list[Tensor]:
-    """The sequences of a padded tensor, each with its own length."""
+    """Return the sequences of a padded tensor, each with its own length."""
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
     pairs = zip(padded_sequences, lengths.tolist(), strict=True)
@@ -274,12 +277,12 @@ def unpad_sequence(
 
 
 def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Packs sequences (length, *) of different lengths."""
+    """Pack sequences (length, *) of different lengths."""
     lengths = engine.as_tensor([sequence.shape[0] for sequence in sequences])
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """The sequences that were packed, in the order of before."""
+    """Return the sequences of a packed sequence, in their original order."""
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)
