@@ -126,7 +126,7 @@ class BackwardContext(FunctionCtx, Node):
         return edges
 
     def _node_dies(self) -> None:
-        """Preserve the Node's attributes for other holders of this object; the core calls it before freeing the Node."""
+        """Preserve the Node's attributes for other holders of this object; called by the core before it frees it."""
         if sys.getrefcount(self) > _ALONE and self.__dict__.get("_address"):
             saved: tuple[Tensor | None, ...] | RuntimeError
             with no_grad():

@@ -1,4 +1,4 @@
-"""Optimizers: they change parameters so that a loss falls, by the gradients found for them.
+"""Optimizers: they update parameters from their gradients to reduce a loss.
 
 optimizer = engine.optim.SGD(model.parameters(), lr=0.1)
 for x, y in data:

@@ -1,4 +1,4 @@
-"""Adafactor: steps scaled by a second moment that is kept as a row and a column only."""
+"""Adafactor: steps scaled by a second moment that is stored as a row and a column only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Adafactor(PerParameter):
     """Divide the gradient by the root of its mean square, estimated from row and column means.
 
     For a matrix of m x n elements the state has m + n numbers instead of m * n: their outer product,
-    over the mean of the rows, stands for the squares. The step is relative to the size of the
+    over the mean of the rows, estimates the squares. The step is relative to the size of the
     parameter: alpha = max(eps[1], rms(p)) * min(lr, 1 / sqrt(t)), clipped so that the rms of the update
     is at most `d`. The moving means weigh the newest gradient by t^beta2_decay.
     State: "step", and "row_var" (..., m, 1) with "col_var" (..., 1, n), or "variance" of a vector.
@@ -87,7 +87,7 @@ class Adafactor(PerParameter):
         p.add_(update, alpha=-rate / max(1.0, rms(update) / group["d"]))
 
     def _mean_square(self, grad: Tensor, state: State, newest: float, eps1: float) -> Tensor:
-        """Take the gradient into the moving means; return the mean square of each element."""
+        """Update the moving means with the gradient; return the mean square of each element."""
         if grad.dim() < 2:
             variance: Tensor = state["variance"].lerp_(grad * grad, newest)
             return variance.clone()
@@ -99,7 +99,7 @@ class Adafactor(PerParameter):
 
 
 def rms(x: Tensor) -> float:
-    """The root of the mean square of all elements."""
+    """Return the root mean square of all elements."""
     return float(x.norm(2).item()) / x.numel() ** 0.5
 
 

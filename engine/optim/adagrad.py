@@ -26,7 +26,7 @@ __all__ = ["Adagrad"]
 class Adagrad(PerParameter):
     """p = p - rate * g / (sqrt(s) + eps) with s = s + g² and rate = lr / (1 + (step - 1) * lr_decay).
 
-    State: "step", "sum", both from the beginning.
+    State: "step", "sum", both present before the first step.
     """
 
     _later: ClassVar = {"foreach": None, "maximize": False, "differentiable": False, "fused": None}
@@ -89,8 +89,8 @@ class Adagrad(PerParameter):
         ops._foreach_add__Scalar(steps, 1)
         found_inf = getattr(self, "found_inf", None)
         if found_inf is not None:  # a step that is not taken is not counted
-            for one in steps:
-                one.sub_(found_inf)
+            for step in steps:
+                step.sub_(found_inf)
         ops._fused_adagrad_(
             params,
             grads,

@@ -25,12 +25,12 @@ __all__ = ["Adam", "AdamW"]
 
 
 class Adam(PerParameter):
-    """p = p - lr * m / (sqrt(v) + eps), m and v being corrected means of the gradient and its square.
+    """p = p - lr * m / (sqrt(v) + eps), with m and v the corrected means of the gradient and its square.
 
     m = beta1 * m + (1 - beta1) * g and v = beta2 * v + (1 - beta2) * g², divided by 1 - beta^step as
-    they start at zero. g is the gradient, with `weight_decay` * p added; with
-    `decoupled_weight_decay` p shrinks by lr * weight_decay * p instead. `amsgrad` takes the largest v
-    so far. State: "step", "exp_avg", "exp_avg_sq", "max_exp_avg_sq".
+    they start at zero. g is the gradient plus `weight_decay` * p; with `decoupled_weight_decay`,
+    lr * weight_decay * p is subtracted from p instead. `amsgrad` uses the largest v so far.
+    State: "step", "exp_avg", "exp_avg_sq", "max_exp_avg_sq".
 
     >>> w = engine.tensor([1.0, 2.0]).requires_grad_()
     >>> w.grad = engine.tensor([0.5, -1.0])
@@ -116,7 +116,7 @@ class Adam(PerParameter):
             largest = state["max_exp_avg_sq"]
             largest.copy_(engine.maximum(largest.clone() if differentiable else largest, square))
             square = largest
-        # What is differentiated must stay as it was: the next step writes the state.
+        # A differentiable step needs copies: the next step overwrites the state.
         spread = (square.clone() if differentiable else square).sqrt() / root + group["eps"]
         descend_ratio(p, mean.clone() if differentiable else mean, spread, rate)
 
@@ -151,7 +151,7 @@ class Adam(PerParameter):
 
 
 class AdamW(Adam):
-    """Adam whose weight decay goes to the parameter itself, not through the means.
+    """Adam with the weight decay applied to the parameter itself, not to the gradient.
 
     p = p - lr * weight_decay * p, then Adam's step without weight decay.
     """

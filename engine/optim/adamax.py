@@ -1,4 +1,4 @@
-"""Adamax: Adam with the largest gradient in place of the mean square."""
+"""Adamax: Adam with the largest gradient instead of the mean square."""
 
 from __future__ import annotations
 

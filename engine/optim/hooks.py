@@ -1,4 +1,4 @@
-"""Hooks of optimizers, kept in order, each with a handle that takes it out again."""
+"""Hooks of optimizers, in order, each with a handle that removes it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from engine.nn.hooks import RemovableHandle
 
 
 def register(hooks: OrderedDict[int, Any], hook: Any, prepend: bool = False) -> RemovableHandle:
-    """Enters a hook, at the end or before all others."""
+    """Register a hook, after or before all others."""
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook
     if prepend:

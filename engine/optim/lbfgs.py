@@ -1,4 +1,4 @@
-"""L-BFGS: Newton's method with curvature remembered from the last steps."""
+"""L-BFGS: a quasi-Newton method with curvature estimated from the last steps."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["LBFGS"]
 
 
 class LBFGS(Optimizer):
-    """Limited-memory BFGS over one group of parameters, taken as one long vector.
+    """Limited-memory BFGS over one group of parameters, as one vector.
 
-    `step(closure)` needs the closure that computes the loss anew: it is called up to `max_eval`
+    `step(closure)` needs a closure that recomputes the loss: it is called up to `max_eval`
     times for up to `max_iter` directions. `line_search_fn` is None (steps of `lr`) or
-    "strong_wolfe". State, of the first parameter: "func_evals", "n_iter", the last direction "d" and
+    "strong_wolfe". The state of the first parameter has "func_evals", "n_iter", the last direction "d" and
     step "t", "old_dirs", "old_stps" and "ro" of the last `history_size` steps.
     """
 
@@ -50,7 +50,7 @@ class LBFGS(Optimizer):
         self._params: list[Tensor] = self.param_groups[0]["params"]
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Goes along up to `max_iter` directions; returns the loss of before."""
+        """Move along up to `max_iter` directions; return the previous loss."""
         if closure is None:
             raise TypeError("LBFGS.step: needs a closure that computes the loss")
         if len(self.param_groups) != 1:
@@ -88,7 +88,7 @@ class LBFGS(Optimizer):
                 self._move(t, direction)
             else:
                 self._move(t, direction)
-                if iteration < group["max_iter"]:  # after the last one nobody asks
+                if iteration < group["max_iter"]:  # not needed after the last one
                     loss, grad, calls = float(closure()), self._gradient(), 1
             state["t"] = t
             evaluations += calls
@@ -104,7 +104,7 @@ class LBFGS(Optimizer):
         return first_loss
 
     def _direction(self, grad: Tensor, state: dict[str, Any], history: int) -> Tensor:
-        """Minus the gradient, through the inverse curvature of the last steps."""
+        """Multiply the negative gradient by the inverse curvature of the last steps."""
         if state["n_iter"] == 1:
             state.update(d=-grad, old_dirs=[], old_stps=[], ro=[], H_diag=1)
             state["prev_flat_grad"] = grad.clone()
@@ -144,25 +144,25 @@ class LBFGS(Optimizer):
 
         def evaluate(length: Any) -> tuple[float, Tensor]:
             self._move(length, direction)
-            found = float(closure()), self._gradient()
-            for p, kept in zip(self._params, before, strict=True):
-                p.copy_(kept)
-            return found
+            evaluation = float(closure()), self._gradient()
+            for p, original in zip(self._params, before, strict=True):
+                p.copy_(original)
+            return evaluation
 
-        chosen, calls = strong_wolfe(evaluate, direction, t, start, max_tries=allowed)
-        return chosen.loss, chosen.grad, chosen.t, calls
+        point, calls = strong_wolfe(evaluate, direction, t, start, max_tries=allowed)
+        return point.loss, point.grad, point.t, calls
 
     def _gradient(self) -> Tensor:
-        """The gradients of all parameters, one after the other; zeros where there is none."""
+        """Concatenate the gradients of all parameters, with zeros for missing ones."""
         parts = []
         for p in self._params:
             part = engine.zeros_like(p) if p.grad is None else p.grad
             parts.append((engine.view_as_real(part) if part.is_complex() else part).reshape(-1))
-        found: Tensor = engine.cat(parts, 0)
-        return found
+        gradient: Tensor = engine.cat(parts, 0)
+        return gradient
 
     def _move(self, t: Any, direction: Tensor) -> None:
-        """Every parameter goes `t` times its part of the direction."""
+        """Move every parameter by `t` times its part of the direction."""
         at = 0
         for p in self._params:
             real = engine.view_as_real(p) if p.is_complex() else p

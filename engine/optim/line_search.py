@@ -1,7 +1,7 @@
-"""A step along a direction that fulfils the strong Wolfe conditions, found by cubic interpolation.
+"""Line search for a step that satisfies the strong Wolfe conditions, by cubic interpolation.
 
-With f the loss and s the slope along the direction, a step t is good when f(t) <= f(0) + c1 t s(0)
-(it goes down enough) and |s(t)| <= c2 |s(0)| (it is flat enough there).
+With f the loss and s the slope along the direction, a step t is good if f(t) <= f(0) + c1 t s(0)
+(sufficient decrease) and |s(t)| <= c2 |s(0)| (curvature).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ C1, C2 = 1e-4, 0.9
 
 @dataclass(frozen=True)
 class Point:
-    """A step that was tried: its length, the loss, the gradient and the slope there."""
+    """An evaluated step: its length, the loss, the gradient and the slope there."""
 
     t: Any
     loss: float
@@ -33,7 +33,7 @@ def strong_wolfe(
     tolerance_change: float = 1e-9,
     max_tries: int = 25,
 ) -> tuple[Point, int]:
-    """The step found, and how often `evaluate(t) -> (loss, gradient)` was called."""
+    """Return the step, and the number of calls of `evaluate(t) -> (loss, gradient)`."""
 
     def attempt(length: Any) -> Point:
         loss, grad = evaluate(length)
@@ -64,30 +64,30 @@ def strong_wolfe(
 def _bracket(
     attempt: Callable[[Any], Point], t: Any, start: Point, max_tries: int
 ) -> tuple[Point, Point, int, bool]:
-    """Two steps between which a good one lies, the better first; or a good one twice, and True."""
+    """Return two steps with a good one between them, the better first; or a good step twice, and True."""
     before, new = start, attempt(t)
-    found: tuple[Point, Point] | None = None
+    bracket: tuple[Point, Point] | None = None
     tries = 0
     while tries < max_tries:
         too_high = new.loss > start.loss + C1 * new.t * start.slope
         if too_high or (tries > 1 and new.loss >= before.loss):
-            found = before, new
+            bracket = before, new
             break
         if abs(new.slope) <= -C2 * start.slope:
             return new, new, tries, True
         if new.slope >= 0:
-            found = before, new
+            bracket = before, new
             break
         nearest, furthest = new.t + 0.01 * (new.t - before.t), new.t * 10
         t = interpolate(before, new, (nearest, furthest))
         before, new = new, attempt(t)
         tries += 1
-    a, b = (start, new) if tries == max_tries or found is None else found
+    a, b = (start, new) if tries == max_tries or bracket is None else bracket
     return (a, b, tries, False) if a.loss <= b.loss else (b, a, tries, False)
 
 
 def _inside(low: Point, high: Point, stuck: bool) -> tuple[Any, bool]:
-    """The next step to try between two, and whether it lay close to an end for the first time."""
+    """Return the next step to try between two, and True if it is close to an end for the first time."""
     t = interpolate(low, high) if low.t <= high.t else interpolate(high, low)
     first, last = min(low.t, high.t), max(low.t, high.t)
     margin = 0.1 * (last - first)
@@ -99,14 +99,14 @@ def _inside(low: Point, high: Point, stuck: bool) -> tuple[Any, bool]:
 
 
 def interpolate(a: Point, b: Point, bounds: tuple[Any, Any] | None = None) -> Any:
-    """Where the cubic through both losses and slopes is least, within the bounds."""
-    least, most = bounds or (min(a.t, b.t), max(a.t, b.t))
+    """Return the minimum of the cubic through both losses and slopes, within the bounds."""
+    min_t, max_t = bounds or (min(a.t, b.t), max(a.t, b.t))
     tilt = a.slope + b.slope - 3 * (a.loss - b.loss) / (a.t - b.t)
     square = tilt**2 - a.slope * b.slope
     if not square >= 0:
-        return (least + most) / 2.0
+        return (min_t + max_t) / 2.0
     root = square**0.5
     if not a.t <= b.t:
         a, b = b, a
-    found = b.t - (b.t - a.t) * ((b.slope + root - tilt) / (b.slope - a.slope + 2 * root))
-    return min(max(found, least), most)
+    t = b.t - (b.t - a.t) * ((b.slope + root - tilt) / (b.slope - a.slope + 2 * root))
+    return min(max(t, min_t), max_t)

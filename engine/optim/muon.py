@@ -1,4 +1,4 @@
-"""Muon: momentum whose matrix is made nearly orthogonal before it is taken as a step."""
+"""Muon: steps along the momentum, orthogonalised as a matrix."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _MAX_STEPS = 100
 
 
 class Muon(PerParameter):
-    """Step along the orthogonalised momentum: of U S V^T about U V^T is taken.
+    """Steps along the orthogonalised momentum: about U V^T for the momentum U S V^T.
 
     Newton-Schulz iterations with the polynomial a x + b x^3 + c x^5, in bfloat16, bring the singular
     values near 1; `adjust_lr_fn` scales the rate by the shape (m, n) of the parameter:
     "original" (also None) by sqrt(max(1, m / n)), "match_rms_adamw" by 0.2 * sqrt(max(m, n)).
-    For the matrices of hidden layers; other parameters go to another optimizer.
+    Use it for the matrices of hidden layers, and another optimizer for other parameters.
     State: "momentum_buffer".
 
     Raises: ValueError for options out of range and for parameters that are not matrices;

@@ -23,7 +23,7 @@ __all__ = ["NAdam"]
 
 
 class NAdam(PerParameter):
-    """Adam's step with the momentum of the next one: it goes along mu' * m and (1 - mu) * g.
+    """Adam's step with the momentum of the next step: along mu' * m + (1 - mu) * g.
 
     mu = beta1 * (1 - 0.96^(step * momentum_decay) / 2), mu' that of the next step, each corrected by
     the product of all mu so far. State: "step", "mu_product", "exp_avg", "exp_avg_sq".

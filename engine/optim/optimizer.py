@@ -1,4 +1,4 @@
-"""Optimizer: groups of parameters with their options, the state of each, and hooks around steps."""
+"""Optimizer: groups of parameters with their options, the state of each parameter, and step hooks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _after_every_step: OrderedDict[int, Any] = OrderedDict()
 
 
 class _Required:
-    """Stands for an option that every group must name."""
+    """The default of an option that every group must set."""
 
     def __repr__(self) -> str:
         return "<required parameter>"
@@ -32,20 +32,20 @@ required = _Required()
 
 
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Calls `hook(optimizer, args, kwargs)` before every step of every optimizer.
+    """Call `hook(optimizer, args, kwargs)` before every step of every optimizer.
 
-    The hook may return `(args, kwargs)` to change what `step` is called with.
+    The hook may return `(args, kwargs)` to replace the arguments of `step`.
     """
     return register(_before_every_step, hook)
 
 
 def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Calls `hook(optimizer, args, kwargs)` after every step of every optimizer."""
+    """Call `hook(optimizer, args, kwargs)` after every step of every optimizer."""
     return register(_after_every_step, hook)
 
 
 def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
-    """`step` between its hooks; when a subclass calls its parent's, only the outer one has them."""
+    """Wrap `step` in its hooks; if it calls the parent's `step`, only the outer one runs them."""
 
     @functools.wraps(step)
     def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
@@ -72,9 +72,9 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
 class Optimizer:
     """The base of all optimizers.
 
-    `params` are tensors, (name, tensor) pairs, or dicts with "params" and options of their own;
-    `defaults` are the options of groups that do not name them. `state[p]` is what the optimizer
-    keeps of a parameter. A subclass defines `step`.
+    `params` are tensors, (name, tensor) pairs, or dicts with "params" and options of the group;
+    `defaults` are the options that a group does not set. `state[p]` is the optimizer's state of a parameter. A
+    subclass defines `step`.
     """
 
     defaults: dict[str, Any]
@@ -137,58 +137,58 @@ class Optimizer:
     # ---- hooks
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Calls `hook(optimizer, args, kwargs)` before each step; it may return new ones."""
+        """Call `hook(optimizer, args, kwargs)` before each step; it may return other arguments."""
         return register(self._hooks("step_pre"), hook)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Calls `hook(optimizer, args, kwargs)` after each step."""
+        """Call `hook(optimizer, args, kwargs)` after each step."""
         return register(self._hooks("step_post"), hook)
 
     def register_state_dict_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """Calls `hook(optimizer)` before `state_dict` begins."""
+        """Call `hook(optimizer)` before `state_dict`."""
         return register(self._hooks("state_dict_pre"), hook, prepend)
 
     def register_state_dict_post_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """Calls `hook(optimizer, state_dict)` on what `state_dict` made; it may return another."""
+        """Call `hook(optimizer, state_dict)` with the result of `state_dict`; it may return another."""
         return register(self._hooks("state_dict_post"), hook, prepend)
 
     def register_load_state_dict_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """Calls `hook(optimizer, state_dict)` before it is loaded; it may return another."""
+        """Call `hook(optimizer, state_dict)` before it is loaded; it may return another."""
         return register(self._hooks("load_state_dict_pre"), hook, prepend)
 
     def register_load_state_dict_post_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """Calls `hook(optimizer)` after `load_state_dict`."""
+        """Call `hook(optimizer)` after `load_state_dict`."""
         return register(self._hooks("load_state_dict_post"), hook, prepend)
 
     def _hooks(self, name: str) -> OrderedDict[int, Any]:
-        found: OrderedDict[int, Any] = self.__dict__[f"_optimizer_{name}_hooks"]
-        return found
+        hooks: OrderedDict[int, Any] = self.__dict__[f"_optimizer_{name}_hooks"]
+        return hooks
 
     # ---- state in and out
 
     def state_dict(self) -> dict[str, Any]:
-        """`{"state": ..., "param_groups": ...}` with parameters replaced by their positions."""
+        """Return `{"state": ..., "param_groups": ...}` with parameters replaced by their positions."""
         for hook in self._hooks("state_dict_pre").values():
             hook(self)
-        made = packed(self.state, self.param_groups)
+        packed_state = packed(self.state, self.param_groups)
         for hook in self._hooks("state_dict_post").values():
-            changed = hook(self, made)
-            made = made if changed is None else changed
-        return made
+            changed = hook(self, packed_state)
+            packed_state = packed_state if changed is None else changed
+        return packed_state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes over what `state_dict` of such an optimizer returned; tensors are cast to each
+        """Restore the result of `state_dict` of such an optimizer; tensors are cast to each
         parameter's dtype.
 
-        Raises: ValueError when the groups differ in number or size.
+        Raises: ValueError if the groups differ in number or size.
         """
         state_dict = state_dict.copy()
         for hook in self._hooks("load_state_dict_pre").values():
@@ -204,10 +204,10 @@ class Optimizer:
         for hook in self._hooks("load_state_dict_post").values():
             hook(self)
 
-    # ---- what is done with parameters
+    # ---- parameters
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forgets the gradients of all parameters, or with `set_to_none=False` makes them zero."""
+        """Reset the gradients of all parameters to None, or with `set_to_none=False` to zero."""
         for group in self.param_groups:
             for p in group["params"]:
                 if set_to_none:
@@ -223,14 +223,14 @@ class Optimizer:
                 grad.zero_()
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One step; `closure` computes the loss anew and returns it."""
+        """Update all parameters; `closure` recomputes the loss and returns it."""
         raise NotImplementedError
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Adds parameters with options of their own.
+        """Add a group of parameters with its own options.
 
-        Raises: TypeError for what is not a tensor; ValueError for a tensor that is not a leaf, one
-        that another group has, and groups of which only some have names.
+        Raises: TypeError for parameters that are not tensors; ValueError for a tensor that is not a leaf or is in
+        another group, and if only some groups have names.
         """
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
@@ -280,16 +280,16 @@ def _type_name(value: Any) -> str:
     return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
 
 
-def _names_and_params(given: Any) -> tuple[list[str], list[Any]]:
-    if isinstance(given, Tensor):
-        return [], [given]
-    if isinstance(given, set):
+def _names_and_params(params: Any) -> tuple[list[str], list[Any]]:
+    if isinstance(params, Tensor):
+        return [], [params]
+    if isinstance(params, set):
         raise TypeError(
             "optimizer parameters need to be organized in ordered collections, but "
             "the ordering of tensors in sets will change between runs. "
             "Please use a list instead."
         )
-    entries = list(given)
+    entries = list(params)
     names = [entry[0] for entry in entries if isinstance(entry, tuple)]
     if names and len(names) != len(entries):
         raise ValueError(
@@ -304,7 +304,7 @@ def _check_groups(groups: list[dict[str, Any]], saved: list[dict[str, Any]]) -> 
     sizes: Iterable[tuple[int, int]] = (
         (len(g["params"]), len(s["params"])) for g, s in zip(groups, saved, strict=True)
     )
-    if any(mine != theirs for mine, theirs in sizes):
+    if any(size != saved_size for size, saved_size in sizes):
         raise ValueError(
             "loaded state dict contains a parameter group that doesn't match the size of "
             "optimizer's group"

@@ -1,9 +1,8 @@
-"""What most optimizers share: parameter by parameter, a gradient and a state make a step.
+"""The base of most optimizers: a step updates each parameter from its gradient and its state.
 
-An algorithm says what state a parameter starts with (`_start`) and how one parameter is updated
-(`_update`). Some also have a native step over all parameters at once (`_fused`): it is taken where
-every parameter is a dense floating tensor in main memory, unless `fused=False`, `foreach` or
-`differentiable` asks for the readable one.
+An algorithm defines the initial state of a parameter (`_start`) and the update of a parameter (`_update`). Some
+also have a native step over all parameters (`_fused`), which runs if every parameter is a dense floating tensor in
+main memory, unless `fused=False`, `foreach` or `differentiable` selects the Python one.
 """
 
 from __future__ import annotations
@@ -17,36 +16,36 @@ from engine.dtypes import bfloat16, dtype, float16, float32, float64, get_defaul
 from engine.optim.optimizer import Optimizer
 from engine.tensor import Tensor
 
-_FLOATS = frozenset(one.code for one in (float16, bfloat16, float32, float64))
+_FLOATS = frozenset(d.code for d in (float16, bfloat16, float32, float64))
 State = dict[str, Any]
 Group = dict[str, Any]
 
 
 class PerParameter(Optimizer):
-    """An optimizer whose update of a parameter looks at that parameter only."""
+    """An optimizer that updates each parameter independently."""
 
-    # Options that state dicts of old do not name, and what they mean when they are missing.
+    # Options that old state dicts lack, and their values then.
     _later: ClassVar[dict[str, Any]] = {}
     _counts_steps: ClassVar[bool] = True
     _has_fused: ClassVar[bool] = False
     _sparse_error: ClassVar[str] = "{} does not support sparse gradients"
 
     def _start(self, p: Tensor, group: Group) -> State:
-        """The state of a parameter before its first step, without the count of steps."""
+        """Return the initial state of a parameter, without the count of steps."""
         return {}
 
     def _keeps_state(self, group: Group) -> bool:
-        """Whether parameters of the group have a state at all."""
+        """Return True if the group's parameters have any state."""
         return True
 
     def _update(self, p: Tensor, grad: Tensor, state: State, group: Group) -> None:
-        """One step of one parameter; complex ones come as their real and imaginary parts."""
+        """Update one parameter; a complex one is passed as its real and imaginary parts."""
         raise NotImplementedError
 
     def _fused(
         self, params: list[Tensor], grads: list[Tensor], states: list[State], group: Group
     ) -> None:
-        """One step of all these parameters by a native operator."""
+        """Update all these parameters with a native operator."""
         raise NotImplementedError
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -60,9 +59,9 @@ class PerParameter(Optimizer):
                     known["step"] = count(float(known["step"]), group)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One step for every parameter that has a gradient.
+        """Update every parameter that has a gradient.
 
-        `closure` computes the loss anew, with gradients, and its result is returned.
+        `closure` recomputes the loss, with gradients; its result is returned.
         """
         with engine.set_grad_enabled(self.defaults.get("differentiable", False)):
             loss = None
@@ -126,28 +125,28 @@ class PerParameter(Optimizer):
 
 
 class _Nothing(dict[Any, State]):
-    """The states of parameters that have none."""
+    """A mapping for parameters without state."""
 
     def __missing__(self, p: Tensor) -> State:
         return {}
 
 
 def count(value: float, group: Group) -> Tensor:
-    """A count of steps as a tensor."""
+    """Return a count of steps as a tensor."""
     return engine.tensor(value, dtype=count_dtype(group))
 
 
 def count_dtype(group: Group) -> dtype:
-    """The dtype of counts: the default one, but float32 for the fused steps."""
+    """Return the dtype of counts: the default dtype, but float32 for fused steps."""
     if group.get("fused"):
         return float32
     return float64 if get_default_dtype() is float64 else float32
 
 
 def zeros(p: Tensor) -> Tensor:
-    """Zeros in the layout of a parameter."""
-    made: Tensor = engine.zeros_like(p, memory_format=engine.preserve_format)
-    return made
+    """Return zeros in the layout of a parameter."""
+    result: Tensor = engine.zeros_like(p, memory_format=engine.preserve_format)
+    return result
 
 
 def _as_real(value: Any) -> Any:
@@ -164,11 +163,11 @@ def _check_fused(p: Tensor) -> None:
         )
 
 
-# ---- options as they were given: numbers, or tensors of one element
+# ---- options: numbers, or tensors of one element
 
 
 def scalar(value: Any) -> Any:
-    """An option as a number, or as a 0-dimensional tensor where its gradient is wanted."""
+    """Convert an option to a number, or to a 0-d tensor if it requires a gradient."""
     if not isinstance(value, Tensor):
         return value
     if value.requires_grad and engine.is_grad_enabled():
@@ -177,32 +176,32 @@ def scalar(value: Any) -> Any:
 
 
 def check_rate(lr: Any) -> None:
-    """Raises ValueError for a negative learning rate, or a tensor of several."""
+    """Raise ValueError for a negative learning rate, or a tensor of several elements."""
     check_lr_size(lr)
     check_not_negative("learning rate", lr)
 
 
 def check_lr_size(lr: Any) -> None:
-    """Raises ValueError for a learning rate that is a tensor of several elements."""
+    """Raise ValueError for a learning rate that is a tensor of several elements."""
     if isinstance(lr, Tensor) and lr.numel() != 1:
         raise ValueError("Tensor lr must be 1-element")
 
 
-def check_not_negative(what: str, value: Any) -> None:
-    """Raises ValueError for a negative option."""
+def check_not_negative(name: str, value: Any) -> None:
+    """Raise ValueError for a negative option."""
     if not value >= 0.0:
-        raise ValueError(f"Invalid {what}: {value}")
+        raise ValueError(f"Invalid {name}: {value}")
 
 
 def check_betas(betas: Any) -> None:
-    """Raises ValueError unless both are in [0, 1)."""
+    """Raise ValueError unless both are in [0, 1)."""
     for i in (0, 1):
         if not 0.0 <= betas[i] < 1.0:
             raise ValueError(f"Invalid beta parameter at index {i}: {betas[i]}")
 
 
 def check_fused(options: dict[str, Any]) -> None:
-    """Raises RuntimeError for `fused` beside an option that excludes it."""
+    """Raise RuntimeError for `fused` together with an option that excludes it."""
     if options["fused"]:
         if options["differentiable"]:
             raise RuntimeError("`fused` does not support `differentiable`")
@@ -210,19 +209,19 @@ def check_fused(options: dict[str, Any]) -> None:
             raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
 
-# ---- the last lines of most algorithms, for rates that are numbers or tensors
+# ---- update formulas, for rates that are numbers or tensors
 
 
 def decayed(grad: Tensor, p: Tensor, weight_decay: Any) -> Tensor:
-    """The gradient with that of the L2 penalty."""
+    """Add the gradient of the L2 penalty to a gradient."""
     if isinstance(weight_decay, Tensor):
         return grad + p * weight_decay
-    found: Tensor = grad.add(p, alpha=weight_decay) if weight_decay != 0 else grad
-    return found
+    result: Tensor = grad.add(p, alpha=weight_decay) if weight_decay != 0 else grad
+    return result
 
 
 def descend(p: Tensor, direction: Tensor, rate: Any) -> None:
-    """p = p - rate * direction"""
+    """Compute p = p - rate * direction in place."""
     if isinstance(rate, Tensor):
         p.addcmul_(direction, rate, value=-1)
     else:
@@ -230,7 +229,7 @@ def descend(p: Tensor, direction: Tensor, rate: Any) -> None:
 
 
 def descend_ratio(p: Tensor, above: Tensor, below: Tensor, rate: Any) -> None:
-    """p = p - rate * above / below"""
+    """Compute p = p - rate * above / below in place."""
     if isinstance(rate, Tensor):
         p.sub_(above / below * rate)
     else:

@@ -1,4 +1,4 @@
-"""RAdam: Adam that scales by the spread of gradients only once it is known well enough."""
+"""RAdam: Adam that scales by the variance of gradients only once its estimate is reliable."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["RAdam"]
 
 
 class RAdam(PerParameter):
-    """p = p - lr * m, times r * l where the variance is tractable (rho > 5).
+    """p = p - lr * m, times r * l if the variance is tractable (rho > 5).
 
     m is Adam's corrected mean, l = sqrt(1 - beta2^step) / (sqrt(v) + eps),
     rho = rho_inf - 2 * step * beta2^step / (1 - beta2^step) with rho_inf = 2 / (1 - beta2) - 1, and

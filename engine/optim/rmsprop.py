@@ -24,7 +24,7 @@ __all__ = ["RMSprop"]
 class RMSprop(PerParameter):
     """p = p - lr * g / (sqrt(v) + eps) with v = alpha * v + (1 - alpha) * g².
 
-    `centered` takes the variance in place of v; `momentum` sums steps up. State: "step",
+    `centered` uses the variance instead of v; `momentum` accumulates steps. State: "step",
     "square_avg", "momentum_buffer", "grad_avg".
     """
 

@@ -1,4 +1,4 @@
-"""Rprop: every element has a step size of its own, which grows while its gradient keeps its sign."""
+"""Rprop: every element has its own step size, which grows while its gradient keeps its sign."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ __all__ = ["Rprop"]
 
 
 class Rprop(PerParameter):
-    """p = p - sign(g) * s; where g keeps its sign s grows by etas[1], where it turns s shrinks by
-    etas[0] and no step is taken.
+    """p = p - sign(g) * s; s is multiplied by etas[1] while g keeps its sign; when g changes its sign, s is
+    multiplied by etas[0] and the element is not updated.
 
-    `step_sizes` bound s, which starts at `lr`. State: "step", "prev" (the gradient before),
-    "step_size" (s).
+    `step_sizes` bound s, which starts at `lr`. State: "step", "prev" (the previous gradient), "step_size" (s).
     """
 
     _later: ClassVar = {
@@ -55,8 +54,8 @@ class Rprop(PerParameter):
     def _start(self, p: Tensor, group: Group) -> State:
         lr = scalar(group["lr"])
         first = complex(lr, lr) if p.is_complex() else lr
-        made = engine.full_like(p, first, memory_format=engine.preserve_format)
-        return {"prev": zeros(p), "step_size": made}
+        step_size = engine.full_like(p, first, memory_format=engine.preserve_format)
+        return {"prev": zeros(p), "step_size": step_size}
 
     def _update(self, p: Tensor, grad: Tensor, state: State, group: Group) -> None:
         shrink, grow = group["etas"]
@@ -64,9 +63,9 @@ class Rprop(PerParameter):
         prev, size = state["prev"], state["step_size"]
         agreement = grad * (prev.clone() if group["differentiable"] else prev)
         turned = agreement < 0
-        kept = engine.where(agreement > 0, grow, engine.ones_like(size))
-        size.mul_(engine.where(turned, shrink, kept)).clamp_(smallest, largest)
+        factor = engine.where(agreement > 0, grow, engine.ones_like(size))
+        size.mul_(engine.where(turned, shrink, factor)).clamp_(smallest, largest)
         grad = engine.where(turned, 0, grad)
-        taken = size.clone() if group["differentiable"] else size
-        p.addcmul_(grad.sign(), taken, value=-1)
+        step = size.clone() if group["differentiable"] else size
+        p.addcmul_(grad.sign(), step, value=-1)
         prev.copy_(grad)

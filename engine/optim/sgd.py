@@ -25,7 +25,7 @@ __all__ = ["SGD"]
 class SGD(PerParameter):
     """Stochastic gradient descent: p = p - lr * b with the momentum b = momentum * b + g.
 
-    g is the gradient, with `weight_decay` * p added; `dampening` takes a part of it, `nesterov` looks
+    g is the gradient plus `weight_decay` * p; `dampening` scales it by 1 - dampening, `nesterov` looks
     one step ahead. State: "momentum_buffer".
 
     >>> w = engine.tensor([1.0, 2.0]).requires_grad_()
@@ -94,7 +94,7 @@ class SGD(PerParameter):
         descend(p, grad, scalar(group["lr"]))
 
     def _update_one(self, p: Tensor, grad: Tensor, state: State, group: Group) -> None:
-        # Linear: complex numbers need no parts, and the buffer of the first step goes into `state`.
+        # The update is linear: complex numbers need not be split, and `state` stores the first step's buffer.
         self._update(p, -grad if group["maximize"] else grad, state, group)
 
     def _fused(
@@ -118,12 +118,12 @@ class SGD(PerParameter):
             states[i]["momentum_buffer"] = engine.empty_like(params[i])
         first = set(fresh)
         later = [i for i in range(len(params)) if i not in first] if first else range(len(params))
-        for chosen, is_first in ((fresh, True), (later, False)):
-            if chosen:
+        for indices, is_first in ((fresh, True), (later, False)):
+            if indices:
                 ops._fused_sgd_(
-                    [params[i] for i in chosen],
-                    [grads[i] for i in chosen],
-                    [states[i]["momentum_buffer"] for i in chosen],
+                    [params[i] for i in indices],
+                    [grads[i] for i in indices],
+                    [states[i]["momentum_buffer"] for i in indices],
                     is_first_step=is_first,
                     **options,
                 )

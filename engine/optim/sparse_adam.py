@@ -1,4 +1,4 @@
-"""SparseAdam: Adam for embeddings, of which a batch uses a few rows."""
+"""SparseAdam: Adam for embeddings, of which a batch uses only a few rows."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["SparseAdam"]
 
 
 class SparseAdam(PerParameter):
-    """Adam's step for the rows that have a gradient; the others keep their values and moments.
+    """Adam's step for the rows that have a gradient; the others are unchanged, as are their moments.
 
-    Gradients have no sparse layout in this engine (`nn.Embedding(sparse=True)` gives a dense one), so
-    a row takes part if any element of its gradient is not zero. PyTorch takes the rows that the
-    batch named, and rejects dense gradients.
+    The engine has no sparse gradients (`nn.Embedding(sparse=True)` returns a dense one), so a row is updated if
+    any element of its gradient is not zero. PyTorch updates the rows that occur in the batch, and rejects dense
+    gradients.
     State: "step", "exp_avg", "exp_avg_sq".
 
     Raises: ValueError for options out of range and complex parameters.

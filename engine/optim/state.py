@@ -1,4 +1,4 @@
-"""An optimizer's state with positions in place of parameters, and back."""
+"""Conversion of an optimizer's state to a state dict, with positions in place of parameters, and back."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.tensor import Tensor
 
 
 def packed(state: dict[Any, Any], groups: list[dict[str, Any]]) -> dict[str, Any]:
-    """The dict of `state_dict`: parameters count through all groups, from 0."""
+    """Return the dict of `state_dict`: parameters are numbered through all groups, from 0."""
     positions: dict[int, int] = {}
     written = []
     start = 0
@@ -32,27 +32,29 @@ def packed(state: dict[Any, Any], groups: list[dict[str, Any]]) -> dict[str, Any
 def unpacked(
     saved: dict[str, Any], groups: list[dict[str, Any]], saved_groups: list[dict[str, Any]]
 ) -> defaultdict[Any, Any]:
-    """The state of a saved dict by parameter; `saved_groups` get the parameters of `groups`."""
-    places = chain.from_iterable(group["params"] for group in saved_groups)
+    """Return the state of a saved dict by parameter; `saved_groups` get the parameters of `groups`."""
+    positions = chain.from_iterable(group["params"] for group in saved_groups)
     owners = {
-        place: group
+        position: group
         for group in saved_groups
-        for place in group["params"]  # the options of the group decide how a step count is kept
+        for position in group[
+            "params"
+        ]  # the options of the group determine the dtype of a step count
     }
-    params = dict(zip(places, chain.from_iterable(g["params"] for g in groups), strict=True))
+    params = dict(zip(positions, chain.from_iterable(g["params"] for g in groups), strict=True))
     state: defaultdict[Any, Any] = defaultdict(dict)
     for key, value in saved["state"].items():
         if key in params:
             state[params[key]] = _cast(value, params[key], owners[key])
         else:
             state[key] = value
-    for group, taken in zip(groups, saved_groups, strict=True):
-        taken["params"] = group["params"]
+    for group, saved_group in zip(groups, saved_groups, strict=True):
+        saved_group["params"] = group["params"]
     return state
 
 
 def _cast(value: Any, param: Tensor, group: dict[str, Any], key: Any = None) -> Any:
-    """A copy of the containers; tensors in the parameter's dtype, but counts of steps as they are."""
+    """Copy the containers, with tensors cast to the parameter's dtype, but step counts unchanged."""
     if isinstance(value, Tensor):
         if key == "step":
             counted = group.get("fused") or group.get("capturable")

@@ -1,4 +1,4 @@
-"""Averages of a model's parameters over training: stochastic weight averaging, and moving averages."""
+"""Averages of a model's parameters over training: stochastic weight averaging and moving averages."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _check_decay(decay: float) -> None:
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Average:
-    """`decay` * average + (1 - decay) * parameter."""
+    """Return the function `decay` * average + (1 - decay) * parameter."""
     _check_decay(decay)
 
     def ema_update(ema_param: Tensor, current_param: Tensor, num_averaged: Any) -> Tensor:
@@ -47,7 +47,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
 
 
 def get_swa_avg_fn() -> Average:
-    """The mean of all parameters so far."""
+    """Return the function that computes the mean of all parameters so far."""
 
     def swa_update(averaged_param: Tensor, current_param: Tensor, num_averaged: Any) -> Tensor:
         with engine.no_grad():
@@ -57,7 +57,7 @@ def get_swa_avg_fn() -> Average:
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> AverageOfMany:
-    """`get_ema_avg_fn` for lists, in place."""
+    """Return the function of `get_ema_avg_fn` for lists, in place."""
     _check_decay(decay)
 
     def ema_update(averages: list[Tensor], currents: list[Tensor], _: Any) -> None:
@@ -72,7 +72,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> AverageOfMany:
 
 
 def get_swa_multi_avg_fn() -> AverageOfMany:
-    """`get_swa_avg_fn` for lists, in place."""
+    """Return the function of `get_swa_avg_fn` for lists, in place."""
 
     def swa_update(averages: list[Tensor], currents: list[Tensor], num_averaged: Any) -> None:
         part = 1 / (float(num_averaged) + 1)
@@ -87,10 +87,10 @@ def get_swa_multi_avg_fn() -> AverageOfMany:
 
 
 class AveragedModel(Module):
-    """A copy of a model whose parameters are the average of the original's at every update.
+    """A copy of a model whose parameters are the averages of the original's over all updates.
 
-    `avg_fn(average, parameter, count)` returns the new average, `multi_avg_fn` writes lists of them;
-    neither: the mean. With `use_buffers` buffers are averaged too, else copied.
+    `avg_fn(average, parameter, count)` returns the new average, `multi_avg_fn` updates lists of them in place;
+    the default is the mean. With `use_buffers` buffers are averaged too, else copied.
     """
 
     n_averaged: Tensor
@@ -118,9 +118,9 @@ class AveragedModel(Module):
         return self.module(*args, **kwargs)
 
     def update_parameters(self, model: Module) -> None:
-        """Takes the model's parameters into the average."""
+        """Add the model's parameters to the average."""
         averages, currents = (
-            [p.detach() for p in self._averaged(one)] for one in (self.module, model)
+            [p.detach() for p in self._averaged(owner)] for owner in (self.module, model)
         )
         count = self.n_averaged
         if not count:
@@ -132,8 +132,8 @@ class AveragedModel(Module):
             for average, current in zip(averages, currents, strict=True):
                 average.copy_(self.avg_fn(average, current, count))
         if not self.use_buffers:
-            for mine, theirs in zip(self.module.buffers(), model.buffers(), strict=True):
-                mine.detach().copy_(theirs.detach())
+            for averaged_buffer, buffer in zip(self.module.buffers(), model.buffers(), strict=True):
+                averaged_buffer.detach().copy_(buffer.detach())
         self.n_averaged += 1
 
     def _averaged(self, model: Any) -> Iterable[Tensor]:
@@ -142,9 +142,9 @@ class AveragedModel(Module):
 
 
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
-    """Computes the running statistics of all batch normalizations anew from the inputs of `loader`."""
+    """Recompute the running statistics of all batch normalizations from the inputs of `loader`."""
     normalization: Any = engine.nn.modules.batchnorm._BatchNorm
-    layers: list[Any] = [one for one in model.modules() if isinstance(one, normalization)]
+    layers: list[Any] = [module for module in model.modules() if isinstance(module, normalization)]
     if not layers:
         return
     momenta = [layer.momentum for layer in layers]
@@ -155,15 +155,15 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
         layer.momentum = None  # the plain mean of all batches
     with engine.no_grad():
         for batch in loader:
-            one = batch[0] if isinstance(batch, (list, tuple)) else batch
-            model(one if device is None else one.to(device))
+            input = batch[0] if isinstance(batch, (list, tuple)) else batch
+            model(input if device is None else input.to(device))
     for layer, momentum in zip(layers, momenta, strict=True):
         layer.momentum = momentum
     model.train(was_training)
 
 
 class SWALR(LRScheduler):
-    """From the rate of each group to `swa_lr` in `anneal_epochs` epochs, then constant."""
+    """Anneals each group's rate to `swa_lr` in `anneal_epochs` epochs, then keeps it constant."""
 
     def __init__(
         self,
@@ -187,7 +187,7 @@ class SWALR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def anneal_func(self, t: float) -> float:
-        """How much of the way is done at the part `t` of the epochs."""
+        """Return the fraction of the annealing that is complete at the fraction `t` of the epochs."""
         return t if self._anneal_strategy == "linear" else (1 - math.cos(math.pi * t)) / 2
 
     def get_lr(self) -> list[Any]:
@@ -195,14 +195,14 @@ class SWALR(LRScheduler):
         step = self._step_count - 1
         if self.anneal_epochs == 0:
             step = max(1, step)
-        before, now = (
+        before, current = (
             self.anneal_func(max(0, min(1, t / max(1, self.anneal_epochs))))
             for t in (step - 1, step)
         )
         rates = []
         for group in self.optimizer.param_groups:
             last, rate = group["swa_lr"], group["lr"]
-            # The rate of the beginning, from that of the step before.
+            # Recover the initial rate from that of the previous step.
             first = last if before == 1 else (rate - before * last) / (1 - before)
-            rates.append(last * now + first * (1 - now))
+            rates.append(last * current + first * (1 - current))
         return rates

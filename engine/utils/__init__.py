@@ -1,7 +1,7 @@
-"""What a training script needs besides tensors: `data` (data sets, DataLoader) and `checkpoint`.
+"""Utilities of training scripts: `data` (data sets, DataLoader) and `checkpoint`.
 
-Both are imported when they are first asked for. `cmake_prefix_path` is the folder in which CMake's
-find_package(Underhood) finds the library for C and C++ programs; pkg-config's is `../pkgconfig` of it.
+Both are imported on first use. `cmake_prefix_path` is the folder in which CMake's find_package(Underhood) finds the
+library for C and C++ programs; pkg-config's folder is `../pkgconfig` relative to it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def __dir__() -> list[str]:
 
 
 def _cmake_prefix_path() -> str:
-    """Beside what was compiled, which in an editable install is not where this file is."""
+    """Return the folder next to the compiled library; in an editable install this file is elsewhere."""
     from importlib.util import find_spec
     from pathlib import Path
 

@@ -1,9 +1,8 @@
-"""checkpoint: parts of a network whose saved tensors are computed again in backward, not kept.
+"""checkpoint: recomputes the saved tensors of a part of a network in backward instead of keeping them.
 
-Two ways. With use_reentrant=True the part runs without a graph inside one autograd.Function, whose
-backward runs it again with one and calls backward inside backward. With use_reentrant=False the part
-runs as ever, but saved-tensor hooks keep a numbered Slot in place of each tensor; the first that is
-asked for runs the part again, which fills all of them.
+With use_reentrant=True the part runs without a graph inside an autograd.Function, whose backward runs it again with
+a graph and calls backward inside backward. With use_reentrant=False the part runs normally, but saved-tensor hooks
+store a numbered Slot in place of each tensor; the first access runs the part again, which fills all slots.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ __all__ = [
 
 
 class CheckpointError(RuntimeError):
-    """The part saved other tensors when it ran again."""
+    """The recomputation saved other tensors than the original forward."""
 
 
 def noop_context_fn() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
-    """The default of `context_fn`: nothing is done around the two runs."""
+    """Return two contexts that do nothing: the default of `context_fn`."""
     return nullcontext(), nullcontext()
 
 
@@ -49,14 +48,14 @@ def checkpoint(
     early_stop: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """`function(*args, **kwargs)`, keeping only the arguments for backward, which runs it again.
+    """Call `function(*args, **kwargs)` and save only the arguments; backward runs it again.
 
-    preserve_rng_state=True (a keyword) draws the same random numbers in both runs. context_fn gives
-    a context for each run; determinism_check="default" compares shape, dtype and device of what both
-    saved ("none" does not); early_stop ends the second run once all that is needed is there.
-    use_reentrant should be passed: False is the newer way and bears `autograd.grad`, keyword arguments
-    and nested structures; left out it is True, with a UserWarning.
-    Raises: ValueError for arguments that do not go together, CheckpointError from backward when the
+    preserve_rng_state=True (a keyword) draws the same random numbers in both runs. context_fn returns
+    a context for each run; determinism_check="default" compares shape, dtype and device of the tensors that both
+    saved ("none" does not); early_stop ends the second run once all required tensors are computed.
+    use_reentrant should be passed: False is the newer way and supports `autograd.grad`, keyword arguments
+    and nested structures; the default is True, with a UserWarning.
+    Raises: ValueError for arguments that exclude each other, CheckpointError from backward if the
     second run saved other tensors.
 
     >>> x = engine.tensor([1.0, 2.0], requires_grad=True)
@@ -90,24 +89,24 @@ def checkpoint(
         raise NotImplementedError("checkpoint: debug=True is not supported; use anomaly detection")
     if not engine.is_grad_enabled():
         return function(*args, **kwargs)
-    stop = early_stop if _early_stop.chosen is None else _early_stop.chosen
+    stop = early_stop if _early_stop.enabled is None else _early_stop.enabled
     contexts = context_fn()
     frame = _Frame(
         function, args, kwargs, contexts[1], preserve, determinism_check == "default", stop
     )
     with graph.saved_tensors_hooks(frame.pack, frame.unpack), contexts[0]:
-        made = function(*args, **kwargs)
+        outputs = function(*args, **kwargs)
     frame.complete = True
-    return made
+    return outputs
 
 
 def checkpoint_sequential(
     functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
 ) -> Any:
-    """The functions (a Sequential or a list) one after the other, in checkpointed segments.
+    """Call functions (a Sequential or a list) in turn, in checkpointed segments.
 
-    All segments but the last, which keeps its tensors, are checkpointed; each has
-    `len(functions) // segments` functions, the last also those that remain.
+    All segments but the last are checkpointed; each has `len(functions) // segments` functions, and the
+    last also has the remaining ones.
     Raises: ValueError for more segments than functions.
 
     >>> x = engine.ones(2, requires_grad=True)
@@ -155,7 +154,7 @@ def checkpoint_sequential(
 
 
 class CheckpointFunction(Function):
-    """The whole part as one node of the graph."""
+    """The checkpointed part as one node of the graph."""
 
     @staticmethod
     def forward(ctx: Any, function: Callable[..., Any], preserve: bool, *args: Any) -> Any:
@@ -167,9 +166,9 @@ class CheckpointFunction(Function):
             )
         ctx.function = function
         ctx.random_state = engine.get_rng_state() if preserve else None
-        ctx.places = [i for i, x in enumerate(args) if isinstance(x, engine.Tensor)]
+        ctx.tensor_positions = [i for i, x in enumerate(args) if isinstance(x, engine.Tensor)]
         ctx.others = [None if isinstance(x, engine.Tensor) else x for x in args]
-        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.save_for_backward(*(args[i] for i in ctx.tensor_positions))
         with engine.no_grad():
             return function(*args)
 
@@ -182,20 +181,20 @@ class CheckpointFunction(Function):
                 ".backward() without inputs"
             )
         args = list(ctx.others)
-        for i, saved in zip(ctx.places, ctx.saved_tensors, strict=True):
+        for i, saved in zip(ctx.tensor_positions, ctx.saved_tensors, strict=True):
             args[i] = saved.detach().requires_grad_(saved.requires_grad)
         with _random_numbers(ctx.random_state), engine.enable_grad():
             outputs = ctx.function(*args)
         if not isinstance(outputs, (tuple, list)):
             outputs = (outputs,)
-        wanted = [(y, g) for y, g in zip(outputs, gradients, strict=True) if _needs_grad(y)]
-        if not wanted:
+        differentiable = [(y, g) for y, g in zip(outputs, gradients, strict=True) if _needs_grad(y)]
+        if not differentiable:
             raise RuntimeError(
                 "none of output has requires_grad=True, this checkpoint() is not necessary"
             )
-        backward([y for y, _ in wanted], [g for _, g in wanted])
-        found = (x.grad if isinstance(x, engine.Tensor) else None for x in args)
-        return None, None, *found
+        backward([y for y, _ in differentiable], [g for _, g in differentiable])
+        grads = (x.grad if isinstance(x, engine.Tensor) else None for x in args)
+        return None, None, *grads
 
 
 def _needs_grad(value: Any) -> bool:
@@ -203,14 +202,14 @@ def _needs_grad(value: Any) -> bool:
 
 
 def _accumulates() -> bool:
-    """Whether the backward that is running fills .grad: not for autograd.grad and inputs=."""
+    """Return True if the current backward accumulates into .grad: not for autograd.grad and inputs=."""
     ask = getattr(engine.autograd, "_is_checkpoint_valid", None)
     return ask is None or bool(ask())
 
 
 @contextmanager
 def _random_numbers(state: Any) -> Iterator[None]:
-    """Numbers are drawn from `state` on, and the generator is left as it was."""
+    """Draw random numbers from `state` on inside the block, and restore the generator after it."""
     if state is None:
         yield
         return
@@ -226,7 +225,7 @@ def _random_numbers(state: Any) -> Iterator[None]:
 
 
 class _EarlyStop(threading.local):
-    chosen: bool | None = None
+    enabled: bool | None = None
 
 
 _early_stop = _EarlyStop()
@@ -234,16 +233,16 @@ _early_stop = _EarlyStop()
 
 @contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
-    """Within the block, whether the second run of checkpoints made there may end early."""
-    before, _early_stop.chosen = _early_stop.chosen, enable
+    """Set, for checkpoints created inside the block, if their second run may end early."""
+    before, _early_stop.enabled = _early_stop.enabled, enable
     try:
         yield
     finally:
-        _early_stop.chosen = before
+        _early_stop.enabled = before
 
 
 class _Slot:
-    """What the graph keeps in place of a tensor."""
+    """A placeholder that the graph saves in place of a tensor."""
 
     __slots__ = ("__weakref__", "index", "kind", "value")
 
@@ -254,11 +253,11 @@ class _Slot:
 
 
 class _Enough(Exception):
-    """Ends the second run: every slot that is still alive is filled."""
+    """Ends the second run early: every slot that is still alive is filled."""
 
 
 class _Inputs(Function):
-    """A node that saves tensors only: hooks around the checkpoint (another one) see them too."""
+    """A node that only saves tensors, so that the hooks of an enclosing checkpoint apply to them."""
 
     @staticmethod
     def forward(ctx: Any, anchor: Any, *tensors: Any) -> Any:
@@ -271,7 +270,7 @@ class _Inputs(Function):
 
 
 class _Frame:
-    """One call of checkpoint: how to run it again, and the slots that this fills."""
+    """One call of checkpoint: its function and arguments, and the slots that a recomputation fills."""
 
     def __init__(
         self,
@@ -290,10 +289,10 @@ class _Frame:
         self.random_state = engine.get_rng_state() if preserve else None
         self.names = tuple(kwargs)
         values = [*args, *kwargs.values()]
-        self.places = [i for i, x in enumerate(values) if isinstance(x, engine.Tensor)]
+        self.tensor_positions = [i for i, x in enumerate(values) if isinstance(x, engine.Tensor)]
         self.others = [None if isinstance(x, engine.Tensor) else x for x in values]
         anchor = engine.empty(0, requires_grad=True)
-        self.inputs = _Inputs.apply(anchor, *(values[i] for i in self.places))
+        self.inputs = _Inputs.apply(anchor, *(values[i] for i in self.tensor_positions))
         self.slots: list[weakref.ref[_Slot]] = []
         self.lock = threading.RLock()
         self.complete = False
@@ -304,21 +303,21 @@ class _Frame:
         return slot
 
     def unpack(self, slot: _Slot) -> Any:
-        """The slot's tensor, which it then gives up: a second backward runs the part once more."""
+        """Return the slot's tensor and clear the slot: a second backward recomputes the part again."""
         with self.lock:
             if slot.value is None:
-                self.run_again()
+                self.recompute()
             value, slot.value = slot.value, None
         return value
 
-    def run_again(self) -> None:
+    def recompute(self) -> None:
         if not self.complete:
             raise RuntimeError(
                 "checkpoint: backward through a part that is still running: "
                 "early ends of the function cannot be differentiated"
             )
         values = list(self.others)
-        for i, saved in zip(self.places, self.inputs.grad_fn.saved_tensors, strict=True):
+        for i, saved in zip(self.tensor_positions, self.inputs.grad_fn.saved_tensors, strict=True):
             values[i] = saved
         count = len(values) - len(self.names)
         kwargs = dict(zip(self.names, values[count:], strict=True))
@@ -342,7 +341,7 @@ class _Frame:
 
 
 class _Refill:
-    """The hooks of the second run: the n-th tensor that is saved belongs to the n-th slot."""
+    """The hooks of the second run: the n-th saved tensor belongs to the n-th slot."""
 
     def __init__(self, frame: _Frame) -> None:
         self.frame = frame

@@ -1,6 +1,6 @@
-"""Schedules of the learning rate: `scheduler.step()` after every epoch (or batch) sets it anew.
+"""Learning rate schedules: `scheduler.step()` after every epoch (or batch) sets the new rate.
 
-Chainable ones change the rate that the optimizer has, so that several can act on one optimizer.
+Chainable schedules modify the optimizer's current rate, so that several can be combined.
 """
 
 from engine.optim.lr_scheduler.base import LRScheduler

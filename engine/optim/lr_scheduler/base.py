@@ -1,4 +1,4 @@
-"""LRScheduler: counts steps and sets the learning rate of every group at each."""
+"""LRScheduler: counts steps, and sets the learning rate of every group at each step."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _TOO_EARLY = (
 
 
 class LRScheduler:
-    """The base of the schedules. A subclass defines `get_lr`, which may read `last_epoch`,
+    """The base class of schedules. A subclass defines `get_lr`, which may read `last_epoch`,
     `base_lrs` and the groups of `optimizer`.
 
     `last_epoch` is -1 for a fresh start, or the last epoch of a run that is resumed.
@@ -62,7 +62,7 @@ class LRScheduler:
         self._initial_step()
 
     def _initial_step(self) -> None:
-        """The step that sets the rate of the beginning."""
+        """Take the step that sets the initial rate."""
         self._step_count = 0
         self._is_initial = True
         try:
@@ -71,23 +71,23 @@ class LRScheduler:
             self._is_initial = False
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer."""
+        """Return all attributes but the optimizer."""
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes over what `state_dict` returned."""
+        """Restore the result of `state_dict`."""
         self.__dict__.update(state_dict)
 
     def get_last_lr(self) -> list[Any]:
-        """The rate of every group, as the last step set it."""
+        """Return the rate of every group after the last step."""
         return self._last_lr
 
     def get_lr(self) -> list[Any]:
-        """The rate of every group at `last_epoch`; `step` asks."""
+        """Return the rate of every group at `last_epoch`; called by `step`."""
         raise NotImplementedError
 
     def step(self, epoch: int | None = None) -> None:
-        """Goes on by one epoch and sets the rates. Warns when the optimizer has not stepped yet."""
+        """Advance by one epoch and set the rates. Warns if the optimizer has not stepped yet."""
         if self._step_count == 1:
             if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
                 warnings.warn(_REPLACED, UserWarning, stacklevel=2)
@@ -132,44 +132,44 @@ class LRScheduler:
 
 
 def check_optimizer(optimizer: Any) -> None:
-    """Raises TypeError for what is not an Optimizer."""
+    """Raise TypeError unless the argument is an Optimizer."""
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
 
 
 def copied(value: Any) -> Any:
-    """A number itself, a tensor's copy."""
+    """Return a number itself, and a copy of a tensor."""
     return value.clone() if isinstance(value, Tensor) else value
 
 
 def values(optimizer: Optimizer, key: str) -> list[Any]:
-    """An option of every group."""
+    """Return an option of every group."""
     return [copied(group[key]) for group in optimizer.param_groups]
 
 
 def set_option(group: dict[str, Any], key: str, value: Any) -> None:
-    """Sets an option; a tensor is filled, so that who holds it sees the new value."""
+    """Set an option; a tensor is filled in place, for its other holders."""
     if isinstance(group[key], Tensor):
         group[key].fill_(value.item() if isinstance(value, Tensor) else value)
     else:
         group[key] = value
 
 
-def per_group(name: str, optimizer: Optimizer, given: Any) -> list[Any]:
-    """One value per group from a list of them or one for all."""
+def per_group(name: str, optimizer: Optimizer, option: Any) -> list[Any]:
+    """Return a value per group, from a list or a single value."""
     count = len(optimizer.param_groups)
-    if not isinstance(given, (list, tuple)):
-        return [copied(given) for _ in range(count)]
-    if len(given) != count:
+    if not isinstance(option, (list, tuple)):
+        return [copied(option) for _ in range(count)]
+    if len(option) != count:
         raise ValueError(
             f"{name} must have the same length as optimizer.param_groups. "
-            f"{name} has {len(given)} values, param_groups has {count}."
+            f"{name} has {len(option)} values, param_groups has {count}."
         )
-    return [copied(value) for value in given]
+    return [copied(value) for value in option]
 
 
 def _watch_steps(optimizer: Optimizer) -> None:
-    """Lets schedulers know whether `optimizer.step` was called."""
+    """Wrap `optimizer.step` so that schedulers can check that it was called."""
     if hasattr(optimizer.step, "_wrapped_by_lr_sched"):
         return
     function = optimizer.step.__func__  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Schedules made of others: one after the other, or all at once."""
+"""Schedules composed of others, in sequence or combined."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ __all__ = ["ChainedScheduler", "SequentialLR"]
 
 
 class _Composed(LRScheduler):
-    """A schedule with others in `_schedulers`, whose states are part of its own."""
+    """A schedule of others in `_schedulers`, whose states its state dict includes."""
 
     _schedulers: Any
 
     def _check(self, schedulers: Sequence[Any], optimizer: Any) -> None:
-        mine = type(self).__name__
+        name = type(self).__name__
         for i, scheduler in enumerate(schedulers):
             if not hasattr(scheduler, "optimizer"):
-                raise TypeError(f"{mine} at index {i} should have `optimizer` as its attribute.")
+                raise TypeError(f"{name} at index {i} should have `optimizer` as its attribute.")
             if isinstance(scheduler, ReduceLROnPlateau):
                 raise ValueError(
-                    f"{mine} does not support `ReduceLROnPlateau` scheduler as it requires "
+                    f"{name} does not support `ReduceLROnPlateau` scheduler as it requires "
                     "additional kwargs to be specified when calling `step`, "
                     f"but got one at index {i} in the given schedulers sequence."
                 )
             if optimizer != scheduler.optimizer:
                 raise ValueError(
-                    f"{mine} expects all schedulers to belong to the same optimizer, but got "
+                    f"{name} expects all schedulers to belong to the same optimizer, but got "
                     f"scheduler {type(scheduler).__name__} at index {i} has "
                     f"{scheduler.optimizer}, which is different from {type(optimizer).__name__}."
                 )
@@ -42,14 +42,14 @@ class _Composed(LRScheduler):
         return saved
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        rest = {key: value for key, value in state_dict.items() if key != "_schedulers"}
-        super().load_state_dict(rest)
-        for mine, theirs in zip(self._schedulers, state_dict["_schedulers"], strict=True):
-            mine.load_state_dict(theirs)
+        state = {key: value for key, value in state_dict.items() if key != "_schedulers"}
+        super().load_state_dict(state)
+        for scheduler, saved in zip(self._schedulers, state_dict["_schedulers"], strict=True):
+            scheduler.load_state_dict(saved)
 
 
 class SequentialLR(_Composed):
-    """One schedule until the first of `milestones`, the next until the second, and so on."""
+    """A sequence of schedules: the first until the first of `milestones`, the next until the second, and so on."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class SequentialLR(_Composed):
         self._milestones = milestones
         self.last_epoch = last_epoch + 1
         self.optimizer = optimizer
-        # Each of them took its first step when it was made: that is undone, and the first begins.
+        # Each schedule took its initial step when it was created: undo them all, and start the first.
         for group in optimizer.param_groups:
             set_option(group, "lr", group["initial_lr"])
         self.recursive_undo()
@@ -82,7 +82,7 @@ class SequentialLR(_Composed):
         self._last_lr = first.get_last_lr()
 
     def recursive_undo(self, sched: Any = None) -> None:
-        """Takes back the first step of every schedule inside."""
+        """Undo the initial step of every nested schedule."""
         sched = self if sched is None else sched
         if hasattr(sched, "_schedulers"):
             for inner in sched._schedulers:
@@ -91,7 +91,7 @@ class SequentialLR(_Composed):
             sched.last_epoch -= 1
 
     def step(self) -> None:  # type: ignore[override]
-        """Steps the schedule whose turn it is; a milestone starts the next one at 0."""
+        """Step the current schedule; a milestone starts the next one at 0."""
         self.last_epoch += 1
         turn = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[turn]
@@ -103,7 +103,7 @@ class SequentialLR(_Composed):
 
 
 class ChainedScheduler(_Composed):
-    """Several chainable schedules, all stepped at each step."""
+    """Several chainable schedules, which all advance at each step."""
 
     def __init__(
         self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None
@@ -120,7 +120,7 @@ class ChainedScheduler(_Composed):
         self._last_lr = values(optimizer, "lr")
 
     def step(self) -> None:  # type: ignore[override]
-        """Steps every schedule."""
+        """Step every schedule."""
         for scheduler in self._schedulers:
             scheduler.step()
         self._last_lr = values(self.optimizer, "lr")

@@ -12,7 +12,7 @@ __all__ = ["CosineAnnealingLR", "CosineAnnealingWarmRestarts"]
 
 
 class CosineAnnealingLR(LRScheduler):
-    """eta_min + (initial - eta_min) * (1 + cos(pi * epoch / T_max)) / 2, told step by step."""
+    """eta_min + (initial - eta_min) * (1 + cos(pi * epoch / T_max)) / 2, computed recursively."""
 
     def __init__(
         self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1
@@ -44,8 +44,8 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """A cosine from the initial rate down to `eta_min` that starts again after `T_0` epochs, then
-    after `T_mult` times as many, and so on. `step` takes fractions of epochs too.
+    """A cosine from the initial rate down to `eta_min` that restarts after `T_0` epochs, then
+    after `T_mult` times as many, and so on. `step` accepts fractions of epochs.
     """
 
     last_epoch: Any
@@ -79,7 +79,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         return [self.eta_min + (base - self.eta_min) * height for base in self.base_lrs]
 
     def step(self, epoch: Any = None) -> None:
-        """Goes on by one epoch, or to `epoch`, which may be a fraction."""
+        """Advance by one epoch, or to `epoch`, which may be a fraction."""
         if epoch is None and self.last_epoch < 0:
             epoch = 0
         if epoch is None:

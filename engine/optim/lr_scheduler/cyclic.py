@@ -1,4 +1,4 @@
-"""A rate that goes up and down between two bounds."""
+"""CyclicLR: a rate that rises and falls between two bounds."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["CyclicLR"]
 
 
 class CyclicLR(LRScheduler):
-    """From `base_lr` to `max_lr` in `step_size_up` steps, back in `step_size_down`, again and again.
+    """Cycles between `base_lr` and `max_lr`: up in `step_size_up` steps, down in `step_size_down`.
 
-    The height of a cycle stays ("triangular"), halves ("triangular2"), is gamma ** step
-    ("exp_range"), or `scale_fn` of the cycle or the step (`scale_mode`). The momentum goes the other
-    way with `cycle_momentum`.
+    The height of a cycle is constant ("triangular"), halves ("triangular2"), is gamma ** step
+    ("exp_range"), or `scale_fn` of the cycle or the step (`scale_mode`). With `cycle_momentum` the momentum
+    changes in the opposite direction.
     """
 
     def __init__(
@@ -78,12 +78,12 @@ class CyclicLR(LRScheduler):
             self.scale_mode = "cycle"
 
     def scale_fn(self, x: float) -> float:
-        """The height of a cycle, by the number of the cycle or of the step."""
-        chosen = self._scale_fn_custom
-        return float((self._scale_fn_ref if chosen is None else chosen)(x))
+        """Return the height of a cycle, by the number of the cycle or of the step."""
+        custom = self._scale_fn_custom
+        return float((self._scale_fn_ref if custom is None else custom)(x))
 
     def get_lr(self) -> list[Any]:
-        """The rate of every group; sets the momentum, too."""
+        """Return the rate of every group; sets the momentum, too."""
         self._warn_outside_step()
         cycle = math.floor(1 + self.last_epoch / self.total_size)
         x = 1.0 + self.last_epoch / self.total_size - cycle
@@ -99,7 +99,7 @@ class CyclicLR(LRScheduler):
         return [low + (high - low) * way * scale for low, high in pairs]
 
     def state_dict(self) -> dict[str, Any]:
-        """Without the functions; of a callable object its attributes."""
+        """Return the state without functions; of a callable object, its attributes."""
         saved = super().state_dict()
         saved.pop("_scale_fn_ref", None)
         function = saved.pop("_scale_fn_custom")
@@ -108,8 +108,8 @@ class CyclicLR(LRScheduler):
         return saved
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        rest = {key: value for key, value in state_dict.items() if key != "_scale_fn_custom"}
-        super().load_state_dict(rest)
+        state = {key: value for key, value in state_dict.items() if key != "_scale_fn_custom"}
+        super().load_state_dict(state)
         attributes = state_dict["_scale_fn_custom"]
         if attributes is not None:
             self._scale_fn_custom.__dict__.update(attributes)

@@ -1,4 +1,4 @@
-"""Rates that follow a formula of the epoch."""
+"""Rates that are a formula of the epoch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["ConstantLR", "ExponentialLR", "LinearLR", "PolynomialLR"]
 
 
 class ConstantLR(LRScheduler):
-    """Times `factor` for the first `total_iters` epochs."""
+    """Multiplies the rate by `factor` for the first `total_iters` epochs."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """Times a factor that goes from `start_factor` to `end_factor` in `total_iters` epochs."""
+    """Multiplies the rate by a factor that changes from `start_factor` to `end_factor` in `total_iters` epochs."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class LinearLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """Times `gamma` every epoch."""
+    """Multiplies the rate by `gamma` every epoch."""
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
@@ -94,7 +94,7 @@ class ExponentialLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """Times (1 - epoch / total_iters) ** power, zero after `total_iters` epochs."""
+    """Multiplies the rate by (1 - epoch / total_iters) ** power; zero after `total_iters` epochs."""
 
     def __init__(
         self,
@@ -111,9 +111,9 @@ class PolynomialLR(LRScheduler):
         self._warn_outside_step()
         if self._is_initial or self.last_epoch > self.total_iters:
             return self._unchanged()
-        now = 1.0 - self.last_epoch / self.total_iters
+        current = 1.0 - self.last_epoch / self.total_iters
         before = 1.0 - (self.last_epoch - 1) / self.total_iters
-        return self._times((now / before) ** self.power)
+        return self._times((current / before) ** self.power)
 
     def _get_closed_form_lr(self) -> list[Any]:
         left = 1.0 - min(self.total_iters, self.last_epoch) / self.total_iters

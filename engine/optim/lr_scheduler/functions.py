@@ -1,4 +1,4 @@
-"""Rates from functions of one's own."""
+"""Rates from user-defined functions."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ __all__ = ["LambdaLR", "MultiplicativeLR"]
 
 
 class _OfFunctions(LRScheduler):
-    """A function of the epoch per group. Plain functions are not part of the state dict, the
-    attributes of callable objects are.
+    """A schedule with a function of the epoch per group. The state dict has no plain functions, but the
+    attributes of callable objects.
     """
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
@@ -28,7 +28,7 @@ class _OfFunctions(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _check_functions(self) -> None:
-        """Nothing to check: a call will tell."""
+        """Check the functions; by default a call raises the error."""
 
     def state_dict(self) -> dict[str, Any]:
         saved = super().state_dict()
@@ -39,8 +39,8 @@ class _OfFunctions(LRScheduler):
         return saved
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        rest = {key: value for key, value in state_dict.items() if key != "lr_lambdas"}
-        super().load_state_dict(rest)
+        state = {key: value for key, value in state_dict.items() if key != "lr_lambdas"}
+        super().load_state_dict(state)
         for function, attributes in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=True):
             if attributes is not None:
                 function.__dict__.update(attributes)
@@ -56,7 +56,7 @@ class LambdaLR(_OfFunctions):
 
 
 class MultiplicativeLR(_OfFunctions):
-    """The rate of before times `lr_lambda(epoch)`."""
+    """The previous rate times `lr_lambda(epoch)`."""
 
     def _check_functions(self) -> None:
         for function in self.lr_lambdas:

@@ -14,7 +14,7 @@ __all__ = ["MultiStepLR", "StepLR"]
 
 
 class StepLR(LRScheduler):
-    """Times `gamma` every `step_size` epochs."""
+    """Multiplies the rate by `gamma` every `step_size` epochs."""
 
     def __init__(
         self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1
@@ -34,7 +34,7 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """Times `gamma` at each of `milestones`; one that is listed twice counts twice."""
+    """Multiplies the rate by `gamma` at each of `milestones`; a repeated milestone counts twice."""
 
     def __init__(
         self,

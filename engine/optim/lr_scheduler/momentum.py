@@ -1,4 +1,4 @@
-"""What cyclic schedules do with the momentum: an option "momentum", or the first of "betas"."""
+"""The momentum of cyclic schedules: an option "momentum", or the first of "betas"."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from engine.optim.optimizer import Optimizer
 
 
 def has_betas(optimizer: Optimizer) -> bool:
-    """Whether the momentum is the first of "betas". Raises: ValueError where there is none."""
+    """Return True if the momentum is the first of "betas". Raises: ValueError without any momentum."""
     if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
         raise ValueError(
             "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"
@@ -18,7 +18,7 @@ def has_betas(optimizer: Optimizer) -> bool:
 
 
 def set_momentum(group: dict[str, Any], betas: bool, momentum: Any) -> None:
-    """Sets the momentum of a group."""
+    """Set the momentum of a group."""
     if betas:
         group["betas"] = (momentum, *group["betas"][1:])
     else:
@@ -26,7 +26,7 @@ def set_momentum(group: dict[str, Any], betas: bool, momentum: Any) -> None:
 
 
 def start_momentum(optimizer: Optimizer, betas: bool, base: list[Any], largest: list[Any]) -> None:
-    """Every group begins with its largest momentum and notes both bounds."""
+    """Start every group with its largest momentum, and store both bounds."""
     for group, low, high in zip(optimizer.param_groups, base, largest, strict=True):
         set_momentum(group, betas, high)
         group["max_momentum"] = high
@@ -34,7 +34,7 @@ def start_momentum(optimizer: Optimizer, betas: bool, base: list[Any], largest: 
 
 
 def bounds(optimizer: Optimizer, base: Any, largest: Any) -> tuple[list[Any], list[Any]]:
-    """The least and the largest momentum of every group."""
+    """Return the smallest and the largest momentum of every group."""
     return (
         per_group("base_momentum", optimizer, base),
         per_group("max_momentum", optimizer, largest),

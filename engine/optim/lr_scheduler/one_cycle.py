@@ -1,4 +1,4 @@
-"""A rate that rises once and falls to far below where it began."""
+"""OneCycleLR: a rate that rises once, and falls far below its initial value."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["OneCycleLR"]
 
 
 class OneCycleLR(LRScheduler):
-    """From max_lr / div_factor up to `max_lr` in `pct_start` of the steps, then down to the first
-    rate / final_div_factor; `three_phase` goes down to the first rate on the way.
+    """Rises from max_lr / div_factor to `max_lr` in the fraction `pct_start` of the steps, then falls to the
+    initial rate / final_div_factor; with `three_phase` it first falls to the initial rate.
 
-    The number of steps is `total_steps`, or `epochs` * `steps_per_epoch`. The momentum goes the other
-    way with `cycle_momentum`.
+    The number of steps is `total_steps`, or `epochs` * `steps_per_epoch`. With `cycle_momentum` the momentum
+    changes in the opposite direction.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class OneCycleLR(LRScheduler):
         return end + (start - end) / 2.0 * (math.cos(math.pi * part) + 1)
 
     def get_lr(self) -> list[Any]:
-        """The rate of every group; sets the momentum, too. Raises: ValueError after the last step."""
+        """Return the rate of every group; sets the momentum, too. Raises: ValueError after the last step."""
         self._warn_outside_step()
         step = self.last_epoch
         if step > self.total_steps:
@@ -106,7 +106,7 @@ def _total(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
 
 
 def _phases(total: int, part: float, three: bool) -> list[dict[str, Any]]:
-    """Where each phase ends, and the options of a group that it goes between."""
+    """Return the end of each phase, and the group's options between which it interpolates."""
 
     def phase(end: float, start_lr: str, end_lr: str, start: str, stop: str) -> dict[str, Any]:
         return {

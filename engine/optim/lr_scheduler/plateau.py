@@ -1,4 +1,4 @@
-"""A rate that falls when the loss does not."""
+"""ReduceLROnPlateau: a rate that falls when the loss does not."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = ["ReduceLROnPlateau"]
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Times `factor` when `step(metric)` saw no better metric for more than `patience` epochs.
+    """Multiplies the rate by `factor` when `step(metric)` sees no better metric for more than `patience` epochs.
 
-    Better is lower ("min") or higher ("max"), by `threshold` relatively ("rel") or in number ("abs").
-    After a fall `cooldown` epochs are not counted; no rate falls below `min_lr`, nor by less than
+    Better is lower ("min") or higher ("max"), by a relative ("rel") or absolute ("abs") `threshold`.
+    After a reduction `cooldown` epochs are not counted; no rate falls below `min_lr`, nor by less than
     `eps`.
     """
 
@@ -57,13 +57,13 @@ class ReduceLROnPlateau(LRScheduler):
         self._reset()
 
     def _reset(self) -> None:
-        """Forgets all metrics."""
+        """Reset the best metric and the counters."""
         self.best = self.mode_worse
         self.cooldown_counter = 0
         self.num_bad_epochs = 0
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Takes note of a metric, and lets the rate fall when it is time to."""
+        """Record a metric, and reduce the rate if necessary."""
         current = float(metrics)
         if epoch is not None:
             warnings.warn(EPOCH_WARNING, UserWarning, stacklevel=2)
@@ -93,15 +93,15 @@ class ReduceLROnPlateau(LRScheduler):
                     "`min_lrs` field to match the length of the `optimizer` param groups."
                 )
             self.min_lrs = [self.default_min_lr] * len(groups)
-        for group, least in zip(groups, self.min_lrs, strict=True):
+        for group, min_lr in zip(groups, self.min_lrs, strict=True):
             old = float(group["lr"])
-            new = max(old * self.factor, least)
+            new = max(old * self.factor, min_lr)
             if old - new > self.eps:
                 set_option(group, "lr", new)
 
     @property
     def in_cooldown(self) -> bool:
-        """Whether epochs after a fall are not counted yet."""
+        """True while the epochs after a reduction are not counted."""
         return self.cooldown_counter > 0
 
     def _is_better(self, a: float, best: float) -> bool:

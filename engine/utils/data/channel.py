@@ -1,7 +1,7 @@
-"""Messages between a worker and the loader: pickles, with large tensors beside them as plain bytes.
+"""Messages between a worker and the loader: pickles, followed by large tensors as plain bytes.
 
-A tensor's memory goes into the pipe from where it lies and comes out into the memory of the tensor
-that the loader gets: nothing is copied on the way but by the pipe itself.
+A tensor's memory is written to the pipe directly, and read directly into the memory of the loader's tensor: only the
+pipe itself copies it.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import engine
 from engine._native import ffi
 from engine.storage import readable_address
 
-_LARGE = 4096  # bytes from which a tensor is sent on its own
+_LARGE = 4096  # bytes from which a tensor is sent separately
 
 
 class Message:
-    """A message that is ready to be sent: pickled when it was made, whatever changes afterwards."""
+    """A message to send: it is pickled on creation, so that later changes do not affect it."""
 
-    def __init__(self, content: Any, ours: bool = False) -> None:
-        """`ours`: the tensors of the content belong to nobody else, so that none has to be copied."""
+    def __init__(self, content: Any, owns_tensors: bool = False) -> None:
+        """`owns_tensors`: the tensors of the content have no other holders, so that none has to be copied."""
         file = io.BytesIO()
-        pickler = _Pickler(file, ours)
+        pickler = _Pickler(file, owns_tensors)
         pickler.dump(content)
         self.tensors = pickler.tensors
         kinds = [(tensor.dtype, tuple(tensor.shape)) for tensor in self.tensors]
@@ -37,13 +37,13 @@ class Message:
 
 
 def receive(connection: Connection) -> Any:
-    """The content of the next message. Raises: EOFError where the other side is gone."""
+    """Return the content of the next message. Raises: EOFError if the other side has ended."""
     kinds, body = pickle.loads(connection.recv_bytes())
     tensors = []
     for kind, sizes in kinds:
-        made = engine.empty(sizes, dtype=kind)
-        connection.recv_bytes_into(_memory(made))
-        tensors.append(made)
+        tensor = engine.empty(sizes, dtype=kind)
+        connection.recv_bytes_into(_memory(tensor))
+        tensors.append(tensor)
     return _Unpickler(io.BytesIO(body), tensors).load()
 
 
@@ -52,27 +52,27 @@ def _memory(tensor: Any) -> memoryview:
 
 
 class _Pickler(pickle.Pickler):
-    def __init__(self, file: io.BytesIO, ours: bool) -> None:
+    def __init__(self, file: io.BytesIO, owns_tensors: bool) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
-        self.ours = ours
+        self.owns_tensors = owns_tensors
         self.tensors: list[Any] = []
-        self._places: dict[int, int] = {}
-        self._kept: list[Any] = []  # so that no other object gets the id of one that was seen
+        self._positions: dict[int, int] = {}
+        self._retained: list[Any] = []  # keeps ids from being reused
 
     def persistent_id(self, obj: Any) -> Any:
         if type(obj) is not engine.Tensor or obj.is_meta or obj.nbytes < _LARGE:
             return None
         if obj.requires_grad:
             return None
-        if id(obj) not in self._places:
-            self._places[id(obj)] = len(self.tensors)
-            self._kept.append(obj)
+        if id(obj) not in self._positions:
+            self._positions[id(obj)] = len(self.tensors)
+            self._retained.append(obj)
             dense = obj.contiguous()
-            self.tensors.append(dense.clone() if dense is obj and not self.ours else dense)
-        return self._places[id(obj)]
+            self.tensors.append(dense.clone() if dense is obj and not self.owns_tensors else dense)
+        return self._positions[id(obj)]
 
     def reducer_override(self, obj: Any) -> Any:
-        """A tensor goes with its own elements only: of a sample that is a row, not the whole data."""
+        """Pickle a tensor with its own elements only: a row of the data, not its entire Storage."""
         if type(obj) is not engine.Tensor or obj.is_meta:
             return NotImplemented
         return obj.detach().clone().requires_grad_(obj.requires_grad).__reduce_ex__(2)

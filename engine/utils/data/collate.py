@@ -1,4 +1,4 @@
-"""How samples become a batch: default_collate stacks, default_convert leaves them apart."""
+"""Conversion of samples to a batch: default_collate stacks them, default_convert does not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PLAIN = (str, bytes)
 
 
 def default_convert(data: Any) -> Any:
-    """NumPy arrays and scalars inside nested containers as tensors; anything else as it is.
+    """Convert NumPy arrays and scalars inside nested containers to tensors; return anything else unchanged.
 
     >>> default_convert({"a": [1, "b"]})
     {'a': [1, 'b']}
@@ -31,10 +31,10 @@ def default_convert(data: Any) -> Any:
 
 
 def default_collate(batch: Any) -> Any:
-    """A batch of samples as one sample with a batch dimension in front of every tensor.
+    """Combine samples into one with a leading batch dimension in every tensor.
 
-    Tensors and arrays are stacked, numbers become a tensor (int64, float64, bool), text stays a
-    list, mappings, named tuples, tuples and sequences are collated by key or place.
+    Tensors and arrays are stacked, numbers become a tensor (int64, float64, bool), strings stay a
+    list, mappings, named tuples, tuples and sequences are collated by key or position.
     Raises: TypeError for anything else; RuntimeError for tensors and sequences of unequal sizes.
 
     >>> default_collate([(1, "a"), (2, "b")])
@@ -54,12 +54,12 @@ def default_collate(batch: Any) -> Any:
     if isinstance(first, Mapping):
         return _mapping(first, lambda key: default_collate([sample[key] for sample in batch]))
     if isinstance(first, tuple) and hasattr(first, "_fields"):
-        return type(first)(*(default_collate(place) for place in zip(*batch, strict=True)))
+        return type(first)(*(default_collate(column) for column in zip(*batch, strict=True)))
     if isinstance(first, Sequence):
         if any(len(sample) != len(first) for sample in batch):
             raise RuntimeError("each element in list of batch should be of equal size")
-        made = [default_collate(place) for place in zip(*batch, strict=True)]
-        return made if isinstance(first, tuple) else _sequence_like(first, made)
+        collated = [default_collate(column) for column in zip(*batch, strict=True)]
+        return collated if isinstance(first, tuple) else _sequence_like(first, collated)
     raise TypeError(
         "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; "
         f"found {type(first)}"
@@ -80,11 +80,11 @@ def _collated_arrays(batch: Any, first: Any) -> Any:
 
 
 def _mapping(like: Mapping[Any, Any], value: Callable[[Any], Any]) -> Any:
-    made = {key: value(key) for key in like}
+    values = {key: value(key) for key in like}
     try:
-        return type(like)(made)  # type: ignore[call-arg]
-    except TypeError:  # a mapping that is not made from a mapping
-        return made
+        return type(like)(values)  # type: ignore[call-arg]
+    except TypeError:  # a mapping that cannot be constructed from a mapping
+        return values
 
 
 def _tuple_like(like: tuple[Any, ...], values: list[Any]) -> Any:
@@ -94,5 +94,5 @@ def _tuple_like(like: tuple[Any, ...], values: list[Any]) -> Any:
 def _sequence_like(like: Sequence[Any], values: list[Any]) -> Any:
     try:
         return type(like)(values)  # type: ignore[call-arg]
-    except TypeError:  # range and its like
+    except TypeError:  # range and other sequences without such a constructor
         return values

@@ -1,4 +1,4 @@
-"""DataLoader: batches of a data set, made in this process or by workers."""
+"""DataLoader: batches of a data set, computed in this process or by workers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from engine.utils.data.sampler import (
 
 
 class _Endless(Sampler[None]):
-    """Keys for a stream, which needs none: only their number counts."""
+    """Keys for a stream, which ignores them: only their number matters."""
 
     def __iter__(self) -> Iterator[None]:
         while True:
@@ -32,15 +32,14 @@ class DataLoader:
     """Iterates over a data set in batches.
 
     dataset: by index, or an IterableDataset. batch_size=None gives single samples. shuffle, sampler
-    or batch_sampler choose the order; drop_last leaves out a shorter last batch; collate_fn makes a
-    batch of a list of samples (`default_collate`).
-    num_workers: processes that make batches, prefetch_factor (2) ahead each; forked where the platform
-    does this safely, otherwise (or by multiprocessing_context) started anew, for which data set and
-    functions have to be picklable. Worker i's generators start from base seed + i, and
-    worker_init_fn(i) runs first. persistent_workers keeps them for the next pass. timeout: seconds to
-    wait for a batch, 0 for any time. in_order=False gives batches as they come. generator: for the
-    order and the base seed.
-    Raises: ValueError for arguments that do not go together; in iteration, what a worker raised, and
+    or batch_sampler choose the order; drop_last omits a shorter last batch; collate_fn combines a list of
+    samples into a batch (`default_collate`).
+    num_workers: processes that compute batches, prefetch_factor (2) ahead each; they are forked if that is safe on
+    the platform, otherwise (or with multiprocessing_context) spawned, which requires a picklable data set and
+    picklable functions. Worker i's generators start from base seed + i, and worker_init_fn(i) runs first.
+    persistent_workers keeps them for the next pass. timeout: seconds to wait for a batch, 0 for no limit.
+    in_order=False returns batches as they arrive. generator: for the order and the base seed.
+    Raises: ValueError for arguments that exclude each other; during iteration, the exceptions of workers, and
     RuntimeError for a worker that was killed or too slow.
 
     >>> for batch in DataLoader(range(5), batch_size=2):
@@ -120,7 +119,7 @@ class DataLoader:
         return SequentialSampler(self.dataset)
 
     def __len__(self) -> int:
-        """The number of batches (of samples for batch_size=None)."""
+        """Return the number of batches (of samples for batch_size=None)."""
         if not self.streaming:
             return len(self._keys())
         count = len(self.dataset)
@@ -139,7 +138,9 @@ class DataLoader:
                 UserWarning,
                 stacklevel=2,
             )
-        seed = fresh_seed(self.generator)  # drawn without workers too: the order is the same then
+        seed = fresh_seed(
+            self.generator
+        )  # drawn even without workers, so that the order is the same
         if self.num_workers == 0:
             batches = self._alone()
         else:
@@ -157,7 +158,7 @@ class DataLoader:
 
     def _started_pool(self, seed: int) -> WorkerPool:
         if self._pool is not None and self._pool.usable:
-            self._pool.start_again(seed)
+            self._pool.restart(seed)
             return self._pool
         pool = WorkerPool(self, seed)
         if self.persistent_workers:
@@ -165,7 +166,7 @@ class DataLoader:
         return pool
 
     def _counted(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """Warns when a stream is longer than it said."""
+        """Warn when a stream is longer than its reported length."""
         try:
             expected = len(self)
         except (TypeError, NotImplementedError):
@@ -184,9 +185,9 @@ class DataLoader:
 
 
 def _until_the_end(stream: StreamFetcher, keys: Iterator[Any]) -> Iterator[Any]:
-    for wanted in keys:
+    for batch_keys in keys:
         try:
-            batch = stream.fetch(wanted)
+            batch = stream.fetch(batch_keys)
         except StopIteration:
             return
         yield batch
@@ -225,21 +226,21 @@ def _check_stream(shuffle: bool | None, sampler: Any, batch_sampler: Any) -> Non
             )
 
 
-def _context(given: Any, num_workers: int) -> Any:
-    """The way processes are started: by name, as a context, or the platform's; None without workers."""
-    if given is None:
+def _context(context: Any, num_workers: int) -> Any:
+    """Return the multiprocessing context for a name or a context; None for the platform's default."""
+    if context is None:
         return None
     if num_workers == 0:
         raise ValueError(
             "multiprocessing_context can only be used with multi-process loading "
             f"(num_workers > 0), but got num_workers={num_workers}"
         )
-    if not isinstance(given, str):
-        return given
+    if not isinstance(context, str):
+        return context
     methods = multiprocessing.get_all_start_methods()
-    if given not in methods:
+    if context not in methods:
         raise ValueError(
             "multiprocessing_context option should specify a valid start method in "
-            f"{methods}, but got {given!r}"
+            f"{methods}, but got {context!r}"
         )
-    return multiprocessing.get_context(given)
+    return multiprocessing.get_context(context)

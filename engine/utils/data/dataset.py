@@ -1,4 +1,4 @@
-"""Data sets: by index (Dataset) or as a stream (IterableDataset), and those made of others."""
+"""Data sets: by index (Dataset), as a stream (IterableDataset), and compositions of them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Dataset(Generic[T_co]):
-    """Samples by key: subclasses write `__getitem__`, and `__len__` for most samplers.
+    """Samples by key: subclasses define `__getitem__`, and `__len__` for most samplers.
 
-    `__getitems__(indices)`, where there is one, fetches a batch at once.
+    An optional `__getitems__(indices)` fetches a batch at once.
     """
 
     def __getitem__(self, index: Any) -> T_co:
@@ -28,9 +28,9 @@ class Dataset(Generic[T_co]):
 
 
 class IterableDataset(Dataset[T_co]):
-    """Samples as a stream: subclasses write `__iter__`.
+    """Samples as a stream: subclasses define `__iter__`.
 
-    Each worker of a DataLoader has a copy of its own; `get_worker_info()` tells which part is its.
+    Each worker of a DataLoader has its own copy, and selects its part by `get_worker_info()`.
     """
 
     def __iter__(self) -> Iterator[T_co]:
@@ -64,7 +64,7 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
 
 
 class StackDataset(Dataset[Any]):
-    """Data sets of equal length side by side: samples are tuples, or dicts when named.
+    """Data sets of equal length, combined: samples are tuples, or dicts for named data sets.
 
     >>> StackDataset(image=[1, 2], label=["a", "b"])[1]
     {'image': 2, 'label': 'b'}
@@ -103,17 +103,17 @@ class StackDataset(Dataset[Any]):
 def _fetched(dataset: Any, indices: list[Any]) -> list[Any]:
     if not callable(getattr(dataset, "__getitems__", None)):
         return [dataset[i] for i in indices]
-    found: list[Any] = dataset.__getitems__(indices)
-    if len(found) != len(indices):
+    samples: list[Any] = dataset.__getitems__(indices)
+    if len(samples) != len(indices):
         raise ValueError(
-            f"StackDataset: the nested dataset's __getitems__ returned {len(found)} samples "
+            f"StackDataset: the nested dataset's __getitems__ returned {len(samples)} samples "
             f"for {len(indices)} indices"
         )
-    return found
+    return samples
 
 
 class ConcatDataset(Dataset[Any]):
-    """Data sets one after the other.
+    """A concatenation of data sets.
 
     >>> ConcatDataset([[1, 2], [3]])[2]
     3
@@ -145,7 +145,7 @@ class ConcatDataset(Dataset[Any]):
 
 
 class ChainDataset(IterableDataset[Any]):
-    """Streams one after the other."""
+    """A concatenation of streams."""
 
     def __init__(self, datasets: Iterable[Any]) -> None:
         super().__init__()
@@ -184,10 +184,10 @@ class Subset(Dataset[T_co]):
         return self.dataset[self.indices[index]]
 
     def __getitems__(self, indices: list[int]) -> list[Any]:
-        chosen = [self.indices[i] for i in indices]
+        indices = [self.indices[i] for i in indices]
         if callable(getattr(self.dataset, "__getitems__", None)):
-            return list(self.dataset.__getitems__(chosen))
-        return [self.dataset[i] for i in chosen]
+            return list(self.dataset.__getitems__(indices))
+        return [self.dataset[i] for i in indices]
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -196,10 +196,11 @@ class Subset(Dataset[T_co]):
 def random_split(
     dataset: Any, lengths: Sequence[float], generator: Any = None
 ) -> list[Subset[Any]]:
-    """Disjoint random Subsets of the given lengths, which add up to the data set's, or of the given
-    fractions, which add up to 1 (what rounding leaves goes to the first ones, one each).
+    """Split a data set into disjoint random Subsets of the given lengths, or of fractions whose sum is 1.
 
-    Raises: ValueError when they do not add up.
+    The samples left over by rounding fractions go to the first Subsets, one each.
+
+    Raises: ValueError for another sum than the data set's length.
 
     >>> [len(part) for part in random_split(range(10), [0.5, 0.25, 0.25])]
     [6, 2, 2]

@@ -1,4 +1,4 @@
-"""What is asked of a data set for one batch: the same in the loader's process and in a worker."""
+"""Fetching one batch from a data set, in the loader's process or in a worker."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class MapFetcher:
-    """Samples by key; `keys` is a list of them, or one where nothing is batched."""
+    """Fetches samples by key; `keys` is a list, or a single key without batching."""
 
     def __init__(self, dataset: Any, batched: bool, collate: Callable[[Any], Any]) -> None:
         self.dataset = dataset
@@ -24,7 +24,7 @@ class MapFetcher:
 
 
 class StreamFetcher:
-    """The next samples of a stream: as many as there are `keys`. Raises StopIteration at its end."""
+    """Fetches the next samples of a stream: one for each of `keys`. Raises StopIteration at its end."""
 
     def __init__(
         self, dataset: Any, batched: bool, collate: Callable[[Any], Any], drop_last: bool

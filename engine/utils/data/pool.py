@@ -1,4 +1,4 @@
-"""The loader's side of its worker processes: who gets which keys, whose batch is next, who died."""
+"""The loader's side of its worker processes: distributes keys, orders batches, detects dead workers."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from typing import Any, NoReturn
 from engine.utils.data.channel import receive
 from engine.utils.data.worker import Task, run_worker
 
-_PATIENCE = 5.0  # seconds a worker has to stop by itself before it is ended
+_PATIENCE = 5.0  # seconds that a worker has to stop by itself before it is terminated
 
 
 class _Workers:
-    """Processes and the loader's ends of their pipes, apart from the pool: they are stopped when it dies."""
+    """The processes and the loader's ends of their pipes, separate from the pool, which stops them when it dies."""
 
     def __init__(self) -> None:
         self.processes: list[Any] = []
@@ -32,9 +32,9 @@ class _Workers:
 
     def stop(self) -> None:
         if os.getpid() != self.home:
-            return  # a forked copy: these are the original's
+            return  # in a forked copy, these belong to the original process
         for connection in self.keys:
-            with contextlib.suppress(OSError):  # it has ended already
+            with contextlib.suppress(OSError):  # it has already ended
                 connection.send(None)
         for connection in [*self.keys, *self.results]:
             connection.close()
@@ -48,7 +48,7 @@ class _Workers:
 
 
 class WorkerPool:
-    """The workers of one DataLoader. Keys go round; batches come back in the order of their keys."""
+    """The workers of a DataLoader. Keys are distributed in turn; batches are returned in the order of their keys."""
 
     def __init__(self, loader: Any, seed: int) -> None:
         self.count: int = loader.num_workers
@@ -79,13 +79,15 @@ class WorkerPool:
         keys_in, keys_out = context.Pipe(duplex=False)
         results_in, results_out = context.Pipe(duplex=False)
         forked = context.get_start_method() == "fork"
-        mine = [*self.workers.keys, *self.workers.results, keys_out, results_in] if forked else []
+        inherited = (
+            [*self.workers.keys, *self.workers.results, keys_out, results_in] if forked else []
+        )
         process = context.Process(
-            target=run_worker, args=(task, keys_in, results_out, mine), daemon=True
+            target=run_worker, args=(task, keys_in, results_out, inherited), daemon=True
         )
         with warnings.catch_warnings():
-            # Python warns of forking while threads run. The engine's own are prepared for it (see
-            # Note [Fork] in csrc/base/parallel.h), and a worker uses no other's.
+            # Python warns about forking while threads run. The engine's threads support it (see
+            # Note [Fork] in csrc/base/parallel.h), and a worker uses no others.
             warnings.filterwarnings("ignore", ".*fork", DeprecationWarning)
             process.start()
         keys_in.close()
@@ -94,10 +96,10 @@ class WorkerPool:
         self.workers.keys.append(keys_out)
         self.workers.results.append(results_in)
 
-    def start_again(self, seed: int) -> None:
-        """A new pass with the same processes; what an unfinished one left behind is thrown away."""
+    def restart(self, seed: int) -> None:
+        """Start a new pass with the same processes, and discard the results of an unfinished one."""
         for number in range(self.count):
-            self._tell(number, ("again", seed + number))
+            self._post(number, ("again", seed + number))
         waiting = set(range(self.count))
         while waiting:
             number, message = self._next_message(waiting)
@@ -105,31 +107,31 @@ class WorkerPool:
                 waiting.discard(number)
 
     def batches(self, keys: Iterator[Any]) -> Iterator[Any]:
-        """The batches of one pass; the workers begin at once."""
+        """Return an iterator over the batches of one pass; the workers start at once."""
         self.latest += 1
         return _Pass(self, keys, self.latest)
 
     def finished(self) -> None:
-        """A pass is over."""
+        """End a pass."""
         if not self.persistent or not self.usable:
             self.close()
 
     def close(self, patience: float = _PATIENCE) -> None:
-        """Stops the processes; those that do not stop by themselves in `patience` seconds are ended."""
+        """Stop the processes; terminate those that do not stop by themselves within `patience` seconds."""
         self.usable = False
         self.workers.patience = patience
         self._finalizer()
 
     # ---- messages
 
-    def _tell(self, number: int, message: Any) -> None:
+    def _post(self, number: int, message: Any) -> None:
         try:
             self.workers.keys[number].send(message)
         except OSError:
             self._died(number)
 
     def _next_message(self, waiting: set[int]) -> tuple[int, Any]:
-        """The next message of one of the workers that are waited for."""
+        """Return the next message of any worker in `waiting`."""
         pipes = {self.workers.results[number]: number for number in sorted(waiting)}
         ready = wait(
             list(pipes), self.timeout or None
@@ -149,43 +151,43 @@ class WorkerPool:
         code, pid = process.exitcode, process.pid
         self.close()
         if code is not None and code < 0:
-            how = f"is killed by signal: {signal.Signals(-code).name} ({-code})"
+            reason = f"is killed by signal: {signal.Signals(-code).name} ({-code})"
         else:
-            how = f"exited unexpectedly with exit code {code}"
-        raise RuntimeError(f"DataLoader worker {number} (pid {pid}) {how}")
+            reason = f"exited unexpectedly with exit code {code}"
+        raise RuntimeError(f"DataLoader worker {number} (pid {pid}) {reason}")
 
 
 class _Pass:
-    """One pass over the keys: an iterator over batches."""
+    """A pass over the keys: an iterator over batches."""
 
     def __init__(self, pool: WorkerPool, keys: Iterator[Any], number: int) -> None:
         self.pool = pool
         self.keys = keys
         self.number = number
-        self.alive = set(range(pool.count))  # whose part of the data has not ended
-        self.owner: dict[int, int] = {}  # batch -> worker, for all that were asked for
+        self.alive = set(range(pool.count))  # workers with data left
+        self.owner: dict[int, int] = {}  # batch -> worker, for all requested batches
         self.arrived: dict[int, Any] = {}
-        self.asked = 0
-        self.given = 0
+        self.requested = 0
+        self.delivered = 0
         self.turn = 0
         for _ in range(pool.count * pool.ahead):
-            self._ask()
+            self._request()
 
-    def _ask(self) -> None:
-        """The next keys, for the next worker that still has data."""
+    def _request(self) -> None:
+        """Send the next keys to the next worker that has data left."""
         if not self.alive:
             return
         try:
-            wanted = next(self.keys)
+            keys = next(self.keys)
         except StopIteration:
             return
         while self.turn % self.pool.count not in self.alive:
             self.turn += 1
         worker = self.turn % self.pool.count
         self.turn += 1
-        self.owner[self.asked] = worker
-        self.pool._tell(worker, ("fetch", self.asked, wanted))
-        self.asked += 1
+        self.owner[self.requested] = worker
+        self.pool._post(worker, ("fetch", self.requested, keys))
+        self.requested += 1
 
     def __iter__(self) -> _Pass:
         return self
@@ -198,21 +200,21 @@ class _Pass:
             if message is None:
                 self._receive()
                 continue
-            self._ask()
+            self._request()
             if message[0] == "batch":
                 return message[2]
             if message[0] == "error":
-                raise message[2].again()
+                raise message[2].to_exception()
         self.pool.finished()
         raise StopIteration
 
     def _take(self) -> Any:
-        """The message that is due, if it is there."""
-        first = next(iter(self.arrived), self.given)
-        number = self.given if self.pool.in_order else first
+        """Return the next message to deliver, if it has arrived."""
+        first = next(iter(self.arrived), self.delivered)
+        number = self.delivered if self.pool.in_order else first
         if number not in self.arrived:
             return None
-        self.given += 1
+        self.delivered += 1
         del self.owner[number]
         return self.arrived.pop(number)
 
@@ -225,5 +227,5 @@ class _Pass:
 
 
 def _start_method() -> str | None:
-    """fork on Linux, where it is safe and needs nothing picklable; elsewhere Python's own choice."""
+    """Return "fork" on Linux, where it is safe and requires no pickling; elsewhere None, Python's default."""
     return "fork" if sys.platform.startswith("linux") else None

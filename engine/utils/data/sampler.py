@@ -1,4 +1,4 @@
-"""Samplers: the order in which a DataLoader asks for samples, and in which batches."""
+"""Samplers: the order in which a DataLoader fetches samples, and their batches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Sampler(Generic[T_co]):
-    """Keys, or lists of keys, one after the other: subclasses write `__iter__` (and `__len__`)."""
+    """An iterable of keys, or of lists of keys: subclasses define `__iter__` (and `__len__`)."""
 
     def __iter__(self) -> Iterator[T_co]:
         raise NotImplementedError(f"{type(self).__name__}: a Sampler must have __iter__")
@@ -32,21 +32,21 @@ class SequentialSampler(Sampler[int]):
 
 
 def fresh_seed(generator: Any = None) -> int:
-    """A seed drawn from the process's generator (or the one given): `manual_seed` decides it."""
+    """Draw a seed from a generator, by default the process's, so that `manual_seed` determines it."""
     return int(engine.randint(0, 2**62, (), generator=generator).item())
 
 
-def _generator(given: Any) -> Any:
-    if given is not None:
-        return given
+def _generator(generator: Any) -> Any:
+    if generator is not None:
+        return generator
     return engine.Generator().manual_seed(fresh_seed())
 
 
 class RandomSampler(Sampler[int]):
-    """A random order; with replacement, num_samples independent draws.
+    """All keys in random order; with replacement, num_samples independent draws.
 
-    num_samples defaults to the length; without replacement more of them take further random orders.
-    Raises: TypeError and ValueError for arguments that say nothing.
+    num_samples defaults to the length; without replacement, a larger number continues with further random orders.
+    Raises: TypeError and ValueError for invalid arguments.
     """
 
     def __init__(
@@ -69,28 +69,28 @@ class RandomSampler(Sampler[int]):
 
     @property
     def num_samples(self) -> int:
-        """How many keys an iteration gives."""
+        """The number of keys of an iteration."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self) -> Iterator[int]:
-        count, wanted = len(self.data_source), self.num_samples
+        count, remaining = len(self.data_source), self.num_samples
         generator = _generator(self.generator)
-        if wanted and not count:
-            raise ValueError(f"RandomSampler: {wanted} samples of an empty data source")
-        while wanted > 0:
+        if remaining and not count:
+            raise ValueError(f"RandomSampler: {remaining} samples of an empty data source")
+        while remaining > 0:
             if self.replacement:
-                some = engine.randint(0, count, (min(wanted, 4096),), generator=generator)
+                some = engine.randint(0, count, (min(remaining, 4096),), generator=generator)
             else:
-                some = engine.randperm(count, generator=generator)[:wanted]
+                some = engine.randperm(count, generator=generator)[:remaining]
             yield from some.tolist()
-            wanted -= len(some)
+            remaining -= len(some)
 
     def __len__(self) -> int:
         return self.num_samples
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """The given keys in a random order."""
+    """The given keys in random order."""
 
     def __init__(self, indices: Sequence[int], generator: Any = None) -> None:
         self.indices = indices
@@ -105,9 +105,9 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """num_samples keys drawn with the given weights, which need not add up to 1.
+    """num_samples keys, drawn in proportion to weights, whose sum need not be 1.
 
-    Without replacement a key comes at most once. Raises: ValueError for weights that are not one row.
+    Without replacement a key occurs at most once. Raises: ValueError unless the weights are 1-d.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class BatchSampler(Sampler[list[int]]):
-    """The keys of another sampler in lists of batch_size; drop_last leaves out a shorter last one.
+    """The keys of another sampler in lists of batch_size; drop_last omits a shorter last one.
 
     >>> list(BatchSampler(SequentialSampler(range(5)), 2, drop_last=False))
     [[0, 1], [2, 3], [4]]

@@ -1,7 +1,7 @@
-"""A worker process of a DataLoader: keys come in through one pipe, batches go out through another.
+"""A worker process of a DataLoader: it receives keys from one pipe and sends batches to another.
 
-Each worker has both pipes for itself, so that one that is killed leaves no lock behind for others.
-Batches leave by a thread: the next one is made while the loader is still busy with something else.
+Each worker has its own pipes, so that a killed worker leaves no lock for the others. A thread sends the batches, so
+that the next one is computed while the loader is still busy.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from engine.utils.data.fetch import MapFetcher, StreamFetcher
 
 @dataclass(frozen=True)
 class WorkerInfo:
-    """What `get_worker_info` tells inside a worker."""
+    """The result of `get_worker_info` inside a worker."""
 
     id: int
     num_workers: int
@@ -40,7 +40,7 @@ _info: WorkerInfo | None = None
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """id, num_workers, seed and dataset (this process's copy) of the worker; None outside of one.
+    """Return the worker's id, num_workers, seed and dataset (this process's copy); None outside of a worker.
 
     >>> get_worker_info() is None
     True
@@ -50,7 +50,7 @@ def get_worker_info() -> WorkerInfo | None:
 
 @dataclass(frozen=True)
 class Task:
-    """What a worker needs to know once."""
+    """The configuration of a worker."""
 
     dataset: Any
     streaming: bool
@@ -73,25 +73,27 @@ class Task:
 
 
 class Caught:
-    """An exception on its way to the loader's process: its class, and its traceback as text."""
+    """An exception that is sent to the loader's process: its class, and its traceback as text."""
 
-    def __init__(self, error: BaseException, where: str) -> None:
+    def __init__(self, error: BaseException, context: str) -> None:
         self.kind: type[BaseException] = type(error)
-        self.where = where
+        self.context = context
         self.text = "".join(traceback.format_exception(error))
         try:
             pickle.loads(pickle.dumps(self.kind))
         except Exception:  # a class that the loader's process cannot look up
             self.kind = RuntimeError
 
-    def again(self) -> BaseException:
-        """The exception as the loader raises it; RuntimeError where its class takes no message."""
+    def to_exception(self) -> BaseException:
+        """Return the exception that the loader raises; RuntimeError if its class accepts no message."""
         message = (
-            f"Caught {self.kind.__name__} {self.where}.\n"
+            f"Caught {self.kind.__name__} {self.context}.\n"
             f"Original {self.text.removesuffix(chr(10))}\n"
         )
         if issubclass(self.kind, StopIteration):
-            return RuntimeError(message)  # it would end the loop over the batches in silence
+            return RuntimeError(
+                message
+            )  # StopIteration would silently end the loop over the batches
         if self.kind is KeyError:
             return KeyError(_Text(message))
         try:
@@ -101,7 +103,7 @@ class Caught:
 
 
 class _Text(str):
-    """Shown with its line breaks: KeyError shows the repr of its argument."""
+    """A string whose repr keeps its line breaks: KeyError prints the repr of its argument."""
 
     __slots__ = ()
 
@@ -110,17 +112,17 @@ class _Text(str):
 
 
 def seed_everything(seed: int) -> None:
-    """Python's, the engine's and, where it is loaded, NumPy's generators."""
+    """Seed the generators of Python, the engine and, if it is loaded, NumPy."""
     random.seed(seed)
     engine.manual_seed(seed)
     numpy = sys.modules.get("numpy")
     if numpy is not None:
-        words = [(seed >> shift) & 0xFFFFFFFF for shift in (0, 32)]
-        numpy.random.seed(words)
+        seed_words = [(seed >> shift) & 0xFFFFFFFF for shift in (0, 32)]
+        numpy.random.seed(seed_words)
 
 
 def run_worker(task: Task, keys: Connection, results: Connection, inherited: list[Any]) -> None:
-    """The worker's main function. `inherited` are the loader's ends of pipes, in a forked process."""
+    """Run a worker. `inherited` are the loader's ends of pipes, in a forked process."""
     global _info
     for connection in inherited:
         connection.close()
@@ -132,7 +134,7 @@ def run_worker(task: Task, keys: Connection, results: Connection, inherited: lis
     sender.start()
     with contextlib.suppress(
         KeyboardInterrupt, EOFError
-    ):  # the loader's process has it too, or is gone
+    ):  # the loader's process handles it, or has ended
         _serve(task, keys, outgoing)
     outgoing.put(None)
     sender.join()
@@ -143,11 +145,11 @@ def _send(outgoing: queue.SimpleQueue[Message | None], results: Connection) -> N
         while (message := outgoing.get()) is not None:
             message.send(results)
     except OSError:
-        return  # the loader's process is gone: nobody waits for batches
+        return  # the loader's process has ended and receives no batches
 
 
 def _serve(task: Task, keys: Connection, outgoing: queue.SimpleQueue[Message | None]) -> None:
-    where = f"in DataLoader worker process {task.id}"
+    context = f"in DataLoader worker process {task.id}"
     parent = multiprocessing.parent_process()
     watched: list[Any] = [keys] if parent is None else [keys, parent.sentinel]
     fetcher: MapFetcher | StreamFetcher | None = None
@@ -157,12 +159,10 @@ def _serve(task: Task, keys: Connection, outgoing: queue.SimpleQueue[Message | N
             task.init(task.id)
         fetcher = task.fetcher()
     except Exception as error:
-        failed = Caught(error, where)
+        failed = Caught(error, context)
     pending: collections.deque[Any] = collections.deque()
     while True:
-        while (
-            not pending or keys.poll()
-        ):  # all there is: the last may say that the rest is not wanted
+        while not pending or keys.poll():  # read all messages: the last may cancel the others
             if keys not in wait(watched):
                 return
             message = keys.recv()
@@ -173,39 +173,39 @@ def _serve(task: Task, keys: Connection, outgoing: queue.SimpleQueue[Message | N
             pending.append(message)
         message = pending.popleft()
         if message[0] == "again":
-            failed, fetcher = _started_again(task, message[1], where)
+            failed, fetcher = _restart(task, message[1], context)
             outgoing.put(Message(("ready",)))
             continue
-        _, number, wanted = message
-        outgoing.put(_answer(fetcher, failed, number, wanted, where))
+        _, number, batch_keys = message
+        outgoing.put(_answer(fetcher, failed, number, batch_keys, context))
         failed = None
 
 
-def _started_again(
-    task: Task, seed: int, where: str
+def _restart(
+    task: Task, seed: int, context: str
 ) -> tuple[Caught | None, MapFetcher | StreamFetcher | None]:
-    """A new pass over the data in a persistent worker."""
+    """Start a new pass over the data in a persistent worker."""
     global _info
     seed_everything(seed)
     _info = WorkerInfo(task.id, task.num_workers, seed, task.dataset)
     try:
         return None, task.fetcher()
     except Exception as error:
-        return Caught(error, where), None
+        return Caught(error, context), None
 
 
-def _answer(fetcher: Any, failed: Caught | None, number: int, wanted: Any, where: str) -> Message:
-    """The message for one batch; whatever goes wrong with it is a message as well."""
+def _answer(fetcher: Any, failed: Caught | None, number: int, keys: Any, context: str) -> Message:
+    """Compute the message for one batch; an exception becomes a message as well."""
     if failed is not None:
         return Message(("error", number, failed))
     if fetcher is None:
         return Message(("end", number))
     try:
-        batch = fetcher.fetch(wanted)
-        return Message(("batch", number, batch), ours=fetcher.collate is default_collate)
+        batch = fetcher.fetch(keys)
+        return Message(("batch", number, batch), owns_tensors=fetcher.collate is default_collate)
     except StopIteration as error:
         if isinstance(fetcher, StreamFetcher):
             return Message(("end", number))
-        return Message(("error", number, Caught(error, where)))
+        return Message(("error", number, Caught(error, context)))
     except Exception as error:
-        return Message(("error", number, Caught(error, where)))
+        return Message(("error", number, Caught(error, context)))
