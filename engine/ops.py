@@ -1,9 +1,9 @@
 """Operators by name, as the dispatcher knows them: `engine.ops.aten.add.Tensor(x, y)`.
 
-`load_library` loads a shared object that registers operators of its own; they are called as
-`engine.ops.<namespace>.<operator>(...)`. These calls are boxed: arguments go through a stack of
-tagged values, as the interpreter's do. They accept what the schema says, by position or by name.
-For programs, `engine.add` is faster.
+`load_library` loads a shared object that registers its own operators; they are called as
+`engine.ops.<namespace>.<operator>(...)`. These calls are boxed: arguments are passed on a stack of
+tagged values, as the interpreter passes them. They accept what the schema accepts, by position or by
+name. In programs, `engine.add` is faster.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ loaded_libraries: set[str] = set()
 
 
 def load_library(path: str | os.PathLike[str]) -> None:
-    """Loads a shared object that registers operators (UH_LIBRARY of underhood/underhood_library.hpp).
+    """Load a shared object that registers operators (UH_LIBRARY of underhood/underhood_library.hpp).
 
     Loading it again does nothing. Its operators stay until the process ends.
 
     Raises: FileNotFoundError when there is no such file; RuntimeError when it cannot be loaded,
     registers no operators, or its registration fails: a malformed schema, or an operator that is
-    registered already. A library that fails leaves nothing behind.
+    registered already. A library that fails registers nothing.
     """
     full = os.path.realpath(path)
     if not os.path.exists(full):
@@ -63,14 +63,14 @@ def _by_namespace() -> dict[str, dict[str, Schema]]:
 
 
 def schemas(namespace: str = "aten") -> dict[str, Schema]:
-    """Every operator's schema in a namespace, by full name such as "add.Tensor"."""
+    """Return every operator's schema in a namespace, by full name such as "add.Tensor"."""
     return dict(_by_namespace().get(namespace, {}))
 
 
 def schema(name: str) -> Schema:
-    """The schema of one operator, such as "add.Tensor" or "mine::twice".
+    """Return the schema of one operator, such as "add.Tensor" or "mine::twice".
 
-    Raises: KeyError with the names that are close.
+    Raises: KeyError, which lists the operator's overloads.
     """
     namespace, _, full_name = name.rpartition("::")
     known = schemas(namespace or "aten")
@@ -83,7 +83,7 @@ def schema(name: str) -> Schema:
 
 
 def kernels(name: str) -> dict[str, str]:
-    """Dispatch key -> kernel name of one operator, for the keys that have a kernel."""
+    """Map the dispatch keys for which an operator has a kernel to the kernels' names."""
     schema(name)
     registered = {}
     for key in range(lib.uh_key_count()):
@@ -111,7 +111,7 @@ class Overload:
         return f"{self.namespace}::{self.schema.full_name}"
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        """Calls the operator through the boxed entry of the dispatcher."""
+        """Call the operator through the dispatcher's boxed entry."""
         values = self.schema.bind(args, options)
         boxed, alive = box(values, self.schema)
         results = ffi.new("uh_value[8]")
@@ -134,7 +134,7 @@ class Packet:
 
     def __init__(self, name: str, overloads: dict[str, Overload], namespace: str = "aten") -> None:
         self.__name__ = name
-        self.__doc__ = "\n".join(one.schema.text for one in overloads.values())
+        self.__doc__ = "\n".join(overload.schema.text for overload in overloads.values())
         self.namespace = namespace
         self._overloads = overloads
 
@@ -149,8 +149,8 @@ class Packet:
 
     def __getattr__(self, name: str) -> Overload:
         if name not in self._overloads:
-            there = ", ".join(self._overloads)
-            raise AttributeError(f"{self.__name__} has no overload {name!r}; there are {there}")
+            available = ", ".join(self._overloads)
+            raise AttributeError(f"{self.__name__} has no overload {name!r}; there are {available}")
         return self._overloads[name]
 
     def __call__(self, *args: Any, **options: Any) -> Any:
@@ -178,7 +178,7 @@ class Namespace:
         self._packets_generation = -1
 
     def __dir__(self) -> list[str]:
-        return sorted({one.name for one in schemas(self.__name__).values()})
+        return sorted({schema.name for schema in schemas(self.__name__).values()})
 
     def __getattr__(self, name: str) -> Packet:
         if name.startswith("__"):
@@ -188,9 +188,9 @@ class Namespace:
             self._packets, self._packets_generation = {}, _generation
         if name not in self._packets:
             overloads = {
-                one.overload or "default": Overload(one, self.__name__)
-                for one in known.values()
-                if one.name == name
+                schema.overload or "default": Overload(schema, self.__name__)
+                for schema in known.values()
+                if schema.name == name
             }
             if not overloads:
                 hint = "" if known else "; load its library first with engine.ops.load_library"
