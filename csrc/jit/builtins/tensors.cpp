@@ -149,6 +149,20 @@ Tensor converted(const Tensor& t, DType dtype, Device device, bool copy, MemoryF
   return same && !copy ? t : ops::_to_copy(t, dtype, device, format);
 }
 
+// PyTorch's overloads of copy_ for numbers, which only compiled code calls by name.
+void define_copies() {
+  define("copy_.int(Tensor(a!) self, int other) -> Tensor(a!)",
+         boxed<[](const Tensor& t, Int other) {
+           ops::fill__Scalar(t, Scalar(other));
+           return t;
+         }>);
+  define("copy_.float(Tensor(a!) self, float other) -> Tensor(a!)",
+         boxed<[](const Tensor& t, double other) {
+           ops::fill__Scalar(t, Scalar(other));
+           return t;
+         }>);
+}
+
 void define_to() {
   define(
       "to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool "
@@ -295,6 +309,7 @@ void define_tensors() {
   define_kinds();
   define_gradients();
   define_to();
+  define_copies();
   define_made_of_numbers();
 }
 

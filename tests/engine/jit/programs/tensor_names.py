@@ -107,6 +107,13 @@ def asked_for_layout(x):
     return x.layout == engine.strided
 
 
+def copied_numbers(x, n: int, y: float):
+    z = x.clone()
+    z[0].copy_(n)
+    z[1].copy_(y)
+    return z.copy_(z + 1)
+
+
 CASES = [
     (real_part, [[REAL], [COMPLEX]]),
     (imaginary_part, [[COMPLEX]]),
@@ -125,4 +132,5 @@ CASES = [
     (formats, [[IMAGE]]),
     (asked_for_formats, [[IMAGE]]),
     (asked_for_layout, [[REAL]]),
+    (copied_numbers, [[REAL, 3, 0.5]]),
 ]
