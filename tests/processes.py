@@ -1,4 +1,4 @@
-"""Which processes of this machine are alive."""
+"""The processes of this machine that are alive."""
 
 from __future__ import annotations
 

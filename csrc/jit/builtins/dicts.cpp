@@ -36,7 +36,7 @@ IValue listed(const Dict& dict, const Of& of) {
   return new_list(std::move(items));
 }
 
-void define_reading() {
+void define_dict_reading() {
   define_each("len.Dict_$(Dict($, t) self) -> int", kKeyTypes,
               boxed<[](Dict& d) { return static_cast<Int>(d.size()); }>);
   define_each("__getitem__.Dict_$(Dict($, t) self, $ key) -> t(*)", kKeyTypes,
@@ -79,7 +79,7 @@ void define_reading() {
   define_each("ne.Dict_$(Dict($, t) a, Dict($, t) b) -> bool", kKeyTypes, other);
 }
 
-void define_writing() {
+void define_dict_writing() {
   define_each("_set_item.$(Dict($, t)(a!) l, $(b -> *) idx, t(c -> *) v) -> ()", kKeyTypes,
               boxed<[](Dict& d, const IValue& key, const IValue& value) { d.put(key, value); }>);
   define_each("Delete.Dict_$(Dict($, t)(a!) self, $ key) -> ()", kKeyTypes,
@@ -123,8 +123,8 @@ void define_writing() {
 }  // namespace
 
 void define_dicts() {
-  define_reading();
-  define_writing();
+  define_dict_reading();
+  define_dict_writing();
 }
 
 }  // namespace uh::jit

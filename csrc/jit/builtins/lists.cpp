@@ -105,7 +105,7 @@ IValue taken_out(List& list, Int index) {
   return item;
 }
 
-void define_reading() {
+void define_list_reading() {
   define("len.t(t[] a) -> int", boxed<[](List& l) { return length(l.items); }>);
   define("__getitem__.t(t[](a) list, int idx) -> t(*)",
          boxed<[](List& l, Int index) { return IValue(l.items[place(l.items, index)]); }>);
@@ -133,7 +133,7 @@ void define_reading() {
               index);
 }
 
-void define_making() {
+void define_list_building() {
   define("add.t(t[] a, t[] b) -> t[]", boxed<[](List& a, List& b) { return joined_lists(a, b); }>);
   define("mul.left_t(t[] l, int n) -> t[]", boxed<[](List& l, Int n) { return repeated(l, n); }>);
   define("mul.right_(int n, t[] l) -> t[]", boxed<[](Int n, List& l) { return repeated(l, n); }>);
@@ -162,7 +162,7 @@ void define_making() {
          }>);
 }
 
-void define_writing() {
+void define_list_writing() {
   define("append.t(t[](a!) self, t(c -> *) el) -> t[](a!)",
          boxed<[](const IValue& list, const IValue& item) {
            if (!list.list()) wrong_argument(list, "list");
@@ -246,9 +246,9 @@ Slice slice_of(int64_t n, std::optional<int64_t> start, std::optional<int64_t> s
 }
 
 void define_lists() {
-  define_reading();
-  define_making();
-  define_writing();
+  define_list_reading();
+  define_list_building();
+  define_list_writing();
 }
 
 }  // namespace uh::jit

@@ -283,7 +283,7 @@ void define_cutting() {
          }>);
 }
 
-void define_making() {
+void define_string_building() {
   define("add.str(str a, str b) -> str", boxed<[](StringArg a, StringArg b) { return a + b; }>);
   define("mul.str_int(str a, int b) -> str", boxed<[](StringArg s, Int n) { return times(s, n); }>);
   define("mul.int_str(int a, str b) -> str", boxed<[](Int n, StringArg s) { return times(s, n); }>);
@@ -311,7 +311,7 @@ void define_texts() {
   define("len.str(str s) -> int", boxed<[](StringArg s) { return characters::count(s); }>);
   define_searching();
   define_cutting();
-  define_making();
+  define_string_building();
 }
 
 }  // namespace uh::jit

@@ -164,7 +164,7 @@ void join_in(Block& block, const AliasDb& info) {
     if (group.size() > 1) join(group);
 }
 
-void run(Graph& graph) {
+void batch_mm(Graph& graph) {
   const AliasDb info(graph);
   const auto each = [&](void (*rule)(Node*, const AliasDb&)) {
     // By number: a rule removes nodes that are still to come.
@@ -181,7 +181,7 @@ void run(Graph& graph) {
 }  // namespace
 
 extern const Pass pass_batch_mm;
-const Pass pass_batch_mm{"batch_mm",
-                         "Makes one product of several, and adds a bias within the product.", run};
+const Pass pass_batch_mm{
+    "batch_mm", "Makes one product of several, and adds a bias within the product.", batch_mm};
 
 }  // namespace uh::jit

@@ -31,7 +31,7 @@ class Order {
   std::unordered_map<const Value*, size_t> places_;
 };
 
-void run(Graph& graph) {
+void canonicalise(Graph& graph) {
   const Order order(graph);
   graph.each_node([&](Node* node) {
     if (!commutes(*node) || order.in_order(node->input(0), node->input(1))) return;
@@ -47,7 +47,7 @@ void run(Graph& graph) {
 }  // namespace
 
 extern const Pass pass_canonicalise;
-const Pass pass_canonicalise{"canonicalise",
-                             "Numbers Values from the top and puts operands in one order.", run};
+const Pass pass_canonicalise{
+    "canonicalise", "Numbers Values from the top and puts operands in one order.", canonicalise};
 
 }  // namespace uh::jit

@@ -79,12 +79,13 @@ class Orderer {
   std::unordered_map<const Node*, size_t> places_;
 };
 
-void run(Graph& graph) { Orderer(graph).order(graph.block()); }
+void canonicalise_outputs(Graph& graph) { Orderer(graph).order(graph.block()); }
 
 }  // namespace
 
 extern const Pass pass_canonicalise_outputs;
 const Pass pass_canonicalise_outputs{
-    "canonicalise_outputs", "Outputs of branches and loops in the order of their first use.", run};
+    "canonicalise_outputs", "Outputs of branches and loops in the order of their first use.",
+    canonicalise_outputs};
 
 }  // namespace uh::jit

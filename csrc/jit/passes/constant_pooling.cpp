@@ -43,7 +43,7 @@ size_t hash_of(const Node* constant) {
   return value.get_if<Tensor>() ? 1 : hash_of_constant(value);
 }
 
-void run(Graph& graph) {
+void constant_pooling(Graph& graph) {
   std::vector<Node*> constants;
   graph.each_node([&](Node* node) {
     if (node->is_constant() && node->outputs().size() == 1) constants.push_back(node);
@@ -74,7 +74,8 @@ void run(Graph& graph) {
 }  // namespace
 
 extern const Pass pass_constant_pooling;
-const Pass pass_constant_pooling{
-    "constant_pooling", "Makes equal constants one, and puts all at the top of the graph.", run};
+const Pass pass_constant_pooling{"constant_pooling",
+                                 "Makes equal constants one, and puts all at the top of the graph.",
+                                 constant_pooling};
 
 }  // namespace uh::jit

@@ -122,9 +122,9 @@ bool may_be_endless(const Node& node) {
          !node.is("aten::slice") && !node.is("aten::__getitem__");
 }
 
-class Propagation {
+class ConstantPropagation {
  public:
-  explicit Propagation(Graph& graph) : graph_(graph), alias_(graph) {}
+  explicit ConstantPropagation(Graph& graph) : graph_(graph), alias_(graph) {}
 
   void visit(Block* block) {
     for (Node* node = block->first(); node != block->return_node();) {
@@ -270,12 +270,13 @@ class Propagation {
   std::unordered_set<const Value*> made_;           // of constants that nobody writes to
 };
 
-void run(Graph& graph) { Propagation(graph).visit(graph.block()); }
+void constant_propagation(Graph& graph) { ConstantPropagation(graph).visit(graph.block()); }
 
 }  // namespace
 
 extern const Pass pass_constant_propagation;
-const Pass pass_constant_propagation{
-    "constant_propagation", "Computes what is made of constants, before the program runs.", run};
+const Pass pass_constant_propagation{"constant_propagation",
+                                     "Computes what is made of constants, before the program runs.",
+                                     constant_propagation};
 
 }  // namespace uh::jit

@@ -98,11 +98,11 @@ class Common {
   std::unordered_map<std::string, std::vector<Node*>> found_;
 };
 
-void run(Graph& graph) { Common(graph).visit(graph.block()); }
+void cse(Graph& graph) { Common(graph).visit(graph.block()); }
 
 }  // namespace
 
 extern const Pass pass_cse;
-const Pass pass_cse{"cse", "Computes what is needed several times once.", run};
+const Pass pass_cse{"cse", "Computes what is needed several times once.", cse};
 
 }  // namespace uh::jit

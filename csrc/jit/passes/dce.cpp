@@ -166,11 +166,11 @@ class Sweep {
   const Liveness live_;
 };
 
-void run(Graph& graph) { Sweep(graph).block(graph.block()); }
+void dce(Graph& graph) { Sweep(graph).block(graph.block()); }
 
 }  // namespace
 
 extern const Pass pass_dce;
-const Pass pass_dce{"dce", "Removes nodes and carried values that nobody uses or sees.", run};
+const Pass pass_dce{"dce", "Removes nodes and carried values that nobody uses or sees.", dce};
 
 }  // namespace uh::jit

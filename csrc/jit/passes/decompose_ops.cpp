@@ -275,7 +275,7 @@ void decompose_in(Block& block, Unwritten& unwritten) {
   }
 }
 
-void run(Graph& graph) {
+void decompose_ops(Graph& graph) {
   Unwritten unwritten(graph);
   decompose_in(*graph.block(), unwritten);
 }
@@ -283,7 +283,7 @@ void run(Graph& graph) {
 }  // namespace
 
 extern const Pass pass_decompose_ops;
-const Pass pass_decompose_ops{"decompose_ops",
-                              "Writes operators that are made of pointwise ones as those.", run};
+const Pass pass_decompose_ops{
+    "decompose_ops", "Writes operators that are made of pointwise ones as those.", decompose_ops};
 
 }  // namespace uh::jit

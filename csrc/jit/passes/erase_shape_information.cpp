@@ -49,7 +49,7 @@ void as_number(Graph& graph, Node* node) {
   node->destroy();
 }
 
-void run(Graph& graph) {
+void erase_shape_information(Graph& graph) {
   std::vector<Node*> constants;
   graph.each_node([&](Node* node) {
     // A constant is the tensor itself.
@@ -65,7 +65,8 @@ void run(Graph& graph) {
 }  // namespace
 
 extern const Pass pass_erase_shape_information;
-const Pass pass_erase_shape_information{
-    "erase_shape_information", "Types forget what a trace saw of its example inputs.", run};
+const Pass pass_erase_shape_information{"erase_shape_information",
+                                        "Types forget what a trace saw of its example inputs.",
+                                        erase_shape_information};
 
 }  // namespace uh::jit

@@ -82,7 +82,7 @@ void fold(Node* norm, const AliasDb& info) {
   norm->destroy();
 }
 
-void run(Graph& graph) {
+void fold_batch_norm(Graph& graph) {
   const AliasDb info(graph);
   std::vector<Node*> norms;
   graph.each_node([&](Node* node) {
@@ -94,7 +94,8 @@ void run(Graph& graph) {
 }  // namespace
 
 extern const Pass pass_fold_batch_norm;
-const Pass pass_fold_batch_norm{
-    "fold_batch_norm", "Puts a batch_norm of known statistics into the weights before it.", run};
+const Pass pass_fold_batch_norm{"fold_batch_norm",
+                                "Puts a batch_norm of known statistics into the weights before it.",
+                                fold_batch_norm};
 
 }  // namespace uh::jit

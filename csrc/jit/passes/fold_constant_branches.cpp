@@ -61,7 +61,7 @@ bool visit(Block* block) {
   return changed;
 }
 
-void run(Graph& graph) {
+void fold_constant_branches(Graph& graph) {
   // What an If returned may be the condition of one before it: around a loop.
   while (visit(graph.block())) {
   }
@@ -72,6 +72,7 @@ void run(Graph& graph) {
 extern const Pass pass_fold_constant_branches;
 const Pass pass_fold_constant_branches{
     "fold_constant_branches",
-    "Replaces branches and loops whose way is known by the nodes that run.", run};
+    "Replaces branches and loops whose way is known by the nodes that run.",
+    fold_constant_branches};
 
 }  // namespace uh::jit

@@ -8,7 +8,7 @@
 namespace uh::jit {
 namespace {
 
-void run(Graph& graph) {
+void forward_inplace_self(Graph& graph) {
   graph.each_node([&](Node* node) {
     const std::vector<Value*> written = given_back(*node);
     for (size_t i = 0; i < written.size(); ++i) {
@@ -25,6 +25,6 @@ void run(Graph& graph) {
 extern const Pass pass_forward_inplace_self;
 const Pass pass_forward_inplace_self{
     "forward_inplace_self", "Uses of what an operator in place gives become uses of what it wrote.",
-    run};
+    forward_inplace_self};
 
 }  // namespace uh::jit

@@ -378,11 +378,11 @@ void fuse_in(Block& block, const LaterWrites& later) {
   for (const Nodes& group : groups) make_group(group);
 }
 
-void run(Graph& graph) { fuse_in(*graph.block(), LaterWrites(graph)); }
+void fuse(Graph& graph) { fuse_in(*graph.block(), LaterWrites(graph)); }
 
 }  // namespace
 
 extern const Pass pass_fuse;
-const Pass pass_fuse{"fuse", "Makes groups of pointwise operators that run as one.", run};
+const Pass pass_fuse{"fuse", "Makes groups of pointwise operators that run as one.", fuse};
 
 }  // namespace uh::jit

@@ -113,12 +113,13 @@ void Hoist::in(Block& block) {
   }
 }
 
-void run(Graph& graph) { Hoist(graph).in(*graph.block()); }
+void hoist_loop_invariants(Graph& graph) { Hoist(graph).in(*graph.block()); }
 
 }  // namespace
 
 extern const Pass pass_hoist_loop_invariants;
-const Pass pass_hoist_loop_invariants{
-    "hoist_loop_invariants", "Moves what a loop computes alike in every round out of it.", run};
+const Pass pass_hoist_loop_invariants{"hoist_loop_invariants",
+                                      "Moves what a loop computes alike in every round out of it.",
+                                      hoist_loop_invariants};
 
 }  // namespace uh::jit

@@ -95,7 +95,7 @@ void inline_between(Node* before, Node* end, Callers& callers) {
   }
 }
 
-void run(Graph& graph) {
+void inline_calls(Graph& graph) {
   Callers callers;
   Block& block = *graph.block();
   inline_between(block.param_node(), block.return_node(), callers);
@@ -104,7 +104,8 @@ void run(Graph& graph) {
 }  // namespace
 
 extern const Pass pass_inline;
-const Pass pass_inline{
-    "inline", "Replaces calls of functions and methods by the nodes of what they call.", run};
+const Pass pass_inline{"inline",
+                       "Replaces calls of functions and methods by the nodes of what they call.",
+                       inline_calls};
 
 }  // namespace uh::jit

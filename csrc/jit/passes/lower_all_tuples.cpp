@@ -143,7 +143,7 @@ class Lowering : public TakeApart {
   }
 };
 
-void run(Graph& graph) {
+void lower_all_tuples(Graph& graph) {
   Lowering lowering(graph);
   while (lowering.visit(graph.block())) {
   }
@@ -154,6 +154,6 @@ void run(Graph& graph) {
 extern const Pass pass_lower_all_tuples;
 const Pass pass_lower_all_tuples{
     "lower_all_tuples", "Removes tuples that are built and taken apart again, also across blocks.",
-    run};
+    lower_all_tuples};
 
 }  // namespace uh::jit

@@ -20,7 +20,7 @@ bool visit(TakeApart& tuples, Block* block) {
   return changed;
 }
 
-void run(Graph& graph) {
+void lower_simple_tuples(Graph& graph) {
   TakeApart tuples(graph);
   while (visit(tuples, graph.block())) {
   }
@@ -31,6 +31,6 @@ void run(Graph& graph) {
 extern const Pass pass_lower_simple_tuples;
 const Pass pass_lower_simple_tuples{
     "lower_simple_tuples", "Removes tuples that are built and taken apart again in the same place.",
-    run};
+    lower_simple_tuples};
 
 }  // namespace uh::jit

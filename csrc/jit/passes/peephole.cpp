@@ -41,7 +41,7 @@ bool visit(Peephole& peephole, Block* block) {
   return changed;
 }
 
-void run(Graph& graph) {
+void run_peephole(Graph& graph) {
   // What a rule makes is looked at in the next round, with what is known of it.
   for (bool changed = true; changed;) {
     Peephole peephole(graph);
@@ -52,6 +52,6 @@ void run(Graph& graph) {
 }  // namespace
 
 extern const Pass pass_peephole;
-const Pass pass_peephole{"peephole", "Replaces a few nodes that do little by fewer.", run};
+const Pass pass_peephole{"peephole", "Replaces a few nodes that do little by fewer.", run_peephole};
 
 }  // namespace uh::jit

@@ -49,7 +49,7 @@ bool keeps_kind(const Node& node) {
   return std::find(std::begin(kKinds), std::end(kKinds), node.kind().text()) != std::end(kKinds);
 }
 
-class Propagation {
+class ShapePropagation {
  public:
   void visit(const Block& block) {
     for (const Node* node : block.nodes()) visit(*node);
@@ -107,7 +107,7 @@ bool only_read(const Value& list) {
   });
 }
 
-void Propagation::visit(const Node& node) {
+void ShapePropagation::visit(const Node& node) {
   // In a loop's further rounds less may be known than in the one before.
   for (const Value* output : node.outputs()) {
     types_.erase(output);
@@ -144,7 +144,7 @@ void Propagation::visit(const Node& node) {
   if (node.op()) visit_call(node);
 }
 
-void Propagation::visit_if(const Node& node) {
+void ShapePropagation::visit_if(const Node& node) {
   for (const Block* block : node.blocks()) visit(*block);
   for (size_t i = 0; i < node.outputs().size(); ++i) {
     const TypeRef both =
@@ -154,7 +154,7 @@ void Propagation::visit_if(const Node& node) {
 }
 
 // What holds of a carried value at the beginning, as long as every round keeps it.
-void Propagation::visit_loop(const Node& node) {
+void ShapePropagation::visit_loop(const Node& node) {
   const Block& body = *node.block(0);
   const size_t carried = node.outputs().size();
   for (size_t i = 0; i < carried; ++i) types_[body.params()[i + 1]] = type(node.input(i + 2));
@@ -179,8 +179,8 @@ void Propagation::visit_loop(const Node& node) {
 }
 
 // An input as the Meta kernel is given it: a tensor without bytes, or the constant that it is.
-std::optional<IValue> Propagation::boxed(const Value& input, const Argument& argument,
-                                         int64_t unknown) {
+std::optional<IValue> ShapePropagation::boxed(const Value& input, const Argument& argument,
+                                              int64_t unknown) {
   const auto tensor = [&](const TypeRef& t) -> Tensor {
     if (!t->is(TypeKind::kTensor)) return Tensor();
     const TensorProperties& facts = t->facts();
@@ -235,7 +235,7 @@ std::optional<IValue> Propagation::boxed(const Value& input, const Argument& arg
   return std::nullopt;
 }
 
-TypeRef Propagation::type_of_result(const Node& node, const Tensor& result, bool exact) const {
+TypeRef ShapePropagation::type_of_result(const Node& node, const Tensor& result, bool exact) const {
   TensorProperties facts;
   // Floats that are made of integers or of nothing have whatever dtype is the default then.
   if (typed_ || !(is_floating(result.dtype()) || is_complex(result.dtype())))
@@ -257,7 +257,7 @@ TypeRef Propagation::type_of_result(const Node& node, const Tensor& result, bool
   return tensor_type(std::move(facts));
 }
 
-void Propagation::result(const Node& node, size_t i, const IValue& result, bool exact) {
+void ShapePropagation::result(const Node& node, size_t i, const IValue& result, bool exact) {
   const Value* output = node.output(i);
   if (const Tensor* t = result.get_if<Tensor>()) {
     if (*t) learn(output, type_of_result(node, *t, exact));
@@ -272,7 +272,7 @@ void Propagation::result(const Node& node, size_t i, const IValue& result, bool 
 }
 
 // Runs the Meta kernel; false where it cannot be run, or refuses.
-bool Propagation::call_meta(const Node& node, bool exact) {
+bool ShapePropagation::call_meta(const Node& node, bool exact) {
   const Schema& schema = node.op()->schema();
   strided_ = true;
   typed_ = false;
@@ -300,7 +300,7 @@ bool Propagation::call_meta(const Node& node, bool exact) {
   return true;
 }
 
-void Propagation::pointwise(const Node& node) {
+void ShapePropagation::pointwise(const Node& node) {
   const auto result = as_step(node, [&](Value* v) { return type(v); });
   if (!result) return;
   TensorProperties facts;
@@ -327,7 +327,7 @@ void Propagation::pointwise(const Node& node) {
   learn(node.output(), tensor_type(std::move(facts)));
 }
 
-void Propagation::visit_call(const Node& node) {
+void ShapePropagation::visit_call(const Node& node) {
   const bool tensors =
       std::any_of(node.outputs().begin(), node.outputs().end(), [](const Value* output) {
         const Type& t = *output->type();
@@ -361,7 +361,7 @@ void Propagation::visit_call(const Node& node) {
   learn(node.output(), tensor_type(std::move(facts)));
 }
 
-void Propagation::apply(Graph& graph) const {
+void ShapePropagation::apply(Graph& graph) const {
   const auto tell = [&](const Node* node) {
     const auto news = [&](const Value* v) {
       const auto it = types_.find(v);
@@ -380,8 +380,8 @@ void Propagation::apply(Graph& graph) const {
   });
 }
 
-void run(Graph& graph) {
-  Propagation propagation;
+void propagate_shapes(Graph& graph) {
+  ShapePropagation propagation;
   bool resized = false, written = false;
   graph.each_node([&](Node* node) {
     resized = resized || changes_shape(*node);
@@ -398,6 +398,6 @@ void run(Graph& graph) {
 extern const Pass pass_propagate_shapes;
 const Pass pass_propagate_shapes{
     "propagate_shapes", "Finds dtype, sizes and strides of every tensor from those of the inputs.",
-    run};
+    propagate_shapes};
 
 }  // namespace uh::jit

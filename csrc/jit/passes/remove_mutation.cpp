@@ -116,7 +116,7 @@ bool remove_write(Node* node, const AliasDb& info) {
   return true;
 }
 
-void run(Graph& graph) {
+void remove_mutation(Graph& graph) {
   std::vector<int64_t> writes;
   graph.each_node([&](const Node* node) {
     if (without_write(*node)) writes.push_back(node->id());
@@ -133,6 +133,7 @@ void run(Graph& graph) {
 
 extern const Pass pass_remove_mutation;
 const Pass pass_remove_mutation{
-    "remove_mutation", "Makes new tensors instead of writing those that nobody else holds.", run};
+    "remove_mutation", "Makes new tensors instead of writing those that nobody else holds.",
+    remove_mutation};
 
 }  // namespace uh::jit

@@ -132,7 +132,7 @@ bool unroll_in(Block& block) {
 
 // An inner loop that counts up to the counter of the outer one is known when that has become
 // constants.
-void run(Graph& graph) {
+void unroll_loops(Graph& graph) {
   while (unroll_in(*graph.block())) {
   }
 }
@@ -142,6 +142,6 @@ void run(Graph& graph) {
 extern const Pass pass_unroll_loops;
 const Pass pass_unroll_loops{
     "unroll_loops", "Replaces loops of few rounds, known in number, by copies of their bodies.",
-    run};
+    unroll_loops};
 
 }  // namespace uh::jit

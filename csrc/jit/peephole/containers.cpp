@@ -5,7 +5,7 @@
 namespace uh::jit {
 namespace {
 
-bool length(Peephole& p, Node* node) {
+bool list_length(Peephole& p, Node* node) {
   const std::vector<Value*>* items = p.items(node->input(0));
   if (!items) return false;
   return p.constant(node, static_cast<int64_t>(items->size()), "len([a, b]) -> 2",
@@ -53,7 +53,7 @@ bool cast_to_its_type(Peephole& p, Node* node) {
 
 const PeepholeRules& container_rules() {
   static const auto* rules = new PeepholeRules{
-      {{"aten::len"}, length},
+      {{"aten::len"}, list_length},
       {{"aten::__getitem__", "aten::select"}, item},
       {{"prim::ListUnpack"}, unpacked},
       {{"aten::__is__", "aten::__isnot__"}, is_none},

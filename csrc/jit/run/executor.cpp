@@ -12,10 +12,6 @@
 namespace uh::jit {
 namespace {
 
-void emit(events::Kind kind, int64_t a, int64_t b, int64_t c, int64_t d, const std::string& text) {
-  events::emit_blob(kind, a, b, c, d, text.data(), text.size());
-}
-
 std::string words(const InputGuard& promised, const IValue& value, const std::string& name) {
   const InputGuard seen = guard_of(value, promised.input);
   return message("input ", name, ": ", seen.text(), ", specialised for ", promised.text());
@@ -164,7 +160,7 @@ Executor::Plan& Executor::specialise(const std::vector<InputGuard>& guards, int6
       w.member(function_.graph().inputs()[static_cast<size_t>(guard.input)]->name(), guard.text());
     }
     w.end_object();
-    emit(events::Kind::kSPECIALISE, function_.id(), plan->code->id(), runs, 0, w.text());
+    emit_text(events::Kind::kSPECIALISE, function_.id(), plan->code->id(), runs, 0, w.text());
   }
   specialised_.push_back(std::move(plan));
   settle_counts();
@@ -225,8 +221,8 @@ const Code& Executor::bail_out(const Frame& frame, const Stack& stack, bool reco
   const Code& next = code_of(plan ? *plan : any, recorded);
   if (events::on()) {
     next.tell(function_.id());
-    emit(events::Kind::kBAIL_OUT, frame.code->id(), frame.id, static_cast<int64_t>(frame.pc),
-         next.id(), mismatch(*frame.code, arguments));
+    emit_text(events::Kind::kBAIL_OUT, frame.code->id(), frame.id, static_cast<int64_t>(frame.pc),
+              next.id(), mismatch(*frame.code, arguments));
   }
   return next;
 }
@@ -235,8 +231,8 @@ void Executor::tell_guard(const Frame& frame, const InputGuard& guard, const IVa
                           bool holds) {
   if (!events::on()) return;
   const auto& inputs = function_.graph().inputs();
-  emit(events::Kind::kGUARD, frame.code->id(), frame.id, holds, static_cast<int64_t>(frame.pc),
-       words(guard, value, inputs[static_cast<size_t>(guard.input)]->name()));
+  emit_text(events::Kind::kGUARD, frame.code->id(), frame.id, holds, static_cast<int64_t>(frame.pc),
+            words(guard, value, inputs[static_cast<size_t>(guard.input)]->name()));
 }
 
 GraphRef Executor::graph_for(const Stack& arguments) {

@@ -9,6 +9,10 @@
 // Read next: interpreter_errors.cpp (tracebacks), interpreter_events.cpp (what a step tells).
 #pragma once
 
+#include <string>
+#include <vector>
+
+#include "events/recorder.h"
 #include "jit/run/code.h"
 
 namespace uh::jit {
@@ -47,7 +51,9 @@ std::string class_name(ErrorKind kind);
 // One place: file, line, function, the lines around it and `~~~~ <--- HERE`.
 std::string place_text(const Span& span, const std::string& function);
 
-// What the recorder is told, one function per event.
+// Events with a text, then one function per event.
+void emit_text(events::Kind kind, int64_t a, int64_t b, int64_t c, int64_t d,
+               const std::string& text);
 int64_t next_frame_id();
 void tell_frame(const Frame& frame, int64_t parent, const Stack& stack);
 void tell_step(const Frame& frame, const Instruction& instruction, const IValue* registers,

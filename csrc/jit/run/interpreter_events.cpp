@@ -74,11 +74,12 @@ void write_stack(JsonWriter& w, const char* name, const Stack& stack, size_t fro
   w.end_array();
 }
 
-void emit(events::Kind kind, int64_t a, int64_t b, int64_t c, int64_t d, const std::string& text) {
+}  // namespace
+
+void emit_text(events::Kind kind, int64_t a, int64_t b, int64_t c, int64_t d,
+               const std::string& text) {
   events::emit_blob(kind, a, b, c, d, text.data(), text.size());
 }
-
-}  // namespace
 
 int64_t next_frame_id() { return ++g_frames; }
 
@@ -95,7 +96,7 @@ void tell_frame(const Frame& frame, int64_t parent, const Stack& stack) {
   w.begin_object();
   write_stack(w, "inputs", stack, frame.stack);
   w.end_object();
-  emit(events::Kind::kJIT_FRAME, frame.id, frame.code->id(), parent, function, w.text());
+  emit_text(events::Kind::kJIT_FRAME, frame.id, frame.code->id(), parent, function, w.text());
 }
 
 void tell_step(const Frame& frame, const Instruction& i, const IValue* registers,
@@ -121,15 +122,15 @@ void tell_step(const Frame& frame, const Instruction& i, const IValue* registers
   w.end_object();
   write_stack(w, "stack", stack, frame.stack);
   w.end_object();
-  emit(events::Kind::kJIT_STEP, frame.id, static_cast<int64_t>(frame.pc), written,
-       static_cast<int64_t>(stack.size() - std::min(stack.size(), frame.stack)), w.text());
+  emit_text(events::Kind::kJIT_STEP, frame.id, static_cast<int64_t>(frame.pc), written,
+            static_cast<int64_t>(stack.size() - std::min(stack.size(), frame.stack)), w.text());
 }
 
 void tell_no_more_steps(const Frame& frame) {
   const Node* node = frame.code->node(frame.pc);
-  emit(events::Kind::kJIT_WARNING, frame.executor ? frame.executor->function_id() : 0,
-       node ? node->span().line : 0, 0, 0,
-       message("steps of this run are not recorded after the first ", kMostSteps));
+  emit_text(events::Kind::kJIT_WARNING, frame.executor ? frame.executor->function_id() : 0,
+            node ? node->span().line : 0, 0, 0,
+            message("steps of this run are not recorded after the first ", kMostSteps));
 }
 
 void tell_frame_end(const Frame& frame, const Stack& stack, const std::string* error) {
@@ -141,7 +142,7 @@ void tell_frame_end(const Frame& frame, const Stack& stack, const std::string* e
     write_stack(w, "outputs", stack, frame.stack);
   }
   w.end_object();
-  emit(events::Kind::kJIT_FRAME_END, frame.id, error != nullptr, frame.steps, 0, w.text());
+  emit_text(events::Kind::kJIT_FRAME_END, frame.id, error != nullptr, frame.steps, 0, w.text());
 }
 
 }  // namespace uh::jit
