@@ -51,7 +51,7 @@ void define_real(const std::string& name) {
 }
 
 template <class F>
-void define_arithmetic(const std::string& name) {
+void define_number_arithmetic(const std::string& name) {
   define_real<F>(name);
   constexpr auto complex = &boxed<[](Z a, Z b) { return F::of(a, b); }>;
   define(name + ".complex(complex a, complex b) -> complex", complex);
@@ -175,9 +175,9 @@ void define_ranges() {
 
 // The Scalar forms come last of a name: every number is a Scalar, and less is known of the result.
 void define_arithmetic() {
-  define_arithmetic<Add>("add");
-  define_arithmetic<Sub>("sub");
-  define_arithmetic<Mul>("mul");
+  define_number_arithmetic<Add>("add");
+  define_number_arithmetic<Sub>("sub");
+  define_number_arithmetic<Mul>("mul");
   define_real<FloorDiv>("floordiv");
   define_real<Remainder>("remainder");
   define_scalars<Add>("add");

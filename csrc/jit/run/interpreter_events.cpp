@@ -54,7 +54,7 @@ std::string short_text(const IValue& value, int depth) {
     return joined_items("[", *tensors, "]", [&](const Tensor& t) { return inner(IValue(t)); });
   }
   std::string text = print(value);
-  if (text.size() > kLongestText) text = text.substr(0, kLongestText - 3) + "...";
+  if (text.size() > kLongestText) text.replace(kLongestText - 3, std::string::npos, "...");
   return text;
 }
 
