@@ -18,6 +18,8 @@ import cpp_header
 import cpp_ops
 import declarations
 import events
+import expression_cpp
+import formula
 import fused
 import lists
 import model
@@ -43,11 +45,16 @@ def main() -> int:
     )
     args = parser.parse_args()
     try:
-        ops = model.load(args.source / "ops")
-        texts = python_ops.modules(ops)
+        generate(args)
     except model.DeclarationError as error:
         print(f"codegen: {error}", file=sys.stderr)
         return 1
+    return 0
+
+
+def generate(args: argparse.Namespace) -> None:
+    ops = model.load(args.source / "ops")
+    texts = python_ops.modules(ops)
     out = args.out / "generated"
     families = model.families(ops)
     by_name = {op.cpp_name: op.family for op in ops}
@@ -58,7 +65,8 @@ def main() -> int:
         out / "underhood_ops.h": capi.ops_h(ops),
         out / "underhood_ops.inc": cpp_header.ops_hpp(ops),
         out / "underhood_methods.inc": cpp_header.methods_inc(ops),
-        out / "fused_table.cpp": fused.table_cpp(ops, args.source / "backend" / "cpu"),
+        out / "helpers.h": expression_cpp.helpers_h(pointwise.all_helpers()),
+        out / "fused_table.cpp": fused.table_cpp(ops),
         out / "saved_table.cpp": saved.table_cpp(ops),
         out / "overload_table.cpp": overloads.table_cpp(ops),
     }
@@ -113,7 +121,7 @@ def main() -> int:
     event_list = args.source / "events" / "event_list.inc"
     write(args.out / "python" / "event_kinds.py", events.render(events.parse(event_list)))
     write(args.out / "python" / "codes.py", lists.codes_py(args.source))
-    return 0
+    write(args.out / "python" / "formulas.py", formula.formulas_py(ops))
 
 
 if __name__ == "__main__":

@@ -7,11 +7,12 @@ and what the arguments of the operator's schema are to it.
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
+import formula
 import postfix
+from expression import Call, walk
 from model import Operator
-from pointwise import PARAMETERS, RESULT_BOOL, expression, operands, params, rows
+from pointwise import PARAMETERS, RESULT_BOOL, operands, params, parsed, rows
 
 HEAD = "// Generated from csrc/ops yaml by csrc/codegen/fused.py. Do not edit.\n"
 
@@ -27,22 +28,31 @@ def roles(op: Operator) -> str:
 
 def refuses_zero(op: Operator) -> bool:
     """Whether its loops over integers report divisions by zero, which a step has no place for."""
-    return any(text.endswith(", q)") for text in (expression(op, "int"), expression(op, "bool")))
+    return any(
+        isinstance(node, Call) and node.helper.zero_division
+        for tree in (parsed(op, "int"), parsed(op, "bool"))
+        if tree
+        for node in walk(tree)
+    )
 
 
-def words(op: Operator, functions: postfix.Functions, floats: bool) -> str:
+def words(op: Operator, floats: bool) -> str:
     """Its expression for machine code (postfix.py): floats in, floats out, and the plain loop."""
     assert op.pointwise
-    if op.pointwise.loop != "loop" or op.pointwise.promotion in RESULT_BOOL | {"where"}:
+    tree = parsed(op, "float")
+    special = op.pointwise.loop != "loop" or op.pointwise.promotion in RESULT_BOOL | {"where"}
+    if special or not tree:
         return ""
     names = {name: f"o{i}" for i, name in enumerate(operands(op))}
-    names |= {p.name: f"p{i}" for i, p in enumerate(params(op)) if p.type.startswith("Scalar")}
-    return postfix.postfix(expression(op, "float"), names, functions, floats)
+    for i, p in enumerate(params(op)):
+        names[f"has_{p.name}"] = f"h{i}"
+        if p.type.startswith(("Scalar", "float")):
+            names[p.name] = f"p{i}"
+    return postfix.postfix(tree, names, floats)
 
 
-def table_cpp(ops: list[Operator], kernels: Path) -> str:
-    """step_operators() of csrc/jit/fused/step_operators.h; `kernels` is the folder of the functions' headers."""
-    functions = postfix.Functions.of(kernels)
+def table_cpp(ops: list[Operator]) -> str:
+    """step_operators() of csrc/jit/fused/step_operators.h."""
     steps = sorted(rows(ops), key=lambda op: op.full_name.encode())
     lines = [HEAD, '#include "jit/fused/step_operators.h"\n']
     lines += [f'#include "generated/pointwise/{f}.h"' for f in sorted({op.family for op in steps})]
@@ -50,9 +60,9 @@ def table_cpp(ops: list[Operator], kernels: Path) -> str:
     lines.append("std::span<const StepOperator> step_operators() {")
     lines.append("  static constexpr StepOperator table[] = {")
     for op in steps:
-        text = json.dumps(expression(op, "float") or expression(op, "int"))
+        text = json.dumps(formula.of(op))
         zero = "true" if refuses_zero(op) else "false"
-        simple = f'"{words(op, functions, True)}", "{words(op, functions, False)}"'
+        simple = f'"{words(op, True)}", "{words(op, False)}"'
         row = f'"{op.full_name}", &k_{op.cpp_name}, "{roles(op)}", {text}, {simple}, {zero}'
         lines.append(f"    {{{row}}},")
     lines.append("  };\n  return table;\n}\n\n}  // namespace uh::jit::fused\n")

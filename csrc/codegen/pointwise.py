@@ -1,13 +1,17 @@
 """generated/pointwise/<family>.h and <family>_<n>.cpp: a loop per expression and element type.
 
-An expression is compiled as a C++ lambda over the compute type `T` of its operands; the loops
-themselves (contiguous, broadcast scalar, strided) are in csrc/backend/cpu/loops.h.
+An expression (expression.py) is compiled as a C++ lambda over the compute type `T` of its operands;
+the loops themselves (contiguous, broadcast scalar, strided) are in csrc/backend/cpu/loops.h.
 """
 
 from __future__ import annotations
 
 import re
+from functools import cache
 
+import expression_cpp
+import helpers
+from expression import HasParameter, Helper, Node, Operand, Parameter, Scope, Type, parse, walk
 from model import Argument, Operator
 
 HEAD = "// Generated from csrc/ops yaml by csrc/codegen/pointwise.py. Do not edit.\n"
@@ -37,14 +41,14 @@ CATEGORIES = {
     "integral": {"bool", "int"},
     "where": {"bool", "int", "float"},
 }
-# Schema type of a parameter -> C++ type that the expression sees. A Scalar is of the type computed in.
+# Schema type of a parameter -> the type that the expression sees. A Scalar is of the type computed in.
 PARAMETERS = {
-    "Scalar": "T",
-    "Scalar?": "T",
-    "float": "real_t<T>",
-    "float?": "real_t<T>",
-    "int": "int64_t",
-    "bool": "bool",
+    "Scalar": Type.ELEMENT,
+    "Scalar?": Type.ELEMENT,
+    "float": Type.REAL,
+    "float?": Type.REAL,
+    "int": Type.INT,
+    "bool": Type.BOOL,
 }
 RESULT_BOOL = {"compare", "logical"}
 
@@ -62,12 +66,43 @@ def params(op: Operator) -> list[Argument]:
     return [a for a in op.arguments if a.type in PARAMETERS]
 
 
-def expression(op: Operator, category: str) -> str:
-    """The expression for one dtype category, or "" when the operator does not exist there."""
-    assert op.pointwise
-    if category in op.pointwise.variants:
-        return op.pointwise.variants[category]
-    return op.pointwise.expr if category in CATEGORIES[op.pointwise.promotion] else ""
+@cache
+def all_helpers() -> dict[str, Helper]:
+    return helpers.load()
+
+
+_TREES: dict[tuple[str, str], Node | None] = {}
+
+
+def parsed(op: Operator, category: str) -> Node | None:
+    """The expression for one dtype category; None where the operator does not exist there."""
+    key = op.cpp_name, category
+    if key not in _TREES:
+        _TREES[key] = _parse(op, category)
+    return _TREES[key]
+
+
+def _parse(op: Operator, category: str) -> Node | None:
+    entry = op.pointwise
+    assert entry
+    text = entry.variants.get(category)
+    if text is None and category in CATEGORIES[entry.promotion]:
+        text = entry.expr
+    if not text:
+        return None
+    names: dict[str, Node] = {n: Operand(Type.ELEMENT, n) for n in operands(op)}
+    if entry.promotion == "where":
+        first = operands(op)[0]
+        names[first] = Operand(Type.BOOL, first)
+    for p in params(op):
+        names[p.name] = Parameter(PARAMETERS[p.type], p.name)
+        names[f"has_{p.name}"] = HasParameter(Type.BOOL, p.name)
+    origin = f"{op.family}.yaml:{op.line}: {op.full_name}, expression of {category}"
+    real = category == "complex" and entry.complex_result == "real"
+    result = Type.REAL if real else Type.ELEMENT
+    if entry.promotion in RESULT_BOOL:
+        result = Type.BOOL
+    return parse(text, Scope(origin, names, all_helpers(), category), result)
 
 
 def family_h(ops: list[Operator]) -> str:
@@ -103,13 +138,9 @@ def suffix(ctype: str) -> str:
     return re.sub(r"\W", "_", ctype.removesuffix("_t").removeprefix("std::")).strip("_").lower()
 
 
-def _uses(text: str, name: str) -> bool:
-    return re.search(rf"\b{name}\b", text) is not None
-
-
 def _loop(op: Operator, enum: str, ctype: str, category: str) -> str:
-    assert op.pointwise
-    text = expression(op, category)
+    node = parsed(op, category)
+    assert op.pointwise and node
     promotion = op.pointwise.promotion
     out = "bool" if promotion in RESULT_BOOL else ctype
     if category == "complex" and op.pointwise.complex_result == "real":
@@ -120,9 +151,10 @@ def _loop(op: Operator, enum: str, ctype: str, category: str) -> str:
     if promotion == "where":
         inputs[0] = f"bool {names[0]}"
         types[0] = "bool"
-    unused = [f"(void){n};" for n in names if not _uses(text, n)]
+    used = {n.name for n in walk(node) if isinstance(n, Operand)}
+    unused = [f"(void){n};" for n in names if n not in used]
     setup = [
-        f"  const auto {p.name} = q.get<{PARAMETERS[p.type]}>({i});\n"
+        f"  const auto {p.name} = q.get<{expression_cpp.CPP_TYPES[PARAMETERS[p.type]]}>({i});\n"
         f"  const bool has_{p.name} = q.has({i});\n  (void){p.name}; (void)has_{p.name};\n"
         for i, p in enumerate(params(op))
     ]
@@ -132,7 +164,7 @@ def _loop(op: Operator, enum: str, ctype: str, category: str) -> str:
         f"  using T [[maybe_unused]] = compute_t<{ctype}>;\n"
         f"  using E [[maybe_unused]] = {ctype};\n  (void)q;\n{''.join(setup)}"
         f"  {op.pointwise.loop}<{out}, {', '.join(types)}>(data, strides, n, [=, &q]({', '.join(inputs)}) {{ "
-        f"{' '.join(unused)} return {text}; }});\n}}\n"
+        f"{' '.join(unused)} return {expression_cpp.cpp(node, category)}; }});\n}}\n"
     )
 
 
@@ -157,7 +189,7 @@ def chunk_cpp(table: list[Operator]) -> str:
         entries = []
         lines.append("\nnamespace {\n")
         for enum, ctype, category in DTYPES:
-            if not expression(op, category):
+            if not parsed(op, category):
                 entries.append("nullptr")
                 continue
             lines.append(_loop(op, enum, ctype, category))

@@ -1,4 +1,5 @@
-"""The vector functions of csrc/backend/cpu/vector_math.h against double precision, on every instruction set."""
+"""The vectorised functions of floats (helpers.yaml, vector_math.h) against double precision, on every
+instruction set."""
 
 import math
 import os

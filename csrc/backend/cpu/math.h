@@ -1,4 +1,5 @@
-// Functions that yaml expressions may call, on whatever type the loop computes in.
+// Functions that yaml expressions may call, on whatever type the loop computes in: those that
+// ops/expressions/helpers.yaml names, not declares.
 //
 // Note [Vector math]: glibc's libmvec has SIMD versions of these functions. Declaring them with
 // __attribute__((simd)) lets `#pragma omp simd` loops call them (4 ulp or better). Where the build
@@ -51,18 +52,15 @@ UH_MVEC(log) UH_MVEC(log2) UH_MVEC(log10) UH_MVEC(log1p) UH_MVEC(sin) UH_MVEC(co
               UH_UNARY(fabs) UH_UNARY(rint)
 #undef UH_UNARY
 
-                  inline float
-                  exp(float x) {
-    return exp_float(x);
+                  inline double
+                  exp(double x) {
+    return ::exp(x);
   }
-  inline double exp(double x) { return ::exp(x); }
   inline float log(float x) { return log_float(x); }
   inline double log(double x) { return ::log(x); }
   inline float log1p(float x) { return log1p_float(x); }
   inline double log1p(double x) { return ::log1p(x); }
-  inline float tanh(float x) { return tanh_float(x); }
   inline double tanh(double x) { return ::tanh(x); }
-  inline float erf(float x) { return erf_float(x); }
   inline double erf(double x) { return ::erf(x); }
 
   inline float atan2(float y, float x) { return ::atan2f(y, x); }
@@ -217,30 +215,6 @@ UH_MVEC(log) UH_MVEC(log2) UH_MVEC(log10) UH_MVEC(log1p) UH_MVEC(sin) UH_MVEC(co
     }
   }
 
-  // A NaN on either side wins (PyTorch's maximum and minimum): comparisons with one are false, so a
-  // NaN in `b` is taken by itself. fmax and fmin ignore it.
-  template <class T>
-  inline T maximum(T a, T b) {
-    return a >= b || isnan(a) ? a : b;
-  }
-  template <class T>
-  inline T minimum(T a, T b) {
-    return a <= b || isnan(a) ? a : b;
-  }
-  template <class T>
-  inline T fmax(T a, T b) {
-    return a >= b || isnan(b) ? a : b;
-  }
-  template <class T>
-  inline T fmin(T a, T b) {
-    return a <= b || isnan(b) ? a : b;
-  }
-
-  template <class T>
-  inline T sigmoid(T x) {
-    return T(1) / (T(1) + exp(-x));
-  }
-
   template <class T>
   inline T shift_left(T a, T b) {
     constexpr auto bits = static_cast<T>(8 * sizeof(T));
@@ -254,13 +228,6 @@ UH_MVEC(log) UH_MVEC(log2) UH_MVEC(log10) UH_MVEC(log1p) UH_MVEC(sin) UH_MVEC(co
     return static_cast<T>(a >> b);
   }
 
-  // min(max(x, low), high) with either bound absent; a NaN stays, a NaN for a bound wins.
-  template <class T>
-  inline T clamp(T x, bool has_low, T low, bool has_high, T high) {
-    T v = x;
-    if (has_low && (v < low || isnan(low))) v = low;
-    if (has_high && (v > high || isnan(high))) v = high;
-    return v;
-  }
-
 }  // namespace uh::UH_ISA::m
+
+#include "generated/helpers.h"  // exp(float), sigmoid, maximum...: made of what is above

@@ -57,6 +57,7 @@ class Reader {
   int add(const Node& node) { return find_or_add(nodes, node); }
   const Node& node(int id) const { return nodes[static_cast<size_t>(id)]; }
   bool constant(int id) const { return node(id).what == ExprOp::kConstant; }
+  bool is_true(int id) const { return node(id).number != 0; }
   int number(double x) {
     const double rounded = doubles_ ? x : static_cast<double>(static_cast<float>(x));
     return add({.what = ExprOp::kConstant, .number = rounded});
@@ -83,8 +84,9 @@ class Reader {
     }
     if (named && w[0] == 'p') {
       const auto& value = (*step_.params)[index(w)];
-      return stack_.push_back(value ? number(value->to_double()) : -1);
+      return stack_.push_back(number(value ? value->to_double() : 0));  // as the loops have it
     }
+    if (named && w[0] == 'h') return stack_.push_back(number((*step_.params)[index(w)] ? 1 : 0));
     if (named && w[0] == '$') return stack_.push_back(locals_.at(index(w)));
     if (named && w[0] == '=') {
       locals_.resize(std::max(locals_.size(), index(w) + 1));
@@ -100,15 +102,18 @@ class Reader {
   int operation(std::string_view w) {
     if (w == "?") {
       const int no = pop(), yes = pop(), condition = pop();
+      if (constant(condition)) return is_true(condition) ? yes : no;
       return add({.what = ExprOp::kChoose, .a = condition, .b = yes, .c = no});
-    }
-    if (w == "low" || w == "high") {
-      const int limit = pop(), value = pop();
-      return limit < 0 ? value : limited(value, limit, w == "low");
     }
     if (w == "isnan") {
       const int x = pop();
+      if (constant(x)) return number(std::isnan(node(x).number) ? 1 : 0);
       return add({.what = ExprOp::kCompare, .a = x, .b = x, .how = 4});
+    }
+    if (w == "!") {
+      const int x = pop();
+      if (!constant(x)) throw NoBlock();
+      return number(is_true(x) ? 0 : 1);
     }
     if (w == "<<") {
       const int by = pop(), x = pop();
@@ -127,14 +132,6 @@ class Reader {
     throw NoBlock();
   }
 
-  // m::clamp's half: a limit that is NaN wins over every value, a value that is NaN stays.
-  int limited(int value, int limit, bool low) {
-    if (std::isnan(node(limit).number)) return limit;
-    const auto how = static_cast<uint8_t>(low ? 17 : 30);
-    const int beyond = add({.what = ExprOp::kCompare, .a = value, .b = limit, .how = how});
-    return add({.what = ExprOp::kChoose, .a = beyond, .b = limit, .c = value});
-  }
-
   int unary(const Word& w, int a) {
     if (constant(a) && w.what == ExprOp::kNeg) return number(-node(a).number);
     if (constant(a) && w.what == ExprOp::kAbs) return number(std::fabs(node(a).number));
@@ -143,6 +140,11 @@ class Reader {
 
   int binary(const Word& w, int a, int b) {
     const auto is_one = [&](int id) { return constant(id) && node(id).number == 1; };
+    if (w.what == ExprOp::kAnd || w.what == ExprOp::kOr) {
+      const bool is_and = w.what == ExprOp::kAnd;
+      if (constant(a)) return is_true(a) == is_and ? b : a;
+      if (constant(b)) return is_true(b) == is_and ? a : b;
+    }
     if (constant(a) && constant(b)) {
       const double x = node(a).number, y = node(b).number;
       if (w.what == ExprOp::kAdd) return number(x + y);

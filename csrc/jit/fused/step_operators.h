@@ -11,7 +11,7 @@ struct StepOperator {
   const char* name;        // "add.Tensor"
   const PointwiseOp* op;   // its loops and how it chooses dtypes
   const char* roles;       // per argument of the schema: 'o' an operand, 'p' a parameter
-  const char* expression;  // the yaml's, for the explorer
+  const char* expression;  // as people write it, for the explorer
   const char* words;       // the same in postfix where it is simple, else "": codegen/postfix.py
   const char* wide_words;  // of float64
   bool refuses_zero;       // with integers it may meet a division by zero: not a step then
