@@ -1,11 +1,11 @@
 """Typed trees of pointwise expressions, and the parser that builds them.
 
-An expression is what `expr:` of csrc/ops/*.yaml and of csrc/ops/expressions/helpers.yaml says:
+An expression is what `expr:` of csrc/ops/*.yaml and of csrc/codegen/helpers.yaml says:
 
     self > 0 ? self : self * negative_slope
 
 Operators and their precedence are C's; a call names a helper. Every node has a type. A number takes
-the type of what it meets; nothing else is converted, but for `T(condition)`, which is 1 or 0.
+the type of the other operand; nothing else is converted, but for `T(condition)`, which is 1 or 0.
 Printers: expression_cpp.py (loops), postfix.py (fused groups), formula.py (the explorer).
 """
 
@@ -59,7 +59,7 @@ class Parameter(Node):
 
 @dataclass(frozen=True)
 class HasParameter(Node):
-    """Whether the call passes an optional number."""
+    """A condition: the call passes an optional number."""
 
     name: str
 
@@ -119,7 +119,7 @@ class Part(Node):
 
 @dataclass(frozen=True)
 class Body:
-    """What a helper computes: names for intermediate values, then the result."""
+    """The body of a helper: names for intermediate values, then the result."""
 
     bindings: tuple[tuple[str, Node], ...]
     result: Node
@@ -143,7 +143,7 @@ class Helper:
 
 @dataclass(frozen=True)
 class Scope:
-    """What an expression may name, and where it is declared."""
+    """The names that an expression may use, and where it is declared."""
 
     origin: str  # "activation.yaml:5: relu, expr"
     names: Mapping[str, Node]
@@ -192,8 +192,7 @@ class Parser:
     def error(self, problem: str, column: int | None = None) -> ExpressionError:
         column = self.column if column is None else column
         return ExpressionError(
-            f"{self.scope.origin}, column {column + 1}: {problem}\n"
-            f"  {self.text}\n  {' ' * column}^"
+            f"{self.scope.origin}, column {column + 1}: {problem}\n  {self.text}\n  {' ' * column}^"
         )
 
     @property
@@ -229,9 +228,9 @@ class Parser:
             return node
         if actual is Type.NUMBER and (expected in REALS or expected is Type.INT):
             return adapted(node, expected)
-        if {actual, expected} == {Type.ELEMENT, Type.REAL}:
-            if self.scope.category != "complex" or expected is Type.ELEMENT:
-                return node
+        reals = {actual, expected} == {Type.ELEMENT, Type.REAL}
+        if reals and (expected is Type.ELEMENT or self.scope.category != "complex"):
+            return node
         if {actual, expected} == {Type.ELEMENT, Type.BOOL} and self.scope.category == "bool":
             return node
         if expected is Type.DOUBLE and (actual in REALS or actual is Type.INT):
@@ -255,9 +254,9 @@ class Parser:
 
     # ---- expressions
 
-    def expression(self, least: int = 1) -> Node:
+    def expression(self, min_level: int = 1) -> Node:
         node = self.unary()
-        while (level := PRECEDENCE.get(self.peek(), 0)) >= least:
+        while (level := PRECEDENCE.get(self.peek(), 0)) >= min_level:
             column = self.column
             op = self.next()[1]
             if op == "?":
@@ -359,7 +358,7 @@ class Parser:
         return Call(result, helper, tuple(typed))
 
     def element_of(self, helper: Helper, arguments: list[Node], column: int) -> Type:
-        """What the helper's `T` is in a call: the type in which its arguments of type T meet."""
+        """Find the helper's `T` in a call: the type in which its arguments of type T meet."""
         pairs = zip(arguments, helper.parameters, strict=True)
         node: Node = Literal(Type.NUMBER, "")
         for argument, (_, expected) in pairs:

@@ -29,7 +29,9 @@ from expression import (
     walk,
 )
 
-HEAD = "// Generated from csrc/ops/expressions/helpers.yaml by csrc/codegen/expression_cpp.py. Do not edit.\n"
+HEAD = (
+    "// Generated from csrc/codegen/helpers.yaml by csrc/codegen/expression_cpp.py. Do not edit.\n"
+)
 WRAPPING = {"+": "m::add", "-": "m::sub", "*": "m::mul"}
 CPP_TYPES = {
     Type.ELEMENT: "T",
@@ -50,10 +52,10 @@ class Printer:
     def text(self, node: Node) -> str:
         return self.print(node)[0]
 
-    def inside(self, node: Node, least: int) -> str:
-        """The text of an operand; in brackets where it binds more loosely than `least`."""
+    def inside(self, node: Node, min_level: int) -> str:
+        """The text of an operand; in brackets where it binds more loosely than `min_level`."""
         text, level = self.print(node)
-        return text if level >= least else f"({text})"
+        return text if level >= min_level else f"({text})"
 
     def print(self, node: Node) -> tuple[str, int]:
         """The text and how tightly it binds."""
@@ -93,8 +95,8 @@ class Printer:
 
     def binary(self, op: str, a: Node, b: Node) -> str:
         level = PRECEDENCE[op]
-        # Compilers ask for brackets where && stands in ||, and a comparison in a comparison.
-        least = {"||": UNARY - 1, "==": UNARY, "!=": UNARY}.get(op, level)
+        # Compilers ask for brackets around && in ||, and around a comparison in a comparison.
+        min_level = {"||": UNARY - 1, "==": UNARY, "!=": UNARY}.get(op, level)
         if op == "||":
             sides = [
                 self.inside(side, ATOM)
@@ -103,7 +105,7 @@ class Printer:
                 for side in (a, b)
             ]
             return f" {op} ".join(sides)
-        return f"{self.inside(a, least)} {op} {self.inside(b, max(least, level + 1))}"
+        return f"{self.inside(a, min_level)} {op} {self.inside(b, max(min_level, level + 1))}"
 
     def literal(self, node: Node) -> str:
         """A number: computed in double, then rounded to its type."""
@@ -126,7 +128,7 @@ class Printer:
         return f"{name}({', '.join(arguments)})"
 
 
-def _double(node: Node, least: int = 0) -> str:
+def _double(node: Node, min_level: int = 0) -> str:
     """A tree of literals as it is written."""
     match node:
         case Literal(text=text):
@@ -136,7 +138,7 @@ def _double(node: Node, least: int = 0) -> str:
         case Binary(op=op, a=a, b=b):
             level = PRECEDENCE[op]
             text = f"{_double(a, level)} {op} {_double(b, level + 1)}"
-            return text if level >= least else f"({text})"
+            return text if level >= min_level else f"({text})"
     raise TypeError(f"{node} is not a number")
 
 
@@ -144,8 +146,8 @@ def _has_arithmetic(helper: Helper) -> bool:
     assert helper.body
     nodes = [helper.body.result, *(value for _, value in helper.body.bindings)]
     return any(
-        isinstance(n, Unary | Binary) and n.op in WRAPPING and n.type is Type.ELEMENT
-        or isinstance(n, Call) and not n.helper.cpp and _has_arithmetic(n.helper)
+        (isinstance(n, Unary | Binary) and n.op in WRAPPING and n.type is Type.ELEMENT)
+        or (isinstance(n, Call) and not n.helper.cpp and _has_arithmetic(n.helper))
         for root in nodes
         for n in walk(root)
     )

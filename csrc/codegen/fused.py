@@ -27,7 +27,7 @@ def roles(op: Operator) -> str:
 
 
 def refuses_zero(op: Operator) -> bool:
-    """Whether its loops over integers report divisions by zero, which a step has no place for."""
+    """Return whether its loops over integers report divisions by zero, which a step cannot."""
     return any(
         isinstance(node, Call) and node.helper.zero_division
         for tree in (parsed(op, "int"), parsed(op, "bool"))
@@ -36,7 +36,7 @@ def refuses_zero(op: Operator) -> bool:
     )
 
 
-def words(op: Operator, floats: bool) -> str:
+def postfix_of(op: Operator, floats: bool) -> str:
     """Its expression for machine code (postfix.py): floats in, floats out, and the plain loop."""
     assert op.pointwise
     tree = parsed(op, "float")
@@ -62,7 +62,7 @@ def table_cpp(ops: list[Operator]) -> str:
     for op in steps:
         text = json.dumps(formula.of(op))
         zero = "true" if refuses_zero(op) else "false"
-        simple = f'"{words(op, True)}", "{words(op, False)}"'
+        simple = f'"{postfix_of(op, True)}", "{postfix_of(op, False)}"'
         row = f'"{op.full_name}", &k_{op.cpp_name}, "{roles(op)}", {text}, {simple}, {zero}'
         lines.append(f"    {{{row}}},")
     lines.append("  };\n  return table;\n}\n\n}  // namespace uh::jit::fused\n")

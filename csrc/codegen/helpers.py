@@ -1,4 +1,4 @@
-"""csrc/ops/expressions/helpers.yaml: the functions that expressions call, one declaration each."""
+"""csrc/codegen/helpers.yaml: the functions that expressions call, one declaration each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import yaml
 from expression import Body, Helper, Operand, Scope, Type, parse_body
 from model import DeclarationError
 
-PATH = Path(__file__).parents[1] / "ops" / "expressions" / "helpers.yaml"
+PATH = Path(__file__).with_name("helpers.yaml")
 SIGNATURE = re.compile(r"(\w+)\((.*)\) -> (\w+)")
 TYPES = {t.value: t for t in Type if t is not Type.NUMBER}
 KEYS = {"helper", "cpp", "expr", "float", "native", "native_float", "formula", "zero_division"}
@@ -20,7 +20,7 @@ def load(path: Path = PATH) -> dict[str, Helper]:
     """Every helper by its name; the body of one may call those above it."""
     helpers: dict[str, Helper] = {}
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    for entry in yaml.load(path.read_text(), Loader=loader):  # noqa: S506: a safe loader
+    for entry in loader(path.read_text()).get_data():
         helper = _helper(entry, helpers, path.name)
         if helper.name in helpers:
             raise DeclarationError(f"{path.name}: {helper.name} is declared twice")

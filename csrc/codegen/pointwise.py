@@ -140,7 +140,8 @@ def suffix(ctype: str) -> str:
 
 def _loop(op: Operator, enum: str, ctype: str, category: str) -> str:
     node = parsed(op, category)
-    assert op.pointwise and node
+    assert op.pointwise
+    assert node
     promotion = op.pointwise.promotion
     out = "bool" if promotion in RESULT_BOOL else ctype
     if category == "complex" and op.pointwise.complex_result == "real":

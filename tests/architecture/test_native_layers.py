@@ -38,12 +38,13 @@ JIT = {
     "serialization": ("function.h",),
 }
 # What the generator writes, by the folder whose part it is. ops/ only declares calls through the dispatcher, kernels/
-# the functions that a family's files define, pointwise/ the CPU's loops.
+# the functions that a family's files define, pointwise/ and helpers.h are the CPU's loops and what they call.
 GENERATED = {
     "generated/ops.h": "dispatch",
     "generated/ops": "dispatch",
     "generated/kernels": "ops",
     "generated/pointwise": "backend",
+    "generated/helpers.h": "backend",
     "generated/pass_list.inc": "jit",
     "generated/underhood_ops.h": "capi",
 }

@@ -173,7 +173,7 @@ bool shows_sign(const StepOperator& op) {
   return name == "signbit" || name == "copysign.Tensor";
 }
 
-bool is_simple(const StepOperator& op) { return op.words[0] != 0; }
+bool is_simple(const StepOperator& op) { return op.postfix[0] != 0; }
 
 // Adds one random step and says of which operator; null where that cannot be one.
 const char* add_step(Program& p, Random& random, bool only_exact) {

@@ -1,5 +1,5 @@
-// Functions that yaml expressions may call next to those of math.h, and that are no expressions:
-// number theory, closeness, neighbours.
+// Functions that yaml expressions may call next to those of math.h, and that are not expressions
+// themselves: number theory, closeness, neighbours.
 #pragma once
 
 #include "backend/cpu/complex_math.h"
@@ -22,7 +22,7 @@ using real_t = typename RealOf<T>::type;
 
 namespace m {
 
-// From the nearer end, as the generated lerp of real numbers.
+// Starts from the nearer end, as the generated lerp of real numbers.
 template <class R>
 inline Complex<R> lerp(Complex<R> start, Complex<R> end, Complex<R> weight) {
   const bool near = weight.re * weight.re + weight.im * weight.im < 0.25f;

@@ -1,5 +1,5 @@
 // Functions that yaml expressions may call, on whatever type the loop computes in: those that
-// ops/expressions/helpers.yaml names, not declares.
+// codegen/helpers.yaml names, not declares.
 //
 // Note [Vector math]: glibc's libmvec has SIMD versions of these functions. Declaring them with
 // __attribute__((simd)) lets `#pragma omp simd` loops call them (4 ulp or better). Where the build
@@ -230,4 +230,5 @@ UH_MVEC(log) UH_MVEC(log2) UH_MVEC(log10) UH_MVEC(log1p) UH_MVEC(sin) UH_MVEC(co
 
 }  // namespace uh::UH_ISA::m
 
-#include "generated/helpers.h"  // exp(float), sigmoid, maximum...: made of what is above
+// exp(float), sigmoid, maximum...: they call what is above.
+#include "generated/helpers.h"

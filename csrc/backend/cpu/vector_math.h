@@ -1,5 +1,5 @@
 // log and log1p for float, written so that the compiler vectorises them, and what exp, tanh and erf
-// do to the bits of floats: those are declared in ops/expressions/helpers.yaml
+// do to the bits of floats: those are declared in codegen/helpers.yaml
 // (generated/helpers.h).
 //
 // Why not libmvec: its calls cannot be inlined, its logarithms leave the vector for one negative

@@ -406,8 +406,8 @@ bool is_simple(const FusedKernel& program, const Step& step) {
   if (isa() == Isa::kV2 || !step.op) return false;
   const TermKind result_kind = program.kind(step.result);
   if (result_kind.dtype != step.dtype || result_kind.zero_dim) return false;
-  return (step.dtype == DType::kFloat32 && step.op->words[0]) ||
-         (step.dtype == DType::kFloat64 && step.op->wide_words[0]);
+  return (step.dtype == DType::kFloat32 && step.op->postfix[0]) ||
+         (step.dtype == DType::kFloat64 && step.op->postfix_double[0]);
 #else
   (void)program, (void)step;
   return false;

@@ -247,7 +247,7 @@ void Expression::add(const Step& step) {
     if (number.given < 0) numbers[k] = number.value.to_double();
   }
   Reader reader(step, numbers, doubles_);
-  reader.read(doubles_ ? step.op->wide_words : step.op->words);
+  reader.read(doubles_ ? step.op->postfix_double : step.op->postfix);
   const auto operand = [&](const Node& node) {
     return leaf(step.operands[static_cast<size_t>(node.item)]);
   };

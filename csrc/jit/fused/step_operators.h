@@ -12,9 +12,9 @@ struct StepOperator {
   const PointwiseOp* op;   // its loops and how it chooses dtypes
   const char* roles;       // per argument of the schema: 'o' an operand, 'p' a parameter
   const char* expression;  // as people write it, for the explorer
-  const char* words;       // the same in postfix where it is simple, else "": codegen/postfix.py
-  const char* wide_words;  // of float64
-  bool refuses_zero;       // with integers it may meet a division by zero: not a step then
+  const char* postfix;  // the same in postfix if it is straight-line, else "": codegen/postfix.py
+  const char* postfix_double;  // of float64
+  bool refuses_zero;           // with integers it may meet a division by zero: not a step then
 };
 
 std::span<const StepOperator> step_operators();
