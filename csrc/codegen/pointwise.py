@@ -106,7 +106,7 @@ def _parse(op: Operator, category: str) -> Node | None:
 
 
 def family_h(ops: list[Operator]) -> str:
-    """What the kernels of one family's pointwise operators are called with."""
+    """List the pointwise operators of one family: what their kernels are called with."""
     lines = [
         HEAD,
         "#pragma once\n",
@@ -134,7 +134,7 @@ def family_h(ops: list[Operator]) -> str:
 
 
 def suffix(ctype: str) -> str:
-    """The part of a loop's name that tells its element type."""
+    """The part of a loop's name that names its element type."""
     return re.sub(r"\W", "_", ctype.removesuffix("_t").removeprefix("std::")).strip("_").lower()
 
 

@@ -38,7 +38,7 @@ JIT = {
     "serialization": ("function.h",),
 }
 # What the generator writes, by the folder whose part it is. ops/ only declares calls through the dispatcher, kernels/
-# the functions that a family's files define, pointwise/ and helpers.h are the CPU's loops and what they call.
+# the functions that a family's files define, pointwise/ the CPU's loops (helpers: what they call).
 GENERATED = {
     "generated/ops.h": "dispatch",
     "generated/ops": "dispatch",

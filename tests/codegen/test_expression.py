@@ -48,7 +48,7 @@ def parsed(codegen: dict[str, ModuleType], text: str, category: str = "float") -
     [
         ("self + ", 8, "ends too early"),
         ("self $ other", 6, "not part of the language"),
-        ("self + nobody", 8, "unknown name 'nobody'"),
+        ("self + third", 8, "unknown name 'third'"),
         ("self * nothing(other)", 8, "unknown helper 'nothing'"),
         ("sqrt(self, other)", 1, "takes 1 arguments, got 2"),
         ("(self + other", 14, "expected ')'"),

@@ -62,9 +62,9 @@ void nextafter_loop(char* const* d, const int64_t* s, int64_t n, F f) {
 }
 
 #if defined(__AVX512F__)
-// As exp of floats (codegen/helpers.yaml), with VSCALEFPS in the place of the two factors: x = n ln 2 + r, |r| <= ln 2 / 2,
-// and 2**n is multiplied with the right rounding even among subnormals. min and max keep a NaN,
-// which is their second operand.
+// As exp of floats (codegen/helpers.yaml), with VSCALEFPS in the place of the two factors:
+// x = n ln 2 + r, |r| <= ln 2 / 2, and 2**n is multiplied with the right rounding even among
+// subnormals. min and max keep a NaN, which is their second operand.
 inline __m512 exp16(__m512 x) {
   constexpr __mmask16 kAll = 0xffff;  // GCC 12 takes the forms without a mask for uninitialised
   const auto all = [](float v) { return _mm512_set1_ps(v); };

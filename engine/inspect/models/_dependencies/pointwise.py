@@ -1,6 +1,6 @@
-"""Elementwise operators: an output cell is made of the one cell of each operand that broadcasts there.
+"""Elementwise operators: an output cell depends on the one cell of each operand that broadcasts there.
 
-How is the operator's own expression, which the generator prints as a formula.
+The formula is the operator's own expression, which the generator prints as a formula.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from engine.inspect.models._dependencies.core import (
     broadcast,
 )
 
-# Elementwise, but computed by a kernel of their own or made of other operators: no expression.
+# Elementwise, but without an expression: they have a kernel, or call other operators.
 KERNELS = {
     "masked_fill": "{value} if {mask} else {self}",
     "clone": "{self}",
@@ -69,7 +69,7 @@ CALLS = frozenset(
 
 
 def is_pointwise(op: str, schema_name: str) -> bool:
-    """Return whether every output cell is made of the cells at the same place."""
+    """Return whether every output cell depends only on the cells at the same index."""
     overload = schema_name.partition(".")[2]
     return op in KERNELS or op in CALLS or bool(formula_of(op, overload))
 
