@@ -135,7 +135,9 @@ class Helper:
     cpp: str = ""  # the C++ function of the loops; "": generated from `body`
     body: Body | None = None
     float_body: Body | None = None  # where elements are floats
-    native: str = ""  # the operation of fused groups, see postfix.py
+    native: str | bool = (
+        ""  # the operation of fused groups, see postfix.py; False: none, nor its body
+    )
     native_float: str = ""  # the same, of floats only
     formula: str = ""  # how people write it, with {parameter}
     zero_division: bool = False  # of integers it may report one

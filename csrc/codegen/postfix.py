@@ -72,6 +72,8 @@ class Printer:
     def call(self, node: Call, names: dict[str, Code]) -> Code:
         helper = node.helper
         arguments = [self.print(argument, names) for argument in node.arguments]
+        if helper.native is False:
+            raise NotSimpleError(f"{helper.name} is not for native code")
         native = helper.native or (self.floats and helper.native_float)
         if native:
             return [*(word for code in arguments for word in code), native]
