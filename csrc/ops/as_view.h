@@ -1,4 +1,4 @@
-// What the generated ADInplaceOrView kernels do with the result of a view operator.
+// Helpers of the generated ADInplaceOrView kernels for the results of view operators.
 #pragma once
 
 #include <vector>
@@ -7,10 +7,10 @@
 
 namespace uh {
 
-// Makes `view` a view of `self` (of self's own base, if self is one) and tells so.
+// Makes `view` a view of `self` (of self's base, if self is a view) and records it.
 void as_view(const Tensor& self, const Tensor& view, const OperatorInfo& op);
 void as_view(const Tensor& self, const std::vector<Tensor>& views, const OperatorInfo& op);
-// The same for what shares memory but is no part of the other's history: detach.
+// The same for a tensor that shares memory but not the history of the other: detach.
 void mark_alias(const Tensor& self, const Tensor& view, const OperatorInfo& op);
 
 }  // namespace uh

@@ -1,8 +1,8 @@
-// What the generated CPU and Meta kernels ask before a hand-written kernel runs: one device for
+// The check of the generated CPU and Meta kernels before a hand-written kernel runs: one device for
 // all.
 //
 // A meta tensor has no bytes. A kernel that asks one of its tensors where it lies may then rely on
-// the others; pointwise operators and composites have rules of their own.
+// the others; pointwise operators and composites have separate rules.
 #pragma once
 
 #include <initializer_list>
@@ -13,7 +13,7 @@
 
 namespace uh {
 
-// What an argument holds: one tensor, perhaps none, or a list of them.
+// The tensors of an argument: one, perhaps none, or a list of them.
 class TensorArg {
  public:
   TensorArg(const Tensor& t) : tensors_(&t, 1) {}
@@ -25,7 +25,7 @@ class TensorArg {
   std::span<const Tensor> tensors_;
 };
 
-// Throws when the tensors lie on several devices. A number in a 0-d CPU tensor goes with meta ones.
+// Throws when the tensors are on several devices. A 0-d CPU tensor, a number, goes with meta ones.
 void refuse_several_devices(const char* op, std::initializer_list<TensorArg> argument);
 
 template <class... Given>

@@ -2,8 +2,8 @@
 //
 // What: the dimensions of size 1 dropped, the rest ordered so that operand 0's smallest stride is
 // innermost, neighbours merged where every operand allows it. A transposed copy and a plain one
-// then look alike, and a contiguous tensor of any rank is a single row. Invariant: sizes is never
-// empty, and walking all rows visits each index exactly once. Read next: copy/copy.cpp, the
+// then look the same, and a contiguous tensor of any rank is a single row. Invariant: sizes is
+// never empty, and walking all rows visits each index exactly once. Read next: copy/copy.cpp, the
 // simplest user.
 #pragma once
 

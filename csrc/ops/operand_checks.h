@@ -1,4 +1,4 @@
-// What kernels of gradients check at entry: formulas call them with arguments that belong together,
+// Checks at the entry of gradient kernels: formulas call them with arguments that belong together,
 // but anybody may call them with others.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace uh {
 
-// Those of `others` that are defined lie on `first`'s device and, unless `any_dtype`, have its
+// Those of `others` that are defined are on `first`'s device and, unless `any_dtype`, have its
 // dtype: their memory may be read as that of `first`.
 inline void check_together(std::string_view op, const Tensor& first,
                            std::initializer_list<const Tensor*> others, bool any_dtype = false) {

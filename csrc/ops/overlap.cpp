@@ -89,7 +89,7 @@ bool share_bytes(const Bytes& a, const Bytes& b) {
     for (size_t d = 0; d < bytes->layout.sizes.size(); ++d)
       add(bytes->layout.strides[d] * bytes->width, bytes->layout.sizes[d] - 1);
   }
-  // Elements of one width lie on multiples of it: the first bytes meet or none do.
+  // Elements of one width are at multiples of it: the first bytes meet or none do.
   const bool even = a.width == b.width;
   if (!even) add(1, a.width - 1 + b.width - 1);
   std::sort(terms.begin(), terms.end(),

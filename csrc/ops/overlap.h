@@ -1,4 +1,4 @@
-// Overlap: whether what a kernel writes shares bytes with itself or with what the kernel reads.
+// Overlap: whether the memory a kernel writes shares bytes with itself or with the memory it reads.
 //
 // Note [Overlap]: PyTorch compares the spans of dense tensors and rejects two that meet. It does
 // not look at tensors with gaps: the write happens, and an element that is read after it was
@@ -29,7 +29,7 @@ void check_no_overlap(const Tensor& written, const Tensor& read, std::string_vie
 void check_out_overlap(const Tensor& out, const Dims& sizes, const Tensor& read, bool any,
                        std::string_view op);
 
-// Whether an element is written that is read at another index, exactly: for loops that read while
+// True if an element is written that is read at another index, exactly: for loops that read while
 // they write. `read` broadcasts to the sizes of `written`.
 bool reads_elsewhere(const Tensor& written, const Tensor& read);
 // Throws where that is so; `layout` is what `written` is about to have.

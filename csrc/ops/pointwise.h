@@ -65,7 +65,7 @@ struct PointwiseOp {
   Check check = nullptr;
 };
 
-// The numbers an expression uses beside its operands (alpha, min, max...).
+// The numbers an expression uses besides its operands (alpha, min, max...).
 class Params {
  public:
   static constexpr size_t kMost = 4;

@@ -32,7 +32,7 @@ UH_CHECK(alpha) {
   check_fits(factor, dtype);
 }
 
-// Whether 1 or 255 was meant by a bool, nobody can tell.
+// A bool may mean 1 or 255: it is ambiguous.
 UH_CHECK(subtraction) {
   for (const Input& o : inputs) {
     const bool is_bool =

@@ -1,4 +1,4 @@
-// What pointwise operators refuse beyond dtypes they have no loop for.
+// Checks of pointwise operators beyond dtypes without a loop.
 //
 // An entry names one of these with `check:`; it sees the operands as they were given and the dtype
 // that the loop would compute in, and runs before anything is allocated.

@@ -1,4 +1,4 @@
-// Which dtype a pointwise operator computes in, and which its result has: for run_pointwise, and
+// The dtype in which a pointwise operator computes, and that of its result: for run_pointwise, and
 // for fused groups, which decide it once and not at every call.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What the generated out= kernels of `row_major` forms do first.
+// The first step of the generated out= kernels of `row_major` forms.
 #pragma once
 
 #include "tensor/tensor.h"

@@ -22,7 +22,7 @@ inline MemoryFormat suggested_format(const Tensor& self) {
   return n == 4 ? MemoryFormat::kChannelsLast : MemoryFormat::kChannelsLast3d;
 }
 
-// A new tensor whose elements lie as those of `self`.
+// A new tensor with the memory order of `self`.
 inline Tensor empty_in_format_of(const Tensor& self, const Dims& sizes, DType dtype) {
   const MemoryFormat format = suggested_format(self);
   if (format == MemoryFormat::kContiguous || sizes.ndim() != self.ndim())

@@ -108,7 +108,7 @@ void absorb(const ScoreBlock<T>& b) {
     T* const row = b.scores + r * b.keys;
     const T before = b.largest[r], here = largest_of(row, b.keys);
     const T largest = before < here ? here : before;
-    // Subtracting an infinite maximum would make NaN of what is only masked.
+    // Subtracting an infinite maximum would turn masked scores into NaN.
     const T sum = exponentials(row, b.keys, largest == kNever<T> ? T(0) : largest);
     b.largest[r] = largest;
     if (before == largest || before == kNever<T>) {  // nothing that came before has to shrink

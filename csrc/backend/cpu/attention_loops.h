@@ -1,4 +1,4 @@
-// What attention does to a block of scores between its two matrix products.
+// The operations of attention on a block of scores between its two matrix products.
 #pragma once
 
 #include "backend/cpu/per_isa.h"

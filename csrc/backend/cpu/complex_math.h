@@ -1,4 +1,4 @@
-// Functions of complex numbers that yaml expressions may call: the overloads beside math.h's.
+// Functions of complex numbers that yaml expressions may call: overloads in addition to math.h's.
 //
 // exp, log, sqrt, the trigonometric and hyperbolic functions and their inverses are the C
 // library's, whose branch cuts, signed zeros and infinities C99 Annex G lays down.

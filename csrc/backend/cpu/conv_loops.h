@@ -14,7 +14,7 @@
 
 namespace uh {
 
-// Pixels of a tile that lie side by side in the buffer and in the output.
+// Pixels of a tile that are adjacent in the buffer and in the output.
 struct ConvRun {
   int64_t at;      // the first one's place in the tile
   int64_t length;  // how many
@@ -29,7 +29,7 @@ struct ConvLoops {
   static constexpr int kVectors[kVectorKinds] = {1, 2, 3, 6};
 
   // out[r * out_row + j] = start[r] + sum_k weight[k * rows + r] * input[offset[k] + j]; without
-  // `start` the sum is added to what is there.
+  // `start` the sum is added to the present value.
   using Tile = void (*)(T* out, int64_t out_row, const T* weight, const T* input,
                         const int64_t* offset, int64_t taps, const T* start);
 

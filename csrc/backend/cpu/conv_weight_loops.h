@@ -2,7 +2,7 @@
 // registers.
 //
 // What: a row is the gradient of one output channel, a tap a place in a buffer of inputs; every
-// weight is the sum of products of a row with the run of pixels at its tap. Pixels lie side by side
+// weight is the sum of products of a row with the run of pixels at its tap. Pixels are adjacent
 // in both, so the loop runs along them and every vector that is loaded meets several others.
 // Read next: convolution/weight_gradient.cpp.
 #pragma once
@@ -19,7 +19,7 @@ struct ConvWeightLoops {
   static constexpr int64_t kRows[kRowKinds] = {1, 2, 4};
   static constexpr int64_t kTaps[kTapKinds] = {1, 2, 3, 6};
 
-  // Where a tile reads: row r of image i begins at row + r * row_step + i * row_image, tap k at
+  // The source of a tile: row r of image i begins at row + r * row_step + i * row_image, tap k at
   // input + offset[k] + i * input_image; each is `length` pixels long.
   struct Source {
     const T *row, *input;
@@ -32,7 +32,7 @@ struct ConvWeightLoops {
   int row_kinds;  // how many fit the registers
   Tile tile[kRowKinds][kTapKinds];
 
-  // The other way, where there are enough rows to fill vectors: rows lie side by side, and every
+  // The other way, where there are enough rows to fill vectors: rows are adjacent, and every
   // input that a tap meets is multiplied with a vector of them.
   static constexpr int kPixelKinds = 5;
   static constexpr int64_t kPixelTaps[kPixelKinds] = {1, 2, 4, 6, 12};

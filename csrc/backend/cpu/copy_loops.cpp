@@ -265,7 +265,7 @@ void cast_parts(void* dst, const void* src, int64_t n) {
   cast<To, From>(dst, src, 2 * n);
 }
 
-// Writes row `to` of the cast table: from every type that has a loop of its own.
+// Writes row `to` of the cast table: from every type that has its own loop.
 template <class To>
 void cast_row(CopyLoops& loops, DType to) {
   auto* row = loops.cast[static_cast<int>(to)];

@@ -171,7 +171,7 @@ template <int P, int kCount, class R, class V>
   }
 }
 
-// The first pass: butterflies one after the other, each with roots of its own; kCount at once.
+// The first pass: butterflies one after the other, each with its own roots; kCount at once.
 template <int P, int kCount, class R>
 int64_t first(const FftPass<R>& pass, int64_t from) {
   using V = typename Several<R, kCount>::Type;

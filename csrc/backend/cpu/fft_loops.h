@@ -1,7 +1,7 @@
 // One pass of a Fourier transform.
 //
 // What: `radix` numbers that lie m * step apart become their transform of `radix` points, times the
-// roots of the pass; `step` such butterflies lie side by side (Stockham: the result is in order).
+// roots of the pass; `step` such butterflies are adjacent (Stockham: the result is in order).
 // Invariant: real and imaginary parts lie apart, so that every instruction does the same to all of
 // its lanes. Only forward: a backward transform has the two parts exchanged.
 #pragma once

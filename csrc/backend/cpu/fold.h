@@ -1,4 +1,4 @@
-// How many elements become one: the loops behind every reduction, as templates.
+// Folds of many elements into one: the loops of every reduction, as templates.
 //
 // A reduction is an operation (Sum, Max...) over mapped elements (as they are, absolute, squared).
 // Included by *_loops.cpp only, each of which makes its own table of folds.
@@ -79,8 +79,8 @@ struct Min {
   }
 };
 
-// What happens to an element before it is folded. `Lane` is the type it is folded in within a
-// block.
+// The function applied to an element before it is folded. `Lane` is the type it is folded in within
+// a block.
 template <class T>
 struct AsIs {
   using Element = T;

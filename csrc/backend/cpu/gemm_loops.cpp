@@ -5,7 +5,7 @@
 namespace uh::UH_ISA {
 namespace {
 
-// Row i of c gathers four rows of b at a time; a block of columns stays in L1 meanwhile.
+// Row i of c gathers four rows of b at a time while a block of columns stays in L1.
 template <class T>
 void integers(T* c_, const T* a_, const T* b_, int64_t m, int64_t n, int64_t k) {
   using U = std::make_unsigned_t<T>;  // unsigned arithmetic wraps by definition

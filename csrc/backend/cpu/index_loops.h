@@ -11,7 +11,7 @@
 
 namespace uh {
 
-// One row of a walk: element j lies at `j * step` of each operand (strides count elements).
+// One row of a walk: element j is at `j * step` of each operand (strides count elements).
 struct IndexRow {
   const int64_t* index;
   int64_t index_step;

@@ -42,7 +42,7 @@ Isa choose() {
   if (kCompiled[0] > cpu) {
     throw Error(ErrorKind::kRuntime, std::string("this build has loops for x86-64-") +
                                          name(kCompiled[0]) + ", and this processor is x86-64-" +
-                                         name(cpu) + ": install underhood anew on this machine");
+                                         name(cpu) + ": reinstall underhood on this machine");
   }
   const char* forced = std::getenv("UNDERHOOD_ISA");
   const std::string_view text = forced ? forced : "";

@@ -1,4 +1,4 @@
-// Which instruction set the loop kernels use, chosen once at run time.
+// The instruction set that the loop kernels use, chosen once at run time.
 //
 // Every csrc/backend/cpu/*_loops.cpp is compiled once per level of x86-64 that CMake's
 // UNDERHOOD_ISA_LEVELS names, in namespace uh::UH_ISA; UH_LOOPS_V2, _V3 and _V4 say which those

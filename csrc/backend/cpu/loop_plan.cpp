@@ -22,7 +22,7 @@ std::string_view walk(const Plan& plan) {
 int64_t register_bytes() { return isa() == Isa::kV4 ? 64 : isa() == Isa::kV3 ? 32 : 16; }
 
 // Whether the dense loop over elements like these is a vector loop (kVector of loops.h, as far as
-// sizes tell): of one or two inputs the first decides, of three the output.
+// sizes show): of one or two inputs the first decides, of three the output.
 bool in_vectors(const Plan& plan) {
   const size_t decides = plan.operands.size() > 3 ? 0 : 1;
   return decides >= plan.operands.size() || plan.operands[decides].itemsize == 0 ||

@@ -1,8 +1,8 @@
-// What a kernel is about to do, told to the recorder: which loop, over which dimensions.
+// The plan of a kernel, for the recorder: which loop, over which dimensions.
 //
 // What: a kernel that walks memory says its plan just before its loop, with one line:
 //   if (events::on()) [[unlikely]] record_plan({.sizes = ..., .operands = ...});
-// Invariant: telling changes nothing; when recording is off the cost is that branch.
+// Invariant: recording changes nothing; when it is off the cost is that branch.
 //
 // Note [Recorded plan]: the blob of PLAN is a stream of int64: bytes of a vector register (0: the
 // loop takes one element at a time), number of dimensions, number of operands, the sizes (outermost

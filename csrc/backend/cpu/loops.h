@@ -85,7 +85,7 @@ void strided(char* const* d, const int64_t* s, int64_t n, F f, std::index_sequen
   }
 }
 
-// Types whose contiguous loops are worth a vector version of their own.
+// Types whose contiguous loops are worth a separate vector version.
 template <class T>
 inline constexpr bool kVector = !std::is_same_v<T, bool> && !std::is_same_v<T, Half> &&
                                 !std::is_same_v<T, int8_t> && !std::is_same_v<T, int16_t>;

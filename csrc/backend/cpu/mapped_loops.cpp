@@ -1,4 +1,4 @@
-// Folds of mapped elements: sums without NaN, and what norms are made of.
+// Folds of mapped elements: sums without NaN, and the sums of norms.
 #pragma GCC optimize("O3")
 
 #include "backend/cpu/fold.h"
@@ -27,7 +27,7 @@ struct Absolute {
   static Lane apply(T x) { return x < T(0) ? -x : x + T(0); }  // -0 + 0 is 0
 };
 
-// In double: the square of a large float is no float.
+// In double: the square of a large float overflows.
 template <class T>
 struct Square {
   using Element = T;

@@ -19,7 +19,7 @@ struct NormalizeBackwardLoops {
   // dx = a * grad + b * (x - mean) + c
   void (*segment)(void* dx, const void* grad, const void* x, int64_t n, double a, double mean,
                   double b, double c);
-  // Both with numbers of their own for each of n columns, over `rows` rows.
+  // Both with separate numbers for each of n columns, over `rows` rows.
   void (*column_sums)(double* sum, double* product, const void* grad, const void* x,
                       const double* mean, int64_t rows, int64_t n);
   void (*columns)(void* dx, const void* grad, const void* x, const double* a, const double* mean,

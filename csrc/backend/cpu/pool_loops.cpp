@@ -55,9 +55,9 @@ void max_index(T* __restrict best, int64_t* __restrict index, const T* __restric
 
 #ifdef __AVX512F__
 
-// Sixteen windows side by side, where they are one or two elements apart: one by one, every second
-// comparison is a branch that nobody could foretell. Loads and stores are masked, so that short
-// rows are done alike and nothing is read that no window has.
+// Sixteen windows at once, where they are one or two elements apart: one by one, every second
+// comparison is an unpredictable branch. Loads and stores are masked, so that short
+// rows need no special case and nothing is read outside the windows.
 template <int kStep>
 void max_windows(float* best, int64_t* index, const float* in, const int64_t* offset, int64_t taps,
                  int64_t n, int64_t base) {

@@ -1,9 +1,9 @@
 // Matrix products in register tiles: what is done where a BLAS copies more than it gains.
 //
 // What: c = alpha a b + beta c for matrices that fit the cache. OpenBLAS copies a and b into an
-// order of its own, fills c with zeros and adds to it; here only a panel of b is copied, a is read
+// separate order, fills c with zeros and adds to it; here only a panel of b is copied, a is read
 // where it lies, and c is written without being read. Measured on AVX-512 for the products of a
-// small transformer: 0.80 to 0.91 of OpenBLAS's time. Where the copies are nothing beside the rest,
+// small transformer: 0.80 to 0.91 of OpenBLAS's time. Where the copies are negligible,
 // from some 600 x 600 x 600 on, OpenBLAS is ahead.
 // Invariant: an element of c is summed in the same order however the product is cut into rows and
 // columns: the number of threads changes no result.

@@ -1,4 +1,4 @@
-// Philox4x32-10 and what is made of its words, in groups of 16 counters (64 words).
+// Philox4x32-10 and distributions from its words, in groups of 16 counters (64 words).
 //
 // Invariant: every instruction set gives the same bits: no fused multiply-add, no library
 // functions, only operations that IEEE 754 rounds in one way. See Note [Reproducible random

@@ -22,7 +22,7 @@ inline T decay(T t) {
   return t < kNothing ? T(0) : e;
 }
 
-// The largest element; NaN where there is one.
+// The largest element; NaN if there is a NaN.
 template <class T>
 inline T largest_of(const T* x, int64_t n) {
   using L = Lanes<T>;

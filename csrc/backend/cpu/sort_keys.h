@@ -1,6 +1,6 @@
 // Sort keys: unsigned integers that are ordered as PyTorch orders the elements.
 //
-// What: every real dtype has a key of its own size; smaller key means further in front. NaN comes
+// What: every real dtype has a key of its size; a smaller key means further in front. NaN comes
 // after everything, and equal to itself; -0 and 0 are equal. A descending sort inverts the keys, so
 // that equal elements keep their order in both directions.
 // Forced inline: the loops of sort_loops.cpp are compiled per instruction set.
@@ -65,7 +65,7 @@ template <class T>
   return descending ? Key(~key) : key;
 }
 
-// Whether the element can be had back from its key: not so for -0 and for NaN, which has payloads.
+// True if the element can be recovered from its key: not for -0 and NaN, which has payloads.
 template <class T>
 [[gnu::always_inline]] inline bool key_is_exact(T value) {
   using Key = SortKey<T>;

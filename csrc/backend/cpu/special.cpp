@@ -13,7 +13,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kEps = std::numeric_limits<double>::epsilon();
 constexpr double kPi = std::numbers::pi;
 
-// The Bernoulli numbers B2, B4, ... B24, which every asymptotic series here is made of.
+// The Bernoulli numbers B2, B4, ... B24, the coefficients of every asymptotic series here.
 constexpr std::array<double, 12> kBernoulli = {
     1.0 / 6, -1.0 / 30,     1.0 / 42,      -1.0 / 30,       5.0 / 66,       -691.0 / 2730,
     7.0 / 6, -3617.0 / 510, 43867.0 / 798, -174611.0 / 330, 854513.0 / 138, -236364091.0 / 2730,

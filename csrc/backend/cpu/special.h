@@ -1,8 +1,9 @@
 // Special functions of one real number, in double: what expressions call as special::...
 //
 // Compiled once (not per instruction set): each takes tens of operations on every path, so that a
-// call costs little beside it. float32 results are computed in double and rounded once. The methods
-// are in special.cpp (gamma), special_bessel.cpp, special_normal.cpp and special_polynomials.cpp.
+// call costs little in comparison. float32 results are computed in double and rounded once. The
+// methods are in special.cpp (gamma), special_bessel.cpp, special_normal.cpp and
+// special_polynomials.cpp.
 #pragma once
 
 namespace uh::special {

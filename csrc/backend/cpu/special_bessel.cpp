@@ -62,7 +62,7 @@ double k_scaled(double order, double x) {
   if (std::isinf(x)) return 0;
   if (order == 1 && x < 1e-100) return 1 / x;  // its integrand passes what a double can hold
   constexpr double kStep = 0.25;
-  // For large x the integrand is narrow, about 1 / sqrt(x): the step shrinks alike.
+  // For large x the integrand is narrow, about 1 / sqrt(x): the step shrinks with it.
   const double step = x > 1 ? kStep / std::sqrt(x) : kStep, root = std::sqrt(2 * x);
   double sum = 0.5;
   for (int k = 1;; ++k) {

@@ -13,7 +13,7 @@ constexpr double kEps = std::numeric_limits<double>::epsilon();
 constexpr double kSlope = 2 * std::numbers::inv_sqrtpi;  // of erf at zero
 
 // x > 0 with erfc(x) = z, from a closed form that is right to 0.2 % (of ln(1 - erf**2), given as
-// `log_rest`), by Halley's method: three steps reach double precision. `error` tells how far
+// `log_rest`), by Halley's method: three steps reach double precision. `error` computes how far
 // erfc(x) is from z.
 template <class Error>
 double solve(double log_rest, const Error& error) {

@@ -68,8 +68,8 @@ double hermite_h(double x, double n) {
 double hermite_he(double x, double n) {
   return recur(n, 1, x, [&](double k, double a, double b) { return x * a - (k - 1) * b; });
 }
-// Hilb's forms tell L_n and P_n of a large n by Bessel functions of order 0; they oscillate in x,
-// or grow, so that the recurrence would go on until n.
+// Hilb's forms give L_n and P_n of a large n by Bessel functions of order 0; they oscillate in x,
+// or grow, so that the recurrence would continue until n.
 double laguerre_l(double x, double n) {
   if (n > kEndless) {
     const double at = 2 * std::sqrt((std::trunc(n) + 0.5) * std::fabs(x));

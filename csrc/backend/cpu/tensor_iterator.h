@@ -27,7 +27,7 @@ class TensorIterator {
   void add_value(void* value);
 
   // The order of dimensions, outermost first, that the operands' strides suggest.
-  // Given before the output exists, so that the output can be laid out alike.
+  // Set before the output exists, so that the output can have the same layout.
   Dims order() const;
   void reorder(const Dims& order);
   void collapse();

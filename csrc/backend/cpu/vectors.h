@@ -35,8 +35,8 @@ struct Lanes {
     else
       return fold<kWidth / 2>(join(x, swapped<kWidth>(x, kLaneNumbers)), join);
   }
-  // The sum of all lanes of n registers. In halves here too: so many lanes in all are added in one
-  // order, however long a register is.
+  // The sum of all lanes of n registers. In halves here too: this many lanes in all are added in
+  // one order, however long a register is.
   template <int64_t n>
   static T sum(Vector (&x)[n]) {
 #pragma GCC unroll 8

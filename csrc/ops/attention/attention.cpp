@@ -1,4 +1,5 @@
-// scaled_dot_product_attention: which way it is computed, and the way that is made of operators.
+// scaled_dot_product_attention: the choice of its implementation, and the one composed of
+// operators.
 #include <cmath>
 #include <limits>
 

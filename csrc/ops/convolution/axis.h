@@ -1,8 +1,8 @@
-// One axis of a convolution: which inputs an output meets, and where they lie in the buffer.
+// One axis of a convolution: which inputs an output meets, and where they are in the buffer.
 //
-// What: forwards, all outputs meet their inputs alike; transposed, those alike whose index leaves
-// the same rest when it is divided by the stride. Each such residue has a list of taps. Invariant:
-// output q * step + residue meets element q + index of a tap's phase.
+// What: forwards, all outputs meet their inputs in the same way; transposed, those whose index
+// leaves the same rest when it is divided by the stride. Each such residue has a list of taps.
+// Invariant: output q * step + residue meets element q + index of a tap's phase.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // Moving elements between layouts and dtypes: what kernels of other families use as a tool.
 //
-// None of these go through the dispatcher, check overlap or tell the recorder: the kernel that
+// None of these use the dispatcher, check overlap or record events: the kernel that
 // calls them answers for that.
 #pragma once
 
@@ -69,7 +69,7 @@ void check_broadcasts_to(IntSpan sizes, IntSpan target, std::string_view op);
 // Throws unless `out` has the dtype of the result: what PyTorch's out= asks of some operators.
 void check_out_dtype(const Tensor& out, DType result_dtype, std::string_view op);
 
-// How out= ends: `out` takes the sizes of `result` if it has others, then its elements.
+// The last step of out=: `out` takes the sizes of `result` if they differ, then its elements.
 void write_out(const Tensor& out, const Tensor& result, std::string_view op);
 
 // The same for an out= that has the dtype of the result, or is refused.

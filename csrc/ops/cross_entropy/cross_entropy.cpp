@@ -47,7 +47,7 @@ Tensor of_shares(const Tensor& self, const Tensor& input, const Tensor& weight, 
   return ops::div(ops::neg(total(each)), Scalar(rows));
 }
 
-// What the even part of a smoothed target costs: all classes alike.
+// The loss of the uniform part of a smoothed target: equal for all classes.
 Tensor of_even_target(const Tensor& logs, const Tensor& target, const Tensor& weight,
                       int64_t reduction, int64_t ignore_index, int64_t class_dim) {
   const Tensor weighed =

@@ -111,7 +111,7 @@ Tensor placed(const Tensor& tensor, const std::vector<Label>& labels, const Spac
 // a and b multiplied, and summed over `summed`, which stay with size 1.
 Tensor contract(const Tensor& a, const Tensor& b, const Dims& summed) {
   if (summed.empty()) return ops::mul(a, b);
-  // Dimensions that both have, only a, only b; a dimension of size 1 is nobody's.
+  // Dimensions of both, of a only, of b only; a dimension of size 1 counts for none.
   Dims both, only_a, only_b;
   for (int64_t d = 0; d < a.ndim(); ++d) {
     if (std::find(summed.begin(), summed.end(), d) != summed.end()) continue;

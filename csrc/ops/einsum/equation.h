@@ -17,7 +17,7 @@ struct Equation {
   bool has_output = false;  // "->" was given
 };
 
-// Throws for characters that are no letters, broken "..." and arrows, and labels that are given
+// Throws for characters other than letters, broken "..." and arrows, and labels that appear
 // twice or out of nowhere in the output. `operands`: how many inputs there must be.
 Equation parse_equation(std::string_view text, size_t operands);
 

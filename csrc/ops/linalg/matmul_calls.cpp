@@ -1,4 +1,5 @@
-// matmul where gradients are wanted: the operators that it is made of, each with its own gradient.
+// matmul where gradients are required: the operators that it is composed of, each with its
+// gradient.
 #include "generated/kernels/linalg.h"
 #include "generated/ops/linalg.h"
 #include "generated/ops/view.h"

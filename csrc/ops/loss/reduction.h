@@ -1,4 +1,4 @@
-// How losses of single elements become the result: kept, averaged or added up.
+// The reduction of the losses of single elements: none, mean or sum.
 #pragma once
 
 #include "generated/ops/reduce.h"

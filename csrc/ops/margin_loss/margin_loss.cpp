@@ -1,4 +1,4 @@
-// The operators of margin_loss.yaml that are made of others.
+// The composite operators of margin_loss.yaml.
 #include "generated/kernels/margin_loss.h"
 
 #include "generated/ops/arithmetic.h"

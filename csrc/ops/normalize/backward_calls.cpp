@@ -1,4 +1,4 @@
-// The gradients of normalisations where gradients of them are wanted: made of other operators.
+// The gradients of normalisations where they must be differentiable: composed of other operators.
 //
 // The statistics are functions of the input here: the saved mean and 1 / sqrt(variance + eps) are
 // the values at which they are differentiated.
@@ -22,7 +22,7 @@ struct Normalized {
 };
 
 // xhat = (x - mean) * rstd, both as functions of x; `rstd` is the value that was saved. Its eps is
-// what 1 / rstd^2 has beside the variance.
+// what 1 / rstd^2 has in addition to the variance.
 Normalized normalized(const Tensor& x, const Tensor& rstd, const Dims& dims, bool centered) {
   const Tensor centre = centered ? minus(x, mean_of(x, dims)) : x;
   const Tensor variance = mean_of(ops::mul(centre, centre), dims);

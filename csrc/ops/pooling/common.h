@@ -23,7 +23,7 @@ inline Part part_of_window(const Window& w, int64_t o) {
 // For each of the three dimensions, every window's part.
 using Parts = std::array<std::vector<Part>, 3>;
 
-// What a window's sum is divided by; 0 where it covers padding only.
+// The divisor of a window's sum; 0 where it covers padding only.
 inline int64_t divisor_of(const Part& z, const Part& y, const Part& x, bool counts_padding,
                           int64_t argument) {
   const auto inside = [](const Part& p) { return std::max<int64_t>(p.last - p.first, 0); };
@@ -32,7 +32,7 @@ inline int64_t divisor_of(const Part& z, const Part& y, const Part& x, bool coun
   return argument ? argument : counts_padding ? z.count * y.count * x.count : elements;
 }
 
-// Of a pooling whose windows slide.
+// The windows of a sliding pooling.
 inline Parts parts_of(const Windows& w) {
   Parts parts;
   for (size_t a = 0; a < 3; ++a)
@@ -47,7 +47,7 @@ inline Part share(int64_t in, int64_t out, int64_t o) {
   return {first, last, last - first};
 }
 
-// Of an adaptive pooling.
+// The windows of an adaptive pooling.
 inline Parts shares(const Windows& w) {
   Parts parts;
   for (size_t a = 0; a < 3; ++a)

@@ -1,4 +1,4 @@
-// Poolings where gradients are wanted: the operators that have gradients of their own. Those of one
+// Poolings where gradients are required: the operators that have gradients. Those of one
 // dimension are poolings of two, the first of size 1.
 #include "generated/kernels/pooling.h"
 #include "generated/ops/pooling.h"

@@ -1,4 +1,4 @@
-// What all poolings share: windows that slide over up to three dimensions, and the checks of them.
+// Shared by all poolings: windows that slide over up to three dimensions, and their checks.
 //
 // What: Windows says for each of depth, height and width (unused ones come first, of size 1) how
 // large input and output are and how the window moves. Invariant: every window begins inside the
@@ -34,7 +34,7 @@ struct PoolArguments {
 Windows make_windows(const Tensor& self, int64_t dims, const PoolArguments& arguments,
                      std::string_view op);
 
-// A result that lies as the input does (channels_last too); the kernels write a contiguous one.
+// A result in the input's memory format (channels_last too); the kernels write a contiguous one.
 Tensor empty_pooled(const Tensor& self, const Dims& sizes, DType dtype);
 
 // The input as contiguous elements of a dtype that the loops are made for.

@@ -1,4 +1,5 @@
-// linear where gradients are wanted: the operators that it is made of, each with its own gradient.
+// linear where gradients are required: the operators that it is composed of, each with its
+// gradient.
 #include "generated/kernels/products.h"
 #include "generated/ops/arithmetic.h"
 #include "generated/ops/linalg.h"

@@ -7,10 +7,10 @@ namespace uh {
 
 enum class Cell { kTanh, kRelu, kLstm, kGru };
 
-// How many blocks of the hidden size a cell's weights have.
+// The number of blocks of the hidden size in a cell's weights.
 inline int64_t gates_of(Cell cell) { return cell == Cell::kLstm ? 4 : cell == Cell::kGru ? 3 : 1; }
 
-// What a step hands to the next; `c` is empty but for LSTM.
+// The state that a step passes to the next; `c` is empty except for LSTM.
 struct CellState {
   Tensor h, c;
 };

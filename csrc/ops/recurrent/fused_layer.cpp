@@ -1,7 +1,7 @@
 // LSTM and GRU over all steps of one layer and direction as one operator, so that the gradient of
 // the recurrent weight is one product over all steps in place of one for each.
 //
-// Backward is a loop over the steps made of operators: under create_graph it is differentiable
+// Backward is a loop over the steps in terms of operators: under create_graph it is differentiable
 // itself (Note [Gradients of cells] in fused.cpp).
 #include "generated/kernels/recurrent.h"
 #include "generated/ops/arithmetic.h"

@@ -1,4 +1,4 @@
-// Operators that only move elements between channels and space: made of views and a copy.
+// Operators that only move elements between channels and space: views and a copy.
 #include "generated/kernels/resample.h"
 #include "generated/ops/copy.h"
 #include "generated/ops/view.h"

@@ -1,4 +1,4 @@
-// The operators of special.yaml that are made of others.
+// The composite operators of special.yaml.
 #include "generated/kernels/special.h"
 
 #include <cmath>

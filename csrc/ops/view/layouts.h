@@ -1,4 +1,4 @@
-// How each view operator turns one layout into another. Pure: no tensor is made here.
+// The function from layout to layout of each view operator. Pure: no tensor is created here.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 
 namespace uh::layouts {
 
-// Sizes with one -1 replaced by what is left of `numel`.
+// Sizes with one -1 replaced by the remaining factor of `numel`.
 Dims infer_size(IntSpan size, int64_t numel);
 
 // The strides under which `self`'s elements take the shape `sizes` without moving, if there are

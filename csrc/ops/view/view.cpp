@@ -1,4 +1,4 @@
-// Kernels of the view operators. Which result is a view of what is marked by the generated
+// Kernels of the view operators. The base of a result is set by the generated
 // ADInplaceOrView kernels; here only layouts change hands.
 #include <algorithm>
 

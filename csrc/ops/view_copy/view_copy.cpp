@@ -15,7 +15,7 @@ std::vector<Tensor> copied(std::vector<Tensor> views) {
   return views;
 }
 
-// Descriptions of the same bytes with a version counter of their own.
+// Tensors over the same bytes with a separate version counter.
 std::vector<Tensor> apart(std::vector<Tensor> views) {
   for (Tensor& view : views)
     view = alias(view, view.impl()->layout(), view.dtype(), make_ref<OwnCounter>());

@@ -1,4 +1,4 @@
-// The operators of activation.yaml that are no expressions.
+// The operators of activation.yaml that are not expressions.
 #include "generated/kernels/activation.h"
 
 #include "generated/ops/activation.h"

@@ -1,4 +1,4 @@
-// The operators of arithmetic.yaml that are no expressions.
+// The operators of arithmetic.yaml that are not expressions.
 #include "generated/kernels/arithmetic.h"
 
 #include <cmath>

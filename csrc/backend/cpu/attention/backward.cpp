@@ -34,7 +34,7 @@ void add_product_of_transposed(int64_t m, int64_t n, int64_t k, double alpha, co
                     static_cast<blasint>(n));
 }
 
-// One member of the batch: rows of what is given and of what is made follow one another.
+// One member of the batch: rows of inputs and of outputs follow one another.
 template <class T>
 struct Member {
   const T *grad, *out, *logsumexp;

@@ -1,4 +1,4 @@
-// The operators of comparison.yaml that are no expressions.
+// The operators of comparison.yaml that are not expressions.
 #include "generated/kernels/comparison.h"
 
 #include "generated/ops/comparison.h"

@@ -1,4 +1,4 @@
-// The operators of complex.yaml that are no expressions.
+// The operators of complex.yaml that are not expressions.
 #include "generated/kernels/complex.h"
 #include "generated/ops/arithmetic.h"
 #include "generated/ops/complex.h"

@@ -9,7 +9,7 @@
 namespace uh::kernels {
 namespace {
 
-// f(to, x, y) for float32 and float64 tensors; other dtypes are made of these.
+// f(to, x, y) for float32 and float64 tensors; other dtypes are composed of these.
 template <class F>
 Tensor in_real(const Dims& sizes, const Tensor& x, const Tensor& y, const F& f) {
   Tensor out = empty(sizes, x.dtype(), x.device());

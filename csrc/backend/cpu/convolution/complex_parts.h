@@ -1,11 +1,12 @@
-// Complex convolutions are made of real ones: the parts of a tensor, and their products together.
+// Complex convolutions are composed of real ones: the parts of a tensor, and the sum of their
+// products.
 #pragma once
 
 #include "ops/copy/copy.h"
 
 namespace uh {
 
-// The real (0) or imaginary (1) parts of a complex tensor as a tensor of their own.
+// The real (0) or imaginary (1) parts of a complex tensor as a separate tensor.
 inline Tensor part_of(const Tensor& self, int64_t which) {
   if (!self) return self;
   Dims strides = self.strides();

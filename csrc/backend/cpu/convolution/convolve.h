@@ -1,4 +1,4 @@
-// Convolutions of up to three dimensions and their transposes: the arithmetic behind the operators.
+// Convolutions of up to three dimensions and their transposes: the arithmetic of the operators.
 //
 // What: every pixel of the output is a sum over taps, and a tap is a fixed distance in a buffer
 // that holds the input with its padding (a stride keeps its phases apart, so that neighbours in the

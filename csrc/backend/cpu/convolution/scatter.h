@@ -5,7 +5,7 @@
 
 namespace uh {
 
-// Whether that is less work than summing over the taps of every output, many of which meet no
+// True if that is less work than summing over the taps of every output, many of which meet no
 // input: `convolve` of a transposed convolution asks. float32 and float64 only.
 bool scatter_pays(const Tensor& out, const Tensor& input, const Tensor& weight,
                   const ConvolutionOptions& options);

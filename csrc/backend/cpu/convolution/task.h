@@ -1,4 +1,4 @@
-// What a task of a convolution works on: its piece of the input, its tiles, its memory.
+// The data of a task of a convolution: its piece of the input, its tiles, its memory.
 #pragma once
 
 #include <array>

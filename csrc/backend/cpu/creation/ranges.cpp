@@ -95,7 +95,7 @@ Tensor linspace(KeySet, const Scalar& start, const Scalar& end, int64_t steps, D
   if (steps > 0) check_fits(start, out.dtype());
   if (steps > 1) check_fits(end, out.dtype());
   // From both ends towards the middle: the last element is exactly `end`. Integers begin and end
-  // with whole numbers.
+  // with integers.
   const auto fill = [&](auto zero) {
     using T = decltype(zero);
     const bool whole = is_integral(out.dtype());

@@ -1,4 +1,4 @@
-// What both directions of ctc_loss share: sums of logarithms, and where the targets lie.
+// Shared by both directions of ctc_loss: sums of logarithms, and the positions of the targets.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ inline double log_add(double a, double b, double c) {
   return std::log(std::exp(a - high) + std::exp(b - high) + std::exp(c - high)) + high;
 }
 
-// Where the targets of each sequence begin and how far apart they are.
+// The start of the targets of each sequence and the distance between them.
 struct Targets {
   std::vector<int64_t> starts;
   int64_t step = 1, longest = 0;

@@ -1,4 +1,4 @@
-// The gradient of ctc_loss. beta[t][s] is the logarithm of the sum over all ways to go on from
+// The gradient of ctc_loss. beta[t][s] is the logarithm of the sum over all ways to continue from
 // label s at step t; alpha + beta of the labels of a class is what the alignments give that class.
 #include "backend/cpu/cross_entropy/alignments.h"
 #include "base/parallel.h"

@@ -9,7 +9,7 @@
 namespace uh::kernels {
 namespace {
 
-// What lies at the targets of a row-major `out`; `grad` is one number or one for each place.
+// Writes the targets' elements of a row-major `out`; `grad` is one number or one per target.
 template <class T>
 void place_all(T* out, const Scores& s, const T* grad, bool one_grad, const int64_t* target,
                const T* weight, int64_t ignored, double scale) {
@@ -40,7 +40,7 @@ Tensor placed(const Tensor& grad_output, const Tensor& self, const Tensor& targe
              "\" not implemented for '", info(self.dtype()).title, "'");
   check(pictures ? self.ndim() == 4 : self.ndim() == 1 || self.ndim() == 2, op,
         ": scores of sizes ", self.sizes(), " have ", self.ndim(), " dimensions");
-  check(is_integral(target.dtype()), op, ": expected a target of whole numbers, got ",
+  check(is_integral(target.dtype()), op, ": expected a target of integers, got ",
         info(target.dtype()).name);
   Tensor out = empty(self.sizes(), self.dtype(), self.device());
   if (out.is_meta()) return out;

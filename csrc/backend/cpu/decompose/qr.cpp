@@ -1,4 +1,4 @@
-// QR factors, and products with the reflectors they are made of.
+// QR factors, and products with the reflectors that represent them.
 #include "backend/cpu/linalg/checks.h"
 #include "backend/cpu/linalg/lapack.h"
 #include "backend/cpu/linalg/matrices.h"

@@ -29,7 +29,7 @@ std::string no_singular_values(int info) {
       info, ").");
 }
 
-// Values of 0 have none of their own: a full U or Vh is then any orthonormal matrix.
+// Values of 0 have no vectors: a full U or Vh is then any orthonormal matrix.
 void fill_identities(const Tensor& t) {
   const int64_t rows = rows_of(t), columns = columns_of(t), members = numel_of(batch_of(t));
   visit_lapack(t.dtype(), [&](auto zero) {

@@ -40,8 +40,8 @@ void check_call(const Tensor& weight, const Tensor& indices, const Tensor& offse
         ", got ", scales.sizes());
 }
 
-// One bag in the accumulator's type; returns how many rows counted. `from` (max only) tells which
-// row each maximum came from.
+// One bag in the accumulator's type; returns how many rows counted. `from` (max only) receives
+// which row each maximum came from.
 template <class T, class W>
 int64_t reduce_bag(const T* weight, const Bags& bags, int64_t bag, int64_t width, int64_t mode,
                    const T* scale, int64_t padding, W* sum, int64_t* from) {

@@ -17,7 +17,7 @@ namespace {
 using MaybeInt = std::optional<int64_t>;
 using MaybeBool = std::optional<bool>;
 
-// What both directions are told, and the window as it is used: of n_fft values, zero where a
+// The arguments of both directions, and the window as it is used: of n_fft values, zero where a
 // shorter one does not reach.
 struct Frames {
   int64_t n_fft, hop, win;

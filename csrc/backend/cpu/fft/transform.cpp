@@ -144,7 +144,7 @@ void Transform<R>::run(R* re, R* im, R* spare, int64_t together) const {
   R *from_re = re, *from_im = im, *to_re = spare, *to_im = spare + length_ * together;
   const R *root_re = root_re_.data(), *root_im = root_im_.data();
   const R *unit_re = unit_re_.data(), *unit_im = unit_im_.data();
-  // Each pass splits `n` into radix x m; `step` results of the passes before lie side by side.
+  // Each pass splits `n` into radix x m; `step` results of the earlier passes are adjacent.
   int64_t n = length_, step = together;
   for (const int64_t radix : radices_) {
     const int64_t m = n / radix;

@@ -1,4 +1,4 @@
-// The three transforms that all of torch.fft is made of: complex to complex, real to complex,
+// The three transforms that all of torch.fft is composed of: complex to complex, real to complex,
 // complex to real.
 #include <algorithm>
 #include <cmath>
@@ -31,7 +31,7 @@ double factor(const Dims& sizes, const Dims& dims, int64_t normalization) {
   return normalization == 0 ? 1 : normalization == 1 ? 1 / std::sqrt(n) : 1 / n;
 }
 
-// Memory order of a result: the other dimensions as they lie in the input, then the transformed
+// Memory order of a result: the other dimensions in the order of the input, then the transformed
 // ones, those of larger stride first, so that each line is read and written in one piece.
 Tensor result_like(const Tensor& self, const Dims& sizes, const Dims& dims, DType dtype) {
   Dims order, inner = dims;
@@ -104,14 +104,14 @@ void each_line(const From* from, const Lines& source, To* to, const Lines& targe
   });
 }
 
-// The dimension, other than `dim`, along which the lines of both tensors lie side by side, or -1.
+// The dimension, other than `dim`, along which the lines of both tensors are adjacent, or -1.
 int64_t side_by_side(const Tensor& from, const Tensor& to, int64_t dim) {
   for (int64_t d = 0; d < to.ndim(); ++d)
     if (d != dim && to.size(d) >= kTogether && from.stride(d) == 1 && to.stride(d) == 1) return d;
   return -1;
 }
 
-// Lines that lie side by side along `across`: transformed together, each in a lane of its own.
+// Lines that are adjacent along `across`: transformed together, one per lane.
 template <class R>
 void transform_columns(const Tensor& from, const Tensor& to, int64_t dim, int64_t across,
                        bool forward, R scale, const Transform<R>& transform) {

@@ -47,7 +47,7 @@ std::vector<Tensor> index_per_dim(const Tensor& self, const std::vector<Tensor>&
 
 bool single(const Tensor& t) { return t && is_mask(t) && t.ndim() == 0; }
 
-// A mask without dimensions is one of a dimension of its own, which self then has there, too.
+// A mask without dimensions has an extra dimension, which self then has there, too.
 Advanced resolve_singles(const Tensor& self, const std::vector<Tensor>& indices) {
   Layout layout{{}, {}, self.offset()};
   std::vector<Tensor> masks;
@@ -163,7 +163,7 @@ Dims Advanced::result_strides() const {
   };
   add(before_strides, Dims(index_sizes.size(), 0), after_strides);
   for (const Dims& own : index_strides) add(Dims(before.size(), 0), own, Dims(after.size(), 0));
-  // > 0: dimension a belongs outside of b; 0: nobody minds.
+  // > 0: dimension a belongs outside of b; 0: either order is right.
   const auto compare = [&](size_t a, size_t b) {
     for (const Dims& strides : operands) {
       if (strides[a] == 0 || strides[b] == 0) continue;

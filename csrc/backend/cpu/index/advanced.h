@@ -1,7 +1,7 @@
 // Advanced indexing taken apart: which elements of `self` a list of index tensors means.
 //
 // What: self's dimensions fall into those that are indexed and those that are kept whole. An
-// Advanced has one place per element of the broadcast index tensors, and the layout of what is
+// Advanced has one position per element of the broadcast index tensors, and the layout of what is
 // kept. Invariant: every place is inside of self: indices are wrapped and checked here, once.
 #pragma once
 
@@ -22,7 +22,7 @@ struct Advanced {
   Dims result_sizes() const;
   // Dense strides in the order of self's, and where self says nothing in that of the index's.
   Dims result_strides() const;
-  // What gather_into, assign_places and fold_places want. `dense` has the result's rank.
+  // The arguments of gather_into, assign_places and fold_places. `dense` has the result's rank.
   IndexWalk walk(IntSpan dense) const;
 };
 

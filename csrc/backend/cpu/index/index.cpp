@@ -41,7 +41,7 @@ Tensor only_mask(const Tensor& self, const std::vector<Tensor>& indices) {
     if (mask || (t.dtype() != DType::kBool && t.dtype() != DType::kUInt8)) return Tensor();
     if (dims + t.ndim() > self.ndim()) return Tensor();
     for (int64_t d = 0; d < t.ndim(); ++d) {
-      if (t.size(d) != self.size(dims + d)) return Tensor();  // told by index_per_dim
+      if (t.size(d) != self.size(dims + d)) return Tensor();  // reported by index_per_dim
     }
     mask = t;
     end = dims += t.ndim();

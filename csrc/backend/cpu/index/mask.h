@@ -7,7 +7,8 @@
 
 namespace uh {
 
-// Where a tensor of any dtype is not zero, as one byte per element in row-major order.
+// A mask of the elements that are not zero, of any dtype, as one byte per element in row-major
+// order.
 Tensor truth_bytes(const Tensor& self);
 
 // The row-major places (not multi-indices) of the set bytes of a contiguous mask, as a 1-d int64

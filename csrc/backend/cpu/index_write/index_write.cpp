@@ -123,7 +123,7 @@ Scalar single(const Tensor& value) {
   return value.is_meta() ? Scalar(0) : read_scalar(value);
 }
 
-// Alpha is asked for in the dtype that is added, as PyTorch does.
+// Alpha is converted to the dtype that is added, as in PyTorch.
 void check_alpha(DType dtype, const Scalar& alpha) {
   check(dtype == DType::kBool || alpha.kind() != Scalar::Kind::kBool,
         "index_add: Boolean alpha only supported for Boolean results.");
@@ -213,7 +213,7 @@ void put_into(KeySet, const Tensor& self, const Tensor& index, const Tensor& sou
              "put_(): Tried to put elements into an empty tensor");
   check_overlap(self, index, source, "put_");
   if (self.is_meta() || index.numel() == 0) return;
-  // Without strides of its own, a flat copy takes the values and gives them back.
+  // If it is not dense, a flat copy takes the values and returns them.
   const Tensor dense = as_contiguous(self), values = as_contiguous(apart(self, source));
   const Tensor flat = ops::view(dense, {-1});
   const IndexWalk places =

@@ -1,4 +1,4 @@
-// What operators on matrices ask of their arguments, in PyTorch's words.
+// The checks of matrix operators' arguments, with PyTorch's messages.
 #pragma once
 
 #include <string_view>

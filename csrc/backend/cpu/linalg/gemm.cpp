@@ -23,7 +23,7 @@ void set_blas_threads(int n) {
 
 namespace {
 
-// The matrices that lie in a tensor, one for each index of the batch. Strides in elements.
+// The matrices of a tensor, one for each index of the batch. Strides in elements.
 struct Matrices {
   Tensor tensor;
   Dims batch_strides;  // 0 where a matrix is used again
@@ -235,7 +235,7 @@ TiledProduct<T> tiled(const Matrices& x, const Matrices& y, const T* a, const T*
       x.rows, y.columns, x.columns, f.alpha,      f.beta};
 }
 
-// Into how many ranges one product is cut, whoever makes it.
+// The number of ranges that one product is cut into, for every implementation.
 template <class T>
 int64_t ranges_of_product(const Matrices& x, const Matrices& y) {
   if (way_of(x, y) <= Way::kDot) return 1;
@@ -329,7 +329,8 @@ void multiply_floats(T* out, Matrices a, Matrices b, Dims batch, const Scale* sc
   parallel_for(0, members, grain, run);
 }
 
-// Integers are copied into row-major order and multiplied in 32 or 64 bits; the result wraps alike.
+// Integers are copied into row-major order and multiplied in 32 or 64 bits; the result wraps in the
+// same way.
 template <class T>
 void multiply_integers(const Tensor& out, const Matrices& a, const Matrices& b, const Dims& batch) {
   const int64_t m = a.rows, n = b.columns, k = a.columns;

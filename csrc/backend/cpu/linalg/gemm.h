@@ -5,10 +5,10 @@
 
 namespace uh {
 
-// How the last dimensions of an operand are read: a matrix, or a vector that stands for one.
+// The meaning of the last dimensions of an operand: a matrix, or a vector used as one.
 enum class Reading { kMatrix, kRow, kColumn };
 
-// What is done with a product: alpha * product + beta * what was there. A beta of 0 does not look
+// The use of a product: alpha * product + beta * the present value. A beta of 0 does not read
 // at what was there, so that a NaN in it does not stay.
 struct Scale {
   Scalar alpha, beta;

@@ -1,8 +1,8 @@
 // LAPACK's names, one overload for each element type: the one place that knows them.
 //
 // All matrices are column-major. Every function returns LAPACK's `info`: 0, or what went wrong (the
-// number of a wrong argument, negated; or a meaning of its own, positive). Sizes are `blasint`; use
-// for_matrices (matrices.h), which refuses larger ones.
+// number of a wrong argument, negated; or a routine-specific code, positive). Sizes are `blasint`;
+// use for_matrices (matrices.h), which refuses larger ones.
 #pragma once
 
 #include <cblas.h>

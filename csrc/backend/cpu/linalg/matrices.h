@@ -17,7 +17,7 @@ namespace uh {
 inline int64_t rows_of(const Tensor& t) { return t.size(t.ndim() - 2); }
 inline int64_t columns_of(const Tensor& t) { return t.size(t.ndim() - 1); }
 
-// Whether a gradient may be asked for: then the vectors that belong to values are made too.
+// True if a gradient may be required: then the vectors that belong to values are computed too.
 inline bool may_need_gradient(const Tensor& t) {
   return grad_enabled() && t.keys().has(Key::kAutograd);
 }
@@ -107,7 +107,7 @@ void check_info(const Tensor& info, std::string_view op, const F& reason) {
   }
 }
 
-// Whether a matrix may be given to LAPACK's iterations: with an infinity some of them never end.
+// True if a matrix may be passed to LAPACK's iterations: with an infinity some of them never end.
 template <class T>
 bool all_finite(const T* values, int64_t n) {
   using R = real_t<T>;

@@ -11,8 +11,8 @@
 
 namespace uh {
 
-// How a product is cut into parts that threads make side by side: along the longer side of the
-// result, columns in whole panels.
+// The partition of a product into parts that threads compute in parallel: along the longer side of
+// the result, columns in whole panels.
 template <class T>
 struct TileCut {
   bool by_columns;
@@ -26,7 +26,7 @@ struct TileCut {
   }
 };
 
-// Whether the loops are there and ahead of OpenBLAS; measured over sizes from 2 to 1024.
+// True if the loops exist and are ahead of OpenBLAS; measured over sizes from 2 to 1024.
 template <class T>
 bool is_for_tiles(const TiledProduct<T>& x) {
   if (!product_loops().of_float) return false;

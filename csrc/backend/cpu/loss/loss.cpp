@@ -24,7 +24,7 @@ Tensor of_two(const PointwiseOp& op, const Tensor& self, const Tensor& target, i
   return pointwise_loss(op, inputs, Params{Scalar(numbers)...}, reduction);
 }
 
-// Tells which element is no probability, if there is one.
+// Throws for the first element that is not a probability.
 void check_probabilities(const Tensor& self) {
   const Tensor wide = as_contiguous(self, DType::kFloat64);
   const auto* p = wide.data_as<double>();

@@ -17,7 +17,7 @@ namespace {
 constexpr int64_t kBlock = 4096;        // losses made at a time: they stay in the first cache
 constexpr int64_t kPart = 16 * kBlock;  // losses added up in order; parts meet in order too
 
-// Whether the operands lie alike and need no conversion.
+// True if the operands have the same layout and need no conversion.
 bool dense_alike(std::span<const Input> inputs) {
   const Tensor& first = inputs[0].tensor;
   const DType dtype = first.dtype();

@@ -8,7 +8,7 @@
 namespace uh::kernels {
 namespace {
 
-// Scores as rows of classes; one row where there is no batch.
+// Scores as rows of classes; one row without a batch.
 struct Rows {
   int64_t rows = 1, classes = 1;
 

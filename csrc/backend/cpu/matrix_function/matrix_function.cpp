@@ -42,7 +42,7 @@ Tensor nothing_like(const Tensor& a) {
   return ops::zeros(batch_of(a), to_real(a.dtype()), a.device());
 }
 
-// norm(a) norm(a^-1); infinite where there is no inverse.
+// norm(a) norm(a^-1); infinite for a singular matrix.
 template <class Norm>
 Tensor by_inverse(const Tensor& a, const Norm& norm) {
   check_square(a, "linalg.cond");

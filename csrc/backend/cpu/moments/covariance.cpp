@@ -1,4 +1,4 @@
-// cov and corrcoef: made of other operators.
+// cov and corrcoef: composed of other operators.
 #include "generated/kernels/moments.h"
 #include "generated/ops/arithmetic.h"
 #include "generated/ops/comparison.h"

@@ -89,7 +89,7 @@ void apply(const Tensor& out, const Tensor& x, DType compute, const Channels& si
            const Numbers& mean, const Numbers& scale, const Numbers& shift) {
   const NormalizeLoops& loops = normalize_loops().of[static_cast<int>(compute)];
   const int64_t item = itemsize(compute);
-  if (size.area == 1) {  // channels lie side by side
+  if (size.area == 1) {  // channels are adjacent
     const Tensor m = tensor_of(mean, compute, x.device()),
                  s = tensor_of(scale, compute, x.device());
     const Tensor b = tensor_of(shift, compute, x.device());
@@ -202,7 +202,7 @@ Tensor instance_norm(KeySet, const Tensor& input, const Tensor& weight, const Te
         "is false");
   check(input.ndim() >= 2, "instance_norm: expected an input of at least 2 dimensions, got ",
         input.ndim());
-  // Every sample is given channels of its own.
+  // Every sample gets separate channels.
   const int64_t samples = input.size(0), channels = input.size(1);
   Dims sizes = input.sizes();
   sizes[0] = 1;

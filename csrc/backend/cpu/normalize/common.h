@@ -1,4 +1,4 @@
-// What the normalisations share: the dtypes of their parameters, and results in the input's layout.
+// Shared by the normalisations: the dtypes of their parameters, and results in the input's layout.
 #pragma once
 
 #include <string_view>

@@ -13,7 +13,7 @@ namespace {
 
 const void* data_of(const Tensor& t) { return t ? t.data() : nullptr; }
 
-// What is wanted of the gradients of input, weight and bias.
+// Flags of the requested gradients: of input, weight and bias.
 struct OutputMask {
   bool input, weight, bias;
 };

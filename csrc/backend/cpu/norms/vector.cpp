@@ -1,4 +1,4 @@
-// Norms of vectors: one fold over the elements, and what is made of it.
+// Norms of vectors: one fold over the elements, and the functions built on it.
 #include <cmath>
 
 #include "backend/cpu/reduce/reducer.h"

@@ -52,7 +52,7 @@ class Runs {
                  [&](int64_t lo, int64_t hi) { body(lo * item, hi - lo); });
   }
 
-  // Copies back, tells the recorder, counts the writes.
+  // Copies back, records events, counts the writes.
   void finish() const {
     for (size_t i = 0; i < given_.size(); ++i) {
       const Tensor& t = given_[i];
@@ -96,7 +96,7 @@ double number_of(const Tensor& t, std::string_view op, std::string_view what) {
   return t.is_meta() ? 1 : read_scalar(t).to_double();
 }
 
-// Gradient scaling tells by `found_inf` that this step must not be taken.
+// `found_inf` of gradient scaling means that this step must be skipped.
 bool skipped(std::string_view op, const Tensor& found_inf) {
   if (!found_inf) return false;
   return number_of(found_inf, op, "found_inf") == 1 && !found_inf.is_meta();

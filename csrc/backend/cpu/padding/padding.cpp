@@ -1,4 +1,4 @@
-// Padding: every output element is an input element, or the padding value. Which one is told by a
+// Padding: every output element is an input element, or the padding value. Which one follows from a
 // table per dimension, so that all modes share one copying loop.
 #include <algorithm>
 #include <cstring>
@@ -70,7 +70,7 @@ void copy_row(T* out, const T* in, const Line& line, int64_t stride, T value) {
   for (auto o = line.last; o < static_cast<int64_t>(line.from.size()); ++o) out[o] = at(o);
 }
 
-// `lines` are the dimensions in the order in which `out` lies in memory, outermost first.
+// `lines` are the dimensions in the memory order of `out`, outermost first.
 template <class T>
 void copy_lines(T* out, const T* in, const std::vector<Line>& lines, int64_t stride, T value) {
   const Line& inner = lines.back();

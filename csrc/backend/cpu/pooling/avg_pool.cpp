@@ -1,4 +1,4 @@
-// Mean over sliding windows, and over as many even windows as are asked for.
+// Mean over sliding windows, and over a requested number of even windows.
 #include <algorithm>
 #include <limits>
 
@@ -23,7 +23,7 @@ const PoolLoops<T>& loops_of() {
     return pool_loops().i64;
 }
 
-// Rows are added up first; then windows along the row where they are all alike, or one by one.
+// Rows are added up first; then windows along the row if they are all equal, or one by one.
 template <class T>
 struct AvgPool {
   const Windows& w;

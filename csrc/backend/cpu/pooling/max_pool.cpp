@@ -182,7 +182,7 @@ void check_dtype(const Tensor& self, bool integers, std::string_view op) {
              "\" not implemented for '", info(t).title, "'");
 }
 
-// `indices` is empty where only the values are asked for.
+// `indices` is empty where only the values are requested.
 std::tuple<Tensor, Tensor> pooled(const Tensor& self, int64_t dims, const PoolArguments& a,
                                   bool indices, std::string_view op, bool integers = true) {
   const Windows w = make_windows(self, dims, a, op);

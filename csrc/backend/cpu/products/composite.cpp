@@ -1,4 +1,4 @@
-// Products made of other operators.
+// Products composed of other operators.
 #include <algorithm>
 #include <numeric>
 

@@ -223,7 +223,8 @@ Tensor poisson(KeySet, const Tensor& self) {
   check_floating_dtype(self, "poisson_cpu");
   Tensor out = empty_like(self, self.dtype());
   if (out.is_meta()) return out;
-  constexpr double kNormalFrom = 1e4;  // the normal distribution is closer than float32 can tell
+  constexpr double kNormalFrom =
+      1e4;  // the difference to the normal distribution is below float32's precision
   const Tensor rates = as_contiguous(self, DType::kFloat64);
   Tensor result = empty(self.sizes(), DType::kFloat64);
   constexpr int64_t kBatch = 4096;
@@ -272,7 +273,7 @@ std::tuple<Tensor, Tensor> native_dropout(KeySet, const Tensor& input, double p,
     record_write(mask);
   }
   const double scale = !dropping || p == 1 ? 1 : 1 / (1 - p);
-  // Both are dense in the same order: element by element as they lie in memory.
+  // Both are dense in the same order: element by element in memory order.
   Tensor source = input;
   if (!(input.strides() == out.strides())) {
     source = empty_like(input, input.dtype());

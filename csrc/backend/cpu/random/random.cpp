@@ -101,7 +101,7 @@ void draw_normal(const Tensor& self, double mean, double std) {
                    });
 }
 
-// Whole numbers of [low, low + range): the high half of word * range is even up to range / 2^32 or
+// Integers in [low, low + range): the high half of word * range is uniform up to range / 2^32 or
 // 2^64.
 void draw_integers(const Tensor& self, int64_t low, uint64_t range) {
   const RandomLoops& loops = random_loops();

@@ -2,7 +2,7 @@
 //
 // Note [Gradients of cells]: the gates after their activation are a result, so that the gradient
 // can be written in terms of results alone. Backward runs one loop; where its own gradient is
-// wanted (create_graph) it is made of operators.
+// required (create_graph) it is composed of operators.
 #include "backend/cpu/normalize/common.h"
 #include "backend/cpu/recurrent_loops.h"
 #include "base/parallel.h"

@@ -284,7 +284,7 @@ Tensor nanmean(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool 
   return ops::div(total, folded(self, dim, keepdim, FoldOp::kNumbers, target, "nanmean"));
 }
 
-// The same where gradients are wanted, made of operators.
+// The same where gradients are required, composed of operators.
 Tensor nanmean_calls(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
                      DType dtype);
 Tensor nanmean_calls(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,

@@ -164,7 +164,7 @@ Reduction make_reduction(const Tensor& out, const Tensor& self, const ReducedDim
           itemsize(self.dtype())};
 }
 
-// Rows below one result are short and the results lie side by side: fold many results at once.
+// Rows below one result are short and the results are adjacent: fold many results at once.
 bool by_columns(const Reduction& p) {
   return p.kept.row() >= 4 && p.kept.row_stride(0) < p.reduced.row_stride(0);
 }

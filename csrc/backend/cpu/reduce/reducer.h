@@ -1,4 +1,4 @@
-// What every reduction shares: which dimensions go, how the rest is walked, and the fold itself.
+// Shared by every reduction: the reduced dimensions, the walk over the others, and the fold itself.
 #pragma once
 
 #include <initializer_list>
@@ -18,7 +18,7 @@ class ReducedDims {
 
   bool has(size_t dim) const { return reduced_[dim] != 0; }
   Dims result_sizes(const Tensor& self, bool keepdim) const;
-  // How many elements one result is made of.
+  // The number of elements folded into one result.
   int64_t count(const Tensor& self) const;
   // Throws when a removed dimension has no elements: max and min have no value then.
   void check_not_empty(const Tensor& self, std::string_view op) const;

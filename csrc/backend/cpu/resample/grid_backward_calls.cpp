@@ -1,4 +1,4 @@
-// The gradients of grid_sampler where gradients of them are wanted: made of other operators.
+// The gradients of grid_sampler where they must be differentiable: composed of other operators.
 #include <vector>
 
 #include "backend/cpu/resample/sampler.h"

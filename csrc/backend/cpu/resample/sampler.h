@@ -1,4 +1,4 @@
-// Where a place in [-1, 1] lies among the pixels along one axis: which of them it takes, with what
+// The pixels along one axis at a coordinate in [-1, 1]: which of them it reads, with what
 // weights, and how the weights change with the place.
 #pragma once
 
@@ -40,7 +40,7 @@ struct Sampler {
     return even ? remainder + low : span - remainder + low;
   }
 
-  // How `inside` moves with x: 0 where it stays at the border, -1 where it is mirrored.
+  // The derivative of `inside` by x: 0 where it stays at the border, -1 where it is mirrored.
   T inside_slope(T x, int64_t size) const {
     if (padding == kZeros) return 1;
     T slope = 1;
@@ -61,7 +61,7 @@ struct Sampler {
     return x;
   }
 
-  // A pixel along one axis: -1 is outside. What is no number is outside too.
+  // A pixel along one axis: -1 is outside. NaN is outside too.
   static int64_t index(T x, int64_t size) {
     return x >= 0 && x <= static_cast<T>(size - 1) ? static_cast<int64_t>(x) : -1;
   }

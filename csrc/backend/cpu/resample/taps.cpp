@@ -15,7 +15,7 @@ T step_of(int64_t in, int64_t out, std::optional<double> scale, bool align_corne
   return static_cast<T>(in) / static_cast<T>(out);
 }
 
-// Where output o lies among the inputs, whose centres are at whole numbers.
+// The position of output o among the inputs, whose centres are at integers.
 template <class T>
 T place_of(int64_t o, T step, bool align_corners) {
   if (align_corners) return step * static_cast<T>(o);

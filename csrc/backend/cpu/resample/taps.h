@@ -1,4 +1,4 @@
-// Which inputs make an output along one dimension, and with what weights: the only thing in which
+// The inputs of an output along one dimension, and their weights: the only thing in which
 // the modes of resampling differ.
 #pragma once
 

@@ -167,7 +167,7 @@ Tensor upsampled(const Tensor& self, const Dims& output_size, int64_t dims, cons
   return out;
 }
 
-// The size that is asked for: given, or the input's times the factors, rounded down.
+// The requested size: the argument, or the input's times the factors, rounded down.
 Dims asked_size(const Tensor& input, const std::optional<Dims>& output_size,
                 const std::optional<std::vector<double>>& factors, int64_t dims,
                 std::string_view op) {

@@ -1,4 +1,4 @@
-// Differences of neighbours and integrals by the trapezoidal rule: made of other operators.
+// Differences of neighbours and integrals by the trapezoidal rule: composed of other operators.
 #include "generated/kernels/scan.h"
 #include "generated/ops/arithmetic.h"
 #include "generated/ops/comparison.h"

@@ -2,7 +2,7 @@
 // on one dimension at a time (scans, softmax, sorting within a row).
 //
 // What: the tensor read as (outer, n, inner); a line is n elements `inner` apart. With inner == 1
-// lines are rows that follow one another, otherwise neighbouring lines lie side by side: columns.
+// lines are rows that follow one another, otherwise neighbouring lines are adjacent: columns.
 #pragma once
 
 #include "base/parallel.h"

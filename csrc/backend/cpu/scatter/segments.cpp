@@ -1,4 +1,4 @@
-// Reductions of segments: pieces of a dimension that follow one another, each of its own length.
+// Reductions of segments: consecutive pieces of a dimension, of any lengths.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -22,7 +22,7 @@ Word word_of(const std::string& reduce) {
   return Word::kProd;
 }
 
-// Where the segments lie in data read as (outer, n, inner): those of row o begin and end at
+// The segments of data read as (outer, n, inner): those of row o begin and end at
 // starts[o (segments + 1) + s] and the next number.
 struct Segments {
   int64_t outer = 1, n = 0, inner = 1, segments = 0;

@@ -11,7 +11,7 @@
 namespace uh::kernels {
 namespace {
 
-// A number as a 0-d tensor that does not decide the dtype over a tensor of its own category.
+// A number as a 0-d tensor that does not decide the dtype over a tensor of the same category.
 Tensor number_tensor(const Scalar& value, Device device) {
   Tensor out = empty(Dims(), value.dtype(default_dtype()), device);
   if (!out.is_meta()) fill_elements(out, element_bytes(value, out.dtype()));

@@ -1,4 +1,4 @@
-// Where a value belongs in an ascending sequence.
+// The position of a value in an ascending sequence.
 //
 // What: the comparisons are PyTorch's, written so that NaN, which compares with nothing, is put at
 // the end. The loop has no branch that depends on values: the hardware cannot guess them.

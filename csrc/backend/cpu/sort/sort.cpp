@@ -124,7 +124,7 @@ Pair topk(KeySet, const Tensor& self, int64_t k, int64_t dim, bool largest, bool
   Tensor values = empty(sizes, self.dtype(), self.device());
   Tensor indices = empty(sizes, DType::kInt64, self.device());
   if (values.is_meta()) return {values, indices};
-  // A 0-d tensor has one element to give, even when none is asked for.
+  // A 0-d tensor has one element, even when none is requested.
   order_into(values, indices, self, d, self.ndim() ? k : 1, largest);
   record_write(values);
   record_write(indices);

@@ -78,7 +78,7 @@ void count(T* hist, const T* x, const T* weights, int64_t n, const std::vector<T
 }
 
 // How many elements each of `bins` bins of one width has. First the bins of a block are computed,
-// without a branch that nobody can foretell, then they are counted, in turn in four tables: the
+// without an unpredictable branch, then they are counted, in turn in four tables: the
 // next element often falls into the same bin, and would wait for it.
 template <class T>
 void count_evenly(T* hist, const T* x, int64_t n, T low, T high, int64_t bins) {

@@ -83,7 +83,7 @@ Tensor quantiles(const Tensor& self, const std::vector<double>& q, bool several,
   std::optional<Dims> dims;
   if (dim) dims = Dims{wrap_dim(*dim, self.ndim(), "quantile")};
   Dims sizes = ReducedDims(self, dims, "quantile").result_sizes(self, keepdim);
-  // The quantiles of a line lie side by side, though their dimension comes first.
+  // The quantiles of a line are adjacent, though their dimension comes first.
   const auto wide = several ? static_cast<int64_t>(q.size()) : 1;
   Dims strides = contiguous_strides(sizes);
   for (int64_t& stride : strides) stride *= std::max<int64_t>(wide, 1);
@@ -143,7 +143,7 @@ Tensor of_number(const Tensor& self, double q, std::optional<int64_t> dim, bool 
   return quantiles(self, {q}, false, dim, keepdim, interpolation, ignore_nan);
 }
 
-// The same made of operators, where gradients are wanted: of the elements, and of the ranks.
+// The same composed of operators, where gradients are required: of the elements, and of the ranks.
 Tensor by_calls(const Tensor& self, const Tensor& q, std::optional<int64_t> dim, bool keepdim,
                 const std::string& interpolation, bool ignore_nan) {
   Between between = check_input(self, interpolation);

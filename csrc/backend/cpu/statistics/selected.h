@@ -1,4 +1,4 @@
-// What order statistics share: a line's elements copied out, compared with NaN last.
+// Shared by order statistics: a line's elements copied out, compared with NaN last.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ bool is_nan(T x) {
   return x != x;
 }
 
-// Sorts NaN behind every number.
+// Sorts NaN after every number.
 template <class T>
 bool comes_before(T a, T b) {
   return (is_nan(b) && !is_nan(a)) || a < b;
@@ -35,7 +35,7 @@ void visit_ordered(DType compute, const F& f) {
   }
 }
 
-// Where in x a value is first, `stride` apart; a NaN is found too.
+// The first index of a value in x, with elements `stride` apart; a NaN is found too.
 template <class T>
 int64_t first_of(const T* x, int64_t stride, T value) {
   for (int64_t i = 0;; ++i)

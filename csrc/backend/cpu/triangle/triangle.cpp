@@ -19,7 +19,7 @@ struct Triangle {
   }
   int64_t first(int64_t row) const { return lower ? 0 : edge(row); }
   int64_t last(int64_t row) const { return lower ? edge(row) : columns; }
-  // The first row whose edge is at `column` or behind it.
+  // The first row whose edge is at `column` or after it.
   int64_t row_at(int64_t column) const {
     int64_t low = 0, high = rows;
     while (low < high) {

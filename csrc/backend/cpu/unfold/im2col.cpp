@@ -60,7 +60,7 @@ Image make_image(int64_t height, int64_t width, const Dims& kernel_size, const D
 }
 
 // Calls row(first element of the row in the matrix, of the image, windows, input step) for each
-// (channel, element of the kernel, window row); windows outside the image are told with step 0.
+// (channel, element of the kernel, window row); windows outside the image have step 0.
 template <class F>
 void for_rows(const Image& m, int64_t channel, const F& row) {
   for (int64_t ky = 0; ky < m.y.kernel; ++ky) {

@@ -19,10 +19,10 @@ void check_known(const Tensor& self, std::string_view op) {
              "which a meta tensor does not have");
 }
 
-// Runs of equal neighbours among n things that stand in the order `place`.
+// Runs of equal neighbours among n elements in the order `place`.
 struct Runs {
   std::vector<int64_t> first;  // the place of each run's first member
-  Tensor inverse, counts;      // empty tensors where they are not asked for
+  Tensor inverse, counts;      // empty tensors where they are not requested
 
   template <class Differs>
   Runs(const int64_t* place, int64_t n, const Dims& inverse_sizes, bool with_inverse,

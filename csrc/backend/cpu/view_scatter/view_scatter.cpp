@@ -18,7 +18,8 @@ void replace(const Tensor& part, const Tensor& src, std::string_view op) {
   check(part.sizes() == src.sizes(), op,
         ": expected src to have a size equal to the slice of self. src size = ", src.sizes(),
         ", slice size = ", part.sizes());
-  const Without<Key::kADInplaceOrView> below;  // the result is new: this is no write to it
+  const Without<Key::kADInplaceOrView>
+      below;  // the result is new: this does not count as a write to it
   ops::copy_(part, src, false);
 }
 
