@@ -11,7 +11,7 @@ namespace {
 bool is_plain(const Type& type) {
   return type.is(TypeKind::kClass) && static_cast<const ClassType&>(type).is_plain();
 }
-// Whether programs may write to what is held: an attribute of such a type stays one.
+// True if programs may write to the value: an attribute of such a type stays an attribute.
 bool holds_plain(const Type& type) {
   return is_plain(type) || std::any_of(type.inner().begin(), type.inner().end(),
                                        [](const TypeRef& t) { return holds_plain(*t); });
@@ -52,7 +52,7 @@ class Freezer {
     for (Node* node : reads) freeze_read(graph, node);
     for (auto it = reads.rbegin(); it != reads.rend(); ++it) {
       if (!(*it)->output()->has_uses()) {
-        const Rewrite rewrite(graph, "an attribute that nobody reads -> nothing", {*it});
+        const Rewrite rewrite(graph, "an unused attribute -> nothing", {*it});
         (*it)->destroy();
       }
     }

@@ -69,7 +69,7 @@ bool fit_enum(IValue& value, const Type& type) {
 template <class T>
 bool fits_number(IValue& value) {
   if (value.get_if<T>()) return true;
-  // A tensor of one element is a number where one is asked for.
+  // A tensor of one element is accepted as a number.
   if (const Tensor* t = value.get_if<Tensor>()) {
     if (!*t || t->numel() != 1) return false;
     const char* name = std::is_same_v<T, int64_t>  ? "aten::Int.Tensor"
@@ -100,7 +100,7 @@ bool fits_number(IValue& value) {
   }
 }
 
-// The value as one of this type, converted where Python's callers may leave that to us; false where
+// Converts the value to this type where Python's callers may leave that to us; false where
 // it is none. Containers that need no conversion stay the objects that they are.
 bool fit(IValue& value, const Type& type) {
   switch (type.kind()) {

@@ -41,7 +41,7 @@ void verify_once(const Graph& graph) {
   t_verified = {graph.id(), graph.version()};
 }
 
-// The graph that this thread told last, as it then was.
+// The graph that this thread recorded last, as it then was.
 struct LastSnapshot {
   int64_t graph = 0, version = 0;
   uint32_t recording = 0;
@@ -122,7 +122,7 @@ int64_t run_pass(const Pass& pass, Graph& graph, int64_t function, int64_t index
     throw;
   }
   const int64_t changes = run.end();
-  // Whoever runs it by itself; the pipeline tells what it has made.
+  // For a caller that runs it alone; the pipeline records its own result.
   if (changes != 0 && function == 0) tell_graph(graph, graph.function(), pass.name);
   return changes;
 }

@@ -25,9 +25,9 @@ struct Pass {
 const std::vector<const Pass*>& all_passes();  // by name
 const Pass* find_pass(std::string_view name);  // null when there is none
 
-// A pass while it runs, also one that is written elsewhere: verified before and after, told to the
-// recorder, its rewrites counted. `function` is whose graph it is (0: as the graph says) and
-// `index` the place in the pipeline, for events; 0 where there is none.
+// A pass while it runs, also one that is written elsewhere: verified before and after, reported to
+// the recorder, its rewrites counted. `function` is whose graph it is (0: as the graph says) and
+// `index` is the position in the pipeline, for events; 0 outside a pipeline.
 class PassRun {
  public:
   PassRun(std::string_view name, Graph& graph, int64_t function = 0, int64_t index = 0);

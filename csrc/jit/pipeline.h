@@ -33,7 +33,7 @@ struct UserPass {
 };
 // Throws where the name is taken already, or `after` is neither a pass nor a phase.
 void add_user_pass(UserPass pass);
-void remove_user_pass(std::string_view name);  // throws where there is none
+void remove_user_pass(std::string_view name);  // throws for an unknown name
 std::vector<UserPass> user_passes();
 
 }  // namespace uh::jit

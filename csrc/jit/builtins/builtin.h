@@ -1,8 +1,8 @@
-// Builtin: what scripted programs call that is no tensor operator: arithmetic of numbers, lists,
-// dictionaries, texts, conversions, sizes of tensors.
+// Builtin: a function of scripted programs other than a tensor operator: arithmetic of numbers,
+// lists, dictionaries, strings, conversions, sizes of tensors.
 //
 // What: an OperatorInfo with PyTorch's name and schema, called on boxed values. Nodes of graphs
-// hold it like an operator's. Builtins are in a registry of their own: the dispatcher could hold
+// hold it like an operator's. Builtins have a separate registry: the dispatcher could hold
 // neither two `len` nor a `t[]`.
 // A list or dictionary is changed in place where the schema says (a!), and shared by reference.
 // Invariant: a builtin that neither writes nor has_effect() gives the same results for equal
@@ -28,7 +28,7 @@ class Builtin final : public OperatorInfo {
     set_name_space(name_space);
   }
 
-  // With `...` in its schema it takes as many as there are: tell call() how many.
+  // With `...` in its schema it takes any number of them: call() needs the count.
   bool is_variadic() const;
   // Prints, warns, raises or seeds: neither dropped, nor moved, nor run ahead of time.
   bool has_effect() const { return has_effect_; }

@@ -1,4 +1,4 @@
-// == != < <= > >= is, of numbers, texts, devices and lists; min and max.
+// == != < <= > >= is, of numbers, strings, devices and lists; min and max.
 #include <algorithm>
 #include <optional>
 

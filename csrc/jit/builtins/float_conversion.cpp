@@ -28,7 +28,7 @@ int exponent_of(const std::string& scientific) {
   return exponent;
 }
 
-// %#g: as many digits as asked for, whether they are zeros or not.
+// %#g: all requested digits, trailing zeros included.
 std::string general_with_zeros(double value, int precision) {
   const int digits = std::max(precision, 1);
   const std::string scientific = written(value, std::chars_format::scientific, digits - 1);

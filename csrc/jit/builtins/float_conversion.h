@@ -1,5 +1,6 @@
-// Decimal numbers as C's printf writes them and strtod reads them, in every locale alike: a program
-// that sets one with a decimal comma changes neither what scripted code prints nor what it reads.
+// Decimal numbers as C's printf writes them and strtod reads them, the same in every locale: a
+// program that sets one with a decimal comma changes neither what scripted code prints nor what it
+// reads.
 #pragma once
 
 #include <string>
@@ -11,7 +12,7 @@ namespace uh::jit {
 // is a decimal point in any case. `value` is finite.
 std::string decimal(double value, char type, int precision, bool point = false);
 
-// What float() makes of digits that are known to be a number: inf or 0 where no double is so large
+// float() of digits that are known to be a number: inf or 0 where no double is that large
 // or so small.
 double rounded_double(std::string_view digits);
 

@@ -4,7 +4,8 @@
 // program sees no difference but in time, and recordings, callbacks of the host and the modes of
 // the thread are those of the caller. An error that it ends with is thrown by wait().
 // Invariant: an Object whose type is a Future[T], with its one slot the result; who it was that
-// failed lies where other Objects have their methods. If violated: wait() gives what is no T.
+// failed is stored where other Objects have their methods. If violated: wait() returns a value that
+// is not a T.
 #pragma once
 
 #include <functional>
@@ -13,9 +14,9 @@
 
 namespace uh::jit {
 
-// Runs it; `type` is the Type Future[T] of what is made.
+// Runs it; `type` is the Type Future[T] of the result.
 IValue begun(Ref<RefCounted> type, const std::function<IValue()>& call);
-// The result. Throws what the call threw, and a TypeError for what is no future.
+// The result. Throws what the call threw, and a TypeError for a value that is not a future.
 const IValue& waited(const IValue& future);
 
 }  // namespace uh::jit

@@ -63,7 +63,7 @@ IValue sliced(const List& list, std::optional<Int> start, std::optional<Int> sto
   return new_list(std::move(items));
 }
 
-// Objects in the order of their class's __lt__, which is a program of its own: it may contradict
+// Objects in the order of their class's __lt__, which is the user's code: it may contradict
 // itself, and write to the list. So every place is looked at before it is read, in a copy.
 Items merged(Items items, bool reverse) {
   const size_t n = items.size();

@@ -6,9 +6,9 @@
 namespace uh::jit::python {
 namespace {
 
-// With q = |a| / |b| rounded to a float and then down to a whole number: q is the quotient, or one
+// With q = |a| / |b| rounded to a float and then down to an integer: q is the quotient, or one
 // more, where rounding went up to it. |a| - q|b| is a float either way, so a joined multiplication
-// and addition has it exactly, and adding |b| once mends the second case.
+// and addition has it exactly, and adding |b| once corrects the second case.
 #if defined(__x86_64__)
 __attribute__((target("fma")))
 #endif

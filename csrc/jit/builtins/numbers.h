@@ -1,6 +1,6 @@
-// Python's arithmetic of whole numbers and floats, which constant folding and loops share.
+// Python's arithmetic of integers and floats, which constant folding and loops share.
 //
-// Whole numbers wrap at 64 bits, as PyTorch's do. Division and remainder round towards minus
+// Integers wrap at 64 bits, as PyTorch's do. Division and remainder round towards minus
 // infinity, and a division by zero is an error that says ZeroDivisionError, as Python's.
 #pragma once
 
@@ -44,7 +44,7 @@ inline int64_t floordiv(int64_t a, int64_t b) {
   const int64_t quotient = a / b;
   return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
 }
-// std::fmod, whose result is exact, in a tenth of its time where the quotient is no huge number.
+// std::fmod, whose result is exact, in a tenth of its time unless the quotient is huge.
 double fast_fmod(double a, double b);
 inline double mod(double a, double b, const char* reason = "float modulo") {
   if (b == 0) zero_division(reason);
@@ -98,7 +98,7 @@ inline int64_t shift_right(int64_t a, int64_t n) {
   return n > 63 ? (a < 0 ? -1 : 0) : a >> n;
 }
 
-// What a C cast may not be asked.
+// The values for which a C cast is undefined.
 inline int64_t to_int(double value) {
   if (std::isnan(value)) fail(ErrorKind::kValue, "cannot convert float NaN to integer");
   if (std::isinf(value))

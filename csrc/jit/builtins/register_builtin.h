@@ -1,4 +1,4 @@
-// How builtins are written: `define("ord(str string) -> int", boxed<[](Text s) {...}>)`.
+// Definitions of builtins: `define("ord(str string) -> int", boxed<[](Text s) {...}>)`.
 //
 // What: boxed<F> reads F's parameters off the stack by their C++ types and leaves its result.
 // Parameters: int64_t, double, bool, Complex128, Scalar, Text, List&, Dict&, Tensor, Device, DType,
@@ -24,7 +24,7 @@ using StringArg = const std::string&;
 void define(std::string schema, Builtin::Function function, bool has_effect = false);
 inline constexpr bool kEffect = true;
 
-// The same for each word, which stands in the place of every $ of the schema.
+// The same for each word, which replaces every $ of the schema.
 void define_each(std::string_view schema, const std::vector<std::string_view>& words,
                  Builtin::Function function);
 
@@ -190,7 +190,7 @@ void define_effects();
 void define_futures();
 void define_enums();
 
-// Python's <, of numbers, texts and lists and tuples of them.
+// Python's <, of numbers, strings and lists and tuples of them.
 bool less(const IValue& a, const IValue& b);
 // torch.equal.
 bool tensors_equal(const Tensor& a, const Tensor& b);

@@ -177,7 +177,7 @@ std::string tensor_text(const Tensor& t) {
   return TensorText(t).text();
 }
 
-// A value within a container: texts in quotes. Containers may hold themselves.
+// A value within a container: strings in quotes. Containers may hold themselves.
 std::string item_text(const IValue& value, int depth);
 
 std::string inside(const IValue& value, int depth) {

@@ -1,4 +1,4 @@
-// Where scripted programs print and warn.
+// The output of print and the warnings of scripted programs.
 //
 // Invariant: a handler is called on the thread that runs the program, and throws nothing.
 #pragma once

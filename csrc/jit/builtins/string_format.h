@@ -1,4 +1,4 @@
-// Texts of values as Python writes them, and its format specifications.
+// str() and repr() of values as in Python, and its format specifications.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What texts do, as Python's str: cutting, joining, searching, padding.
+// Methods of Python's str: slicing, joining, searching, padding.
 #include <algorithm>
 
 #include "jit/builtins/register_builtin.h"
@@ -12,7 +12,8 @@ using Items = std::vector<IValue>;
 constexpr size_t kNone = std::string::npos;
 constexpr Int kMostCharacters = Int{1} << 31;
 
-// Where to look: [start, end) in bytes. PyTorch's end counts from one behind the last: -1 is all.
+// The range to search: [start, end) in bytes. PyTorch's end counts from one past the last: -1 is
+// all.
 struct Region {
   size_t from, to;
   bool valid;

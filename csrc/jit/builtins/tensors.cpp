@@ -1,4 +1,4 @@
-// Questions about tensors, and tensors made of numbers: what PyTorch has as operators without
+// Properties of tensors, and tensors of numbers: what PyTorch has as operators without
 // kernels, and as attributes (prim::dtype).
 #include "jit/builtins/tensors.h"
 
@@ -140,7 +140,7 @@ void define_gradients() {
       kEffect);
 }
 
-// ---- another dtype or device: itself where nothing changes and no copy is asked for
+// ---- another dtype or device: itself where nothing changes and no copy is requested
 
 Tensor converted(const Tensor& t, DType dtype, Device device, bool copy, MemoryFormat format) {
   const bool same = (dtype == DType::kUndefined || dtype == t.dtype()) &&

@@ -1,4 +1,4 @@
-// What builtins ask of tensors.
+// Properties of tensors that builtins need.
 #pragma once
 
 #include "dispatch/ivalue.h"

@@ -1,6 +1,6 @@
-// Texts are UTF-8, and Python counts their characters: between characters and bytes.
+// Strings are UTF-8, and Python counts characters: conversions between characters and bytes.
 //
-// Invariant: a text of ASCII only costs nothing more than its bytes. Bytes that are no UTF-8 count
+// Invariant: a string of ASCII costs no more than its bytes. Bytes that are not valid UTF-8 count
 // as one character each.
 #pragma once
 
@@ -26,7 +26,7 @@ inline size_t byte_of(std::string_view text, int64_t index) {
 }
 inline int64_t index_of(std::string_view text, size_t byte) { return count(text.substr(0, byte)); }
 
-// Of letters of the alphabet; others have no case here.
+// For the letters of ASCII; others have no case here.
 inline bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 inline bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 inline bool is_letter(char c) { return is_lower(c) || is_upper(c); }

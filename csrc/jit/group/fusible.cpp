@@ -107,7 +107,7 @@ Value* insert_call(Graph& graph, std::string_view name, const std::vector<Value*
 }
 
 std::optional<TermKind> as_step(const Node& node, const std::function<TypeRef(Value*)>& type_of) {
-  // The cheap questions first: of most nodes that are no steps nothing else is asked.
+  // The cheap checks first: they reject most nodes that cannot be steps.
   if (!node.op() || node.outputs().size() != 1 || !node.output()->type()->is(TypeKind::kTensor))
     return std::nullopt;
   if (node.writes()) return std::nullopt;

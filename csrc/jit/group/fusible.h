@@ -1,6 +1,6 @@
-// What a Node would be as a step of a fused group: its operator and arguments in fused/'s words.
+// A Node as a step of a fused group: its operator and arguments in the terms of fused/.
 //
-// Invariant: nothing here is more than what the types say. Who runs a group looks at the tensors
+// Invariant: nothing here is more than the types say. The code that runs a group checks the tensors
 // that come: a type may be a promise that an input breaks.
 #pragma once
 
@@ -13,20 +13,20 @@
 
 namespace uh::jit {
 
-// The constant that the Value is, None included; null where it is none.
+// The constant that the Value is, None included; null if it is not a constant.
 const IValue* constant_of(const Value& value);
 // Dtype and whether it has no dimensions, where the type says both.
 std::optional<fused::TermKind> kind_of(const Type& type);
 // The type with what is not known of a tensor filled in as what is likely: Float, of some rank.
 // A group may be made on that ground: what it is run with is looked at when it is run.
 TypeRef assumed(const TypeRef& type);
-// Of a number that is no constant: what it will be. Nothing for other types.
+// The kind of a number that is not a constant. Nothing for other types.
 std::optional<Scalar::Kind> number_kind(const Type& type);
 std::optional<Scalar> number_of(const IValue& value);
 std::optional<DType> dtype_of(const IValue& value);  // also by PyTorch's code
 
 // The arguments of a step; nothing where one is neither a constant, a number nor a known tensor.
-// `term` gives the Term of an input that is no constant.
+// `term` returns the Term of an input that is not a constant.
 using TermOf = std::function<std::optional<fused::Term>(Value*)>;
 std::optional<std::vector<fused::StepArgument>> step_arguments(const Node& node,
                                                                const TermOf& term);
@@ -35,12 +35,12 @@ std::optional<std::vector<fused::StepArgument>> step_arguments(const Node& node,
 // passes write. Its one result.
 Value* insert_call(Graph& graph, std::string_view name, const std::vector<Value*>& inputs);
 
-// What the node's one result would be; nothing where it cannot be a step. `type_of` says what is
+// The type of the node's one result; nothing where it cannot be a step. `type_of` gives what is
 // known of an input.
 std::optional<fused::TermKind> as_step(const Node& node,
                                        const std::function<TypeRef(Value*)>& type_of);
 
-// How a sum, mean, amax or amin ends a group: over how many of the last dimensions, all of them
+// A sum, mean, amax or amin that ends a group: over how many of the last dimensions, all of them
 // (Builder::kAllDims) or nothing where it cannot. Of a tensor whose rank is not known only
 // dimensions that are counted from the last are told.
 struct Reduction {

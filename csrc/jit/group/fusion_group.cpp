@@ -216,7 +216,7 @@ void FusionGroup::run(Stack& stack, int64_t frame) {
 }
 
 Ref<FusionGroup> fusion_group_of(const Node& node) {
-  // No edit of the graph: what is kept follows from the attribute alone.
+  // Not an edit of the graph: the cache follows from the attribute alone.
   static std::mutex lock;
   const std::lock_guard guard(lock);
   auto* subgraph = const_cast<Attribute*>(node.attribute("Subgraph"));

@@ -38,9 +38,9 @@ class FusionGroup final : public RefCounted {
   void run_nodes(Stack& stack) const { code_.run(stack); }
 
   GroupGradient& gradient() { return *gradient_; }
-  // Whether a gradient of this output leads to this input.
+  // True if a gradient of this output leads to this input.
   bool depends(size_t output, size_t input) const { return depends_[output][input]; }
-  // fused::describe's JSON of the program for the promised dtypes; "" where there is none.
+  // fused::describe's JSON of the program for the promised dtypes, or "".
   std::string describe();
 
  private:
@@ -71,7 +71,8 @@ Ref<FusionGroup> fusion_group_of(const Node& node);
 
 // The program of a Subgraph whose tensor inputs are of these kinds; null where it cannot be one.
 fused::ProgramRef compile_group(const Graph& subgraph, const std::vector<fused::TermKind>& kinds);
-// What the types of the Subgraph's inputs promise, or let assume; nothing for another device.
+// The dtypes that the types of the Subgraph's inputs promise, or suggest; nothing for another
+// device.
 std::optional<std::vector<fused::TermKind>> promised_kinds(const Graph& subgraph);
 
 }  // namespace uh::jit

@@ -120,7 +120,7 @@ bool holds_for_other_values(const Graph& graph) {
   return holds;
 }
 
-// The gradients, returned as a tuple, as outputs of their own; facts without requires_grad, which
+// The gradients, returned as a tuple, as separate outputs; facts without requires_grad, which
 // only held while the trace was made, and without strides, which the key says nothing of.
 void finish(Graph& graph) {
   Node* tuple = graph.outputs()[0]->node();
@@ -153,8 +153,8 @@ std::vector<Tensor> GroupGradient::through_operators(const Stack& inputs,
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor* t = inputs[i].get_if<Tensor>();
     if (!t) continue;
-    // A name of its own for every input, also where two are the same tensor: each has its gradient.
-    // Recorded gradients lead on to what the input was made of; others end at the name.
+    // A separate name for every input, also where two are the same tensor: each has its gradient.
+    // Recorded gradients lead on to the input's history; others end at the name.
     Tensor own = create_graph && expected[i] ? ops::alias(*t) : alias(*t, t->impl()->layout());
     if (expected[i] && !create_graph) autograd::set_requires_grad(own, true);
     if (expected[i]) leaves.push_back(own);

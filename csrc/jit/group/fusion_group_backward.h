@@ -4,7 +4,7 @@
 // operators run again, eagerly and recorded, and the engine goes back through them. The first such
 // pass for inputs of certain sizes is traced: what it called becomes a graph (inputs and incoming
 // gradients to gradients), which is optimised and fused as any other, and what later passes run.
-// A pass that records gradients itself (create_graph) always goes through the operators.
+// A pass that records gradients itself (create_graph) always runs the operators.
 #pragma once
 
 #include <mutex>
@@ -19,14 +19,14 @@ class GroupGradient final : public RefCounted {
   explicit GroupGradient(FusionGroup& group) : group_(group) {}
 
   // `inputs` as the group was given them; `gradients` one per output, empty where none came;
-  // `wanted`: which inputs' gradients are asked for. Returns one per input, empty for zero.
+  // `wanted`: the inputs that need a gradient. Returns one per input, empty for zero.
   std::vector<Tensor> backward(Stack inputs, const std::vector<Tensor>& gradients,
                                const std::vector<bool>& expected);
-  // The graphs that backward passes run, for whoever shows them.
+  // The graphs that backward passes run, for display.
   std::vector<GraphRef> graphs();
 
  private:
-  // Of inputs of these dtypes and sizes; without code where it must go through the operators.
+  // For inputs of these dtypes and sizes; without code where the operators must run.
   struct Traced {
     std::string key;
     GraphRef graph;
@@ -42,7 +42,7 @@ class GroupGradient final : public RefCounted {
   std::vector<std::unique_ptr<Traced>> traced_;
 };
 
-// Joins `outputs`, which the group has made of `inputs`, to the graph of autograd.
+// Joins `outputs`, which the group has computed from `inputs`, to the graph of autograd.
 void record_group(Ref<FusionGroup> group, Stack inputs, const std::vector<Tensor>& outputs);
 
 }  // namespace uh::jit

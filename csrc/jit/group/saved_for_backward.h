@@ -1,4 +1,4 @@
-// What the Nodes of eager calls save for their gradients.
+// The values that the Nodes of eager calls save for their gradients.
 //
 // What: a backward pass fails where a saved tensor was written to after the call. Who groups calls
 // (Note [Groups and writes]), or makes new tensors instead of writing, asks here which writes such
@@ -24,7 +24,7 @@ std::span<const SavedByOperator> saved_table();
 bool saves_input(const Node& node, size_t index);
 bool saves_result(const Node& node);
 
-// Whether anything in the graph may require a gradient, as far as types say.
+// True if anything in the graph may require a gradient, as far as types say.
 bool may_want_gradients(const Graph& graph);
 
 // Whether `write` is done after the node has run: later, or in a loop that both are in.

@@ -48,8 +48,8 @@ StraightLineCode::StraightLineCode(const Graph& graph) : n_inputs_(graph.inputs(
     for (size_t i = 0; i < slots_.size(); ++i)
       each_tensor(slots_[i],
                   [&](const Tensor& t) { matches.push_back({static_cast<int64_t>(i), &t}); });
-    held_ = std::make_unique<HolderTracker>(events::Holder::kGroup, graph.id());
-    held_->now(matches);
+    holders_ = std::make_unique<HolderTracker>(events::Holder::kGroup, graph.id());
+    holders_->now(matches);
   }
 
   std::vector<bool> retained(slots_.size());

@@ -22,7 +22,7 @@ class StraightLineCode {
   struct Step {
     enum class StepKind : int8_t { kCall, kList, kUnpack, kGroup };
     StepKind is;
-    const Node* node = nullptr;  // of a graph that whoever runs the code holds
+    const Node* node = nullptr;  // of a graph that the caller keeps alive
     OperatorInfo* op = nullptr;
     Ref<FusionGroup> group;
     std::vector<size_t> inputs, outputs;
@@ -32,8 +32,8 @@ class StraightLineCode {
   static void call(const Step& step, Stack& stack);
 
   size_t n_inputs_ = 0;
-  std::unique_ptr<HolderTracker> held_;  // goes after the constants that it tells of
-  std::vector<IValue> slots_;            // as a run begins: the constants, else None
+  std::unique_ptr<HolderTracker> holders_;  // destroyed after the constants that it reports
+  std::vector<IValue> slots_;               // as a run begins: the constants, else None
   std::vector<Step> steps_;
   std::vector<size_t> outputs_;
 };

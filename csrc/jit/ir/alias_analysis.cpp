@@ -226,7 +226,7 @@ void AliasDb::visit_operator(const Node& node) {
     const Argument& a = schema.arguments[i];
     if (a.viewed || a.written) merge(viewed, places(node.input(i)));
   }
-  // Made of other operators (reshape), it may give its argument back and not say so.
+  // A composite (reshape) may return its argument, and its schema does not say so.
   const Places quiet = may_hand_on(*node.op()) ? reachable(places(node.inputs())) : Places();
   for (size_t i = 0; i < node.outputs().size(); ++i) {
     const Value* output = node.output(i);
@@ -264,7 +264,7 @@ void AliasDb::visit_builtin(const Node& node) {
   for (const Value* written : written_inputs(node)) put(places(written), places(node.inputs()));
 }
 
-// Nobody knows what it does: it may keep and mix all that it can reach.
+// Its effects are unknown: it may keep and mix all that it can reach.
 void AliasDb::visit_call(const Node& node) {
   Places all = places(node.inputs());
   merge(all, kOutside);
@@ -283,7 +283,7 @@ const AliasDb::Access& AliasDb::access(const Node& node) const {
   }
   if (switches_gradients_ && switches(node)) merge(access.written, kGradientSwitch);
   if (switches_gradients_ && computes(node)) merge(access.read, kGradientSwitch);
-  // A write to a list is to the list, not to what is in it; but to lists of parameters it is.
+  // A write to a list writes the list, not its items; a list of parameters is the exception.
   for (const Value* value : written_inputs(node))
     merge(access.written, writes_items(node) ? reachable(places(value)) : places(value));
   for (const Block* block : node.blocks()) {

@@ -3,11 +3,11 @@
 // What: every Value that can hold memory (a tensor, a list, a dictionary, an object, or one of them
 // within an optional or a tuple) points to places: one for each tensor or container that a Node
 // makes, and one for all of each kind that come from outside. Two Values may be the same memory
-// when they point to a place in common. The place of a container holds the places of what is in it.
-// Schemas say what operators do: `(a)` hands memory on, `(a!)` writes it.
-// Invariant: what is told is true of the graph as it was, and stays true while nodes vanish and
-// Values that became_one() are merged; a Value made since is taken for anything.
-// If violated: a pass moves a read across the write that it was to see.
+// when they point to a common location. The location of a container holds the locations of its
+// items. Schemas say what operators do: `(a)` hands memory on, `(a!)` writes it. Invariant: the
+// answers are true of the graph as it was, and stay true while nodes vanish and Values that
+// became_one() are merged; a Value made since is taken for anything. If violated: a pass moves a
+// read across the write that it was to see.
 #pragma once
 
 #include <unordered_map>
@@ -17,10 +17,10 @@
 
 namespace uh::jit {
 
-// Whether somebody who holds a value of this type can write it, or something in it.
+// True if the holder of a value of this type can write it, or something in it.
 bool is_mutable_type(const Type& type);
 
-// Whether all that use the value are operators that compute something new from it: nobody gets hold
+// True if all users of the value are operators that compute something new from it: none gets hold
 // of the value itself.
 bool is_only_read(const Value* value);
 
@@ -35,36 +35,36 @@ class AliasDb {
 
   explicit AliasDb(const Graph& graph);
 
-  // Whether a write to one may be seen through the other; not of what they contain.
+  // True if a write to one may be seen through the other; their contents are not considered.
   bool may_alias(const Value* a, const Value* b) const;
   // The same of any part of one and any part of the other.
   bool may_contain_alias(const Value* a, const Value* b) const;
 
-  // Whether the node, or one in its blocks, may write what this is or what is in it.
+  // True if the node, or one in its blocks, may write this value or its contents.
   bool writes_to(const Node* node, const Value* value) const;
-  // Whether any node of the graph may.
+  // The same for any node of the graph.
   bool has_writers(const Value* value) const;
-  // The same of a list or dictionary itself, whoever writes to its items.
+  // The same for a list or dictionary itself, not for its items.
   bool is_list_written(const Value* value) const { return any(places(value), &Memory::written); }
-  // Whether any node may change the shape of this very tensor: t_(), resize_(), out=.
+  // True if any node may change the shape of this very tensor: t_(), resize_(), out=.
   bool is_reshaped(const Value* value) const;
   const Access& access(const Node& node) const;
-  // Whether someone outside may hold one of them.
+  // True if code outside the graph may hold one of them.
   bool escape(const Places& places) const { return any(places, &Memory::escapes); }
-  // Whether something that the node reads is written by any node.
+  // True if something that the node reads is written by any node.
   bool reads_written(const Node* node) const;
   // Whether someone outside may hold it, before the graph is run or after.
   bool escapes(const Value* value) const;
-  // Whether an output of the node is memory of its own, rather than a view of what was there.
+  // True if an output of the node is new memory, rather than a view of an existing tensor.
   bool makes_memory(const Node* node) const;
 
-  // Whether `a` may stand for `b`, of equal content, although they were apart: neither is written,
+  // True if `a` may replace `b`, of equal content, although they were apart: neither is written,
   // and not both are seen outside, where who gets two results may write to one of them.
   bool may_become_one(const Value* a, const Value* b) const;
-  // Whether the graph switches the recording of gradients on or off. Who computes a tensor reads
-  // that switch, as if it were memory: it stays on its side of where it is written.
+  // True if the graph switches the recording of gradients on or off. Every operator on tensors
+  // reads that switch, as if it were memory: it stays on its side of where it is written.
   bool switches_gradients() const { return switches_gradients_; }
-  // To be told when `a` stands for `b`.
+  // Must be called when `a` has replaced `b`.
   void became_one(const Value* a, const Value* b);
 
   // Whether two nodes may change places: neither writes what the other reads or writes, and not
@@ -76,7 +76,7 @@ class AliasDb {
   bool may_move_up_to(const Node* node, const Node* earlier) const;
 
  private:
-  // kPlain: a list or dictionary of numbers and texts, which holds no other memory.
+  // kPlain: a list or dictionary of numbers and strings, which holds no other memory.
   // kSwitch: no memory, but whether gradients are recorded.
   enum Kind : int8_t { kTensor, kList, kDict, kObject, kPlain, kKinds, kSwitch = kKinds };
   struct Memory {
@@ -112,7 +112,7 @@ class AliasDb {
   bool switches_gradients_ = false;
 };
 
-// A constant tensor that no gradient is wanted for and that nobody writes; null where it is none.
+// A constant tensor that requires no gradient and that no node writes; null for any other value.
 const Tensor* fixed_tensor(const Value* value, const AliasDb& info);
 
 }  // namespace uh::jit

@@ -26,7 +26,7 @@ void forget(const std::string& name) {
 
 thread_local const ClassAliases::Names* t_aliases = nullptr;
 
-// "weight" of "__torch__.models.Cell": what the explorer calls the one who holds a parameter.
+// "weight" of "__torch__.models.Cell": the explorer's name for the holder of a parameter.
 std::string words_of(const Object& object, size_t slot, int64_t number) {
   if (!static_cast<const Type&>(*object.type).is(TypeKind::kClass))
     return message("result of future ", number);

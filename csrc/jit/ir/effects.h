@@ -1,5 +1,5 @@
-// What a node does beside computing its outputs, and how it hands memory on: told from its kind and
-// schema alone. alias_analysis.h follows the memory through a graph.
+// The effects of a node besides its outputs, and the memory that these share: known from its kind
+// and schema alone. alias_analysis.h follows the memory through a graph.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace uh::jit {
 
-// How a node's outputs come to be, as far as memory goes.
+// The memory of a node's outputs.
 enum class Role : int8_t {
   kNothing,   // no output holds memory
   kConstant,  // what it gives was there before
@@ -19,10 +19,10 @@ enum class Role : int8_t {
   kTakeOut,  // an output is something in the inputs
   kSetAttr,
   kBlocks,    // If, Loop
-  kFresh,     // tensors of its own
+  kFresh,     // new tensors
   kOperator,  // as its schema says
   kBuiltin,   // of lists and dictionaries
-  kCall,      // of something that nobody looked into
+  kCall,      // a call whose callee is not examined
 };
 Role role_of(const Node& node);
 
@@ -33,7 +33,7 @@ bool is_pure(const Node& node);
 // running mean of batch_norm).
 std::vector<Value*> written_inputs(const Node& node);
 
-// Whether a result of the operator may be an argument, or a view of one, though its schema does not
+// True if a result of the operator may be an argument, or a view of one, though its schema does not
 // say so: reshape, contiguous.
 bool may_hand_on(const OperatorInfo& op);
 // Whether it writes the tensors in the lists that written_inputs() names: the steps of optimisers.
@@ -41,7 +41,7 @@ bool writes_items(const Node& node);
 // Whether what it writes may have another shape afterwards.
 bool changes_shape(const Node& node);
 
-// Whether the first two inputs may stand in either order, and nothing changes, not even the layout
+// True if swapping the first two inputs changes nothing, not even the layout
 // of the result.
 bool commutes(const Node& node);
 

@@ -116,7 +116,7 @@ Edit* Graph::log(EditKind kind) {
 void Graph::edited(EditKind kind, int64_t a, int64_t b, int64_t c, int64_t d) {
   ++version_;
   switch (kind) {
-    // Those with texts are logged where the texts are.
+    // Edits with strings are logged where the strings are.
     case EditKind::kSetType:
     case EditKind::kSetName:
     case EditKind::kSetAttribute:
@@ -258,12 +258,12 @@ std::vector<Value*> Graph::inline_graph(const Graph& from, const std::vector<Val
   return outputs;
 }
 
-// A node without blocks, with what it makes: the same objects, found here from now on.
+// A node without blocks, with its outputs: the same objects, owned here from now on.
 void Graph::take_over(Graph& from, Node* node) {
   nodes_[node->id_] = std::move(from.nodes_.at(node->id_));
   from.nodes_.erase(node->id_);
   node->graph_ = this;
-  if (std::exchange(node->held_, nullptr)) node->tell_held();
+  if (std::exchange(node->holders_, nullptr)) node->tell_held();
   for (Value* value : node->outputs_) {
     values_[value->id_] = std::move(from.values_.at(value->id_));
     from.values_.erase(value->id_);
@@ -280,7 +280,7 @@ GraphRef Graph::split_off(Node* node) {
   new_graph->free_block(new_graph->block_);
   for (Node* each = block->param_;; each = each->next_) {
     check_kind(each->blocks_.empty(), ErrorKind::kInternal, "graph: ", each->kind_.text(),
-               " has blocks of its own");
+               " has nested blocks");
     new_graph->take_over(*this, each);
     if (each == block->return_) break;
   }

@@ -5,7 +5,7 @@
 // of its param node) and ends with what it returns (the inputs of its return node).
 // Invariant: a Value is used only after it was made, in the same or an inner block; `uses` lists
 // exactly the inputs that name it. verify() checks all of it. If violated: the interpreter reads a
-// register that nobody wrote.
+// register that was never written.
 //
 // Note [Origins]: every Node and Value has a number that no other has in the process, also not in
 // another graph. A Value's origins are the numbers of the Values that it was made from: of the
@@ -13,7 +13,7 @@
 // With the source spans of Nodes, every Value of every graph leads back to lines of the program.
 //
 // Note [Edits]: a graph changes only through the functions below, each of which is one Edit. What a
-// pass does stands in Rewrites (rewrite.h), which keep the Edits: applied one by one to the
+// pass does is recorded in Rewrites (rewrite.h), which keep the Edits: applied one by one to the
 // snapshot of a graph (snapshot.h) they give every graph in between, up to the last.
 #pragma once
 
@@ -62,7 +62,8 @@ struct Span {
   Ref<Source> source;
   int line = 0, column = 0, end_line = 0, end_column = 0;
   Ref<CallSite> caller = {};  // of a node that was inlined: where the call stood
-  bool shown = true;          // in texts; what a trace adds has a place, and PyTorch writes none
+  bool shown =
+      true;  // in printed graphs; nodes that a trace adds have a span, and PyTorch prints none
 
   explicit operator bool() const { return static_cast<bool>(source); }
   std::string text() const;  // "model.py:12:8"
@@ -82,7 +83,7 @@ struct Use {
 class Value {
  public:
   int64_t id() const { return id_; }
-  // What graphs print behind %: "x.1", or a number of the graph.
+  // The name that graphs print after %: "x.1", or a number of the graph.
   const std::string& name() const { return name_; }
   bool has_name() const { return named_; }  // other than a number
   const TypeRef& type() const { return type_; }
@@ -155,9 +156,9 @@ class Node {
   Block* block(size_t i) const { return blocks_[i]; }
 
   Graph& graph() const { return *graph_; }
-  Block* owner() const { return owner_; }   // the block that it stands in; null while it does not
-  Node* next() const { return next_; }      // the return node after the last
-  Node* prev() const { return prev_; }      // the param node before the first
+  Block* owner() const { return owner_; }  // the block that contains it; null before it is inserted
+  Node* next() const { return next_; }     // the return node after the last
+  Node* prev() const { return prev_; }     // the param node before the first
   bool is_before(const Node* other) const;  // both in one graph, also in different blocks
   const Span& span() const { return span_; }
   void set_span(Span span) { span_ = std::move(span); }
@@ -186,7 +187,7 @@ class Node {
   Block* add_block();
   void drop_block(size_t i);
 
-  // Where it stands. A new node stands nowhere.
+  // Its position. A new node has none until it is inserted.
   Node* insert_before(Node* other);
   Node* insert_after(Node* other);
   Node* append_to(Block* block);
@@ -194,7 +195,7 @@ class Node {
   // Out of its block, and gone; its outputs must have no uses.
   void destroy();
 
-  // PyTorch's questions, told from the schema.
+  // PyTorch's predicates, answered from the schema.
   bool writes() const;            // an input, in place
   bool has_side_effects() const;  // prints, raises, draws random numbers, sets an attribute
   bool is_deterministic() const;  // not random
@@ -215,7 +216,7 @@ class Node {
   std::vector<Value*> inputs_, outputs_;
   std::vector<Block*> blocks_;
   void tell_held();
-  std::unique_ptr<HolderTracker> held_;  // goes after the constants that it tells of
+  std::unique_ptr<HolderTracker> holders_;  // destroyed after the constants that it reports
   std::map<std::string, Attribute> attributes_;
   Span span_;
   std::string scope_;
@@ -242,7 +243,7 @@ class Block {
   void add_return(Value* value) { return_->add_input(value); }
   void set_return(size_t i, Value* value) { return_->set_input(i, value); }
   void drop_return(size_t i) { return_->drop_input(i); }
-  // The Nodes now in it, in order: safe to change the block while going through them, as long as
+  // A snapshot of its Nodes, in order: the block may be changed during the iteration, as long as
   // no Node further on is destroyed.
   std::vector<Node*> nodes() const;
 
@@ -258,7 +259,7 @@ class Block {
 
 enum class EditKind : int8_t {
   kCreate,         // a = node, text = kind, words = operator's schema; outputs follow as kAddOutput
-  kInsert,         // a = node, b = block, c = node it stands before (the block's return node: last)
+  kInsert,         // a = node, b = block, c = node after it (the block's return node: last)
   kUnlink,         // a = node
   kDestroy,        // a = node
   kSetInput,       // a = node, b = index, c = value
@@ -273,7 +274,7 @@ enum class EditKind : int8_t {
   kSetAttribute,   // a = node, text = name, words = text of the value (a graph: its snapshot)
   kDropAttribute,  // a = node, text = name
   kSetKind,        // a = node, text = kind
-  kReplaced,       // a = value, b = value that stands in its place: told beside the kSetInputs
+  kReplaced,       // a = value, b = its replacement: recorded in addition to the kSetInputs
   kOrigin,         // a = value, b = value it was made from
   kSpan,           // a = node, text = file, words = "line:column:end_line:end_column"
 };
@@ -297,9 +298,9 @@ class Graph final : public RefCounted {
   // one of the same function.
   int64_t function() const { return function_; }
   void set_function(int64_t number) { function_ = number; }
-  // The same, drawn now where there is none: the compiler's passes run before the function is made.
+  // The same, assigned now if missing: the compiler's passes run before the function exists.
   int64_t reserve_function();
-  // For the function that is made of this graph. Another one of the same graph has its own number.
+  // For the function of this graph. Another function of the same graph has its own number.
   int64_t take_function();
   static int64_t alive();                  // how many graphs there are
   Block* block() const { return block_; }  // the outermost
@@ -308,11 +309,12 @@ class Graph final : public RefCounted {
   Value* add_input(std::string_view name = "", TypeRef type = tensor_type());
   void add_output(Value* value) { block_->add_return(value); }
 
-  // New nodes, standing nowhere; outputs are Tensors until told.
+  // New nodes, not yet inserted; outputs are Tensors until set otherwise.
   Node* create(Symbol kind, const std::vector<Value*>& inputs = {}, size_t outputs = 1);
   // The call of an operator, all arguments of its schema given; types of results from the schema.
   Node* create_call(const OperatorInfo& op, const std::vector<Value*>& inputs);
-  Node* create_constant(IValue value);  // typed by its value; None, numbers, texts, tensors, lists
+  Node* create_constant(
+      IValue value);  // typed by its value; None, numbers, strings, tensors, lists
   // The same, inserted at the insertion point; the constant goes before it.
   Node* insert(Node* node) { return node->insert_before(insert_point_); }
   Value* insert_constant(IValue value) {
@@ -321,13 +323,13 @@ class Graph final : public RefCounted {
   Node* insert_point() const { return insert_point_; }
   void set_insert_point(Node* before) { insert_point_ = before; }
   void set_insert_point(Block* end_of) { insert_point_ = end_of->return_node(); }
-  // What new nodes without a span get.
+  // The span of new nodes that have none.
   void set_span(Span span) { span_ = std::move(span); }
   const Span& span() const { return span_; }
   void set_scope(std::string scope) { scope_ = std::move(scope); }
   const std::string& scope() const { return scope_; }
 
-  // A copy with numbers of its own, each Value with the copied one as its origin.
+  // A copy with new numbers, each Value with the copied one as its origin.
   GraphRef copy() const;
   // Copies a node with its blocks; `value` says what stands for each Value from outside.
   using ValueMap = std::function<Value*(Value*)>;
@@ -336,7 +338,7 @@ class Graph final : public RefCounted {
   // what stands for its outputs.
   std::vector<Value*> inline_graph(const Graph& from, const std::vector<Value*>& inputs);
 
-  // The block of a node becomes a graph of its own, with the same nodes and values; nothing outside
+  // The block of a node becomes a separate graph, with the same nodes and values; nothing outside
   // is used inside, or the other way round. The node is left without it.
   GraphRef split_off(Node* node);
 
@@ -373,7 +375,7 @@ class Graph final : public RefCounted {
   void give_origins(Value* value);
   void log_span(const Node& node);
   bool logging() const;
-  Edit* log(EditKind kind);  // null when nobody listens
+  Edit* log(EditKind kind);  // null when there is no listener
 
   int64_t id_;
   int64_t function_ = 0;

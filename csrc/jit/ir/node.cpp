@@ -31,7 +31,7 @@ bool Node::is_before(const Node* other) const {
     for (const Node* mine : chain) {
       if (mine->owner_ != at->owner_) continue;
       if (mine == at) {
-        // One holds the other (it comes first), or both lie in different blocks of one If.
+        // One contains the other (it comes first), or they are in different blocks of one If.
         if (mine == this) return this != other;
         if (at == other) return false;
         for (const Block* block : mine->blocks_) {
@@ -65,11 +65,11 @@ void Node::tell_held() {
   std::vector<HolderTracker::Found> matches;
   for (const auto& [name, attribute] : attributes_)
     each_tensor(attribute.value, [&](const Tensor& t) { matches.push_back({id_, &t}); });
-  if (!held_) {
+  if (!holders_) {
     if (matches.empty()) return;
-    held_ = std::make_unique<HolderTracker>(events::Holder::kConstant, graph_->id());
+    holders_ = std::make_unique<HolderTracker>(events::Holder::kConstant, graph_->id());
   }
-  held_->now(matches);
+  holders_->now(matches);
 }
 
 void Node::set_attribute(std::string_view name, Attribute attribute) {
@@ -109,7 +109,7 @@ void Node::set_op(const OperatorInfo* op) {
 
 void Node::forget_use(size_t i) {
   auto& uses = inputs_[i]->uses_;
-  // From the end: what uses a Value last lets go of it first, when all uses are replaced and when
+  // From the end: the last user of a Value releases it first, when all uses are replaced and when
   // nodes are destroyed from the last to the first.
   uses.erase(std::find(uses.rbegin(), uses.rend(), Use{this, i}).base() - 1);
 }
@@ -189,7 +189,7 @@ void Node::drop_block(size_t i) {
 }
 
 Node* Node::insert_before(Node* other) {
-  check_kind(!owner_, ErrorKind::kInternal, "graph: ", kind_.text(), " stands in a block already");
+  check_kind(!owner_, ErrorKind::kInternal, "graph: ", kind_.text(), " is in a block already");
   check_kind(other->prev_, ErrorKind::kInternal, "graph: ", kind_.text(), " is put before ",
              other->kind_.text(), ", the first node of its block");
   owner_ = other->owner_;

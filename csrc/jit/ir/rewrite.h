@@ -2,9 +2,9 @@
 //
 // What: `Rewrite r(graph, "x.t().t() -> x", {outer, inner});` Edits inside belong to it. Nodes made
 // inside have the span of the first node concerned, and Values made inside come from the outputs of
-// the nodes concerned (Note [Origins]). At its end the recorder is told, with the place in our own
+// the nodes concerned (Note [Origins]). At its end it is recorded, with the position in our own
 // source where the Rewrite stands: the explorer shows the rule's text.
-// Invariant: within a pass every edit lies in one; the pass manager refuses a pass that edits
+// Invariant: within a pass every edit is part of one; the pass manager rejects a pass that edits
 // outside. Rewrites do not nest.
 #pragma once
 
@@ -21,14 +21,14 @@ class Rewrite {
  public:
   Rewrite(Graph& graph, std::string rule, const std::vector<const Node*>& concerned,
           std::source_location where = std::source_location::current());
-  // For rules that stand in Python.
+  // For rules that are written in Python.
   Rewrite(Graph& graph, std::string rule, const std::vector<const Node*>& concerned,
           std::string file, int line);
   ~Rewrite();
   Rewrite(const Rewrite&) = delete;
   Rewrite& operator=(const Rewrite&) = delete;
 
-  // Said to whoever asks "why did this vanish?".
+  // The answer to "why did this vanish?".
   void because(std::string reason) { reason_ = std::move(reason); }
 
   const std::vector<int64_t>& origins() const { return origins_; }
@@ -41,7 +41,7 @@ class Rewrite {
   std::string rule_, reason_, file_;
   int line_;
   std::vector<int64_t> nodes_;    // concerned
-  std::vector<int64_t> origins_;  // of what is made inside
+  std::vector<int64_t> origins_;  // of the nodes created inside
   Span span_;
   std::vector<Edit> edits_;
   int64_t version_;
@@ -56,7 +56,7 @@ struct KeptRewrite {
   std::vector<Edit> edits;
 };
 
-// What a pass run did so far, and who listens: set by the pass manager around a pass.
+// The state of a pass run, and its listener: set by the pass manager around a pass.
 struct RewriteCount {
   int64_t run = 0;                           // number of the pass run in events; 0: not recorded
   int64_t rewrites = 0;                      // that changed something

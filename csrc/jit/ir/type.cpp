@@ -230,7 +230,8 @@ bool is_subtype(const Type& type, const Type& expected) {
   if (expected.is(TypeKind::kFuture)) return is_subtype(*type.element(), *expected.element());
   if (expected.is(TypeKind::kEnum)) return !dynamic_cast<const EnumType*>(&expected);  // any Enum
   if (expected.is(TypeKind::kList)) {
-    // Lists can be written to, so their elements are the same, up to what is known of tensors.
+    // Lists can be written to, so their element types are the same, except for the sizes of
+    // tensors.
     return same_type(*unshaped(type.element()), *unshaped(expected.element()));
   }
   if (!expected.is(TypeKind::kTuple) || type.inner().size() != expected.inner().size())

@@ -1,6 +1,6 @@
 // Type: what a Value of a graph may hold. Immutable, counted; equal types may be different objects.
 //
-// What: PyTorch's types of TorchScript, with PyTorch's texts: `Tensor`, `Float(2, 3)`, `int?`,
+// What: PyTorch's types of TorchScript, as PyTorch prints them: `Tensor`, `Float(2, 3)`, `int?`,
 // `Tensor[]`, `(int, Tensor)`, `Dict(str, int)`, `Union(int, str)`, `__torch__.Cell`,
 // `Enum<__torch__.Color>`. A type of a tensor may know a dtype, sizes, strides, device and whether
 // it requires a gradient, each or not.
@@ -39,12 +39,12 @@ enum class TypeKind : int8_t {
   kDict,
   kFunction,
   kClass,
-  kEnum,  // an EnumType; what is no EnumType stands for all of them
+  kEnum,  // an EnumType; the plain Type means any of them
   kUnion,
   kFuture,
 };
 
-// What is known of a tensor. A size or stride of -1 is not known.
+// The known properties of a tensor. A size or stride of -1 is not known.
 struct TensorProperties {
   DType dtype = DType::kUndefined;
   std::optional<Dims> sizes;
@@ -111,7 +111,7 @@ class ClassType;
 // The methods of a class. Note [Who owns methods]: the graph of a method knows the class, as the
 // type of its `self`. Would the class own the method, neither were ever freed. So methods are owned
 // by the Objects of the class and by who else has a handle on it; they keep the class, and the
-// class knows them as long as they are there. Classes of a program's own have no Objects before it
+// class knows them as long as they exist. A program's classes have no Objects before it
 // runs: the methods of the module that uses them keep theirs.
 class Methods final : public RefCounted {
  public:
@@ -137,7 +137,7 @@ class ClassType final : public Type {
     bool is_buffer = false;
   };
 
-  // Known by its name from now on, which nobody else may have.
+  // Registered by its name, which must be unique.
   explicit ClassType(std::string name);
   ~ClassType() override;
 
@@ -148,7 +148,7 @@ class ClassType final : public Type {
   // -1 when there is none of that name.
   int64_t slot(std::string_view name) const;
   void add_attribute(Attribute attribute);
-  // To be kept by whoever adds methods, or wants them to stay: Note [Who owns methods].
+  // Retained by the code that adds methods, or needs them to stay: Note [Who owns methods].
   Ref<Methods> methods();
   Ref<Function> method(std::string_view name) const;  // null when there is none
   void add_method(std::string name, Ref<Function> function);
@@ -165,7 +165,7 @@ class ClassType final : public Type {
 };
 
 // An Enum: names with values, all int, float or str. A member is an Object without methods, of two
-// slots; equal() compares what it holds, as members are made anew where they are asked for.
+// slots; equal() compares its value, as members are created again at each access.
 class EnumType final : public Type {
  public:
   using Members = std::vector<std::pair<std::string, IValue>>;
@@ -174,7 +174,7 @@ class EnumType final : public Type {
 
   const std::string& name() const { return name_; }  // "__torch__.Color"
   const Members& members() const { return members_; }
-  // None where there is none of that name.
+  // None if there is no member of that name.
   IValue member(std::string_view name) const;
   std::string text() const override { return "Enum<" + name_ + ">"; }
   std::string annotation() const override { return text(); }
@@ -191,7 +191,7 @@ std::string member_text(const IValue& member);
 
 // An object without attributes yet; it owns the methods of its class.
 IValue new_object(ClassType& type);
-// How many of them there are: what a program that lets go of all it compiled comes back to.
+// The number of live types: a program that releases all it compiled returns to the number before.
 int64_t class_count();
 // The plain classes and the Enums that a graph names, or a function or plain class that it uses.
 std::vector<TypeRef> named_types_of(const Graph& graph);
@@ -215,16 +215,16 @@ class ClassAliases {
 
 // Same type, facts of tensors included.
 bool same_type(const Type& a, const Type& b);
-// Whether every value of `type` may stand where `wanted` is asked for: int for Scalar, T for T?,
+// True if every value of `type` may be used where `wanted` is expected: int for Scalar, T for T?,
 // a tensor of known sizes for Tensor.
 bool is_subtype(const Type& type, const Type& expected);
 // The most special type that both are (two branches of an If); null where only Any would do.
 TypeRef unify(const TypeRef& a, const TypeRef& b);
 // The same without what is known of tensors: what holds for every input.
 TypeRef unshaped(const TypeRef& type);
-// The type of this value, as special as it can be told.
+// The most specific type of this value.
 TypeRef type_of(const IValue& value);
-// Whether the value may stand where the type is asked for.
+// True if the value may be used where the type is expected.
 bool is_instance(const IValue& value, const Type& type);
 
 // A type as graphs and schemas write it: "Float(2, 3)", "int[]", "Tensor(a!)", "Tensor?",

@@ -1,4 +1,4 @@
-// What is asked of types again and again: whether they are numbers, and whether all is known of the
+// Predicates of types: whether they are numbers, and whether all is known of the
 // sizes or strides of a tensor.
 #pragma once
 

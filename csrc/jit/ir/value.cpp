@@ -23,7 +23,7 @@ void Value::set_type(TypeRef type) {
 
 void Value::set_name(std::string_view name) {
   Graph& g = graph();
-  // A number, as texts that are read back have them: kept where no other has it.
+  // A number, as parsed graphs have them: used unless another value has it.
   if (!name.empty() && name.size() < 18 &&
       name.find_first_not_of("0123456789") == std::string_view::npos) {
     if (named_ || g.names_.count(std::string(name))) return;

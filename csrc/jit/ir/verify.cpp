@@ -45,7 +45,7 @@ class Verifier {
       declare(*node);
       before = node;
     }
-    // What was made inside is not seen from outside.
+    // Values that are defined inside are not visible outside.
     for (const Node* node = b.param_node(); node != b.return_node(); node = node->next())
       for (const Value* output : node->outputs()) known_.erase(output);
   }

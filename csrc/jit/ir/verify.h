@@ -26,7 +26,7 @@ void verify_alone(const Graph& graph);
 // parameters of inner blocks; the inputs of the graph are where its Values begin.
 std::string lint_origins(const Graph& graph);
 
-// Whether a constant of this type may have the value; of a tensor its dtype and sizes are compared.
+// True if a constant of this type may have the value; a tensor's dtype and sizes are compared.
 bool constant_fits(const IValue& value, const Type& type);
 
 }  // namespace uh::jit

@@ -232,7 +232,7 @@ std::string call_function(const Node& node, bool calls) {
     return "it has a function, its arguments and one output";
   if (!type_of_input(node, 0).is(K::kFunction)) return "callee is not a function";
   const Attribute* name = node.input(0)->node()->attribute("name");
-  if (!name) return "what it calls is no constant";
+  if (!name) return "its callee is not a constant";
   if (!name->object) return calls ? "its function is not there" : "";
   return calls ? call_of(static_cast<const Function&>(*name->object), node, 1) : "";
 }

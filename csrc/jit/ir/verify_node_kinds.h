@@ -1,4 +1,4 @@
-// What must be true of nodes that are no calls of operators: one rule per prim:: kind.
+// The invariants of nodes other than calls of operators: one rule per prim:: kind.
 //
 // Invariant: the compiler and the interpreter rely on what is said here (verify_node_kinds.cpp),
 // and on no more: a kind without a rule is refused.
@@ -10,7 +10,7 @@
 
 namespace uh::jit {
 
-// Whether there is a rule for this kind.
+// True if there is a rule for this kind.
 bool is_kind(const std::string& kind);
 
 // "" or what is wrong. `calls`: classes and functions are there to be looked at.

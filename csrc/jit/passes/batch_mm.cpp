@@ -129,7 +129,7 @@ void join(const std::vector<Product>& products) {
   Value* const parts = insert_call(graph, "aten::split_with_sizes", {all, sizes, last});
   Node* unpack = graph.insert(graph.create("prim::ListUnpack", {parts}, products.size()));
   for (size_t i = 0; i < products.size(); ++i) {
-    // As they lay in memory before: what follows may ask for a view that columns do not have.
+    // In their previous memory order: the code after it may need a view that columns do not have.
     Value* new_value = insert_call(graph, "aten::contiguous", {unpack->output(i), none});
     Value* output = products[i].node->output();
     new_value->set_type(output->type());

@@ -7,7 +7,7 @@
 namespace uh::jit {
 namespace {
 
-// In a sum or product: what is no constant before what is one, and what is made earlier first.
+// In a sum or product: non-constants before constants, and earlier values first.
 class Order {
  public:
   explicit Order(const Graph& graph) {

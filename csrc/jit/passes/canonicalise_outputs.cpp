@@ -1,4 +1,4 @@
-// canonicalise_outputs: what comes out of a branch or a loop stands in the order in which it is
+// canonicalise_outputs: the outputs of a branch or a loop have the order in which they are
 // first used, as PyTorch has it. The front end knows what a branch assigns before it knows what is
 // done with it.
 #include <algorithm>
@@ -53,7 +53,7 @@ class Orderer {
     if (std::is_sorted(expected.begin(), expected.end())) return;
     Rewrite r(graph_, "outputs in the order of their first use", {node});
     const bool loop = node->is("prim::Loop");
-    // All in their new order behind the old ones, which then go.
+    // All in their new order after the old ones, which are then removed.
     for (const size_t i : expected) {
       stand_in(node->output(i), node->add_output());
       for (Block* block : node->blocks()) block->add_return(block->returns()[loop + i]);

@@ -1,4 +1,4 @@
-// constant_pooling: every constant is there once, and all stand at the top of the graph.
+// constant_pooling: every constant exists once, and all are at the top of the graph.
 #include <cstring>
 #include <unordered_map>
 
@@ -17,7 +17,7 @@ bool same_content(const Tensor& a, const Tensor& b) {
       b.device() != Device::kCPU || !a.is_contiguous() || !b.is_contiguous() ||
       a.ndim() != b.ndim() || a.keys().has(Key::kAutograd) != b.keys().has(Key::kAutograd))
     return false;
-  // Python's 2 gives way to the dtype of what it meets, a tensor of the same 2 does not.
+  // Python's 2 adopts the dtype of the other operand, a tensor of the same 2 does not.
   if (a.impl()->wrapped_number() != b.impl()->wrapped_number()) return false;
   for (int i = 0; i < a.ndim(); ++i)
     if (a.size(i) != b.size(i)) return false;
@@ -64,7 +64,7 @@ void constant_pooling(Graph& graph) {
     }
     alike.push_back(node);
     if (last->next() != node) {
-      Rewrite r(graph, "constants stand at the top", {node});
+      Rewrite r(graph, "constants move to the top", {node});
       node->move_before(last->next());
     }
     last = node;

@@ -1,8 +1,8 @@
 // cse: what was computed before, from the same Values, is not computed again.
 //
 // A node may use what an equal one made earlier in its block, or in a block around it. What either
-// reads must not be written in between; and two results that were memory of their own may become
-// one only where nobody writes to them, and not both are seen outside.
+// reads must not be written in between; and two results with separate memory may become
+// one only where they are never written, and not both are visible outside.
 #include <algorithm>
 #include <string>
 #include <string_view>

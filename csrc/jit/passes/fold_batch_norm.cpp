@@ -4,8 +4,8 @@
 // batch_norm(conv(x, w, b), gamma, beta, mean, var) is conv(x, w * s, (b - mean) * s + beta) with
 // s = gamma / sqrt(var + eps), a number per output channel: one step and one result less. The same
 // of a linear whose input is known to be a matrix: of (N, L, C), batch_norm takes L for the
-// channels. Tolerance: weights are rounded where results were. So it is no part of the pipeline:
-// jit.freeze runs it, unless it is told optimize_numerics=False. As PyTorch's it takes the input of
+// channels. Tolerance: weights are rounded where results were. So it is not part of the pipeline:
+// jit.freeze runs it, unless optimize_numerics=False. As PyTorch's it takes the input of
 // a convolution for a batch.
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // fold_constant_branches: what an If or a Loop decides is known before the program runs.
 //
 // An If with a constant condition becomes the nodes of the block that is taken. An output that both
-// blocks return alike, and a bool that only says which block was taken, do not need the If. A Loop
-// whose condition is false at the start never runs.
+// blocks return equally, and a bool that only says which block was taken, do not need the If. A
+// Loop whose condition is false at the start never runs.
 #include "jit/builtins/builtin.h"
 #include "jit/ir/constants.h"
 #include "jit/pass.h"

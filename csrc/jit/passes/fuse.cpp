@@ -50,8 +50,8 @@ const Dims* known_sizes(const Value& value) {
   return all_known(sizes) ? &*sizes : nullptr;
 }
 
-// Whether it is made of attributes and constants alone: a parameter, smaller than what it is for.
-// Not asked far back: such chains are short.
+// True if it is computed from attributes and constants alone: a parameter, smaller than the tensors
+// it is applied to. Not asked far back: such chains are short.
 bool from_parameters(const Value* value, int depth = 4) {
   const Node& node = *value->node();
   if (node.is("prim::GetAttr") || node.is("prim::Constant")) return true;
@@ -60,7 +60,7 @@ bool from_parameters(const Value* value, int depth = 4) {
                      [&](const Value* v) { return from_parameters(v, depth - 1); });
 }
 
-// Whether the elements of one are as many as those of the other, as far as is known: what is made
+// True if both have the same number of elements, as far as is known: a value computed
 // for a row would be made again for every row that it is broadcast to.
 bool same_space(const Value& a, const Value& b) {
   const Dims *x = known_sizes(a), *y = known_sizes(b);
@@ -87,7 +87,7 @@ GraphRef subgraph_of(const Nodes& nodes, std::vector<Value*>& inputs,
     return map[value] = input;
   };
   for (Node* node : nodes) {
-    // Inputs first, so that the constants among them stand before the node.
+    // Inputs first, so that the constants among them precede the node.
     for (Value* input : node->inputs()) find(input);
     map[node->output()] = graph->insert(graph->clone(node, find))->output();
   }
@@ -105,7 +105,7 @@ GraphRef subgraph_of(const Nodes& nodes, std::vector<Value*>& inputs,
 // Note [Groups and writes]: the gradient of a group is computed from its inputs, so they must be
 // then what they were when it ran. What is computed eagerly saves less (x + 1 nothing at all), and
 // may write its inputs afterwards; a node that reads what is written later joins no group
-// therefore, unless no gradient can be asked for.
+// therefore, unless no gradient can be requested.
 // Eager fails in its backward pass where what a node has saved is written: so does a group, whose
 // node saves its inputs, but for a result that its maker saved.
 class LaterWrites {
@@ -159,7 +159,7 @@ size_t fitting(const Nodes& nodes) {
     if (!result) break;
     terms[node.output()] = *result;
   }
-  // What nodes behind the program read, it has to write.
+  // The program must write the values that later nodes read.
   std::unordered_set<const Node*> inside(nodes.begin(), nodes.begin() + static_cast<ptrdiff_t>(n));
   const auto outputs = [&] {
     return std::count_if(inside.begin(), inside.end(), [&](const Node* node) {
@@ -254,7 +254,7 @@ class Stretch {
     members_[from] = std::move(both);
   }
 
-  // Whether a way leads from one unit to the other through a third. Ways lead forwards: what stands
+  // True if a path leads from one unit to the other through a third. Paths lead forwards: a unit
   // before the first node of `from` is not looked at.
   bool leads_outside_to(size_t from, size_t to) const {
     std::vector<size_t> tail{to};
@@ -335,7 +335,7 @@ void make_group(const Nodes& members) {
   Node* group = graph.create("prim::FusionGroup", inputs, 0);
   group->set_attribute("Subgraph", Attribute{{}, subgraph, {}, {}});
   group->insert_before(after);
-  // What reads a result of the group and stands before it comes after it.
+  // Nodes before the group that read one of its results move after it.
   std::unordered_set<const Node*> later(nodes.begin(), nodes.end());
   for (Node* node : between) {
     std::vector<Value*> reads;

@@ -1,5 +1,5 @@
-// What the passes that know constants do to an If: the block that is taken, and outputs that both
-// blocks return.
+// Simplification of an If in passes that know constants: the block that is taken, and outputs that
+// both blocks return.
 #pragma once
 
 #include "jit/ir/constants.h"

@@ -1,8 +1,8 @@
 // lower_all_tuples: a tuple that is built here and taken apart here does not need to be there.
 //
 // Taking apart what was just built gives the parts. A tuple that an If returns, or that a Loop
-// carries, becomes its parts one by one, and is built again behind it for who wants it whole. What
-// the graph takes and returns stays as it is.
+// carries, becomes its elements one by one, and is built again after it for users of the tuple
+// itself. What the graph takes and returns stays as it is.
 #include <set>
 
 #include "jit/pass.h"
@@ -35,7 +35,7 @@ class Lowering : public TakeApart {
     if (constructs[1] && !once) drop_unused(constructs[1]);
   }
 
-  // Whether a value may be one that nobody has made: what a block hands out on the ways that do
+  // True if a value may be undefined: the output of a block on the paths that do
   // not reach its maker. Such a tuple has no parts to take out.
   static bool may_be_nothing(const Value* value, std::set<const Value*>& seen) {
     if (!seen.insert(value).second) return false;
@@ -63,7 +63,7 @@ class Lowering : public TakeApart {
   }
 
   // The parts of a tuple, where it is there: those that it was built of, or taken out before
-  // `before`. What nobody reads has nothing to take out: its parts are not read either.
+  // `before`. An unused tuple needs no unpacking: its elements are not used either.
   std::vector<Value*> parts_of(Value* tuple, Node* before) {
     if (Node* node = built(tuple)) return node->inputs();
     if (tuple->node()->is("prim::Uninitialized")) {

@@ -1,4 +1,4 @@
-// What the passes that lower tuples share: taking apart what was built in the same place.
+// Shared by the passes that lower tuples: unpacking of tuples that the graph builds itself.
 #pragma once
 
 #include "jit/ir/constants.h"

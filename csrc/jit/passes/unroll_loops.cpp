@@ -1,9 +1,9 @@
 // unroll_loops: a loop that is known to run n times becomes n copies of its body, where that is
-// little; a longer one gets a body of several rounds where nobody asks for its counter.
+// little; a longer one gets a body of several iterations where its counter is not used.
 //
 // prim::Loop takes (most rounds, whether to begin, carried...) and its block (counter, carried...)
-// gives (whether to go on, carried...). Only loops whose conditions are constants are known to run
-// a certain number of times: what breaks out early stays a loop.
+// returns (whether to continue, carried...). Only loops whose conditions are constants are known to
+// run a certain number of times: what breaks out early stays a loop.
 #include <algorithm>
 #include <unordered_map>
 
@@ -82,8 +82,8 @@ void unroll_whole(Node* loop, int64_t rounds) {
   loop->destroy();
 }
 
-// The most rounds that one round of the new loop may do: a divisor, so that nothing is left over,
-// and the greatest, so that a second run of the pass finds none.
+// The maximum number of old iterations per iteration of the new loop: a divisor, so that nothing is
+// left over, and the greatest, so that a second run of the pass finds none.
 int64_t rounds_together(int64_t rounds, int64_t size) {
   int64_t factor = 1;
   for (int64_t k = 2; k * size <= kMostPartialNodes; ++k)

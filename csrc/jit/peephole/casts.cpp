@@ -61,7 +61,7 @@ bool cast_to_its_device(Peephole& p, Node* node) {
          p.same_object(node, node->input(0), "x.cpu() -> x", {}, "x is on the cpu");
 }
 
-int precision(DType dtype) {  // bits of whole numbers that it holds exactly, the sign apart
+int precision(DType dtype) {  // bits of integers that it holds exactly, without the sign
   switch (dtype) {
     case DType::kBool: return 1;
     case DType::kInt8: return 7;

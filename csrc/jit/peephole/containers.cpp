@@ -9,7 +9,7 @@ bool list_length(Peephole& p, Node* node) {
   const std::vector<Value*>* items = p.items(node->input(0));
   if (!items) return false;
   return p.constant(node, static_cast<int64_t>(items->size()), "len([a, b]) -> 2",
-                    {node->input(0)->node()}, "nobody writes to the list");
+                    {node->input(0)->node()}, "the list is never written");
 }
 
 bool item(Peephole& p, Node* node) {
@@ -19,14 +19,14 @@ bool item(Peephole& p, Node* node) {
   const int64_t n = static_cast<int64_t>(items->size());
   if (*i < -n || *i >= n) return false;
   return p.same_object(node, (*items)[static_cast<size_t>(*i < 0 ? *i + n : *i)], "[a, b][0] -> a",
-                       {node->input(0)->node()}, "nobody writes to the list");
+                       {node->input(0)->node()}, "the list is never written");
 }
 
 bool unpacked(Peephole& p, Node* node) {
   const std::vector<Value*>* items = p.items(node->input(0));
   return items && items->size() == node->outputs().size() &&
          p.same_parts(node, *items, "a, b = [x, y] -> x, y", {node->input(0)->node()},
-                      "nobody writes to the list");
+                      "the list is never written");
 }
 
 bool may_be_none(const Type& type) { return is_subtype(*make_type(TypeKind::kNone), type); }

@@ -1,4 +1,4 @@
-// Arithmetic and conversions of numbers that give back what they got, or what is known.
+// Arithmetic and conversions of numbers that return their input, or a constant.
 #include <cmath>
 
 #include "jit/builtins/builtin.h"

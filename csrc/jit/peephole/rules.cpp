@@ -44,7 +44,7 @@ bool Peephole::same(Node* node, Value* with, const char* rule, std::vector<Node*
   if (may_be_recorded_otherwise(node)) return false;
   if (alias_.makes_memory(node)) {
     if (!alias_.may_become_one(with, output)) return false;
-    // What lies between was memory of its own, and is not what it was computed to be any more.
+    // The tensor in between had its own memory, and no longer has its computed value.
     for (const Node* between : concerned)
       for (const Value* part : between->outputs())
         if (alias_.has_writers(part)) return false;

@@ -2,11 +2,11 @@
 // Value may stand for its output.
 //
 // What: a rule is a function that returns whether it applied; families of them are in the files
-// beside this one, each with its table. A rule changes the graph only through Peephole's `same`,
+// next to this one, each with its table. A rule changes the graph only through Peephole's `same`,
 // `constant` and `instead`, which look at aliases, open the Rewrite with the rule's text and place,
 // and remove what is not used any more.
 // Invariant: a rule is exact: same bits, same shape and layout, same error where a correct program
-// has one. Floats are no reals: x * 0 is not 0, and x + 0 is not x (-0.0 + 0 is 0.0).
+// has one. Floats are not reals: x * 0 is not 0, and x + 0 is not x (-0.0 + 0 is 0.0).
 // If violated: a program gives other numbers when it is compiled.
 #pragma once
 
@@ -42,11 +42,11 @@ class Peephole {
   bool same_parts(Node* node, const std::vector<Value*>& with, const char* rule,
                   std::vector<Node*> concerned, std::string because = "",
                   Where where = Where::current());
-  // A constant stands for it. A list only where nobody writes to it or gets hold of it; no tensor.
+  // A constant replaces it. A list only if it is never written and does not escape; never a tensor.
   bool constant(Node* node, IValue value, const char* rule, std::vector<Node*> concerned = {},
                 std::string because = "", Where where = Where::current());
-  // What `make` inserts before the node stands for it; it gets and gives Values. Whether what it
-  // reads is written on the way is for the rule to ask.
+  // The nodes that `make` inserts before the node replace it; it maps Values to Values. Whether
+  // what it reads is written on the way is for the rule to ask.
   using Make = std::function<Value*(Graph& graph)>;
   bool instead(Node* node, const char* rule, std::vector<Node*> concerned, const Make& make,
                std::string because = "", Where where = Where::current());
@@ -56,9 +56,9 @@ class Peephole {
                      std::vector<Node*> concerned, std::string because = "",
                      Where where = Where::current());
 
-  // A list's items where it is built here and nobody writes to it.
+  // A list's items if it is built here and never written.
   const std::vector<Value*>* items(const Value* list) const;
-  // constant_ints() of a list that nobody writes to.
+  // constant_ints() of a list that is never written.
   std::optional<std::vector<int64_t>> ints(const Value* value) const;
 
  private:
@@ -82,13 +82,13 @@ const PeepholeRules& number_rules();
 const PeepholeRules& container_rules();
 const PeepholeRules& fact_rules();
 
-// What is known of a tensor; nothing where the Value is none.
+// The known properties of a tensor; nothing if the Value is not a tensor.
 const TensorProperties* facts_of(const Value* value);
 std::optional<int64_t> known_rank(const Value* value);
 // All sizes; nothing where one is not known.
 std::optional<std::vector<int64_t>> known_sizes(const Value* value);
 DType known_dtype(const Value* value);
-// Whether the elements lie without gaps, in whatever order of dimensions: what a pointwise
+// True if the elements are dense, in any order of dimensions: what a pointwise
 // operator gives from such a tensor is laid out as it is.
 bool is_dense(const Value* value);
 // Whether the tensor is known to be row-major.

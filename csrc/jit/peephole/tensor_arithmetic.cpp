@@ -15,7 +15,7 @@ namespace {
 std::optional<double> quiet_number(const Value* value, DType dtype) {
   if (const std::optional<int64_t> i = constant_int(value)) {
     if (!is_integral(dtype) && !is_floating(dtype)) return std::nullopt;
-    if (*i < -1 || *i > 1) return std::nullopt;  // never asked for, and may not fit a double
+    if (*i < -1 || *i > 1) return std::nullopt;  // never needed, and may not fit a double
     return static_cast<double>(*i);
   }
   const std::optional<double> f = constant_float(value);

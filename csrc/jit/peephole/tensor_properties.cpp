@@ -5,7 +5,7 @@
 namespace uh::jit {
 namespace {
 
-// What is known of the tensor that is asked about, as long as nobody gives it another shape.
+// The known properties of the tensor in question, as long as no node changes its shape.
 const TensorProperties* asked_about(const Peephole& p, const Node* node) {
   if (!as_builtin(node->op()) || p.alias().is_reshaped(node->input(0))) return nullptr;
   return facts_of(node->input(0));

@@ -132,8 +132,8 @@ bool is_view_by_size(const Node* node) {
          node->input(1)->type()->is(TypeKind::kList);
 }
 
-// A view can be taken of a view exactly where it can be taken of what is behind it: both ask which
-// neighbouring dimensions lie in one row in memory. So can a reshape, which copies where it cannot.
+// A view can be taken of a view exactly where it can be taken of its base: both ask which
+// neighbouring dimensions are contiguous in memory. So can a reshape, which copies where it cannot.
 // That the first view can be taken has to be known: x.t().view(12) may raise.
 bool view_of_view(Peephole& p, Node* node) {
   if (!node->is("aten::reshape") && !is_view_by_size(node)) return false;
@@ -272,7 +272,7 @@ bool detach_twice(Peephole& p, Node* node) {
   return inner && p.same(node, inner->output(), "x.detach().detach() -> x.detach()");
 }
 
-// Operators that give back the very tensor that they are given, where there is nothing to do.
+// Operators that return the very tensor that they get, if there is nothing to do.
 bool nothing_to_resolve(Peephole& p, Node* node) {
   return p.same_object(node, node->input(0), "x.resolve_conj() -> x", {},
                        "conjugates are always written out");

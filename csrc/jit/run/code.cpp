@@ -60,8 +60,8 @@ void Code::tell_constants() {
     each_tensor(constants_[i],
                 [&](const Tensor& t) { matches.push_back({static_cast<int64_t>(i), &t}); });
   if (matches.empty()) return;
-  held_ = std::make_unique<HolderTracker>(events::Holder::kCode, id_);
-  held_->now(matches);
+  holders_ = std::make_unique<HolderTracker>(events::Holder::kCode, id_);
+  holders_->now(matches);
 }
 
 std::string Code::text(size_t pc) const {

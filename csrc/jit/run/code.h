@@ -134,7 +134,7 @@ class Code final : public RefCounted {
   std::vector<Instruction> instructions_;
   std::vector<const Node*> nodes_;
   std::vector<const Value*> values_;
-  std::unique_ptr<HolderTracker> held_;  // goes after the constants that it tells of
+  std::unique_ptr<HolderTracker> holders_;  // destroyed after the constants that it reports
   std::vector<IValue> constants_;
   struct Operator {
     OperatorInfo* info;

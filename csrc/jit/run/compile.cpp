@@ -253,8 +253,8 @@ class Compiler {
     emit(Opcode::kStore, counter);
     load(node->input(1));
     node_ = node;
-    // Carried values stay in their registers from trip to trip; the outputs are what lies there in
-    // the end. The counter's register is that of the body's first parameter.
+    // Carried values stay in their registers from iteration to iteration; the outputs are what is
+    // there in the end. The counter's register is that of the body's first parameter.
     for (size_t i = 2; i < node->inputs().size(); ++i) load(node->input(i));
     node_ = node;
     std::vector<size_t> carried;
@@ -409,7 +409,7 @@ class Compiler {
     emit(Opcode::kOp, index_of(code_->operators_, called), n);
   }
 
-  // Nobody reads it, but it is handed on: to loops of machine code, which want a number.
+  // It is never read, but passed on: to loops of machine code, which need a number.
   void nothing(const Node* node) {
     const Type& type = *node->output()->type();
     IValue value;

@@ -3,8 +3,8 @@
 // What: the first call compiles the graph, optimised for any input (the general code). It profiles:
 // after kProfiledRuns calls with tensors of the same dtypes, ranks and requires_grad a copy of the
 // graph that says so in its types is optimised and compiled, with GUARDs at its entry. Where a
-// guard does not hold, BAIL_OUT goes on with another specialisation or the general code. Sizes are
-// never promised: a batch of another size runs the same code. Tensors within tuples, lists and
+// guard does not hold, BAIL_OUT continues with another specialisation or the general code. Sizes
+// are never promised: a batch of another size runs the same code. Tensors within tuples, lists and
 // modules have no guards: fusion groups look at what comes.
 // Invariant: code that was made is kept as long as the Executor, at most kMostSpecialised of them;
 // a running frame points to it without a reference. General code accepts every input.
@@ -36,15 +36,16 @@ class Executor {
   // Takes the arguments off the stack, all of them, and leaves the result.
   void run(Stack& stack);
 
-  // What a call with the arguments at the end of the stack begins with. `recorded`: code in which
-  // every step can be watched (no scalar programs).
+  // The code that a call with the arguments at the end of the stack starts with. `recorded`: code
+  // in which every step can be watched (no scalar programs).
   const Code& code_for(const Stack& stack, bool recorded) {
     const Plan* plan = current_.load(std::memory_order_acquire);
     if (plan && !recorded) [[likely]]
       return *plan->code;
     return slow_code_for(stack, recorded);
   }
-  // A guard of the frame's code did not hold: the code to go on with. Tells why.
+  // A guard of the frame's code did not hold: returns the code to continue with, and records the
+  // reason.
   const Code& bail_out(const Frame& frame, const Stack& stack, bool recorded);
   void tell_guard(const Frame& frame, const InputGuard& guard, const IValue& value, bool holds);
 
@@ -63,7 +64,7 @@ class Executor {
     std::vector<InputGuard> guards;
     GraphRef graph;
     CodeRef code;
-    CodeRef watched;  // without scalar programs; made when it is first asked for
+    CodeRef watched;  // without scalar programs; compiled at first use
     bool fits(const IValue* arguments) const;
   };
   struct Profile {

@@ -1,4 +1,4 @@
-// Fork: what a prim::fork node runs: its subgraph, as a function of its own.
+// Fork: the callee of a prim::fork node: its subgraph, as a separate function.
 //
 // What: calling its operator begins the subgraph and gives a Future (builtins/futures.h).
 // Invariant: what the subgraph raises does not leave the node: it waits in the future. If violated:
@@ -17,7 +17,7 @@ class Fork final : public RefCounted {
   Fork(GraphRef subgraph, TypeRef future);
   ~Fork() override;
 
-  // What the interpreter calls, with a stack of nothing but the arguments.
+  // Called by the interpreter with a stack that holds only the arguments.
   OperatorInfo& op() { return op_; }
 
  private:

@@ -2,7 +2,7 @@
 //
 // What: the node's attribute `name` says which, its object is this. Its arguments are boxed, its
 // result is checked against the type that the program declared.
-// Invariant: nothing is known of what it does: it is never moved, merged, dropped or run ahead.
+// Invariant: its effects are unknown: it is never moved, merged, dropped or run ahead.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@ class HostFunction final : public RefCounted {
       : op_(*this), name_(std::move(name)), returns_(std::move(returns)), call_(std::move(call)) {}
 
   const std::string& name() const { return name_; }
-  // What the interpreter calls, with a stack of nothing but the arguments.
+  // Called by the interpreter with a stack that holds only the arguments.
   OperatorInfo& op() { return op_; }
 
  private:

@@ -42,7 +42,7 @@ struct InterpreterState {
   Stack stack;
   std::vector<IValue> registers;
   std::vector<Frame> frames;
-  Stack alone;  // for operators that want a stack of their own
+  Stack alone;  // for operators that need a separate stack
 };
 
 thread_local constinit InterpreterState* t_spare = nullptr;
@@ -50,7 +50,7 @@ struct SpareOwner {
   ~SpareOwner() { delete std::exchange(t_spare, nullptr); }
 };
 
-// A run within a run (an operator that calls back) has a machine of its own.
+// A run within a run (an operator that calls back) has a separate machine.
 class MachineLease {
  public:
   MachineLease() : machine_(std::exchange(t_spare, nullptr)) {
@@ -286,7 +286,7 @@ void Interpreter::go() {
     at = first + frame->pc;
     registers = machine_.registers.data() + frame->registers;
   };
-  // Told before the frame changes: the view shows the step in the frame that did it.
+  // Recorded before the frame changes: the view shows the step in the frame that did it.
   const auto step = [&](const Instruction& i) {
     if constexpr (kRecorded) {
       ++frame->steps;
@@ -348,7 +348,7 @@ void Interpreter::go() {
         machine_.frames.pop_back();
         if (machine_.frames.empty()) return;
         reload();
-        ++at;  // behind the CALL
+        ++at;  // past the CALL
         continue;
       }
       case Opcode::kList: stack.push_back(make_container<List>(popped(stack, i.n))); break;

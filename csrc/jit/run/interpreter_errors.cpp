@@ -73,7 +73,7 @@ std::string traceback(const std::vector<Frame>& frames, const Node* where) {
   const auto add = [&](const Frame& frame) {
     const Node* node = where && &frame == &frames.back() ? where : frame.code->node(frame.pc);
     if (node && node->span()) {
-      // What was inlined has no frame of its own, and knows where it was called.
+      // Inlined code has no frame, and knows where it was called.
       std::vector<const Span*> positions;
       for (const Span* at = &node->span(); at; at = at->caller ? &at->caller->span : nullptr)
         positions.push_back(at);

@@ -1,5 +1,5 @@
-// InterpreterHolders: what a recorded run of the interpreter holds, slot by slot, told as it
-// changes.
+// InterpreterHolders: the references of a recorded run of the interpreter, slot by slot, reported
+// as it changes.
 //
 // What: after each step the slots that the instruction can have changed are compared with what was
 // said of them; so a view can say "register 3 (%h) of frame 7" of a tensor that no name knows.
@@ -16,7 +16,7 @@ class InterpreterHolders {
   void stepped(const Frame& frame, const Instruction& instruction, const IValue* registers,
                const Stack& stack);
   void left(const Frame& frame);  // its registers are empty
-  // Nothing is held any more. What lies on `out` from `first` on goes on to the caller.
+  // Nothing is held any more. The values on `out` from `first` on are passed to the caller.
   void ended(const Stack& out, size_t first);
 
  private:

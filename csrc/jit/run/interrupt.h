@@ -2,7 +2,7 @@
 //
 // What: loops of scripted programs call poll_interrupt() now and then; some twenty times a second
 // it asks the host, whose answer may be an exception (Python: KeyboardInterrupt), thrown from here.
-// Invariant: whoever polls can be left by an exception at that place.
+// Invariant: code that polls must be exception-safe at that point.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 
 namespace uh::jit {
 
-// Set by the host: throws (kForeign) when the running program shall stop. Null: nobody asks.
+// Set by the host: throws (kForeign) when the running program shall stop. Null: never interrupted.
 extern std::atomic<void (*)()> g_interrupt;
 
 void poll_interrupt();

@@ -2,8 +2,8 @@
 // the stack, and where each is used for the last time.
 //
 // What: a statement is a node that is not inlined into the operands of another. A Value that is
-// used once, by the statement right behind its node, is inlined: evaluated where it is pushed.
-// Invariant: inlined nodes are evaluated in the order in which they stand in the graph.
+// used once, by the statement right after its node, is inlined: evaluated where it is pushed.
+// Invariant: inlined nodes are evaluated in the order that they have in the graph.
 #pragma once
 
 #include <unordered_map>

@@ -25,8 +25,8 @@ struct NamedValue {
 // "aten::add.Tensor". Empty when there is none.
 std::vector<const OperatorInfo*> operators_named(std::string_view name);
 
-// The same and, behind PyTorch's overloads, the engine's whole operators, which say more: what a
-// call is tried with last, what passes call, and what graphs of older files hold.
+// The same and, after PyTorch's overloads, the engine's combined operators, which accept more: what
+// a call is tried with last, what passes call, and what graphs of older files hold.
 std::vector<const OperatorInfo*> operators_in_texts(std::string_view kind);
 
 // Inserts the call. A method's `self` is the first of `args`. Throws a RuntimeError that lists
@@ -37,8 +37,8 @@ Node* emit_builtin_call(Graph& graph, std::string_view name, const std::vector<V
 Node* try_call(Graph& graph, std::string_view name, const std::vector<Value*>& args,
                const std::vector<NamedValue>& kwargs, std::string* reason);
 
-// What a program gets of a call: its output; a tuple of several; what was written, of an operator
-// in place that has none; null where there is nothing (None to the program).
+// The value of a call in a program: its output; a tuple of several; the written argument, of an
+// operator in place that has none; null where there is nothing (None to the program).
 Value* result_of(Node* call);
 inline Value* emit_value(Graph& graph, std::string_view name, const std::vector<Value*>& args,
                          const std::vector<NamedValue>& kwargs = {}) {
@@ -46,7 +46,7 @@ inline Value* emit_value(Graph& graph, std::string_view name, const std::vector<
 }
 
 // The overload that takes exactly these types, all arguments given: what a graph's text means by
-// "aten::add". Null where there is none; then `why` says what was tried.
+// "aten::add". Null if none matches; then `why` lists what was tried.
 const OperatorInfo* find_overload(std::string_view kind, const std::vector<TypeRef>& actual_types,
                                   size_t outputs, std::string* reason);
 

@@ -167,7 +167,7 @@ bool SchemaMatch::plan(const Parameter& parameter, Value* value) {
   return true;
 }
 
-// A list of these values, or of what the one tuple holds that stands in every place.
+// A list of these values, or of the elements of the one tuple that stands for all of them.
 bool SchemaMatch::plan_list(const Parameter& parameter, const std::vector<Value*>& values) {
   const TypeRef& formal = without_optional(parameter.type)->element();
   const bool tuple = !values.empty() && values[0]->type()->is(TypeKind::kTuple);

@@ -1,7 +1,7 @@
 // SchemaMatch: whether one operator can be called with these arguments, and the call.
 //
 // What: builtin_calls.h tries a SchemaMatch per candidate. It plans, for each parameter, what the
-// node is given: the value, a conversion of it, a list made of several, a default. Only emit()
+// node gets: the value, a conversion of it, a list of several, a default. Only emit()
 // changes the graph.
 #pragma once
 

@@ -40,8 +40,8 @@ struct Signature {
 
 const Signature& signature_of(const OperatorInfo& op);
 
-// What the node's results are, one for one, where they are what it wrote: x of x.add_(1). Empty of
-// any other node.
+// The node's results, one by one, where they are the tensors that it wrote: x of x.add_(1). Empty
+// for any other node.
 std::vector<Value*> given_back(const Node& node);
 
 // What type variables stand for in one call.
@@ -62,7 +62,7 @@ class Bindings {
   std::map<std::string, Bound> bound_;
 };
 
-// Whether a value of this type may be the argument, as it is; `wanted` is its type with variables
+// True if a value of this type may be the argument unconverted; `wanted` is its type with variables
 // replaced.
 bool fits(const Type& actual, const Type& expected, const Parameter& parameter);
 

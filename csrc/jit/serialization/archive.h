@@ -1,14 +1,14 @@
-// One safetensors file: tensors by name, and texts (metadata) by name. Read and written.
+// One safetensors file: tensors by name, and strings (metadata) by name. Read and written.
 //
 // What: eight bytes of length, a JSON header, then the tensors' bytes without holes. The reader
-// checks the header against the file before anything is made of it, and reads each tensor into
-// memory of its own when it is asked for. A file that was opened with map() is mapped instead: its
+// checks the header against the file before anything is created from it, and reads each tensor into
+// new memory on request. A file that was opened with map() is mapped instead: its
 // tensors are the pages, which a write to them does not carry into the file, and which they keep
 // mapped when the reader has gone; a program that truncates the file then ends this one (SIGBUS).
 // Nothing in a file is run, and what is allocated is bounded by its size.
-// Invariant: every entry's bytes lie in the file and are as many as its dtype and sizes say.
-// If violated: a damaged file reads memory of others. engine/serialization.py reads and writes the
-// same format.
+// Invariant: every entry's bytes are inside the file, and their number follows from its dtype and
+// sizes. If violated: a damaged file reads memory of others. engine/serialization.py reads and
+// writes the same format.
 #pragma once
 
 #include <functional>
@@ -74,11 +74,11 @@ class SafetensorsReader {
   const std::string& name() const { return name_; }
 
   const std::vector<Entry>& entries() const { return entries_; }  // in the order of their bytes
-  // Entries by name: -1 where there is none.
+  // The index of the entry of this name, or -1.
   int64_t find(std::string_view name) const;
-  // The same tensor when it is asked for again.
+  // The same tensor at every call.
   Tensor tensor(size_t entry);
-  Tensor tensor(std::string_view name);  // RuntimeError where there is none
+  Tensor tensor(std::string_view name);  // RuntimeError for an unknown name
 
   const std::map<std::string, std::string, std::less<>>& metadata() const { return metadata_; }
   const std::string* metadata(std::string_view key) const;

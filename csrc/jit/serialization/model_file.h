@@ -1,13 +1,13 @@
 // A model in one safetensors file: its tensors under their paths, all else as JSON in the metadata.
 //
-// What: the key "underhood.jit" holds the classes with the texts of their methods' graphs, the
+// What: the key "underhood.jit" holds the classes with the text of their methods' graphs, the
 // functions that these call, the objects with their attributes, and the version of this form.
-// Tensors that are constants of graphs have the names CONSTANTS.c0, c1, ... in the graphs' texts;
-// the form lists under which names the file has them, for several may be one tensor. Loading parses
-// graph texts and reads the tensors; nothing is executed, and what is allocated is bounded by the
-// size of the file.
-// Invariant: what load() accepts has passed verify(), graph by graph, and every attribute is of the
-// type that its class says. If violated: a damaged file crashes the interpreter.
+// Tensors that are constants of graphs have the names CONSTANTS.c0, c1, ... in the text of the
+// graphs; the form lists under which names the file has them, for several may be one tensor.
+// Loading parses graphs and reads the tensors; nothing is executed, and the memory used is bounded
+// by the size of the file. Invariant: what load() accepts has passed verify(), graph by graph, and
+// every attribute is of the type that its class says. If violated: a damaged file crashes the
+// interpreter.
 #pragma once
 
 #include <map>
@@ -32,7 +32,7 @@ void save_model(const IValue& module, const std::string& path,
 // A class whose name is taken in this process gets another one, as PyTorch's mangled names.
 // Throws a RuntimeError that says what is wrong with the file, or that a newer version wrote it.
 IValue load_model(SafetensorsReader& file);
-// What was saved along under that name; nothing where there is none.
+// The extra file of that name; nothing if there is none.
 std::optional<std::string> extra_file(const SafetensorsReader& file, const std::string& name);
 
 // A function as a module with a forward: how it is saved.

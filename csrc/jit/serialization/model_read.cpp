@@ -17,7 +17,7 @@ double number(const Json& json) {
   double value = 0;
   const char* last = text.data() + text.size();
   const auto [end, error] = std::from_chars(text.data(), last, value);  // in any locale
-  check(error == std::errc() && end == last, "load: '", text, "' is no number");
+  check(error == std::errc() && end == last, "load: '", text, "' is not a number");
   return value;
 }
 
@@ -99,7 +99,7 @@ class ModelReader {
                       });
   }
 
-  // Note [Who owns methods] in ir/type.h: nobody else has those of classes without objects.
+  // Note [Who owns methods] in ir/type.h: those of classes without objects have no other owner.
   void keep_classes() {
     const Ref<Methods> root = static_cast<ClassType&>(*objects_[0].object()->type).methods();
     for (const Ref<Methods>& methods : methods_)
@@ -198,7 +198,7 @@ class ModelReader {
     for (const IValue& object : objects_) refuse_circle(*object.object(), over, 0);
   }
 
-  // An object that holds itself would never be freed, and is gone through without end.
+  // An object that holds itself would never be freed, and visiting it would not end.
   void refuse_circle(const Object& object, std::unordered_map<const Object*, bool>& over,
                      int depth) {
     check(depth < kDeepestModule, "load: modules are nested more than ", kDeepestModule, " deep");
@@ -296,7 +296,7 @@ std::string free_class_name(const std::string& name) {
   const size_t dot = name.rfind('.');
   const std::string last = dot == std::string::npos ? name : name.substr(dot + 1);
   std::string head = dot == std::string::npos ? "" : name.substr(0, dot);
-  const size_t part = head.rfind('.') + 1;  // 0 where there is no dot
+  const size_t part = head.rfind('.') + 1;  // 0 without a dot
   if (std::string_view(head).substr(part).starts_with(mangle))
     head.resize(part == 0 ? 0 : part - 1);
   if (!head.empty()) head += '.';

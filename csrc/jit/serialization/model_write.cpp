@@ -259,7 +259,7 @@ class ModelWriter {
   std::vector<IValue> constants_;
 };
 
-// Whether it comes back from JSON as it is: texts of JSON are UTF-8.
+// True if it survives JSON unchanged: strings of JSON are UTF-8.
 bool is_json_text(const std::string& content) {
   try {
     return Json::parse(JsonWriter().value(content).take()).as_string() == content;

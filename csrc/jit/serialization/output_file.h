@@ -53,7 +53,7 @@ class OutputFile {
 
   const std::string path_;  // as the caller wrote it
   std::string target_;      // without symbolic links
-  std::string temporary_;   // "" where there is none, or it has no name yet
+  std::string temporary_;   // "" if there is none, or it has no name yet
   int fd_ = -1;
   bool replaces_ = true;  // a file takes the target's name; else fd_ is the target itself
 };

@@ -212,8 +212,8 @@ class GraphReader {
     return positions;
   }
 
-  // The overload that takes these types; If, Loop and their like are none. Texts may leave out what
-  // an operator in place gives.
+  // The overload that takes these types; If, Loop and similar nodes have none. Text may leave out
+  // what an operator in place gives.
   void resolve(Node& node, size_t at_kind, size_t outputs) {
     const std::string& kind = node.kind().text();
     std::vector<TypeRef> actual_types;
@@ -282,7 +282,7 @@ class GraphReader {
     return value;
   }
 
-  // What a constant's text alone does not tell, its type does.
+  // A constant's type supplies what its text leaves open.
   void finish(Node& node, size_t from, const std::vector<size_t>& positions) {
     if (!node.is("prim::Constant")) return;
     if (node.outputs().size() != 1 || !node.inputs().empty())
@@ -290,7 +290,7 @@ class GraphReader {
     const Type& type = *node.output()->type();
     if (const Attribute* value = node.attribute("value")) {
       const size_t at = positions.empty() ? from : positions[0];
-      if (!value->types.empty()) cursor_.refuse(at, "a type is no constant");
+      if (!value->types.empty()) cursor_.refuse(at, "a type is not a constant");
       node.set_attribute("value", wrapped(as_type(cursor_, at, value->value, type), at));
     } else if (!node.attribute("name")) {
       if (!type.is(TypeKind::kNone) && !type.is(TypeKind::kOptional))

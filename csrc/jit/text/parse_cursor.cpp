@@ -117,7 +117,7 @@ std::string Cursor::quoted() {
                at_ < text_.size() && which != std::string_view::npos) {
       text += kMeant[which];
     } else {
-      wrong("a character that \\ may stand before");
+      wrong("an escape sequence");
     }
   }
   ++at_;

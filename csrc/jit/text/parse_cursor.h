@@ -25,7 +25,7 @@ class Cursor {
     skip();
     return at_ == text_.size();
   }
-  // The next character that is no space; 0 at the end.
+  // The next character other than a space; 0 at the end.
   char peek() {
     skip();
     return at_ < text_.size() ? text_[at_] : '\0';
@@ -45,11 +45,11 @@ class Cursor {
   // where there is none.
   std::string_view try_word(std::string_view more = "");
   std::string_view word(std::string_view what, std::string_view more = "");
-  // A whole number with its sign, that fits.
+  // An integer with its sign, that fits.
   int64_t integer(std::string_view what);
   // Everything up to the end of the line, or to `end`.
   std::string_view rest_of_line();
-  // What is between quotes, escapes read; the cursor stands at the opening quote.
+  // The string between quotes, with escapes replaced; the cursor is at the opening quote.
   std::string quoted();
 
   size_t at() const { return at_; }
@@ -90,8 +90,8 @@ class Cursor {
   int depth_ = 0;
 };
 
-// A type at the cursor, as parse_type reads it. `variables`: a word that is no type (`t`, `tVal`)
-// is a type variable, of kind Any, whose text is its name; else it is plain Any.
+// A type at the cursor, as parse_type reads it. `variables`: a word that is not a type (`t`,
+// `tVal`) is a type variable, of kind Any, whose text is its name; else it is plain Any.
 TypeRef read_type(Cursor& cursor, bool variables = false);
 bool is_type_variable(const Type& type);
 

@@ -96,8 +96,8 @@ void read_facts(Cursor& cursor, TensorProperties& facts) {
   cursor.expect(")");
 }
 
-// `(a!)`, `(a)`, `(a -> *)`, `(*)`, `(a|b)` behind a type of a schema: which tensors share memory
-// is no part of the type. Whether there was one.
+// `(a!)`, `(a)`, `(a -> *)`, `(*)`, `(a|b)` after a type of a schema: which tensors share memory
+// is not part of the type. Returns true if there was one.
 bool skip_alias(Cursor& cursor) {
   const size_t from = cursor.at();
   if (!cursor.eat('(')) return false;
@@ -196,7 +196,7 @@ TypeRef read_base(Cursor& cursor, bool variables) {
   }
   if (word == "NamedTuple") return read_named_tuple(cursor, variables);
   if (TypeRef type = find_class(word); type && type->is(TypeKind::kClass)) return type;
-  // A type variable, as PyTorch tells them: a word that begins with a small letter.
+  // A type variable, recognised as in PyTorch: a word that begins with a small letter.
   if (first >= 'a' && first <= 'z')
     return variables ? TypeRef::adopt(new TypeVariable(word)) : make_type(TypeKind::kAny);
   cursor.refuse(from, message("unknown type specifier ", word));

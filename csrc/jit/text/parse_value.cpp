@@ -142,7 +142,7 @@ class ValueReader {
   const std::vector<IValue>* constants_;
 };
 
-// Whether what follows `[` is a type: it begins with a word, maybe behind brackets.
+// True if `[` is followed by a type: it begins with a word, maybe after brackets.
 bool types_follow(Cursor& cursor) {
   const size_t from = cursor.at();
   cursor.expect("[");

@@ -1,4 +1,4 @@
-// The values of constants and attributes in the texts of graphs: `1`, `2.`, `"text"`, `[1, 2]`,
+// The values of constants and attributes in the text of graphs: `1`, `2.`, `"text"`, `[1, 2]`,
 // `(1, "a")`, `{"a": 1}`, `{2.5}` (a tensor of one element), `CONSTANTS.c0`, `[int, Tensor]`.
 #pragma once
 
@@ -11,8 +11,8 @@ namespace uh::jit {
 
 Attribute read_attribute(Cursor& cursor, const std::vector<IValue>* constants);
 
-// The value as the type has it, which its text alone does not tell: 1 is a bool, "cpu" a Device,
-// [1, 2] an int[]. Throws at `from` where it is not of the type.
+// The value as the type has it, which its text alone does not determine: 1 is a bool, "cpu" a
+// Device, [1, 2] an int[]. Throws at `from` where it is not of the type.
 IValue as_type(Cursor& cursor, size_t from, IValue value, const Type& type);
 
 }  // namespace uh::jit

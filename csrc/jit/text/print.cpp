@@ -177,7 +177,7 @@ class Printer {
     if (!list.empty()) out_ += "[" + list + "]";
   }
 
-  // {1} of a constant whose type tells that it is a float; "" of any other.
+  // {1} for a constant whose type is float; "" for any other.
   std::string typed_number(const Node& node, const Attribute& attribute) const {
     const Tensor* t = attribute.value.get_if<Tensor>();
     if (!node.is("prim::Constant") || node.outputs().size() != 1 || !t || !*t) return "";

@@ -18,7 +18,7 @@ namespace uh::jit {
 
 struct Print {
   bool with_source = true;
-  // Where tensors go that stand in constants: the text then says CONSTANTS.c0, and can be read back
+  // Receives the tensors of constants: the text then contains CONSTANTS.c0, and can be parsed
   // with these. Without it a tensor of one element is written {2.5}, a larger one <Tensor>, which
   // cannot.
   std::vector<IValue>* constants = nullptr;

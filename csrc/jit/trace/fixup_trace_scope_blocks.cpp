@@ -85,7 +85,7 @@ class ToMethods {
     return elsewhere;
   }
 
-  // Null when it does not lie within `module`.
+  // Null if it is not within `module`.
   Value* attribute_from(Block* block, const Object* module, Value* self, const Value* value,
                         const Node& user) {
     std::vector<const Place*> path;

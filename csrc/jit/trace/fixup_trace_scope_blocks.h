@@ -2,7 +2,7 @@
 //
 // What: while a submodule runs, nodes go into the block of a prim::TracedModuleForward; Values are
 // used wherever they are known, also across blocks. make_methods turns that into PyTorch's graphs:
-// each block is a method of its own, and where it stood there is a prim::CallMethod.
+// each block becomes a method, and a prim::CallMethod replaces it.
 // Invariant: afterwards a graph uses only what is its own. What a block used from outside is an
 // input of the method, what was used of it outside is its result; parameters are read by attribute
 // where the module has them, and are inputs where it has not.
@@ -17,7 +17,7 @@
 
 namespace uh::jit {
 
-// Where a module or tensor lies within the module that is traced.
+// The path of a module or tensor within the traced module.
 struct Place {
   const Object* owner;
   std::string attribute;
@@ -33,10 +33,10 @@ struct Scopes {
   // Tensors that lie in several places, as often as they were found again: PyTorch looks at these
   // first, which the order of its graphs shows.
   std::vector<Value*> found_again;
-  // Of each prim::TracedModuleForward its module.
+  // The module of each prim::TracedModuleForward.
   std::unordered_map<const Node*, const Object*> calls;
 
-  // "__module.block.linear", as texts write it.
+  // "__module.block.linear", as printed.
   std::string path(const Object* module) const;
 };
 
@@ -46,7 +46,7 @@ std::string plain_name(std::string name);
 // Makes the methods of all that was called, and leaves calls in `graph`.
 void make_methods(Graph& graph, const Scopes& scopes);
 
-// No place of this node is in texts: PyTorch has none for what nobody wrote.
+// This node's span is not printed: PyTorch has none for nodes without source.
 Node* without_place(Node* node);
 
 }  // namespace uh::jit

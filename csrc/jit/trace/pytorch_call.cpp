@@ -34,7 +34,7 @@ std::optional<PyTorchCall> as_convolution(const OperatorInfo& op, const Stack& a
       const Dims* dims = arguments[i].get_if<Dims>();
       return dims && dims->size() == 1 ? IValue(Dims(n, (*dims)[0])) : arguments[i];
     }
-    return Dims(n, 0);  // the output_padding of what is not transposed
+    return Dims(n, 0);  // the output_padding of a convolution that is not transposed
   };
   if (!argument("padding").get_if<Dims>()) return std::nullopt;  // "same"
   for (const Overload* one : overloads_of(ops::convolution_op)) {
@@ -48,7 +48,7 @@ std::optional<PyTorchCall> as_convolution(const OperatorInfo& op, const Stack& a
   return std::nullopt;
 }
 
-// What PyTorch's functions of these names are made of, which is what its traces hold.
+// The operators that PyTorch's functions of these names call, which is what its traces hold.
 std::optional<PyTorchCall> by_another_name(const OperatorInfo& op, const Stack& arguments) {
   const std::string& name = op.schema().name;
   if (name == "det" || name == "slogdet" || name == "matrix_exp") {

@@ -1,4 +1,4 @@
-// The end of a trace: what nobody uses or sees goes, as at the end of PyTorch's.
+// The end of a trace: unused nodes without effects are removed, as at the end of PyTorch's.
 #include <algorithm>
 #include <unordered_set>
 
@@ -14,7 +14,7 @@ class Living {
   explicit Living(const Graph& graph) : alias_(graph) {
     for (const Value* output : graph.outputs()) need(output->node());
     graph.each_node([&](const Node* node) {
-      // Random numbers that nobody looks at are no loss.
+      // Unused random numbers are removed as well.
       if (node->has_side_effects() && (!node->op() || node->is_deterministic())) need(node);
     });
     for (bool any = true; any;) {

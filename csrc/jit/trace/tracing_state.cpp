@@ -31,7 +31,7 @@ bool makes_numbers_tensors(const Schema& schema) {
   return false;
 }
 
-// The number as PyTorch's arithmetic has it; nothing of what is no number, or complex.
+// The number as in PyTorch's arithmetic; nothing for a value that is not a number, or complex.
 Tensor as_tensor(const IValue& value) {
   const Scalar number = from_value<Scalar>(value);
   if (number.is_complex()) return Tensor();
@@ -114,7 +114,7 @@ Value* TracingState::number_from(const Tensor& tensor, std::string_view type) {
                      : type.starts_with("float") ? "aten::Float"
                      : type.starts_with("bool")  ? "aten::Bool"
                                                  : "aten::ScalarImplicit";
-  // Right behind what it is made from, as in PyTorch.
+  // Right after its input, as in PyTorch.
   Node* at = graph_->insert_point();
   if (!from->is_param()) graph_->set_insert_point(from->node()->next());
   Value* number = emit_value(*graph_, kind, {from});

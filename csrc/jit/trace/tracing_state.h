@@ -6,8 +6,8 @@
 // that Python asks for (size_of) are tensors without dimensions meanwhile, so that what is computed
 // from them stays in the graph; where one becomes an int argument of an operator, the caller says
 // which (give_argument), and the graph has aten::Int there.
-// A submodule that is called has its nodes in a block of its own (enter, leave), and at the end in
-// a method of its own: fixup_trace_scope_blocks.h. Invariant: `values_` holds a reference on every
+// A submodule that is called has its nodes in a separate block (enter, leave), and at the end in
+// a separate method: fixup_trace_scope_blocks.h. Invariant: `values_` holds a reference on every
 // tensor it knows, so that no address is used twice. A write in place gives its tensor a new Value.
 #pragma once
 
@@ -28,23 +28,23 @@ class TracingState {
   static TracingState& current();
   static bool on();
   static void abort();
-  // Whether this thread's calls are recorded right now: not those that an operator makes inside.
+  // True if this thread's calls are traced at present: not those that an operator makes inside.
   static bool records();
 
-  // As Python's traces are: numbers of arithmetic are tensors, and nodes that nobody uses go.
+  // As in Python's traces: numbers of arithmetic are tensors, and unused nodes are removed.
   void as_in_python() { as_in_python_ = true; }
 
   Value* add_input(std::string_view name, const IValue& value);
   // A module: its tensors are read by attribute where they are first used, also of submodules.
   Value* add_self(const IValue& module);
-  // What is recorded until leave() is what this module does, which lies within that of add_self.
+  // The nodes recorded until leave() are those of this module, which is part of that of add_self.
   void enter(const IValue& module);
   void leave();
   // Ends the trace; the graph returns this. Modules that were entered have their methods then.
   GraphRef end(const IValue& result);
 
   Graph& graph() const { return *graph_; }
-  // What stands for a value now: of a tensor that nobody told of, a constant.
+  // The Value of a tensor or number at present; a constant for an unknown tensor.
   Value* value_of(const IValue& value);
   void record(const OperatorInfo& op, const Stack& arguments, const Stack& results);
   // The same of a builtin or operator that Python found its own way around: `result` is there.
@@ -57,7 +57,7 @@ class TracingState {
   // The next operator's argument, or element `index` of it (-1: the whole), is this tensor's value.
   void give_argument(std::string name, int64_t index, Tensor tensor);
   void forget_arguments() { traced_arguments_.clear(); }
-  // What Python calls its tensors now: a Value without a name takes it where it is used.
+  // The names of tensors in Python at present: a Value without a name takes it where it is used.
   void set_names(std::vector<std::pair<const TensorImpl*, std::string>> names);
 
  private:
@@ -81,7 +81,7 @@ class TracingState {
     int64_t when;  // counts up
   };
   // Another description of memory that is known, made by no operator: autograd gives a Node its own
-  // result back that way. The one that was told last; null when there is none.
+  // result back that way. The one that was set last, or null.
   const TracedValue* same_memory(const Tensor& tensor) const;
   struct TracedArgument {
     std::string name;
@@ -92,7 +92,7 @@ class TracingState {
 
   GraphRef graph_;
   bool as_in_python_ = false;
-  std::unique_ptr<HolderTracker> held_;  // goes after the tensors that it tells of
+  std::unique_ptr<HolderTracker> holders_;  // destroyed after the tensors that it reports
   std::unordered_map<const TensorImpl*, TracedValue> values_;
   int64_t told_ = 0;
   Scopes scopes_;
@@ -103,7 +103,7 @@ class TracingState {
   std::unordered_map<const TensorImpl*, std::string> names_;
 };
 
-// Removes what nobody uses or sees, as at the end of PyTorch's traces: random numbers too.
+// Removes unused nodes without effects, as at the end of PyTorch's traces: random numbers too.
 void remove_dead_of_trace(Graph& graph);
 
 // Gives the Value this name as PyTorch does in traces: who had it is called x.1, x.3...

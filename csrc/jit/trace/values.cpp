@@ -8,8 +8,8 @@ void TracingState::know(const Tensor& tensor, Value* value) {
   const auto [it, fresh] =
       values_.insert_or_assign(tensor.impl(), TracedValue{tensor, value, ++told_});
   if (!fresh || !events::on()) return;
-  if (!held_) held_ = std::make_unique<HolderTracker>(events::Holder::kTrace, graph_->id());
-  held_->take(value->id(), tensor);
+  if (!holders_) holders_ = std::make_unique<HolderTracker>(events::Holder::kTrace, graph_->id());
+  holders_->take(value->id(), tensor);
 }
 
 const TracingState::TracedValue* TracingState::same_memory(const Tensor& tensor) const {
@@ -156,7 +156,7 @@ Value* TracingState::value_of(const IValue& value) {
     check(!autograd::requires_grad(*t) || !grad_enabled(),
           "trace: a tensor that requires a gradient is neither an input of the trace nor an "
           "attribute of its module, and cannot become a constant; detach() it, or make it either");
-    // A constant of its own: what Python writes to the tensor later is not in the graph.
+    // A separate constant: what Python writes to the tensor later is not in the graph.
     Value* constant = graph_->insert_constant(value);
     know(*t, constant);
     return constant;
