@@ -162,15 +162,15 @@ std::vector<Tensor> GraphTask::execute(std::vector<Edge> roots, std::vector<Tens
                                        const std::vector<Edge>& inputs) {
   const bool recorded = events::on();
   if (recorded) [[unlikely]] {
-    std::vector<int64_t> words;
+    std::vector<int64_t> fields;
     for (size_t i = 0; i < roots.size(); ++i)
-      words.insert(words.end(),
-                   {roots[i].node->id(), roots[i].input, gradients[i] ? gradients[i].id() : 0});
+      fields.insert(fields.end(),
+                    {roots[i].node->id(), roots[i].input, gradients[i] ? gradients[i].id() : 0});
     const int64_t flags = (options_.keep_graph ? kKeepGraph : 0) |
                           (options_.create_graph ? kCreateGraph : 0) |
                           (options_.accumulate ? kAccumulate : 0);
     events::emit_blob(events::Kind::kBACKWARD_BEGIN, id_, outer_ ? outer_->id() : 0, flags,
-                      static_cast<int64_t>(roots.size()), words.data(), words.size() * 8);
+                      static_cast<int64_t>(roots.size()), fields.data(), fields.size() * 8);
   }
   try {
     count_dependencies(roots);

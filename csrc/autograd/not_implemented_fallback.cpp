@@ -22,9 +22,9 @@ class NotImplementedNode final : public Node {
 };
 
 bool enter(const OperatorInfo& op, const TensorList& arguments) {
-  const bool wanted = std::any_of(arguments.begin(), arguments.end(),
-                                  [](const Tensor* t) { return requires_grad(*t); });
-  if (!wanted || op.differentiation() != Differentiation::kMissing) return false;
+  const bool required = std::any_of(arguments.begin(), arguments.end(),
+                                    [](const Tensor* t) { return requires_grad(*t); });
+  if (!required || op.differentiation() != Differentiation::kMissing) return false;
   const Schema& schema = op.schema();
   for (const Argument& argument : schema.arguments) {
     check(!(argument.written && argument.keyword_only), schema.name,

@@ -183,10 +183,10 @@ void SavedTensor::stale(Node& owner, const Tensor& saved, int64_t current) const
     events::emit(events::Kind::kSTALE, owner.id(), Finder(owner, *this).slot(), saved.id(), current,
                  version_);
   }
-  std::string what = type_text(saved);
+  std::string description = type_text(saved);
   uint32_t output = 0;
   if (const std::string by = maker(owner, saved, output); !by.empty())
-    what += message(", which is output ", output, " of ", by, ",");
+    description += message(", which is output ", output, " of ", by, ",");
   const std::string hint =
       anomaly_mode().enabled
           ? "Hint: the backtrace further above shows the operation that failed to compute its "
@@ -196,7 +196,8 @@ void SavedTensor::stale(Node& owner, const Tensor& saved, int64_t current) const
   fail(ErrorKind::kRuntime,
        "one of the variables needed for gradient computation has been modified by an inplace "
        "operation: ",
-       what, " is at version ", current, "; expected version ", version_, " instead. ", hint);
+       description, " is at version ", current, "; expected version ", version_, " instead. ",
+       hint);
 }
 
 void SavedTensor::release(const Node& owner, int64_t slot) {

@@ -333,19 +333,19 @@ class JsonParser {
     } else {
       digits();
     }
-    bool whole = true;
+    bool integral = true;
     if (take('.')) {
-      whole = false;
+      integral = false;
       digits();
     }
     if (take('e') || take('E')) {
-      whole = false;
+      integral = false;
       if (!take('+')) take('-');
       digits();
     }
     const char *first = text_.data() + start, *last = text_.data() + at_;
     int64_t exact = 0;
-    if (whole && std::from_chars(first, last, exact).ec == std::errc()) {
+    if (integral && std::from_chars(first, last, exact).ec == std::errc()) {
       result.content_ = exact;
       return;
     }

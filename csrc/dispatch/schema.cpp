@@ -28,7 +28,7 @@ class Parser {
   }
 
  private:
-  static constexpr int kMostDepth = 50;
+  static constexpr int kMaxDepth = 50;
 
   void arguments(std::vector<Argument>& out) {
     bool keyword_only = false;
@@ -76,7 +76,7 @@ class Parser {
   // Tensor(a!)?[]? : base, alias mark, and whatever makes a list or an optional of it. Builtins of
   // the JIT also have lists that are written, `t[](a!)`, tuples and dictionaries.
   void type(Argument& a, int depth = 0) {
-    if (depth > kMostDepth) wrong("less nesting");
+    if (depth > kMaxDepth) wrong("less nesting");
     if (eat('(')) {
       a.type = "(" + types(depth) + ")";
     } else if (eat('.')) {

@@ -29,7 +29,7 @@ std::atomic<uint32_t> g_generation{0};
 
 namespace {
 
-constexpr uint64_t kLeastBlob =
+constexpr uint64_t kMinBlobBytes =
     64;  // a quarter of it, with its length, finds room wherever it begins
 constexpr uint64_t kHeartbeatLate = 1'000'000'000;
 constexpr uint64_t kPatienceStopped = 2'000'000'000;
@@ -286,10 +286,10 @@ std::vector<std::byte> sample(const ValueSource& s) {
   const int64_t finite = n - nans - infs;
   const double mean = finite ? sum / static_cast<double>(finite) : NAN;
   const SampleHead head{s.dtype, n, nans, infs, low, high, mean, step};
-  const auto kept = static_cast<size_t>((n + step - 1) / step);
-  std::vector<std::byte> out(sizeof head + kept * sizeof(T));
+  const auto sampled = static_cast<size_t>((n + step - 1) / step);
+  std::vector<std::byte> out(sizeof head + sampled * sizeof(T));
   std::memcpy(out.data(), &head, sizeof head);
-  for (size_t i = 0; i < kept; ++i) {
+  for (size_t i = 0; i < sampled; ++i) {
     std::memcpy(out.data() + sizeof head + i * sizeof(T), at + static_cast<int64_t>(i) * step,
                 sizeof(T));
   }
@@ -311,7 +311,7 @@ void open(int fd, uint64_t value_budget) {
       kHeaderBytes + header->capacity_records * sizeof(Record) + header->capacity_blob;
   const bool usable = std::has_single_bit(header->capacity_records) &&
                       std::has_single_bit(header->capacity_blob) &&
-                      header->capacity_blob >= kLeastBlob;
+                      header->capacity_blob >= kMinBlobBytes;
   if (header->magic != kRingMagic || want != static_cast<uint64_t>(st.st_size) || !usable) {
     munmap(at, static_cast<size_t>(st.st_size));
     fail(ErrorKind::kRuntime, "record: file descriptor ", fd,
@@ -398,8 +398,8 @@ void capture_values(const ValueSource& s) {
   if (!values_on() || s.hi <= s.lo || !s.base) return;
   Ring& r = ring();
   const int64_t bytes = s.hi - s.lo;
-  const bool whole = bytes <= kWholeBytes;
-  const uint64_t cost = static_cast<uint64_t>(whole ? bytes : kSampleElements * 8 + 64);
+  const bool complete = bytes <= kWholeBytes;
+  const uint64_t cost = static_cast<uint64_t>(complete ? bytes : kSampleElements * 8 + 64);
   const uint64_t used = r.value_bytes.fetch_add(cost) + cost;
   if (used > r.value_limit) {
     if (used - cost <= r.value_limit) {
@@ -407,7 +407,7 @@ void capture_values(const ValueSource& s) {
     }
     return;
   }
-  if (whole) {
+  if (complete) {
     emit_blob(Kind::kVALUES, s.storage, s.lo, s.hi, 0, s.base + s.lo, static_cast<size_t>(bytes));
     return;
   }

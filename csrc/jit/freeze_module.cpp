@@ -61,8 +61,8 @@ class Freezer {
  private:
   bool stays(const Node* node) const {
     if (!node->input(0)->is_param()) return false;
-    const Value* held = node->is("prim::SetAttr") ? node->input(1) : node->output();
-    return holds_plain(*held->type()) ||
+    const Value* attribute_value = node->is("prim::SetAttr") ? node->input(1) : node->output();
+    return holds_plain(*attribute_value->type()) ||
            std::find(preserved_.begin(), preserved_.end(), node->text_attribute("name")) !=
                preserved_.end();
   }

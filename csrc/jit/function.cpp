@@ -155,10 +155,10 @@ bool fit(IValue& value, const Type& type) {
     case TypeKind::kDict: {
       Dict* dict = value.dict();
       if (!dict) return false;
-      for (const auto& [key, held] : dict->items()) {
-        IValue k = key, v = held;
+      for (const auto& [key, dict_value] : dict->items()) {
+        IValue k = key, v = dict_value;
         if (!fit(k, *type.inner()[0]) || !fit(v, *type.inner()[1])) return false;
-        if (!equal(v, held) || v.variant().index() != held.variant().index())
+        if (!equal(v, dict_value) || v.variant().index() != dict_value.variant().index())
           dict->put(key, std::move(v));
       }
       return true;

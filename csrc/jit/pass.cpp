@@ -47,16 +47,16 @@ struct LastSnapshot {
   uint32_t recording = 0;
   bool operator==(const LastSnapshot&) const = default;
 };
-thread_local LastSnapshot t_told;
+thread_local LastSnapshot t_recorded;
 
 LastSnapshot now(const Graph& graph) {
   return {graph.id(), graph.version(), events::g_generation.load(std::memory_order_relaxed)};
 }
 }  // namespace
 
-void tell_graph(const Graph& graph, int64_t function, std::string_view phase) {
+void record_graph(const Graph& graph, int64_t function, std::string_view phase) {
   if (!events::on()) return;
-  t_told = now(graph);
+  t_recorded = now(graph);
   const std::string text = snapshot(graph);
   events::emit_blob(events::Kind::kGRAPH, function, graph.id(), events::intern(phase),
                     static_cast<int64_t>(graph.node_count()), text.data(), text.size());
@@ -72,7 +72,7 @@ PassRun::PassRun(std::string_view name, Graph& graph, int64_t function, int64_t 
     count_.run = ++g_run;
     if (function == 0) function = graph.function();
     // The rewrites to come are edits of a graph that is known.
-    if (t_told != now(graph)) tell_graph(graph, function, "as it came");
+    if (t_recorded != now(graph)) record_graph(graph, function, "as it came");
     events::emit(events::Kind::kPASS_BEGIN, count_.run, function, graph.id(), events::intern(name_),
                  index);
   }
@@ -123,7 +123,7 @@ int64_t run_pass(const Pass& pass, Graph& graph, int64_t function, int64_t index
   }
   const int64_t changes = run.end();
   // For a caller that runs it alone; the pipeline records its own result.
-  if (changes != 0 && function == 0) tell_graph(graph, graph.function(), pass.name);
+  if (changes != 0 && function == 0) record_graph(graph, graph.function(), pass.name);
   return changes;
 }
 

@@ -52,6 +52,6 @@ class PassRun {
 int64_t run_pass(const Pass& pass, Graph& graph, int64_t function = 0, int64_t index = 0);
 
 // A GRAPH event with the whole graph, when a recording is on.
-void tell_graph(const Graph& graph, int64_t function, std::string_view phase);
+void record_graph(const Graph& graph, int64_t function, std::string_view phase);
 
 }  // namespace uh::jit

@@ -81,7 +81,7 @@ class Run {
 
  private:
   int64_t told(std::string_view pass, int64_t changes) {
-    if (changes != 0) tell_graph(graph_, function_, pass);
+    if (changes != 0) record_graph(graph_, function_, pass);
     return changes;
   }
 
@@ -122,7 +122,7 @@ const std::vector<Phase>& phases(bool of_specialised) {
 }
 
 int64_t optimise(Graph& graph, bool specialised, int64_t function) {
-  tell_graph(graph, function, specialised ? "types of the inputs" : "as compiled");
+  record_graph(graph, function, specialised ? "types of the inputs" : "as compiled");
   Run run(graph, function);
   int64_t changes = 0;
   for (const Phase& phase : phases(specialised)) changes += run.phase(phase);
@@ -135,8 +135,8 @@ void add_user_pass(UserPass pass) {
   check(is_place(pass.after), "register_pass: after='", pass.after,
         "' is neither a pass nor a phase");
   const std::lock_guard guard(g_lock);
-  for (const UserPass& there : registered())
-    check(there.name != pass.name, "register_pass: there is a pass '", pass.name, "' already");
+  for (const UserPass& user_pass : registered())
+    check(user_pass.name != pass.name, "register_pass: there is a pass '", pass.name, "' already");
   registered().push_back(std::move(pass));
 }
 

@@ -23,16 +23,16 @@ void copy_bytes(Storage* storage, std::vector<std::byte>& copy) {
   copy.assign(at, at + storage->nbytes());
 }
 
-void tell_difference(Storage* storage, std::vector<std::byte>& copy) {
-  const auto* now = static_cast<const std::byte*>(storage->data());
-  if (std::memcmp(now, copy.data(), copy.size()) == 0) return;
+void record_difference(Storage* storage, std::vector<std::byte>& copy) {
+  const auto* current = static_cast<const std::byte*>(storage->data());
+  if (std::memcmp(current, copy.data(), copy.size()) == 0) return;
   size_t lo = 0, hi = copy.size();
-  while (now[lo] == copy[lo]) ++lo;
-  while (now[hi - 1] == copy[hi - 1]) --hi;
+  while (current[lo] == copy[lo]) ++lo;
+  while (current[hi - 1] == copy[hi - 1]) --hi;
   copy_bytes(storage, copy);
   const auto from = static_cast<int64_t>(lo), to = static_cast<int64_t>(hi);
   events::emit(events::Kind::kWRITE, storage->id(), 0, from, to, 0);
-  events::capture_values({storage->id(), now, from, to, 1});
+  events::capture_values({storage->id(), current, from, to, 1});
 }
 
 }  // namespace
@@ -65,7 +65,7 @@ void check_all() {
     if (copy.size() != storage->nbytes()) {
       copy_bytes(storage, copy);
     } else {
-      tell_difference(storage, copy);
+      record_difference(storage, copy);
     }
   }
 }

@@ -4,8 +4,8 @@ namespace uh {
 
 void refuse_several_devices(const char* op, std::initializer_list<TensorArg> argument) {
   Device device = Device::kUndefined;  // of the first tensor
-  for (const TensorArg& held : argument) {
-    for (const Tensor& t : held.tensors()) {
+  for (const TensorArg& tensor_arg : argument) {
+    for (const Tensor& t : tensor_arg.tensors()) {
       if (!t) continue;
       if (device == Device::kUndefined) device = t.device();
       if (t.device() == device || (t.ndim() == 0 && !t.is_meta())) continue;

@@ -8,7 +8,7 @@
 namespace uh {
 namespace {
 
-constexpr size_t kMostUnsettled = 4096;
+constexpr size_t kMaxUnsettled = 4096;
 
 // Tensors that live, by number. The lock is held by whoever reads a count, and taken by a tensor
 // that dies before it is gone: so no count is read of one that is.
@@ -75,7 +75,7 @@ void settle_counts() {
 
 namespace {
 void unsettled(const std::vector<TensorUse>& uses) {
-  if (t_unsettled.size() + uses.size() > kMostUnsettled) t_unsettled.clear();
+  if (t_unsettled.size() + uses.size() > kMaxUnsettled) t_unsettled.clear();
   for (const TensorUse& use : uses) t_unsettled[use.tensor] = count_of(use.tensor);
 }
 }  // namespace

@@ -79,10 +79,10 @@ void TensorImpl::check_within_storage() const {
 }
 
 AutogradSlot* TensorImpl::offer_autograd(std::unique_ptr<AutogradSlot> slot) {
-  AutogradSlot* there = nullptr;
-  if (autograd_.slot.compare_exchange_strong(there, slot.get(), std::memory_order_acq_rel))
+  AutogradSlot* expected_slot = nullptr;
+  if (autograd_.slot.compare_exchange_strong(expected_slot, slot.get(), std::memory_order_acq_rel))
     return slot.release();
-  return there;
+  return expected_slot;
 }
 
 bool TensorImpl::requires_grad() const {
@@ -153,19 +153,19 @@ void TensorImpl::refresh() {
 
 void TensorImpl::announce(events::Kind kind) const {
   const size_t n = layout_.sizes.size();
-  int64_t words[3 + 2 * 64];
-  const size_t shown = n < 64 ? n : 64;
-  words[0] = counter().id();
-  words[1] = base_ ? base_->id() : 0;
-  words[2] = static_cast<int64_t>(shown);
-  for (size_t i = 0; i < shown; ++i) {
-    words[3 + i] = layout_.sizes[i];
-    words[3 + shown + i] = layout_.strides[i];
+  int64_t fields[3 + 2 * 64];
+  const size_t rank = n < 64 ? n : 64;
+  fields[0] = counter().id();
+  fields[1] = base_ ? base_->id() : 0;
+  fields[2] = static_cast<int64_t>(rank);
+  for (size_t i = 0; i < rank; ++i) {
+    fields[3 + i] = layout_.sizes[i];
+    fields[3 + rank + i] = layout_.strides[i];
   }
   const int64_t layout = static_cast<int64_t>(dtype_) | static_cast<int64_t>(device().type) << 8 |
                          static_cast<int64_t>(wrapped_number_) << 16 |
                          static_cast<int64_t>(keys().bits()) << 32;
-  events::emit_blob(kind, id_, storage_->id(), layout, layout_.offset, words, (3 + 2 * shown) * 8);
+  events::emit_blob(kind, id_, storage_->id(), layout, layout_.offset, fields, (3 + 2 * rank) * 8);
 }
 
 }  // namespace uh

@@ -194,7 +194,7 @@ TEST(jit_code_is_specialised_and_bails_out) {
   for (int k = 0; k < 4; ++k)
     for (const Dims& shape : shapes)
       for (const DType dtype : {DType::kFloat32, DType::kInt64}) call(shape, dtype);
-  CHECK_EQ(executor.specialised_count(), Executor::kMostSpecialised);
+  CHECK_EQ(executor.specialised_count(), Executor::kMaxSpecialisations);
 }
 
 TEST(jit_arguments_are_bound_as_in_pytorch) {

@@ -99,7 +99,7 @@ void call_often(int rounds, int trips) {
     in_threads([&](int t) {
       for (int i = 0; i < trips; ++i) call_once(*f, t, i);
     });
-    CHECK_EQ(f->executor().specialised_count(), Executor::kMostSpecialised);
+    CHECK_EQ(f->executor().specialised_count(), Executor::kMaxSpecialisations);
   }
 }
 
@@ -112,7 +112,7 @@ TEST(jit_threads_that_call_one_function_while_it_is_recorded) {
   });
   call_often(2, 30);
   recording.finish();
-  CHECK_EQ(specialised.load(), int64_t{2} * int64_t{Executor::kMostSpecialised});
+  CHECK_EQ(specialised.load(), int64_t{2} * int64_t{Executor::kMaxSpecialisations});
 }
 
 // A recording begins and ends while they run.

@@ -17,7 +17,7 @@ const std::vector<double> kReals = {
     0.0, 1.0, -1.5, 0.5, 1e300, -1e300, 1e-320, HUGE_VAL, -HUGE_VAL, 9.3e18, __builtin_nan("")};
 const std::vector<int> kFloating = {6, 7, 8, 8, 8, 9, 9};
 const std::vector<int> kComplexes = {10, 11};
-constexpr int64_t kMostElements = 3000;
+constexpr int64_t kMaxElements = 3000;
 
 int64_t product(const Sizes& sizes) {
   int64_t n = 1;
@@ -162,8 +162,8 @@ double Scene::element(const Wanted& expected) {
 
 uh_handle Scene::laid_out(const Wanted& expected) {
   Wanted result = expected;
-  for (int64_t& size : result.sizes) size = std::min<int64_t>(size, kMostElements);
-  for (size_t d = 0; d < result.sizes.size() && product(result.sizes) > kMostElements; ++d)
+  for (int64_t& size : result.sizes) size = std::min<int64_t>(size, kMaxElements);
+  for (size_t d = 0; d < result.sizes.size() && product(result.sizes) > kMaxElements; ++d)
     result.sizes[d] = std::min<int64_t>(result.sizes[d], 1);
   const auto rank = result.sizes.size();
   const Sizes strides = strides_for(result.sizes, result.plain);

@@ -13,23 +13,23 @@ Tensor fmin_takes(const Tensor& self, const Tensor& other) {
 
 Tensor clamp_backward_self(const Tensor& grad, const Tensor& self, const Tensor& min,
                            const Tensor& max) {
-  Tensor taken = min ? ops::ge(self, min) : ops::le(self, max);
-  if (min && max) taken = ops::logical_and(taken, ops::le(self, max));
-  return ops::where(taken, grad, Scalar(0));
+  Tensor selected = min ? ops::ge(self, min) : ops::le(self, max);
+  if (min && max) selected = ops::logical_and(selected, ops::le(self, max));
+  return ops::where(selected, grad, Scalar(0));
 }
 
 Tensor clamp_backward_min(const Tensor& grad, const Tensor& self, const Tensor& min,
                           const Tensor& max) {
-  Tensor taken = ops::lt(self, min);
-  if (max) taken = ops::logical_and(taken, ops::lt(min, max));
-  return ops::where(taken, grad, Scalar(0));
+  Tensor selected = ops::lt(self, min);
+  if (max) selected = ops::logical_and(selected, ops::lt(min, max));
+  return ops::where(selected, grad, Scalar(0));
 }
 
 Tensor clamp_backward_max(const Tensor& grad, const Tensor& self, const Tensor& min,
                           const Tensor& max) {
-  Tensor taken = ops::gt(self, max);
-  if (min) taken = ops::logical_or(taken, ops::lt(max, min));
-  return ops::where(taken, grad, Scalar(0));
+  Tensor selected = ops::gt(self, max);
+  if (min) selected = ops::logical_or(selected, ops::lt(max, min));
+  return ops::where(selected, grad, Scalar(0));
 }
 
 }  // namespace uh::autograd

@@ -78,15 +78,16 @@ Tensor qr_gradient(const Tensor& grad_q, const Tensor& grad_r, const Tensor& q, 
         "The QR decomposition is not differentiable when mode='complete' and nrows > ncols.");
   if (n == k) return square_qr_gradient(grad_q, grad_r, q, r);
   // The columns of A beyond the first k only make those of R: R2 = Q^H A2.
-  const auto rest = [&](const Tensor& t) { return ops::narrow(t, -1, k, n - k); };
+  const auto last_columns = [&](const Tensor& t) { return ops::narrow(t, -1, k, n - k); };
   Tensor to_q = grad_q, first;
   if (grad_r) {
-    to_q = sum(to_q, times(times(q, rest(r)), adjoint(rest(grad_r))));
+    to_q = sum(to_q, times(times(q, last_columns(r)), adjoint(last_columns(grad_r))));
     first = first_columns(grad_r, k);
   }
   const Tensor left = square_qr_gradient(to_q, first, q, first_columns(r, k));
-  const Tensor right = grad_r ? times(q, rest(grad_r))
-                              : ops::zeros(times(q, rest(r)).sizes(), left.dtype(), left.device());
+  const Tensor right =
+      grad_r ? times(q, last_columns(grad_r))
+             : ops::zeros(times(q, last_columns(r)).sizes(), left.dtype(), left.device());
   return ops::cat({left, right}, -1);
 }
 

@@ -33,14 +33,14 @@ Dims reduced_dims(const Tensor& self, const std::optional<Dims>& dim) {
 // of what comes before and what comes after each element are multiplied.
 Tensor prod_of_others(const Tensor& self, const std::optional<Dims>& dim) {
   Dims order;
-  const Dims gone = reduced_dims(self, dim);
+  const Dims removed_dims = reduced_dims(self, dim);
   Dims flat_sizes;
   for (int64_t d = 0; d < self.ndim(); ++d) {
-    if (std::find(gone.begin(), gone.end(), d) != gone.end()) continue;
+    if (std::find(removed_dims.begin(), removed_dims.end(), d) != removed_dims.end()) continue;
     order.push_back(d);
     flat_sizes.push_back(self.size(d));
   }
-  for (const int64_t d : gone) order.push_back(d);
+  for (const int64_t d : removed_dims) order.push_back(d);
   flat_sizes.push_back(reduced(self.sizes(), dim));
   const Tensor turned = ops::permute(self, order);
   const Tensor flat = ops::reshape(turned, flat_sizes);
@@ -89,9 +89,9 @@ Tensor chosen_backward(const Tensor& grad, int64_t dim, const Tensor& indices, c
                        bool keepdim) {
   const bool widen = !keepdim && !sizes.empty();
   const Tensor spread = widen ? ops::unsqueeze(grad, dim) : grad;
-  const Tensor where = widen ? ops::unsqueeze(indices, dim) : indices;
+  const Tensor positions = widen ? ops::unsqueeze(indices, dim) : indices;
   const Tensor result = ops::zeros(sizes, grad.dtype(), grad.device());
-  ops::scatter__src(result, dim, where, spread);
+  ops::scatter__src(result, dim, positions, spread);
   return result;
 }
 

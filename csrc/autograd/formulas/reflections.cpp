@@ -59,9 +59,10 @@ ReflectionGradients reflection_gradients(Tensor grad, const Tensor& start, const
 std::tuple<Tensor, Tensor> householder_product_gradients(const Tensor& grad, const Tensor& input,
                                                          const Tensor& tau) {
   if (input.numel() == 0 || tau.numel() == 0) return {};
-  const Tensor one = ops::eye(rows_of(input), input.sizes().back(), input.dtype(), input.device());
+  const Tensor identity =
+      ops::eye(rows_of(input), input.sizes().back(), input.dtype(), input.device());
   const auto result =
-      reflection_gradients(grad, ops::expand(one, input.sizes(), false), input, tau, false);
+      reflection_gradients(grad, ops::expand(identity, input.sizes(), false), input, tau, false);
   return {result.packed, result.tau};
 }
 

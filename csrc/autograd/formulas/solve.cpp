@@ -117,9 +117,10 @@ Tensor lu_gradient(const Tensor& grad_l, const Tensor& grad_u, const Tensor& p, 
   const Tensor u1_adjoint = adjoint(u1), l1_adjoint = adjoint(l1);
   Tensor x = ops::linalg_solve_triangular(u1_adjoint, middle, false, false, false);
   if (n > k) {
-    const Tensor beside =
+    const Tensor off_diagonal =
         grad_u ? rest_columns(grad_u) : adjoint(times(rest_columns(u), middle)) * Scalar(0.0);
-    x = ops::cat({x, grad_u ? beside : ops::zeros(beside.sizes(), x.dtype(), x.device())}, -1);
+    x = ops::cat(
+        {x, grad_u ? off_diagonal : ops::zeros(off_diagonal.sizes(), x.dtype(), x.device())}, -1);
   }
   x = ops::linalg_solve_triangular(l1_adjoint, x, true, true, true);
   if (m > k) {
@@ -145,10 +146,10 @@ Tensor lu_factor_gradient(const Tensor& grad, const Tensor& lu, const Tensor& pi
 Tensor lu_unpack_gradient(const Tensor& grad_l, const Tensor& grad_u, const Dims& sizes) {
   const int64_t m = sizes[sizes.size() - 2], n = sizes[sizes.size() - 1], k = std::min(m, n);
   const auto zeros_of = [&](int64_t rows, int64_t columns, const Tensor& like) {
-    Dims whole = sizes;
-    whole[whole.size() - 2] = rows;
-    whole[whole.size() - 1] = columns;
-    return ops::zeros(whole, like.dtype(), like.device());
+    Dims full_sizes = sizes;
+    full_sizes[full_sizes.size() - 2] = rows;
+    full_sizes[full_sizes.size() - 1] = columns;
+    return ops::zeros(full_sizes, like.dtype(), like.device());
   };
   Tensor low, up;
   if (grad_l) {

@@ -14,7 +14,7 @@ namespace uh {
 
 template <class T>
 struct ConvScatterLoops {
-  static constexpr int kPixelKinds = 4, kMostTaps = 2;
+  static constexpr int kPixelKinds = 4, kMaxTaps = 2;
 
   struct Source {
     const T* input;  // pixel j of channel c: input[c * input_channel + j]
@@ -29,7 +29,7 @@ struct ConvScatterLoops {
 
   int64_t lanes;
   int64_t pixels[kPixelKinds];  // of each kind of tile, fewest first
-  Tile tile[kMostTaps][kPixelKinds];
+  Tile tile[kMaxTaps][kPixelKinds];
 };
 
 using FloatConvScatterLoops = ConvScatterLoops<float>;

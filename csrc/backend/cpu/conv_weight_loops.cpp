@@ -69,26 +69,26 @@ struct Tile {
 
   static void run(T* sum, int64_t sum_row, const typename ConvWeightLoops<T>::Source& from) {
     Vector sums[kRows][kTaps] = {};
-    const int64_t whole = from.length / kLanes * kLanes, rest = from.length - whole;
+    const int64_t vectorised = from.length / kLanes * kLanes, remainder = from.length - vectorised;
     for (int64_t i = 0; i < from.images; ++i) {
       const T *row[kRows], *tap[kTaps];
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r) row[r] = from.row + r * from.row_step + i * from.row_image;
 #pragma GCC unroll 8
       for (int k = 0; k < kTaps; ++k) tap[k] = from.input + from.offset[k] + i * from.input_image;
-      for (int64_t at = 0; at < whole; at += kLanes)
+      for (int64_t at = 0; at < vectorised; at += kLanes)
         step(sums, row, tap, at,
              [](const T* x) -> Vector { return *reinterpret_cast<const Loose*>(x); });
-      if (rest > 0)
-        step(sums, row, tap, whole, [&](const T* x) -> Vector { return part(x, rest); });
+      if (remainder > 0)
+        step(sums, row, tap, vectorised, [&](const T* x) -> Vector { return part(x, remainder); });
     }
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
       for (int k = 0; k < kTaps; ++k) {
-        T held[kLanes];
-        __builtin_memcpy(held, &sums[r][k], sizeof held);
-        sum[r * sum_row + k] += total<kBytes>(held);
+        T lane_sums[kLanes];
+        __builtin_memcpy(lane_sums, &sums[r][k], sizeof lane_sums);
+        sum[r * sum_row + k] += total<kBytes>(lane_sums);
       }
     }
   }

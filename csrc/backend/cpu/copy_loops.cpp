@@ -217,15 +217,15 @@ int64_t compress(void* dst_, const void* src_, const uint8_t* mask, int64_t n) {
   constexpr int64_t kBlock = 512;
   auto* dst = static_cast<T*>(dst_);
   const auto* src = static_cast<const T*>(src_);
-  T kept[kBlock + 1];
+  T compacted[kBlock + 1];
   for (int64_t i = 0; i < n; i += kBlock) {
     const int64_t m = n - i < kBlock ? n - i : kBlock;
     int64_t k = 0;
     for (int64_t j = 0; j < m; ++j) {
-      kept[k] = src[i + j];
+      compacted[k] = src[i + j];
       k += mask[i + j] != 0;
     }
-    std::memcpy(dst, kept, static_cast<size_t>(k) * sizeof(T));
+    std::memcpy(dst, compacted, static_cast<size_t>(k) * sizeof(T));
     dst += k;
   }
   return dst - static_cast<T*>(dst_);
@@ -234,15 +234,15 @@ int64_t compress(void* dst_, const void* src_, const uint8_t* mask, int64_t n) {
 int64_t positions(int64_t* dst, const uint8_t* mask, int64_t first, int64_t n) {
   constexpr int64_t kBlock = 512;
   int64_t* const begin = dst;
-  int64_t kept[kBlock + 1];
+  int64_t compacted[kBlock + 1];
   for (int64_t i = 0; i < n; i += kBlock) {
     const int64_t m = n - i < kBlock ? n - i : kBlock;
     int64_t k = 0;
     for (int64_t j = 0; j < m; ++j) {
-      kept[k] = first + i + j;
+      compacted[k] = first + i + j;
       k += mask[i + j] != 0;
     }
-    std::memcpy(dst, kept, static_cast<size_t>(k) * sizeof(int64_t));
+    std::memcpy(dst, compacted, static_cast<size_t>(k) * sizeof(int64_t));
     dst += k;
   }
   return dst - begin;

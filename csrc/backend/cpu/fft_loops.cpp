@@ -9,7 +9,7 @@
 namespace uh::UH_ISA {
 namespace {
 
-constexpr int kMostPoints = 61;
+constexpr int kMaxPoints = 61;
 
 // A complex number, or as many as a register has lanes.
 template <class V>
@@ -229,7 +229,7 @@ void later(const FftPass<R>& pass, int64_t from) {
 }
 
 template <int P, class R>
-void one(const FftPass<R>& pass) {
+void single_pass(const FftPass<R>& pass) {
   constexpr int kLanes = kRegisterBytes / static_cast<int>(sizeof(R));
   if (pass.step == 1) {
     int64_t done = first<P, kLanes>(pass, 0);
@@ -255,7 +255,7 @@ void any(const FftPass<R>& pass) {
   const int64_t m = pass.m, step = pass.step, radix = pass.radix;
   for (int64_t q = 0; q < m; ++q) {
     for (int64_t k = 0; k < radix; ++k) {
-      R unit_re[kMostPoints], unit_im[kMostPoints];  // of r, with the root of the result
+      R unit_re[kMaxPoints], unit_im[kMaxPoints];  // of r, with the root of the result
       const Number<R> root =
           k ? Number<R>{pass.root_re[(k - 1) * m + q], pass.root_im[(k - 1) * m + q]}
             : Number<R>{1, 0};
@@ -283,14 +283,14 @@ void any(const FftPass<R>& pass) {
 template <class R>
 void run(const FftPass<R>& pass) {
   switch (pass.radix) {
-    case 2: return one<2>(pass);
-    case 3: return one<3>(pass);
-    case 4: return one<4>(pass);
-    case 5: return one<5>(pass);
-    case 7: return one<7>(pass);
-    case 8: return one<8>(pass);
-    case 11: return one<11>(pass);
-    case 13: return one<13>(pass);
+    case 2: return single_pass<2>(pass);
+    case 3: return single_pass<3>(pass);
+    case 4: return single_pass<4>(pass);
+    case 5: return single_pass<5>(pass);
+    case 7: return single_pass<7>(pass);
+    case 8: return single_pass<8>(pass);
+    case 11: return single_pass<11>(pass);
+    case 13: return single_pass<13>(pass);
     default: return any(pass);
   }
 }

@@ -47,18 +47,18 @@ Isa choose() {
   const char* forced = std::getenv("UNDERHOOD_ISA");
   const std::string_view text = forced ? forced : "";
   const Isa limit = text == "v2" ? Isa::kV2 : text == "v3" ? Isa::kV3 : Isa::kV4;
-  Isa chosen = kCompiled[0];
+  Isa selected = kCompiled[0];
   for (Isa level : kCompiled) {
-    if (level <= cpu && level <= limit) chosen = level;
+    if (level <= cpu && level <= limit) selected = level;
   }
-  return chosen;
+  return selected;
 }
 
 }  // namespace
 
 Isa isa() {
-  static const Isa chosen = choose();
-  return chosen;
+  static const Isa selected = choose();
+  return selected;
 }
 
 const char* name(Isa isa) { return isa == Isa::kV4 ? "v4" : isa == Isa::kV3 ? "v3" : "v2"; }

@@ -35,16 +35,17 @@ void record_plan(const Plan& plan) {
   const std::string_view loop = plan.loop.empty() ? walk(plan) : plan.loop;
   const bool dense = loop != "strided" && loop != "one element";
   const bool vector = plan.vector && dense && in_vectors(plan);
-  std::vector<int64_t> words{vector ? register_bytes() : 0, static_cast<int64_t>(plan.sizes.size()),
-                             static_cast<int64_t>(plan.operands.size())};
-  words.insert(words.end(), plan.sizes.begin(), plan.sizes.end());
+  std::vector<int64_t> fields{vector ? register_bytes() : 0,
+                              static_cast<int64_t>(plan.sizes.size()),
+                              static_cast<int64_t>(plan.operands.size())};
+  fields.insert(fields.end(), plan.sizes.begin(), plan.sizes.end());
   for (const PlanOperand& operand : plan.operands) {
-    words.push_back(operand.itemsize);
-    words.insert(words.end(), operand.strides.begin(), operand.strides.end());
+    fields.push_back(operand.itemsize);
+    fields.insert(fields.end(), operand.strides.begin(), operand.strides.end());
   }
   const int64_t set = events::intern(name(isa()));
   events::emit_blob(events::Kind::kPLAN, current_call(), events::intern(loop), set, plan.threads,
-                    words.data(), words.size() * 8);
+                    fields.data(), fields.size() * 8);
 }
 
 }  // namespace uh

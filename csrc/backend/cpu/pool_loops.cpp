@@ -73,8 +73,8 @@ void max_windows(float* best, int64_t* index, const float* in, const int64_t* of
       const float* from = in + x * kStep + offset[k];
       __m512 other = _mm512_maskz_loadu_ps(static_cast<__mmask16>(read), from);
       if constexpr (kStep == 2) {
-        const auto rest = static_cast<__mmask16>(read >> 16);
-        other = _mm512_permutex2var_ps(other, even, _mm512_maskz_loadu_ps(rest, from + 16));
+        const auto upper = static_cast<__mmask16>(read >> 16);
+        other = _mm512_permutex2var_ps(other, even, _mm512_maskz_loadu_ps(upper, from + 16));
       }
       const __mmask16 larger = _mm512_cmp_ps_mask(other, value, _CMP_GT_OQ);
       const __mmask16 nan = _mm512_cmp_ps_mask(other, other, _CMP_UNORD_Q);

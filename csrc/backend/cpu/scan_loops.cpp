@@ -194,16 +194,16 @@ template <class Op, class T>
 void best(void* values_, int64_t* indices, const void* x_, int64_t stride, int64_t n) {
   auto* values = static_cast<T*>(values_);
   const auto* x = static_cast<const T*>(x_);
-  T held = x[0];
-  int64_t where = 0;
+  T running = x[0];
+  int64_t best_index = 0;
   for (int64_t i = 0; i < n; ++i) {
     const T current = x[i * stride];
-    if (current != current || (held == held && !Op::better(held, current))) {
-      held = current;
-      where = i;
+    if (current != current || (running == running && !Op::better(running, current))) {
+      running = current;
+      best_index = i;
     }
-    values[i * stride] = held;
-    indices[i * stride] = where;
+    values[i * stride] = running;
+    indices[i * stride] = best_index;
   }
 }
 

@@ -94,8 +94,8 @@ void exp_loop(char* const* d, const int64_t* s, int64_t n, F f) {
       const auto* in = reinterpret_cast<const float*>(d[1]);
       int64_t i = 0;
       for (; i + 16 <= n; i += 16) _mm512_storeu_ps(out + i, exp16(_mm512_loadu_ps(in + i)));
-      const auto rest = static_cast<__mmask16>((1u << (n - i)) - 1);
-      _mm512_mask_storeu_ps(out + i, rest, exp16(_mm512_maskz_loadu_ps(rest, in + i)));
+      const auto tail_mask = static_cast<__mmask16>((1u << (n - i)) - 1);
+      _mm512_mask_storeu_ps(out + i, tail_mask, exp16(_mm512_maskz_loadu_ps(tail_mask, in + i)));
       return;
     }
   }

@@ -36,22 +36,22 @@ void TensorIterator::reorder(const Dims& order) {
 }
 
 void TensorIterator::collapse() {
-  size_t kept = 0;
+  size_t remaining = 0;
   for (size_t d = 0; d < sizes_.size(); ++d) {
     if (sizes_[d] == 1) continue;
-    bool even = kept > 0;
+    bool even = remaining > 0;
     for (size_t k = 0; k < n_ && even; ++k) {
-      even = operands_[k].strides[kept - 1] == operands_[k].strides[d] * sizes_[d];
+      even = operands_[k].strides[remaining - 1] == operands_[k].strides[d] * sizes_[d];
     }
     if (even) {
-      sizes_[kept - 1] *= sizes_[d];
+      sizes_[remaining - 1] *= sizes_[d];
     } else {
-      sizes_[kept++] = sizes_[d];
+      sizes_[remaining++] = sizes_[d];
     }
-    for (size_t k = 0; k < n_; ++k) operands_[k].strides[kept - 1] = operands_[k].strides[d];
+    for (size_t k = 0; k < n_; ++k) operands_[k].strides[remaining - 1] = operands_[k].strides[d];
   }
-  sizes_.resize(kept);
-  for (size_t k = 0; k < n_; ++k) operands_[k].strides.resize(kept);
+  sizes_.resize(remaining);
+  for (size_t k = 0; k < n_; ++k) operands_[k].strides.resize(remaining);
 }
 
 void TensorIterator::tell(int64_t threads, std::string_view loop) const {

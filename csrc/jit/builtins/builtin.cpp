@@ -42,7 +42,7 @@ const Registry& registry() {
   return *filled;
 }
 
-const char* kept(std::string text) {
+const char* intern(std::string text) {
   static auto* strings = new std::deque<std::string>;
   return strings->emplace_back(std::move(text)).c_str();
 }
@@ -79,7 +79,7 @@ const Builtin* as_builtin(const OperatorInfo* op) { return dynamic_cast<const Bu
 
 void define(std::string schema, Builtin::Function function, bool has_effect) {
   const bool prim = schema.starts_with("prim::");
-  const char* text = kept(prim ? schema.substr(6) : std::move(schema));
+  const char* text = intern(prim ? schema.substr(6) : std::move(schema));
   const auto* builtin = new Builtin(text, prim ? "prim" : "aten", function, has_effect);
   Registry& all = *being_filled();
   all.all.push_back(builtin);

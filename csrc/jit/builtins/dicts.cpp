@@ -12,7 +12,7 @@ using Items = std::vector<IValue>;
   fail(ErrorKind::kRuntime, "KeyError: ", text ? "'" : "", text_of(key), text ? "'" : "");
 }
 
-const IValue& found(const Dict& dict, const IValue& key) {
+const IValue& lookup(const Dict& dict, const IValue& key) {
   const IValue* value = dict.find(key);
   if (!value) no_key(key);
   return *value;
@@ -40,7 +40,7 @@ void define_dict_reading() {
   define_each("len.Dict_$(Dict($, t) self) -> int", kKeyTypes,
               boxed<[](Dict& d) { return static_cast<Int>(d.size()); }>);
   define_each("__getitem__.Dict_$(Dict($, t) self, $ key) -> t(*)", kKeyTypes,
-              boxed<[](Dict& d, const IValue& key) { return IValue(found(d, key)); }>);
+              boxed<[](Dict& d, const IValue& key) { return IValue(lookup(d, key)); }>);
   define_each("__contains__.$(Dict($, t) dict, $ key) -> bool", kKeyTypes,
               boxed<[](Dict& d, const IValue& key) { return d.find(key) != nullptr; }>);
   define_each("keys.$(Dict($, t) self) -> $[](*)", kKeyTypes, boxed<[](Dict& d) {
@@ -89,7 +89,7 @@ void define_dict_writing() {
   define_each("clear.$(Dict($, t)(a!) self) -> ()", kKeyTypes, boxed<[](Dict& d) { d.clear(); }>);
   define_each("pop.Dict_$(Dict($, t)(a!) self, $ key) -> t(*)", kKeyTypes,
               boxed<[](Dict& d, const IValue& key) {
-                IValue value = found(d, key);
+                IValue value = lookup(d, key);
                 d.remove(key);
                 return value;
               }>);

@@ -65,11 +65,11 @@ std::string scalar_text(const Scalar& s) {
 class TensorText {
  public:
   explicit TensorText(const Tensor& t)
-      : t_(t), dense_(as_contiguous(t)), short_(t.numel() > kMostShown) {
-    whole_ = true;
+      : t_(t), dense_(as_contiguous(t)), short_(t.numel() > kMaxPrinted) {
+    integral_ = true;
     each(0, 0, [&](const Scalar& s) {
-      whole_ &= !s.is_float() || !std::isfinite(s.to_double()) ||
-                s.to_double() == std::trunc(s.to_double());
+      integral_ &= !s.is_float() || !std::isfinite(s.to_double()) ||
+                   s.to_double() == std::trunc(s.to_double());
       const double size = s.is_complex() ? 0 : std::abs(s.to_double());
       scientific_ |= s.is_float() && std::isfinite(size) && (size >= 1e8 || (size && size < 1e-4));
     });
@@ -88,7 +88,7 @@ class TensorText {
   }
 
  private:
-  static constexpr int64_t kMostShown = 1000, kEnds = 3;
+  static constexpr int64_t kMaxPrinted = 1000, kEnds = 3;
 
   std::string sizes() const {
     return bracketed(t_.sizes(), "(", ")", [](int64_t n) { return std::to_string(n); });
@@ -117,7 +117,7 @@ class TensorText {
     const double d = s.to_double();
     if (!std::isfinite(d)) return float_text(d);
     if (scientific_) return decimal(d, 'e', 4);
-    return whole_ ? decimal(d, 'f', 0, true) : decimal(d, 'f', 4);
+    return integral_ ? decimal(d, 'f', 0, true) : decimal(d, 'f', 4);
   }
 
   // The indices of a dimension that are shown; -1 stands for the dots between.
@@ -164,7 +164,7 @@ class TensorText {
   const Tensor& t_;
   const Tensor dense_;
   const bool short_;
-  bool whole_ = true, scientific_ = false;
+  bool integral_ = true, scientific_ = false;
   size_t width_ = 0;
 };
 
@@ -196,9 +196,10 @@ std::string inside(const IValue& value, int depth) {
     return "Enum<" + name.substr(dot + 1) + ">";
   }
   if (const Object* object = value.object()) {
-    char place[32];
-    std::snprintf(place, sizeof place, "%p", static_cast<const void*>(object));
-    return "<" + static_cast<const Type*>(object->type.get())->text() + " object at " + place + ">";
+    char buffer[32];
+    std::snprintf(buffer, sizeof buffer, "%p", static_cast<const void*>(object));
+    return "<" + static_cast<const Type*>(object->type.get())->text() + " object at " + buffer +
+           ">";
   }
   return text_of(value);
 }
@@ -216,8 +217,8 @@ std::string float_text(double value) {
   char text[400];
   const double size = std::abs(value);
   const bool plain = size == 0 || (size >= 1e-4 && size < 1e16);
-  const auto how = plain ? std::chars_format::fixed : std::chars_format::scientific;
-  std::string all(text, std::to_chars(text, text + sizeof text, value, how).ptr);
+  const auto notation = plain ? std::chars_format::fixed : std::chars_format::scientific;
+  std::string all(text, std::to_chars(text, text + sizeof text, value, notation).ptr);
   if (plain && all.find('.') == std::string::npos) all += ".0";
   return all;
 }

@@ -12,8 +12,8 @@
 namespace uh::jit {
 namespace {
 
-constexpr int64_t kMostWide = 1'000'000;
-constexpr int64_t kMostPrecise = 1000;
+constexpr int64_t kMaxFormatWidth = 1'000'000;
+constexpr int64_t kMaxFormatPrecision = 1000;
 
 struct Spec {
   std::string fill = " ";
@@ -57,13 +57,13 @@ Spec parse_spec(std::string_view spec) {
       s.fill = "0";
     }
   }
-  s.width = digits(spec, at, kMostWide);
+  s.width = digits(spec, at, kMaxFormatWidth);
   if (next() == ',' || next() == '_') s.group = spec[at++];
   if (next() == '.') {
     ++at;
     if (!characters::is_digit(next()))
       fail(ErrorKind::kValue, "Format specifier missing precision");
-    s.precision = digits(spec, at, kMostPrecise);
+    s.precision = digits(spec, at, kMaxFormatPrecision);
   }
   if (at < spec.size()) s.type = spec[at++];
   if (at != spec.size()) wrong_spec(spec);
@@ -157,7 +157,7 @@ const IValue& field(std::string_view name, const Stack& stack, size_t first, Pie
   } else {
     if (name.find_first_not_of("0123456789") != std::string_view::npos)
       fail(ErrorKind::kRuntime, "KeyError: '", name, "'");
-    index = digits(name, at, kMostWide);
+    index = digits(name, at, kMaxFormatWidth);
     pieces.numbered = true;
   }
   if (pieces.numbered && pieces.counted)
@@ -263,9 +263,9 @@ std::string formatted(const IValue& value, std::string_view spec) {
   }
   const auto* truth = value.get_if<bool>();
   if (truth && !s.type) return aligned("", *truth ? "True" : "False", s, '<');
-  const auto* whole = value.get_if<int64_t>();
-  if (whole || truth) {
-    const int64_t number = whole ? *whole : *truth;
+  const auto* integer = value.get_if<int64_t>();
+  if (integer || truth) {
+    const int64_t number = integer ? *integer : *truth;
     if (!s.type || is_one_of("bcdoxXn")) return format_int(number, s);
     if (!is_one_of("eEfFgG%")) wrong_type(s, "int");
     return format_float(static_cast<double>(number), s);

@@ -10,7 +10,7 @@ namespace {
 using Int = int64_t;
 using Items = std::vector<IValue>;
 constexpr size_t kNone = std::string::npos;
-constexpr Int kMostCharacters = Int{1} << 31;
+constexpr Int kMaxCharacters = Int{1} << 31;
 
 // The range to search: [start, end) in bytes. PyTorch's end counts from one past the last: -1 is
 // all.
@@ -153,7 +153,7 @@ std::string joined_by(StringArg separator, const List& list) {
 }
 
 std::string times(StringArg text, Int n) {
-  if (n > 0 && static_cast<Int>(text.size()) > kMostCharacters / n)
+  if (n > 0 && static_cast<Int>(text.size()) > kMaxCharacters / n)
     fail(ErrorKind::kMemory, "str: too many characters");
   std::string all;
   for (Int i = 0; i < n && !text.empty(); ++i) all += text;
@@ -275,9 +275,9 @@ void define_cutting() {
          boxed<[](StringArg s, StringArg by) { return partition(s, by, false); }>);
   define("rpartition(str self, str separator) -> (str, str, str)",
          boxed<[](StringArg s, StringArg by) { return partition(s, by, true); }>);
-  constexpr auto one = &boxed<[](StringArg s, Int at) { return item(s, at); }>;
-  define("__getitem__.str(str s, int index) -> str", one);
-  define("prim::StringIndex(str string, int index) -> str", one);
+  constexpr auto single_item = &boxed<[](StringArg s, Int at) { return item(s, at); }>;
+  define("__getitem__.str(str s, int index) -> str", single_item);
+  define("prim::StringIndex(str string, int index) -> str", single_item);
   define("slice.str(str string, int? start=None, int? end=None, int step=1) -> str",
          boxed<[](StringArg s, std::optional<Int> start, std::optional<Int> stop, Int step) {
            return sliced(s, start, stop, step);

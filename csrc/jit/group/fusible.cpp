@@ -142,7 +142,8 @@ std::optional<std::vector<int64_t>> dims_of(const Value& value, int64_t rank) {
   };
   if (value.node()->is("prim::ListConstruct")) {
     for (const Value* item : value.node()->inputs())
-      if (const IValue* held = item->constant(); !held || !add(*held)) return std::nullopt;
+      if (const IValue* constant_item = item->constant(); !constant_item || !add(*constant_item))
+        return std::nullopt;
     return dims;
   }
   const IValue* constant = constant_of(value);

@@ -63,8 +63,8 @@ fused::ProgramRef compile_group(const Graph& subgraph, const std::vector<TermKin
   std::unordered_map<const Value*, Term> terms;
   std::unordered_map<const Value*, const Node*> reductions;
   const size_t numbers_given = subgraph.inputs().size() - kinds.size();
-  if (kinds.size() > kMostGroupInputs || numbers_given > kMostGroupInputs ||
-      subgraph.outputs().size() > kMostGroupOutputs)
+  if (kinds.size() > kMaxGroupInputs || numbers_given > kMaxGroupInputs ||
+      subgraph.outputs().size() > kMaxGroupOutputs)
     return nullptr;
   Builder builder;
   size_t tensors = 0;
@@ -91,10 +91,10 @@ fused::ProgramRef compile_group(const Graph& subgraph, const std::vector<TermKin
   for (const Value* output : subgraph.outputs()) {
     if (const auto it = reductions.find(output); it != reductions.end()) {
       const Value* over = it->second->input(0);
-      const auto how = as_reduction(*it->second, *over->type());
+      const auto reduction = as_reduction(*it->second, *over->type());
       const auto term = terms.find(over);
-      if (!how || term == terms.end() ||
-          !builder.reduce(how->op, term->second, how->dims, how->keepdim))
+      if (!reduction || term == terms.end() ||
+          !builder.reduce(reduction->op, term->second, reduction->dims, reduction->keepdim))
         return nullptr;
     } else {
       const auto term = terms.find(output);

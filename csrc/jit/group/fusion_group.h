@@ -22,7 +22,7 @@ class GroupGradient;
 
 // Tensors, and as many numbers, that a group reads, and tensors that it makes: fewer than a Builder
 // takes, which throws at more.
-inline constexpr size_t kMostGroupInputs = 24, kMostGroupOutputs = 12;
+inline constexpr size_t kMaxGroupInputs = 24, kMaxGroupOutputs = 12;
 
 class FusionGroup final : public RefCounted {
  public:

@@ -13,7 +13,7 @@ namespace uh::jit {
 namespace {
 
 // Beyond that many different sizes a group's gradient is computed operator by operator.
-constexpr size_t kMostTraced = 16;
+constexpr size_t kMaxTraced = 16;
 
 class GroupNode final : public autograd::Node {
  public:
@@ -218,7 +218,7 @@ std::vector<Tensor> GroupGradient::backward(Stack inputs, const std::vector<Tens
     const std::lock_guard guard(lock_);
     for (const auto& one : traced_)
       if (one->key == key) match = one.get();
-    full = traced_.size() >= kMostTraced;
+    full = traced_.size() >= kMaxTraced;
   }
   if (match && match->code) {
     for (const Tensor& gradient : gradients)

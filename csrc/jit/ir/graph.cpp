@@ -263,7 +263,7 @@ void Graph::take_over(Graph& from, Node* node) {
   nodes_[node->id_] = std::move(from.nodes_.at(node->id_));
   from.nodes_.erase(node->id_);
   node->graph_ = this;
-  if (std::exchange(node->holders_, nullptr)) node->tell_held();
+  if (std::exchange(node->holders_, nullptr)) node->record_held();
   for (Value* value : node->outputs_) {
     values_[value->id_] = std::move(from.values_.at(value->id_));
     from.values_.erase(value->id_);

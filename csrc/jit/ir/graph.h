@@ -215,7 +215,7 @@ class Node {
   const OperatorInfo* op_ = nullptr;
   std::vector<Value*> inputs_, outputs_;
   std::vector<Block*> blocks_;
-  void tell_held();
+  void record_held();
   std::unique_ptr<HolderTracker> holders_;  // destroyed after the constants that it reports
   std::map<std::string, Attribute> attributes_;
   Span span_;

@@ -28,13 +28,13 @@ bool Node::is_before(const Node* other) const {
   for (const Node* at = this; at; at = at->owner_ ? at->owner_->owner() : nullptr)
     chain.push_back(at);
   for (const Node* at = other; at; at = at->owner_ ? at->owner_->owner() : nullptr) {
-    for (const Node* mine : chain) {
-      if (mine->owner_ != at->owner_) continue;
-      if (mine == at) {
+    for (const Node* ancestor : chain) {
+      if (ancestor->owner_ != at->owner_) continue;
+      if (ancestor == at) {
         // One contains the other (it comes first), or they are in different blocks of one If.
-        if (mine == this) return this != other;
+        if (ancestor == this) return this != other;
         if (at == other) return false;
-        for (const Block* block : mine->blocks_) {
+        for (const Block* block : ancestor->blocks_) {
           for (const Node* a : chain)
             if (a->owner_ == block) return true;
           for (const Node* b = other; b; b = b->owner_ ? b->owner_->owner() : nullptr)
@@ -42,9 +42,9 @@ bool Node::is_before(const Node* other) const {
         }
         return false;
       }
-      for (const Node* next = mine->next_; next; next = next->next_)
+      for (const Node* next = ancestor->next_; next; next = next->next_)
         if (next == at) return true;
-      return at == mine->owner_->return_node();
+      return at == ancestor->owner_->return_node();
     }
   }
   return false;
@@ -61,7 +61,7 @@ std::string Node::text_attribute(std::string_view name) const {
   return text ? *text : std::string();
 }
 
-void Node::tell_held() {
+void Node::record_held() {
   std::vector<HolderTracker::Found> matches;
   for (const auto& [name, attribute] : attributes_)
     each_tensor(attribute.value, [&](const Tensor& t) { matches.push_back({id_, &t}); });
@@ -76,7 +76,7 @@ void Node::set_attribute(std::string_view name, Attribute attribute) {
   Attribute& entry = attributes_[std::string(name)];
   entry = std::move(attribute);
   if (events::on()) [[unlikely]]
-    tell_held();
+    record_held();
   graph_->edited(EditKind::kSetAttribute);
   if (Edit* edit = graph_->log(EditKind::kSetAttribute)) {
     edit->a = id_;
@@ -88,7 +88,7 @@ void Node::set_attribute(std::string_view name, Attribute attribute) {
 void Node::drop_attribute(std::string_view name) {
   if (attributes_.erase(std::string(name)) == 0) return;
   if (events::on()) [[unlikely]]
-    tell_held();
+    record_held();
   graph_->edited(EditKind::kDropAttribute);
   if (Edit* edit = graph_->log(EditKind::kDropAttribute)) {
     edit->a = id_;

@@ -142,9 +142,12 @@ void add_members(const TypeRef& type, std::vector<TypeRef>& into) {
     add_members(type->element(), into);
     add_members(make_type(TypeKind::kNone), into);
   } else {
-    const auto covers = [&](const TypeRef& there) { return is_subtype(*type, *there); };
+    const auto covers = [&](const TypeRef& union_member) {
+      return is_subtype(*type, *union_member);
+    };
     if (std::any_of(into.begin(), into.end(), covers)) return;
-    std::erase_if(into, [&](const TypeRef& there) { return is_subtype(*there, *type); });
+    std::erase_if(into,
+                  [&](const TypeRef& union_member) { return is_subtype(*union_member, *type); });
     into.push_back(type);
   }
 }
@@ -296,8 +299,8 @@ namespace {
 TypeRef common_type(const std::vector<IValue>& items, size_t limit = SIZE_MAX) {
   TypeRef all;
   for (size_t i = 0; i < items.size() && i < limit; ++i) {
-    const TypeRef one = unshaped(type_of(items[i]));
-    all = all ? unify(all, one) : one;
+    const TypeRef element_type = unshaped(type_of(items[i]));
+    all = all ? unify(all, element_type) : element_type;
     if (!all) return make_type(TypeKind::kAny);
   }
   return all ? all : tensor_type();  // as Python's [] is List[Tensor] in TorchScript

@@ -22,13 +22,13 @@ class Order {
   bool in_order(const Value* a, const Value* b) const {
     const bool a_constant = a->constant(), b_constant = b->constant();
     if (a_constant != b_constant) return b_constant;
-    return places_.at(a) <= places_.at(b);
+    return positions_.at(a) <= positions_.at(b);
   }
 
  private:
-  void place(const Value* value) { places_.emplace(value, places_.size()); }
+  void place(const Value* value) { positions_.emplace(value, positions_.size()); }
 
-  std::unordered_map<const Value*, size_t> places_;
+  std::unordered_map<const Value*, size_t> positions_;
 };
 
 void canonicalise(Graph& graph) {

@@ -30,16 +30,16 @@ class Orderer {
 
   void number(const Block* block) {
     for (const Node* node : block->nodes()) {
-      places_.emplace(node, places_.size());
+      positions_.emplace(node, positions_.size());
       for (const Block* inner : node->blocks()) number(inner);
     }
-    places_.emplace(block->return_node(), places_.size());
+    positions_.emplace(block->return_node(), positions_.size());
   }
 
   Place first_use(const Value* value) const {
-    Place first{places_.size(), 0};
+    Place first{positions_.size(), 0};
     for (const Use& use : value->uses())
-      first = std::min(first, Place{places_.at(use.node), use.index});
+      first = std::min(first, Place{positions_.at(use.node), use.index});
     return first;
   }
 
@@ -76,7 +76,7 @@ class Orderer {
   }
 
   Graph& graph_;
-  std::unordered_map<const Node*, size_t> places_;
+  std::unordered_map<const Node*, size_t> positions_;
 };
 
 void canonicalise_outputs(Graph& graph) { Orderer(graph).order(graph.block()); }

@@ -21,34 +21,34 @@
 namespace uh::jit {
 namespace {
 
-constexpr int64_t kMostElements = 4096;  // of a tensor, list or text that becomes a constant
+constexpr int64_t kMaxElements = 4096;  // of a tensor, list or text that becomes a constant
 
 // The calls made here belong to nobody's trace and nobody's gradient.
 class NoTracerNoGradGuard {
  public:
-  NoTracerNoGradGuard() : found_(t_state), grad_(false) {
+  NoTracerNoGradGuard() : previous_state_(t_state), grad_(false) {
     t_state.included = t_state.included - Key::kTracer;
   }
-  ~NoTracerNoGradGuard() { t_state.included = found_.included; }
+  ~NoTracerNoGradGuard() { t_state.included = previous_state_.included; }
 
  private:
-  const ThreadState found_;
+  const ThreadState previous_state_;
   const GradMode grad_;
 };
 
 bool is_small(const IValue& value) {
-  if (const Tensor* t = value.get_if<Tensor>()) return !*t || t->numel() <= kMostElements;
+  if (const Tensor* t = value.get_if<Tensor>()) return !*t || t->numel() <= kMaxElements;
   if (const auto* s = value.get_if<std::string>())
-    return static_cast<int64_t>(s->size()) <= kMostElements;
+    return static_cast<int64_t>(s->size()) <= kMaxElements;
   const auto all = [](const auto& items) {
-    return static_cast<int64_t>(items.size()) <= kMostElements &&
+    return static_cast<int64_t>(items.size()) <= kMaxElements &&
            std::all_of(items.begin(), items.end(), [](const auto& v) { return is_small(v); });
   };
   if (const List* list = value.list()) return all(list->items);
   if (const Tuple* tuple = value.tuple()) return all(tuple->items);
   if (const auto* tensors = value.get_if<std::vector<Tensor>>()) return all(*tensors);
   if (const Dict* dict = value.dict())
-    return static_cast<int64_t>(dict->items().size()) <= kMostElements &&
+    return static_cast<int64_t>(dict->items().size()) <= kMaxElements &&
            std::all_of(dict->items().begin(), dict->items().end(), [](const auto& item) {
              return is_small(item.first) && is_small(item.second);
            });
@@ -118,7 +118,7 @@ bool may_be_endless(const Node& node) {
     longest = std::max(longest, length_of(input->constant()));
     if (const std::optional<int64_t> n = constant_int(input)) limit = std::max(limit, *n);
   }
-  return as_builtin(node.op()) && container && limit > kMostElements / longest &&
+  return as_builtin(node.op()) && container && limit > kMaxElements / longest &&
          !node.is("aten::slice") && !node.is("aten::__getitem__");
 }
 

@@ -43,12 +43,12 @@ class Common {
   explicit Common(Graph& graph) : graph_(graph), alias_(graph) {}
 
   void visit(Block* block) {
-    std::vector<std::string> here;
+    std::vector<std::string> block_keys;
     for (Node* node : block->nodes()) {
       for (Block* inner : node->blocks()) visit(inner);
       if (!may_be_shared(*node)) continue;
       std::string key = key_of(*node);
-      std::vector<Node*>& alike = found_[key];
+      std::vector<Node*>& alike = candidates_[key];
       // The nearest first: fewer nodes lie between.
       const auto earlier = std::find_if(alike.rbegin(), alike.rend(),
                                         [&](const Node* e) { return may_replace(*e, *node); });
@@ -57,9 +57,9 @@ class Common {
         continue;
       }
       alike.push_back(node);
-      here.push_back(std::move(key));
+      block_keys.push_back(std::move(key));
     }
-    for (const std::string& key : here) found_[key].pop_back();
+    for (const std::string& key : block_keys) candidates_[key].pop_back();
   }
 
  private:
@@ -95,7 +95,7 @@ class Common {
 
   Graph& graph_;
   AliasDb alias_;
-  std::unordered_map<std::string, std::vector<Node*>> found_;
+  std::unordered_map<std::string, std::vector<Node*>> candidates_;
 };
 
 void cse(Graph& graph) { Common(graph).visit(graph.block()); }

@@ -48,8 +48,8 @@ void replace(Node* node, Value* new_value) {
 template <class T>
 const T* constant(const Node& node, std::string_view argument) {
   const Value* value = node.input(argument);
-  const IValue* held = value ? constant_of(*value) : nullptr;
-  return held ? held->get_if<T>() : nullptr;
+  const IValue* constant_value = value ? constant_of(*value) : nullptr;
+  return constant_value ? constant_value->get_if<T>() : nullptr;
 }
 
 std::optional<double> number(const Node& node, std::string_view argument) {
@@ -164,8 +164,8 @@ bool sum_to_size(Node* node, Unwritten&) {
   const IValue* expected = constant_of(*node->input(1));
   if (!sizes || !expected) return false;
   Dims dims;
-  if (const Dims* held = expected->get_if<Dims>())
-    dims = *held;
+  if (const Dims* constant_value = expected->get_if<Dims>())
+    dims = *constant_value;
   else if (expected->list())
     dims = from_value<Dims>(*expected);
   else

@@ -22,7 +22,7 @@ namespace {
 using Nodes = std::vector<Node*>;
 
 // Within what a FusedKernel holds: steps, with conversions.
-constexpr size_t kMostNodes = 96;
+constexpr size_t kMaxNodes = 96;
 
 // Values from outside of the node that it or a node within reads.
 void collect_inputs(const Node& node, std::vector<Value*>& all) {
@@ -142,16 +142,18 @@ size_t fitting(const Nodes& nodes) {
     const TypeRef type = assumed(value->type());
     const auto number = number_kind(*type);
     const auto kind = kind_of(*type);
-    if ((!number && !kind) || (number ? ++numbers : ++tensors) > kMostGroupInputs)
+    if ((!number && !kind) || (number ? ++numbers : ++tensors) > kMaxGroupInputs)
       return std::nullopt;
     return terms[value] = number ? builder.number(*number) : builder.input(*kind);
   };
   size_t n = 0;
   for (; n < nodes.size(); ++n) {
     const Node& node = *nodes[n];
-    if (const auto how = as_reduction(node, *node.input(0)->type())) {
+    if (const auto reduction_kind = as_reduction(node, *node.input(0)->type())) {
       const auto over = term_of(node.input(0));
-      if (!over || !builder.reduce(how->op, *over, how->dims, how->keepdim)) break;
+      if (!over ||
+          !builder.reduce(reduction_kind->op, *over, reduction_kind->dims, reduction_kind->keepdim))
+        break;
       continue;
     }
     const auto arguments = step_arguments(node, term_of);
@@ -168,7 +170,7 @@ size_t fitting(const Nodes& nodes) {
                          [&](const Use& use) { return inside.count(use.node) == 0; });
     });
   };
-  while (n > 0 && outputs() > static_cast<ptrdiff_t>(kMostGroupOutputs)) inside.erase(nodes[--n]);
+  while (n > 0 && outputs() > static_cast<ptrdiff_t>(kMaxGroupOutputs)) inside.erase(nodes[--n]);
   return n;
 }
 
@@ -181,7 +183,7 @@ class Stretch {
     fusible_.resize(n);
     reduction_.resize(n);
     for (size_t i = 0; i < n; ++i) {
-      place_[nodes_[i]] = i;
+      position_[nodes_[i]] = i;
       unit_.push_back(i);
       members_.push_back({i});
     }
@@ -191,7 +193,7 @@ class Stretch {
       inputs.clear();
       collect_inputs(*nodes_[i], inputs);
       for (const Value* input : inputs)
-        if (const auto it = place_.find(input->node()); it != place_.end())
+        if (const auto it = position_.find(input->node()); it != position_.end())
           reads_[i].push_back(it->second);
     }
   }
@@ -239,11 +241,11 @@ class Stretch {
   }
 
   void try_join(size_t at, const Value& input) {
-    const auto maker = place_.find(input.node());
-    if (maker == place_.end() || !fusible_[maker->second] || reduction_[maker->second]) return;
+    const auto maker = position_.find(input.node());
+    if (maker == position_.end() || !fusible_[maker->second] || reduction_[maker->second]) return;
     const size_t from = unit_[maker->second], to = unit_[at];
     if (from == to || (!reduction_[at] && !same_space(input, *nodes_[at]->output()))) return;
-    if (members_[from].size() + members_[to].size() > kMostNodes) return;
+    if (members_[from].size() + members_[to].size() > kMaxNodes) return;
     if (leads_outside_to(from, to) || leads_outside_to(to, from)) return;
     Places both;
     std::merge(members_[from].begin(), members_[from].end(), members_[to].begin(),
@@ -281,8 +283,8 @@ class Stretch {
   // Whether it is surely too much for one program: asked at every step, and so in few words.
   bool too_much(const Places& places) const {
     const auto inside = [&](const Node* node) {
-      const auto it = place_.find(node);
-      return it != place_.end() && std::binary_search(places.begin(), places.end(), it->second);
+      const auto it = position_.find(node);
+      return it != position_.end() && std::binary_search(places.begin(), places.end(), it->second);
     };
     std::unordered_set<const Value*> inputs;
     size_t outputs = 0;
@@ -294,15 +296,15 @@ class Stretch {
       outputs +=
           std::any_of(uses.begin(), uses.end(), [&](const Use& use) { return !inside(use.node); });
     }
-    return inputs.size() > kMostGroupInputs || outputs > kMostGroupOutputs;
+    return inputs.size() > kMaxGroupInputs || outputs > kMaxGroupOutputs;
   }
 
   const Nodes nodes_;
   const LaterWrites& later_;
-  std::unordered_map<const Node*, size_t> place_;  // among the nodes: they do not move meanwhile
-  std::vector<Places> reads_;                      // makers of what each node reads
-  std::vector<size_t> unit_;                       // of each node
-  std::vector<Places> members_;                    // by unit, in order; empty: it went into another
+  std::unordered_map<const Node*, size_t> position_;  // among the nodes: they do not move meanwhile
+  std::vector<Places> reads_;                         // makers of what each node reads
+  std::vector<size_t> unit_;                          // of each node
+  std::vector<Places> members_;  // by unit, in order; empty: it went into another
   std::vector<bool> fusible_, reduction_;
 };
 

@@ -80,9 +80,9 @@ class Lowering : public TakeApart {
   }
 
   // A tuple of these that stands for `whole`.
-  Value* build(const std::vector<Value*>& parts, const Value* whole, Node* before) {
+  Value* build(const std::vector<Value*>& parts, const Value* tuple_value, Node* before) {
     Node* node = graph_.create("prim::TupleConstruct", parts, 0)->insert_before(before);
-    return node->add_output(whole->type());
+    return node->add_output(tuple_value->type());
   }
 
   bool lower_if(Node* node) {

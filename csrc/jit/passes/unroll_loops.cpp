@@ -14,9 +14,9 @@ namespace uh::jit {
 namespace {
 
 // A copied node costs memory and time in every later pass, a round in the interpreter some 20 ns.
-constexpr int64_t kMostNodes = 256;        // of all copies together
-constexpr int64_t kMostRounds = 64;        // that vanish
-constexpr int64_t kMostPartialNodes = 64;  // of the body of a loop that stays
+constexpr int64_t kMaxNodes = 256;              // of all copies together
+constexpr int64_t kMaxUnrolledIterations = 64;  // that vanish
+constexpr int64_t kMaxPartialNodes = 64;        // of the body of a loop that stays
 
 int64_t count_nodes(const Block& block) {
   int64_t n = 0;
@@ -86,7 +86,7 @@ void unroll_whole(Node* loop, int64_t rounds) {
 // left over, and the greatest, so that a second run of the pass finds none.
 int64_t rounds_together(int64_t rounds, int64_t size) {
   int64_t factor = 1;
-  for (int64_t k = 2; k * size <= kMostPartialNodes; ++k)
+  for (int64_t k = 2; k * size <= kMaxPartialNodes; ++k)
     if (rounds % k == 0) factor = k;
   return factor;
 }
@@ -117,7 +117,7 @@ bool unroll_in(Block& block) {
     const int64_t rounds = rounds_of(*node);
     if (rounds < 0) continue;
     const int64_t size = std::max<int64_t>(1, count_nodes(*node->block(0)));
-    if (rounds <= 1 || (rounds <= kMostRounds && rounds * size <= kMostNodes)) {
+    if (rounds <= 1 || (rounds <= kMaxUnrolledIterations && rounds * size <= kMaxNodes)) {
       unroll_whole(node, rounds);
       changed = true;
     } else if (!node->block(0)->params()[0]->has_uses()) {

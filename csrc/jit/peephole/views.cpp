@@ -190,8 +190,8 @@ bool expand_of_expand(Peephole& p, Node* node) {
 std::optional<Ints> squeezed(Peephole& p, const Node* node) {
   const Value* dim = node->input("dim");
   if (!dim) return std::nullopt;
-  const std::optional<int64_t> one = constant_int(dim);
-  return one ? Ints{*one} : p.ints(dim);
+  const std::optional<int64_t> single_dim = constant_int(dim);
+  return single_dim ? Ints{*single_dim} : p.ints(dim);
 }
 
 bool squeeze_of_unsqueeze(Peephole& p, Node* node) {

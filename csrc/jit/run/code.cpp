@@ -54,7 +54,7 @@ Code::Code(GraphRef graph, std::string name)
 Code::~Code() { --g_alive; }
 int64_t Code::alive() { return g_alive; }
 
-void Code::tell_constants() {
+void Code::record_constants() {
   std::vector<HolderTracker::Found> matches;
   for (size_t i = 0; i < constants_.size(); ++i)
     each_tensor(constants_[i],

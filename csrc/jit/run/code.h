@@ -126,7 +126,7 @@ class Code final : public RefCounted {
   friend class Compiler;
   friend class Interpreter;
   Code(GraphRef graph, std::string name);
-  void tell_constants();
+  void record_constants();
 
   const int64_t id_;
   const GraphRef graph_;

@@ -22,7 +22,7 @@
 namespace uh::jit {
 namespace {
 
-constexpr size_t kMostRegisters = 60'000;
+constexpr size_t kMaxRegisters = 60'000;
 
 }  // namespace
 
@@ -48,7 +48,7 @@ class Compiler {
       emit(Opcode::kBailOut);
     }
     code_->register_count_ = register_count_;
-    if (events::on()) code_->tell_constants();
+    if (events::on()) code_->record_constants();
     return std::move(code_);
   }
 
@@ -58,7 +58,7 @@ class Compiler {
   size_t here() const { return code_->instructions_.size(); }
 
   size_t emit(Opcode op, size_t x = 0, size_t n = 0, const Value* value = nullptr) {
-    check(n < kMostRegisters, "compile: ", text_of(op), " with ", n, " operands");
+    check(n < kMaxRegisters, "compile: ", text_of(op), " with ", n, " operands");
     code_->instructions_.push_back({op, static_cast<uint16_t>(n), static_cast<int32_t>(x)});
     code_->nodes_.push_back(node_);
     code_->values_.push_back(value);
@@ -87,8 +87,8 @@ class Compiler {
       return r;
     }
     register_count_ += n;
-    check(register_count_ < kMostRegisters, "compile: ", code_->name_, " needs more than ",
-          kMostRegisters, " registers");
+    check(register_count_ < kMaxRegisters, "compile: ", code_->name_, " needs more than ",
+          kMaxRegisters, " registers");
     return register_count_ - n;
   }
   void give_back(size_t r) { free_.push_back(r); }

@@ -172,11 +172,11 @@ Executor::Plan* Executor::profile(const IValue* arguments) {
   for (const auto& plan : specialised_)
     if (plan->fits(arguments)) return plan.get();
   std::vector<InputGuard> seen = guards_for(arguments);
-  if (specialised_.size() >= kMostSpecialised) return nullptr;
+  if (specialised_.size() >= kMaxSpecialisations) return nullptr;
   auto it = std::find_if(profiles_.begin(), profiles_.end(),
                          [&](const Profile& p) { return p.seen == seen; });
   if (it == profiles_.end()) {
-    if (profiles_.size() >= kMostProfiles) return nullptr;
+    if (profiles_.size() >= kMaxProfiles) return nullptr;
     it = profiles_.insert(it, Profile{std::move(seen), 0});
   }
   if (it->runs < kProfiledRuns) {
@@ -190,8 +190,8 @@ const Code& Executor::slow_code_for(const Stack& stack, bool recorded) {
   std::lock_guard guard(lock_);
   Plan& any = general();
   // A recorded call begins where any other does: its guards and bail-outs are to be seen.
-  if (const Plan* now = current_.load(std::memory_order_acquire))
-    return code_of(const_cast<Plan&>(*now), recorded);
+  if (const Plan* current_plan = current_.load(std::memory_order_acquire))
+    return code_of(const_cast<Plan&>(*current_plan), recorded);
   Plan* plan = profile(arguments_of(stack));
   if (plan) {
     current_.store(plan, std::memory_order_release);
@@ -227,8 +227,8 @@ const Code& Executor::bail_out(const Frame& frame, const Stack& stack, bool reco
   return next;
 }
 
-void Executor::tell_guard(const Frame& frame, const InputGuard& guard, const IValue& value,
-                          bool holds) {
+void Executor::record_guard(const Frame& frame, const InputGuard& guard, const IValue& value,
+                            bool holds) {
   if (!events::on()) return;
   const auto& inputs = function_.graph().inputs();
   emit_text(events::Kind::kGUARD, frame.code->id(), frame.id, holds, static_cast<int64_t>(frame.pc),
@@ -245,7 +245,7 @@ GraphRef Executor::graph_for(const Stack& arguments) {
     if (plan->fits(arguments.data())) return plan->graph;
   const std::vector<InputGuard> guards = guards_for(arguments.data());
   // Who only asks takes no place from those who call.
-  if (specialised_.size() + 1 >= kMostSpecialised) return specialised_graph(guards);
+  if (specialised_.size() + 1 >= kMaxSpecialisations) return specialised_graph(guards);
   return specialise(guards, 0).graph;
 }
 

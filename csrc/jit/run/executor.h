@@ -25,8 +25,8 @@ namespace uh::jit {
 class Executor {
  public:
   static constexpr int64_t kProfiledRuns = 2;
-  static constexpr size_t kMostSpecialised = 4;
-  static constexpr size_t kMostProfiles = 16;
+  static constexpr size_t kMaxSpecialisations = 4;
+  static constexpr size_t kMaxProfiles = 16;
 
   Executor(Function& function);
   Executor(const Executor&) = delete;
@@ -47,7 +47,7 @@ class Executor {
   // A guard of the frame's code did not hold: returns the code to continue with, and records the
   // reason.
   const Code& bail_out(const Frame& frame, const Stack& stack, bool recorded);
-  void tell_guard(const Frame& frame, const InputGuard& guard, const IValue& value, bool holds);
+  void record_guard(const Frame& frame, const InputGuard& guard, const IValue& value, bool holds);
 
   // The graph that runs for these arguments once they were seen often enough: optimised and
   // specialised now, where it was not.

@@ -198,9 +198,9 @@ void raise_exception(Stack& stack, size_t n) {
   const IValue kind = n > 1 ? popped(stack) : IValue();
   const IValue text = popped(stack);
   const auto* name = kind.get_if<std::string>();
-  const auto* words = text.get_if<std::string>();
+  const auto* format = text.get_if<std::string>();
   throw Error(kScriptError, message(name ? *name : std::string("RuntimeError"), ": ",
-                                    words ? *words : print(text)));
+                                    format ? *format : print(text)));
 }
 
 class Interpreter {
@@ -210,7 +210,7 @@ class Interpreter {
 
   template <bool kRecorded>
   void enter(const Code& code, Executor* executor) {
-    check(machine_.frames.size() < kMostFrames,
+    check(machine_.frames.size() < kMaxFrames,
           "maximum recursion depth exceeded: ", machine_.frames.size(),
           " frames of scripted functions call each other");
     Frame frame{&code, executor};
@@ -223,7 +223,7 @@ class Interpreter {
     if (machine_.registers.size() < expected) machine_.registers.resize(expected);
     if constexpr (kRecorded) {
       frame.id = next_frame_id();
-      tell_frame(frame, machine_.frames.empty() ? 0 : machine_.frames.back().id, stack_);
+      record_frame(frame, machine_.frames.empty() ? 0 : machine_.frames.back().id, stack_);
       uses_->entered(frame, stack_);
     }
     machine_.frames.push_back(frame);
@@ -292,8 +292,8 @@ void Interpreter::go() {
       ++frame->steps;
       uses_->stepped(*frame, i, registers, stack);
       if (++steps_ > kMostSteps || !events::on()) return;
-      tell_step(*frame, i, registers, stack);
-      if (steps_ == kMostSteps) tell_no_more_steps(*frame);
+      record_step(*frame, i, registers, stack);
+      if (steps_ == kMostSteps) record_step_limit(*frame);
     }
   };
   reload();
@@ -341,7 +341,7 @@ void Interpreter::go() {
       case Opcode::kReturn: {
         step(i);
         if constexpr (kRecorded) {
-          if (events::on()) tell_frame_end(*frame, stack, nullptr);
+          if (events::on()) record_frame_end(*frame, stack, nullptr);
         }
         for (size_t k = 0; k < code->register_count_; ++k) empty_register(registers[k]);
         if constexpr (kRecorded) uses_->left(*frame);
@@ -387,7 +387,7 @@ void Interpreter::go() {
         const InputGuard& guard = code->guards_[x];
         const IValue& value = stack[frame->stack + static_cast<size_t>(guard.input)];
         const bool holds = guard.holds(value);
-        if constexpr (kRecorded) frame->executor->tell_guard(*frame, guard, value, holds);
+        if constexpr (kRecorded) frame->executor->record_guard(*frame, guard, value, holds);
         if (!holds) at = first + code->bail_out_;
         break;
       }
@@ -427,9 +427,10 @@ void run(const Code& code, Stack& stack, Executor* executor) {
     }
   } catch (const Error& error) {
     const std::vector<Frame>& frames = machine.frames;
-    const std::string said = error.what();
+    const std::string error_message = error.what();
     if (events::on())
-      for (size_t i = frames.size(); i-- > 0;) tell_frame_end(frames[i], machine.stack, &said);
+      for (size_t i = frames.size(); i-- > 0;)
+        record_frame_end(frames[i], machine.stack, &error_message);
     const auto* inner = dynamic_cast<const NodeError*>(&error);
     const std::string where =
         frames.empty() ? std::string() : traceback(frames, inner ? inner->node : nullptr);
@@ -439,7 +440,7 @@ void run(const Code& code, Stack& stack, Executor* executor) {
     const std::string name = error.kind() == kScriptError ? "" : class_name(error.kind()) + ": ";
     throw Error(error.kind(),
                 message("The following operation failed in the TorchScript interpreter.\n", where,
-                        name, said, "\n"));
+                        name, error_message, "\n"));
   } catch (...) {
     interpreter.clear();
     if (uses) uses->ended(stack, stack.size());

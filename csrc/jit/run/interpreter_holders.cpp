@@ -52,8 +52,9 @@ void InterpreterHolders::registers(const Frame& frame, size_t first, size_t n,
   for (size_t r = first; r < first + n; ++r) {
     each_tensor(registers[r], [&](const Tensor& t) {
       watch(*t.impl());
-      const auto place = static_cast<int64_t>(r | frame.pc << kPcShift);
-      fresh.push_back({frame.registers + r, {events::Holder::kRegister, frame.id, place, t.id()}});
+      const auto slot_key = static_cast<int64_t>(r | frame.pc << kPcShift);
+      fresh.push_back(
+          {frame.registers + r, {events::Holder::kRegister, frame.id, slot_key, t.id()}});
     });
   }
   change(registers_, frame.registers + first, frame.registers + first + n, fresh);

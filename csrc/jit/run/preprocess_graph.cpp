@@ -13,7 +13,7 @@ bool can_inline(const Node* node) {
 }
 
 // The compiler goes down a chain of inlined nodes by recursion: a longer one is several statements.
-constexpr int kDeepestChain = 100;
+constexpr int kMaxChainDepth = 100;
 
 // Constants are pushed where they are used: they stand nowhere.
 const Node* before(const Node* node) {
@@ -36,7 +36,7 @@ LastUses::LastUses(const Graph& graph) {
 // Goes from the node's last operand to its first while each is the node before.
 const Node* LastUses::inline_before(const Node* node, int depth) {
   const Node* at = before(node);
-  if (depth == kDeepestChain) return at;
+  if (depth == kMaxChainDepth) return at;
   if (!given_back(*node).empty()) return at;  // an operand that is written is pushed twice
   for (size_t i = node->inputs().size(); i-- > 0;) {
     const Value* value = node->input(i);

@@ -98,20 +98,20 @@ void merge_moves(ScalarProgram& p) {
     });
   }
   // Rewritten, without moves to itself and to the next instruction; slots stay where they were.
-  std::vector<int32_t> where(p.instructions.size() + 1);
+  std::vector<int32_t> position_of(p.instructions.size() + 1);
   std::vector<ScalarInstruction> retained;
   for (size_t k = 0; k < p.instructions.size(); ++k) {
     ScalarInstruction i = p.instructions[k];
-    where[k] = static_cast<int32_t>(retained.size());
+    position_of[k] = static_cast<int32_t>(retained.size());
     i.dst = find(i.dst);
     i.a = find(i.a);
     i.b = find(i.b);
     if (i.op == ScalarOp::kMove && i.dst == i.a) continue;
     retained.push_back(i);
   }
-  where[p.instructions.size()] = static_cast<int32_t>(retained.size());
+  position_of[p.instructions.size()] = static_cast<int32_t>(retained.size());
   for (auto& i : retained)
-    if (jumps(i.op)) i.x = where[static_cast<size_t>(i.x)];
+    if (jumps(i.op)) i.x = position_of[static_cast<size_t>(i.x)];
   p.instructions = std::move(retained);
   for (auto& site : p.sites)
     for (auto& [value, slot] : site.captured) slot = find(slot);

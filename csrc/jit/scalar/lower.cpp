@@ -78,10 +78,10 @@ Slot ScalarLowering::slot(const Value* value) {
   if (const auto it = slots_.find(value); it != slots_.end()) return it->second;
   const ScalarType type = *scalar_type(*value->type());
   if (value->node()->is("prim::Constant") || value->node()->is("prim::Uninitialized")) {
-    const IValue* held = value->constant();
-    if (!held || held->is_none()) return constant(type, 0);
-    if (type == ScalarType::kFloat) return real(from_value<double>(*held));
-    return constant(type, from_value<int64_t>(*held));
+    const IValue* constant_value = value->constant();
+    if (!constant_value || constant_value->is_none()) return constant(type, 0);
+    if (type == ScalarType::kFloat) return real(from_value<double>(*constant_value));
+    return constant(type, from_value<int64_t>(*constant_value));
   }
   return slots_[value] = fresh(type);
 }
@@ -183,12 +183,12 @@ bool ScalarLowering::uses_changed(const Value* condition, const Node& loop) {
   const Block& inner = *loop.block(0);
   // Asked by slot: a cast of a carried value is the same slot.
   const auto changed = [&](const Value* value) {
-    const auto held = slots_.find(value);
-    if (held == slots_.end()) return false;
+    const auto constant_value = slots_.find(value);
+    if (constant_value == slots_.end()) return false;
     for (size_t i = 0; i < inner.params().size(); ++i) {
       const auto param = slots_.find(inner.params()[i]);
-      if (param == slots_.end() || param->second != held->second) continue;
-      if (i == 0 || slot(inner.returns()[i]) != held->second) return true;
+      if (param == slots_.end() || param->second != constant_value->second) continue;
+      if (i == 0 || slot(inner.returns()[i]) != constant_value->second) return true;
     }
     return false;
   };
@@ -344,8 +344,8 @@ bool ScalarLowering::defers(const Node& node) {
 }
 
 void ScalarLowering::branch(const Value* condition, Label yes, Label no, bool yes_is_next) {
-  if (const IValue* held = condition->constant()) {
-    const bool truth = from_value<bool>(*held);
+  if (const IValue* constant_value = condition->constant()) {
+    const bool truth = from_value<bool>(*constant_value);
     if (truth != yes_is_next) jump(truth ? yes : no);
     return;
   }

@@ -20,7 +20,7 @@ bool scalar_or_constant(const std::vector<Value*>& values) {
 }
 
 // What is alive where is a square of the slots: a program that was unrolled to more stays boxed.
-constexpr size_t kMostNodes = 2000;
+constexpr size_t kMaxNodes = 2000;
 size_t count_nodes(const Block& block) {
   size_t n = 0;
   for (const Node* node = block.first(); node != block.return_node(); node = node->next()) {
@@ -83,7 +83,7 @@ Ref<ScalarProgram> finished(Ref<ScalarProgram> program) {
 }  // namespace
 
 std::optional<ScalarRegion> scalar_region(const Node& loop) {
-  if (!is_scalar(loop) || count_nodes(*loop.block(0)) > kMostNodes) return std::nullopt;
+  if (!is_scalar(loop) || count_nodes(*loop.block(0)) > kMaxNodes) return std::nullopt;
   ScalarRegion region;
   region.node = &loop;
   std::unordered_set<const Value*> known;
@@ -102,7 +102,7 @@ std::optional<ScalarRegion> scalar_region(const Node& loop) {
 
 std::optional<ScalarRegion> scalar_region(const Graph& graph) {
   const Block& block = *graph.block();
-  if (block.returns().empty() || !is_scalar(block) || count_nodes(block) > kMostNodes)
+  if (block.returns().empty() || !is_scalar(block) || count_nodes(block) > kMaxNodes)
     return std::nullopt;
   ScalarRegion region;
   region.inputs.assign(block.params().begin(), block.params().end());

@@ -75,20 +75,20 @@ bool native_programs() { return g_native.load(std::memory_order_relaxed); }
 
 std::string ScalarProgram::text() const {
   std::string all;
-  const auto place = [&](Slot s) {
+  const auto address_of = [&](Slot s) {
     return is_constant[s] ? print(boxed_slot(initial[s], types[s])) : "s" + std::to_string(s);
   };
   for (size_t n = 0; n < instructions.size(); ++n) {
     const ScalarInstruction& i = instructions[n];
     all += message(n, " ", text_of(i.op));
-    if (writes(i.op)) all += " " + place(i.dst) + " =";
-    if (reads_a(i.op)) all += " " + place(i.a);
-    if (reads_b(i.op)) all += " " + place(i.b);
+    if (writes(i.op)) all += " " + address_of(i.dst) + " =";
+    if (reads_a(i.op)) all += " " + address_of(i.a);
+    if (reads_b(i.op)) all += " " + address_of(i.b);
     if (jumps(i.op)) all += message(" -> ", i.x);
     if (i.op == ScalarOp::kBoxed || i.op == ScalarOp::kTrap)
       all += " " + sites[static_cast<size_t>(i.x)].node->kind().text();
     if (i.op == ScalarOp::kReturn)
-      for (const Port& port : outputs) all += " " + place(port.slot);
+      for (const Port& port : outputs) all += " " + address_of(port.slot);
     all += "\n";
   }
   return all;

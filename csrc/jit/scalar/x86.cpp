@@ -43,13 +43,13 @@ void Emitter::choose_registers() {
   std::stable_sort(order.begin(), order.end(),
                    [&](Slot x, Slot y) { return flow_.weight[x] > flow_.weight[y]; });
   for (const Slot s : order) {
-    uint32_t taken = 0;
+    uint32_t used = 0;
     flow_.clash[s].each([&](Slot other) {
       if (!places_[other].is_memory() && is_float(other) == is_float(s))
-        taken |= uint32_t{1} << places_[other].code;
+        used |= uint32_t{1} << places_[other].code;
     });
     const auto try_one = [&](int code) {
-      if (taken >> code & 1) return false;
+      if (used >> code & 1) return false;
       places_[s] = is_float(s) ? Place::vector(code) : Place::general(code);
       return true;
     };

@@ -139,9 +139,9 @@ bool SchemaMatch::plan(const Parameter& parameter, Value* value) {
   if (list && actual.is(TypeKind::kTuple))
     return plan_list(parameter, std::vector<Value*>(actual.inner().size(), value));
   // One int for int[2]; operators take one for every int[], as dimensions and sizes: x.sum(1).
-  const bool one = parameter.fixed_size != 0 ||
-                   (list && !signature_.builtin && formal->element()->is(TypeKind::kInt));
-  if (list && one && is_subtype(actual, *formal->element())) {
+  const bool broadcasts = parameter.fixed_size != 0 ||
+                          (list && !signature_.builtin && formal->element()->is(TypeKind::kInt));
+  if (list && broadcasts && is_subtype(actual, *formal->element())) {
     const int64_t n = std::max<int64_t>(1, parameter.fixed_size);
     plans_.push_back({How::kList, std::vector<Item>(static_cast<size_t>(n), Item{value}),
                       formal->element(), &parameter});

@@ -135,7 +135,7 @@ void Overload::call_boxed(Stack& stack) {
     op.call_boxed(stack);
     return;
   }
-  std::vector<bool> taken(arguments.size(), false);
+  std::vector<bool> used(arguments.size(), false);
   Stack inputs;
   inputs.reserve(parts_.size());
   for (const Part& part : parts_) {
@@ -143,13 +143,13 @@ void Overload::call_boxed(Stack& stack) {
       inputs.push_back(part.otherwise);
       continue;
     }
-    taken[*part.from] = true;
+    used[*part.from] = true;
     IValue& value = stack[base + *part.from];
     inputs.push_back(part.listed && !value.is_none() ? IValue(Dims{from_value<int64_t>(value)})
                                                      : std::move(value));
   }
   for (size_t i = 0; i < arguments.size(); ++i)
-    if (!taken[i]) refuse(arguments[i], stack[base + i]);
+    if (!used[i]) refuse(arguments[i], stack[base + i]);
   stack.resize(base);
   std::move(inputs.begin(), inputs.end(), std::back_inserter(stack));
   op.call_boxed(stack);

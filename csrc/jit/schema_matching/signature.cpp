@@ -53,8 +53,8 @@ T read_number(std::string_view text) {
 }
 
 IValue number(std::string_view text, const Type& type) {
-  const bool whole = text.find_first_of(".e") == std::string_view::npos;
-  if (type.is(TypeKind::kFloat) || !whole) return read_number<double>(text);
+  const bool is_integer = text.find_first_of(".e") == std::string_view::npos;
+  if (type.is(TypeKind::kFloat) || !is_integer) return read_number<double>(text);
   return read_number<int64_t>(text);
 }
 
@@ -160,9 +160,9 @@ const Signature& signature_of(const OperatorInfo& op) {
   static std::mutex lock;
   static auto* all = new std::unordered_map<const OperatorInfo*, std::unique_ptr<Signature>>;
   std::lock_guard guard(lock);
-  auto& held = (*all)[&op];
-  if (!held) held = read(op);
-  return *held;
+  auto& cached_signature = (*all)[&op];
+  if (!cached_signature) cached_signature = read(op);
+  return *cached_signature;
 }
 
 std::vector<Value*> given_back(const Node& node) {

@@ -27,7 +27,7 @@ constexpr Kind kKinds[] = {
     {"F64", DType::kFloat64}, {"C64", DType::kComplex64},
 };
 
-constexpr size_t kMostDims = 64;  // as many as PyTorch's iterators take
+constexpr size_t kMaxDims = 64;  // as many as PyTorch's iterators take
 
 // A quoted name as it can be shown: escaped, and not longer than a line.
 std::string quoted(std::string_view name) {
@@ -44,16 +44,17 @@ std::string quoted_path(const std::string& path) { return JsonWriter().value(pat
 // ---- bytes
 
 Ref<FileBytes> FileBytes::open(const std::string& path) {
-  const std::string shown = quoted_path(path);
+  const std::string quoted_name = quoted_path(path);
   auto result = make_ref<FileBytes>();
   // O_NONBLOCK: a pipe is refused below, and not waited for.
   result->fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  check(result->fd_ >= 0, "load: cannot open ", shown, ": ", std::string(std::strerror(errno)));
-  struct stat status {};
-  check(::fstat(result->fd_, &status) == 0, "load: cannot stat ", shown, ": ",
+  check(result->fd_ >= 0, "load: cannot open ", quoted_name, ": ",
         std::string(std::strerror(errno)));
-  check(S_ISREG(status.st_mode), "load: ", shown, " is not a file");
-  check(status.st_size > 0, "load: ", shown, " is empty");
+  struct stat status {};
+  check(::fstat(result->fd_, &status) == 0, "load: cannot stat ", quoted_name, ": ",
+        std::string(std::strerror(errno)));
+  check(S_ISREG(status.st_mode), "load: ", quoted_name, " is not a file");
+  check(status.st_size > 0, "load: ", quoted_name, " is empty");
   result->size_ = static_cast<size_t>(status.st_size);
   return result;
 }
@@ -137,8 +138,8 @@ void SafetensorsReader::read_header() {
   if (size < 8) damaged(message("it has ", size, " bytes, not even the 8 of its header's length"));
   uint64_t length = 0;
   for (size_t i = 8; i-- > 0;) length = length << 8 | static_cast<unsigned char>(start[i]);
-  if (length > kLongestHeader)
-    damaged(message("its header would have ", length, " bytes, more than ", kLongestHeader));
+  if (length > kMaxHeaderBytes)
+    damaged(message("its header would have ", length, " bytes, more than ", kMaxHeaderBytes));
   if (length > size - 8)
     damaged(message("its header would have ", length, " bytes, and ", size - 8, " follow"));
   std::string header(length, '\0');
@@ -146,7 +147,7 @@ void SafetensorsReader::read_header() {
   if (!header.starts_with('{')) damaged("its header does not begin with '{'");
   start_ = 8 + length;
   try {
-    read_entries(Json::parse(header, {.bytes = kLongestHeader, .depth = 8}));
+    read_entries(Json::parse(header, {.bytes = kMaxHeaderBytes, .depth = 8}));
     check_bytes();
     read_complex();
   } catch (const Error& error) {
@@ -183,8 +184,8 @@ void SafetensorsReader::read_entries(const Json& header) {
     check_kind(entry.dtype != DType::kUndefined, ErrorKind::kType, "load: ", quoted(name), " in ",
                name_, " has dtype ", quoted(dtype), ", which the engine does not have");
     const auto& sizes = value.at("shape").as_array();
-    if (sizes.size() > kMostDims)
-      damaged(message(quoted(name), " has ", sizes.size(), " dimensions, more than ", kMostDims));
+    if (sizes.size() > kMaxDims)
+      damaged(message(quoted(name), " has ", sizes.size(), " dimensions, more than ", kMaxDims));
     for (const Json& size : sizes) entry.sizes.push_back(size.as_int());
     const auto& offsets = value.at("data_offsets").as_array();
     if (offsets.size() != 2)

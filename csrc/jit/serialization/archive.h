@@ -29,7 +29,7 @@ class Json;
 namespace uh::jit {
 
 // The longest header that readers of the format take.
-inline constexpr size_t kLongestHeader = 100'000'000;
+inline constexpr size_t kMaxHeaderBytes = 100'000'000;
 // The metadata that lists, as a JSON array, what is complex128: the format has no such dtype, so
 // that its parts are written, as F64 with one dimension of 2 more.
 inline constexpr std::string_view kComplexNames = "complex128";

@@ -87,8 +87,8 @@ void SafetensorsWriter::emit(const Sink& sink) const {
   header.end_object();
   std::string text = header.take();
   while ((8 + text.size()) % 64 != 0) text += ' ';  // the first tensor begins a cache line
-  check(text.size() <= kLongestHeader, "save: the names, sizes and metadata take ", text.size(),
-        " bytes, more than the ", kLongestHeader, " that readers of the format take");
+  check(text.size() <= kMaxHeaderBytes, "save: the names, sizes and metadata take ", text.size(),
+        " bytes, more than the ", kMaxHeaderBytes, " that readers of the format take");
 
   unsigned char length[8];
   for (size_t i = 0; i < 8; ++i) length[i] = static_cast<unsigned char>(text.size() >> (8 * i));

@@ -21,7 +21,7 @@ double number(const Json& json) {
   return value;
 }
 
-constexpr int kDeepestModule = 1000;
+constexpr int kMaxModuleDepth = 1000;
 
 class ModelReader {
  public:
@@ -201,7 +201,7 @@ class ModelReader {
   // An object that holds itself would never be freed, and visiting it would not end.
   void refuse_circle(const Object& object, std::unordered_map<const Object*, bool>& over,
                      int depth) {
-    check(depth < kDeepestModule, "load: modules are nested more than ", kDeepestModule, " deep");
+    check(depth < kMaxModuleDepth, "load: modules are nested more than ", kMaxModuleDepth, " deep");
     const auto [it, fresh] = over.try_emplace(&object, false);
     check(fresh || it->second, "load: a module of the file holds itself");
     if (!fresh) return;
@@ -210,7 +210,7 @@ class ModelReader {
   }
   void refuse_circle_within(const IValue& value, std::unordered_map<const Object*, bool>& over,
                             int depth) {
-    check(depth < kDeepestModule, "load: modules are nested more than ", kDeepestModule, " deep");
+    check(depth < kMaxModuleDepth, "load: modules are nested more than ", kMaxModuleDepth, " deep");
     if (const Object* inner = value.object(); inner && !enum_of(value))
       refuse_circle(*inner, over, depth);
     const auto each = [&](const std::vector<IValue>& items) {

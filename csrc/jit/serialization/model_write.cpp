@@ -13,7 +13,7 @@
 namespace uh::jit {
 namespace {
 
-constexpr int kDeepestObject = 1000;  // as far as a file is read
+constexpr int kMaxObjectDepth = 1000;  // as far as a file is read
 
 class ModelWriter {
  public:
@@ -51,7 +51,7 @@ class ModelWriter {
 
  private:
   size_t number_object(const IValue& value, const std::string& path, int depth = 0) {
-    check(depth < kDeepestObject, "save: objects hold each other more than ", kDeepestObject,
+    check(depth < kMaxObjectDepth, "save: objects hold each other more than ", kMaxObjectDepth,
           " deep, at ", path.substr(0, 60));
     const Object* object = value.object();
     const size_t number = objects_.size();

@@ -14,7 +14,7 @@ namespace uh::jit {
 namespace {
 
 // Of each byte of a text some hundred bytes of graph are made.
-constexpr size_t kLongestText = 200'000'000;
+constexpr size_t kMaxTextLength = 200'000'000;
 
 // `prim::FusionGroup_0`: a kind that names its subgraph.
 std::string_view group_kind(std::string_view kind) {
@@ -32,7 +32,7 @@ class GraphReader {
 
   GraphRef read() {
     cursor_.expect("graph");
-    GraphRef whole = graph();
+    GraphRef parsed = graph();
     while (cursor_.eat_word("with")) {
       const size_t from = cursor_.at();
       const std::string name(cursor_.word("the name of a subgraph", ":"));
@@ -47,7 +47,7 @@ class GraphReader {
     }
     if (!cursor_.done()) cursor_.wrong("'with' or the end of the text");
     if (!groups_.empty()) cursor_.wrong(message("'with ", groups_.begin()->first, " = graph'"));
-    return whole;
+    return parsed;
   }
 
  private:
@@ -175,7 +175,7 @@ class GraphReader {
     const std::string_view group = group_kind(kind);
     if (depth_ > 0 && group == "prim::FusionGroup")
       cursor_.refuse(at_kind, "a group holds no group");
-    if (depth_ == kMostNested && !group.empty())
+    if (depth_ == kMaxNestedBlocks && !group.empty())
       cursor_.refuse(at_kind, "subgraphs are nested too deeply");
     Node* node = graph_->create(Symbol(group.empty() ? std::string_view(kind) : group), {}, 0);
     node->append_to(block);
@@ -352,7 +352,7 @@ class GraphReader {
   const std::vector<IValue>* constants_;
   Graph* graph_ = nullptr;
   int blocks_ = 0;
-  static constexpr int kMostNested = 50;
+  static constexpr int kMaxNestedBlocks = 50;
   int depth_ = 0;  // of the graph that is being read: of one that a node of it holds, one more
   std::unordered_map<std::string, Value*> values_;
   struct Group {
@@ -366,19 +366,19 @@ class GraphReader {
 }  // namespace
 
 GraphRef parse(std::string_view text, const std::vector<IValue>* constants) {
-  check(text.size() <= kLongestText, "graph: the text has ", text.size(), " bytes, at most ",
-        kLongestText, " are read");
+  check(text.size() <= kMaxTextLength, "graph: the text has ", text.size(), " bytes, at most ",
+        kMaxTextLength, " are read");
   Cursor cursor(text, "graph");
   GraphRef graph;
   try {
     graph = GraphReader(cursor, constants).read();
     verify_alone(*graph);
   } catch (const Error& error) {
-    const std::string_view said = error.what();
-    if (said.starts_with("graph: line ")) throw;
+    const std::string_view error_message = error.what();
+    if (error_message.starts_with("graph: line ")) throw;
     // What the graph says of itself has the node; what a value says, the place where it was read.
-    if (said.starts_with("graph: ")) fail(ErrorKind::kRuntime, said);
-    cursor.refuse(cursor.at(), said);
+    if (error_message.starts_with("graph: ")) fail(ErrorKind::kRuntime, error_message);
+    cursor.refuse(cursor.at(), error_message);
   }
   return graph;
 }

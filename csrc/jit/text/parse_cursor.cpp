@@ -164,9 +164,9 @@ void Cursor::wrong(std::string_view expected) const {
     while (in_word(text_[at]) && end < text_.size() && end - at < 30 && in_word(text_[end])) ++end;
     result = message("'", text_.substr(at, end - at), "'");
   }
-  Cursor there(*this);
-  there.at_ = at;
-  there.stop(message("expected ", expected, ", not ", result));
+  Cursor lookahead(*this);
+  lookahead.at_ = at;
+  lookahead.stop(message("expected ", expected, ", not ", result));
 }
 
 void Cursor::refuse(size_t from, std::string_view reason) {

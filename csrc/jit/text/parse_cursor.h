@@ -68,7 +68,7 @@ class Cursor {
   class Deeper {
    public:
     explicit Deeper(Cursor& cursor) : cursor_(cursor) {
-      if (++cursor.depth_ > kMostDepth) cursor.refuse(cursor.at_, "nested too deeply");
+      if (++cursor.depth_ > kMaxDepth) cursor.refuse(cursor.at_, "nested too deeply");
     }
     ~Deeper() { --cursor_.depth_; }
     Deeper(const Deeper&) = delete;
@@ -77,7 +77,7 @@ class Cursor {
    private:
     Cursor& cursor_;
   };
-  static constexpr int kMostDepth = 100;
+  static constexpr int kMaxDepth = 100;
 
  private:
   void skip();

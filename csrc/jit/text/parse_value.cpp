@@ -123,8 +123,9 @@ class ValueReader {
     if (cursor_.eat('}')) {
       if (!key.get_if<int64_t>() && !key.get_if<double>() && !key.get_if<bool>())
         cursor_.refuse(from, "a tensor of one element is written with its number: {2.5}");
-      const bool whole = key.get_if<int64_t>() != nullptr;
-      return ops::full(Dims{}, from_value<Scalar>(key), whole ? DType::kInt64 : DType::kFloat32);
+      const bool integer_value = key.get_if<int64_t>() != nullptr;
+      return ops::full(Dims{}, from_value<Scalar>(key),
+                       integer_value ? DType::kInt64 : DType::kFloat32);
     }
     for (;; key = read()) {
       if (!key.get_if<int64_t>() && !key.get_if<double>() && !key.get_if<std::string>() &&
@@ -194,9 +195,10 @@ IValue as_type(Cursor& cursor, size_t from, IValue value, const Type& type) {
   using K = TypeKind;
   if (type.is(K::kOptional))
     return value.is_none() ? value : as_type(cursor, from, std::move(value), *type.element());
-  const int64_t* whole = value.get_if<int64_t>();
-  if (type.is(K::kBool) && whole && (*whole == 0 || *whole == 1)) return *whole == 1;
-  if (type.is(K::kFloat) && whole) return static_cast<double>(*whole);
+  const int64_t* integer_value = value.get_if<int64_t>();
+  if (type.is(K::kBool) && integer_value && (*integer_value == 0 || *integer_value == 1))
+    return *integer_value == 1;
+  if (type.is(K::kFloat) && integer_value) return static_cast<double>(*integer_value);
   if (type.is(K::kDevice) && value.get_if<std::string>()) return from_value<Device>(value);
   if (type.is(K::kTensor) && value.get_if<Tensor>())
     value = tensor_as(*value.get_if<Tensor>(), type);
@@ -222,9 +224,9 @@ IValue as_type(Cursor& cursor, size_t from, IValue value, const Type& type) {
   }
   if (Dict* dict = value.dict(); dict && type.is(K::kDict)) {
     IValue result = make_container<Dict>();
-    for (const auto& [key, held] : dict->items())
+    for (const auto& [key, dict_value] : dict->items())
       result.dict()->put(as_type(cursor, from, key, *type.inner()[0]),
-                         as_type(cursor, from, held, *type.inner()[1]));
+                         as_type(cursor, from, dict_value, *type.inner()[1]));
     value = std::move(result);
   }
   if (!constant_fits(value, type))

@@ -168,11 +168,11 @@ class Printer {
       if (attribute.graph) continue;
       // None is a constant without a value, as in PyTorch.
       if (node.is("prim::Constant") && name == "value" && attribute.value.is_none()) continue;
-      std::string one = typed_number(node, attribute);
-      if (one.empty()) one = print_attribute(attribute, how_);
-      if (one == "[]" && node.is("prim::Constant") && node.outputs().size() == 1)
-        one = "annotate(" + node.output()->type()->annotation() + ", [])";
-      list += (list.empty() ? "" : ", ") + name + "=" + one;
+      std::string literal = typed_number(node, attribute);
+      if (literal.empty()) literal = print_attribute(attribute, how_);
+      if (literal == "[]" && node.is("prim::Constant") && node.outputs().size() == 1)
+        literal = "annotate(" + node.output()->type()->annotation() + ", [])";
+      list += (list.empty() ? "" : ", ") + name + "=" + literal;
     }
     if (!list.empty()) out_ += "[" + list + "]";
   }

@@ -57,9 +57,9 @@ class ToMethods {
   // beginning; what lies elsewhere is a parameter. Returns for these what is to be given.
   std::vector<Value*> read_attributes(Block* block, const Object* module, Value* self) {
     std::vector<Value*> elsewhere;
-    Replaced here;
+    Replaced local_replacements;
     const auto replaced = [&](Value* value, const Node& user) {
-      Value*& match = here[value];
+      Value*& match = local_replacements[value];
       if (match) return match;
       match = attribute_from(block, module, self, value, user);
       if (!match) {
@@ -165,15 +165,15 @@ class ToMethods {
 
   void one_result(Node* node, const Value* result) {
     const std::vector<Value*> before = node->outputs();
-    Value* whole = node->add_output(result->type());
-    whole->add_origin(result->id());
+    Value* tuple = node->add_output(result->type());
+    tuple->add_origin(result->id());
     if (!before.empty()) {
-      Node* unpack = graph_.create("prim::TupleUnpack", {whole}, 0)->insert_after(node);
+      Node* unpack = graph_.create("prim::TupleUnpack", {tuple}, 0)->insert_after(node);
       made_at(*node, unpack)->set_scope("");
-      for (Value* one : before) {
-        Value* part = unpack->add_output(one->type());
-        part->add_origin(one->id());
-        one->replace_uses_with(part);
+      for (Value* input_value : before) {
+        Value* part = unpack->add_output(input_value->type());
+        part->add_origin(input_value->id());
+        input_value->replace_uses_with(part);
       }
     }
     for (size_t i = before.size(); i-- > 0;) node->drop_output(i);
@@ -181,19 +181,19 @@ class ToMethods {
 
   // What a block uses of the blocks around it becomes a parameter, in the order of use.
   void take_from_outside(Block* block) {
-    Replaced here;
+    Replaced local_replacements;
     for (Node* node : block->nodes()) {
       for (Block* inner : node->blocks()) take_from_outside(inner);
-      if (block != graph_.block()) take_inputs(block, node, here);
+      if (block != graph_.block()) take_inputs(block, node, local_replacements);
     }
-    if (block != graph_.block()) take_inputs(block, block->return_node(), here);
+    if (block != graph_.block()) take_inputs(block, block->return_node(), local_replacements);
   }
 
-  void take_inputs(Block* block, Node* node, Replaced& here) {
+  void take_inputs(Block* block, Node* node, Replaced& local_replacements) {
     for (size_t i = 0; i < node->inputs().size(); ++i) {
       Value* value = node->input(i);
       if (value->block() == block) continue;
-      Value*& param = here[value];
+      Value*& param = local_replacements[value];
       if (!param) {
         param = add_param_like(block, value, names_[block]);
         block->owner()->add_input(value);
@@ -225,11 +225,11 @@ class ToMethods {
     Names names = std::move(names_[node->block(0)]);
     const GraphRef new_graph = graph_.split_off(node);
     new_graph->set_name(name);
-    for (auto& [value, wanted] : names) value->set_name(wanted);
+    for (auto& [value, new_name] : names) value->set_name(new_name);
     remove_dead_of_trace(*new_graph);
     new_graph->renumber_unnamed();
     const Ref<Function> method = make_ref<Function>(message(type.name(), ".", name), new_graph);
-    tell_graph(*new_graph, method->id(), "as compiled");
+    record_graph(*new_graph, method->id(), "as compiled");
     type.add_method(name, method);
     return name;
   }

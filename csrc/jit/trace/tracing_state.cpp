@@ -45,8 +45,8 @@ Tensor as_tensor(const IValue& value) {
 
 // Whether it is what the tensor holds: an argument of the same name may be another one.
 bool is_number(const Tensor& tensor, const Scalar& number) {
-  const Scalar held = read_scalar(tensor);
-  return !held.is_complex() && !number.is_complex() && held.to_double() == number.to_double();
+  const Scalar scalar = read_scalar(tensor);
+  return !scalar.is_complex() && !number.is_complex() && scalar.to_double() == number.to_double();
 }
 
 bool is_one(const IValue& value) {
@@ -189,10 +189,10 @@ void TracingState::add_results(Node* node, const OperatorInfo& op, const Stack& 
 }
 
 void TracingState::record(const OperatorInfo& called, const Stack& given, const Stack& results) {
-  const PyTorchCall told =
+  const PyTorchCall written_call =
       as_in_python_ ? to_pytorch_call(called, given, results) : PyTorchCall{&called, given};
-  const OperatorInfo& op = *told.op;
-  const Stack& arguments = told.arguments;
+  const OperatorInfo& op = *written_call.op;
+  const Stack& arguments = written_call.arguments;
   std::vector<Value*> inputs;
   for (size_t i = 0; i < arguments.size(); ++i) inputs.push_back(argument(op, i, arguments[i]));
   traced_arguments_.clear();

@@ -36,14 +36,14 @@ void take_name(Value* value, const std::string& name) {
   if (Value* before = graph.value_named(full); before && before != value) {
     // The first odd number that is free; all below are taken, so it is looked for by halves.
     const auto numbered = [&](int64_t k) { return full + "." + std::to_string(2 * k + 1); };
-    int64_t taken = -1, free = 0;
+    int64_t occupied = -1, free = 0;
     for (int64_t step = 1; graph.value_named(numbered(free)); step *= 2) {
-      taken = free;
+      occupied = free;
       free += step;
     }
-    while (free - taken > 1) {
-      const int64_t middle = taken + (free - taken) / 2;
-      (graph.value_named(numbered(middle)) ? taken : free) = middle;
+    while (free - occupied > 1) {
+      const int64_t middle = occupied + (free - occupied) / 2;
+      (graph.value_named(numbered(middle)) ? occupied : free) = middle;
     }
     before->set_name(numbered(free));
   }
@@ -99,8 +99,8 @@ Value* TracingState::add_self(const IValue& module) {
 void TracingState::find_places(const Object* module) {
   const auto& type = static_cast<const ClassType&>(*module->type.get());
   for (size_t i = 0; i < module->slots.size(); ++i) {
-    const auto& [name, held, is_parameter, is_buffer] = type.attributes()[i];
-    const Place place{module, name, held};
+    const auto& [name, attribute_type, is_parameter, is_buffer] = type.attributes()[i];
+    const Place place{module, name, attribute_type};
     if (const Tensor* t = module->slots[i].get_if<Tensor>();
         t && *t && !places_.try_emplace(t->impl(), place).second)
       scopes_.found_again.push_back(value_of(*t));

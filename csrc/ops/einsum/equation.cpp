@@ -11,7 +11,7 @@ bool is_letter(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z')
 Label label_of(char c) { return c >= 'a' ? c - 'a' + 26 : c - 'A'; }
 
 // The labels of one operand or of the output; `what` names it in messages.
-std::vector<Label> parse_labels(std::string_view text, std::string_view what) {
+std::vector<Label> parse_labels(std::string_view text, std::string_view source) {
   std::vector<Label> result;
   bool ellipsis = false;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -19,7 +19,7 @@ std::vector<Label> parse_labels(std::string_view text, std::string_view what) {
     if (c == ' ') continue;
     if (c == '.') {
       check(i + 2 < text.size() && text[i + 1] == '.' && text[i + 2] == '.' && !ellipsis,
-            "einsum(): found '.' for ", what,
+            "einsum(): found '.' for ", source,
             " that is not part of any ellipsis, or a second ellipsis: '", text, "'");
       i += 2;
       ellipsis = true;

@@ -157,8 +157,8 @@ Tensor c2r_many(const Tensor& self, const MaybeDims& s, const MaybeDims& dim, co
   Shape shape = shape_of(t, s, dim, op);
   check(!shape.dims.empty(), op, " must transform at least one axis");
   int64_t& last = shape.sizes[shape.sizes.size() - 1];
-  const bool given = s && s->back() != -1;
-  const int64_t count = given ? last : 2 * (t.size(shape.dims.back()) - 1);
+  const bool has_size = s && s->back() != -1;
+  const int64_t count = has_size ? last : 2 * (t.size(shape.dims.back()) - 1);
   check(count >= 1, "Invalid number of data points (", count, ") specified");
   last = count / 2 + 1;
   check_points(shape);

@@ -32,10 +32,10 @@ Tensor matmul_calls(KeySet, const Tensor& self, const Tensor& other) {
   };
   Dims batch = broadcast_shapes(batch_of(a), batch_of(b));
   const auto batched = [&](const Tensor& t) {
-    Dims whole = batch;
-    whole.push_back(t.size(t.ndim() - 2));
-    whole.push_back(t.size(t.ndim() - 1));
-    return ops::reshape(ops::expand(t, whole, false),
+    Dims full_sizes = batch;
+    full_sizes.push_back(t.size(t.ndim() - 2));
+    full_sizes.push_back(t.size(t.ndim() - 1));
+    return ops::reshape(ops::expand(t, full_sizes, false),
                         Dims{numel_of(batch), t.size(t.ndim() - 2), t.size(t.ndim() - 1)});
   };
   const Tensor product = ops::bmm(batched(a), batched(b));

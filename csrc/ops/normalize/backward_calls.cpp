@@ -27,8 +27,9 @@ Normalized normalized(const Tensor& x, const Tensor& rstd, const Dims& dims, boo
   const Tensor centre = centered ? minus(x, mean_of(x, dims)) : x;
   const Tensor variance = mean_of(ops::mul(centre, centre), dims);
   const Tensor saved = ops::pow(ops::detach(rstd), Scalar(-2));
-  const Tensor now = ops::add(minus(variance, ops::detach(variance)), saved, Scalar(1));
-  const Tensor scale = ops::rsqrt(now);
+  const Tensor current_variance =
+      ops::add(minus(variance, ops::detach(variance)), saved, Scalar(1));
+  const Tensor scale = ops::rsqrt(current_variance);
   return {ops::mul(centre, scale), scale};
 }
 

@@ -65,9 +65,9 @@ Tensor view_dtype(KeySet, const Tensor& self, DType dtype) {
   check(layout.strides[last] == 1 || layout.sizes[last] <= 1,
         "view: self.stride(-1) must be 1 to view ", name(self.dtype()), " as ", name(dtype),
         " (different element sizes), but got ", layout.strides[last]);
-  auto rescale = [&](int64_t& n, const char* what) {
+  auto rescale = [&](int64_t& n, const char* quantity) {
     int64_t bytes = 0;
-    check(!__builtin_mul_overflow(n, from, &bytes) && bytes % to == 0, "view: ", what, " (", n,
+    check(!__builtin_mul_overflow(n, from, &bytes) && bytes % to == 0, "view: ", quantity, " (", n,
           ") * ", from, " must be divisible by ", to, " to view ", name(self.dtype()), " as ",
           name(dtype));
     n = bytes / to;

@@ -141,7 +141,7 @@ Tensor cartesian_prod(KeySet, const std::vector<Tensor>& tensors) {
   return ops::stack(columns, 1);
 }
 
-constexpr int64_t kMostChosen = int64_t{1} << 31;
+constexpr int64_t kMaxSelected = int64_t{1} << 31;
 
 Tensor combinations(KeySet, const Tensor& self, int64_t r, bool with_replacement) {
   check(self.ndim() == 1, "Expect a 1D vector, but got shape ", self.sizes());
@@ -154,7 +154,7 @@ Tensor combinations(KeySet, const Tensor& self, int64_t r, bool with_replacement
     return ops::expand(ops::reshape(ops::index_select(self, 0, none), Dims{0, 1}), Dims{0, r},
                        false);
   }
-  check_kind(r <= kMostChosen, ErrorKind::kMemory, "combinations: no memory for combinations of ",
+  check_kind(r <= kMaxSelected, ErrorKind::kMemory, "combinations: no memory for combinations of ",
              r, " elements");
   std::vector<int64_t> selected, at(static_cast<size_t>(r));
   if (!with_replacement) std::iota(at.begin(), at.end(), 0);

@@ -62,7 +62,7 @@ struct Joined {
   std::vector<Tensor> tensors;
   int64_t dim;
 
-  Tensor made() const { return ops::cat(tensors, dim); }
+  Tensor concatenated() const { return ops::cat(tensors, dim); }
   void into(const Tensor& out) const { ops::cat_out(tensors, dim, out); }
 };
 
@@ -74,7 +74,7 @@ Joined side_by_side(const std::vector<Tensor>& tensors) {
 Joined below(const std::vector<Tensor>& tensors) {
   return {each(tensors, "vstack", [](const Tensor& t) { return ops::atleast_2d(t); }), 0};
 }
-Joined behind(const std::vector<Tensor>& tensors) {
+Joined with_new_dimension(const std::vector<Tensor>& tensors) {
   return {each(tensors, "dstack", [](const Tensor& t) { return ops::atleast_3d(t); }), 2};
 }
 Joined as_columns(const std::vector<Tensor>& tensors) {
@@ -101,13 +101,15 @@ Tensor atleast_3d(KeySet, const Tensor& self) {
 
 Tensor hstack(KeySet, const std::vector<Tensor>& t) { return side_by_side(t).made(); }
 Tensor vstack(KeySet, const std::vector<Tensor>& t) { return below(t).made(); }
-Tensor dstack(KeySet, const std::vector<Tensor>& t) { return behind(t).made(); }
+Tensor dstack(KeySet, const std::vector<Tensor>& t) { return with_new_dimension(t).made(); }
 Tensor column_stack(KeySet, const std::vector<Tensor>& t) { return as_columns(t).made(); }
 void hstack_out(KeySet, const std::vector<Tensor>& t, const Tensor& out) {
   side_by_side(t).into(out);
 }
 void vstack_out(KeySet, const std::vector<Tensor>& t, const Tensor& out) { below(t).into(out); }
-void dstack_out(KeySet, const std::vector<Tensor>& t, const Tensor& out) { behind(t).into(out); }
+void dstack_out(KeySet, const std::vector<Tensor>& t, const Tensor& out) {
+  with_new_dimension(t).into(out);
+}
 void column_stack_out(KeySet, const std::vector<Tensor>& t, const Tensor& out) {
   as_columns(t).into(out);
 }

@@ -149,16 +149,16 @@ std::tuple<Tensor, Tensor, Tensor> attention_blocked_backward(
                 value_width = value.size(value.ndim() - 1);
   const bool little = is_little(out.numel(), rows * keys * (width + value_width));
   const DType compute = little ? DType::kFloat64 : logsumexp.dtype();
-  Tensor made = out, sums = logsumexp;
+  Tensor output = out, sums = logsumexp;
   if (compute != logsumexp.dtype())  // rounded, they would not belong to scores in double
-    std::tie(made, sums) =
+    std::tie(output, sums) =
         attention_blocked(key_set, as_contiguous(query, compute), as_contiguous(key, compute),
                           as_contiguous(value, compute), 0, is_causal, attn_mask, scale);
   const Tensor grad_query = zeros(batch, rows, width, compute),
                grad_key = zeros(batch, keys, width, compute),
                grad_value = zeros(batch, keys, value_width, compute);
   const Tensor grad = as_contiguous(grad_out, compute);
-  made = as_contiguous(made, compute);
+  output = as_contiguous(output, compute);
   sums = as_contiguous(sums);
   const auto run = [&](auto zero) {
     using T = decltype(zero);
@@ -169,7 +169,7 @@ std::tuple<Tensor, Tensor, Tensor> attention_blocked_backward(
       std::vector<T> scores(room), slopes(room);
       for (int64_t i = lo; i < hi; ++i) {
         const Member<T> m{grad.data_as<T>() + i * rows * value_width,
-                          made.data_as<T>() + i * rows * value_width,
+                          output.data_as<T>() + i * rows * value_width,
                           sums.data_as<T>() + i * rows,
                           grad_query.data_as<T>() + i * rows * width,
                           grad_key.data_as<T>() + i * keys * width,

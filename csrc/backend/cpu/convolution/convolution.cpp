@@ -21,9 +21,10 @@ Dims expanded(const Dims& values, int64_t dims, std::string_view op, std::string
 }
 
 void check_least(const Dims& values, int64_t min_value, std::string_view op,
-                 std::string_view what) {
+                 std::string_view argument_name) {
   for (const int64_t v : values)
-    check(v >= min_value && v <= INT32_MAX, op, ": ", what, " is not supported, got ", values);
+    check(v >= min_value && v <= INT32_MAX, op, ": ", argument_name, " is not supported, got ",
+          values);
 }
 
 // base + factor * (count - 1) in 64 bits, whatever the arguments.

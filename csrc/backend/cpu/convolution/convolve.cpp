@@ -421,7 +421,7 @@ class Convolution {
       T* const sums = pieces == 1 ? nullptr : s.sums(tiles * width_ * rows);
       for (int64_t piece = 0; piece < pieces; ++piece) {
         const int64_t from = part.count * piece / pieces, to = part.count * (piece + 1) / pieces;
-        T* held = sums;
+        T* sum_buffer = sums;
         for (const ConvTile& tile : s.tiles) {
           const ConvRun* runs = s.runs.data() + tile.first_run;
           const T* x = b.data + tile.position;
@@ -437,13 +437,15 @@ class Convolution {
             T* const target = out + block.channel * out_plane_;
             const bool straight =
                 pieces == 1 && tile.runs == 1 && runs->length == tile.width && step(kX) == 1;
-            T* const slot = straight ? target + runs->output : held ? held : s.tile.data();
+            T* const slot = straight     ? target + runs->output
+                            : sum_buffer ? sum_buffer
+                                         : s.tile.data();
             loops_.tile[block.kind][tile.kind](slot, straight ? out_plane_ : tile.width, weights, x,
                                                offsets, to - from, start);
             if (!straight && piece == pieces - 1)
               loops_.store(target, out_plane_, step(kX), slot, tile.width, block.rows, runs,
                            static_cast<int64_t>(tile.runs));
-            if (held) held += block.rows * width_;
+            if (sum_buffer) sum_buffer += block.rows * width_;
           }
         }
       }

@@ -57,8 +57,8 @@ class Scatter {
         static_cast<double>(volume(in_)) * static_cast<double>(taps_ * in_channels_ * wide_);
     const auto grain = static_cast<int64_t>(std::min(262144.0 / (work + 1), 1e9)) + 1;
     parallel_for(0, members, grain, [&](int64_t lo, int64_t hi) {
-      const DataPtr held = allocate(pixels * wide_);
-      T* const sums = static_cast<T*>(held.get());
+      const DataPtr block = allocate(pixels * wide_);
+      T* const sums = static_cast<T*>(block.get());
       for (int64_t i = lo; i < hi; ++i) {
         std::fill_n(sums, pixels * wide_, T{});
         add_image(sums, i);
@@ -93,7 +93,7 @@ class Scatter {
           for (int64_t x = 0; x < n[2]; ++x)
             list.push_back(at({z * step[0], y * step[1], x * step[2]}));
     };
-    each(in_, o_.stride, places_);
+    each(in_, o_.stride, positions_);
     each(kernel_, o_.dilation, offsets_);
   }
 
@@ -105,15 +105,15 @@ class Scatter {
     typename Loops::Source from{nullptr, nullptr,       nullptr, nullptr,
                                 area,    taps_ * wide_, wide_,   in_channels_};
     for (int64_t part = 0; part < wide_; part += loops_.lanes) {
-      for (int64_t tap = 0; tap < taps_; tap += Loops::kMostTaps) {
-        const int64_t taps = std::min<int64_t>(Loops::kMostTaps, taps_ - tap);
+      for (int64_t tap = 0; tap < taps_; tap += Loops::kMaxTaps) {
+        const int64_t taps = std::min<int64_t>(Loops::kMaxTaps, taps_ - tap);
         from.weight = weights + tap * wide_ + part;
         from.offset = offsets_.data() + tap;
         int64_t pixel = 0;
         for (int kind = Loops::kPixelKinds - 1; kind >= 0; --kind) {
           for (const int64_t n = loops_.pixels[kind]; area - pixel >= n; pixel += n) {
             from.input = input + pixel;
-            from.place = places_.data() + pixel;
+            from.place = positions_.data() + pixel;
             loops_.tile[taps - 1][kind](sums + part, from);
           }
         }
@@ -154,7 +154,7 @@ class Scatter {
   int64_t taps_;
   std::vector<T> bias_;
   DataPtr weights_;
-  std::vector<int64_t> places_, offsets_;
+  std::vector<int64_t> positions_, offsets_;
 };
 
 }  // namespace

@@ -93,12 +93,12 @@ struct ConvScratch {
     DataPtr data;
     int64_t n = 0;
   };
-  static T* grown(ScratchBuffer& held, int64_t n) {
-    if (held.n < n) {
-      held.data = default_allocator().allocate(static_cast<size_t>(n) * sizeof(T));
-      held.n = n;
+  static T* grown(ScratchBuffer& scratch, int64_t n) {
+    if (scratch.n < n) {
+      scratch.data = default_allocator().allocate(static_cast<size_t>(n) * sizeof(T));
+      scratch.n = n;
     }
-    return static_cast<T*>(held.data.get());
+    return static_cast<T*>(scratch.data.get());
   }
   ScratchBuffer panel_, sums_;
 };

@@ -76,10 +76,10 @@ Tensor contiguous(KeySet, const Tensor& self, MemoryFormat format) {
 
 Tensor to_copy(KeySet, const Tensor& self, DType dtype, Device device, MemoryFormat format) {
   const DType target = dtype == DType::kUndefined ? self.dtype() : dtype;
-  const Device where = device == Device::kUndefined ? self.device() : device;
-  check_kind(!self.is_meta() || where == Device::kMeta, ErrorKind::kNotImplemented,
+  const Device target_device = device == Device::kUndefined ? self.device() : device;
+  check_kind(!self.is_meta() || target_device == Device::kMeta, ErrorKind::kNotImplemented,
              "cannot copy out of meta tensor; no data!");
-  return copied(self, empty_like(self, target, where, format));
+  return copied(self, empty_like(self, target, target_device, format));
 }
 
 // Elements that share memory may be filled: they all get the same value.

@@ -37,10 +37,10 @@ void generate(const Tensor& out, const F& f) {
 
 int64_t arange_length(const Scalar& start, const Scalar& end, const Scalar& step, DType dtype) {
   const double a = start.to_double(), b = end.to_double(), s = step.to_double();
-  const bool whole = !is_floating(dtype);  // integers are what the elements are made of
+  const bool integral = !is_floating(dtype);  // integers are what the elements are made of
   check(s != 0, "arange: step must be nonzero");
-  check_kind(!whole || step.to_int() != 0, ErrorKind::kValue, "arange: step must be nonzero, got ",
-             step, " as ", name(dtype));
+  check_kind(!integral || step.to_int() != 0, ErrorKind::kValue,
+             "arange: step must be nonzero, got ", step, " as ", name(dtype));
   check(std::isfinite(a) && std::isfinite(b), "arange: unsupported range: ", start, " -> ", end);
   check((s > 0 && b >= a) || (s < 0 && b <= a),
         "arange: upper bound and lower bound inconsistent with step sign: start ", start, ", end ",
@@ -98,9 +98,9 @@ Tensor linspace(KeySet, const Scalar& start, const Scalar& end, int64_t steps, D
   // with integers.
   const auto fill = [&](auto zero) {
     using T = decltype(zero);
-    const bool whole = is_integral(out.dtype());
-    const T a = whole ? static_cast<T>(start.to_int()) : start.to<T>();
-    const T b = whole ? static_cast<T>(end.to_int()) : end.to<T>();
+    const bool integral = is_integral(out.dtype());
+    const T a = integral ? static_cast<T>(start.to_int()) : start.to<T>();
+    const T b = integral ? static_cast<T>(end.to_int()) : end.to<T>();
     const T step = steps > 1 ? (b - a) / static_cast<T>(steps - 1) : T(0);
     generate<T>(out, [=](int64_t i) {
       return i < steps / 2 || steps == 1 ? a + step * static_cast<T>(i)

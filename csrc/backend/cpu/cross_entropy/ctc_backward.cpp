@@ -22,7 +22,7 @@ template <class T>
 void backward(const Sequence& q, const T* score, int64_t by_step, int64_t by_class, const T* alpha,
               int64_t width, double loss, double grad, T* out, int64_t out_step) {
   const int64_t states = q.states();
-  std::vector<double> now(static_cast<size_t>(states + 2), kNever), next = now;
+  std::vector<double> current(static_cast<size_t>(states + 2), kNever), next = current;
   std::vector<double> of_class(static_cast<size_t>(q.classes));
   for (int64_t t = q.steps - 1; t >= 0; --t) {
     std::fill(of_class.begin(), of_class.end(), kNever);
@@ -34,16 +34,16 @@ void backward(const Sequence& q, const T* score, int64_t by_step, int64_t by_cla
             s + 2 < states && q.label(s + 2) != q.blank && q.label(s) != q.label(s + 2);
         on = log_add(next[i], next[i + 1], skips ? next[i + 2] : kNever);
       }
-      now[i] = on + static_cast<double>(score[t * by_step + q.label(s) * by_class]);
+      current[i] = on + static_cast<double>(score[t * by_step + q.label(s) * by_class]);
       double& sum = of_class[static_cast<size_t>(q.label(s))];
-      sum = log_add(sum, static_cast<double>(alpha[t * width + s]) + now[i], kNever);
+      sum = log_add(sum, static_cast<double>(alpha[t * width + s]) + current[i], kNever);
     }
     for (int64_t c = 0; c < q.classes; ++c) {
       const auto own = static_cast<double>(score[t * by_step + c * by_class]);
       const double share = std::exp(of_class[static_cast<size_t>(c)] + loss - own);
       out[t * out_step + c] = static_cast<T>((std::exp(own) - share) * grad);
     }
-    std::swap(now, next);
+    std::swap(current, next);
   }
 }
 

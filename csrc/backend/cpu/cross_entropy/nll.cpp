@@ -88,8 +88,8 @@ std::tuple<Tensor, Tensor> nll(const Tensor& self, const Tensor& target, const T
         info(self.dtype()).title, " but found ",
         info(weight ? weight.dtype() : self.dtype()).title);
   const bool reduces = reduction == kMeanLoss || reduction == kSumLoss;
-  const bool kept = !reduces && self.ndim() > 1;
-  Tensor out = empty(kept ? kept_sizes : Dims{}, self.dtype(), self.device());
+  const bool unreduced = !reduces && self.ndim() > 1;
+  Tensor out = empty(unreduced ? kept_sizes : Dims{}, self.dtype(), self.device());
   Tensor total_weight = empty({}, self.dtype(), self.device());
   if (out.is_meta()) return {out, total_weight};
   const Tensor numbers = as_contiguous(target, DType::kInt64);
@@ -100,13 +100,13 @@ std::tuple<Tensor, Tensor> nll(const Tensor& self, const Tensor& target, const T
     if constexpr (!std::is_integral_v<T>)
       sums = walk_all(s, self.data_as<T>(), numbers.data_as<int64_t>(),
                       own ? own.data_as<T>() : nullptr, ignore_index,
-                      kept ? out.data_as<T>() : nullptr);
+                      unreduced ? out.data_as<T>() : nullptr);
   });
-  if (kept)
+  if (unreduced)
     record_write(out);
   else
     set_number(out, reduction == kMeanLoss ? sums.loss / sums.weight : sums.loss);
-  set_number(total_weight, kept ? 0 : sums.weight);
+  set_number(total_weight, unreduced ? 0 : sums.weight);
   return {out, total_weight};
 }
 

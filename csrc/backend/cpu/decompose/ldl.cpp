@@ -48,8 +48,8 @@ std::tuple<Tensor, Tensor, Tensor> linalg_ldl_factor_ex(KeySet, const Tensor& se
 }
 
 std::tuple<Tensor, Tensor> linalg_ldl_factor(KeySet, const Tensor& self, bool hermitian) {
-  const auto [packed, pivots, found] = ops::linalg_ldl_factor_ex(self, hermitian, false);
-  check_info(found, "torch.linalg.ldl_factor", zero_pivot);
+  const auto [packed, pivots, info_codes] = ops::linalg_ldl_factor_ex(self, hermitian, false);
+  check_info(info_codes, "torch.linalg.ldl_factor", zero_pivot);
   return {packed, pivots};
 }
 

@@ -134,8 +134,8 @@ double epsilon_for(const Tensor& a) {
 }
 
 Tolerance tolerance(const Tensor& a, std::optional<double> atol, std::optional<double> rtol) {
-  const double chosen = rtol ? *rtol : atol && *atol > 0 ? 0 : epsilon_for(a);
-  return {number(atol.value_or(0), a), number(chosen, a)};
+  const double relative_tolerance = rtol ? *rtol : atol && *atol > 0 ? 0 : epsilon_for(a);
+  return {number(atol.value_or(0), a), number(relative_tolerance, a)};
 }
 
 Tolerance tolerance(const Tensor& a, const Tensor& atol, const Tensor& rtol, std::string_view op) {

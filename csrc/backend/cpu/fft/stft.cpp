@@ -68,8 +68,8 @@ Tensor stft(KeySet, const Tensor& self, int64_t n_fft, MaybeInt hop_length, Mayb
             const Tensor& window, bool center, const std::string& pad_mode, bool normalized,
             MaybeBool onesided, MaybeBool return_complex, MaybeBool align_to_window) {
   Frames f(n_fft, hop_length, win_length, window);
-  const bool whole = is_complex(self.dtype()) || is_complex_tensor(window);
-  check(whole || return_complex,
+  const bool two_sided = is_complex(self.dtype()) || is_complex_tensor(window);
+  check(two_sided || return_complex,
         "stft requires the return_complex parameter be given for real inputs, and will further "
         "require that return_complex=True in a future PyTorch release.");
   check(is_inexact(self.dtype()),
@@ -90,13 +90,13 @@ Tensor stft(KeySet, const Tensor& self, int64_t n_fft, MaybeInt hop_length, Mayb
   check(n_fft > 0 && n_fft <= length, "stft: expected 0 < n_fft <= ", length,
         ", but got n_fft=", n_fft);
   check(f.hop > 0, "stft: expected hop_length > 0, but got hop_length=", f.hop);
-  check(!whole || !onesided.value_or(false),
+  check(!two_sided || !onesided.value_or(false),
         "stft: Cannot have onesided output if window or input is complex");
   f.widen(self.dtype(), self.device());
   const Tensor frames = f.windowed(ops::unfold(signal, 1, n_fft, f.hop));
   const int64_t by = normalized ? 1 : 0;
-  const Tensor result = whole ? ops::_fft_c2c(frames, {2}, by, true)
-                              : ops::_fft_r2c(frames, {2}, by, onesided.value_or(true));
+  const Tensor result = two_sided ? ops::_fft_c2c(frames, {2}, by, true)
+                                  : ops::_fft_r2c(frames, {2}, by, onesided.value_or(true));
   Tensor out = ops::transpose(result, 1, 2);
   if (self.ndim() == 1) out = ops::squeeze(out, Dims{0});
   return return_complex.value_or(true) ? out : ops::view_as_real(out);
@@ -138,15 +138,15 @@ Tensor istft(KeySet, const Tensor& self, int64_t n_fft, MaybeInt hop_length, May
   }
   const int64_t all = n_fft + f.hop * (count - 1), first = center ? n_fft / 2 : 0;
   const int64_t end = length ? first + *length : center ? all - n_fft / 2 : all;
-  const int64_t there = std::max<int64_t>(0, std::min(end, all) - first);
+  const int64_t available = std::max<int64_t>(0, std::min(end, all) - first);
   frames = f.windowed(frames);
   Tensor sum = ops::unfold_backward(frames, {frames.size(0), all}, 1, n_fft, f.hop);
   Tensor weight = envelope(f, count, all, to_real(self.dtype()), self.device());
-  sum = ops::narrow(sum, 1, std::min(first, all), there);
-  weight = ops::narrow(weight, 1, std::min(first, all), there);
+  sum = ops::narrow(sum, 1, std::min(first, all), available);
+  weight = ops::narrow(weight, 1, std::min(first, all), available);
   check(!vanishes(weight), "istft: window overlap add min: 1, the windows leave values out");
   Tensor out = ops::div(sum, weight);
-  if (end > first + there) out = ops::constant_pad_nd(out, {0, end - first - there});
+  if (end > first + available) out = ops::constant_pad_nd(out, {0, end - first - available});
   return self.ndim() == 2 ? ops::squeeze(out, Dims{0}) : out;
 }
 

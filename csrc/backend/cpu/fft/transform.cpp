@@ -9,7 +9,7 @@
 namespace uh {
 namespace {
 
-constexpr int64_t kLargestRadix = 61;
+constexpr int64_t kMaxRadix = 61;
 
 // The radices whose product is n, the powers of two first: what comes after them then has rows of
 // many numbers. Empty when a prime factor is too large for a pass.
@@ -23,13 +23,13 @@ std::vector<int64_t> factors(int64_t n) {
   result.assign(static_cast<size_t>(eights), 8);
   for (; twos >= 2; twos -= 2) result.push_back(4);
   if (twos) result.push_back(2);
-  for (int64_t p = 3; p <= kLargestRadix && p * p <= n; p += 2) {
+  for (int64_t p = 3; p <= kMaxRadix && p * p <= n; p += 2) {
     while (n % p == 0) {
       result.push_back(p);
       n /= p;
     }
   }
-  if (n > kLargestRadix) return {};
+  if (n > kMaxRadix) return {};
   if (n > 1) result.push_back(n);
   return result;
 }
@@ -181,7 +181,7 @@ std::shared_ptr<const Transform<R>> Transform<R>::of(int64_t length) {
   const std::lock_guard lock(mutex);
   retained.push_back(result);
   int64_t points = 0;
-  for (const auto& one : retained) points += one->length();
+  for (const auto& stage : retained) points += stage->length();
   while (points > kKept || retained.size() > kKeptCount) {
     points -= retained.front()->length();
     retained.erase(retained.begin());

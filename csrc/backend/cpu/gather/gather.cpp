@@ -23,9 +23,9 @@ void check_gather_shapes(const Tensor& self, int64_t dim, const Tensor& index) {
 
 // The shape that two shapes broadcast to, dimension `dim` aside: it stays as it is in `own`.
 Dims spread(const Tensor& own, const Tensor& other, size_t dim) {
-  Dims mine = own.sizes(), theirs = other.sizes();
-  mine[dim] = theirs[dim] = 1;
-  Dims sizes = broadcast_shapes(mine, theirs);
+  Dims own_sizes = own.sizes(), other_sizes = other.sizes();
+  own_sizes[dim] = other_sizes[dim] = 1;
+  Dims sizes = broadcast_shapes(own_sizes, other_sizes);
   sizes[dim] = own.sizes()[dim];
   return sizes;
 }

@@ -51,11 +51,11 @@ bool single(const Tensor& t) { return t && is_mask(t) && t.ndim() == 0; }
 Advanced resolve_singles(const Tensor& self, const std::vector<Tensor>& indices) {
   Layout layout{{}, {}, self.offset()};
   std::vector<Tensor> masks;
-  size_t taken = 0;  // dimensions of self
+  size_t consumed = 0;  // dimensions of self
   const auto keep = [&](int64_t count) {
-    for (; count > 0 && taken < self.sizes().size(); --count, ++taken) {
-      layout.sizes.push_back(self.sizes()[taken]);
-      layout.strides.push_back(self.strides()[taken]);
+    for (; count > 0 && consumed < self.sizes().size(); --count, ++consumed) {
+      layout.sizes.push_back(self.sizes()[consumed]);
+      layout.strides.push_back(self.strides()[consumed]);
     }
   };
   for (const Tensor& t : indices) {
@@ -99,11 +99,11 @@ Tensor in_shape(const Tensor& index, const Dims& sizes) {
 void add_offsets(const Tensor& positions, const Tensor& index, int64_t size, int64_t stride) {
   const Tensor full = in_shape(index, positions.sizes());
   const auto* values = full.data_as<int64_t>();
-  auto* place = positions.data_as<int64_t>();
+  auto* position = positions.data_as<int64_t>();
   parallel_for(0, positions.numel(), 32768, [&](int64_t lo, int64_t hi) {
     for (int64_t i = lo; i < hi; ++i) {
       const int64_t v = values[i];
-      place[i] += (v < 0 ? v + size : v) * stride;
+      position[i] += (v < 0 ? v + size : v) * stride;
     }
   });
 }

@@ -33,10 +33,10 @@ Dims distinct(const IndexWalk& walk) {
 // A table of whole rows, one index each: n rows of `bytes` bytes are copied in order.
 bool gather_rows(std::byte* dst, const Tensor& self, const IndexWalk& walk, const Geometry<3>& g,
                  int64_t item) {
-  const bool whole = g.sizes.size() == 2 && g.row_stride(2) == 0 && g.row_stride(0) == 1 &&
-                     g.row_stride(1) == 1 && g.strides[0][0] == g.row() && g.strides[2][0] == 1 &&
-                     g.strides[1][0] == 0;
-  if (!whole) return false;
+  const bool entire_rows = g.sizes.size() == 2 && g.row_stride(2) == 0 && g.row_stride(0) == 1 &&
+                           g.row_stride(1) == 1 && g.strides[0][0] == g.row() &&
+                           g.strides[2][0] == 1 && g.strides[1][0] == 0;
+  if (!entire_rows) return false;
   const auto* index = walk.index.data_as<int64_t>();
   const int64_t bytes = g.row() * item;
   parallel_for(0, g.sizes[0], std::max<int64_t>(1, 32768 / g.row()), [&](int64_t lo, int64_t hi) {

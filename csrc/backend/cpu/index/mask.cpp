@@ -65,18 +65,18 @@ Tensor compressed(const Tensor& self, const Tensor& mask) {
 void split_places(const Tensor& positions, IntSpan sizes, int64_t* columns) {
   const int64_t n = positions.numel(), last = sizes.back();
   const size_t rank = sizes.size();
-  const auto* place = positions.data_as<int64_t>();
+  const auto* position = positions.data_as<int64_t>();
   parallel_for(0, n, kBlock / 8, [&](int64_t lo, int64_t hi) {
     Dims outer(rank);
     int64_t begin = -last - 1;
     for (int64_t i = lo; i < hi; ++i) {
-      if (place[i] - begin >= last) {
-        int64_t remainder = place[i] / last;
+      if (position[i] - begin >= last) {
+        int64_t remainder = position[i] / last;
         begin = remainder * last;
         for (size_t d = rank - 1; d-- > 0; remainder /= sizes[d]) outer[d] = remainder % sizes[d];
       }
       for (size_t d = 0; d + 1 < rank; ++d) columns[static_cast<int64_t>(d) * n + i] = outer[d];
-      columns[static_cast<int64_t>(rank - 1) * n + i] = place[i] - begin;
+      columns[static_cast<int64_t>(rank - 1) * n + i] = position[i] - begin;
     }
   });
 }

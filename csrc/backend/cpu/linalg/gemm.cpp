@@ -178,8 +178,8 @@ Way way_of(const Matrices& x, const Matrices& y) {
 }
 
 // Records the plan: rows, columns, and the dimension that is summed over.
-void tell_product(const Matrices& a, const Matrices& b, const Dims& batch, int64_t item,
-                  int64_t threads) {
+void record_product(const Matrices& a, const Matrices& b, const Dims& batch, int64_t item,
+                    int64_t threads) {
   static constexpr std::array kNames{"small matrix product", "dot product", "matrix by vector",
                                      "vector by matrix", "blocked matrix product"};
   PlanOperand c{item, {}}, x{item, {}}, y{item, {}};
@@ -212,8 +212,8 @@ bool multiplied_small(const Tensor& out, const Tensor& a, const Tensor& b) {
   const auto run = [&](auto loop, auto* c) {
     using T = std::remove_pointer_t<decltype(c)>;
     if (events::on()) [[unlikely]]
-      tell_product(matrices(a, Reading::kMatrix, 0), matrices(b, Reading::kMatrix, 0), {},
-                   sizeof(T), 1);
+      record_product(matrices(a, Reading::kMatrix, 0), matrices(b, Reading::kMatrix, 0), {},
+                     sizeof(T), 1);
     loop(c, a.data_as<T>(), a.stride(0), a.stride(1), b.data_as<T>(), b.stride(0), b.stride(1),
          a.size(0), b.size(1), a.size(1), nullptr);
     return true;
@@ -322,8 +322,8 @@ void multiply_floats(T* out, Matrices a, Matrices b, Dims batch, const Scale* sc
   const bool side_by_side = members > 1 && work < kWorthThreads;
   const int64_t grain = std::max<int64_t>(1, 65536 / std::max<int64_t>(work, 1));
   if (events::on()) [[unlikely]]
-    tell_product(a, b, batch, sizeof(T),
-                 side_by_side ? ranges_of(members, grain) : ranges_of_product<T>(a, b));
+    record_product(a, b, batch, sizeof(T),
+                   side_by_side ? ranges_of(members, grain) : ranges_of_product<T>(a, b));
   set_blas_threads(side_by_side ? 1 : get_num_threads());
   if (!side_by_side) return run(0, members);
   parallel_for(0, members, grain, run);
@@ -368,8 +368,8 @@ template <class T>
 void combine(T* out, const T* product, int64_t n, const Scale& scale) {
   const T alpha = scale.alpha.to<T>(), beta = scale.beta.to<T>();
   for (int64_t i = 0; i < n; ++i) {
-    const auto kept = static_cast<T>(beta * out[i]);
-    out[i] = product ? static_cast<T>(alpha * product[i] + kept) : kept;
+    const auto scaled = static_cast<T>(beta * out[i]);
+    out[i] = product ? static_cast<T>(alpha * product[i] + scaled) : scaled;
   }
 }
 

@@ -48,8 +48,8 @@ void finish(const Tensor& out, const std::vector<double>& losses, int64_t reduct
 
 // 0 without a batch, or when the losses are reduced; one number per row otherwise.
 Tensor result(const Tensor& self, bool batched, int64_t rows, int64_t reduction) {
-  const bool kept = batched && reduction != kMeanLoss && reduction != kSumLoss;
-  return empty(kept ? Dims{rows} : Dims{}, self.dtype(), self.device());
+  const bool unreduced = batched && reduction != kMeanLoss && reduction != kSumLoss;
+  return empty(unreduced ? Dims{rows} : Dims{}, self.dtype(), self.device());
 }
 
 const int64_t* class_numbers(const Tensor& retained, const char* op, int64_t min_value,

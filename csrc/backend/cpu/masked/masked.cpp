@@ -46,15 +46,15 @@ void masked_fill_into(KeySet, const Tensor& self, const Tensor& mask, const Scal
   check_no_partial_overlap(self, mask, "masked_fill_");
   const ElementBytes bytes = element_bytes(value, self.dtype());
   if (self.is_meta() || self.numel() == 0) return;
-  const Tensor chosen = reads_elsewhere(self, mask) ? dense_copy(mask) : mask;
+  const Tensor readable_mask = reads_elsewhere(self, mask) ? dense_copy(mask) : mask;
   const Dims mask_strides =
-      broadcast_strides(chosen.sizes(), chosen.strides(), self.sizes().size());
+      broadcast_strides(readable_mask.sizes(), readable_mask.strides(), self.sizes().size());
   const auto g = make_geometry<2>(self.sizes(), {self.strides(), mask_strides});
   const int64_t item = itemsize(self.dtype());
   const auto fill = copy_loops().masked_fill[size_class(item)];
   parallel_for(0, g.rows(), std::max<int64_t>(1, 32768 / g.row()), [&](int64_t lo, int64_t hi) {
     for_rows(g, lo, hi, [&](const auto& at) {
-      fill(self.data() + at[0] * item, g.row_stride(0), chosen.data_as<uint8_t>() + at[1],
+      fill(self.data() + at[0] * item, g.row_stride(0), readable_mask.data_as<uint8_t>() + at[1],
            g.row_stride(1), bytes.data(), g.row());
     });
   });

@@ -109,10 +109,11 @@ Tensor linalg_matrix_exp(KeySet, const Tensor& self) {
   const Tensor scales = ops::_to_copy(ops::exp2(ops::neg(times)), to_real(self.dtype()),
                                       Device::kUndefined, MemoryFormat::kUndefined);
   const Tensor small = ops::mul(self, scales);
-  const Tensor one = ops::eye(self.sizes().back(), std::nullopt, self.dtype(), self.device());
-  Tensor result = ops::expand(one, self.sizes(), false);
+  const Tensor identity = ops::eye(self.sizes().back(), std::nullopt, self.dtype(), self.device());
+  Tensor result = ops::expand(identity, self.sizes(), false);
   for (int term = 16; term >= 1; --term)  // Horner's rule
-    result = ops::add(ops::mul(ops::matmul(small, result), Scalar(1.0 / term)), one, Scalar(1));
+    result =
+        ops::add(ops::mul(ops::matmul(small, result), Scalar(1.0 / term)), identity, Scalar(1));
   for (int i = 0; i < limit; ++i)
     result = ops::where(ops::gt(times, Scalar(i)), ops::matmul(result, result), result);
   return ops::contiguous(result, MemoryFormat::kContiguous);

@@ -14,13 +14,16 @@
 namespace uh::kernels {
 namespace {
 
-void check_weights(const Tensor& weights, const char* what, int64_t observations) {
-  check(weights.ndim() <= 1, "cov(): expected ", what, " to have one or fewer dimensions but got ",
-        what, " with ", weights.ndim(), " dimensions");
-  check(weights.numel() == observations, "cov(): expected ", what, " to have the same numel as ",
-        "there are observations in the input but got ", weights.numel(), " != ", observations);
+void check_weights(const Tensor& weights, const char* argument_name, int64_t observations) {
+  check(weights.ndim() <= 1, "cov(): expected ", argument_name,
+        " to have one or fewer dimensions but got ", argument_name, " with ", weights.ndim(),
+        " dimensions");
+  check(weights.numel() == observations, "cov(): expected ", argument_name,
+        " to have the same numel as ", "there are observations in the input but got ",
+        weights.numel(), " != ", observations);
   if (weights.is_meta() || weights.numel() == 0) return;
-  check(read_scalar(ops::min(weights)).to_double() >= 0, "cov(): ", what, " cannot be negative");
+  check(read_scalar(ops::min(weights)).to_double() >= 0, "cov(): ", argument_name,
+        " cannot be negative");
 }
 
 Tensor number(const Scalar& value, const Tensor& like) {

@@ -72,17 +72,17 @@ void statistics(const Tensor& input, Numbers& mean, Numbers& variance) {
 
 // running = (1 - momentum) running + momentum now. The version does not count up, as PyTorch's does
 // not: a graph that keeps the statistics for evaluation outlives the next step of training.
-void update(const Tensor& running, const Numbers& now, double momentum) {
+void update(const Tensor& running, const Numbers& batch, double momentum) {
   if (!running) return;
   Numbers next = numbers_of(running, 0, running.numel());
-  for (size_t c = 0; c < next.size(); ++c) next[c] = (1 - momentum) * next[c] + momentum * now[c];
+  for (size_t c = 0; c < next.size(); ++c) next[c] = (1 - momentum) * next[c] + momentum * batch[c];
   copy_elements(running, tensor_of(next, running.dtype(), running.device()));
   record_write(running);
 }
 
-void check_channels(const Tensor& parameter, int64_t channels, const char* what) {
-  check(!parameter || parameter.numel() == channels, "batch_norm: ", what, " should contain ",
-        channels, " elements not ", parameter ? parameter.numel() : 0);
+void check_channels(const Tensor& parameter, int64_t channels, const char* parameter_name) {
+  check(!parameter || parameter.numel() == channels, "batch_norm: ", parameter_name,
+        " should contain ", channels, " elements not ", parameter ? parameter.numel() : 0);
 }
 
 void apply(const Tensor& out, const Tensor& x, DType compute, const Channels& size,
@@ -180,9 +180,9 @@ void native_batch_norm_out(KeySet, const Tensor& input, const Tensor& weight, co
                            const Tensor& running_mean, const Tensor& running_var, bool training,
                            double momentum, double eps, const Tensor& out, const Tensor& save_mean,
                            const Tensor& save_invstd) {
-  const auto [made, mean, factor] = ops::native_batch_norm(input, weight, bias, running_mean,
-                                                           running_var, training, momentum, eps);
-  write_exact_out(out, made, "native_batch_norm");
+  const auto [output, mean, factor] = ops::native_batch_norm(input, weight, bias, running_mean,
+                                                             running_var, training, momentum, eps);
+  write_exact_out(out, output, "native_batch_norm");
   write_exact_out(save_mean, mean, "native_batch_norm");
   write_exact_out(save_invstd, factor, "native_batch_norm");
 }

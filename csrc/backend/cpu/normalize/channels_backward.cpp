@@ -63,8 +63,8 @@ struct Planes {
 std::tuple<Tensor, Tensor, Tensor> nothing(const Tensor& input, const Tensor& weight,
                                            DType original_dtype, int64_t channels,
                                            const Dims& mask) {
-  const auto parameter = [&](bool wanted) {
-    Tensor t = wanted ? empty(Dims{channels}, original_dtype, input.device()) : Tensor();
+  const auto parameter = [&](bool required) {
+    Tensor t = required ? empty(Dims{channels}, original_dtype, input.device()) : Tensor();
     if (t && !t.is_meta()) fill_elements(t, ElementBytes{});
     return t;
   };

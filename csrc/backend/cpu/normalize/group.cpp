@@ -14,11 +14,12 @@ namespace {
 
 constexpr int64_t kGrainSize = 1 << 14;  // elements a thread should have at least
 
-void check_channels(const Tensor& parameter, int64_t channels, const char* what) {
+void check_channels(const Tensor& parameter, int64_t channels, const char* parameter_name) {
   check(!parameter || (parameter.ndim() == 1 && parameter.numel() == channels),
-        "group_norm: Expected ", what,
-        " to be a vector of size equal to the number of channels in input, but got ", what,
-        " of shape ", parameter ? parameter.sizes() : Dims(), " and ", channels, " channels");
+        "group_norm: Expected ", parameter_name,
+        " to be a vector of size equal to the number of channels in input, but got ",
+        parameter_name, " of shape ", parameter ? parameter.sizes() : Dims(), " and ", channels,
+        " channels");
 }
 
 void check_groups(int64_t channels, int64_t groups) {

@@ -25,9 +25,9 @@ Rows rows_of(const Tensor& input, const Dims& shape, const Tensor& weight, const
              std::string_view op) {
   check(!shape.empty(), op, ": Expected normalized_shape to be at least 1-dimensional, i.e., ",
         "containing at least one element, but got normalized_shape = ", shape);
-  const auto parameter = [&](const Tensor& p, const char* what) {
-    check(!p || p.sizes() == shape, op, ": Expected ", what, " to be of same shape as ",
-          "normalized_shape, but got ", what, " of shape ", p ? p.sizes() : shape,
+  const auto parameter = [&](const Tensor& p, const char* parameter_name) {
+    check(!p || p.sizes() == shape, op, ": Expected ", parameter_name, " to be of same shape as ",
+          "normalized_shape, but got ", parameter_name, " of shape ", p ? p.sizes() : shape,
           " and normalized_shape = ", shape);
   };
   parameter(weight, "weight");

@@ -46,8 +46,8 @@ std::tuple<Tensor, Tensor, Tensor> row_gradients(const Tensor& grad_out, const T
     const Tensor w = weight ? as_contiguous(weight, compute) : weight;
     const bool sums = mask.weight || mask.bias;
     const int64_t parts = std::clamp<int64_t>(rows * n >> 16, 1, 16);
-    const Tensor held = sums ? empty(Dims{parts, 2, n}, compute) : Tensor();
-    if (sums) fill_elements(held, ElementBytes{});
+    const Tensor partial_sums = sums ? empty(Dims{parts, 2, n}, compute) : Tensor();
+    if (sums) fill_elements(partial_sums, ElementBytes{});
     const auto layer = normalize_backward_loops().of[static_cast<int>(compute)].layer;
     parallel_for(0, parts, 1, [&](int64_t lo, int64_t hi) {
       for (int64_t part = lo; part < hi; ++part) {
@@ -55,7 +55,7 @@ std::tuple<Tensor, Tensor, Tensor> row_gradients(const Tensor& grad_out, const T
         const auto at = [&](const Tensor& t, int64_t step) -> std::byte* {
           return t ? t.data() + from * step * item : nullptr;
         };
-        std::byte* own = sums ? held.data() + part * 2 * n * item : nullptr;
+        std::byte* own = sums ? partial_sums.data() + part * 2 * n * item : nullptr;
         layer(at(dx, n), mask.weight ? own : nullptr, mask.bias ? own + n * item : nullptr,
               at(grad, n), at(x, n), at(m, 1), at(r, 1), data_of(w), to - from, n);
       }
@@ -64,9 +64,9 @@ std::tuple<Tensor, Tensor, Tensor> row_gradients(const Tensor& grad_out, const T
       const auto add = [&](auto zero) {
         using T = decltype(zero);
         T* out = to.data_as<T>();
-        std::copy_n(held.data_as<T>() + which * n, n, out);
+        std::copy_n(partial_sums.data_as<T>() + which * n, n, out);
         for (int64_t part = 1; part < parts; ++part) {
-          const T* more = held.data_as<T>() + (part * 2 + which) * n;
+          const T* more = partial_sums.data_as<T>() + (part * 2 + which) * n;
           for (int64_t i = 0; i < n; ++i) out[i] += more[i];
         }
       };

@@ -49,9 +49,9 @@ FoldOp fold_for(double ord) {
   return ord == -kInfinity ? FoldOp::kAbsMin : FoldOp::kAbsSum;
 }
 
-void check_identity(const Tensor& self, const ReducedDims& dims, double ord, bool whole) {
+void check_identity(const Tensor& self, const ReducedDims& dims, double ord, bool all_dims) {
   if (self.numel() != 0 || (ord >= 0 && ord != kInfinity)) return;
-  check(!whole, "linalg.vector_norm cannot compute the ", ord,
+  check(!all_dims, "linalg.vector_norm cannot compute the ", ord,
         " norm on an empty tensor because the operation does not have an identity");
   for (size_t d = 0; d < self.sizes().size(); ++d) {
     check(!dims.has(d) || self.sizes()[d] != 0, "linalg.vector_norm cannot compute the ", ord,
@@ -128,10 +128,10 @@ Tensor renorm(KeySet, const Tensor& self, const Scalar& p, int64_t dim, const Sc
   check(maxnorm.to_double() >= 0, "renorm: expected maxnorm to be >= 0 but got ", maxnorm);
   check(self.ndim() > 1, "renorm: input needs at least 2 dimensions, got ", self.ndim(),
         " dimensions");
-  const int64_t kept = wrap_dim(dim, self.ndim(), "renorm");
+  const int64_t dimension = wrap_dim(dim, self.ndim(), "renorm");
   Dims others;
   for (int64_t d = 0; d < self.ndim(); ++d)
-    if (d != kept) others.push_back(d);
+    if (d != dimension) others.push_back(d);
   const DType wide = is_reduced_floating(self.dtype()) ? DType::kFloat32 : DType::kUndefined;
   const Tensor norm = vector_norm(self, p, others, true, wide);
   const Tensor shrunk =

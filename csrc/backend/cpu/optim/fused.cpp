@@ -19,12 +19,12 @@ class Runs {
  public:
   // `parts`: the parameter, its gradient, then its state; an empty tensor is left out.
   Runs(std::string_view op, std::initializer_list<Tensor> parts, bool writes_gradient)
-      : given_(parts), writes_gradient_(writes_gradient) {
-    const Tensor& parameter = given_[0];
+      : arguments_(parts), writes_gradient_(writes_gradient) {
+    const Tensor& parameter = arguments_[0];
     check(is_floating(parameter.dtype()), op, ": expected floating point parameters, got ",
           name(parameter.dtype()));
     bool alike = true;
-    for (const Tensor& t : given_) {
+    for (const Tensor& t : arguments_) {
       if (!t) continue;
       check(t.dtype() == parameter.dtype() && t.sizes() == parameter.sizes(), op,
             ": params, grads and state must have the same dtype and sizes, got ",
@@ -34,28 +34,28 @@ class Runs {
       const bool both = t.is_contiguous() && parameter.is_contiguous();
       alike = alike && (both || t.strides() == parameter.strides());
     }
-    used_ = given_;
+    used_ = arguments_;
     if (alike && dense(parameter)) return;
     for (Tensor& t : used_)
       if (t && !t.is_meta()) t = as_contiguous(t);
   }
 
   void* data(size_t part) const { return used_[part] ? used_[part].data() : nullptr; }
-  DType dtype() const { return given_[0].dtype(); }
+  DType dtype() const { return arguments_[0].dtype(); }
 
   // body(offset in bytes, number of elements), by several threads where there is much to do.
   template <class Body>
   void walk(const Body& body) const {
-    if (given_[0].is_meta()) return;
+    if (arguments_[0].is_meta()) return;
     const int64_t item = itemsize(dtype());
-    parallel_for(0, given_[0].numel(), kGrainSize,
+    parallel_for(0, arguments_[0].numel(), kGrainSize,
                  [&](int64_t lo, int64_t hi) { body(lo * item, hi - lo); });
   }
 
   // Copies back, records events, counts the writes.
   void finish() const {
-    for (size_t i = 0; i < given_.size(); ++i) {
-      const Tensor& t = given_[i];
+    for (size_t i = 0; i < arguments_.size(); ++i) {
+      const Tensor& t = arguments_[i];
       if (!t || (i == 1 && !writes_gradient_)) continue;
       if (!t.is_meta()) {
         if (!used_[i].is_same(t)) copy_elements(t, used_[i]);
@@ -73,7 +73,7 @@ class Runs {
     return span.hi - span.lo == t.numel() * itemsize(t.dtype());
   }
 
-  std::vector<Tensor> given_, used_;
+  std::vector<Tensor> arguments_, used_;
   bool writes_gradient_;
 };
 
@@ -91,8 +91,8 @@ void check_lengths(std::string_view op, const Tensors& self,
   for (const Tensor& t : self) check(t.device() == self[0].device(), op, ": several devices");
 }
 
-double number_of(const Tensor& t, std::string_view op, std::string_view what) {
-  check(t.numel() == 1, op, ": ", what, " must have one element, got sizes ", t.sizes());
+double number_of(const Tensor& t, std::string_view op, std::string_view argument_name) {
+  check(t.numel() == 1, op, ": ", argument_name, " must have one element, got sizes ", t.sizes());
   return t.is_meta() ? 1 : read_scalar(t).to_double();
 }
 
@@ -116,7 +116,7 @@ void unscale(void* grad, DType dtype, int64_t n, double scale) {
   }
 }
 
-void tell_plan(const Runs& runs, std::string_view loop, int64_t n, size_t parts) {
+void record_step_plan(const Runs& runs, std::string_view loop, int64_t n, size_t parts) {
   if (!events::on()) [[likely]]
     return;
   const int64_t item = itemsize(runs.dtype());
@@ -157,7 +157,7 @@ int64_t adam_steps(std::string_view op, const Tensors& self, const Tensors& grad
                     static_cast<bool>(grad_scale));
     const double scale = grad_scale ? number_of(grad_scale, op, "grad_scale") : 1;
     const auto loop = optim_loops().of[static_cast<int>(runs.dtype())].adam;
-    tell_plan(runs, "one pass: moments, then the parameter", self[i].numel(), 5);
+    record_step_plan(runs, "one pass: moments, then the parameter", self[i].numel(), 5);
     runs.walk([&](int64_t at, int64_t n) {
       if (grad_scale) unscale(advanced(runs.data(1), at), runs.dtype(), n, scale);
       loop(advanced(runs.data(0), at), advanced(runs.data(1), at), advanced(runs.data(2), at),
@@ -185,7 +185,7 @@ int64_t fused_sgd(KeySet, const Tensors& self, const Tensors& grads,
                     static_cast<bool>(grad_scale));
     const double scale = grad_scale ? number_of(grad_scale, kOp, "grad_scale") : 1;
     const auto loop = optim_loops().of[static_cast<int>(runs.dtype())].sgd;
-    tell_plan(runs, "one pass: momentum, then the parameter", self[i].numel(), 3);
+    record_step_plan(runs, "one pass: momentum, then the parameter", self[i].numel(), 3);
     runs.walk([&](int64_t at, int64_t n) {
       if (grad_scale) unscale(advanced(runs.data(1), at), runs.dtype(), n, scale);
       loop(advanced(runs.data(0), at), advanced(runs.data(1), at), advanced(runs.data(2), at), n,
@@ -230,7 +230,7 @@ int64_t fused_adagrad(KeySet, const Tensors& self, const Tensors& grads, const T
     const Runs runs(kOp, {self[i], grads[i], state_sums[i]}, static_cast<bool>(grad_scale));
     const double scale = grad_scale ? number_of(grad_scale, kOp, "grad_scale") : 1;
     const auto loop = optim_loops().of[static_cast<int>(runs.dtype())].adagrad;
-    tell_plan(runs, "one pass: sum of squares, then the parameter", self[i].numel(), 3);
+    record_step_plan(runs, "one pass: sum of squares, then the parameter", self[i].numel(), 3);
     runs.walk([&](int64_t at, int64_t n) {
       if (grad_scale) unscale(advanced(runs.data(1), at), runs.dtype(), n, scale);
       loop(advanced(runs.data(0), at), advanced(runs.data(1), at), advanced(runs.data(2), at), n,

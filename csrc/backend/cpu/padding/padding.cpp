@@ -33,22 +33,23 @@ Line line_of(int64_t size, int64_t stride, int64_t before, int64_t after, Mode m
   line.from.resize(static_cast<size_t>(out));
   // What circular padding repeats is what is left when the negative margins have been cut off.
   const int64_t cut = std::max<int64_t>(-before, 0);
-  const int64_t kept = size - cut - std::max<int64_t>(-after, 0);
+  const int64_t copied = size - cut - std::max<int64_t>(-after, 0);
   for (int64_t o = 0; o < out; ++o) {
     int64_t i = o - before;
-    if (i < 0 || i >= size || (mode == Mode::kCircular && (i < cut || i >= cut + kept))) {
+    if (i < 0 || i >= size || (mode == Mode::kCircular && (i < cut || i >= cut + copied))) {
       switch (mode) {
         case Mode::kConstant: i = kOutside; break;
         case Mode::kReflect: i = i < 0 ? -i : 2 * (size - 1) - i; break;
         case Mode::kReplicate: i = std::clamp<int64_t>(i, 0, size - 1); break;
-        case Mode::kCircular: i = cut + ((i - cut) % kept + kept) % kept; break;
+        case Mode::kCircular: i = cut + ((i - cut) % copied + copied) % copied; break;
       }
     }
     line.from[static_cast<size_t>(o)] = i == kOutside ? kOutside : i * stride;
   }
   line.first = std::clamp<int64_t>(before, 0, out);
   line.last = std::clamp<int64_t>(size + before, line.first, out);
-  if (mode == Mode::kCircular) line.last = std::min(line.last, std::max(before, line.first) + kept);
+  if (mode == Mode::kCircular)
+    line.last = std::min(line.last, std::max(before, line.first) + copied);
   return line;
 }
 

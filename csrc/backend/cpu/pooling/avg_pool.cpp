@@ -48,7 +48,7 @@ struct AvgPool {
     }
   }
 
-  void along(T* out, const T* column, int64_t inside, int64_t whole) const {
+  void along(T* out, const T* column, int64_t inside, int64_t area) const {
     const auto n = static_cast<int64_t>(parts[2].size());
     const Window& x = w.axes[2];
     // Windows in the middle all have the whole kernel: element by element over many windows.
@@ -60,7 +60,7 @@ struct AvgPool {
       for (int64_t k = 0; k < x.kernel; ++k)
         loops_of<T>().add_step(out + first, column + first * x.stride - x.padding + k, x.stride,
                                last - first);
-      divide(out + first, last - first, inside * x.kernel, whole * x.kernel);
+      divide(out + first, last - first, inside * x.kernel, area * x.kernel);
     }
     for (int64_t o = 0; o < n; ++o) {
       if (o >= first && o < last) continue;
@@ -68,7 +68,7 @@ struct AvgPool {
       T sum{};
       for (int64_t i = p.first; i < p.last; ++i) sum += column[i];
       out[o] = sum;
-      divide(out + o, 1, inside * std::max<int64_t>(p.last - p.first, 0), whole * p.count);
+      divide(out + o, 1, inside * std::max<int64_t>(p.last - p.first, 0), area * p.count);
     }
   }
 
@@ -76,8 +76,8 @@ struct AvgPool {
     return p.last - p.first == w.axes[2].kernel && p.count == w.axes[2].kernel;
   }
 
-  void divide(T* out, int64_t n, int64_t inside, int64_t whole) const {
-    const int64_t by = divisor ? divisor : counts_padding ? whole : inside;
+  void divide(T* out, int64_t n, int64_t inside, int64_t area) const {
+    const int64_t by = divisor ? divisor : counts_padding ? area : inside;
     if (inside == 0) {  // padding only: a sum of nothing is 0, whatever it is divided by
       std::fill_n(out, n, T{});
     } else if constexpr (std::is_floating_point_v<T>) {
@@ -124,8 +124,9 @@ Tensor averaged(const Tensor& self, const Windows& w, const Parts& parts, bool c
 Tensor avg_pool(const Tensor& self, int64_t dims, const Dims& kernel_size, const Dims& stride,
                 const Dims& padding, bool ceil_mode, bool count_include_pad,
                 std::optional<int64_t> divisor_override, std::string_view op) {
-  const Dims one{1};
-  const Windows w = make_windows(self, dims, {kernel_size, stride, padding, one, ceil_mode}, op);
+  const Dims singleton{1};
+  const Windows w =
+      make_windows(self, dims, {kernel_size, stride, padding, singleton, ceil_mode}, op);
   check(divisor_override.value_or(1) != 0, op, ": divisor must be not zero");
   check_dtype(self, true, op);
   return averaged(self, w, self.is_meta() ? Parts() : parts_of(w), count_include_pad,

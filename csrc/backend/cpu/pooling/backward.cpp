@@ -91,9 +91,10 @@ Tensor avg_pool_backward(const Tensor& grad, const Dims& sizes, int64_t dims,
                          const Dims& kernel_size, const Dims& stride, const Dims& padding,
                          bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor,
                          std::string_view op) {
-  const Dims one{1};
+  const Dims singleton{1};
   const Tensor input = empty(sizes, grad.dtype(), Device::kMeta);  // as the checks want to see it
-  const Windows w = make_windows(input, dims, {kernel_size, stride, padding, one, ceil_mode}, op);
+  const Windows w =
+      make_windows(input, dims, {kernel_size, stride, padding, singleton, ceil_mode}, op);
   return shared_out(grad, sizes, w, grad.is_meta() ? Parts() : parts_of(w), count_include_pad,
                     divisor.value_or(0), op);
 }

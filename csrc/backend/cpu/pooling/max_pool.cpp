@@ -25,7 +25,7 @@ const PoolLoops<T>& loops_of() {
 }
 
 template <class T>
-constexpr T least() {
+constexpr T lowest_value() {
   return std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity()
                                      : std::numeric_limits<T>::lowest();
 }
@@ -97,7 +97,7 @@ struct MaxPool {
         folded = column;
         loops.max_row(column, in, ax.in);
       });
-      std::fill_n(out, ax.out, least<T>());
+      std::fill_n(out, ax.out, lowest_value<T>());
       if (folded) along(out, folded);
     }
   }
@@ -143,7 +143,7 @@ struct MaxPool {
       const auto start = [](const Window& a, int64_t n) {
         return n * a.stride - a.padding + Span(a, n).first * a.dilation;
       };
-      std::fill_n(out, ax.out, least<T>());
+      std::fill_n(out, ax.out, lowest_value<T>());
       for (int64_t x = 0; x < ax.out; ++x)  // where nothing is larger: the window's first element
         index[x] = (start(az, oz) * ay.in + start(ay, oy)) * ax.in + start(ax, x);
       rows(oz, oy, [&](int64_t row) {

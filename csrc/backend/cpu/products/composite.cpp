@@ -251,10 +251,11 @@ Tensor linalg_multi_dot(KeySet, const std::vector<Tensor>& tensors) {
 Tensor linalg_matrix_power(KeySet, const Tensor& self, int64_t n) {
   check_square(self, "linalg.matrix_power", "A");
   if (n == 0) {
-    const Tensor one = ops::eye(self.sizes().back(), std::nullopt, self.dtype(), self.device());
+    const Tensor identity =
+        ops::eye(self.sizes().back(), std::nullopt, self.dtype(), self.device());
     // Written over a copy: the result depends on `self`, with a gradient of 0.
     const Tensor output = ops::clone(self, MemoryFormat::kContiguous);
-    ops::copy_(output, ops::expand(one, self.sizes(), false), false);
+    ops::copy_(output, ops::expand(identity, self.sizes(), false), false);
     return output;
   }
   if (n == 1) return ops::clone(self, MemoryFormat::kUndefined);

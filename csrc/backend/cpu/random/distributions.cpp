@@ -73,8 +73,9 @@ Tensor dropped(const Tensor& input, const Tensor& mask, double p, double floor, 
   };
   const Tensor result = ops::mul(input, as_input(ops::mul(mask, Scalar(scale))));
   if (floor == 0 && shift == 0) return result;
-  const double gone = floor * scale;  // what a dropped element becomes, but for the shift
-  const Tensor added = ops::add(ops::mul(mask, Scalar(-gone)), Scalar(gone + shift), Scalar(1));
+  const double dropped_value = floor * scale;  // what a dropped element becomes, but for the shift
+  const Tensor added =
+      ops::add(ops::mul(mask, Scalar(-dropped_value)), Scalar(dropped_value + shift), Scalar(1));
   return ops::add(result, as_input(added), Scalar(1));
 }
 
@@ -279,7 +280,7 @@ std::tuple<Tensor, Tensor> native_dropout(KeySet, const Tensor& input, double p,
     source = empty_like(input, input.dtype());
     copy_elements(source, input);
   }
-  const bool* kept = mask.data_as<bool>();
+  const bool* keep_mask = mask.data_as<bool>();
   visit(out.dtype(), [&](auto zero) {
     using T = decltype(zero);
     if constexpr (!std::is_integral_v<T>) {
@@ -288,7 +289,7 @@ std::tuple<Tensor, Tensor> native_dropout(KeySet, const Tensor& input, double p,
       T* y = out.data_as<T>();
       parallel_for(0, out.numel(), 65536, [&](int64_t lo, int64_t hi) {
         for (int64_t i = lo; i < hi; ++i)
-          y[i] = T(static_cast<C>(x[i]) * (kept[i] ? static_cast<C>(scale) : C{0}));
+          y[i] = T(static_cast<C>(x[i]) * (keep_mask[i] ? static_cast<C>(scale) : C{0}));
       });
     }
   });

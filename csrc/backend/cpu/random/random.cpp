@@ -31,14 +31,14 @@ void draw(T* out, int64_t n, int64_t per_group, const Loop& loop) {
       random::reserve(static_cast<uint64_t>(groups * RandomLoops::kCounters));
   parallel_for(0, groups, kGrainSize, [&](int64_t lo, int64_t hi) {
     const uint64_t counter = start.offset + static_cast<uint64_t>(lo * RandomLoops::kCounters);
-    const int64_t whole = std::min(hi, n / per_group);
-    if (whole > lo) loop(out + lo * per_group, start.seed, counter, whole - lo);
-    if (hi <= whole) return;
+    const int64_t full_groups = std::min(hi, n / per_group);
+    if (full_groups > lo) loop(out + lo * per_group, start.seed, counter, full_groups - lo);
+    if (hi <= full_groups) return;
     T last[RandomLoops::kWords];
-    loop(last, start.seed, start.offset + static_cast<uint64_t>(whole * RandomLoops::kCounters),
-         int64_t{1});
-    std::memcpy(out + whole * per_group, last,
-                static_cast<size_t>(n - whole * per_group) * sizeof(T));
+    loop(last, start.seed,
+         start.offset + static_cast<uint64_t>(full_groups * RandomLoops::kCounters), int64_t{1});
+    std::memcpy(out + full_groups * per_group, last,
+                static_cast<size_t>(n - full_groups * per_group) * sizeof(T));
   });
 }
 

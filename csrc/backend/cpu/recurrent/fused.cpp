@@ -46,7 +46,7 @@ struct Rows {
   }
 
   Tensor in(const Tensor& t) const { return t && !t.is_meta() ? as_contiguous(t, compute) : t; }
-  Tensor made(int64_t blocks, Device device) const {
+  Tensor allocated(int64_t blocks, Device device) const {
     return empty(Dims({count, blocks * n}), compute, device);
   }
   Tensor out(const Tensor& t) const {

@@ -108,8 +108,8 @@ Pass run(Cell cell, const Tensor& input, const Dims& batch_sizes, const CellStat
 // Projected states, and all where no gradient can be wanted, are stepped here.
 Pass run_side(std::string_view op, Cell cell, const Tensor& input, const Dims& batch_sizes,
               const CellState& start, const CellWeights& weights, bool reverse) {
-  const bool whole = cell == Cell::kGru || (cell == Cell::kLstm && !weights.w_hr);
-  if (!whole || !grad_enabled()) return run(cell, input, batch_sizes, start, weights, reverse);
+  const bool fused = cell == Cell::kGru || (cell == Cell::kLstm && !weights.w_hr);
+  if (!fused || !grad_enabled()) return run(cell, input, batch_sizes, start, weights, reverse);
   const Tensor gates = input_gates(cell, input, weights);
   const Steps steps(op, batch_sizes, reverse, gates);
   if (cell == Cell::kGru) {
@@ -132,15 +132,16 @@ std::vector<CellWeights> weights_of(std::string_view op, const Tensors& params,
         params.size());
   std::vector<CellWeights> result;
   for (size_t i = 0; i < params.size(); i += each) {
-    CellWeights one{params[i], params[i + 1], {}, {}, {}};
+    CellWeights cell_weights{params[i], params[i + 1], {}, {}, {}};
     if (options.has_biases) {
-      one.b_ih = params[i + 2];
-      one.b_hh = params[i + 3];
+      cell_weights.b_ih = params[i + 2];
+      cell_weights.b_hh = params[i + 3];
     }
-    if (projected) one.w_hr = params[i + each - 1];
-    check(one.w_ih.ndim() == 2 && one.w_hh.ndim() == 2, op, ": weights must be matrices, got ",
-          one.w_ih.sizes(), " and ", one.w_hh.sizes());
-    result.push_back(one);
+    if (projected) cell_weights.w_hr = params[i + each - 1];
+    check(cell_weights.w_ih.ndim() == 2 && cell_weights.w_hh.ndim() == 2, op,
+          ": weights must be matrices, got ", cell_weights.w_ih.sizes(), " and ",
+          cell_weights.w_hh.sizes());
+    result.push_back(cell_weights);
   }
   return result;
 }

@@ -37,7 +37,7 @@ class Scratch {
 // A reduction taken apart: `kept` walks input and output, `reduced` walks the input below one
 // result.
 struct Reduction {
-  Geometry<2> kept;  // operand 0 the input, 1 the output
+  Geometry<2> geometry;  // operand 0 the input, 1 the output
   Geometry<1> reduced;
   const std::byte* data;
   DType dtype, read_as, compute;
@@ -70,12 +70,12 @@ void fold_elements(const Reduction& p, const Fold& fold, std::byte* acc, int64_t
   const int64_t row = p.reduced.row(), stride = p.reduced.row_stride(0);
   Odometer<1> at(p.reduced, p.reduced.sizes.size() - 1, lo / row);
   alignas(64) std::byte buffer[kChunk * kMaxItem];
-  const bool whole = p.direct() && stride == 1;
+  const bool contiguous = p.direct() && stride == 1;
   for (int64_t i = lo, column = lo % row; i < hi; column = 0, at.step()) {
     const int64_t end = std::min(row, column + hi - i);
     i += end - column;
     const int64_t base = offset + at.offsets()[0];
-    if (whole) {
+    if (contiguous) {
       fold.run(acc, p.at(base + column), end - column);
       continue;
     }
@@ -94,12 +94,12 @@ void fold_columns(const Reduction& p, const Fold& fold, std::byte* acc, int64_t 
   Odometer<1> at(p.reduced, p.reduced.sizes.size() - 1, lo / row);
   alignas(64) std::byte buffer[kRowsBytes];
   const int64_t width = itemsize(p.compute);
-  const bool whole = p.direct() && across == 1;
+  const bool contiguous = p.direct() && across == 1;
   for (int64_t i = lo, first = lo % row; i < hi; first = 0, at.step()) {
     const int64_t end = std::min(row, first + hi - i);
     i += end - first;
     const int64_t base = offset + at.offsets()[0];
-    if (whole) {
+    if (contiguous) {
       fold.columns(acc, p.at(base + first * down), down, end - first, n);
       continue;
     }
@@ -184,7 +184,7 @@ struct Cut {
 };
 
 // Records the plan: the kept dimensions, then the reduced ones, in which the output stands still.
-void tell_fold(const Reduction& p, int64_t out_item, bool columns, int64_t threads) {
+void record_fold(const Reduction& p, int64_t out_item, bool columns, int64_t threads) {
   PlanOperand out{out_item, {}}, in{p.item, {}};
   Dims sizes;
   for (size_t d = 0; d < p.kept.sizes.size(); ++d) {
@@ -204,7 +204,7 @@ void tell_fold(const Reduction& p, int64_t out_item, bool columns, int64_t threa
 }
 
 // The same of one short run.
-void tell_run(const Tensor& out, const Tensor& self) {
+void record_run(const Tensor& out, const Tensor& self) {
   const int64_t item = itemsize(self.dtype());
   record_plan({.loop = "one row",
                .sizes = {self.numel()},
@@ -223,7 +223,7 @@ void fold_into(std::initializer_list<Folded> results, const Tensor& self, const 
   if (direct && self.is_contiguous() && first.numel() == 1 && self.numel() <= kSlice &&
       self.numel() == dims.count(self)) {
     if (events::on()) [[unlikely]]
-      tell_run(first, self);
+      record_run(first, self);
     alignas(16) std::byte acc[sizeof(Moments)];  // one short run: no plan is needed
     fold.identity(acc, 1);
     fold.run(acc, self.data(), self.numel());
@@ -250,7 +250,7 @@ void fold_into(std::initializer_list<Folded> results, const Tensor& self, const 
   const int64_t tasks = reduced > 0 ? cut.groups * cut.slices : 0;
   const int64_t grain = std::max<int64_t>(1, kGrainSize / work);
   if (events::on()) [[unlikely]]
-    tell_fold(p, itemsize(first.dtype()), columns, ranges_of(tasks, grain));
+    record_fold(p, itemsize(first.dtype()), columns, ranges_of(tasks, grain));
   parallel_for(0, tasks, grain, [&](int64_t lo, int64_t hi) {
     for (int64_t slice = lo / cut.groups; slice * cut.groups < hi; ++slice) {
       const int64_t from = std::max(lo, slice * cut.groups) % cut.groups;
@@ -287,9 +287,9 @@ void best_into(const Tensor& values, const Tensor& indices, const Tensor& self, 
                bool max) {
   const DType compute = extreme_compute_dtype(self.dtype());
   const BestFold& best = reduce_loops().best[max ? 1 : 0][static_cast<int>(compute)];
-  const Dims one{dim};
+  const Dims single_dim{dim};
   const Reduction p = make_reduction(
-      indices, self, ReducedDims(self, self.ndim() ? std::optional(one) : std::nullopt, ""),
+      indices, self, ReducedDims(self, self.ndim() ? std::optional(single_dim) : std::nullopt, ""),
       self.dtype(), compute);
   const int64_t n = p.reduced.row(), down = p.reduced.row_stride(0);
   const int64_t row = p.kept.row(), across = p.kept.row_stride(0),
@@ -347,8 +347,8 @@ void best_in_row(const Tensor& index, const Tensor& self, bool max) {
   const int64_t parts = std::clamp<int64_t>(n / kSlice, 1, 2 * kFewTasks),
                 step = (n + parts - 1) / parts;
   std::array<ElementBytes, 2 * kFewTasks> match{};
-  std::array<int64_t, 2 * kFewTasks> where;
-  where.fill(-1);
+  std::array<int64_t, 2 * kFewTasks> bounds;
+  bounds.fill(-1);
   parallel_for(0, parts, 1, [&](int64_t lo, int64_t hi) {
     alignas(64) std::byte buffer[kChunk * kMaxItem];
     for (int64_t part = lo; part < hi; ++part) {
@@ -361,17 +361,17 @@ void best_in_row(const Tensor& index, const Tensor& self, bool max) {
           cast_run(buffer, compute, x, self.dtype(), m);
           x = buffer;
         }
-        best.run(match[slot].data(), &where[slot], x, m, i);
+        best.run(match[slot].data(), &bounds[slot], x, m, i);
       }
     }
   });
   ElementBytes value{};
   int64_t winner = -1;
   for (size_t part = 0; part < static_cast<size_t>(parts); ++part) {
-    if (where[part] < 0) continue;
+    if (bounds[part] < 0) continue;
     int64_t candidate = winner < 0 ? -1 : 0;
     best.run(value.data(), &candidate, match[part].data(), 1, static_cast<int64_t>(part) + 1);
-    if (candidate == static_cast<int64_t>(part) + 1) winner = where[part];
+    if (candidate == static_cast<int64_t>(part) + 1) winner = bounds[part];
   }
   *index.data_as<int64_t>() = winner;
 }

@@ -84,8 +84,8 @@ std::tuple<Tensor, Tensor> sampled_backward(const Tensor& grad_output, const Ten
         " and grid of ", grid.sizes(), " do not belong together");
   const bool wide = input.dtype() == DType::kFloat64;
   const DType compute = wide ? DType::kFloat64 : DType::kFloat32;
-  const auto result = [&](const Tensor& like, bool wanted) {
-    if (!wanted) return Tensor();
+  const auto result = [&](const Tensor& like, bool required) {
+    if (!required) return Tensor();
     const Tensor t = empty(like.sizes(), like.is_meta() ? like.dtype() : compute, like.device());
     if (!t.is_meta()) fill_elements(t, ElementBytes{});
     return t;

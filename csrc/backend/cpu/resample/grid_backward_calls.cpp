@@ -60,8 +60,8 @@ struct Axis {
       slope = ops::where(forward, Scalar(-1.0), one);
     }
     const double last = static_cast<double>(size - 1);
-    const Tensor held = ops::logical_or(ops::le(at, Scalar(0.0)), ops::ge(at, Scalar(last)));
-    return {ops::clamp(at, Scalar(0.0), Scalar(last)), ops::where(held, Scalar(0.0), slope)};
+    const Tensor clamped = ops::logical_or(ops::le(at, Scalar(0.0)), ops::ge(at, Scalar(last)));
+    return {ops::clamp(at, Scalar(0.0), Scalar(last)), ops::where(clamped, Scalar(0.0), slope)};
   }
 
   Tap tap(const Tensor& place, const Tensor& weight, const Tensor& slope) const {

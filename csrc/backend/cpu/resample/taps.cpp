@@ -22,7 +22,7 @@ T place_of(int64_t o, T step, bool align_corners) {
   return step * (static_cast<T>(o) + T(0.5)) - T(0.5);
 }
 
-int64_t whole(double x, int64_t in) {
+int64_t nearest_integer(double x, int64_t in) {
   return static_cast<int64_t>(std::clamp(x, 0.0, static_cast<double>(in - 1)));
 }
 
@@ -46,15 +46,15 @@ void nearest(Taps<T>& t, T step, bool exact) {
   const T shift = exact ? T(0.5) : T(0);
   for (int64_t o = 0; o < t.out; ++o)
     t.index[static_cast<size_t>(o)] =
-        static_cast<int32_t>(whole(std::floor((static_cast<T>(o) + shift) * step), t.in));
+        static_cast<int32_t>(nearest_integer(std::floor((static_cast<T>(o) + shift) * step), t.in));
 }
 
 template <class T>
 void linear(Taps<T>& t, T step, bool align_corners) {
   for (int64_t o = 0; o < t.out; ++o) {
-    const T place = std::max(place_of(o, step, align_corners), T(0));
-    const int64_t first = whole(place, t.in);
-    const T second = std::clamp(place - static_cast<T>(first), T(0), T(1));
+    const T position = std::max(place_of(o, step, align_corners), T(0));
+    const int64_t first = nearest_integer(position, t.in);
+    const T second = std::clamp(position - static_cast<T>(first), T(0), T(1));
     t.index[static_cast<size_t>(o)] = static_cast<int32_t>(first);
     t.index[static_cast<size_t>(t.out + o)] = static_cast<int32_t>(std::min(first + 1, t.in - 1));
     t.weight[static_cast<size_t>(o)] = 1 - second;
@@ -65,12 +65,12 @@ void linear(Taps<T>& t, T step, bool align_corners) {
 template <class T>
 void bicubic(Taps<T>& t, T step, bool align_corners) {
   for (int64_t o = 0; o < t.out; ++o) {
-    const T place = place_of(o, step, align_corners);
-    const T floor = std::floor(place);
-    const T remainder = std::clamp(place - floor, T(0), T(1));
+    const T position = place_of(o, step, align_corners);
+    const T floor = std::floor(position);
+    const T remainder = std::clamp(position - floor, T(0), T(1));
     for (int64_t k = 0; k < 4; ++k) {
       const auto at = static_cast<size_t>(k * t.out + o);
-      t.index[at] = static_cast<int32_t>(whole(floor + static_cast<T>(k - 1), t.in));
+      t.index[at] = static_cast<int32_t>(nearest_integer(floor + static_cast<T>(k - 1), t.in));
       t.weight[at] = cubic<T>(remainder - static_cast<T>(k - 1), T(-0.75));
     }
   }
@@ -164,9 +164,9 @@ Taps<uint8_t> make_taps(int64_t in, int64_t out, std::optional<double> scale, Re
   t.in = in;
   t.out = out;
   if (mode == ResampleMode::kNearest || mode == ResampleMode::kNearestExact) {
-    Taps<float> places = make_taps<float>(in, out, scale, mode, align_corners);
-    t.index = std::move(places.index);
-    t.is_identity = places.is_identity;
+    Taps<float> pixel_taps = make_taps<float>(in, out, scale, mode, align_corners);
+    t.index = std::move(pixel_taps.index);
+    t.is_identity = pixel_taps.is_identity;
     t.is_copy = true;
     return t;
   }

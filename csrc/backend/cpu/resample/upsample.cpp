@@ -342,7 +342,7 @@ Tensor upsample_backward(KeySet, const Tensor& grad_output, const Dims& input_si
         input_sizes, " do not belong together");
   check_kind(is_floating(grad_output.dtype()), ErrorKind::kNotImplemented,
              "\"_upsample_backward\" not implemented for '", info(grad_output.dtype()).title, "'");
-  const ResampleMode how = mode_named(mode);
+  const ResampleMode resample_mode = mode_named(mode);
   Tensor out = empty(input_sizes, grad_output.dtype(), grad_output.device());
   if (out.is_meta() || out.numel() == 0) return out;
   const DType compute = grad_output.dtype() == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
@@ -351,9 +351,9 @@ Tensor upsample_backward(KeySet, const Tensor& grad_output, const Dims& input_si
   const Tensor grad = as_contiguous(grad_output, compute);
   Scales scales(factors.begin(), factors.end());
   if (compute == DType::kFloat64)
-    distribute<double>(result, grad, scales, how, align_corners);
+    distribute<double>(result, grad, scales, resample_mode, align_corners);
   else
-    distribute<float>(result, grad, scales, how, align_corners);
+    distribute<float>(result, grad, scales, resample_mode, align_corners);
   if (!result.is_same(out)) copy_elements(out, result);
   record_write(out);
   return out;

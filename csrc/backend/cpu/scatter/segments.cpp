@@ -207,9 +207,9 @@ Tensor segment_reduce_backward(KeySet, const Tensor& grad, const Tensor& output,
       for (int64_t i = 0; i < seg.segments * seg.inner; ++i) {
         const int64_t s = i / seg.inner, begin = seg.at(o, s);
         const int64_t at = (o * seg.n + begin) * seg.inner + i % seg.inner;
-        const int64_t there = o * seg.segments * seg.inner + i;
+        const int64_t target = o * seg.segments * seg.inner + i;
         column_backward(to + at, from.data_as<T>() + at, seg.at(o, s + 1) - begin, seg.inner,
-                        given.data_as<T>()[there], result.data_as<T>()[there], word,
+                        given.data_as<T>()[target], result.data_as<T>()[target], word,
                         initial ? &first : nullptr);
       }
     }

@@ -119,8 +119,8 @@ std::tuple<Tensor, Tensor, Tensor> lu_unpack(KeySet, const Tensor& lu, const Ten
   const Dims batch = batch_of(lu);
   const int64_t m = rows_of(lu), n = columns_of(lu), k = std::min(m, n);
   const Dims nothing{0};
-  const auto result = [&](bool wanted, int64_t rows, int64_t columns) {
-    return empty(wanted ? matrix_sizes(batch, rows, columns) : nothing, lu.dtype(), lu.device());
+  const auto result = [&](bool required, int64_t rows, int64_t columns) {
+    return empty(required ? matrix_sizes(batch, rows, columns) : nothing, lu.dtype(), lu.device());
   };
   const Tensor p = result(unpack_pivots, m, m), l = result(unpack_data, m, k),
                u = result(unpack_data, k, n);

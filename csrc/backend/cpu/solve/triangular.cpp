@@ -16,7 +16,7 @@ struct Triangle {
 };
 
 // x = a^-1 x or x a^-1; both column-major, a's batch broadcasts.
-void solve_triangles(const Tensor& a, const Tensor& x, const Triangle& how) {
+void solve_triangles(const Tensor& a, const Tensor& x, const Triangle& triangle) {
   if (x.numel() == 0) return;
   const Dims batch = batch_of(x), own = batch_of(a);
   const int64_t n = rows_of(a), m = rows_of(x), k = columns_of(x);
@@ -26,10 +26,11 @@ void solve_triangles(const Tensor& a, const Tensor& x, const Triangle& how) {
     using T = decltype(zero);
     for_matrices(numel_of(batch), n * m * k, [&](int64_t i) {
       const Odometer<1> at(g, g.sizes.size(), i);
-      lapack::trsm(how.left ? CblasLeft : CblasRight, how.upper ? CblasUpper : CblasLower,
-                   how.transpose, how.unit ? CblasUnit : CblasNonUnit, static_cast<int>(m),
-                   static_cast<int>(k), a.data_as<T>() + at.offsets()[0] * n * n,
-                   static_cast<int>(n), x.data_as<T>() + i * m * k, static_cast<int>(m));
+      lapack::trsm(triangle.left ? CblasLeft : CblasRight, triangle.upper ? CblasUpper : CblasLower,
+                   triangle.transpose, triangle.unit ? CblasUnit : CblasNonUnit,
+                   static_cast<int>(m), static_cast<int>(k),
+                   a.data_as<T>() + at.offsets()[0] * n * n, static_cast<int>(n),
+                   x.data_as<T>() + i * m * k, static_cast<int>(m));
     });
   });
 }

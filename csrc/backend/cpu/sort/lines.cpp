@@ -66,12 +66,12 @@ Item* sort_by_digits(Item* items, Item* spare, int64_t n) {
   return items;
 }
 
-constexpr int64_t kMostCounted = int64_t{1} << 31;  // what a 32-bit count can hold
+constexpr int64_t kMaxCounted = int64_t{1} << 31;  // what a 32-bit count can hold
 
 template <int kKeyBits, class Item>
 Item* sorted(Item* items, Item* spare, int64_t n) {
   constexpr int64_t kShort = kKeyBits > 32 ? 256 : kKeyBits > 16 ? 96 : 48;
-  if (n <= kShort || n >= kMostCounted) {
+  if (n <= kShort || n >= kMaxCounted) {
     std::sort(items, items + n);
     return items;
   }
@@ -136,16 +136,16 @@ void select_items(T* values, int64_t* index, const T* line, int64_t n, int64_t k
   constexpr int64_t kBlock = SortLoops::kBlock;
   // Up to `most` candidates are collected before all but the best k are thrown away.
   const int64_t limit = std::min(n, std::max<int64_t>(2 * k, k + 64));
-  Item* kept = scratch.room<Item>(limit + kBlock);
+  Item* selected = scratch.room<Item>(limit + kBlock);
   const std::optional<SortKey<T>> bound = bound_of(line, n, k, descending);
   int64_t count = 0, begin = 0;
   uint64_t threshold = 0;
   if (bound) {
     threshold = uint64_t{*bound} + 1;
   } else {
-    for (int64_t i = 0; i < limit; ++i) kept[i] = item(i);
-    std::nth_element(kept, kept + (k - 1), kept + limit);
-    threshold = static_cast<uint64_t>(kept[k - 1].key());
+    for (int64_t i = 0; i < limit; ++i) selected[i] = item(i);
+    std::nth_element(selected, selected + (k - 1), selected + limit);
+    threshold = static_cast<uint64_t>(selected[k - 1].key());
     count = k;
     begin = limit;
   }
@@ -154,17 +154,17 @@ void select_items(T* values, int64_t* index, const T* line, int64_t n, int64_t k
     i = better(line, i, n, threshold, descending);
     const int64_t end = std::min(n, i + kBlock);
     for (; i < end; ++i) {
-      kept[count] = item(i);
-      count += static_cast<uint64_t>(kept[count].key()) < threshold;
+      selected[count] = item(i);
+      count += static_cast<uint64_t>(selected[count].key()) < threshold;
     }
     if (count < limit) continue;
-    std::nth_element(kept, kept + (k - 1), kept + count);
-    threshold = static_cast<uint64_t>(kept[k - 1].key());
+    std::nth_element(selected, selected + (k - 1), selected + count);
+    threshold = static_cast<uint64_t>(selected[k - 1].key());
     count = k;
   }
-  std::nth_element(kept, kept + (k - 1), kept + count);
-  std::sort(kept, kept + k);
-  write(values, index, kept, k, line);
+  std::nth_element(selected, selected + (k - 1), selected + count);
+  std::sort(selected, selected + k);
+  write(values, index, selected, k, line);
 }
 
 template <class T, class F>

@@ -15,13 +15,13 @@ class SortScratch {
   // `n` items of any kind; what was there before is gone.
   template <class Item>
   Item* room(int64_t n) {
-    const int64_t words = n * static_cast<int64_t>(sizeof(Item) / sizeof(int64_t));
-    if (!words_ || words_.numel() < words) words_ = empty(Dims{words}, DType::kInt64);
-    return reinterpret_cast<Item*>(words_.data());
+    const int64_t count = n * static_cast<int64_t>(sizeof(Item) / sizeof(int64_t));
+    if (!memory_ || memory_.numel() < count) memory_ = empty(Dims{count}, DType::kInt64);
+    return reinterpret_cast<Item*>(memory_.data());
   }
 
  private:
-  Tensor words_;
+  Tensor memory_;
 };
 
 // values[i] = line[index[i]], in order. `values` may be null when only the places are wanted.

@@ -199,8 +199,8 @@ Tensor histc(KeySet, const Tensor& self, int64_t bins, const Scalar& min, const 
   visit_ordered(compute, [&]<class T>(T) {
     if constexpr (std::is_floating_point_v<T>) {
       std::vector<T> counts(static_cast<size_t>(bins), T(0));
-      constexpr int64_t kMostBins = int64_t{1} << 16;  // of which four tables stay in the cache
-      if (bins <= kMostBins)
+      constexpr int64_t kMaxBins = int64_t{1} << 16;  // of which four tables stay in the cache
+      if (bins <= kMaxBins)
         count_evenly(counts.data(), x.data_as<T>(), x.numel(), static_cast<T>(range.low),
                      static_cast<T>(range.high), bins);
       else

@@ -28,17 +28,17 @@ T ranked(std::vector<T>& line, int64_t n, int64_t rank) {
 template <class T>
 T median_of(const T* x, int64_t stride, int64_t n, bool ignore_nan, std::vector<T>& line) {
   line.resize(static_cast<size_t>(n));
-  int64_t kept = 0;
+  int64_t retained = 0;
   for (int64_t i = 0; i < n; ++i) {
     const T value = x[i * stride];
     if (is_nan(value)) {
       if (!ignore_nan) return value;
       continue;
     }
-    line[static_cast<size_t>(kept++)] = value;
+    line[static_cast<size_t>(retained++)] = value;
   }
-  if (kept == 0) return x[0];  // all of them NaN
-  return ranked(line, kept, (kept - 1) / 2);
+  if (retained == 0) return x[0];  // all of them NaN
+  return ranked(line, retained, (retained - 1) / 2);
 }
 
 // Which of several equal elements is the one is left open by what it means; programs that were

@@ -55,12 +55,12 @@ Tensor indices(const Triangle& t, DType dtype, Device device, std::string_view o
       *column++ = j;
     }
   }
-  const Device where = device == Device::kUndefined ? Device::kCPU : device;
-  if (kind == DType::kInt64 && where == Device::kCPU) {
+  const Device target = device == Device::kUndefined ? Device::kCPU : device;
+  if (kind == DType::kInt64 && target == Device::kCPU) {
     record_write(result);
     return result;
   }
-  Tensor out = empty(result.sizes(), kind, where);
+  Tensor out = empty(result.sizes(), kind, target);
   if (out.is_meta()) return out;
   copy_elements(out, result);
   record_write(out);

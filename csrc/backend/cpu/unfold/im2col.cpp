@@ -35,11 +35,11 @@ struct Image {
 };
 
 std::array<int64_t, 2> pair(const Dims& values, int64_t min_value, std::string_view op,
-                            std::string_view what) {
-  check(values.size() == 1 || values.size() == 2, op, ": it is expected that ", what,
+                            std::string_view argument_name) {
+  check(values.size() == 1 || values.size() == 2, op, ": it is expected that ", argument_name,
         " has 2 elements, but got ", values);
   for (const int64_t v : values)
-    check(v >= min_value && v <= INT32_MAX, op, ": ", what, " should be ",
+    check(v >= min_value && v <= INT32_MAX, op, ": ", argument_name, " should be ",
           min_value ? "greater than zero" : "non-negative", ", but got ", values);
   return {values[0], values.back()};
 }

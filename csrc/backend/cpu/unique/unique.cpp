@@ -25,17 +25,17 @@ struct Runs {
   Tensor inverse, counts;      // empty tensors where they are not requested
 
   template <class Differs>
-  Runs(const int64_t* place, int64_t n, const Dims& inverse_sizes, bool with_inverse,
+  Runs(const int64_t* order, int64_t n, const Dims& inverse_sizes, bool with_inverse,
        bool with_counts, const Differs& differs)
       : inverse(empty(with_inverse ? inverse_sizes : Dims{0}, DType::kInt64)) {
     int64_t* run_of = with_inverse ? inverse.data_as<int64_t>() : nullptr;
     std::vector<int64_t> begins;
     for (int64_t i = 0; i < n; ++i) {
-      if (i == 0 || differs(place[i - 1], place[i])) {
-        first.push_back(place[i]);
+      if (i == 0 || differs(order[i - 1], order[i])) {
+        first.push_back(order[i]);
         begins.push_back(i);
       }
-      if (run_of) run_of[place[i]] = static_cast<int64_t>(first.size()) - 1;
+      if (run_of) run_of[order[i]] = static_cast<int64_t>(first.size()) - 1;
     }
     const auto match = static_cast<int64_t>(first.size());
     begins.push_back(n);
@@ -98,14 +98,14 @@ struct Slices {
   Tensor take(const std::vector<int64_t>& selected, int64_t dim) const {
     const Tensor index = empty(Dims{static_cast<int64_t>(selected.size())}, DType::kInt64);
     std::copy(selected.begin(), selected.end(), index.data_as<int64_t>());
-    const Tensor taken = ops::index_select(rows, 0, index);
-    Dims sizes = taken.sizes(), strides = taken.strides();
+    const Tensor unique_rows = ops::index_select(rows, 0, index);
+    Dims sizes = unique_rows.sizes(), strides = unique_rows.strides();
     for (Dims* dims : {&sizes, &strides}) {
       const int64_t moved = (*dims)[0];
       dims->erase(0);
       dims->insert(static_cast<size_t>(dim), moved);
     }
-    return alias(taken, Layout{sizes, strides, taken.offset()});
+    return alias(unique_rows, Layout{sizes, strides, unique_rows.offset()});
   }
 };
 
