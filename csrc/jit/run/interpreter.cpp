@@ -291,9 +291,9 @@ void Interpreter::go() {
     if constexpr (kRecorded) {
       ++frame->steps;
       uses_->stepped(*frame, i, registers, stack);
-      if (++steps_ > kMostSteps || !events::on()) return;
+      if (++steps_ > kMaxRecordedSteps || !events::on()) return;
       record_step(*frame, i, registers, stack);
-      if (steps_ == kMostSteps) record_step_limit(*frame);
+      if (steps_ == kMaxRecordedSteps) record_step_limit(*frame);
     }
   };
   reload();
