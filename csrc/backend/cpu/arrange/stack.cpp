@@ -99,10 +99,10 @@ Tensor atleast_3d(KeySet, const Tensor& self) {
   return self.ndim() == 2 ? ops::unsqueeze(self, -1) : self;
 }
 
-Tensor hstack(KeySet, const std::vector<Tensor>& t) { return side_by_side(t).made(); }
-Tensor vstack(KeySet, const std::vector<Tensor>& t) { return below(t).made(); }
-Tensor dstack(KeySet, const std::vector<Tensor>& t) { return with_new_dimension(t).made(); }
-Tensor column_stack(KeySet, const std::vector<Tensor>& t) { return as_columns(t).made(); }
+Tensor hstack(KeySet, const std::vector<Tensor>& t) { return side_by_side(t).concatenated(); }
+Tensor vstack(KeySet, const std::vector<Tensor>& t) { return below(t).concatenated(); }
+Tensor dstack(KeySet, const std::vector<Tensor>& t) { return with_new_dimension(t).concatenated(); }
+Tensor column_stack(KeySet, const std::vector<Tensor>& t) { return as_columns(t).concatenated(); }
 void hstack_out(KeySet, const std::vector<Tensor>& t, const Tensor& out) {
   side_by_side(t).into(out);
 }

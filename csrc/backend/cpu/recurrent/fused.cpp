@@ -90,8 +90,8 @@ std::tuple<Tensor, Tensor, Tensor> fused_lstm_cell(KeySet, const Tensor& input_g
   constexpr std::string_view kOp = "_fused_lstm_cell";
   const Rows rows(kOp, cx, 4, {input_gates, hidden_gates});
   const Tensor x = rows.in(input_gates), y = rows.in(hidden_gates), c = rows.in(cx);
-  const Tensor hy = rows.made(1, cx.device()), cy = rows.made(1, cx.device());
-  const Tensor gates = rows.made(4, cx.device());
+  const Tensor hy = rows.allocated(1, cx.device()), cy = rows.allocated(1, cx.device());
+  const Tensor gates = rows.allocated(4, cx.device());
   if (!cx.is_meta()) {
     rows.walk([&](int64_t lo, int64_t hi) {
       rows.loops().lstm(rows.at(hy, lo, 1), rows.at(cy, lo, 1), rows.at(gates, lo, 4),
@@ -109,7 +109,7 @@ std::tuple<Tensor, Tensor> fused_lstm_cell_backward(KeySet, const Tensor& grad_h
   for (const Tensor& t : {grad_hy, grad_cy, cy}) rows.check_state(kOp, t);
   const Tensor gh = rows.in(grad_hy), gc = rows.in(grad_cy), before = rows.in(cx);
   const Tensor after = rows.in(cy), g = rows.in(gates);
-  const Tensor sums = rows.made(4, cx.device()), grad_cx = rows.made(1, cx.device());
+  const Tensor sums = rows.allocated(4, cx.device()), grad_cx = rows.allocated(1, cx.device());
   if (!cx.is_meta()) {
     rows.walk([&](int64_t lo, int64_t hi) {
       rows.loops().lstm_backward(rows.at(sums, lo, 4), rows.at(grad_cx, lo, 1), rows.at(gh, lo, 1),
@@ -148,7 +148,7 @@ std::tuple<Tensor, Tensor> fused_gru_cell(KeySet, const Tensor& input_gates,
                                           const Tensor& hidden_gates, const Tensor& hx) {
   const Rows rows("_fused_gru_cell", hx, 3, {input_gates, hidden_gates});
   const Tensor x = rows.in(input_gates), y = rows.in(hidden_gates), h = rows.in(hx);
-  const Tensor hy = rows.made(1, hx.device()), gates = rows.made(4, hx.device());
+  const Tensor hy = rows.allocated(1, hx.device()), gates = rows.allocated(4, hx.device());
   if (!hx.is_meta()) {
     rows.walk([&](int64_t lo, int64_t hi) {
       rows.loops().gru(rows.at(hy, lo, 1), rows.at(gates, lo, 4), rows.at(x, lo, 3),
@@ -164,8 +164,8 @@ std::tuple<Tensor, Tensor, Tensor> fused_gru_cell_backward(KeySet, const Tensor&
   const Rows rows(kOp, hx, 4, {gates});
   rows.check_state(kOp, grad_hy);
   const Tensor gh = rows.in(grad_hy), h = rows.in(hx), g = rows.in(gates);
-  const Tensor of_input = rows.made(3, hx.device()), of_hidden = rows.made(3, hx.device());
-  const Tensor grad_hx = rows.made(1, hx.device());
+  const Tensor of_input = rows.allocated(3, hx.device()), of_hidden = rows.allocated(3, hx.device());
+  const Tensor grad_hx = rows.allocated(1, hx.device());
   if (!hx.is_meta()) {
     rows.walk([&](int64_t lo, int64_t hi) {
       rows.loops().gru_backward(rows.at(of_input, lo, 3), rows.at(of_hidden, lo, 3),

@@ -90,7 +90,7 @@ void fold_elements(const Reduction& p, const Fold& fold, std::byte* acc, int64_t
 void fold_columns(const Reduction& p, const Fold& fold, std::byte* acc, int64_t offset, int64_t n,
                   int64_t lo, int64_t hi) {
   const int64_t row = p.reduced.row(), down = p.reduced.row_stride(0),
-                across = p.kept.row_stride(0);
+                across = p.geometry.row_stride(0);
   Odometer<1> at(p.reduced, p.reduced.sizes.size() - 1, lo / row);
   alignas(64) std::byte buffer[kRowsBytes];
   const int64_t width = itemsize(p.compute);
@@ -120,10 +120,10 @@ void fold_columns(const Reduction& p, const Fold& fold, std::byte* acc, int64_t 
 void store_results(const Reduction& p, const Tensor& out, DType acc_dtype, const std::byte* acc,
                    int64_t results) {
   const int64_t item = itemsize(out.dtype()), acc_item = itemsize(acc_dtype);
-  const int64_t row = p.kept.row(), stride = p.kept.row_stride(1);
+  const int64_t row = p.geometry.row(), stride = p.geometry.row_stride(1);
   const auto move = copy_loops().move[size_class(item)];
   alignas(64) std::byte buffer[kChunk * kMaxItem];
-  Odometer<2> at(p.kept, p.kept.sizes.size() - 1, 0);
+  Odometer<2> at(p.geometry, p.geometry.sizes.size() - 1, 0);
   for (int64_t i = 0; i < results; at.step()) {
     for (int64_t column = 0; column < row; column += kChunk) {
       const int64_t n = std::min(kChunk, row - column);
@@ -166,7 +166,7 @@ Reduction make_reduction(const Tensor& out, const Tensor& self, const ReducedDim
 
 // Rows below one result are short and the results are adjacent: fold many results at once.
 bool by_columns(const Reduction& p) {
-  return p.kept.row() >= 4 && p.kept.row_stride(0) < p.reduced.row_stride(0);
+  return p.geometry.row() >= 4 && p.geometry.row_stride(0) < p.reduced.row_stride(0);
 }
 
 // How a reduction is cut into tasks. Depends on the shape only, so that results do not depend on
@@ -187,10 +187,10 @@ struct Cut {
 void record_fold(const Reduction& p, int64_t out_item, bool columns, int64_t threads) {
   PlanOperand out{out_item, {}}, in{p.item, {}};
   Dims sizes;
-  for (size_t d = 0; d < p.kept.sizes.size(); ++d) {
-    sizes.push_back(p.kept.sizes[d]);
-    out.strides.push_back(p.kept.strides[1][d] * out_item);
-    in.strides.push_back(p.kept.strides[0][d] * p.item);
+  for (size_t d = 0; d < p.geometry.sizes.size(); ++d) {
+    sizes.push_back(p.geometry.sizes[d]);
+    out.strides.push_back(p.geometry.strides[1][d] * out_item);
+    in.strides.push_back(p.geometry.strides[0][d] * p.item);
   }
   for (size_t d = 0; d < p.reduced.sizes.size(); ++d) {
     sizes.push_back(p.reduced.sizes[d]);
@@ -238,7 +238,7 @@ void fold_into(std::initializer_list<Folded> results, const Tensor& self, const 
     return;
   }
   const Reduction p = make_reduction(first, self, dims, read_as, compute);
-  const int64_t count = first.numel(), reduced = dims.count(self), row = p.kept.row();
+  const int64_t count = first.numel(), reduced = dims.count(self), row = p.geometry.row();
   const bool columns = reduced > 0 && by_columns(p);
   const int64_t width = columns ? std::min(row, kColumns) : 1;  // results per group
   const int64_t per_row = (row + width - 1) / width;            // groups per row of results
@@ -256,12 +256,12 @@ void fold_into(std::initializer_list<Folded> results, const Tensor& self, const 
       const int64_t from = std::max(lo, slice * cut.groups) % cut.groups;
       const int64_t last = std::min(hi - slice * cut.groups, cut.groups);
       const int64_t a = slice * cut.slice, b = std::min(reduced, a + cut.slice);
-      Odometer<2> at(p.kept, p.kept.sizes.size() - 1, from / per_row);
+      Odometer<2> at(p.geometry, p.geometry.sizes.size() - 1, from / per_row);
       for (int64_t group = from; group < last; ++group) {
         const int64_t column = group % per_row * width;
         const int64_t n = std::min(width, row - column);
         std::byte* to = acc + (slice * count + group / per_row * row + column) * fold.bytes;
-        const int64_t offset = at.offsets()[0] + column * p.kept.row_stride(0);
+        const int64_t offset = at.offsets()[0] + column * p.geometry.row_stride(0);
         if (columns)
           fold_columns(p, fold, to, offset, n, a, b);
         else
@@ -292,8 +292,8 @@ void best_into(const Tensor& values, const Tensor& indices, const Tensor& self, 
       indices, self, ReducedDims(self, self.ndim() ? std::optional(single_dim) : std::nullopt, ""),
       self.dtype(), compute);
   const int64_t n = p.reduced.row(), down = p.reduced.row_stride(0);
-  const int64_t row = p.kept.row(), across = p.kept.row_stride(0),
-                out_stride = p.kept.row_stride(1);
+  const int64_t row = p.geometry.row(), across = p.geometry.row_stride(0),
+                out_stride = p.geometry.row_stride(1);
   const bool columns = by_columns(p);
   const int64_t width = columns ? std::min<int64_t>(row, kColumns) : 1;
   const int64_t per_row = (row + width - 1) / width;
@@ -308,13 +308,13 @@ void best_into(const Tensor& values, const Tensor& indices, const Tensor& self, 
     copy_loops().move[size_class(size)](values.data() + offset * size, out_stride, buffer, 1,
                                         count);
   };
-  const int64_t groups = p.kept.rows() * per_row;
+  const int64_t groups = p.geometry.rows() * per_row;
   parallel_for(0, groups, std::max<int64_t>(1, kGrainSize / std::max<int64_t>(1, n * width)),
                [&](int64_t lo, int64_t hi) {
                  alignas(64) std::byte match[kColumns * kMaxItem];
                  alignas(64) std::byte buffer[kChunk * kMaxItem];
                  int64_t index[kColumns];
-                 Odometer<2> at(p.kept, p.kept.sizes.size() - 1, lo / per_row);
+                 Odometer<2> at(p.geometry, p.geometry.sizes.size() - 1, lo / per_row);
                  for (int64_t group = lo; group < hi; ++group) {
                    const int64_t column = group % per_row * width;
                    const int64_t count = std::min(width, row - column);
