@@ -36,7 +36,8 @@
   inline const Type& function() {                                                                  \
     static const Type& table = []() -> const Type& {                                               \
       UH_IF_V4(function)                                                                           \
-      UH_IF_V3(function) UH_IF_V2(function)                                                        \
+      UH_IF_V3(function)                                                                           \
+      UH_IF_V2(function)                                                                           \
           __builtin_unreachable(); /* isa() names a level that is compiled in, or throws */        \
     }();                                                                                           \
     return table;                                                                                  \

@@ -1,11 +1,11 @@
 // Block: several simple steps as one loop of machine code, whose values stay in vector registers.
 //
-// What: steps whose expressions are a few instructions (StepOperator::postfix) run together, so that
-// memory is read and written once for all of them. Compiled for AVX-512 and AVX2; elsewhere there
-// are no blocks, and each step is the loop that it is.
-// Invariant: what is computed is what the steps' loops compute, rounding by rounding: a product is
-// joined with a sum exactly where the compiler joins them, inside of one expression.
-// If violated: results of a fused group depend on the machine.
+// What: steps whose expressions are a few instructions (StepOperator::postfix) run together, so
+// that memory is read and written once for all of them. Compiled for AVX-512 and AVX2; elsewhere
+// there are no blocks, and each step is the loop that it is. Invariant: what is computed is what
+// the steps' loops compute, rounding by rounding: a product is joined with a sum exactly where the
+// compiler joins them, inside of one expression. If violated: results of a fused group depend on
+// the machine.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,7 @@
 // Expression: what several steps compute, as one graph of operations on whole vectors.
 //
-// What: the words of each step (StepOperator::postfix) are read into nodes; a value that two of them
-// need is one node. Invariant: a node comes after its operands.
+// What: the words of each step (StepOperator::postfix) are read into nodes; a value that two of
+// them need is one node. Invariant: a node comes after its operands.
 #pragma once
 
 #include <cstdint>

@@ -6,9 +6,9 @@
 // guard does not hold, BAIL_OUT continues with another specialisation or the general code. Sizes
 // are never promised: a batch of another size runs the same code. Tensors within tuples, lists and
 // modules have no guards: fusion groups look at what comes.
-// Invariant: code that was made is kept as long as the Executor, at most kMaxSpecialisations of them;
-// a running frame points to it without a reference. General code accepts every input.
-// Read next: pipeline.h (the passes), interpreter.h.
+// Invariant: code that was made is kept as long as the Executor, at most kMaxSpecialisations of
+// them; a running frame points to it without a reference. General code accepts every input. Read
+// next: pipeline.h (the passes), interpreter.h.
 #pragma once
 
 #include <atomic>

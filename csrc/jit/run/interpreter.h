@@ -1,7 +1,7 @@
 // Interpreter: runs Code with frames, registers and a stack.
 //
 // What: one loop over instructions. A call of a scripted function is a new frame of the same loop,
-// so recursion costs no C++ stack; there are at most kMostFrames. Two loops come from one template:
+// so recursion costs no C++ stack; there are at most kMaxFrames. Two loops come from one template:
 // while a recording is on, each step is told (JIT_STEP), otherwise nothing asks.
 // Invariant: what is thrown out of run() says where in the program it happened ("Traceback of
 // TorchScript"), and keeps the class of the error; the stack then is as long as without the
@@ -19,9 +19,9 @@ namespace uh::jit {
 
 class Executor;
 
-constexpr size_t kMostFrames = 10'000;
+constexpr size_t kMaxFrames = 10'000;
 // Of one run as many steps are recorded; then a JIT_WARNING says that the rest is not.
-constexpr int64_t kMostSteps = 20'000;
+constexpr int64_t kMaxRecordedSteps = 20'000;
 
 // What `raise` and `assert` of scripted programs throw: torch.jit.Error.
 inline constexpr ErrorKind kScriptError = ErrorKind::kScript;
@@ -55,11 +55,11 @@ std::string place_text(const Span& span, const std::string& function);
 void emit_text(events::Kind kind, int64_t a, int64_t b, int64_t c, int64_t d,
                const std::string& text);
 int64_t next_frame_id();
-void tell_frame(const Frame& frame, int64_t parent, const Stack& stack);
-void tell_step(const Frame& frame, const Instruction& instruction, const IValue* registers,
-               const Stack& stack);
-void tell_no_more_steps(const Frame& frame);
-void tell_frame_end(const Frame& frame, const Stack& stack, const std::string* error);
+void record_frame(const Frame& frame, int64_t parent, const Stack& stack);
+void record_step(const Frame& frame, const Instruction& instruction, const IValue* registers,
+                 const Stack& stack);
+void record_step_limit(const Frame& frame);
+void record_frame_end(const Frame& frame, const Stack& stack, const std::string* error);
 // A value in a few words, as the stack and the registers show it: tensors by number.
 std::string short_json(const IValue& value);
 

@@ -16,8 +16,8 @@ namespace uh::jit {
 namespace {
 
 std::atomic<int64_t> g_frames{0};
-constexpr size_t kLongestText = 80;
-constexpr size_t kMostItems = 12;
+constexpr size_t kMaxTextLength = 80;
+constexpr size_t kMaxPrintedItems = 12;
 
 std::string short_text(const IValue& value, int depth = 0);
 
@@ -27,7 +27,7 @@ std::string joined_items(const char* open, const Items& items, const char* close
   size_t n = 0;
   for (const auto& item : items) {
     if (n) all += ", ";
-    if (n++ == kMostItems || all.size() > kLongestText) {
+    if (n++ == kMaxPrintedItems || all.size() > kMaxTextLength) {
       all += "...";
       break;
     }
@@ -55,7 +55,7 @@ std::string short_text(const IValue& value, int depth) {
     return joined_items("[", *tensors, "]", [&](const Tensor& t) { return inner(IValue(t)); });
   }
   std::string text = print(value);
-  if (text.size() > kLongestText) text.replace(kLongestText - 3, std::string::npos, "...");
+  if (text.size() > kMaxTextLength) text.replace(kMaxTextLength - 3, std::string::npos, "...");
   return text;
 }
 
@@ -90,7 +90,7 @@ std::string short_json(const IValue& value) {
   return w.take();
 }
 
-void tell_frame(const Frame& frame, int64_t parent, const Stack& stack) {
+void record_frame(const Frame& frame, int64_t parent, const Stack& stack) {
   const int64_t function = frame.executor ? frame.executor->function_id() : 0;
   frame.code->tell(function);
   JsonWriter w;
@@ -100,8 +100,8 @@ void tell_frame(const Frame& frame, int64_t parent, const Stack& stack) {
   emit_text(events::Kind::kJIT_FRAME, frame.id, frame.code->id(), parent, function, w.text());
 }
 
-void tell_step(const Frame& frame, const Instruction& i, const IValue* registers,
-               const Stack& stack) {
+void record_step(const Frame& frame, const Instruction& i, const IValue* registers,
+                 const Stack& stack) {
   JsonWriter w;
   w.begin_object().key("registers").begin_object();
   int64_t written = 0;
@@ -127,14 +127,14 @@ void tell_step(const Frame& frame, const Instruction& i, const IValue* registers
             static_cast<int64_t>(stack.size() - std::min(stack.size(), frame.stack)), w.text());
 }
 
-void tell_no_more_steps(const Frame& frame) {
+void record_step_limit(const Frame& frame) {
   const Node* node = frame.code->node(frame.pc);
   emit_text(events::Kind::kJIT_WARNING, frame.executor ? frame.executor->function_id() : 0,
             node ? node->span().line : 0, 0, 0,
-            message("steps of this run are not recorded after the first ", kMostSteps));
+            message("steps of this run are not recorded after the first ", kMaxRecordedSteps));
 }
 
-void tell_frame_end(const Frame& frame, const Stack& stack, const std::string* error) {
+void record_frame_end(const Frame& frame, const Stack& stack, const std::string* error) {
   JsonWriter w;
   w.begin_object();
   if (error) {

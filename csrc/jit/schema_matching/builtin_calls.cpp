@@ -13,7 +13,8 @@
 namespace uh::jit {
 namespace {
 
-// The dispatcher's operators by qualified name; read again when libraries have added or removed some.
+// The dispatcher's operators by qualified name; read again when libraries have added or removed
+// some.
 class Index {
  public:
   std::vector<const OperatorInfo*> named(const std::string& name) {

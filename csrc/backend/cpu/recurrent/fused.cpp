@@ -164,7 +164,8 @@ std::tuple<Tensor, Tensor, Tensor> fused_gru_cell_backward(KeySet, const Tensor&
   const Rows rows(kOp, hx, 4, {gates});
   rows.check_state(kOp, grad_hy);
   const Tensor gh = rows.in(grad_hy), h = rows.in(hx), g = rows.in(gates);
-  const Tensor of_input = rows.allocated(3, hx.device()), of_hidden = rows.allocated(3, hx.device());
+  const Tensor of_input = rows.allocated(3, hx.device()),
+               of_hidden = rows.allocated(3, hx.device());
   const Tensor grad_hx = rows.allocated(1, hx.device());
   if (!hx.is_meta()) {
     rows.walk([&](int64_t lo, int64_t hi) {
