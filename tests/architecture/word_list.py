@@ -133,7 +133,7 @@ BANNED_HEAD_INSTEAD = "a verb for a function, a noun for a class or a module"
 
 @dataclass(frozen=True)
 class Exemption:
-    """Hits that are right: those of `rule` (`name`: of every name) in files that `files` matches, on lines with `line`."""
+    """Hits that are right: those of `rule` (`name`: of every name) in `files`, on lines with `line`."""
 
     rule: str
     files: str

@@ -104,7 +104,9 @@ def one_of_several_views(x):
 
 
 RAISING = [
-    element for name, element in list(globals().items()) if callable(element) and getattr(element, "__module__", "") == __name__
+    element
+    for name, element in list(globals().items())
+    if callable(element) and getattr(element, "__module__", "") == __name__
 ]  # fmt: skip
 
 
