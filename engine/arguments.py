@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from engine.dtypes import device, dtype, memory_format
+from engine.function_schema import SchemaType, operator_schema
 from engine.tensor import Tensor
 
 
@@ -30,25 +30,37 @@ _PYTHON_WORDS = {
     "ScalarType": "engine.dtype",
     "Device": "engine.device",
 }
+_CLASSES: dict[str, type | tuple[type, ...]] = {
+    "Tensor": Tensor,
+    "bool": bool,
+    "str": str,
+    "ScalarType": dtype,
+    "Device": (device, str),
+    "MemoryFormat": memory_format,
+}
 
 
-def wanted_word(kind: str) -> str:
+TENSOR, SCALAR, INTEGER = SchemaType("Tensor"), SchemaType("Scalar"), SchemaType("int")
+
+
+def wanted_word(type_: SchemaType) -> str:
     """A schema's type in Python's words: `int[]?` is `sequence of int or None`."""
-    optional = kind.endswith("?")
-    kind = kind.rstrip("?")
-    listed = re.fullmatch(r"(\w+\??)\[\d*\]", kind)
-    word = f"sequence of {wanted_word(listed[1])}" if listed else _PYTHON_WORDS.get(kind, kind)
-    return f"{word} or None" if optional else word
+    if type_.kind == "Optional":
+        return f"{wanted_word(type_.inner[0])} or None"
+    if type_.kind == "List":
+        return f"sequence of {wanted_word(type_.inner[0])}"
+    return _PYTHON_WORDS.get(type_.kind, type_.kind)
 
 
-def accepts(kind: str, value: object) -> bool:
-    """Whether `value` could be given for a schema's type."""
-    if kind.endswith("?"):
-        return value is None or accepts(kind[:-1], value)
-    listed = re.fullmatch(r"(\w+\??)\[\d*\]", kind)
-    if listed:
+def accepts(type_: SchemaType, value: object) -> bool:
+    """Return whether `value` may be an argument of a schema's type."""
+    kind = type_.kind
+    if kind == "Optional":
+        return value is None or accepts(type_.inner[0], value)
+    if kind == "List":
+        item = type_.inner[0]
         return isinstance(value, (list, tuple, range)) and all(
-            accepts(listed[1], item) for item in value
+            accepts(item, element) for element in value
         )
     if kind == "int" and isinstance(value, Tensor):
         return value.dim() == 0 and not value.is_floating_point() and not value.is_complex()
@@ -57,46 +69,26 @@ def accepts(kind: str, value: object) -> bool:
     if kind in ("float", "Scalar"):
         numbers = (bool, int, float, complex) if kind == "Scalar" else (bool, int, float)
         return isinstance(value, numbers) or (isinstance(value, Tensor) and value.dim() == 0)
-    classes: dict[str, type | tuple[type, ...]] = {
-        "Tensor": Tensor,
-        "bool": bool,
-        "str": str,
-        "ScalarType": dtype,
-        "Device": (device, str),
-        "MemoryFormat": memory_format,
-    }
-    return isinstance(value, classes.get(kind, object))
+    return isinstance(value, _CLASSES.get(kind, object))
 
 
-def _parameters(schema: str) -> list[tuple[str, str]]:
-    """The (type, name) pairs of a schema's arguments, without annotations and defaults."""
-    inner = schema[schema.index("(") + 1 : schema.rindex(") ->")]
-    inner = re.sub(r"(?<=\w)\([a-z]!?\)", "", inner)
-    pairs = []
-    for part in re.split(r",\s*(?![^\[(]*[\])])", inner):
-        words = part.split("=")[0].split()
-        if len(words) == 2:
-            pairs.append((words[0], words[1]))
-    return pairs
-
-
-def argument_error(name: str, schema: str, args: Sequence[object]) -> Exception:
+def argument_error(name: str, operator: str, args: Sequence[object]) -> Exception:
     """The exception for a call whose arguments do not fit: it names the first that does not.
 
-    To be called while the error of their conversion is handled. `args` are the given arguments in
-    the schema's order.
+    To be called while the error of their conversion is handled. `operator` is its full name, `args`
+    are the arguments in the schema's order.
     """
     cause = sys.exception()
-    parameters = _parameters(schema)
+    schema, _ = operator_schema(operator)
     # Pointwise operators take numbers where their schema says Tensor; the others ask for `_h`.
     numbers_too = not isinstance(cause, AttributeError)
-    for position, ((kind, parameter), value) in enumerate(zip(parameters, args, strict=False)):
-        number = numbers_too and position > 0 and kind == "Tensor"
-        if accepts(kind, value) or (number and accepts("Scalar", value)):
+    for position, (argument, value) in enumerate(zip(schema.arguments, args, strict=False)):
+        number = numbers_too and position > 0 and argument.type == TENSOR
+        if accepts(argument.type, value) or (number and accepts(SCALAR, value)):
             continue
-        wanted = wanted_word(kind) + (" or number" if number else "")
+        expected = wanted_word(argument.type) + (" or number" if number else "")
         return TypeError(
-            f"{name}: argument {parameter!r} (position {position + 1}) must be {wanted}, "
+            f"{name}: argument {argument.name!r} (position {position + 1}) must be {expected}, "
             f"got {type_word(value)}"
         )
     given = ", ".join(type_word(value) for value in args)
@@ -105,7 +97,9 @@ def argument_error(name: str, schema: str, args: Sequence[object]) -> Exception:
         return RuntimeError(f"{name}: {cause}; a number does not fit 64 bits: {shown}")
     if isinstance(cause, (ValueError, RuntimeError)):
         return cause
-    return TypeError(f"{name}: cannot be called with ({given}): {cause}; the signature is {schema}")
+    return TypeError(
+        f"{name}: cannot be called with ({given}): {cause}; the signature is {schema.text}"
+    )
 
 
 def older_form(
@@ -130,9 +124,9 @@ def older_form(
 
 def _is_older_argument(name: str, value: object) -> bool:
     if name == "other":
-        return accepts("Tensor", value) or accepts("Scalar", value)
+        return accepts(TENSOR, value) or accepts(SCALAR, value)
     number = name in ("alpha", "beta", "value") or name.endswith(":number")
-    return accepts("Scalar" if number else "Tensor", value)
+    return accepts(SCALAR if number else TENSOR, value)
 
 
 def check_tensor(name: str, argument: str, value: object) -> None:

@@ -1,153 +1,48 @@
-"""Boxed calls: schemas read from their text, Python values as tagged values and back."""
+"""Boxed calls: Python values as tagged values and back."""
 
 from __future__ import annotations
 
-import ast
-import re
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from engine._native import ffi, lib
-from engine.arguments import accepts, type_word, wanted_word
+from engine.arguments import INTEGER, SCALAR, accepts, type_word, wanted_word
 from engine.dtypes import DEVICES, DTYPES, as_device, as_dtype
+from engine.function_schema import FunctionSchema, SchemaType
 from engine.marshal import complex_number, complex_value
 from engine.tensor import Tensor, wrap
 
 # The tags of uh_value.
 NONE, TENSOR, INT, FLOAT, BOOL, INTS, STRING, TENSORS, DTYPE, DEVICE, FLOATS, COMPLEX = range(12)
-_REQUIRED = object()
-_TEXT = re.compile(r"(?P<name>\w+)(\.(?P<overload>\w+))?\((?P<arguments>.*)\) -> (?P<results>.+)")
-_ARGUMENT = re.compile(
-    r"(?P<type>\w+(\((?P<alias>\w+)(?P<write>!?)\))?[?\[\]\d]*)\s+(?P<name>\w+)(=(?P<default>.+))?"
-)
 
 
-@dataclass(frozen=True)
-class Argument:
-    """One argument of an operator."""
-
-    type: str  # "Tensor", "int[]?", ...
-    name: str
-    default: Any
-    keyword_only: bool
-    written: bool
-
-
-class Schema:
-    """An operator's signature, read from its text."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        match = _TEXT.fullmatch(text)
-        if match is None:
-            raise ValueError(f"schema: not a schema: {text!r}")
-        self.name = match["name"]
-        self.overload = match["overload"] or ""
-        self.results = match["results"]
-        self._arguments = match["arguments"]
-
-    @property
-    def full_name(self) -> str:
-        """Name and overload: "add.Tensor"."""
-        return f"{self.name}.{self.overload}" if self.overload else self.name
-
-    @cached_property
-    def arguments(self) -> tuple[Argument, ...]:
-        """The arguments in order."""
-        found, keyword_only = [], False
-        for part in _split(self._arguments):
-            if part == "*":
-                keyword_only = True
-                continue
-            match = _ARGUMENT.fullmatch(part)
-            if match is None:
-                raise ValueError(f"schema: not an argument: {part!r} in {self.text!r}")
-            kind = re.sub(r"\(\w+!?\)", "", match["type"])
-            default = _REQUIRED if match["default"] is None else _literal(match["default"])
-            found.append(
-                Argument(kind, match["name"], default, keyword_only, match["write"] == "!")
-            )
-        return tuple(found)
-
-    @property
-    def written(self) -> int | None:
-        """The position of the argument that the operator writes to, if any."""
-        return next((i for i, one in enumerate(self.arguments) if one.written), None)
-
-    def bind(self, args: tuple[Any, ...], options: dict[str, Any]) -> list[Any]:
-        """The values of all arguments in order; TypeError when one is missing or too many."""
-        positional = sum(not one.keyword_only for one in self.arguments)
-        if len(args) > positional:
+def check(schema: FunctionSchema, values: list[Any]) -> None:
+    """Raises TypeError for the first value that its argument cannot take."""
+    for argument, value in zip(schema.arguments, values, strict=True):
+        one_for_all = argument.type.one_for_all and accepts(INTEGER, value)  # int[2] padding=0
+        number = argument.takes_number and accepts(SCALAR, value)
+        if not (accepts(argument.type, value) or one_for_all or number):
             raise TypeError(
-                f"{self.full_name}: takes {positional} positional arguments, got {len(args)}; "
-                f"the schema is {self.text}"
+                f"{schema.full_name}: argument {argument.name!r} must be "
+                f"{wanted_word(argument.type)}, got {type_word(value)}; the schema is {schema.text}"
             )
-        options = dict(options)
-        values = []
-        for position, one in enumerate(self.arguments):
-            if position < len(args):
-                values.append(args[position])
-            elif one.name in options:
-                values.append(options.pop(one.name))
-            elif one.default is _REQUIRED:
-                raise TypeError(
-                    f"{self.full_name}: missing argument {one.name!r}; the schema is {self.text}"
-                )
-            else:
-                values.append(one.default)
-        if options:
-            unknown = ", ".join(map(repr, options))
-            raise TypeError(f"{self.full_name}: no argument {unknown}; the schema is {self.text}")
-        return values
-
-    def check(self, values: list[Any]) -> None:
-        """Raises TypeError for the first value that its argument cannot take."""
-        for one, value in zip(self.arguments, values, strict=True):
-            one_for_all = one.type.startswith("int[") and accepts("int", value)  # int[2] padding=0
-            if not accepts(one.type, value) and not one_for_all:
-                raise TypeError(
-                    f"{self.full_name}: argument {one.name!r} must be {wanted_word(one.type)}, "
-                    f"got {type_word(value)}; the schema is {self.text}"
-                )
-
-    def __repr__(self) -> str:
-        return self.text
 
 
-def _split(text: str) -> list[str]:
-    """The arguments of a schema: cut at commas outside brackets."""
-    parts, depth, start = [], 0, 0
-    for position, char in enumerate(text):
-        depth += (char in "([") - (char in ")]")
-        if char == "," and depth == 0:
-            parts.append(text[start:position].strip())
-            start = position + 1
-    last = text[start:].strip()
-    return [*parts, last] if last else parts
-
-
-def _literal(text: str) -> Any:
-    try:
-        return ast.literal_eval(text)
-    except ValueError:
-        return {"true": True, "false": False}.get(text, text)
-
-
-def box(values: list[Any], schema: Schema) -> tuple[Any, list[Any]]:
+def box(values: list[Any], schema: FunctionSchema) -> tuple[Any, list[Any]]:
     """The values as an array of uh_value, and what must stay alive during the call."""
-    schema.check(values)
+    check(schema, values)
     boxed = ffi.new("uh_value[]", len(values) or 1)
     alive: list[Any] = []
     for slot, argument, value in zip(boxed, schema.arguments, values, strict=False):
-        _fill(slot, argument.type.rstrip("?"), value, alive)
+        _fill(slot, argument.type.without_optional, value, alive)
     return boxed, alive
 
 
-def _fill(slot: Any, kind: str, value: Any, alive: list[Any]) -> None:
+def _fill(slot: Any, type_: SchemaType, value: Any, alive: list[Any]) -> None:
+    kind = type_.inner[0].without_optional.kind if type_.kind == "List" else type_.kind
+    listed = type_.kind == "List"
     if value is None:
         slot.tag = NONE
-    elif kind.startswith("Tensor") and kind.endswith("]"):
+    elif kind == "Tensor" and listed:
         slot.tag, slot.i = TENSORS, len(value)
         slot.p = _keep(
             ffi.new("uh_handle[]", [0 if one is None else one._h for one in value]), alive
@@ -158,11 +53,11 @@ def _fill(slot: Any, kind: str, value: Any, alive: list[Any]) -> None:
         slot.tag, slot.i = DTYPE, as_dtype(value, "dtype").code
     elif kind == "Device":
         slot.tag, slot.i = DEVICE, as_device(value, "device").code
-    elif kind.startswith("int") and kind.endswith("]"):
+    elif kind == "int" and listed:
         numbers = [value] if isinstance(value, int) else [int(one) for one in value]
         slot.tag, slot.i = INTS, len(numbers)
         slot.p = _keep(ffi.new("int64_t[]", numbers), alive)
-    elif kind.startswith("float") and kind.endswith("]"):
+    elif kind == "float" and listed:
         slot.tag, slot.i = FLOATS, len(value)
         slot.p = _keep(ffi.new("double[]", [float(one) for one in value]), alive)
     elif isinstance(value, str):

@@ -9,16 +9,16 @@ name. In programs, `engine.add` is faster.
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 from typing import Any
 
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
-from engine.boxed import Schema, box, unbox
+from engine.boxed import box, check, unbox
+from engine.function_schema import FunctionSchema, operator_names, operator_schema
 
 __all__ = ["aten", "kernels", "load_library", "loaded_libraries", "schema", "schemas"]
 
-_schemas: dict[str, dict[str, Schema]] = {}
-_generation = -1
 
 loaded_libraries: set[str] = set()
 """The paths of the libraries that `load_library` has loaded."""
@@ -41,45 +41,47 @@ def load_library(path: str | os.PathLike[str]) -> None:
     loaded_libraries.add(full)
 
 
-def _by_namespace() -> dict[str, dict[str, Schema]]:
-    """The schemas of all operators by namespace and full name, read again after a registration."""
-    global _schemas, _generation
-    generation = lib.uh_operator_generation()
-    if generation == _generation:
-        return _schemas
-    schemas: dict[str, dict[str, Schema]] = {}
-    for position in range(lib.uh_op_count()):
-        operator = lib.uh_operator_at(position)
-        if operator == ffi.NULL:
-            break
-        namespace = ffi.string(lib.uh_operator_namespace(operator)).decode()
-        text = ffi.string(lib.uh_operator_schema(operator)).decode()
-        full_name = text[: text.index("(")]
-        previous = _schemas.get(namespace, {}).get(full_name)
-        parsed = previous if previous is not None and previous.text == text else Schema(text)
-        schemas.setdefault(namespace, {})[full_name] = parsed
-    _schemas, _generation = schemas, generation
-    return schemas
+def _by_namespace() -> dict[str, dict[str, tuple[str, ...]]]:
+    """The full names of the operators of every name, by namespace; read again after a registration."""
+    return _at_generation(lib.uh_operator_generation())
 
 
-def schemas(namespace: str = "aten") -> dict[str, Schema]:
-    """Return every operator's schema in a namespace, by full name such as "add.Tensor"."""
+@lru_cache(maxsize=1)
+def _at_generation(generation: int) -> dict[str, dict[str, tuple[str, ...]]]:
+    by_namespace: dict[str, dict[str, tuple[str, ...]]] = {}
+    for qualified in operator_names():
+        namespace, _, full_name = qualified.partition("::")
+        names = by_namespace.setdefault(namespace, {})
+        name = full_name.partition(".")[0]
+        names[name] = (*names.get(name, ()), full_name)
+    return by_namespace
+
+
+def names(namespace: str = "aten") -> dict[str, tuple[str, ...]]:
+    """Return the full names of the operators of every name: "add" has "add.Tensor" and "add.out"."""
     return dict(_by_namespace().get(namespace, {}))
 
 
-def schema(name: str) -> Schema:
+def schemas(namespace: str = "aten") -> dict[str, FunctionSchema]:
+    """Return every operator's schema in a namespace, by full name such as "add.Tensor"."""
+    return {
+        full_name: operator_schema(f"{namespace}::{full_name}")[0]
+        for group in names(namespace).values()
+        for full_name in group
+    }
+
+
+def schema(name: str) -> FunctionSchema:
     """Return the schema of one operator, such as "add.Tensor" or "mine::twice".
 
     Raises: KeyError, which lists the operator's overloads.
     """
     namespace, _, full_name = name.rpartition("::")
-    known = schemas(namespace or "aten")
-    if full_name not in known:
-        base = full_name.partition(".")[0]
-        near = [known_name for known_name in known if known_name.partition(".")[0] == base]
+    near = names(namespace or "aten").get(full_name.partition(".")[0], ())
+    if full_name not in near:
         hint = f"; there are {', '.join(near)}" if near else ""
         raise KeyError(f"no operator is registered under the name {name!r}{hint}")
-    return known[full_name]
+    return operator_schema(name)[0]
 
 
 def kernels(name: str) -> dict[str, str]:
@@ -97,13 +99,13 @@ def kernels(name: str) -> dict[str, str]:
 
 
 class Overload:
-    """One operator, callable."""
+    """One operator, callable. `tags` are facts that its schema does not say, by PyTorch's names."""
 
-    def __init__(self, schema: Schema, namespace: str = "aten") -> None:
-        self.schema = schema
+    def __init__(self, full_name: str, namespace: str = "aten") -> None:
+        self.schema, self.tags = operator_schema(f"{namespace}::{full_name}")
         self.namespace = namespace
-        self.__name__ = schema.full_name
-        self.__doc__ = schema.text
+        self.__name__ = full_name
+        self.__doc__ = self.schema.text
 
     @property
     def qualified_name(self) -> str:
@@ -158,7 +160,7 @@ class Packet:
         mismatches = []
         for overload in self._overloads.values():
             try:
-                overload.schema.check(overload.schema.bind(args, options))
+                check(overload.schema, overload.schema.bind(args, options))
             except TypeError as error:
                 mismatches.append(str(error))
                 continue
@@ -178,23 +180,23 @@ class Namespace:
         self._packets_generation = -1
 
     def __dir__(self) -> list[str]:
-        return sorted({schema.name for schema in schemas(self.__name__).values()})
+        return sorted(_by_namespace().get(self.__name__, {}))
 
     def __getattr__(self, name: str) -> Packet:
         if name.startswith("__"):
             raise AttributeError(name)
-        known = _by_namespace().get(self.__name__, {})
-        if self._packets_generation != _generation:
-            self._packets, self._packets_generation = {}, _generation
+        generation = lib.uh_operator_generation()
+        known = _at_generation(generation).get(self.__name__, {})
+        if self._packets_generation != generation:
+            self._packets, self._packets_generation = {}, generation
         if name not in self._packets:
-            overloads = {
-                schema.overload or "default": Overload(schema, self.__name__)
-                for schema in known.values()
-                if schema.name == name
-            }
-            if not overloads:
+            if name not in known:
                 hint = "" if known else "; load its library first with engine.ops.load_library"
                 raise AttributeError(f"engine.ops.{self.__name__} has no operator {name!r}{hint}")
+            overloads = {
+                full_name.partition(".")[2] or "default": Overload(full_name, self.__name__)
+                for full_name in known[name]
+            }
             self._packets[name] = Packet(name, overloads, self.__name__)
         return self._packets[name]
 

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.arguments import accepts, type_word
+from engine.arguments import INTEGER, SCALAR, TENSOR, accepts, type_word
+from engine.function_schema import SchemaType
 from engine.tensor import Tensor
 
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}  # NumPy's names, which PyTorch accepts too
@@ -21,20 +22,18 @@ NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}  # NumPy's names, which PyT
 class Parameter:
     """One argument of a schema, as Python sees it."""
 
-    kind: str  # the schema's type, such as "int[]?"
+    type: SchemaType
     name: str
     required: bool
     keyword_only: bool = False
     number_too: bool = False  # a pointwise operand: a number is accepted for the tensor
 
     def takes(self, value: object) -> bool:
-        if accepts(self.kind, value):
+        if accepts(self.type, value):
             return True
         if self.number_too:
-            return accepts("Scalar", value)
-        if self.kind.startswith("int[") and self.kind != "int[]":  # int[2]: one number for both
-            return accepts("int", value)
-        return self.kind == "int[]" and accepts("int", value)
+            return accepts(SCALAR, value)
+        return self.type.one_for_all and accepts(INTEGER, value)  # int[2]: one number for both
 
 
 @dataclass(frozen=True)
@@ -46,23 +45,23 @@ class Overload:
     parameters: tuple[Parameter, ...]
     varargs: str = ""
 
-    def _bound(self, args: Sequence[Any], options: dict[str, Any]) -> list[tuple[str, Any]]:
-        """Return the (kind, value) pairs of the arguments."""
-        kinds = {p.name: p.kind for p in self.parameters}
-        named = [(kinds.get(NUMPY_NAMES.get(k, k), "out"), v) for k, v in options.items()]
-        return [*zip((p.kind for p in self.parameters), args, strict=False), *named]
+    def _typed(self, args: Sequence[Any], options: dict[str, Any]) -> list[tuple[SchemaType, Any]]:
+        """Return the (type, value) pairs of the arguments; `out` is a tensor."""
+        types = {p.name: p.type for p in self.parameters}
+        named = [(types.get(NUMPY_NAMES.get(k, k), TENSOR), v) for k, v in options.items()]
+        return [*zip((p.type for p in self.parameters), args, strict=False), *named]
 
     def reads_tensor(self, args: Sequence[Any], options: dict[str, Any]) -> bool:
         """Return True if a 0-d tensor is passed for a number."""
         return any(
-            isinstance(value, Tensor) and not kind.startswith(("Tensor", "out"))
-            for kind, value in self._bound(args, options)
+            isinstance(value, Tensor) and type_.base != "Tensor"
+            for type_, value in self._typed(args, options)
         )
 
     def decided_by_types(self, args: Sequence[Any], options: dict[str, Any]) -> bool:
         """Return True if other arguments of the same types fit too, which a tensor passed for a number and a list
         leave open: there the value matters."""
-        listed = any(isinstance(value, (list, tuple)) for _, value in self._bound(args, options))
+        listed = any(isinstance(value, (list, tuple)) for _, value in self._typed(args, options))
         return not listed and not self.reads_tensor(args, options)
 
     def fits(self, args: Sequence[Any], options: dict[str, Any]) -> bool:

@@ -14,8 +14,8 @@ namespace {
 
 // "GeneratedBackwardFor_ns_op_defaultBackward": PyTorch's name of such a Node.
 std::string node_name(const OperatorInfo& op) {
-  const std::string& overload = op.schema().overload;
-  return message("GeneratedBackwardFor_", op.name_space(), "_", op.schema().name, "_",
+  const std::string_view overload = op.schema().overload_name();
+  return message("GeneratedBackwardFor_", op.name_space(), "_", op.schema().name(), "_",
                  overload.empty() ? "default" : overload, "Backward");
 }
 
@@ -165,7 +165,7 @@ void call_with_formula(BoxedOperator& op, const std::shared_ptr<const Formula>& 
 void register_formula(Library& library, std::string_view name, Formula formula,
                       std::string_view kernel_name) {
   BoxedOperator& op = library.find(name);
-  check(!op.schema().writes() && !op.schema().views(),
+  check(!op.schema().is_mutable() && !op.schema().is_view(),
         "Cannot register autograd formula for "
         "non-functional operator ",
         op.name_space(), "::", op.schema_text());

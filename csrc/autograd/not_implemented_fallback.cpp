@@ -25,13 +25,13 @@ bool enter(const OperatorInfo& op, const TensorList& arguments) {
   const bool required = std::any_of(arguments.begin(), arguments.end(),
                                     [](const Tensor* t) { return requires_grad(*t); });
   if (!required || op.differentiation() != Differentiation::kMissing) return false;
-  const Schema& schema = op.schema();
+  const FunctionSchema& schema = op.schema();
   for (const Argument& argument : schema.arguments) {
-    check(!(argument.written && argument.keyword_only), schema.name,
+    check(!(argument.is_write() && argument.keyword_only), schema.name(),
           "(): functions with out=... arguments don't support automatic differentiation, but one "
           "of the arguments requires grad.");
   }
-  if (schema.writes()) check_inplace(*arguments[0], true);
+  if (schema.is_mutable()) check_inplace(*arguments[0], true);
   return true;
 }
 
@@ -39,7 +39,7 @@ bool enter(const OperatorInfo& op, const TensorList& arguments) {
 void leave(const OperatorInfo& op, const TensorList& arguments, const TensorList& results) {
   Ref<Node> node = make_ref<NotImplementedNode>(message(op.name_space(), "::", op.full_name()));
   for (const Tensor* argument : arguments) node->add_edge(*argument);
-  if (op.schema().writes()) {
+  if (op.schema().is_mutable()) {
     if (is_differentiable(results[0]->dtype())) rebase_history(*results[0], std::move(node));
     return;
   }

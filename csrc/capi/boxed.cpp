@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/json.h"
 #include "capi/convert.h"
 #include "capi/library.h"
 #include "dispatch/dispatcher.h"
+#include "generated/tags.h"
 #include "memory/device_registry.h"
 
 namespace uh {
@@ -41,17 +43,29 @@ bool is_there(const Tensor& t) { return static_cast<bool>(t); }
 
 // Kernels rely on their schema: what is not optional is there.
 void check_present(const OperatorInfo& op, const Argument& argument, const IValue& value) {
-  if (argument.type.back() == '?' || argument.has_default) return;
+  if (argument.type.is(SchemaKind::kOptional) || argument.has_default()) return;
   const auto* one = value.get_if<Tensor>();
   const auto* list = value.get_if<std::vector<Tensor>>();
   const auto* dtype = value.get_if<DType>();
   bool present = !value.is_none();
   if (one) present = is_there(*one);
-  if (list && argument.type == "Tensor[]")
+  if (list && argument.type.is_list() && argument.type.element().is(SchemaKind::kTensor))
     present = std::all_of(list->begin(), list->end(), is_there);
   if (dtype) present = *dtype != DType::kUndefined;
   check_kind(present, ErrorKind::kType, op.full_name(), ": argument '", argument.name, "' must be ",
-             argument.type, ", got None; schema: ", op.schema_text());
+             argument.type.text(), ", got None; schema: ", op.schema_text());
+}
+
+// What pointers that were returned lead into, until the next call. One for all functions here: a
+// library that is loaded late shares 1664 bytes of thread-local memory with all others.
+IValue& last_returned() {
+  thread_local IValue value;
+  return value;
+}
+
+const char* returned(std::string text) {
+  last_returned() = std::move(text);
+  return last_returned().get_if<std::string>()->c_str();
 }
 
 OperatorInfo& find(const char* name) {
@@ -88,7 +102,7 @@ uh_value write_value(IValue value) {
     return {UH_VALUE_DEVICE, device->code(), 0, nullptr};
   if (const auto* box = value.get_if<Ref<Container>>())
     return {UH_VALUE_BOX, reinterpret_cast<int64_t>(Ref<Container>(*box).leak()), 0, nullptr};
-  thread_local IValue kept;  // what the pointers lead into
+  IValue& kept = last_returned();
   kept = std::move(value);
   if (const auto* dims = kept.get_if<Dims>()) return {UH_VALUE_INTS, dims->ndim(), 0, dims->data()};
   if (const auto* floats = kept.get_if<std::vector<double>>())
@@ -104,7 +118,7 @@ int call_boxed(OperatorInfo& op, const uh_value* args, int64_t n, uh_value* ret_
   check_kind(static_cast<size_t>(n) == arguments.size(), ErrorKind::kType, op.full_name(),
              ": expected ", arguments.size(), " arguments, got ", n,
              "; schema: ", op.schema_text());
-  check(op.schema().results.size() <= 8, op.full_name(), ": has ", op.schema().results.size(),
+  check(op.schema().returns.size() <= 8, op.full_name(), ": has ", op.schema().returns.size(),
         " results; the C ABI carries 8");
   Stack stack;
   for (const Argument& argument : arguments) {
@@ -126,9 +140,34 @@ int64_t uh_op_count(void) {
 }
 const char* uh_op_schema(int64_t i) {
   const auto ops = Dispatcher::instance().all();
-  return i >= 0 && i < static_cast<int64_t>(ops.size())
-             ? ops[static_cast<size_t>(i)]->schema_text().data()
-             : "";
+  return i >= 0 && i < static_cast<int64_t>(ops.size()) ? ops[static_cast<size_t>(i)]->schema_text()
+                                                        : "";
+}
+const char* uh_op_name(int64_t i) {
+  return guard(static_cast<const char*>(nullptr), [&] {
+    const auto ops = Dispatcher::instance().all();
+    check(i >= 0 && i < static_cast<int64_t>(ops.size()), "no operator has the number ", i);
+    const OperatorInfo& op = *ops[static_cast<size_t>(i)];
+    return returned(message(op.name_space(), "::", op.full_name()));
+  });
+}
+const char* uh_op_schema_json(const char* name) {
+  return guard(static_cast<const char*>(nullptr), [&] {
+    const OperatorInfo& op = find(name);
+    JsonWriter writer;
+    write_json(writer.begin_object().key("schema"), op.schema());
+    writer.key("tags").begin_array();
+    for (size_t tag = 0; tag < std::size(kTagNames); ++tag)
+      if (op.has_tag(static_cast<Tag>(tag))) writer.value(kTagNames[tag]);
+    return returned(writer.end_array().end_object().take());
+  });
+}
+const char* uh_schema_json(const char* schema) {
+  return guard(static_cast<const char*>(nullptr), [&] {
+    JsonWriter writer;
+    write_json(writer, *parse_schema(schema));
+    return returned(writer.take());
+  });
 }
 namespace {
 

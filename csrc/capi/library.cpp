@@ -271,7 +271,7 @@ uh_operator* uh_operator_find(const char* name) {
     return to_c(op);
   });
 }
-const char* uh_operator_schema(uh_operator* op) { return operator_of(op).schema_text().data(); }
+const char* uh_operator_schema(uh_operator* op) { return operator_of(op).schema_text(); }
 const char* uh_operator_namespace(uh_operator* op) { return operator_of(op).name_space().data(); }
 int uh_operator_call(uh_operator* op, const uh_value* args, int64_t n, uh_value* ret_results) {
   return guard(-1, [&] { return call_boxed(operator_of(op), args, n, ret_results, write_plain); });

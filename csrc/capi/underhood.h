@@ -190,6 +190,13 @@ typedef struct {
 } uh_value;
 int64_t uh_op_count(void);
 const char* uh_op_schema(int64_t i);
+/* "aten::add.Tensor". The answers of these three are valid until the next of them on this thread.
+ */
+const char* uh_op_name(int64_t i);
+/* {"schema": {...}, "tags": [...]} in JSON, of the operator of that name. */
+const char* uh_op_schema_json(const char* name);
+/* A schema's text as JSON, the same object; NULL where it is malformed. */
+const char* uh_schema_json(const char* schema);
 const char* uh_op_kernel(const char* name, int key); /* the kernel's name, or "" */
 /* Returns the number of results written to ret_ (at most 8), or -1. */
 int uh_call_boxed(const char* name, const uh_value* args, int64_t n, uh_value* ret_results);

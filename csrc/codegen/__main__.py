@@ -27,6 +27,7 @@ import overloads
 import pointwise
 import python_ops
 import saved
+import schema_tables
 import stubs
 
 
@@ -69,6 +70,8 @@ def generate(args: argparse.Namespace) -> None:
         out / "fused_table.cpp": fused.table_cpp(ops),
         out / "saved_table.cpp": saved.table_cpp(ops),
         out / "overload_table.cpp": overloads.table_cpp(ops),
+        out / "schema_types.h": schema_tables.types_h(ops),
+        out / "tags.h": schema_tables.tags_h(),
     }
     for number, signatures in enumerate(cpp_ops.signatures(ops)):
         kept[out / f"signatures_{number}.cpp"] = cpp_ops.signatures_cpp(signatures)

@@ -290,7 +290,7 @@ def autograd_kernel(op: Operator) -> str:
     lines += [_save(op, s, written) for s in saved if not _is_saved_result(s)]
     if written:
         lines.append(f"  below_autograd([&] {{ {below}; }});")
-        extended = "extend_history" if op.inplace_view else "rebase_history"
+        extended = "extend_history" if op.has_tag("inplace_view") else "rebase_history"
         lines.append(f"  {extended}({written.name}, node);")
         for s in saved:
             if s.how.startswith("result:"):

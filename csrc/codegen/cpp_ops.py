@@ -10,6 +10,7 @@ import re
 from zlib import crc32
 
 import autograd
+import schema_tables
 from model import Argument, Operator
 from pointwise import PARAMETERS
 
@@ -263,17 +264,20 @@ def register_cpp(ops: list[Operator], family: str) -> str:
         '#include "dispatch/dispatcher.h"',
         f'#include "generated/kernels/{family}.h"',
         f'#include "generated/ops/{family}.h"',
+        '#include "generated/schema_types.h"',
         f'#include "generated/structured/{family}.h"',
         '#include "ops/copy/copy.h"',
         '#include "ops/as_view.h"',
         '#include "ops/common_device_check.h"',
         '#include "ops/resize_output.h"\n' if any(op.row_major for op in ops) else "",
-        "namespace uh::ops {\n",
+        "namespace uh::ops {\nnamespace {\n",
     ]
     for op in ops:
-        lines.append(
-            f'Op<{op.signature}> {op.cpp_name}_op("{op.schema.replace(chr(34), chr(39))}");'
-        )
+        lines += schema_tables.operator_constants(op)
+    lines.append("\n}  // namespace\n")
+    for op in ops:
+        tags = schema_tables.tag_set(op)
+        lines.append(f"Op<{op.signature}> {op.cpp_name}_op({op.cpp_name}_schema, {tags});")
     lines.append("\n}  // namespace uh::ops\n\nnamespace uh {\nnamespace {\n")
     registrations = []
 

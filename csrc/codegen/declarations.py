@@ -58,18 +58,20 @@ def public(op: Operator) -> tuple[str, ...]:
 
 def declarations_py(folder: Path, ops: list[Operator]) -> str:
     """ENTRIES: (family, line) -> yaml text. OPERATORS: full name -> (family, line, C++ stub, Python
-    stub, public names)."""
+    stub, public names). TAGS: full name -> tags."""
     texts = {
         (path.stem, line): text
         for path in sorted(folder.glob("*.yaml"))
         for line, text, _ in entries(path)
     }
     operators = {op.full_name: (op.family, op.line, stub(op), python(op), public(op)) for op in ops}
-    return (
-        HEAD
-        + "ENTRIES = {\n"
-        + "".join(f"    {k!r}: {v!r},\n" for k, v in texts.items())
-        + "}\nOPERATORS = {\n"
-        + "".join(f"    {k!r}: {v!r},\n" for k, v in operators.items())
-        + "}\n"
+    tables = {
+        "ENTRIES": texts,
+        "OPERATORS": operators,
+        "TAGS": {op.full_name: op.tags for op in ops},
+    }
+    rows = (
+        f"{name} = {{\n{''.join(f'    {k!r}: {v!r},{chr(10)}' for k, v in table.items())}}}\n"
+        for name, table in tables.items()
     )
+    return HEAD + "".join(rows)

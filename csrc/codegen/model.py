@@ -6,8 +6,10 @@ becomes one to three operators (functional, in-place, out=), each with its parse
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -59,10 +61,51 @@ _ARGUMENT = re.compile(
 _RESULT = re.compile(
     r"(?P<type>\w+)(?P<alias>\(\w+!?\))?(?P<rest>\??(\[\d*\])?)(\s+(?P<name>\w+))?$"
 )
+_LAYERS = re.compile(r"\?|\[(\d*)\]")
+# What only PyTorch's overloads have (yaml key `overloads`): no kernel here takes it.
+OVERLOAD_TYPES = {"Layout?", "Generator?", "MemoryFormat"}
 
 
 class DeclarationError(Exception):
     """A yaml entry that does not make sense; the text names the file and the entry."""
+
+
+@dataclass(frozen=True)
+class SchemaType:
+    """A type of a schema as data: csrc/dispatch/function_schema.h has the same."""
+
+    kind: str  # "Tensor", "int"...; "List" or "Optional" of `element`
+    element: SchemaType | None = None
+    fixed_size: int = 0  # of int[2]; 0: any length
+
+    @staticmethod
+    def read(base: str, layers: str) -> SchemaType:
+        """`Tensor` and `?[]` are a list of optional tensors."""
+        type_ = SchemaType(base)
+        for layer in _LAYERS.finditer(layers):
+            kind = "Optional" if layer[0] == "?" else "List"
+            type_ = SchemaType(kind, type_, int(layer[1] or 0))
+        return type_
+
+    @property
+    def base(self) -> str:
+        """The innermost kind: `int` of `int[2]?`."""
+        return self.element.base if self.element else self.kind
+
+    @property
+    def without_optional(self) -> SchemaType:
+        """`int[2]` of `int[2]?`; any other type as it is."""
+        return self.element if self.kind == "Optional" and self.element else self
+
+    @property
+    def key(self) -> str:
+        """The text without sizes: a key of CPP_TYPES."""
+        if not self.element:
+            return self.kind
+        return self.element.key + ("?" if self.kind == "Optional" else "[]")
+
+
+Default = bool | int | float | str | list[int] | list[float] | None
 
 
 @dataclass(frozen=True)
@@ -74,10 +117,31 @@ class Argument:
     written: bool = False
     viewed: bool = False
     length: str = ""  # of int[2]: "2", where one number may stand for both
+    schema_type: SchemaType = SchemaType("Tensor")
 
     @property
     def cpp(self) -> str:
         return CPP_TYPES[self.type]
+
+    @property
+    def takes_number(self) -> bool:
+        """A tensor operand for which a number will do."""
+        return self.type == "Operand"
+
+    @property
+    def default_value(self) -> Default:
+        """The default as a value of the argument's type, which must have one."""
+        assert self.default is not None
+        value = ast.literal_eval(self.default)
+        expected = self.schema_type.without_optional
+        if expected.kind == "List" and expected.element and value is not None:
+            items = value if isinstance(value, list) else [value] * max(expected.fixed_size, 1)
+            return [float(i) for i in items] if expected.element.kind == "float" else items
+        if expected.kind == "float" and value is not None:
+            return float(value)
+        if not isinstance(value, (bool, int, float, str, type(None))):
+            raise DeclarationError(f"argument {self.name!r}: no such default: {self.default}")
+        return value
 
 
 @dataclass(frozen=True)
@@ -85,6 +149,7 @@ class Result:
     type: str
     name: str = ""
     viewed: bool = False
+    schema_type: SchemaType = SchemaType("Tensor")
 
 
 @dataclass(frozen=True)
@@ -135,12 +200,15 @@ class Operator:
     node: str = ""  # the name of its Node, where PyTorch's is not made from the operator's
     differentiable: tuple[str, ...] | None = None  # the results that have gradients; None: all
     differentiable_if: str = ""  # the condition, in terms of the arguments, for a gradient at all
-    inplace_view: bool = False  # writes no element: the tensor becomes another view of its base
     made: tuple[Result, ...] = ()  # the results of the functional form
     # PyTorch's overloads, where this is several of them in one; and what arguments are that one lacks.
     overloads: tuple[str, ...] = ()
     given: tuple[tuple[str, int], ...] = ()
     suffixed: bool = False  # the C++ name tells the overload, as the plain name is taken
+    tags: tuple[str, ...] = ()  # of csrc/dispatch/tags.yaml
+
+    def has_tag(self, tag: str) -> bool:
+        return tag in self.tags
 
     @property
     def cpp_name(self) -> str:
@@ -238,10 +306,10 @@ def _split(text: str) -> list[str]:
 
 
 def parse_schema(
-    text: str, operands: bool, numbers: Any = "mixed"
+    text: str, operands: bool = False, numbers: Any = "mixed", overload_of: bool = False
 ) -> tuple[str, str, tuple[Argument, ...], tuple[Result, ...]]:
     """Parses a schema. With `operands`, the Tensor arguments that `numbers` lists (or all) also accept a
-    number, unless there is one alone."""
+    number, unless there is one alone. `overload_of`: it is one of PyTorch's overloads of an operator."""
     match = re.match(r"(\w+)(?:\.(\w+))?\((.*)\)\s*->\s*(.+)$", text.strip())
     if not match:
         raise DeclarationError(f"not a schema: {text!r}")
@@ -255,10 +323,11 @@ def parse_schema(
         m = _ARGUMENT.match(part)
         if not m:
             raise DeclarationError(f"{text!r}: not an argument: {part!r}")
-        type_ = m["type"] + re.sub(r"\[\d+\]", "[]", m["rest"])
+        schema_type = SchemaType.read(m["type"], m["rest"])
+        type_ = schema_type.key
         if operands and type_ == "Tensor" and (isinstance(numbers, str) or m["name"] in numbers):
             type_ = "Operand"
-        if type_ not in CPP_TYPES:
+        if type_ not in CPP_TYPES and not (overload_of and type_ in OVERLOAD_TYPES):
             raise DeclarationError(f"{text!r}: unknown type {type_!r} of argument {m['name']!r}")
         alias = m["alias"] or ""
         arguments.append(
@@ -269,7 +338,8 @@ def parse_schema(
                 keyword_only,
                 written=alias.endswith("!)"),
                 viewed=alias != "" and "!" not in alias,
-                length="".join(re.findall(r"\[(\d+)\]", m["rest"])),
+                length=str(schema_type.without_optional.fixed_size or ""),
+                schema_type=schema_type,
             )
         )
     if sum(a.type in ("Operand", "Tensor") for a in arguments) == 1:
@@ -282,12 +352,12 @@ def parse_schema(
         r = _RESULT.match(part)
         if not r:
             raise DeclarationError(f"{text!r}: not a result: {part!r}")
-        type_ = r["type"] + re.sub(r"\[\d+\]", "[]", r["rest"] or "")
+        schema_type = SchemaType.read(r["type"], r["rest"] or "")
+        type_ = schema_type.key
         if type_ not in CPP_RESULTS:
             raise DeclarationError(f"{text!r}: unknown result type {type_!r}")
-        results.append(
-            Result(type_, r["name"] or "", bool(r["alias"]) and "!" not in (r["alias"] or ""))
-        )
+        viewed = bool(r["alias"]) and "!" not in (r["alias"] or "")
+        results.append(Result(type_, r["name"] or "", viewed, schema_type))
     return name, overload or "", tuple(arguments), tuple(results)
 
 
@@ -315,8 +385,8 @@ _KEYS |= {
     "complex_result",
 }
 _KEYS |= {"numbers", "check", "promoting", "loop", "overlap"}
-_KEYS |= {"gradient", "decompose", "node", "differentiable", "differentiable_if", "inplace_view"}
-_KEYS |= {"overloads", "given", "bumps"}
+_KEYS |= {"gradient", "decompose", "node", "differentiable", "differentiable_if"}
+_KEYS |= {"overloads", "given", "bumps", "tags"}
 
 
 def _default_python(name: str) -> tuple[str, ...]:
@@ -349,6 +419,30 @@ def _overlap(entry: dict, arguments: tuple[Argument, ...]) -> tuple[tuple[str, b
             f"{entry['schema']}: overlap is partial or any of tensors, not {said}"
         )
     return tuple((name, refused == "any") for name, refused in table.items())
+
+
+def _tags(entry: dict) -> tuple[str, ...]:
+    tags = tuple(entry.get("tags", ()))
+    if unknown := set(tags) - {name for name, _ in load_tags()}:
+        raise DeclarationError(f"{entry['schema']}: no such tags: {sorted(unknown)}")
+    return tags
+
+
+def _with_form_tags(op: Operator) -> Operator:
+    """The operator with the tags that follow from its declaration."""
+    tags = [tag for tag in op.tags if tag != "commutative" or op.form != "inplace"]
+    tags += ["pointwise"] if op.pointwise else []
+    if op.written:
+        out = any(a.keyword_only for a in op.written)
+        tags += ["out"] if out else ["inplace"] if op.name.endswith("_") else []
+    return replace(op, tags=tuple(tags))
+
+
+@cache
+def load_tags() -> list[tuple[str, str]]:
+    """The (name, description) of every tag, in the order of its numbers."""
+    table = yaml.safe_load((Path(__file__).parent.parent / "dispatch" / "tags.yaml").read_text())
+    return [(row["tag"], " ".join(row["desc"].split())) for row in table]
 
 
 def _entry(entry: dict, family: str, line: int) -> list[Operator]:
@@ -396,7 +490,7 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
         bumps=entry.get("bumps", ""),
         differentiable=tuple(entry["differentiable"]) if "differentiable" in entry else None,
         differentiable_if=entry.get("differentiable_if", ""),
-        inplace_view=entry.get("inplace_view", False),
+        tags=_tags(entry),
         made=results,
         overloads=tuple(entry.get("overloads", ())),
         given=tuple(entry.get("given", {}).items()),
@@ -433,7 +527,7 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
         kernels = {"CPU": direct, "Meta": direct}
         own = {"kernels": kernels, "base": "", "pointwise": None}
         found = [replace(o, **own) if o.form == "inplace" else o for o in found]
-    return found
+    return [_with_form_tags(o) for o in found]
 
 
 def _inplace(op: Operator) -> Operator:

@@ -6,20 +6,37 @@ The engine has `sum(self, dim=None, keepdim=False, *, dtype=None)` where PyTorch
 
 from __future__ import annotations
 
+import schema_tables
 from model import Operator
 
 HEAD = "// Generated from csrc/ops yaml by csrc/codegen/overloads.py. Do not edit.\n"
 
 
+def overload_constants(op: Operator) -> list[str]:
+    """The schemas of the overloads of an operator."""
+    lines: list[str] = []
+    for i, text in enumerate(op.overloads):
+        name, overload, arguments, results = schema_tables.parse_schema(text, overload_of=True)
+        parts = (arguments, results)
+        lines += schema_tables.constants(f"{op.cpp_name}_{i}", text, (name, overload), *parts)
+    return lines
+
+
 def rows(op: Operator) -> list[str]:
     """One per overload: the operator, the schema, and what stands for arguments that it lacks."""
     given = ", ".join(f'{{"{name}", {value}}}' for name, value in op.given)
-    return [f'    {{"{op.full_name}", "{text}", {{{given}}}}},' for text in op.overloads]
+    return [
+        f'    {{"{op.full_name}", {op.cpp_name}_{i}_schema, {{{given}}}}},'
+        for i in range(len(op.overloads))
+    ]
 
 
 def table_cpp(ops: list[Operator]) -> str:
     """overload_table() of csrc/jit/schema_matching/overload.h, those of one operator in a row."""
-    lines = [HEAD, '#include "jit/schema_matching/overload.h"\n', "namespace uh::jit {\n"]
+    lines = [HEAD, '#include "generated/schema_types.h"']
+    lines += ['#include "jit/schema_matching/overload.h"\n', "namespace uh::jit {", "namespace {\n"]
+    lines += [line for op in ops for line in overload_constants(op)]
+    lines.append("\n}  // namespace\n")
     lines.append("const std::vector<OverloadRow>& overload_table() {")
     lines.append("  static const auto* table = new std::vector<OverloadRow>{")
     lines += [row for op in ops for row in rows(op)]

@@ -6,6 +6,7 @@ costs what a program uses, not what there is.
 
 from __future__ import annotations
 
+import schema_tables
 import special_methods
 from capi import has_fast_form, result_kind
 from model import Argument, DeclarationError, Operator
@@ -17,6 +18,7 @@ from engine.marshal import (
     c_string, device_code, dtype_code, floats, format_code, handles, ints, maybe_handles, number,
     operand, optional_number, read_scalar, take_list, take_tuple,
 )
+from engine._generated.schema_types import *
 from engine.overload_resolution import Overload, Parameter, overloaded
 from engine.return_types import structure
 from engine._native.errors import raise_last
@@ -241,7 +243,7 @@ def raw(op: Operator) -> str:
         f"def {op.cpp_name}({signature(op)}):\n{_docstring(op, '    ')}{_second_names(op)}{spread}"
         f"{_older(op, op.cpp_name)}"
         f"    try:\n        r = {_call(op)}\n"
-        f"    except {wrong}:\n        raise argument_error({op.name!r}, {op.schema!r}, ({names},)) from None\n"
+        f"    except {wrong}:\n        raise argument_error({op.name!r}, {op.full_name!r}, ({names},)) from None\n"
         f"{_finish(op)}\n"
     )
 
@@ -280,8 +282,8 @@ def public_function(op: Operator) -> str:
 def overload_text(op: Operator, call: str) -> str:
     """An operator as engine/overload_resolution.py wants it."""
     parameters = "".join(
-        f"Parameter({a.type.replace('Operand', 'Tensor')!r}, {py_name(a)!r}, {a.default is None}, "
-        f"{a.keyword_only}, {a.type == 'Operand'}), "
+        f"Parameter({schema_tables.type_name(a.schema_type)}, {py_name(a)!r}, {a.default is None}, "
+        f"{a.keyword_only}, {a.takes_number}), "
         for a in op.arguments
     )
     return f"Overload({call}, {op.schema!r}, ({parameters}), {op.varargs!r})"
@@ -380,6 +382,7 @@ def modules(ops: list[Operator]) -> dict[str, str]:
     written = {f"families/{family}.py": "\n".join(text) for family, text in lines.items()}
     written["families/__init__.py"] = '"""One module per file of csrc/ops/*.yaml."""\n'
     written["ops.py"] = index_py(ops, public)
+    written["schema_types.py"] = schema_tables.types_py(ops)
     return written
 
 

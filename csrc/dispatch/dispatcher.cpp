@@ -20,18 +20,6 @@ uint64_t g_generation = 0;
 
 }  // namespace
 
-const Schema& OperatorInfo::schema() const {
-  static std::mutex lock;
-  std::lock_guard guard(lock);
-  if (!parsed_) parsed_ = new Schema(parse_schema(schema_));
-  return *parsed_;
-}
-
-void OperatorInfo::forget_schema() {
-  delete parsed_;
-  parsed_ = nullptr;
-}
-
 void OperatorInfo::enter_kernel(Key key, void* kernel, const char* name) {
   table_[static_cast<size_t>(key)] = kernel;
   names_[static_cast<size_t>(key)] = name;

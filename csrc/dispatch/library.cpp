@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 
 namespace uh {
 namespace {
@@ -54,34 +55,40 @@ IValue read_memory_format(const IValue& value) { return to_value(from_value<Memo
 
 // How a value of a schema type is read: null for a type that boxed kernels do not take.
 using Reader = IValue (*)(const IValue&);
-Reader reader_of(std::string_view type) {
-  if (type.ends_with('?')) type.remove_suffix(1);
-  static const std::map<std::string_view, Reader> kReaders = {
-      {"Tensor", read_tensor},
-      {"Tensor[]", read_tensors},
-      {"Tensor?[]", read_as<std::vector<Tensor>>},
-      {"int", read_as<int64_t>},
-      {"int[]", read_as<Dims>},
-      {"float", read_as<double>},
-      {"float[]", read_as<std::vector<double>>},
-      {"bool", read_as<bool>},
-      {"Scalar", read_as<Scalar>},
-      {"str", read_as<std::string>},
-      {"ScalarType", read_as<DType>},
-      {"Device", read_as<Device>},
-      {"MemoryFormat", read_memory_format},
-  };
-  const auto it = kReaders.find(type);
-  return it == kReaders.end() ? nullptr : it->second;
+Reader list_reader_of(const SchemaType& element) {
+  switch (element.kind) {
+    case SchemaKind::kTensor: return read_tensors;
+    case SchemaKind::kInt: return read_as<Dims>;
+    case SchemaKind::kFloat: return read_as<std::vector<double>>;
+    case SchemaKind::kOptional:
+      return element.element().is(SchemaKind::kTensor) ? read_as<std::vector<Tensor>> : nullptr;
+    default: return nullptr;
+  }
+}
+Reader reader_of(const SchemaType& type) {
+  switch (type.kind) {
+    case SchemaKind::kTensor: return read_tensor;
+    case SchemaKind::kInt: return read_as<int64_t>;
+    case SchemaKind::kFloat: return read_as<double>;
+    case SchemaKind::kBool: return read_as<bool>;
+    case SchemaKind::kScalar: return read_as<Scalar>;
+    case SchemaKind::kString: return read_as<std::string>;
+    case SchemaKind::kScalarType: return read_as<DType>;
+    case SchemaKind::kDevice: return read_as<Device>;
+    case SchemaKind::kMemoryFormat: return read_memory_format;
+    case SchemaKind::kList: return list_reader_of(type.element());
+    case SchemaKind::kOptional: return reader_of(type.element());
+    default: return nullptr;
+  }
 }
 
 // The value as kernels of this type get it; false where it is of another type.
-bool read_in_place(std::string_view type, IValue& value) {
+bool read_in_place(const SchemaType& type, IValue& value) {
   const Tensor* tensor = value.get_if<Tensor>();
   const bool none = value.is_none() || (tensor && !*tensor);
   if (none) {
     value = IValue();
-    return type.ends_with('?');
+    return type.is(SchemaKind::kOptional);
   }
   try {
     value = reader_of(type)(value);
@@ -155,19 +162,21 @@ KernelTarget KernelTarget::parse(std::string_view text) {
 // ---- BoxedOperator
 
 BoxedOperator::BoxedOperator(std::string_view name_space, std::string_view schema)
-    : OperatorInfo(permanent(plain_types(schema))) {
-  const Schema& parsed = this->schema();
+    : BoxedOperator(name_space, parse_schema(plain_types(schema))) {
   const auto check_type = [&](const Argument& a, std::string_view role) {
     check(reader_of(a.type) != nullptr, "schema: the ", role, " '", a.name, "' has the type ",
-          a.type, ", which operators of a library do not take: '", schema, "'");
+          a.type.text(), ", which operators of a library do not take: '", schema, "'");
   };
-  for (const Argument& argument : parsed.arguments) check_type(argument, "argument");
-  for (const Argument& result : parsed.results) check_type(result, "result");
+  for (const Argument& argument : parsed_->arguments) check_type(argument, "argument");
+  for (const Argument& result : parsed_->returns) check_type(result, "result");
+}
+
+BoxedOperator::BoxedOperator(std::string_view name_space,
+                             std::shared_ptr<const FunctionSchema> schema)
+    : OperatorInfo(*schema), parsed_(std::move(schema)) {
   set_name_space(permanent(name_space));
   set_differentiation(Differentiation::kMissing);
 }
-
-BoxedOperator::~BoxedOperator() { forget_schema(); }
 
 void BoxedOperator::set_kernel(KernelTarget target, KernelRef kernel, std::string_view name) {
   const std::lock_guard guard(lock_);
@@ -243,7 +252,7 @@ BoxedOperator::KernelRef BoxedOperator::kernel_for(KeySet keys, Key* ret_key) {
 
 // Numbers become what the schema says, lists the arrays that kernels read.
 void BoxedOperator::check_arguments(Stack& stack) const {
-  const auto& arguments = schema().arguments;
+  const std::span<const Argument> arguments = schema().arguments;
   check_kind(stack.size() == arguments.size(), ErrorKind::kType, name_space(), "::", full_name(),
              ": expected ", arguments.size(), " arguments, got ", stack.size(),
              "; schema: ", schema_text());
@@ -251,12 +260,12 @@ void BoxedOperator::check_arguments(Stack& stack) const {
     const std::string got = stack[i].is_none() ? "None" : stack[i].type_name();
     check_kind(read_in_place(arguments[i].type, stack[i]), ErrorKind::kType, name_space(),
                "::", full_name(), ": argument '", arguments[i].name, "' must be ",
-               arguments[i].type, ", got ", got, "; schema: ", schema_text());
+               arguments[i].type.text(), ", got ", got, "; schema: ", schema_text());
   }
 }
 
 void BoxedOperator::check_results(Stack& stack) const {
-  const auto& results = schema().results;
+  const std::span<const Argument> results = schema().returns;
   check(stack.size() == results.size(), name_space(), "::", full_name(), ": the kernel returned ",
         stack.size(), " results where the schema has ", results.size(),
         "; schema: ", schema_text());
@@ -264,15 +273,16 @@ void BoxedOperator::check_results(Stack& stack) const {
     const std::string got = stack[i].is_none() ? "None" : stack[i].type_name();
     check(read_in_place(results[i].type, stack[i]), name_space(), "::", full_name(),
           ": the kernel returned ", got, " as result ", i, ", where the schema has ",
-          results[i].type, "; schema: ", schema_text());
+          results[i].type.text(), "; schema: ", schema_text());
   }
 }
 
 std::vector<Tensor> BoxedOperator::written(const Stack& stack) const {
   std::vector<Tensor> tensors;
-  const auto& arguments = schema().arguments;
+  const std::span<const Argument> arguments = schema().arguments;
   for (size_t i = 0; i < arguments.size(); ++i)
-    if (arguments[i].written) each_tensor(stack[i], [&](const Tensor& t) { tensors.push_back(t); });
+    if (arguments[i].is_write())
+      each_tensor(stack[i], [&](const Tensor& t) { tensors.push_back(t); });
   return tensors;
 }
 

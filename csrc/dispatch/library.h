@@ -45,7 +45,6 @@ class BoxedOperator final : public OperatorInfo {
  public:
   // Refuses what is not a schema, and types that no boxed kernel can take.
   BoxedOperator(std::string_view name_space, std::string_view schema);
-  ~BoxedOperator();
 
   void call_boxed(Stack& stack) override;
   // For an Autograd kernel that has done its part: continues with the keys below it.
@@ -59,6 +58,7 @@ class BoxedOperator final : public OperatorInfo {
   };
   using KernelRef = std::shared_ptr<const Kernel>;
 
+  BoxedOperator(std::string_view name_space, std::shared_ptr<const FunctionSchema> schema);
   void set_kernel(KernelTarget target, KernelRef kernel, std::string_view name);
   void remove_kernels_of(const Library& owner);
   void retire();
@@ -70,7 +70,8 @@ class BoxedOperator final : public OperatorInfo {
   std::vector<Tensor> written(const Stack& stack) const;
   [[noreturn]] void no_boxed_kernel(KeySet keys) const;
 
-  std::mutex lock_;  // of the kernels
+  const std::shared_ptr<const FunctionSchema> parsed_;  // schema() refers to it
+  std::mutex lock_;                                     // of the kernels
   std::array<KernelRef, kKeyCount> own_;
   KernelRef composite_;
   bool retired_ = false;

@@ -1,7 +1,7 @@
 // Op: one operator, its table of kernels, and the call that picks one.
 //
 // What: Op<R(A...)> knows the C++ signature, so a call from C++ or the C ABI is one indirect call.
-// OperatorInfo is the untyped part: name, schema, table, boxed entry; it is what the registry
+// OperatorInfo is the untyped part: schema, tags, table, boxed entry; it is what the registry
 // lists. Invariant: table_[k] is called only with the signature R(KeySet, A...) it was registered
 // with. If violated: undefined behaviour; hence kernels are registered through the typed set_kernel
 // only.
@@ -16,9 +16,9 @@
 #include <array>
 #include <string_view>
 
+#include "dispatch/function_schema.h"
 #include "dispatch/ivalue.h"
 #include "dispatch/record_call.h"
-#include "dispatch/schema.h"
 #include "tensor/thread_state.h"
 
 namespace uh {
@@ -90,17 +90,25 @@ class TensorsAmong {
   TensorList found_;
 };
 
+// A fact about an operator that its schema does not say: generated/tags.h, from dispatch/tags.yaml.
+enum class Tag : uint8_t;
+// Bit n is the Tag of that number.
+using TagSet = uint64_t;
+
 class OperatorInfo {
  public:
-  OperatorInfo(const char* schema) : schema_(schema) {}
+  // `schema` outlives the operator.
+  explicit OperatorInfo(const FunctionSchema& schema, TagSet tags = 0)
+      : schema_(&schema), tags_(tags) {}
   OperatorInfo(const OperatorInfo&) = delete;
   OperatorInfo& operator=(const OperatorInfo&) = delete;
 
-  std::string_view schema_text() const { return schema_; }
-  const Schema& schema() const;  // parsed at first use
-  int64_t recorded_name() const {
-    return recorded_name_.number(schema_);
-  }  // string id of the schema
+  const FunctionSchema& schema() const { return *schema_; }
+  const char* schema_text() const { return schema_->text; }
+  TagSet tags() const { return tags_; }
+  bool has_tag(Tag tag) const { return (tags_ >> static_cast<int>(tag) & 1) != 0; }
+  // String id of the schema.
+  int64_t recorded_name() const { return recorded_name_.number(schema_->text); }
   int64_t recorded_kernel(Key key) const {
     return recorded_kernels_[static_cast<size_t>(key)].number(kernel_name(key));
   }
@@ -108,7 +116,9 @@ class OperatorInfo {
   std::string_view name_space() const { return name_space_; }    // "aten"
   void set_name_space(const char* text) { name_space_ = text; }  // which outlives the operator
   // What graphs call it: "aten::add", without the overload.
-  std::string qualified_name() const { return std::string(name_space_) + "::" + schema().name; }
+  std::string qualified_name() const {
+    return std::string(name_space_).append("::").append(schema().name());
+  }
   KeySet kernels() const { return kernels_; }  // keys that have a kernel; the others fall through
   std::string_view kernel_name(Key key) const { return names_[static_cast<size_t>(key)]; }
 
@@ -138,10 +148,7 @@ class OperatorInfo {
   }
   [[noreturn]] void no_kernel(KeySet keys) const;
   [[noreturn]] void too_few(const Stack& stack, size_t expected) const;
-  void forget_schema();
   void enter_kernel(Key key, void* kernel, const char* name);  // `name` outlives the operator
-
-  void set_schema_text(const char* text) { schema_ = text; }
 
   std::array<void*, kKeyCount> table_{};
   void* boxing_kernel_ = nullptr;  // with an operator's signature: boxes and calls a fallback
@@ -154,9 +161,9 @@ class OperatorInfo {
  private:
   events::InternedText recorded_name_;
   std::array<events::InternedText, kKeyCount> recorded_kernels_;
-  const char* schema_;
+  const FunctionSchema* const schema_;
+  const TagSet tags_;
   const char* name_space_ = "aten";
-  mutable const Schema* parsed_ = nullptr;
 };
 
 template <class Signature>
@@ -167,7 +174,7 @@ class Op<R(A...)> final : public OperatorInfo {
  public:
   using Kernel = R (*)(KeySet, A...);
 
-  explicit Op(const char* schema);
+  explicit Op(const FunctionSchema& schema, TagSet tags = 0);
 
   void set_kernel(Key key, Kernel kernel, const char* name) {
     enter_kernel(key, reinterpret_cast<void*>(kernel), name);

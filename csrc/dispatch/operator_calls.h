@@ -11,7 +11,7 @@
 namespace uh {
 
 template <class R, class... A>
-Op<R(A...)>::Op(const char* schema) : OperatorInfo(schema) {}
+Op<R(A...)>::Op(const FunctionSchema& schema, TagSet tags) : OperatorInfo(schema, tags) {}
 
 template <class R, class... A>
 R Op<R(A...)>::operator()(A... args) const {

@@ -96,8 +96,8 @@ class HostArguments {
 }  // namespace
 
 void cpu_fallback(OperatorInfo& op, Key key, Stack& stack) {
-  const Schema& schema = op.schema();
-  check_kind(!schema.views(), ErrorKind::kNotImplemented, op.full_name(), ": ", name(key),
+  const FunctionSchema& schema = op.schema();
+  check_kind(!schema.is_view(), ErrorKind::kNotImplemented, op.full_name(), ": ", name(key),
              " has no kernel for it, and a view cannot be computed on the CPU");
   g_calls.fetch_add(1, std::memory_order_relaxed);
   const size_t base = stack.size() - schema.arguments.size();
@@ -110,7 +110,7 @@ void cpu_fallback(OperatorInfo& op, Key key, Stack& stack) {
     op.call_boxed(host);
   }
   for (size_t i = 0; i < schema.arguments.size(); ++i) {
-    if (!schema.arguments[i].written) continue;
+    if (!schema.arguments[i].is_write()) continue;
     if (const Tensor* t = arguments_on_host[i].get_if<Tensor>()) {
       arguments.write_back(*t);
     } else if (const auto* list = arguments_on_host[i].get_if<std::vector<Tensor>>()) {

@@ -7,7 +7,7 @@ from operator import index
 from typing import Any
 
 from engine._generated import ops
-from engine.arguments import accepts, check_tensor, type_word
+from engine.arguments import INTEGER, SCALAR, accepts, check_tensor, type_word
 from engine.overloads import Number, both, function
 from engine.tensor import Tensor
 
@@ -128,7 +128,7 @@ def _number(value: Any) -> Number:
     """Convert a distance to a Python number; NumPy scalars and 0-d tensors are accepted."""
     if isinstance(value, (bool, int, float, complex)):
         return value
-    has_item = accepts("Scalar", value) or type(value).__module__ == "numpy"
+    has_item = accepts(SCALAR, value) or type(value).__module__ == "numpy"
     if not has_item or value.ndim or getattr(value, "requires_grad", False):
         raise TypeError(f"gradient(): argument 'spacing' must be Number, not {type_word(value)}")
     number: Number = value.item()
@@ -160,7 +160,7 @@ def gradient(
     rank = input.dim()
     if str(input.dtype).endswith("uint8"):
         raise RuntimeError("gradient: does not support uint8 input")
-    if not accepts("int", edge_order):
+    if not accepts(INTEGER, edge_order):
         raise TypeError(
             f"gradient(): argument 'edge_order' must be int, not {type_word(edge_order)}"
         )
@@ -170,7 +170,7 @@ def gradient(
         )
     listed_dims: list[Any] = list(dim) if isinstance(dim, (list, tuple)) else [dim]
     for entry in listed_dims if dim is not None else ():
-        if not accepts("int", entry):
+        if not accepts(INTEGER, entry):
             raise TypeError(f"gradient(): argument 'dim' must be int, not {type_word(entry)}")
     dims = list(range(rank)) if dim is None else [index(entry) for entry in listed_dims]
     for axis in dims:

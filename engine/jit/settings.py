@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
+from engine.function_schema import parse_schema
 from engine.jit.ir.graph import Graph
 from engine.jit.runtime.function import ScriptFunction
 from engine.jit.runtime.module import ScriptModule
 from engine.jit.serialization import freeze
-from engine.jit.types.type_introspection import Schema
 from engine.nn import Module
 
 # As in PyTorch: PYTORCH_JIT=0 runs everything as the Python that it is.
@@ -159,5 +159,5 @@ def _nodes(block: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _full_name(node: dict[str, Any]) -> str:
-    overload = Schema(node["schema"]).overload_name
+    overload = parse_schema(node["schema"]).overload_name
     return f"{node['kind']}.{overload}" if overload else str(node["kind"])

@@ -41,6 +41,8 @@ JIT = {
 # the functions that a family's files define, pointwise/ the CPU's loops (helpers: what they call).
 GENERATED = {
     "generated/ops.h": "dispatch",
+    "generated/schema_types.h": "dispatch",
+    "generated/tags.h": "dispatch",
     "generated/ops": "dispatch",
     "generated/kernels": "ops",
     "generated/pointwise": "backend",

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import engine
-from engine.boxed import Schema
+from engine.function_schema import REQUIRED as NO_DEFAULT
+from engine.function_schema import Argument, FunctionSchema, parse_schema
 
 REQUIRED: Any = object()
 NAMESPACES = ("", "nn.functional", "linalg", "special", "fft")
@@ -68,7 +69,7 @@ class Target:
 
 def targets() -> list[Target]:
     """Every public name of the engine that random arguments may be handed to, in order."""
-    by_name: dict[str, list[Schema]] = {}
+    by_name: dict[str, list[FunctionSchema]] = {}
     for schema in engine.ops.schemas().values():
         by_name.setdefault(schema.name, []).append(schema)
     return [
@@ -78,7 +79,7 @@ def targets() -> list[Target]:
     ]
 
 
-def _functions(by_name: dict[str, list[Schema]]) -> Iterator[Target]:
+def _functions(by_name: dict[str, list[FunctionSchema]]) -> Iterator[Target]:
     for namespace in NAMESPACES:
         home = engine
         for part in filter(None, namespace.split(".")):
@@ -99,7 +100,7 @@ def _functions(by_name: dict[str, list[Schema]]) -> Iterator[Target]:
             yield Target(dot + name, signatures(result, prefix + name, by_name))
 
 
-def _methods(by_name: dict[str, list[Schema]]) -> Iterator[Target]:
+def _methods(by_name: dict[str, list[FunctionSchema]]) -> Iterator[Target]:
     for name in sorted({*dir(engine.Tensor), *DUNDERS.split()}):
         if name not in DUNDERS and (name.startswith("_") or OUTSIDE.fullmatch(name)):
             continue
@@ -112,13 +113,12 @@ def _methods(by_name: dict[str, list[Schema]]) -> Iterator[Target]:
 
 
 def signatures(
-    call: Callable[..., Any], name: str, by_name: dict[str, list[Schema]]
+    call: Callable[..., Any], name: str, by_name: dict[str, list[FunctionSchema]]
 ) -> tuple[Signature, ...]:
     """What `call` accepts, by the schemas of its name, those that its documentation names, and Python."""
     schemas = list(by_name.get(name) or by_name.get(name.removesuffix("_"), ()))
     for text in re.findall(r"Schema: ``(.+?)``", getattr(call, "__doc__", None) or ""):
-        schema = Schema(text)
-        schemas += by_name.get(schema.name, [])
+        schemas += by_name.get(parse_schema(text).name, [])
     matches = {schema.full_name: _of_schema(schema) for schema in schemas}
     for own in _of_python(call, name):
         if len(own.parameters) > 1 or not matches:
@@ -126,14 +126,20 @@ def signatures(
     return tuple(value for value in matches.values() if value.parameters)
 
 
-def _of_schema(schema: Schema) -> Signature:
+def _sized_text(argument: Argument) -> str:
+    """The type with its size: `int[2]?`."""
+    size = argument.type.without_optional.fixed_size
+    return argument.type_text.replace("[]", f"[{size or ''}]")
+
+
+def _of_schema(schema: FunctionSchema) -> Signature:
     return Signature(
         schema.full_name,
         tuple(
             Parameter(
                 "input" if argument.name == "self" else argument.name,
-                argument.type,
-                REQUIRED if type(argument.default) is object else argument.default,
+                _sized_text(argument),
+                REQUIRED if argument.default is NO_DEFAULT else argument.default,
                 argument.keyword_only,
             )
             for argument in schema.arguments

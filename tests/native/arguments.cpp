@@ -36,10 +36,6 @@ bool names_index(const std::string& name) {
          name == "repeats" || name == "sorter";
 }
 
-std::string without_question(std::string type) {
-  if (type.back() == '?') type.pop_back();
-  return type;
-}
 bool is_list(const std::string& type, const char* of) {
   return type.starts_with(std::string(of) + "[") && type.back() == ']';
 }
@@ -51,7 +47,7 @@ uh_value as_tensor(uh_handle h) { return {kTensor, static_cast<int64_t>(h), 0, n
 
 }  // namespace
 
-Arguments::Arguments(const Schema& schema, Random& random)
+Arguments::Arguments(const FunctionSchema& schema, Random& random)
     : schema_(schema), random_(random), scene_(random) {
   const auto& recipes = recipes_for(schema.full_name());
   const Recipe* recipe = recipes.empty() || random.one_in(4) ? nullptr : &random.of(recipes);
@@ -62,37 +58,40 @@ Arguments::Arguments(const Schema& schema, Random& random)
       values_.push_back(random.one_in(4) ? anything() : fitting(argument));
       continue;
     }
-    const auto* spec =
-        recipe && recipe->contains(argument.name) ? &recipe->at(argument.name) : nullptr;
+    const auto* spec = recipe && recipe->contains(std::string(argument.name))
+                           ? &recipe->at(std::string(argument.name))
+                           : nullptr;
     if (spec)
       values_.push_back(cooked(argument, random.of(split(*spec, '|'))));
-    else if (argument.has_default && !random.one_in(3))
-      values_.push_back(fallback(argument));
+    else if (argument.has_default() && !random.one_in(3))
+      values_.push_back(default_value(argument));
     else
       values_.push_back(fitting(argument));
   }
 }
 
 std::string Arguments::text() const {
-  std::string out = schema_.text + "\n";
+  std::string out = std::string(schema_.text) + "\n";
   for (size_t i = 0; i < values_.size(); ++i)
-    out += "    " + schema_.arguments[i].name + " = " + described(values_[i]) + "\n";
+    out += "    " + std::string(schema_.arguments[i].name) + " = " + described(values_[i]) + "\n";
   return out;
 }
 
-uh_value Arguments::fallback(const Argument& argument) {
-  const std::string& text = argument.fallback;
-  const std::string type = without_question(argument.type);
-  if (text == "None") return none();
-  if (text == "True" || text == "False") return {kBool, text == "True", 0, nullptr};
-  if (type == "str") return scene_.string(text.substr(1, text.size() - 2));
-  if (is_list(type, "int")) return scene_.ints(evaluated_list(text));
-  if (type == "float" || has(text, ".") || has(text, "e")) return as_float(std::atof(text.c_str()));
-  return as_int(std::atoll(text.c_str()));
+uh_value Arguments::default_value(const Argument& argument) {
+  using Kind = DefaultValue::Kind;
+  const DefaultValue& value = *argument.default_value;
+  switch (value.kind) {
+    case Kind::kBool: return {kBool, value.integer, 0, nullptr};
+    case Kind::kInt: return as_int(value.integer);
+    case Kind::kFloat: return as_float(value.real);
+    case Kind::kString: return scene_.string(std::string(value.string));
+    case Kind::kInts: return scene_.ints(Sizes(value.integers.begin(), value.integers.end()));
+    default: return none();
+  }
 }
 
 uh_value Arguments::cooked(const Argument& argument, const std::string& spec) {
-  const std::string type = without_question(argument.type);
+  const std::string type = argument.type.without_optional().text();
   if (spec == "None") return none();
   if (type == "Tensor") return cooked_tensor(argument, spec);
   if (is_list(type, "Tensor") || is_list(type, "Tensor?")) {
@@ -148,7 +147,7 @@ uh_value Arguments::cooked_tensor(const Argument& argument, const std::string& s
         expected.sizes.push_back(evaluated(size));
     }
   }
-  expected.plain = argument.written;
+  expected.plain = argument.is_write();
   return as_tensor(scene_.tensor(expected));
 }
 
@@ -195,8 +194,8 @@ Sizes Arguments::evaluated_list(const std::string& text) {
 }
 
 uh_value Arguments::fitting(const Argument& argument) {
-  const std::string type = without_question(argument.type);
-  if (argument.type.back() == '?' && random_.one_in(2)) return none();
+  const std::string type = argument.type.without_optional().text();
+  if (argument.type.is(SchemaKind::kOptional) && random_.one_in(2)) return none();
   if (type == "Tensor") return any_tensor(argument);
   if (is_list(type, "Tensor") || is_list(type, "Tensor?")) {
     std::vector<uh_handle> list(static_cast<size_t>(random_.in(0, 4)));
@@ -218,7 +217,7 @@ uh_value Arguments::fitting(const Argument& argument) {
   if (type == "MemoryFormat") return as_int(random_.one_in(8) ? scene_.number() : random_.in(0, 3));
   if (type == "Scalar") return any_scalar();
   if (type == "str") return any_string(argument);
-  throw Failure("no random value is known for an argument of type " + argument.type);
+  throw Failure("no random value is known for an argument of type " + argument.type.text());
 }
 
 uh_value Arguments::anything() {
@@ -228,9 +227,8 @@ uh_value Arguments::anything() {
   if (random_.one_in(15)) return {kDType, random_.in(-3, 40), 0, nullptr};
   if (random_.one_in(15)) return {kDevice, random_.in(-3, 40), 0, nullptr};
   if (random_.one_in(15)) return as_tensor(0);
-  Argument argument;
-  argument.type = random_.of(types);
-  return fitting(argument);
+  const auto schema = parse_schema("any(" + random_.of(types) + " value) -> ()");
+  return fitting(schema->arguments[0]);
 }
 
 uh_value Arguments::any_tensor(const Argument& argument) {
@@ -248,22 +246,22 @@ uh_value Arguments::any_tensor(const Argument& argument) {
       random_.one_in(8) ? static_cast<int>(random_.in(0, kDTypeCount - 1)) : scene_.any;
   const bool mask = argument.name == "mask" || argument.name == "condition";
   if (mask && !random_.one_in(8)) expected.dtype = static_cast<int>(DType::kBool);
-  if (names_index(argument.name) && !random_.one_in(8)) {
+  if (names_index(std::string(argument.name)) && !random_.one_in(8)) {
     expected.dtype = static_cast<int>(DType::kInt64);
     expected.values = Wanted::kBelow;
     expected.bound = 2;
   }
   // Many an out= takes the dtype of the result and no other.
-  if (argument.written && argument.keyword_only && !random_.one_in(3))
+  if (argument.is_write() && argument.keyword_only && !random_.one_in(3))
     expected.dtype = random_.of(std::vector<int>{0, 4, 5, scene_.floating, scene_.complex});
   // Where gradients are recorded what is written is nothing else: see Scene::tensor.
-  expected.plain = argument.written && (scene_.gradients() || !random_.one_in(10));
+  expected.plain = argument.is_write() && (scene_.gradients() || !random_.one_in(10));
   return as_tensor(scene_.tensor(expected));
 }
 
 int64_t Arguments::any_int(const Argument& argument) {
   const auto rank = static_cast<int64_t>(scene_.shape.size());
-  if (names_dim(argument.name) && !random_.one_in(6))
+  if (names_dim(std::string(argument.name)) && !random_.one_in(6))
     return random_.in(-rank, std::max<int64_t>(rank - 1, 0));
   if (argument.name == "reduction" && !random_.one_in(6)) return random_.in(0, 2);
   return scene_.number();
@@ -271,9 +269,7 @@ int64_t Arguments::any_int(const Argument& argument) {
 
 uh_value Arguments::any_ints(const Argument& argument) {
   const auto rank = static_cast<int64_t>(scene_.shape.size());
-  const auto bracket = argument.type.find('[');
-  const int64_t length =
-      bracket == std::string::npos ? 0 : std::atoll(argument.type.c_str() + bracket + 1);
+  const int64_t length = argument.type.without_optional().fixed_size;
   int64_t n = length && !random_.one_in(6) ? length : random_.in(0, 5);
   if (!length && random_.one_in(2)) n = rank;
   if (random_.one_in(200)) n = random_.in(60, 130);
@@ -296,7 +292,7 @@ uh_value Arguments::any_scalar() {
 }
 
 uh_value Arguments::any_string(const Argument& argument) {
-  const auto known = kWords.find(argument.name);
+  const auto known = kWords.find(std::string(argument.name));
   auto words =
       known == kWords.end() || random_.one_in(8)
           ? std::next(kWords.begin(), random_.in(0, static_cast<int64_t>(kWords.size()) - 1))

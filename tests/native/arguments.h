@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "dispatch/schema.h"
+#include "dispatch/function_schema.h"
 #include "recipes.h"
 #include "scene.h"
 
@@ -13,7 +13,7 @@ namespace uh::test {
 
 class Arguments {
  public:
-  Arguments(const Schema& schema, Random& random);
+  Arguments(const FunctionSchema& schema, Random& random);
 
   const uh_value* data() const { return values_.data(); }
   int64_t size() const { return static_cast<int64_t>(values_.size()); }
@@ -24,7 +24,7 @@ class Arguments {
   uh_value cooked(const Argument& argument, const std::string& spec);
   uh_value fitting(const Argument& argument);
   uh_value anything();
-  uh_value fallback(const Argument& argument);
+  uh_value default_value(const Argument& argument);
 
   uh_value any_tensor(const Argument& argument);
   uh_value cooked_tensor(const Argument& argument, const std::string& spec);
@@ -36,7 +36,7 @@ class Arguments {
   int64_t evaluated(const std::string& expression);
   Sizes evaluated_list(const std::string& text);
 
-  const Schema& schema_;
+  const FunctionSchema& schema_;
   Random& random_;
   Scene scene_;
   std::vector<uh_value> values_;

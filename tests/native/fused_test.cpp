@@ -136,8 +136,8 @@ Scalar any_number(Random& random) {
 // One argument: for the builder, and boxed for the dispatcher.
 std::pair<StepArgument, IValue> argument(const uh::Argument& a, bool operand, Program& p,
                                          Random& random) {
-  const std::string type = a.type.substr(0, a.type.find('?'));
-  const bool optional = type.size() != a.type.size();
+  const std::string type = a.type.without_optional().text();
+  const bool optional = a.type.is(SchemaKind::kOptional);
   if (operand) {
     if (random.one_in(6)) {
       const Scalar number = any_number(random);

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import engine
-from engine.boxed import Argument, Schema
+from engine.function_schema import REQUIRED, Argument, FunctionSchema, SchemaType
 
 SECONDS = 100  # a call that does not come back is told by Python's stack
 MEMORY = 6 << 30  # a request for more fails, as it does on a small machine
@@ -47,36 +47,38 @@ class Call:
     def size(self) -> int:
         return 0 if self.one_in(20) else self.dice.randint(1, 4)
 
-    def values(self, schema: Schema) -> list[Any]:
+    def values(self, schema: FunctionSchema) -> list[Any]:
         """One value for each argument."""
         matches = []
         for argument in schema.arguments:
             if self.one_in(30):
-                kind = self.dice.choice(["Tensor", "int", "int[]", "float", "str", "Tensor[]"])
-                matches.append(self.value(Argument(kind, "", None, False, False)))
-            elif type(argument.default) is not object and self.one_in(2):
+                kind = self.dice.choice(["Tensor", "int", "float", "str"])
+                matches.append(self.value(Argument("", self.maybe_list(SchemaType(kind)), "")))
+            elif argument.default is not REQUIRED and self.one_in(2):
                 matches.append(argument.default)
             else:
                 matches.append(self.value(argument))
         return matches
 
+    def maybe_list(self, item: SchemaType) -> SchemaType:
+        listed = item.kind in ("Tensor", "int") and self.one_in(2)
+        return SchemaType("List", (item,)) if listed else item
+
     def value(self, argument: Argument) -> Any:
-        kind = argument.type
-        if kind.endswith("?"):
-            if self.one_in(2):
-                return None
-            kind = kind[:-1]
+        if argument.type.kind == "Optional" and self.one_in(2):
+            return None
+        listed, kind = argument.type.without_optional, argument.type.base
+        if listed.kind == "List" and kind == "Tensor":
+            return [self.tensor("") for _ in range(self.dice.randint(0, 3))]
+        if listed.kind == "List" and kind == "int":
+            count = listed.fixed_size or self.dice.choice([0, 1, 2, 3, len(self.shape)])
+            return [self.whole(argument.name) for _ in range(count)]
+        if listed.kind == "List":
+            return [self.dice.choice(FLOATS) for _ in range(self.dice.randint(0, 3))]
         if kind == "Tensor":
             return self.tensor(argument.name)
-        if kind.startswith("Tensor"):
-            return [self.tensor("") for _ in range(self.dice.randint(0, 3))]
         if kind == "int":
             return self.whole(argument.name)
-        if kind.startswith("int["):
-            count = int(kind[4:-1] or self.dice.choice([0, 1, 2, 3, len(self.shape)]))
-            return [self.whole(argument.name) for _ in range(count)]
-        if kind == "float[]":
-            return [self.dice.choice(FLOATS) for _ in range(self.dice.randint(0, 3))]
         known: dict[str, Callable[[], Any]] = {
             "float": lambda: self.dice.choice(FLOATS),
             "bool": lambda: self.one_in(2),
@@ -125,9 +127,9 @@ class Call:
         return result
 
 
-def ways(schema: Schema) -> list[tuple[str, Callable[..., Any]]]:
+def ways(schema: FunctionSchema) -> list[tuple[str, Callable[..., Any]]]:
     """The operator by its name, and by the public names that are called the same."""
-    overload = getattr(getattr(engine.ops.aten, schema.name), schema.overload or "default")
+    overload = getattr(getattr(engine.ops.aten, schema.name), schema.overload_name or "default")
     matches: list[tuple[str, Callable[..., Any]]] = [("ops.aten", overload)]
     for location in (engine, engine.Tensor, engine.nn.functional, engine.linalg, engine.special):
         public = getattr(
@@ -168,7 +170,7 @@ def main() -> None:
     print(calls, returned)
 
 
-def by_name(way: Callable[..., Any], schema: Schema, values: list[Any]) -> Any:
+def by_name(way: Callable[..., Any], schema: FunctionSchema, values: list[Any]) -> Any:
     """The boxed call: keyword-only arguments by name."""
     pairs = list(zip(schema.arguments, values, strict=True))
     options = {item.name: value for item, value in pairs if item.keyword_only}

@@ -42,29 +42,29 @@ Scalar of_scalars(Scalar a, Scalar b) {
 }
 
 template <class F>
-void define_real(const std::string& name) {
-  define(name + ".int(int a, int b) -> int", boxed<[](Int a, Int b) { return F::of(a, b); }>);
+void define_real(const std::string& name, TagSet tags = 0) {
+  define(name + ".int(int a, int b) -> int", boxed<[](Int a, Int b) { return F::of(a, b); }>, tags);
   constexpr auto floats = &boxed<[](double a, double b) { return F::of(a, b); }>;
-  define(name + ".float(float a, float b) -> float", floats);
-  define(name + ".int_float(int a, float b) -> float", floats);
-  define(name + ".float_int(float a, int b) -> float", floats);
+  define(name + ".float(float a, float b) -> float", floats, tags);
+  define(name + ".int_float(int a, float b) -> float", floats, tags);
+  define(name + ".float_int(float a, int b) -> float", floats, tags);
 }
 
 template <class F>
-void define_number_arithmetic(const std::string& name) {
-  define_real<F>(name);
+void define_number_arithmetic(const std::string& name, TagSet tags) {
+  define_real<F>(name, tags);
   constexpr auto complex = &boxed<[](Z a, Z b) { return F::of(a, b); }>;
-  define(name + ".complex(complex a, complex b) -> complex", complex);
-  define(name + ".complex_float(complex a, float b) -> complex", complex);
-  define(name + ".complex_int(complex a, int b) -> complex", complex);
-  define(name + ".float_complex(float a, complex b) -> complex", complex);
-  define(name + ".int_complex(int a, complex b) -> complex", complex);
+  define(name + ".complex(complex a, complex b) -> complex", complex, tags);
+  define(name + ".complex_float(complex a, float b) -> complex", complex, tags);
+  define(name + ".complex_int(complex a, int b) -> complex", complex, tags);
+  define(name + ".float_complex(float a, complex b) -> complex", complex, tags);
+  define(name + ".int_complex(int a, complex b) -> complex", complex, tags);
 }
 
 template <class F>
-void define_scalars(const std::string& name) {
+void define_scalars(const std::string& name, TagSet tags = 0) {
   define(name + "(Scalar a, Scalar b) -> Scalar",
-         boxed<[](Scalar a, Scalar b) { return of_scalars<F>(a, b); }>);
+         boxed<[](Scalar a, Scalar b) { return of_scalars<F>(a, b); }>, tags);
 }
 
 void define_div() {
@@ -112,35 +112,45 @@ Int modulus(Int a) { return a < 0 ? python::neg(a) : a; }
 double modulus(Z a) { return std::abs(python::wide(a)); }
 
 void define_signs() {
-  define("neg.int(int a) -> int", boxed<[](Int a) { return python::neg(a); }>);
-  define("neg.float(float a) -> float", boxed<[](double a) { return -a; }>);
-  define("neg.complex(complex a) -> complex", boxed<[](Z a) { return -a; }>);
+  define("neg.int(int a) -> int", boxed<[](Int a) { return python::neg(a); }>, kNeverRaises);
+  define("neg.float(float a) -> float", boxed<[](double a) { return -a; }>, kNeverRaises);
+  define("neg.complex(complex a) -> complex", boxed<[](Z a) { return -a; }>, kNeverRaises);
   define("neg.Scalar(Scalar a) -> Scalar", boxed<[](Scalar a) -> Scalar {
            if (a.is_complex()) return -a.to_complex();
            return a.is_float() ? Scalar(-a.to_double()) : Scalar(python::neg(a.to_int()));
-         }>);
-  define("prim::abs.int(int a) -> int", boxed<[](Int a) { return modulus(a); }>);
-  define("prim::abs.float(float a) -> float", boxed<[](double a) { return std::abs(a); }>);
-  define("prim::abs.complex(complex a) -> float", boxed<[](Z a) { return modulus(a); }>);
+         }>,
+         kNeverRaises);
+  define("prim::abs.int(int a) -> int", boxed<[](Int a) { return modulus(a); }>, kNeverRaises);
+  define("prim::abs.float(float a) -> float", boxed<[](double a) { return std::abs(a); }>,
+         kNeverRaises);
+  define("prim::abs.complex(complex a) -> float", boxed<[](Z a) { return modulus(a); }>,
+         kNeverRaises);
   define("prim::abs.Scalar(Scalar a) -> Scalar", boxed<[](Scalar a) -> Scalar {
            if (a.is_complex()) return modulus(a.to_complex());
            return a.is_float() ? Scalar(std::abs(a.to_double())) : Scalar(modulus(a.to_int()));
-         }>);
+         }>,
+         kNeverRaises);
 }
 
 void define_bits() {
-  define("__and__.bool(bool a, bool b) -> bool", boxed<[](bool a, bool b) { return a && b; }>);
-  define("__and__.int(int a, int b) -> int", boxed<[](Int a, Int b) { return a & b; }>);
-  define("__or__.bool(bool a, bool b) -> bool", boxed<[](bool a, bool b) { return a || b; }>);
-  define("__or__.int(int a, int b) -> int", boxed<[](Int a, Int b) { return a | b; }>);
-  define("__xor__.bool(bool a, bool b) -> bool", boxed<[](bool a, bool b) { return a != b; }>);
-  define("__xor__.int(int a, int b) -> int", boxed<[](Int a, Int b) { return a ^ b; }>);
+  define("__and__.bool(bool a, bool b) -> bool", boxed<[](bool a, bool b) { return a && b; }>,
+         kNeverRaises | kCommutative);
+  define("__and__.int(int a, int b) -> int", boxed<[](Int a, Int b) { return a & b; }>,
+         kNeverRaises | kCommutative);
+  define("__or__.bool(bool a, bool b) -> bool", boxed<[](bool a, bool b) { return a || b; }>,
+         kNeverRaises | kCommutative);
+  define("__or__.int(int a, int b) -> int", boxed<[](Int a, Int b) { return a | b; }>,
+         kNeverRaises | kCommutative);
+  define("__xor__.bool(bool a, bool b) -> bool", boxed<[](bool a, bool b) { return a != b; }>,
+         kNeverRaises | kCommutative);
+  define("__xor__.int(int a, int b) -> int", boxed<[](Int a, Int b) { return a ^ b; }>,
+         kNeverRaises | kCommutative);
   define("__lshift__.int(int a, int b) -> int",
          boxed<[](Int a, Int n) { return python::shift_left(a, n); }>);
   define("__rshift__.int(int a, int b) -> int",
          boxed<[](Int a, Int n) { return python::shift_right(a, n); }>);
   define("bitwise_not.int(int a) -> int", boxed<[](Int a) { return ~a; }>);
-  define("__not__(bool self) -> bool", boxed<[](bool a) { return !a; }>);
+  define("__not__(bool self) -> bool", boxed<[](bool a) { return !a; }>, kNeverRaises);
 }
 
 void define_divmod() {
@@ -175,14 +185,14 @@ void define_ranges() {
 
 // The Scalar forms come last of a name: every number is a Scalar, and less is known of the result.
 void define_arithmetic() {
-  define_number_arithmetic<Add>("add");
-  define_number_arithmetic<Sub>("sub");
-  define_number_arithmetic<Mul>("mul");
+  define_number_arithmetic<Add>("add", kNeverRaises | kCommutative);
+  define_number_arithmetic<Sub>("sub", kNeverRaises);
+  define_number_arithmetic<Mul>("mul", kNeverRaises | kCommutative);
   define_real<FloorDiv>("floordiv");
   define_real<Remainder>("remainder");
-  define_scalars<Add>("add");
-  define_scalars<Sub>("sub");
-  define_scalars<Mul>("mul");
+  define_scalars<Add>("add", kNeverRaises | kCommutative);
+  define_scalars<Sub>("sub", kNeverRaises);
+  define_scalars<Mul>("mul", kNeverRaises | kCommutative);
   define_scalars<FloorDiv>("floordiv");
   define_scalars<Remainder>("remainder");
   define_div();

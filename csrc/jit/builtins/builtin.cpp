@@ -42,11 +42,6 @@ const Registry& registry() {
   return *filled;
 }
 
-const char* intern(std::string text) {
-  static auto* strings = new std::deque<std::string>;
-  return strings->emplace_back(std::move(text)).c_str();
-}
-
 template <class Items>
 IValue listed(const Items& items) {
   return new_list(std::vector<IValue>(items.begin(), items.end()));
@@ -55,7 +50,7 @@ IValue listed(const Items& items) {
 }  // namespace
 
 bool Builtin::is_variadic() const {
-  return !schema().arguments.empty() && schema().arguments.back().type == "...";
+  return !schema().arguments.empty() && schema().arguments.back().type.is(SchemaKind::kVariadic);
 }
 
 void Builtin::call_boxed(Stack& stack) {
@@ -77,10 +72,11 @@ const std::vector<const Builtin*>& all_builtins() { return registry().all; }
 
 const Builtin* as_builtin(const OperatorInfo* op) { return dynamic_cast<const Builtin*>(op); }
 
-void define(std::string schema, Builtin::Function function, bool has_effect) {
+void define(std::string_view schema, Builtin::Function function, TagSet tags) {
+  static auto* schemas = new std::deque<std::shared_ptr<const FunctionSchema>>;
   const bool prim = schema.starts_with("prim::");
-  const char* text = intern(prim ? schema.substr(6) : std::move(schema));
-  const auto* builtin = new Builtin(text, prim ? "prim" : "aten", function, has_effect);
+  schemas->push_back(parse_schema(prim ? schema.substr(6) : schema));
+  const auto* builtin = new Builtin(*schemas->back(), prim ? "prim" : "aten", function, tags);
   Registry& all = *being_filled();
   all.all.push_back(builtin);
   all.by_name[builtin->qualified_name()].push_back(builtin);
@@ -90,11 +86,11 @@ void define(std::string schema, Builtin::Function function, bool has_effect) {
 }
 
 void define_each(std::string_view schema, const std::vector<std::string_view>& words,
-                 Builtin::Function function) {
+                 Builtin::Function function, TagSet tags) {
   for (const std::string_view word : words) {
     std::string text;
     for (const char c : schema) c == '$' ? text += word : text += c;
-    define(std::move(text), function);
+    define(text, function, tags);
   }
 }
 

@@ -5,9 +5,8 @@
 // hold it like an operator's. Builtins have a separate registry: the dispatcher could hold
 // neither two `len` nor a `t[]`.
 // A list or dictionary is changed in place where the schema says (a!), and shared by reference.
-// Invariant: a builtin that neither writes nor has_effect() gives the same results for equal
-// arguments, and nothing else: constant propagation runs it. If violated: it is run at another time
-// than the program says.
+// Invariant: a builtin that is_pure() gives the same results for equal arguments, and nothing else:
+// constant propagation runs it. If violated: it is run at another time than the program says.
 #pragma once
 
 #include <string>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "dispatch/operator.h"
+#include "generated/tags.h"
 
 namespace uh::jit {
 
@@ -23,16 +23,16 @@ class Builtin final : public OperatorInfo {
   // Takes the last `n` values off the stack and leaves the results.
   using Function = void (*)(Stack& stack, size_t n);
 
-  Builtin(const char* schema, const char* name_space, Function function, bool has_effect)
-      : OperatorInfo(schema), function_(function), has_effect_(has_effect) {
+  // The schema outlives the builtin.
+  Builtin(const FunctionSchema& schema, const char* name_space, Function function, TagSet tags)
+      : OperatorInfo(schema, tags), function_(function) {
     set_name_space(name_space);
   }
 
   // With `...` in its schema it takes any number of them: call() needs the count.
   bool is_variadic() const;
-  // Prints, warns, raises or seeds: neither dropped, nor moved, nor run ahead of time.
-  bool has_effect() const { return has_effect_; }
-  bool is_pure() const { return !has_effect_ && !schema().writes(); }
+  // Neither writes nor has side effects.
+  bool is_pure() const { return !has_tag(Tag::kHasSideEffects) && !schema().is_mutable(); }
 
   void call(Stack& stack, size_t n) const { function_(stack, n); }
   // All of the stack for a variadic one, else as many values as the schema has arguments.
@@ -40,7 +40,6 @@ class Builtin final : public OperatorInfo {
 
  private:
   const Function function_;
-  const bool has_effect_;
 };
 
 // Those of a name ("aten::add"), in the order in which they are tried; empty when there are none.

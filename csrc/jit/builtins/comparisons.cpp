@@ -38,19 +38,20 @@ struct Ge {
 };
 
 template <class F>
-void define_numbers(const std::string& name) {
+void define_numbers(const std::string& name, TagSet tags) {
   constexpr auto floats = &boxed<[](double a, double b) { return F::of(a, b); }>;
-  define(name + ".int(int a, int b) -> bool", boxed<[](Int a, Int b) { return F::of(a, b); }>);
-  define(name + ".float(float a, float b) -> bool", floats);
-  define(name + ".int_float(int a, float b) -> bool", floats);
-  define(name + ".float_int(float a, int b) -> bool", floats);
+  define(name + ".int(int a, int b) -> bool", boxed<[](Int a, Int b) { return F::of(a, b); }>,
+         tags);
+  define(name + ".float(float a, float b) -> bool", floats, tags);
+  define(name + ".int_float(int a, float b) -> bool", floats, tags);
+  define(name + ".float_int(float a, int b) -> bool", floats, tags);
   define(name + ".str(str a, str b) -> bool",
-         boxed<[](StringArg a, StringArg b) { return F::of(a, b); }>);
+         boxed<[](StringArg a, StringArg b) { return F::of(a, b); }>, tags);
 }
 
 template <class F>
 void define_order(const std::string& name) {
-  define_numbers<F>(name);
+  define_numbers<F>(name, kNeverRaises);
   define(name + "(Scalar a, Scalar b) -> bool", boxed<[](Scalar a, Scalar b) {
            if (a.is_float() || b.is_float()) return F::of(a.to_double(), b.to_double());
            return F::of(a.to_int(), b.to_int());
@@ -59,17 +60,19 @@ void define_order(const std::string& name) {
 
 template <class F>
 void define_equality(const std::string& name) {
-  define(name + ".bool(bool a, bool b) -> bool", boxed<[](bool a, bool b) { return F::of(a, b); }>);
-  define_numbers<F>(name);
+  constexpr TagSet tags = kNeverRaises | kCommutative;
+  define(name + ".bool(bool a, bool b) -> bool", boxed<[](bool a, bool b) { return F::of(a, b); }>,
+         tags);
+  define_numbers<F>(name, tags);
   constexpr auto complex = &boxed<[](Z a, Z b) { return F::complex(a, b); }>;
-  define(name + ".complex(complex a, complex b) -> bool", complex);
-  define(name + ".complex_float(complex a, float b) -> bool", complex);
-  define(name + ".float_complex(float a, complex b) -> bool", complex);
+  define(name + ".complex(complex a, complex b) -> bool", complex, tags);
+  define(name + ".complex_float(complex a, float b) -> bool", complex, tags);
+  define(name + ".float_complex(float a, complex b) -> bool", complex, tags);
   define(name + ".device(Device a, Device b) -> bool",
          boxed<[](Device a, Device b) { return F::of(a, b); }>);
   constexpr auto values = &boxed<[](const IValue& a, const IValue& b) { return F::values(a, b); }>;
   define_each(name + ".$_list($[] a, $[] b) -> bool", {"int", "float", "bool", "str"}, values);
-  define(name + "(Scalar a, Scalar b) -> bool", values);
+  define(name + "(Scalar a, Scalar b) -> bool", values, tags);
 }
 
 // Of tensors every element has to be equal, as where Python asks for the truth of a == b.
@@ -111,13 +114,13 @@ template <class F>
 void define_best(const std::string& name) {
   constexpr auto two =
       &boxed<[](const IValue& a, const IValue& b) { return IValue(F::better(b, a) ? b : a); }>;
-  define("prim::" + name + ".int(int a, int b) -> int", two);
-  define("prim::" + name + ".float(float a, float b) -> float", two);
+  define("prim::" + name + ".int(int a, int b) -> int", two, kNeverRaises);
+  define("prim::" + name + ".float(float a, float b) -> float", two, kNeverRaises);
   constexpr auto floats =
       &boxed<[](double a, double b) { return F::better(IValue(b), IValue(a)) ? b : a; }>;
-  define("prim::" + name + ".int_float(int a, float b) -> float", floats);
-  define("prim::" + name + ".float_int(float a, int b) -> float", floats);
-  define("prim::" + name + "(Scalar a, Scalar b) -> Scalar", two);
+  define("prim::" + name + ".int_float(int a, float b) -> float", floats, kNeverRaises);
+  define("prim::" + name + ".float_int(float a, int b) -> float", floats, kNeverRaises);
+  define("prim::" + name + "(Scalar a, Scalar b) -> Scalar", two, kNeverRaises);
   for (const char* type : {"int", "float", "bool"}) {
     const std::string of(type);
     define("prim::" + name + "." + of + "_list(" + of + "[] l, " + of + "[] r) -> " + of + "[]",

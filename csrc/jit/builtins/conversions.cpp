@@ -211,14 +211,15 @@ void define_conversions() {
   define("Int.int(int a) -> int", boxed<[](Int a) { return a; }>);
   define("Int.Tensor(Tensor a) -> int",
          boxed<[](const Tensor& t) { return to_int(number_in(t)); }>);
-  define("Float.int(int a) -> float", boxed<[](Int a) { return static_cast<double>(a); }>);
-  define("Float.bool(bool a) -> float", boxed<[](bool a) { return a ? 1.0 : 0.0; }>);
-  define("Float.float(float a) -> float", boxed<[](double a) { return a; }>);
+  define("Float.int(int a) -> float", boxed<[](Int a) { return static_cast<double>(a); }>,
+         kNeverRaises);
+  define("Float.bool(bool a) -> float", boxed<[](bool a) { return a ? 1.0 : 0.0; }>, kNeverRaises);
+  define("Float.float(float a) -> float", boxed<[](double a) { return a; }>, kNeverRaises);
   define("Float.Tensor(Tensor a) -> float",
          boxed<[](const Tensor& t) { return number_in(t).to_double(); }>);
-  define("Bool.int(int a) -> bool", boxed<[](Int a) { return a != 0; }>);
-  define("Bool.float(float a) -> bool", boxed<[](double a) { return a != 0; }>);
-  define("Bool.bool(bool a) -> bool", boxed<[](bool a) { return a; }>);
+  define("Bool.int(int a) -> bool", boxed<[](Int a) { return a != 0; }>, kNeverRaises);
+  define("Bool.float(float a) -> bool", boxed<[](double a) { return a != 0; }>, kNeverRaises);
+  define("Bool.bool(bool a) -> bool", boxed<[](bool a) { return a; }>, kNeverRaises);
   define("Bool.Tensor(Tensor a) -> bool", boxed<[](const Tensor& t) { return truth_of(t); }>);
   define_text_conversions();
   define_complex();

@@ -38,7 +38,7 @@ IValue listed(const Dict& dict, const Of& of) {
 
 void define_dict_reading() {
   define_each("len.Dict_$(Dict($, t) self) -> int", kKeyTypes,
-              boxed<[](Dict& d) { return static_cast<Int>(d.size()); }>);
+              boxed<[](Dict& d) { return static_cast<Int>(d.size()); }>, kNeverRaises);
   define_each("__getitem__.Dict_$(Dict($, t) self, $ key) -> t(*)", kKeyTypes,
               boxed<[](Dict& d, const IValue& key) { return IValue(lookup(d, key)); }>);
   define_each("__contains__.$(Dict($, t) dict, $ key) -> bool", kKeyTypes,

@@ -106,7 +106,7 @@ IValue taken_out(List& list, Int index) {
 }
 
 void define_list_reading() {
-  define("len.t(t[] a) -> int", boxed<[](List& l) { return length(l.items); }>);
+  define("len.t(t[] a) -> int", boxed<[](List& l) { return length(l.items); }>, kNeverRaises);
   define("__getitem__.t(t[](a) list, int idx) -> t(*)",
          boxed<[](List& l, Int index) { return IValue(l.items[place(l.items, index)]); }>);
   define("select.t(t[](a) list, int idx) -> t(*)",

@@ -21,12 +21,14 @@ namespace uh::jit {
 using StringArg = const std::string&;
 
 // The schema with its namespace unless that is aten: "prim::abs.int(int a) -> int".
-void define(std::string schema, Builtin::Function function, bool has_effect = false);
-inline constexpr bool kEffect = true;
+void define(std::string_view schema, Builtin::Function function, TagSet tags = 0);
+inline constexpr TagSet kEffect = tag_set(Tag::kHasSideEffects);
+inline constexpr TagSet kNeverRaises = tag_set(Tag::kNeverRaises);
+inline constexpr TagSet kCommutative = tag_set(Tag::kCommutative);
 
 // The same for each word, which replaces every $ of the schema.
 void define_each(std::string_view schema, const std::vector<std::string_view>& words,
-                 Builtin::Function function);
+                 Builtin::Function function, TagSet tags = 0);
 
 // The keys that a Dict may have, as its overloads are called.
 inline const std::vector<std::string_view> kKeyTypes = {"str",  "int",     "float",

@@ -309,7 +309,8 @@ void define_string_building() {
 }  // namespace
 
 void define_texts() {
-  define("len.str(str s) -> int", boxed<[](StringArg s) { return characters::count(s); }>);
+  define("len.str(str s) -> int", boxed<[](StringArg s) { return characters::count(s); }>,
+         kNeverRaises);
   define_searching();
   define_cutting();
   define_string_building();

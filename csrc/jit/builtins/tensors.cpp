@@ -49,7 +49,7 @@ void define_sizes() {
          boxed<[](const Tensor& t) { return listed(t.strides()); }>);
   define("stride.int(Tensor self, int dim) -> int",
          boxed<[](const Tensor& t, Int dim) { return t.strides()[dimension(t, dim)]; }>);
-  define("dim(Tensor self) -> int", boxed<[](const Tensor& t) { return t.ndim(); }>);
+  define("dim(Tensor self) -> int", boxed<[](const Tensor& t) { return t.ndim(); }>, kNeverRaises);
   define("ndimension(Tensor self) -> int", boxed<[](const Tensor& t) { return t.ndim(); }>);
   define("numel(Tensor self) -> int", boxed<[](const Tensor& t) { return t.numel(); }>);
   define("nelement(Tensor self) -> int", boxed<[](const Tensor& t) { return t.numel(); }>);
@@ -75,8 +75,9 @@ void define_sizes() {
 
 void define_kinds() {
   define("prim::dtype(Tensor a) -> int",
-         boxed<[](const Tensor& t) { return pytorch_code(t.dtype()); }>);
-  define("prim::device(Tensor a) -> Device", boxed<[](const Tensor& t) { return t.device(); }>);
+         boxed<[](const Tensor& t) { return pytorch_code(t.dtype()); }>, kNeverRaises);
+  define("prim::device(Tensor a) -> Device", boxed<[](const Tensor& t) { return t.device(); }>,
+         kNeverRaises);
   define("prim::layout(Tensor a) -> Layout", boxed<[](const Tensor&) { return Int{0}; }>);
   define("prim::itemsize(Tensor a) -> int",
          boxed<[](const Tensor& t) { return info(t.dtype()).itemsize; }>);
@@ -114,7 +115,8 @@ void define_gradients() {
          boxed<[](const Tensor& t, bool on) {
            autograd::set_requires_grad(t, on);
            return t;
-         }>);
+         }>,
+         tag_set(Tag::kInplaceView));
   define("prim::data(Tensor(a) a) -> Tensor(a)", boxed<[](const Tensor& t) {
            // Writes to it are not counted in t's versions.
            return alias(t, t.impl()->layout(), t.dtype(), make_ref<OwnCounter>());

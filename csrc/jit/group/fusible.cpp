@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dispatch/dispatcher.h"
+#include "generated/tags.h"
 
 namespace uh::jit {
 
@@ -59,9 +60,9 @@ std::optional<DType> dtype_of(const IValue& value) {
 
 namespace {
 
-std::optional<fused::StepArgument> constant_argument(const IValue& value, const std::string& type) {
+std::optional<fused::StepArgument> constant_argument(const IValue& value, const SchemaType& type) {
   if (value.is_none()) return fused::StepArgument();
-  if (type.starts_with("dtype") || type.starts_with("ScalarType")) {
+  if (type.base() == SchemaKind::kScalarType) {
     const auto dtype = dtype_of(value);
     return dtype ? std::optional<fused::StepArgument>(*dtype) : std::nullopt;
   }
@@ -69,10 +70,6 @@ std::optional<fused::StepArgument> constant_argument(const IValue& value, const 
   if (const auto* text = value.get_if<std::string>()) return fused::StepArgument(*text);
   if (const auto* dtype = value.get_if<DType>()) return fused::StepArgument(*dtype);
   return std::nullopt;
-}
-
-const std::string& type_of_argument(const Node& node, size_t i) {
-  return node.op()->schema().arguments[i].type;
 }
 
 }  // namespace
@@ -87,7 +84,7 @@ std::optional<std::vector<fused::StepArgument>> step_arguments(const Node& node,
     Value* input = node.input(i);
     const IValue* constant = constant_of(*input);
     if (constant && !constant->get_if<Tensor>()) {
-      auto argument = constant_argument(*constant, type_of_argument(node, i));
+      auto argument = constant_argument(*constant, node.op()->schema().arguments[i].type);
       if (!argument) return std::nullopt;
       arguments.push_back(std::move(*argument));
     } else {
@@ -165,17 +162,13 @@ std::optional<std::vector<int64_t>> dims_of(const Value& value, int64_t rank) {
 }  // namespace
 
 std::optional<Reduction> as_reduction(const Node& node, const Type& input) {
-  static constexpr std::string_view kOps[] = {"aten::sum", "aten::mean", "aten::amax",
-                                              "aten::amin"};
-  const std::string& kind = node.kind().text();
-  if (!node.op() || std::find(std::begin(kOps), std::end(kOps), kind) == std::end(kOps))
-    return std::nullopt;
+  if (!node.op() || !node.op()->has_tag(Tag::kFusibleReduction)) return std::nullopt;
   if (!input.is(TypeKind::kTensor) || node.writes()) return std::nullopt;
   const TensorProperties& facts = input.facts();
   const int64_t rank = facts.sizes ? facts.sizes->ndim() : -1;
   if (rank == 0 || (facts.dtype != DType::kUndefined && !is_floating(facts.dtype)))
     return std::nullopt;
-  Reduction result{kind, Builder::kAllDims, false};
+  Reduction result{node.kind().text(), Builder::kAllDims, false};
   const auto& arguments = node.op()->schema().arguments;
   for (size_t i = 1; i < arguments.size(); ++i) {
     const Value& value = *node.input(i);

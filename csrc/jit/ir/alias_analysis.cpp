@@ -81,7 +81,7 @@ bool is_only_read(const Value* value) {
   for (const Use& use : value->uses()) {
     const Node& node = *use.node;
     if (role_of(node) != Role::kOperator || may_hand_on(*node.op())) return false;
-    if (node.op()->schema().views() || !written_inputs(node).empty()) return false;
+    if (node.op()->schema().is_view() || !written_inputs(node).empty()) return false;
   }
   return true;
 }
@@ -220,20 +220,20 @@ void AliasDb::visit_blocks(const Node& node) {
 }
 
 void AliasDb::visit_operator(const Node& node) {
-  const Schema& schema = node.op()->schema();
+  const FunctionSchema& schema = node.op()->schema();
   Places viewed;
   for (size_t i = 0; i < schema.arguments.size() && i < node.inputs().size(); ++i) {
     const Argument& a = schema.arguments[i];
-    if (a.viewed || a.written) merge(viewed, places(node.input(i)));
+    if (a.is_view() || a.is_write()) merge(viewed, places(node.input(i)));
   }
   // A composite (reshape) may return its argument, and its schema does not say so.
   const Places quiet = may_hand_on(*node.op()) ? reachable(places(node.inputs())) : Places();
   for (size_t i = 0; i < node.outputs().size(); ++i) {
     const Value* output = node.output(i);
     // Forms that write return nothing in our schemas; the Value in graphs is what was written.
-    const bool view = i < schema.results.size()
-                          ? schema.results[i].viewed || schema.results[i].written
-                          : schema.writes();
+    const bool view = i < schema.returns.size()
+                          ? schema.returns[i].is_view() || schema.returns[i].is_write()
+                          : schema.is_mutable();
     if (output->type()->is(TypeKind::kList)) {
       const bool plain = bits_of(*output->type()) == kPlainBit;
       const Place list = make(output, 0, plain ? kPlain : kList);

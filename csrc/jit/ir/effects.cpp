@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 
+#include "generated/tags.h"
 #include "jit/builtins/builtin.h"
 #include "jit/ir/alias_analysis.h"
 #include "jit/ir/constants.h"
@@ -12,8 +12,6 @@
 
 namespace uh::jit {
 namespace {
-
-using Names = std::unordered_set<std::string_view>;
 
 const std::unordered_map<std::string_view, Role>& roles() {
   static const auto* table = new std::unordered_map<std::string_view, Role>{
@@ -47,37 +45,23 @@ bool quiet_kind(const Node& node) {
   return it != roles().end() && !node.is("prim::RaiseException") && !node.is("prim::SetAttr");
 }
 
-bool random_always(std::string_view name) {
-  static const Names names = {"rand",        "randn",       "randint",      "randperm",
-                              "rand_like",   "randn_like",  "randint_like", "uniform_",
-                              "normal_",     "random_",     "bernoulli_",   "bernoulli",
-                              "multinomial", "normal",      "exponential_", "geometric_",
-                              "cauchy_",     "log_normal_", "poisson"};
-  return names.count(name) != 0;
-}
-
-// Of operators that drop elements at random while training; off where that is known.
-bool drops(const Node& node) {
-  const Value* dropout = node.input("dropout_p");
-  if (!dropout) dropout = node.input("dropout");
+// Of operators that drop elements at random while training: whether it is known that this one does
+// not, as it is not training or the probability is 0.
+bool drops_nothing(const Node& node) {
   const Value* train = node.input("train");
-  const std::string& name = node.op()->schema().name;
-  const bool dropping =
-      name.find("dropout") != std::string::npos && name != "native_dropout_backward";
-  if (!dropping && !dropout) return false;
-  if (constant_bool(train) == false) return false;
-  const Value* p = dropping ? node.input("p") : dropout;
-  return constant_float(p) != 0.0 && constant_int(p) != 0;
+  if (train && constant_bool(train) == false) return true;
+  const Value* p = node.input("dropout_p");
+  if (!p) p = node.input("dropout");
+  if (!p && train) p = node.input("p");
+  return p && (constant_float(p) == 0.0 || constant_int(p) == 0);
 }
 
 bool random_itself(const Node& node) {
-  if (!node.op() || as_builtin(node.op()) || node.op()->name_space() != "aten") return false;
-  return random_always(node.op()->schema().name) || drops(node);
+  return node.op() && node.op()->has_tag(Tag::kNondeterministicSeeded) && !drops_nothing(node);
 }
 
 bool effect_itself(const Node& node) {
-  if (const Builtin* builtin = as_builtin(node.op())) return builtin->has_effect();
-  if (node.op()) return random_itself(node);
+  if (node.op()) return node.op()->has_tag(Tag::kHasSideEffects) || random_itself(node);
   return !quiet_kind(node);
 }
 
@@ -124,23 +108,17 @@ Role role_of(const Node& node) {
 
 bool may_hand_on(const OperatorInfo& op) {
   return op.differentiation() == Differentiation::kComposite || op.name_space() != "aten" ||
-         op.schema().name.starts_with("unsafe_") || op.schema().name == "_unsafe_view";
+         op.has_tag(Tag::kMaybeAliasingOrMutating);
 }
 
 bool writes_items(const Node& node) {
-  if (!node.op()) return false;
-  const std::string& name = node.op()->schema().name;  // "_fused_adam_"
-  return name.starts_with("_fused_") && name.ends_with("_");
+  return node.op() && node.op()->has_tag(Tag::kWritesListItems);
 }
 
 bool changes_shape(const Node& node) {
   if (!node.op()) return role_of(node) == Role::kCall;
-  static const Names names = {"t_",          "transpose_", "squeeze_",  "unsqueeze_",
-                              "as_strided_", "swapaxes_",  "swapdims_", "resize_",
-                              "resize_as_",  "set_",       "detach_",   "requires_grad_"};
-  const Schema& schema = node.op()->schema();
   // An out= is resized where it does not fit.
-  return names.count(schema.name) != 0 || schema.overload.ends_with("out");
+  return node.op()->has_tag(Tag::kInplaceView) || node.op()->schema().is_out();
 }
 
 std::vector<Value*> written_inputs(const Node& node) {
@@ -149,12 +127,12 @@ std::vector<Value*> written_inputs(const Node& node) {
     if (node.is("prim::SetAttr")) all.push_back(node.input(0));
     return all;
   }
-  const Schema& schema = node.op()->schema();
+  const FunctionSchema& schema = node.op()->schema();
   for (size_t i = 0; i < schema.arguments.size() && i < node.inputs().size(); ++i)
-    if (schema.arguments[i].written) all.push_back(node.input(i));
+    if (schema.arguments[i].is_write()) all.push_back(node.input(i));
   const Value* training = node.input("training");
   if (!training) training = node.input("use_input_stats");
-  if (training && schema.name.ends_with("_norm") && constant_bool(training) != false) {
+  if (node.op()->has_tag(Tag::kUpdatesRunningStatistics) && constant_bool(training) != false) {
     for (const std::string_view name : {"running_mean", "running_var"}) {
       Value* statistic = node.input(name);
       if (statistic && !statistic->type()->is(TypeKind::kNone)) all.push_back(statistic);
@@ -170,12 +148,7 @@ std::vector<Value*> written_inputs(const Node& node) {
 
 bool commutes(const Node& node) {
   // Not maximum and minimum: of 0.0 and -0.0 they take one by its place.
-  static const Names names = {"aten::add",         "aten::mul",         "aten::eq",
-                              "aten::ne",          "aten::logical_and", "aten::logical_or",
-                              "aten::logical_xor", "aten::bitwise_and", "aten::bitwise_or",
-                              "aten::bitwise_xor", "aten::__and__",     "aten::__or__",
-                              "aten::__xor__"};
-  if (node.inputs().size() < 2 || names.count(node.kind().text()) == 0) return false;
+  if (!node.op() || !node.op()->has_tag(Tag::kCommutative)) return false;
   const Type &a = *node.input(0)->type(), &b = *node.input(1)->type();
   if (is_number(a) && is_number(b)) return same_type(a, b);  // add.int_float has its order
   if (!a.is(TypeKind::kTensor) || !b.is(TypeKind::kTensor) || !same_layout(a, b)) return false;

@@ -162,12 +162,12 @@ Node* Graph::create(Symbol kind, const std::vector<Value*>& inputs, size_t outpu
 }
 
 Node* Graph::create_call(const OperatorInfo& op, const std::vector<Value*>& inputs) {
-  const Schema& schema = op.schema();
+  const FunctionSchema& schema = op.schema();
   check_kind(inputs.size() == schema.arguments.size(), ErrorKind::kInternal, "graph: ", schema.text,
              " is given ", inputs.size(), " arguments");
   Node* node = create(Symbol(op.qualified_name()), inputs, 0);
   node->set_op(&op);
-  for (const Argument& result : schema.results) node->add_output(parse_type(result.type));
+  for (const Argument& result : schema.returns) node->add_output(jit_type(result.type));
   for (const Value* written : given_back(*node)) node->add_output(unshaped(written->type()));
   return node;
 }

@@ -7,7 +7,7 @@ namespace uh::jit {
 
 bool Node::is_op(std::string_view full_name) const {
   if (!op_ || !full_name.starts_with(kind_.text())) return false;
-  const std::string& overload = op_->schema().overload;
+  const std::string_view overload = op_->schema().overload_name();
   const std::string_view tail = full_name.substr(kind_.text().size());
   return overload.empty()
              ? tail.empty()
@@ -16,10 +16,8 @@ bool Node::is_op(std::string_view full_name) const {
 
 Value* Node::input(std::string_view argument) const {
   if (!op_) return nullptr;
-  const auto& arguments = op_->schema().arguments;
-  for (size_t i = 0; i < arguments.size() && i < inputs_.size(); ++i)
-    if (arguments[i].name == argument) return inputs_[i];
-  return nullptr;
+  const size_t i = op_->schema().index_of(argument);
+  return i < op_->schema().arguments.size() && i < inputs_.size() ? inputs_[i] : nullptr;
 }
 
 bool Node::is_before(const Node* other) const {
@@ -232,7 +230,7 @@ void Node::destroy() {
   graph_->nodes_.erase(id_);  // the end of *this
 }
 
-bool Node::writes() const { return op_ && op_->schema().writes(); }
+bool Node::writes() const { return op_ && op_->schema().is_mutable(); }
 
 bool Node::is_constant() const { return is("prim::Constant") && attributes_.count("value") != 0; }
 

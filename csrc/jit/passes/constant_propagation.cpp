@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "generated/ops/copy.h"
+#include "generated/tags.h"
 #include "jit/builtins/builtin.h"
 #include "jit/ir/alias_analysis.h"
 #include "jit/ir/constants.h"
@@ -225,7 +226,7 @@ class ConstantPropagation {
     if (node.is("prim::TupleIndex")) return item_of(arguments);
     const OperatorInfo* op = node.op();
     if (!op || !is_pure(node) || may_be_endless(node)) return std::nullopt;
-    if (!as_builtin(op) && (op->name_space() != "aten" || op->schema().name.starts_with("empty")))
+    if (!as_builtin(op) && (op->name_space() != "aten" || op->has_tag(Tag::kUninitializedResult)))
       return std::nullopt;
     return results_of(node, std::move(arguments));
   }

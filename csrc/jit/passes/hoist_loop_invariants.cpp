@@ -6,9 +6,8 @@
 // what nobody sees: a loop of no rounds must not raise, and what was printed first stays first.
 #include <algorithm>
 #include <memory>
-#include <string_view>
-#include <unordered_set>
 
+#include "generated/tags.h"
 #include "jit/group/fusible.h"
 #include "jit/ir/alias_analysis.h"
 #include "jit/ir/constants.h"
@@ -19,26 +18,17 @@
 namespace uh::jit {
 namespace {
 
-bool is_number(const Value* value) { return number_kind(*value->type()).has_value(); }
-
 bool sizes_known(const Value* value) {
   return !value->type()->is(TypeKind::kTensor) || all_known(value->type()->facts().sizes);
 }
 
 // Whatever its inputs are, as far as their types tell.
 bool never_raises(const Node& node) {
-  static const std::unordered_set<std::string_view> quiet = {
-      "prim::Constant", "prim::ListConstruct", "prim::TupleConstruct", "aten::len",
-      "aten::dim",      "prim::dtype",         "prim::device"};
-  static const std::unordered_set<std::string_view> of_numbers = {
-      "aten::add", "aten::sub",     "aten::mul",    "aten::neg",     "aten::lt",
-      "aten::le",  "aten::gt",      "aten::ge",     "aten::eq",      "aten::ne",
-      "prim::min", "prim::max",     "aten::Bool",   "aten::Float",   "aten::__not__",
-      "aten::abs", "aten::__and__", "aten::__or__", "aten::__xor__", "prim::abs"};
-  const std::string& kind = node.kind().text();
-  if (quiet.count(kind) != 0) return true;
+  if (!node.op())
+    return node.is("prim::Constant") || node.is("prim::ListConstruct") ||
+           node.is("prim::TupleConstruct");
+  if (node.op()->has_tag(Tag::kNeverRaises)) return true;
   const auto& inputs = node.inputs();
-  if (std::all_of(inputs.begin(), inputs.end(), is_number)) return of_numbers.count(kind) != 0;
   // Of pointwise operators only sizes that do not broadcast are refused once a graph is typed.
   const auto tensors = std::count_if(inputs.begin(), inputs.end(), [](const Value* v) {
     return v->type()->is(TypeKind::kTensor);

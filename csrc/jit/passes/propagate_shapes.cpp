@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "dispatch/dispatcher.h"
+#include "generated/tags.h"
 #include "jit/group/fusible.h"
 #include "jit/ir/alias_analysis.h"
 #include "jit/ir/effects.h"
@@ -36,17 +37,6 @@ std::optional<Dims> broadcast(const Dims& a, const Dims& b) {
     result[i + shift] = x == 1 ? y : x < 0 ? (y > 1 || y == 0 ? y : -1) : x;
   }
   return result;
-}
-
-// Operators whose result, where there is one, has the dtype and rank of their first input: what
-// they ask of sizes is not to be guessed.
-bool keeps_kind(const Node& node) {
-  static constexpr std::string_view kKinds[] = {
-      "aten::conv1d",     "aten::conv2d",     "aten::conv3d",     "aten::_convolution",
-      "aten::batch_norm", "aten::layer_norm", "aten::group_norm", "aten::max_pool1d",
-      "aten::max_pool2d", "aten::max_pool3d", "aten::avg_pool1d", "aten::avg_pool2d",
-      "aten::avg_pool3d"};
-  return std::find(std::begin(kKinds), std::end(kKinds), node.kind().text()) != std::end(kKinds);
 }
 
 class ShapePropagation {
@@ -199,7 +189,7 @@ std::optional<IValue> ShapePropagation::boxed(const Value& input, const Argument
     return empty_strided(sizes, *strides, facts.dtype, Device::kMeta);
   };
   const TypeRef t = type(&input);
-  if (argument.type.starts_with("Device")) {
+  if (argument.type.base() == SchemaKind::kDevice) {
     const IValue* constant = constant_of(input);
     if (!constant) return std::nullopt;
     if (const auto* device = constant->get_if<Device>()) device_ = *device;
@@ -210,7 +200,7 @@ std::optional<IValue> ShapePropagation::boxed(const Value& input, const Argument
     return result ? std::optional<IValue>(result) : std::nullopt;
   }
   if (const IValue* constant = constant_of(input)) {
-    if (argument.type.starts_with("ScalarType") && !constant->is_none()) typed_ = true;
+    if (argument.type.base() == SchemaKind::kScalarType && !constant->is_none()) typed_ = true;
     if (constant->get_if<std::vector<Tensor>>() || constant->get_if<Ref<Container>>())
       return constant->list() && t->element()->is(TypeKind::kInt) ? std::optional(*constant)
                                                                   : std::nullopt;
@@ -273,7 +263,7 @@ void ShapePropagation::result(const Node& node, size_t i, const IValue& result, 
 
 // Runs the Meta kernel; false where it cannot be run, or refuses.
 bool ShapePropagation::call_meta(const Node& node, bool exact) {
-  const Schema& schema = node.op()->schema();
+  const FunctionSchema& schema = node.op()->schema();
   strided_ = true;
   typed_ = false;
   device_ = Device::kUndefined;
@@ -285,7 +275,7 @@ bool ShapePropagation::call_meta(const Node& node, bool exact) {
     // Two rows, where nobody knows how many: more than the one that broadcasts.
     auto value = boxed(*node.input(i), argument, 2);
     if (!value) return false;
-    placed = placed || argument.type.starts_with("Device");
+    placed = placed || argument.type.base() == SchemaKind::kDevice;
     stack.push_back(std::move(*value));
   }
   if (tensors_ == 0 && !placed) return false;
@@ -348,12 +338,13 @@ void ShapePropagation::visit_call(const Node& node) {
   pointwise(node);
   if (exact || types_.count(node.outputs().empty() ? nullptr : node.output(0))) return;
   // The rank and dtype hold for any sizes, except where a size of 1 makes a dimension vanish.
-  if (node.op()->schema().name.starts_with("squeeze") || call_meta(node, false)) return;
+  if (node.op()->has_tag(Tag::kRankDependsOnSizes) || call_meta(node, false)) return;
   const TypeRef first = node.inputs().empty() ? nullptr : type(node.input(0));
   if (!first || !kind_of(*first) || node.outputs().size() != 1) return;
   const TypeRef weight = node.is("aten::linear") ? type(node.input(1)) : nullptr;
   const bool matrix = weight && kind_of(*weight) && weight->facts().sizes->size() == 2;
-  if (!matrix && !keeps_kind(node)) return;
+  // What it expects of sizes is not to be guessed, but a result has this dtype and rank.
+  if (!matrix && !node.op()->has_tag(Tag::kKeepsRankAndDtype)) return;
   TensorProperties facts;
   facts.dtype = first->facts().dtype;
   facts.sizes = Dims(first->facts().sizes->size(), -1);

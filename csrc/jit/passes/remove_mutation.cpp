@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "dispatch/dispatcher.h"
+#include "generated/tags.h"
 #include "jit/group/fusible.h"
 #include "jit/group/saved_for_backward.h"
 #include "jit/ir/alias_analysis.h"
@@ -23,12 +24,12 @@ namespace {
 const OperatorInfo* without_write(const Node& node) {
   if (!node.op() || node.op()->name_space() != "aten" || given_back(node).size() != 1)
     return nullptr;
-  const Schema& schema = node.op()->schema();
-  if (!schema.name.ends_with("_") || schema.name.ends_with("__")) return nullptr;
-  std::string name = "aten::" + schema.name.substr(0, schema.name.size() - 1);
-  if (!schema.overload.empty()) name += "." + schema.overload;
+  const FunctionSchema& schema = node.op()->schema();
+  if (!node.op()->has_tag(Tag::kInplace)) return nullptr;
+  std::string name = "aten::" + schema.full_name();
+  name.erase(std::string_view("aten::").size() + schema.name().size() - 1, 1);  // the last _
   const OperatorInfo* match = Dispatcher::instance().find(name);
-  if (!match || match->schema().results.size() != 1) return nullptr;
+  if (!match || match->schema().returns.size() != 1) return nullptr;
   const auto& mine = schema.arguments;
   const auto& theirs = match->schema().arguments;
   const bool alike = mine.size() == theirs.size() &&
@@ -36,8 +37,9 @@ const OperatorInfo* without_write(const Node& node) {
                                 [](const Argument& a, const Argument& b) {
                                   return a.name == b.name && a.keyword_only == b.keyword_only;
                                 });
-  const auto written = std::count_if(mine.begin(), mine.end(), [](auto& a) { return a.written; });
-  return alike && written == 1 && mine[0].written ? match : nullptr;
+  const auto written =
+      std::count_if(mine.begin(), mine.end(), [](const Argument& a) { return a.is_write(); });
+  return alike && written == 1 && mine[0].is_write() ? match : nullptr;
 }
 
 // Whether the other operands cannot make the result larger than the tensor that was written.

@@ -132,7 +132,7 @@ bool not_of(Peephole& p, Node* node) {
     const bool identity = inner->is("aten::__is__") || inner->is("aten::__isnot__");
     const bool numbers = of_kind(inner, TypeKind::kInt) || of_kind(inner, TypeKind::kString);
     if (!numbers && !identity && !(equality && of_kind(inner, TypeKind::kFloat))) return false;
-    const std::string& overload = inner->op()->schema().overload;
+    const std::string overload(inner->op()->schema().overload_name());
     const Builtin* op = find_builtin(opposite + (overload.empty() ? "" : "." + overload));
     if (!op) return false;
     const std::vector<Value*> inputs = inner->inputs();

@@ -26,7 +26,7 @@ bool is_one(const Value* value, DType dtype) { return quiet_number(value, dtype)
 bool is_zero(const Value* value, DType dtype) { return quiet_number(value, dtype) == 0.0; }
 
 bool of_tensor(const Node* node) {
-  return node->op() && !as_builtin(node->op()) && !node->op()->schema().writes();
+  return node->op() && !as_builtin(node->op()) && !node->op()->schema().is_mutable();
 }
 
 bool to_x(Peephole& p, Node* node, Value* x, const char* rule,

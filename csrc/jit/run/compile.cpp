@@ -431,11 +431,9 @@ class Compiler {
   static Code::Operator called(const OperatorInfo* op) {
     auto* info = const_cast<OperatorInfo*>(op);
     const Builtin* builtin = as_builtin(op);
-    const auto& results = op->schema().results;
-    const bool lists =
-        !builtin && std::any_of(results.begin(), results.end(), [](const Argument& r) {
-          return r.type.find('[') != std::string::npos;
-        });
+    const auto& results = op->schema().returns;
+    const bool lists = !builtin && std::any_of(results.begin(), results.end(),
+                                               [](const Argument& r) { return r.type.is_list(); });
     return {info, builtin, dynamic_cast<BoxedOperator*>(info) != nullptr, lists};
   }
 

@@ -23,12 +23,14 @@ class Fork final : public RefCounted {
  private:
   class Op final : public OperatorInfo {
    public:
-    explicit Op(Fork& owner) : OperatorInfo("fork(...) -> Any"), owner_(owner) {
-      set_name_space("prim");
-    }
+    explicit Op(Fork& owner) : OperatorInfo(any_schema()), owner_(owner) { set_name_space("prim"); }
     void call_boxed(Stack& stack) override { owner_.run(stack); }
 
    private:
+    static const FunctionSchema& any_schema() {
+      static const auto schema = parse_schema("fork(...) -> Any");
+      return *schema;
+    }
     Fork& owner_;
   };
   void run(Stack& stack) const;

@@ -26,12 +26,16 @@ class HostFunction final : public RefCounted {
  private:
   class Op final : public OperatorInfo {
    public:
-    explicit Op(HostFunction& owner) : OperatorInfo("PythonOp(...) -> Any"), owner_(owner) {
+    explicit Op(HostFunction& owner) : OperatorInfo(any_schema()), owner_(owner) {
       set_name_space("prim");
     }
     void call_boxed(Stack& stack) override { owner_.run(stack); }
 
    private:
+    static const FunctionSchema& any_schema() {
+      static const auto schema = parse_schema("PythonOp(...) -> Any");
+      return *schema;
+    }
     HostFunction& owner_;
   };
 

@@ -140,7 +140,7 @@ std::vector<const OperatorInfo*> operators_of(const std::string& name) {
     if (overloads_of(*op).empty()) result.push_back(op);
   // In PyTorch the newest way to say it is tried last: x.std() is what it always was.
   std::stable_partition(result.begin(), result.end(), [](const OperatorInfo* op) {
-    return op->schema().overload != "correction";
+    return op->schema().overload_name() != "correction";
   });
   return result;
 }
@@ -198,7 +198,8 @@ std::vector<const OperatorInfo*> operators_named(std::string_view name) {
   const size_t dot = full.rfind('.');
   if (!result.empty() || dot == std::string::npos) return result;
   for (const OperatorInfo* op : all_of(full.substr(0, dot)))
-    if (op->schema().overload == std::string_view(full).substr(dot + 1)) result.push_back(op);
+    if (op->schema().overload_name() == std::string_view(full).substr(dot + 1))
+      result.push_back(op);
   return result;
 }
 

@@ -206,7 +206,7 @@ Value* SchemaMatch::emit(Graph& graph, const Item& item) const {
 
 Value* SchemaMatch::emit(Graph& graph, const Plan& plan) const {
   if (plan.how == How::kDefault) {
-    const IValue& value = plan.parameter->fallback;
+    const IValue& value = plan.parameter->default_value;
     Value* constant = graph.insert_constant(value);
     return constant;
   }

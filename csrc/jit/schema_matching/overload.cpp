@@ -35,15 +35,9 @@ const std::vector<const Overload*>& none() {
   return *empty;
 }
 
-size_t index_of(const Schema& schema, const std::string& name) {
-  size_t i = 0;
-  while (i < schema.arguments.size() && schema.arguments[i].name != name) ++i;
-  return i;
-}
-
 // What PyTorch's Python gives for what means nothing here.
 IValue usual(const Argument& extra) {
-  const std::string& name = extra.name;
+  const std::string_view name = extra.name;
   if (name == "cudnn_enabled" || name == "allow_tf32") return true;
   if (name == "pin_memory" || name == "benchmark" || name == "deterministic") return false;
   return IValue();
@@ -52,20 +46,21 @@ IValue usual(const Argument& extra) {
 }  // namespace
 
 Overload::Overload(const OperatorInfo& whole, const OverloadRow& row)
-    : OperatorInfo(row.schema), whole_(whole) {
+    : OperatorInfo(row.schema, whole.tags()), whole_(whole) {
   set_differentiation(whole.differentiation());
   const Signature& signature = signature_of(whole);
-  const Schema& expected = whole.schema();
+  const FunctionSchema& expected = whole.schema();
   for (size_t i = 0; i < expected.arguments.size(); ++i) {
-    const std::string& name = expected.arguments[i].name;
+    const std::string_view name = expected.arguments[i].name;
     Part part;
-    const size_t from = index_of(schema(), name);
+    const size_t from = schema().index_of(name);
     if (from < schema().arguments.size()) {
       part.from = from;
-      part.listed =
-          expected.arguments[i].type.starts_with("int[") && schema().arguments[from].type == "int";
+      const SchemaType& type = expected.arguments[i].type;
+      part.listed = type.is_list() && type.base() == SchemaKind::kInt &&
+                    schema().arguments[from].type.is(SchemaKind::kInt);
     } else {
-      part.otherwise = signature.parameters[i].fallback;
+      part.otherwise = signature.parameters[i].default_value;
       for (const auto& [argument, value] : row.given)
         if (name == argument) part.otherwise = value;
     }
@@ -87,10 +82,11 @@ std::optional<Stack> Overload::told(const Stack& arguments, Device result) const
   Stack stack;
   for (const Parameter& p : signature.parameters) {
     const Argument& argument = schema().arguments[stack.size()];
-    stack.push_back(p.has_default ? p.fallback : IValue());
+    stack.push_back(p.has_default ? p.default_value : IValue());
     if (!place(stack.size() - 1)) stack.back() = usual(argument);
   }
-  const bool makes = !schema().arguments.empty() && schema().arguments[0].type != "Tensor";
+  const bool makes =
+      !schema().arguments.empty() && !schema().arguments[0].type.is(SchemaKind::kTensor);
   for (size_t k = 0; k < parts_.size(); ++k) {
     const Part& part = parts_[k];
     if (!part.from) {
@@ -104,13 +100,14 @@ std::optional<Stack> Overload::told(const Stack& arguments, Device result) const
       if (!dims || dims->size() != 1) return std::nullopt;
       value = (*dims)[0];
     } else if (value.is_none()) {
-      if (argument.has_default) continue;
-      if (!argument.type.ends_with("?")) return std::nullopt;
+      if (argument.has_default()) continue;
+      if (!argument.type.is(SchemaKind::kOptional)) return std::nullopt;
     }
     stack[*part.from] = std::move(value);
   }
   for (size_t i = 0; i < stack.size(); ++i)
-    if (makes && stack[i].is_none() && schema().arguments[i].type == "Device?") stack[i] = result;
+    if (makes && stack[i].is_none() && schema().arguments[i].type.base() == SchemaKind::kDevice)
+      stack[i] = result;
   return stack;
 }
 
@@ -118,15 +115,15 @@ std::optional<Stack> Overload::told(const Stack& arguments, Device result) const
 void Overload::refuse(const Argument& argument, const IValue& value) const {
   if (value.is_none()) return;
   const auto* layout = argument.name == "layout" ? value.get_if<int64_t>() : nullptr;
-  check_kind(!layout || *layout == 0, ErrorKind::kNotImplemented, schema().name,
+  check_kind(!layout || *layout == 0, ErrorKind::kNotImplemented, schema().name(),
              ": tensors are strided here; there is no layout ", layout ? *layout : 0);
-  check_kind(argument.name != "generator", ErrorKind::kNotImplemented, schema().name,
+  check_kind(argument.name != "generator", ErrorKind::kNotImplemented, schema().name(),
              ": compiled programs draw from the default generator; seed it with manual_seed()");
 }
 
 void Overload::call_boxed(Stack& stack) {
-  const std::vector<Argument>& arguments = schema().arguments;
-  check_kind(stack.size() >= arguments.size(), ErrorKind::kType, schema().name, ": expected ",
+  const std::span<const Argument> arguments = schema().arguments;
+  check_kind(stack.size() >= arguments.size(), ErrorKind::kType, schema().name(), ": expected ",
              arguments.size(), " arguments, got ", stack.size());
   auto& op = const_cast<OperatorInfo&>(whole_);
   const size_t base = stack.size() - arguments.size();

@@ -18,8 +18,8 @@
 namespace uh::jit {
 
 struct OverloadRow {
-  const char* whole;   // "sum"
-  const char* schema;  // "sum.dim_IntList(Tensor self, ...) -> Tensor"
+  const char* whole;             // "sum"
+  const FunctionSchema& schema;  // of "sum.dim_IntList(Tensor self, ...) -> Tensor"
   std::vector<std::pair<const char*, int64_t>> given;  // arguments that it lacks, without a default
 };
 // Generated from the yaml (codegen/overloads.py).

@@ -1,13 +1,8 @@
 #include "jit/schema_matching/signature.h"
 
-#include <cxxabi.h>
-
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
 #include <memory>
 #include <mutex>
-#include <typeinfo>
 #include <unordered_map>
 
 #include "dispatch/library.h"
@@ -18,124 +13,33 @@
 namespace uh::jit {
 namespace {
 
-// Which parameters are Operands: schemas call them Tensor, as PyTorch's do, and only the C++ type
-// of the operator knows. "uh::Op<uh::Tensor (uh::Operand const&, uh::Scalar const&)>".
-std::vector<bool> operands_of(const OperatorInfo& op) {
-  std::vector<bool> result;
-  if (as_builtin(&op) || dynamic_cast<const BoxedOperator*>(&op)) return result;
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> name(
-      abi::__cxa_demangle(typeid(op).name(), nullptr, nullptr, &status), std::free);
-  if (status != 0) return result;
-  std::string_view text(name.get());
-  text.remove_prefix(std::min(text.find('(') + 1, text.size()));
-  int depth = 0;
-  size_t from = 0;
-  for (size_t at = 0; at < text.size(); ++at) {
-    const char c = text[at];
-    if (c == '<' || c == '(') ++depth;
-    const bool end = depth == 0 && (c == ',' || c == ')');
-    if (end) {
-      result.push_back(text.substr(from, at - from).find("uh::Operand") != std::string_view::npos);
-      from = at + 1;
-    }
-    if (end && c == ')') break;
-    if (c == '>' || c == ')') --depth;
-  }
-  return result;
-}
-
-template <class T>
-T read_number(std::string_view text) {
-  T value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
-
-IValue number(std::string_view text, const Type& type) {
-  const bool is_integer = text.find_first_of(".e") == std::string_view::npos;
-  if (type.is(TypeKind::kFloat) || !is_integer) return read_number<double>(text);
-  return read_number<int64_t>(text);
-}
-
-// The value that a default's text means, for a parameter of this type.
-IValue default_of(std::string_view text, const Type& type, int64_t fixed_size) {
-  if (text == "None") return IValue();
-  if (text == "True" || text == "False") return text == "True";
-  if (type.is(TypeKind::kOptional)) return default_of(text, *type.element(), fixed_size);
-  if (text.front() == '"' || text.front() == '\'') return Cursor(text, "schema").quoted();
-  if (!type.is(TypeKind::kList)) return number(text, type);
-  const bool list = text.front() == '[';
-  std::vector<IValue> items;
-  for (size_t at = list; at < text.size();) {
-    const size_t end = std::min(text.find_first_of(",]", at), text.size());
-    const size_t first = text.find_first_not_of(' ', at);
-    if (first < end) items.push_back(number(text.substr(first, end - first), *type.element()));
-    at = end + 1;
-  }
-  if (!list) items.resize(static_cast<size_t>(std::max<int64_t>(fixed_size, 1)), items.at(0));
-  if (type.element()->is(TypeKind::kFloat)) {
-    std::vector<double> values;
-    for (const IValue& item : items) values.push_back(*item.get_if<double>());
-    return values;
-  }
-  Dims dims;
-  for (const IValue& item : items) dims.push_back(*item.get_if<int64_t>());
-  return dims;
-}
-
-// The 2 of "int[2]? padding"; 0 when it says none.
-int64_t size_in(std::string_view type) {
-  const size_t at = type.rfind('[');
-  int64_t n = 0;
-  if (at != std::string_view::npos)
-    std::from_chars(type.data() + at + 1, type.data() + type.size(), n);
-  return n;
-}
-
 std::unique_ptr<Signature> read(const OperatorInfo& op) {
   auto output = std::make_unique<Signature>();
-  const Schema& schema = op.schema();
-  const std::vector<bool> operands = operands_of(op);
+  const FunctionSchema& schema = op.schema();
   output->builtin = as_builtin(&op) != nullptr;
-  Cursor cursor(schema.text, "schema");
-  cursor.word("a name", ".");
-  cursor.expect("(");
   for (const Argument& argument : schema.arguments) {
-    cursor.eat(',');
-    if (argument.type == "...") {
+    if (argument.type.is(SchemaKind::kVariadic)) {
       output->variadic = true;
-      cursor.expect("...");
       continue;
     }
-    if (cursor.eat('*')) cursor.expect(",");
-    cursor.peek();
-    const size_t from = cursor.at();
     Parameter p;
-    p.type = read_type(cursor, true);
+    p.type = jit_type(argument.type);
     p.name = argument.name;
-    p.fixed_size = size_in(cursor.since(from));
+    p.fixed_size = argument.type.without_optional().fixed_size;
+    p.has_default = argument.has_default();
     p.keyword_only = argument.keyword_only;
-    p.written = argument.written;
-    const size_t i = output->parameters.size();
-    p.takes_number = i < operands.size() && operands[i] && p.type->is(TypeKind::kTensor);
-    cursor.word("a name");
-    if (argument.has_default) {
-      cursor.expect("=");
-      cursor.expect(argument.fallback);
-      p.has_default = true;
-      p.fallback = default_of(argument.fallback, *p.type, p.fixed_size);
-    }
+    p.written = argument.is_write();
+    p.takes_number = argument.takes_number;
+    if (p.has_default) p.default_value = argument.default_value->value();
     output->parameters.push_back(std::move(p));
   }
-  for (const Argument& result : schema.results) {
-    Cursor type(result.type, "schema");
-    output->results.push_back(read_type(type, true));
-    output->result_names.push_back(result.name);
+  for (const Argument& result : schema.returns) {
+    output->results.push_back(jit_type(result.type));
+    output->result_names.emplace_back(result.name);
   }
   // Two overloads of one name that take and give the same could not be told apart in a text.
   const bool like_another = schema.full_name() == "max.out" || schema.full_name() == "min.out";
-  if (!output->builtin && schema.results.empty() && !like_another) {
+  if (!output->builtin && schema.returns.empty() && !like_another) {
     for (size_t i = 0; i < output->parameters.size(); ++i) {
       if (!output->parameters[i].written || !output->parameters[i].type->is(TypeKind::kTensor))
         continue;
@@ -147,6 +51,12 @@ std::unique_ptr<Signature> read(const OperatorInfo& op) {
   return output;
 }
 
+std::vector<TypeRef> jit_types(std::span<const SchemaType> types) {
+  std::vector<TypeRef> all;
+  for (const SchemaType& type : types) all.push_back(jit_type(type));
+  return all;
+}
+
 bool is_generic(const Type& type) {
   return is_type_variable(type) ||
          (!type.is(TypeKind::kClass) &&
@@ -155,6 +65,37 @@ bool is_generic(const Type& type) {
 }
 
 }  // namespace
+
+TypeRef jit_type(const SchemaType& type) {
+  switch (type.kind) {
+    case SchemaKind::kTensor: return tensor_type();
+    case SchemaKind::kScalar: return make_type(TypeKind::kNumber);
+    case SchemaKind::kInt:
+    // Graphs hold PyTorch's codes of these.
+    case SchemaKind::kScalarType:
+    case SchemaKind::kLayout:
+    case SchemaKind::kMemoryFormat: return make_type(TypeKind::kInt);
+    case SchemaKind::kFloat: return make_type(TypeKind::kFloat);
+    case SchemaKind::kComplex: return make_type(TypeKind::kComplex);
+    case SchemaKind::kBool: return make_type(TypeKind::kBool);
+    case SchemaKind::kString: return make_type(TypeKind::kString);
+    case SchemaKind::kDevice: return make_type(TypeKind::kDevice);
+    case SchemaKind::kNone: return make_type(TypeKind::kNone);
+    case SchemaKind::kAnyEnum: return make_type(TypeKind::kEnum);
+    case SchemaKind::kAny:
+    case SchemaKind::kAnyClass:
+    case SchemaKind::kGenerator:
+    case SchemaKind::kVariadic: return make_type(TypeKind::kAny);
+    case SchemaKind::kVariable: return type_variable(type.name);
+    case SchemaKind::kNamed: return parse_type(type.name);
+    case SchemaKind::kOptional: return optional_of(jit_type(type.element()));
+    case SchemaKind::kList: return list_of(jit_type(type.element()));
+    case SchemaKind::kTuple: return tuple_of(jit_types(type.inner()));
+    case SchemaKind::kDict: return dict_of(jit_type(type.first[0]), jit_type(type.first[1]));
+    case SchemaKind::kFuture: return future_of(jit_type(type.element()));
+  }
+  return make_type(TypeKind::kAny);
+}
 
 const Signature& signature_of(const OperatorInfo& op) {
   static std::mutex lock;
@@ -167,7 +108,7 @@ const Signature& signature_of(const OperatorInfo& op) {
 
 std::vector<Value*> given_back(const Node& node) {
   std::vector<Value*> all;
-  if (!node.op() || !node.op()->schema().results.empty()) return all;
+  if (!node.op() || !node.op()->schema().returns.empty()) return all;
   for (const size_t i : signature_of(*node.op()).given_back)
     if (i < node.inputs().size()) all.push_back(node.input(i));
   return all;

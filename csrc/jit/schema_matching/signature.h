@@ -1,7 +1,6 @@
 // Signature: what an operator or builtin takes and gives, as types of the JIT.
 //
-// What: the schema read once more, with what its text says beyond Schema: the size of `int[2]`,
-// type variables (`t`), defaults as values, and which Tensor parameters take a bare number as well.
+// What: the FunctionSchema with its types as the JIT's.
 // Invariant: made once per operator, and kept as long as the process. Who checks a node (verify)
 // and who makes one (resolve) ask the same question, fits(). If violated: a graph that was made is
 // refused, or one that cannot run is not.
@@ -25,7 +24,7 @@ struct Parameter {
   bool keyword_only = false;
   bool written = false;
   bool takes_number = false;  // an Operand: Tensor or number
-  IValue fallback;
+  IValue default_value;
 };
 
 struct Signature {
@@ -39,6 +38,8 @@ struct Signature {
 };
 
 const Signature& signature_of(const OperatorInfo& op);
+// The JIT's type for a type of a schema.
+TypeRef jit_type(const SchemaType& type);
 
 // The node's results, one by one, where they are the tensors that it wrote: x of x.add_(1). Empty
 // for any other node.

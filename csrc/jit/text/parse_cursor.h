@@ -90,9 +90,10 @@ class Cursor {
   int depth_ = 0;
 };
 
-// A type at the cursor, as parse_type reads it. `variables`: a word that is not a type (`t`,
-// `tVal`) is a type variable, of kind Any, whose text is its name; else it is plain Any.
-TypeRef read_type(Cursor& cursor, bool variables = false);
+// A type at the cursor, as parse_type reads it.
+TypeRef read_type(Cursor& cursor);
+// A type variable of a schema (`t`, `tVal`): of kind Any, its text is its name.
+TypeRef type_variable(std::string_view name);
 bool is_type_variable(const Type& type);
 
 }  // namespace uh::jit

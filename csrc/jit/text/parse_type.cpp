@@ -122,12 +122,12 @@ bool skip_alias(Cursor& cursor) {
   return any;
 }
 
-TypeRef read_tensor(Cursor& cursor, DType dtype, bool variables) {
+TypeRef read_tensor(Cursor& cursor, DType dtype) {
   TensorProperties facts;
   facts.dtype = dtype;
   // Tensor(*) in a schema is an alias set; in a graph it is a tensor of one dimension.
   const bool mark = dtype == DType::kUndefined && cursor.raw() == '(' &&
-                    (variables || cursor.text().substr(cursor.at(), 3) != "(*)") &&
+                    cursor.text().substr(cursor.at(), 3) != "(*)" &&
                     cursor.text().substr(cursor.at(), 3) != "(*," && skip_alias(cursor);
   if (!mark && cursor.raw() == '(') {
     cursor.expect("(");
@@ -136,46 +136,46 @@ TypeRef read_tensor(Cursor& cursor, DType dtype, bool variables) {
   return tensor_type(std::move(facts));
 }
 
-std::vector<TypeRef> read_types(Cursor& cursor, bool variables) {
+std::vector<TypeRef> read_types(Cursor& cursor) {
   std::vector<TypeRef> types;
   while (!cursor.eat(')')) {
-    types.push_back(read_type(cursor, variables));
+    types.push_back(read_type(cursor));
     if (cursor.peek() != ')') cursor.expect(",");
   }
   return types;
 }
 
-TypeRef read_named_tuple(Cursor& cursor, bool variables) {
+TypeRef read_named_tuple(Cursor& cursor) {
   std::vector<TypeRef> types;
   std::vector<std::string> names;
   cursor.expect("(");
   while (!cursor.eat(')')) {
     names.emplace_back(cursor.word("the name of a field"));
     cursor.expect(":");
-    types.push_back(read_type(cursor, variables));
+    types.push_back(read_type(cursor));
     if (cursor.peek() != ')') cursor.expect(",");
   }
   return tuple_of(std::move(types), std::move(names));
 }
 
-TypeRef read_base(Cursor& cursor, bool variables) {
-  if (cursor.eat('(')) return tuple_of(read_types(cursor, variables));
+TypeRef read_base(Cursor& cursor) {
+  if (cursor.eat('(')) return tuple_of(read_types(cursor));
   const char first = cursor.peek();
   const size_t from = cursor.at();
   const std::string_view word = cursor.word("a type", ".");
-  if (word == "Tensor") return read_tensor(cursor, DType::kUndefined, variables);
+  if (word == "Tensor") return read_tensor(cursor, DType::kUndefined);
   if (const DType dtype = dtype_of_title(word); dtype != DType::kUndefined)
-    return read_tensor(cursor, dtype, variables);
+    return read_tensor(cursor, dtype);
   for (const Simple& simple : kSimple)
     if (simple.text == word) return make_type(simple.kind);
   if (word == "Dict") {
     cursor.expect("(");
-    std::vector<TypeRef> inner = read_types(cursor, variables);
+    std::vector<TypeRef> inner = read_types(cursor);
     if (inner.size() != 2) cursor.refuse(from, "Dict has a type of keys and one of values");
     return dict_of(inner[0], inner[1]);
   }
   if (word == "Union" && cursor.eat('(')) {
-    const std::vector<TypeRef> inner = read_types(cursor, variables);
+    const std::vector<TypeRef> inner = read_types(cursor);
     if (inner.size() < 2) cursor.refuse(from, "a Union is of two types or more");
     return union_of(inner);
   }
@@ -190,23 +190,22 @@ TypeRef read_base(Cursor& cursor, bool variables) {
   if (word == "Future") {
     const bool round = cursor.eat('(');
     if (!round) cursor.expect("[");
-    TypeRef type = future_of(read_type(cursor, variables));
+    TypeRef type = future_of(read_type(cursor));
     cursor.expect(round ? ")" : "]");
     return type;
   }
-  if (word == "NamedTuple") return read_named_tuple(cursor, variables);
+  if (word == "NamedTuple") return read_named_tuple(cursor);
   if (TypeRef type = find_class(word); type && type->is(TypeKind::kClass)) return type;
   // A type variable, recognised as in PyTorch: a word that begins with a small letter.
-  if (first >= 'a' && first <= 'z')
-    return variables ? TypeRef::adopt(new TypeVariable(word)) : make_type(TypeKind::kAny);
+  if (first >= 'a' && first <= 'z') return make_type(TypeKind::kAny);
   cursor.refuse(from, message("unknown type specifier ", word));
 }
 
 }  // namespace
 
-TypeRef read_type(Cursor& cursor, bool variables) {
+TypeRef read_type(Cursor& cursor) {
   const Cursor::Deeper level(cursor);
-  TypeRef type = read_base(cursor, variables);
+  TypeRef type = read_base(cursor);
   for (int layers = 0;; ++layers) {
     if (layers > Cursor::kMaxDepth) cursor.refuse(cursor.at(), "nested too deeply");
     if (cursor.raw() == '[') {
@@ -223,6 +222,8 @@ TypeRef read_type(Cursor& cursor, bool variables) {
     }
   }
 }
+
+TypeRef type_variable(std::string_view name) { return TypeRef::adopt(new TypeVariable(name)); }
 
 bool is_type_variable(const Type& type) {
   return type.is(TypeKind::kAny) && dynamic_cast<const TypeVariable*>(&type);

@@ -12,20 +12,22 @@ namespace {
 
 // x.var(1) is var.dim where nothing is said of the correction.
 std::optional<PyTorchCall> without_correction(const OperatorInfo& op, const Stack& arguments) {
-  if (op.schema().overload != "correction" || arguments[1].is_none() || !arguments[2].is_none())
+  if (op.schema().overload_name() != "correction" || arguments[1].is_none() ||
+      !arguments[2].is_none())
     return std::nullopt;
-  const OperatorInfo* plain = Dispatcher::instance().find(op.schema().name + ".dim");
+  const OperatorInfo* plain = Dispatcher::instance().find(std::string(op.schema().name()) + ".dim");
   if (!plain) return std::nullopt;
   return PyTorchCall{plain, {arguments[0], arguments[1], true, arguments[3]}};
 }
 
 // All of conv1d to conv_transpose3d are one operator in traces.
 std::optional<PyTorchCall> as_convolution(const OperatorInfo& op, const Stack& arguments) {
-  const Schema& schema = op.schema();
-  const bool transposed = schema.name.starts_with("conv_transpose");
-  if (!transposed && schema.name != "conv1d" && schema.name != "conv2d" && schema.name != "conv3d")
+  const FunctionSchema& schema = op.schema();
+  const bool transposed = schema.name().starts_with("conv_transpose");
+  if (!transposed && schema.name() != "conv1d" && schema.name() != "conv2d" &&
+      schema.name() != "conv3d")
     return std::nullopt;
-  const size_t n = static_cast<size_t>(schema.name[schema.name.size() - 2] - '0');
+  const size_t n = static_cast<size_t>(schema.name()[schema.name().size() - 2] - '0');
   const auto* input = arguments[0].get_if<Tensor>();
   if (!input || input->ndim() != static_cast<int64_t>(n) + 2) return std::nullopt;
   const auto argument = [&](std::string_view name) -> IValue {
@@ -38,7 +40,7 @@ std::optional<PyTorchCall> as_convolution(const OperatorInfo& op, const Stack& a
   };
   if (!argument("padding").get_if<Dims>()) return std::nullopt;  // "same"
   for (const Overload* one : overloads_of(ops::convolution_op)) {
-    if (one->schema().name != "_convolution") continue;
+    if (one->schema().name() != "_convolution") continue;
     const Stack inputs = {
         arguments[0],        arguments[1],         arguments[2], argument("stride"),
         argument("padding"), argument("dilation"), transposed,   argument("output_padding"),
@@ -50,7 +52,7 @@ std::optional<PyTorchCall> as_convolution(const OperatorInfo& op, const Stack& a
 
 // The operators that PyTorch's functions of these names call, which is what its traces hold.
 std::optional<PyTorchCall> by_another_name(const OperatorInfo& op, const Stack& arguments) {
-  const std::string& name = op.schema().name;
+  const std::string name(op.schema().name());
   if (name == "det" || name == "slogdet" || name == "matrix_exp") {
     const OperatorInfo* inner = Dispatcher::instance().find("linalg_" + name);
     if (inner) return PyTorchCall{inner, arguments};

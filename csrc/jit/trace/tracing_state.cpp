@@ -4,6 +4,7 @@
 
 #include "dispatch/dispatcher.h"
 #include "generated/ops/creation.h"
+#include "generated/tags.h"
 #include "jit/builtins/builtin.h"
 #include "jit/function.h"
 #include "jit/schema_matching/builtin_calls.h"
@@ -19,16 +20,6 @@ thread_local std::unique_ptr<TracingState> t_tracing;
 
 void record_call(const OperatorInfo& op, const Stack& arguments, const Stack& results) {
   if (t_tracing) t_tracing->record(op, arguments, results);
-}
-
-// PyTorch hides the overloads of these that take a number: it is a tensor there.
-bool makes_numbers_tensors(const Schema& schema) {
-  static const char* const kNames[] = {"add", "sub", "mul", "div", "floor_divide"};
-  std::string_view name = schema.name;
-  if (name.ends_with("_")) name.remove_suffix(1);
-  for (const char* one : kNames)
-    if (name == one) return true;
-  return false;
 }
 
 // The number as in PyTorch's arithmetic; nothing for a value that is not a number, or complex.
@@ -108,11 +99,13 @@ void TracingState::abort() {
 }
 
 // What an int, float or number argument is made from, where a tensor was given for it.
-Value* TracingState::number_from(const Tensor& tensor, std::string_view type) {
+Value* TracingState::number_from(const Tensor& tensor, const Type& type) {
+  if (type.is(TypeKind::kOptional) || type.is(TypeKind::kList))
+    return number_from(tensor, *type.element());
   Value* from = value_of(tensor);
-  const char* kind = type.starts_with("int")     ? "aten::Int"
-                     : type.starts_with("float") ? "aten::Float"
-                     : type.starts_with("bool")  ? "aten::Bool"
+  const char* kind = type.is(TypeKind::kInt)     ? "aten::Int"
+                     : type.is(TypeKind::kFloat) ? "aten::Float"
+                     : type.is(TypeKind::kBool)  ? "aten::Bool"
                                                  : "aten::ScalarImplicit";
   // Right after its input, as in PyTorch.
   Node* at = graph_->insert_point();
@@ -135,7 +128,7 @@ Value* TracingState::argument(const OperatorInfo& op, size_t i, const IValue& va
   // One number stands for both of int[2]; PyTorch's Python says it twice.
   const auto n = as_in_python_ ? static_cast<size_t>(signature_of(op).parameters[i].fixed_size) : 0;
   if (value.get_if<Tensor>() || value.is_none()) return value_of(value);
-  if (!traced_arguments_.empty() && !argument.type.starts_with("Tensor")) {
+  if (!traced_arguments_.empty() && argument.type.base() != SchemaKind::kTensor) {
     if (const auto* dims = value.get_if<Dims>()) {
       const TracedArgument* whole = dims->size() == 1 ? find_traced(argument.name, -1) : nullptr;
       std::vector<Value*> parts;
@@ -143,7 +136,7 @@ Value* TracingState::argument(const OperatorInfo& op, size_t i, const IValue& va
         const TracedArgument* one =
             whole ? whole : find_traced(argument.name, static_cast<int64_t>(k));
         parts.push_back(one && is_number(one->tensor, (*dims)[k])
-                            ? number_from(one->tensor, "int")
+                            ? number_from(one->tensor, *make_type(TypeKind::kInt))
                             : graph_->insert_constant(IValue((*dims)[k])));
       }
       if (parts.size() == 1) parts.resize(std::max<size_t>(1, n), parts[0]);
@@ -152,15 +145,17 @@ Value* TracingState::argument(const OperatorInfo& op, size_t i, const IValue& va
     const TracedArgument* one = find_traced(argument.name, -1);
     if (!one) one = find_traced(argument.name, 0);  // of a list of one, which is a number there
     if (one && is_number(one->tensor, from_value<Scalar>(value)))
-      return number_from(one->tensor, argument.type);
+      return number_from(one->tensor, *jit_type(argument.type));
   }
-  if (as_in_python_ && makes_numbers_tensors(op.schema()) &&
+  if (as_in_python_ && op.has_tag(Tag::kWrapsNumbers) &&
       signature_of(op).parameters[i].takes_number) {
     if (Tensor tensor = as_tensor(value)) return graph_->insert_constant(IValue(tensor));
   }
   const Dims* dims = value.get_if<Dims>();
   Value* new_value = value_of(dims && dims->size() == 1 && n > 1 ? Dims(n, (*dims)[0]) : value);
-  if (as_in_python_ && argument.type.starts_with("Tensor?[") &&
+  const bool optional_tensors =
+      argument.type.is(SchemaKind::kList) && argument.type.element().is(SchemaKind::kOptional);
+  if (as_in_python_ && optional_tensors && argument.type.base() == SchemaKind::kTensor &&
       new_value->type()->is(TypeKind::kList))
     new_value->set_type(list_of(optional_of(tensor_type())));
   return new_value;
@@ -262,7 +257,7 @@ void TracingState::call(Function& function, Stack& stack) {
     const Tensor* input = i < requested.size() ? requested[i].get_if<Tensor>() : nullptr;
     const Type& type = *parameters[i]->type();
     inputs.push_back(input && !type.is(TypeKind::kTensor) && !stack[i].get_if<Tensor>()
-                         ? number_from(*input, type.text())
+                         ? number_from(*input, type)
                          : value_of(stack[i]));
   }
   Node* node =

@@ -71,7 +71,7 @@ class TracingState {
   Value* used(const TensorImpl* impl, Value* value);
   Value* build(Symbol kind, const std::vector<Value*>& parts, TypeRef type);
   Value* argument(const OperatorInfo& op, size_t i, const IValue& value);
-  Value* number_from(const Tensor& tensor, std::string_view type);
+  Value* number_from(const Tensor& tensor, const Type& type);
   void add_results(Node* node, const OperatorInfo& op, const Stack& arguments,
                    const Stack& results);
 

@@ -36,6 +36,12 @@ def entry_of(name: str) -> str | None:
     return None if matches is None else entries.get((matches[0], matches[1]))
 
 
+def has_tag(name: str, tag: str) -> bool:
+    """Return whether the declaration of the operator of this full name has a tag."""
+    declared = _module()
+    return declared is not None and tag in declared.TAGS.get(name, ())
+
+
 @lru_cache(maxsize=256)
 def origin(name: str) -> Origin:
     """Everything about the operator of this full name."""
@@ -73,8 +79,12 @@ def _own_lines(entry: str) -> tuple[str, ...]:
 
 def _declarations() -> tuple[dict[Any, str], dict[str, Any]]:
     """ENTRIES and OPERATORS; empty where the engine was built without them."""
+    declared = _module()
+    return ({}, {}) if declared is None else (declared.ENTRIES, declared.OPERATORS)
+
+
+def _module() -> Any:
     try:
-        declared = import_module("engine._generated.declarations")
+        return import_module("engine._generated.declarations")
     except ImportError:
-        return {}, {}
-    return declared.ENTRIES, declared.OPERATORS
+        return None

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from engine import ops as operators
 from engine._generated import ops
-from engine.ops import Overload, Packet, schemas
+from engine.ops import Overload, Packet
 
 # Attributes of Tensors that are read by an operator or builtin; others by the getter that Python has.
 PROPERTIES = {
@@ -40,7 +41,7 @@ SAME = {"broadcast_to": "expand", "type": "to"}
 @lru_cache(maxsize=1)
 def names() -> frozenset[str]:
     """The names of all operators, without overloads."""
-    return frozenset(schema.partition(".")[0] for schema in schemas())
+    return frozenset(operators.names())
 
 
 def in_engine(fn: object) -> bool:

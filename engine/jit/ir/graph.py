@@ -16,6 +16,7 @@ from typing import Any
 
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
+from engine.function_schema import parse_schema
 from engine.jit.c_results import c_integer, c_string
 from engine.jit.ir.node_attributes import LETTERS, letter_of, value_of
 from engine.jit.nesting import deeply
@@ -333,9 +334,8 @@ class Graph:
 
 def _full_name(node: Node) -> str:
     """The operator with its overload: "aten::add.Tensor"."""
-    schema = node.schema()
     space = node.kind().partition("::")[0]
-    return f"{space}::{schema.partition('(')[0]}"
+    return f"{space}::{parse_schema(node.schema()).full_name}"
 
 
 setattr(Graph, "str", Graph.text)  # noqa: B010  (PyTorch's name, which in the class would hide str)

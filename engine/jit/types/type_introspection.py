@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from typing import Any, NamedTuple
 
 from engine import dtypes
 from engine._native import lib
 from engine.dtypes import device, dtype
+from engine.function_schema import REQUIRED, parse_schema
+from engine.function_schema import Argument as SchemaArgument
 from engine.jit.c_results import c_integer, c_string
 from engine.tensor import Tensor
 
@@ -209,55 +210,30 @@ class Schema(str):
     @property
     def name(self) -> str:
         """The name, with its namespace where it has one."""
-        return self.partition("(")[0].partition(".")[0]
+        return parse_schema(self).name
 
     @property
     def overload_name(self) -> str:
         """What stands behind the dot."""
-        return self.partition("(")[0].partition(".")[2]
-
-    def _parts(self) -> tuple[str, str]:
-        head, _, results = self.rpartition("->")
-        return head.partition("(")[2].strip().removesuffix(")"), results.strip()
+        return parse_schema(self).overload_name
 
     @property
     def arguments(self) -> list[Argument]:
         """The arguments, in order."""
-        found, only = [], False
-        for text in split(self._parts()[0]):
-            if text == "*":
-                only = True
-                continue
-            declared, has_default, value = text.partition("=")
-            type, _, name = declared.rpartition(" ")
-            default = _literal(value) if has_default else None
-            found.append(Argument(name, _plain(type), default, only, bool(has_default)))
-        return found
+        return list(map(_argument, parse_schema(self).arguments))
 
     @property
     def returns(self) -> list[Argument]:
         """The results, in order; names only where the schema has some."""
-        text = self._parts()[1]
-        results = split(text[1:-1]) if text.startswith("(") and text.endswith(")") else [text]
-        found = []
-        for one in results:
-            type, _, name = (
-                one.rpartition(" ") if re.search(r"[\])?\w] \w+$", one) else (one, "", "")
-            )
-            found.append(Argument(name, _plain(type)))
-        return found
+        return list(map(_argument, parse_schema(self).returns))
 
 
-def _plain(type: str) -> Type:
-    """A type without the marks of what is written or viewed: `Tensor(a!)`."""
-    return Type(re.sub(r"\([a-z]\w*!?(\s*->\s*\*)?\)", "", type))
-
-
-def _literal(text: str) -> Any:
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return text  # a word, such as `long` or `contiguous_format`
+def _argument(declared: SchemaArgument) -> Argument:
+    has_default = declared.default is not REQUIRED
+    default = declared.default if has_default else None
+    return Argument(
+        declared.name, Type(declared.type_text), default, declared.keyword_only, has_default
+    )
 
 
 def _text(self: Type) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 from importlib import import_module
 
+from engine.inspect.models._declaration import has_tag
 from engine.inspect.models._dependencies.core import (
     CellFormula,
     CellInput,
@@ -38,40 +39,14 @@ KERNELS = {
     "square": "{self} * {self}",
 }
 
-# Elementwise too, shown as a call of their name.
-CALLS = frozenset(
-    [
-        "celu",
-        "selu",
-        "gelu",
-        "softsign",
-        "tanhshrink",
-        "logsigmoid",
-        "rrelu",
-        "ldexp",
-        "mvlgamma",
-        "polygamma",
-        "positive",
-        "frexp",
-        "bernoulli",
-        "dropout",
-        "native_dropout",
-        "alpha_dropout",
-        "poisson",
-        "gammainc",
-        "gammaincc",
-        "gammaln",
-        "multigammaln",
-        "psi",
-        "expit",
-    ]
-)
-
 
 def is_pointwise(op: str, schema_name: str) -> bool:
     """Return whether every output cell depends only on the cells at the same index."""
-    overload = schema_name.partition(".")[2]
-    return op in KERNELS or op in CALLS or bool(formula_of(op, overload))
+    return (
+        op in KERNELS
+        or has_tag(schema_name, "pointwise")
+        or bool(formula_of(op, schema_name.partition(".")[2]))
+    )
 
 
 def pointwise(call: OpCall, index: Index) -> CellFormula:
