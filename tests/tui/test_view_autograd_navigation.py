@@ -8,7 +8,7 @@ import pytest
 
 from engine.inspect.history import History
 from engine.inspect.models import project
-from engine.inspect.selection import Selection
+from engine.inspect.selection import NodeSelection, Selection
 from tests.inspect.autograd_builder import GradBuilder
 from tests.inspect.models.test_autograd import diamond, moment_of
 from tests.tui.autograd_scenes import (
@@ -44,7 +44,7 @@ def test_repeated_blocks_are_one_until_they_are_opened():
 def _node(node: int):
     from tui.render import Target
 
-    return Target("node", node=node)
+    return Target(NodeSelection(node))
 
 
 def test_folding_goes_round_and_counts_what_has_run():
@@ -84,7 +84,7 @@ def test_the_keys_reach_every_node(form):
     for key in ("home", *["down"] * 80, *["up"] * 80, "end", "pageup", "pagedown", "home"):
         guide = nav.picture("autograd", 83, 20, UNICODE).guide
         assert guide.here is not None
-        reached.add(guide.here.node)
+        reached.add(guide.here.item.node)
         if key in guide.ways:
             nav.select(guide.ways[key])
     minimum = 60 if form == "list" else 26
@@ -117,9 +117,9 @@ def test_enter_follows_an_edge_and_backspace_returns():
     current = nav.picture("autograd", 100, 34, UNICODE).guide.here
     assert current is not None
     assert "followed to MulBackward0" in nav.follow(current)
-    assert nav.selection.node == n["n_a"]
+    assert nav.selection.node == NodeSelection(n["n_a"])
     nav.back()
-    assert nav.selection.node == n["n_y"]
+    assert nav.selection.node == NodeSelection(n["n_y"])
     leaf = _node(n["leaf"])
     assert "end of path" in nav.follow(leaf)
 
@@ -130,7 +130,7 @@ def test_a_step_lets_a_selected_node_go_and_nodes_are_a_grain():
     nav.set_grain("node")
     nav.select(_node(n["n_a"]))
     nav.step(1)
-    assert nav.selection.node == 0
+    assert nav.selection.node is None
     assert "node" not in Navigator(_no_graph()).grains()
 
 

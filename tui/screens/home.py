@@ -13,6 +13,7 @@ from textual.app import ComposeResult
 from tui import paths
 from tui.keys import HOME, bindings
 from tui.render import UNICODE, Glyphs, Line, Picture, Span, Target, fit
+from tui.render.target import MenuItem
 from tui.screens.base import BaseScreen, key_words
 from tui.widgets.bar import Bar, Word
 from tui.widgets.canvas import Canvas
@@ -107,8 +108,8 @@ class HomeScreen(BaseScreen):
     def action_choose(self) -> None:
         """Open the entry under the cursor."""
         cursor = self.query_one(Canvas).cursor
-        if cursor is not None:
-            self.action_pick(cursor.target.name)
+        if cursor is not None and isinstance(cursor.target.item, MenuItem):
+            self.action_pick(cursor.target.item.key)
 
     def action_pick(self, key: str) -> None:
         """Open an entry by its key."""
@@ -203,7 +204,7 @@ def draw_menu(entries: list[Entry], width: int, glyphs: Glyphs = UNICODE) -> Pic
         if entry.section != section:
             section = entry.section
             lines += [(), (Span(f"  {section}", "head"),)]
-        target = Target("name", name=entry.key)
+        target = Target(MenuItem(entry.key))
         description = fit(entry.description, max(0, width - title - 6), glyphs.ellipsis)
         lines.append(
             (

@@ -14,6 +14,7 @@ from pkgutil import iter_modules
 from tui.keys import Key, KeyGroup
 from tui.render import UNICODE, Glyphs
 from tui.render.glyphs import translated
+from tui.render.target import TargetItem
 from tui.views._view import Action, DrawContext, Page, View, ViewOptions, action
 
 __all__ = [
@@ -70,10 +71,10 @@ def view_with_role(role: str) -> View:
     return next(each for each in views().values() if each.role == role)
 
 
-def opening(kind: str) -> list[View]:
-    """The views in which Enter shows a target of this kind, the first choice first."""
-    able = [each for each in views().values() if kind in each.opens]
-    return sorted(able, key=lambda each: each.opens[kind])
+def opening(item: TargetItem) -> list[View]:
+    """The views in which Enter shows an item of this class, the first choice first."""
+    able = [each for each in views().values() if type(item) in each.opens]
+    return sorted(able, key=lambda each: each.opens[type(item)])
 
 
 def key_groups(shown: str = "") -> tuple[KeyGroup, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from engine.inspect.selection import CellSelection
 from tui.render import Glyphs, Line, Span, Target, cells, clean, cut
 from tui.render.glyphs import DOWN, LEFT, RIGHT, UP
 
@@ -116,3 +117,10 @@ def framed(row: Sequence[Box], cell: int, glyphs: Glyphs, gutter: Line) -> tuple
 
 def _corner(glyphs: Glyphs, sides: int, heavy: bool) -> Span:
     return Span(glyphs.wire(sides, heavy), "frame lit" if heavy else "frame")
+
+
+def cell_target(
+    tensor: int, storage: int, byte: int, index: tuple[int, ...] | None = None
+) -> Target:
+    """The target of a cell. byte -1: the cell is outside of its storage."""
+    return Target(CellSelection(tensor, storage, byte if byte >= 0 else None, index))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from engine.inspect.models._grid import Grid
 from engine.inspect.models._wording import shape_text
-from tui.render import Glyphs, Line, Span, Target, cells, fit
+from tui.render import Glyphs, Line, Span, cells, fit
+from tui.views._cells import cell_target
 from tui.views._view import DrawContext
 
 LABEL = 9  # cells left of the table, for the row's index
@@ -58,7 +59,7 @@ def slice_lines(tensor: int, storage: int, grid: Grid, context: DrawContext) -> 
             target = None
             if 0 <= to < size and grid.at_row >= 0:
                 index = (*grid.lead[:dim], to, *grid.lead[dim + 1 :], grid.at_row, grid.at_column)
-                target = Target("byte", tensor, storage, grid.extent.byte(index), index)
+                target = cell_target(tensor, storage, grid.extent.byte(index), index)
             style = "number" if to == at else "name" if target else "dim"
             line.append(Span(sign, style, target))
             line.append(Span("" if sign == glyphs.arrow else " "))

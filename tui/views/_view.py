@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from engine.inspect.selection import Selection
 from tui.keys import Key
-from tui.render import UNICODE, Glyphs, Picture, Target
+from tui.render import UNICODE, Glyphs, Picture
+from tui.render.target import TargetItem
 
 if TYPE_CHECKING:
+    from engine.inspect.history import History
     from tui.navigator import Navigator
 
 
@@ -91,8 +93,8 @@ class View:
     """Whether it brings its own source and has the whole screen."""
     role: ClassVar[str] = ""
     """"first": a recording opens with it. "side": it is next to the others where there is room."""
-    opens: ClassVar[Mapping[str, int]] = {}
-    """The kinds of target that Enter shows in this view. Of several views the lowest number comes first."""
+    opens: ClassVar[Mapping[type, int]] = {}
+    """The classes of items that Enter shows in this view. Of several views the lowest number comes first."""
     draws_graph: ClassVar[bool] = False
     """Whether `graph_dot` writes its graph."""
     Options: ClassVar[type[ViewOptions]] = ViewOptions
@@ -106,7 +108,7 @@ class View:
 
     # Drawing
 
-    def project(self, history: Any, moment: int, selection: Selection) -> Any:
+    def project(self, history: History, moment: int, selection: Selection) -> Any:
         """Return the model: every fact of the picture, as frozen dataclasses."""
         from engine.inspect.models import project
 
@@ -116,7 +118,7 @@ class View:
         """Return the picture of a model; a pure function."""
         raise NotImplementedError(f"{type(self).__name__} has no draw()")
 
-    def is_slow(self, history: Any, moment: int, options: Any) -> bool:
+    def is_slow(self, history: History, moment: int, options: Any) -> bool:
         """Return whether a thread had better draw the first picture of this moment."""
         return False
 
@@ -131,8 +133,8 @@ class View:
         """Set options of this view."""
         nav.options[self.name] = replace(nav.options_of(self.name), **options)
 
-    def follow(self, nav: Navigator, target: Target) -> str | None:
-        """Enter on a target of a kind that this view opens; None: the next view that opens it."""
+    def follow(self, nav: Navigator, item: TargetItem) -> str | None:
+        """Enter on an item of a class that this view opens; None: the next view that opens it."""
         return None if nav.view == self.name else nav.show_view(self.name)
 
     def search(self, nav: Navigator, pattern: str, direction: int) -> str | None:

@@ -7,7 +7,13 @@ from dataclasses import dataclass, field
 
 from engine.inspect.models.autograd import Autograd, NodeBox
 from engine.inspect.models.autograd.components import parameter_path
-from engine.inspect.selection import Selection
+from engine.inspect.selection import (
+    CallSelection,
+    LineSelection,
+    NodeSelection,
+    Selection,
+    TensorSelection,
+)
 from tui.render import Target, cells, cut
 from tui.render.glyphs import DOWN, UP, translated
 from tui.render.graph import Layout, Link
@@ -15,6 +21,7 @@ from tui.render.graph.raster import Raster
 from tui.views._view import DrawContext
 from tui.views.autograd.fold import NODE, Folded
 from tui.views.autograd.glyphs import StateGlyph, buffer_text, item_sign, wire_sign
+from tui.views.autograd.items import Edge, Group
 from tui.views.autograd.scene import STATE, Scene
 
 
@@ -264,7 +271,7 @@ def belongs(box: NodeBox | None, selection: Selection) -> bool:
     that its line has made."""
     if box is None or not box.highlighted or not selection.node:
         return box is not None and box.highlighted
-    return box.fact.id == selection.node or selection.tensor in box.touches
+    return NodeSelection(box.fact.id) == selection.node or selection.tensor in box.touches
 
 
 def tensor_name(box: NodeBox) -> str:
@@ -294,15 +301,20 @@ def item_target(folded: Folded, item: int, box: NodeBox | None) -> Target:
     """What an item stands for: a node with its tensor and its line, or a group that can be opened."""
     made = folded.items[item]
     if made.key[1] != NODE:
-        return Target("group", node=made.key[0], index=made.key)
+        return Target(Group(*made.key))
     fact = folded.part.nodes[made.members[0]]
     tensor = fact.variable or next((flow.tensor for flow in box.outputs), 0) if box else 0
     return Target(
-        "node", tensor=tensor, node=fact.id, file=fact.file, line=fact.line, call=fact.call
+        NodeSelection(fact.id),
+        (
+            TensorSelection(tensor),
+            LineSelection(fact.file, fact.line),
+            CallSelection(fact.call),
+        ),
     )
 
 
 def edge_target(folded: Folded, head: int, tail: int) -> Target:
     """A way from one item to another: pointing at it selects the first, Enter goes to the second."""
     start, end = (folded.items[item].key[0] for item in (head, tail))
-    return Target("edge", node=start, index=(start, end))
+    return Target(Edge(start, end))

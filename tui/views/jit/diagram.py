@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from engine.inspect.models.jit import JitModel
 from engine.inspect.models.jit.lines import GraphRow
+from engine.inspect.selection import ValueSelection
 from tui.render import Span, Target
 from tui.render.boxes import Grid
 from tui.render.glyphs import UP
@@ -39,7 +40,7 @@ def drawn_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext
 
     def draw(row: GraphRow, y: int) -> None:
         at = number_of[id(row)]
-        target = Target("value", value=row.number)
+        target = Target(ValueSelection(row.number))
         if row.highlighted or row.chosen:
             grid.put(region.left, y, glyphs.lit, "path", target)
         if row.chosen:
