@@ -1,4 +1,4 @@
-"""What the explorer is looking at, apart from any drawing: a history, a moment, a selection.
+"""The state of the explorer, apart from any drawing: a history, a moment, a selection.
 
 Every key that moves through a trace is a method here, so all of it is tested without a terminal.
 A method changes the navigator and returns one sentence for the status line; when it cannot do what was
@@ -36,7 +36,7 @@ KEPT = 200  # jumps that can be taken back
 
 @dataclass(frozen=True, slots=True)
 class JumpEntry:
-    """Where a jump began."""
+    """The state before a jump."""
 
     moment: int
     selection: Selection
@@ -54,7 +54,7 @@ class Navigator:
         self.view = view or view_with_role("first").name
         self.needle = ""
         self.moment = -1
-        self._before = ""  # the grain before a view that has one of its own
+        self._before = ""  # the grain before a view with its own grain
         self._suit_grain(self.shown)
         self._past: list[JumpEntry] = []
         self.go(at or "end")
@@ -77,7 +77,7 @@ class Navigator:
         return self.options.get(name) or view(name).Options()
 
     def has_option(self, option: str) -> bool:
-        """Whether the view that is shown has this option of `underhood show`."""
+        """Return whether the view that is shown has this option of `underhood show`."""
         return any(action.option == option for action in self.shown.actions)
 
     def set_option(self, option: str, value: str) -> str:
@@ -121,7 +121,7 @@ class Navigator:
     # Drawing
 
     def model(self, name: str) -> Any:
-        """What the view `name` shows now."""
+        """The model of the view `name` at this moment."""
         return view(name).project(self.history, self.moment, self.selection)
 
     def picture(self, name: str, width: int, height: int, glyphs: Glyphs) -> Picture:
@@ -131,7 +131,7 @@ class Navigator:
         return view(name).draw(self.model(name), context)
 
     def is_slow(self, name: str) -> bool:
-        """Whether the first picture of the view `name` here is better made in a thread."""
+        """Return whether the first picture of the view `name` here is better made in a thread."""
         options = self.options_of(name)
         return self.moment >= 0 and view(name).is_slow(self.history, self.moment, options)
 
@@ -146,7 +146,7 @@ class Navigator:
         )
 
     def activity(self, columns: int) -> list[float]:
-        """How much the program did in each of so many equal stretches of the trace: 0 to 1.
+        """The activity of the program in each of `columns` equal parts of the trace: 0 to 1.
         Counted are lines and operator calls; a stretch with any of them is never 0."""
         import numpy as np
 
@@ -162,7 +162,7 @@ class Navigator:
     # Moving
 
     def grains(self) -> tuple[str, ...]:
-        """What a step can be in this trace: one without a graph has no nodes to stop at."""
+        """The grains of this trace: one without a graph has no nodes to stop at."""
         return self.history.grains
 
     def move(self, moment: int) -> bool:
@@ -234,7 +234,7 @@ class Navigator:
         self.selection = kept.updated(replace(parts, data=self._current(parts.data, item)))
 
     def _unaffected(self, item: SelectionItem | None, also: tuple[SelectionItem, ...]) -> Selection:
-        """What stays selected. A node is deselected with the data and with the place in the program: it is both."""
+        """The items that stay selected. A node is deselected with the data and with the place in the program: it is both."""
         if isinstance(item, ValueSelection):
             return self.selection
         if isinstance(item, NodeSelection):
@@ -363,7 +363,7 @@ class Navigator:
     # Growing
 
     def take(self, history: History) -> None:
-        """Go on with what the program recorded since. Whoever was at the end stays at the end."""
+        """Continue with the events that the program recorded since. Whoever was at the end stays at the end."""
         following = self.moment >= self.last
         self.history = history
         if following:

@@ -74,7 +74,7 @@ def as_text(nav: Navigator, options: argparse.Namespace) -> str:
 
 
 def encodes(stream: TextIO, signs: str) -> bool:
-    """Whether the stream's encoding has these signs."""
+    """Return whether the stream's encoding has these symbols."""
     try:
         signs.encode(stream.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):

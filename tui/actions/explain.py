@@ -1,4 +1,4 @@
-"""What `e` tells: this event in words, the call it belongs to, and what that operator does."""
+"""The page of `e`: this event in words, the call it belongs to, and what that operator does."""
 
 from __future__ import annotations
 

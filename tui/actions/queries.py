@@ -133,7 +133,7 @@ def _page(question: str, answer: Answer) -> list[str]:
 
 
 def copy_text(nav: Navigator) -> str:
-    """What is selected, as one would write it down."""
+    """The selection in words, for the clipboard."""
     chosen = nav.selection
     tensor = nav.history.tensor(chosen.tensor, nav.moment) if chosen.tensor else None
     if tensor is None:
@@ -148,7 +148,7 @@ def copy_text(nav: Navigator) -> str:
 
 
 def copy_python(nav: Navigator) -> str:
-    """What is selected as a Python expression, as far as its name allows; "" if nothing is."""
+    """The selection as a Python expression, as far as its name allows; "" if nothing is."""
     chosen = nav.selection
     tensor = nav.history.tensor(chosen.tensor, nav.moment) if chosen.tensor else None
     if tensor is None:

@@ -1,4 +1,4 @@
-"""Home: go on with a lesson, all lessons, the playground, recent recordings, examples."""
+"""Home: continue a lesson, all lessons, the playground, recent recordings, examples."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class HomeScreen(BaseScreen):
             menu.action_cursor(0, 1)
 
     def _read_lessons(self) -> None:
-        """Which lesson to go on with (in a thread: reads every lesson file)."""
+        """Find the lesson to continue (in a thread: reads every lesson file)."""
         from tui.screens.lessons import read_lessons
 
         found, progress, problem = read_lessons()
@@ -133,7 +133,7 @@ class HomeScreen(BaseScreen):
 
 
 def fixed_entries() -> list[Entry]:
-    """What is always there."""
+    """The entries that are always there."""
     return [
         Entry("continue", "Continue", "the next lesson", "Learn"),
         Entry("lessons", "Lessons", "", "Learn"),
@@ -150,7 +150,7 @@ def recent_entries() -> list[Entry]:
 
 
 def described(path: Path) -> str:
-    """How old and how large a file is."""
+    """The age and the size of a file."""
     try:
         facts = path.stat()
     except OSError:

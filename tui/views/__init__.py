@@ -2,7 +2,7 @@
 
 Adding a view is adding a module here with one subclass of `View`; its keys, its help, its place among the
 tabs, its actions in the palette and its row in `underhood show` follow from the class. (A model that lessons
-or other tools want to read goes into `engine.inspect.models`; a view with a model of its own overrides `project`.)
+or other tools want to read goes into `engine.inspect.models`; a view with its own model overrides `project`.)
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ COMMON = {
 
 
 def help_of(name: str, glyphs: Glyphs = UNICODE) -> dict[str, str]:
-    """What every symbol and heading of a view means, in the glyphs that are on the screen."""
+    """The meaning of every symbol and heading of a view, in the glyphs that are on the screen."""
     own = dict(view(name).help)
     defined = "".join(symbol for symbol in own if not symbol.isascii())
     shared = {

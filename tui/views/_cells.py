@@ -1,4 +1,4 @@
-"""What the storage, strides and values views draw alike: facts in a line, and framed rows of cells."""
+"""The parts that the storage, strides and values views share: facts in a line, and framed rows of cells."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def wrapped(text: str, width: int, style: str, indent: int) -> list[Line]:
 
 
 def per_row(width: int, cell: int, count: int) -> int:
-    """How many cells go on a row: all if they fit, else a multiple of four or two."""
+    """The number of cells in a row: all if they fit, else a multiple of four or two."""
     most = max(1, (width - GUTTER - 1) // cell)
     if count <= most:
         return max(1, count)

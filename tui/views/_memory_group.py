@@ -1,4 +1,4 @@
-"""One storage of the memory map, drawn: its tensors one below the other, the storage beside the first."""
+"""One storage of the memory map, drawn: its tensors one below the other, the storage next to the first."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _GROW = (("names", 3), ("bytes", 24), ("tensor", 12), ("names", 7))
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Where the five columns begin and how wide each is."""
+    """The positions and widths of the five columns."""
 
     boxed: bool
     names: tuple[int, int]
@@ -37,7 +37,7 @@ class Columns:
 
     @classmethod
     def within(cls, width: int) -> Columns:
-        """The columns for so many cells; below 77 they stay as they are and the picture scrolls."""
+        """The columns for this width; below 77 they stay as they are and the picture scrolls."""
         boxed = width >= BOXED_FROM
         if boxed:
             room = {"names": 9, "object": 18, "tensor": 30, "storage": 23, "bytes": 16}

@@ -37,7 +37,7 @@ def row_label(grid: Grid, row: int, ellipsis: str) -> Span:
 
 
 def part_shown(grid: Grid, rows: range, columns: range, glyphs: Glyphs) -> list[Line]:
-    """What part of the table is drawn, if it is not all of it."""
+    """The part of the table that is drawn, if it is not all of it."""
     words = [
         f"{name} {part.start:,} to {part.stop - 1:,} of {count:,}"
         for name, part, count in (("rows", rows, grid.rows), ("columns", columns, grid.columns))

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ViewOptions:
-    """How a view is to be drawn, as far as the user chose. A view with options derives its own class."""
+    """The choices of the user about a drawing. A view with options derives its own class."""
 
 
 @dataclass(frozen=True, slots=True)
 class DrawContext:
-    """What a drawing may depend on besides its model: the room, the glyphs, the selection, how far one
+    """The input of a drawing besides its model: the room, the glyphs, the selection, how far one
     step goes, and the options of the view (None: its defaults)."""
 
     width: int = 80
@@ -53,7 +53,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A text to read on a screen of its own: Markdown, or a drawing of a given width."""
+    """A text to read on a separate screen: Markdown, or a drawing of a given width."""
 
     title: str
     body: str | Callable[[int], Picture]
@@ -86,7 +86,7 @@ class View:
     """The key that opens it."""
     title: ClassVar[str]
     help: ClassVar[Mapping[str, str]]
-    """Every symbol and heading of its own -> one sentence."""
+    """Every symbol and heading that only this view has -> one sentence."""
     grain: ClassVar[str] = ""
     """What a step is in this view, until another grain is chosen."""
     fills_screen: ClassVar[bool] = False

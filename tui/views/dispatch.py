@@ -68,7 +68,7 @@ class DispatchView(View):
     help = HELP
 
     def draw(self, model: DispatchModel, context: DrawContext) -> Picture:
-        """From above: the call, its arguments, the table of keys, result, loop, calls inside, origin."""
+        """Draw from the top: the call, its arguments, the table of keys, result, loop, calls inside, origin."""
         width = context.width
         if not model.call:
             return Picture.of([(), (Span("  " + model.why, "dim"),)], width)

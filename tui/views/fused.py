@@ -58,12 +58,12 @@ HELP = {
 _WIDE = 100  # columns from which graph and source stand beside tree and loop
 _TALL = 26  # lines from which there is room for the graph below the source
 PANES = ("tree", "graph", "source", "groups")
-"""What stands beside the tile loop where there is little room, chosen with `t`."""
+"""The panes next to the tile loop where there is little room, chosen with `t`."""
 
 
 @dataclass(frozen=True, slots=True)
 class FusedOptions(ViewOptions):
-    """What is next to the tile loop where there is little room."""
+    """The pane next to the tile loop where there is little room."""
 
     pane: str = PANES[0]
 
@@ -160,7 +160,7 @@ class FusedView(IRView):
         return f"{groups[at].name}; Backspace returns"
 
     def follow(self, nav: Navigator, item: TargetItem) -> str | None:
-        """From a FusionGroup to its kernel: its last launch up to this moment, else its first."""
+        """Go from a FusionGroup to its kernel: its last launch up to this moment, else its first."""
         jit = nav.history.jit
         node = node_of(nav, item.value) if isinstance(item, ValueSelection) else 0
         if nav.view == self.name or not jit.links.kind_of.get(node, "").startswith(
@@ -223,7 +223,7 @@ def _title(grid: Grid, model: FusedModel, context: DrawContext) -> None:
 
 
 def _plan(grid: Grid, model: FusedModel, context: DrawContext, y: int) -> int:
-    """What this launch does, in sentences; the number of lines that they took."""
+    """Sentences about this launch; the number of lines that they took."""
     here = next((row for row in model.launches if row.here), None)
     if here is None:
         return 0
@@ -249,7 +249,7 @@ def _times(row: LaunchRow) -> str:
 
 
 def _about(model: FusedModel, width: int) -> list[tuple[str, str]]:
-    """What is selected, in sentences, and the expression of the chosen step."""
+    """Sentences about the selection, and the expression of the chosen step."""
     lines: list[tuple[str, str]] = []
     chosen = next((row for row in model.loop if row.chosen and row.kind == "step"), None)
     if chosen is not None:

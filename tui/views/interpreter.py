@@ -54,7 +54,7 @@ HELP = {
     "…": "Truncated, or more than fits.",
 }
 
-_BESIDE = 100  # from this width registers and stack stand beside the instructions, else below
+_BESIDE = 100  # from this width registers and stack are next to the instructions, else below
 
 
 class InterpreterView(IRView):
@@ -101,7 +101,7 @@ class InterpreterView(IRView):
         return grid.picture()
 
     def has_value(self, nav: Navigator) -> bool:
-        """Whether queries are about a Value: here tensors are selected, too."""
+        """Return whether queries are about a Value: here tensors are selected, too."""
         return bool(nav.selection.value) and not nav.selection.tensor
 
     @action(

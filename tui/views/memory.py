@@ -35,7 +35,7 @@ HELP = {
 
 
 class MemoryView(View):
-    """From names to bytes, in five columns."""
+    """The way from names to bytes, in five columns."""
 
     name = "memory"
     key = "3"

@@ -1,4 +1,4 @@
-"""The source at a moment: code with the line that is about to run, names and call stack beside it."""
+"""The source at a moment: code with the line that is about to run, names and call stack next to it."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ def _table(model: StorageModel, lanes: list[tuple[int, Lane]], context: DrawCont
 
 
 def _facts_of(model: StorageModel, lane: Lane, context: DrawContext) -> tuple[str, ...]:
-    """What the table says of one tensor."""
+    """The row of one tensor in the table."""
     unknown = context.glyphs.unknown
     labels = {other.tensor: other.label for other in model.lanes}
     meets = [labels[other] for other in lane.aliases]
@@ -277,7 +277,7 @@ def _lane(
     width: int,
     context: DrawContext,
 ) -> Line:
-    """Where one tensor's elements are among the cells of a row."""
+    """The elements of one tensor among the cells of a row."""
     glyphs, style = context.glyphs, tensor_style(ordinal)
     chosen = lane.tensor == model.tensor
     target = Target(TensorSelection(lane.tensor, lane.storage))

@@ -69,7 +69,7 @@ _INDENT = 11  # of the formula, below `address =`
 
 
 class StridesView(View):
-    """From an index to an address."""
+    """The way from an index to an address."""
 
     name = "strides"
     key = "5"

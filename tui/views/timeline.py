@@ -154,7 +154,7 @@ def _list(grid: Grid, model: Timeline, glyphs: Glyphs, top: int) -> None:
 
 
 def _items(row: EventRow) -> tuple[SelectionItem, ...]:
-    """What the event is about."""
+    """The tensor, storage or call of the event."""
     if row.tensor:
         return (TensorSelection(row.tensor, row.storage),)
     if row.storage:

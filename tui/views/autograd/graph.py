@@ -94,7 +94,7 @@ class Window:
         return raster
 
     def seen(self) -> str:
-        """Which layers are on the picture, if not all of them are."""
+        """The layers that are on the picture, if not all of them are."""
         tops, box = self.layout.tops, self.layout.box
         first = bisect_left(tops, self.y)
         last = bisect_right(tops, self.y + self.height - box)
@@ -267,7 +267,7 @@ def corner(at: int, room: int, size: int) -> int:
 
 
 def belongs(box: NodeBox | None, selection: Selection) -> bool:
-    """Whether a node is lit. A selected node lights those that have to do with its tensor, not all
+    """Return whether a node is highlighted. A selected node highlights those that have to do with its tensor, not all
     that its line has made."""
     if box is None or not box.highlighted or not selection.node:
         return box is not None and box.highlighted
@@ -286,7 +286,7 @@ def known_values(text: str) -> str:
 
 
 def gradient_values(box: NodeBox | None) -> str:
-    """The numbers that lie in a node's buffer, if it has one buffer; of zeros the sign says it."""
+    """The numbers in a node's buffer, if it has one buffer; of zeros the sign says it."""
     if box is None or len(box.inputs) != 1 or box.inputs[0].state == "zero":
         return ""
     return known_values(box.inputs[0].text)
@@ -298,7 +298,7 @@ def _state(sign: StateGlyph) -> str:
 
 
 def item_target(folded: Folded, item: int, box: NodeBox | None) -> Target:
-    """What an item stands for: a node with its tensor and its line, or a group that can be opened."""
+    """The target of an item: a node with its tensor and its line, or a group that can be opened."""
     made = folded.items[item]
     if made.key[1] != NODE:
         return Target(Group(*made.key))

@@ -1,4 +1,4 @@
-"""What the graph has besides nodes: edges, and groups of nodes that are drawn as one."""
+"""The items of the graph that are not nodes: edges, and groups of nodes that are drawn as one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything about one node, beside the graph: state, formula, gradients in and out, what it keeps."""
+"""Everything about one node, next to the graph: state, formula, gradients in and out, what it keeps."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Pane:
 
 
 def node_lines(model: Autograd, folded: Folded, context: DrawContext, width: int) -> list[Line]:
-    """What is to be said of the node in focus."""
+    """The lines about the node in focus."""
     pane = Pane(model, context, width)
     box = model.nodes.of(model.focus) if model.focus else None
     if box is None:
@@ -86,7 +86,7 @@ def node_lines(model: Autograd, folded: Folded, context: DrawContext, width: int
 def group_lines(
     model: Autograd, folded: Folded, number: int, context: DrawContext, width: int
 ) -> list[Line]:
-    """What is to be said of a group that is pointed at."""
+    """The lines about the selected group."""
     pane = Pane(model, context, width)
     item = folded.items[number]
     sign = group_sign(model, folded, number, context.glyphs)
@@ -279,7 +279,7 @@ def _made(pane: Pane, box: NodeBox) -> None:
 
 
 def _users(pane: Pane, box: NodeBox, folded: Folded) -> None:
-    """Where its gradients come from."""
+    """The origins of its gradients."""
     own = folded.item_of.get(box.fact.id, -1)
     users = folded.users[own] if own >= 0 else []
     if not users or folded.items[own].key[1] != NODE:

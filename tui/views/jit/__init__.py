@@ -75,7 +75,7 @@ GHOSTS = {
 
 @dataclass(frozen=True, slots=True)
 class JITOptions(ViewOptions):
-    """What is next to the graph, and which rows are listed; "" leaves it to the view."""
+    """The pane next to the graph, and the rows that are listed; "" leaves it to the view."""
 
     pane: str = ""
     idle: bool = False  # whether passes that changed nothing are listed

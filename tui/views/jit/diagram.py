@@ -70,7 +70,7 @@ def drawn_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext
 
 
 def _rows(model: JitModel, ghosts: str) -> tuple[list[GraphRow], dict[int, str]]:
-    """What has a line, and the texts of constants by their Value."""
+    """The items that have a line, and the texts of constants by their Value."""
     away = {"": ("gone",), "all": (), "pass": ("gone",), "none": ("gone", "removed", "left")}[
         ghosts
     ]

@@ -1,4 +1,4 @@
-"""Where keys lead in pictures whose panes are windows: a page up or down, to the first and the last row."""
+"""The ways of keys in pictures whose panes are windows: a page up or down, to the first and the last row."""
 
 from __future__ import annotations
 

@@ -403,4 +403,4 @@ PANES: dict[str, Callable[[Grid, Region, JitModel, DrawContext], None]] = {
     "functions": function_pane,
     ALONE: graph_pane,
 }
-"""What can stand beside the graph, by name."""
+"""The panes that can be next to the graph, by name."""

@@ -1,4 +1,4 @@
-"""What the JIT view answers: key phases, changing passes, graphs, provenance, search, a page.
+"""The queries of the JIT view: key phases, changing passes, graphs, provenance, search, a page.
 
 Each takes the navigator and returns one sentence for the status line.
 """
