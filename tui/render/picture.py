@@ -99,7 +99,7 @@ class Picture:
         return found
 
     def target_at(self, x: int, y: int) -> Target | None:
-        """The target of the cell in column `x` of line `y` stands for."""
+        """The target of the cell in column `x` of line `y`."""
         return next((target for lo, hi, target in self.targets(y) if lo <= x < hi), None)
 
 

@@ -247,6 +247,14 @@ def _instruction(
     grid.put(x + 7 + wide, y, tail, "number", target)
 
 
+def _slot_target(slot: SlotRow) -> Target | None:
+    """The target of a slot: its tensor and its Value, as far as there are any."""
+    values = (ValueSelection(slot.value),) if slot.value else ()
+    if slot.tensor:
+        return Target(TensorSelection(slot.tensor, slot.storage), values)
+    return Target(*values) if values else None
+
+
 def _slots(
     grid: Grid,
     model: InterpreterModel,
@@ -276,13 +284,7 @@ def _slots(
     for y, slot in enumerate(keep, top + 1):
         if y >= bottom:
             break
-        target = (
-            Target(TensorSelection(slot.tensor, slot.storage), (ValueSelection(slot.value),))
-            if slot.tensor
-            else Target(ValueSelection(slot.value))
-            if slot.value
-            else None
-        )
+        target = _slot_target(slot)
         if slot.highlighted:
             grid.put(x - 1, y, glyphs.lit, "path", target)
         if slot.fresh:

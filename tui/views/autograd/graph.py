@@ -7,13 +7,7 @@ from dataclasses import dataclass, field
 
 from engine.inspect.models.autograd import Autograd, NodeBox
 from engine.inspect.models.autograd.components import parameter_path
-from engine.inspect.selection import (
-    CallSelection,
-    LineSelection,
-    NodeSelection,
-    Selection,
-    TensorSelection,
-)
+from engine.inspect.selection import NodeSelection, Selection
 from tui.render import Target, cells, cut
 from tui.render.glyphs import DOWN, UP, translated
 from tui.render.graph import Layout, Link
@@ -21,7 +15,7 @@ from tui.render.graph.raster import Raster
 from tui.views._view import DrawContext
 from tui.views.autograd.fold import NODE, Folded
 from tui.views.autograd.glyphs import StateGlyph, buffer_text, item_sign, wire_sign
-from tui.views.autograd.items import Edge, Group
+from tui.views.autograd.items import Edge, Group, node_target
 from tui.views.autograd.scene import STATE, Scene
 
 
@@ -304,14 +298,7 @@ def item_target(folded: Folded, item: int, box: NodeBox | None) -> Target:
         return Target(Group(*made.key))
     fact = folded.part.nodes[made.members[0]]
     tensor = fact.variable or next((flow.tensor for flow in box.outputs), 0) if box else 0
-    return Target(
-        NodeSelection(fact.id),
-        (
-            TensorSelection(tensor),
-            LineSelection(fact.file, fact.line),
-            CallSelection(fact.call),
-        ),
-    )
+    return node_target(fact, tensor)
 
 
 def edge_target(folded: Folded, head: int, tail: int) -> Target:

@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from engine.inspect.models._wording import pluralise, shape_text
 from engine.inspect.models.autograd import Autograd, Flow, NodeBox, SavedBox
 from engine.inspect.models.autograd.components import parameter_path
-from engine.inspect.selection import CallSelection, LineSelection, NodeSelection, TensorSelection
+from engine.inspect.selection import CallSelection, LineSelection, NodeSelection
 from tui.render import Line, Span, Target, cells, clean, cut
 from tui.render.glyphs import translated
 from tui.views._view import DrawContext
 from tui.views.autograd.fold import NODE, Folded, holds
 from tui.views.autograd.glyphs import group_sign, node_sign, slot_sign, slot_style
 from tui.views.autograd.graph import edge_target, known_values
-from tui.views.autograd.items import Edge
+from tui.views.autograd.items import Edge, node_target, tensor_target
 
 EDGES = 40  # edges, saved tensors, buffers, outputs: more are counted
 USERS = 6  # nodes that lead here, listed one by one
@@ -101,13 +101,7 @@ def group_lines(
     pane.head("nodes", "of the first block" if item.times > 1 else "")
     for place in item.members[: min(MEMBERS, max(1, len(item.members) // item.times))]:
         fact = folded.part.nodes[place]
-        target = Target(
-            NodeSelection(fact.id),
-            (
-                LineSelection(fact.file, fact.line),
-                CallSelection(fact.call),
-            ),
-        )
+        target = node_target(fact)
         where = f"  line {fact.line}" if fact.line else ""
         pane.add(Span("   "), Span(fact.name, "op", target), Span(where, "dim"))
     return pane.lines
@@ -149,7 +143,7 @@ def _tensor(pane: Pane, flow: Flow, node: int) -> Iterable[Span]:
         yield Span(f"{pane.glyphs.none} None", "type")
         return
     label = _label(flow.label, flow.tensor)
-    yield Span(label, "name", Target(TensorSelection(flow.tensor), (NodeSelection(node),)))
+    yield Span(label, "name", tensor_target(flow.tensor, node))
     if flow.dtype:
         yield Span(f" {flow.dtype} {shape_text(flow.sizes, pane.glyphs.times)}", "type")
 
@@ -229,7 +223,7 @@ def _saved(pane: Pane, box: NodeBox) -> None:
 
 
 def _saved_one(pane: Pane, each: SavedBox, node: int) -> None:
-    target = Target(TensorSelection(each.tensor), (NodeSelection(node),))
+    target = tensor_target(each.tensor, node)
     gone = each.released >= 0
     style = "error" if each.stale else "ghost" if gone else "name"
     label = _label(each.label, each.tensor)
