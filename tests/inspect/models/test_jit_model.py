@@ -179,7 +179,7 @@ def test_why_a_node_vanished_names_pass_rule_place_and_what_stands_for_it():
     assert re.search(r"vanished in pass peephole \(\d+\)", story)
     assert '"x.t().t() -> x" (csrc/jit/peephole/' in story
     assert "%x.1 stands for it since" in story
-    assert 'by the rule "a call -> the nodes of its callee"' in story
+    assert 'by the rule "a call -> the nodes of what it calls"' in story
     assert "Nothing stands for it" in " ".join(at(history, run.until, inner.number).story)
     before = " ".join(at(history, run.since, outer.number).story)
     assert "It will go in pass peephole" in before
