@@ -46,7 +46,7 @@ Act = Callable[[argparse.Namespace], int]
 
 
 class Failure(Exception):
-    """Something a person can mend: printed as one line, exit code 1."""
+    """An error that a user can correct: printed as one line, exit code 1."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -298,7 +298,7 @@ def record(options: argparse.Namespace) -> int:
 
 
 def _how_it_ended(code: int) -> str:
-    """What to say of a program that was killed: the recording is whole up to there."""
+    """The message about a program that was killed: the recording is whole up to there."""
     try:
         name = signal.Signals(code - 128).name if code > 128 else ""
     except ValueError:  # an exit code of the program's own

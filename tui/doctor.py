@@ -44,7 +44,7 @@ def examine() -> list[Finding]:
 
 
 def attempted(look: Callable[[], Iterator[Finding]]) -> list[Finding]:
-    """What a look found, or why it failed."""
+    """The result of a check, or the reason why it failed."""
     try:
         return list(look())
     except Exception as error:  # the doctor itself must never fall ill

@@ -1,4 +1,4 @@
-"""What is typed, one key after the other: the next goes out when all that the last one did is done.
+"""The keys that are typed, one after the other: the next goes out when all that the last one did is done.
 
 Textual hands a key to whatever has the focus when it comes. Between a key that opens a screen and the
 moment its line has the focus there are many turns of the event loop; whatever is typed in that time would
@@ -78,7 +78,7 @@ class KeyQueue:
             self._task = None
 
     def _reached(self) -> list[MessagePump]:
-        """Who sees a key, from the inside out."""
+        """The widgets that see a key, from the inside out."""
         return [*(self._app.focused or self._app.screen).ancestors_with_self]
 
     async def _settled(self, reached: list[MessagePump]) -> None:

@@ -1,4 +1,4 @@
-"""Where a learner is in one lesson, apart from any drawing: every key of the lesson screen is a method.
+"""The state of one lesson, apart from any drawing: every key of the lesson screen is a method.
 
 What is to be read afterwards comes back as `Said`: a list of (style, sentence). Methods that say "runs
 processes" take a while and are called in a thread.
@@ -63,12 +63,12 @@ class LessonSession:
 
     @property
     def done(self) -> bool:
-        """Whether the present step is done."""
+        """Return whether the current step is done."""
         return self.progress.is_done(self.lesson, self.at)
 
     @property
     def text(self) -> str:
-        """What is to be read, with what there is to do at the end."""
+        """The text to read, with the task at the end."""
         todo = TODO[self.step.kind] + (HINT.get(self.step.kind, "") if self.step.hints else "")
         return f"# {self.step.title}\n\n{self.step.text}\n\n*{todo}*"
 
@@ -129,7 +129,7 @@ class LessonSession:
         return nav
 
     def grade(self, typed: str) -> Said:
-        """What the engine thinks of a prediction (runs processes)."""
+        """Check a prediction against the engine (runs processes)."""
         return self._judged(self.runner.grade(self.at, typed))
 
     def reveal(self) -> Said:
@@ -138,7 +138,7 @@ class LessonSession:
         return [("number", f"The engine says {verdict.answer}"), ("text", verdict.message)]
 
     def check(self) -> Said:
-        """Whether the exercise is right (runs processes)."""
+        """Return whether the exercise is right (runs processes)."""
         self.changed()
         return self._judged(self.runner.check_exercise())
 
@@ -152,7 +152,7 @@ class LessonSession:
         return [*said, ("dim", "n goes on")]
 
     def changed(self) -> bool:
-        """Whether the exercise was saved since this was last asked."""
+        """Return whether the exercise was saved since the last call."""
         try:
             written = self.runner.exercise_path().stat().st_mtime
         except OSError:
@@ -169,7 +169,7 @@ class LessonSession:
         return [("type", f"Hint {self.hints} of {len(self.step.hints)}: {text}")]
 
     def reset(self) -> Said:
-        """Put the starter back; the learner's version is kept beside it."""
+        """Put the starter back; the learner's version is kept next to it."""
         kept = self.runner.reset()
         self.changed()
         self.right = False

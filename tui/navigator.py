@@ -1,4 +1,4 @@
-"""What the explorer is looking at, apart from any drawing: a history, a moment, a selection.
+"""The state of the explorer, apart from any drawing: a history, a moment, a selection.
 
 Every key that moves through a trace is a method here, so all of it is tested without a terminal.
 A method changes the navigator and returns one sentence for the status line; when it cannot do what was
@@ -7,27 +7,36 @@ asked it changes nothing and the sentence says why.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from engine.inspect.history import History
-from engine.inspect.selection import Selection
+from engine.inspect.selection import (
+    CallSelection,
+    DataSelection,
+    LineSelection,
+    NameSelection,
+    NodeSelection,
+    Selection,
+    SelectionItem,
+    StorageSelection,
+    ValueSelection,
+    parse_selection,
+    sort_of,
+)
 from engine.inspect.trace import TraceReader
 from tui.location_spec import find_moment
 from tui.render import Glyphs, Picture, Target
+from tui.render.target import TargetItem, ViewItem
 from tui.views import Action, DrawContext, View, opening, view, view_with_role, views
 
-# The parts of a selection that name data, and a place in the program. A node is let go by either.
-THING = ("tensor", "storage", "byte", "index", "name", "node")
-PLACE = ("file", "line", "call", "node")
-WHOLE = tuple(dict.fromkeys((*THING, *PLACE)))  # a node is both
 KEPT = 200  # jumps that can be taken back
 
 
 @dataclass(frozen=True, slots=True)
 class JumpEntry:
-    """Where a jump began."""
+    """The state before a jump."""
 
     moment: int
     selection: Selection
@@ -45,7 +54,7 @@ class Navigator:
         self.view = view or view_with_role("first").name
         self.needle = ""
         self.moment = -1
-        self._before = ""  # the grain before a view that has one of its own
+        self._before = ""  # the grain before a view with its own grain
         self._suit_grain(self.shown)
         self._past: list[JumpEntry] = []
         self.go(at or "end")
@@ -68,7 +77,7 @@ class Navigator:
         return self.options.get(name) or view(name).Options()
 
     def has_option(self, option: str) -> bool:
-        """Whether the view that is shown has this option of `underhood show`."""
+        """Return whether the view that is shown has this option of `underhood show`."""
         return any(action.option == option for action in self.shown.actions)
 
     def set_option(self, option: str, value: str) -> str:
@@ -112,7 +121,7 @@ class Navigator:
     # Drawing
 
     def model(self, name: str) -> Any:
-        """What the view `name` shows now."""
+        """The model of the view `name` at this moment."""
         return view(name).project(self.history, self.moment, self.selection)
 
     def picture(self, name: str, width: int, height: int, glyphs: Glyphs) -> Picture:
@@ -122,7 +131,7 @@ class Navigator:
         return view(name).draw(self.model(name), context)
 
     def is_slow(self, name: str) -> bool:
-        """Whether the first picture of the view `name` here is better made in a thread."""
+        """Return whether the first picture of the view `name` here is better made in a thread."""
         options = self.options_of(name)
         return self.moment >= 0 and view(name).is_slow(self.history, self.moment, options)
 
@@ -137,7 +146,7 @@ class Navigator:
         )
 
     def activity(self, columns: int) -> list[float]:
-        """How much the program did in each of so many equal stretches of the trace: 0 to 1.
+        """The activity of the program in each of `columns` equal parts of the trace: 0 to 1.
         Counted are lines and operator calls; a stretch with any of them is never 0."""
         import numpy as np
 
@@ -153,7 +162,7 @@ class Navigator:
     # Moving
 
     def grains(self) -> tuple[str, ...]:
-        """What a step can be in this trace: one without a graph has no nodes to stop at."""
+        """The grains of this trace: one without a graph has no nodes to stop at."""
         return self.history.grains
 
     def move(self, moment: int) -> bool:
@@ -163,7 +172,7 @@ class Navigator:
         moment = max(min(moment, self.last), min(0, self.last))
         moved = moment != self.moment
         if moved:
-            self.selection = replace(self.selection, file=0, line=0, call=0, node=0)
+            self.selection = replace(self.selection, line=None, call=None, node=None)
         self.moment = moment
         return moved
 
@@ -213,51 +222,45 @@ class Navigator:
     # Selecting
 
     def select(self, target: Target) -> None:
-        """Point at what a span stands for. A line keeps the selected tensor, and the other way."""
-        given = {field.name: getattr(target, field.name) for field in fields(Selection)}
-        part: tuple[str, ...] = THING if target.tensor or target.storage or target.name else PLACE
-        if target.kind == "node":
-            part = WHOLE
-        elif target.kind in ("edge", "group", "details"):
-            part = ("node",)
-        elif target.kind == "value":
-            part = ("value",)
-        chosen = {name: value for name, value in given.items() if name in part}
-        if target.value:
-            chosen["value"] = target.value
-        if target.kind == "node" and self.history.tensor(target.tensor, self.moment) is None:
-            chosen["tensor"] = 0  # it has been freed: the node outlives it
-        if target.tensor and not target.storage:
-            tensor = self.history.tensor(target.tensor, self.moment)
-            chosen["storage"] = tensor.storage if tensor else 0
-        self.selection = replace(self.selection, **chosen)
+        """Select what a span stands for. A line leaves the selected tensor alone, and the other way round."""
+        item = target.item
+        if isinstance(item, ViewItem):
+            items = (item.selects, *target.also)
+            kept = self.selection
+        else:
+            items = (item, *target.also)
+            kept = self._unaffected(item, target.also)
+        parts = Selection.of(*(each for each in items if each is not None))
+        self.selection = kept.updated(replace(parts, data=self._current(parts.data, item)))
+
+    def _unaffected(self, item: SelectionItem | None, also: tuple[SelectionItem, ...]) -> Selection:
+        """The items that stay selected. A node is deselected with the data and with the place in the program: it is both."""
+        if isinstance(item, ValueSelection):
+            return self.selection
+        if isinstance(item, NodeSelection):
+            return Selection(value=self.selection.value)
+        if any(sort_of(each) == "data" for each in (item, *also) if each is not None):
+            return replace(self.selection, data=None, node=None)
+        return replace(self.selection, line=None, call=None, node=None)
+
+    def _current(self, data: DataSelection | None, item: TargetItem | None) -> DataSelection | None:
+        """The data with its storage; None for a tensor that a node has outlived."""
+        if data is None or isinstance(data, StorageSelection) or not data.tensor:
+            return data
+        tensor = self.history.tensor(data.tensor, self.moment)
+        if tensor is None and isinstance(item, NodeSelection):
+            return None
+        if data.storage or tensor is None:
+            return data
+        return replace(data, storage=tensor.storage)
 
     def select_text(self, text: str) -> str:
-        """`x`, `tensor=3`, `storage=2,byte=16`, `line=4`: as typed at a prompt or in --select."""
-        given: dict[str, Any] = {}
-        for part in filter(None, (p.strip() for p in text.split(","))):
-            key, equals, value = part.partition("=")
-            if not equals:
-                key, value = "name", part
-            if key not in {field.name for field in fields(Target)} - {"kind", "index", "event"}:
-                return (
-                    f"{key!r} cannot be selected; try name=x, tensor=3, storage=2,byte=16 or line=4"
-                )
-            if key != "name" and not value.isdigit():
-                return f"{key} must be a number, not {value!r}"
-            given[key] = value if key == "name" else int(value)
-        if "name" in given:
-            named = [n for n in self.history.names_at(self.moment) if n.name == given["name"]]
-            if not named:
-                return f"no name {given['name']!r} exists at event {self.moment}"
-            given["tensor"] = named[-1].tensor
-        if given.get("tensor") and self.history.tensor(given["tensor"], self.moment) is None:
-            return f"tensor {given['tensor']} does not exist at event {self.moment}"
-        if given.get("line") and not given.get("file") and (here := self.line()) is not None:
-            given["file"] = here.file
-        if not given:
-            return "nothing to select; try name=x or tensor=3"
-        self.select(Target("name" if "name" in given else "tensor", **given))
+        """Select what a user typed, as `--select` takes it; a sentence if that is not possible."""
+        try:
+            item, *also = parse_selection(text, self.history, self.moment)
+        except ValueError as error:
+            return str(error)
+        self.select(Target(item, tuple(also)))
         return ""
 
     def select_newest(self, after: int) -> None:
@@ -272,7 +275,7 @@ class Navigator:
         if named:
             row = named[-1]
             name = self.history.string(int(names.name[row]))
-            self.select(Target("name", tensor=int(names.tensor[row]), name=name))
+            self.select(Target(NameSelection(int(names.tensor[row]), 0, name)))
 
     # Jumping and returning
 
@@ -318,20 +321,23 @@ class Navigator:
         if target.event >= 0:
             self.move(target.event)
             return ""
-        if target.kind == "line":
-            return self.go(f"line:{target.line}")
-        if target.kind == "call":
-            call = self.history.call(target.call)
-            if call is None:
-                return f"call {target.call} is not in this trace"
-            self.move(call.since)
-            return ""
+        match target.item:
+            case LineSelection(line=line):
+                return self.go(f"line:{line}")
+            case CallSelection(call=number):
+                call = self.history.call(number)
+                if call is None:
+                    return f"call {number} is not in this trace"
+                self.move(call.since)
+                return ""
         return self.open(target)
 
     def open(self, target: Target) -> str:
         """Show the target in the first view that opens things of its kind."""
-        for each in opening(target.kind):
-            sentence = each.follow(self, target)
+        if target.item is None:
+            return ""
+        for each in opening(target.item):
+            sentence = each.follow(self, target.item)
             if sentence is not None:
                 return sentence
         return ""
@@ -357,7 +363,7 @@ class Navigator:
     # Growing
 
     def take(self, history: History) -> None:
-        """Go on with what the program recorded since. Whoever was at the end stays at the end."""
+        """Continue with the events that the program recorded since. Whoever was at the end stays at the end."""
         following = self.moment >= self.last
         self.history = history
         if following:

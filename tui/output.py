@@ -1,4 +1,4 @@
-"""What the command line writes: text and JSON that cannot control the terminal that shows it.
+"""The output of the command line: text and JSON that cannot control the terminal that shows it.
 
 File names, error messages and everything in a recording may come from a stranger.
 """

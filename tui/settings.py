@@ -1,4 +1,4 @@
-"""What a person chose (config.toml, read only) and what the explorer remembers (state.json).
+"""The settings of the user (config.toml, read only) and those that the explorer remembers (state.json).
 
 Neither may ever stop the start: a broken file becomes a warning and the defaults hold.
 """

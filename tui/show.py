@@ -43,6 +43,7 @@ def set_options(nav: Navigator, options: argparse.Namespace) -> None:
 def as_json(nav: Navigator, path: Path) -> str:
     """The model, with the place it was made at."""
     from engine.inspect.models import to_json
+    from engine.inspect.selection import selection_parts
 
     line = nav.line()
     return json_text(
@@ -52,7 +53,7 @@ def as_json(nav: Navigator, path: Path) -> str:
             "moment": nav.moment,
             "line": None if line is None else {"path": line.path, "line": line.line},
             "sentence": nav.sentence(),
-            "selection": to_json(nav.selection),
+            "selection": to_json(selection_parts(nav.selection)),
             "view": nav.view,
             "model": to_json(nav.model(nav.view)),
         }
@@ -73,7 +74,7 @@ def as_text(nav: Navigator, options: argparse.Namespace) -> str:
 
 
 def encodes(stream: TextIO, signs: str) -> bool:
-    """Whether the stream's encoding has these signs."""
+    """Return whether the stream's encoding has these symbols."""
     try:
         signs.encode(stream.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):

@@ -166,7 +166,7 @@ def _fitted(column: np.ndarray, low: int, high: int) -> np.ndarray | int:
 
 class Records:
     """Some records by their numbers, as a structured array has them: `records["a"]`, `records[mask]`.
-    A field is put together when it is first asked for."""
+    A field is put together when it is first read."""
 
     def __init__(self, count: int, column: Callable[[str], np.ndarray]) -> None:
         self._count = count
@@ -281,7 +281,7 @@ class Events:
 
 
 class Column(np.lib.mixins.NDArrayOperatorsMixin):
-    """A field of all records, of which as much is put together as is asked for."""
+    """A field of all records, of which as much is put together as is read."""
 
     def __init__(self, events: Events, field: str) -> None:
         self._events = events

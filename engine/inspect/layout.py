@@ -27,7 +27,7 @@ _MADE_UP = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """An element that lies at byte `start`; `times` > 1 when stride-0 dimensions repeat it there."""
+    """An element that is stored at byte `start`; `times` > 1 when stride-0 dimensions repeat it there."""
 
     start: int
     index: tuple[int, ...]
@@ -51,7 +51,7 @@ class Extent:
         strides: Sequence[int],
         itemsize: int,
     ) -> Extent:
-        """From PyTorch's description, which counts in elements."""
+        """Convert PyTorch's description, which counts in elements."""
         in_bytes = tuple(stride * itemsize for stride in strides)
         return cls(offset * itemsize, tuple(sizes), in_bytes, itemsize)
 
@@ -61,7 +61,7 @@ class Extent:
         return cls(lo, (), (), hi - lo)
 
     def moved(self, by: int) -> Extent:
-        """The same elements so many bytes further on."""
+        """The same elements, moved by this number of bytes."""
         return replace(self, start=self.start + by)
 
     @property

@@ -70,7 +70,7 @@ def claim(path: str) -> None:
 
 
 def add_source(name: str, text: str) -> None:
-    """Code that lies in no file, such as what is typed at a prompt, is the user's too."""
+    """Code that is in no file, such as what is typed at a prompt, is the user's too."""
     _sources[name] = text
     _files.pop(name, None)
 

@@ -56,7 +56,7 @@ def key_set(x: Tensor) -> tuple[str, ...]:
 
 
 def allocator(x: Tensor) -> str:
-    """Return where x's bytes come from: "cpu", "pool", "meta", or "foreign" (memory of somebody else)."""
+    """Return where x's bytes come from: "cpu", "pool", "meta", or "foreign" (external memory)."""
     return ALLOCATORS[lib.uh_storage_allocator(x._h)]
 
 
@@ -98,9 +98,9 @@ def _bytes_of(x: Tensor) -> set[int]:
 
 @dataclass(frozen=True)
 class AllocatorStats:
-    """What one allocator has handed out and taken back since the process started."""
+    """Counts of one allocator: what it has returned and taken back since the process started."""
 
-    live_bytes: int  # handed out and not yet returned
+    live_bytes: int  # allocated and not yet freed
     peak_bytes: int  # the most live_bytes has been
     allocations: int
     frees: int

@@ -38,7 +38,7 @@ def is_incomplete(text: str) -> bool:
     try:
         return codeop.compile_command(text, "<input>", "single") is None
     except (SyntaxError, ValueError, OverflowError):
-        return False  # several statements, or wrong: running it will tell which
+        return False  # several statements, or wrong: running it shows which
 
 
 class Kernel:

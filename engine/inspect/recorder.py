@@ -189,7 +189,7 @@ class ProgramRecording:
         return ""
 
     def _stop_recording(self, error: Exception) -> None:
-        """The disk is full, say: the program goes on, and the trace ends here."""
+        """The disk is full, say: the program continues, and the trace ends here."""
         self.problem = self._writer.give_up(error)
 
     def wait(self) -> int:
@@ -329,7 +329,7 @@ def _signals_are_the_programs() -> Iterator[_Programs]:
 def spawn_writer(
     ring: Ring, path: Path, producer: int, meta: dict[str, str]
 ) -> subprocess.Popen[str]:
-    """Starts a writer in a process of its own and waits until it is ready to write.
+    """Starts a writer in a separate process and waits until it is ready to write.
 
     Afterwards nothing but the ring connects the two; a writer that fails leaves a note there.
     """
@@ -377,7 +377,7 @@ def await_writer(process: subprocess.Popen[str], header: Header) -> str:
 class record:
     """Records what this process does inside the `with` block into a trace file.
 
-    Written by a process of its own, so the block may end in any way, even by a kill.
+    Written by a separate process, so the block may end in any way, even by a kill.
     """
 
     def __init__(

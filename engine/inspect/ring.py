@@ -38,7 +38,7 @@ _HIGH: Final = 200  # descriptors from here on are seldom a program's own
 
 
 class RingError(Exception):
-    """The file behind a descriptor is not a ring, or is one that cannot be used."""
+    """The file of a descriptor is not a ring, or is one that cannot be used."""
 
 
 class Header:

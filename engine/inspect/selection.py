@@ -1,56 +1,222 @@
-"""What the user points at: one selection for all views, which light up what belongs to it."""
+"""The selection of the user: one for all views, which highlight everything that belongs to it.
+
+A selection has at most one item of each sort, because each is about something else: the data that is looked at, a
+node of the autograd graph, a line of the program, a call, and something in a compiled graph.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engine.inspect.history import History
+
+
+@dataclass(frozen=True, slots=True)
+class TensorSelection:
+    """A whole tensor. storage 0: whatever it is on."""
+
+    tensor: int
+    storage: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NameSelection(TensorSelection):
+    """A name of the program. tensor 0: it stands for something else."""
+
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectSelection(TensorSelection):
+    """The Python object of a tensor, or its TensorImpl."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellSelection:
+    """One cell of a storage or a tensor: by its address in the storage, its index in the tensor, or both."""
+
+    tensor: int = 0
+    storage: int = 0
+    byte: int | None = None
+    index: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StorageSelection:
+    """A storage."""
+
+    storage: int
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSelection:
+    """A node of the autograd graph."""
+
+    node: int
+
+
+@dataclass(frozen=True, slots=True)
+class LineSelection:
+    """A line of the program."""
+
+    file: int
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class CallSelection:
+    """A call of an operator."""
+
+    call: int
+
+
+@dataclass(frozen=True, slots=True)
+class ValueSelection:
+    """A Value of a compiled graph, or another part of a compiled function (history/jit/source_ranges.py)."""
+
+    value: int
+
+
+DataSelection = TensorSelection | CellSelection | StorageSelection
+SelectionItem = DataSelection | NodeSelection | LineSelection | CallSelection | ValueSelection
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """0, -1, None and "" mean that nothing of that sort is selected."""
+    """The selected item of each sort; None: nothing."""
 
-    tensor: int = 0
-    storage: int = 0
-    byte: int = -1
-    """Address inside the storage of the selected cell."""
-    index: tuple[int, ...] | None = None
-    name: str = ""
-    file: int = 0
-    line: int = 0
-    call: int = 0
-    node: int = 0
-    """A node of the autograd graph."""
-    value: int = 0
-    """A Value of a graph of the JIT: its family is lit in every pass, and in the source."""
+    data: DataSelection | None = None
+    node: NodeSelection | None = None
+    line: LineSelection | None = None
+    call: CallSelection | None = None
+    value: ValueSelection | None = None
 
-    def select(self, **changes: Any) -> Selection:
-        """This selection with some parts changed."""
-        return replace(self, **changes)
+    @classmethod
+    def of(cls, *items: SelectionItem) -> Selection:
+        """The selection of these items, of each sort the last."""
+        parts: dict[str, SelectionItem] = {sort_of(item): item for item in items}
+        return cls(**parts)  # type: ignore[arg-type]
 
-    def select_tensor(self, tensor: int, storage: int = 0, name: str = "") -> Selection:
-        """Point at a whole tensor: a cell selected before is let go."""
-        return replace(self, tensor=tensor, storage=storage, name=name, byte=-1, index=None)
+    def updated(self, other: Selection) -> Selection:
+        """This selection with the items of another."""
+        parts = {field.name: getattr(other, field.name) for field in fields(other)}
+        return replace(self, **{name: item for name, item in parts.items() if item is not None})
 
-    def select_cell(
-        self, storage: int, byte: int, index: tuple[int, ...] | None = None
-    ) -> Selection:
-        """Point at one cell of a storage; the selected tensor stays when it is on that storage."""
-        tensor = self.tensor if storage == self.storage else 0
-        return replace(self, tensor=tensor, storage=storage, byte=byte, index=index)
+    @property
+    def tensor(self) -> int:
+        """The tensor that is selected, or one of whose cells is; 0: none."""
+        return (
+            0 if self.data is None or isinstance(self.data, StorageSelection) else self.data.tensor
+        )
 
-    def select_line(self, file: int, line: int) -> Selection:
-        return replace(self, file=file, line=line)
+    @property
+    def storage(self) -> int:
+        """The storage that is selected, or that of the selected tensor or cell; 0: none, or not known."""
+        return 0 if self.data is None else self.data.storage
 
-    def select_call(self, call: int) -> Selection:
-        return replace(self, call=call)
-
-    def select_node(self, node: int) -> Selection:
-        return replace(self, node=node)
-
-    def select_value(self, value: int) -> Selection:
-        return replace(self, value=value)
+    @property
+    def cell(self) -> CellSelection | None:
+        """The cell that is selected."""
+        return self.data if isinstance(self.data, CellSelection) else None
 
     def __bool__(self) -> bool:
         """Return whether anything is selected."""
         return self != Selection()
+
+
+def sort_of(item: SelectionItem) -> str:
+    """The field of a selection that holds an item."""
+    match item:
+        case NodeSelection():
+            return "node"
+        case LineSelection():
+            return "line"
+        case CallSelection():
+            return "call"
+        case ValueSelection():
+            return "value"
+        case _:
+            return "data"
+
+
+KEYS = ("name", "tensor", "storage", "byte", "node", "file", "line", "call", "value")
+"""What can be typed: `x`, `name=x`, `tensor=3`, `storage=2,byte=16`, `line=4`."""
+
+
+def parse_selection(spec: str, history: History, moment: int) -> tuple[SelectionItem, ...]:
+    """The items that a user typed, the one that is meant first. ValueError: what is wrong with them."""
+    name, numbers = _parts(spec)
+    if name:
+        named = [fact for fact in history.names_at(moment) if fact.name == name]
+        if not named:
+            raise ValueError(f"no name {name!r} exists at event {moment}")
+        numbers["tensor"] = named[-1].tensor
+    tensor, storage = numbers.get("tensor", 0), numbers.get("storage", 0)
+    if tensor and history.tensor(tensor, moment) is None:
+        raise ValueError(f"tensor {tensor} does not exist at event {moment}")
+    items: list[SelectionItem] = []
+    if "byte" in numbers:
+        items.append(CellSelection(tensor, storage, numbers["byte"]))
+    elif name:
+        items.append(NameSelection(tensor, storage, name))
+    elif tensor:
+        items.append(TensorSelection(tensor, storage))
+    elif storage:
+        items.append(StorageSelection(storage))
+    if numbers.get("line"):
+        running = history.line_at(moment) if moment >= 0 else None
+        file = numbers.get("file") or (running.file if running else 0)
+        items.append(LineSelection(file, numbers["line"]))
+    if numbers.get("call"):
+        items.append(CallSelection(numbers["call"]))
+    if numbers.get("node"):
+        items.append(NodeSelection(numbers["node"]))
+    if numbers.get("value"):
+        items.append(ValueSelection(numbers["value"]))
+    if not items:
+        raise ValueError("nothing to select; try name=x or tensor=3")
+    return tuple(items)
+
+
+def _parts(spec: str) -> tuple[str, dict[str, int]]:
+    """The name in a specification, and its numbers."""
+    name, numbers = "", {}
+    for part in filter(None, (part.strip() for part in spec.split(","))):
+        key, equals, value = part.partition("=")
+        if not equals:
+            key, value = "name", part
+        if key not in KEYS:
+            raise ValueError(
+                f"{key!r} cannot be selected; try name=x, tensor=3, storage=2,byte=16 or line=4"
+            )
+        if key == "name":
+            name = value
+        elif value.isdigit():
+            numbers[key] = int(value)
+        else:
+            raise ValueError(f"{key} must be a number, not {value!r}")
+    return name, numbers
+
+
+def selection_parts(selection: Selection) -> dict[str, int | str | tuple[int, ...]]:
+    """The numbers of a selection, under the keys that `parse_selection` reads; and the index of a cell."""
+    parts: dict[str, int | str | tuple[int, ...]] = {}
+    if isinstance(selection.data, NameSelection):
+        parts["name"] = selection.data.name
+    parts |= {"tensor": selection.tensor, "storage": selection.storage}
+    if selection.line is not None:
+        parts |= {"file": selection.line.file, "line": selection.line.line}
+    if selection.call is not None:
+        parts["call"] = selection.call.call
+    if selection.node is not None:
+        parts["node"] = selection.node.node
+    if selection.value is not None:
+        parts["value"] = selection.value.value
+    parts = {key: part for key, part in parts.items() if part}
+    if selection.cell is not None and selection.cell.byte is not None:
+        parts["byte"] = selection.cell.byte
+    if selection.cell is not None and selection.cell.index is not None:
+        parts["index"] = selection.cell.index
+    return parts

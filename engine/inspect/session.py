@@ -235,7 +235,7 @@ class Session:
         return replies + self._watch_writer() + self._watch()
 
     def _watch_writer(self) -> list[Reply]:
-        """Says once that the recording has stopped while the kernel goes on."""
+        """Says once that the recording has stopped while the kernel continues."""
         header = self._ring.header
         if self._stopped or (self._writer.poll() is None and not header["end"]):
             return []

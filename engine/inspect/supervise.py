@@ -70,13 +70,13 @@ def wait_for(status: int, command: list[str]) -> None:
     kind = b"signal" if os.WIFSIGNALED(code) else b"exit"
     number = os.WTERMSIG(code) if os.WIFSIGNALED(code) else os.WEXITSTATUS(code)
     os.write(status, b"%s %d\n" % (kind, number))
-    with contextlib.suppress(OSError):  # where there are no subreapers, its session goes with it
+    with contextlib.suppress(OSError):  # without subreapers, its session goes with it
         os.killpg(child, signal.SIGKILL)
     os._exit(0)
 
 
 def become(command: list[str]) -> None:
-    """Replaces this process by the command, in a session of its own."""
+    """Replaces this process by the command, in a separate session."""
     try:
         os.setsid()
         for number in (

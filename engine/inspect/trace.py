@@ -65,14 +65,16 @@ class TraceReader:
         self.meta: dict[str, str] = {}
         self._store = Store()
         self._firsts: list[int] = []  # the first event of each segment
-        self._packed: list[bytes] = []  # and its blobs, packed until somebody asks
+        self._packed: list[bytes] = []  # and its blobs, packed until they are read
         self._unpacked: dict[int, bytes] = {}
         self._strings: dict[int, str] = {}
         self._sources: dict[int, tuple[str, str]] = {}
         self._growing = False
         self._budget = _Budget()
         self._inflated_blobs: dict[int, int] = {}  # bytes by segment
-        self._unpacking = Lock()  # one thread may draw while another takes in what was appended
+        self._unpacking = (
+            Lock()
+        )  # one thread may draw while another reads the events that were appended
 
     # Opening
 
@@ -249,7 +251,7 @@ class TraceReader:
             self._add(_decode(events, count), blobs)
 
     def _stop(self, why: str) -> None:
-        """From here on the file cannot be trusted: keep what was read and say so."""
+        """The file cannot be trusted from here on: keep what was read and say so."""
         self._growing = False
         self.warning = (
             f"{self.path}: damaged after event {self._end - 1} ({why}); "
@@ -287,7 +289,7 @@ class TraceReader:
         self._learn_texts(first, columns)
 
     def _learn_texts(self, first: int, columns: Columns) -> None:
-        """Strings and sources come in the stream too: the tables may lag behind it."""
+        """Strings and sources come in the stream too: the tables may be older."""
         kinds = columns["kind"]
         for index in np.flatnonzero(kinds == STRING).tolist():
             key = int(columns[_STRING_ID][index])
@@ -305,7 +307,7 @@ class _Damage(Exception):
 
 
 class _Budget:
-    """What reading one file may cost: pages that tables share, or rows that unpack to far more than
+    """The cost of reading one file: pages that tables share, or rows that unpack to far more than
     any recording, end the reading instead of the process."""
 
     def __init__(self, path: Path | None = None) -> None:
@@ -361,7 +363,7 @@ def _check_file(file: Path) -> None:
 
 
 def _connect(file: Path) -> sqlite3.Connection:
-    """Open read only. A log beside it is read too; without one the folder need not be writable."""
+    """Open read only. A log next to it is read too; without one the folder need not be writable."""
     address = f"file:{quote(os.fsencode(file.resolve()))}?mode=ro"
     log = file.with_name(file.name + "-wal")
     for uri in (address, f"{address}&immutable=1"):

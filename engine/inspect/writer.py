@@ -1,7 +1,7 @@
 """Carries the events of a recorded process from the ring into its trace, one SQLite file.
 
 Runs outside the recorded process: in the parent (`underhood record`) or, when a process records
-itself, in a process of its own: `python -m engine.inspect.writer --fd N --path P`.
+itself, in a separate process: `python -m engine.inspect.writer --fd N --path P`.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class TraceFile:
             os.posix_fallocate(self._fd, current, needed - current)
 
     def close(self) -> None:
-        """Leaves the one file, with nothing beside it where that can be."""
+        """Leaves the one file, with nothing next to it if possible."""
         # Somebody may read along: the last one folds the log. And a full disk has no room for more.
         with suppress(sqlite3.OperationalError):
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -148,7 +148,7 @@ class TraceFile:
 
     @property
     def log(self) -> Path | None:
-        """A file beside it without which it is not whole, once it is closed."""
+        """A file next to it without which it is not whole, once it is closed."""
         log = self.path.with_name(self.path.name + "-wal")
         return log if log.exists() and log.stat().st_size else None
 
@@ -249,7 +249,7 @@ class TraceWriter:
         wrap = self.ring.capacity_blob - 1
         pieces = []
         for low, high in zip(start[first], start[last] + size[last], strict=True):
-            # A run that ends exactly at the end of the area may go on at its start.
+            # A run that ends exactly at the end of the area may continue at its start.
             until_end = wrap + 1 - (low & wrap)
             middle = min(high, low + until_end)
             pieces.append(self._blob[low & wrap : (low & wrap) + middle - low].tobytes())
@@ -277,8 +277,8 @@ class TraceWriter:
         self.close()
 
     def give_up(self, error: Exception) -> str:
-        """Closes the file with what is in it, after an error; returns what to say about it. From here
-        on the program's events are thrown away, so that it goes on."""
+        """Closes the file as it is, after an error; returns what to say about it. From here
+        on the program's events are thrown away, so that it continues."""
         self.discard()
         self.file.close()
         self._closed = True
@@ -288,7 +288,7 @@ class TraceWriter:
         return message
 
     def close(self) -> None:
-        """Closes the file as it is, and lets go of the ring."""
+        """Closes the file as it is, and releases the ring."""
         if not self._closed:
             self.file.close()
         self._closed = True

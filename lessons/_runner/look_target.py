@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.inspect.selection import Selection
+from engine.inspect.selection import CellSelection, NameSelection, Selection
 from lessons._runner.lesson import LessonError, Look
 
 if TYPE_CHECKING:
@@ -20,13 +20,13 @@ def resolve_look(look: Look, history: History) -> tuple[int, Selection]:
         tensor = history.tensor(name.tensor, moment) if name.tensor else None
         if name.name != look.select or tensor is None:
             continue
-        selection = Selection().select_tensor(tensor.id, tensor.storage, look.select)
+        selection = Selection(NameSelection(tensor.id, tensor.storage, look.select))
         if look.index is None:
             return moment, selection
         steps = zip(look.index, tensor.strides, strict=True)
         cell = tensor.offset + sum(i * stride for i, stride in steps)
         byte = cell * tensor.itemsize
-        return moment, selection.select_cell(tensor.storage, byte, look.index)
+        return moment, Selection(CellSelection(tensor.id, tensor.storage, byte, look.index))
     raise LessonError(f"no name {look.select!r} stands for a tensor at moment {moment}")
 
 

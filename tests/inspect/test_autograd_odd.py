@@ -20,6 +20,7 @@ from engine.inspect.trace import TraceReader
 from tests.inspect.autograd_builder import GradBuilder
 from tests.inspect.autograd_replay import assert_agrees
 from tests.inspect.models.test_autograd import diamond
+from tests.inspect.selections import select
 from tests.inspect.test_trace_fuzz import HOSTILE
 
 NOTHING = Selection()
@@ -50,7 +51,7 @@ def test_a_recording_that_began_in_the_middle_answers():
     history = b.history()
     for moment in range(history.end):
         assert history.event(moment).sentence
-        assert len(to_json(project(history, moment, Selection(node=8, tensor=3)))["nodes"]) == 0
+        assert len(to_json(project(history, moment, select(node=8, tensor=3)))["nodes"]) == 0
 
 
 def test_two_passes_at_once_are_told_apart():
@@ -104,7 +105,7 @@ def test_a_loop_that_shares_its_weights_over_living_steps():
     assert (len(model.parts), model.hidden) == (64, 16)
     assert model.parts[-1].nodes[-1].id == b.made_by[losses[-1]][0], "the newest are shown"
     old = b.made_by[losses[0]][0]
-    selected = project(history, b.now, Selection(node=old))
+    selected = project(history, b.now, select(node=old))
     assert selected.nodes.of(old) is not None, "what is selected is shown, however old"
 
 
@@ -180,7 +181,7 @@ def test_records_that_lie(seed):
     history = History(TraceReader.of(records, bytes(b.blobs), strings, b.sources))
     for moment in range(0, history.end, 3):
         assert history.event(moment).sentence
-        selection = Selection(node=chooser.randrange(5), tensor=chooser.randrange(5))
+        selection = select(node=chooser.randrange(5), tensor=chooser.randrange(5))
         to_json(project(history, moment, selection))
         for grain in ("node", "event"):
             assert 0 <= history.next(moment, grain) < history.end

@@ -15,6 +15,7 @@ from engine.inspect.history.jit.holders import HOLDS
 from engine.inspect.history.ownership import ELSEWHERE
 from engine.inspect.models import VIEWS, to_json
 from engine.inspect.selection import Selection
+from tests.inspect.selections import select
 
 MODULES = """
 import gc
@@ -299,7 +300,7 @@ def test_the_memory_map_and_the_object_view_name_them() -> None:
     rows = np.flatnonzero(uses.kind == HOLDERS.index("OPERAND"))
     retained = [(int(uses.id[row]), int(uses.since[row])) for row in rows]
     tensor, m = next(element for element in retained if not history.names_of(*element))
-    selection = Selection(tensor=tensor)
+    selection = select(tensor=tensor)
     output = to_json(VIEWS["memory"](history, m, selection))
     assert re.search(r"stack slot \d+ of frame \d+", str(output))
     (count,) = (
@@ -311,6 +312,7 @@ def test_the_memory_map_and_the_object_view_name_them() -> None:
 
 FORKS = """
 import engine
+from tests.inspect.selections import select
 
 @engine.jit.script
 def branch(x):

@@ -12,6 +12,7 @@ from engine.inspect.models import VIEWS, to_json
 from engine.inspect.recorder import record
 from engine.inspect.selection import Selection
 from engine.inspect.trace import TraceReader
+from tests.inspect.selections import select
 
 ASKED = (live.use_count, live.storage_use_count, live.version, live.tensor_id, sys.getrefcount)
 
@@ -27,9 +28,7 @@ def look_at_everything(history: History) -> int:
     looked = 0
     for m in range(0, history.end, max(1, history.end // 12)):
         for tensor in history.tensors_at(m) or (None,):
-            selection = (
-                Selection(tensor=tensor.id, storage=tensor.storage) if tensor else Selection()
-            )
+            selection = select(tensor=tensor.id, storage=tensor.storage) if tensor else Selection()
             for project in VIEWS.values():
                 assert to_json(project(history, m, selection))
                 looked += 1

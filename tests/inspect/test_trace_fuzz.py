@@ -20,9 +20,9 @@ from engine.inspect.events import HAS_BLOB, RECORD
 from engine.inspect.history import History
 from engine.inspect.history.jit.payload_schema import EDITS
 from engine.inspect.models import VIEWS, to_json
-from engine.inspect.selection import Selection
 from engine.inspect.trace import TraceError, TraceReader
 from tests.inspect.hostile import COMPILED, PLAIN, record
+from tests.inspect.selections import select
 
 PROGRAMS = {"plain": PLAIN, "compiled": COMPILED}
 LONGEST = 60.0  # seconds for one file; a hang would be far more
@@ -48,7 +48,7 @@ def look(path: Path, moments: int = 3) -> int:
     for moment in (chooser.randrange(history.end) for _ in range(moments if history.end else 0)):
         tensor, node = chooser.randrange(4), chooser.randrange(4)
         value = chooser.choice((0, chooser.randrange(400), -chooser.randrange(1 << 26)))
-        selection = Selection(
+        selection = select(
             tensor=tensor, storage=chooser.randrange(3), byte=4, node=node, value=value
         )
         for project in VIEWS.values():

@@ -45,8 +45,9 @@ def test_after_a_line_its_effects_are_there_and_later_ones_are_not(history: Hist
 
 def test_an_index_is_the_address_of_its_cell(history: History) -> None:
     _, selection = resolve_look(Look("strides", select="y", index=(1, 1)), history)
-    assert selection.index == (1, 1)
-    assert selection.byte == (4 + 1 * 4 + 1 * 2) * 8
+    assert selection.cell is not None
+    assert selection.cell.index == (1, 1)
+    assert selection.cell.byte == (4 + 1 * 4 + 1 * 2) * 8
 
 
 def test_what_is_not_there_is_said(history: History) -> None:

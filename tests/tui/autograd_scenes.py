@@ -6,9 +6,9 @@ from functools import lru_cache
 
 from engine.inspect.history import History
 from engine.inspect.models import project
-from engine.inspect.selection import Selection
 from tests.inspect.autograd_builder import GradBuilder
 from tests.inspect.models.test_autograd import diamond
+from tests.inspect.selections import select
 from tests.inspect.trace_builder import T
 from tui.render import SETS, Picture
 from tui.views import DrawContext, view
@@ -27,7 +27,7 @@ def drawn(
     options: AutogradOptions | None = None,
     **chosen: int,
 ) -> Picture:
-    selection = Selection(**chosen)
+    selection = select(**chosen)
     context = DrawContext(
         width, height, SETS[glyphs], selection, "node", options or AutogradOptions()
     )

@@ -163,7 +163,7 @@ async def test_clicks_select_and_the_strip_goes_there(tmp_path: Path) -> None:
         row = next(y for y in range(canvas.picture.height) if canvas.picture.targets(y))
         left, _, target = canvas.picture.targets(row)[0]
         await pilot.click("#main", offset=(left, row))
-        assert nav.selection.tensor == target.tensor
+        assert nav.selection.tensor == target.item.tensor
         await pilot.click("#strip", offset=(0, 0))
         assert nav.moment == 0
         await pilot.click("#keys", offset=(9, 0))  # ? help  ] step

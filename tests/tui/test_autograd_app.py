@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.inspect.selection import NodeSelection
 from tests.inspect.models.test_autograd import diamond, moment_of
 from tests.inspect.trace_builder import TraceBuilder
 from tests.tui.test_app import viewer
@@ -32,17 +33,21 @@ async def test_the_cursor_goes_through_the_graph_and_into_the_pane(recording) ->
         nav = viewer(pilot).nav
         assert nav is not None
         await pilot.press("j")
-        assert nav.selection.node == n["n_a"], "down from the root: the branch on the left"
+        assert nav.selection.node == NodeSelection(n["n_a"]), (
+            "down from the root: the branch on the left"
+        )
         await pilot.press("l")
-        assert nav.selection.node == n["n_b"], "and its neighbour"
+        assert nav.selection.node == NodeSelection(n["n_b"]), "and its neighbour"
         await pilot.press("end")
-        assert nav.selection.node == n["leaf"]
-        assert viewer(pilot).main.cursor.target.node == n["leaf"], "the cursor is on it"
+        assert nav.selection.node == NodeSelection(n["leaf"])
+        assert viewer(pilot).main.cursor.target.item.node == n["leaf"], "the cursor is on it"
         await pilot.press("home", "l")
         assert viewer(pilot).main.cursor.left > 50, "right of the last node is the pane"
-        assert nav.selection.node == n["n_y"], "which goes on telling of the same node"
+        assert nav.selection.node == NodeSelection(n["n_y"]), (
+            "which goes on telling of the same node"
+        )
         await pilot.press("h")
-        assert viewer(pilot).main.cursor.target.node == n["n_y"]
+        assert viewer(pilot).main.cursor.target.item.node == n["n_y"]
 
 
 async def test_enter_follows_and_backspace_returns(recording) -> None:
@@ -50,12 +55,12 @@ async def test_enter_follows_and_backspace_returns(recording) -> None:
     async with exploring(path, (120, 40), view="autograd", at=str(n["built"])) as pilot:
         nav = viewer(pilot).nav
         await pilot.press("home", "enter")
-        assert nav.selection.node == n["n_a"]
-        assert viewer(pilot).main.cursor.target.node == n["n_a"], "the cursor went along"
+        assert nav.selection.node == NodeSelection(n["n_a"])
+        assert viewer(pilot).main.cursor.target.item.node == n["n_a"], "the cursor went along"
         await pilot.press("enter")
-        assert nav.selection.node == n["leaf"]
+        assert nav.selection.node == NodeSelection(n["leaf"])
         await pilot.press("backspace", "backspace")
-        assert nav.selection.node != n["leaf"]
+        assert nav.selection.node != NodeSelection(n["leaf"])
 
 
 async def test_steps_move_the_cursor_to_the_node_that_runs(recording) -> None:
@@ -66,10 +71,10 @@ async def test_steps_move_the_cursor_to_the_node_that_runs(recording) -> None:
         await pilot.press("right_square_bracket")
         await pilot.press("right_square_bracket")
         assert nav.moment == n["enter b"]
-        assert viewer(pilot).main.cursor.target.node == n["n_b"]
+        assert viewer(pilot).main.cursor.target.item.node == n["n_b"]
         assert "▶2" in screen_text(pilot.app)
         await pilot.press("left_square_bracket")
-        assert viewer(pilot).main.cursor.target.node == n["n_y"]
+        assert viewer(pilot).main.cursor.target.item.node == n["n_y"]
 
 
 async def test_forms_foldings_and_details_have_keys(recording) -> None:

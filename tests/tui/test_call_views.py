@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from engine.inspect.selection import CallSelection
 from tests.inspect.models.calls import added, multiplied
 from tests.tui.test_app import viewer
 from tests.tui.waiting import exploring, screen_text, until_shown
+from tui.render import Target
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +47,7 @@ async def test_a_cell_of_the_microscope_is_that_cell_in_every_view(tmp_path: Pat
         nav = viewer(pilot).nav
         assert "y[0,0] = x[0,0] * w[0,0]" in screen_text(pilot.app)
         await pilot.press("down", "down", "down", "down", "right")
-        assert (nav.selection.tensor, nav.selection.index) == (at["y"], (1, 1))
+        assert (nav.selection.tensor, nav.selection.cell.index) == (at["y"], (1, 1))
         assert "y[1,1] = x[1,0] * w[0,1]" in screen_text(pilot.app)
         await pilot.press("5")
         assert nav.model("strides").place.index == (1, 1)
@@ -56,9 +58,9 @@ async def test_stepping_on_lets_a_selected_call_go(tmp_path: Path) -> None:
     b, _ = multiplied()
     async with exploring(b.save(tmp_path / "mm.uht"), view="dispatch") as pilot:
         nav = viewer(pilot).nav
-        nav.selection = nav.selection.select_call(1)
+        nav.select(Target(CallSelection(1)))
         await pilot.press("[")
-        assert nav.selection.call == 0
+        assert nav.selection.call is None
 
 
 async def test_help_explains_the_signs_of_both(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from engine.inspect.models import project
 from engine.inspect.selection import Selection
 from tests.inspect.models.story import Story, tell
+from tests.inspect.selections import select
 from tui.render import SETS
 from tui.views import DrawContext, view
 
@@ -21,7 +22,7 @@ def story() -> Story:
 def drawn(
     name: str, moment: int, width: int, height: int, glyphs: str = "unicode", **chosen
 ) -> str:
-    selection = Selection(**chosen)
+    selection = select(**chosen)
     model = project(name, story().history, moment, selection)
     return view(name).draw(model, DrawContext(width, height, SETS[glyphs], selection)).text()
 
@@ -74,7 +75,7 @@ def test_a_call_inside_a_call_is_drawn_inside_it():
 
 def test_source_counts_how_often_each_line_ran():
     output = story()
-    model = project("source", output.history, output.lines[7], Selection(tensor=output.y))
+    model = project("source", output.history, output.lines[7], select(tensor=output.y))
     by_number = {line.number: line for line in model.lines}
     assert (by_number[7].hits, by_number[7].total, by_number[7].current) == (1, 1, True)
     assert (by_number[11].hits, by_number[11].total) == (0, 1)
@@ -87,7 +88,7 @@ def test_source_counts_how_often_each_line_ran():
 def test_the_counts_of_an_object_add_up():
     output = story()
     for tensor in (output.x, output.y, output.z, output.w):
-        model = project("object", output.history, output.end, Selection(tensor=tensor))
+        model = project("object", output.history, output.end, select(tensor=tensor))
         assert [count.what for count in model.counts] == ["Python object", "TensorImpl", "Storage"]
         for count in model.counts:
             assert count.sum == count.count, f"{count.what} of tensor {tensor}: {count}"
@@ -112,7 +113,7 @@ def test_a_tensor_that_is_gone_is_not_shown_as_if_it_lived():
 
 def test_the_life_of_a_tensor_is_drawn_from_birth_to_death():
     output = story()
-    life = project("timeline", output.history, output.end, Selection(tensor=output.arange)).life
+    life = project("timeline", output.history, output.end, select(tensor=output.arange)).life
     assert life.created_at < life.writes[0] < life.freed_at
     row = drawn("timeline", output.end, 80, 24, tensor=output.arange).splitlines()[3]
     assert row.strip().startswith("╞")

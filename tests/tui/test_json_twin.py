@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from engine.inspect.models import project, to_json
-from engine.inspect.selection import Selection
 from tests.inspect.models.story import tell
+from tests.inspect.selections import select
 from tui.views import DrawContext, view
 
 
@@ -34,7 +34,7 @@ def in_text(text: str) -> set[int]:
 def test_every_number_drawn_is_in_the_model(name, width):
     story = tell()
     for moment in (story.lines[4], story.lines[8], story.end):
-        selection = Selection(tensor=story.z, storage=1)
+        selection = select(tensor=story.z, storage=1)
         model = project(name, story.history, moment, selection)
         output = numbers_in(to_json(model))
         reported = in_text(view(name).draw(model, DrawContext(width, 24)).text())

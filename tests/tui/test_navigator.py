@@ -5,13 +5,21 @@ from __future__ import annotations
 import pytest
 
 from engine.inspect.events import HOLDERS
-from engine.inspect.selection import Selection
+from engine.inspect.selection import (
+    CallSelection,
+    CellSelection,
+    LineSelection,
+    NameSelection,
+    Selection,
+    TensorSelection,
+)
 from tests.inspect.trace_builder import TraceBuilder
 from tests.tui.program import program
 from tui.actions.queries import copy_python, copy_text, who_owns, who_wrote
 from tui.navigator import Navigator
 from tui.render import UNICODE, Target
 from tui.views import views
+from tui.views._cells import cell_target
 
 
 @pytest.fixture
@@ -109,12 +117,12 @@ def test_places(nav: Navigator) -> None:
 
 
 def test_selecting_a_line_keeps_the_tensor_and_the_other_way(nav: Navigator) -> None:
-    nav.select(Target("tensor", tensor=1))
-    nav.select(Target("line", file=1, line=8))
+    nav.select(Target(TensorSelection(1)))
+    nav.select(Target(LineSelection(1, 8)))
     selected = nav.selection
-    assert (selected.tensor, selected.storage, selected.line) == (1, 1, 8)
-    nav.select(Target("byte", tensor=3, storage=1, byte=4, index=(1,)))
-    assert nav.selection == Selection(tensor=3, storage=1, byte=4, index=(1,), file=1, line=8)
+    assert (selected.tensor, selected.storage, selected.line) == (1, 1, LineSelection(1, 8))
+    nav.select(cell_target(3, 1, 4, (1,)))
+    assert nav.selection == Selection.of(CellSelection(3, 1, 4, (1,)), LineSelection(1, 8))
 
 
 @pytest.mark.parametrize(
@@ -139,7 +147,7 @@ def test_selecting_by_text(nav: Navigator, text: str, problem: str) -> None:
 
 def test_who_wrote_a_cell_through_another_view(nav: Navigator) -> None:
     nav.select_text("y")  # y[0, 0] is x[0, 0] is z[0]; z.fill_ wrote it
-    nav.select(Target("byte", tensor=2, storage=1, byte=0))
+    nav.select(cell_target(2, 1, 0))
     start = nav.moment
     assert "operator fill_ on line 10" in who_wrote(nav)
     assert nav.history.event(nav.moment).kind == "WRITE"
@@ -151,7 +159,7 @@ def test_who_wrote_a_cell_through_another_view(nav: Navigator) -> None:
 
 
 def test_who_wrote_looks_only_at_the_selected_bytes(nav: Navigator) -> None:
-    nav.select(Target("byte", tensor=1, storage=1, byte=20))  # x[1, 2]: fill_ did not touch it
+    nav.select(cell_target(1, 1, 20))  # x[1, 2]: fill_ did not touch it
     assert "operator zeros on line 7" in who_wrote(nav)
 
 
@@ -183,17 +191,18 @@ def test_search_finds_and_returns(nav: Navigator) -> None:
 
 
 def test_following(nav: Navigator) -> None:
-    nav.follow(Target("event", event=5))
+    nav.follow(Target(event=5))
     assert nav.moment == 5
-    nav.follow(Target("line", file=1, line=9))
+    nav.follow(Target(LineSelection(1, 9)))
     assert line_of(nav) == 9
     nav.go("end")
-    nav.follow(Target("call", call=4))
+    nav.follow(Target(CallSelection(4)))
     assert nav.history.event(nav.moment).kind == "OP_ENTER"
     nav.go("end")
-    nav.follow(Target("name", tensor=2, storage=1, name="y"))
+    nav.follow(Target(NameSelection(2, 1, "y")))
     assert nav.view == "object"
-    assert nav.selection.name == "y"
+    assert isinstance(nav.selection.data, NameSelection)
+    assert nav.selection.data.name == "y"
 
 
 def test_every_view_draws_at_every_moment_and_size(nav: Navigator) -> None:
@@ -215,7 +224,7 @@ def test_copying(nav: Navigator) -> None:
     nav.select_text("y")
     assert "strides (1, 3)" in copy_text(nav)
     assert copy_python(nav) == "y"
-    nav.selection = nav.selection.select(index=(2, 1))
+    nav.select(cell_target(nav.selection.tensor, 0, -1, (2, 1)))
     assert copy_python(nav) == "y[2, 1]"
 
 
@@ -240,9 +249,9 @@ def test_it_goes_on_with_what_was_recorded_since(nav: Navigator) -> None:
 def test_stepping_lets_a_selected_line_go_so_that_the_source_follows_the_program(
     nav: Navigator,
 ) -> None:
-    nav.select(Target("line", file=1, line=2))
+    nav.select(Target(LineSelection(1, 2)))
     nav.step(-1)
-    assert (nav.selection.file, nav.selection.line) == (0, 0)
+    assert nav.selection.line is None
 
 
 def test_between_two_lines_of_the_playground_its_names_are_still_there() -> None:

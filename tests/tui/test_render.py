@@ -6,6 +6,7 @@ import pytest
 from rich.cells import cell_len
 from rich.style import Style
 
+from engine.inspect.selection import TensorSelection
 from tui.render import ASCII, UNICODE, Picture, Span, Target, cells, clean, cut, fit, stack
 from tui.render.boxes import Grid
 from tui.render.highlight import coloured, python
@@ -41,7 +42,7 @@ def test_stacked_pictures_keep_their_lines_and_are_drawn_lazily():
 
 
 def test_a_cell_knows_what_it_stands_for():
-    target = Target("tensor", 7)
+    target = Target(TensorSelection(7))
     picture = Picture.of([[Span("日本"), Span("x = ", "dim"), Span("#7", "name", target)]])
     assert picture.targets(0) == [(8, 10, target)]
     assert [picture.target_at(x, 0) for x in (7, 8, 9, 10)] == [None, target, target, None]

@@ -7,9 +7,10 @@ import re
 import pytest
 
 from engine.inspect.models import project, to_json
-from engine.inspect.selection import Selection
+from engine.inspect.selection import NodeSelection
 from tests.inspect.autograd_builder import GradBuilder
 from tests.inspect.models.test_autograd import diamond, moment_of
+from tests.inspect.selections import select
 from tests.tui.autograd_scenes import (
     FORMS,
     SIZES,
@@ -159,11 +160,11 @@ def test_every_number_drawn_is_in_the_model(form):
     history, n = trained()
     for moment in stops(history):
         for node in (0, n["n_a"], n["leaf"]):
-            model = project("autograd", history, moment, Selection(node=node))
+            model = project("autograd", history, moment, select(node=node))
             output = numbers_in(to_json(model)) | {len(model.parts), 1}
             output |= {row.place + 1 for row in model.nodes}
             context = DrawContext(
-                100, 34, UNICODE, Selection(node=node), "node", AutogradOptions(form)
+                100, 34, UNICODE, select(node=node), "node", AutogradOptions(form)
             )
             reported = in_text(view("autograd").draw(model, context).text())
             assert not reported - output, f"event {moment}: no field holds {reported - output}"
@@ -207,9 +208,9 @@ def test_a_selected_tensor_lights_its_node_and_the_other_way_round():
     current = nav.picture("autograd", 100, 34, UNICODE).guide.here
     assert current is not None
     nav.select(current)
-    assert nav.selection.node == n["n_y"]
+    assert nav.selection.node == NodeSelection(n["n_y"])
     assert nav.selection.tensor == n["y"]
-    assert nav.selection.line == 4
+    assert nav.selection.line.line == 4
 
 
 # Folding

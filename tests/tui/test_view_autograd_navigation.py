@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from engine.inspect.history import History
 from engine.inspect.models import project
-from engine.inspect.selection import Selection
+from engine.inspect.selection import (
+    CallSelection,
+    LineSelection,
+    NodeSelection,
+    Selection,
+    TensorSelection,
+)
 from tests.inspect.autograd_builder import GradBuilder
 from tests.inspect.models.test_autograd import diamond, moment_of
 from tests.tui.autograd_scenes import (
@@ -20,9 +27,10 @@ from tests.tui.autograd_scenes import (
 )
 from tui.actions.queries import details
 from tui.navigator import Navigator
-from tui.render import ASCII, UNICODE
+from tui.render import ASCII, UNICODE, Target
 from tui.views import DrawContext, view
 from tui.views.autograd import FOLDS
+from tui.views.autograd.items import node_target, tensor_target
 from tui.views.autograd.scene import AutogradOptions
 
 
@@ -42,9 +50,24 @@ def test_repeated_blocks_are_one_until_they_are_opened():
 
 
 def _node(node: int):
-    from tui.render import Target
+    return Target(NodeSelection(node))
 
-    return Target("node", node=node)
+
+def test_the_target_of_a_node_has_only_what_the_node_has():
+    history, built = deep()
+    facts = project("autograd", history, built, Selection()).parts[0].nodes
+    leaf = next(fact for fact in facts if fact.leaf)
+    assert node_target(replace(leaf, file=0, line=0, call=0)) == Target(NodeSelection(leaf.id))
+    other = replace(leaf, file=4, line=2, call=9)
+    also = (TensorSelection(7), LineSelection(4, 2), CallSelection(9))
+    assert node_target(other, 7) == Target(NodeSelection(leaf.id), also)
+    nav = Navigator(history, at=str(built), view="autograd")
+    source = nav.model("source").file
+    nav.select(node_target(replace(leaf, file=0, line=0, call=0)))
+    assert nav.model("source").file == source != 0, "the source stays when a node has no line"
+    assert tensor_target(0, leaf.id) == Target(NodeSelection(leaf.id))
+    nav.select(tensor_target(7, leaf.id))
+    assert nav.selection.node == NodeSelection(leaf.id)
 
 
 def test_folding_goes_round_and_counts_what_has_run():
@@ -84,7 +107,7 @@ def test_the_keys_reach_every_node(form):
     for key in ("home", *["down"] * 80, *["up"] * 80, "end", "pageup", "pagedown", "home"):
         guide = nav.picture("autograd", 83, 20, UNICODE).guide
         assert guide.here is not None
-        reached.add(guide.here.node)
+        reached.add(guide.here.item.node)
         if key in guide.ways:
             nav.select(guide.ways[key])
     minimum = 60 if form == "list" else 26
@@ -117,9 +140,9 @@ def test_enter_follows_an_edge_and_backspace_returns():
     current = nav.picture("autograd", 100, 34, UNICODE).guide.here
     assert current is not None
     assert "followed to MulBackward0" in nav.follow(current)
-    assert nav.selection.node == n["n_a"]
+    assert nav.selection.node == NodeSelection(n["n_a"])
     nav.back()
-    assert nav.selection.node == n["n_y"]
+    assert nav.selection.node == NodeSelection(n["n_y"])
     leaf = _node(n["leaf"])
     assert "end of path" in nav.follow(leaf)
 
@@ -130,7 +153,7 @@ def test_a_step_lets_a_selected_node_go_and_nodes_are_a_grain():
     nav.set_grain("node")
     nav.select(_node(n["n_a"]))
     nav.step(1)
-    assert nav.selection.node == 0
+    assert nav.selection.node is None
     assert "node" not in Navigator(_no_graph()).grains()
 
 

@@ -22,12 +22,17 @@ EXAMPLE = '''
 from dataclasses import dataclass
 
 from tui.render import Picture, Span
+from tui.render.target import ViewItem
 from tui.views._view import View, ViewOptions, action
 
 
 @dataclass(frozen=True, slots=True)
 class Options(ViewOptions):
     dead: bool = False
+
+
+class Lifetime(ViewItem):
+    pass
 
 
 class ExampleView(View):
@@ -37,7 +42,7 @@ class ExampleView(View):
     key = "X"
     title = "Example"
     help = {"@": "A tensor."}
-    opens = {"lifetime": 0}
+    opens = {Lifetime: 0}
     Options = Options
 
     def project(self, history, moment, selection):
@@ -86,7 +91,7 @@ def test_one_module_makes_a_view_with_its_tab_keys_help_options_and_targets() ->
     assert nav.set_option("form", "any") == ""
     assert nav.options_of("example").dead
     nav.show_view("memory")
-    nav.open(Target("lifetime"))
+    nav.open(Target(sys.modules["tui.views.example"].Lifetime()))
     assert nav.view == "example"
 
 

@@ -6,8 +6,9 @@ import pytest
 
 from engine.inspect.models import _declaration
 from engine.inspect.models.dispatch import project
-from engine.inspect.selection import Selection
+from engine.inspect.selection import CallSelection, TensorSelection
 from tests.inspect.models.calls import ADD, added
+from tests.inspect.selections import select
 from tests.inspect.trace_builder import T, TraceBuilder
 from tui.render import ASCII, UNICODE, Picture
 from tui.views import DrawContext
@@ -35,7 +36,7 @@ def one_declaration(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def picture(b: TraceBuilder, width: int = 80, glyphs=UNICODE, at: int = -1, **chosen) -> Picture:
-    history, selection = b.history(), Selection(**chosen)
+    history, selection = b.history(), select(**chosen)
     model = project(history, history.end - 1 if at < 0 else at, selection)
     return DispatchView().draw(model, DrawContext(width, 24, glyphs, selection))
 
@@ -75,7 +76,11 @@ def test_every_argument_and_every_hop_can_be_pointed_at():
     b, at = added()
     drawn = picture(b)
     targets = [t for y in range(drawn.height) for _, _, t in drawn.targets(y)]
-    assert {t.tensor for t in targets if t.tensor} == {at["x"], at["y"], at["z"]}
+    assert {t.item.tensor for t in targets if isinstance(t.item, TensorSelection)} == {
+        at["x"],
+        at["y"],
+        at["z"],
+    }
     assert at["plan"] in {t.event for t in targets}
 
 
@@ -93,7 +98,10 @@ def test_calls_within_calls_lead_to_themselves():
     assert "inside  21 calls" in text
     assert "9 more" in text
     calls = [
-        t.call for y in range(drawn.height) for _, _, t in drawn.targets(y) if t.kind == "call"
+        t.item.call
+        for y in range(drawn.height)
+        for _, _, t in drawn.targets(y)
+        if isinstance(t.item, CallSelection)
     ]
     assert calls[:2] == [1, 2]
 

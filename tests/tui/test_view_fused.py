@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from engine.inspect.selection import ValueSelection
 from tests.inspect.jit_traces import LOOP, recorded
 from tests.inspect.models.test_fused import FUSES, with_step
 from tests.inspect.trace_builder import TraceBuilder
@@ -39,7 +40,7 @@ def test_it_fits_and_every_sign_and_style_is_known(glyphs):
             for at, pane in enumerate(PANES):
                 nav.options["fused"] = FusedOptions(pane=pane)
                 selected = loop[len(loop) // 2].value if loop and at % 2 else 0
-                nav.selection = replace(nav.selection, value=selected)
+                nav.selection = replace(nav.selection, value=ValueSelection(selected))
                 for width, height in SIZES:
                     drawn = nav.picture("fused", width, height, glyphs)
                     assert (drawn.width, drawn.height) == (width, height)
@@ -65,7 +66,7 @@ def test_what_is_selected_shows_without_colour():
     model, step = with_step(recorded(FUSES), "tanh")
     nav = navigator_at(FUSES, model.moment)
     plain = nav.picture("fused", 118, 34, UNICODE).text()
-    nav.select(Target("value", value=step.value))
+    nav.select(Target(ValueSelection(step.value)))
     highlighted = nav.picture("fused", 118, 34, UNICODE).text()
     assert highlighted.count("◆") - plain.count("◆") >= 3  # tree, loop and graph
     assert "each element: " in highlighted
@@ -76,11 +77,11 @@ def test_enter_on_the_group_leads_into_its_kernel_and_backspace_returns():
     assert "fusion" in nav.press("F")
     start = nav.moment
     row = next(r for r in nav.model("jit").rows if " = prim::FusionGroup" in r.text)
-    output = nav.follow(Target("value", value=row.number))
+    output = nav.follow(Target(ValueSelection(row.number)))
     assert "kernel" in output
     assert nav.view == "fused"
     assert nav.moment in launches(FUSES)
-    assert nav.selection.value == row.number
+    assert nav.selection.value.value == row.number
     nav.back()
     assert (nav.view, nav.moment) == ("jit", start)
 
@@ -92,17 +93,17 @@ def test_enter_on_the_instruction_leads_into_its_kernel():
     nav.step(1, "instruction")
     row = next(r for r in nav.model("interpreter").instructions if r.here)
     assert row.op == "FUSED"
-    nav.follow(Target("value", value=row.value))
+    nav.follow(Target(ValueSelection(row.value)))
     assert (nav.view, nav.moment) == ("fused", moment)
 
 
 def test_enter_in_the_kernel_leads_to_the_jit_view_or_to_a_launch():
     nav = navigator_at(FUSES, launches(FUSES)[0])
     row = nav.model("fused").launches[-1]
-    nav.follow(Target("event", event=row.at))
+    nav.follow(Target(event=row.at))
     assert nav.moment == row.at
     assert nav.view == "fused"
-    nav.follow(Target("value", value=nav.model("fused").loop[3].value))
+    nav.follow(Target(ValueSelection(nav.model("fused").loop[3].value)))
     assert nav.view == "jit"
 
 

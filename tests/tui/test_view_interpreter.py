@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from engine.inspect.selection import ValueSelection
 from tests.inspect.jit_traces import FAILS, LOOP, recorded
 from tui.navigator import Navigator
 from tui.render import ASCII, UNICODE, Target
@@ -126,7 +127,7 @@ def test_every_instruction_can_be_selected_and_lights_what_it_belongs_to():
     nav.move(nav.last)
     rows = nav.model("interpreter").instructions
     item = next(row for row in rows if row.op == "FUSED" and row.value)
-    nav.select(Target("value", value=item.value))
+    nav.select(Target(ValueSelection(item.value)))
     model = nav.model("interpreter")
     assert any(row.highlighted for row in model.instructions)
     assert any(line.highlighted for line in model.source)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from engine.inspect.selection import ValueSelection
 from tests.inspect.jit_traces import LOOP, recorded
 from tests.inspect.models.test_jit_model import BRANCHES, BROKEN, GONE, graphs, run_of
 from tui.actions.queries import who_owns, who_wrote
@@ -48,7 +49,7 @@ def every(glyphs=UNICODE):
                 nav = navigator_at(program, at, pane=pane, idle=at % 2 == 0)
                 rows = nav.model("jit").rows
                 for value in (0, rows[len(rows) // 2].number if rows else 3):
-                    nav.selection = replace(nav.selection, value=value)
+                    nav.selection = replace(nav.selection, value=ValueSelection(value))
                     width, height = SIZES[at % len(SIZES)]
                     yield nav, width, height, picture(nav, width, height, glyphs)
 
@@ -83,7 +84,7 @@ def test_what_is_selected_shows_in_all_panes_without_colour():
     nav = peephole()
     row = next(row for row in nav.model("jit").rows if row.change == "removed")
     plain = picture(nav, 118, 34).text()
-    nav.selection = replace(nav.selection, value=row.number)
+    nav.selection = replace(nav.selection, value=ValueSelection(row.number))
     highlighted = picture(nav, 118, 34).text()
     assert plain.count("▌") == 0
     assert (
@@ -165,7 +166,7 @@ def test_boxes_show_what_a_pass_did_and_what_is_selected_without_colour():
     row = next(row for row in nav.model("jit").rows if row.change == "removed")
     plain = picture(nav, 118, 40).text()
     assert "[ -%" in plain or "│ -%" in plain
-    nav.selection = replace(nav.selection, value=row.number)
+    nav.selection = replace(nav.selection, value=ValueSelection(row.number))
     assert "◆-%" in picture(nav, 118, 40).text()
 
 
@@ -315,7 +316,7 @@ def graphs_start(nav: Navigator) -> int:
 def test_the_page_tells_all_about_what_is_selected():
     nav = peephole()
     row = next(row for row in nav.model("jit").rows if row.change == "removed")
-    nav.selection = replace(nav.selection, value=row.number)
+    nav.selection = replace(nav.selection, value=ValueSelection(row.number))
     page = queries.page(nav)
     for terms in (
         "It vanished in pass peephole",
@@ -323,7 +324,7 @@ def test_the_page_tells_all_about_what_is_selected():
         "# Rewrite 1 of 1",
     ):
         assert terms in page
-    nav.selection = replace(nav.selection, value=0)
+    nav.selection = replace(nav.selection, value=None)
     nav.move(0)
     assert "Select a line" in queries.page(nav)
 
@@ -331,15 +332,20 @@ def test_the_page_tells_all_about_what_is_selected():
 def test_pointing_at_a_line_of_the_graph_selects_its_value_and_stays_in_the_next_pass():
     nav = peephole()
     drawn = picture(nav, 118, 34)
-    targets = [t for y in range(drawn.height) for _, _, t in drawn.targets(y) if t.kind == "value"]
+    targets = [
+        t
+        for y in range(drawn.height)
+        for _, _, t in drawn.targets(y)
+        if isinstance(t.item, ValueSelection)
+    ]
     live = next(r for r in nav.model("jit").rows if "aten::relu" in r.text and r.change not in GONE)
-    nav.select(next(target for target in targets if target.value == live.number))
-    assert nav.selection.value == live.number
+    nav.select(next(target for target in targets if target.item.value == live.number))
+    assert nav.selection.value.value == live.number
     nav.press("full_stop")
     result = [
         row.text for row in nav.model("jit").rows if row.highlighted and row.change not in GONE
     ]
-    assert nav.selection.value == live.number
+    assert nav.selection.value.value == live.number
     assert any("aten::relu" in text for text in result)
 
 
@@ -349,12 +355,12 @@ def test_enter_goes_to_where_a_line_vanished_or_was_made_and_backspace_returns()
     nav.go(str(run_of(nav.history, "dce", graphs(nav.history)[0]).until))
     start, model = nav.moment, nav.model("jit")
     freed = next(row for row in model.rows if row.change == "gone" and "aten::t(" in row.text)
-    assert "removed here: x.t().t() -> x" in nav.follow(Target("value", value=freed.number))
+    assert "removed here: x.t().t() -> x" in nav.follow(Target(ValueSelection(freed.number)))
     assert nav.model("jit").position == "in peephole, rewrite 1 of 1"
     nav.back()
     assert nav.moment == start
     result = next(row for row in model.rows if row.change == "" and "aten::mul(" in row.text)
-    assert "created here" in nav.follow(Target("value", value=result.number))
+    assert "created here" in nav.follow(Target(ValueSelection(result.number)))
     assert nav.moment < start
 
 
@@ -381,7 +387,7 @@ def test_values_are_called_as_the_graph_calls_them_now():
         nav.move(moment)
         for row in nav.model("jit").rows:
             if row.made and " = " in row.text and row.change not in GONE:
-                nav.selection = replace(nav.selection, value=row.made[0])
+                nav.selection = replace(nav.selection, value=ValueSelection(row.made[0]))
                 name = row.text.partition(" ")[0]
                 assert nav.model("jit").story[0].startswith(f"{name} = ")
 
@@ -390,7 +396,7 @@ def test_what_is_lit_outside_of_a_window_is_counted():
     nav = navigator_at(BRANCHES, graphs_start(peephole()), pane="nothing")
     nav.move(run_of(nav.history, "unroll_loops", graphs(nav.history)[0]).until)
     rows = [row for row in nav.model("jit").rows if row.change not in GONE and row.made]
-    nav.selection = replace(nav.selection, value=rows[0].made[0])
+    nav.selection = replace(nav.selection, value=ValueSelection(rows[0].made[0]))
     result = sum(row.highlighted for row in nav.model("jit").rows)
     text = picture(nav, 80, 16).text()
     heading = next(line for line in text.splitlines() if line.strip().startswith("graph "))
@@ -403,16 +409,16 @@ def test_w_goes_to_what_made_a_value_and_on_to_what_that_was_made_from():
     nav = peephole()
     rows = nav.model("jit").rows
     result = next(row for row in rows if "aten::mul" in row.text and row.change == "")
-    nav.select(Target("value", value=result.number))
+    nav.select(Target(ValueSelection(result.number)))
     links, start = nav.history.jit.links, nav.moment
     output = who_wrote(nav)
     assert "made with its graph" in output
     assert "w again" in output
     assert nav.moment == links.creations[links.node_of[result.number]].moment < start
-    before = nav.selection.value
+    before = nav.selection.value.value
     while "again" in (output := who_wrote(nav)):
-        assert nav.selection.value in links.origins(before)
-        before = nav.selection.value
+        assert nav.selection.value.value in links.origins(before)
+        before = nav.selection.value.value
     assert re.search(r"was made from nothing but program\.py:\d+$", output)
     for _ in range(20):
         nav.back()
@@ -423,12 +429,12 @@ def test_o_names_who_reads_a_value():
     nav = peephole()
     rows = [row for row in nav.model("jit").rows if row.change not in GONE]
     result = next(row for row in rows if "aten::mul" in row.text)
-    nav.select(Target("value", value=result.number))
+    nav.select(Target(ValueSelection(result.number)))
     output = who_owns(nav)
     readers = [row for row in rows if result.number in row.used]
     assert readers
     assert f"is read by {len(readers)} line" in output
     assert readers[0].text[:40] in output
     last = next(row for row in rows if row.text.startswith("return"))
-    nav.select(Target("value", value=last.number))
+    nav.select(Target(ValueSelection(last.number)))
     assert who_owns(nav).startswith("no uses of")

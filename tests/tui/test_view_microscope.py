@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from engine.inspect.models.microscope import project
-from engine.inspect.selection import Selection
+from engine.inspect.selection import CellSelection
 from tests.inspect.models.calls import added, convolved, multiplied
+from tests.inspect.selections import select
 from tests.inspect.trace_builder import T, TraceBuilder
 from tui.render import ASCII, UNICODE, Picture
 from tui.views import DrawContext
@@ -16,7 +17,7 @@ from tui.views.microscope import MicroscopeView
 def picture(
     b: TraceBuilder, width: int = 80, glyphs=UNICODE, height: int = 24, **chosen
 ) -> Picture:
-    history, selection = b.history(), Selection(**chosen)
+    history, selection = b.history(), select(**chosen)
     return MicroscopeView().draw(
         project(history, history.end - 1, selection), DrawContext(width, height, glyphs, selection)
     )
@@ -61,8 +62,13 @@ def test_the_formula_and_the_result_fit_on_24_lines():
 def test_every_cell_leads_to_its_byte():
     b, at = multiplied()
     drawn = picture(b, 80, tensor=at["y"], index=(0, 0))
-    targets = {t for y in range(drawn.height) for _, _, t in drawn.targets(y) if t.kind == "byte"}
-    assert {(t.index, t.byte) for t in targets if t.tensor == at["w"]} == {
+    targets = {
+        t
+        for y in range(drawn.height)
+        for _, _, t in drawn.targets(y)
+        if isinstance(t.item, CellSelection)
+    }
+    assert {(t.item.index, t.item.byte) for t in targets if t.item.tensor == at["w"]} == {
         ((row, column), 4 * (row + 3 * column)) for row in range(3) for column in range(4)
     }
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 
 from engine.inspect.models.storage import project
-from engine.inspect.selection import Selection
+from engine.inspect.selection import CellSelection, Selection
 from tests.inspect.models.small import history
+from tests.inspect.selections import select
 from tests.inspect.trace_builder import TraceBuilder
 from tests.tui import view_cases
 from tui.render import ASCII, Picture
@@ -39,13 +40,13 @@ def drawn(builder: TraceBuilder, selection: Selection, width: int = 80) -> Pictu
 
 def test_what_a_person_sees() -> None:
     result, tensors = history()
-    model = project(result, result.end - 1, Selection(tensor=tensors["y"], index=(1, 1)))
+    model = project(result, result.end - 1, select(tensor=tensors["y"], index=(1, 1)))
     assert StorageView().draw(model, DrawContext(80, 24)).text().rstrip() == EXPECTED.rstrip()
 
 
 def test_the_selected_cell_and_tensor_show_without_colour() -> None:
     result, tensors = history()
-    model = project(result, result.end - 1, Selection(tensor=tensors["y"], index=(1, 1)))
+    model = project(result, result.end - 1, select(tensor=tensors["y"], index=(1, 1)))
     text = StorageView().draw(model, DrawContext(80, 24, ASCII)).text()
     assert "#  40.w#" in text
     assert "]             y" in text
@@ -53,13 +54,16 @@ def test_the_selected_cell_and_tensor_show_without_colour() -> None:
 
 def test_every_cell_of_a_lane_leads_to_its_byte_and_index() -> None:
     result, tensors = history()
-    model = project(result, result.end - 1, Selection(tensor=tensors["y"]))
+    model = project(result, result.end - 1, select(tensor=tensors["y"]))
     picture = StorageView().draw(model, DrawContext(80, 24))
     targets = {
-        t for y in range(picture.height) for _, _, t in picture.targets(y) if t.kind == "byte"
+        t
+        for y in range(picture.height)
+        for _, _, t in picture.targets(y)
+        if isinstance(t.item, CellSelection)
     }
-    actual = {(t.tensor, t.index): t.byte for t in targets}
-    assert all(t.storage == 1 for t in targets)
+    actual = {(t.item.tensor, t.item.index): t.item.byte for t in targets}
+    assert all(t.item.storage == 1 for t in targets)
     assert actual[tensors["x"], (1, 0)] == 12
     assert actual[tensors["y"], (2, 1)] == 20
     assert actual[tensors["z"], (1,)] == 16
@@ -69,7 +73,7 @@ def test_overlaps_and_elements_over_several_cells() -> None:
     builder = TraceBuilder()
     wide = builder.tensor((2,), dtype="float64", values=[1.0, 2.0], name="wide")
     builder.tensor((2, 2), (1, 1), 1, base=wide, name="both")
-    lines = drawn(builder, Selection(tensor=wide)).text().splitlines()
+    lines = drawn(builder, select(tensor=wide)).text().splitlines()
     assert lines[-2].split() == ["▌", "wide", "▸0", "───────", "1", "───────"]
     assert lines[-1].split() == ["both", "▸0,0", "0,1+1", "1,1"]
 
@@ -78,7 +82,7 @@ def test_ten_million_cells_draw_at_once_and_the_selected_one_comes_first() -> No
     builder = TraceBuilder()
     big = builder.tensor((10_000_000,), name="big")
     started = time.perf_counter()
-    picture = drawn(builder, Selection(tensor=big, index=(5_000_000,)))
+    picture = drawn(builder, select(tensor=big, index=(5_000_000,)))
     top = ["".join(span.text for span in picture.line(y)) for y in range(24)]
     far = "".join(span.text for span in picture.line(picture.height - 2))
     assert time.perf_counter() - started < 0.5
@@ -92,7 +96,7 @@ def test_crowds_are_counted() -> None:
     base = builder.tensor((50,), name="base")
     for i in range(49):
         builder.tensor((2,), (1,), i, base=base)
-    assert "42 more tensors over it" in drawn(builder, Selection(tensor=base)).text()
+    assert "42 more tensors over it" in drawn(builder, select(tensor=base)).text()
 
 
 def test_fits_at_every_size() -> None:

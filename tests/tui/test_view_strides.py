@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from engine.inspect.models.strides import project
-from engine.inspect.selection import Selection
+from engine.inspect.selection import CellSelection, Selection
 from tests.inspect.models.small import history
+from tests.inspect.selections import select
 from tests.inspect.trace_builder import TraceBuilder
 from tests.tui import view_cases
 from tui.views import DrawContext
@@ -50,23 +51,27 @@ def text_of(builder: TraceBuilder, selection: Selection, width: int = 80, height
 
 def test_what_a_person_sees() -> None:
     result, tensors = history()
-    model = project(result, result.end - 1, Selection(tensor=tensors["y"], index=(1, 1)))
+    model = project(result, result.end - 1, select(tensor=tensors["y"], index=(1, 1)))
     assert StridesView().draw(model, DrawContext(80, 24)).text() == EXPECTED.rstrip()
 
 
 def test_every_cell_of_the_table_leads_to_its_byte() -> None:
     result, tensors = history()
-    model = project(result, result.end - 1, Selection(tensor=tensors["z"]))
+    model = project(result, result.end - 1, select(tensor=tensors["z"]))
     picture = StridesView().draw(model, DrawContext(80, 24))
     targets = [t for y in range(picture.height) for _, _, t in picture.targets(y)]
-    assert {(t.index, t.byte) for t in targets if t.index is not None} == {((0,), 4), ((1,), 16)}
+    cells = [t.item for t in targets if isinstance(t.item, CellSelection)]
+    assert {(cell.index, cell.byte) for cell in cells if cell.index is not None} == {
+        ((0,), 4),
+        ((1,), 16),
+    }
 
 
 def test_expand_lights_every_cell_that_is_the_same_memory() -> None:
     builder = TraceBuilder()
     row = builder.tensor((1, 3), values=[1.0, 2.0, 3.0])
     wide = builder.tensor((2, 3), (0, 1), base=row)
-    text = text_of(builder, Selection(tensor=wide, index=(1, 1)))
+    text = text_of(builder, select(tensor=wide, index=(1, 1)))
     assert text.count("[ 2.]") == 2
     assert "same place  1 more: [0,1]" in text
     assert "0,0+1" in text
@@ -74,7 +79,7 @@ def test_expand_lights_every_cell_that_is_the_same_memory() -> None:
 
 def test_a_selected_hole_is_said_to_be_one() -> None:
     result, tensors = history()
-    model = project(result, result.end - 1, Selection(tensors["z"], 1, byte=12))
+    model = project(result, result.end - 1, select(tensors["z"], 1, byte=12))
     text = StridesView().draw(model, DrawContext(80, 24)).text()
     assert "cell 3: no index of z leads to byte 12" in text
     assert "━━━━3━" in text
@@ -84,17 +89,17 @@ def test_the_slice_can_be_stepped_in_every_leading_dimension() -> None:
     builder = TraceBuilder()
     tensor = builder.tensor((2, 3, 4, 5), values=range(120))
     result = builder.history()
-    model = project(result, result.end - 1, Selection(tensor=tensor, index=(1, 0, 3, 4)))
+    model = project(result, result.end - 1, select(tensor=tensor, index=(1, 0, 3, 4)))
     picture = StridesView().draw(model, DrawContext(80, 24))
     line = next(y for y in range(picture.height) if any("slice" in s.text for s in picture.line(y)))
-    steps = [target.index for _, _, target in picture.targets(line)]
+    steps = [target.item.index for _, _, target in picture.targets(line)]
     assert steps == [(0, 0, 3, 4), (1, 0, 3, 4), (1, 0, 3, 4), (1, 1, 3, 4)]
 
 
 def test_the_formula_of_rank_six_is_broken_over_lines_and_complete() -> None:
     builder = TraceBuilder()
     tensor = builder.tensor((2, 3, 2, 3, 2, 3), values=range(216))
-    text = text_of(builder, Selection(tensor=tensor, index=(1, 2, 1, 2, 1, 2)))
+    text = text_of(builder, select(tensor=tensor, index=(1, 2, 1, 2, 1, 2)))
     assert all(f"i{d}*s{d}" in text for d in range(6))
     assert "0 + 1*108 + 2*36 + 1*18 + 2*6 + 1*3 + 2*1 = 215" in text
 
@@ -102,7 +107,7 @@ def test_the_formula_of_rank_six_is_broken_over_lines_and_complete() -> None:
 def test_large_tables_say_which_part_is_shown() -> None:
     builder = TraceBuilder()
     tensor = builder.tensor((1000, 1000), name="x")
-    text = text_of(builder, Selection(tensor=tensor, index=(500, 500)))
+    text = text_of(builder, select(tensor=tensor, index=(500, 500)))
     assert "of 1,000, columns" in text
     assert "of 1,000,000" in text
 
@@ -111,8 +116,8 @@ def test_no_dimension_and_no_element() -> None:
     builder = TraceBuilder()
     scalar = builder.tensor((), values=[2.5])
     empty = builder.tensor((0, 2))
-    assert "no dimensions: one element" in text_of(builder, Selection(tensor=scalar))
-    assert "no element: a size is 0" in text_of(builder, Selection(tensor=empty))
+    assert "no dimensions: one element" in text_of(builder, select(tensor=scalar))
+    assert "no element: a size is 0" in text_of(builder, select(tensor=empty))
 
 
 def test_fits_at_every_size() -> None:

@@ -11,6 +11,7 @@ import pytest
 from engine.inspect.models import VIEWS
 from engine.inspect.selection import Selection
 from tests.inspect.models.story import Story, tell
+from tests.inspect.selections import select
 from tests.inspect.trace_builder import TraceBuilder
 from tui.render import ASCII, UNICODE, Glyphs, Picture
 from tui.render.theme import STYLES
@@ -26,7 +27,7 @@ def story() -> Story:
 
 
 def drawn(name: str, moment: int, width: int, height: int, glyphs: Glyphs, **chosen) -> Picture:
-    selection = Selection(**chosen)
+    selection = select(**chosen)
     model = view(name).project(story().history, moment, selection)
     return view(name).draw(model, DrawContext(width, height, glyphs, selection))
 
@@ -173,7 +174,7 @@ def test_hostile_names_and_texts_keep_every_line_its_width(name):
     history = b.history()
     for width in (80, 120):
         for glyphs in (UNICODE, ASCII):
-            selection = Selection(tensor=x, storage=1)
+            selection = select(tensor=x, storage=1)
             model = view(name).project(history, b.now, selection)
             picture = view(name).draw(model, DrawContext(width, 24, glyphs, selection))
             for y in range(picture.height):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engine.inspect.selection import TensorSelection
 from tui.render import ASCII, UNICODE, Picture, Span, Target
 from tui.widgets.cursor import (
     CursorPosition,
@@ -15,7 +16,7 @@ from tui.widgets.cursor import (
 from tui.widgets.markdown import prose
 from tui.widgets.scrubber import column_of, draw_strip, moment_at
 
-A, B, C = (Target("tensor", tensor=n) for n in (1, 2, 3))
+A, B, C = (Target(TensorSelection(n)) for n in (1, 2, 3))
 PICTURE = Picture.of(
     [
         [Span("head")],

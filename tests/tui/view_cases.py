@@ -9,6 +9,7 @@ import numpy as np
 
 from engine.inspect.history import History
 from engine.inspect.selection import Selection
+from tests.inspect.selections import select
 from tests.inspect.trace_builder import TraceBuilder
 from tui.render import ASCII, UNICODE, Picture
 from tui.render.theme import THEMES, definition
@@ -25,7 +26,7 @@ def everything() -> tuple[History, dict[str, Selection]]:
 
     def add(name: str, index: tuple[int, ...] | None = None, **tensor: Any) -> int:
         number = b.tensor(name=name, **tensor)
-        selections[name] = Selection(tensor=number, index=index)
+        selections[name] = select(tensor=number, index=index)
         return number
 
     image = add("image", (7, 11), sizes=(8, 13), values=np.arange(104), dtype="int16")

@@ -1,4 +1,4 @@
-"""What `e` tells: this event in words, the call it belongs to, and what that operator does."""
+"""The page of `e`: this event in words, the call it belongs to, and what that operator does."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from engine.inspect.history import History
     from tui.navigator import Navigator
 
 
@@ -30,7 +31,7 @@ def explanation(nav: Navigator) -> str:
     return "\n".join(parts)
 
 
-def field(history: Any, moment: int, name: str, value: int) -> str:
+def field(history: History, moment: int, name: str, value: int) -> str:
     """A field as it was recorded and, where that is a number for something, what it stands for."""
     from engine.inspect.history.sentences import say
 
@@ -39,7 +40,7 @@ def field(history: Any, moment: int, name: str, value: int) -> str:
     return written if means == value else f"{written}: {means}"
 
 
-def running_call(history: Any, moment: int) -> Any | None:
+def running_call(history: History, moment: int) -> Any | None:
     """The innermost call that runs at the moment, or the one this event ended."""
     running = history.calls_at(moment)
     if running:
@@ -48,7 +49,7 @@ def running_call(history: Any, moment: int) -> Any | None:
     return history.call(fields["call"]) if fields.get("call") else None
 
 
-def describe_call(history: Any, call: Any, moment: int) -> list[str]:
+def describe_call(history: History, call: Any, moment: int) -> list[str]:
     """The call with its real arguments, and the operator's own documentation."""
     words = [f"# Operator {call.op}", "", f"`{call.schema}`", ""]
     for argument in call.args:

@@ -12,8 +12,10 @@ from engine.inspect.history.facts import Holder
 from engine.inspect.history.why import Answer, why_alive, why_no_grad, why_stale
 from engine.inspect.layout import Extent
 from engine.inspect.models._wording import writer
+from engine.inspect.selection import CallSelection, LineSelection
 from tui.navigator import Navigator
 from tui.render import Glyphs, Target
+from tui.render.target import OwnersPage
 from tui.views import Page, views
 
 
@@ -35,8 +37,11 @@ def who_wrote(nav: Navigator) -> str:
     nav.remember()
     nav.move(write.moment)
     line = nav.line()
-    here = {"file": line.file, "line": line.line} if line else {"file": 0, "line": 0}
-    nav.selection = replace(nav.selection, call=write.call, **here)
+    nav.selection = replace(
+        nav.selection,
+        call=CallSelection(write.call) if write.call else None,
+        line=LineSelection(line.file, line.line) if line else None,
+    )
     where = f" on line {line.line}" if line else ""
     by = writer(history, write)
     return f"written by {by}{where}; w: previous write; Backspace: back"
@@ -46,9 +51,9 @@ def pointed_at(nav: Navigator) -> tuple[int, Extent | None]:
     """The storage and the place in it that is selected; storage 0: nothing is; no place: all of it."""
     chosen = nav.selection
     tensor = nav.history.tensor(chosen.tensor, nav.moment) if chosen.tensor else None
-    if chosen.byte >= 0 and chosen.storage:
+    if chosen.cell is not None and chosen.cell.byte is not None and chosen.storage:
         size = tensor.itemsize if tensor else 1
-        return chosen.storage, Extent.stretch(chosen.byte, chosen.byte + size)
+        return chosen.storage, Extent.stretch(chosen.cell.byte, chosen.cell.byte + size)
     if tensor is not None:
         return tensor.storage, tensor.extent if tensor.numel else None
     return chosen.storage, None
@@ -74,7 +79,7 @@ def who_owns(nav: Navigator) -> str:
     else:
         return f"tensor {chosen.tensor} does not exist at event {moment:,}"
     nav.remember()
-    nav.open(Target("owners"))
+    nav.open(Target(OwnersPage()))
     if not owners.holders:
         return f"{what}: no holder is known"
     also = f"; its TensorImpl also by {_named(others)}" if others else ""
@@ -102,7 +107,7 @@ def why(nav: Navigator) -> str:
         return page
     parts: list[str] = []
     tensor = chosen.tensor if history.tensor(chosen.tensor, moment) is not None else 0
-    nodes = [chosen.node] if chosen.node else []
+    nodes = [chosen.node.node] if chosen.node else []
     fact = history.tensor(tensor, moment) if tensor else None
     for saved in history.autograd.stale(moment):
         asked = saved.storage == fact.storage if fact is not None else not chosen.node
@@ -111,7 +116,7 @@ def why(nav: Navigator) -> str:
         for answer in why_stale(history, node, moment):
             parts += _page("What wrote a saved tensor?", answer)
     if chosen.node and not tensor:
-        tensor = history.autograd.variable(chosen.node)
+        tensor = history.autograd.variable(chosen.node.node)
     if tensor:
         label = history.label(tensor, moment)
         parts += _page(f"Why is {label}.grad what it is?", why_no_grad(history, tensor, moment))
@@ -128,13 +133,14 @@ def _page(question: str, answer: Answer) -> list[str]:
 
 
 def copy_text(nav: Navigator) -> str:
-    """What is selected, as one would write it down."""
+    """The selection in words, for the clipboard."""
     chosen = nav.selection
     tensor = nav.history.tensor(chosen.tensor, nav.moment) if chosen.tensor else None
     if tensor is None:
         return f"event {nav.moment}: {nav.sentence()}"
     label = nav.history.label(chosen.tensor, nav.moment)
-    cell = f", byte {chosen.byte}" if chosen.byte >= 0 else ""
+    byte = chosen.cell.byte if chosen.cell is not None else None
+    cell = "" if byte is None else f", byte {byte}"
     return (
         f"{label}: tensor {tensor.id}, {tensor.dtype}, sizes {tensor.sizes}, strides {tensor.strides}, "
         f"offset {tensor.offset}, storage {tensor.storage}{cell}, at event {nav.moment}"
@@ -142,13 +148,14 @@ def copy_text(nav: Navigator) -> str:
 
 
 def copy_python(nav: Navigator) -> str:
-    """What is selected as a Python expression, as far as its name allows; "" if nothing is."""
+    """The selection as a Python expression, as far as its name allows; "" if nothing is."""
     chosen = nav.selection
     tensor = nav.history.tensor(chosen.tensor, nav.moment) if chosen.tensor else None
     if tensor is None:
         return ""
     names = nav.history.names_of(chosen.tensor, nav.moment)
     if names:
-        cell = f"[{', '.join(map(str, chosen.index))}]" if chosen.index else ""
+        index = chosen.cell.index if chosen.cell is not None else None
+        cell = f"[{', '.join(map(str, index))}]" if index else ""
         return names[0].name + cell
     return f"torch.as_strided(storage_{tensor.storage}, {tensor.sizes}, {tensor.strides}, {tensor.offset})"

@@ -5,15 +5,18 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 from io import StringIO
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tui.output import json_text
 from tui.render import clean
 
+if TYPE_CHECKING:
+    from engine.inspect.history import History
+
 FIELDS = "abcde"
 
 
-def as_chrome_trace(history: Any) -> str:
+def as_chrome_trace(history: History) -> str:
     """Frames, operators, passes, the interpreter and backward passes as nested spans of each thread,
     in the Trace Event Format; lines, rewrites and errors as instants."""
     events = [*_spans(history), *_instants(history)]
@@ -21,7 +24,7 @@ def as_chrome_trace(history: Any) -> str:
     return json_text({"traceEvents": events, "displayTimeUnit": "ns"}, indent=0)
 
 
-def as_csv(history: Any) -> str:
+def as_csv(history: History) -> str:
     """One row per event: its number, nanoseconds since the first, thread, kind, fields, and it in words."""
     made = StringIO()
     table = csv.writer(made)
@@ -42,7 +45,7 @@ def _cell(text: str) -> str:
     return f"'{text}" if text.lstrip().startswith(("=", "+", "-", "@")) else text
 
 
-def _spans(history: Any) -> Iterator[dict[str, Any]]:
+def _spans(history: History) -> Iterator[dict[str, Any]]:
     tables, jit, string = history.tables, history.jit, history.string
     backward = history.autograd.tables.runs
     sorts = (
@@ -65,7 +68,7 @@ def _function(jit: Any, row: int) -> str:
     return str(fact.name if fact is not None else code.name if code is not None else "?")
 
 
-def _instants(history: Any) -> Iterator[dict[str, Any]]:
+def _instants(history: History) -> Iterator[dict[str, Any]]:
     tables, jit = history.tables, history.jit
     moments = [
         *(("line", int(since)) for since in tables.lines.since),
@@ -78,7 +81,7 @@ def _instants(history: Any) -> Iterator[dict[str, Any]]:
         yield _event(history, moment, sort, history.event(moment).sentence) | {"ph": "i", "s": "t"}
 
 
-def _event(history: Any, moment: int, sort: str, name: str) -> dict[str, Any]:
+def _event(history: History, moment: int, sort: str, name: str) -> dict[str, Any]:
     thread = int(history.tables.events["thread"][moment])
     about = {"event": moment}
     return {
@@ -86,7 +89,7 @@ def _event(history: Any, moment: int, sort: str, name: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _time(history: Any, moment: int) -> float:
+def _time(history: History, moment: int) -> float:
     """Microseconds since the first event."""
     times = history.tables.events["t"]
     return float(int(times[moment]) - int(times[0])) / 1000

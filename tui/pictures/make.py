@@ -1,4 +1,4 @@
-"""Draws the README's pictures anew: `python tui/pictures/make.py`. They are screenshots, not drawings.
+"""Draws the README's pictures: `python tui/pictures/make.py`. They are screenshots, not drawings.
 
 A gallery script is recorded, the explorer opened on it at 120x36, keys pressed, and the screen saved as
 SVG.
@@ -17,7 +17,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 GALLERY = ROOT / "lessons" / "gallery"
 SIZE = (120, 36)
-PICTURES = {  # name: script, view, and the keys that lead to what is worth seeing
+PICTURES = {  # name: script, view, and the keys that lead to the moment of the picture
     "explorer": ("sliding_windows.py", "memory", ""),
     "jit": ("dumb_function.py", "jit", "comma comma comma down down down down"),
 }

@@ -6,7 +6,6 @@ from tui.render.picture import (
     Line,
     Picture,
     Span,
-    Target,
     cells,
     clean,
     clean_lines,
@@ -15,6 +14,7 @@ from tui.render.picture import (
     line_width,
     stack,
 )
+from tui.render.target import Target
 
 __all__ = [
     "ASCII",

@@ -14,27 +14,7 @@ from functools import lru_cache
 from itertools import accumulate
 from unicodedata import category, combining, east_asian_width
 
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """What a span stands for: the thing that is selected when somebody points at it.
-
-    `kind` names the thing; the other fields are those of `engine.inspect.selection.Selection` (plus
-    the event to go to), with as much as the span knows: a name knows its tensor and its storage.
-    """
-
-    kind: str  # tensor, storage, byte, name, line, call, event, object, node, edge, group, details
-    tensor: int = 0
-    storage: int = 0
-    byte: int = -1
-    index: tuple[int, ...] | None = None
-    name: str = ""
-    file: int = 0
-    line: int = 0
-    call: int = 0
-    node: int = 0
-    value: int = 0
-    event: int = -1
+from tui.render.target import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +99,7 @@ class Picture:
         return found
 
     def target_at(self, x: int, y: int) -> Target | None:
-        """What the cell in column `x` of line `y` stands for."""
+        """The target of the cell in column `x` of line `y`."""
         return next((target for lo, hi, target in self.targets(y) if lo <= x < hi), None)
 
 
@@ -141,7 +121,7 @@ def cells(text: str) -> int:
 
 
 def line_width(line: Iterable[Span]) -> int:
-    """How many cells the spans of a line take together."""
+    """The number of cells that the spans of a line take together."""
     return sum(span.width for span in line)
 
 

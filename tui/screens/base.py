@@ -1,4 +1,4 @@
-"""What all full screens share: a body, and a notice in its place when the terminal is too small."""
+"""The base of all full screens: a body, and a notice in its place when the terminal is too small."""
 
 from __future__ import annotations
 

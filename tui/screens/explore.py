@@ -90,7 +90,7 @@ class ExploreScreen(BaseScreen):
         return nav
 
     def _record(self) -> str:
-        """Run the script in a process of its own; what went wrong, if anything."""
+        """Run the script in a separate process; what went wrong, if anything."""
         assert self.script is not None
         folder = paths.make_private(paths.trace_folder())
         self.trace = folder / f"example-{self.script.stem}.uht"

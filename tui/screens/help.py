@@ -1,4 +1,4 @@
-"""What `?` shows: every sign of the focused view, then every key. All from the tables themselves."""
+"""The screen of `?`: every symbol of the focused view, then every key. All from the tables themselves."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def key_tables(screen: Screen, ascii: bool) -> list[Table]:
 
 
 def draw_tables(tables: Iterable[Table], width: int) -> Picture:
-    """Two columns per table: the sign, and its sentence wrapped beside it."""
+    """Two columns per table: the sign, and its sentence wrapped next to it."""
     lines: list[list[Span]] = []
     for title, rows in tables:
         lines += [[Span(title, "head")], []]

@@ -1,4 +1,4 @@
-"""Home: go on with a lesson, all lessons, the playground, recent recordings, examples."""
+"""Home: continue a lesson, all lessons, the playground, recent recordings, examples."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from textual.app import ComposeResult
 from tui import paths
 from tui.keys import HOME, bindings
 from tui.render import UNICODE, Glyphs, Line, Picture, Span, Target, fit
+from tui.render.target import MenuItem
 from tui.screens.base import BaseScreen, key_words
 from tui.widgets.bar import Bar, Word
 from tui.widgets.canvas import Canvas
@@ -72,7 +73,7 @@ class HomeScreen(BaseScreen):
             menu.action_cursor(0, 1)
 
     def _read_lessons(self) -> None:
-        """Which lesson to go on with (in a thread: reads every lesson file)."""
+        """Find the lesson to continue (in a thread: reads every lesson file)."""
         from tui.screens.lessons import read_lessons
 
         found, progress, problem = read_lessons()
@@ -107,8 +108,8 @@ class HomeScreen(BaseScreen):
     def action_choose(self) -> None:
         """Open the entry under the cursor."""
         cursor = self.query_one(Canvas).cursor
-        if cursor is not None:
-            self.action_pick(cursor.target.name)
+        if cursor is not None and isinstance(cursor.target.item, MenuItem):
+            self.action_pick(cursor.target.item.key)
 
     def action_pick(self, key: str) -> None:
         """Open an entry by its key."""
@@ -132,7 +133,7 @@ class HomeScreen(BaseScreen):
 
 
 def fixed_entries() -> list[Entry]:
-    """What is always there."""
+    """The entries that are always there."""
     return [
         Entry("continue", "Continue", "the next lesson", "Learn"),
         Entry("lessons", "Lessons", "", "Learn"),
@@ -149,7 +150,7 @@ def recent_entries() -> list[Entry]:
 
 
 def described(path: Path) -> str:
-    """How old and how large a file is."""
+    """The age and the size of a file."""
     try:
         facts = path.stat()
     except OSError:
@@ -203,7 +204,7 @@ def draw_menu(entries: list[Entry], width: int, glyphs: Glyphs = UNICODE) -> Pic
         if entry.section != section:
             section = entry.section
             lines += [(), (Span(f"  {section}", "head"),)]
-        target = Target("name", name=entry.key)
+        target = Target(MenuItem(entry.key))
         description = fit(entry.description, max(0, width - title - 6), glyphs.ellipsis)
         lines.append(
             (

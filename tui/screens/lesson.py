@@ -161,7 +161,7 @@ class LessonScreen(BaseScreen):
         self.query_one(Viewer).set_navigator(nav)
 
     def _tell(self, said: Said) -> None:
-        """What is to be read below the text."""
+        """The message below the text."""
         self.said = said
         self.query_one("#verdict").set_class(bool(said), "said")
         self._show_verdict()
@@ -295,7 +295,7 @@ class LessonScreen(BaseScreen):
         self._tell([("error", f"Your exercise cannot be written: {error}")])
 
     def action_edit(self) -> None:
-        """Edit the exercise on a screen of its own."""
+        """Edit the exercise on a separate screen."""
         from tui.screens.edit import EditScreen
 
         if (session := self._exercise()) is not None:
@@ -384,7 +384,7 @@ class LessonScreen(BaseScreen):
             viewer.main.focus()
 
     def action_look(self) -> None:
-        """What this step recorded, in the full explorer."""
+        """Open the recording of this step in the full explorer."""
         if self.session is not None and self.session.trace is not None:
             self.app.go("explore", trace=self.session.trace)  # type: ignore[attr-defined]
         else:
@@ -418,7 +418,7 @@ def answering_words(hints: bool) -> list[Word]:
 
 
 def title_words(session: LessonSession, glyphs: Glyphs) -> list[Word]:
-    """Which lesson, which step, how far."""
+    """The lesson, the step and the progress."""
     steps = len(session.lesson.steps)
     return [
         Word(" underhood ", "here"),

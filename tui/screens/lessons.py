@@ -8,6 +8,7 @@ from textual.app import ComposeResult
 
 from tui.keys import LESSONS, bindings
 from tui.render import UNICODE, Glyphs, Line, Picture, Span, Target, fit
+from tui.render.target import MenuItem
 from tui.screens.base import BaseScreen, key_words
 from tui.widgets.bar import Bar, Word
 from tui.widgets.canvas import Canvas
@@ -61,8 +62,8 @@ class LessonsScreen(BaseScreen):
     def action_choose(self) -> None:
         """Open the lesson under the cursor."""
         cursor = self.query_one(Canvas).cursor
-        if cursor is not None:
-            self.app.go("lesson", lesson=cursor.target.name)  # type: ignore[attr-defined]
+        if cursor is not None and isinstance(cursor.target.item, MenuItem):
+            self.app.go("lesson", lesson=cursor.target.item.key)  # type: ignore[attr-defined]
 
     def action_cursor(self, by: int) -> None:
         """Move in the list even when it has no focus."""
@@ -78,7 +79,7 @@ def draw_lessons(
     lines: list[Line] = [(), (Span(f"  {len(found)} lessons", "head"),), ()]
     title = min(max([20, *(len(lesson.title) for lesson in found)]) + 2, max(20, width - 30))
     for lesson in found:
-        target = Target("name", name=lesson.name)
+        target = Target(MenuItem(lesson.name))
         done, steps = progress.done_count(lesson), len(lesson.steps)
         bar = glyphs.full * done + glyphs.empty * (steps - done)
         state = "done" if done == steps else f"{done} of {steps}"

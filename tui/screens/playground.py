@@ -1,4 +1,4 @@
-"""The playground: a prompt whose lines run in a process of their own, seen from inside as they run.
+"""The playground: a prompt whose lines run in a separate process, seen from inside as they run.
 
 Whatever the typed code does, loop for ever, crash, `os._exit`, this process only ever reads pipes and
 a file. What happened is said, and ctrl+r starts again.
@@ -158,7 +158,7 @@ class PlaygroundScreen(BaseScreen):
             self.more = False
 
     def _stands_still(self) -> bool:
-        """Whether no line runs, or the one that does is paused."""
+        """Return whether no line runs, or the one that does is paused."""
         session = self.session
         return session is not None and (session.paused or not session.busy)
 

@@ -18,6 +18,7 @@ from textual.timer import Timer
 
 from tui.keys import EXPLORE, SCREEN, KeyGroup, bindings
 from tui.render import Picture, Target, clean
+from tui.render.target import ViewItem
 from tui.screens.base import key_words
 from tui.screens.tabs import tab_words
 from tui.widgets.bar import Bar, Word
@@ -314,12 +315,15 @@ class Viewer(Vertical):
         cursor = self._focused().cursor
         if self.nav is None or cursor is None:
             return
-        if cursor.target.kind == "details":
+        from engine.inspect.selection import LineSelection
+
+        item = cursor.target.item
+        if isinstance(item, ViewItem) and item.opens_details:
             self.action_details()
             return
         said = self.nav.follow(cursor.target)
-        if not said and cursor.target.kind == "line" and not cursor.target.tensor:
-            said = f"line {cursor.target.line} is about to run"
+        if not said and isinstance(item, LineSelection):
+            said = f"line {item.line} is about to run"
         self.show(said)
 
     def action_view_key(self, keys: str) -> None:

@@ -2,7 +2,7 @@
 
 Adding a view is adding a module here with one subclass of `View`; its keys, its help, its place among the
 tabs, its actions in the palette and its row in `underhood show` follow from the class. (A model that lessons
-or other tools want to read goes into `engine.inspect.models`; a view with a model of its own overrides `project`.)
+or other tools want to read goes into `engine.inspect.models`; a view with its own model overrides `project`.)
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pkgutil import iter_modules
 from tui.keys import Key, KeyGroup
 from tui.render import UNICODE, Glyphs
 from tui.render.glyphs import translated
+from tui.render.target import TargetItem
 from tui.views._view import Action, DrawContext, Page, View, ViewOptions, action
 
 __all__ = [
@@ -70,10 +71,10 @@ def view_with_role(role: str) -> View:
     return next(each for each in views().values() if each.role == role)
 
 
-def opening(kind: str) -> list[View]:
-    """The views in which Enter shows a target of this kind, the first choice first."""
-    able = [each for each in views().values() if kind in each.opens]
-    return sorted(able, key=lambda each: each.opens[kind])
+def opening(item: TargetItem) -> list[View]:
+    """The views in which Enter shows an item of this class, the first choice first."""
+    able = [each for each in views().values() if type(item) in each.opens]
+    return sorted(able, key=lambda each: each.opens[type(item)])
 
 
 def key_groups(shown: str = "") -> tuple[KeyGroup, ...]:
@@ -117,7 +118,7 @@ COMMON = {
 
 
 def help_of(name: str, glyphs: Glyphs = UNICODE) -> dict[str, str]:
-    """What every symbol and heading of a view means, in the glyphs that are on the screen."""
+    """The meaning of every symbol and heading of a view, in the glyphs that are on the screen."""
     own = dict(view(name).help)
     defined = "".join(symbol for symbol in own if not symbol.isascii())
     shared = {

@@ -1,10 +1,11 @@
-"""What the storage, strides and values views draw alike: facts in a line, and framed rows of cells."""
+"""The parts that the storage, strides and values views share: facts in a line, and framed rows of cells."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from engine.inspect.selection import CellSelection
 from tui.render import Glyphs, Line, Span, Target, cells, clean, cut
 from tui.render.glyphs import DOWN, LEFT, RIGHT, UP
 
@@ -74,7 +75,7 @@ def wrapped(text: str, width: int, style: str, indent: int) -> list[Line]:
 
 
 def per_row(width: int, cell: int, count: int) -> int:
-    """How many cells go on a row: all if they fit, else a multiple of four or two."""
+    """The number of cells in a row: all if they fit, else a multiple of four or two."""
     most = max(1, (width - GUTTER - 1) // cell)
     if count <= most:
         return max(1, count)
@@ -116,3 +117,10 @@ def framed(row: Sequence[Box], cell: int, glyphs: Glyphs, gutter: Line) -> tuple
 
 def _corner(glyphs: Glyphs, sides: int, heavy: bool) -> Span:
     return Span(glyphs.wire(sides, heavy), "frame lit" if heavy else "frame")
+
+
+def cell_target(
+    tensor: int, storage: int, byte: int, index: tuple[int, ...] | None = None
+) -> Target:
+    """The target of a cell. byte -1: the cell is outside of its storage."""
+    return Target(CellSelection(tensor, storage, byte if byte >= 0 else None, index))

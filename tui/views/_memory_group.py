@@ -1,4 +1,4 @@
-"""One storage of the memory map, drawn: its tensors one below the other, the storage beside the first."""
+"""One storage of the memory map, drawn: its tensors one below the other, the storage next to the first."""
 
 from __future__ import annotations
 
@@ -7,9 +7,16 @@ from dataclasses import dataclass
 
 from engine.inspect.models._wording import bytes_text, pluralise, shape_text
 from engine.inspect.models.memory import NameBox, StorageBox, TensorBox
+from engine.inspect.selection import (
+    NameSelection,
+    ObjectSelection,
+    StorageSelection,
+    TensorSelection,
+)
 from tui.render import Glyphs, Picture, Span, Target
 from tui.render.boxes import Grid
 from tui.render.theme import tensor_style
+from tui.views._cells import cell_target
 
 BOXED_FROM = 116
 _NAMES = 6  # names drawn for one tensor; how many more there are is said
@@ -19,7 +26,7 @@ _GROW = (("names", 3), ("bytes", 24), ("tensor", 12), ("names", 7))
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Where the five columns begin and how wide each is."""
+    """The positions and widths of the five columns."""
 
     boxed: bool
     names: tuple[int, int]
@@ -30,7 +37,7 @@ class Columns:
 
     @classmethod
     def within(cls, width: int) -> Columns:
-        """The columns for so many cells; below 77 they stay as they are and the picture scrolls."""
+        """The columns for this width; below 77 they stay as they are and the picture scrolls."""
         boxed = width >= BOXED_FROM
         if boxed:
             room = {"names": 9, "object": 18, "tensor": 30, "storage": 23, "bytes": 16}
@@ -114,7 +121,14 @@ class Group:
             grid.across(after + 1, bus, y + line, style, tensor.highlighted)
         if len(tensor.names) > _NAMES:
             more = f"{len(tensor.names) - _NAMES} more"
-            grid.put(x, y + _NAMES, more, "dim", Target("tensor", tensor.id, self.storage.id), room)
+            grid.put(
+                x,
+                y + _NAMES,
+                more,
+                "dim",
+                Target(TensorSelection(tensor.id, self.storage.id)),
+                room,
+            )
         if tensor.names:
             grid.down(bus, y, y + min(len(tensor.names), _NAMES) - 1, style, tensor.highlighted)
             grid.across(bus, end, y, style, tensor.highlighted)
@@ -122,7 +136,7 @@ class Group:
             grid.put(end, y, self.glyphs.arrow, style)
 
     def _name(self, grid: Grid, x: int, y: int, name: NameBox, tensor: TensorBox, room: int) -> int:
-        target = Target("name", tensor.id, self.storage.id, name=name.text)
+        target = Target(NameSelection(tensor.id, self.storage.id, name.text))
         style = "name lit" if tensor.highlighted else "name"
         after = grid.put(x, y, name.text, style, target, room)
         if name.function and not name.here and x + room - after > 4:
@@ -132,7 +146,7 @@ class Group:
         return after
 
     def _object(self, grid: Grid, tensor: TensorBox, y: int) -> None:
-        target = Target("object", tensor.id, self.storage.id)
+        target = Target(ObjectSelection(tensor.id, self.storage.id))
         if not tensor.wrapped:
             x, _ = self.columns.object
             grid.put(x + 2 * self.columns.boxed, y, "no object", "dim", target)
@@ -149,7 +163,7 @@ class Group:
         grid.put(end, y, self.glyphs.arrow, _wire(tensor))
 
     def _tensor(self, grid: Grid, tensor: TensorBox, y: int, ordinal: int) -> int:
-        target = Target("tensor", tensor.id, self.storage.id)
+        target = Target(TensorSelection(tensor.id, self.storage.id))
         shape = shape_text(tensor.sizes, self.glyphs.times)
         strides = ",".join(map(str, tensor.strides)) or "()"
         style = tensor_style(ordinal)
@@ -173,7 +187,7 @@ class Group:
 
     def _storage(self, grid: Grid, y: int) -> None:
         storage = self.storage
-        target = Target("storage", 0, storage.id)
+        target = Target(StorageSelection(storage.id))
         holders = pluralise(storage.use_count, "holder")
         owner = storage.allocator
         if self.columns.boxed:
@@ -199,7 +213,7 @@ class Group:
     def _bytes(self, grid: Grid, tensor: TensorBox, y: int, ordinal: int) -> None:
         x, room = self.columns.bytes
         storage = self.storage
-        target = Target("byte", tensor.id, storage.id, byte=tensor.lo)
+        target = cell_target(tensor.id, storage.id, tensor.lo)
         if not storage.address:
             grid.put(x, y, "no memory", "dim", target, room)
             return
@@ -214,7 +228,7 @@ class Group:
             start = low * storage.bucket
             if start <= storage.byte < start + step * storage.bucket:
                 sign, style = self.glyphs.mark, "lit"
-            byte = Target("byte", tensor.id, storage.id, byte=start)
+            byte = cell_target(tensor.id, storage.id, start)
             at = grid.put(at, y + 1, sign * wide, style, byte)
         if not self.columns.boxed:
             grid.put(x, y + 2, f"+{tensor.lo} to +{tensor.hi}", "dim", target, room)

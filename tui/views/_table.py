@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from engine.inspect.models._grid import Grid
 from engine.inspect.models._wording import shape_text
-from tui.render import Glyphs, Line, Span, Target, cells, fit
+from tui.render import Glyphs, Line, Span, cells, fit
+from tui.views._cells import cell_target
 from tui.views._view import DrawContext
 
 LABEL = 9  # cells left of the table, for the row's index
@@ -36,7 +37,7 @@ def row_label(grid: Grid, row: int, ellipsis: str) -> Span:
 
 
 def part_shown(grid: Grid, rows: range, columns: range, glyphs: Glyphs) -> list[Line]:
-    """What part of the table is drawn, if it is not all of it."""
+    """The part of the table that is drawn, if it is not all of it."""
     words = [
         f"{name} {part.start:,} to {part.stop - 1:,} of {count:,}"
         for name, part, count in (("rows", rows, grid.rows), ("columns", columns, grid.columns))
@@ -58,7 +59,7 @@ def slice_lines(tensor: int, storage: int, grid: Grid, context: DrawContext) -> 
             target = None
             if 0 <= to < size and grid.at_row >= 0:
                 index = (*grid.lead[:dim], to, *grid.lead[dim + 1 :], grid.at_row, grid.at_column)
-                target = Target("byte", tensor, storage, grid.extent.byte(index), index)
+                target = cell_target(tensor, storage, grid.extent.byte(index), index)
             style = "number" if to == at else "name" if target else "dim"
             line.append(Span(sign, style, target))
             line.append(Span("" if sign == glyphs.arrow else " "))

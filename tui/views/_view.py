@@ -8,20 +8,22 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from engine.inspect.selection import Selection
 from tui.keys import Key
-from tui.render import UNICODE, Glyphs, Picture, Target
+from tui.render import UNICODE, Glyphs, Picture
+from tui.render.target import TargetItem
 
 if TYPE_CHECKING:
+    from engine.inspect.history import History
     from tui.navigator import Navigator
 
 
 @dataclass(frozen=True, slots=True)
 class ViewOptions:
-    """How a view is to be drawn, as far as the user chose. A view with options derives its own class."""
+    """The choices of the user about a drawing. A view with options derives its own class."""
 
 
 @dataclass(frozen=True, slots=True)
 class DrawContext:
-    """What a drawing may depend on besides its model: the room, the glyphs, the selection, how far one
+    """The input of a drawing besides its model: the room, the glyphs, the selection, how far one
     step goes, and the options of the view (None: its defaults)."""
 
     width: int = 80
@@ -51,7 +53,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A text to read on a screen of its own: Markdown, or a drawing of a given width."""
+    """A text to read on a separate screen: Markdown, or a drawing of a given width."""
 
     title: str
     body: str | Callable[[int], Picture]
@@ -84,15 +86,15 @@ class View:
     """The key that opens it."""
     title: ClassVar[str]
     help: ClassVar[Mapping[str, str]]
-    """Every symbol and heading of its own -> one sentence."""
+    """Every symbol and heading that only this view has -> one sentence."""
     grain: ClassVar[str] = ""
     """What a step is in this view, until another grain is chosen."""
     fills_screen: ClassVar[bool] = False
     """Whether it brings its own source and has the whole screen."""
     role: ClassVar[str] = ""
     """"first": a recording opens with it. "side": it is next to the others where there is room."""
-    opens: ClassVar[Mapping[str, int]] = {}
-    """The kinds of target that Enter shows in this view. Of several views the lowest number comes first."""
+    opens: ClassVar[Mapping[type, int]] = {}
+    """The classes of items that Enter shows in this view. Of several views the lowest number comes first."""
     draws_graph: ClassVar[bool] = False
     """Whether `graph_dot` writes its graph."""
     Options: ClassVar[type[ViewOptions]] = ViewOptions
@@ -106,7 +108,7 @@ class View:
 
     # Drawing
 
-    def project(self, history: Any, moment: int, selection: Selection) -> Any:
+    def project(self, history: History, moment: int, selection: Selection) -> Any:
         """Return the model: every fact of the picture, as frozen dataclasses."""
         from engine.inspect.models import project
 
@@ -116,7 +118,7 @@ class View:
         """Return the picture of a model; a pure function."""
         raise NotImplementedError(f"{type(self).__name__} has no draw()")
 
-    def is_slow(self, history: Any, moment: int, options: Any) -> bool:
+    def is_slow(self, history: History, moment: int, options: Any) -> bool:
         """Return whether a thread had better draw the first picture of this moment."""
         return False
 
@@ -131,8 +133,8 @@ class View:
         """Set options of this view."""
         nav.options[self.name] = replace(nav.options_of(self.name), **options)
 
-    def follow(self, nav: Navigator, target: Target) -> str | None:
-        """Enter on a target of a kind that this view opens; None: the next view that opens it."""
+    def follow(self, nav: Navigator, item: TargetItem) -> str | None:
+        """Enter on an item of a class that this view opens; None: the next view that opens it."""
         return None if nav.view == self.name else nav.show_view(self.name)
 
     def search(self, nav: Navigator, pattern: str, direction: int) -> str | None:

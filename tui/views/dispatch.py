@@ -14,6 +14,7 @@ from engine.inspect.models.dispatch import (
     PlanRow,
     TensorRow,
 )
+from engine.inspect.selection import CallSelection, TensorSelection
 from tui.render import Glyphs, Line, Picture, Span, Target, cells, clean, cut, fit
 from tui.views._cells import facts, numbers_text, padded, wrapped
 from tui.views._view import DrawContext, View
@@ -67,7 +68,7 @@ class DispatchView(View):
     help = HELP
 
     def draw(self, model: DispatchModel, context: DrawContext) -> Picture:
-        """From above: the call, its arguments, the table of keys, result, loop, calls inside, origin."""
+        """Draw from the top: the call, its arguments, the table of keys, result, loop, calls inside, origin."""
         width = context.width
         if not model.call:
             return Picture.of([(), (Span("  " + model.why, "dim"),)], width)
@@ -147,7 +148,7 @@ def _argument(argument: ArgumentRow, context: DrawContext) -> list[Line]:
 
 def _tensor(row: TensorRow, context: DrawContext) -> Line:
     chosen = context.selection.tensor == row.tensor
-    target = Target("tensor", row.tensor, row.storage)
+    target = Target(TensorSelection(row.tensor, row.storage))
     label = cut(clean(row.label), 20, context.glyphs.ellipsis)
     return (
         Span(context.glyphs.lit if chosen else "", "lit"),
@@ -202,7 +203,7 @@ def _hop(
         fell = any(key in hop.fell for hop in model.hops)
         return [Span("       falls through" if fell else "       left below", "dim")]
     number, hop = ran
-    target = Target("event", call=model.call, event=hop.moment)
+    target = Target(also=(CallSelection(model.call),), event=hop.moment)
     if not hop.done:
         return [
             Span(f"    {number}  ", "dim"),
@@ -248,7 +249,7 @@ def _results(model: DispatchModel, context: DrawContext) -> list[Line]:
 def _plan(plan: PlanRow, context: DrawContext) -> list[Line]:
     vector = f", vectors of {plan.vector} bytes: {plan.lanes} at once" if plan.vector else ""
     threads = f", {plan.threads} threads" if plan.threads > 1 else ", one thread"
-    target = Target("event", event=plan.moment)
+    target = Target(event=plan.moment)
     head = [
         Span(" plan", "head"),
         Span("  "),
@@ -307,7 +308,7 @@ def _call(row: CallRow, context: DrawContext, glyphs: Glyphs) -> Line:
     return (
         Span(" " * indent),
         Span(f"{sign} ", "here" if row.here else "dim"),
-        Span(text, style, Target("call", call=row.call)),
+        Span(text, style, Target(CallSelection(row.call))),
         Span(time, "dim"),
     )
 

@@ -9,9 +9,11 @@ from engine.inspect.models._wording import bytes_text, pluralise
 from engine.inspect.models.fused import FusedModel, LaunchRow, LineRow
 from engine.inspect.models.jit import links_take_long
 from engine.inspect.models.jit.fused_tree import ExpressionRow, LoopRow
+from engine.inspect.selection import ValueSelection
 from tui.render import Glyphs, Picture, Span, Target, cells, fit
 from tui.render.boxes import Grid
 from tui.render.glyphs import translated
+from tui.render.target import TargetItem
 from tui.views._view import DrawContext, ViewOptions, action
 from tui.views.jit.ir_view import IRView
 from tui.views.jit.navigation import guide_of
@@ -20,6 +22,7 @@ from tui.views.jit.queries import node_of
 from tui.views.jit.rows import Region, first, listed, put_cut, sentence, wrap
 
 if TYPE_CHECKING:
+    from engine.inspect.history import History
     from tui.navigator import Navigator
 
 HELP = {
@@ -55,12 +58,12 @@ HELP = {
 _WIDE = 100  # columns from which graph and source stand beside tree and loop
 _TALL = 26  # lines from which there is room for the graph below the source
 PANES = ("tree", "graph", "source", "groups")
-"""What stands beside the tile loop where there is little room, chosen with `t`."""
+"""The panes next to the tile loop where there is little room, chosen with `t`."""
 
 
 @dataclass(frozen=True, slots=True)
 class FusedOptions(ViewOptions):
-    """What is next to the tile loop where there is little room."""
+    """The pane next to the tile loop where there is little room."""
 
     pane: str = PANES[0]
 
@@ -73,7 +76,7 @@ class FusedView(IRView):
     title = "Fused"
     help = HELP
     fills_screen = True
-    opens: ClassVar = {"value": 0}
+    opens: ClassVar = {ValueSelection: 0}
     Options = FusedOptions
 
     def draw(self, model: FusedModel, context: DrawContext) -> Picture:
@@ -111,7 +114,7 @@ class FusedView(IRView):
         made.guide = guide_of(model.selected, lists, bottom - top)
         return made
 
-    def is_slow(self, history: Any, moment: int, options: FusedOptions) -> bool:
+    def is_slow(self, history: History, moment: int, options: FusedOptions) -> bool:
         return links_take_long(history)  # it asks where Values come from
 
     @action("t", "pane", "Show something else next to the tile loop.", option="form")
@@ -156,10 +159,10 @@ class FusedView(IRView):
         nav.move(groups[at].at)
         return f"{groups[at].name}; Backspace returns"
 
-    def follow(self, nav: Navigator, target: Target) -> str | None:
-        """From a FusionGroup to its kernel: its last launch up to this moment, else its first."""
+    def follow(self, nav: Navigator, item: TargetItem) -> str | None:
+        """Go from a FusionGroup to its kernel: its last launch up to this moment, else its first."""
         jit = nav.history.jit
-        node = node_of(nav, target.value)
+        node = node_of(nav, item.value) if isinstance(item, ValueSelection) else 0
         if nav.view == self.name or not jit.links.kind_of.get(node, "").startswith(
             "prim::FusionGroup"
         ):
@@ -207,7 +210,7 @@ def _pane(name: str) -> Any:
 
 def _title(grid: Grid, model: FusedModel, context: DrawContext) -> None:
     dot = context.glyphs.dot
-    target = Target("value", value=model.value) if model.value else None
+    target = Target(ValueSelection(model.value)) if model.value else None
     x = grid.put(1, 0, model.name, "title", target)
     where = model.file.rpartition("/")[2] + (f":{model.line}" if model.line else "")
     facts = [model.function and f"in {model.function}", where, f"kernel {model.kernel}"]
@@ -220,7 +223,7 @@ def _title(grid: Grid, model: FusedModel, context: DrawContext) -> None:
 
 
 def _plan(grid: Grid, model: FusedModel, context: DrawContext, y: int) -> int:
-    """What this launch does, in sentences; the number of lines that they took."""
+    """Sentences about this launch; the number of lines that they took."""
     here = next((row for row in model.launches if row.here), None)
     if here is None:
         return 0
@@ -246,7 +249,7 @@ def _times(row: LaunchRow) -> str:
 
 
 def _about(model: FusedModel, width: int) -> list[tuple[str, str]]:
-    """What is selected, in sentences, and the expression of the chosen step."""
+    """Sentences about the selection, and the expression of the chosen step."""
     lines: list[tuple[str, str]] = []
     chosen = next((row for row in model.loop if row.chosen and row.kind == "step"), None)
     if chosen is not None:
@@ -270,7 +273,7 @@ def _marks(
 
 
 def _target(value: int) -> Target | None:
-    return Target("value", value=value) if value else None
+    return Target(ValueSelection(value)) if value else None
 
 
 def tree_pane(grid: Grid, region: Region, model: FusedModel, context: DrawContext) -> None:
@@ -337,7 +340,7 @@ def graph_pane(grid: Grid, region: Region, model: FusedModel, context: DrawConte
         return
 
     def draw(row: LineRow, y: int) -> None:
-        target = Target("value", value=row.number)
+        target = Target(ValueSelection(row.number))
         lit = _marks(grid, region, y, glyphs, row, target)
         number = str(row.step) if row.step >= 0 else ""
         grid.put(region.left + 2, y, fit(number, 3, align=">"), "number" + lit, target)
@@ -354,7 +357,7 @@ def group_pane(grid: Grid, region: Region, model: FusedModel, context: DrawConte
     glyphs = context.glyphs
 
     def draw(row: Any, y: int) -> None:
-        target = Target("event", event=row.at)
+        target = Target(event=row.at)
         if row.current:
             grid.put(region.left + 1, y, glyphs.here, "here", target)
         runs = pluralise(row.launches, "launch", "launches")
@@ -370,7 +373,7 @@ def launch_pane(grid: Grid, region: Region, model: FusedModel, context: DrawCont
     glyphs = context.glyphs
 
     def draw(row: LaunchRow, y: int) -> None:
-        target = Target("event", event=row.at)
+        target = Target(event=row.at)
         if row.here:
             grid.put(region.left + 1, y, glyphs.here, "here", target)
         style = "here" if row.here else "dim" if row.ahead else "text"

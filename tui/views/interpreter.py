@@ -11,6 +11,7 @@ from engine.inspect.models.interpreter import (
     SlotRow,
     SourceLine,
 )
+from engine.inspect.selection import TensorSelection, ValueSelection
 from tui.render import Picture, Span, Target, cells, fit
 from tui.render.boxes import Grid
 from tui.render.glyphs import translated
@@ -53,7 +54,7 @@ HELP = {
     "…": "Truncated, or more than fits.",
 }
 
-_BESIDE = 100  # from this width registers and stack stand beside the instructions, else below
+_BESIDE = 100  # from this width registers and stack are next to the instructions, else below
 
 
 class InterpreterView(IRView):
@@ -100,7 +101,7 @@ class InterpreterView(IRView):
         return grid.picture()
 
     def has_value(self, nav: Navigator) -> bool:
-        """Whether queries are about a Value: here tensors are selected, too."""
+        """Return whether queries are about a Value: here tensors are selected, too."""
         return bool(nav.selection.value) and not nav.selection.tensor
 
     @action(
@@ -193,7 +194,7 @@ def _source(grid: Grid, model: InterpreterModel, context: DrawContext, region: R
     glyphs, first_line = context.glyphs, model.source[0].line
 
     def draw(row: SourceLine, y: int) -> None:
-        target = Target("value", value=row.number)
+        target = Target(ValueSelection(row.number))
         if row.highlighted:
             grid.put(region.left, y, glyphs.lit, "path", target)
         if row.here:
@@ -228,7 +229,7 @@ def _instruction(
     grid: Grid, y: int, row: InstructionRow, context: DrawContext, region: Region
 ) -> None:
     glyphs, x = context.glyphs, region.left
-    target = Target("value", value=row.value) if row.value else None
+    target = Target(ValueSelection(row.value)) if row.value else None
     style = "here" if row.here else "head" if row.next else "text" if row.runs else "dim"
     if row.highlighted:
         grid.put(x, y, glyphs.lit, "path", target)
@@ -244,6 +245,14 @@ def _instruction(
     lit = f"{style} lit" if row.highlighted or row.here else style
     grid.put(x + 7, y, fit(row.text, wide, glyphs.ellipsis), lit, target)
     grid.put(x + 7 + wide, y, tail, "number", target)
+
+
+def _slot_target(slot: SlotRow) -> Target | None:
+    """The target of a slot: its tensor and its Value, as far as there are any."""
+    values = (ValueSelection(slot.value),) if slot.value else ()
+    if slot.tensor:
+        return Target(TensorSelection(slot.tensor, slot.storage), values)
+    return Target(*values) if values else None
 
 
 def _slots(
@@ -275,13 +284,7 @@ def _slots(
     for y, slot in enumerate(keep, top + 1):
         if y >= bottom:
             break
-        target = (
-            Target("tensor", slot.tensor, slot.storage, value=slot.value)
-            if slot.tensor
-            else Target("value", value=slot.value)
-            if slot.value
-            else None
-        )
+        target = _slot_target(slot)
         if slot.highlighted:
             grid.put(x - 1, y, glyphs.lit, "path", target)
         if slot.fresh:
@@ -320,7 +323,7 @@ def _frames(
     if len(shown) < len(model.frames):
         grid.put(at + 1, top, f"{glyphs.arrow_up}{len(model.frames) - len(shown)}", "dim")
     for y, frame in enumerate(shown, top + 1):
-        target = Target("event", event=frame.since)
+        target = Target(event=frame.since)
         mark = glyphs.here if frame.current else " "
         text = f" {glyphs.dot} frame {frame.frame}, pc {frame.pc}"
         name = fit(
@@ -350,5 +353,5 @@ def _notes(
         sign = glyphs.done if note.good else glyphs.fail
         text = f"{sign} {note.kind}: {' '.join(note.text.split())}"
         style = "text" if note.good else "warn"
-        target = Target("event", event=note.moment)
+        target = Target(event=note.moment)
         grid.put(x + 2, y, fit(text, right - x - 3, glyphs.ellipsis), style, target)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from engine.inspect.models._wording import bytes_text, pluralise
 from engine.inspect.models.memory import Gone, MemoryMap
+from engine.inspect.selection import TensorSelection
 from tui.render import Glyphs, Picture, Span, Target, stack
 from tui.render.boxes import Grid
 from tui.views._memory_group import Columns, Group
@@ -34,7 +35,7 @@ HELP = {
 
 
 class MemoryView(View):
-    """From names to bytes, in five columns."""
+    """The way from names to bytes, in five columns."""
 
     name = "memory"
     key = "3"
@@ -84,5 +85,5 @@ def _gone(gone: Sequence[Gone], columns: Columns, glyphs: Glyphs) -> Picture:
     for y, thing in enumerate(gone, 1):
         grid.put(1, y, glyphs.ghost, "dim")
         words = f"tensor {thing.id} {thing.label}  {thing.text}"
-        grid.put(3, y, words, "ghost", Target("tensor", thing.id, thing.storage))
+        grid.put(3, y, words, "ghost", Target(TensorSelection(thing.id, thing.storage)))
     return grid.picture()

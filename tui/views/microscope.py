@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from engine.inspect.models._grid import GridCell
 from engine.inspect.models._wording import pluralise, shape_text
 from engine.inspect.models.microscope import MicroscopeModel, TableRow, cell_name
-from engine.inspect.selection import Selection
+from engine.inspect.selection import Selection, TensorSelection
 from tui.render import Glyphs, Line, Picture, Span, Target, cells, clean, cut, fit
-from tui.views._cells import facts, numbers_text, padded, wrapped
+from tui.views._cells import cell_target, facts, numbers_text, padded, wrapped
 from tui.views._table import slice_lines, table_width, window
 from tui.views._view import DrawContext, View
 
@@ -105,7 +105,7 @@ def _result_cell(model: MicroscopeModel) -> Target | None:
     if model.out is None or not model.known:
         return None
     byte = model.out.grid.extent.byte(model.index)
-    return Target("byte", model.out.tensor, model.out.storage, byte, model.index)
+    return cell_target(model.out.tensor, model.out.storage, byte, model.index)
 
 
 def _picked(model: MicroscopeModel, context: DrawContext) -> Line:
@@ -166,7 +166,7 @@ def _part(fed: Sequence[int], count: int, room: int) -> range:
 def _title(table: TableRow, selection: Selection, glyphs: Glyphs) -> Line:
     lead = "".join(f"{at}," for at in table.grid.lead)
     part = f"[{lead}:,:]" if table.grid.lead else ""
-    target = Target("tensor", table.tensor, table.storage)
+    target = Target(TensorSelection(table.tensor, table.storage))
     name = cut(clean(table.label), 24, glyphs.ellipsis)
     style = "head" if table.argument == "out" else "name"
     chosen = table.tensor == selection.tensor
@@ -187,7 +187,7 @@ def _cell(
 ) -> Span:
     """A value; in brackets when it takes part."""
     text = fit(cell.text if cell.known else glyphs.unknown, width - 3, glyphs.ellipsis, ">")
-    target = Target("byte", table.tensor, table.storage, cell.byte, cell.index)
+    target = cell_target(table.tensor, table.storage, cell.byte, cell.index)
     if table.argument == "out":
         if cell.index == model.index:
             return Span(f" [{text}]", "number lit", target)
@@ -256,7 +256,7 @@ def _feeds(model: MicroscopeModel, context: DrawContext) -> list[Line]:
     role = max(cells(f.argument) for f in model.feeds)
     name, role = min(name, 28), min(role, 14)
     for feed in model.feeds:
-        target = Target("byte", feed.tensor, feed.storage, feed.byte, feed.index)
+        target = cell_target(feed.tensor, feed.storage, feed.byte, feed.index)
         spans = [
             Span("   "),
             *padded(feed.argument, role + 2, "type", ellipsis=glyphs.ellipsis),

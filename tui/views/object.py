@@ -5,8 +5,15 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.inspect.models.object import Count, HolderRow, ObjectModel
+from engine.inspect.selection import (
+    NameSelection,
+    ObjectSelection,
+    StorageSelection,
+    TensorSelection,
+)
 from tui.render import Picture, Span, Target, fit
 from tui.render.boxes import Grid
+from tui.render.target import OwnersPage
 from tui.views._view import DrawContext, View
 
 HELP = {
@@ -36,7 +43,7 @@ class ObjectView(View):
     key = "6"
     title = "Object"
     help = HELP
-    opens: ClassVar = {"name": 0, "owners": 0}
+    opens: ClassVar = {NameSelection: 0, OwnersPage: 0}
 
     def draw(self, model: ObjectModel, context: DrawContext) -> Picture:
         """Words of memory above, counts below."""
@@ -59,7 +66,7 @@ class ObjectView(View):
 
 
 def _title(grid: Grid, model: ObjectModel, context: DrawContext) -> None:
-    target = Target("tensor", model.tensor, model.storage)
+    target = Target(TensorSelection(model.tensor, model.storage))
     dot = context.glyphs.dot
     x = grid.put(1, 0, model.label, "name", target)
     about = f"  tensor {model.tensor} {dot} {model.why}"
@@ -72,7 +79,7 @@ def _words(grid: Grid, model: ObjectModel, context: DrawContext) -> None:
     if not model.words:
         grid.put(1, 2, "Python object not sampled yet: step on by a line", "unknown")
         return
-    target = Target("object", model.tensor, model.storage)
+    target = Target(ObjectSelection(model.tensor, model.storage))
     wide = len("00 " * 8) + 3
     grid.put(1, 2, "address", "head")
     grid.put(18, 2, " bytes ", "head")
@@ -94,8 +101,8 @@ def _table(count: Count, model: ObjectModel, context: DrawContext) -> list[list[
     thing = count.what if count.what == "Python object" else f"{count.what} {count.id}"
     forever = count.what == "Python object" and model.immortal
     total = f"{context.glyphs.forever} immortal" if forever else f"{count.count:,}"
-    target = Target("storage", 0, count.id) if count.what == "Storage" else None
-    target = target or Target("tensor", model.tensor, model.storage)
+    target = Target(StorageSelection(count.id)) if count.what == "Storage" else None
+    target = target or Target(TensorSelection(model.tensor, model.storage))
     lines = [
         [Span(thing, "head", target)],
         [Span(f"{count.field} ", "dim"), Span(total, "number", target)],
@@ -113,13 +120,16 @@ def _holder(holder: HolderRow, model: ObjectModel, context: DrawContext) -> list
     named = holder.kind in ("NAME", "SLOT", "ATTRIBUTE", "CELL")
     target: Target | None = None
     if holder.kind == "TENSOR":
-        target = Target("tensor", holder.tensor, model.storage)
+        target = Target(TensorSelection(holder.tensor, model.storage))
     elif named:
-        target = Target("name", model.tensor, model.storage, name=holder.words, event=holder.since)
+        target = Target(
+            NameSelection(model.tensor, model.storage, holder.words), event=holder.since
+        )
     elif holder.since >= 0:
-        target = Target("event", event=holder.since)
-    chosen = context.selection
-    lit = (holder.tensor == chosen.tensor != 0) or (named and holder.words == chosen.name)
+        target = Target(event=holder.since)
+    data = context.selection.data
+    name = data.name if isinstance(data, NameSelection) else ""
+    lit = (holder.tensor == context.selection.tensor != 0) or (named and holder.words == name)
     kind = {"NAME": "name ", "SLOT": "item ", "ATTRIBUTE": "attribute ", "CELL": "closure "}
     return [
         Span(context.glyphs.lit if lit else " ", "path"),

@@ -1,10 +1,11 @@
-"""The source at a moment: code with the line that is about to run, names and call stack beside it."""
+"""The source at a moment: code with the line that is about to run, names and call stack next to it."""
 
 from __future__ import annotations
 
 from pathlib import PurePath
 
 from engine.inspect.models.source import BoundName, SourceLine, SourceModel
+from engine.inspect.selection import LineSelection, NameSelection
 from tui.render import Picture, Span, Target, fit, line_width
 from tui.render.boxes import Grid
 from tui.render.highlight import python
@@ -77,7 +78,7 @@ def _code(
     spans = python(tuple(line.text for line in model.lines))
     gutter = _GUTTER if room >= _NARROW else _GUTTER // 2
     for y, line in enumerate(model.lines[first : first + rows], top):
-        target = Target("line", file=model.file, line=line.number, event=line.event)
+        target = Target(LineSelection(model.file, line.number), event=line.event)
         _gutter(grid, y, line, model, context, target, hits=gutter == _GUTTER)
         code = [Span(span.text, span.style, target) for span in spans.line(line.number - 1)]
         if line.current:
@@ -143,7 +144,7 @@ def _names(
 
 def _name(grid: Grid, x: int, y: int, name: BoundName, wide: int, context: DrawContext) -> None:
     glyphs = context.glyphs
-    target = Target("name", name.tensor, name.storage, name=name.name, event=name.since)
+    target = Target(NameSelection(name.tensor, name.storage, name.name), event=name.since)
     if name.highlighted:
         grid.put(x - 1, y, glyphs.lit, "path", target)
     if name.changed:
@@ -163,7 +164,7 @@ def _stack(
         return
     grid.put(x, top, "stack", "head")
     for y, frame in zip(range(top + 1, bottom), model.stack, strict=False):
-        target = Target("line", file=frame.file, line=frame.line, event=frame.since)
+        target = Target(LineSelection(frame.file, frame.line), event=frame.since)
         after = grid.put(x + 2, y, frame.function, "name", target)
         place = f" {context.glyphs.dot} {PurePath(frame.path).name} line {frame.line}"
         grid.put(after, y, place, "dim", target)

@@ -7,6 +7,12 @@ from typing import ClassVar
 
 from engine.inspect.models._wording import bytes_text, pluralise, shape_text
 from engine.inspect.models.storage import Cell, Lane, StorageModel, Touch
+from engine.inspect.selection import (
+    CellSelection,
+    ObjectSelection,
+    StorageSelection,
+    TensorSelection,
+)
 from tui.render import Line, Picture, Span, Target, cells, cut, fit, stack
 from tui.render.glyphs import LEFT, RIGHT
 from tui.render.theme import tensor_style
@@ -14,6 +20,7 @@ from tui.views._cells import (
     FAR,
     GUTTER,
     Box,
+    cell_target,
     facts,
     framed,
     index_text,
@@ -62,7 +69,7 @@ class StorageView(View):
     key = "4"
     title = "Storage"
     help = HELP
-    opens: ClassVar = {"object": 0, "storage": 0, "byte": 0}
+    opens: ClassVar = {ObjectSelection: 0, StorageSelection: 0, CellSelection: 0}
 
     def draw(self, model: StorageModel, context: DrawContext) -> Picture:
         """Head, table of tensors, then the cells; rows are made when they are looked at."""
@@ -151,7 +158,7 @@ def _table(model: StorageModel, lanes: list[tuple[int, Lane]], context: DrawCont
     for row, (ordinal, lane) in zip(rows[1:], lanes, strict=True):
         own = tensor_style(ordinal)
         styles = (own, own, "number", "number", "type", "number", "name")
-        target = Target("tensor", lane.tensor, lane.storage)
+        target = Target(TensorSelection(lane.tensor, lane.storage))
         chosen = lane.tensor == model.tensor
         lines.append(_table_line(row, widths, styles, target, chosen, context))
     hidden = len(model.lanes) - len(lanes) + model.more_tensors
@@ -162,7 +169,7 @@ def _table(model: StorageModel, lanes: list[tuple[int, Lane]], context: DrawCont
 
 
 def _facts_of(model: StorageModel, lane: Lane, context: DrawContext) -> tuple[str, ...]:
-    """What the table says of one tensor."""
+    """The row of one tensor in the table."""
     unknown = context.glyphs.unknown
     labels = {other.tensor: other.label for other in model.lanes}
     meets = [labels[other] for other in lane.aliases]
@@ -253,12 +260,8 @@ def _block(
 
 def _box(model: StorageModel, context: DrawContext, cell: Cell) -> Box:
     own = next((t for t in cell.touches if t.tensor == model.tensor), None)
-    target = Target(
-        "byte",
-        tensor=model.tensor if own else 0,
-        storage=model.storage,
-        byte=cell.byte,
-        index=own.index if own else None,
+    target = cell_target(
+        model.tensor if own else 0, model.storage, cell.byte, own.index if own else None
     )
     text = cell.text if cell.known else context.glyphs.unknown
     style = "unknown" if not cell.known else "number" if cell.touches else "hole"
@@ -274,10 +277,10 @@ def _lane(
     width: int,
     context: DrawContext,
 ) -> Line:
-    """Where one tensor's elements are among the cells of a row."""
+    """The elements of one tensor among the cells of a row."""
     glyphs, style = context.glyphs, tensor_style(ordinal)
     chosen = lane.tensor == model.tensor
-    target = Target("tensor", lane.tensor, lane.storage)
+    target = Target(TensorSelection(lane.tensor, lane.storage))
     line = [Span(glyphs.lit if chosen else " ", "lit" if chosen else "")]
     label = f"{style} lit" if chosen else style
     line += padded(lane.label, GUTTER - 2, label, target, ">", glyphs.ellipsis)
@@ -294,7 +297,7 @@ def _lane(
         # the cell is a byte of the lane's own storage, which may start elsewhere in this memory
         byte = lane.extent.byte(touch.index) - lane.extent.start
         byte += lane.offset * lane.extent.itemsize
-        where = Target("byte", lane.tensor, lane.storage, byte=byte, index=touch.index)
+        where = cell_target(lane.tensor, lane.storage, byte, touch.index)
         text = _touch_text(touch, width - 1, context)
         line += padded(text, width - 1, own, where, ">", glyphs.ellipsis)
         line.append(Span(" "))

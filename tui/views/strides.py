@@ -8,10 +8,17 @@ from typing import ClassVar
 from engine.inspect.models._grid import Grid, GridCell
 from engine.inspect.models._wording import shape_text
 from engine.inspect.models.strides import DerivationStep, Place, StridesModel
-from tui.render import Glyphs, Line, Picture, Span, Target, cells, fit
+from engine.inspect.selection import (
+    NameSelection,
+    ObjectSelection,
+    StorageSelection,
+    TensorSelection,
+)
+from tui.render import Glyphs, Line, Picture, Span, cells, fit
 from tui.views._cells import (
     GUTTER,
     Box,
+    cell_target,
     facts,
     framed,
     index_text,
@@ -62,13 +69,18 @@ _INDENT = 11  # of the formula, below `address =`
 
 
 class StridesView(View):
-    """From an index to an address."""
+    """The way from an index to an address."""
 
     name = "strides"
     key = "5"
     title = "Strides"
     help = HELP
-    opens: ClassVar = {"tensor": 0, "name": 1, "object": 1, "storage": 1}
+    opens: ClassVar = {
+        TensorSelection: 0,
+        NameSelection: 1,
+        ObjectSelection: 1,
+        StorageSelection: 1,
+    }
 
     def draw(self, model: StridesModel, context: DrawContext) -> Picture:
         """Formula, table, strip of cells, then the layout in words."""
@@ -127,7 +139,7 @@ def _table(model: StridesModel, grid: Grid, context: DrawContext) -> list[Line]:
 
 def _cell(model: StridesModel, cell: GridCell, width: int, glyphs: Glyphs) -> Span:
     text = fit(cell.text if cell.known else glyphs.unknown, width - 3, glyphs.ellipsis, ">")
-    target = Target("byte", model.tensor, model.storage, cell.byte, cell.index)
+    target = cell_target(model.tensor, model.storage, cell.byte, cell.index)
     if cell.selected:
         return Span(f" [{text}]", "number lit", target)
     return Span(f"  {text} ", "number" if cell.known else "unknown", target)
@@ -152,7 +164,7 @@ def _strip(model: StridesModel, context: DrawContext) -> list[Line]:
         row = model.cells(number * count, count)
         boxes, under = [], [Span(" " * GUTTER)]
         for cell in row:
-            target = Target("byte", model.tensor, model.storage, cell.byte, cell.index)
+            target = cell_target(model.tensor, model.storage, cell.byte, cell.index)
             text = cell.text if cell.known else glyphs.unknown
             style = "hole" if not cell.used else "number" if cell.known else "unknown"
             boxes.append(Box(cell.number, text, style, cell.selected, "", target))

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from math import log
 
 from engine.inspect.models.timeline import EventRow, Life, Timeline
+from engine.inspect.selection import CallSelection, SelectionItem, StorageSelection, TensorSelection
 from tui.render import Glyphs, Picture, Target, fit
 from tui.render.boxes import Grid
 from tui.views._view import DrawContext, View
@@ -81,7 +82,7 @@ def _title(grid: Grid, model: Timeline, glyphs: Glyphs) -> None:
     x = grid.put(x, 0, spent, "dim")
     if model.errors:
         some = f"{len(model.errors):,} {'error' if len(model.errors) == 1 else 'errors'}"
-        grid.put(x + 2, 0, f"{glyphs.fail} {some}", "error", Target("event", event=model.errors[0]))
+        grid.put(x + 2, 0, f"{glyphs.fail} {some}", "error", Target(event=model.errors[0]))
 
 
 def _bar(grid: Grid, model: Timeline, glyphs: Glyphs) -> int:
@@ -98,21 +99,21 @@ def _bar(grid: Grid, model: Timeline, glyphs: Glyphs) -> int:
         low = min(low, (cell * model.end) // wide) if low == high else low
         caused = max(model.density[low // model.span : high // model.span + 1])
         style = "bar" if low <= model.moment else "track"
-        target = Target("event", event=low)
+        target = Target(event=low)
         grid.put(1 + cell, 1, glyphs.level(log(1 + caused) / most), style, target)
     _marks(grid, ((moment, column(moment)) for moment in model.errors), 2, glyphs.fail, "error")
-    grid.put(column(model.moment), 2, glyphs.arrow_up, "here", Target("event", event=model.moment))
+    grid.put(column(model.moment), 2, glyphs.arrow_up, "here", Target(event=model.moment))
     if model.life is None:
         return 3
     life = model.life
     stop = column(life.freed_at if life.freed_at >= 0 else model.end - 1)
-    target = Target("tensor", life.tensor, event=life.created_at)
+    target = Target(TensorSelection(life.tensor), event=life.created_at)
     born = column(life.created_at)
     grid.put(born, 3, glyphs.life * (stop - born + 1), "path", target)
     _marks(grid, ((moment, column(moment)) for moment in life.writes), 3, glyphs.write, "good")
     grid.put(born, 3, glyphs.born, "path", target)
     if life.freed_at >= 0:
-        grid.put(stop, 3, glyphs.died, "path", Target("event", event=life.freed_at))
+        grid.put(stop, 3, glyphs.died, "path", Target(event=life.freed_at))
     _name_life(grid, life, born, stop, target)
     return 4
 
@@ -130,7 +131,7 @@ def _name_life(grid: Grid, life: Life, born: int, stop: int, target: Target) -> 
 
 def _marks(grid: Grid, places: Iterable[tuple[int, int]], y: int, sign: str, style: str) -> None:
     for moment, x in places:
-        grid.put(x, y, sign, style, Target("event", event=moment))
+        grid.put(x, y, sign, style, Target(event=moment))
 
 
 def _steps(grid: Grid, model: Timeline, context: DrawContext, y: int) -> None:
@@ -140,8 +141,8 @@ def _steps(grid: Grid, model: Timeline, context: DrawContext, y: int) -> None:
         x = grid.put(x, y, f"[{step.grain}]" if chosen else step.grain, "lit" if chosen else "dim")
         x += 1
         back, on = f"{glyphs.arrow_left} {step.previous:,}", f"{step.next:,} {glyphs.arrow}"
-        x = grid.put(x, y, back, "number", Target("event", event=step.previous)) + 1
-        x = grid.put(x, y, on, "number", Target("event", event=step.next)) + 3
+        x = grid.put(x, y, back, "number", Target(event=step.previous)) + 1
+        x = grid.put(x, y, on, "number", Target(event=step.next)) + 3
 
 
 def _list(grid: Grid, model: Timeline, glyphs: Glyphs, top: int) -> None:
@@ -152,8 +153,17 @@ def _list(grid: Grid, model: Timeline, glyphs: Glyphs, top: int) -> None:
         _event(grid, y, row, model, glyphs)
 
 
+def _items(row: EventRow) -> tuple[SelectionItem, ...]:
+    """The tensor, storage or call of the event."""
+    if row.tensor:
+        return (TensorSelection(row.tensor, row.storage),)
+    if row.storage:
+        return (StorageSelection(row.storage),)
+    return (CallSelection(row.call),) if row.call else ()
+
+
 def _event(grid: Grid, y: int, row: EventRow, model: Timeline, glyphs: Glyphs) -> None:
-    target = Target("event", row.tensor, row.storage, call=row.call, event=row.number)
+    target = Target(also=_items(row), event=row.number)
     now, coming = row.number == model.moment, row.number > model.moment
     if row.highlighted:
         grid.put(0, y, glyphs.lit, "path", target)

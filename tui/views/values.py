@@ -8,8 +8,9 @@ from typing import ClassVar
 from engine.inspect.models._grid import Grid
 from engine.inspect.models._wording import pluralise, shape_text
 from engine.inspect.models.values import Statistics, ValueCell, ValuesModel
-from tui.render import Line, Picture, Span, Target, stack
-from tui.views._cells import FAR, facts, padded
+from engine.inspect.selection import CellSelection
+from tui.render import Line, Picture, Span, stack
+from tui.views._cells import FAR, cell_target, facts, padded
 from tui.views._table import (
     LABEL,
     column_numbers,
@@ -61,7 +62,7 @@ class ValuesView(View):
     key = "7"
     title = "Values"
     help = HELP
-    opens: ClassVar = {"byte": 1}
+    opens: ClassVar = {CellSelection: 1}
 
     def draw(self, model: ValuesModel, context: DrawContext) -> Picture:
         """Statistics, then the table; rows are made when they are looked at."""
@@ -189,7 +190,7 @@ def _row(
 def _cell(model: ValuesModel, cell: ValueCell, width: int, context: DrawContext) -> Line:
     """Bracket and mark, the number with its height, bracket."""
     glyphs = context.glyphs
-    target = Target("byte", model.tensor, model.storage, cell.byte, cell.index)
+    target = cell_target(model.tensor, model.storage, cell.byte, cell.index)
     mark = {"changed": glyphs.mark, "learned": "+"}.get(cell.changed, " ")
     begin, end, lit = ("[", "]", " lit") if cell.selected else (" ", " ", "")
     sign, style = _sign(cell, context)

@@ -6,13 +6,14 @@ that were folded once from the stream (fold.py), so any moment costs the same, f
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache, partial
+from functools import cached_property
 
 import numpy as np
 
 from engine.inspect.events import FOREVER, TRUNCATED, Event, fields_of, kind_of
 from engine.inspect.history import ownership, sentences, steps
 from engine.inspect.history.autograd import Autograd
+from engine.inspect.history.cache import HistoryCache
 from engine.inspect.history.decode import Rows, each
 from engine.inspect.history.facts import (
     BlockFact,
@@ -52,10 +53,17 @@ class History:
         self.tables = Tables(self.trace)
         self._rows = Rows(self.tables)
         self._bytes = StorageContents(self)
-        self.call = lru_cache(maxsize=16384)(self._call)
-        self.label = lru_cache(maxsize=65536)(self._label)
-        self._source_lines = lru_cache(maxsize=64)(lambda file: self.source(file)[1].splitlines())
-        self._search = lru_cache(maxsize=4)(partial(Search, self))
+        self.cache = HistoryCache()
+        self.call = self.cache.memoise(self._call, 16384)
+        self.label = self.cache.memoise(self._label, 65536)
+        self._source_lines = self.cache.memoise(self._lines_of_source, 64)
+        self._search = self.cache.memoise(self._new_search, 4)
+
+    def _lines_of_source(self, file: int) -> list[str]:
+        return self.source(file)[1].splitlines()
+
+    def _new_search(self, text: str) -> Search:
+        return Search(self, text)
 
     def grown(self) -> History | None:
         """A history that knows what was recorded since; None if nothing was. This one stays as it

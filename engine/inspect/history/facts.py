@@ -1,4 +1,4 @@
-"""What History answers with: one frozen dataclass per sort of fact.
+"""The facts that History returns: one frozen dataclass per kind of fact.
 
 `since` and `until` are moments: the fact holds from event `since` up to, not including, event
 `until` (FOREVER while it still holds at the end of the trace).
@@ -174,7 +174,7 @@ class HopFact:
 
 @dataclass(frozen=True, slots=True)
 class PlanOperand:
-    """What one operand of a loop is to it. `itemsize` 0: one number, the same for every element."""
+    """One operand of a loop. `itemsize` 0: one number, the same for every element."""
 
     itemsize: int
     strides: tuple[int, ...]  # in bytes
@@ -210,7 +210,7 @@ class WriteFact:
     hi: int
     call: int
     extent: Extent
-    """What was written: the elements of the tensor, or all of [lo, hi) where nobody knows more."""
+    """The bytes that were written: the elements of the tensor, or all of [lo, hi) if no more is known."""
 
     def reaches(self, extent: Extent) -> bool:
         """Return whether one of these bytes was written; the holes of a strided tensor were not."""

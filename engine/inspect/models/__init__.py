@@ -1,4 +1,4 @@
-"""What each view shows, as plain data: `project(view, history, moment, selection) -> model`.
+"""The content of each view, as plain data: `project(view, history, moment, selection) -> model`.
 
 A model is a tree of frozen dataclasses that holds every fact of the picture drawn from it, so the
 screen, `underhood show --json`, lessons and tests all read the same thing. One view = one module of
@@ -12,7 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from engine.inspect.history import History
+    from engine.inspect.selection import Selection
 
 VIEWS: dict[str, Callable[..., Any]] = {
     module.name: import_module(f"{__name__}.{module.name}").project
@@ -21,7 +25,7 @@ VIEWS: dict[str, Callable[..., Any]] = {
 }
 
 
-def project(view: str, history: Any, moment: int, selection: Any) -> Any:
+def project(view: str, history: History, moment: int, selection: Selection) -> Any:
     """The model of a view at a moment; KeyError lists the views when there is none of that name."""
     if view not in VIEWS:
         raise KeyError(f"there is no view named {view!r}; the views are {', '.join(sorted(VIEWS))}")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.inspect.history.arguments import show_argument
 
+if TYPE_CHECKING:
+    from engine.inspect.history import History
+    from engine.inspect.selection import Selection
 
-def chosen_call(history: Any, moment: int, selection: Any) -> Any | None:
+
+def chosen_call(history: History, moment: int, selection: Selection) -> Any | None:
     """The selected call; else the innermost that runs; else the newest that the program made."""
-    if selection.call:
-        call = history.call(selection.call)
+    if selection.call is not None:
+        call = history.call(selection.call.call)
         if call is not None:
             return call
     running = history.calls_at(moment)
@@ -20,7 +24,7 @@ def chosen_call(history: Any, moment: int, selection: Any) -> Any | None:
     return None if call is None else root_of(history, call)
 
 
-def root_of(history: Any, call: Any) -> Any:
+def root_of(history: History, call: Any) -> Any:
     """The call that the program made, of which this one is a part."""
     seen = {call.id}
     while call.parent and call.parent not in seen:
@@ -37,18 +41,18 @@ def full_name(schema: str) -> str:
     return schema.partition("(")[0]
 
 
-def call_text(history: Any, call: Any) -> str:
+def call_text(history: History, call: Any) -> str:
     """`add(x, y, 1)`, with the names that held when it was made."""
     description = (show_argument(a, lambda t: str(history.label(t, call.since))) for a in call.args)
     return f"{call.op}({', '.join(description)})"
 
 
-def time_at(history: Any, moment: int) -> int:
+def time_at(history: History, moment: int) -> int:
     """Nanoseconds on the recorded clock."""
     return int(history.tables.events["t"][min(moment, history.end - 1)])
 
 
-def ended(history: Any, call: Any) -> int:
+def ended(history: History, call: Any) -> int:
     """The moment at which the call returned or failed; the trace's last if it never did."""
     return min(int(call.until), history.end - 1)
 

@@ -1,4 +1,4 @@
-"""What a trace knows of a storage's bytes at a moment, read as numbers.
+"""The bytes of a storage at a moment, as far as a trace knows them, read as numbers.
 
 Not every byte is known: large writes are sampled, a budget can run out, and memory that was only
 allocated was never seen. An unknown byte stays unknown; it is never shown as a zero.
@@ -17,6 +17,8 @@ from engine.inspect.models._numbers import decode
 if TYPE_CHECKING:
     import numpy as np
 
+    from engine.inspect.history import History
+
 BUDGET = 1 << 16  # elements of one tensor that are read for its statistics
 COUNTED = 1 << 22  # bytes of a storage that are read to count how many are known
 SPREAD = 1 << 26  # bytes over which the elements read may lie; those beyond stay unknown
@@ -26,7 +28,7 @@ _PAGE = 1 << 16
 class _Pages:
     """Bytes and what is known of them, asked of the history a page at a time."""
 
-    def __init__(self, history: Any, storage: int, moment: int) -> None:
+    def __init__(self, history: History, storage: int, moment: int) -> None:
         self._history = history
         self._storage = storage
         self._moment = moment
@@ -58,7 +60,7 @@ class Contents:
 
     @classmethod
     def of(
-        cls, history: Any, storage: int, moment: int, nbytes: int, count: bool = True
+        cls, history: History, storage: int, moment: int, nbytes: int, count: bool = True
     ) -> Contents:
         """`count`: also say how many bytes are known, which reads all of a storage."""
         pages = _Pages(history, storage, moment)

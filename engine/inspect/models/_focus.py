@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine._generated.codes import DTypeInfo
 from engine.inspect.events import FOREVER
 from engine.inspect.models._layout import Layout, describe
 from engine.inspect.models._numbers import dtype_of
+from engine.inspect.selection import CellSelection
+
+if TYPE_CHECKING:
+    from engine.inspect.history import History
+    from engine.inspect.selection import Selection
 
 
-def focus(history: Any, moment: int, selection: Any) -> Any | None:
+def focus(history: History, moment: int, selection: Selection) -> Any | None:
     """The tensor to show at a moment: the selected one if it is alive, else a good stand-in."""
     selected = _alive(history, selection.tensor, moment)
     if selected is not None:
@@ -19,11 +24,12 @@ def focus(history: Any, moment: int, selection: Any) -> Any | None:
     if selection.storage:
         on_it = history.tensors_on(selection.storage, moment)
         if on_it:
-            return covering(on_it, selection.byte) or on_it[0]
+            cell = selection.cell
+            return covering(on_it, cell.byte if cell is not None else None) or on_it[0]
     return newest(history, moment)
 
 
-def newest(history: Any, moment: int) -> Any | None:
+def newest(history: History, moment: int) -> Any | None:
     """The youngest live tensor that has a name, else the youngest of all."""
     alive = history.tensors_at(moment)
     named = {name.tensor for name in history.names_at(moment) if name.tensor}
@@ -31,9 +37,9 @@ def newest(history: Any, moment: int) -> Any | None:
     return max(candidates, key=lambda tensor: tensor.id, default=None)
 
 
-def covering(tensors: Sequence[Any], byte: int) -> Any | None:
+def covering(tensors: Sequence[Any], byte: int | None) -> Any | None:
     """The first of the tensors that has an element over this byte of their storage."""
-    if byte < 0:
+    if byte is None:
         return None
     return next((t for t in tensors if any(t.extent.elements(byte, byte + 1))), None)
 
@@ -42,13 +48,13 @@ def element_type(tensor: Any) -> DTypeInfo:
     return dtype_of(tensor.dtype)
 
 
-def made_from(history: Any, tensor: int) -> int:
+def made_from(history: History, tensor: int) -> int:
     """The row of the views table that tells what this tensor is a view of, or -1."""
     row: int = history.tables.views.last("tensor", tensor, FOREVER)
     return row
 
 
-def layout_of(history: Any, tensor: Any) -> Layout:
+def layout_of(history: History, tensor: Any) -> Layout:
     """Sizes and strides in words; with the tensor it was made from, a diagonal can be told."""
     row = made_from(history, tensor.id)
     views = history.tables.views
@@ -56,28 +62,37 @@ def layout_of(history: Any, tensor: Any) -> Layout:
     return describe(tensor.sizes, tensor.strides, source.strides if source is not None else ())
 
 
-def cursor(tensor: Any, selection: Any) -> tuple[int, ...] | None:
+def cursor(tensor: Any, selection: Selection) -> tuple[int, ...] | None:
     """The index that is pointed at: the selected one, else the first over the selected byte."""
     if 0 in tensor.sizes:
         return None
-    index = selection.index
-    fits = index is not None and len(index) == len(tensor.sizes)
-    if fits and all(0 <= i < n for i, n in zip(index, tensor.sizes, strict=True)):
+    cell = selection.cell or CellSelection()
+    index = cell.index
+    if index is not None and _is_inside(index, tensor.sizes):
         return tuple(index)
-    if selection.byte >= 0 and selection.storage in (0, tensor.storage):
-        hit = next(tensor.extent.elements(selection.byte, selection.byte + 1), None)
+    if cell.byte is not None and cell.storage in (0, tensor.storage):
+        hit = next(tensor.extent.elements(cell.byte, cell.byte + 1), None)
         if hit is not None:
             return hit.index
     return (0,) * len(tensor.sizes)
 
 
-def missed(tensor: Any, selection: Any) -> int:
+def _is_inside(index: tuple[int, ...], sizes: tuple[int, ...]) -> bool:
+    """Return whether there is an element of this index."""
+    if len(index) != len(sizes):
+        return False
+    return all(0 <= i < n for i, n in zip(index, sizes, strict=True))
+
+
+def missed(tensor: Any, selection: Selection) -> int:
     """The selected byte if it is of the tensor's storage but of none of its elements, else -1."""
-    byte = selection.byte
-    if byte < 0 or selection.index is not None or selection.storage not in (0, tensor.storage):
+    cell = selection.cell
+    if cell is None or cell.byte is None or cell.index is not None:
         return -1
-    return -1 if any(tensor.extent.elements(byte, byte + 1)) else byte
+    if cell.storage not in (0, tensor.storage):
+        return -1
+    return -1 if any(tensor.extent.elements(cell.byte, cell.byte + 1)) else cell.byte
 
 
-def _alive(history: Any, tensor: int, moment: int) -> Any | None:
+def _alive(history: History, tensor: int, moment: int) -> Any | None:
     return history.tensor(tensor, moment) if tensor else None

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine._generated.codes import HOLDER_LABELS, HOLDERS
+
+if TYPE_CHECKING:
+    from engine.inspect.history import History
 
 _LABELS = dict(zip(HOLDERS, HOLDER_LABELS, strict=True))
 
@@ -37,7 +40,7 @@ def pluralise(count: int, singular: str, more: str = "") -> str:
     return f"{count:,} {singular if count == 1 else more or singular + 's'}"
 
 
-def writer(history: Any, write: Any) -> str:
+def writer(history: History, write: Any) -> str:
     """Return who did a write: an operator, the making of the tensor, or somebody that shares the memory."""
     call = history.call(write.call) if write.call else None
     if call is not None:
@@ -57,7 +60,7 @@ def immortal(refcount: int, python: tuple[int, ...] = (3, 12)) -> bool:
     return low >= 1 << 31 or (python >= (3, 14) and low >= 1 << 30)
 
 
-def python_of(history: Any) -> tuple[int, ...]:
+def python_of(history: History) -> tuple[int, ...]:
     """The version of the Python that was recorded, as in its trace: (3, 11)."""
     parts = str(history.trace.meta.get("python", "")).split(".")[:2]
     return tuple(int(part) for part in parts if part.isdigit()) or (3, 11)

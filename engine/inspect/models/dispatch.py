@@ -7,7 +7,7 @@ was recorded: a tensor's keys with the tensor, the union with each hop, the loop
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.inspect.events import KEYS
 from engine.inspect.history.arguments import show_argument
@@ -21,6 +21,10 @@ from engine.inspect.models._calls import (
     time_at,
 )
 from engine.inspect.models._declaration import UNKNOWN, Origin, origin
+
+if TYPE_CHECKING:
+    from engine.inspect.history import History
+    from engine.inspect.selection import Selection
 
 MAX_CALLS = 200  # rows of the tree of calls, and neighbours of the call
 MAX_TENSORS = 64  # tensors of a list that are described
@@ -139,7 +143,7 @@ class DispatchModel:
     origin: Origin = UNKNOWN
 
 
-def project(history: Any, moment: int, selection: Any) -> DispatchModel:
+def project(history: History, moment: int, selection: Selection) -> DispatchModel:
     """The chosen call, whole; what comes after `moment` is marked as not done."""
     call = chosen_call(history, moment, selection)
     if call is None:
@@ -181,7 +185,7 @@ def project(history: Any, moment: int, selection: Any) -> DispatchModel:
     )
 
 
-def _returned(history: Any, call: Any) -> int:
+def _returned(history: History, call: Any) -> int:
     """Return how many results the call had; the trace names three of them."""
     if call.until >= history.end or call.error:
         return 0
@@ -189,7 +193,7 @@ def _returned(history: Any, call: Any) -> int:
     return int(event["n_results"]) if event.kind == "OP_EXIT" else 0
 
 
-def _tensor(history: Any, tensor: int, moment: int, later: int = -1) -> TensorRow | None:
+def _tensor(history: History, tensor: int, moment: int, later: int = -1) -> TensorRow | None:
     """The tensor at the moment; by the name that it has `later`, if it then lives."""
     fact = history.tensor(tensor, moment) if tensor else None
     if fact is None:
@@ -208,11 +212,11 @@ def _tensor(history: Any, tensor: int, moment: int, later: int = -1) -> TensorRo
     )
 
 
-def _arguments(history: Any, call: Any) -> tuple[ArgumentRow, ...]:
+def _arguments(history: History, call: Any) -> tuple[ArgumentRow, ...]:
     return tuple(_argument(history, argument, call.since) for argument in call.args)
 
 
-def _argument(history: Any, argument: Any, moment: int) -> ArgumentRow:
+def _argument(history: History, argument: Any, moment: int) -> ArgumentRow:
     ids = {"tensor": (argument.value,), "tensors": argument.value}.get(argument.kind, ())
     matches = (_tensor(history, each, moment) for each in ids[:MAX_TENSORS])
     rows = tuple(row for row in matches if row is not None)
@@ -227,7 +231,7 @@ def _argument(history: Any, argument: Any, moment: int) -> ArgumentRow:
     )
 
 
-def _hops(history: Any, call: Any, until: int, moment: int) -> tuple[HopRow, ...]:
+def _hops(history: History, call: Any, until: int, moment: int) -> tuple[HopRow, ...]:
     matches = history.hops(call.id)
     started = time_at(history, call.since)
     ends = [*(hop.moment for hop in matches[1:]), until]
@@ -252,7 +256,7 @@ def _hops(history: Any, call: Any, until: int, moment: int) -> tuple[HopRow, ...
     return tuple(rows)
 
 
-def _plans(history: Any, call: Any, moment: int) -> tuple[PlanRow, ...]:
+def _plans(history: History, call: Any, moment: int) -> tuple[PlanRow, ...]:
     tensors = [a.name for a in call.args if a.kind in ("tensor", "int", "float", "bool")]
     rows = []
     for plan in history.plans(call.id):
@@ -281,7 +285,7 @@ def _plans(history: Any, call: Any, moment: int) -> tuple[PlanRow, ...]:
     return tuple(rows)
 
 
-def _call_row(history: Any, call: Any, depth: int, current: int, moment: int) -> CallRow:
+def _call_row(history: History, call: Any, depth: int, current: int, moment: int) -> CallRow:
     duration_ns = time_at(history, ended(history, call)) - time_at(history, call.since)
     return CallRow(
         call=call.id,
@@ -296,7 +300,7 @@ def _call_row(history: Any, call: Any, depth: int, current: int, moment: int) ->
     )
 
 
-def _tree(history: Any, root: Any, current: int, moment: int) -> tuple[CallRow, ...]:
+def _tree(history: History, root: Any, current: int, moment: int) -> tuple[CallRow, ...]:
     """The call and all that it made, each below the one that made it; the first MAX_CALLS."""
     rows: list[CallRow] = []
     waiting = [(root, 0)]
@@ -308,7 +312,7 @@ def _tree(history: Any, root: Any, current: int, moment: int) -> tuple[CallRow, 
     return tuple(rows)
 
 
-def _neighbours(history: Any, call: Any, moment: int) -> tuple[CallRow, ...]:
+def _neighbours(history: History, call: Any, moment: int) -> tuple[CallRow, ...]:
     """The calls that the program made while the same line ran, this one among them."""
     root = root_of(history, call)
     line = history.line_at(root.since)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.inspect.history.jit.fused import Kernel, Launch
 from engine.inspect.models._wording import shape_text
@@ -21,6 +21,10 @@ from engine.inspect.models.jit.lines import Part, number_of_line, parts_of
 from engine.inspect.models.jit.passes import title_of
 from engine.inspect.models.jit.rule import short_path
 from engine.inspect.models.jit.source import SourceRow, Sources, functions_of
+
+if TYPE_CHECKING:
+    from engine.inspect.history import History
+    from engine.inspect.selection import Selection
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +110,14 @@ class FusedModel:
     story: tuple[str, ...] = ()
 
 
-def project(history: Any, moment: int, selection: Any) -> FusedModel:
+def project(history: History, moment: int, selection: Selection) -> FusedModel:
     """The kernel that ran last."""
     jit = history.jit
     number = jit.fused.at(moment)
     kernel = jit.fused.kernel(number, moment) if number else None
     if kernel is None:
         return FusedModel(moment, _why(jit))
-    return _View(history, kernel, moment, selection.value).model()
+    return _View(history, kernel, moment, selection.value.value if selection.value else 0).model()
 
 
 def _why(jit: Any) -> str:
@@ -137,7 +141,7 @@ def _why(jit: Any) -> str:
 class _View:
     """One kernel at one moment."""
 
-    def __init__(self, history: Any, kernel: Kernel, moment: int, selected: int) -> None:
+    def __init__(self, history: History, kernel: Kernel, moment: int, selected: int) -> None:
         self.history, self.jit, self.kernel = history, history.jit, kernel
         self.moment, self.selected = moment, selected
         self.family = self.jit.links.family([selected]) if selected else frozenset()
@@ -186,7 +190,7 @@ class _View:
 
     def _host(self) -> str:
         """Return what the graph that holds the group is called."""
-        return timeline_of(self.jit, self.kernel.host).name if self.kernel.host else ""
+        return timeline_of(self.jit.history, self.kernel.host).name if self.kernel.host else ""
 
     def _groups(self) -> tuple[GroupRow, ...]:
         matches = []

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Any
 
 from numpy import bincount
 
+from engine.inspect.history.cache import per_history
 from engine.inspect.history.jit.ir import Place
 from engine.inspect.history.jit.source_ranges import LINE, number_of
 from engine.inspect.models._wording import method_name
+
+if TYPE_CHECKING:
+    from engine.inspect.history import History
+    from engine.inspect.selection import Selection
 
 WATCHED = 400  # frames that are looked through for the one that ended last
 
@@ -32,7 +36,7 @@ class InstructionRow:
 
 @dataclass(frozen=True, slots=True)
 class SlotRow:
-    """What a register or a place of the stack holds."""
+    """The content of a register or a slot of the stack."""
 
     number: int
     text: str
@@ -106,7 +110,7 @@ class InterpreterModel:
     source: tuple[SourceLine, ...] = ()  # of the function that the instruction comes from
 
 
-def project(history: Any, moment: int, selection: Any) -> InterpreterModel:
+def project(history: History, moment: int, selection: Selection) -> InterpreterModel:
     """The innermost frame that runs at the moment, else the one that ran last before it."""
     jit = history.jit
     frames = jit.tables.frames
@@ -133,9 +137,25 @@ def _last_ended(frames: Any, started: int, moment: int) -> int:
     return int(max(range(max(0, started - WATCHED), started), key=lambda row: frames.until[row]))
 
 
-_TOLD: WeakKeyDictionary[Any, dict[int, list[tuple[str, str, Place | None, int]]]] = (
-    WeakKeyDictionary()
-)
+@per_history(max_entries=1024)
+def _described(history: History, code: int) -> list[tuple[str, str, Place | None, int]]:
+    """The text, operation, place in the source and Value of each instruction of a code."""
+    fact = history.jit.code(code)
+    return [
+        (
+            instruction["text"],
+            instruction["op"],
+            Place(*instruction["span"]) if instruction["span"] else None,
+            min(_values_made(history, instruction), default=0),
+        )
+        for instruction in (fact.instructions if fact is not None else ())
+    ]
+
+
+def _values_made(history: History, instruction: dict[str, Any]) -> frozenset[int]:
+    """The Value that an instruction moves, or those that its node makes."""
+    value, node = int(instruction["value"]), int(instruction["node"])
+    return frozenset((value,)) if value else frozenset(history.jit.links.values_of.get(node, ()))
 
 
 def _dark(_: dict[str, Any]) -> bool:
@@ -146,7 +166,7 @@ def _dark(_: dict[str, Any]) -> bool:
 class _Frame:
     """One frame, gone through up to the moment."""
 
-    def __init__(self, history: Any, row: int, moment: int, selection: Any) -> None:
+    def __init__(self, history: History, row: int, moment: int, selection: Selection) -> None:
         self.history, self.jit, self.moment = history, history.jit, moment
         table = self.jit.tables.frames
         self.row = row
@@ -155,7 +175,9 @@ class _Frame:
         self.code_since = self.since  # where the code that runs now began
         self.code = self.jit.code(self._code_now(int(table.code[row])))
         self.selection = selection
-        self.family = self.jit.links.family([selection.value]) if selection.value else frozenset()
+        self.family = (
+            self.jit.links.family([selection.value.value]) if selection.value else frozenset()
+        )
 
     def _code_now(self, code: int) -> int:
         """After a bail-out other code goes on, from its first step on."""
@@ -214,41 +236,23 @@ class _Frame:
                 is_highlighted(instruction),
             )
             for number, ((text, op, index, value), instruction, count) in enumerate(
-                zip(self._told(), self.code.instructions, runs.tolist(), strict=True)
+                zip(_described(self.history, self.code.id), self.code.instructions, runs.tolist(), strict=True)
             )
         )  # fmt: skip
-
-    def _told(self) -> list[tuple[str, str, Place | None, int]]:
-        """Of each instruction what never changes: made once, as code may have thousands."""
-        assert self.code is not None
-        known = _TOLD.setdefault(self.jit, {})
-        if self.code.id not in known:
-            known[self.code.id] = [
-                (
-                    value["text"], value["op"], Place(*value["span"]) if value["span"] else None,
-                    min(self._made(value), default=0),
-                )
-                for value in self.code.instructions
-            ]  # fmt: skip
-        return known[self.code.id]
 
     def _at(self, pc: int) -> dict[str, Any] | None:
         """The instruction; None before the first, and where a damaged trace tells of one more."""
         listed = self.code.instructions if self.code is not None else ()
         return listed[pc] if 0 <= pc < len(listed) else None
 
-    def _made(self, instruction: dict[str, Any]) -> frozenset[int]:
-        """The Value that an instruction moves, or those that its node makes."""
-        value, node = int(instruction["value"]), int(instruction["node"])
-        return frozenset((value,)) if value else frozenset(self.jit.links.values_of.get(node, ()))
-
     def _is_highlighted(self, instruction: dict[str, Any]) -> bool:
-        if self.selection.line and instruction["span"]:
-            path, _ = self.history.source(self.selection.file) if self.selection.file else ("", "")
+        selected = self.selection.line
+        if selected is not None and instruction["span"]:
+            path, _ = self.history.source(selected.file) if selected.file else ("", "")
             file, line, _, last = instruction["span"][:4]
-            if path == file and line <= self.selection.line <= max(line, last):
+            if path == file and line <= selected.line <= max(line, last):
                 return True
-        return bool(self.family) and bool(self._made(instruction) & self.family)
+        return bool(self.family) and bool(_values_made(self.history, instruction) & self.family)
 
     def _next_pc(self, rows: Any, pc: int) -> int:
         """Return where the frame goes on: the instruction of its next recorded step; -1 in other code."""

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.inspect.layout import Extent
 from engine.inspect.models._wording import holder_word, immortal, python_of, shape_text
+
+if TYPE_CHECKING:
+    from engine.inspect.history import History
+    from engine.inspect.selection import Selection
 
 BUCKETS = 32  # a bar's cells: how finely the model tells which bytes a tensor touches
 EXACT = 64  # elements per cell up to which "wholly touched" is found out for any strides
@@ -100,7 +104,7 @@ class MemoryMap:
     gone: tuple[Gone, ...]
 
 
-def project(history: Any, moment: int, selection: Any) -> MemoryMap:
+def project(history: History, moment: int, selection: Selection) -> MemoryMap:
     """The map at `moment`. More than LIMIT tensors: the selected, the named, the newest come first."""
     facts = history.tensors_at(moment)
     current = history.line_at(moment)
@@ -119,7 +123,7 @@ def project(history: Any, moment: int, selection: Any) -> MemoryMap:
     return MemoryMap(
         moment=moment,
         line=current.line if current else 0,
-        started=bool(current) and current.since < moment,
+        started=current is not None and current.since < moment,
         code=_code(history, current),
         tensors=len(facts),
         hidden=len(facts) - len(visible),
@@ -130,7 +134,7 @@ def project(history: Any, moment: int, selection: Any) -> MemoryMap:
     )
 
 
-def _names(history: Any, moment: int, running: int) -> dict[int, list[NameBox]]:
+def _names(history: History, moment: int, running: int) -> dict[int, list[NameBox]]:
     functions = {frame.id: frame.function for frame in history.frames_at(moment)}
     matches: dict[int, list[NameBox]] = {}
     for fact in history.names_at(moment):
@@ -141,7 +145,7 @@ def _names(history: Any, moment: int, running: int) -> dict[int, list[NameBox]]:
     return matches
 
 
-def _shown(facts: Sequence[Any], names: dict[int, Any], selection: Any) -> Sequence[Any]:
+def _shown(facts: Sequence[Any], names: dict[int, Any], selection: Selection) -> Sequence[Any]:
     if len(facts) <= LIMIT:
         return facts
 
@@ -153,9 +157,9 @@ def _shown(facts: Sequence[Any], names: dict[int, Any], selection: Any) -> Seque
 
 
 def _storage(
-    history: Any,
+    history: History,
     moment: int,
-    selection: Any,
+    selection: Selection,
     fact: Any,
     tensors: Sequence[Any],
     names: dict[int, list[NameBox]],
@@ -173,16 +177,21 @@ def _storage(
         device=fact.device,
         use_count=history.storage_owners(fact.id, moment).count,
         bucket=bucket,
-        byte=selection.byte if fact.id == selection.storage else -1,
+        byte=_selected_byte(selection) if fact.id == selection.storage else -1,
         tensors=boxes,
         highlighted=fact.id == selection.storage or any(box.highlighted for box in boxes),
     )
 
 
+def _selected_byte(selection: Selection) -> int:
+    cell = selection.cell
+    return -1 if cell is None or cell.byte is None else cell.byte
+
+
 def _tensor(
-    history: Any,
+    history: History,
     moment: int,
-    selection: Any,
+    selection: Selection,
     fact: Any,
     storage: Any,
     bucket: int,
@@ -215,7 +224,7 @@ def _tensor(
     )
 
 
-def _object(history: Any, seen: Any) -> ObjectBox:
+def _object(history: History, seen: Any) -> ObjectBox:
     return ObjectBox(seen.address, seen.refcount, immortal(seen.refcount, python_of(history)))
 
 
@@ -256,14 +265,14 @@ def bar(extent: Extent, nbytes: int, bucket: int) -> tuple[int, ...]:
     return tuple(matches)
 
 
-def _code(history: Any, current: Any) -> str:
+def _code(history: History, current: Any) -> str:
     if not current or not current.file:
         return ""
     lines = history.source(current.file)[1].splitlines()
     return lines[current.line - 1].strip() if 0 < current.line <= len(lines) else ""
 
 
-def _gone(history: Any, moment: int, alive: Sequence[Any]) -> tuple[Gone, ...]:
+def _gone(history: History, moment: int, alive: Sequence[Any]) -> tuple[Gone, ...]:
     """The tensors that existed when the line before this moment began, and do not any more."""
     before = history.previous(moment, "line")
     if before is None or before >= moment:

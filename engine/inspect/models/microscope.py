@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice, product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.inspect.models._calls import call_text, chosen_call, ended, full_name
 from engine.inspect.models._contents import Contents
@@ -28,6 +28,10 @@ from engine.inspect.models._dependencies.core import Index, numel, put, unravel
 from engine.inspect.models._focus import cursor
 from engine.inspect.models._grid import Grid, grid_of
 from engine.inspect.models._numbers import dtype_of, exact, short
+
+if TYPE_CHECKING:
+    from engine.inspect.history import History
+    from engine.inspect.selection import Selection
 
 LISTED = 64  # feeds that the model lists one by one
 LIT = 4096  # feeds that are lit in the tables
@@ -104,7 +108,7 @@ class MicroscopeModel:
 class _Bench:
     """The tensors of one call: before it, and what came out."""
 
-    def __init__(self, history: Any, call: Any, current: int) -> None:
+    def __init__(self, history: History, call: Any, current: int) -> None:
         self.history, self.call, self.now = history, call, current
         self.until = ended(history, call)
         self.names: dict[str, int] = {}
@@ -215,7 +219,7 @@ class _Bench:
         )
 
 
-def project(history: Any, moment: int, selection: Any) -> MicroscopeModel:
+def project(history: History, moment: int, selection: Selection) -> MicroscopeModel:
     """The chosen call, and the chosen cell of it."""
     call = chosen_call(history, moment, selection)
     if call is None:
@@ -290,7 +294,7 @@ def _first(fact: Any) -> Index | None:
     return None if 0 in fact.sizes else (0,) * len(fact.sizes)
 
 
-def _cell(out: Any, selection: Any, selected: int) -> Index | None:
+def _cell(out: Any, selection: Selection, selected: int) -> Index | None:
     """The selected cell of the result, else its first."""
     if selection.tensor == selected or (not selection.tensor and selection.storage == out.storage):
         return cursor(out, selection)
@@ -325,10 +329,10 @@ def _tables(bench: _Bench, by_argument: dict[str, list[Index]]) -> tuple[TableRo
 
 
 def _picked(
-    bench: _Bench, op_call: OpCall, rule: Rule | None, selection: Any, outs: tuple[int, ...]
+    bench: _Bench, op_call: OpCall, rule: Rule | None, selection: Selection, outs: tuple[int, ...]
 ) -> tuple[FeedRow | None, tuple[Index, ...], bool]:
     """The input cell that is pointed at, the output cells that it feeds, and whether all were asked."""
-    index = selection.index
+    index = selection.cell.index if selection.cell is not None else None
     if rule is None or index is None or selection.tensor in outs:
         return None, (), True
     name = next((n for n, fact in bench.inputs.items() if fact.id == selection.tensor), "")

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.inspect.models._wording import holder_word, immortal, pluralise, python_of
+
+if TYPE_CHECKING:
+    from engine.inspect.history import History
+    from engine.inspect.selection import Selection
 
 WORD = 8
 _SLOTS = ("ob_refcnt", "ob_type", "_h", "__weakref__")  # CPython 3.12+ keeps __weakref__ elsewhere
@@ -65,7 +69,7 @@ class ObjectModel:
     counts: tuple[Count, ...]
 
 
-def project(history: Any, moment: int, selection: Any) -> ObjectModel:
+def project(history: History, moment: int, selection: Selection) -> ObjectModel:
     """The object of the selected tensor, else of the one that a name was bound to last."""
     tensor, why = chosen(history, moment, selection)
     fact = history.tensor(tensor, moment) if tensor else None
@@ -96,7 +100,7 @@ def project(history: Any, moment: int, selection: Any) -> ObjectModel:
     )
 
 
-def chosen(history: Any, moment: int, selection: Any) -> tuple[int, str]:
+def chosen(history: History, moment: int, selection: Selection) -> tuple[int, str]:
     """(tensor, why): the selected one while it lives, else one of the selected storage, else the last named."""
     if selection.tensor:
         if history.tensor(selection.tensor, moment) is not None:
@@ -129,13 +133,13 @@ def _words(seen: Any, tensor: int, python: tuple[int, ...]) -> Iterable[Word]:
         yield Word(offset, raw.hex(" "), value, field, meaning)
 
 
-def _count(title: str, field: str, id: int, owners: Any, history: Any, moment: int) -> Count:
+def _count(title: str, field: str, id: int, owners: Any, history: History, moment: int) -> Count:
     holders = tuple(_holder(holder, history, moment) for holder in owners.holders)
     total = sum(holder.count for holder in holders)
     return Count(title, field, id, owners.count, total, holders, owners.seen)
 
 
-def _holder(holder: Any, history: Any, moment: int) -> HolderRow:
+def _holder(holder: Any, history: History, moment: int) -> HolderRow:
     tensor = holder.id if holder.kind == "TENSOR" else 0
     text = holder.name or holder_word(holder.kind)
     return HolderRow(holder.count, holder.kind, text, tensor, holder.since)

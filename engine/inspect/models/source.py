@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from engine.inspect.models._wording import shape_text
+
+if TYPE_CHECKING:
+    from engine.inspect.history import History
+    from engine.inspect.selection import Selection
 
 MOST = 2000  # events that are looked up to mark the lines they belong to
 
@@ -65,12 +69,13 @@ class SourceModel:
     error: str
 
 
-def project(history: Any, moment: int, selection: Any) -> SourceModel:
+def project(history: History, moment: int, selection: Selection) -> SourceModel:
     """Return what the program is doing at this moment, in its own words."""
     at_cursor = history.line_at(moment)
     # Nothing runs between two lines of the playground: then the last line that ran, and its names.
     near = at_cursor or history.last_line(moment)
-    file = selection.file or (near.file if near else _first_file(history))
+    selected = selection.line
+    file = selected.file if selected else near.file if near else _first_file(history)
     path, text = history.source(file) if file else ("", "")
     current = at_cursor.line if at_cursor and at_cursor.file == file else 0
     return SourceModel(
@@ -78,7 +83,7 @@ def project(history: Any, moment: int, selection: Any) -> SourceModel:
         file=file,
         path=path,
         current=current,
-        selected=selection.line if selection.file == file else 0,
+        selected=selected.line if selected and selected.file == file else 0,
         lines=_lines(history, moment, selection, file, text.splitlines(), current),
         names=_names(history, moment, selection, near.frame if near else 0),
         stack=_stack(history, moment),
@@ -86,14 +91,14 @@ def project(history: Any, moment: int, selection: Any) -> SourceModel:
     )
 
 
-def _first_file(history: Any) -> int:
+def _first_file(history: History) -> int:
     """The file of the first frame, so that there is something to read before the first line runs."""
     files = history.tables.frames.file
     return int(files[0]) if len(files) else 0
 
 
 def _lines(
-    history: Any, moment: int, selection: Any, file: int, strings: list[str], current: int
+    history: History, moment: int, selection: Selection, file: int, strings: list[str], current: int
 ) -> tuple[SourceLine, ...]:
     import numpy as np
 
@@ -119,7 +124,7 @@ def _lines(
     )
 
 
-def _touched(history: Any, moment: int, selection: Any, file: int) -> frozenset[int]:
+def _touched(history: History, moment: int, selection: Selection, file: int) -> frozenset[int]:
     """The lines under which the selected tensor or storage was made, written, named or used."""
     import numpy as np
 
@@ -143,7 +148,9 @@ def _touched(history: Any, moment: int, selection: Any, file: int) -> frozenset[
     return frozenset(line.line for line in matches if line and line.file == file)
 
 
-def _names(history: Any, moment: int, selection: Any, frame: int) -> tuple[BoundName, ...]:
+def _names(
+    history: History, moment: int, selection: Selection, frame: int
+) -> tuple[BoundName, ...]:
     if not frame:
         return ()
     before = history.names_at(history.previous(moment, "line"), frame)
@@ -169,7 +176,7 @@ def _names(history: Any, moment: int, selection: Any, frame: int) -> tuple[Bound
     return tuple(sorted(matches, key=lambda name: name.since))
 
 
-def _stack(history: Any, moment: int) -> tuple[StackFrame, ...]:
+def _stack(history: History, moment: int) -> tuple[StackFrame, ...]:
     lines = {line.frame: line.line for line in history.lines_at(moment)}
     return tuple(
         StackFrame(
@@ -184,7 +191,7 @@ def _stack(history: Any, moment: int) -> tuple[StackFrame, ...]:
     )
 
 
-def _error(history: Any, moment: int) -> str:
+def _error(history: History, moment: int) -> str:
     """The exception that is on its way at this very moment."""
     if moment < 0:
         return ""

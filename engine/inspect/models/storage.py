@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine._generated.codes import DTypeInfo
 from engine.inspect.history.facts import WriteFact
@@ -19,6 +19,10 @@ from engine.inspect.models._contents import Contents
 from engine.inspect.models._focus import cursor, element_type, focus, layout_of
 from engine.inspect.models._numbers import dtype_of, exact, short
 from engine.inspect.models._wording import writer
+
+if TYPE_CHECKING:
+    from engine.inspect.history import History
+    from engine.inspect.selection import Selection
 
 MAX_LANES = 32  # tensors that are compared with each other; more are counted
 LISTED = 64  # cells that the model lists by itself; `row` makes any others
@@ -135,7 +139,7 @@ class StorageModel:
         )
 
 
-def project(history: Any, moment: int, selection: Any) -> StorageModel:
+def project(history: History, moment: int, selection: Selection) -> StorageModel:
     """The storage of the selected tensor, or the selected storage itself, as it is at a moment."""
     tensor = focus(history, moment, selection)
     number = tensor.storage if tensor is not None else selection.storage
@@ -175,7 +179,7 @@ def project(history: Any, moment: int, selection: Any) -> StorageModel:
     return replace(model, cells=model.row(first, LISTED))
 
 
-def _placed(history: Any, moment: int, storage: Any) -> list[tuple[Any, int]]:
+def _placed(history: History, moment: int, storage: Any) -> list[tuple[Any, int]]:
     """Every live tensor over this memory and how far its own storage starts from this one."""
     placed = [(tensor, 0) for tensor in history.tensors_on(storage.id, moment)]
     for other, shift in _others(history, moment, storage):
@@ -186,7 +190,7 @@ def _placed(history: Any, moment: int, storage: Any) -> list[tuple[Any, int]]:
     return sorted(placed, key=lambda pair: pair[0].id)
 
 
-def _others(history: Any, moment: int, storage: Any) -> list[tuple[int, int]]:
+def _others(history: History, moment: int, storage: Any) -> list[tuple[int, int]]:
     """Storages whose memory meets this one's, and how far from its start theirs is.
 
     The engine gives every storage its own memory, but two can be made over one NumPy array.
@@ -204,7 +208,7 @@ def _others(history: Any, moment: int, storage: Any) -> list[tuple[int, int]]:
 
 
 def _lanes(
-    history: Any, moment: int, storage: Any, placed: Sequence[tuple[Any, int]], selected: Any
+    history: History, moment: int, storage: Any, placed: Sequence[tuple[Any, int]], selected: Any
 ) -> tuple[tuple[Lane, ...], int]:
     """A lane per tensor, the chosen one always among them, and how many tensors are left out."""
     retained = list(placed[:MAX_LANES])
@@ -251,11 +255,14 @@ def _cell_type(tensors: Sequence[Any], selected: Any) -> DTypeInfo:
     return min(kinds, key=lambda kind: kind.itemsize) if kinds else dtype_of("uint8")
 
 
-def _selected_byte(storage: Any, tensor: Any, selection: Any) -> int:
+def _selected_byte(storage: Any, tensor: Any, selection: Selection) -> int:
     """The selected byte of this storage; selecting an index of the tensor selects its first byte."""
-    if selection.byte >= 0 and selection.storage in (0, storage.id):
-        return selection.byte if selection.byte < storage.nbytes else -1
-    if tensor is None or selection.index is None:
+    cell = selection.cell
+    if cell is None:
+        return -1
+    if cell.byte is not None and cell.storage in (0, storage.id):
+        return cell.byte if cell.byte < storage.nbytes else -1
+    if tensor is None or cell.index is None:
         return -1
     index = cursor(tensor, selection)
     return -1 if index is None else tensor.extent.byte(index)
@@ -279,7 +286,7 @@ def _unused(nbytes: int, lanes: Sequence[Lane]) -> int | None:
     return nbytes - covered(starts[order], ends[order])
 
 
-def _last_write(history: Any, storage: int, moment: int) -> LastWrite | None:
+def _last_write(history: History, storage: int, moment: int) -> LastWrite | None:
     write = history.last_write(storage, -1, moment)
     if write is None:
         return None

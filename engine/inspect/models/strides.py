@@ -1,4 +1,4 @@
-"""How an index becomes an address: `base + (offset + sum(index * stride)) * itemsize`, with numbers.
+"""The way from an index to an address: `base + (offset + sum(index * stride)) * itemsize`, with numbers.
 
 The tensor's table and the storage's strip of cells show the same elements twice, once where the
 program sees them and once where they are. The formula joins the two for the cell under the cursor.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice, product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.inspect.events import short_op
 from engine.inspect.layout import Extent, Hit
@@ -18,6 +18,10 @@ from engine.inspect.models._focus import cursor, focus, layout_of, made_from, mi
 from engine.inspect.models._grid import Grid, GridCell, grid_of
 from engine.inspect.models._layout import Layout
 from engine.inspect.models._numbers import dtype_of, short
+
+if TYPE_CHECKING:
+    from engine.inspect.history import History
+    from engine.inspect.selection import Selection
 
 MAX_SHARERS = 64  # other indices of the same element that are listed
 MAX_CHAIN = 32  # views of views of views that are followed back
@@ -135,7 +139,7 @@ class StridesModel:
         )
 
 
-def project(history: Any, moment: int, selection: Any) -> StridesModel:
+def project(history: History, moment: int, selection: Selection) -> StridesModel:
     """The layout of the selected tensor, with the formula of the selected cell."""
     tensor = focus(history, moment, selection)
     if tensor is None:
@@ -173,7 +177,7 @@ def project(history: Any, moment: int, selection: Any) -> StridesModel:
     return replace(model, strip=model.cells(first, LISTED))
 
 
-def chain(history: Any, tensor: int, moment: int) -> tuple[DerivationStep, ...]:
+def chain(history: History, tensor: int, moment: int) -> tuple[DerivationStep, ...]:
     """Return how the tensor was made, back to the tensor that has memory of its own."""
     steps: list[DerivationStep] = []
     while tensor and len(steps) < MAX_CHAIN:
@@ -182,7 +186,7 @@ def chain(history: Any, tensor: int, moment: int) -> tuple[DerivationStep, ...]:
     return tuple(steps)
 
 
-def _made(history: Any, tensor: int, moment: int) -> DerivationStep:
+def _made(history: History, tensor: int, moment: int) -> DerivationStep:
     rows = history.tables.tensors.where("id", tensor)
     since = int(history.tables.tensors.since[rows[0]]) if len(rows) else -1
     views = history.tables.views

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING
+
+from engine.inspect.history.cache import per_history
+from engine.inspect.selection import CallSelection, LineSelection
+
+if TYPE_CHECKING:
+    from engine.inspect.history import History
+    from engine.inspect.selection import Selection
 
 AROUND = 45  # events in words before and after the moment
 COLUMNS = 240  # how finely the bar tells where much happens
@@ -64,7 +70,7 @@ class Timeline:
     life: Life | None
 
 
-def project(history: Any, moment: int, selection: Any) -> Timeline:
+def project(history: History, moment: int, selection: Selection) -> Timeline:
     """The events round `moment` and the shape of the whole run."""
     end = history.end
     if not end:
@@ -82,13 +88,13 @@ def project(history: Any, moment: int, selection: Any) -> Timeline:
         rows=tuple(_rows(history, moment, selection)),
         steps=tuple(_steps(history, moment)),
         span=span,
-        density=_density(history.tables, end, span),
+        density=_density(history, end, span),
         errors=tuple(int(number) for number in errors[:MOST]),
         life=_life(history, moment, selection),
     )
 
 
-def _rows(history: Any, moment: int, selection: Any) -> Iterator[EventRow]:
+def _rows(history: History, moment: int, selection: Selection) -> Iterator[EventRow]:
     first, last = max(0, moment - AROUND), min(history.end, moment + AROUND + 1)
     start = int(history.tables.events["t"][0])
     running = len(history.tables.calls.at(first - 1)) if first else 0
@@ -97,7 +103,7 @@ def _rows(history: Any, moment: int, selection: Any) -> Iterator[EventRow]:
         fields = dict(event.fields)
         if event.kind in ("OP_EXIT", "ERROR"):
             running = max(0, running - 1)
-        index = (fields.get("file", 0), fields.get("line", 0))
+        line = LineSelection(fields.get("file", 0), fields.get("line", 0))
         tensor, storage, call = (fields.get(name, 0) for name in ("tensor", "storage", "call"))
         yield EventRow(
             number=number,
@@ -110,23 +116,23 @@ def _rows(history: Any, moment: int, selection: Any) -> Iterator[EventRow]:
             call=call,
             highlighted=tensor == selection.tensor != 0
             or storage == selection.storage != 0
-            or call == selection.call != 0
-            or (event.kind == "LINE" and index == (selection.file, selection.line)),
+            or CallSelection(call) == selection.call
+            or (event.kind == "LINE" and line == selection.line),
         )
         running += event.kind == "OP_ENTER"
 
 
-def _steps(history: Any, moment: int) -> Iterator[Step]:
+def _steps(history: History, moment: int) -> Iterator[Step]:
     for grain in history.grains:
         yield Step(grain, history.previous(moment, grain), history.next(moment, grain))
 
 
-@lru_cache(maxsize=1)  # the whole run looks the same from every moment of it
-def _density(tables: Any, end: int, span: int) -> tuple[int, ...]:
+@per_history(max_entries=1)  # the whole run looks the same from every moment of it
+def _density(history: History, end: int, span: int) -> tuple[int, ...]:
     """Per stretch of the bar, the most events that one line of the program caused there."""
     import numpy as np
 
-    edges = np.unique(np.concatenate([[0], tables.lines.since, [end]]))
+    edges = np.unique(np.concatenate([[0], history.tables.lines.since, [end]]))
     caused = np.diff(edges)
     low = np.arange(0, end, span)
     high = np.minimum(low + span, end) - 1
@@ -137,7 +143,7 @@ def _density(tables: Any, end: int, span: int) -> tuple[int, ...]:
     return tuple(int(count) for count in matches)
 
 
-def _life(history: Any, moment: int, selection: Any) -> Life | None:
+def _life(history: History, moment: int, selection: Selection) -> Life | None:
     tables = history.tables
     if not selection.tensor or not len(tables.tensors.where("id", selection.tensor)):
         return None

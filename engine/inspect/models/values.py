@@ -1,4 +1,4 @@
-"""What a tensor holds: its numbers, their statistics, and what the last line changed.
+"""The elements of a tensor, their statistics, and which of them the last line changed.
 
 A trace keeps small writes whole and samples large ones, so a number can be unknown. Unknown numbers
 stay out of every statistic, and how many there are is part of the model.
@@ -20,6 +20,9 @@ from engine.inspect.models._numbers import dtype_of, exact, magnitude
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from engine.inspect.history import History
+    from engine.inspect.selection import Selection
 
 SIGMAS = 3  # the scale of the shades ends this many standard deviations from the mean
 
@@ -45,7 +48,7 @@ class Statistics:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What the engine itself counted at a write that was too large to keep whole."""
+    """The statistics that the engine itself computed at a write that was too large to keep whole."""
 
     moment: int
     numel: int
@@ -128,7 +131,7 @@ class ValuesModel:
         return ("", "") if old.tobytes() == value.tobytes() else ("changed", exact(dtype, old))
 
 
-def project(history: Any, moment: int, selection: Any) -> ValuesModel:
+def project(history: History, moment: int, selection: Selection) -> ValuesModel:
     """The selected tensor's numbers at a moment, compared with the moment before the last line."""
     tensor = focus(history, moment, selection)
     if tensor is None:
@@ -165,7 +168,7 @@ def project(history: Any, moment: int, selection: Any) -> ValuesModel:
     return replace(model, cells=cells)
 
 
-def _earlier(history: Any, storage: Any, moment: int) -> tuple[int, Contents | None]:
+def _earlier(history: History, storage: Any, moment: int) -> tuple[int, Contents | None]:
     """The moment before the last line, and what the storage held then."""
     before = history.previous(moment, "line")
     old = history.storage(storage.id, before) if before < moment else None
@@ -225,7 +228,7 @@ def _statistics(
     )
 
 
-def _recorded(history: Any, storage: int, moment: int, extent: Extent) -> Recorded | None:
+def _recorded(history: History, storage: int, moment: int, extent: Extent) -> Recorded | None:
     """The newest write, if it covers the whole tensor and was sampled (Note [Sampled values])."""
     table = history.tables.values
     row = table.last("storage", storage, moment)

@@ -12,6 +12,7 @@ from engine.inspect.models.autograd.formula import formula
 from engine.inspect.selection import Selection
 from tests.inspect.autograd_builder import GradBuilder
 from tests.inspect.autograd_replay import assert_agrees, assert_queue_order
+from tests.inspect.selections import select
 
 NOTHING = Selection()
 
@@ -249,12 +250,12 @@ def test_modules_are_known_by_the_names_of_their_parameters():
 def test_the_node_in_focus():
     b, n = diamond()
     history = b.history()
-    focus = project(history, n["built"], Selection(node=n["n_b"]))
+    focus = project(history, n["built"], select(node=n["n_b"]))
     assert (focus.focus, focus.why) == (n["n_b"], "selected")
-    focus = project(history, n["built"], Selection(tensor=n["y"]))
+    focus = project(history, n["built"], select(tensor=n["y"]))
     assert (focus.focus, focus.why) == (n["n_y"], "grad_fn of y")
     assert [box.fact.id for box in focus.nodes if box.highlighted] == [n["n_y"]]
-    focus = project(history, n["built"], Selection(tensor=n["x"]))
+    focus = project(history, n["built"], select(tensor=n["x"]))
     assert (focus.focus, focus.why) == (n["leaf"], "adds into .grad of x")
     assert {box.fact.label for box in focus.nodes if box.highlighted} == {"x", "Mul"}
     assert project(history, n["built"], NOTHING).focus == n["n_y"]

@@ -8,6 +8,7 @@ from engine.inspect.models import to_json
 from engine.inspect.models.dispatch import project
 from engine.inspect.selection import Selection
 from tests.inspect.models.calls import ADD, KEYS, added
+from tests.inspect.selections import select
 from tests.inspect.trace_builder import T, TraceBuilder
 
 LINEAR = "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor"
@@ -107,7 +108,7 @@ def test_calls_within_calls_are_a_tree() -> None:
     within = project(history, inside, Selection())
     assert within.name == "matmul", "while a call runs, the view shows the innermost one"
     assert [row.here for row in within.tree] == [False, False, True]
-    selected = project(history, inside, Selection(call=within.tree[1].call))
+    selected = project(history, inside, select(call=within.tree[1].call))
     assert selected.name == "t", "a selected call is shown wherever one is"
 
 

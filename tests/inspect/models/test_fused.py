@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from engine.inspect.models import project, to_json
-from engine.inspect.selection import Selection
 from tests.inspect.jit_traces import LOOP, recorded
+from tests.inspect.selections import select
 
 FUSES = """
 import engine
@@ -35,7 +35,7 @@ step, a conversion, a sum; then a gradient."""
 
 def at(history, moment=None, **chosen):
     end = history.end - 1 if moment is None else moment
-    return project("fused", history, end, Selection(**chosen))
+    return project("fused", history, end, select(**chosen))
 
 
 def first(history):

@@ -7,12 +7,12 @@ import itertools
 import pytest
 
 from engine.inspect.models import project
-from engine.inspect.selection import Selection
 from tests.inspect.jit_traces import FAILS, LOOP, recorded
+from tests.inspect.selections import select
 
 
 def at(history, moment, **chosen):
-    return project("interpreter", history, moment, Selection(**chosen))
+    return project("interpreter", history, moment, select(**chosen))
 
 
 def steps_of(history, frame):

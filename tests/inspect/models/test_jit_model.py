@@ -24,8 +24,8 @@ from engine.inspect.models.jit import JitModel
 from engine.inspect.models.jit.graph_timeline import GraphTimeline, timeline_of
 from engine.inspect.models.jit.lines import short_type
 from engine.inspect.models.jit.rule import rule_text
-from engine.inspect.selection import Selection
 from tests.inspect.jit_traces import LOOP, recorded
+from tests.inspect.selections import select
 from tests.inspect.trace_builder import TraceBuilder
 
 BRANCHES = """
@@ -80,7 +80,7 @@ GONE = ("gone", "removed", "left")
 
 
 def at(history, moment: int, value: int = 0) -> JitModel:
-    return project("jit", history, moment, Selection(value=value))
+    return project("jit", history, moment, select(value=value))
 
 
 def graphs(history) -> list[int]:
@@ -107,7 +107,7 @@ def test_every_moment_shows_the_graph_as_it_is_then(program):
     history = recorded(PROGRAMS[program])
     output = 0
     for graph in graphs(history):
-        for moment in timeline_of(history.jit, graph).moments:
+        for moment in timeline_of(history, graph).moments:
             model = at(history, moment)
             assert model.graph == graph
             current = [row.node for row in model.rows if row.change not in GONE]
@@ -139,7 +139,7 @@ def test_a_snapshot_and_the_edits_since_give_the_next_snapshot(program):
 def test_what_stays_keeps_its_place_from_step_to_step(program):
     history = recorded(PROGRAMS[program])
     for graph in graphs(history):
-        models = [at(history, moment) for moment in timeline_of(history.jit, graph).moments]
+        models = [at(history, moment) for moment in timeline_of(history, graph).moments]
         for before, after in itertools.pairwise(models):
             moved = {row.node for row in after.rows if row.change in ("moved", "left")}
             saved = {row.node for row in before.rows} & {row.node for row in after.rows} - moved
@@ -179,7 +179,7 @@ def test_why_a_node_vanished_names_pass_rule_place_and_what_stands_for_it():
     assert re.search(r"vanished in pass peephole \(\d+\)", story)
     assert '"x.t().t() -> x" (csrc/jit/peephole/' in story
     assert "%x.1 stands for it since" in story
-    assert 'by the rule "a call -> the nodes of its callee"' in story
+    assert 'by the rule "a call -> the nodes of what it calls"' in story
     assert "Nothing stands for it" in " ".join(at(history, run.until, inner.number).story)
     before = " ".join(at(history, run.since, outer.number).story)
     assert "It will go in pass peephole" in before
@@ -227,7 +227,7 @@ def test_a_line_of_an_inlined_function_lights_what_became_of_it_and_back():
 def test_instructions_of_the_last_code_belong_to_values_of_the_first_graph():
     history = recorded(LOOP)
     first = graphs(history)[0]
-    relu = value_named(at(history, timeline_of(history.jit, first).moments[0]), "aten::relu")
+    relu = value_named(at(history, timeline_of(history, first).moments[0]), "aten::relu")
     code = next(row for row in at(history, history.end - 1).passes if row.kind == "code")
     model = at(history, code.at, relu)
     assert [row.text.split()[0] for row in model.code if row.highlighted]
@@ -245,7 +245,7 @@ def test_a_selected_tree_node_or_token_stays_selected_in_every_pass():
     tokens = jit.syntax(looped.id)["tokens"]
     token = next(i for i, item in enumerate(tokens) if item[1] == "relu")
     for number in (number_of(looped.id, TREE, index), number_of(looped.id, TOKEN, token)):
-        for moment in timeline_of(jit, graph).moments:
+        for moment in timeline_of(jit.history, graph).moments:
             model = at(history, moment, number)
             alive = [row for row in model.rows if row.highlighted and row.change not in GONE]
             assert any("aten::relu" in row.text for row in alive), moment
@@ -263,7 +263,7 @@ def test_numbers_of_places_and_nodes_are_read_back():
 def test_parameters_come_from_where_the_function_names_them():
     history = recorded(LOOP)
     graph = graphs(history)[0]
-    moment = timeline_of(history.jit, graph).moments[0]
+    moment = timeline_of(history, graph).moments[0]
     head = at(history, moment).rows[0]
     x = next(part.value for part in head.parts if part.text == "%x.1")
     model = at(history, moment, x)
@@ -293,7 +293,7 @@ def test_the_rows_of_passes_count_what_was_rewritten():
 def test_an_unrolled_loop_lights_up_in_every_copy():
     history = recorded(BRANCHES)
     graph = graphs(history)[0]
-    timeline = timeline_of(history.jit, graph)
+    timeline = timeline_of(history, graph)
     start = at(history, timeline.moments[0])
     added = value_named(start, "aten::add")  # x = scale(...) + i, inside of the loop
     after = run_of(history, "unroll_loops", graph).until
@@ -395,7 +395,7 @@ def test_the_model_is_json(program):
 
 def test_a_return_lights_what_it_takes():
     history = recorded(LOOP)
-    moment = timeline_of(history.jit, graphs(history)[0]).moments[0]
+    moment = timeline_of(history, graphs(history)[0]).moments[0]
     last = at(history, moment).rows[-1]
     model = at(history, moment, last.number)
     assert model.rows[-1].chosen
@@ -432,7 +432,7 @@ for _ in range(4):
 def test_a_film_has_every_state_that_the_edits_lead_to(program):
     jit = recorded(program).jit
     for graph in graphs(jit.history):
-        timeline = timeline_of(jit, graph)
+        timeline = timeline_of(jit.history, graph)
         for index, moment in enumerate(timeline.moments):
             output = jit.graph_at(graph, moment).every_line()
             assert list(timeline.lines(index).values()) == output, f"graph {graph}, event {moment}"

@@ -12,8 +12,8 @@ from engine.inspect.history import History
 from engine.inspect.layout import Extent, Hit
 from engine.inspect.models import storage, strides
 from engine.inspect.models._numbers import BY_NAME, decode, short
-from engine.inspect.selection import Selection
 from tests.inspect.models.layouts import Layout, random_layout
+from tests.inspect.selections import select
 from tests.inspect.trace_builder import TraceBuilder
 
 STORAGES = 1700
@@ -45,7 +45,7 @@ def case() -> tuple[History, list[tuple[int, dict[int, Layout], np.ndarray]]]:
 def test_storage_says_which_cells_belong_to_which_elements(case) -> None:
     history, storages = case
     for number, tensors, raw in storages:
-        model = storage.project(history, history.end - 1, Selection(storage=number))
+        model = storage.project(history, history.end - 1, select(storage=number))
         itemsize = min(layout.itemsize for layout in tensors.values())
         assert (model.itemsize, model.nbytes) == (itemsize, len(raw))
         assert model.count == -(-len(raw) // itemsize)
@@ -66,7 +66,7 @@ def test_storage_says_which_cells_belong_to_which_elements(case) -> None:
 def test_storage_says_holes_overlaps_and_unused_bytes(case) -> None:
     history, storages = case
     for number, tensors, raw in storages:
-        model = storage.project(history, history.end - 1, Selection(storage=number))
+        model = storage.project(history, history.end - 1, select(storage=number))
         everything: set[int] = set()
         for lane in model.lanes:
             layout = tensors[lane.tensor]
@@ -83,7 +83,7 @@ def test_two_tensors_alias_exactly_when_their_bytes_meet(case) -> None:
     history, storages = case
     met = 0
     for number, tensors, _ in storages:
-        model = storage.project(history, history.end - 1, Selection(storage=number))
+        model = storage.project(history, history.end - 1, select(storage=number))
         lanes = {lane.tensor: lane for lane in model.lanes}
         for item, other in combinations(tensors, 2):
             meet = bool(tensors[item].bytes() & tensors[other].bytes())
@@ -101,7 +101,7 @@ def test_strides_maps_every_index_to_its_byte_and_every_cell_back(case) -> None:
         for tensor, layout in tensors.items():
             positions = list(layout.walk())
             result, at = positions[rng.integers(len(positions))] if positions else (None, -1)
-            selection = Selection(tensor=tensor, index=result)
+            selection = select(tensor=tensor, index=result)
             model = strides.project(history, history.end - 1, selection)
             _same_grid(model, layout, raw, result)
             over = defaultdict(list)
@@ -140,7 +140,7 @@ def test_contiguous_and_flat_are_what_the_addresses_say(case) -> None:
     history, storages = case
     for _, tensors, _ in storages:
         for tensor, layout in tensors.items():
-            model = strides.project(history, history.end - 1, Selection(tensor=tensor))
+            model = strides.project(history, history.end - 1, select(tensor=tensor))
             at = [byte // layout.itemsize for _, byte in layout.walk()]
             steps = set(np.diff(at).tolist())
             assert model.layout.flat is (len(steps) <= 1), layout

@@ -12,6 +12,7 @@ from engine.inspect.models import VIEWS, project, to_json
 from engine.inspect.models.memory import LIMIT, bar
 from engine.inspect.selection import Selection
 from tests.inspect.models.story import Story, tell
+from tests.inspect.selections import select
 from tests.inspect.trace_builder import TraceBuilder
 
 
@@ -27,7 +28,7 @@ def box(model, tensor):
 
 
 def at(story, moment, **selection):
-    return project("memory", story.history, moment, Selection(**selection))
+    return project("memory", story.history, moment, select(**selection))
 
 
 def test_views_of_one_storage_are_in_one_box_and_others_are_not(story):
@@ -135,7 +136,7 @@ def test_too_many_tensors_are_counted_not_hidden_silently():
     b = TraceBuilder()
     for _ in range(LIMIT + 5):
         b.tensor((1,))
-    model = project("memory", b.history(), b.now, Selection(tensor=3))
+    model = project("memory", b.history(), b.now, select(tensor=3))
     assert (model.tensors, model.hidden) == (LIMIT + 5, 5)
     assert model.storage_count == LIMIT + 5
     assert 3 in [tensor.id for storage in model.storages for tensor in storage.tensors]
@@ -145,7 +146,7 @@ def test_too_many_tensors_are_counted_not_hidden_silently():
 def test_every_moment_has_a_model_that_json_takes(story, name):
     assert name in VIEWS
     for moment in range(story.history.end):
-        for selection in (Selection(), Selection(tensor=story.y, storage=1, name="y", call=3)):
+        for selection in (Selection(), select(tensor=story.y, storage=1, name="y", call=3)):
             json.dumps(to_json(project(name, story.history, moment, selection)), allow_nan=False)
 
 

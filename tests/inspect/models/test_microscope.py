@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from engine.inspect.models import to_json
 from engine.inspect.models.microscope import LISTED, MicroscopeModel, project
-from engine.inspect.selection import Selection
+from tests.inspect.selections import select
 from tests.inspect.trace_builder import T, TraceBuilder
 
 ADD = "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"
@@ -30,7 +30,7 @@ def little_memory() -> Iterator[None]:
 
 
 def looked(b: TraceBuilder, **chosen: object) -> MicroscopeModel:
-    return project(b.history(), b.now, Selection(**chosen))
+    return project(b.history(), b.now, select(**chosen))
 
 
 def added() -> tuple[TraceBuilder, int, int, int]:
@@ -272,7 +272,7 @@ def test_where_a_cell_of_a_large_tensor_goes_is_found_at_once() -> None:
         call.results(b.tensor((1000,)))
     history = b.history()
     with little_memory():
-        model = project(history, b.now, Selection(tensor=x, index=(4, 700)))
+        model = project(history, b.now, select(tensor=x, index=(4, 700)))
     assert model.index == (700,)
     assert not model.goes_counted
 

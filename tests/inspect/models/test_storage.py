@@ -11,17 +11,18 @@ from engine.inspect.models import to_json
 from engine.inspect.models.storage import MAX_LANES, LastWrite, StorageModel, project
 from engine.inspect.selection import Selection
 from tests.inspect.models.small import history
+from tests.inspect.selections import select
 from tests.inspect.trace_builder import TraceBuilder
 
 
 def model_of(builder: TraceBuilder, **selection) -> StorageModel:
     result = builder.history()
-    return project(result, result.end - 1, Selection(**selection))
+    return project(result, result.end - 1, select(**selection))
 
 
 def test_lanes_say_how_each_tensor_lies_over_the_storage() -> None:
     result, tensors = history()
-    model = project(result, result.end - 1, Selection(tensor=tensors["y"]))
+    model = project(result, result.end - 1, select(tensor=tensors["y"]))
     assert (model.count, model.itemsize, model.dtype) == (6, 4, "float32")
     assert [lane.label for lane in model.lanes] == ["x", "y", "z"]
     assert [lane.pattern for lane in model.lanes] == ["contiguous", "transposed", "step 3"]
@@ -31,7 +32,7 @@ def test_lanes_say_how_each_tensor_lies_over_the_storage() -> None:
 
 def test_the_newest_write_is_only_where_its_tensor_has_elements() -> None:
     result, tensors = history()
-    model = project(result, result.end - 1, Selection(tensor=tensors["x"]))
+    model = project(result, result.end - 1, select(tensor=tensors["x"]))
     assert isinstance(model.last_write, LastWrite)
     write = model.last_write
     assert (write.by, write.label, write.line) == ("operator mul_", "z", 4)
@@ -42,7 +43,7 @@ def test_the_newest_write_is_only_where_its_tensor_has_elements() -> None:
 def test_stepping_back_shows_the_earlier_bytes_and_tensors() -> None:
     result, tensors = history()
     before = result.call(3).since - 1  # select has not run yet: z does not exist
-    model = project(result, before, Selection(tensor=tensors["x"]))
+    model = project(result, before, select(tensor=tensors["x"]))
     assert [lane.label for lane in model.lanes] == ["x", "y"]
     assert [cell.text for cell in model.cells] == ["0.", "1.", "2.", "3.", "4.", "5."]
     assert model.last_write is not None
@@ -51,7 +52,7 @@ def test_stepping_back_shows_the_earlier_bytes_and_tensors() -> None:
 
 def test_selecting_an_index_selects_its_byte() -> None:
     result, tensors = history()
-    model = project(result, result.end - 1, Selection(tensor=tensors["y"], index=(1, 1)))
+    model = project(result, result.end - 1, select(tensor=tensors["y"], index=(1, 1)))
     assert model.byte == 16
     assert [cell.number for cell in model.cells if cell.selected] == [4]
 
@@ -159,7 +160,7 @@ def test_a_hole_is_never_blamed_on_the_write_around_it() -> None:
     """`history.last_write` and the marks in the storage's cells are one answer."""
     result, tensors = history()
     moment = result.end - 1
-    model = project(result, moment, Selection(tensor=tensors["x"]))
+    model = project(result, moment, select(tensor=tensors["x"]))
     newest = model.last_write
     assert newest is not None
     by_byte = [result.last_write(model.storage, cell.byte, moment) for cell in model.cells]

@@ -9,14 +9,14 @@ import pytest
 from engine.inspect.models import to_json
 from engine.inspect.models._layout import describe
 from engine.inspect.models.strides import Term, project
-from engine.inspect.selection import Selection
 from tests.inspect.models.small import history
+from tests.inspect.selections import select
 from tests.inspect.trace_builder import TraceBuilder
 
 
 def test_the_formula_has_the_real_numbers() -> None:
     result, tensors = history()
-    model = project(result, result.end - 1, Selection(tensor=tensors["y"], index=(2, 1)))
+    model = project(result, result.end - 1, select(tensor=tensors["y"], index=(2, 1)))
     position = model.place
     assert position is not None
     assert position.terms == (Term(0, 2, 1), Term(1, 1, 3))
@@ -28,14 +28,14 @@ def test_the_formula_has_the_real_numbers() -> None:
 def test_a_selected_byte_becomes_the_index_that_is_there() -> None:
     result, tensors = history()
     storage = result.tensor(tensors["y"], result.end - 1).storage
-    model = project(result, result.end - 1, Selection(tensors["y"], storage, byte=18))
+    model = project(result, result.end - 1, select(tensors["y"], storage, byte=18))
     assert model.place is not None
     assert model.place.index == (1, 1)
 
 
 def test_a_selected_hole_has_no_formula_but_is_lit_in_the_strip() -> None:
     result, tensors = history()
-    model = project(result, result.end - 1, Selection(tensors["z"], 1, byte=12))
+    model = project(result, result.end - 1, select(tensors["z"], 1, byte=12))
     assert model.grid is not None
     assert (model.place, model.grid.hole) == (None, 12)
     assert [cell.number for cell in model.strip if cell.selected] == [3]
@@ -44,7 +44,7 @@ def test_a_selected_hole_has_no_formula_but_is_lit_in_the_strip() -> None:
 
 def test_a_view_is_followed_back_to_the_tensor_with_memory_of_its_own() -> None:
     result, tensors = history()
-    steps = project(result, result.end - 1, Selection(tensor=tensors["z"])).made
+    steps = project(result, result.end - 1, select(tensor=tensors["z"])).made
     assert [(step.label, step.op, step.line) for step in steps] == [
         ("z", "select", 3),
         ("x", "arange", 1),
@@ -57,7 +57,7 @@ def test_an_expanded_element_is_one_place_with_many_indices() -> None:
     one = builder.tensor((3, 1), values=[1.0, 2.0, 3.0])
     wide = builder.tensor((3, 4), (1, 0), base=one)
     result = builder.history()
-    model = project(result, result.end - 1, Selection(tensor=wide, index=(1, 2)))
+    model = project(result, result.end - 1, select(tensor=wide, index=(1, 2)))
     assert model.place is not None
     assert model.place.sharers == ((1, 0), (1, 1), (1, 3))
     assert model.place.shared == 3
@@ -76,7 +76,7 @@ def test_a_billion_copies_of_one_element_are_counted_not_walked() -> None:
     one = builder.tensor((1,), values=[1.0])
     wide = builder.tensor((1 << 15, 1 << 15), (0, 0), base=one)
     result = builder.history()
-    model = project(result, result.end - 1, Selection(tensor=wide))
+    model = project(result, result.end - 1, select(tensor=wide))
     assert model.place is not None
     assert model.place.shared == (1 << 30) - 1
     assert model.place.counted
@@ -86,7 +86,7 @@ def test_rank_six_shows_the_slice_of_the_selected_index() -> None:
     builder = TraceBuilder()
     tensor = builder.tensor((2, 3, 2, 3, 2, 3), values=range(216))
     result = builder.history()
-    model = project(result, result.end - 1, Selection(tensor=tensor, index=(1, 2, 1, 0, 1, 2)))
+    model = project(result, result.end - 1, select(tensor=tensor, index=(1, 2, 1, 0, 1, 2)))
     assert model.grid is not None
     assert (model.grid.lead, model.grid.lead_sizes) == ((1, 2, 1, 0), (2, 3, 2, 3))
     strings = [[cell.text for cell in row] for row in model.grid.cells]
@@ -98,7 +98,7 @@ def test_no_dimension_and_no_element(sizes: tuple[int, ...], cells: int) -> None
     builder = TraceBuilder()
     tensor = builder.tensor(sizes, values=[7.0] * cells)
     result = builder.history()
-    model = project(result, result.end - 1, Selection(tensor=tensor))
+    model = project(result, result.end - 1, select(tensor=tensor))
     assert (model.place is None) is (cells == 0)
     assert sum(len(row) for row in model.grid.cells) == cells
 
@@ -143,7 +143,7 @@ def test_reasons_name_the_dimension_and_the_numbers() -> None:
 
 def test_the_model_is_json() -> None:
     result, tensors = history()
-    model = project(result, result.end - 1, Selection(tensor=tensors["y"]))
+    model = project(result, result.end - 1, select(tensor=tensors["y"]))
     text = json.loads(json.dumps(to_json(model)))
     assert text["place"]["terms"][1] == {"dim": 1, "index": 0, "stride": 3}
     assert text["grid"]["cells"][2][1]["text"] == "5."

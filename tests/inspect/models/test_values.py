@@ -13,30 +13,30 @@ from engine.inspect.models import to_json
 from engine.inspect.models._contents import BUDGET, SPREAD, Contents
 from engine.inspect.models._numbers import BY_NAME, decode, dtype_of, exact, short
 from engine.inspect.models.values import ValuesModel, project
-from engine.inspect.selection import Selection
 from tests.inspect.models.small import history
+from tests.inspect.selections import select
 from tests.inspect.trace_builder import TraceBuilder, encode
 
 
 def model_of(builder: TraceBuilder, tensor: int, **selection) -> ValuesModel:
     result = builder.history()
-    return project(result, result.end - 1, Selection(tensor=tensor, **selection))
+    return project(result, result.end - 1, select(tensor=tensor, **selection))
 
 
 def test_changed_since_the_previous_line() -> None:
     result, tensors = history()
-    model = project(result, result.end - 1, Selection(tensor=tensors["y"]))
+    model = project(result, result.end - 1, select(tensor=tensors["y"]))
     changes = {c.index: (c.changed, c.before) for row in model.cells for c in row if c.changed}
     assert changes == {(1, 0): ("changed", "1.0"), (1, 1): ("changed", "4.0")}
     assert model.changed == 2
-    quiet = project(result, result.previous(result.end - 1, "line"), Selection(tensor=tensors["y"]))
+    quiet = project(result, result.previous(result.end - 1, "line"), select(tensor=tensors["y"]))
     assert quiet.changed == 0
 
 
 def test_new_memory_is_not_compared() -> None:
     result, tensors = history()
     after_arange = result.call(1).until
-    model = project(result, after_arange, Selection(tensor=tensors["x"]))
+    model = project(result, after_arange, select(tensor=tensors["x"]))
     assert (model.before, model.changed, model.earlier) == (-1, None, None)
 
 

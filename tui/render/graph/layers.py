@@ -49,7 +49,7 @@ def _down(
 
 
 def depths(count: int, below: list[list[int]], layer: list[int]) -> list[int]:
-    """How far down the longest way from each node goes."""
+    """The length of the longest path down from each node."""
     depth = [0] * count
     for node in sorted(range(count), key=layer.__getitem__, reverse=True):
         depth[node] = max((depth[tail] + 1 for tail in below[node]), default=0)

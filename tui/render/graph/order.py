@@ -32,7 +32,7 @@ def ordered(
 
 
 def crossings(rows: list[list[int]], below: list[list[int]], place: list[int]) -> int:
-    """How often two wires cross."""
+    """The number of times that two wires cross."""
     found = 0
     for row in rows:
         seen: list[int] = []

@@ -9,12 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from engine.inspect.models.autograd import Autograd, NodeBox, Part
+from engine.inspect.selection import NodeSelection
 from tui.render import Glyphs, Picture, Span, Target
 from tui.render.dot import NoGraph
+from tui.render.target import TargetItem
 from tui.views._view import DrawContext, Page, View, action
 from tui.views.autograd.dot import dot_text
 from tui.views.autograd.drawing import draw
 from tui.views.autograd.fold import NODE, Folded, holds
+from tui.views.autograd.items import Edge, Group
 from tui.views.autograd.node import node_lines
 from tui.views.autograd.scene import AutogradOptions, folded
 
@@ -82,7 +85,7 @@ class AutogradView(View):
     key = "0"
     title = "Autograd"
     help = HELP
-    opens: ClassVar = {"node": 0, "edge": 0, "group": 0}
+    opens: ClassVar = {NodeSelection: 0, Edge: 0, Group: 0}
     draws_graph = True
     Options = AutogradOptions
 
@@ -129,7 +132,7 @@ class AutogradView(View):
             what = folded(part, AutogradOptions(options.form, options.fold, opened))
             if what.items[what.item_of[model.focus]].key == each:
                 self.change(nav, opened=opened)
-                nav.select(Target("group", node=each[0], index=each))
+                nav.select(Target(Group(*each)))
                 return "collapsed; u expands it"
         return "this is one node: nothing to expand. f folds blocks, lines or modules"
 
@@ -139,27 +142,30 @@ class AutogradView(View):
         group = next((item for item in what.items if item.key == key), None)
         inside = [what.part.nodes[place] for place in group.members] if group else []
         newest = max((node.id for node in inside if not node.leaf), default=key[0])
-        nav.select(Target("edge", node=newest))
+        nav.select(Target(Edge(newest)))
         return "expanded; u collapses it"
 
-    def follow(self, nav: Navigator, target: Target) -> str:
+    def follow(self, nav: Navigator, item: TargetItem) -> str:
         """Along an edge to its end, from a node along its first edge, into a group."""
-        index = target.index or (target.node, 0)
-        if target.kind == "group":
-            part = part_of(nav.model(self.name), index[0])
-            if part is None:
-                return "this group was freed"
-            return self._expand(nav, folded(part, nav.options_of(self.name)), (index[0], index[1]))
-        end = index[1]
-        if target.kind == "node":
-            box = nav.model(self.name).nodes.of(target.node)
-            ends = self._ends(nav, box) if box else []
-            if nav.view != self.name:
+        match item:
+            case Group(node=node, number=number):
+                part = part_of(nav.model(self.name), node)
+                if part is None:
+                    return "this group was freed"
+                return self._expand(nav, folded(part, nav.options_of(self.name)), (node, number))
+            case Edge(next=next_node):
+                end = next_node
+            case NodeSelection(node=node):
+                if nav.view != self.name:
+                    return nav.show_view(self.name)
+                box = nav.model(self.name).nodes.of(node)
+                ends = self._ends(nav, box) if box else []
+                if not ends:
+                    return "end of path: no successors"
+                end = ends[0]
+            case _:
                 return nav.show_view(self.name)
-            if not ends:
-                return "end of path: no successors"
-            end = ends[0]
-        nav.select(Target("edge", node=end))
+        nav.select(Target(Edge(end)))
         nav.show_view(self.name)
         return f"followed to {self._label(nav, end)}; Backspace returns"
 

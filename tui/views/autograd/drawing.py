@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from engine.inspect.models._wording import bytes_text, pluralise
 from engine.inspect.models.autograd import Autograd, Part, RunBox
+from engine.inspect.selection import NodeSelection
 from tui.render import Guide, Line, Picture, Span, Target, cells, clean, cut, line_width
 from tui.render.glyphs import DOWN, LEFT, RIGHT, UP
 from tui.views._cells import facts
@@ -15,6 +16,7 @@ from tui.views._view import DrawContext
 from tui.views.autograd.fold import NODE, Folded, holds
 from tui.views.autograd.graph import Window, item_target
 from tui.views.autograd.graph_list import listed
+from tui.views.autograd.items import Details
 from tui.views.autograd.navigation import ways
 from tui.views.autograd.node import Pane, group_lines, node_lines
 from tui.views.autograd.scene import Scene, scene
@@ -155,7 +157,7 @@ def _queue(model: Autograd, context: DrawContext) -> Line:
         spans.append(Span("  empty", "dim"))
     for place, row in enumerate(model.ready[:QUEUE], 1):
         spans.append(Span(f" {glyphs.ready}{place} ", "ready"))
-        spans.append(Span(row.label, "ready", Target("node", node=row.node)))
+        spans.append(Span(row.label, "ready", Target(NodeSelection(row.node))))
     if model.ready_count > QUEUE:
         spans.append(Span(f" and {model.ready_count - QUEUE} more", "dim"))
     spans += [Span(text, style) for text, style in _keeps(model)]
@@ -225,8 +227,8 @@ def _legend(context: DrawContext, width: int) -> list[Line]:
 def _pane(model: Autograd, what: Folded, context: DrawContext, width: int, rows: int) -> list[Line]:
     """The node in focus, and at the bottom what was let go of; what does not fit is counted."""
     number = what.item_of.get(model.focus, -1)
-    pointed = context.selection.node and number >= 0 and what.items[number].key[1] != NODE
-    if pointed and what.items[number].key[0] == context.selection.node:
+    key = what.items[number].key if number >= 0 else (0, NODE)
+    if key[1] != NODE and NodeSelection(key[0]) == context.selection.node:
         lines = group_lines(model, what, number, context, width)
     else:
         lines = node_lines(model, what, context, width)
@@ -235,7 +237,7 @@ def _pane(model: Autograd, what: Folded, context: DrawContext, width: int, rows:
     if len(lines) > room:
         more = len(lines) - room + 1
         text = f"{context.glyphs.ellipsis} {more} more lines: d"
-        target = Target("details", node=model.focus)
+        target = Target(Details(model.focus))
         lines = [*lines[: room - 1], (Span(" "), Span(text, "dim", target))]
     return [*lines, *[()] * (room - len(lines)), *gone]
 
@@ -247,7 +249,7 @@ def _let_go(model: Autograd, context: DrawContext, width: int) -> list[Line]:
     pane.head("released", f"{model.freed_count} so far")
     for row in model.freed[:3]:
         size = f"  {bytes_text(row.nbytes)}" if row.nbytes else ""
-        target = Target("event", event=row.moment)
+        target = Target(event=row.moment)
         style = "text" if row.fresh else "dim"
         what = row.label if row.kind == "saved" else f"{row.kind} {row.label}"
         pane.add(Span("   "), Span(what, style, target), Span(size, "dim"))

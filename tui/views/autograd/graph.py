@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from engine.inspect.models.autograd import Autograd, NodeBox
 from engine.inspect.models.autograd.components import parameter_path
-from engine.inspect.selection import Selection
+from engine.inspect.selection import NodeSelection, Selection
 from tui.render import Target, cells, cut
 from tui.render.glyphs import DOWN, UP, translated
 from tui.render.graph import Layout, Link
@@ -15,6 +15,7 @@ from tui.render.graph.raster import Raster
 from tui.views._view import DrawContext
 from tui.views.autograd.fold import NODE, Folded
 from tui.views.autograd.glyphs import StateGlyph, buffer_text, item_sign, wire_sign
+from tui.views.autograd.items import Edge, Group, node_target
 from tui.views.autograd.scene import STATE, Scene
 
 
@@ -87,7 +88,7 @@ class Window:
         return raster
 
     def seen(self) -> str:
-        """Which layers are on the picture, if not all of them are."""
+        """The layers that are on the picture, if not all of them are."""
         tops, box = self.layout.tops, self.layout.box
         first = bisect_left(tops, self.y)
         last = bisect_right(tops, self.y + self.height - box)
@@ -260,11 +261,11 @@ def corner(at: int, room: int, size: int) -> int:
 
 
 def belongs(box: NodeBox | None, selection: Selection) -> bool:
-    """Whether a node is lit. A selected node lights those that have to do with its tensor, not all
+    """Return whether a node is highlighted. A selected node highlights those that have to do with its tensor, not all
     that its line has made."""
     if box is None or not box.highlighted or not selection.node:
         return box is not None and box.highlighted
-    return box.fact.id == selection.node or selection.tensor in box.touches
+    return NodeSelection(box.fact.id) == selection.node or selection.tensor in box.touches
 
 
 def tensor_name(box: NodeBox) -> str:
@@ -279,7 +280,7 @@ def known_values(text: str) -> str:
 
 
 def gradient_values(box: NodeBox | None) -> str:
-    """The numbers that lie in a node's buffer, if it has one buffer; of zeros the sign says it."""
+    """The numbers in a node's buffer, if it has one buffer; of zeros the sign says it."""
     if box is None or len(box.inputs) != 1 or box.inputs[0].state == "zero":
         return ""
     return known_values(box.inputs[0].text)
@@ -291,18 +292,16 @@ def _state(sign: StateGlyph) -> str:
 
 
 def item_target(folded: Folded, item: int, box: NodeBox | None) -> Target:
-    """What an item stands for: a node with its tensor and its line, or a group that can be opened."""
+    """The target of an item: a node with its tensor and its line, or a group that can be opened."""
     made = folded.items[item]
     if made.key[1] != NODE:
-        return Target("group", node=made.key[0], index=made.key)
+        return Target(Group(*made.key))
     fact = folded.part.nodes[made.members[0]]
     tensor = fact.variable or next((flow.tensor for flow in box.outputs), 0) if box else 0
-    return Target(
-        "node", tensor=tensor, node=fact.id, file=fact.file, line=fact.line, call=fact.call
-    )
+    return node_target(fact, tensor)
 
 
 def edge_target(folded: Folded, head: int, tail: int) -> Target:
     """A way from one item to another: pointing at it selects the first, Enter goes to the second."""
     start, end = (folded.items[item].key[0] for item in (head, tail))
-    return Target("edge", node=start, index=(start, end))
+    return Target(Edge(start, end))

@@ -69,7 +69,7 @@ def _padded(text: str, width: int, style: str, target, ellipsis: str) -> list[Sp
 
 
 def _columns(room: int) -> tuple[int, int, int, int]:
-    """How wide the columns after the name are; the least telling ones go first where room is short."""
+    """The widths of the columns after the name; the least telling ones go first where room is short."""
     spare = room - STATE - 10
     made = [0, 0, 0, 0]
     for place, wanted in ((1, BUFFER), (0, NAME), (2, KEPT), (3, LINE)):
@@ -82,7 +82,7 @@ def _columns(room: int) -> tuple[int, int, int, int]:
 def _notes(
     box: NodeBox | None, context: DrawContext
 ) -> tuple[tuple[str, str], tuple[str, str], tuple[str, str], tuple[str, str]]:
-    """What the columns hold: tensor, buffer, saved tensors, line of the program."""
+    """The contents of the columns: tensor, buffer, saved tensors, line of the program."""
     glyphs = context.glyphs
     if box is None:
         return ("", ""), ("", ""), ("", ""), ("", "")

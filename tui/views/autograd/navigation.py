@@ -1,4 +1,4 @@
-"""Where the cursor keys lead from the node in focus: in the graph, not on the screen alone."""
+"""The ways of the cursor keys from the node in focus: in the graph, not on the screen alone."""
 
 from __future__ import annotations
 

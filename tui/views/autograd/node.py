@@ -1,4 +1,4 @@
-"""Everything about one node, beside the graph: state, formula, gradients in and out, what it keeps."""
+"""Everything about one node, next to the graph: state, formula, gradients in and out, what it keeps."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections.abc import Iterable
 from engine.inspect.models._wording import pluralise, shape_text
 from engine.inspect.models.autograd import Autograd, Flow, NodeBox, SavedBox
 from engine.inspect.models.autograd.components import parameter_path
+from engine.inspect.selection import CallSelection, LineSelection, NodeSelection
 from tui.render import Line, Span, Target, cells, clean, cut
 from tui.render.glyphs import translated
 from tui.views._view import DrawContext
 from tui.views.autograd.fold import NODE, Folded, holds
 from tui.views.autograd.glyphs import group_sign, node_sign, slot_sign, slot_style
 from tui.views.autograd.graph import edge_target, known_values
+from tui.views.autograd.items import Edge, node_target, tensor_target
 
 EDGES = 40  # edges, saved tensors, buffers, outputs: more are counted
 USERS = 6  # nodes that lead here, listed one by one
@@ -62,7 +64,7 @@ class Pane:
 
 
 def node_lines(model: Autograd, folded: Folded, context: DrawContext, width: int) -> list[Line]:
-    """What is to be said of the node in focus."""
+    """The lines about the node in focus."""
     pane = Pane(model, context, width)
     box = model.nodes.of(model.focus) if model.focus else None
     if box is None:
@@ -84,7 +86,7 @@ def node_lines(model: Autograd, folded: Folded, context: DrawContext, width: int
 def group_lines(
     model: Autograd, folded: Folded, number: int, context: DrawContext, width: int
 ) -> list[Line]:
-    """What is to be said of a group that is pointed at."""
+    """The lines about the selected group."""
     pane = Pane(model, context, width)
     item = folded.items[number]
     sign = group_sign(model, folded, number, context.glyphs)
@@ -99,7 +101,7 @@ def group_lines(
     pane.head("nodes", "of the first block" if item.times > 1 else "")
     for place in item.members[: min(MEMBERS, max(1, len(item.members) // item.times))]:
         fact = folded.part.nodes[place]
-        target = Target("node", node=fact.id, file=fact.file, line=fact.line, call=fact.call)
+        target = node_target(fact)
         where = f"  line {fact.line}" if fact.line else ""
         pane.add(Span("   "), Span(fact.name, "op", target), Span(where, "dim"))
     return pane.lines
@@ -119,8 +121,8 @@ def _title(pane: Pane, box: NodeBox) -> None:
     if box.state == "failed" and run is not None and run.error:
         pane.say(run.error, "error", 5)
     if fact.line:
-        target = Target("line", file=fact.file, line=fact.line, node=fact.id)
-        call = Target("call", call=fact.call, node=fact.id)
+        target = Target(LineSelection(fact.file, fact.line), (NodeSelection(fact.id),))
+        call = Target(CallSelection(fact.call), (NodeSelection(fact.id),))
         inside = f" in {fact.function}" if fact.function not in ("", "<module>") else ""
         what = Span(fact.op or fact.name, "op", call if fact.call else None)
         made = [Span("   made by ", "dim"), what, Span(" on ", "dim")]
@@ -141,7 +143,7 @@ def _tensor(pane: Pane, flow: Flow, node: int) -> Iterable[Span]:
         yield Span(f"{pane.glyphs.none} None", "type")
         return
     label = _label(flow.label, flow.tensor)
-    yield Span(label, "name", Target("tensor", tensor=flow.tensor, node=node))
+    yield Span(label, "name", tensor_target(flow.tensor, node))
     if flow.dtype:
         yield Span(f" {flow.dtype} {shape_text(flow.sizes, pane.glyphs.times)}", "type")
 
@@ -194,7 +196,7 @@ def _given(pane: Pane, box: NodeBox, folded: Folded) -> None:
             continue
         tail = folded.item_of.get(edge.next, -1)
         label = translated(folded.items[tail].label, pane.glyphs) if tail >= 0 else str(edge.next)
-        target = Target("edge", node=box.fact.id, index=(box.fact.id, edge.next))
+        target = Target(Edge(box.fact.id, edge.next))
         if tail >= 0 and folded.items[tail].key[1] != NODE:
             target = edge_target(folded, own, tail)
         into = f" input {edge.input}" if edge.input else ""
@@ -221,7 +223,7 @@ def _saved(pane: Pane, box: NodeBox) -> None:
 
 
 def _saved_one(pane: Pane, each: SavedBox, node: int) -> None:
-    target = Target("tensor", tensor=each.tensor, node=node)
+    target = tensor_target(each.tensor, node)
     gone = each.released >= 0
     style = "error" if each.stale else "ghost" if gone else "name"
     label = _label(each.label, each.tensor)
@@ -238,7 +240,7 @@ def _saved_one(pane: Pane, each: SavedBox, node: int) -> None:
     if write is None:
         pane.say("STALE: it was written in place since", "error", 5)
         return
-    goto = Target("event", event=write.moment, node=node)
+    goto = Target(also=(NodeSelection(node),), event=write.moment)
     where = f" on line {write.line}" if write.line else ""
     pane.add(
         Span(f"     {pane.glyphs.fail} STALE: ", "error"),
@@ -271,7 +273,7 @@ def _made(pane: Pane, box: NodeBox) -> None:
 
 
 def _users(pane: Pane, box: NodeBox, folded: Folded) -> None:
-    """Where its gradients come from."""
+    """The origins of its gradients."""
     own = folded.item_of.get(box.fact.id, -1)
     users = folded.users[own] if own >= 0 else []
     if not users or folded.items[own].key[1] != NODE:
@@ -298,7 +300,7 @@ def _others(pane: Pane, box: NodeBox) -> None:
     pane.head("other graphs", "Enter goes there")
     for part in parts[-USERS:]:
         root = next((node for node in reversed(part.nodes) if not node.leaf), part.nodes[-1])
-        target = Target("edge", node=box.fact.id, index=(box.fact.id, root.id))
+        target = Target(Edge(box.fact.id, root.id))
         where = f"  line {root.line}" if root.line else ""
         pane.add(
             Span(f"   {pane.glyphs.arrow} {root.label}", "op", target),
@@ -314,5 +316,5 @@ def _hooks(pane: Pane, box: NodeBox) -> None:
     pane.head("hooks")
     for hook in box.hooks:
         what = f", gave #{hook.after} for #{hook.before}" if hook.replaced else ""
-        target = Target("event", event=hook.moment, node=box.fact.id)
+        target = Target(also=(NodeSelection(box.fact.id),), event=hook.moment)
         pane.add(Span(f"   {hook.kind}{what}", "op", target))

@@ -1,4 +1,4 @@
-"""How a part of the graph is drawn in so much room: as boxes, as rows or as a list, and where each is.
+"""The form of a part of the graph in the available room: as boxes, as rows or as a list, and where each is.
 
 Chosen and laid out once per part, room and way of looking, never per moment: see the note in
 tui/render/graph/layout.py. The last few scenes are kept.
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class AutogradOptions(ViewOptions):
-    """How the graph is drawn; "" leaves it to the view."""
+    """The form of the drawing; "" leaves it to the view."""
 
     form: str = ""
     fold: str = ""
@@ -119,7 +119,7 @@ def _fits(made: Scene, width: int, height: int) -> bool:
 
 
 def _labels(what: Folded, length: int) -> tuple[str, ...]:
-    """What each item is called: FULL is PyTorch's own name of the node, SHORT that without Backward,
+    """The name of each item: FULL is PyTorch's own name of the node, SHORT that without Backward,
     TIGHT the same with the last two parts of a parameter's name."""
     made = []
     for number, item in enumerate(what.items):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from engine.inspect.models import jit as models
 from engine.inspect.models.jit import JitModel
-from tui.render import Glyphs, Picture, Target
+from engine.inspect.selection import ValueSelection
+from tui.render import Glyphs, Picture
+from tui.render.target import TargetItem
 from tui.views._view import DrawContext, Page, ViewOptions, action
 from tui.views.jit import queries
 from tui.views.jit.dot import jit_dot
@@ -16,6 +18,7 @@ from tui.views.jit.ir_view import IRView
 from tui.views.jit.panes import PANES
 
 if TYPE_CHECKING:
+    from engine.inspect.history import History
     from tui.navigator import Navigator
 
 HELP = {
@@ -72,7 +75,7 @@ GHOSTS = {
 
 @dataclass(frozen=True, slots=True)
 class JITOptions(ViewOptions):
-    """What is next to the graph, and which rows are listed; "" leaves it to the view."""
+    """The pane next to the graph, and the rows that are listed; "" leaves it to the view."""
 
     pane: str = ""
     idle: bool = False  # whether passes that changed nothing are listed
@@ -88,7 +91,7 @@ class JITView(IRView):
     help = HELP
     grain = "rewrite"
     fills_screen = True
-    opens: ClassVar = {"value": 1}
+    opens: ClassVar = {ValueSelection: 1}
     draws_graph = True
     Options = JITOptions
 
@@ -96,7 +99,7 @@ class JITView(IRView):
         """Draw windows round what matters in each pane, exactly as high as there is room."""
         return draw(model, self.with_options(context))
 
-    def is_slow(self, history: Any, moment: int, options: JITOptions) -> bool:
+    def is_slow(self, history: History, moment: int, options: JITOptions) -> bool:
         return models.takes_long(history, moment, options.pane == "drawn")
 
     @action("t", "pane", "Show something else next to the graph.", option="form")
@@ -182,11 +185,11 @@ class JITView(IRView):
             self.change(nav, pane=pane)
         return sentence
 
-    def follow(self, nav: Navigator, target: Target) -> str:
+    def follow(self, nav: Navigator, item: TargetItem) -> str:
         """To the rewrite that removed what is selected, or, where it still exists, made it."""
-        if nav.view != self.name:
+        if nav.view != self.name or not isinstance(item, ValueSelection):
             return nav.show_view(self.name)
-        return queries.follow(nav, target.value)
+        return queries.follow(nav, item.value)
 
     def search(self, nav: Navigator, pattern: str, direction: int) -> str | None:
         return queries.search(nav, pattern, direction)

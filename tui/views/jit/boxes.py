@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from engine.inspect.models.jit import JitModel
 from engine.inspect.models.jit.dataflow import FlowBox, constants_of, label
 from engine.inspect.models.jit.lines import GraphRow
+from engine.inspect.selection import ValueSelection
 from tui.render import Span, Target, cells
 from tui.render.boxes import Grid
 from tui.render.glyphs import translated
@@ -190,7 +191,7 @@ class Drawing:
         name = next((part.text for part in row.parts if part.value), "return")
         text = f"{glyphs.far}{name}"[: made.widths[item]]
         style = "path" if self._is_lit(head, tail) else "dim"
-        target = Target("value", value=row.number)
+        target = Target(ValueSelection(row.number))
         raster.text(made.left[item] - left, made.top[item] - top, text, style, target)
 
     # Boxes
@@ -198,7 +199,7 @@ class Drawing:
     def _box(self, raster: Raster, item: int, row: GraphRow, left: int, top: int) -> None:
         made, glyphs = self.placed.layout, self.context.glyphs
         x, y, width = made.left[item] - left, made.top[item] - top, made.widths[item]
-        target = Target("value", value=row.number)
+        target = Target(ValueSelection(row.number))
         lit = row.highlighted or row.chosen
         frame = "path" if lit else "frame"
         if made.box == 3:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from engine.inspect.models.jit import JitModel
 from engine.inspect.models.jit.lines import GraphRow
+from engine.inspect.selection import ValueSelection
 from tui.render import Span, Target
 from tui.render.boxes import Grid
 from tui.render.glyphs import UP
@@ -39,7 +40,7 @@ def drawn_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext
 
     def draw(row: GraphRow, y: int) -> None:
         at = number_of[id(row)]
-        target = Target("value", value=row.number)
+        target = Target(ValueSelection(row.number))
         if row.highlighted or row.chosen:
             grid.put(region.left, y, glyphs.lit, "path", target)
         if row.chosen:
@@ -69,7 +70,7 @@ def drawn_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext
 
 
 def _rows(model: JitModel, ghosts: str) -> tuple[list[GraphRow], dict[int, str]]:
-    """What has a line, and the texts of constants by their Value."""
+    """The items that have a line, and the texts of constants by their Value."""
     away = {"": ("gone",), "all": (), "pass": ("gone",), "none": ("gone", "removed", "left")}[
         ghosts
     ]

@@ -66,7 +66,7 @@ def _guide(model: JitModel, context: DrawContext, room: int) -> Guide:
 
 
 def chosen_pane(context: DrawContext, width: int) -> str:
-    """What stands beside the graph: what was chosen, else what tells most in this room."""
+    """The pane next to the graph: the chosen one, else the most useful one in this room."""
     name: str = context.options.pane
     if name in PANES and not (name == "passes" and width >= _BESIDE):
         return name

@@ -1,4 +1,4 @@
-"""What the views of compiled code share: their queries are about the selected Value of a graph."""
+"""The base of the views of compiled code: their queries are about the selected Value of a graph."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class IRView(View):
     """A view in which a Value of a graph can be selected."""
 
     def has_value(self, nav: Navigator) -> bool:
-        """Whether queries are about a Value, and not about a tensor."""
+        """Return whether queries are about a Value, and not about a tensor."""
         return bool(nav.selection.value)
 
     def who_wrote(self, nav: Navigator) -> str | None:

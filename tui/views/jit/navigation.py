@@ -1,9 +1,10 @@
-"""Where keys lead in pictures whose panes are windows: a page up or down, to the first and the last row."""
+"""The ways of keys in pictures whose panes are windows: a page up or down, to the first and the last row."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from engine.inspect.selection import ValueSelection
 from tui.render import Target
 from tui.render.picture import Guide
 
@@ -14,7 +15,7 @@ def guide_of(selected: int, lists: Sequence[Sequence[int]], page: int) -> Guide:
     """The cursor is on what is selected, in the first list that has it; pages go along that list."""
     if not selected:
         return Guide()
-    here = Target("value", value=selected)
+    here = Target(ValueSelection(selected))
     for numbers in lists:
         if selected not in numbers:
             continue
@@ -25,6 +26,6 @@ def guide_of(selected: int, lists: Sequence[Sequence[int]], page: int) -> Guide:
             "home": numbers[0],
             "end": numbers[-1],
         }
-        ways = {key: Target("value", value=number) for key, number in known.items()}
+        ways = {key: Target(ValueSelection(number)) for key, number in known.items()}
         return Guide(here, ways, _NO_SPLIT)
     return Guide(here, {}, _NO_SPLIT)

@@ -10,6 +10,7 @@ from typing import Any
 from engine.inspect.models.jit import JitModel
 from engine.inspect.models.jit.lines import GraphRow
 from engine.inspect.models.jit.passes import PassRow
+from engine.inspect.selection import ValueSelection
 from tui.render import Glyphs, Span, Target, cells, fit
 from tui.render.boxes import Grid
 from tui.render.highlight import python
@@ -85,7 +86,7 @@ def graph_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext
 
 def graph_line(grid: Grid, region: Region, row: GraphRow, y: int, context: DrawContext) -> None:
     glyphs = context.glyphs
-    whole = Target("value", value=row.number)
+    whole = Target(ValueSelection(row.number))
     x = region.left
     if row.highlighted or row.chosen:
         grid.put(x, y, glyphs.lit, "path", whole)
@@ -99,7 +100,7 @@ def graph_line(grid: Grid, region: Region, row: GraphRow, y: int, context: DrawC
         style = own or part.style or "text"
         lit = f"{style} lit" if row.chosen or (row.highlighted and part.value) else style
         inputs = made and not part.value  # between inputs: belongs to none of them
-        target = Target("value", value=part.value) if part.value else None if inputs else whole
+        target = Target(ValueSelection(part.value)) if part.value else None if inputs else whole
         made = made or part.text == "(" or part.text.endswith("return (")
         spans.append(Span(part.text, lit, target))
     indent = min(2 * row.depth, max(0, region.width // 3))
@@ -107,7 +108,7 @@ def graph_line(grid: Grid, region: Region, row: GraphRow, y: int, context: DrawC
 
 
 def folded_line(grid: Grid, region: Region, row: Folded, y: int, glyphs: Glyphs) -> None:
-    target = Target("value", value=row.number)
+    target = Target(ValueSelection(row.number))
     if row.highlighted:
         grid.put(region.left, y, glyphs.lit, "path", target)
     grid.put(region.left + 2, y, glyphs.dot, "ghost", target)
@@ -128,7 +129,7 @@ def before_pane(grid: Grid, region: Region, model: JitModel, context: DrawContex
     def draw(row: GraphRow | Folded, y: int) -> None:
         if isinstance(row, Folded):
             return
-        target = Target("value", value=row.number)
+        target = Target(ValueSelection(row.number))
         text = row.before or row.text
         sign = {"changed": "-", "removed": "-", "left": "-"}.get(row.change, " ")
         if row.change in ("added", "moved", "gone"):
@@ -161,7 +162,7 @@ def source_pane(grid: Grid, region: Region, model: JitModel, context: DrawContex
         if not row.line:
             grid.put(region.left + 1, y, f"{glyphs.dot} {row.text}", "title", room=region.width - 1)
             return
-        target = Target("value", value=row.number)
+        target = Target(ValueSelection(row.number))
         if row.highlighted or row.chosen:
             grid.put(region.left, y, glyphs.lit, "path", target)
         if row.chosen:
@@ -189,7 +190,7 @@ def tree_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext)
         if not row.kind:
             grid.put(region.left + 1, y, f"{glyphs.dot} {row.text}", "title", room=region.width - 1)
             return
-        target = Target("value", value=row.number)
+        target = Target(ValueSelection(row.number))
         if row.highlighted or row.chosen:
             grid.put(region.left, y, glyphs.lit, "path", target)
         if row.chosen:
@@ -213,7 +214,7 @@ def token_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext
         return
 
     def draw(row: Any, y: int) -> None:
-        target = Target("value", value=row.number)
+        target = Target(ValueSelection(row.number))
         if row.highlighted or row.chosen:
             grid.put(region.left, y, context.glyphs.lit, "path", target)
         if row.chosen:
@@ -236,7 +237,7 @@ def code_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext)
     glyphs = context.glyphs
 
     def draw(row: Any, y: int) -> None:
-        target = Target("value", value=row.number) if row.number else None
+        target = Target(ValueSelection(row.number)) if row.number else None
         if row.highlighted:
             grid.put(region.left, y, glyphs.lit, "path", target)
         if row.chosen:
@@ -275,7 +276,7 @@ def pass_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext)
 
 
 def pass_line(grid: Grid, region: Region, row: PassRow, y: int, glyphs: Glyphs) -> None:
-    target = Target("event", event=row.at)
+    target = Target(event=row.at)
     style = {"here": "here", "ahead": "dim"}.get(row.state, "text")
     if row.highlighted:
         grid.put(region.left, y, glyphs.mark, "path", target)
@@ -328,7 +329,7 @@ def rule_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext)
     upper = Region(region.left, region.right, region.top, region.top + 1 + room)
 
     def draw(row: Any, y: int) -> None:
-        target = Target("event", event=row.at)
+        target = Target(event=row.at)
         if row.here:
             grid.put(region.left + 1, y, glyphs.here, "here", target)
         text = f"{row.index + 1} {row.rule}" + (f" {glyphs.dot} {row.reason}" if row.reason else "")
@@ -373,7 +374,7 @@ def function_pane(grid: Grid, region: Region, model: JitModel, context: DrawCont
         function, graph = row
         here = graph.current if graph else function.current and not function.graphs
         at = graph.until if graph else function.at
-        target = Target("event", event=at)
+        target = Target(event=at)
         if here:
             grid.put(region.left + 1, y, glyphs.here, "here", target)
         if graph:
@@ -402,4 +403,4 @@ PANES: dict[str, Callable[[Grid, Region, JitModel, DrawContext], None]] = {
     "functions": function_pane,
     ALONE: graph_pane,
 }
-"""What can stand beside the graph, by name."""
+"""The panes that can be next to the graph, by name."""

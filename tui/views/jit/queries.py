@@ -1,4 +1,4 @@
-"""What the JIT view answers: key phases, changing passes, graphs, provenance, search, a page.
+"""The queries of the JIT view: key phases, changing passes, graphs, provenance, search, a page.
 
 Each takes the navigator and returns one sentence for the status line.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engine.inspect.models._wording import pluralise
+from engine.inspect.selection import ValueSelection
 from tui.render import Target
 
 if TYPE_CHECKING:
@@ -114,6 +115,12 @@ def follow(nav: Navigator, number: int) -> str:
     return f"created here: {creation.rule}; Backspace returns"
 
 
+def selected_value(nav: Navigator) -> int:
+    """The number of the selected Value or part of a function; 0: none."""
+    value = nav.selection.value
+    return value.value if value is not None else 0
+
+
 def node_of(nav: Navigator, number: int) -> int:
     """The node that a selected number is, or whose Value it is; 0: none."""
     from engine.inspect.history.jit.source_ranges import what_is
@@ -129,7 +136,7 @@ def who_made(nav: Navigator) -> str:
     from engine.inspect.history.jit.source_ranges import what_is
 
     links = nav.history.jit.links
-    sort, value, _, _ = what_is(nav.selection.value)
+    sort, value, _, _ = what_is(selected_value(nav))
     if sort == "node":
         value = next(iter(links.values_of.get(value, ())), 0)
     creation = (
@@ -153,14 +160,14 @@ def who_made(nav: Navigator) -> str:
     nav.remember()
     nav.move(creation.moment)
     nav.show_view(VIEW)
-    nav.select(Target("value", value=value))
+    nav.select(Target(ValueSelection(value)))
     how = f'by the rule "{creation.rule}"' if creation.run else f"with its graph ({creation.rule})"
     return f"{again}made {how}; w again for what it was made from, Backspace returns"
 
 
 def who_reads(nav: Navigator) -> str:
     """Every line of the graph that reads the selected Value now."""
-    number = nav.selection.value
+    number = selected_value(nav)
     rows = [row for row in nav.model(VIEW).rows if row.change not in ("gone", "removed", "left")]
     mine = next((row for row in rows if row.number == number or number in row.made), None)
     values = set(mine.made) if mine is not None and mine.number == number else {number}
@@ -188,13 +195,13 @@ def search(nav: Navigator, text: str, direction: int) -> str | None:
     for row in ahead:
         if wanted in row.text.lower():
             nav.remember()
-            nav.select(Target("value", value=row.number))
+            nav.select(Target(ValueSelection(row.number)))
             return f"{row.text[:60]}; n for the next"
     for moment, value, said in _elsewhere(nav, wanted, direction):
         nav.remember()
         nav.move(moment)
         if value:
-            nav.select(Target("value", value=value))
+            nav.select(Target(ValueSelection(value)))
         return f"{said}; n for the next"
     return None
 

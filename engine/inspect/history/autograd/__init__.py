@@ -6,7 +6,7 @@ All of it are look-ups in the tables of tables.py, cut at a moment.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -75,11 +75,13 @@ class Autograd:
     def __init__(self, history: History):
         self.history = history
         self.tables = AutogradTables(history.tables)
-        self.kept: dict[str, object] = {}
-        """What others made of this history and want to find again."""
-        self._run = lru_cache(maxsize=64)(lambda row: BackwardPass(self.tables, row))
-        self._variable = lru_cache(maxsize=65536)(self._variable_of)
-        self._parts_of_run = lru_cache(maxsize=64)(self._found_parts)
+        memoise = history.cache.memoise
+        self._run = memoise(self._backward_pass, 64)
+        self._variable = memoise(self._variable_of, 65536)
+        self._parts_of_run = memoise(self._found_parts, 64)
+
+    def _backward_pass(self, row: int) -> BackwardPass:
+        return BackwardPass(self.tables, row)
 
     # Nodes
 

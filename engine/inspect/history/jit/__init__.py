@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 from engine.inspect.events import FOREVER, kind_of
@@ -115,11 +115,15 @@ class Jit:
     def __init__(self, history: History):
         self.history = history
         self.tables = JitTables(history.tables)
-        self._function = lru_cache(maxsize=4096)(self._function_fact)
-        self._rewrite = lru_cache(maxsize=_REWRITES)(self._rewrite_fact)
-        self._state = lru_cache(maxsize=_STATES)(self._state_after)
-        self._code = lru_cache(maxsize=1024)(self._code_fact)
-        self._tree = lru_cache(maxsize=1024)(lambda number: tree_of(self.syntax(number)))
+        memoise = history.cache.memoise
+        self._function = memoise(self._function_fact, 4096)
+        self._rewrite = memoise(self._rewrite_fact, _REWRITES)
+        self._state = memoise(self._state_after, _STATES)
+        self._code = memoise(self._code_fact, 1024)
+        self._tree = memoise(self._syntax_tree, 1024)
+
+    def _syntax_tree(self, function: int) -> tuple[TreeNode, ...]:
+        return tree_of(self.syntax(function))
 
     def json(self, moment: int) -> Json:
         """The JSON that an event carries; {} where it was not kept whole."""

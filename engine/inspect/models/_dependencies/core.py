@@ -1,4 +1,4 @@
-"""What a feeding rule knows and says: an operator call without any recording around it.
+"""The input and the output of a dependency rule: an operator call without any recording around it.
 
 A rule is a pure function `(given, index) -> Recipe`: which input cells make the output cell at
 `index`, and how. It knows sizes and arguments; only where an index is itself data (gather, embedding)
@@ -53,7 +53,7 @@ class CellInput:
 
 @dataclass(frozen=True)
 class CellFormula:
-    """How one output cell is made: terms of the same form, joined, inside a whole.
+    """The formula of one output cell: terms of the same form, joined, inside a whole.
 
     `term` and `whole` are patterns: `{self}` stands for the feed of that name or for the argument;
     `{terms}` in `whole` stands for all terms joined. Terms are made one at a time: a sum over a

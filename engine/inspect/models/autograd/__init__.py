@@ -7,10 +7,11 @@ of ten nodes and of ten thousand. The dataclasses are in boxes.py.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from engine.inspect.history.cache import per_history
 from engine.inspect.models.autograd.backward_pass import freed, freed_count, ready, run_box
 from engine.inspect.models.autograd.boxes import (
     SLOT_STATES,
@@ -34,6 +35,10 @@ from engine.inspect.models.autograd.boxes import (
 )
 from engine.inspect.models.autograd.components import PartMaker
 from engine.inspect.models.autograd.node import NodeMaker, roots
+
+if TYPE_CHECKING:
+    from engine.inspect.history import History
+    from engine.inspect.selection import Selection
 
 __all__ = [
     "SLOT_STATES",
@@ -60,7 +65,7 @@ __all__ = [
 MOST_PARTS = 64
 
 
-def project(history: Any, moment: int, selection: Any) -> Autograd:
+def project(history: History, moment: int, selection: Selection) -> Autograd:
     """The living graph at `moment`, and the backward pass that it belongs to."""
     autograd = history.autograd
     maker = _maker(history)
@@ -94,16 +99,13 @@ def project(history: Any, moment: int, selection: Any) -> Autograd:
     )
 
 
-def _maker(history: Any) -> PartMaker:
-    retained: dict[str, Any] = history.autograd.kept
-    if "parts" not in retained:
-        retained["parts"] = PartMaker(history)
-    maker: PartMaker = retained["parts"]
-    return maker
+@per_history(max_entries=1)
+def _maker(history: History) -> PartMaker:
+    return PartMaker(history)
 
 
 def _shown(
-    history: Any, moment: int, focus: int, run: Any, maker: PartMaker
+    history: History, moment: int, focus: int, run: Any, maker: PartMaker
 ) -> tuple[tuple[int, ...], int]:
     """The parts with a living node or one of the running pass, and that of the node in focus."""
     autograd = history.autograd
@@ -136,7 +138,7 @@ def _part_of_leaf(autograd: Any, row: int, moment: int) -> Any:
 
 
 def _nodes(
-    history: Any, moment: int, selection: Any, run: Any, maker: PartMaker, rows: Any
+    history: History, moment: int, selection: Selection, run: Any, maker: PartMaker, rows: Any
 ) -> Nodes:
     table = history.autograd.tables.nodes
     ids = table.id[rows]
@@ -156,22 +158,23 @@ def _nodes(
     )
 
 
-def _bytes(history: Any, storages: Any, moment: int) -> int:
+def _bytes(history: History, storages: Any, moment: int) -> int:
     """The bytes of these storages, each counted once."""
     table = history.tables.storages
     rows = table.at(moment)
     return int(table.nbytes[rows[np.isin(table.id[rows], storages)]].sum())
 
 
-def _focus(history: Any, moment: int, selection: Any, run: Any) -> tuple[int, str]:
+def _focus(history: History, moment: int, selection: Selection, run: Any) -> tuple[int, str]:
     """The node to tell everything about: the selected one, else in a backward pass what this event is
     about, what runs, or where it begins; else what belongs to the selected tensor or call; else what
     this event is about, else the newest."""
     autograd = history.autograd
     table = autograd.tables.nodes
-    row = autograd.row(selection.node) if selection.node else -1
-    if row >= 0 and table.since[row] <= moment:
-        return selection.node, "selected"
+    if selection.node is not None:
+        row = autograd.row(selection.node.node)
+        if row >= 0 and table.since[row] <= moment:
+            return selection.node.node, "selected"
     about = _of_event(history, moment)
     if run and moment < run.until:
         if about:
@@ -190,10 +193,11 @@ def _focus(history: Any, moment: int, selection: Any, run: Any) -> tuple[int, st
         leaves = autograd.accumulators(selection.tensor, moment)
         if leaves:
             return leaves[0], f"adds into .grad of {label}"
-    if selection.call:
-        rows = table.until_now("call", selection.call, moment)
+    if selection.call is not None:
+        call = selection.call.call
+        rows = table.until_now("call", call, moment)
         if len(rows):
-            return int(table.id[rows[-1]]), f"made by call {selection.call}"
+            return int(table.id[rows[-1]]), f"made by call {call}"
     if not table.begun(moment):
         return 0, "no node has been made yet"
     if about:
@@ -209,7 +213,7 @@ def _focus(history: Any, moment: int, selection: Any, run: Any) -> tuple[int, st
     return 0, "no node is alive"
 
 
-def _of_event(history: Any, moment: int) -> int:
+def _of_event(history: History, moment: int) -> int:
     """The node that an event names; 0 if it names none."""
     if moment < 0:
         return 0

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from engine.inspect.history.cache import per_history
 from engine.inspect.models.autograd.boxes import Flow, FreedRow, ReadyRow, RunBox
 from engine.inspect.models.autograd.components import PartMaker
 from engine.inspect.models.autograd.node import roots
+
+if TYPE_CHECKING:
+    from engine.inspect.history import History
 
 KEEP_GRAPH, CREATE_GRAPH, ACCUMULATE = 1, 2, 4  # the flags of BACKWARD_BEGIN
 MOST_FREED = 100
@@ -17,7 +21,7 @@ MOST_READY = 100
 _AFTER = 16  # events after the end of a failed pass among which its error is looked for
 
 
-def run_box(history: Any, run: Any, moment: int) -> RunBox:
+def run_box(history: History, run: Any, moment: int) -> RunBox:
     line = history.line_at(run.since)
     file, number = (line.file, line.line) if line else (0, 0)
     over = run.until <= moment
@@ -44,13 +48,13 @@ def run_box(history: Any, run: Any, moment: int) -> RunBox:
     )
 
 
-def _root(history: Any, node: int, number: int, gradient: int, moment: int) -> Flow:
+def _root(history: History, node: int, number: int, gradient: int, moment: int) -> Flow:
     got = history.described(gradient, moment) if gradient else None
     label = history.label(gradient, moment) if gradient else "None"
     return Flow(node, gradient, label, got.dtype if got else "", got.sizes if got else ())
 
 
-def _error(history: Any, run: Any, moment: int) -> str:
+def _error(history: History, run: Any, moment: int) -> str:
     numbers = history.tables.numbers("ERROR", "EXCEPTION")
     last = min(run.until + _AFTER, moment)
     inside = numbers[(numbers > run.since) & (numbers <= last)]
@@ -71,31 +75,28 @@ def ready(maker: PartMaker, run: Any, moment: int) -> tuple[ReadyRow, ...]:
     )
 
 
-def _let_go(history: Any, run: Any, moment: int) -> Any:
+def _let_go(history: History, run: Any, moment: int) -> Any:
     """The events since the pass began by which something went, oldest first."""
     numbers = history.autograd.let_go
     lo, hi = np.searchsorted(numbers, [run.since, min(moment, run.until) + 1])
     return numbers[lo:hi]
 
 
-def freed_count(history: Any, run: Any, moment: int) -> int:
+def freed_count(history: History, run: Any, moment: int) -> int:
     """Return how many things the pass let go of, up to the moment or its end."""
     return len(_let_go(history, run, moment))
 
 
-def freed(history: Any, run: Any, moment: int) -> tuple[FreedRow, ...]:
+def freed(history: History, run: Any, moment: int) -> tuple[FreedRow, ...]:
     """The newest of them, newest first."""
     before = history.previous(moment, "node")
-    known: dict[int, FreedRow] = history.autograd.kept.setdefault("freed", {})
-    rows = []
-    for number in _let_go(history, run, moment)[::-1][:MOST_FREED].tolist():
-        if number not in known:
-            known[number] = _freed(history, number)
-        rows.append(replace(known[number], fresh=True) if number > before else known[number])
-    return tuple(rows)
+    newest = _let_go(history, run, moment)[::-1][:MOST_FREED].tolist()
+    rows = ((number, _freed(history, number)) for number in newest)
+    return tuple(replace(row, fresh=True) if number > before else row for number, row in rows)
 
 
-def _freed(history: Any, number: int) -> FreedRow:
+@per_history(max_entries=1 << 14)
+def _freed(history: History, number: int) -> FreedRow:
     event = dict(history.fields(number))
     node, tensor = event.get("node", 0), event.get("tensor", 0)
     node_name = history.autograd.words(node) if node else ""
@@ -110,7 +111,7 @@ def _freed(history: Any, number: int) -> FreedRow:
     return FreedRow(number, kind, node, tensor, label, nbytes, False)
 
 
-def _went(history: Any, storage: int, number: int) -> int:
+def _went(history: History, storage: int, number: int) -> int:
     """The bytes of a tensor's storage, if that was freed with it."""
     table = history.tables.storages
     rows = table.until_now("id", storage, number)

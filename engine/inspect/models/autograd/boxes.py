@@ -1,4 +1,4 @@
-"""What the autograd view shows, as plain data: see autograd.py, which fills these in.
+"""The content of the autograd view, as plain data: see autograd.py, which fills these in.
 
 Two sorts of things, because ten thousand nodes must answer a key at once:
 
@@ -20,7 +20,7 @@ from typing import Any, overload
 from engine.inspect.history.autograd.backward_pass import STATES as STATES
 
 SLOT_STATES = ("not yet", "none", "zero", "one", "sum")
-"""What lies in a slot of a node's input buffer; `BufferSlot.state` is one of these.
+"""The contents of a slot of a node's input buffer; `BufferSlot.state` is one of these.
 
 not yet: no gradient has arrived; none: all that arrived was None (an undefined gradient); zero: a
 tensor of which every element is known to be 0; one: one gradient as it came; sum: several, added."""
@@ -37,7 +37,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class NodeFact:
-    """What never changes about a node."""
+    """The facts about a node that never change."""
 
     id: int
     name: str  # PyTorch's: "MulBackward0", "AccumulateGrad"

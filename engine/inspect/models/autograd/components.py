@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from engine.inspect.history.table import Ints
 from engine.inspect.models._calls import full_name
 from engine.inspect.models.autograd.boxes import Edge, NodeFact, Part
+
+if TYPE_CHECKING:
+    from engine.inspect.history import History
 
 COPY_SLICES = "CopySlices"
 _BACKWARD = re.compile(r"Backward\d*$")
@@ -30,14 +32,15 @@ def parameter_path(name: str) -> str:
 class PartMaker:
     """Makes parts of one history out of whole columns."""
 
-    def __init__(self, history: Any):
+    def __init__(self, history: History):
         self.history = history
         self.autograd = history.autograd
         self.nodes = self.autograd.tables.nodes
-        self.part = lru_cache(maxsize=512)(self._part)
-        self.rows_of = lru_cache(maxsize=64)(self._rows_of)
-        self._facts_of = lru_cache(maxsize=512)(self._by_id)
-        self._leaf_names = lru_cache(maxsize=65536)(self._names_of_leaf)
+        memoise = history.cache.memoise
+        self.part = memoise(self._part, 512)
+        self.rows_of = memoise(self._rows_of, 64)
+        self._facts_of = memoise(self._by_id, 512)
+        self._leaf_names = memoise(self._names_of_leaf, 65536)
         edges = self.autograd.tables.edges
         order = np.lexsort([edges.index, edges.node])
         self._edges = edges.node[order], edges.index[order], edges.next[order], edges.input[order]

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.inspect.history.autograd.backward_pass import STATES
 from engine.inspect.history.autograd.descriptions import hook_name, how_word
@@ -25,6 +25,11 @@ from engine.inspect.models.autograd.boxes import (
     SavedBox,
 )
 from engine.inspect.models.autograd.formula import formula
+from engine.inspect.selection import CallSelection, LineSelection, NodeSelection
+
+if TYPE_CHECKING:
+    from engine.inspect.history import History
+    from engine.inspect.selection import Selection
 
 _MOST_UNUSED = 64  # inputs of a node that are shown though nothing leads to them
 _NUMBERS = 3  # that a line has room for
@@ -35,9 +40,9 @@ _LOOKED_AT = 1 << 12  # bytes of a gradient that are read to see whether all of 
 class NodeMaker:
     """Makes the boxes of one moment; `run` is the backward pass that is shown."""
 
-    history: Any
+    history: History
     moment: int
-    selection: Any
+    selection: Selection
     run: Any
 
     def box(self, fact: NodeFact) -> NodeBox:
@@ -89,10 +94,10 @@ class NodeMaker:
     def _lit(self, fact: NodeFact, touches: set[int]) -> bool:
         selected = self.selection
         return (
-            fact.id == selected.node
+            NodeSelection(fact.id) == selected.node
             or (selected.tensor != 0 and selected.tensor in touches)
-            or (selected.call != 0 and selected.call == fact.call)
-            or (selected.line != 0 and (selected.file, selected.line) == (fact.file, fact.line))
+            or CallSelection(fact.call) == selected.call
+            or LineSelection(fact.file, fact.line) == selected.line
         )
 
     # Tensors
@@ -241,7 +246,7 @@ class NodeMaker:
         return GradBox(fact.grad, mode, since, flow.dtype, flow.sizes, text)
 
 
-def overwrite(history: Any, saved: Any, moment: int) -> Overwrite | None:
+def overwrite(history: History, saved: Any, moment: int) -> Overwrite | None:
     """The write that made a saved tensor stale: its operator and its line."""
     writes = history.autograd.writes_after(saved, moment)
     if not writes:
@@ -261,7 +266,7 @@ def overwrite(history: Any, saved: Any, moment: int) -> Overwrite | None:
     )
 
 
-def roots(history: Any, run: Any) -> list[tuple[int, int, int]]:
+def roots(history: History, run: Any) -> list[tuple[int, int, int]]:
     """(node, input, gradient) that the pass began with."""
     integers = _words(history.trace.blob(run.since))
     return [

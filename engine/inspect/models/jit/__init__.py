@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.inspect.history.jit import RewriteFact
 from engine.inspect.history.jit.source_ranges import what_is
@@ -13,7 +13,6 @@ from engine.inspect.models.jit.dataflow import FlowBox, Wires, flow_of
 from engine.inspect.models.jit.explanation import story_of
 from engine.inspect.models.jit.graph_timeline import (
     GraphTimeline,
-    has_timeline,
     place_at,
     timeline_of,
 )
@@ -31,6 +30,10 @@ from engine.inspect.models.jit.passes import (
 from engine.inspect.models.jit.rejected import refused
 from engine.inspect.models.jit.rule import RuleText, rule_of, short_path
 from engine.inspect.models.jit.source import SourceRow, Sources, TokenRow, TreeRow, functions_of
+
+if TYPE_CHECKING:
+    from engine.inspect.history import History
+    from engine.inspect.selection import Selection
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +137,7 @@ NOT_YET = (
 )
 
 
-def project(history: Any, moment: int, selection: Any) -> JitModel:
+def project(history: History, moment: int, selection: Selection) -> JitModel:
     """Return what the compiler has made of the function that it worked on last, as of this moment."""
     jit = history.jit
     focus = focus_at(jit, moment)
@@ -142,10 +145,10 @@ def project(history: Any, moment: int, selection: Any) -> JitModel:
         lines = refused(history, moment)
         why = REFUSED if lines else NOT_YET if jit.tables.any else NOTHING
         return JitModel(moment, why, refused=lines)
-    return _View(jit, focus, moment, selection.value).model()
+    return _View(jit, focus, moment, selection.value.value if selection.value else 0).model()
 
 
-def takes_long(history: Any, moment: int, boxes: bool = False) -> bool:
+def takes_long(history: History, moment: int, boxes: bool = False) -> bool:
     """Return whether the first look at this moment goes through thousands of rewrites: better in a thread.
     `boxes`: whether the drawing is looked at."""
     jit = history.jit
@@ -156,10 +159,10 @@ def takes_long(history: Any, moment: int, boxes: bool = False) -> bool:
     graph = focus_at(jit, moment).graph
     if len(jit.changes.get(graph, ())) < MANY:
         return False
-    return not has_timeline(jit, graph) or (boxes and not flow_of(timeline_of(jit, graph)).made)
+    return not timeline_of.is_cached(history, graph) or (boxes and not flow_of(history, graph).made)
 
 
-def links_take_long(history: Any) -> bool:
+def links_take_long(history: History) -> bool:
     """Whether it takes long to learn where Values come from: it was not asked yet, and there are many."""
     return "links" not in vars(history.jit) and len(history.jit.tables.rewrites) >= MANY
 
@@ -179,7 +182,7 @@ class _View:
 
     def model(self) -> JitModel:
         function = self.jit.function(self.focus.function)
-        timeline = timeline_of(self.jit, self.focus.graph)
+        timeline = timeline_of(self.jit.history, self.focus.graph)
         rows, why = self._rows(timeline)
         current = place_at(timeline, self.moment)
         functions = functions_of(self.jit, function, timeline.sources, self.moment)
@@ -205,7 +208,7 @@ class _View:
             moved=kinds.count("moved"),
             rows=rows,
             why_no_graph=why,
-            boxes=flow_of(timeline) if rows else (),
+            boxes=flow_of(self.jit.history, self.focus.graph) if rows else (),
             wires=Wires(timeline, current) if rows else (),
             rewrites=rewrites,
             rewrite=last,
@@ -228,7 +231,7 @@ class _View:
         kind, node, _, _ = what_is(self.selected)
         if kind != "node" or self.links.values_of.get(node):
             return [self.selected]
-        timeline = timeline_of(self.jit, self.focus.graph)
+        timeline = timeline_of(self.jit.history, self.focus.graph)
         line = timeline.lines(place_at(timeline, self.moment)).get(node)
         return [value for value, _ in line.inputs] if line is not None else []
 
@@ -252,7 +255,8 @@ class _View:
             base = place_at(timeline, self.steps[-1].moment - 1) if self.steps else current
         elif self.run and self.here is not None:
             base = place_at(timeline, self.here.since)
-        return rows_of(timeline, Window(current, base)).highlighted(self.family, self.selected), ""
+        rows = rows_of(self.jit.history, self.focus.graph, Window(current, base))
+        return rows.highlighted(self.family, self.selected), ""
 
     def _no_graph(self) -> str:
         if self.focus.graph:

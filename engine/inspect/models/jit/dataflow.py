@@ -1,4 +1,4 @@
-"""How Values flow between the lines of a graph, and what a drawing of all its states has to hold.
+"""The flow of Values between the lines of a graph, and the boxes for a drawing of all its states.
 
 Boxes are nodes, heads of blocks, and what blocks and graphs return. Constants and parameters of the graph
 have none: they are written where they are read. The outputs of an If or a Loop come from what its blocks
@@ -10,12 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Any
 
+from engine.inspect.history.cache import per_history
 from engine.inspect.history.jit.ir import IrLine
-from engine.inspect.models.jit.graph_timeline import GraphTimeline
+from engine.inspect.models.jit.graph_timeline import GraphTimeline, timeline_of
 from engine.inspect.models.jit.lines import Part, parts_of
+
+if TYPE_CHECKING:
+    from engine.inspect.history import History
 
 _BLOCKS = ("prim::If", "prim::Loop")
 CONSTANT = "prim::Constant"
@@ -227,11 +230,7 @@ def wired_values(lines: Iterable[IrLine], matches: Container[int]) -> frozenset[
     )
 
 
-_FLOWS: WeakKeyDictionary[GraphTimeline, Flow] = WeakKeyDictionary()
-
-
-def flow_of(timeline: GraphTimeline) -> Flow:
-    """The boxes of a graph, made once for each history."""
-    if timeline not in _FLOWS:
-        _FLOWS[timeline] = Flow(timeline)
-    return _FLOWS[timeline]
+@per_history(max_entries=4096)
+def flow_of(history: History, graph: int) -> Flow:
+    """The boxes of a graph."""
+    return Flow(timeline_of(history, graph))

@@ -1,4 +1,4 @@
-"""What is selected, where it comes from, and why it vanished: in sentences."""
+"""Sentences about the selected Value or place: its origin, and the reason for its removal."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _place(
             f"Token {tokens[index][1]!r} in {name}" if index < len(tokens) else f"A place in {name}"
         )
     seeds = jit.links.seeds(selected)
-    timeline = timeline_of(jit, graph)
+    timeline = timeline_of(jit.history, graph)
     present = timeline.names(place_at(timeline, moment))
     current = seeds & present.keys()
     alive = jit.links.family([selected]) & present.keys()
@@ -53,7 +53,7 @@ def _place(
 
 
 class _Names:
-    """What Values are called: as the graph calls them now; those that are gone as it did last."""
+    """The names of Values: those of the graph at this moment; for removed Values, their last names."""
 
     def __init__(self, jit: Any, timeline: GraphTimeline, present: dict[int, str]) -> None:
         self.links, self.there, self.timeline = jit.links, present, timeline
@@ -74,7 +74,7 @@ class _Story:
 
     def __init__(self, jit: Any, graph: int, moment: int) -> None:
         self.jit, self.links, self.moment = jit, jit.links, moment
-        timeline = timeline_of(jit, graph)
+        timeline = timeline_of(jit.history, graph)
         self.own = timeline.keys
         index = place_at(timeline, moment)
         self.names, self.lines = _Names(jit, timeline, timeline.names(index)), timeline.lines(index)

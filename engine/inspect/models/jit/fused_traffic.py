@@ -1,14 +1,17 @@
-"""What a launch of a fused group moves, and what its nodes would move one after the other."""
+"""The bytes that a launch of a fused group moves, and those that its nodes would move one by one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import zip_longest
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING
 
 from engine.inspect.history.jit.fused import Kernel, Launch, itemsize
 from engine.inspect.history.jit.ir import Json
+
+if TYPE_CHECKING:
+    from engine.inspect.history import History
 
 Sizes = tuple[int, ...]
 
@@ -23,7 +26,7 @@ class Bytes:
     exact: bool
 
 
-def bytes_of(history: Any, kernel: Kernel, launch: Launch) -> Bytes:
+def bytes_of(history: History, kernel: Kernel, launch: Launch) -> Bytes:
     """Counted by the sizes of the tensors of this launch; else by its elements."""
     if kernel.held is None or "inputs" not in kernel.program:
         program = kernel.program
@@ -36,7 +39,7 @@ def bytes_of(history: Any, kernel: Kernel, launch: Launch) -> Bytes:
 
 
 class _Count:
-    def __init__(self, history: Any, kernel: Kernel, launch: Launch) -> None:
+    def __init__(self, history: History, kernel: Kernel, launch: Launch) -> None:
         self.kernel, self.launch = kernel, launch
         self.exact = True
         self.shapes: dict[int, Sizes] = {}
@@ -58,14 +61,14 @@ class _Count:
                 self.shapes[value] = self._sizes(history, tensor, True)
 
     def _input(self, name: str) -> Json:
-        """What the program says of `in0`; of one that it does not have (the trace is damaged) a guess."""
+        """The declaration of `in0` in the program; a guess if a damaged trace lacks it."""
         recorded, index = self.kernel.program["inputs"], int(name[2:])
         if index < len(recorded):
             return dict(recorded[index])
         self.exact = False
         return {"dtype": "float32", "zero_dim": False, "used": True}
 
-    def _sizes(self, history: Any, tensor: int, zero_dim: bool) -> Sizes:
+    def _sizes(self, history: History, tensor: int, zero_dim: bool) -> Sizes:
         fact = history.described(tensor, self.launch.moment) if tensor else None
         if fact is not None:
             return tuple(fact.sizes)

@@ -12,12 +12,15 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 from functools import cached_property
-from typing import Any
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Any
 
+from engine.inspect.history.cache import per_history
 from engine.inspect.history.gc_pause import all_stays
 from engine.inspect.history.jit.ir import IrGraph, IrLine, Json, Place
 from engine.inspect.history.jit.linked_graph import LinkedGraph, LinkedLine
+
+if TYPE_CHECKING:
+    from engine.inspect.history import History
 
 NEVER = 1 << 60
 KEPT = 8  # states of which the lines are kept
@@ -282,21 +285,11 @@ def _in_text(chain: LinkedGraph, key: int) -> bool:
     return linked is not None and linked.mark is not None
 
 
-_FILMS: WeakKeyDictionary[Any, dict[int, GraphTimeline]] = WeakKeyDictionary()
-
-
-def timeline_of(jit: Any, graph: int) -> GraphTimeline:
-    """The film of a graph, made once for each history."""
-    timelines = _FILMS.setdefault(jit, {})
-    if graph not in timelines:
-        with all_stays():
-            timelines[graph] = GraphTimeline(jit, graph)
-    return timelines[graph]
-
-
-def has_timeline(jit: Any, graph: int) -> bool:
-    """Return whether the film of a graph is made already."""
-    return graph in _FILMS.get(jit, {})
+@per_history(max_entries=4096)
+def timeline_of(history: History, graph: int) -> GraphTimeline:
+    """Every state of a graph."""
+    with all_stays():
+        return GraphTimeline(history.jit, graph)
 
 
 def place_at(timeline: GraphTimeline, moment: int) -> int:

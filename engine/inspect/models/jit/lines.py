@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Any
 
+from engine.inspect.history.cache import per_history
 from engine.inspect.history.jit.ir import IrLine
 from engine.inspect.history.jit.source_ranges import node_number
-from engine.inspect.models.jit.graph_timeline import GraphTimeline, LineHistory
+from engine.inspect.models.jit.graph_timeline import GraphTimeline, LineHistory, timeline_of
+
+if TYPE_CHECKING:
+    from engine.inspect.history import History
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,15 +219,7 @@ def _made(frame: LineHistory, line: IrLine, change: str, before: str) -> GraphRo
     )  # fmt: skip
 
 
-_ROWS: WeakKeyDictionary[GraphTimeline, dict[Window, Rows]] = WeakKeyDictionary()
-_KEPT = 4  # windows of which the rows are kept
-
-
-def rows_of(timeline: GraphTimeline, window: Window) -> Rows:
-    """The rows of a window, made once as long as it is looked at."""
-    retained = _ROWS.setdefault(timeline, {})
-    matches = retained.pop(window, None) or Rows(timeline, window)
-    retained[window] = matches
-    while len(retained) > _KEPT:
-        del retained[next(iter(retained))]
-    return matches
+@per_history(max_entries=16)
+def rows_of(history: History, graph: int, window: Window) -> Rows:
+    """The rows of a window of a graph."""
+    return Rows(timeline_of(history, graph), window)

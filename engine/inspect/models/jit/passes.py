@@ -1,4 +1,4 @@
-"""What happened to one graph, in order: source, tree, graph, each pass, code, first run."""
+"""The history of one graph, in order: source, tree, graph, each pass, code, first run."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class FunctionRow:
 
 @dataclass(frozen=True, slots=True)
 class Focus:
-    """What the view is about: 0 where there is none."""
+    """The subject of the view; 0: none."""
 
     function: int = 0
     graph: int = 0

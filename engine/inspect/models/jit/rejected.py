@@ -1,14 +1,17 @@
-"""What the compiler refused: the error with its source line and caret, as it was raised."""
+"""A function that the compiler rejected: the error with its source line and caret, as it was raised."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engine.inspect.history import History
 
 HERE = "<--- HERE"  # what only an error of the front end points with
 FEW = 50  # exceptions before a moment that are looked through
 
 
-def refused(history: Any, moment: int) -> tuple[str, ...]:
+def refused(history: History, moment: int) -> tuple[str, ...]:
     """The lines of the last error of the compiler's front end, if nothing came to the compiler since."""
     table, jit = history.tables.exceptions, history.jit
     last = max(

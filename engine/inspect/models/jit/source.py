@@ -1,14 +1,17 @@
-"""The rows of what a graph was made from: source lines, tokens and the syntax tree."""
+"""The rows of the sources of a graph: source lines, tokens and the syntax tree."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.inspect.history.jit.ir import Place
 from engine.inspect.history.jit.source_ranges import LINE, TOKEN, TREE, Extent, inside, number_of
 from engine.inspect.models._wording import method_name
+
+if TYPE_CHECKING:
+    from engine.inspect.history import History
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +198,7 @@ def functions_of(jit: Any, own: Any, extents: Iterable[Place], moment: int) -> t
     return tuple(matches)
 
 
-def _stretch(history: Any, function: Any, first: int, last: int) -> Any:
+def _stretch(history: History, function: Any, first: int, last: int) -> Any:
     """A traced function has no source of its own: the lines that ran while it was traced."""
     number = next((n for n, text in history.trace.strings.items() if text == function.file), 0)
     text = history.source(number)[1] if number else ""
