@@ -234,7 +234,7 @@ class Navigator:
         self.selection = kept.updated(replace(parts, data=self._current(parts.data, item)))
 
     def _unaffected(self, item: SelectionItem | None, also: tuple[SelectionItem, ...]) -> Selection:
-        """The items that stay selected. A node is deselected with the data and with the place in the program: it is both."""
+        """The items that stay selected. A node goes with the data and with the place in the program: it is both."""
         if isinstance(item, ValueSelection):
             return self.selection
         if isinstance(item, NodeSelection):
