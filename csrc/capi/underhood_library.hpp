@@ -281,7 +281,7 @@ class LibraryBlock {
   static const ::uh::detail::LibraryBlock UH_DETAIL_JOIN(uh_library_block_, number)(               \
       #ns, kind, key, UH_DETAIL_JOIN(uh_library_body_, number),                                    \
       __FILE__ ":" UH_DETAIL_TEXT(__LINE__));                                                      \
-  static void UH_DETAIL_JOIN(uh_library_body_, number)(::uh::Library & m)
+  static void UH_DETAIL_JOIN(uh_library_body_, number)([[maybe_unused]] ::uh::Library & m)
 
 // UH_LIBRARY(mine, m) { m.def("twice(Tensor x) -> Tensor"); }: once per namespace.
 #define UH_LIBRARY(ns, m) UH_DETAIL_BLOCK(ns, UH_DEFINITIONS, nullptr, m, __COUNTER__)

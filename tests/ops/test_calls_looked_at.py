@@ -14,6 +14,7 @@ from tools import run
 
 from engine.inspect import History, Selection, TraceReader, record
 from engine.inspect.models import project
+from tests.inspect.selections import select
 from tui.views import DrawContext, view
 
 MOST_CALLS = 40  # of one operator: its rows have many samples alike
@@ -47,7 +48,7 @@ def calls(history: History) -> Iterator[Any]:
 
 def test_every_call_has_a_dispatch_view(history: History) -> None:
     for call in calls(history):
-        selection = Selection(call=call.id)
+        selection = select(call=call.id)
         model = project("dispatch", history, history.end - 1, selection)
         assert model.call == call.id
         assert model.error or model.hops, f"{call.schema}: no hop was recorded"
@@ -58,10 +59,10 @@ def test_every_call_has_a_dispatch_view(history: History) -> None:
 def test_every_call_can_be_put_under_the_microscope(history: History) -> None:
     for call in calls(history):
         for last in (False, True):
-            first = project("microscope", history, history.end - 1, Selection(call=call.id))
+            first = project("microscope", history, history.end - 1, select(call=call.id))
             index = tuple(n - 1 for n in first.out.sizes) if last and first.out else None
             tensor = first.outs[0] if first.outs else 0
-            selection = Selection(call=call.id, tensor=tensor, index=index)
+            selection = select(call=call.id, tensor=tensor, index=index)
             model = project("microscope", history, history.end - 1, selection)
             sizes = {table.argument: table.sizes for table in model.inputs}
             for feed in model.feeds:
