@@ -14,7 +14,7 @@ namespace uh::jit {
 namespace {
 
 // A copied node costs memory and time in every later pass, a round in the interpreter some 20 ns.
-constexpr int64_t kMaxNodes = 256;              // of all copies together
+constexpr int64_t kMaxUnrolledNodes = 256;              // of all copies together
 constexpr int64_t kMaxUnrolledIterations = 64;  // that vanish
 constexpr int64_t kMaxPartialNodes = 64;        // of the body of a loop that stays
 
@@ -117,7 +117,7 @@ bool unroll_in(Block& block) {
     const int64_t rounds = rounds_of(*node);
     if (rounds < 0) continue;
     const int64_t size = std::max<int64_t>(1, count_nodes(*node->block(0)));
-    if (rounds <= 1 || (rounds <= kMaxUnrolledIterations && rounds * size <= kMaxNodes)) {
+    if (rounds <= 1 || (rounds <= kMaxUnrolledIterations && rounds * size <= kMaxUnrolledNodes)) {
       unroll_whole(node, rounds);
       changed = true;
     } else if (!node->block(0)->params()[0]->has_uses()) {
