@@ -34,6 +34,9 @@ class Terminal:
             "LC_ALL": "C.UTF-8",
         }
         self.environment.pop("TMUX", None)
+        # A test worker may have them; the program would believe them and not the terminal.
+        self.environment.pop("COLUMNS", None)
+        self.environment.pop("LINES", None)
 
     def tmux(self, *words: str) -> str:
         done = subprocess.run(
