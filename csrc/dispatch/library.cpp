@@ -409,10 +409,13 @@ std::string_view Library::without_namespace(std::string_view name) const {
 BoxedOperator& Library::define(std::string_view schema) {
   check(kind_ != Kind::kImplement, "library ", namespace_,
         ": an IMPL library cannot define operators; use DEF or FRAGMENT");
+  // Never freed (see the head of library.h), and never torn down at exit.
+  static auto& operators = *new std::vector<BoxedOperator*>;
   auto op = std::make_unique<BoxedOperator>(namespace_, without_namespace(schema));
   Dispatcher::instance().enter(*op, namespace_);
   defined_.push_back(op.get());
-  return *op.release();  // never freed: see the head of library.h
+  const std::lock_guard guard(g_lock);
+  return *operators.emplace_back(op.release());
 }
 
 BoxedOperator& Library::find(std::string_view name) const {
