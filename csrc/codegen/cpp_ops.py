@@ -96,6 +96,11 @@ def kernels_h(ops: list[Operator]) -> str:
     declared: dict[str, str] = {}
     for op in ops:
         for kernel in op.kernels.values():
+            if op.is_structured:
+                declared[
+                    f"void {kernel}({', '.join([op.cpp_parameters, *_result_parameters(op)])});"
+                ] = kernel
+                continue
             parameters = ", ".join(["KeySet", op.cpp_parameters] if op.arguments else ["KeySet"])
             declared[f"{op.cpp_result} {kernel}({parameters});"] = kernel
     lines += declared
@@ -127,14 +132,59 @@ def pointwise_kernel(op: Operator) -> str:
     )
 
 
+def _result_names(op: Operator) -> list[str]:
+    return (
+        [r.name or f"result{i}" for i, r in enumerate(op.results)]
+        if len(op.results) > 1
+        else ["result"]
+    )
+
+
+def _result_parameters(op: Operator) -> list[str]:
+    return [f"const Tensor& {name}" for name in _result_names(op)]
+
+
+def structured_kernel(op: Operator) -> str:
+    """A structured operator on a device: the shape rule makes the results, a kernel fills them."""
+    names = _result_names(op)
+    arguments = ", ".join(a.name for a in op.arguments)
+    rule = re.sub(r"\bop\b", f'"{op.name}"', op.shape_rule)
+    check, keys = "", "KeySet"
+    if checked(op):
+        tensors = ", ".join(a.name for a in op.arguments if _holds_tensors(a))
+        check, keys = f'  check_one_device(keys, "{op.name}", {tensors});\n', "KeySet keys"
+    used = set(re.findall(r"\w+", check + rule))
+    parameters = ", ".join(a.cpp + (f" {a.name}" if a.name in used else "") for a in op.arguments)
+    results = "results" if len(names) > 1 else names[0]
+    unpacked = f"  const auto& [{', '.join(names)}] = results;\n" if len(names) > 1 else ""
+    writes = "".join(f"  record_write({name});\n" for name in names)
+    types = ", ".join([*(a.cpp for a in op.arguments), *["const Tensor&"] * len(names)])
+    return (
+        f"inline {op.cpp_result} {op.cpp_name}_shape({keys}, {parameters}) {{\n"
+        f"{check}  return shapes::{rule};\n}}\n"
+        f"template <void (*kernel)({types})>\n"
+        f"{op.cpp_result} {op.cpp_name}(KeySet keys, {op.cpp_parameters}) {{\n"
+        f"  {op.cpp_result} {results} = {op.cpp_name}_shape(keys, {arguments});\n{unpacked}"
+        f"  kernel({', '.join([arguments, *names])});\n"
+        f"{writes}  return {results};\n}}\n"
+        f"template <void (*kernel)({types})>\n"
+        f"void register_{op.cpp_name}(Key key, const char* name) {{\n"
+        f"  ops::{op.cpp_name}_op.set_kernel(key, {op.cpp_name}<kernel>, name);\n}}\n"
+    )
+
+
 def structured_h(ops: list[Operator], family: str) -> str:
-    """Kernels of structured operators as templates over what runs them on a device, and their registration."""
+    """Structured operators as templates over what runs them on a device, and their registration."""
+    structured = [structured_kernel(op) for op in ops if op.is_structured]
     lines = [
         HEAD,
         "#pragma once\n",
         f'#include "generated/ops/{family}.h"\n#include "generated/pointwise/{family}.h"\n',
-        "namespace uh::structured {\n",
     ]
+    if structured:
+        lines.append(f'#include "ops/common_device_check.h"\n#include "ops/{family}/shapes.h"\n')
+    lines.append("namespace uh::structured {\n")
+    lines += structured
     groups: dict[str, list[Operator]] = {}
     for op in ops:
         if op.pointwise:
@@ -238,7 +288,7 @@ def made_kernels(op: Operator) -> list[str]:
     made = []
     if op.base and not op.pointwise:
         made.append(_formed_kernel(op))
-    elif checked(op) and not op.pointwise:
+    elif checked(op) and not op.pointwise and not op.is_structured:
         made += [_checked_kernel(op, kernel) for kernel in sorted(set(op.kernels.values()))]
     extra = _inplace_or_view(op)
     return [*made, extra] if extra else made
@@ -288,6 +338,12 @@ def register_cpp(ops: list[Operator], family: str) -> str:
 
     for op in ops:
         for key, kernel in op.kernels.items():
+            if op.is_structured:
+                registrations.append(
+                    f'  structured::register_{op.cpp_name}<kernels::{kernel}>(Key::k{key}, "{kernel}");'
+                )
+                enter(op, "Meta", f"structured::{op.cpp_name}_shape", kernel)
+                continue
             function = f"{op.cpp_name}_{kernel}" if checked(op) else f"kernels::{kernel}"
             if key.startswith("Composite"):
                 registrations.append(

@@ -25,6 +25,8 @@ def stub(op: Operator) -> str:
     made = cpp_ops.made_kernels(op)
     if op.pointwise:
         made.insert(0, cpp_ops.pointwise_kernel(op))
+    if op.is_structured:
+        made.insert(0, cpp_ops.structured_kernel(op))
     return "\n".join([*lines, *made, capi.definition(op)])
 
 

@@ -176,6 +176,7 @@ class Operator:
     family: str
     form: str = "functional"  # functional | inplace | out
     kernels: dict[str, str] = field(default_factory=dict)
+    shape_rule: str = ""  # of a structured operator: the call that makes its results
     base: str = ""  # C++ name of the functional form that an in-place or out= form is made from
     exact_out: bool = False  # an out= form that converts nothing
     # The arguments that PyTorch refuses where they share memory with what is written: (name, whether
@@ -206,6 +207,11 @@ class Operator:
     given: tuple[tuple[str, int], ...] = ()
     suffixed: bool = False  # the C++ name tells the overload, as the plain name is taken
     tags: tuple[str, ...] = ()  # of csrc/dispatch/tags.yaml
+
+    @property
+    def is_structured(self) -> bool:
+        """A shape rule makes the results; a device's kernel fills them."""
+        return bool(self.shape_rule)
 
     def has_tag(self, tag: str) -> bool:
         return tag in self.tags
@@ -386,7 +392,7 @@ _KEYS |= {
 }
 _KEYS |= {"numbers", "check", "promoting", "loop", "overlap"}
 _KEYS |= {"gradient", "decompose", "node", "differentiable", "differentiable_if"}
-_KEYS |= {"overloads", "given", "bumps", "tags"}
+_KEYS |= {"overloads", "given", "bumps", "tags", "structured"}
 
 
 def _default_python(name: str) -> tuple[str, ...]:
@@ -463,6 +469,8 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
         kernels = {"CompositeImplicitAutograd": composite}
     elif (kernel := entry.get("kernel")) and is_view:
         kernels = {"CompositeExplicitAutograd": kernel}  # a view looks at no element
+    elif kernel and "structured" in entry:
+        kernels = {"CPU": kernel}  # Meta has the shape rule
     elif kernel:
         kernels = {"CPU": kernel, "Meta": kernel}
     if not kernels and not is_pointwise:
@@ -474,6 +482,7 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
         results,
         family,
         kernels=kernels,
+        shape_rule=entry.get("structured", ""),
         composite="composite" in entry,
         any_device=entry.get("devices") == "any",
         aliases=tuple(entry.get("aliases", ())),
@@ -545,6 +554,7 @@ def _inplace(op: Operator) -> Operator:
         arguments=(first, *op.arguments[1:]),
         results=(),
         kernels={},
+        shape_rule="",
         base=op.cpp_name,
         aliases=tuple(f"{alias}_" for alias in op.aliases),
         overloads=(),
@@ -564,6 +574,7 @@ def _out(op: Operator) -> Operator:
         arguments=(*op.arguments, *outs),
         results=(),
         kernels={},
+        shape_rule="",
         base=op.cpp_name,
         aliases=(),
         overloads=(),

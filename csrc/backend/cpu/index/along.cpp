@@ -111,11 +111,6 @@ void check_row(const IndexRow& row, const IndexWalk& walk) {
   }
 }
 
-void check_index_dtype(const Tensor& index, std::string_view op) {
-  check(index.dtype() == DType::kInt64 || index.dtype() == DType::kInt32, op,
-        "(): Expected dtype int32/int64 for index, got ", name(index.dtype()));
-}
-
 void gather_into(std::byte* dst, const Tensor& self, const IndexWalk& walk, std::string_view op,
                  ErrorKind kind) {
   if (numel_of(walk.sizes) == 0) return;

@@ -10,6 +10,7 @@
 #include "backend/cpu/index_loops.h"
 #include "base/parallel.h"
 #include "ops/geometry.h"
+#include "ops/index_checks.h"
 #include "tensor/tensor.h"
 
 namespace uh {
@@ -38,9 +39,6 @@ void check_places(const IndexWalk& walk, std::string_view op, ErrorKind kind);
 
 // Throws a RuntimeError when an index of one row is not in [0, size).
 void check_row(const IndexRow& row, const IndexWalk& walk);
-
-// Throws unless `index` is int32 or int64.
-void check_index_dtype(const Tensor& index, std::string_view op);
 
 // Reads the elements that the index chooses into `dst`, whose strides are walk.dense.
 void gather_into(std::byte* dst, const Tensor& self, const IndexWalk& walk, std::string_view op,

@@ -8,7 +8,6 @@
 #include "backend/cpu/pointwise.h"
 #include "backend/cpu/reduce_loops.h"
 #include "base/parallel.h"
-#include "generated/kernels/reduce.h"
 #include "ops/copy/copy.h"
 
 namespace uh {
@@ -65,8 +64,7 @@ Tensor pointwise_loss(const PointwiseOp& op, std::span<const Input> inputs, cons
   if (!reduces || !dense_alike(inputs)) {
     const Tensor losses = run_pointwise(op, Form::kFunctional, inputs, params, Tensor());
     if (!reduces) return losses;
-    const auto reduce = reduction == kMeanLoss ? kernels::mean : kernels::sum;
-    return reduce(losses.keys(), losses, std::nullopt, false, DType::kUndefined);
+    return reduced_loss(losses, reduction);
   }
   const Tensor& first = inputs[0].tensor;
   if (events::on()) [[unlikely]] {

@@ -1,4 +1,4 @@
-// The operators of moments.yaml but for cov and corrcoef.
+// The kernels of moments.yaml.
 #include "generated/kernels/moments.h"
 
 #include <cmath>
@@ -6,14 +6,12 @@
 #include "backend/cpu/reduce/reducer.h"
 #include "generated/ops/arithmetic.h"
 #include "generated/ops/complex.h"
-#include "generated/ops/moments.h"
 #include "generated/ops/transcendental.h"
 #include "generated/ops/view.h"
+#include "ops/copy/copy.h"
 
 namespace uh::kernels {
 namespace {
-
-using Pair = std::tuple<Tensor, Tensor>;
 
 void variances(void* values, const std::byte* acc, int64_t n, double correction) {
   const auto* parts = reinterpret_cast<const Moments*>(acc);
@@ -35,100 +33,54 @@ void means(void* values, const std::byte* acc, int64_t n, double) {
     static_cast<double*>(values)[i] = parts[i].count > 0 ? parts[i].mean : std::nan("");
 }
 
-// The real (0) or the imaginary (1) parts of complex numbers.
-Tensor part(const Tensor& self, int64_t which) {
-  return ops::select(ops::view_as_real(self), -1, which);
-}
-
-struct OutputMask {
-  const char* name;
-  bool root, mean;
-};
-
-Pair moments(const Tensor& self, const std::optional<Dims>& dim, double correction, bool keepdim,
-             const OutputMask& mask) {
-  check(is_inexact(self.dtype()), mask.name,
-        "(): only support floating point and complex dtypes, got ", info(self.dtype()).title);
+// Variances or their roots, and where `mean` is not empty the means.
+void moments(const Tensor& self, const std::optional<Dims>& dim,
+             const std::optional<Scalar>& correction, bool root, const Tensor& spread,
+             const Tensor& mean = Tensor()) {
   if (is_complex(self.dtype())) {  // the parts vary apart
-    const auto [re, re_mean] =
-        moments(part(self, 0), dim, correction, keepdim, {mask.name, false, mask.mean});
-    const auto [im, im_mean] =
-        moments(part(self, 1), dim, correction, keepdim, {mask.name, false, mask.mean});
+    const auto part = [&](int64_t which) {
+      const Tensor elements = ops::select(ops::view_as_real(self), -1, which);
+      const Tensor part_spread = empty_like(spread, spread.dtype());
+      const Tensor part_mean = mean ? empty_like(spread, spread.dtype()) : Tensor();
+      moments(elements, dim, correction, false, part_spread, part_mean);
+      return std::pair(part_spread, part_mean);
+    };
+    const auto [re, re_mean] = part(0);
+    const auto [im, im_mean] = part(1);
     const Tensor both = ops::add(re, im, Scalar(1));
-    return {mask.root ? ops::sqrt(both) : both,
-            mask.mean ? ops::complex(re_mean, im_mean) : Tensor()};
+    copy_elements(spread, root ? ops::sqrt(both) : both);
+    if (mean) copy_elements(mean, ops::complex(re_mean, im_mean));
+    return;
   }
-  const ReducedDims dims(self, dim, mask.name);
-  const Dims sizes = dims.result_sizes(self, keepdim);
-  Tensor out = empty(sizes, self.dtype(), self.device());
-  Tensor mean = mask.mean ? empty(sizes, self.dtype(), self.device()) : Tensor();
-  if (out.is_meta()) return {out, mean};
-  const auto result = mask.root ? deviations : variances;
+  const Folded first{spread, root ? deviations : variances,
+                     correction ? correction->to_double() : 1};
+  const ReducedDims dims(self, dim);
   const DType compute = sum_compute_dtype(self.dtype());
-  if (mask.mean) {
-    fold_into({{out, result, correction}, {mean, means}}, self, dims, FoldOp::kMoments,
-              self.dtype(), compute);
-    record_write(mean);
-  } else {
-    fold_into({{out, result, correction}}, self, dims, FoldOp::kMoments, self.dtype(), compute);
-  }
-  record_write(out);
-  return {out, mean};
+  if (mean)
+    fold_into({first, {mean, means}}, self, dims, FoldOp::kMoments, self.dtype(), compute);
+  else
+    fold_into({first}, self, dims, FoldOp::kMoments, self.dtype(), compute);
 }
-
-double lessened(const std::optional<Scalar>& correction) {
-  return correction ? correction->to_double() : 1;
-}
-
-std::optional<Scalar> correction_of(bool unbiased) { return Scalar(unbiased ? 1 : 0); }
 
 }  // namespace
 
-Tensor var_correction(KeySet, const Tensor& self, const std::optional<Dims>& dim,
-                      const std::optional<Scalar>& correction, bool keepdim) {
-  return std::get<0>(moments(self, dim, lessened(correction), keepdim, {"var", false, false}));
+void var_correction(const Tensor& self, const std::optional<Dims>& dim,
+                    const std::optional<Scalar>& correction, bool, const Tensor& result) {
+  moments(self, dim, correction, false, result);
 }
-Tensor std_correction(KeySet, const Tensor& self, const std::optional<Dims>& dim,
-                      const std::optional<Scalar>& correction, bool keepdim) {
-  return std::get<0>(moments(self, dim, lessened(correction), keepdim, {"std", true, false}));
+void std_correction(const Tensor& self, const std::optional<Dims>& dim,
+                    const std::optional<Scalar>& correction, bool, const Tensor& result) {
+  moments(self, dim, correction, true, result);
 }
-Pair var_mean_correction(KeySet, const Tensor& self, const std::optional<Dims>& dim,
-                         const std::optional<Scalar>& correction, bool keepdim) {
-  return moments(self, dim, lessened(correction), keepdim, {"var_mean", false, true});
+void var_mean_correction(const Tensor& self, const std::optional<Dims>& dim,
+                         const std::optional<Scalar>& correction, bool, const Tensor& variance,
+                         const Tensor& mean) {
+  moments(self, dim, correction, false, variance, mean);
 }
-Pair std_mean_correction(KeySet, const Tensor& self, const std::optional<Dims>& dim,
-                         const std::optional<Scalar>& correction, bool keepdim) {
-  return moments(self, dim, lessened(correction), keepdim, {"std_mean", true, true});
-}
-
-Tensor var_all(KeySet, const Tensor& self, bool unbiased) {
-  return ops::var_correction(self, std::nullopt, correction_of(unbiased), false);
-}
-Tensor std_all(KeySet, const Tensor& self, bool unbiased) {
-  return ops::standard_deviation_correction(self, std::nullopt, correction_of(unbiased), false);
-}
-Pair var_mean(KeySet, const Tensor& self, bool unbiased) {
-  return ops::var_mean_correction(self, std::nullopt, correction_of(unbiased), false);
-}
-Pair std_mean(KeySet, const Tensor& self, bool unbiased) {
-  return ops::std_mean_correction(self, std::nullopt, correction_of(unbiased), false);
-}
-
-Tensor var_dim(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool unbiased,
-               bool keepdim) {
-  return ops::var_correction(self, dim, correction_of(unbiased), keepdim);
-}
-Tensor std_dim(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool unbiased,
-               bool keepdim) {
-  return ops::standard_deviation_correction(self, dim, correction_of(unbiased), keepdim);
-}
-Pair var_mean_dim(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool unbiased,
-                  bool keepdim) {
-  return ops::var_mean_correction(self, dim, correction_of(unbiased), keepdim);
-}
-Pair std_mean_dim(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool unbiased,
-                  bool keepdim) {
-  return ops::std_mean_correction(self, dim, correction_of(unbiased), keepdim);
+void std_mean_correction(const Tensor& self, const std::optional<Dims>& dim,
+                         const std::optional<Scalar>& correction, bool, const Tensor& deviation,
+                         const Tensor& mean) {
+  moments(self, dim, correction, true, deviation, mean);
 }
 
 }  // namespace uh::kernels

@@ -213,6 +213,24 @@ void record_run(const Tensor& out, const Tensor& self) {
 
 }  // namespace
 
+DType sum_compute_dtype(DType dtype) {
+  if (is_complex(dtype)) return dtype;
+  if (!is_floating(dtype)) return DType::kInt64;
+  return dtype == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
+}
+
+DType extreme_compute_dtype(DType dtype) {
+  if (is_complex(dtype)) no_such_dtype(dtype);  // complex numbers have no order
+  switch (dtype) {
+    case DType::kBool: return DType::kUInt8;
+    case DType::kInt8:
+    case DType::kInt16: return DType::kInt32;
+    case DType::kFloat16:
+    case DType::kBFloat16: return DType::kFloat32;
+    default: return dtype;
+  }
+}
+
 void fold_into(std::initializer_list<Folded> results, const Tensor& self, const ReducedDims& dims,
                FoldOp op, DType read_as, DType compute) {
   const Tensor& first = results.begin()->out;

@@ -1,31 +1,12 @@
-// Shared by every reduction: the reduced dimensions, the walk over the others, and the fold itself.
+// Shared by every reduction: the walk over the dimensions that stay, and the fold itself.
 #pragma once
 
 #include <initializer_list>
-#include <optional>
-#include <string_view>
 
 #include "backend/cpu/reduce_loops.h"
-#include "tensor/tensor.h"
+#include "ops/reduce/shapes.h"
 
 namespace uh {
-
-// The dimensions a reduction removes, as flags per dimension. No dims, or an empty list: all of
-// them.
-class ReducedDims {
- public:
-  ReducedDims(const Tensor& self, const std::optional<Dims>& dims, std::string_view op);
-
-  bool has(size_t dim) const { return reduced_[dim] != 0; }
-  Dims result_sizes(const Tensor& self, bool keepdim) const;
-  // The number of elements folded into one result.
-  int64_t count(const Tensor& self) const;
-  // Throws when a removed dimension has no elements: max and min have no value then.
-  void check_not_empty(const Tensor& self, std::string_view op) const;
-
- private:
-  Dims reduced_;
-};
 
 // The dtype a fold converts to before it starts: one that the loops are made for.
 DType sum_compute_dtype(DType dtype);      // float32, float64, int64

@@ -1,14 +1,11 @@
-// The operators of sort.yaml: which lines there are; lines.h sorts one.
+// The kernels of sort.yaml: which lines there are; lines.h sorts one.
 #include "generated/kernels/sort.h"
 #include "backend/cpu/sort/lines.h"
 #include "base/parallel.h"
-#include "generated/ops/sort.h"
 #include "ops/copy/copy.h"
 
 namespace uh::kernels {
 namespace {
-
-using Pair = std::tuple<Tensor, Tensor>;
 
 // The elements with `dim` moved to the end, row-major: self itself when it lies so.
 Tensor lines_of(const Tensor& self, int64_t dim) {
@@ -36,23 +33,26 @@ Strided lines_in(const Tensor& out, int64_t dim) {
   return seen;
 }
 
-// Fills `values` (may be empty) and `indices`, both of `k` elements in each line of self along dim.
+// Fills `values` (may be empty) and `indices` with the first elements of each line of self along
+// `dim`: as many as they have room for.
 void order_into(const Tensor& values, const Tensor& indices, const Tensor& self, int64_t dim,
-                int64_t k, bool descending) {
+                bool descending) {
   if (indices.numel() == 0) return;
+  dim = wrap_dim(dim, self.ndim(), "");
   const int64_t n = self.ndim() ? self.size(dim) : 1, count = self.numel() / n;
+  const int64_t k = indices.numel() / count;
   const Tensor lines = lines_of(self, dim);
   const bool direct = indices.is_contiguous() && dim == std::max<int64_t>(self.ndim(), 1) - 1 &&
                       (!values || values.is_contiguous());
   const Dims sizes{count, k};
   const Tensor positions = direct ? indices : empty(sizes, DType::kInt64);
-  const Tensor result = direct || !values ? values : empty(sizes, self.dtype());
+  const Tensor elements = direct || !values ? values : empty(sizes, self.dtype());
   const int64_t item = itemsize(self.dtype());
   parallel_for(0, count, std::max<int64_t>(1, 4096 / n), [&](int64_t lo, int64_t hi) {
     SortScratch scratch;
     for (int64_t i = lo; i < hi; ++i) {
       const std::byte* line = lines.data() + i * n * item;
-      std::byte* to = result ? result.data() + i * k * item : nullptr;
+      std::byte* to = elements ? elements.data() + i * k * item : nullptr;
       int64_t* at = positions.data_as<int64_t>() + i * k;
       if (k == n)
         sort_line(self.dtype(), to, at, line, n, descending, scratch);
@@ -66,69 +66,31 @@ void order_into(const Tensor& values, const Tensor& indices, const Tensor& self,
     copy_elements(
         seen, Strided(result.data(), result.dtype(), seen.sizes, contiguous_strides(seen.sizes)));
   };
-  deliver(values, result);
+  deliver(values, elements);
   deliver(indices, positions);
-}
-
-int64_t checked_dim(const Tensor& self, int64_t dim, std::string_view op) {
-  const int64_t d = wrap_dim(dim, self.ndim(), op);
-  check(!is_complex(self.dtype()), op, ": Sort does not support complex dtypes on CPU");
-  return d;
-}
-
-Tensor places_of(const Tensor& self, int64_t dim, bool descending) {
-  const int64_t d = checked_dim(self, dim, "argsort");
-  Tensor indices = empty_like(self, DType::kInt64);
-  if (indices.is_meta()) return indices;
-  order_into(Tensor(), indices, self, d, self.ndim() ? self.size(d) : 1, descending);
-  record_write(indices);
-  return indices;
 }
 
 }  // namespace
 
-Pair sort(KeySet, const Tensor& self, int64_t dim, bool descending) {
-  const int64_t d = checked_dim(self, dim, "sort");
-  Tensor values = empty_like(self, self.dtype()), indices = empty_like(self, DType::kInt64);
-  if (values.is_meta()) return {values, indices};
-  order_into(values, indices, self, d, self.ndim() ? self.size(d) : 1, descending);
-  record_write(values);
-  record_write(indices);
-  return {values, indices};
+void sort(const Tensor& self, int64_t dim, bool descending, const Tensor& values,
+          const Tensor& indices) {
+  order_into(values, indices, self, dim, descending);
+}
+void sort_stable(const Tensor& self, std::optional<bool>, int64_t dim, bool descending,
+                 const Tensor& values, const Tensor& indices) {
+  order_into(values, indices, self, dim, descending);
 }
 
-Pair sort_stable(KeySet keys, const Tensor& self, std::optional<bool>, int64_t dim,
-                 bool descending) {
-  return sort(keys, self, dim, descending);
+void argsort(const Tensor& self, int64_t dim, bool descending, const Tensor& result) {
+  order_into(Tensor(), result, self, dim, descending);
+}
+void argsort_stable(const Tensor& self, bool, int64_t dim, bool descending, const Tensor& result) {
+  order_into(Tensor(), result, self, dim, descending);
 }
 
-Tensor argsort(KeySet, const Tensor& self, int64_t dim, bool descending) {
-  return places_of(self, dim, descending);
-}
-
-Tensor argsort_stable(KeySet, const Tensor& self, bool, int64_t dim, bool descending) {
-  return places_of(self, dim, descending);
-}
-
-Tensor msort(KeySet, const Tensor& self) { return std::get<0>(ops::sort(self, 0, false)); }
-
-Pair topk(KeySet, const Tensor& self, int64_t k, int64_t dim, bool largest, bool) {
-  const int64_t d = wrap_dim(dim, self.ndim(), "topk");
-  check(!is_complex(self.dtype()) && self.dtype() != DType::kBool, "topk does not support ",
-        name(self.dtype()), " dtypes on CPU");
-  const int64_t n = self.ndim() ? self.size(d) : 1;
-  check(k >= 0 && k <= n, "topk: selected index k out of range: ", k,
-        " is not between 0 and the size ", n, " of dimension ", d);
-  Dims sizes = self.sizes();
-  if (self.ndim()) sizes[static_cast<size_t>(d)] = k;
-  Tensor values = empty(sizes, self.dtype(), self.device());
-  Tensor indices = empty(sizes, DType::kInt64, self.device());
-  if (values.is_meta()) return {values, indices};
-  // A 0-d tensor has one element, even when none is requested.
-  order_into(values, indices, self, d, self.ndim() ? k : 1, largest);
-  record_write(values);
-  record_write(indices);
-  return {values, indices};
+void topk(const Tensor& self, int64_t, int64_t dim, bool largest, bool, const Tensor& values,
+          const Tensor& indices) {
+  order_into(values, indices, self, dim, largest);
 }
 
 }  // namespace uh::kernels

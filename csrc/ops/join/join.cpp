@@ -1,0 +1,146 @@
+// The shape rules of join.yaml, and forms that write into a tensor.
+#include "generated/kernels/join.h"
+#include "generated/ops/join.h"
+#include "ops/copy/copy.h"
+#include "ops/join/shapes.h"
+
+namespace uh {
+namespace {
+
+DType common_dtype(const std::vector<Tensor>& tensors) {
+  DType dtype = DType::kUndefined;
+  for (const Tensor& t : tensors) dtype = promote(dtype, t.dtype());
+  return dtype;
+}
+
+void check_device(const std::vector<Tensor>& tensors, std::string_view op) {
+  for (const Tensor& t : tensors) {
+    check(t.device() == tensors[0].device(), op,
+          ": expected all tensors to be on the same device, but found ", name(tensors[0].device()),
+          " and ", name(t.device()));
+  }
+}
+
+// The memory format that all inputs share, when it is channels_last.
+MemoryFormat common_format(const std::vector<Tensor>& tensors) {
+  for (MemoryFormat format : {MemoryFormat::kChannelsLast, MemoryFormat::kChannelsLast3d}) {
+    bool all = true;
+    for (const Tensor& t : tensors) all = all && !t.is_contiguous() && is_contiguous(t, format);
+    if (all) return format;
+  }
+  return MemoryFormat::kContiguous;
+}
+
+// PyTorch raises a TypeError here, where other operators raise a RuntimeError.
+void check_out(const std::vector<Tensor>& tensors, const Tensor& out, std::string_view op) {
+  const DType dtype = common_dtype(tensors);
+  check_kind(tensors.empty() || category(dtype) <= category(out.dtype()), ErrorKind::kType, op,
+             ": input types can't be cast to the desired output type ", info(out.dtype()).title);
+  for (const Tensor& t : tensors) {
+    check(!t.is_same(out), op,
+          ": unsupported operation: the input tensor and the written-to tensor refer to a single "
+          "memory location. Please clone() the tensor before performing the operation.");
+    check_no_overlap(out, t, op);
+  }
+}
+
+}  // namespace
+}  // namespace uh
+
+namespace uh::shapes {
+
+Tensor cat(const std::vector<Tensor>& tensors, int64_t dim) {
+  check_kind(!tensors.empty(), ErrorKind::kValue, "cat(): expected a non-empty list of Tensors");
+  check_device(tensors, "cat");
+  const Tensor* model = &tensors[0];
+  size_t position = 0;
+  for (size_t i = 0; i < tensors.size() && is_skipped(*model); ++i) model = &tensors[position = i];
+  if (is_skipped(*model)) model = &tensors[position = 0];
+  Dims sizes = model->sizes();
+  check(!sizes.empty(), "zero-dimensional tensor (at position ", position,
+        ") cannot be concatenated");
+  const auto d = static_cast<size_t>(wrap_dim(dim, model->ndim(), "cat"));
+  sizes[d] = 0;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const Tensor& t = tensors[i];
+    if (is_skipped(t)) continue;
+    check(t.ndim() > 0, "zero-dimensional tensor (at position ", i, ") cannot be concatenated");
+    check(t.ndim() == model->ndim(), "Tensors must have same number of dimensions: got ",
+          model->ndim(), " and ", t.ndim());
+    for (size_t k = 0; k < sizes.size(); ++k) {
+      check(k == d || t.sizes()[k] == sizes[k], "Sizes of tensors must match except in dimension ",
+            d, ". Expected size ", sizes[k], " but got size ", t.sizes()[k], " for tensor number ",
+            i, " in the list.");
+    }
+    sizes[d] += t.sizes()[d];
+  }
+  return empty(sizes, common_dtype(tensors), model->device(), common_format(tensors));
+}
+
+Tensor stack(const std::vector<Tensor>& tensors, int64_t dim) {
+  check(!tensors.empty(), "stack expects a non-empty TensorList");
+  check_device(tensors, "stack");
+  const Dims& each = tensors[0].sizes();
+  for (size_t i = 1; i < tensors.size(); ++i) {
+    check(tensors[i].sizes() == each, "stack expects each tensor to be equal size, but got ", each,
+          " at entry 0 and ", tensors[i].sizes(), " at entry ", i);
+  }
+  const auto d = static_cast<size_t>(wrap_dim(dim, each.ndim() + 1, "stack"));
+  Dims sizes = each;
+  sizes.insert(d, static_cast<int64_t>(tensors.size()));
+  return empty(sizes, common_dtype(tensors), tensors[0].device());
+}
+
+Tensor flip(const Tensor& self, const Dims& dims) {
+  Dims flips(self.sizes().size(), 0);
+  for (int64_t dim : dims) {
+    const auto d = static_cast<size_t>(wrap_dim(dim, self.ndim(), "flip"));
+    check(self.ndim() == 0 || !flips[d]++, "dim ", d,
+          " appears multiple times in the list of dims");
+  }
+  return empty_like(self, self.dtype());
+}
+
+Tensor roll(const Tensor& self, const Dims& shifts, const std::optional<Dims>& dims) {
+  check(!shifts.empty(), "roll: `shifts` required");
+  const size_t count = dims ? dims->size() : 0;
+  check(shifts.size() == std::max<size_t>(count, 1),
+        "roll: shifts and dimensions must align. shifts: ", shifts.size(), ", dims: ", count);
+  for (size_t i = 0; i < count; ++i) {
+    wrap_dim((*dims)[i], self.ndim(), "roll");
+    check_kind(self.ndim() > 0, ErrorKind::kIndex, "roll: dimension specified as ", (*dims)[i],
+               " but tensor has no dimensions");
+  }
+  return empty(self.sizes(), self.dtype(), self.device());
+}
+
+Tensor repeat(const Tensor& self, const Dims& repeats) {
+  check(repeats.size() >= self.sizes().size(),
+        "Number of dimensions of repeat dims can not be smaller than number of "
+        "dimensions of tensor: ",
+        repeats.size(), " < ", self.ndim());
+  const size_t shift = repeats.size() - self.sizes().size();
+  Dims sizes(repeats.size());
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    check(repeats[d] >= 0, "repeat: negative number of repetitions ", repeats[d], " in ", repeats);
+    const int64_t own = d < shift ? 1 : self.sizes()[d - shift];
+    check(!__builtin_mul_overflow(repeats[d], own, &sizes[d]), "repeat: ", repeats[d],
+          " times size ", own, " overflows");
+  }
+  return empty(sizes, self.dtype(), self.device());
+}
+
+}  // namespace uh::shapes
+
+namespace uh::kernels {
+
+void cat_out(KeySet, const std::vector<Tensor>& tensors, int64_t dim, const Tensor& out) {
+  check_out(tensors, out, "cat");
+  write_out(out, ops::cat(tensors, dim), "cat");
+}
+void stack_out(KeySet, const std::vector<Tensor>& tensors, int64_t dim, const Tensor& out) {
+  check_out(tensors, out, "stack");
+  write_out(out, ops::stack(tensors, dim), "stack");
+}
+
+}  // namespace uh::kernels

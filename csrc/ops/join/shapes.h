@@ -1,0 +1,24 @@
+// Shape rules of join.yaml.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "tensor/tensor.h"
+
+namespace uh {
+
+// PyTorch lets cat skip 1-d tensors without elements whatever the others' rank.
+inline bool is_skipped(const Tensor& t) { return t.ndim() == 1 && t.size(0) == 0; }
+
+}  // namespace uh
+
+namespace uh::shapes {
+
+Tensor cat(const std::vector<Tensor>& tensors, int64_t dim);
+Tensor stack(const std::vector<Tensor>& tensors, int64_t dim);
+Tensor flip(const Tensor& self, const Dims& dims);
+Tensor roll(const Tensor& self, const Dims& shifts, const std::optional<Dims>& dims);
+Tensor repeat(const Tensor& self, const Dims& repeats);
+
+}  // namespace uh::shapes

@@ -1,0 +1,14 @@
+// Shape rules of moments.yaml.
+#pragma once
+
+#include "ops/reduce/shapes.h"
+
+namespace uh::shapes {
+
+// A variance or a deviation, which is real, and with it the mean.
+Tensor spread(std::string_view op, const Tensor& self, const std::optional<Dims>& dim,
+              bool keepdim);
+std::tuple<Tensor, Tensor> spread_and_mean(std::string_view op, const Tensor& self,
+                                           const std::optional<Dims>& dim, bool keepdim);
+
+}  // namespace uh::shapes

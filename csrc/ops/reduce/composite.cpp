@@ -1,0 +1,82 @@
+// Composites of reduce.yaml.
+#include "generated/kernels/reduce.h"
+#include "generated/ops/arithmetic.h"
+#include "generated/ops/comparison.h"
+#include "generated/ops/copy.h"
+#include "generated/ops/reduce.h"
+#include "ops/copy/copy.h"
+#include "ops/reduce/shapes.h"
+
+namespace uh::kernels {
+namespace {
+
+// The result of uint8 is uint8; `out` may be bool all the same.
+void write_truth(const Tensor& out, const Tensor& result, std::string_view op) {
+  check(out.dtype() == DType::kBool || out.dtype() == DType::kUInt8, op,
+        " only supports bool tensor for result, got: ", info(out.dtype()).title);
+  const bool converts = out.dtype() == DType::kBool && result.dtype() != DType::kBool;
+  write_out(out, converts ? ops::ne(result, Scalar(0)) : result, op);
+}
+
+}  // namespace
+
+Tensor max_other(KeySet, const Tensor& self, const Tensor& other) {
+  return ops::maximum(self, other);
+}
+Tensor min_other(KeySet, const Tensor& self, const Tensor& other) {
+  return ops::minimum(self, other);
+}
+
+Tensor special_logsumexp(KeySet, const Tensor& self, const Dims& dim, bool keepdim) {
+  return ops::logsumexp(self, dim, keepdim);
+}
+
+// nanmean where gradients are required.
+Tensor nanmean_calls(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
+                     DType dtype);
+Tensor nanmean_calls(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
+                     DType dtype) {
+  shapes::nanmean_dtype(self, dtype);
+  const Tensor numbers = ops::logical_not(ops::isnan(self));
+  return ops::div(ops::nansum(self, dim, keepdim, dtype),
+                  ops::sum(numbers, dim, keepdim, DType::kUndefined));
+}
+
+// Without a dtype `out` has the one to compute in.
+void sum_out(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool keepdim, DType dtype,
+             const Tensor& out) {
+  write_exact_out(out, ops::sum(self, dim, keepdim, or_else(dtype, out.dtype())), "sum");
+}
+void prod_out(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool keepdim, DType dtype,
+              const Tensor& out) {
+  write_exact_out(out, ops::prod(self, dim, keepdim, or_else(dtype, out.dtype())), "prod");
+}
+void nansum_out(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
+                DType dtype, const Tensor& out) {
+  check_kind(!is_floating(self.dtype()) || is_inexact(out.dtype()), ErrorKind::kNotImplemented,
+             "\"nansum_cpu\" not implemented for '", info(out.dtype()).title, "'");
+  write_exact_out(out, ops::nansum(self, dim, keepdim, or_else(dtype, out.dtype())), "nansum");
+}
+void nanmean_out(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
+                 DType dtype, const Tensor& out) {
+  check_kind(is_inexact(out.dtype()), ErrorKind::kNotImplemented,
+             "\"nansum_cpu\" not implemented for '", info(out.dtype()).title, "'");
+  write_out(out, ops::nanmean(self, dim, keepdim, dtype), "nanmean");
+}
+void mean_out(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool keepdim, DType dtype,
+              const Tensor& out) {
+  const Tensor result = ops::mean(self, dim, keepdim, dtype);
+  return dtype == DType::kUndefined ? write_out(out, result, "mean")
+                                    : write_exact_out(out, result, "mean");
+}
+
+void reduce_all_out(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
+                    const Tensor& out) {
+  write_truth(out, ops::all(self, dim, keepdim), "all");
+}
+void reduce_any_out(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
+                    const Tensor& out) {
+  write_truth(out, ops::any(self, dim, keepdim), "any");
+}
+
+}  // namespace uh::kernels

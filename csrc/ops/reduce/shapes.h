@@ -1,0 +1,64 @@
+// Shape rules of reductions: which dimensions are removed, the sizes and dtypes of the results.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <tuple>
+
+#include "tensor/tensor.h"
+
+namespace uh {
+
+// The dimensions a reduction removes, as flags per dimension. No dims, or an empty list: all of
+// them.
+class ReducedDims {
+ public:
+  ReducedDims(const Tensor& self, const std::optional<Dims>& dims, std::string_view op = "");
+
+  bool has(size_t dim) const { return reduced_[dim] != 0; }
+  Dims result_sizes(const Tensor& self, bool keepdim) const;
+  // The number of elements folded into one result.
+  int64_t count(const Tensor& self) const;
+  // Throws when a removed dimension has no elements: max and min have no value then.
+  void check_not_empty(const Tensor& self, std::string_view op) const;
+
+ private:
+  Dims reduced_;
+};
+
+inline std::optional<Dims> as_dims(std::optional<int64_t> dim) {
+  return dim ? std::optional(Dims{*dim}) : std::nullopt;
+}
+
+inline DType or_else(DType dtype, DType otherwise) {
+  return dtype == DType::kUndefined ? otherwise : dtype;
+}
+// What sums and products of such elements are by default: integers are added up in int64.
+inline DType sum_dtype(DType dtype) { return is_inexact(dtype) ? dtype : DType::kInt64; }
+
+}  // namespace uh
+
+namespace uh::shapes {
+
+Tensor reduced(std::string_view op, const Tensor& self, const std::optional<Dims>& dim,
+               bool keepdim, DType dtype);
+Tensor mean(const Tensor& self, const std::optional<Dims>& dim, bool keepdim, DType dtype);
+Tensor nansum(const Tensor& self, const std::optional<Dims>& dim, bool keepdim, DType dtype);
+// The dtype that nanmean computes in.
+DType nanmean_dtype(const Tensor& self, DType dtype);
+Tensor nanmean(const Tensor& self, const std::optional<Dims>& dim, bool keepdim, DType dtype);
+// Largest and smallest elements, which a dimension without elements does not have.
+Tensor extreme(std::string_view op, const Tensor& self, const std::optional<Dims>& dim,
+               bool keepdim);
+std::tuple<Tensor, Tensor> extremes(std::string_view op, const Tensor& self,
+                                    const std::optional<Dims>& dim, bool keepdim);
+// The values and indices of the largest or smallest elements along `dim`.
+std::tuple<Tensor, Tensor> extreme_along(std::string_view op, const Tensor& self, int64_t dim,
+                                         bool keepdim);
+Tensor index_of_extreme(std::string_view op, const Tensor& self, std::optional<int64_t> dim,
+                        bool keepdim);
+Tensor truth(std::string_view op, const Tensor& self, const std::optional<Dims>& dim, bool keepdim);
+Tensor logsumexp(const Tensor& self, const Dims& dim, bool keepdim);
+Tensor hash_tensor(const Tensor& self, const Dims& dim, bool keepdim, int64_t mode);
+
+}  // namespace uh::shapes
