@@ -68,31 +68,47 @@ globals().update(
 # PyTorch's names that are also Python's: in this module they are dtypes.
 globals().update(bool=_dtypes.bool_, int=_dtypes.int32, float=_dtypes.float32)
 
+newaxis = None
 inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
 
-# Created or imported on first use, so that `import engine` stays light.
+# Imported on first use, so that `import engine` stays light: the names of each module, then whole modules.
+_NAMES = {
+    "autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
+    "default_device": "get_default_device set_default_device",
+    "dlpack": "from_dlpack",
+    "modes": "are_deterministic_algorithms_enabled get_deterministic_debug_mode "
+    "get_float32_matmul_precision get_num_interop_threads is_deterministic_algorithms_warn_only_enabled "
+    "is_warn_always_enabled set_deterministic_debug_mode set_float32_matmul_precision "
+    "set_flush_denormal set_warn_always use_deterministic_algorithms",
+    "serialization": "load save",
+    "typed_tensors": "BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor "
+    "IntTensor LongTensor ShortTensor set_default_tensor_type",
+}
+_MODULES = (
+    "accelerator autograd backends cpu cuda distributed fft inspect jit linalg masked mps mtia nn ops "
+    "optim return_types signal special utils version xpu"
+)
 _LAZY = {
-    "from_dlpack": "engine.dlpack",
-    "is_anomaly_enabled": "engine.autograd.anomaly_mode",
-    "is_anomaly_check_nan_enabled": "engine.autograd.anomaly_mode",
-    "save": "engine.serialization",
-    "load": "engine.serialization",
-    **dict.fromkeys(
-        ("autograd", "backends", "fft", "inspect", "jit", "linalg", "masked", "nn", "ops", "optim")
-    ),
-    **dict.fromkeys(("return_types", "signal", "special", "utils")),
+    **{_name: f"engine.{_home}" for _home, _names in _NAMES.items() for _name in _names.split()},
+    **dict.fromkeys(_MODULES.split()),
 }
 
 
 if TYPE_CHECKING:
     from engine import (  # noqa: F401
+        accelerator,
         autograd,
         backends,
+        cpu,
+        cuda,
+        distributed,
         fft,
         inspect,
         jit,
         linalg,
         masked,
+        mps,
+        mtia,
         nn,
         ops,
         optim,
@@ -100,15 +116,46 @@ if TYPE_CHECKING:
         signal,
         special,
         utils,
+        version,
+        xpu,
     )
     from engine._generated.functions import *  # noqa: F403
     from engine.autograd.anomaly_mode import (
         is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
     )
     from engine.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
+    from engine.default_device import get_default_device as get_default_device
+    from engine.default_device import set_default_device as set_default_device
     from engine.dlpack import from_dlpack as from_dlpack
+    from engine.modes import (
+        are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
+    )
+    from engine.modes import get_deterministic_debug_mode as get_deterministic_debug_mode
+    from engine.modes import get_float32_matmul_precision as get_float32_matmul_precision
+    from engine.modes import get_num_interop_threads as get_num_interop_threads
+    from engine.modes import (
+        is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled,
+    )
+    from engine.modes import is_warn_always_enabled as is_warn_always_enabled
+    from engine.modes import set_deterministic_debug_mode as set_deterministic_debug_mode
+    from engine.modes import set_float32_matmul_precision as set_float32_matmul_precision
+    from engine.modes import set_flush_denormal as set_flush_denormal
+    from engine.modes import set_warn_always as set_warn_always
+    from engine.modes import use_deterministic_algorithms as use_deterministic_algorithms
     from engine.serialization import load as load
     from engine.serialization import save as save
+    from engine.typed_tensors import BFloat16Tensor as BFloat16Tensor
+    from engine.typed_tensors import BoolTensor as BoolTensor
+    from engine.typed_tensors import ByteTensor as ByteTensor
+    from engine.typed_tensors import CharTensor as CharTensor
+    from engine.typed_tensors import DoubleTensor as DoubleTensor
+    from engine.typed_tensors import FloatTensor as FloatTensor
+    from engine.typed_tensors import HalfTensor as HalfTensor
+    from engine.typed_tensors import IntTensor as IntTensor
+    from engine.typed_tensors import LongTensor as LongTensor
+    from engine.typed_tensors import ShortTensor as ShortTensor
+    from engine.typed_tensors import set_default_tensor_type as set_default_tensor_type
+
 else:
 
     def __getattr__(name: str) -> Any:
@@ -122,6 +169,18 @@ else:
             return importlib.import_module(f"engine.{name}")
         value = globals()[name] = getattr(importlib.import_module(home), name)
         return value
+
+
+def imported_as(name: str) -> None:
+    """Print dtypes and sizes under the name by which a program imports the engine.
+
+    As `torch` its version is that of PyTorch whose names it follows: scripts compare it.
+    """
+    from engine import version
+
+    _dtypes.set_namespace(name)
+    if name == "torch":
+        globals()["__version__"] = version.__version__ = f"{version.pytorch}+underhood"
 
 
 def __dir__() -> list[str]:

@@ -14,6 +14,7 @@ from engine.dtypes import (
     device,
     dtype,
     memory_format,
+    namespace,
     preserve_format,
 )
 from engine.tensor import Tensor
@@ -95,14 +96,18 @@ def _cast(name: str, kind: dtype) -> Any:
 def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """Return the name of the tensor type, or with an argument the tensor converted to that dtype."""
     if dtype is None:
-        return f"engine.{self.dtype.title}Tensor"
+        return f"{namespace()}.{self.dtype.title}Tensor"
     if isinstance(dtype, str):
         title = dtype.rpartition(".")[2].removesuffix("Tensor")
         matches = [candidate for candidate in DTYPES if candidate.title == title]
         if not matches:
             raise ValueError(f"type: invalid type: {dtype!r}")
+        if ".cuda." in f".{dtype}":
+            return self.cuda()
         dtype = matches[0]
-    return self.to(as_dtype(dtype, "type"))
+    from engine.typed_tensors import as_type
+
+    return self.to(as_type(dtype))
 
 
 def _type_as(self: Tensor, other: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ csrc/ops/creation.yaml. Random ones are in random_factories.py.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from engine._generated import ops
@@ -28,6 +28,7 @@ __all__ = [
     "eye",
     "from_bytes",
     "from_numpy",
+    "frombuffer",
     "full",
     "full_like",
     "linspace",
@@ -43,6 +44,9 @@ _zeros = lib.uh_zeros
 _zeros_1d = lib.uh_zeros_1d
 Device: TypeAlias = device | str | None
 Number: TypeAlias = complex  # as type checkers read it: bool, int, float or complex
+default_device: Callable[[], device] | None = (
+    None  # set by engine/default_device.py once it is used
+)
 
 
 # ---- from data
@@ -71,6 +75,8 @@ def tensor(
     tensor([1.0000, 2.5000])
     """
     kind = None if dtype is None else as_dtype(dtype, "tensor")
+    if device is None and default_device is not None:
+        device = default_device()
     target_device = CPU if device is None else as_device(device, "tensor")
     if isinstance(data, Tensor):
         result = ops._to_copy(data.detach(), dtype=kind, device=device and target_device)
@@ -99,6 +105,8 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: Device = None) -> T
     True
     """
     kind = None if dtype is None else as_dtype(dtype, "as_tensor")
+    if device is None and default_device is not None:
+        device = default_device()
     if not isinstance(data, Tensor):
         if type(data).__module__ != "numpy" or type(data).__name__ != "ndarray":
             return tensor(data, dtype=kind, device=device)
@@ -127,6 +135,42 @@ def asarray(
         if not shared:
             kind = type(obj).__name__
             raise ValueError(f"asarray: {kind} of this dtype needs a copy, got copy=False")
+    return result.requires_grad_(requires_grad) if requires_grad else result
+
+
+def frombuffer(
+    buffer: Any,
+    *,
+    dtype: dtype,
+    count: int = -1,
+    offset: int = 0,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A 1-d tensor over the memory of an object with the buffer protocol, from byte `offset` on.
+
+    Memory: shared. Raises: ValueError for a buffer of another size than whole elements.
+
+    >>> import engine
+    >>> engine.frombuffer(bytearray(b"\\x01\\x00\\x02\\x00"), dtype=engine.int16)
+    tensor([1, 2], dtype=engine.int16)
+    """
+    import numpy as np
+
+    kind = as_dtype(dtype, "frombuffer")
+    bytes_ = np.frombuffer(buffer, np.uint8, offset=offset)
+    if count > 0:
+        if count * kind.itemsize > bytes_.size:
+            raise ValueError(
+                f"frombuffer: requested {count} elements of {kind.itemsize} bytes after offset "
+                f"{offset}, the buffer has {bytes_.size} bytes there"
+            )
+        bytes_ = bytes_[: count * kind.itemsize]
+    elif bytes_.size == 0 or bytes_.size % kind.itemsize:
+        raise ValueError(
+            f"frombuffer: {bytes_.size} bytes after offset {offset} are not a multiple of the "
+            f"{kind.itemsize} bytes of an element"
+        )
+    result = ops.view_dtype(from_numpy(bytes_), kind)
     return result.requires_grad_(requires_grad) if requires_grad else result
 
 
@@ -217,7 +261,7 @@ def zeros(*size: Any, **options: Any) -> Tensor:
     """
     # zeros(2, 3), the usual call, straight to the C function. Options are taken together because
     # every keyword-only parameter with a default costs this call a dictionary look-up.
-    if size and not options:
+    if size and not options and default_device is None:
         try:
             handle = _zeros(size, len(size), -1, -1) if len(size) > 1 else _zeros_1d(*size)
         except (TypeError, OverflowError):

@@ -46,6 +46,20 @@ __all__ = [
 ]
 
 
+_namespace = "engine"
+
+
+def namespace() -> str:
+    """Return the name under which the program imports the engine; it is printed before dtypes and sizes."""
+    return _namespace
+
+
+def set_namespace(name: str) -> None:
+    """Set the name under which the program imports the engine."""
+    global _namespace
+    _namespace = name
+
+
 class dtype:
     """One element type. There is one object per type; compare with `is` or `==`."""
 
@@ -81,7 +95,7 @@ class dtype:
         self.is_signed = info.kind not in ("bool", "uint")
 
     def __repr__(self) -> str:
-        return f"engine.{self.name}"
+        return f"{_namespace}.{self.name}"
 
     def __reduce__(self) -> str:
         return self.name  # pickled as the module's global of that name
@@ -139,8 +153,16 @@ _BUILT_IN = tuple(name for name in codes.DEVICES if not name.startswith("private
 """Devices that every build has; a backend takes one of the others."""
 
 
+_ABSENT = ("cuda", "xpu", "mps", "mtia", "xla", "hpu", "ipu", "hip", "vulkan", "mkldnn", "opencl")
+"""PyTorch's devices of which there are none: they have a name, and no tensor can be there."""
+
+
 class device:
-    """The device of a tensor's memory: `cpu`, or `meta` for tensors without memory."""
+    """The device of a tensor's memory: `cpu`, or `meta` for tensors without memory.
+
+    PyTorch's other devices have a name, so that a program can compare with it; using one raises
+    AssertionError. In `with device("meta"):` factories create tensors there.
+    """
 
     __slots__ = ("index", "type")
 
@@ -155,7 +177,7 @@ class device:
         if not isinstance(type, str):
             raise TypeError(f"device: expected a name such as 'cpu', got {type!r}")
         name, colon, number = type.partition(":")
-        if name not in device.CODES or (colon and not number.isdecimal()):
+        if (name not in device.CODES and name not in _ABSENT) or (colon and not number.isdecimal()):
             raise RuntimeError(
                 f"device: expected {' or '.join(_BUILT_IN)}, optionally with :index, got {type!r}"
             )
@@ -167,10 +189,26 @@ class device:
     @property
     def code(self) -> int:
         """The device in the C ABI: the type, and index + 1 in the next byte; cpu and meta have no index."""
+        if self.type not in device.CODES:
+            raise AssertionError(
+                f"Torch not compiled with {self.type.upper()} enabled: there are no tensors on "
+                f"{str(self)!r} here, only on {' and '.join(_BUILT_IN)}"
+            )
         code = device.CODES[self.type]
         if self.index is None or self.type in _BUILT_IN:
             return code
         return code | (self.index + 1) << 8
+
+    def __enter__(self) -> device:
+        from engine.default_device import enter
+
+        enter(self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        from engine.default_device import leave
+
+        leave()
 
     def __repr__(self) -> str:
         if self.index is None:
@@ -219,7 +257,7 @@ class _Constant:
         self.name = name
 
     def __repr__(self) -> str:
-        return f"engine.{self.name}"
+        return f"{_namespace}.{self.name}"
 
     def __reduce__(self) -> str:
         return self.name
@@ -273,7 +311,7 @@ class Size(tuple[int, ...]):
         return product
 
     def __repr__(self) -> str:
-        return f"engine.Size([{', '.join(map(str, self))}])"
+        return f"{_namespace}.Size([{', '.join(map(str, self))}])"
 
     def __add__(self, other: Any) -> Size:
         if not isinstance(other, tuple):

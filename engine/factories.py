@@ -133,3 +133,28 @@ def new_tensor(
     """Copy `data` into a tensor; its default dtype and device are those of this tensor."""
     device = input.device if device is None else device
     return tensor(data, dtype=dtype or input.dtype, device=device, **options)
+
+
+def _new_factory(name: str) -> Any:
+    """Create `Tensor.<name>`, which calls its operator and accepts layout, pin_memory and requires_grad."""
+
+    def create(
+        input: Tensor,
+        *args: Any,
+        layout: Any = None,
+        requires_grad: bool = False,
+        pin_memory: bool = False,
+        **options: Any,
+    ) -> Tensor:
+        result: Tensor = getattr(ops, name)(input, *args, **options)
+        return result.requires_grad_() if requires_grad else result
+
+    create.__name__ = create.__qualname__ = name
+    create.__doc__ = f"`{name.removeprefix('new_')}` with the dtype and device of this tensor."
+    return method(create)
+
+
+new_empty = _new_factory("new_empty")
+new_full = _new_factory("new_full")
+new_ones = _new_factory("new_ones")
+new_zeros = _new_factory("new_zeros")

@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
 from engine._native import ffi, lib
+from engine.dtypes import CPU, as_device
 
 if TYPE_CHECKING:
     from engine.tensor import Tensor
@@ -39,7 +40,11 @@ class Generator:
     """A source of random numbers, independent of the default one: `rand(3, generator=g)`."""
 
     def __init__(self, device: object = "cpu") -> None:
-        self.device = device
+        self.device = as_device(device, "Generator")
+        if self.device.type != "cpu":
+            raise RuntimeError(
+                f"Generator: there is no generator of {str(self.device)!r}, only of 'cpu'"
+            )
         self._seed, self._offset = 67280421310721, 0  # PyTorch's default seed
 
     def manual_seed(self, seed: int) -> Generator:
@@ -96,7 +101,7 @@ class _DefaultGenerator(Generator):
     """The generator of the process, which the native operators draw from."""
 
     def __init__(self) -> None:
-        self.device = "cpu"
+        self.device = CPU
 
     @property
     def _seed(self) -> int:  # type: ignore[override]

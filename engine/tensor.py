@@ -138,6 +138,37 @@ class Tensor(_Base):
         """True if the elements are in main memory."""
         return lib.uh_device(self._h) == 0
 
+    # No tensor is on another device, or sparse, quantized or nested.
+    is_cuda = is_xpu = is_mps = is_mtia = is_xla = is_ipu = is_vulkan = is_maia = False
+    is_sparse = is_sparse_csr = is_quantized = is_mkldnn = is_nested = False
+    name = None
+
+    def get_device(self) -> int:
+        """Return -1: the index of an accelerator's device."""
+        return -1
+
+    def is_pinned(self, device: Any = None) -> bool:
+        """Return False: memory is pinned for an accelerator, and there is none."""
+        return False
+
+    def pin_memory(self, device: Any = None) -> Tensor:
+        """Raise RuntimeError: memory is pinned for an accelerator, and there is none."""
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+
+    def cuda(self, *args: Any, **options: Any) -> Tensor:
+        """Raise AssertionError: there is no CUDA device."""
+        raise AssertionError("Torch not compiled with CUDA enabled")
+
+    def is_nonzero(self) -> bool:
+        """Return True if the only element is not 0. Raises: RuntimeError unless there is exactly one."""
+        return bool(self)
+
+    def new(self, *args: Any, device: Any = None) -> Tensor:
+        """Create a tensor of this dtype: of sizes, or of a sequence's values, as `FloatTensor` does."""
+        from engine.typed_tensors import new
+
+        return new(self, *args, device=device)
+
     @property
     def ndim(self) -> int:
         """The number of dimensions."""

@@ -34,6 +34,7 @@ EXAMPLES = """\
 examples:
   underhood                              home
   underhood run train.py --epochs 2      record the script here, then look inside
+  underhood run --as torch script.py     the same for a script that imports torch
   underhood record -o a.uht -m pkg.mod   only record
   underhood open                         the newest recording
   underhood show --view memory --at end  the memory map as text, without a terminal
@@ -85,7 +86,7 @@ def split_program(argv: list[str]) -> tuple[list[str], list[str]]:
     place = 1
     while place < len(argv):
         word = argv[place]
-        if word in ("-o", "--output", "--values-budget"):
+        if word in ("-o", "--output", "--values-budget", "--as"):
             place += 2
         elif word == "--":
             return argv[:place], argv[place + 1 :]
@@ -119,11 +120,18 @@ def make_parser() -> argparse.ArgumentParser:
         made.set_defaults(act=act)
         return made
 
-    words = "[-o FILE] (script.py | -m module) [args ...]"
+    words = "[-o FILE] [--as torch] (script.py | -m module) [args ...]"
     run_ = command("run", run, "record a script in this terminal, then look inside", words)
     record_ = command("record", record, "record a script to a file", words)
     for made in (run_, record_):
         made.add_argument("-o", "--output", metavar="FILE", help="output file")
+        made.add_argument(
+            "--as",
+            dest="alias",
+            choices=("torch",),
+            default="",
+            help="the program's `import torch` finds the engine",
+        )
         made.add_argument(
             "--values-budget",
             type=byte_count,
@@ -321,7 +329,7 @@ def record_here(options: argparse.Namespace) -> tuple[Path, int]:
     try:
         if not options.output:
             path = new_trace_path("command" if words[0] == "-c" else words[named])
-        return path, record_program(words, path, **budget)
+        return path, record_program(words, path, alias=options.alias, **budget)
     except (OSError, sqlite3.Error) as error:  # the trace cannot be made there
         raise Failure(f"cannot write a trace: {error}") from None
 

@@ -239,14 +239,16 @@ _LAZY = {
     "gradcheck": "engine.autograd.gradcheck",
     "gradgradcheck": "engine.autograd.gradcheck",
     "GradcheckError": "engine.autograd.gradcheck",
+    "Variable": "engine.autograd.variable",
 }
-_MODULES = ("anomaly_mode", "function", "functional", "grad_mode", "graph")
+_MODULES = ("anomaly_mode", "function", "functional", "grad_mode", "graph", "variable")
 
 if TYPE_CHECKING:
     from engine.autograd import function, functional, graph  # noqa: F401
     from engine.autograd.function import Function as Function
     from engine.autograd.gradcheck import gradcheck as gradcheck
     from engine.autograd.gradcheck import gradgradcheck as gradgradcheck
+    from engine.autograd.variable import Variable as Variable
 else:
 
     def __getattr__(name: str) -> Any:
@@ -260,6 +262,7 @@ else:
 
 __all__ = [
     "Function",
+    "Variable",
     "backward",
     "detect_anomaly",
     "enable_grad",

@@ -1,5 +1,18 @@
-"""The libraries and instruction sets in use: `engine.backends.cpu`, `engine.backends.blas`."""
+"""The libraries and instruction sets in use, and PyTorch's switches for those that are not there."""
 
-from engine.backends import blas, cpu
+from __future__ import annotations
 
-__all__ = ["blas", "cpu"]
+from engine.backends import blas, cpu, cuda, cudnn, mha, mkl, mkldnn, mps, openmp, opt_einsum
+
+__all__ = [
+    "blas",
+    "cpu",
+    "cuda",
+    "cudnn",
+    "mha",
+    "mkl",
+    "mkldnn",
+    "mps",
+    "openmp",
+    "opt_einsum",
+]

@@ -117,6 +117,7 @@ class ProgramRecording:
         values: bool = True,
         budget: int = DEFAULT_VALUES_BUDGET,
         lines: bool = True,
+        alias: str = "",
     ) -> None:
         from engine.inspect.writer import TraceWriter
 
@@ -134,6 +135,7 @@ class ProgramRecording:
             "pythonpath": os.environ.get("PYTHONPATH"),
             "script": "" if argv[0] in _NOT_A_SCRIPT else absolute(argv[0]),
             "module": module,
+            "alias": alias,
         }
         python_path = [str(_STARTUP), *filter(None, [os.environ.get("PYTHONPATH")])]
         environment = {
@@ -209,12 +211,14 @@ def record_program(
     values: bool = True,
     budget: int = DEFAULT_VALUES_BUDGET,
     lines: bool = True,
+    alias: str = "",
 ) -> int:
     """Runs `python argv...` as it is and records it: a script, `-m module` or `-c command`.
 
     The program has this process's stdin, stdout, stderr and working directory, and its exit code
     is returned (128 + n after signal n). The trace goes to `path`, by default to a new file in
     `traces_directory()`; a file that is there already is never overwritten (FileExistsError).
+    With `alias="torch"` the program's `import torch` finds the engine.
     A script that Python cannot even open leaves no trace.
     """
     if argv[0].startswith("-") and argv[0] not in _NOT_A_SCRIPT:
@@ -224,7 +228,9 @@ def record_program(
             process = subprocess.Popen(python(argv), close_fds=False)
             running.append(process)
             return _shell_code(process.wait())
-        recording = ProgramRecording(argv, path, values=values, budget=budget, lines=lines)
+        recording = ProgramRecording(
+            argv, path, values=values, budget=budget, lines=lines, alias=alias
+        )
         running.append(recording.process)
         code = recording.wait()
     if recording.problem:

@@ -21,18 +21,21 @@ from engine.nn.parameter import Parameter as Parameter
 from engine.nn.parameter import UninitializedBuffer as UninitializedBuffer
 from engine.nn.parameter import UninitializedParameter as UninitializedParameter
 
-_FOLDERS = ("init", "utils")
+_FOLDERS = ("init", "parallel", "utils")
 
 if TYPE_CHECKING:
-    from engine.nn import init, utils  # noqa: F401
+    from engine.nn import init, parallel, utils  # noqa: F401
     from engine.nn.modules.attention import MultiheadAttention as MultiheadAttention
     from engine.nn.modules.rnn import *  # noqa: F403
     from engine.nn.modules.transformer import *  # noqa: F403
+    from engine.nn.parallel import DataParallel as DataParallel
 else:
 
     def __getattr__(name: str) -> Any:
         if name in _FOLDERS:
             return importlib.import_module(f"engine.nn.{name}")
+        if name == "DataParallel":
+            return importlib.import_module("engine.nn.parallel").DataParallel
         if name not in _LATER:
             raise AttributeError(f"module 'engine.nn' has no attribute {name!r}")
         value = globals()[name] = getattr(modules, name)

@@ -131,6 +131,10 @@ class Converted(Traversed):
         """Move all parameters and buffers to main memory."""
         return self._apply(lambda x: x.cpu())
 
+    def cuda(self: Self, device: Any = None) -> Self:
+        """Raise AssertionError: there is no CUDA device."""
+        return self._apply(lambda x: x.cuda(device))
+
     def share_memory(self: Self) -> Self:
         """Move all tensors to memory that this process shares with processes that it forks later."""
         return self._apply(_shared)

@@ -30,6 +30,10 @@ def _begin() -> None:
     try:
         from engine.inspect import child
 
+        if details["alias"]:
+            from engine.inspect import alias
+
+            alias.install(details["alias"])
         child.begin(fd, details["script"], details["module"])
     except (
         Exception

@@ -1,0 +1,213 @@
+"""PyTorch's `torch.cuda` on a machine without CUDA: nothing is available, counts are 0, seeds are ignored.
+
+What needs a device raises PyTorch's AssertionError. Programs that look before they use a device run on the CPU.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+_MESSAGE = "Torch not compiled with CUDA enabled"
+
+has_half, has_magma = True, False
+default_generators: tuple[Any, ...] = ()
+
+
+class CudaError(RuntimeError):
+    """An error of the CUDA driver; never raised without one."""
+
+
+class OutOfMemoryError(RuntimeError):
+    """Not enough memory of a device; never raised without one."""
+
+
+def is_available() -> bool:
+    """Return False: there is no CUDA device.
+
+    >>> is_available()
+    False
+    """
+    return False
+
+
+def is_initialized() -> bool:
+    """Return False: nothing starts CUDA."""
+    return False
+
+
+def device_count() -> int:
+    """Return 0."""
+    return 0
+
+
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """Return False: no device supports it."""
+    return False
+
+
+def is_tf32_supported() -> bool:
+    """Return False: no device supports it."""
+    return False
+
+
+def manual_seed(seed: int) -> None:
+    """Seed the generator of the current device: there is none, so this does nothing."""
+    int(seed)
+
+
+def manual_seed_all(seed: int) -> None:
+    """Seed the generators of all devices: there are none, so this does nothing."""
+    int(seed)
+
+
+def seed() -> None:
+    """Seed the generator of the current device: there is none, so this does nothing."""
+
+
+def seed_all() -> None:
+    """Seed the generators of all devices: there are none, so this does nothing."""
+
+
+def get_rng_state_all() -> list[Any]:
+    """Return the states of all devices' generators: an empty list."""
+    return []
+
+
+def set_rng_state_all(new_states: Any) -> None:
+    """Restore the states of all devices' generators. Raises: AssertionError if there are any."""
+    for _ in new_states:
+        _refuse()
+
+
+def empty_cache() -> None:
+    """Release unused memory of the devices: there is none."""
+
+
+def ipc_collect() -> NoReturn:
+    """Raise AssertionError, as PyTorch does without CUDA."""
+    _refuse()
+
+
+def get_arch_list() -> list[str]:
+    """Return the architectures that kernels were compiled for: an empty list."""
+    return []
+
+
+def get_gencode_flags() -> str:
+    """Return the compiler's flags for those architectures: an empty string."""
+    return ""
+
+
+def memory_stats(device: Any = None) -> OrderedDict[str, Any]:
+    """Return statistics of the allocator: there are none."""
+    return OrderedDict()
+
+
+def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
+    """Return statistics of the allocator: there are none."""
+    return {}
+
+
+def _no_bytes(name: str) -> Callable[..., int]:
+    def count(device: Any = None) -> int:
+        return 0
+
+    count.__name__ = count.__qualname__ = name
+    count.__doc__ = "Return 0: no memory of a device is in use."
+    return count
+
+
+memory_allocated = _no_bytes("memory_allocated")
+max_memory_allocated = _no_bytes("max_memory_allocated")
+memory_reserved = _no_bytes("memory_reserved")
+max_memory_reserved = _no_bytes("max_memory_reserved")
+memory_cached = _no_bytes("memory_cached")
+max_memory_cached = _no_bytes("max_memory_cached")
+
+
+def _refuse() -> NoReturn:
+    raise AssertionError(_MESSAGE)
+
+
+def _needs_device(name: str) -> Callable[..., NoReturn]:
+    def call(*args: Any, **options: Any) -> NoReturn:
+        _refuse()
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = "Raise AssertionError: this needs a CUDA device."
+    return call
+
+
+init = _needs_device("init")
+current_device = _needs_device("current_device")
+current_stream = _needs_device("current_stream")
+default_stream = _needs_device("default_stream")
+get_device_capability = _needs_device("get_device_capability")
+get_device_name = _needs_device("get_device_name")
+get_device_properties = _needs_device("get_device_properties")
+get_rng_state = _needs_device("get_rng_state")
+set_rng_state = _needs_device("set_rng_state")
+initial_seed = _needs_device("initial_seed")
+mem_get_info = _needs_device("mem_get_info")
+memory_summary = _needs_device("memory_summary")
+reset_peak_memory_stats = _needs_device("reset_peak_memory_stats")
+reset_max_memory_allocated = _needs_device("reset_max_memory_allocated")
+synchronize = _needs_device("synchronize")
+
+
+def set_device(device: Any) -> None:
+    """Select the current device. Raises: AssertionError, except for a negative index, which is ignored."""
+    if not (isinstance(device, int) and device < 0):
+        _refuse()
+
+
+class device:
+    """A context that selects a device; without devices only `device(None)` and negative indices work."""
+
+    def __init__(self, device: Any) -> None:
+        self._device = device
+
+    def __enter__(self) -> None:
+        if self._device is not None:
+            set_device(self._device)
+
+    def __exit__(self, *exception: object) -> None:
+        return None
+
+
+class Stream:
+    """A queue of a CUDA device's work. Raises: RuntimeError, as there is no device."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        raise RuntimeError("torch.cuda.Stream requires CUDA support")
+
+
+class Event:
+    """A mark in a Stream. Raises: RuntimeError, as there is no device."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        raise RuntimeError("torch.cuda.Event requires CUDA support")
+
+
+class stream:
+    """A context that selects a Stream; `stream(None)` does nothing."""
+
+    def __init__(self, stream: Stream | None) -> None:
+        self.stream = stream
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *exception: object) -> None:
+        return None
+
+
+def __getattr__(name: str) -> Any:
+    if name.endswith("Tensor"):
+        from engine import typed_tensors
+
+        if name in typed_tensors.__all__:
+            return typed_tensors.absent_type(name)
+    raise AttributeError(f"module 'engine.cuda' has no attribute {name!r}")

@@ -1,0 +1,138 @@
+"""PyTorch's old tensor types: `FloatTensor([1, 2])`, `LongTensor(2, 3)`, `isinstance(x, ByteTensor)`.
+
+A type names a dtype and a device. Calling it creates a plain Tensor; there are no subclasses.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine import dtypes
+from engine.creation import empty, tensor
+from engine.dtypes import Size, as_dtype, device, dtype
+from engine.tensor import Tensor
+
+_KINDS = {
+    "BFloat16Tensor": dtypes.bfloat16,
+    "BoolTensor": dtypes.bool_,
+    "ByteTensor": dtypes.uint8,
+    "CharTensor": dtypes.int8,
+    "DoubleTensor": dtypes.float64,
+    "FloatTensor": dtypes.float32,
+    "HalfTensor": dtypes.float16,
+    "IntTensor": dtypes.int32,
+    "LongTensor": dtypes.int64,
+    "ShortTensor": dtypes.int16,
+}
+__all__ = [*_KINDS]
+
+
+class _TensorType(type):
+    """The class of the types: instances of a type are the tensors of its dtype on its device."""
+
+    dtype: dtype
+    device_type: str
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return (
+            isinstance(instance, Tensor)
+            and instance.dtype is cls.dtype
+            and instance.device.type == cls.device_type
+        )
+
+    def __call__(cls, *args: Any) -> Tensor:
+        """Create a tensor of sizes, or of a sequence's or array's values; a tensor must have the dtype."""
+        if cls.device_type != "cpu":
+            raise TypeError(
+                f"type torch.{cls.device_type}.{cls.__name__} not available. "
+                f"Torch not compiled with {cls.device_type.upper()} enabled."
+            )
+        return legacy_tensor(cls.dtype, args, f"{cls.__name__}()")
+
+
+def legacy_tensor(kind: dtype, args: tuple[Any, ...], function: str) -> Tensor:
+    """Create a tensor as the constructors of PyTorch's first versions do.
+
+    Without arguments it is empty, ints or a Size are sizes, a sequence or an array has values, and a tensor of
+    the dtype is shared. Raises: TypeError for a tensor of another dtype.
+    """
+    if not args:
+        return empty(0, dtype=kind, device="cpu")
+    if isinstance(args[0], Size) or all(type(arg) is int for arg in args):
+        return empty(*args, dtype=kind, device="cpu")
+    if len(args) > 1:
+        raise TypeError(f"{function} takes sizes or one sequence, got {len(args)} arguments")
+    if isinstance(args[0], Tensor):
+        if args[0].dtype is not kind:
+            raise TypeError(f"{function} expected a tensor of dtype {kind}, got {args[0].dtype}")
+        return args[0].detach()
+    return tensor(args[0], dtype=kind, device="cpu")
+
+
+def _make(name: str, device_type: str) -> _TensorType:
+    kind = _KINDS[name]
+    text = f"The type of the tensors of dtype {kind.name} on {device_type}; calling it creates one."
+    module = "engine" if device_type == "cpu" else f"engine.{device_type}"
+    members = {"dtype": kind, "device_type": device_type, "__doc__": text, "__module__": module}
+    return _TensorType(name, (), members)
+
+
+_types: dict[tuple[str, str], _TensorType] = {}
+
+
+def tensor_type(name: str, device_type: str = "cpu") -> _TensorType:
+    """Return the type of a name, such as "FloatTensor"."""
+    key = name, device_type
+    if key not in _types:
+        _types[key] = _make(name, device_type)
+    return _types[key]
+
+
+def absent_type(name: str) -> _TensorType:
+    """Return a type of `torch.cuda`: no tensor is an instance, and calling it raises TypeError."""
+    return tensor_type(name, "cuda")
+
+
+def type_dtype(kind: _TensorType) -> dtype:
+    """Return the dtype of a type. Raises: TypeError for a type of an absent device."""
+    if kind.device_type != "cpu":
+        kind()
+    return kind.dtype
+
+
+def set_default_tensor_type(t: Any) -> None:
+    """Make a type's dtype the default: `set_default_tensor_type("torch.DoubleTensor")`.
+
+    Raises: TypeError for a type that is not there, or not a floating-point type.
+    """
+    if isinstance(t, str):
+        prefix, _, name = t.rpartition(".")
+        if prefix not in ("torch", "engine", "torch.cuda", "engine.cuda") or name not in _KINDS:
+            raise TypeError(f"invalid type: {t!r}")
+        t = tensor_type(name, "cuda" if prefix.endswith("cuda") else "cpu")
+    if not isinstance(t, _TensorType):
+        raise TypeError(f"invalid type object: {t!r}")
+    kind = type_dtype(t)
+    if not kind.is_floating_point:
+        raise TypeError("only floating-point types are supported as the default type")
+    dtypes.set_default_dtype(kind)
+
+
+def new(input: Tensor, *args: Any, device: device | str | None = None) -> Tensor:
+    """`Tensor.new`: create a tensor of this tensor's dtype, of sizes, or of a sequence's values, see `FloatTensor`."""
+    result = legacy_tensor(input.dtype, args, "new()")
+    return result.to(input.device if device is None else device)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _KINDS:
+        value = globals()[name] = tensor_type(name)
+        return value
+    raise AttributeError(f"module 'engine.typed_tensors' has no attribute {name!r}")
+
+
+def as_type(value: Any) -> dtype:
+    """Convert the argument of `Tensor.type`, a dtype or a type such as FloatTensor, to a dtype."""
+    if isinstance(value, _TensorType):
+        return type_dtype(value)
+    return as_dtype(value, "type")
