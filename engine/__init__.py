@@ -85,7 +85,7 @@ _NAMES = {
     "IntTensor LongTensor ShortTensor set_default_tensor_type",
 }
 _MODULES = (
-    "accelerator autograd backends cpu cuda distributed fft inspect jit linalg masked mps mtia nn ops "
+    "accelerator autograd backends cpu cuda distributed fft inspect jit library linalg masked mps mtia nn ops "
     "optim return_types signal special utils version xpu"
 )
 _LAZY = {
@@ -105,6 +105,7 @@ if TYPE_CHECKING:
         fft,
         inspect,
         jit,
+        library,
         linalg,
         masked,
         mps,

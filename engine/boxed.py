@@ -30,10 +30,15 @@ def check(schema: FunctionSchema, values: list[Any]) -> None:
 def box(values: list[Any], schema: FunctionSchema) -> tuple[Any, list[Any]]:
     """The values as an array of uh_value, and what must stay alive during the call."""
     check(schema, values)
+    return box_values([argument.type for argument in schema.arguments], values)
+
+
+def box_values(types: list[SchemaType], values: list[Any]) -> tuple[Any, list[Any]]:
+    """The same for values that are known to be of these types."""
     boxed = ffi.new("uh_value[]", len(values) or 1)
     alive: list[Any] = []
-    for slot, argument, value in zip(boxed, schema.arguments, values, strict=False):
-        _fill(slot, argument.type.without_optional, value, alive)
+    for slot, type_, value in zip(boxed, types, values, strict=False):
+        _fill(slot, type_.without_optional, value, alive)
     return boxed, alive
 
 

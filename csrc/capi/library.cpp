@@ -276,6 +276,22 @@ const char* uh_operator_namespace(uh_operator* op) { return operator_of(op).name
 int uh_operator_call(uh_operator* op, const uh_value* args, int64_t n, uh_value* ret_results) {
   return guard(-1, [&] { return call_boxed(operator_of(op), args, n, ret_results, write_plain); });
 }
+int uh_operator_redispatch(uh_operator* op, const uh_value* args, int64_t n,
+                           uh_value* ret_results) {
+  return guard(-1, [&] {
+    OperatorInfo& info = operator_of(op);
+    auto* const boxed = dynamic_cast<BoxedOperator*>(&info);
+    check(boxed != nullptr, "redispatch: ", info.name_space(), "::", info.full_name(),
+          " is not an operator of a library");
+    check(info.schema().returns.size() <= 8, info.full_name(), ": has ",
+          info.schema().returns.size(), " results; the C ABI carries 8");
+    Stack stack;
+    for (int64_t i = 0; i < n; ++i) stack.push_back(read_value(args[i]));
+    boxed->call_below_autograd(stack);
+    for (size_t i = 0; i < stack.size(); ++i) ret_results[i] = write_value(std::move(stack[i]));
+    return static_cast<int>(stack.size());
+  });
+}
 uh_operator* uh_operator_at(int64_t i) {
   return guard(static_cast<uh_operator*>(nullptr), [&] {
     initialise();

@@ -73,6 +73,9 @@ const char* uh_operator_namespace(uh_operator* op);
 /* As uh_call_boxed; but a recording knows nothing of the references that it returns, which go with
  * uh_decref. */
 int uh_operator_call(uh_operator* op, const uh_value* args, int64_t n, uh_value* ret_results);
+/* What a kernel for Autograd calls: the kernels below it, as part of the same call. Only operators
+ * of libraries have such kernels. The references are recorded as those of uh_call_boxed. */
+int uh_operator_redispatch(uh_operator* op, const uh_value* args, int64_t n, uh_value* ret_results);
 uh_operator* uh_operator_at(int64_t i); /* of uh_op_count(); 0: there are fewer now */
 /* Changes whenever operators are registered or removed. */
 uint64_t uh_operator_generation(void);

@@ -312,6 +312,13 @@ void BoxedOperator::run(KeySet keys, Stack& stack) {
 
 void BoxedOperator::redispatch(KeySet keys, Stack& stack) { run(keys, stack); }
 
+void BoxedOperator::call_below_autograd(Stack& stack) {
+  check_arguments(stack);
+  const BelowAutograd below;
+  const KeySet keys = (keys_of_stack(stack) | t_state.included) - t_state.excluded;
+  run(keys - Key::kAutograd - Key::kTracer, stack);
+}
+
 // Note [Operators without a gradient] of operator.h. What is written comes first among the
 // arguments and stands for the results.
 void BoxedOperator::run_below_barrier(KeySet keys, Stack& stack) {

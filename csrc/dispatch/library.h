@@ -49,6 +49,8 @@ class BoxedOperator final : public OperatorInfo {
   void call_boxed(Stack& stack) override;
   // For an Autograd kernel that has done its part: continues with the keys below it.
   void redispatch(KeySet keys, Stack& stack);
+  // The same for a kernel outside of the engine, whose arguments are checked.
+  void call_below_autograd(Stack& stack);
 
  private:
   friend class Library;

@@ -11,8 +11,8 @@ import pytest
 from tests.architecture.sources import Use, imports, module_of, name_of, report, text_of, under
 
 # engine: _native < { dtypes, tensor, creation, ... } < autograd < nn < { jit, optim }; jit.script and
-# jit.trace take modules and give modules
-ENGINE = {"_native": 0, "autograd": 2, "utils": 2, "nn": 3, "jit": 4, "optim": 4}
+# jit.trace take modules and give modules; a library's operators are traced
+ENGINE = {"_native": 0, "autograd": 2, "utils": 2, "nn": 3, "jit": 4, "optim": 4, "library": 5}
 PLAIN = 1  # every other module of engine
 SIBLINGS = {frozenset(("jit", "optim"))}
 
@@ -72,7 +72,7 @@ def test_engine_layers() -> None:
             continue  # what the build writes: raw calls, below engine.tensor's users
         if engine_rank(use.target) > engine_rank(me) or frozenset((own, other)) in SIBLINGS:
             actual.append(use)
-    order = "_native < dtypes, tensor, creation... < autograd < nn < { jit, optim }"
+    order = "_native < dtypes, tensor, creation... < autograd < nn < { jit, optim } < library"
     assert not actual, offences(actual, order)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from engine import creation
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
-from engine.jit.tracer.tensors import paused, record_call
+from engine.jit.tracer.tensors import paused, record_call, recording
 from engine.tensor import Tensor
 
 _LAYERS = "engine.nn.modules"  # the engine's modules that users read
@@ -138,7 +138,7 @@ class Frames:
             self._record_names(naming)
 
     def _called(self, frame: FrameType) -> Any:
-        if self._importing:
+        if self._importing or not recording():  # within a kernel that is written in Python
             return None
         if _imports(frame):  # what our own functions load when they are first called
             self._importing = True
