@@ -66,14 +66,14 @@ Canvas {
     scrollbar-corner-color: $surface;
 }
 Bar#title, Bar#keys { background: $panel; }
-Viewer #tabs, Viewer #said, Viewer #strip { background: $surface; }
+Viewer #tabs, Viewer #status, Viewer #strip { background: $surface; }
 Viewer #panes { height: 1fr; }
 Viewer Canvas { border: $edge $panel; height: 1fr; border-title-color: $text-muted; }
 Viewer Canvas:focus { border: $edge $primary; border-title-color: $text; }
 Viewer #side { display: none; overflow-x: hidden; }
 Viewer.two #side { display: block; }
 Viewer.plain Canvas, Viewer.plain Canvas:focus { border: none; }
-Viewer.zoomed #side, Viewer.zoomed #said, Viewer.zoomed #strip { display: none; }
+Viewer.zoomed #side, Viewer.zoomed #status, Viewer.zoomed #strip { display: none; }
 """
 
 
@@ -111,7 +111,7 @@ class Underhood(App[int]):
         ascii: bool = False,
         settings: Settings | None = None,
         memory: Memory | None = None,
-        **given: Any,
+        **options: Any,
     ) -> None:
         self.settings = settings or Settings()
         self.ascii = ascii or self.settings.ascii  # the style sheet asks for it
@@ -119,7 +119,7 @@ class Underhood(App[int]):
         self.memory = memory or Memory()
         self.glyphs: Glyphs = ASCII if self.ascii else UNICODE
         ScrollBar.renderer = PlainScrollBar if self.ascii else ScrollBarRender
-        self._first, self._given = first, given
+        self._first, self._options = first, options
         self.key_queue = KeyQueue(self, super().on_event)
         self.register_theme(DARK)
         self.register_theme(LIGHT)
@@ -133,7 +133,7 @@ class Underhood(App[int]):
 
     def get_default_screen(self) -> Screen[Any]:
         """The first screen is the lowest one: no empty screen is drawn before it."""
-        return make_screen(self._first, **self._given)
+        return make_screen(self._first, **self._options)
 
     def _known_theme(self) -> str:
         for name in (self.settings.theme, self.memory.get("theme", "")):
@@ -164,7 +164,7 @@ class Underhood(App[int]):
         self.key_queue.open()
 
     async def on_event(self, event: events.Event) -> None:
-        """What is typed waits its turn; everything else is Textual's."""
+        """Queue typed keys; leave everything else to Textual."""
         if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
             await self.key_queue.take(event)
         else:
@@ -180,11 +180,11 @@ class Underhood(App[int]):
         if theme.name != self.settings.theme:
             self.memory.put("theme", theme.name)
 
-    def go(self, name: str, instead: bool = False, **given: Any) -> None:
+    def go(self, name: str, instead: bool = False, **options: Any) -> None:
         """Open a screen by name, on top of the present one or instead of it (the lowest one stays:
         Textual cannot switch it)."""
         show = self.switch_screen if instead and len(self.screen_stack) > 1 else self.push_screen
-        show(make_screen(name, **given))
+        show(make_screen(name, **options))
 
     def action_safe(self) -> None:
         """ctrl+c never kills: it says how to leave."""
@@ -198,7 +198,7 @@ class Underhood(App[int]):
             self.push_screen(help_modal(self.screen))
 
 
-def make_screen(name: str, **given: Any) -> Screen[Any]:
+def make_screen(name: str, **options: Any) -> Screen[Any]:
     """The screen called `name`; its module is imported here, not before."""
     if name == "home":
         from tui.screens.home import HomeScreen
@@ -207,7 +207,7 @@ def make_screen(name: str, **given: Any) -> Screen[Any]:
     if name == "explore":
         from tui.screens.explore import ExploreScreen
 
-        return ExploreScreen(**given)
+        return ExploreScreen(**options)
     if name == "playground":
         from tui.screens.playground import PlaygroundScreen
 
@@ -219,23 +219,23 @@ def make_screen(name: str, **given: Any) -> Screen[Any]:
     if name == "lesson":
         from tui.screens.lesson import LessonScreen
 
-        return LessonScreen(given.get("lesson", ""))
+        return LessonScreen(options.get("lesson", ""))
     raise ValueError(f"there is no screen named {name!r}")
 
 
-def run_app(first: str, *, ascii: bool = False, mouse: bool = True, **given: Any) -> int:
+def run_app(first: str, *, ascii: bool = False, mouse: bool = True, **options: Any) -> int:
     """Open the explorer in this terminal and return its exit code."""
     gc.disable()  # until the first frame is drawn: see on_ready
     settings = load_settings()
-    app = Underhood(first, ascii=ascii, settings=settings, **clean(given))
+    app = Underhood(first, ascii=ascii, settings=settings, **clean(options))
     app.run(mouse=mouse and settings.mouse)
     return app.return_code or 0
 
 
-def clean(given: dict[str, Any]) -> dict[str, Any]:
-    """Only what was really given; paths made absolute, so that they outlive a change of folder."""
+def clean(options: dict[str, Any]) -> dict[str, Any]:
+    """The options that were set, with absolute paths, which outlive a change of folder."""
     return {
         name: value.resolve() if isinstance(value, Path) else value
-        for name, value in given.items()
+        for name, value in options.items()
         if value not in ("", None)
     }

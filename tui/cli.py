@@ -23,7 +23,7 @@ VIEWS = tuple(
         if not entry.name.startswith("_") and (entry.suffix == ".py" or entry.is_dir())
     )
 )
-"""The names of the views: their files, found without importing any."""
+"""The names of the views, from their files, without importing any."""
 
 TOP = """\
 Look inside tensors: record a script, then step through it forwards and backwards.
@@ -52,8 +52,8 @@ class Failure(Exception):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (by default the process's own) and return the exit code."""
-    given = list(sys.argv[1:] if argv is None else argv)
-    head, program = split_program(given)
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    head, program = split_program(arguments)
     options = make_parser().parse_args(head)
     options.program = program
     try:
@@ -77,28 +77,28 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def split_program(argv: list[str]) -> tuple[list[str], list[str]]:
-    """Cut `run -o F -m mod a -b` into our options and the program's own words.
+    """Split `run -o F -m mod a -b` into our options and the program's arguments.
 
     argparse cannot do this: options after the program's name belong to the program.
     """
     if not argv or argv[0] not in ("run", "record"):
         return argv, []
-    place = 1
-    while place < len(argv):
-        word = argv[place]
+    at = 1
+    while at < len(argv):
+        word = argv[at]
         if word in ("-o", "--output", "--values-budget", "--as"):
-            place += 2
+            at += 2
         elif word == "--":
-            return argv[:place], argv[place + 1 :]
+            return argv[:at], argv[at + 1 :]
         elif word in ("-m", "-c", "-") or not word.startswith("-"):
-            return argv[:place], argv[place:]
+            return argv[:at], argv[at:]
         else:
-            place += 1
+            at += 1
     return argv, []
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The whole command line, as argparse sees it."""
+    """The parser of the command line."""
     parser = Parser(
         prog="underhood",
         description=TOP,
@@ -111,28 +111,28 @@ def make_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="")
 
     def command(name: str, act: Act, description: str, usage: str = "") -> argparse.ArgumentParser:
-        made = commands.add_parser(
+        subparser = commands.add_parser(
             name,
             help=description,
             description=description,
             usage=f"underhood {name} {usage}" if usage else None,
         )
-        made.set_defaults(act=act)
-        return made
+        subparser.set_defaults(act=act)
+        return subparser
 
-    words = "[-o FILE] [--as torch] (script.py | -m module) [args ...]"
-    run_ = command("run", run, "record a script in this terminal, then look inside", words)
-    record_ = command("record", record, "record a script to a file", words)
-    for made in (run_, record_):
-        made.add_argument("-o", "--output", metavar="FILE", help="output file")
-        made.add_argument(
+    program_usage = "[-o FILE] [--as torch] (script.py | -m module) [args ...]"
+    run_ = command("run", run, "record a script in this terminal, then look inside", program_usage)
+    record_ = command("record", record, "record a script to a file", program_usage)
+    for subparser in (run_, record_):
+        subparser.add_argument("-o", "--output", metavar="FILE", help="output file")
+        subparser.add_argument(
             "--as",
             dest="alias",
             choices=("torch",),
             default="",
             help="the program's `import torch` finds the engine",
         )
-        made.add_argument(
+        subparser.add_argument(
             "--values-budget",
             type=byte_count,
             metavar="BYTES",
@@ -169,10 +169,10 @@ def make_parser() -> argparse.ArgumentParser:
         default="",
         metavar="F",
         help="of a graph: boxes, rows or list; of the JIT view the pane next to the graph: source, "
-        "tree, tokens, passes, before, drawn, rule, code, functions or nothing",
+        "tree, tokens, passes, before, diagram, rule, code, functions or none",
     )
     show_.add_argument(
-        "--fold", default="", metavar="HOW", help="of a graph: nothing, repeats, lines or modules"
+        "--fold", default="", metavar="HOW", help="of a graph: none, repeats, lines or modules"
     )
     show_.add_argument(
         "--height", type=int, default=40, metavar="H", help="rows the view may plan for"
@@ -199,7 +199,7 @@ def make_parser() -> argparse.ArgumentParser:
     export_.add_argument("--select", default="", metavar="WHAT", help="node=5, tensor=3, name=x")
     export_.add_argument("--form", default="", metavar="F", help="as for show")
     export_.add_argument(
-        "--fold", default="", metavar="HOW", help="nothing, repeats, lines or modules"
+        "--fold", default="", metavar="HOW", help="none, repeats, lines or modules"
     )
     export_.add_argument("--width", type=int, default=120, metavar="W", help="columns of a picture")
     export_.add_argument("--height", type=int, default=40, metavar="H", help="and its rows")
@@ -222,7 +222,7 @@ LOOK_DEFAULTS = {"ascii": False, "no_mouse": False}
 
 def look_options(parser: argparse.ArgumentParser) -> None:
     """Options of every command that opens the explorer. Defaults are set once, at the top:
-    a subparser's default would overwrite what was given before the command's name."""
+    a subparser's default would overwrite an option before the command's name."""
     quiet = argparse.SUPPRESS
     parser.add_argument("--ascii", action="store_true", default=quiet, help="plain ASCII only")
     parser.add_argument(
@@ -265,11 +265,11 @@ def need_terminal(command: str) -> None:
     raise SystemExit(2)
 
 
-def start(options: argparse.Namespace, first: str, **given: object) -> int:
+def start(options: argparse.Namespace, first: str, **screen_options: object) -> int:
     """Open the explorer at the screen `first`."""
     from tui.app import run_app
 
-    return run_app(first, ascii=options.ascii, mouse=not options.no_mouse, **given)
+    return run_app(first, ascii=options.ascii, mouse=not options.no_mouse, **screen_options)
 
 
 def home(options: argparse.Namespace) -> int:
@@ -280,7 +280,7 @@ def home(options: argparse.Namespace) -> int:
 
 def open_trace(options: argparse.Namespace) -> int:
     """`underhood open`."""
-    path = chosen_trace(options.trace)
+    path = trace_path(options.trace)
     need_terminal("open")
     return start(options, "explore", trace=path, at=options.at, view=options.view)
 
@@ -306,7 +306,7 @@ def record(options: argparse.Namespace) -> int:
 
 
 def _how_it_ended(code: int) -> str:
-    """The message about a program that was killed: the recording is whole up to there."""
+    """The message about a program that was killed: the recording is complete up to there."""
     try:
         name = signal.Signals(code - 128).name if code > 128 else ""
     except ValueError:  # an exit code of the program's own
@@ -316,10 +316,10 @@ def _how_it_ended(code: int) -> str:
 
 def record_here(options: argparse.Namespace) -> tuple[Path, int]:
     """Record the program with this terminal's own stdin and stdout."""
-    words = options.program
-    named = words[:1] in (["-m"], ["-c"])
-    if not words[named:]:
-        raise Failure("which program? For example: underhood record script.py")
+    program = options.program
+    named = program[:1] in (["-m"], ["-c"])
+    if not program[named:]:
+        raise Failure("no program; for example: underhood record script.py")
     import sqlite3
 
     from engine.inspect.recorder import new_trace_path, record_program
@@ -328,8 +328,8 @@ def record_here(options: argparse.Namespace) -> tuple[Path, int]:
     budget = {} if options.values_budget is None else {"budget": options.values_budget}
     try:
         if not options.output:
-            path = new_trace_path("command" if words[0] == "-c" else words[named])
-        return path, record_program(words, path, alias=options.alias, **budget)
+            path = new_trace_path("command" if program[0] == "-c" else program[named])
+        return path, record_program(program, path, alias=options.alias, **budget)
     except (OSError, sqlite3.Error) as error:  # the trace cannot be made there
         raise Failure(f"cannot write a trace: {error}") from None
 
@@ -338,7 +338,7 @@ def show(options: argparse.Namespace) -> int:
     """`underhood show`."""
     from tui.show import print_view
 
-    return print_view(chosen_trace(options.trace), options)
+    return print_view(trace_path(options.trace), options)
 
 
 def export(options: argparse.Namespace) -> int:
@@ -351,32 +351,32 @@ def export(options: argparse.Namespace) -> int:
     path = Path(options.output)
     try:
         nav = open_navigator(
-            chosen_trace(options.trace), options.at, options.view, select=options.select
+            trace_path(options.trace), options.at, options.view, select=options.select
         )
         if not options.view:
             nav.show_view(first_graph_view())
         if nav.has_option("fold"):
-            options.fold = options.fold or "nothing"
+            options.fold = options.fold or "none"
         set_options(nav, options)
         if options.view:
             write(write_view(nav, path, options.width, options.height))
         else:
-            whole = path.suffix.lower() in (".json", ".csv")
-            write(write_events(nav, path) if whole else write_graph(nav, path))
+            is_table = path.suffix.lower() in (".json", ".csv")
+            write(write_events(nav, path) if is_table else write_graph(nav, path))
     except (TraceError, ValueError, ExportError, OSError) as error:
         raise Failure(str(error)) from None
     return 0
 
 
-def chosen_trace(given: str | None) -> Path:
-    """The trace file that was named, or the newest recording."""
+def trace_path(name: str | None) -> Path:
+    """The named trace file, or the newest recording."""
     from tui import paths
 
-    if given:
-        path = Path(given)
+    if name:
+        path = Path(name)
         if not path.is_file():
             raise Failure(
-                f"{given} {'is a folder' if path.is_dir() else 'does not exist'}; a .uht file was expected"
+                f"{name} {'is a folder' if path.is_dir() else 'does not exist'}; a .uht file was expected"
             )
         return path
     newest = paths.traces_newest_first(1)
@@ -402,10 +402,10 @@ def lessons(options: argparse.Namespace) -> int:
     from lessons._runner import LessonError, load, load_all
 
     try:
-        found = [load(name) for name in options.names] if options.names else load_all()
+        selected = [load(name) for name in options.names] if options.names else load_all()
     except LessonError as error:
         raise Failure(str(error)) from None
-    for lesson in found:
+    for lesson in selected:
         write(f"{lesson.number:>3}  {lesson.name:<28} {lesson.title} ({len(lesson.steps)} steps)")
     return 0
 

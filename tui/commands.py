@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
-from tui.keys import Key, shown
+from tui.keys import Key, key_label
 
 if TYPE_CHECKING:
     from textual.dom import DOMNode
@@ -30,7 +30,7 @@ class KeyCommands(Provider):
     def _commands(self) -> Iterator[tuple[str, str, partial]]:
         ascii = getattr(self.app, "ascii", False)
         for node, key in reachable(self.screen):
-            keys = f"  [{shown(key.keys, ascii)}]" if key.keys else ""
+            keys = f"  [{key_label(key.keys, ascii)}]" if key.keys else ""
             run = partial(self.app.run_action, key.action, node)
             yield key.label.capitalize() + keys, key.description, run
 

@@ -86,17 +86,17 @@ def _engine() -> Iterator[Finding]:
 
 def _compiler() -> Iterator[Finding]:
     names = [os.environ.get("CXX", ""), "c++", "g++", "clang++"]
-    found = next((path for name in names if name and (path := shutil.which(name))), None)
-    if found is None:
+    compiler = next((path for name in names if name and (path := shutil.which(name))), None)
+    if compiler is None:
         description = (
             "none found; needed only to build from source: install g++ 12 or clang 15, or newer"
         )
         yield Finding("compiler", "note", description)
         return
     done = subprocess.run(
-        [found, "--version"], capture_output=True, text=True, timeout=20, check=False
+        [compiler, "--version"], capture_output=True, text=True, timeout=20, check=False
     )
-    yield Finding("compiler", "ok", (done.stdout.splitlines() or [found])[0])
+    yield Finding("compiler", "ok", (done.stdout.splitlines() or [compiler])[0])
 
 
 def _terminal() -> Iterator[Finding]:
@@ -139,9 +139,11 @@ def _folders() -> Iterator[Finding]:
             "traces", "bad", f"{folder} cannot be written: {error.strerror}; set UNDERHOOD_HOME"
         )
     else:
-        kept = paths.traces_newest_first(10_000)
-        size = sum(path.stat().st_size for path in kept if path.exists())
-        yield Finding("traces", "ok", f"{folder}: {len(kept)} recordings, {size / 1e6:.1f} MB")
+        recordings = paths.traces_newest_first(10_000)
+        size = sum(path.stat().st_size for path in recordings if path.exists())
+        yield Finding(
+            "traces", "ok", f"{folder}: {len(recordings)} recordings, {size / 1e6:.1f} MB"
+        )
     settings = load_settings()
     path: Path = paths.settings_file()
     yield Finding("settings", "ok", f"{path}{'' if path.exists() else ' (none yet)'}")
@@ -153,7 +155,7 @@ LOOKS = (_python, _engine, _compiler, _terminal, _folders)
 
 
 def print_findings(findings: list[Finding], as_json: bool = False) -> int:
-    """Print what was found; 1 if anything is bad."""
+    """Print the findings; 1 if anything is bad."""
     if as_json:
         write(json_text([asdict(finding) for finding in findings]))
     else:

@@ -30,7 +30,7 @@ def first_graph_view() -> str:
 
 
 def _graph_view(nav: Navigator) -> View:
-    return nav.shown if nav.shown.draws_graph else views()[first_graph_view()]
+    return nav.active_view if nav.active_view.draws_graph else views()[first_graph_view()]
 
 
 def write_graph(nav: Navigator, path: Path) -> str:
@@ -54,13 +54,13 @@ def write_graph(nav: Navigator, path: Path) -> str:
 
 def graph_files(nav: Navigator, folder: Path) -> list[str]:
     """Write the graph as DOT and, where graphviz can, as SVG; a sentence for each."""
-    said = []
+    sentences = []
     for suffix in (".dot", ".svg"):
         try:
-            said.append(write_graph(nav, folder / f"underhood-graph{suffix}"))
+            sentences.append(write_graph(nav, folder / f"underhood-graph{suffix}"))
         except (ExportError, OSError) as error:
-            said.append(str(error))
-    return said
+            sentences.append(str(error))
+    return sentences
 
 
 def write_view(nav: Navigator, path: Path, width: int, height: int) -> str:
@@ -70,7 +70,7 @@ def write_view(nav: Navigator, path: Path, width: int, height: int) -> str:
     from tui.show import as_json
 
     if path.suffix.lower() in (*DOT, ".png", ".pdf"):
-        if not nav.shown.draws_graph:
+        if not nav.active_view.draws_graph:
             names = [each.name for each in views().values() if each.draws_graph]
             raise ExportError(f"{nav.view} is not a graph view; choose from {', '.join(names)}")
         return write_graph(nav, path)
@@ -111,9 +111,9 @@ def rendered(text: str, form: str) -> bytes:
     except ImportError:
         raise ExportError("this needs the package graphviz; DOT text needs nothing") from None
     try:
-        made: bytes = graphviz.Source(text).pipe(format=form)
+        rendered_bytes: bytes = graphviz.Source(text).pipe(format=form)
     except graphviz.ExecutableNotFound:
         raise ExportError(
             "graphviz' program `dot` is not installed; DOT text needs nothing"
         ) from None
-    return made
+    return rendered_bytes

@@ -1,9 +1,9 @@
-"""The keys that are typed, one after the other: the next goes out when all that the last one did is done.
+"""Typed keys in order: a key is forwarded when everything that the last one caused is done.
 
-Textual hands a key to whatever has the focus when it comes. Between a key that opens a screen and the
-moment its line has the focus there are many turns of the event loop; whatever is typed in that time would
+Textual forwards a key to the widget that has the focus when it arrives. A key that opens a screen takes many
+iterations of the event loop until the input line of that screen has the focus. Keys typed in the meantime would
 go to the screen below, and a key with priority (Esc, ctrl+c) would overtake the letters before it. On a
-fast machine nobody types so fast; on a slow one, or by pasting, everybody does.
+slow machine, or with pasted text, this happens all the time.
 """
 
 from __future__ import annotations
@@ -21,35 +21,38 @@ if TYPE_CHECKING:
     from textual.message_pump import MessagePump
     from textual.screen import Screen
 
-LIMIT = 30.0  # seconds until a key that is not done does not hold up the others any more
-TURNS = 2, 10  # a key may make one message that makes another: fewest and most rounds to wait for
+LIMIT = 30.0  # seconds until a key that is not done no longer delays the others
+TURNS = (
+    2,
+    10,
+)  # minimum and maximum iterations to wait for: a key may post a message that posts another
 
 Typed = events.Key | events.Paste
 
 
 class KeyQueue:
-    """The keys that wait, and the task that lets them out. `forward` is what the application would
-    have done with a key."""
+    """The waiting keys, and the task that forwards them. `forward` is the application's own
+    handler of a key."""
 
     def __init__(self, app: App[Any], forward: Callable[[Typed], Awaitable[None]]) -> None:
         self._app, self._forward = app, forward
         self._waiting: deque[Typed] = deque()
         self._task: asyncio.Task[None] | None = None
         self._open = False
-        self._seen: Screen[Any] | None = None  # has been drawn, has its focus
+        self._seen: Screen[Any] | None = None  # the screen that has been drawn and has its focus
 
     def open(self) -> None:
-        """The first screen is there: what was typed before goes to it."""
+        """Start forwarding: the first screen is there, and gets the keys typed before."""
         self._open = True
-        self._task = asyncio.create_task(self._go_on([]))
+        self._task = asyncio.create_task(self._forward_waiting([]))
 
     def close(self) -> None:
-        """The application ends."""
+        """Stop forwarding: the application ends."""
         if self._task is not None:
             self._task.cancel()
 
     async def take(self, event: Typed) -> None:
-        """A key: now, or when it is its turn."""
+        """Forward a key now, or after the waiting ones."""
         if self._task is None and self._open and self._app.screen is self._seen:
             reached = self._reached()
             await self._forward(event)
@@ -57,22 +60,22 @@ class KeyQueue:
             self._waiting.append(event)
             reached = []
         if self._task is None and self._open:
-            self._task = asyncio.create_task(self._go_on(reached))
+            self._task = asyncio.create_task(self._forward_waiting(reached))
 
     async def done(self) -> None:
-        """Wait until nothing typed is on its way any more."""
+        """Wait until all typed keys have been forwarded and handled."""
         while self._task is not None:
             await asyncio.wait([self._task])
 
-    async def _go_on(self, reached: list[MessagePump]) -> None:
-        """Wait for the last key, then let out those that came meanwhile, each in its turn."""
+    async def _forward_waiting(self, reached: list[MessagePump]) -> None:
+        """Wait for the last key, then forward the keys that came in the meantime, one by one."""
         try:
             await self._settled(reached)
             while self._waiting and self._app.is_running:
                 reached = self._reached()
                 await self._forward(self._waiting.popleft())
                 await self._settled(reached)
-        except Exception as error:  # an action of ours failed: as in any other task of Textual
+        except Exception as error:  # an action failed: handled as in any other task of Textual
             self._app._handle_exception(error)
         finally:
             self._task = None
@@ -82,8 +85,8 @@ class KeyQueue:
         return [*(self._app.focused or self._app.screen).ancestors_with_self]
 
     async def _settled(self, reached: list[MessagePump]) -> None:
-        """Everyone whom the key reached has done with it and with what came of it; a screen that it
-        opened or uncovered has been drawn and has its focus."""
+        """Wait until every widget that the key reached has handled it and its consequences, and a screen
+        that it opened or uncovered has been drawn and has its focus."""
         end = asyncio.get_running_loop().time() + LIMIT
         await self._idle(reached, end)
         while self._app.is_running and self._app.screen is not self._seen:
@@ -92,9 +95,9 @@ class KeyQueue:
             await self._idle(self._reached(), end)
 
     async def _idle(self, nodes: list[MessagePump], end: float) -> None:
-        fewest, most = TURNS
-        for turn in range(most):
-            if turn >= fewest and not any(node.message_queue_size for node in nodes):
+        minimum, maximum = TURNS
+        for turn in range(maximum):
+            if turn >= minimum and not any(node.message_queue_size for node in nodes):
                 return
             for node in nodes:
                 await self._answered(node.call_later, node, end)
@@ -102,7 +105,7 @@ class KeyQueue:
     async def _answered(
         self, ask: Callable[[Callable[[], Any]], bool], node: MessagePump, end: float
     ) -> None:
-        """Wait for what has been put in at the end of somebody's queue, if he is there to the end."""
+        """Wait for a callback at the end of a node's queue, unless the node stops before."""
         passed = asyncio.Event()
         if not ask(passed.set):
             return
@@ -110,5 +113,5 @@ class KeyQueue:
             left = end - asyncio.get_running_loop().time()
             if left <= 0:
                 return
-            with suppress(TimeoutError):  # asked again: it may be gone meanwhile
+            with suppress(TimeoutError):  # checked again: the node may have stopped
                 await asyncio.wait_for(passed.wait(), min(left, 0.1))

@@ -128,8 +128,8 @@ EXPLORE = KeyGroup(
             "Find text in events, names, operators and source lines.",
             True,
         ),
-        Key("search_again(1)", "n", "next", "Find the next match."),
-        Key("search_again(-1)", "N", "previous", "Find the previous match."),
+        Key("search_next(1)", "n", "next", "Find the next match."),
+        Key("search_next(-1)", "N", "previous", "Find the previous match."),
         Key(
             "who_wrote",
             "w",
@@ -298,7 +298,7 @@ PLAYGROUND = KeyGroup(
             "more",
             "ctrl+n",
             "more events",
-            "Let a line that is paused, because it recorded too many events, go on to twice as many.",
+            "Resume a line that is paused at its budget of events, with twice the budget.",
         ),
         Key(
             "restart",
@@ -318,16 +318,16 @@ PLAYGROUND = KeyGroup(
 )
 
 
-def shown(keys: str, ascii: bool = False) -> str:
-    """The keys as a person reads them: `right_square_bracket,n` -> `] n`."""
-    words = [
+def key_label(keys: str, ascii: bool = False) -> str:
+    """The keys as the key bar writes them: `right_square_bracket,n` -> `] n`."""
+    labels = [
         NAMES.get(key, key.replace("ctrl+", "^").replace("shift+", "⇧")) for key in keys.split(",")
     ]
     signs = {"less_than_sign": "<", "greater_than_sign": ">"}
-    words = [signs.get(word, word) for word in words]
+    labels = [signs.get(word, word) for word in labels]
     if ascii:
-        words = [PLAIN.get(word, word).replace("⇧", "shift+") for word in words]
-    return " ".join(words)
+        labels = [PLAIN.get(word, word).replace("⇧", "shift+") for word in labels]
+    return " ".join(labels)
 
 
 def bindings(*groups: KeyGroup) -> list:

@@ -1,6 +1,6 @@
 """The state of one lesson, apart from any drawing: every key of the lesson screen is a method.
 
-What is to be read afterwards comes back as `Said`: a list of (style, sentence). Methods that say "runs
+What is to be read afterwards comes back as `Messages`: a list of (style, sentence). Methods that say "runs
 processes" take a while and are called in a thread.
 """
 
@@ -24,7 +24,7 @@ from lessons._runner import (
 if TYPE_CHECKING:
     from tui.navigator import Navigator
 
-Said = list[tuple[str, str]]
+Messages = list[tuple[str, str]]
 TODO = {
     "text": "n: next step.",
     "run": "Enter runs this.",
@@ -48,7 +48,7 @@ class LessonSession:
 
     @classmethod
     def open(cls, name: str = "") -> LessonSession:
-        """The lesson of that name, or the one to go on with; LessonError says why there is none."""
+        """The named lesson, or the one to continue. Raises: LessonError if there is none."""
         progress = Progress.load()
         lesson = load(name) if name else progress.next_lesson(load_all())
         if lesson is None:
@@ -95,21 +95,21 @@ class LessonSession:
 
     # Doing
 
-    def run(self) -> tuple[Said, Navigator | None]:
-        """Run the step's code and open what was recorded, at the place to look at (runs processes)."""
+    def run(self) -> tuple[Messages, Navigator | None]:
+        """Run the step's code and open its recording at the step's moment (runs processes)."""
         result = self.runner.run_step(self.at)
         self.trace = result.trace_path
-        said: Said = [("", result.stdout)] if result.stdout.strip() else []
+        messages: Messages = [("", result.stdout)] if result.stdout.strip() else []
         if result.error:
-            said.append(("error", result.error))
+            messages.append(("error", result.error))
         nav = None
         try:
             nav = self._opened(result)
         except (LessonError, ValueError, OSError) as error:
-            said.append(("error", str(error)))
+            messages.append(("error", str(error)))
         if self.step.kind == "run" and not result.error:
-            said.append(("good", "It ran; the picture shows the final state."))
-        return said, nav
+            messages.append(("good", "It ran; the picture shows the final state."))
+        return messages, nav
 
     def _opened(self, result: RunResult) -> Navigator | None:
         """The recording of the step, looked at as the lesson says."""
@@ -128,28 +128,28 @@ class LessonSession:
             nav.moment, nav.selection = resolve_look(look, nav.history)
         return nav
 
-    def grade(self, typed: str) -> Said:
+    def grade(self, typed: str) -> Messages:
         """Check a prediction against the engine (runs processes)."""
         return self._judged(self.runner.grade(self.at, typed))
 
-    def reveal(self) -> Said:
+    def reveal(self) -> Messages:
         """The answer, for a learner who gives up (runs processes)."""
         verdict = self.runner.reveal(self.at)
         return [("number", f"The engine says {verdict.answer}"), ("text", verdict.message)]
 
-    def check(self) -> Said:
+    def check(self) -> Messages:
         """Return whether the exercise is right (runs processes)."""
         self.changed()
         return self._judged(self.runner.check_exercise())
 
-    def _judged(self, verdict: Verdict) -> Said:
+    def _judged(self, verdict: Verdict) -> Messages:
         self.right = self.right or verdict.ok
         if not verdict.ok:
             return [("warn", verdict.message)]
-        said: Said = [("good", f"Right. {verdict.message}")]
+        messages: Messages = [("good", f"Right. {verdict.message}")]
         if verdict.answer:
-            said.append(("number", f"The engine says {verdict.answer}"))
-        return [*said, ("dim", "n goes on")]
+            messages.append(("number", f"The engine says {verdict.answer}"))
+        return [*messages, ("dim", "n: next step")]
 
     def changed(self) -> bool:
         """Return whether the exercise was saved since the last call."""
@@ -160,7 +160,7 @@ class LessonSession:
         newer, self._seen = written > self._seen, written
         return newer
 
-    def hint(self) -> Said:
+    def hint(self) -> Messages:
         """The next hint; the last one stays."""
         if not self.step.hints:
             return [("dim", "This step has no hints.")]
@@ -168,15 +168,15 @@ class LessonSession:
         self.hints = min(self.hints + 1, len(self.step.hints))
         return [("type", f"Hint {self.hints} of {len(self.step.hints)}: {text}")]
 
-    def reset(self) -> Said:
-        """Put the starter back; the learner's version is kept next to it."""
-        kept = self.runner.reset()
+    def reset(self) -> Messages:
+        """Restore the starter; the learner's version is saved next to it."""
+        saved = self.runner.reset()
         self.changed()
         self.right = False
         return [
             (
                 "",
-                "exercise.py was reset." + (f" Yours is kept as {kept}" if kept else ""),
+                "exercise.py was reset." + (f" Yours is saved as {saved}" if saved else ""),
             )
         ]
 

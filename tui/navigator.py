@@ -1,8 +1,8 @@
 """The state of the explorer, apart from any drawing: a history, a moment, a selection.
 
 Every key that moves through a trace is a method here, so all of it is tested without a terminal.
-A method changes the navigator and returns one sentence for the status line; when it cannot do what was
-asked it changes nothing and the sentence says why.
+A method changes the navigator and returns one sentence for the status line; if it cannot act, it changes nothing
+and the sentence says why.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tui.render import Glyphs, Picture, Target
 from tui.render.target import TargetItem, ViewItem
 from tui.views import Action, DrawContext, View, opening, view, view_with_role, views
 
-KEPT = 200  # jumps that can be taken back
+MAX_JUMPS = 200  # jumps that can be taken back
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Navigator:
         self.needle = ""
         self.moment = -1
         self._before = ""  # the grain before a view with its own grain
-        self._suit_grain(self.shown)
+        self._suit_grain(self.active_view)
         self._past: list[JumpEntry] = []
         self.go(at or "end")
         self._past.clear()
@@ -65,47 +65,47 @@ class Navigator:
         """The last moment there is (-1 in an empty trace)."""
         return int(self.history.end) - 1
 
-    # The view that is shown
+    # The active view
 
     @property
-    def shown(self) -> View:
-        """The view that is shown."""
+    def active_view(self) -> View:
+        """The active view, which has the main pane."""
         return view(self.view)
 
     def options_of(self, name: str) -> Any:
-        """The options of the view `name`: those that were chosen, or its defaults."""
+        """The options of the view `name`: the user's choices, or its defaults."""
         return self.options.get(name) or view(name).Options()
 
     def has_option(self, option: str) -> bool:
-        """Return whether the view that is shown has this option of `underhood show`."""
-        return any(action.option == option for action in self.shown.actions)
+        """Return whether the active view has this option of `underhood show`."""
+        return any(action.option == option for action in self.active_view.actions)
 
     def set_option(self, option: str, value: str) -> str:
-        """Set an option of the view that is shown, as `underhood show --OPTION VALUE` does; a sentence if
+        """Set an option of the active view, as `underhood show --OPTION VALUE` does. Returns a sentence if
         that is not possible."""
-        for action in self.shown.actions:
+        for action in self.active_view.actions:
             if action.option == option:
                 before = self.options_of(self.view)
-                sentence = self._act(self.shown, action, value)
+                sentence = self._act(self.active_view, action, value)
                 return "" if self.options_of(self.view) != before else sentence
         return f"the view {self.view} has no option {option}"
 
     def press(self, keys: str) -> str:
-        """Do what these keys mean in the view that is shown, else in a view that they lead into."""
+        """Do the action of these keys in the active view, else in a view that they lead into."""
         declared = [
             (each, action)
-            for each in (self.shown, *views().values())
+            for each in (self.active_view, *views().values())
             for action in each.actions
             if action.keys == keys
         ]
         for each, action in declared:
-            if each is self.shown or action.leads_in:
+            if each is self.active_view or action.leads_in:
                 return self._act(each, action)
         return f"this is a key of: {', '.join(each.title for each, _ in declared)}"
 
     def command(self, word: str, argument: str = "") -> str:
-        """Do the action of that name, or of that label, of the view that is shown or of another."""
-        for each in (self.shown, *views().values()):
+        """Do the action of that name or label, of the active view or of another."""
+        for each in (self.active_view, *views().values()):
             for action in each.actions:
                 if word in (action.name, action.label):
                     return self._act(each, action, argument)
@@ -125,13 +125,13 @@ class Navigator:
         return view(name).project(self.history, self.moment, self.selection)
 
     def picture(self, name: str, width: int, height: int, glyphs: Glyphs) -> Picture:
-        """The view `name`, drawn for so much room."""
+        """The view `name`, drawn for a room of `width` x `height` cells."""
         options = self.options_of(name)
         context = DrawContext(width, height, glyphs, self.selection, self.grain, options)
         return view(name).draw(self.model(name), context)
 
     def is_slow(self, name: str) -> bool:
-        """Return whether the first picture of the view `name` here is better made in a thread."""
+        """Return whether a thread should draw the first picture of the view `name` at this moment."""
         options = self.options_of(name)
         return self.moment >= 0 and view(name).is_slow(self.history, self.moment, options)
 
@@ -166,9 +166,9 @@ class Navigator:
         return self.history.grains
 
     def move(self, moment: int) -> bool:
-        """Be at `moment` (kept inside the trace); whether that is somewhere else. A selected line, call
-        or node is let go then: the source shows the line that runs, dispatch the call, autograd the
-        node."""
+        """Move to `moment`, clamped to the trace. Returns whether it differs from the current one. If so, a
+        selected line, call or node is deselected: the source then shows the line that runs, dispatch the
+        call, autograd the node."""
         moment = max(min(moment, self.last), min(0, self.last))
         moved = moment != self.moment
         if moved:
@@ -177,21 +177,21 @@ class Navigator:
         return moved
 
     def step(self, direction: int, grain: str = "") -> str:
-        """To the next or previous moment at a grain."""
+        """Go to the next or previous moment at a grain."""
         grain = grain or self.grain
         seek = self.history.next if direction > 0 else self.history.previous
-        found = seek(self.moment, grain)
-        if found == self.moment or self.last < 0:
+        moment = seek(self.moment, grain)
+        if moment == self.moment or self.last < 0:
             return f"no {'later' if direction > 0 else 'earlier'} {grain}"
-        self.move(found)
+        self.move(moment)
         return ""
 
     def stride(self, direction: int) -> str:
-        """To the next coarser thing: from events to operators, to lines; from lines over calls."""
+        """Step by the next coarser grain: from events to operators, to lines; from lines over calls."""
         grains = self.grains()
-        place = grains.index(self.grain)
-        if place + 1 < len(grains):
-            return self.step(direction, grains[place + 1])
+        coarser = grains.index(self.grain) + 1
+        if coarser < len(grains):
+            return self.step(direction, grains[coarser])
         depth = len(self.history.frames_at(self.moment))
         start = self.moment
         while not self.step(direction, "line"):
@@ -202,17 +202,17 @@ class Navigator:
         return ""
 
     def set_grain(self, grain: str = "") -> str:
-        """Choose what a step is; without a name, the next one."""
+        """Choose the grain of a step; without a name, the next one."""
         grains = self.grains()
         if grain and grain not in grains:
             return f"unknown grain {grain!r}; choose from {', '.join(grains)}"
         self.grain = grain or grains[(grains.index(self.grain) + 1) % len(grains)]
         return f"step by {self.grain}"
 
-    def go(self, where: str) -> str:
-        """To an event number, +5, -5, start, end, last or line:12."""
+    def go(self, spec: str) -> str:
+        """Go to an event number, +5, -5, start, end, last or line:12."""
         try:
-            moment = find_moment(self.history, where, self.moment)
+            moment = find_moment(self.history, spec, self.moment)
         except ValueError as error:
             return str(error)
         self.remember()
@@ -222,19 +222,19 @@ class Navigator:
     # Selecting
 
     def select(self, target: Target) -> None:
-        """Select what a span stands for. A line leaves the selected tensor alone, and the other way round."""
+        """Select the target of a span. A line does not change the selected tensor, and vice versa."""
         item = target.item
         if isinstance(item, ViewItem):
             items = (item.selects, *target.also)
-            kept = self.selection
+            unaffected = self.selection
         else:
             items = (item, *target.also)
-            kept = self._unaffected(item, target.also)
+            unaffected = self._unaffected(item, target.also)
         parts = Selection.of(*(each for each in items if each is not None))
-        self.selection = kept.updated(replace(parts, data=self._current(parts.data, item)))
+        self.selection = unaffected.updated(replace(parts, data=self._current(parts.data, item)))
 
     def _unaffected(self, item: SelectionItem | None, also: tuple[SelectionItem, ...]) -> Selection:
-        """The items that stay selected. A node goes with the data and with the place in the program: it is both."""
+        """The items that stay selected. A node replaces both the data and the position in the program."""
         if isinstance(item, ValueSelection):
             return self.selection
         if isinstance(item, NodeSelection):
@@ -244,7 +244,7 @@ class Navigator:
         return replace(self.selection, line=None, call=None, node=None)
 
     def _current(self, data: DataSelection | None, item: TargetItem | None) -> DataSelection | None:
-        """The data with its storage; None for a tensor that a node has outlived."""
+        """The data with its storage; None for a node's tensor that no longer exists."""
         if data is None or isinstance(data, StorageSelection) or not data.tensor:
             return data
         tensor = self.history.tensor(data.tensor, self.moment)
@@ -255,7 +255,7 @@ class Navigator:
         return replace(data, storage=tensor.storage)
 
     def select_text(self, text: str) -> str:
-        """Select what a user typed, as `--select` takes it; a sentence if that is not possible."""
+        """Select by a typed string, as `--select` does. Returns a sentence if that is not possible."""
         try:
             item, *also = parse_selection(text, self.history, self.moment)
         except ValueError as error:
@@ -264,7 +264,7 @@ class Navigator:
         return ""
 
     def select_newest(self, after: int) -> None:
-        """Select the tensor that was given a name last, if that was after the moment `after`."""
+        """Select the tensor that a name was bound to last, if that was after the moment `after`."""
         names = self.history.tables.names
         first = int(names.since.searchsorted(after, "right"))
         named = [
@@ -280,23 +280,23 @@ class Navigator:
     # Jumping and returning
 
     def remember(self) -> None:
-        """Keep this place so that Backspace returns to it."""
-        place = JumpEntry(self.moment, self.selection, self.view)
-        if not self._past or self._past[-1] != place:
-            self._past.append(place)
-            del self._past[:-KEPT]
+        """Add the current state to the jump list, so that Backspace returns to it."""
+        entry = JumpEntry(self.moment, self.selection, self.view)
+        if not self._past or self._past[-1] != entry:
+            self._past.append(entry)
+            del self._past[:-MAX_JUMPS]
 
     def back(self) -> str:
-        """Return to where the last jump began."""
+        """Return to the state before the last jump."""
         while self._past:
-            place = self._past.pop()
-            if place != JumpEntry(self.moment, self.selection, self.view):
-                self.moment, self.selection, self.view = place.moment, place.selection, place.view
+            entry = self._past.pop()
+            if entry != JumpEntry(self.moment, self.selection, self.view):
+                self.moment, self.selection, self.view = entry.moment, entry.selection, entry.view
                 return f"back at event {self.moment:,}"
         return "jump list is empty"
 
     def show_view(self, name: str) -> str:
-        """Look through another view."""
+        """Switch to another view."""
         if name not in views():
             return f"unknown view {name!r}; choose from {', '.join(views())}"
         if name != self.view:
@@ -305,17 +305,17 @@ class Navigator:
         return ""
 
     def _suit_grain(self, coming: View) -> None:
-        """A view that goes along something of its own (an instruction, a rewrite) steps by that, until
-        another grain is chosen or another view is shown."""
-        if self._before and self.grain == self.shown.grain:
+        """Step by the grain that a view declares (an instruction, a rewrite) until another grain is
+        chosen or another view is active."""
+        if self._before and self.grain == self.active_view.grain:
             self.grain = self._before
         self._before = ""
         if coming.grain in self.grains() and coming.grain != self.grain:
             self._before, self.grain = self.grain, coming.grain
 
     def follow(self, target: Target) -> str:
-        """Go into what the cursor is on: an event or call by going there, a line by going to when
-        it runs, a name or tensor by looking at its cells."""
+        """Follow the target under the cursor: to an event or call, to the moment at which a line
+        runs, or to the cells of a name or tensor."""
         self.remember()
         self.select(target)
         if target.event >= 0:
@@ -333,7 +333,7 @@ class Navigator:
         return self.open(target)
 
     def open(self, target: Target) -> str:
-        """Show the target in the first view that opens things of its kind."""
+        """Show the target in the first view that opens targets of its class."""
         if target.item is None:
             return ""
         for each in opening(target.item):
@@ -345,25 +345,25 @@ class Navigator:
     # Searching
 
     def search(self, text: str, direction: int = 1) -> str:
-        """To the next event whose sentence, names or operator hold the text."""
+        """Go to the next event whose sentence, names or operator contain the text."""
         self.needle = text or self.needle
         if not self.needle:
             return "no pattern; press / to search"
-        sentence = self.shown.search(self, self.needle, direction)
+        sentence = self.active_view.search(self, self.needle, direction)
         if sentence is not None:
             return sentence
-        found = self.history.find(self.needle, self.moment, direction)
-        if found is None:
+        moment = self.history.find(self.needle, self.moment, direction)
+        if moment is None:
             way = "after" if direction > 0 else "before"
             return f"{self.needle!r} does not occur {way} event {self.moment:,}"
         self.remember()
-        self.move(found)
+        self.move(moment)
         return ""
 
     # Growing
 
     def take(self, history: History) -> None:
-        """Continue with the events that the program recorded since. Whoever was at the end stays at the end."""
+        """Continue with a history that has more events. A navigator at the end stays at the end."""
         following = self.moment >= self.last
         self.history = history
         if following:
@@ -371,7 +371,7 @@ class Navigator:
 
 
 def open_navigator(path: Path, at: str = "", view: str = "", select: str = "") -> Navigator:
-    """Read a trace and be at the asked place; TraceError or ValueError says what is wrong."""
+    """Open a trace at the requested location. Raises: TraceError or ValueError."""
     nav = Navigator(History(TraceReader.open(path)), view=view)
     for wish, act in ((at, nav.go), (select, nav.select_text)):
         problem = wish and act(wish)

@@ -51,10 +51,10 @@ def state_folder() -> Path:
 def traces_newest_first(limit: int = 50) -> list[Path]:
     """Recordings in the trace folder, the newest first."""
     try:
-        found = [p for p in trace_folder().iterdir() if p.suffix == ".uht" and p.is_file()]
+        traces = [p for p in trace_folder().iterdir() if p.suffix == ".uht" and p.is_file()]
     except OSError:
         return []
-    return sorted(found, key=_age, reverse=True)[:limit]
+    return sorted(traces, key=_age, reverse=True)[:limit]
 
 
 def _age(path: Path) -> float:
@@ -71,5 +71,5 @@ def gallery_scripts() -> list[Path]:
     spec = importlib.util.find_spec("lessons")
     if spec is None or not spec.submodule_search_locations:
         return []
-    roots = [Path(place) / "gallery" for place in spec.submodule_search_locations]
+    roots = [Path(folder) / "gallery" for folder in spec.submodule_search_locations]
     return sorted(p for root in roots for p in root.glob("*.py") if not p.name.startswith("_"))

@@ -38,13 +38,13 @@ def load_settings(path: Path | None = None) -> Settings:
     settings = Settings()
     try:
         with path.open("rb") as file:
-            given = tomllib.load(file)
+            table = tomllib.load(file)
     except FileNotFoundError:
         return settings
     except (OSError, tomllib.TOMLDecodeError) as error:
         settings.warnings.append(f"{path} was not read: {error}")
         return settings
-    for name, value in given.items():
+    for name, value in table.items():
         kind = KINDS.get(name)
         if kind is None:
             settings.warnings.append(f"{path}: unknown setting {name!r}")
@@ -57,7 +57,7 @@ def load_settings(path: Path | None = None) -> Settings:
 
 
 class Memory:
-    """Small facts kept between sessions in one JSON file, written whole and atomically."""
+    """Small facts that outlive a session, in one JSON file that is written atomically."""
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path or paths.state_folder() / "state.json"
@@ -86,9 +86,9 @@ class Memory:
 
     def remember_trace(self, path: Path) -> None:
         """Put `path` first in the list of recent traces."""
-        here = str(path.resolve())
-        others = [p for p in self.get("recent", []) if isinstance(p, str) and p != here]
-        self.put("recent", [here, *others][:30])
+        absolute = str(path.resolve())
+        others = [p for p in self.get("recent", []) if isinstance(p, str) and p != absolute]
+        self.put("recent", [absolute, *others][:30])
 
 
 class LineMemory:
@@ -101,16 +101,16 @@ class LineMemory:
         except OSError:
             text = ""
         self.lines = [json_line(line) for line in text.splitlines() if line.strip()][-KEPT_LINES:]
-        self.place = len(self.lines)
+        self.index = len(self.lines)
         self.draft = ""
 
     def add(self, typed: str) -> None:
-        """Keep what was typed (once, if it only repeats the last line)."""
-        self.place, self.draft = len(self.lines), ""
+        """Add a typed line, unless it repeats the last one."""
+        self.index, self.draft = len(self.lines), ""
         if not typed.strip() or (self.lines and self.lines[-1] == typed):
             return
         self.lines.append(typed)
-        self.place = len(self.lines)
+        self.index = len(self.lines)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("a", encoding="utf-8") as file:
@@ -118,16 +118,16 @@ class LineMemory:
         except OSError:
             return
 
-    def move(self, by: int, now: str) -> str:
-        """The line `by` places further; what is being typed waits at the end."""
-        if self.place == len(self.lines):
-            self.draft = now
-        self.place = max(0, min(len(self.lines), self.place + by))
-        return self.draft if self.place == len(self.lines) else self.lines[self.place]
+    def move(self, by: int, current: str) -> str:
+        """The line `by` entries further; the line being typed is after the last."""
+        if self.index == len(self.lines):
+            self.draft = current
+        self.index = max(0, min(len(self.lines), self.index + by))
+        return self.draft if self.index == len(self.lines) else self.lines[self.index]
 
 
 def json_line(line: str) -> str:
-    """A history line as it was typed; a hand-edited line that is no JSON is taken as text."""
+    """A history line as it was typed; a hand-edited line that is not JSON is taken as it is."""
     try:
         read = json.loads(line)
     except ValueError:

@@ -61,15 +61,17 @@ def as_json(nav: Navigator, path: Path) -> str:
 
 
 def as_text(nav: Navigator, options: argparse.Namespace) -> str:
-    """The picture, under one line that says where it is from."""
+    """The picture, below a line with its view, event and line."""
     from tui.render import SETS
 
     width = options.width or shutil.get_terminal_size((100, 40)).columns
     plain = options.ascii or not encodes(sys.stdout, "┼▸")
     glyphs = SETS["ascii" if plain else "unicode"]
     line = nav.line()
-    where = f", line {line.line} of {Path(line.path).name}" if line else ""
-    head = f"{nav.shown.title} at event {nav.moment} of {nav.last}{where}: {nav.sentence()}"
+    location = f", line {line.line} of {Path(line.path).name}" if line else ""
+    head = (
+        f"{nav.active_view.title} at event {nav.moment} of {nav.last}{location}: {nav.sentence()}"
+    )
     return f"{head}\n\n{nav.picture(nav.view, width, options.height, glyphs).text()}"
 
 

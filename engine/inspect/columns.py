@@ -213,9 +213,9 @@ class Events:
             if self._chunk[0] != first:
                 self._chunk = first, self[first : first + _CHUNK]
             return self._chunk[1][number - first]
-        return self.records(self.chosen(key))
+        return self.records(self.record_numbers(key))
 
-    def chosen(self, key: Any) -> np.ndarray:
+    def record_numbers(self, key: Any) -> np.ndarray:
         """The numbers that an array's index stands for."""
         if isinstance(key, slice):
             return np.arange(*key.indices(self._end))
@@ -293,7 +293,7 @@ class Column(np.lib.mixins.NDArrayOperatorsMixin):
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, (int, np.integer)):
             return self._events[key][self._field]
-        return self._events.gather(self._field, self._events.chosen(key))
+        return self._events.gather(self._field, self._events.record_numbers(key))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.asarray(self._events.whole(self._field), dtype)

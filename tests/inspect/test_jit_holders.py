@@ -304,7 +304,7 @@ def test_the_memory_map_and_the_object_view_name_them() -> None:
     output = to_json(VIEWS["memory"](history, m, selection))
     assert re.search(r"stack slot \d+ of frame \d+", str(output))
     (count,) = (
-        item for item in VIEWS["object"](history, m, selection).counts if item.what == "TensorImpl"
+        item for item in VIEWS["object"](history, m, selection).counts if item.kind == "TensorImpl"
     )
     assert count.sum == count.count
     assert any(holder.kind == "OPERAND" for holder in count.holders)

@@ -84,7 +84,7 @@ def test_the_stale_number_is_shown_with_the_line_that_wrote_it(tmp_path: Path) -
 
 def test_the_dead_branch_has_left_its_outline(tmp_path: Path) -> None:
     model = looked_at("16_no_tape", "See it happen", tmp_path)
-    assert model.made - model.living == 4  # three exp and a sum
+    assert model.created - model.living == 4  # three exp and a sum
 
 
 def test_the_exercises_backward_runs_as_the_engine_does(

@@ -56,7 +56,7 @@ async def test_a_step_back_and_a_selection_light_up_everywhere(tmp_path: Path) -
         assert f"on {label}" in screen_text(pilot.app).splitlines()[0]
         source = pilot.app.screen.query_one("#side", Canvas)
         assert any(
-            "lit" in span.style
+            "highlighted" in span.style
             for y in range(source.picture.height)
             for span in source.picture.line(y)
         )
@@ -150,7 +150,7 @@ async def test_without_colour_what_is_meant_is_still_marked(
     monkeypatch.setenv("NO_COLOR", "1")
     async with exploring(saved(tmp_path), view="memory") as pilot:
         assert ink_of(pilot.app) == "mono"
-        for name in ("lit", "here", "cursor", "warn", "error"):
+        for name in ("highlighted", "current", "cursor", "warn", "error"):
             look = style(name, "mono")
             assert look.color is None
             assert look.bold or look.reverse or look.underline
@@ -296,7 +296,7 @@ async def test_a_line_that_records_too_much_is_paused_and_goes_on_when_told_to(h
         await until(pilot, lambda: screen.query_one(Viewer).nav is not None)
         screen.session.send("while True: t = torch.ones(1)\n")
         await until_shown(pilot, "paused at")
-        await until_shown(pilot, "ctrl+n lets it go on, up to 600; ctrl+c ends it")
+        await until_shown(pilot, "ctrl+n resumes it, up to 600; ctrl+c ends it")
         await until_shown(pilot, "of 300 events")
         await pilot.press("ctrl+n")
         await until(pilot, lambda: screen.session.line_events == 600)

@@ -87,7 +87,7 @@ async def test_forms_foldings_and_details_have_keys(recording) -> None:
             seen.add(nav.options_of("autograd").form)
         assert seen == {"", "boxes", "rows", "list"}
         await pilot.press("f")
-        assert nav.options_of("autograd").fold == "nothing"
+        assert nav.options_of("autograd").fold == "none"
         await pilot.press("d")
         await pilot.pause()
         assert isinstance(pilot.app.screen, TextModal)

@@ -50,7 +50,7 @@ async def test_a_cell_of_the_microscope_is_that_cell_in_every_view(tmp_path: Pat
         assert (nav.selection.tensor, nav.selection.cell.index) == (at["y"], (1, 1))
         assert "y[1,1] = x[1,0] * w[0,1]" in screen_text(pilot.app)
         await pilot.press("5")
-        assert nav.model("strides").place.index == (1, 1)
+        assert nav.model("strides").formula.index == (1, 1)
         assert "[  50.]" in screen_text(pilot.app)
 
 

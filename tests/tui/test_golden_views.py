@@ -89,10 +89,10 @@ def test_the_counts_of_an_object_add_up():
     output = story()
     for tensor in (output.x, output.y, output.z, output.w):
         model = project("object", output.history, output.end, select(tensor=tensor))
-        assert [count.what for count in model.counts] == ["Python object", "TensorImpl", "Storage"]
+        assert [count.kind for count in model.counts] == ["Python object", "TensorImpl", "Storage"]
         for count in model.counts:
-            assert count.sum == count.count, f"{count.what} of tensor {tensor}: {count}"
-        assert model.counts[0].count == model.words[0].value == model.refcount
+            assert count.sum == count.count, f"{count.kind} of tensor {tensor}: {count}"
+        assert model.counts[0].count == model.header[0].value == model.refcount
 
 
 def test_an_immortal_object_is_called_so():

@@ -83,7 +83,7 @@ def test_the_exercise_fails_then_passes_and_a_reset_keeps_the_work() -> None:
     )
     assert session.check()[0][0] == "good"
     assert session.solution()
-    assert "Yours is kept as" in session.reset()[0][1]
+    assert "Yours is saved as" in session.reset()[0][1]
     assert not session.right
 
 
@@ -96,15 +96,15 @@ async def test_answering_on_the_screen() -> None:
         assert isinstance(screen, LessonScreen)
         await until(pilot, lambda: screen.session is not None and screen.query_one(Input).has_focus)
         await pilot.press("question_mark", "enter")
-        await until(pilot, lambda: screen.said[0][1].startswith("Hint 1"))
+        await until(pilot, lambda: screen.messages[0][1].startswith("Hint 1"))
         await pilot.press("7", "7", "7", "enter")
-        await until(pilot, lambda: screen.said[0][0] == "warn")
+        await until(pilot, lambda: screen.messages[0][0] == "warn")
         assert screen.query_one(Input).value == ""
         await pilot.press("exclamation_mark", "enter")
-        await until(pilot, lambda: screen.said[0][0] == "number")
-        screen.query_one(Input).value = screen.said[0][1].removeprefix("The engine says ")
+        await until(pilot, lambda: screen.messages[0][0] == "number")
+        screen.query_one(Input).value = screen.messages[0][1].removeprefix("The engine says ")
         await pilot.press("enter")
-        await until(pilot, lambda: screen.said[0][0] == "good")
+        await until(pilot, lambda: screen.messages[0][0] == "good")
         at = screen.session.at
         await pilot.pause()
         assert screen.session.at == at  # success stays until n
@@ -138,7 +138,7 @@ async def test_the_exercise_is_edited_here_and_saved_on_leaving() -> None:
         screen = app.screen
         await until(pilot, lambda: screen.session is not None)
         await pilot.press("v", *"# mine", "escape")
-        await until(pilot, lambda: bool(screen.said) and screen.said[0][1] != "working ...")
+        await until(pilot, lambda: bool(screen.messages) and screen.messages[0][1] != "working ...")
         assert session.runner.exercise_path().read_text(encoding="utf-8").startswith("# mine")
 
 
@@ -150,17 +150,19 @@ async def test_h_is_a_hint_where_the_text_is_read() -> None:
         screen = app.screen
         await until(pilot, lambda: screen.session is not None)
         await pilot.press("h")
-        await until(pilot, lambda: bool(screen.said) and screen.said[0][1].startswith("Hint 1"))
+        await until(
+            pilot, lambda: bool(screen.messages) and screen.messages[0][1].startswith("Hint 1")
+        )
         await pilot.press("j", "h")
-        await until(pilot, lambda: screen.said[0][1].startswith("Hint 2"))
+        await until(pilot, lambda: screen.messages[0][1].startswith("Hint 2"))
 
 
 async def test_an_unknown_lesson_is_a_message() -> None:
     app = Underhood("lesson", lesson="cooking")
     async with app.run_test(size=(80, 24)) as pilot:
         screen = app.screen
-        await until(pilot, lambda: bool(screen.said))
-        assert "there is no lesson 'cooking'" in screen.said[0][1]
+        await until(pilot, lambda: bool(screen.messages))
+        assert "there is no lesson 'cooking'" in screen.messages[0][1]
         await pilot.press("n", "enter", "h", "v", "o")
         assert screen.session is None
 

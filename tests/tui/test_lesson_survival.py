@@ -70,12 +70,12 @@ async def test_a_lesson_survives_what_an_exercise_does(home: Path) -> None:
         for deed, (code, output) in DEEDS.items():
             path = screen.session.runner.start_exercise()
             path.write_text(code, encoding="utf-8")
-            screen._tell([])
+            screen._show_messages([])
             await pilot.press("enter")
-            await until(pilot, lambda: screen.said and screen.said[0][1] != "working ...")
-            assert output in screen.said[0][1], f"{deed}: {screen.said}"
+            await until(pilot, lambda: screen.messages and screen.messages[0][1] != "working ...")
+            assert output in screen.messages[0][1], f"{deed}: {screen.messages}"
         await pilot.press("h")  # it still answers
-        await until(pilot, lambda: screen.said[0][1].startswith("Hint 1"))
+        await until(pilot, lambda: screen.messages[0][1].startswith("Hint 1"))
     saved = json.loads((home / "data" / "lessons" / "progress.json").read_text(encoding="utf-8"))
     assert sum(state["done"] for state in saved["steps"][session.lesson.name].values()) == done
 
@@ -87,10 +87,10 @@ async def test_the_playground_survives_what_a_line_does(home: Path) -> None:
         assert isinstance(screen, PlaygroundScreen)
 
         def heard(text: str) -> bool:
-            return any(text in line for _, line in screen.said)
+            return any(text in line for _, line in screen.messages)
 
         async def restarted() -> None:
-            screen.said.clear()
+            screen.messages.clear()
             await pilot.press("ctrl+r")
             await until(pilot, lambda: screen.session is not None and screen.session.alive)
             await until(pilot, lambda: screen.session and not screen.session.busy)

@@ -69,11 +69,11 @@ async def test_a_lesson_goes_on_without_saving_and_tells_of_the_exercise() -> No
         while screen.session.at < exercise:
             screen.action_next_step()
             await pilot.pause()
-        assert "Your exercise cannot be written" in screen.said[0][1]
+        assert "Your exercise cannot be written" in screen.messages[0][1]
         screen.action_edit()
         await pilot.pause()
         assert app.screen is screen
-        assert "Your exercise cannot be written" in screen.said[0][1]
+        assert "Your exercise cannot be written" in screen.messages[0][1]
 
 
 @pytest.mark.parametrize("size", [(1, 1), (20, 5), (300, 3), (5, 60)], ids=str)

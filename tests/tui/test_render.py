@@ -96,7 +96,7 @@ def test_wires_join_whatever_order_they_are_drawn_in():
 
 def test_a_lit_wire_is_heavy_where_it_shares_cells():
     grid = Grid(5, 1, UNICODE)
-    grid.across(0, 2, 0, lit=True)
+    grid.across(0, 2, 0, highlighted=True)
     grid.across(1, 4, 0)
     assert grid.picture().text() == "━━━──"
 
@@ -119,14 +119,25 @@ def test_every_style_is_one_that_rich_reads(theme):
 
 def test_in_mono_the_states_still_differ_from_text():
     plain = definition("text", "mono")
-    states = ("lit", "here", "warn", "error", "good", "cursor", "dim", "ghost", "head", "name")
+    states = (
+        "highlighted",
+        "current",
+        "warn",
+        "error",
+        "good",
+        "cursor",
+        "dim",
+        "ghost",
+        "head",
+        "name",
+    )
     for name in states:
         assert definition(name, "mono") != plain, f"{name} is told from text by colour alone"
 
 
 def test_later_styles_win_the_colour_and_all_attributes_stay():
-    assert definition("name lit", "dark").split()[0] == "bold"
-    assert "#ffd866 on #2f3450" in definition("number lit", "dark")
+    assert definition("name highlighted", "dark").split()[0] == "bold"
+    assert "#ffd866 on #2f3450" in definition("number highlighted", "dark")
     with pytest.raises(KeyError, match="nonsense"):
         definition("nonsense")
 

@@ -16,7 +16,7 @@ def test_every_key_and_the_whole_title_of_the_view_that_is_shown(name: str, widt
     keys = [word.text.split()[0] for word in terms[1:]]
     assert keys == [view.key for view in views().values()]
     assert [word.action for word in terms[1:]] == [f"view('{key}')" for key in keys]
-    current = [word.text for word in terms if word.style == "here"]
+    current = [word.text for word in terms if word.style == "current"]
     assert current == [f" {views()[name].key} {views()[name].title} "]
 
 

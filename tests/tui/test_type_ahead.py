@@ -72,7 +72,7 @@ async def test_the_playground(turns: int) -> None:
         await typed(app, "2", turns, *"a=6*7", "enter", *"a", "enter", *"b = 1")
         await until(pilot, lambda: isinstance(app.screen, PlaygroundScreen))
         screen = app.screen
-        await until(pilot, lambda: ("result", "42") in screen.said)
+        await until(pilot, lambda: ("result", "42") in screen.messages)
         assert screen.query_one(Input).value == "b = 1"
         assert screen.past.lines[-2:] == ["a=6*7", "a"]
 

@@ -105,7 +105,7 @@ def test_the_pane_tells_everything_about_a_node():
     text = drawn(history, n["built"], node=n["n_a"]).text()
     for fact in (
         "MulBackward0  node",
-        "made by mul on line 2",
+        "created by mul on line 2",
         "0: ▸ x",
         "1: ▸ x",
         "_saved_self x #1  version 0",
@@ -162,7 +162,7 @@ def test_every_number_drawn_is_in_the_model(form):
         for node in (0, n["n_a"], n["leaf"]):
             model = project("autograd", history, moment, select(node=node))
             output = numbers_in(to_json(model)) | {len(model.parts), 1}
-            output |= {row.place + 1 for row in model.nodes}
+            output |= {row.queue_position + 1 for row in model.nodes}
             context = DrawContext(
                 100, 34, UNICODE, select(node=node), "node", AutogradOptions(form)
             )
@@ -205,7 +205,7 @@ def test_a_selected_tensor_lights_its_node_and_the_other_way_round():
     )
     assert plain != highlighted
     nav = Navigator(history, at=str(n["built"]), view="autograd")
-    current = nav.picture("autograd", 100, 34, UNICODE).guide.here
+    current = nav.picture("autograd", 100, 34, UNICODE).guide.focus
     assert current is not None
     nav.select(current)
     assert nav.selection.node == NodeSelection(n["n_y"])

@@ -42,7 +42,7 @@ def test_repeated_blocks_are_one_until_they_are_opened():
     group = project("autograd", history, built, Selection()).parts[0].nodes
     inside = next(fact for fact in group if fact.name == "ReluBackward0")
     nav.select(_node(inside.id))
-    assert "55 nodes, 55 made" in nav.picture("autograd", 83, 34, UNICODE).text()
+    assert "55 nodes, 55 created" in nav.picture("autograd", 83, 34, UNICODE).text()
     assert nav.press("u").startswith("expanded")
     assert "×11" not in nav.picture("autograd", 83, 34, UNICODE).text()
     assert nav.press("u").startswith("collapsed")
@@ -102,12 +102,12 @@ def test_the_keys_reach_every_node(form):
     """Down to the leaves and up again, along what the picture's guide says."""
     history, built = deep()
     nav = Navigator(history, at=str(built), view="autograd")
-    nav.options["autograd"] = AutogradOptions(form, "nothing")
+    nav.options["autograd"] = AutogradOptions(form, "none")
     reached = set()
     for key in ("home", *["down"] * 80, *["up"] * 80, "end", "pageup", "pagedown", "home"):
         guide = nav.picture("autograd", 83, 20, UNICODE).guide
-        assert guide.here is not None
-        reached.add(guide.here.item.node)
+        assert guide.focus is not None
+        reached.add(guide.focus.item.node)
         if key in guide.ways:
             nav.select(guide.ways[key])
     minimum = 60 if form == "list" else 26
@@ -125,10 +125,10 @@ def test_the_node_in_focus_is_always_on_the_picture(form):
                 built,
                 width,
                 height,
-                options=AutogradOptions(form, "nothing"),
+                options=AutogradOptions(form, "none"),
                 node=fact.id,
             )
-            current = picture.guide.here
+            current = picture.guide.focus
             actual = [y for y in range(height) for _, _, t in picture.targets(y) if t == current]
             assert actual, f"{form}: node {fact.id} is outside its own picture"
 
@@ -137,7 +137,7 @@ def test_enter_follows_an_edge_and_backspace_returns():
     history, n = trained()
     nav = Navigator(history, at=str(n["built"]), view="autograd")
     nav.select(_node(n["n_y"]))
-    current = nav.picture("autograd", 100, 34, UNICODE).guide.here
+    current = nav.picture("autograd", 100, 34, UNICODE).guide.focus
     assert current is not None
     assert "followed to MulBackward0" in nav.follow(current)
     assert nav.selection.node == NodeSelection(n["n_a"])
@@ -175,7 +175,7 @@ def test_a_large_graph_is_only_looked_at_where_it_is_drawn(form):
     history = b.history()
     for moment in (built, moment_of(history, "NODE_ENTER", 900), history.end - 1):
         model = project("autograd", history, moment, Selection())
-        options = AutogradOptions(form, "nothing")
+        options = AutogradOptions(form, "none")
         view("autograd").draw(model, DrawContext(120, 40, UNICODE, Selection(), "", options)).text()
         assert len(model.nodes) == 2001
         assert len(model.nodes._made) < 120

@@ -91,7 +91,7 @@ def test_enter_on_the_instruction_leads_into_its_kernel():
     nav = Navigator(recorded(FUSES), view="interpreter")
     nav.move(moment)
     nav.step(1, "instruction")
-    row = next(r for r in nav.model("interpreter").instructions if r.here)
+    row = next(r for r in nav.model("interpreter").instructions if r.current)
     assert row.op == "FUSED"
     nav.follow(Target(ValueSelection(row.value)))
     assert (nav.view, nav.moment) == ("fused", moment)

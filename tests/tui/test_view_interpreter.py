@@ -63,7 +63,7 @@ def test_running_on_stops_where_it_says_and_goes_back_the_same_way():
         seen = []
         for _ in range(6):
             assert nav.press(forwards) == ""
-            row = next(r for r in nav.model("interpreter").instructions if r.here)
+            row = next(r for r in nav.model("interpreter").instructions if r.current)
             assert row.op in expected
             seen.append(nav.moment)
         for moment in seen[-2::-1]:
@@ -116,8 +116,8 @@ def test_the_source_shows_the_line_that_runs():
     nav = navigator_of(BAILS)
     nav.press("c")
     model = nav.model("interpreter")
-    current = [line for line in model.source if line.here]
-    assert [line.line for line in current] == [model.place.line]
+    current = [line for line in model.source if line.current]
+    assert [line.line for line in current] == [model.source_range.line]
     assert "def grows" in "".join(line.text for line in model.source)
     assert "def grows" in nav.picture("interpreter", 118, 34, UNICODE).text()
 

@@ -91,7 +91,7 @@ def test_what_is_selected_shows_in_all_panes_without_colour():
         highlighted.count("▌") >= 4
     )  # in the graph, the source, the tree or the rule, and beside passes
     assert "◆-" in highlighted
-    assert "It vanished in pass peephole" in highlighted
+    assert "It was removed in pass peephole" in highlighted
 
 
 def test_nothing_is_left_out_silently():
@@ -107,8 +107,8 @@ def test_nothing_is_left_out_silently():
 
 def test_lanes_lead_from_a_node_to_those_that_read_its_values():
     moment = graphs_start(navigator_at(LOOP, 0))
-    text = picture(navigator_at(LOOP, moment, pane="drawn"), 80, 24).text()
-    drawn = text.split(" drawn")[1].splitlines()
+    text = picture(navigator_at(LOOP, moment, pane="diagram"), 80, 24).text()
+    drawn = text.split(" diagram")[1].splitlines()
     assert any("▼" in line and "add(" in line for line in drawn)  # it reads the product above it
     assert any("■" in line and "CallFunction" in line for line in drawn)
     assert not any("prim::Constant[value" in line for line in drawn)
@@ -126,7 +126,7 @@ def boxes(nav: Navigator) -> dict[int, tuple[int, int]]:
 def test_a_box_keeps_its_place_from_pass_to_pass(program):
     history = recorded(program)
     for graph in graphs(history):
-        nav = navigator_at(program, 0, pane="drawn")
+        nav = navigator_at(program, 0, pane="diagram")
         positions: dict[int, tuple[int, int]] = {}
         seen = 0
         for moment, _ in history.jit.changes[graph]:
@@ -140,7 +140,7 @@ def test_a_box_keeps_its_place_from_pass_to_pass(program):
 
 
 def test_wires_of_the_drawing_lead_from_who_makes_a_value_to_who_reads_it():
-    nav = navigator_at(BRANCHES, graphs_start(navigator_at(BRANCHES, 0)), pane="drawn")
+    nav = navigator_at(BRANCHES, graphs_start(navigator_at(BRANCHES, 0)), pane="diagram")
     model = nav.model("jit")
     rows = {row.node: row for row in model.rows}
     wires = set(model.wires)
@@ -149,7 +149,7 @@ def test_wires_of_the_drawing_lead_from_who_makes_a_value_to_who_reads_it():
     for row in model.rows:
         for other in model.rows:
             plain = " = aten::" in other.text and not any(kind in row.text for kind in inner)
-            if plain and set(other.made) & set(row.used):
+            if plain and set(other.defined) & set(row.used):
                 assert (other.node, row.node) in wires
                 read += 1
     assert read > 3
@@ -162,7 +162,7 @@ def test_wires_of_the_drawing_lead_from_who_makes_a_value_to_who_reads_it():
 
 def test_boxes_show_what_a_pass_did_and_what_is_selected_without_colour():
     nav = peephole()
-    nav.options["jit"] = JITOptions(pane="drawn")
+    nav.options["jit"] = JITOptions(pane="diagram")
     row = next(row for row in nav.model("jit").rows if row.change == "removed")
     plain = picture(nav, 118, 40).text()
     assert "[ -%" in plain or "│ -%" in plain
@@ -225,9 +225,9 @@ def test_what_the_compiler_refused_is_shown_with_its_line_and_caret():
     caret = next(line for line in drawn.splitlines() if "<--- HERE" in line)
     assert drawn.splitlines()[drawn.splitlines().index(caret) - 1].strip().startswith("with open")
     between = navigator_at(REFUSES, functions[0] + 1)
-    assert between.model("jit").refused == ()
+    assert between.model("jit").rejected == ()
     later = navigator_at(REFUSES, history.end - 1)
-    assert "The compiler refused what came next." in picture(later, 118, 34).text()
+    assert "The compiler rejected the next function." in picture(later, 118, 34).text()
     assert "<--- HERE" in queries.page(later)
 
 
@@ -281,7 +281,7 @@ def test_the_next_changing_pass_and_back_and_the_next_graph():
     history, start = nav.history, nav.moment
     nav.press("full_stop")
     model = nav.model("jit")
-    current = next(row for row in model.passes if row.state == "here")
+    current = next(row for row in model.passes if row.state == "current")
     assert nav.moment > start
     assert current.changes > 0
     nav.press("comma")
@@ -299,10 +299,10 @@ def test_search_finds_nodes_of_this_graph_then_passes_and_nodes_elsewhere():
     nav.move(graphs_start(nav))
     output = nav.search("aten::relu")
     assert "aten::relu" in output
-    selected = next(row for row in nav.model("jit").rows if row.chosen)
+    selected = next(row for row in nav.model("jit").rows if row.selected)
     assert "aten::relu" in selected.text
     nav.search("constant_pooling")
-    current = next(row for row in nav.model("jit").passes if row.state == "here")
+    current = next(row for row in nav.model("jit").passes if row.state == "current")
     assert current.name == "constant_pooling"
     assert "does not occur" in nav.search("no such thing anywhere")
 
@@ -319,8 +319,8 @@ def test_the_page_tells_all_about_what_is_selected():
     nav.selection = replace(nav.selection, value=ValueSelection(row.number))
     page = queries.page(nav)
     for terms in (
-        "It vanished in pass peephole",
-        "Passes that had to do with it",
+        "It was removed in pass peephole",
+        "Passes that changed it",
         "# Rewrite 1 of 1",
     ):
         assert terms in page
@@ -367,7 +367,7 @@ def test_enter_goes_to_where_a_line_vanished_or_was_made_and_backspace_returns()
 def test_the_graph_alone_has_all_the_room():
     nav = peephole()
     neighbour = picture(nav, 80, 24).text()
-    assert "nothing" in nav.command("pane", "nothing")
+    assert "none" in nav.command("pane", "none")
     alone = picture(nav, 80, 24).text()
     assert "passes" not in alone
     assert alone.count("aten::") > neighbour.count("aten::")
@@ -386,17 +386,17 @@ def test_values_are_called_as_the_graph_calls_them_now():
     for moment, _ in nav.history.jit.changes[graphs(nav.history)[0]]:
         nav.move(moment)
         for row in nav.model("jit").rows:
-            if row.made and " = " in row.text and row.change not in GONE:
-                nav.selection = replace(nav.selection, value=ValueSelection(row.made[0]))
+            if row.defined and " = " in row.text and row.change not in GONE:
+                nav.selection = replace(nav.selection, value=ValueSelection(row.defined[0]))
                 name = row.text.partition(" ")[0]
                 assert nav.model("jit").story[0].startswith(f"{name} = ")
 
 
 def test_what_is_lit_outside_of_a_window_is_counted():
-    nav = navigator_at(BRANCHES, graphs_start(peephole()), pane="nothing")
+    nav = navigator_at(BRANCHES, graphs_start(peephole()), pane="none")
     nav.move(run_of(nav.history, "unroll_loops", graphs(nav.history)[0]).until)
-    rows = [row for row in nav.model("jit").rows if row.change not in GONE and row.made]
-    nav.selection = replace(nav.selection, value=ValueSelection(rows[0].made[0]))
+    rows = [row for row in nav.model("jit").rows if row.change not in GONE and row.defined]
+    nav.selection = replace(nav.selection, value=ValueSelection(rows[0].defined[0]))
     result = sum(row.highlighted for row in nav.model("jit").rows)
     text = picture(nav, 80, 16).text()
     heading = next(line for line in text.splitlines() if line.strip().startswith("graph "))
@@ -412,14 +412,14 @@ def test_w_goes_to_what_made_a_value_and_on_to_what_that_was_made_from():
     nav.select(Target(ValueSelection(result.number)))
     links, start = nav.history.jit.links, nav.moment
     output = who_wrote(nav)
-    assert "made with its graph" in output
+    assert "created with its graph" in output
     assert "w again" in output
     assert nav.moment == links.creations[links.node_of[result.number]].moment < start
     before = nav.selection.value.value
     while "again" in (output := who_wrote(nav)):
         assert nav.selection.value.value in links.origins(before)
         before = nav.selection.value.value
-    assert re.search(r"was made from nothing but program\.py:\d+$", output)
+    assert re.search(r"has no origin but program\.py:\d+$", output)
     for _ in range(20):
         nav.back()
     assert nav.moment == start
@@ -433,7 +433,7 @@ def test_o_names_who_reads_a_value():
     output = who_owns(nav)
     readers = [row for row in rows if result.number in row.used]
     assert readers
-    assert f"is read by {len(readers)} line" in output
+    assert f"is used by {len(readers)} line" in output
     assert readers[0].text[:40] in output
     last = next(row for row in rows if row.text.startswith("return"))
     nav.select(Target(ValueSelection(last.number)))

@@ -36,7 +36,7 @@ EXPECTED = """\
  contiguous  no: dim 1 should step by 1, but steps by 3
  view(-1)    no: after 2 steps of 3 along dim 1 one more would be 6 on, but dim
              0 goes 1 on: no single stride fits, so reshape would copy
- made by     y = t (line 2) ▸ x = arange (line 1)
+ created by  y = t (line 2) ▸ x = arange (line 1)
 """
 
 
@@ -73,7 +73,7 @@ def test_expand_lights_every_cell_that_is_the_same_memory() -> None:
     wide = builder.tensor((2, 3), (0, 1), base=row)
     text = text_of(builder, select(tensor=wide, index=(1, 1)))
     assert text.count("[ 2.]") == 2
-    assert "same place  1 more: [0,1]" in text
+    assert "same memory 1 more: [0,1]" in text
     assert "0,0+1" in text
 
 

@@ -18,7 +18,7 @@ from tui.views.values import ValuesView
 EXPECTED = """\
  y  float32 3×2  6 numbers, all known
  min 0  max 40  mean 10  std 13.772    nan 0  inf 0
- ▁▂▃▄▅▆▇█ 0 to 40   2 changed ◆ since the line before
+ ▁▂▃▄▅▆▇█ 0 to 40   2 changed ◆ since the previous line
  y[1, 1] = 40.0   was 4.0
 
  i0 \\ i1      0       1
@@ -67,7 +67,7 @@ def test_sampled_numbers_are_called_sampled() -> None:
     builder.sample(tensor, np.arange(1000.0), 16)
     text = text_of(builder, select(tensor=tensor))
     assert "63 of 1,000 numbers known" in text
-    assert "sampled: 1 in 16 kept of 1,000 written" in text
+    assert "sampled: 1 in 16 recorded of 1,000 written" in text
     assert "max 999" in text
     assert "columns 0 to" in text
 

@@ -120,7 +120,7 @@ OWN = (
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in OWN])
 def test_a_selection_shows_without_colour(name):
-    """What is lit differs in its signs or its attributes, not in colour alone."""
+    """What is highlighted differs in its signs or its attributes, not in colour alone."""
     output = story()
     plain, highlighted = (
         drawn(name, output.lines[12], 120, 40, UNICODE, tensor=tensor)

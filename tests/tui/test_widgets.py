@@ -6,12 +6,12 @@ from engine.inspect.selection import TensorSelection
 from tui.render import ASCII, UNICODE, Picture, Span, Target
 from tui.widgets.cursor import (
     CursorPosition,
-    beside,
     beyond,
-    first_spot,
-    keep_spot,
+    first_position,
+    keep_position,
     merged_targets,
     nearest,
+    next_on_row,
 )
 from tui.widgets.markdown import prose
 from tui.widgets.scrubber import column_of, draw_strip, moment_at
@@ -32,12 +32,12 @@ def test_spans_of_one_thing_are_one_place() -> None:
 
 
 def test_the_cursor_goes_from_thing_to_thing() -> None:
-    first = first_spot(PICTURE, 0)
+    first = first_position(PICTURE, 0)
     assert first == CursorPosition(1, 0, 3, A)
-    right = beside(PICTURE, first, 1)
+    right = next_on_row(PICTURE, first, 1)
     assert right == CursorPosition(1, 5, 6, B)
-    assert beside(PICTURE, right, 1) is None
-    assert beside(PICTURE, right, -1) == first
+    assert next_on_row(PICTURE, right, 1) is None
+    assert next_on_row(PICTURE, right, -1) == first
     below = beyond(PICTURE, right, 1)
     assert below == CursorPosition(3, 4, 5, C)
     assert beyond(PICTURE, below, 1) is None
@@ -47,12 +47,12 @@ def test_the_cursor_goes_from_thing_to_thing() -> None:
 
 def test_the_cursor_stays_on_its_thing_in_a_new_picture() -> None:
     moved = Picture.of([[], [], [Span(" "), Span("b", target=B)], [Span("x", target=C)]])
-    assert keep_spot(moved, CursorPosition(1, 5, 6, B)) == CursorPosition(2, 1, 2, B)
-    assert keep_spot(moved, CursorPosition(1, 0, 3, A)) == CursorPosition(
+    assert keep_position(moved, CursorPosition(1, 5, 6, B)) == CursorPosition(2, 1, 2, B)
+    assert keep_position(moved, CursorPosition(1, 0, 3, A)) == CursorPosition(
         2, 1, 2, B
     )  # gone: the nearest
-    assert keep_spot(Picture.of([]), CursorPosition(1, 0, 3, A)) is None
-    assert keep_spot(moved, None) is None
+    assert keep_position(Picture.of([]), CursorPosition(1, 0, 3, A)) is None
+    assert keep_position(moved, None) is None
 
 
 def test_the_strip_of_time_goes_from_the_first_to_the_last_moment() -> None:
@@ -60,7 +60,7 @@ def test_the_strip_of_time_goes_from_the_first_to_the_last_moment() -> None:
     assert [column_of(m, 80, 1000) for m in (0, 999)] == [0, 79]
     for glyphs in (UNICODE, ASCII):
         spans = draw_strip([0.0, 0.5, 1.0, 0.0], 3, 4, 4, glyphs)
-        assert "".join(span.text for span in spans)[3] == glyphs.here
+        assert "".join(span.text for span in spans)[3] == glyphs.current
         assert sum(span.width for span in spans) == 4
     assert draw_strip([], 0, 0, 80, UNICODE)[0].text == " no events"
 

@@ -1,4 +1,4 @@
-"""The page of `e`: this event in words, the call it belongs to, and what that operator does."""
+"""The page of `e`: this event in words, its call, and the documentation of the operator."""
 
 from __future__ import annotations
 
@@ -51,22 +51,22 @@ def running_call(history: History, moment: int) -> Any | None:
 
 def describe_call(history: History, call: Any, moment: int) -> list[str]:
     """The call with its real arguments, and the operator's own documentation."""
-    words = [f"# Operator {call.op}", "", f"`{call.schema}`", ""]
+    lines = [f"# Operator {call.op}", "", f"`{call.schema}`", ""]
     for argument in call.args:
         value = argument.value
         if argument.kind == "tensor":
             value = history.label(value, moment)
         elif argument.kind == "tensors":
             value = ", ".join(history.label(each, moment) for each in value)
-        words.append(f"- `{argument.name}` = {value}")
+        lines.append(f"- `{argument.name}` = {value}")
     if call.results:
-        words.append(
+        lines.append(
             "- returned " + ", ".join(history.label(each, moment) for each in call.results)
         )
     if call.error:
-        words.append(f"- failed: {call.error}")
+        lines.append(f"- failed: {call.error}")
     documentation = operator_doc(call.op)
-    return [*words, "", documentation] if documentation else words
+    return [*lines, "", documentation] if documentation else lines
 
 
 def operator_doc(name: str) -> str:
@@ -75,5 +75,5 @@ def operator_doc(name: str) -> str:
         import engine
     except ImportError:  # looking at a trace needs no engine
         return ""
-    found = getattr(engine, name, None) or getattr(getattr(engine, "Tensor", None), name, None)
-    return inspect.getdoc(found) or "" if callable(found) else ""
+    function = getattr(engine, name, None) or getattr(getattr(engine, "Tensor", None), name, None)
+    return inspect.getdoc(function) or "" if callable(function) else ""

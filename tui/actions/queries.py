@@ -1,6 +1,6 @@
-"""Queries about the selection: who wrote it, who owns it, why it is what it is, how to write it down.
+"""Queries about the selection: who wrote it, who owns it, why it is as it is, and copies of it.
 
-Each takes the navigator and answers in one sentence; the first two also go there. `why` has a page.
+Each takes the navigator and returns one sentence; the first two also move to the answer. `why` has a page.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from tui.views import Page, views
 
 
 def who_wrote(nav: Navigator) -> str:
-    """To the last write of the selected cell or tensor; again: to the one before that. Of a Value of the
-    JIT: to what made it; again: to what that was made from."""
-    if (sentence := nav.shown.who_wrote(nav)) is not None:
+    """Go to the last write of the selected cell or tensor; again: to the previous write. For an IR
+    Value: to its definition; again: to its origin."""
+    if (sentence := nav.active_view.who_wrote(nav)) is not None:
         return sentence
     history = nav.history
-    storage, place = pointed_at(nav)
+    storage, extent = pointed_at(nav)
     if not storage:
         return "select a cell, a tensor or a storage first"
-    # on a write already: ask about the one before it
+    # on a write already: query the previous one
     again = history.event(nav.moment).kind == "WRITE"
-    write = history.last_write(storage, -1 if place is None else place, nav.moment - again)
+    write = history.last_write(storage, -1 if extent is None else extent, nav.moment - again)
     if write is None:
-        part = f"this part of storage {storage}" if place else f"storage {storage}"
+        part = f"this part of storage {storage}" if extent else f"storage {storage}"
         return f"nothing wrote to {part} before event {nav.moment:,}"
     nav.remember()
     nav.move(write.moment)
@@ -42,48 +42,55 @@ def who_wrote(nav: Navigator) -> str:
         call=CallSelection(write.call) if write.call else None,
         line=LineSelection(line.file, line.line) if line else None,
     )
-    where = f" on line {line.line}" if line else ""
+    location = f" on line {line.line}" if line else ""
     by = writer(history, write)
-    return f"written by {by}{where}; w: previous write; Backspace: back"
+    return f"written by {by}{location}; w: previous write; Backspace: back"
 
 
 def pointed_at(nav: Navigator) -> tuple[int, Extent | None]:
-    """The storage and the place in it that is selected; storage 0: nothing is; no place: all of it."""
-    chosen = nav.selection
-    tensor = nav.history.tensor(chosen.tensor, nav.moment) if chosen.tensor else None
-    if chosen.cell is not None and chosen.cell.byte is not None and chosen.storage:
+    """The selected storage and extent. Storage 0: nothing is selected; no extent: all of it."""
+    selection = nav.selection
+    tensor = nav.history.tensor(selection.tensor, nav.moment) if selection.tensor else None
+    if selection.cell is not None and selection.cell.byte is not None and selection.storage:
         size = tensor.itemsize if tensor else 1
-        return chosen.storage, Extent.stretch(chosen.cell.byte, chosen.cell.byte + size)
+        return selection.storage, Extent.stretch(selection.cell.byte, selection.cell.byte + size)
     if tensor is not None:
         return tensor.storage, tensor.extent if tensor.numel else None
-    return chosen.storage, None
+    return selection.storage, None
 
 
 def who_owns(nav: Navigator) -> str:
-    """To the object view, where every holder is named; the sum is the answer. Of a Value of the JIT: who
-    reads it."""
-    if (sentence := nav.shown.who_owns(nav)) is not None:
+    """Go to the object view, which names every holder. For an IR Value: list its uses."""
+    if (sentence := nav.active_view.who_owns(nav)) is not None:
         return sentence
-    history, chosen, moment = nav.history, nav.selection, nav.moment
-    if not chosen.tensor and not chosen.storage:
+    history, selection, moment = nav.history, nav.selection, nav.moment
+    if not selection.tensor and not selection.storage:
         return "select a name, a tensor or a storage first"
-    if chosen.tensor and history.tensor(chosen.tensor, moment) is not None:
-        found = history.owners(chosen.tensor, moment)
-        owners, what = found.object or found.impl, f"tensor {history.label(chosen.tensor, moment)}"
-        others = (
-            [one for one in found.impl.holders if one.kind != "WRAPPER"] if found.object else []
+    if selection.tensor and history.tensor(selection.tensor, moment) is not None:
+        counts = history.owners(selection.tensor, moment)
+        owners, subject = (
+            counts.object or counts.impl,
+            f"tensor {history.label(selection.tensor, moment)}",
         )
-    elif chosen.storage:
-        owners, what = history.storage_owners(chosen.storage, moment), f"storage {chosen.storage}"
+        others = (
+            [each for each in counts.impl.holders if each.kind != "WRAPPER"]
+            if counts.object
+            else []
+        )
+    elif selection.storage:
+        owners, subject = (
+            history.storage_owners(selection.storage, moment),
+            f"storage {selection.storage}",
+        )
         others = []
     else:
-        return f"tensor {chosen.tensor} does not exist at event {moment:,}"
+        return f"tensor {selection.tensor} does not exist at event {moment:,}"
     nav.remember()
     nav.open(Target(OwnersPage()))
     if not owners.holders:
-        return f"{what}: no holder is known"
+        return f"{subject}: no holder is known"
     also = f"; its TensorImpl also by {_named(others)}" if others else ""
-    return f"{what} is held {owners.count} times: {_named(owners.holders)}{also}"
+    return f"{subject} is held {owners.count} times: {_named(owners.holders)}{also}"
 
 
 def _named(holders: Sequence[Holder]) -> str:
@@ -91,32 +98,32 @@ def _named(holders: Sequence[Holder]) -> str:
 
 
 def details(nav: Navigator, glyphs: Glyphs) -> Page | None:
-    """Everything about what is in focus in the view that is shown, else in the first that has details."""
-    for each in (nav.shown, *views().values()):
+    """The details of the active view, else of the first view that has any."""
+    for each in (nav.active_view, *views().values()):
         if (page := each.details(nav, glyphs)) is not None:
             return page
     return None
 
 
 def why(nav: Navigator) -> str:
-    """Why what is selected (or everything that is stale) is as it is, as the Markdown of a page."""
-    history, moment, chosen = nav.history, nav.moment, nav.selection
+    """Explain the selection, or every stale tensor, as the Markdown of a page."""
+    history, moment, selection = nav.history, nav.moment, nav.selection
     if moment < 0:
         return "nothing was recorded"
-    if (page := nav.shown.why(nav)) is not None:
+    if (page := nav.active_view.why(nav)) is not None:
         return page
     parts: list[str] = []
-    tensor = chosen.tensor if history.tensor(chosen.tensor, moment) is not None else 0
-    nodes = [chosen.node.node] if chosen.node else []
+    tensor = selection.tensor if history.tensor(selection.tensor, moment) is not None else 0
+    nodes = [selection.node.node] if selection.node else []
     fact = history.tensor(tensor, moment) if tensor else None
     for saved in history.autograd.stale(moment):
-        asked = saved.storage == fact.storage if fact is not None else not chosen.node
-        nodes += [saved.node] if asked else []
+        is_selected = saved.storage == fact.storage if fact is not None else not selection.node
+        nodes += [saved.node] if is_selected else []
     for node in dict.fromkeys(nodes):
         for answer in why_stale(history, node, moment):
             parts += _page("What wrote a saved tensor?", answer)
-    if chosen.node and not tensor:
-        tensor = history.autograd.variable(chosen.node.node)
+    if selection.node and not tensor:
+        tensor = history.autograd.variable(selection.node.node)
     if tensor:
         label = history.label(tensor, moment)
         parts += _page(f"Why is {label}.grad what it is?", why_no_grad(history, tensor, moment))
@@ -127,19 +134,19 @@ def why(nav: Navigator) -> str:
 
 
 def _page(question: str, answer: Answer) -> list[str]:
-    where = f"See event {answer.moment:,}: `g`, then its number." if answer.moment >= 0 else ""
+    hint = f"See event {answer.moment:,}: `g`, then its number." if answer.moment >= 0 else ""
     facts = [f"- {fact}" for fact in answer.facts]
-    return [f"# {question}", "", f"{answer.text}.", "", *facts, "", where, ""]
+    return [f"# {question}", "", f"{answer.text}.", "", *facts, "", hint, ""]
 
 
 def copy_text(nav: Navigator) -> str:
     """The selection in words, for the clipboard."""
-    chosen = nav.selection
-    tensor = nav.history.tensor(chosen.tensor, nav.moment) if chosen.tensor else None
+    selection = nav.selection
+    tensor = nav.history.tensor(selection.tensor, nav.moment) if selection.tensor else None
     if tensor is None:
         return f"event {nav.moment}: {nav.sentence()}"
-    label = nav.history.label(chosen.tensor, nav.moment)
-    byte = chosen.cell.byte if chosen.cell is not None else None
+    label = nav.history.label(selection.tensor, nav.moment)
+    byte = selection.cell.byte if selection.cell is not None else None
     cell = "" if byte is None else f", byte {byte}"
     return (
         f"{label}: tensor {tensor.id}, {tensor.dtype}, sizes {tensor.sizes}, strides {tensor.strides}, "
@@ -148,14 +155,14 @@ def copy_text(nav: Navigator) -> str:
 
 
 def copy_python(nav: Navigator) -> str:
-    """The selection as a Python expression, as far as its name allows; "" if nothing is."""
-    chosen = nav.selection
-    tensor = nav.history.tensor(chosen.tensor, nav.moment) if chosen.tensor else None
+    """The selection as a Python expression, if its name allows it; "" without a selection."""
+    selection = nav.selection
+    tensor = nav.history.tensor(selection.tensor, nav.moment) if selection.tensor else None
     if tensor is None:
         return ""
-    names = nav.history.names_of(chosen.tensor, nav.moment)
+    names = nav.history.names_of(selection.tensor, nav.moment)
     if names:
-        index = chosen.cell.index if chosen.cell is not None else None
+        index = selection.cell.index if selection.cell is not None else None
         cell = f"[{', '.join(map(str, index))}]" if index else ""
         return names[0].name + cell
     return f"torch.as_strided(storage_{tensor.storage}, {tensor.sizes}, {tensor.strides}, {tensor.offset})"

@@ -1,1 +1,1 @@
-"""What a recording becomes for other programs: one file per format."""
+"""Exports of a recording for other programs: one module per format."""

@@ -25,18 +25,18 @@ def as_chrome_trace(history: History) -> str:
 
 
 def as_csv(history: History) -> str:
-    """One row per event: its number, nanoseconds since the first, thread, kind, fields, and it in words."""
-    made = StringIO()
-    table = csv.writer(made)
+    """One row per event: its number, nanoseconds since the first, thread, kind, fields, and its sentence."""
+    output = StringIO()
+    table = csv.writer(output)
     table.writerow(["event", "ns", "thread", "kind", *FIELDS, "sentence"])
     began = int(history.tables.events["t"][0]) if history.end else 0
     for number in range(history.end):
         event = history.event(number)
         row = history.tables.events[number]
         fields = [int(row[field]) for field in FIELDS]
-        texts = [_cell(event.kind), *fields, _cell(event.sentence)]
-        table.writerow([number, int(row["t"]) - began, int(row["thread"]), *texts])
-    return made.getvalue()
+        columns = [_cell(event.kind), *fields, _cell(event.sentence)]
+        table.writerow([number, int(row["t"]) - began, int(row["thread"]), *columns])
+    return output.getvalue()
 
 
 def _cell(text: str) -> str:
@@ -48,7 +48,7 @@ def _cell(text: str) -> str:
 def _spans(history: History) -> Iterator[dict[str, Any]]:
     tables, jit, string = history.tables, history.jit, history.string
     backward = history.autograd.tables.runs
-    sorts = (
+    categories = (
         ("frame", tables.frames, lambda row: string(int(tables.frames.function[row]))),
         ("operator", tables.calls, lambda row: string(int(tables.calls.op[row]))),
         ("pass", jit.tables.runs, lambda row: f"pass {string(int(jit.tables.runs.name[row]))}"),
@@ -56,10 +56,10 @@ def _spans(history: History) -> Iterator[dict[str, Any]]:
         ("backward", backward, lambda row: f"backward pass {int(backward.id[row])}"),
     )
     last = history.end - 1
-    for sort, table, name in sorts:
+    for category, table, name in categories:
         for row, (since, until) in enumerate(zip(table.since, table.until, strict=True)):
-            begun, ended = _time(history, int(since)), _time(history, min(int(until), last))
-            yield _event(history, int(since), sort, name(row)) | {"ph": "X", "dur": ended - begun}
+            start, end = _time(history, int(since)), _time(history, min(int(until), last))
+            yield _event(history, int(since), category, name(row)) | {"ph": "X", "dur": end - start}
 
 
 def _function(jit: Any, row: int) -> str:
@@ -77,15 +77,18 @@ def _instants(history: History) -> Iterator[dict[str, Any]]:
         *(("bail-out", int(since)) for since in jit.tables.bail_outs.since),
         *(("exception", int(since)) for since in tables.exceptions.since),
     ]
-    for sort, moment in moments:
-        yield _event(history, moment, sort, history.event(moment).sentence) | {"ph": "i", "s": "t"}
+    for category, moment in moments:
+        yield _event(history, moment, category, history.event(moment).sentence) | {
+            "ph": "i",
+            "s": "t",
+        }
 
 
-def _event(history: History, moment: int, sort: str, name: str) -> dict[str, Any]:
+def _event(history: History, moment: int, category: str, name: str) -> dict[str, Any]:
     thread = int(history.tables.events["thread"][moment])
     about = {"event": moment}
     return {
-        "name": name, "cat": sort, "ts": _time(history, moment), "pid": 1, "tid": thread, "args": about,
+        "name": name, "cat": category, "ts": _time(history, moment), "pid": 1, "tid": thread, "args": about,
     }  # fmt: skip
 
 

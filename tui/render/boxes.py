@@ -1,8 +1,8 @@
 """A grid of cells to compose on: text, boxes, and wires that join where they meet.
 
 A wire is kept as the set of sides it leaves its cell by, so two wires crossing one cell become the
-right junction (`┬`, `┼`) whatever order they were drawn in. Lit wires are heavy: the path of what
-is selected can be followed without colour.
+right junction (`┬`, `┼`) whatever order they were drawn in. Highlighted wires are heavy: the path to the
+selection is visible without colour.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from tui.render.glyphs import DOWN, LEFT, RIGHT, UP, Glyphs
 from tui.render.picture import Line, Picture, Span, Target, cells, clean, cut
 
-Cell = tuple[str, str, Target | None]  # sign, style, what it stands for
-Wire = tuple[int, bool, str]  # sides, lit, style
+Cell = tuple[str, str, Target | None]  # symbol, style, target
+Wire = tuple[int, bool, str]  # sides, highlighted, style
 
 _BLANK: Cell = (" ", "", None)
 
@@ -25,7 +25,7 @@ class Grid:
         self.width = width
         self.height = height
         self.glyphs = glyphs
-        # by line, then by column: drawing a line must not look at all the others
+        # by line, then by column: a line is drawn without visiting the others
         self._cells: list[dict[int, Cell]] = [{} for _ in range(height)]
         self._wires: list[dict[int, Wire]] = [{} for _ in range(height)]
 
@@ -48,7 +48,7 @@ class Grid:
         for character in text:
             wide = cells(character)
             if not wide:
-                continue  # a lone combining mark has no cell of its own
+                continue  # a lone combining mark has no cell
             row[x] = (character, style, target)
             if wide == 2:
                 row[x + 1] = ("", style, target)
@@ -62,53 +62,69 @@ class Grid:
             x = self.put(x, y, span.text, span.style, span.target, end - x)
         return x
 
-    def across(self, x0: int, x1: int, y: int, style: str = "wire", lit: bool = False) -> None:
+    def across(
+        self, x0: int, x1: int, y: int, style: str = "wire", highlighted: bool = False
+    ) -> None:
         """A wire along line `y` from the middle of cell x0 to the middle of cell x1."""
         low, high = min(x0, x1), max(x0, x1)
         for x in range(low, high + 1):
-            self._join(x, y, (LEFT if x > low else 0) | (RIGHT if x < high else 0), style, lit)
+            self._join(
+                x, y, (LEFT if x > low else 0) | (RIGHT if x < high else 0), style, highlighted
+            )
 
-    def down(self, x: int, y0: int, y1: int, style: str = "wire", lit: bool = False) -> None:
+    def down(
+        self, x: int, y0: int, y1: int, style: str = "wire", highlighted: bool = False
+    ) -> None:
         """A wire along column `x` from the middle of cell y0 to the middle of cell y1."""
         low, high = min(y0, y1), max(y0, y1)
         for y in range(low, high + 1):
-            self._join(x, y, (UP if y > low else 0) | (DOWN if y < high else 0), style, lit)
+            self._join(x, y, (UP if y > low else 0) | (DOWN if y < high else 0), style, highlighted)
 
     def box(
-        self, x: int, y: int, width: int, height: int, style: str = "frame", lit: bool = False
+        self,
+        x: int,
+        y: int,
+        width: int,
+        height: int,
+        style: str = "frame",
+        highlighted: bool = False,
     ) -> None:
         """The frame of a box whose upper left corner is (x, y); its inside is left as it is."""
-        self.across(x, x + width - 1, y, style, lit)
-        self.across(x, x + width - 1, y + height - 1, style, lit)
-        self.down(x, y, y + height - 1, style, lit)
-        self.down(x + width - 1, y, y + height - 1, style, lit)
+        self.across(x, x + width - 1, y, style, highlighted)
+        self.across(x, x + width - 1, y + height - 1, style, highlighted)
+        self.down(x, y, y + height - 1, style, highlighted)
+        self.down(x + width - 1, y, y + height - 1, style, highlighted)
 
     def line(self, y: int) -> list[Span]:
         """Line `y` as spans: neighbours of the same style and target are one span."""
         written, wires = self._cells[y], self._wires[y]
-        made: list[Span] = []
+        spans: list[Span] = []
         signs: list[str] = []
         style, target = "", None
         last = max((*written, *wires), default=-1)
         for x in range(min(last + 1, self.width)):
             cell = written.get(x) or (self._wire(wires[x]) if x in wires else _BLANK)
             if signs and (cell[1] != style or (cell[2] is not target and cell[2] != target)):
-                made.append(Span("".join(signs), style, target))
+                spans.append(Span("".join(signs), style, target))
                 signs = []
             sign, style, target = cell
             signs.append(sign)
         if signs:
-            made.append(Span("".join(signs), style, target))
-        return made
+            spans.append(Span("".join(signs), style, target))
+        return spans
 
     def picture(self) -> Picture:
         return Picture(self.width, self.height, self.line)
 
     def _wire(self, wire: Wire) -> Cell:
-        sides, lit, style = wire
-        return self.glyphs.wire(sides, lit), style, None
+        sides, highlighted, style = wire
+        return self.glyphs.wire(sides, highlighted), style, None
 
-    def _join(self, x: int, y: int, sides: int, style: str, lit: bool) -> None:
-        before, was_lit, old_style = self._wires[y].get(x, (0, False, style))
-        # a lit wire shows through one that is not, wherever they share a cell
-        self._wires[y][x] = (before | sides, was_lit or lit, old_style if was_lit else style)
+    def _join(self, x: int, y: int, sides: int, style: str, highlighted: bool) -> None:
+        before, was_highlighted, old_style = self._wires[y].get(x, (0, False, style))
+        # a highlighted wire shows through one that is not, wherever they share a cell
+        self._wires[y][x] = (
+            before | sides,
+            was_highlighted or highlighted,
+            old_style if was_highlighted else style,
+        )

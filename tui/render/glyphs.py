@@ -1,6 +1,6 @@
-"""The two sets of signs that pictures are drawn with: Unicode, and plain ASCII for `--ascii`.
+"""The two sets of symbols that pictures are drawn with: Unicode, and plain ASCII for `--ascii`.
 
-Views never write a drawing character themselves; they take it from here by what it means, so that
+Views never write a drawing character themselves; they take it from here by its meaning, so that
 each exists in both sets and each view's HELP can explain it.
 """
 
@@ -14,7 +14,7 @@ UP, RIGHT, DOWN, LEFT = 1, 2, 4, 8  # the sides a line leaves a cell by; a wire 
 
 @dataclass(frozen=True, slots=True)
 class Glyphs:
-    """One set of signs, each exactly one cell wide."""
+    """One set of symbols, each exactly one cell wide."""
 
     name: str
     ellipsis: str  # a text was cut here
@@ -22,9 +22,9 @@ class Glyphs:
     arrow_left: str
     arrow_up: str
     arrow_down: str
-    lit: str  # this line belongs to the selection
-    here: str  # the current line, event or position
-    mark: str  # touched by what is selected
+    highlighted: str  # this line belongs to the selection
+    current: str  # the current line, event or position
+    mark: str  # touched by the selection
     dot: str  # an item of a list; a separator
     ghost: str  # no longer exists
     temporary: str  # a tensor without a name
@@ -38,9 +38,9 @@ class Glyphs:
     empty: str  # a cell of a bar that is not used
     hole: str  # a cell that no tensor reaches
     unknown: str  # a value that the trace does not hold
-    life: str  # the time between birth and death
-    born: str
-    died: str
+    life: str  # the time from creation to free
+    created: str
+    freed: str
     waits: str  # a node of a graph: nothing has arrived
     partly: str  # something has arrived, something has not
     ready: str  # in the queue
@@ -48,22 +48,22 @@ class Glyphs:
     skipped: str  # it need not run
     to_come: str  # the end of a wire: its gradient has not arrived
     came: str  # it has
-    none: str  # what arrived, or lies there, is None
-    one: str  # what lies there came whole
-    sum: str  # what lies there was added up
+    none: str  # the gradient is None
+    single: str  # one gradient is in the buffer, unchanged
+    sum: str  # the buffer holds a sum of several
     far: str  # leads far away
     joins: str  # comes from far away
-    kept: str  # a saved tensor
+    saved: str  # a saved tensor
     levels: str  # nine heights from nothing to full
     wires: str  # 16 signs by the sum of their sides
-    heavy: str  # the same 16 for what is lit
+    heavy: str  # the same 16 for highlighted wires
 
     def wire(self, sides: int, heavy: bool = False) -> str:
-        """The sign of a line that leaves its cell by these sides."""
+        """The symbol of a line that leaves its cell by these sides."""
         return (self.heavy if heavy else self.wires)[sides]
 
     def level(self, share: float) -> str:
-        """The bar sign for a share of 0..1; only nothing at all is drawn as nothing."""
+        """The bar symbol of a share of 0..1; only 0 is drawn as a blank."""
         top = len(self.levels) - 1
         return self.levels[min(top, max(1, round(share * top)))] if share > 0 else self.levels[0]
 
@@ -75,8 +75,8 @@ UNICODE = Glyphs(
     arrow_left="◂",
     arrow_up="▴",
     arrow_down="▾",
-    lit="▌",
-    here="▶",
+    highlighted="▌",
+    current="▶",
     mark="◆",
     dot="·",
     ghost="╌",
@@ -92,8 +92,8 @@ UNICODE = Glyphs(
     hole="·",
     unknown="?",
     life="━",
-    born="╞",
-    died="╡",
+    created="╞",
+    freed="╡",
     waits="○",
     partly="◐",
     ready="◎",
@@ -102,11 +102,11 @@ UNICODE = Glyphs(
     to_come="▽",
     came="▼",
     none="∅",
-    one="■",
+    single="■",
     sum="Σ",
     far="⇢",
     joins="⇠",
-    kept="▪",
+    saved="▪",
     levels=" ▁▂▃▄▅▆▇█",
     # by the sum of UP=1 RIGHT=2 DOWN=4 LEFT=8; a single side is drawn as a whole line
     wires=" │─╰││╭├─╯─┴╮┤┬┼",
@@ -120,8 +120,8 @@ ASCII = Glyphs(
     arrow_left="<",
     arrow_up="^",
     arrow_down="v",
-    lit="]",
-    here=">",
+    highlighted="]",
+    current=">",
     mark="*",
     dot=".",
     ghost="-",
@@ -137,8 +137,8 @@ ASCII = Glyphs(
     hole=".",
     unknown="?",
     life="=",
-    born="[",
-    died="]",
+    created="[",
+    freed="]",
     waits="o",
     partly="c",
     ready="=",
@@ -147,11 +147,11 @@ ASCII = Glyphs(
     to_come=":",
     came="V",
     none="N",
-    one="&",
+    single="&",
     sum="S",
     far="}",
     joins="{",
-    kept="$",
+    saved="$",
     levels=" .:-=+*%#",
     wires=" |-+||++-+-+++++",
     heavy=" #=#####=#=#####",
@@ -159,7 +159,7 @@ ASCII = Glyphs(
 
 
 def translated(text: str, glyphs: Glyphs) -> str:
-    """`text` (a sign of HELP, or a sentence about one) with the signs of another set."""
+    """`text` (a symbol of HELP, or a sentence about one) with the symbols of another set."""
     if glyphs is UNICODE:
         return text
     return text.translate(_table(glyphs))

@@ -53,11 +53,11 @@ def coloured(text: str, inside: str = "") -> tuple[list[Span], str]:
 
 
 class Coloured:
-    """The lines of one file; a line is coloured when it is asked for."""
+    """The lines of one file, each coloured on its first use."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
-        self._inside = [""]  # grows as far as lines have been asked for
+        self._inside = [""]  # as long as the requested lines
 
     def line(self, y: int) -> list[Span]:
         while len(self._inside) <= y:

@@ -1,8 +1,8 @@
-"""A picture: lines of spans, each span saying how it looks and what it stands for.
+"""A picture: lines of spans, each span with its style and its target.
 
 Every view draws a `Picture`; the canvas widget shows it, `underhood show` prints it, tests compare it.
-A picture knows nothing of Textual or Rich. Lines are made on demand and kept, so a picture of a
-million lines costs nothing until somebody looks at a part of it.
+A picture knows nothing of Textual or Rich. Lines are drawn on demand and cached, so a picture of a
+million lines costs nothing until a part of it is visible.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from tui.render.target import Target
 class Span:
     """A run of cells on one line: text, semantic style names (space separated), and its target.
 
-    Its text has no control characters, whoever wrote it (see `clean`): pictures are drawn from
-    recordings of strangers' programs, and this is where text becomes cells.
+    Its text has no control characters (see `clean`): pictures are drawn from
+    recordings of untrusted programs, and this is where text becomes cells.
     """
 
     text: str
@@ -43,20 +43,20 @@ Line = tuple[Span, ...]
 
 @dataclass(frozen=True, slots=True)
 class Guide:
-    """How the cursor goes about in a picture that is only a window onto something larger.
+    """The cursor movement in a picture that is only a window onto something larger.
 
-    `here` is what the window is drawn round. From there a key leads to what `ways` names for it (up,
-    down, left, right, home, end, pageup, pagedown), be it on the picture or not. Left and right of
-    column `split` are two things beside each other: no key goes up or down from one to the other.
+    The window is drawn round `focus`. From there a key leads to its target in `ways` (up, down,
+    left, right, home, end, pageup, pagedown), on the picture or not. Left and right of
+    column `split` are two panes: no key goes up or down from one to the other.
     """
 
-    here: Target | None = None
+    focus: Target | None = None
     ways: dict[str, Target] = field(default_factory=dict)
     split: int = 0
 
 
 class Picture:
-    """`height` lines, none wider than `width`; `line(y)` asks `make` once and remembers."""
+    """`height` lines, none wider than `width`; `line(y)` calls `make` once and caches the line."""
 
     __slots__ = ("_lines", "_make", "guide", "height", "width")
 
@@ -77,10 +77,10 @@ class Picture:
         """The spans of line `y`; nothing outside the picture."""
         if not 0 <= y < self.height:
             return ()
-        made = self._lines.get(y)
-        if made is None:
-            made = self._lines[y] = tuple(span for span in self._make(y) if span.text)
-        return made
+        line = self._lines.get(y)
+        if line is None:
+            line = self._lines[y] = tuple(span for span in self._make(y) if span.text)
+        return line
 
     def text(self, styles: bool = False) -> str:
         """All lines as plain text; with `styles`, each styled span reads `⟨style:text⟩`."""
@@ -91,12 +91,12 @@ class Picture:
 
     def targets(self, y: int) -> list[tuple[int, int, Target]]:
         """(first cell, cell after the last, target) of every span with a target on line `y`."""
-        found, x = [], 0
+        targets, x = [], 0
         for span in self.line(y):
             if span.target is not None:
-                found.append((x, x + span.width, span.target))
+                targets.append((x, x + span.width, span.target))
             x += span.width
-        return found
+        return targets
 
     def target_at(self, x: int, y: int) -> Target | None:
         """The target of the cell in column `x` of line `y`."""
@@ -104,7 +104,7 @@ class Picture:
 
 
 def stack(parts: Sequence[Picture]) -> Picture:
-    """The parts, one below the other; each is still drawn only where it is looked at."""
+    """The parts, one below the other; each is still drawn only where it is visible."""
     ends = list(accumulate((part.height for part in parts), initial=0))
 
     def make(y: int) -> Line:
@@ -142,16 +142,16 @@ def _without_controls(text: str) -> str:
 
 
 def cut(text: str, width: int, ellipsis: str = "…") -> str:
-    """`text` in at most `width` cells; what is cut off the end is marked with the ellipsis."""
+    """`text` in at most `width` cells; an ellipsis marks what is cut off."""
     if cells(text) <= width:
         return text
-    room, kept = width - cells(ellipsis), []
+    room, clipped = width - cells(ellipsis), []
     for character in text:
         room -= _cell(character)
         if room < 0:
             break
-        kept.append(character)
-    return ("".join(kept) + ellipsis) if width >= cells(ellipsis) else ""
+        clipped.append(character)
+    return ("".join(clipped) + ellipsis) if width >= cells(ellipsis) else ""
 
 
 def fit(text: str, width: int, ellipsis: str = "…", align: str = "<") -> str:

@@ -1,6 +1,6 @@
 """The one table of styles: what a semantic name looks like in each theme, and what it says.
 
-Pictures use names only ("address", "lit", "tensor3"). Every style that carries meaning also has an
+Pictures use names only ("address", "highlighted", "tensor3"). Every style that carries meaning also has an
 attribute (bold, underline, reverse, dim, italic), because colour is never the only sign: the `mono`
 theme keeps the attributes and drops the colours. Values are style definitions as Rich reads them.
 """
@@ -30,7 +30,9 @@ STYLES: dict[str, StyleRule] = {
     "name": StyleRule("bold", "#e0af68", "#8a5a00", "yellow", "A Python name or a field's name."),
     "number": StyleRule("", "#ff9e64", "#a8430b", "cyan", "A number that was recorded."),
     "address": StyleRule("", "#7dcfff", "#00698c", "bright_cyan", "An address in memory."),
-    "type": StyleRule("italic", "#bb9af7", "#6d3fc0", "magenta", "A type, or who made something."),
+    "type": StyleRule(
+        "italic", "#bb9af7", "#6d3fc0", "magenta", "A type, or the origin of something."
+    ),
     "op": StyleRule("bold", "#9ece6a", "#3f7a12", "green", "An operator call."),
     # source text
     "keyword": StyleRule("bold", "#bb9af7", "#6d3fc0", "magenta", "A keyword of Python."),
@@ -49,14 +51,12 @@ STYLES: dict[str, StyleRule] = {
         "dim italic", "#565f89", "#9aa2b5", "bright_black", "Not in the recording."
     ),
     # states
-    "lit": StyleRule(
+    "highlighted": StyleRule(
         "bold", "#ffd866 on #2f3450", "#7a4b00 on #fff1c2", "bright_yellow", "Selected."
     ),
-    "path": StyleRule(
-        "bold", "#ffd866", "#7a4b00", "bright_yellow", "The way to what is selected."
-    ),
+    "path": StyleRule("bold", "#ffd866", "#7a4b00", "bright_yellow", "The path to the selection."),
     "cursor": StyleRule("reverse", "", "", "", "Under the cursor."),
-    "here": StyleRule("bold reverse", "#7aa2f7", "#2456b3", "bright_blue", "This moment."),
+    "current": StyleRule("bold reverse", "#7aa2f7", "#2456b3", "bright_blue", "This moment."),
     "good": StyleRule("bold", "#9ece6a", "#3f7a12", "green", "Right, new or just written."),
     "warn": StyleRule("bold underline", "#e0af68", "#8a5a00", "yellow", "Worth a second look."),
     "waits": StyleRule("", "#7aa2f7", "#2456b3", "blue", "A node that waits for gradients."),
@@ -79,8 +79,8 @@ _TENSORS = (
     ("bold italic underline", "#ff9e64", "#a8430b", "bright_magenta"),
 )
 STYLES |= {
-    f"tensor{place}": StyleRule(*look, f"Tensor number {place + 1} of those on one storage.")
-    for place, look in enumerate(_TENSORS)
+    f"tensor{index}": StyleRule(*look, f"Tensor number {index + 1} of those on one storage.")
+    for index, look in enumerate(_TENSORS)
 }
 
 THEMES = ("dark", "light", "ansi", "mono")
@@ -98,8 +98,8 @@ def definition(names: str, theme: str = "dark") -> str:
         look = STYLES[name]
         attributes += [word for word in look.attributes.split() if word not in attributes]
         if theme != "mono":
-            text, _, behind = getattr(look, theme).partition(" on ")
-            colour, background = text or colour, behind or background
+            text, _, back = getattr(look, theme).partition(" on ")
+            colour, background = text or colour, back or background
     if colour and "dim" in attributes:
         attributes.remove("dim")  # the colour is dim already; both together cannot be read
     return " ".join([*attributes, colour, *(["on", background] if background else [])]).strip()

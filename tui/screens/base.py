@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.screen import Screen
 
-from tui.keys import ANYWHERE, KeyGroup, shown
+from tui.keys import ANYWHERE, KeyGroup, key_label
 from tui.widgets.bar import Bar, Word
 
 
@@ -58,12 +58,12 @@ def key_words(
     groups: tuple[KeyGroup, ...], ascii: bool = False, *, typing: bool = False
 ) -> list[Word]:
     """The key bar: the rows marked for it, each clickable. Help comes first, so that it is there
-    however narrow the bar; where letters are typed as text it is reached by its other key."""
-    words = [Word(" ")]
+    in the narrowest bar; while text is typed it has its other key."""
+    content = [Word(" ")]
     for group in (ANYWHERE, *groups):
         for key in group.rows:
             if key.bar:
-                keys = shown(key.keys, ascii).split(" ")
-                words.append(Word(keys[-1 if typing else 0], "name", key.action))
-                words.append(Word(f" {key.label}  ", "", key.action))
-    return words
+                keys = key_label(key.keys, ascii).split(" ")
+                content.append(Word(keys[-1 if typing else 0], "name", key.action))
+                content.append(Word(f" {key.label}  ", "", key.action))
+    return content

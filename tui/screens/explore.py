@@ -81,7 +81,7 @@ class ExploreScreen(BaseScreen):
             warm(nav)
 
     def _opened(self, trace: Path) -> Navigator:
-        """The trace, with what is shown first drawn once, so that handing it over takes no time."""
+        """Open the trace and draw the first views once, so that the screen's thread need not."""
         from tui.navigator import open_navigator
         from tui.views import view_with_role
 
@@ -99,16 +99,18 @@ class ExploreScreen(BaseScreen):
         command = [sys.executable, "-P", "-m", "tui", "record", "-o", str(self.trace)]
         command.append(str(self.script))
         worker, end = get_current_worker(), time.monotonic() + RECORD_SECONDS
-        with tempfile.TemporaryFile("w+") as said:
-            program = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+        with tempfile.TemporaryFile("w+") as output:
+            program = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=output, stderr=output
+            )
             while program.poll() is None:
                 if worker.is_cancelled or time.monotonic() > end:  # Esc, or it never ends
                     program.terminate()
                     program.wait()
                     return f"{self.script.name} was stopped after {RECORD_SECONDS:.0f} s"
                 time.sleep(0.02)
-            said.seek(0)
-            lines = [line for line in said.read().splitlines() if "underhood" not in line]
+            output.seek(0)
+            lines = [line for line in output.read().splitlines() if "underhood" not in line]
         if program.returncode == 0:
             return ""
         last = lines[-1] if lines else "no output"
@@ -148,42 +150,42 @@ class ExploreScreen(BaseScreen):
 
 
 def warm(nav: Navigator, names: Iterable[str] = ()) -> None:
-    """Draw views (all, if none is named) for nobody, so that no first key has to fold anything."""
+    """Draw views (all, if none is named) into nothing, so that no first key waits for a fold."""
     from tui.render import UNICODE
     from tui.views import views
 
     for name in names or views():
-        with suppress(Exception):  # whoever looks at that view will be told
+        with suppress(Exception):  # the error is shown when the user opens that view
             nav.picture(name, 80, 24, UNICODE)
 
 
 def title_words(nav: Navigator | None, name: str, growing: str = "not closed") -> list[Word]:
-    """The status line: what, when, where, how far one step goes. `growing`: what a recording is called
-    whose end has not been written: it goes on, or its program was killed."""
-    words = [Word(" underhood ", "here"), Word(f" {name}", "title")]
+    """The status line: name, event, line, grain and selection. `growing`: the word for a recording
+    without an end, which continues or whose program was killed."""
+    content = [Word(" underhood ", "current"), Word(f" {name}", "title")]
     if nav is None or nav.moment < 0:
-        return words
+        return content
     line = nav.line()
-    words += [
+    content += [
         Word("  event ", "dim"),
         Word(f"{nav.moment:,}", "number"),
         Word(f" of {nav.last:,}", "dim"),
     ]
     if line is not None:
-        words += [
+        content += [
             Word("  line ", "dim"),
             Word(f"{line.line}", "number"),
             Word(f" {Path(line.path).name}", "dim"),
         ]
-    words += [Word("  step ", "dim"), Word(nav.grain, "name")]
-    chosen = nav.selection
-    if chosen.tensor:
-        words += [
+    content += [Word("  step ", "dim"), Word(nav.grain, "name")]
+    selection = nav.selection
+    if selection.tensor:
+        content += [
             Word("  on ", "dim"),
-            Word(nav.history.label(chosen.tensor, nav.moment), "lit"),
+            Word(nav.history.label(selection.tensor, nav.moment), "highlighted"),
         ]
-    elif chosen.storage:
-        words += [Word("  on ", "dim"), Word(f"storage {chosen.storage}", "lit")]
+    elif selection.storage:
+        content += [Word("  on ", "dim"), Word(f"storage {selection.storage}", "highlighted")]
     if not nav.history.trace.finished:
-        words += [Word("  "), Word(growing, "warn")]
-    return words
+        content += [Word("  "), Word(growing, "warn")]
+    return content

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from engine.inspect.history import History
     from tui.navigator import Navigator
 
-SHARE = 10  # at most one part in so many of the time goes into looking
+SHARE = 10  # reading takes at most one part in this many of the time
 
 
 def follow(
@@ -23,30 +23,30 @@ def follow(
     seconds: float,
     still: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Start looking for what was recorded since, every so many seconds while the screen lives. What
-    came is handed to `take` in the screen's thread. `still`: whether the program does nothing now; what
-    it did is looked at without delay then."""
+    """Read new events every `seconds` seconds while the screen is open, and pass the new history to `take`
+    in the screen's thread. `still`: whether the program is idle; its last events are then read
+    without delay."""
 
     def look() -> None:
         worker = get_current_worker()
         try:
-            go_on(worker)
+            read_on(worker)
         except Exception as error:
             if not worker.is_cancelled:
                 why = f"Stopped following the recording: {type(error).__name__}: {error}"
                 screen.app.call_from_thread(screen.app.notify, why, severity="error", timeout=20)
 
-    def go_on(worker: Worker[None]) -> None:
+    def read_on(worker: Worker[None]) -> None:
         due = 0.0
         while not worker.is_cancelled:
             time.sleep(seconds)
-            seen, begun = nav(), time.monotonic()
-            if seen is None or (begun < due and not still()) or not screen.is_attached:
+            seen, start = nav(), time.monotonic()
+            if seen is None or (start < due and not still()) or not screen.is_attached:
                 continue
             fresh = seen.history.grown()
             if fresh is not None:
                 _fold(seen, fresh)
-            due = begun + SHARE * (time.monotonic() - begun)
+            due = start + SHARE * (time.monotonic() - start)
             if fresh is not None and not worker.is_cancelled:
                 screen.app.call_from_thread(hand_over, seen, fresh)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tui.keys import ANYWHERE, CURSOR, KeyGroup, shown
+from tui.keys import ANYWHERE, CURSOR, KeyGroup, key_label
 from tui.render import Picture, Span, cells, fit
 from tui.screens.text_modal import TextModal
 from tui.widgets.markdown import pieces, wrap
@@ -38,7 +38,7 @@ def key_tables(screen: Screen, ascii: bool) -> list[Table]:
     return [
         (
             f"Keys: {group.title}",
-            [(shown(key.keys, ascii), key.description) for key in group.rows if key.keys],
+            [(key_label(key.keys, ascii), key.description) for key in group.rows if key.keys],
         )
         for group in groups
     ]

@@ -47,7 +47,8 @@ class HomeScreen(BaseScreen):
 
     def body(self) -> ComposeResult:
         yield Bar(
-            [Word(" underhood ", "here"), Word("  see what a tensor is made of", "dim")], id="title"
+            [Word(" underhood ", "current"), Word("  look inside a tensor", "dim")],
+            id="title",
         )
         yield Canvas(self._selected, id="menu")
         yield Bar(key_words(self.KEYS, getattr(self.app, "ascii", False)), id="keys")
@@ -76,27 +77,32 @@ class HomeScreen(BaseScreen):
         """Find the lesson to continue (in a thread: reads every lesson file)."""
         from tui.screens.lessons import read_lessons
 
-        found, progress, problem = read_lessons()
-        if problem or not found:
+        lessons, progress, problem = read_lessons()
+        if problem or not lessons:
             return
-        following = progress.next_lesson(found)
-        done = sum(progress.finished(lesson) for lesson in found)
+        following = progress.next_lesson(lessons)
+        done = sum(progress.finished(lesson) for lesson in lessons)
         if following is None:
-            description = f"all {len(found)} lessons are done"
+            description = f"all {len(lessons)} lessons are done"
         else:
             step = progress.resume_index(following) + 1
             description = (
                 f"{following.number}. {following.title}, step {step} of {len(following.steps)}"
             )
         self.app.call_from_thread(
-            self._lessons_read, following, description, f"{done} of {len(found)} done"
+            self._lessons_read, following, description, f"{done} of {len(lessons)} done"
         )
 
     def _lessons_read(self, following: Lesson | None, description: str, done: str) -> None:
         self.lesson = following.name if following else ""
-        texts = {"continue": description, "lessons": done}
+        descriptions = {"continue": description, "lessons": done}
         self.entries = [
-            Entry(entry.key, entry.title, texts.get(entry.key, entry.description), entry.section)
+            Entry(
+                entry.key,
+                entry.title,
+                descriptions.get(entry.key, entry.description),
+                entry.section,
+            )
             for entry in self.entries
         ]
         self._draw()
@@ -124,8 +130,8 @@ class HomeScreen(BaseScreen):
         else:
             self._go("explore", trace=Path(key))
 
-    def _go(self, name: str, **given: Path | str) -> None:
-        self.app.go(name, **given)  # type: ignore[attr-defined]
+    def _go(self, name: str, **options: Path | str) -> None:
+        self.app.go(name, **options)  # type: ignore[attr-defined]
 
     def action_cursor(self, by: int) -> None:
         """Move in the menu even when it has no focus."""

@@ -1,7 +1,7 @@
-"""One lesson: its text on the left, what there is to do or to look at on the right.
+"""One lesson: its text on the left, the answer line or the picture on the right.
 
-The course does the work, in a thread where it runs processes; this screen shows what came of it. Nothing
-moves on by itself: a success stays on the screen until `n` is pressed.
+The session does the work, in a thread if it runs processes; this screen shows the results. Nothing
+advances by itself: a success stays on the screen until the user presses `n`.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from tui.widgets.canvas import Canvas
 from tui.widgets.markdown import fold, lay, prose, wrap
 
 if TYPE_CHECKING:
-    from tui.lesson_session import LessonSession, Said
+    from tui.lesson_session import LessonSession, Messages
     from tui.navigator import Navigator
 
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 WATCH_SECONDS = 0.5
 READABLE = 84  # columns: longer lines of prose tire the eye
 VERDICT_ROWS = 9
@@ -52,7 +52,7 @@ class Prose(Canvas, inherit_bindings=False):
 
 
 class LessonScreen(BaseScreen):
-    """The text, beside it a viewer once there is a picture; verdict and answer line below them."""
+    """The text, next to it a viewer if there is a picture; verdict and answer line below them."""
 
     KEYS = (LESSON,)
     BINDINGS = bindings(LESSON)
@@ -62,7 +62,7 @@ class LessonScreen(BaseScreen):
     #prose { width: 1fr; height: 1fr; border: $edge $panel; padding: 0 1; overflow-x: hidden; }
     #prose:focus { border: $edge $primary; }
     #verdict { height: auto; background: $surface; padding: 0 1; display: none; overflow-x: hidden; }
-    #verdict.said { display: block; }
+    #verdict.filled { display: block; }
     #answer { border: none; height: 1; padding: 0 1; background: $panel; display: none; }
     .asking #answer { display: block; }
     LessonScreen Viewer { display: none; }
@@ -75,9 +75,9 @@ class LessonScreen(BaseScreen):
 
     def __init__(self, lesson: str = "") -> None:
         super().__init__()
-        self.wanted = lesson
+        self.lesson_name = lesson
         self.session: LessonSession | None = None
-        self.said: Said = []
+        self.messages: Messages = []
 
     def body(self) -> ComposeResult:
         yield Bar(id="title")
@@ -100,9 +100,9 @@ class LessonScreen(BaseScreen):
         from tui.lesson_session import LessonSession
 
         try:
-            self.session = LessonSession.open(self.wanted)
+            self.session = LessonSession.open(self.lesson_name)
         except (LessonError, OSError) as error:
-            self._tell([("error", str(error))])
+            self._show_messages([("error", str(error))])
             return
         self._arrive()
 
@@ -123,7 +123,7 @@ class LessonScreen(BaseScreen):
         kind = self.session.step.kind
         self.set_class(kind == "predict", "asking")
         self.remove_class("looking")
-        self._tell([])
+        self._show_messages([])
         self._show_navigator(None)
         self._show_text()
         box = self.query_one("#answer", Input)
@@ -160,17 +160,17 @@ class LessonScreen(BaseScreen):
         self.query_one("#prose").styles.width = left if wide else "1fr"
         self.query_one(Viewer).set_navigator(nav)
 
-    def _tell(self, said: Said) -> None:
-        """The message below the text."""
-        self.said = said
-        self.query_one("#verdict").set_class(bool(said), "said")
+    def _show_messages(self, messages: Messages) -> None:
+        """Show messages below the text."""
+        self.messages = messages
+        self.query_one("#verdict").set_class(bool(messages), "filled")
         self._show_verdict()
 
     def _show_verdict(self) -> None:
         canvas = self.query_one("#verdict", Canvas)
         width = max(20, (self.size.width or 40) - 3)
         lines: list[list[Span]] = []
-        for style, text in self.said:
+        for style, text in self.messages:
             for line in text.rstrip("\n").split("\n"):
                 # what the program wrote keeps its columns
                 lines += wrap([(line, style)], width) if style else fold([Span(line)], width)
@@ -207,11 +207,11 @@ class LessonScreen(BaseScreen):
             if session is None or session.at != at or not self.is_attached:
                 return
             if isinstance(came, Exception):
-                self._tell([("error", str(came) or type(came).__name__)])
+                self._show_messages([("error", str(came) or type(came).__name__)])
             else:
                 then(came)
 
-        self._tell([("dim", "working ...")])
+        self._show_messages([("dim", "working ...")])
         self.run_worker(run, thread=True, exclusive=True)
 
     def action_act(self) -> None:
@@ -232,11 +232,11 @@ class LessonScreen(BaseScreen):
         if self.session is not None:
             self._in_thread(self.session.run, self._show_run)
 
-    def _show_run(self, came: tuple[Said, Navigator | None]) -> None:
-        said, nav = came
+    def _show_run(self, result: tuple[Messages, Navigator | None]) -> None:
+        messages, nav = result
         if nav is not None:
             self._show_navigator(nav)
-        self._tell(said)
+        self._show_messages(messages)
         self._show_title()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -251,12 +251,12 @@ class LessonScreen(BaseScreen):
             self.action_hint()
         elif typed == "!":
             event.input.value = ""
-            self._in_thread(session.reveal, self._tell)
+            self._in_thread(session.reveal, self._show_messages)
         else:
             self._in_thread(lambda: session.grade(typed), self._judged)
 
-    def _judged(self, said: Said) -> None:
-        self._tell(said)
+    def _judged(self, messages: Messages) -> None:
+        self._show_messages(messages)
         self._show_title()
         if self.session is not None and self.session.right:
             self.query_one("#prose").focus()
@@ -268,7 +268,7 @@ class LessonScreen(BaseScreen):
             self._in_thread(self.session.check, self._judged)
 
     def _watch(self) -> None:
-        """Check again by itself when the exercise was saved, wherever it is edited."""
+        """Check again when the exercise was saved, in whichever editor."""
         session = self.session
         if session is None or not self.is_current or session.step.kind != "exercise":
             return
@@ -276,15 +276,15 @@ class LessonScreen(BaseScreen):
             self._check()
 
     def _exercise(self) -> LessonSession | None:
-        """The course, if its present step is the exercise."""
+        """The session, if its current step is the exercise."""
         session = self.session
         if session is not None and session.step.kind == "exercise":
             return session
-        self._tell([("dim", "This step has no exercise.")])
+        self._show_messages([("dim", "This step has no exercise.")])
         return None
 
-    def _written(self, write: Callable[[], Made]) -> Made | None:
-        """What writes into the learner's folder; where that cannot be, the reason is told."""
+    def _written(self, write: Callable[[], Result]) -> Result | None:
+        """Write into the learner's folder; if that fails, show the reason and return None."""
         try:
             return write()
         except OSError as error:
@@ -292,7 +292,7 @@ class LessonScreen(BaseScreen):
             return None
 
     def _cannot_write(self, error: OSError) -> None:
-        self._tell([("error", f"Your exercise cannot be written: {error}")])
+        self._show_messages([("error", f"Your exercise cannot be written: {error}")])
 
     def action_edit(self) -> None:
         """Edit the exercise on a separate screen."""
@@ -311,7 +311,9 @@ class LessonScreen(BaseScreen):
         if path is None:
             return
         if not command:
-            self._tell([("warn", f"Set $EDITOR, or edit {path} as you like: it is watched.")])
+            self._show_messages(
+                [("warn", f"Set $EDITOR, or edit {path} as you like: it is watched.")]
+            )
             return
         with self.app.suspend():
             subprocess.run([*command, str(path)], check=False)
@@ -319,14 +321,14 @@ class LessonScreen(BaseScreen):
 
     def action_reset(self) -> None:
         if (session := self._exercise()) is not None:
-            said = self._written(session.reset)
-            if said is not None:
-                self._tell(said)
+            messages = self._written(session.reset)
+            if messages is not None:
+                self._show_messages(messages)
                 self._show_title()
 
     def action_hint(self) -> None:
         if self.session is not None:
-            self._tell(self.session.hint())
+            self._show_messages(self.session.hint())
 
     def action_solution(self) -> None:
         """One right answer, once the learner's own is right."""
@@ -334,7 +336,9 @@ class LessonScreen(BaseScreen):
             return
         text = session.solution()
         if not text:
-            self._tell([("warn", "The solution is shown once your own is right; h gives a hint.")])
+            self._show_messages(
+                [("warn", "The solution is shown once your own is right; h gives a hint.")]
+            )
             return
         block = ("code", text.splitlines())
         self.app.push_screen(
@@ -352,7 +356,7 @@ class LessonScreen(BaseScreen):
         if following := session.following():
             self.app.go("lesson", instead=True, lesson=following)  # type: ignore[attr-defined]
         else:
-            self._tell([("good", "That was the last lesson."), ("dim", "Esc goes back.")])
+            self._show_messages([("good", "That was the last lesson."), ("dim", "Esc goes back.")])
 
     def action_previous_step(self) -> None:
         self._moved(-1)
@@ -388,13 +392,13 @@ class LessonScreen(BaseScreen):
         if self.session is not None and self.session.trace is not None:
             self.app.go("explore", trace=self.session.trace)  # type: ignore[attr-defined]
         else:
-            self._tell([("dim", "Nothing was recorded in this step yet.")])
+            self._show_messages([("dim", "Nothing was recorded in this step yet.")])
 
     def action_lesson_list(self) -> None:
         self.app.go("lessons")  # type: ignore[attr-defined]
 
     def action_leave(self) -> None:
-        """From the answer line or the picture to the text, from there back."""
+        """Go from the answer line or the picture to the text, from there to the previous screen."""
         if self.query_one("#prose").has_focus or self.session is None:
             super().action_leave()
             return
@@ -410,18 +414,18 @@ def answering_words(hints: bool) -> list[Word]:
     """The keys that work while an answer is typed."""
     keys = [("Enter", "answer"), ("?", "hint"), ("!", "show it"), ("PgDn", "read on")]
     keys += [("Esc", "then n: next")]
-    words = key_words((), typing=True)
+    content = key_words((), typing=True)
     for key, label in keys:
         if key != "?" or hints:
-            words += [Word(key, "name"), Word(f" {label}  ")]
-    return words
+            content += [Word(key, "name"), Word(f" {label}  ")]
+    return content
 
 
 def title_words(session: LessonSession, glyphs: Glyphs) -> list[Word]:
     """The lesson, the step and the progress."""
     steps = len(session.lesson.steps)
     return [
-        Word(" underhood ", "here"),
+        Word(" underhood ", "current"),
         Word(f" {session.lesson.number}. {session.lesson.title}", "title"),
         Word("  step ", "dim"),
         Word(f"{session.at + 1}", "number"),
@@ -433,7 +437,7 @@ def title_words(session: LessonSession, glyphs: Glyphs) -> list[Word]:
 
 
 def editor() -> list[str]:
-    """The words that start the user's editor."""
+    """The command that starts the user's editor."""
     named = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if named:
         return shlex.split(named)

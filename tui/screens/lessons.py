@@ -34,7 +34,7 @@ class LessonsScreen(BaseScreen):
     BINDINGS = bindings(LESSONS)
 
     def body(self) -> ComposeResult:
-        yield Bar([Word(" underhood ", "here"), Word("  lessons", "title")], id="title")
+        yield Bar([Word(" underhood ", "current"), Word("  lessons", "title")], id="title")
         yield Canvas(self._selected, id="menu")
         yield Bar(key_words(self.KEYS, getattr(self.app, "ascii", False)), id="keys")
 
@@ -49,9 +49,9 @@ class LessonsScreen(BaseScreen):
 
     def _draw(self) -> None:
         menu = self.query_one(Canvas)
-        found, progress, problem = read_lessons()
+        lessons, progress, problem = read_lessons()
         glyphs = self.app.glyphs  # type: ignore[attr-defined]
-        menu.show_picture(draw_lessons(found, progress, problem, menu.room().width, glyphs))
+        menu.show_picture(draw_lessons(lessons, progress, problem, menu.room().width, glyphs))
         if menu.cursor is None:
             menu.action_cursor(0, 1)
 
@@ -71,14 +71,14 @@ class LessonsScreen(BaseScreen):
 
 
 def draw_lessons(
-    found: list[Lesson], progress: Any, problem: str, width: int, glyphs: Glyphs = UNICODE
+    lessons: list[Lesson], progress: Any, problem: str, width: int, glyphs: Glyphs = UNICODE
 ) -> Picture:
     """One line a lesson: number, title, a bar of its steps."""
     if problem:
         return Picture.of([[], [Span(f"  {problem}", "error")]], width)
-    lines: list[Line] = [(), (Span(f"  {len(found)} lessons", "head"),), ()]
-    title = min(max([20, *(len(lesson.title) for lesson in found)]) + 2, max(20, width - 30))
-    for lesson in found:
+    lines: list[Line] = [(), (Span(f"  {len(lessons)} lessons", "head"),), ()]
+    title = min(max([20, *(len(lesson.title) for lesson in lessons)]) + 2, max(20, width - 30))
+    for lesson in lessons:
         target = Target(MenuItem(lesson.name))
         done, steps = progress.done_count(lesson), len(lesson.steps)
         bar = glyphs.full * done + glyphs.empty * (steps - done)

@@ -1,7 +1,7 @@
 """The playground: a prompt whose lines run in a separate process, seen from inside as they run.
 
 Whatever the typed code does, loop for ever, crash, `os._exit`, this process only ever reads pipes and
-a file. What happened is said, and ctrl+r starts again.
+a file. A message says so, and ctrl+r starts again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tui.navigator import Navigator
 
 POLL_SECONDS = 0.05
-KEPT_LINES = 1000  # of what was typed and said
+MAX_LINES = 1000  # of input and output
 STYLES = {
     "in": "head",
     "stdout": "",
@@ -56,7 +56,7 @@ class Prompt(Input):
 
 
 class PlaygroundScreen(BaseScreen):
-    """Viewer above, what was said below it, the prompt at the bottom."""
+    """The viewer above, input and output below it, the prompt at the bottom."""
 
     KEYS = (PLAYGROUND,)
     BINDINGS = bindings(PLAYGROUND)
@@ -71,7 +71,7 @@ class PlaygroundScreen(BaseScreen):
     def __init__(self) -> None:
         super().__init__()
         self.session: Session | None = None
-        self.said: list[tuple[str, str]] = [("stdout", WELCOME)]
+        self.messages: list[tuple[str, str]] = [("stdout", WELCOME)]
         self.waiting: deque[str] = deque()  # lines typed while one is running
         self.typed: list[str] = []  # lines of a statement that is not complete yet
         self.past = LineMemory()
@@ -113,10 +113,10 @@ class PlaygroundScreen(BaseScreen):
             self.app.call_from_thread(self._say, "died", f"the playground cannot start: {error}")
             return
         try:
-            taken = self.app.call_from_thread(self._started, session)
-        except RuntimeError:  # the application has ended meanwhile
-            taken = False
-        if not taken:
+            accepted = self.app.call_from_thread(self._started, session)
+        except RuntimeError:  # the application has ended
+            accepted = False
+        if not accepted:
             session.close()
 
     def _started(self, session: Session) -> bool:
@@ -131,7 +131,7 @@ class PlaygroundScreen(BaseScreen):
         return True
 
     def _listen(self) -> None:
-        """Take in what the process said, and what it recorded."""
+        """Read the process's replies, and its new events."""
         if self.session is None:
             return
         for reply in self.session.poll():
@@ -145,10 +145,10 @@ class PlaygroundScreen(BaseScreen):
         if reply.kind in STYLES:
             self._say(reply.kind, reply.text)
         if reply.kind == "paused" and self.session is not None:
-            more = f"ctrl+n lets it go on, up to {2 * self.session.line_events:,}; ctrl+c ends it"
+            more = f"ctrl+n resumes it, up to {2 * self.session.line_events:,}; ctrl+c ends it"
             self._say("paused", more)
         if reply.kind == "died":
-            self._say("stdout", "ctrl+r starts a new one; what was recorded stays above")
+            self._say("stdout", "ctrl+r starts a new one; the recording stays above")
         if reply.kind == "incomplete":
             self.more = True
         elif reply.kind in ("done", "died"):
@@ -249,15 +249,15 @@ class PlaygroundScreen(BaseScreen):
             self._say("stdout", f"interrupted ({self.interrupts} of 3; the third ends the process)")
 
     def action_more(self) -> None:
-        """ctrl+n: let a line that is paused at its budget of events go on."""
+        """ctrl+n: resume a line that is paused at its budget of events."""
         if self.session is None or not self.session.paused:
-            self._say("stdout", "no line is paused: one is when it has recorded too many events")
+            self._say("stdout", "no line is paused (a line pauses at its budget of events)")
             return
         self.session.go_on()
-        self._say("stdout", f"goes on: a line may record {self.session.line_events:,} events now")
+        self._say("stdout", f"resumed: a line may now record {self.session.line_events:,} events")
 
     def action_restart(self) -> None:
-        """A fresh Python and a fresh recording."""
+        """Start a new Python and a new recording."""
         old, self.session = self.session, None
         self._say("stdout", "starting a new Python ...")
         self.typed.clear()
@@ -273,13 +273,15 @@ class PlaygroundScreen(BaseScreen):
     # Showing
 
     def _say(self, kind: str, text: str) -> None:
-        self.said += [(kind, line) for line in text.rstrip("\n").split("\n")]
-        del self.said[:-KEPT_LINES]
+        self.messages += [(kind, line) for line in text.rstrip("\n").split("\n")]
+        del self.messages[:-MAX_LINES]
         self._show_talk()
 
     def _show_talk(self) -> None:
         talk = self.query_one("#talk", Canvas)
-        lines = [[Span(" "), Span(clean(line), STYLES.get(kind, ""))] for kind, line in self.said]
+        lines = [
+            [Span(" "), Span(clean(line), STYLES.get(kind, ""))] for kind, line in self.messages
+        ]
         talk.show_picture(Picture.of(lines))
         talk.scroll_end(animate=False, force=True)
 
@@ -290,13 +292,13 @@ class PlaygroundScreen(BaseScreen):
         self._show_talk()
 
     def _show_title(self) -> None:
-        words = title_words(self.query_one(Viewer).nav, "playground", "live")
+        content = title_words(self.query_one(Viewer).nav, "playground", "live")
         session = self.session
         if session is not None and session.busy:
             state = "paused at" if session.paused else "running,"
             count = f"{session.recorded:,} of {session.line_events:,} events"
-            words[1:1] = [Word(f" {state} {count} ", "warn")]
-        self.query_one("#title", Bar).say(words)
+            content[1:1] = [Word(f" {state} {count} ", "warn")]
+        self.query_one("#title", Bar).say(content)
 
     def signs(self) -> list[tuple[str, list[tuple[str, str]]]]:
         """For the help sheet."""

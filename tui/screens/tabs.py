@@ -11,17 +11,17 @@ def tab_words(active: str, width: int) -> list[Word]:
     from tui.views import views
 
     known = list(views().values())
-    here = next(at for at, view in enumerate(known) if active == view.name)
+    current = next(at for at, view in enumerate(known) if active == view.name)
     room = width - 1 - sum(len(view.key) + 2 for view in known)
     written = set()
-    for at in sorted(range(len(known)), key=lambda at: (abs(at - here), at < here)):
+    for at in sorted(range(len(known)), key=lambda at: (abs(at - current), at < current)):
         need = len(known[at].title) + 1
-        if need > room and at != here:
+        if need > room and at != current:
             break
         written.add(at)
         room -= need
-    words = [Word(" ")]
+    content = [Word(" ")]
     for at, view in enumerate(known):
         text = f" {view.key} {view.title} " if at in written else f" {view.key} "
-        words.append(Word(text, "here" if at == here else "dim", f"view('{view.key}')"))
-    return words
+        content.append(Word(text, "current" if at == current else "dim", f"view('{view.key}')"))
+    return content

@@ -1,7 +1,7 @@
 """The heart of the explorer: views of one navigator side by side, and every key that moves through it.
 
-Used by the explore screen, the playground and the lessons alike. It holds no facts: it turns keys into
-calls of the navigator, and what the navigator then says into pictures.
+The explore screen, the playground and the lessons use it. It holds no facts: it turns keys into
+calls of the navigator, and the state of the navigator into pictures.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ class Viewer(Vertical):
         self._pointing: Canvas | None = None
         self._levels: tuple[int, int, list[float]] = (0, 0, [])
         self._drawn: dict[str, tuple] = {}
-        self._said: tuple[str, tuple] = ("", ())
-        self._ahead = False  # whether a thread makes what a picture needs
-        self._at_once = False  # whether none is asked
-        self._waiting = ""  # what is said while there is no navigator
+        self._status: tuple[str, tuple] = ("", ())
+        self._ahead = False  # whether a thread draws a picture ahead
+        self._at_once = False  # whether no thread is used
+        self._waiting = ""  # the sentence that replaces the pictures until there is a navigator
         self._views_bound = False
 
     @property
@@ -84,13 +84,13 @@ class Viewer(Vertical):
         with Horizontal(id="panes"):
             yield Canvas(self._selected, id="side")
             yield Canvas(self._selected, id="main")
-        yield Bar(id="said")
+        yield Bar(id="status")
         yield Scrubber(id="strip")
 
     # The navigator
 
     def set_navigator(self, nav: Navigator | None) -> None:
-        """Look at this from now on."""
+        """Show this navigator."""
         if nav is not None and not self._views_bound:
             self._bind_views()
         self.nav = nav
@@ -99,10 +99,10 @@ class Viewer(Vertical):
         self.show()
 
     def waiting(self, text: str) -> None:
-        """Say why there is nothing to see yet."""
+        """Show a sentence until there is something to draw."""
         self._arrange()
         self._waiting = text
-        if (width := self.main.room().width) > 0:  # else on_canvas_fitted will say it
+        if (width := self.main.room().width) > 0:  # else on_canvas_fitted shows it
             self.main.show_picture(prose(f"\n*{text}*", width))
 
     @property
@@ -116,8 +116,8 @@ class Viewer(Vertical):
             return ""
         return self._side_name if self.query_one("#side").has_focus else self.nav.view
 
-    def show(self, said: str = "") -> None:
-        """Draw everything anew from the navigator; `said` is what the last key led to."""
+    def show(self, sentence: str = "") -> None:
+        """Draw everything from the navigator; `sentence` is the result of the last key."""
         nav = self.nav
         if nav is None:
             return
@@ -127,34 +127,39 @@ class Viewer(Vertical):
         before = self.has_class("two")
         two = self._arrange()
         if before and not two and self.is_on_screen:  # what is there fits until there is more room
-            self.call_after_refresh(self.show, said)
+            self.call_after_refresh(self.show, sentence)
             return
         rooms = self._rooms_to_be() if two and not before else (None, None)
         self._show_in(self.main, nav.view, rooms[0])
         if two:
             self._show_in(self.query_one("#side", Canvas), self._side_name, rooms[1])
         self._show_tabs()
-        said = self._still_said(said)
-        self.query_one("#said", Bar).say(
-            [Word(" "), Word(said or nav.sentence(), "title" if said else "")]
+        sentence = self._status_of(sentence)
+        self.query_one("#status", Bar).say(
+            [Word(" "), Word(sentence or nav.sentence(), "title" if sentence else "")]
         )
         self._show_strip()
         self._changed()
 
-    def _still_said(self, said: str) -> str:
-        """What the last key led to stays to be read until something else is looked at: a picture that
-        is drawn anew because its room changed does not wipe it away."""
+    def _status_of(self, sentence: str) -> str:
+        """The sentence for the status line. It stays until the moment, selection or view changes, even
+        if a picture is drawn again because its room changed."""
         assert self.nav is not None
-        place = (self.nav.moment, self.nav.selection, self.nav.view)
-        if said or self._said[1] != place:
-            self._said = (said, place)
-        return self._said[0]
+        state = (self.nav.moment, self.nav.selection, self.nav.view)
+        if sentence or self._status[1] != state:
+            self._status = (sentence, state)
+        return self._status[0]
 
     def _arrange(self) -> bool:
-        """Make room for one or two views; whether there are two."""
+        """Make room for one or two views. Returns whether there are two."""
         width, nav = self.size.width, self.nav
         two = self.side and nav is not None and width >= TWO_FROM
-        two = two and nav is not None and not nav.shown.fills_screen and nav.view != self._side_name
+        two = (
+            two
+            and nav is not None
+            and not nav.active_view.fills_screen
+            and nav.view != self._side_name
+        )
         if two:
             self.query_one("#side").styles.width = max(TWO_FROM - 83, min(60, width - 83))
         self.set_class(two, "two")
@@ -162,15 +167,15 @@ class Viewer(Vertical):
         return two
 
     def _rooms_to_be(self) -> tuple[Size, Size]:
-        """The main view's room and the side view's, once there are two. Drawn for the room it still
-        has, the main one would grow scroll bars, be laid out anew, and be drawn twice."""
+        """The main view's room and the side view's, once there are two. Drawn for its present
+        room, the main view would get scroll bars, a new layout, and a second drawing."""
         side = self.query_one("#side").styles.width
-        taken = int(side.value) if side is not None else 0
+        side_width = int(side.value) if side is not None else 0
         width, height = self.size.width, self.main.room().height
-        return Size(width - taken - 2, height), Size(taken - 2, height)  # 2: the frame
+        return Size(width - side_width - 2, height), Size(side_width - 2, height)  # 2: the frame
 
     def _show_in(self, canvas: Canvas, name: str, room: Size | None = None) -> None:
-        """Draw one view, unless it would come out the same."""
+        """Draw one view, unless nothing has changed."""
         from tui.views import view
 
         nav, room = self.nav, room or canvas.room()
@@ -195,10 +200,10 @@ class Viewer(Vertical):
         )
 
     def _draw_ahead(self, canvas: Canvas, name: str, room: Size) -> None:
-        """Have what a picture needs made in a thread; meanwhile every key goes on as ever."""
+        """Draw a picture in a thread first, so that keys keep working in the meantime."""
         canvas.show_picture(prose("\n*reading what the compiler did ...*", room.width))
         if self._ahead:
-            return  # when that is done, it is looked at what is wanted then
+            return  # when that is done, the current state is drawn
         nav, glyphs, self._ahead = self.nav, self.app.glyphs, True  # type: ignore[attr-defined]
         assert nav is not None
         moment = nav.moment
@@ -215,9 +220,9 @@ class Viewer(Vertical):
             self._ahead = False
             if not self.is_attached or self.nav is not nav:
                 return
-            # What failed fails again where pictures are drawn; what helped nothing is not tried again.
-            here = nav.moment == moment
-            self._at_once = failed or (here and nav.is_slow(name))
+            # An error is raised again when the picture is drawn; a thread that did not help is not started again.
+            same_moment = nav.moment == moment
+            self._at_once = failed or (same_moment and nav.is_slow(name))
             self.call_later(self.show)  # an error is the application's then, not the thread's
 
         self.run_worker(work, thread=True, group="ahead", exit_on_error=False)
@@ -276,9 +281,9 @@ class Viewer(Vertical):
     def action_last(self) -> None:
         self._go("last")
 
-    def _go(self, where: str | None) -> None:
-        if where and self.nav is not None:
-            self.show(self.nav.go(where))
+    def _go(self, spec: str | None) -> None:
+        if spec and self.nav is not None:
+            self.show(self.nav.go(spec))
 
     def action_go(self) -> None:
         from tui.screens.prompt import PromptScreen
@@ -289,13 +294,15 @@ class Viewer(Vertical):
     def action_search(self) -> None:
         from tui.screens.prompt import PromptScreen
 
-        def found(text: str | None) -> None:
+        def search(text: str | None) -> None:
             if text and self.nav is not None:
                 self.show(self.nav.search(text))
 
-        self.app.push_screen(PromptScreen("search", "/", "text in events, names, operators"), found)
+        self.app.push_screen(
+            PromptScreen("search", "/", "text in events, names, operators"), search
+        )
 
-    def action_search_again(self, direction: int) -> None:
+    def action_search_next(self, direction: int) -> None:
         if self.nav is not None:
             self.show(self.nav.search("", direction))
 
@@ -321,13 +328,13 @@ class Viewer(Vertical):
         if isinstance(item, ViewItem) and item.opens_details:
             self.action_details()
             return
-        said = self.nav.follow(cursor.target)
-        if not said and isinstance(item, LineSelection):
-            said = f"line {item.line} is about to run"
-        self.show(said)
+        sentence = self.nav.follow(cursor.target)
+        if not sentence and isinstance(item, LineSelection):
+            sentence = f"line {item.line} is about to run"
+        self.show(sentence)
 
     def action_view_key(self, keys: str) -> None:
-        """Do what these keys mean in the view that is shown, or in one that they lead into."""
+        """Do the action of these keys in the active view, or in one that they lead into."""
         if self.nav is not None and self.nav.moment >= 0:
             self.show(self.nav.press(keys))
 
@@ -377,14 +384,14 @@ class Viewer(Vertical):
             self.show("playing; Space pauses")
 
     def _play_on(self) -> None:
-        said = self.nav.step(1) if self.nav is not None else "nothing to play"
-        self._stop_playing(said) if said else self.show()
+        problem = self.nav.step(1) if self.nav is not None else "nothing to play"
+        self._stop_playing(problem) if problem else self.show()
 
-    def _stop_playing(self, said: str) -> None:
+    def _stop_playing(self, sentence: str) -> None:
         if self._playing is not None:
             self._playing.stop()
             self._playing = None
-        self.show(said)
+        self.show(sentence)
 
     def action_copy(self) -> None:
         if self.nav is not None:
@@ -437,13 +444,13 @@ class Viewer(Vertical):
         self.app.notify(path, title="Written", markup=False)
 
     def action_export_graph(self) -> None:
-        """Write the graph as DOT and, where graphviz can, as SVG."""
+        """Write the graph as DOT and, if graphviz is installed, as SVG."""
         if self.nav is None:
             return
         from tui.export import graph_files
 
-        said = graph_files(self.nav, Path.cwd())
-        self.app.notify("\n".join(said), title="Graph", markup=False)
+        sentences = graph_files(self.nav, Path.cwd())
+        self.app.notify("\n".join(sentences), title="Graph", markup=False)
 
     def action_command(self) -> None:
         from tui.screens.prompt import PromptScreen
@@ -452,17 +459,17 @@ class Viewer(Vertical):
         self.app.push_screen(PromptScreen("command", ":", hint), self.command)
 
     def command(self, text: str | None) -> None:
-        """Do what was typed after `:`."""
+        """Run a command typed after `:`."""
         if not text or self.nav is None:
             return
-        word, _, rest = text.strip().partition(" ")
+        word, _, argument = text.strip().partition(" ")
         nav = self.nav
         done = {
-            "go": lambda: nav.go(rest),
-            "select": lambda: nav.select_text(rest),
-            "grain": lambda: nav.set_grain(rest),
-            "find": lambda: nav.search(rest),
-            "view": lambda: nav.show_view(rest),
+            "go": lambda: nav.go(argument),
+            "select": lambda: nav.select_text(argument),
+            "grain": lambda: nav.set_grain(argument),
+            "find": lambda: nav.search(argument),
+            "view": lambda: nav.show_view(argument),
         }
         if word in done:
             self.show(done[word]())
@@ -473,7 +480,7 @@ class Viewer(Vertical):
         elif word[0].isdigit() or word.startswith("line:"):
             self.show(nav.go(word))
         else:
-            self.show(nav.command(word, rest))
+            self.show(nav.command(word, argument))
 
     def _focused(self) -> Canvas:
         side = self.query_one("#side", Canvas)

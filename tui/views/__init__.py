@@ -77,9 +77,9 @@ def opening(item: TargetItem) -> list[View]:
     return sorted(able, key=lambda each: each.opens[type(item)])
 
 
-def key_groups(shown: str = "") -> tuple[KeyGroup, ...]:
-    """The keys that the views declare: for the tabs, of the view that is shown, and of others that work
-    from there. Without `shown`, those of all views."""
+def key_groups(active: str = "") -> tuple[KeyGroup, ...]:
+    """The keys that the views declare: for the tabs, of the view named `active`, and of others that work
+    from there. Without `active`, those of all views."""
     tabs = KeyGroup(
         "Views",
         tuple(
@@ -92,13 +92,13 @@ def key_groups(shown: str = "") -> tuple[KeyGroup, ...]:
             for each in views().values()
         ),
     )
-    own = {each.keys for each in views()[shown].actions} if shown else set()
+    own = {each.keys for each in views()[active].actions} if active else set()
     groups = [tabs]
-    for each in sorted(views().values(), key=lambda each: each.name != shown):
+    for each in sorted(views().values(), key=lambda each: each.name != active):
         rows = [
             row.row
             for row in each.actions
-            if not shown or each.name == shown or (row.leads_in and row.keys not in own)
+            if not active or each.name == active or (row.leads_in and row.keys not in own)
         ]
         if rows:
             groups.append(KeyGroup(f"{each.title} view", tuple(rows)))
@@ -107,9 +107,9 @@ def key_groups(shown: str = "") -> tuple[KeyGroup, ...]:
 
 COMMON = {
     "─│╭╮╰╯├┤┬┴┼": "A wire, or the frame of a box.",
-    "━┃┏┓┗┛┣┫┳┻╋": "The same, of what is selected.",
+    "━┃┏┓┗┛┣┫┳┻╋": "The same, for the selection.",
     "▸": "Points at.",
-    "▌": "This line belongs to what is selected.",
+    "▌": "This line belongs to the selection.",
     "×": "Between the sizes of a shape; a tensor without dimensions is ().",
     "·": "Separator.",
     "…": "Truncated.",

@@ -40,10 +40,10 @@ def facts(pairs: Iterable[tuple[str, str]], width: int, ellipsis: str) -> Line:
     """Spans one after the other from column 1, cut at the width."""
     line, x = [Span(" ")], 1
     for text, style in pairs:
-        shown = cut(clean(text), width - x, ellipsis)
-        blank = len(shown) - len(shown.lstrip())
-        line += [Span(shown[:blank]), Span(shown[blank:], style)]  # blanks are not underlined
-        x += cells(shown)
+        clipped = cut(clean(text), width - x, ellipsis)
+        blank = len(clipped) - len(clipped.lstrip())
+        line += [Span(clipped[:blank]), Span(clipped[blank:], style)]  # blanks are not underlined
+        x += cells(clipped)
     return tuple(line)
 
 
@@ -55,11 +55,11 @@ def padded(
     align: str = "<",
     ellipsis: str = "",
 ) -> tuple[Span, Span]:
-    """`text` in exactly `width` cells; the blank part is not underlined with it, only lit."""
-    shown = Span(cut(clean(text), width, ellipsis), style, target)
-    lit = "lit" if "lit" in style.split() else ""
-    blank = Span(" " * (width - shown.width), lit, target)
-    return (blank, shown) if align == ">" else (shown, blank)
+    """`text` in exactly `width` cells; the blank part is highlighted with it, but not underlined."""
+    clipped = Span(cut(clean(text), width, ellipsis), style, target)
+    highlighted = "highlighted" if "highlighted" in style.split() else ""
+    blank = Span(" " * (width - clipped.width), highlighted, target)
+    return (blank, clipped) if align == ">" else (clipped, blank)
 
 
 def wrapped(text: str, width: int, style: str, indent: int) -> list[Line]:
@@ -76,47 +76,47 @@ def wrapped(text: str, width: int, style: str, indent: int) -> list[Line]:
 
 def per_row(width: int, cell: int, count: int) -> int:
     """The number of cells in a row: all if they fit, else a multiple of four or two."""
-    most = max(1, (width - GUTTER - 1) // cell)
-    if count <= most:
+    limit = max(1, (width - GUTTER - 1) // cell)
+    if count <= limit:
         return max(1, count)
-    step = 4 if most >= 8 else 2 if most >= 2 else 1
-    most = most // step * step
-    even = -(-count // -(-count // most))  # as many rows, the last one not much shorter
+    step = 4 if limit >= 8 else 2 if limit >= 2 else 1
+    limit = limit // step * step
+    even = -(-count // -(-count // limit))  # as many rows, the last one not much shorter
     return -(-even // step) * step
 
 
 def framed(row: Sequence[Box], cell: int, glyphs: Glyphs, gutter: Line) -> tuple[Line, Line, Line]:
     """A row of boxes, each `cell` wide with its left side: top with numbers, inside, bottom."""
     blank = Span(" " * GUTTER)
-    lit = [
+    heavy_cells = [
         False,
         *(box.highlighted for box in row),
         False,
     ]  # of the neighbours left and right of each side
     top, middle, bottom = [blank], list(gutter), [blank]
     for at, box in enumerate(row):
-        heavy = lit[at] or lit[at + 1]
+        heavy = heavy_cells[at] or heavy_cells[at + 1]
         ends = 0 if at else LEFT
         top.append(_corner(glyphs, LEFT + RIGHT + DOWN - ends, heavy))
         middle.append(_corner(glyphs, UP + DOWN, heavy))
         bottom.append(_corner(glyphs, LEFT + RIGHT + UP - ends, heavy))
         across = glyphs.wire(LEFT + RIGHT, box.highlighted)
         number = f"{across if cell > 6 else ''}{box.number}{across}"[-(cell - 1) :]
-        frame = "frame lit" if box.highlighted else "frame"
+        frame = "frame highlighted" if box.highlighted else "frame"
         top += [Span(across * (cell - 1 - len(number)), frame), Span(number, frame)]
-        style = f"{box.style} lit" if box.highlighted else box.style
+        style = f"{box.style} highlighted" if box.highlighted else box.style
         middle += padded(box.text, cell - 2, style, box.target, ">", glyphs.ellipsis)
-        sign = "op lit" if box.highlighted else "op"
+        sign = "op highlighted" if box.highlighted else "op"
         middle.append(Span(box.mark or " ", sign, box.target))
         bottom.append(Span(across * (cell - 1), frame))
-    top.append(_corner(glyphs, LEFT + DOWN, lit[-2]))
-    middle.append(_corner(glyphs, UP + DOWN, lit[-2]))
-    bottom.append(_corner(glyphs, LEFT + UP, lit[-2]))
+    top.append(_corner(glyphs, LEFT + DOWN, heavy_cells[-2]))
+    middle.append(_corner(glyphs, UP + DOWN, heavy_cells[-2]))
+    bottom.append(_corner(glyphs, LEFT + UP, heavy_cells[-2]))
     return tuple(top), tuple(middle), tuple(bottom)
 
 
 def _corner(glyphs: Glyphs, sides: int, heavy: bool) -> Span:
-    return Span(glyphs.wire(sides, heavy), "frame lit" if heavy else "frame")
+    return Span(glyphs.wire(sides, heavy), "frame highlighted" if heavy else "frame")
 
 
 def cell_target(

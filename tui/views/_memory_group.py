@@ -20,7 +20,7 @@ from tui.views._cells import cell_target
 
 BOXED_FROM = 116
 _NAMES = 6  # names drawn for one tensor; how many more there are is said
-# who gets the room beyond the least, in this order, and how much
+# the columns that get the room beyond the minimum, in this order, and how much of it
 _GROW = (("names", 3), ("bytes", 24), ("tensor", 12), ("names", 7))
 
 
@@ -46,15 +46,15 @@ class Columns:
             room = {"names": 6, "object": 14, "tensor": 18, "storage": 12, "bytes": 14}
             gaps = (3, 3, 3, 3)
         spare = max(0, width - 1 - sum(room.values()) - sum(gaps))
-        for name, most in _GROW:
-            more = min(most, spare)
+        for name, limit in _GROW:
+            more = min(limit, spare)
             room[name] += more
             spare -= more
-        places, x = [], 1
+        columns, x = [], 1
         for (_, cells), gap in zip(room.items(), (*gaps, 0), strict=True):
-            places.append((x, cells))
+            columns.append((x, cells))
             x += cells + gap
-        return cls(boxed, *places)
+        return cls(boxed, *columns)
 
     @property
     def width(self) -> int:
@@ -68,11 +68,11 @@ class Group:
         self.storage = storage
         self.columns = columns
         self.glyphs = glyphs
-        least = 4 if columns.boxed else 3
+        min_lines = 4 if columns.boxed else 3
         self.starts = [0]
         for tensor in storage.tensors or (None,):
             lines = min(len(tensor.names), _NAMES + 1) + columns.boxed * 2 if tensor else 0
-            self.starts.append(self.starts[-1] + max(least, lines))
+            self.starts.append(self.starts[-1] + max(min_lines, lines))
 
     def picture(self) -> Picture:
         # one line more, blank: storages stand apart, the tensors of one do not
@@ -90,7 +90,7 @@ class Group:
         grid = Grid(self.columns.width, height, self.glyphs)
         first = self.columns.boxed  # the line of a block that wires run along
         self._storage(grid, first)
-        # what is lit is wired last, so that its heavy line is on top where lines meet
+        # highlighted wires are drawn last, so that their heavy lines are on top where lines meet
         for ordinal, tensor in sorted(
             enumerate(self.storage.tensors), key=lambda pair: pair[1].highlighted
         ):
@@ -102,7 +102,7 @@ class Group:
             self._bytes(grid, tensor, y, ordinal)
             if tensor.highlighted:
                 for line in range(self.starts[ordinal], self.starts[ordinal + 1]):
-                    grid.put(0, line, self.glyphs.lit, "path")
+                    grid.put(0, line, self.glyphs.highlighted, "path")
         return grid
 
     def _names(self, grid: Grid, tensor: TensorBox, y: int) -> None:
@@ -112,8 +112,8 @@ class Group:
         style = _wire(tensor)
         if not tensor.names:
             after = grid.put(x, y, f"{self.glyphs.temporary} no name", "dim", None, room)
-            for line, words in enumerate(tensor.held_by[:2], 1):
-                grid.put(x + 2, y + line, words, "dim", None, self.columns.object[0] - x - 3)
+            for line, holder in enumerate(tensor.held_by[:2], 1):
+                grid.put(x + 2, y + line, holder, "dim", None, self.columns.object[0] - x - 3)
             if tensor.wrapped:
                 grid.across(after + 1, end, y, style, tensor.highlighted)
         for line, name in enumerate(tensor.names[:_NAMES]):
@@ -137,9 +137,9 @@ class Group:
 
     def _name(self, grid: Grid, x: int, y: int, name: NameBox, tensor: TensorBox, room: int) -> int:
         target = Target(NameSelection(tensor.id, self.storage.id, name.text))
-        style = "name lit" if tensor.highlighted else "name"
+        style = "name highlighted" if tensor.highlighted else "name"
         after = grid.put(x, y, name.text, style, target, room)
-        if name.function and not name.here and x + room - after > 4:
+        if name.function and not name.in_current_frame and x + room - after > 4:
             after = grid.put(
                 after, y, f" in {name.function.strip('<>')}", "dim", target, x + room - after
             )
@@ -176,7 +176,7 @@ class Group:
             grid.put(self.columns.tensor[0] + 2, y - 1, f" {tensor.id} ", style, target)
             version = f" version {tensor.version} "
             x = sum(self.columns.tensor) - 2 - len(version)
-            grid.spans(x, y - 1, _words(version, "number", target))
+            grid.spans(x, y - 1, _fact_spans(version, "number", target))
             return right
         lines = [
             (f"{tensor.id}: {tensor.dtype} {shape}", style),
@@ -227,14 +227,14 @@ class Group:
             sign, style = _bar_sign(share, self.glyphs, tensor_style(ordinal))
             start = low * storage.bucket
             if start <= storage.byte < start + step * storage.bucket:
-                sign, style = self.glyphs.mark, "lit"
+                sign, style = self.glyphs.mark, "highlighted"
             byte = cell_target(tensor.id, storage.id, start)
             at = grid.put(at, y + 1, sign * wide, style, byte)
         if not self.columns.boxed:
             grid.put(x, y + 2, f"+{tensor.lo} to +{tensor.hi}", "dim", target, room)
 
     def _to_storage(self, grid: Grid, tensor: TensorBox, left: int, y: int, top: int) -> None:
-        """From the tensor to the wire that all tensors of this storage share, and up that wire."""
+        """Draw a wire from the tensor to the one that all tensors of this storage share, and up along it."""
         boxed = self.columns.boxed
         end = self.columns.storage[0] - (1 if boxed else 2)
         bus = sum(self.columns.tensor) + 2 * boxed
@@ -252,24 +252,26 @@ class Group:
         y: int,
         lines: list[tuple[str, str]],
         target: Target,
-        lit: bool,
+        highlighted: bool,
     ) -> int:
-        """Lines of text in a column, framed where there is room; where a wire to the right begins."""
+        """Draw lines of text in a column, framed if there is room. Returns the column after them."""
         x, room = column
         boxed = self.columns.boxed
         if boxed:
-            grid.box(x, y - 1, room, len(lines) + 2, "path" if lit else "frame", lit)
+            grid.box(
+                x, y - 1, room, len(lines) + 2, "path" if highlighted else "frame", highlighted
+            )
         widest = x
         for number, (text, style) in enumerate(lines):
-            style = f"{style} lit" if lit and not number else style
+            style = f"{style} highlighted" if highlighted and not number else style
             left, space = x + 2 * boxed, room - 4 * boxed
-            after = grid.spans(left, y + number, _words(text, style, target), space)
+            after = grid.spans(left, y + number, _fact_spans(text, style, target), space)
             widest = after if not number else widest
         return x + room if boxed else widest + 1
 
 
-def _words(text: str, style: str, target: Target) -> list[Span]:
-    """One span; a line of plain facts has its numbers stand out from the words between them."""
+def _fact_spans(text: str, style: str, target: Target) -> list[Span]:
+    """One span; in a line of plain facts the numbers stand out from the words between them."""
     if style != "number":
         return [Span(text, style, target)]
     parts = re.findall(r"[\d(][\d,.×x()]*|[^\d(]+", text)
@@ -281,7 +283,7 @@ def _wire(tensor: TensorBox) -> str:
 
 
 def _bar_sign(share: tuple[int, ...], glyphs: Glyphs, style: str) -> tuple[str, str]:
-    """Wholly used, not at all, or in part."""
+    """The glyph and style of bytes that are used, unused, or used in part."""
     if all(used == 2 for used in share):
         return glyphs.full, style
     return (glyphs.part, style) if any(share) else (glyphs.empty, "track")

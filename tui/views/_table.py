@@ -12,7 +12,7 @@ LABEL = 9  # cells left of the table, for the row's index
 
 
 def window(at: int, count: int, room: int) -> range:
-    """At most `room` of `count` places, with `at` in the middle where that is possible."""
+    """At most `room` of `count` rows or columns, with `at` in the middle if possible."""
     room = max(1, room)
     first = max(0, min(at - room // 2, count - room))
     return range(first, min(first + room, count))
@@ -20,8 +20,8 @@ def window(at: int, count: int, room: int) -> range:
 
 def table_width(grid: Grid) -> int:
     """Cells of one table column, from the values that are listed and the column numbers."""
-    texts = (cell.text for row in grid.cells for cell in row)
-    return max(5, min(16, max(map(cells, texts), default=1) + 4), len(str(grid.columns - 1)) + 2)
+    strings = (cell.text for row in grid.cells for cell in row)
+    return max(5, min(16, max(map(cells, strings), default=1) + 4), len(str(grid.columns - 1)) + 2)
 
 
 def column_numbers(grid: Grid, columns: range, width: int, text_end: int) -> Line:
@@ -38,14 +38,14 @@ def row_label(grid: Grid, row: int, ellipsis: str) -> Span:
 
 def part_shown(grid: Grid, rows: range, columns: range, glyphs: Glyphs) -> list[Line]:
     """The part of the table that is drawn, if it is not all of it."""
-    words = [
+    parts = [
         f"{name} {part.start:,} to {part.stop - 1:,} of {count:,}"
         for name, part, count in (("rows", rows, grid.rows), ("columns", columns, grid.columns))
         if len(part) < count
     ]
-    if not words:
+    if not parts:
         return []
-    return [(Span(" " * LABEL + f"{glyphs.ellipsis} {', '.join(words)}", "dim"),)]
+    return [(Span(" " * LABEL + f"{glyphs.ellipsis} {', '.join(parts)}", "dim"),)]
 
 
 def slice_lines(tensor: int, storage: int, grid: Grid, context: DrawContext) -> list[Line]:

@@ -76,8 +76,8 @@ def action(
 class View:
     """One picture of a recording. A subclass in a module of `tui.views` is registered by being there.
 
-    Only `name`, `key`, `title`, `help` and `draw` are required; a method that answers None leaves the
-    matter to what the explorer does in every view.
+    Only `name`, `key`, `title`, `help` and `draw` are required; a method that returns None leaves the
+    key to the explorer, which treats it as in every view.
     """
 
     name: ClassVar[str]
@@ -158,5 +158,5 @@ class View:
         return None
 
     def graph_dot(self, nav: Navigator) -> str:
-        """Return the graph in focus as DOT; NoGraph where there is none."""
+        """Return the graph in focus as DOT. Raises: NoGraph without a graph."""
         raise NotImplementedError(f"{self.name} draws no graph")

@@ -20,43 +20,43 @@ from tui.views._cells import facts, numbers_text, padded, wrapped
 from tui.views._view import DrawContext, View
 
 HELP = {
-    "keys": "A dispatch key is a bit: the tensor needs this sort of work. Each tensor has a set of them.",
+    "keys": "A dispatch key is a bit: the tensor needs this kind of work. Each tensor has a set of them.",
     "◆": "This argument (or the union) has the key of this row.",
     "union": "The keys of all arguments together: the dispatcher looks at nothing else.",
-    "▸": "Here the kernel on the right ran: of the keys that were left, this was the highest with one.",
-    "falls through": "The operator has no kernel for this key: the next one below is looked at.",
+    "▸": "The kernel on the right ran: of the remaining keys, this was the highest with a kernel.",
+    "falls through": "The operator has no kernel for this key: the next one below is tried.",
     "hop": "One choice of the dispatcher. A kernel may redispatch to the keys below.",
-    "+4 us for 8 us": "When the hop came, counted from the call's beginning, and how long it was until the "
-    "next hop or the end; a time alone is the latter. The recorder's own work is in all times shown here.",
+    "+4 us for 8 us": "The time from the start of the call to the hop, and from there to the next hop "
+    "or the end; a time alone is the latter. All times include the work of the recorder.",
     "us": "Microseconds: millionths of a second. ns: a thousandth of that.",
     "not yet": "This part of the call is later than this moment.",
-    "result": "What the shape rule decided: sizes, strides and dtype of what came out.",
+    "result": "The result of the shape rule: sizes, strides and dtype.",
     "plan": "The loop that the kernel ran: dimensions merged and reordered, the outermost first.",
-    "contiguous": "A loop over elements that lie side by side: full vector loads and stores.",
-    "scalar-broadcast": "Like contiguous, with an operand that is one and the same element throughout.",
-    "transposed in tiles": "An operand lies across the others: small tiles of it are turned in a buffer that "
-    "fits the first cache, so that the loop reads it as if it lay like them.",
-    "strided": "A loop that steps over memory: one element at a time.",
+    "contiguous": "A loop over adjacent elements: full vector loads and stores.",
+    "scalar-broadcast": "Like contiguous, with an operand that is a single element.",
+    "transposed in tiles": "An operand is transposed: small tiles of it are transposed in a buffer "
+    "that fits the first cache, so that the loop reads adjacent elements.",
+    "strided": "A loop with steps over memory: one element at a time.",
     "one element": "Nothing to loop over.",
-    "one row": "A reduction of elements that lie side by side into one.",
+    "one row": "A reduction of adjacent elements to one.",
     "row by row": "A reduction that folds the elements of one result after the other.",
-    "columns side by side": "A reduction that folds many neighbouring results at once, row after row.",
-    "matrix product": "blocked: OpenBLAS, in blocks that fit the caches. small: a plain loop, before "
-    "OpenBLAS has looked at its arguments. The last dimension is the one that is summed over.",
-    "bytes a step": "How far one step along the dimension goes in each operand. 0: the same element again.",
+    "columns side by side": "A reduction that computes many adjacent results at once, row after row.",
+    "matrix product": "blocked: OpenBLAS, in blocks that fit the caches. small: a plain loop, which "
+    "is faster than a call of OpenBLAS. The last dimension is summed over.",
+    "bytes a step": "The distance in each operand of one step along the dimension. 0: the same element again.",
     "x86-64-v2, v3, v4": "Sets of instructions: with vectors of 16, 32 (AVX2) and 64 bytes (AVX-512).",
-    "inside": "The calls that this one is made of; a composite operator is made of nothing else.",
+    "inside": "The calls inside this one; a composite operator consists only of such calls.",
     "▶": "This call, among those of the same tree or line.",
     "✖": "The call failed.",
     "from": "The one entry in csrc/ops that declares the operator.",
-    "becomes": "What the generator made of the entry: compiled into the engine, or installed in Python.",
+    "becomes": "The code that the generator wrote from the entry: compiled into the engine, or installed in Python.",
     "# - { } [ ] | > \" ' * & ! ; < / ? + % ~ @ ^ `": "In the entry and below it: YAML, C++, the schema as they are.",
     "…": "Truncated, or more than fits.",
 }
 
 COLUMN = 7  # cells of an argument's column in the table of keys
-COLUMNS = 6  # arguments that have a column of their own
-SIDE = 100  # columns from which the entry and what it became stand side by side
+COLUMNS = 6  # arguments that have their own column
+SIDE = 100  # columns from which the entry and the generated code are side by side
 
 
 class DispatchView(View):
@@ -88,27 +88,27 @@ class DispatchView(View):
 
 
 def _clipped(line: Line, context: DrawContext) -> Line:
-    """No line is wider than the room: what does not fit ends in an ellipsis."""
+    """The line, cut at the width with an ellipsis."""
     if sum(span.width for span in line) <= context.width:
         return line
-    shown, x = [], 0
+    clipped, x = [], 0
     for span in line:
         text = cut(span.text, context.width - x, context.glyphs.ellipsis)
-        shown.append(Span(text, span.style, span.target))
+        clipped.append(Span(text, span.style, span.target))
         x += cells(text)
         if text != span.text:
             break
-    return tuple(shown)
+    return tuple(clipped)
 
 
 def _head(model: DispatchModel, context: DrawContext) -> Line:
-    where = f"  line {model.line}: {model.code}" if model.line else ""
+    location = f"  line {model.line}: {model.code}" if model.line else ""
     pairs = [
         (model.name, "op"),
         (f"  call {model.call}", "head"),
         (f"  {model.time}", "number"),
         ("  still running" if model.running else "", "warn"),
-        (where, "dim"),
+        (location, "dim"),
     ]
     return facts(pairs, context.width, context.glyphs.ellipsis)
 
@@ -139,20 +139,20 @@ def _arguments(model: DispatchModel, context: DrawContext) -> list[Line]:
 def _argument(argument: ArgumentRow, context: DrawContext) -> list[Line]:
     if not argument.tensors:
         return [(Span(cut(clean(argument.text), 60, context.glyphs.ellipsis), "number"),)]
-    shown = [_tensor(row, context) for row in argument.tensors[:8]]
-    if len(argument.tensors) > len(shown):
-        more = len(argument.tensors) - len(shown)
-        shown.append((Span(f"{context.glyphs.ellipsis} {more} more tensors", "dim"),))
-    return shown
+    rows = [_tensor(row, context) for row in argument.tensors[:8]]
+    if len(argument.tensors) > len(rows):
+        more = len(argument.tensors) - len(rows)
+        rows.append((Span(f"{context.glyphs.ellipsis} {more} more tensors", "dim"),))
+    return rows
 
 
 def _tensor(row: TensorRow, context: DrawContext) -> Line:
-    chosen = context.selection.tensor == row.tensor
+    selected = context.selection.tensor == row.tensor
     target = Target(TensorSelection(row.tensor, row.storage))
     label = cut(clean(row.label), 20, context.glyphs.ellipsis)
     return (
-        Span(context.glyphs.lit if chosen else "", "lit"),
-        Span(label, "name lit" if chosen else "name", target),
+        Span(context.glyphs.highlighted if selected else "", "highlighted"),
+        Span(label, "name highlighted" if selected else "name", target),
         Span(f"  {row.dtype} {shape_text(row.sizes, context.glyphs.times)}", "type"),
         Span(f"  strides {numbers_text(row.strides)}", "number"),
         Span(f"  offset {row.offset}" if row.offset else "", "number"),
@@ -176,8 +176,8 @@ def _keys(model: DispatchModel, context: DrawContext) -> list[Line]:
     lines: list[Line] = [(*head, Span("  hop  kernel", "head"))]
     for key in model.union:
         ran = hops.get(key)
-        lit = ran is not None and ran[1].done
-        row = [Span("   "), *padded(key, wide, "op" if lit else "dim")]
+        highlighted = ran is not None and ran[1].done
+        row = [Span("   "), *padded(key, wide, "op" if highlighted else "dim")]
         for argument in columns:
             sign = (
                 glyphs.mark if key in argument.keys else "" if argument.recorded else glyphs.unknown
@@ -285,29 +285,31 @@ def _plan(plan: PlanRow, context: DrawContext) -> list[Line]:
 
 def _calls(title: str, rows: Sequence[CallRow], context: DrawContext) -> list[Line]:
     glyphs = context.glyphs
-    here = next((place for place, row in enumerate(rows) if row.here), 0)
-    most = 12
-    first = max(0, min(here - most // 2, len(rows) - most))
+    current = next((index for index, row in enumerate(rows) if row.current), 0)
+    room = 12
+    first = max(0, min(current - room // 2, len(rows) - room))
     lines: list[Line] = [_heading(title, f"{len(rows)} calls")]
     if first:
         lines.append((Span(f"   {glyphs.ellipsis} {first} before", "dim"),))
-    for row in rows[first : first + most]:
+    for row in rows[first : first + room]:
         lines.append(_call(row, context, glyphs))
-    left = len(rows) - first - most
+    left = len(rows) - first - room
     if left > 0:
         lines.append((Span(f"   {glyphs.ellipsis} {left} more", "dim"),))
     return lines
 
 
 def _call(row: CallRow, context: DrawContext, glyphs: Glyphs) -> Line:
-    sign = glyphs.here if row.here else glyphs.fail if row.error else glyphs.dot
+    sign = glyphs.current if row.current else glyphs.fail if row.error else glyphs.dot
     time = f"  {row.time}" if row.done else "  not yet"
     indent = min(3 + 2 * row.depth, context.width // 2)
     text = cut(clean(row.text), max(8, context.width - indent - 3 - cells(time)), glyphs.ellipsis)
-    style = "op lit" if row.here else "error" if row.error else "op" if row.done else "dim"
+    style = (
+        "op highlighted" if row.current else "error" if row.error else "op" if row.done else "dim"
+    )
     return (
         Span(" " * indent),
-        Span(f"{sign} ", "here" if row.here else "dim"),
+        Span(f"{sign} ", "current" if row.current else "dim"),
         Span(text, style, Target(CallSelection(row.call))),
         Span(time, "dim"),
     )
@@ -321,32 +323,32 @@ def _origin(model: DispatchModel, context: DrawContext) -> list[Line]:
     if not origin.path:
         return [_heading("from", f"this engine declares no operator {model.name}")]
     left: list[Line] = [_heading("from", f"{origin.path}:{origin.line}")]
-    beside = context.width >= SIDE
-    half = context.width // 2 - 1 if beside else context.width
+    side_by_side = context.width >= SIDE
+    half = context.width // 2 - 1 if side_by_side else context.width
     for text in origin.entry:
         left += _code(text, half, "string", context.glyphs.ellipsis)
     right: list[Line] = [_heading("becomes")]
-    for made in origin.made:
-        right.append((Span(f"   {made.what}", "name"),))
-        for text in made.lines:
+    for code in origin.generated:
+        right.append((Span(f"   {code.name}", "name"),))
+        for text in code.lines:
             right += _code(text, half, "text", context.glyphs.ellipsis)
-    if not beside:
+    if not side_by_side:
         return [*left, (), *right]
     lines: list[Line] = []
     for y in range(max(len(left), len(right))):
-        one = left[y] if y < len(left) else ()
-        gap = half + 2 - sum(span.width for span in one)
-        lines.append((*one, Span(" " * gap), *(right[y] if y < len(right) else ())))
+        left_line = left[y] if y < len(left) else ()
+        gap = half + 2 - sum(span.width for span in left_line)
+        lines.append((*left_line, Span(" " * gap), *(right[y] if y < len(right) else ())))
     return lines
 
 
 def _code(text: str, width: int, style: str, ellipsis: str) -> list[Line]:
-    """A line of the entry or of what it became, over as many lines as it needs; the further ones hang."""
+    """A line of the entry or of the generated code, on as many lines as it needs; the further ones hang."""
     text = clean(text)
     indent = 3 + len(text) - len(text.lstrip())
     pieces = [line[1].text for line in wrapped(text, width - 4, style, indent)]
     return [
         (Span(" " * at), Span(cut(piece, width - at, ellipsis), style))
-        for place, piece in enumerate(pieces)
-        for at in (indent + (2 if place else 0),)
+        for number, piece in enumerate(pieces)
+        for at in (indent + (2 if number else 0),)
     ]

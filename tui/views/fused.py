@@ -26,44 +26,44 @@ if TYPE_CHECKING:
     from tui.navigator import Navigator
 
 HELP = {
-    "tree": "Each output as an expression: a step, below it what it is made from. A single operand "
-    "stands right below, several are branches. Numbers before steps are those of the tile loop.",
-    "·": "In a tree: an operand that stands below. Elsewhere between two facts.",
-    "tile loop": "What one launch does: for each tile all steps run, while the tile lies in the first cache.",
-    "machine code": "Steps that run as one loop of machine code made for them: values stay in "
+    "tree": "Each output as an expression: a step, below it its operands. A single operand is right "
+    "below, several are branches. Numbers before steps are those of the tile loop.",
+    "·": "In a tree: an operand that is below. Elsewhere a separator.",
+    "tile loop": "One launch: for each tile all steps run, while the tile is in the first cache.",
+    "machine code": "Steps that run as one loop of generated machine code: values stay in "
     "registers of the processor.",
     "loop": "A step that runs as its operator's own vectorised loop over the tile.",
-    "in0": "An input of the group, in memory. in1, in2: the next ones. n0: a number given at each launch.",
+    "in0": "An input of the group, in memory. in1, in2: the next ones. n0: a number passed at each launch.",
     "out0": "An output, written to its own memory.",
-    "v0": "A value in a register of the processor, by the step that makes it: it is never written.",
-    "r0": "A tile's values in the first cache; a register is used again when nobody reads it any more.",
+    "v0": "A value in a register of the processor, by the step that computes it: it is never in memory.",
+    "r0": "A tile's values in the first cache; a register is reused after its last use.",
     "graph": "The group's own graph (prim::FusionGroup's Subgraph), and the step that computes each line.",
-    "source": "Where the group comes from; bright is what belongs to it, or to what is selected.",
-    "launches": "Each run of the kernel: sizes taken and given, tiles, threads, time, bytes moved "
-    "and how many times as many the operators would move one by one. Enter goes there.",
+    "source": "The source of the group; bright is what belongs to it, or to the selection.",
+    "launches": "Each run of the kernel: sizes of inputs and outputs, tiles, threads, time, bytes moved "
+    "and the factor by which the operators would move more. Enter goes there.",
     "groups": "All fused groups of this recording. Enter goes to the first launch.",
     "about": "The sizes of the tensors were not recorded: counted by elements.",
-    "%": "A Value of the graph. `for %x`: a conversion that the step of %x asked for. +1: equal nodes "
+    "%": "A Value of the graph. `for %x`: a conversion that the step of %x needs. +1: equal nodes "
     "are one step.",
-    "▶": "The last launch up to this moment; the group that is shown.",
-    "▌": "It belongs to what is selected: its origin or result.",
-    "◆": "Just this is selected.",
-    "▴": "So many rows more above.",
-    "▾": "So many rows more below.",
-    "→": "From the sizes taken to the sizes given.",
-    "×": "Between sizes; or so many times as many bytes.",
-    "?": "Not known: the first launch is written down while it runs.",
+    "▶": "The last launch up to this moment; the visible group.",
+    "▌": "It belongs to the selection: its origin or result.",
+    "◆": "This is selected.",
+    "▴": "This many more rows above.",
+    "▾": "This many more rows below.",
+    "→": "From the sizes of the inputs to the sizes of the outputs.",
+    "×": "Between sizes; or a factor of bytes.",
+    "?": "Not known: the first launch is recorded while it runs.",
 }
 
-_WIDE = 100  # columns from which graph and source stand beside tree and loop
+_WIDE = 100  # columns from which graph and source are next to tree and loop
 _TALL = 26  # lines from which there is room for the graph below the source
 PANES = ("tree", "graph", "source", "groups")
-"""The panes next to the tile loop where there is little room, chosen with `t`."""
+"""The panes next to the tile loop on a narrow screen, chosen with `t`."""
 
 
 @dataclass(frozen=True, slots=True)
 class FusedOptions(ViewOptions):
-    """The pane next to the tile loop where there is little room."""
+    """The pane next to the tile loop on a narrow screen."""
 
     pane: str = PANES[0]
 
@@ -108,18 +108,18 @@ class FusedView(IRView):
         grid.across(0, width - 1, bottom + 1 + runs)
         for y, (text, style) in enumerate(about[:story], height - story):
             grid.put(1, y, translated(text, context.glyphs), style)
-        made = grid.picture()
+        picture = grid.picture()
         steps = [row.value for row in model.loop if row.kind == "step" and row.value]
         lists = (steps, [row.number for row in model.lines], [row.number for row in model.source])
-        made.guide = guide_of(model.selected, lists, bottom - top)
-        return made
+        picture.guide = guide_of(model.selected, lists, bottom - top)
+        return picture
 
     def is_slow(self, history: History, moment: int, options: FusedOptions) -> bool:
         return links_take_long(history)  # it asks where Values come from
 
     @action("t", "pane", "Show something else next to the tile loop.", option="form")
     def pane(self, nav: Navigator, name: str = "") -> str:
-        """Another thing next to the tile loop, or the one of that name."""
+        """Show the next pane next to the tile loop, or the named pane."""
         if name and name not in PANES:
             return f"unknown pane {name!r}; choose from {', '.join(PANES)}"
         pane = name or PANES[(PANES.index(nav.options_of(self.name).pane) + 1) % len(PANES)]
@@ -180,21 +180,23 @@ class FusedView(IRView):
 def _wide(
     grid: Grid, model: FusedModel, context: DrawContext, pane: str, top: int, bottom: int
 ) -> None:
-    """Tree, loop, and graph above source; `groups` takes the place of the graph."""
-    one, two = grid.width * 30 // 100, grid.width * 65 // 100
-    tree_pane(grid, Region(0, one, top, bottom), model, context)
-    grid.down(one, top, bottom)
-    loop_pane(grid, Region(one + 1, two, top, bottom), model, context)
-    grid.down(two, top, bottom)
+    """Tree, loop, and graph above source; `groups` replaces the graph."""
+    first_rule, second_rule = grid.width * 30 // 100, grid.width * 65 // 100
+    tree_pane(grid, Region(0, first_rule, top, bottom), model, context)
+    grid.down(first_rule, top, bottom)
+    loop_pane(grid, Region(first_rule + 1, second_rule, top, bottom), model, context)
+    grid.down(second_rule, top, bottom)
     upper = "groups" if pane == "groups" else "graph"
     if bottom - top < _TALL * 2 // 3:
         only = pane if pane in ("groups", "source") else "graph"
-        _pane(only)(grid, Region(two + 1, grid.width, top, bottom), model, context)
+        _pane(only)(grid, Region(second_rule + 1, grid.width, top, bottom), model, context)
         return
     middle = top + (bottom - top) // 2
-    _pane(upper)(grid, Region(two + 1, grid.width, top, middle), model, context)
-    grid.across(two, grid.width - 1, middle)
-    source_pane(grid, Region(two + 1, grid.width, middle + 1, bottom), _as_source(model), context)
+    _pane(upper)(grid, Region(second_rule + 1, grid.width, top, middle), model, context)
+    grid.across(second_rule, grid.width - 1, middle)
+    source_pane(
+        grid, Region(second_rule + 1, grid.width, middle + 1, bottom), _as_source(model), context
+    )
 
 
 def _as_source(model: FusedModel) -> Any:
@@ -212,8 +214,8 @@ def _title(grid: Grid, model: FusedModel, context: DrawContext) -> None:
     dot = context.glyphs.dot
     target = Target(ValueSelection(model.value)) if model.value else None
     x = grid.put(1, 0, model.name, "title", target)
-    where = model.file.rpartition("/")[2] + (f":{model.line}" if model.line else "")
-    facts = [model.function and f"in {model.function}", where, f"kernel {model.kernel}"]
+    location = model.file.rpartition("/")[2] + (f":{model.line}" if model.line else "")
+    facts = [model.function and f"in {model.function}", location, f"kernel {model.kernel}"]
     others = len(model.groups)
     at = next((n for n, group in enumerate(model.groups, 1) if group.current), 0)
     right = f"group {at} of {others}" if others > 1 else ""
@@ -223,20 +225,22 @@ def _title(grid: Grid, model: FusedModel, context: DrawContext) -> None:
 
 
 def _plan(grid: Grid, model: FusedModel, context: DrawContext, y: int) -> int:
-    """Sentences about this launch; the number of lines that they took."""
-    here = next((row for row in model.launches if row.here), None)
-    if here is None:
+    """Draw sentences about this launch. Returns their number of lines."""
+    launch = next((row for row in model.launches if row.current), None)
+    if launch is None:
         return 0
-    said = f"{here.elements:,} elements in {pluralise(here.tiles, 'tile')} of {model.tile:,}"
-    if here.last != model.tile:
-        said += f", the last of {here.last:,}" if here.tiles > 1 else f": {here.last:,} in use"
-    said += f", {pluralise(here.threads, 'thread')}"
-    about = "" if here.exact else "about "
+    summary = f"{launch.elements:,} elements in {pluralise(launch.tiles, 'tile')} of {model.tile:,}"
+    if launch.last != model.tile:
+        summary += (
+            f", the last of {launch.last:,}" if launch.tiles > 1 else f": {launch.last:,} in use"
+        )
+    summary += f", {pluralise(launch.threads, 'thread')}"
+    about = "" if launch.exact else "about "
     moved = (
-        f"reads {about}{bytes_text(here.read_bytes)}, writes {bytes_text(here.written_bytes)}; "
-        f"unfused, the operators would move {bytes_text(here.eager_bytes)}{_times(here)}"
+        f"reads {about}{bytes_text(launch.read_bytes)}, writes {bytes_text(launch.written_bytes)}; "
+        f"unfused, the operators would move {bytes_text(launch.eager_bytes)}{_times(launch)}"
     )
-    lines = wrap(f"{said}; {moved}", grid.width - 2)
+    lines = wrap(f"{summary}; {moved}", grid.width - 2)
     for at, line in enumerate(lines, y):
         grid.put(1, at, translated(line, context.glyphs), "text")
     grid.across(0, grid.width - 1, y + len(lines))
@@ -249,11 +253,11 @@ def _times(row: LaunchRow) -> str:
 
 
 def _about(model: FusedModel, width: int) -> list[tuple[str, str]]:
-    """Sentences about the selection, and the expression of the chosen step."""
+    """Sentences about the selection, and the expression of the selected step."""
     lines: list[tuple[str, str]] = []
-    chosen = next((row for row in model.loop if row.chosen and row.kind == "step"), None)
-    if chosen is not None:
-        text = f"step {chosen.step}: {chosen.text} · each element: {chosen.expression}"
+    selected = next((row for row in model.loop if row.selected and row.kind == "step"), None)
+    if selected is not None:
+        text = f"step {selected.step}: {selected.text} · each element: {selected.expression}"
         lines += [(line, "title") for line in wrap(text, width - 2)]
     lines += [(line, "text") for text in model.story for line in wrap(text, width - 2)]
     return lines or [
@@ -264,12 +268,12 @@ def _about(model: FusedModel, width: int) -> list[tuple[str, str]]:
 def _marks(
     grid: Grid, region: Region, y: int, glyphs: Glyphs, row: Any, target: Target | None
 ) -> str:
-    """The signs of what is selected at the left edge; how its text is lit."""
-    if row.highlighted or row.chosen:
-        grid.put(region.left, y, glyphs.lit, "path", target)
-    if row.chosen:
+    """Draw the marks of the selection at the left edge. Returns the style that highlights its text."""
+    if row.highlighted or row.selected:
+        grid.put(region.left, y, glyphs.highlighted, "path", target)
+    if row.selected:
         grid.put(region.left + 1, y, glyphs.mark, "path", target)
-    return " lit" if row.highlighted or row.chosen else ""
+    return " highlighted" if row.highlighted or row.selected else ""
 
 
 def _target(value: int) -> Target | None:
@@ -281,7 +285,7 @@ def tree_pane(grid: Grid, region: Region, model: FusedModel, context: DrawContex
 
     def draw(row: ExpressionRow, y: int) -> None:
         target = _target(row.value)
-        lit = _marks(grid, region, y, glyphs, row, target)
+        highlighted = _marks(grid, region, y, glyphs, row, target)
         x = region.left + 2
         for level, more in enumerate(row.path):
             last = level == len(row.path) - 1
@@ -291,11 +295,14 @@ def tree_pane(grid: Grid, region: Region, model: FusedModel, context: DrawContex
         text = translated(row.text, glyphs)
         number = f"{row.step} " if row.step >= 0 else ""
         style = "dim" if row.again else "title" if row.step < 0 else "op"
-        spans = [Span(number, "number" + lit, target), Span(text, style + lit, target)]
+        spans = [
+            Span(number, "number" + highlighted, target),
+            Span(text, style + highlighted, target),
+        ]
         room = max(0, region.right - x)
         wide = cells(number) + cells(text)
         if row.name and not row.again and wide + len(row.name) + 1 <= room:
-            spans.append(Span(f" {row.name}", "name" + lit, target))
+            spans.append(Span(f" {row.name}", "name" + highlighted, target))
         put_cut(grid, x, y, spans, room, glyphs)
 
     listed(grid, region, glyphs, "tree", model.tree, _focus(model.tree), draw)
@@ -306,7 +313,7 @@ def loop_pane(grid: Grid, region: Region, model: FusedModel, context: DrawContex
 
     def draw(row: LoopRow, y: int) -> None:
         target = _target(row.value)
-        lit = _marks(grid, region, y, glyphs, row, target)
+        highlighted = _marks(grid, region, y, glyphs, row, target)
         text = translated(row.text, glyphs)
         if row.kind != "step":
             indent = {"loop": 0, "end": 0}.get(row.kind, 1)
@@ -315,21 +322,23 @@ def loop_pane(grid: Grid, region: Region, model: FusedModel, context: DrawContex
             aside = translated(row.aside, glyphs)
             grid.put(x + 2, y, aside, "dim", None, max(0, region.right - x - 2))
             return
-        x = grid.put(region.left + 3, y, fit(str(row.step), 3, align=">"), "number" + lit, target)
+        x = grid.put(
+            region.left + 3, y, fit(str(row.step), 3, align=">"), "number" + highlighted, target
+        )
         room = max(4, region.right - x - 1)
         right = row.name if room >= cells(text) + len(row.name) + 1 else ""
-        spans = [Span(text, "text" + lit, target)]
+        spans = [Span(text, "text" + highlighted, target)]
         put_cut(grid, x + 1, y, spans, room, glyphs)
         if right:
             x = region.right - cells(right) - 1
-            grid.put(x, y, right, "name" + lit, target)
+            grid.put(x, y, right, "name" + highlighted, target)
             kind = f"{row.aside} "
             free = room - cells(text) - cells(right) - 2
             if len(kind) <= free:
                 grid.put(x - len(kind), y, kind, "type", target)
 
     rows = model.loop
-    focus = first(rows, lambda r: r.chosen, lambda r: r.highlighted)
+    focus = first(rows, lambda r: r.selected, lambda r: r.highlighted)
     listed(grid, region, glyphs, "tile loop", rows, focus, draw)
 
 
@@ -341,11 +350,11 @@ def graph_pane(grid: Grid, region: Region, model: FusedModel, context: DrawConte
 
     def draw(row: LineRow, y: int) -> None:
         target = Target(ValueSelection(row.number))
-        lit = _marks(grid, region, y, glyphs, row, target)
+        highlighted = _marks(grid, region, y, glyphs, row, target)
         number = str(row.step) if row.step >= 0 else ""
-        grid.put(region.left + 2, y, fit(number, 3, align=">"), "number" + lit, target)
+        grid.put(region.left + 2, y, fit(number, 3, align=">"), "number" + highlighted, target)
         spans = [
-            Span(part.text, (part.style or "text") + lit, _target(part.value) or target)
+            Span(part.text, (part.style or "text") + highlighted, _target(part.value) or target)
             for part in row.parts
         ]
         put_cut(grid, region.left + 6, y, spans, max(0, region.width - 6), glyphs)
@@ -359,10 +368,10 @@ def group_pane(grid: Grid, region: Region, model: FusedModel, context: DrawConte
     def draw(row: Any, y: int) -> None:
         target = Target(event=row.at)
         if row.current:
-            grid.put(region.left + 1, y, glyphs.here, "here", target)
+            grid.put(region.left + 1, y, glyphs.current, "current", target)
         runs = pluralise(row.launches, "launch", "launches")
         text = f"{row.name} {glyphs.dot} {pluralise(row.steps, 'step')} {glyphs.dot} {runs}"
-        style = "here" if row.current else "text"
+        style = "current" if row.current else "text"
         grid.put(region.left + 3, y, text, style, target, max(0, region.width - 3))
 
     focus = first(model.groups, lambda r: r.current)
@@ -374,9 +383,9 @@ def launch_pane(grid: Grid, region: Region, model: FusedModel, context: DrawCont
 
     def draw(row: LaunchRow, y: int) -> None:
         target = Target(event=row.at)
-        if row.here:
-            grid.put(region.left + 1, y, glyphs.here, "here", target)
-        style = "here" if row.here else "dim" if row.ahead else "text"
+        if row.current:
+            grid.put(region.left + 1, y, glyphs.current, "current", target)
+        style = "current" if row.current else "dim" if row.ahead else "text"
         time = time_text(row.ns, glyphs) if row.ns >= 0 else glyphs.unknown
         moved = bytes_text(row.read_bytes + row.written_bytes)
         frame = f"frame {row.frame}" if row.frame else "no frame"
@@ -396,7 +405,7 @@ def launch_pane(grid: Grid, region: Region, model: FusedModel, context: DrawCont
         sizes = f"  {_sizes(row.inputs)} {glyphs.arrow} {_sizes(row.outputs)}"
         grid.put(x, y, translated(sizes, glyphs), style, target, max(0, region.right - x - 1))
 
-    focus = first(model.launches, lambda r: r.here)
+    focus = first(model.launches, lambda r: r.current)
     listed(grid, region, glyphs, "launches", model.launches, focus, draw)
 
 
@@ -408,4 +417,4 @@ def _sizes(shapes: tuple[str, ...]) -> str:
 
 
 def _focus(rows: Any) -> int:
-    return first(rows, lambda r: r.chosen, lambda r: r.highlighted)
+    return first(rows, lambda r: r.selected, lambda r: r.highlighted)

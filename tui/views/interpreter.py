@@ -25,32 +25,32 @@ if TYPE_CHECKING:
 
 HELP = {
     "instructions": "The code that runs: number, what it does, how often it ran, its line of the source.",
-    "▴": "So many rows more above.",
-    "▾": "So many rows more below.",
+    "▴": "This many more rows above.",
+    "▾": "This many more rows below.",
     "pc": "The program counter: the number of the instruction that ran last.",
-    "▶": "This instruction ran last; what it did is there.",
+    "▶": "This instruction ran last; its effect is shown.",
     "→": "This one runs next.",
     "✎": "Written by the instruction that ran last.",
-    "▌": "It belongs to what is selected.",
+    "▌": "It belongs to the selection.",
     "×": "How often this frame has run the instruction; or between the sizes of a shape.",
-    "registers": "What the frame keeps, by number. A register is reused once its Value has been used for "
-    "the last time: MOVE empties it. A list is shown as it was when it was last stored or loaded.",
+    "registers": "The values of the frame, by number. After the last use of its Value a register is reused: "
+    "MOVE empties it. A list is shown as it was when it was last stored or loaded.",
     "source": "The compiled function. The line of the instruction that ran last, and of the next one.",
     "stack": "Instructions take their inputs from its end and put their results there. The last is the top.",
     "frames": "The calls that have not returned, the outermost first. Each has its own registers.",
-    "notes": "Guards that were looked at, bail-outs and launches of fused kernels in this frame.",
-    "LOAD": "A register is copied to the stack. MOVE: the same, and the register is empty then.",
-    "STORE": "The top of the stack goes into a register. STOREN: several, the last one first.",
-    "CONST": "A constant goes on the stack.",
-    "OP": "An operator takes its arguments off the stack and leaves its results.",
-    "JUMP": "Goes on elsewhere. JUMP_IF_FALSE: where the top of the stack is False. LOOP: one more round, "
+    "notes": "Guards that were checked, bail-outs and launches of fused kernels in this frame.",
+    "LOAD": "Copies a register to the stack. MOVE: the same, then empties the register.",
+    "STORE": "Moves the top of the stack into a register. STOREN: several, the last one first.",
+    "CONST": "Pushes a constant.",
+    "OP": "An operator pops its arguments and pushes its results.",
+    "JUMP": "Jumps. JUMP_IF_FALSE: if the top of the stack is False. LOOP: to the next iteration, "
     "or out of the loop.",
-    "GUARD": "Looks whether an input is of the dtype and rank that this code was made for.",
+    "GUARD": "Checks that an input has the dtype and rank that this code was compiled for.",
     "BAIL_OUT": "Guard failed: general code continues.",
     "FUSED": "A group of pointwise operators as one kernel, tile by tile.",
     "RETURN": "The frame ends; its results stay on the stack.",
     "✖": "It failed.",
-    "✓": "It held, or is over.",
+    "✓": "The guard held, or the call is over.",
     "…": "Truncated, or more than fits.",
 }
 
@@ -76,12 +76,12 @@ class InterpreterView(IRView):
             return grid.picture()
         _title(grid, model, context)
         if width >= _BESIDE:
-            one, two = width * 31 // 100, width * 66 // 100
-            _source(grid, model, context, Region(0, one, 2, height))
-            grid.down(one, 2, height - 1)
-            grid.down(two, 2, height - 1)
-            _instructions(grid, model, context, Region(one + 1, two, 2, height))
-            left = two + 2
+            first_rule, second_rule = width * 31 // 100, width * 66 // 100
+            _source(grid, model, context, Region(0, first_rule, 2, height))
+            grid.down(first_rule, 2, height - 1)
+            grid.down(second_rule, 2, height - 1)
+            _instructions(grid, model, context, Region(first_rule + 1, second_rule, 2, height))
+            left = second_rule + 2
             y = _slots(grid, model, context, "registers", model.registers, left, width, 2, height)
             y = _slots(grid, model, context, "stack", model.stack, left, width, y + 1, height)
             y = _frames(grid, model, context, left, width, y + 1, height)
@@ -148,7 +148,7 @@ _OPS = {
 
 
 def _run_to(nav: Navigator, stop: str, direction: int) -> str:
-    """To the next instruction of that kind that ran, or to the previous one."""
+    """Go to the next or previous instruction of that kind that ran."""
     registers = nav.history.jit.registers
     moments = registers.missed() if stop == "bail-out" else registers.ran(_OPS[stop])
     at = int(moments.searchsorted(nav.moment, "right" if direction > 0 else "left"))
@@ -163,15 +163,15 @@ def _title(grid: Grid, model: InterpreterModel, context: DrawContext) -> None:
     glyphs = context.glyphs
     x = grid.put(1, 0, model.function, "title")
     x = grid.put(x + 1, 0, f"frame {model.frame} {glyphs.dot} code {model.code}", "dim")
-    pc = "not begun" if model.pc < 0 else f"pc {model.pc}"
+    pc = "not started" if model.pc < 0 else f"pc {model.pc}"
     x = grid.put(x + 2, 0, pc, "head")
     if model.done:
         result = translated(model.result, glyphs)
-        said = f"{glyphs.fail} raised" if model.error else f"{glyphs.done} returned {result}"
+        outcome = f"{glyphs.fail} raised" if model.error else f"{glyphs.done} returned {result}"
         grid.put(
             x + 2,
             0,
-            fit(said, grid.width - x - 3, glyphs.ellipsis),
+            fit(outcome, grid.width - x - 3, glyphs.ellipsis),
             "error" if model.error else "good",
         )
     else:
@@ -179,9 +179,9 @@ def _title(grid: Grid, model: InterpreterModel, context: DrawContext) -> None:
     if model.error:
         last = [line for line in model.error.splitlines() if line.strip()][-1:]
         grid.put(1, 1, fit(" ".join(last), grid.width - 2, glyphs.ellipsis), "error")
-    elif model.place is not None:
-        file = PurePath(model.place.file).name
-        text = f"{file}:{model.place.line}  {model.line_text}"
+    elif model.source_range is not None:
+        file = PurePath(model.source_range.file).name
+        text = f"{file}:{model.source_range.line}  {model.line_text}"
         grid.put(1, 1, fit(text, grid.width - 2, glyphs.ellipsis), "text")
 
 
@@ -196,21 +196,21 @@ def _source(grid: Grid, model: InterpreterModel, context: DrawContext, region: R
     def draw(row: SourceLine, y: int) -> None:
         target = Target(ValueSelection(row.number))
         if row.highlighted:
-            grid.put(region.left, y, glyphs.lit, "path", target)
-        if row.here:
-            grid.put(region.left + 1, y, glyphs.here, "here", target)
+            grid.put(region.left, y, glyphs.highlighted, "path", target)
+        if row.current:
+            grid.put(region.left + 1, y, glyphs.current, "current", target)
         elif row.next:
             grid.put(region.left + 1, y, glyphs.arrow, "head", target)
-        style = "here" if row.here else "dim"
+        style = "current" if row.current else "dim"
         grid.put(region.left + 2, y, fit(str(row.line), 4, align=">"), style, target)
-        lit = " lit" if row.here or row.highlighted else ""
+        highlighted = " highlighted" if row.current or row.highlighted else ""
         spans = [
-            Span(span.text, f"{span.style}{lit}", target)
+            Span(span.text, f"{span.style}{highlighted}", target)
             for span in coloured.line(row.line - first_line)
         ]
         put_cut(grid, region.left + 7, y, spans, max(0, region.width - 7), glyphs)
 
-    focus = first(model.source, lambda r: r.here, lambda r: r.next, lambda r: r.highlighted)
+    focus = first(model.source, lambda r: r.current, lambda r: r.next, lambda r: r.highlighted)
     listed(grid, region, glyphs, "source", model.source, focus, draw)
 
 
@@ -230,25 +230,25 @@ def _instruction(
 ) -> None:
     glyphs, x = context.glyphs, region.left
     target = Target(ValueSelection(row.value)) if row.value else None
-    style = "here" if row.here else "head" if row.next else "text" if row.runs else "dim"
+    style = "current" if row.current else "head" if row.next else "text" if row.runs else "dim"
     if row.highlighted:
-        grid.put(x, y, glyphs.lit, "path", target)
-    if row.here:
-        grid.put(x + 1, y, glyphs.here, "here", target)
+        grid.put(x, y, glyphs.highlighted, "path", target)
+    if row.current:
+        grid.put(x + 1, y, glyphs.current, "current", target)
     elif row.next:
         grid.put(x + 1, y, glyphs.arrow, "head", target)
     grid.put(x + 2, y, fit(str(row.pc), 4, align=">"), "dim", target)
     times = f"{row.runs:,}{glyphs.times}" if row.runs > 1 else ""
-    line = f":{row.place.line}" if row.place is not None else ""
+    line = f":{row.source_range.line}" if row.source_range is not None else ""
     tail = f"{fit(times, 7, glyphs.ellipsis, '>')} {fit(line, 5)}"
     wide = region.width - 8 - cells(tail)
-    lit = f"{style} lit" if row.highlighted or row.here else style
-    grid.put(x + 7, y, fit(row.text, wide, glyphs.ellipsis), lit, target)
+    highlighted = f"{style} highlighted" if row.highlighted or row.current else style
+    grid.put(x + 7, y, fit(row.text, wide, glyphs.ellipsis), highlighted, target)
     grid.put(x + 7 + wide, y, tail, "number", target)
 
 
 def _slot_target(slot: SlotRow) -> Target | None:
-    """The target of a slot: its tensor and its Value, as far as there are any."""
+    """The target of a slot: its tensor and its Value, if it has them."""
     values = (ValueSelection(slot.value),) if slot.value else ()
     if slot.tensor:
         return Target(TensorSelection(slot.tensor, slot.storage), values)
@@ -265,9 +265,9 @@ def _slots(
     right: int,
     top: int,
     bottom: int,
-    whole: bool = False,
+    is_last: bool = False,
 ) -> int:
-    """A list of what is held from line `top` on; the line after it. whole: nothing comes below it."""
+    """Draw the slots from line `top` on; the line after them. is_last: nothing is drawn below."""
     if top >= bottom:
         return top
     glyphs = context.glyphs
@@ -275,10 +275,10 @@ def _slots(
     if not slots:
         grid.put(x + len(title) + 1, top, "empty", "dim")
         return top + 1
-    most = bottom - top - 1 if whole else max(3, (bottom - top) // 2)
-    room = max(1, min(len(slots), bottom - top - 1, most))
-    # Of a stack the top is the most telling, of registers what was written last.
-    keep = slots[-room:] if title == "stack" else _telling(slots, room)
+    limit = bottom - top - 1 if is_last else max(3, (bottom - top) // 2)
+    room = max(1, min(len(slots), bottom - top - 1, limit))
+    # Of a stack the top matters most, of the registers those that were written last.
+    keep = slots[-room:] if title == "stack" else _selected_slots(slots, room)
     if len(keep) < len(slots):
         grid.put(x + len(title) + 1, top, f"{glyphs.ellipsis} {len(slots) - len(keep)} more", "dim")
     for y, slot in enumerate(keep, top + 1):
@@ -286,14 +286,14 @@ def _slots(
             break
         target = _slot_target(slot)
         if slot.highlighted:
-            grid.put(x - 1, y, glyphs.lit, "path", target)
+            grid.put(x - 1, y, glyphs.highlighted, "path", target)
         if slot.fresh:
             grid.put(x, y, glyphs.write, "good", target)
         at = grid.put(x + 2, y, fit(str(slot.number), 3, align=">"), "dim", target)
         text = slot.text.replace("×", glyphs.times)
         name = f" %{slot.name}" if slot.name else ""
         room_left = max(4, right - at - 2 - len(name))
-        style = "lit" if slot.highlighted else "type" if slot.tensor else "number"
+        style = "highlighted" if slot.highlighted else "type" if slot.tensor else "number"
         after = grid.put(
             at + 1, y, fit(text, min(room_left, max(4, len(text))), glyphs.ellipsis), style, target
         )
@@ -301,9 +301,9 @@ def _slots(
     return top + 1 + len(keep)
 
 
-def _telling(slots: tuple[SlotRow, ...], room: int) -> tuple[SlotRow, ...]:
-    kept = sorted(slots, key=lambda slot: (slot.highlighted, slot.fresh, slot.number))[-room:]
-    return tuple(sorted(kept, key=lambda slot: slot.number))
+def _selected_slots(slots: tuple[SlotRow, ...], room: int) -> tuple[SlotRow, ...]:
+    visible = sorted(slots, key=lambda slot: (slot.highlighted, slot.fresh, slot.number))[-room:]
+    return tuple(sorted(visible, key=lambda slot: slot.number))
 
 
 def _frames(
@@ -318,19 +318,19 @@ def _frames(
     if top + 1 >= bottom:
         return top
     glyphs = context.glyphs
-    shown = model.frames[-max(1, bottom - top - 1) :]  # the innermost
+    visible = model.frames[-max(1, bottom - top - 1) :]  # the innermost
     at = grid.put(x, top, "frames", "head")
-    if len(shown) < len(model.frames):
-        grid.put(at + 1, top, f"{glyphs.arrow_up}{len(model.frames) - len(shown)}", "dim")
-    for y, frame in enumerate(shown, top + 1):
+    if len(visible) < len(model.frames):
+        grid.put(at + 1, top, f"{glyphs.arrow_up}{len(model.frames) - len(visible)}", "dim")
+    for y, frame in enumerate(visible, top + 1):
         target = Target(event=frame.since)
-        mark = glyphs.here if frame.current else " "
+        mark = glyphs.current if frame.current else " "
         text = f" {glyphs.dot} frame {frame.frame}, pc {frame.pc}"
         name = fit(
             frame.function, min(cells(frame.function), right - x - 5 - cells(text)), glyphs.ellipsis
         )
         grid.put(x + 2, y, f"{mark} {name}{text}", "text", target, max(0, right - x - 3))
-    return top + 1 + len(shown)
+    return top + 1 + len(visible)
 
 
 def _notes(
@@ -346,10 +346,10 @@ def _notes(
         return
     glyphs = context.glyphs
     grid.put(x, top, "notes", "head")
-    shown = model.notes[-(bottom - top - 1) :]
-    if len(shown) < len(model.notes):
-        grid.put(x + 6, top, f"{glyphs.ellipsis} {len(model.notes) - len(shown)} more", "dim")
-    for y, note in enumerate(shown, top + 1):
+    visible = model.notes[-(bottom - top - 1) :]
+    if len(visible) < len(model.notes):
+        grid.put(x + 6, top, f"{glyphs.ellipsis} {len(model.notes) - len(visible)} more", "dim")
+    for y, note in enumerate(visible, top + 1):
         sign = glyphs.done if note.good else glyphs.fail
         text = f"{sign} {note.kind}: {' '.join(note.text.split())}"
         style = "text" if note.good else "warn"

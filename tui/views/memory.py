@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.inspect.models._wording import bytes_text, pluralise
-from engine.inspect.models.memory import Gone, MemoryMap
+from engine.inspect.models.memory import FreedTensor, MemoryMap
 from engine.inspect.selection import TensorSelection
 from tui.render import Glyphs, Picture, Span, Target, stack
 from tui.render.boxes import Grid
@@ -53,8 +53,8 @@ class MemoryView(View):
         if model.hidden:
             more = f"  {pluralise(model.hidden, 'more tensor')} not drawn: select one to see it"
             parts.append(Picture.of([[Span(more, "warn")]]))
-        if model.gone:
-            parts.append(_gone(model.gone, columns, context.glyphs))
+        if model.freed:
+            parts.append(_freed(model.freed, columns, context.glyphs))
         return stack(parts)
 
 
@@ -67,8 +67,8 @@ def _head(model: MemoryMap, columns: Columns, glyphs: Glyphs) -> Picture:
         Span(bytes_text(model.live_bytes), "number"),
     ]
     if model.line:
-        place = "in" if model.started else "before"
-        summary += [Span(f", {place} line {model.line}: ", "dim"), Span(model.code, "text")]
+        preposition = "in" if model.started else "before"
+        summary += [Span(f", {preposition} line {model.line}: ", "dim"), Span(model.code, "text")]
     grid = Grid(columns.width, 3 if columns.boxed else 4, glyphs)
     grid.spans(0, 0, summary)
     names = ("names", "PyObject", "TensorImpl", "Storage", "bytes")
@@ -79,11 +79,11 @@ def _head(model: MemoryMap, columns: Columns, glyphs: Glyphs) -> Picture:
     return grid.picture()
 
 
-def _gone(gone: Sequence[Gone], columns: Columns, glyphs: Glyphs) -> Picture:
-    grid = Grid(columns.width, 1 + len(gone), glyphs)
-    grid.put(1, 0, "freed since the line before began", "dim")
-    for y, thing in enumerate(gone, 1):
+def _freed(freed: Sequence[FreedTensor], columns: Columns, glyphs: Glyphs) -> Picture:
+    grid = Grid(columns.width, 1 + len(freed), glyphs)
+    grid.put(1, 0, "freed since the previous line started", "dim")
+    for y, tensor in enumerate(freed, 1):
         grid.put(1, y, glyphs.ghost, "dim")
-        words = f"tensor {thing.id} {thing.label}  {thing.text}"
-        grid.put(3, y, words, "ghost", Target(TensorSelection(thing.id, thing.storage)))
+        text = f"tensor {tensor.id} {tensor.label}  {tensor.text}"
+        grid.put(3, y, text, "ghost", Target(TensorSelection(tensor.id, tensor.storage)))
     return grid.picture()

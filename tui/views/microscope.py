@@ -14,28 +14,28 @@ from tui.views._table import slice_lines, table_width, window
 from tui.views._view import DrawContext, View
 
 HELP = {
-    "out": "The result of the call. Move over its cells to see what each is made of.",
+    "out": "The result of the call. Move over its cells to see how each is computed.",
     "[ ]": "Around the cell of the result, and around every input cell that feeds it.",
     "◆": "A cell of the result that the picked cell of an input goes into.",
-    "=": "What the cell is: first with the cells' names, below with the numbers they held.",
-    "* ** / // %": "Times, to the power of, divided by, divided and rounded down, the rest of that.",
+    "=": "The value of the cell: first with the names of the cells, below with their numbers.",
+    "* ** / // %": "Times, to the power of, divided by, divided and rounded down, the remainder of that.",
     "|x|": "The absolute value of x.",
     "& ^ ~": "Bitwise and, bitwise exclusive or, bitwise not. | between two: bitwise or.",
     "? :": "`c ? a : b` is a where c is true, else b. A ? alone: the trace does not hold the value.",
-    "...": "So many more terms of the same form are left out of the formula.",
-    "feeds": "The input cells of this one cell, with the place of each in memory.",
-    "byte": "Where the cell begins in its storage.",
+    "...": "More terms of the same form are left out of the formula.",
+    "feeds": "The input cells of this one cell, with the address of each.",
+    "byte": "The offset of the cell in its storage.",
     "goes into": "How many cells of the result the picked cell of an input feeds.",
     "i0 \\ i1": "Dimension 0 runs downwards, dimension 1 to the right.",
     "[1,:,:]": "After a name: the slice of a tensor with more than two dimensions that is shown.",
     "slice": "Which table of a result with more than two dimensions is shown.",
-    "◂ ▸": "At a dimension of the slice: select to go one index back or on.",
-    "before, after": "Inputs hold what they held just before the call, the result what it held just after.",
-    "…": "More rows, columns or cells than fit, or a text too long for its place.",
+    "◂ ▸": "At a dimension of the slice: select to go one index back or forward.",
+    "before, after": "Inputs are shown as they were just before the call, the result as it was just after.",
+    "…": "More rows, columns or cells than fit, or a truncated text.",
 }
 
 LABEL = 6  # cells left of a table, for the row's index
-MOST_ROWS = 12
+MAX_ROWS = 12
 _GAP = 3  # cells between two tables
 
 
@@ -69,11 +69,11 @@ class MicroscopeView(View):
 
 
 def _head(model: MicroscopeModel, context: DrawContext) -> Line:
-    where = f"  line {model.line}" if model.line else ""
+    location = f"  line {model.line}" if model.line else ""
     pairs = [
         (model.name, "op"),
         (f"  {model.text}", "text"),
-        (f"  call {model.call}{where}", "dim"),
+        (f"  call {model.call}{location}", "dim"),
         ("  not yet returned: the result is from later" if model.running else "", "warn"),
     ]
     return facts(pairs, context.width, context.glyphs.ellipsis)
@@ -93,8 +93,8 @@ def _formula(model: MicroscopeModel, context: DrawContext) -> list[Line]:
             continue
         first, *rest = wrapped(right, width - 5, style, indent + 3)
         target = _result_cell(model) if left == named else None
-        blank, lit = padded(left, indent, f"{style} lit", target, align=">")
-        lines += [(Span(blank.text), lit, Span(" = ", "dim"), first[1]), *rest]
+        blank, highlighted = padded(left, indent, f"{style} highlighted", target, align=">")
+        lines += [(Span(blank.text), highlighted, Span(" = ", "dim"), first[1]), *rest]
     if model.note:
         lines += wrapped(model.note, width - 2, "dim", indent + 3)
     return [*lines, ()]
@@ -113,7 +113,7 @@ def _picked(model: MicroscopeModel, context: DrawContext) -> Line:
     picked = model.picked
     at_least = "" if model.goes_counted else "at least "
     pairs = [
-        (cell_name(picked.label, picked.index), "name lit"),
+        (cell_name(picked.label, picked.index), "name highlighted"),
         (f" of {picked.argument} goes into ", "text"),
         (f"{at_least}{pluralise(model.goes, 'cell')} of the result", "head"),
         (f" {context.glyphs.mark}" if model.goes else "", "head"),
@@ -132,30 +132,34 @@ def _table(model: MicroscopeModel, table: TableRow, context: DrawContext) -> lis
             _title(table, context.selection, glyphs),
             (Span(" no element: a size is 0", "dim"),),
         ]
-    here = [index for index in table.fed if index[: max(0, grid.rank - 2)] == grid.lead]
+    visible = [index for index in table.fed if index[: max(0, grid.rank - 2)] == grid.lead]
     width = table_width(grid)
-    most = max(4, min(MOST_ROWS, context.height - 12))
-    rows = _part([index[-2] for index in here] if grid.rank > 1 else [0], grid.rows, most)
-    room = max(2, (context.width * 3 // 5 - LABEL) // width)  # another finds room beside it
-    columns = _part([index[-1] for index in here] if grid.rank else [0], grid.columns, room)
+    room = max(4, min(MAX_ROWS, context.height - 12))
+    rows = _part([index[-2] for index in visible] if grid.rank > 1 else [0], grid.rows, room)
+    room = max(2, (context.width * 3 // 5 - LABEL) // width)  # leaves room for another table
+    columns = _part([index[-1] for index in visible] if grid.rank else [0], grid.columns, room)
     lines: list[Line] = [_title(table, context.selection, glyphs), _about(table, glyphs)]
     corner = {0: "", 1: "i0"}.get(grid.rank, f"i{grid.rank - 2}\\i{grid.rank - 1}")
     numbers = "".join(fit(str(n), width - 1, "", ">") + " " for n in columns)
     lines.append((Span(fit(corner, LABEL, "", ">"), "dim"), Span(numbers, "dim")))
     for row in rows:
         label = fit(str(row) if grid.rank > 1 else "", LABEL, glyphs.ellipsis, ">")
-        shown = grid.row(row, columns.start, len(columns))
-        lines.append((Span(label, "dim"), *(_cell(model, table, c, width, glyphs) for c in shown)))
+        row_cells = grid.row(row, columns.start, len(columns))
+        lines.append(
+            (Span(label, "dim"), *(_cell(model, table, c, width, glyphs) for c in row_cells))
+        )
     if len(rows) < grid.rows or len(columns) < grid.columns:
-        whole = shape_text((grid.rows, grid.columns), glyphs.times)
-        lines.append((Span(f"      {glyphs.ellipsis} {whole} in all", "dim"),))
-    if len(here) < len(table.fed):
-        lines.append((Span(f"      {len(table.fed) - len(here):,} more in other slices", "dim"),))
+        full_shape = shape_text((grid.rows, grid.columns), glyphs.times)
+        lines.append((Span(f"      {glyphs.ellipsis} {full_shape} in all", "dim"),))
+    if len(visible) < len(table.fed):
+        lines.append(
+            (Span(f"      {len(table.fed) - len(visible):,} more in other slices", "dim"),)
+        )
     return lines
 
 
 def _part(fed: Sequence[int], count: int, room: int) -> range:
-    """The part to show: all fed places if they fit, else from the first of them on."""
+    """The range to show: all fed indices if they fit, else from the first of them on."""
     low, high = min(fed, default=0), max(fed, default=0)
     if high - low < room:
         return window((low + high) // 2, count, room)
@@ -169,9 +173,13 @@ def _title(table: TableRow, selection: Selection, glyphs: Glyphs) -> Line:
     target = Target(TensorSelection(table.tensor, table.storage))
     name = cut(clean(table.label), 24, glyphs.ellipsis)
     style = "head" if table.argument == "out" else "name"
-    chosen = table.tensor == selection.tensor
-    edge = Span(glyphs.lit, "lit") if chosen else Span(" ")
-    spans = [edge, Span(name, f"{style} lit" if chosen else style, target), Span(part, "dim")]
+    selected = table.tensor == selection.tensor
+    edge = Span(glyphs.highlighted, "highlighted") if selected else Span(" ")
+    spans = [
+        edge,
+        Span(name, f"{style} highlighted" if selected else style, target),
+        Span(part, "dim"),
+    ]
     if table.argument != table.label:
         spans.append(Span(f"  {table.argument}", "type"))
     return tuple(spans)
@@ -190,7 +198,7 @@ def _cell(
     target = cell_target(table.tensor, table.storage, cell.byte, cell.index)
     if table.argument == "out":
         if cell.index == model.index:
-            return Span(f" [{text}]", "number lit", target)
+            return Span(f" [{text}]", "number highlighted", target)
         mark = glyphs.mark if cell.index in table.fed else " "
         return Span(f"  {text}{mark}", "number" if cell.known else "unknown", target)
     if cell.index in table.fed:
@@ -214,11 +222,11 @@ def _side_by_side(blocks: Sequence[Sequence[Line]], width: int) -> list[Line]:
         widths = [max(sum(s.width for s in line) for line in block) + _GAP for block in row]
         for y in range(max(map(len, row))):
             line: list[Span] = []
-            for place, (block, wide) in enumerate(zip(row, widths, strict=True)):
+            for column, (block, wide) in enumerate(zip(row, widths, strict=True)):
                 own = block[y] if y < len(block) else ()
                 line += own
                 blank = wide - sum(span.width for span in own)
-                if place < len(row) - 1:
+                if column < len(row) - 1:
                     line.append(Span(" " * blank))
             lines.append(tuple(line))
         lines.append(())
@@ -226,17 +234,17 @@ def _side_by_side(blocks: Sequence[Sequence[Line]], width: int) -> list[Line]:
 
 
 def _clipped(line: Line, width: int, ellipsis: str) -> Line:
-    """What is too wide for the screen ends in an ellipsis at its edge."""
+    """The line, cut at the width with an ellipsis."""
     if sum(span.width for span in line) <= width:
         return line
-    shown, x = [], 0
+    clipped, x = [], 0
     for span in line:
         text = cut(span.text, width - x, ellipsis)
-        shown.append(Span(text, span.style, span.target))
+        clipped.append(Span(text, span.style, span.target))
         x += cells(text)
         if text != span.text:
             break
-    return tuple(shown)
+    return tuple(clipped)
 
 
 # The list of feeding cells

@@ -1,4 +1,4 @@
-"""The Python object of one tensor, drawn as the words of memory it is, and who keeps it alive."""
+"""The Python object of one tensor, drawn as words of memory, and the holders that keep it alive."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tui.render.target import OwnersPage
 from tui.views._view import DrawContext, View
 
 HELP = {
-    "address": "Where the word lies in the memory of the recorded process.",
-    "bytes": "The word's eight bytes as they lie there, lowest address first (little endian).",
+    "address": "The address of the word in the recorded process.",
+    "bytes": "The word's eight bytes in memory, lowest address first (little endian).",
     "+": "The distance of the word from the start of the object, in bytes.",
     "ob_refcnt": "How many references Python counts to the object; at 0 it is freed at once.",
     "ob_type": "The address of the object's type.",
     "_h": "A slot of Tensor: the Python int that holds the address of the TensorImpl.",
     "__weakref__": "A slot: the list of weak references, which do not keep the object alive.",
-    "Python object": "The references to the object, one line for each of those who hold them.",
+    "Python object": "The references to the object, one line for each holder.",
     "TensorImpl": "The engine's own count of uses of the tensor.",
     "Storage": "The engine's own count of uses of the bytes; each tensor on them holds one.",
     "held elsewhere": "References that are counted but have no name: the running call, for example.",
@@ -33,7 +33,7 @@ HELP = {
 }
 
 _WIDTH = 80
-_BESIDE = 78  # from this width the counts stand side by side
+_SIDE_BY_SIDE = 78  # from this width the counts are side by side
 
 
 class ObjectView(View):
@@ -51,17 +51,19 @@ class ObjectView(View):
             return Picture.of([[Span(f" {model.why}", "dim")]])
         width = max(_WIDTH, context.width)
         tables = [_table(count, model, context) for count in model.counts]
-        beside = context.width >= _BESIDE
-        words = len(model.words) + 2 if model.words else 1
-        lines = max(map(len, tables)) if beside else sum(map(len, tables)) + len(tables)
-        grid = Grid(width, 3 + words + lines, context.glyphs)
+        side_by_side = context.width >= _SIDE_BY_SIDE
+        header_lines = len(model.header) + 2 if model.header else 1
+        lines = max(map(len, tables)) if side_by_side else sum(map(len, tables)) + len(tables)
+        grid = Grid(width, 3 + header_lines + lines, context.glyphs)
         _title(grid, model, context)
-        _words(grid, model, context)
-        x, y = 1, 3 + words
+        _header(grid, model, context)
+        x, y = 1, 3 + header_lines
         for table in tables:
             for number, line in enumerate(table):
-                grid.spans(x, y + number, line, width // len(tables) - 2 if beside else width - x)
-            x, y = (x + width // len(tables), y) if beside else (x, y + len(table) + 1)
+                grid.spans(
+                    x, y + number, line, width // len(tables) - 2 if side_by_side else width - x
+                )
+            x, y = (x + width // len(tables), y) if side_by_side else (x, y + len(table) + 1)
         return grid.picture()
 
 
@@ -71,20 +73,20 @@ def _title(grid: Grid, model: ObjectModel, context: DrawContext) -> None:
     x = grid.put(1, 0, model.label, "name", target)
     about = f"  tensor {model.tensor} {dot} {model.why}"
     if model.seen >= 0:
-        about += f" {dot} last looked at by event {model.seen:,}"
+        about += f" {dot} last sampled by event {model.seen:,}"
     grid.put(x, 0, about, "dim")
 
 
-def _words(grid: Grid, model: ObjectModel, context: DrawContext) -> None:
-    if not model.words:
+def _header(grid: Grid, model: ObjectModel, context: DrawContext) -> None:
+    if not model.header:
         grid.put(1, 2, "Python object not sampled yet: step on by a line", "unknown")
         return
     target = Target(ObjectSelection(model.tensor, model.storage))
     wide = len("00 " * 8) + 3
     grid.put(1, 2, "address", "head")
     grid.put(18, 2, " bytes ", "head")
-    grid.box(16, 2, wide, len(model.words) + 2)
-    for number, word in enumerate(model.words):
+    grid.box(16, 2, wide, len(model.header) + 2)
+    for number, word in enumerate(model.header):
         y = 3 + number
         grid.put(1, y, f"{model.address + word.offset:#x}", "address", target, 14)
         grid.put(18, y, word.bytes, "number", target)
@@ -98,10 +100,10 @@ def _words(grid: Grid, model: ObjectModel, context: DrawContext) -> None:
 
 def _table(count: Count, model: ObjectModel, context: DrawContext) -> list[list[Span]]:
     """The count, its holders, and their sum."""
-    thing = count.what if count.what == "Python object" else f"{count.what} {count.id}"
-    forever = count.what == "Python object" and model.immortal
+    thing = count.kind if count.kind == "Python object" else f"{count.kind} {count.id}"
+    forever = count.kind == "Python object" and model.immortal
     total = f"{context.glyphs.forever} immortal" if forever else f"{count.count:,}"
-    target = Target(StorageSelection(count.id)) if count.what == "Storage" else None
+    target = Target(StorageSelection(count.id)) if count.kind == "Storage" else None
     target = target or Target(TensorSelection(model.tensor, model.storage))
     lines = [
         [Span(thing, "head", target)],
@@ -110,9 +112,9 @@ def _table(count: Count, model: ObjectModel, context: DrawContext) -> list[list[
     lines += [_holder(holder, model, context) for holder in count.holders]
     lines.append([Span(context.glyphs.wire(2) * 5, "wire")])
     adds_up = count.sum == count.count or forever
-    said = f" = {count.field}" if adds_up else f" named; {count.count} when last looked at"
+    sentence = f" = {count.field}" if adds_up else f" named; {count.count} when last sampled"
     style = "good" if adds_up else "warn"
-    lines.append([Span(fit(f"{count.sum:,}", 5, align=">"), "number"), Span(said, style)])
+    lines.append([Span(fit(f"{count.sum:,}", 5, align=">"), "number"), Span(sentence, style)])
     return lines
 
 
@@ -123,17 +125,21 @@ def _holder(holder: HolderRow, model: ObjectModel, context: DrawContext) -> list
         target = Target(TensorSelection(holder.tensor, model.storage))
     elif named:
         target = Target(
-            NameSelection(model.tensor, model.storage, holder.words), event=holder.since
+            NameSelection(model.tensor, model.storage, holder.label), event=holder.since
         )
     elif holder.since >= 0:
         target = Target(event=holder.since)
     data = context.selection.data
     name = data.name if isinstance(data, NameSelection) else ""
-    lit = (holder.tensor == context.selection.tensor != 0) or (named and holder.words == name)
+    highlighted = (holder.tensor == context.selection.tensor != 0) or (
+        named and holder.label == name
+    )
     kind = {"NAME": "name ", "SLOT": "item ", "ATTRIBUTE": "attribute ", "CELL": "closure "}
     return [
-        Span(context.glyphs.lit if lit else " ", "path"),
+        Span(context.glyphs.highlighted if highlighted else " ", "path"),
         Span(fit(f"{holder.count:,}", 4, align=">"), "number"),
         Span(f" {kind.get(holder.kind, '')}", "dim"),
-        Span(holder.words, "name lit" if lit else "name" if named else "text", target),
+        Span(
+            holder.label, "name highlighted" if highlighted else "name" if named else "text", target
+        ),
     ]

@@ -12,21 +12,21 @@ from tui.render.highlight import python
 from tui.views._view import DrawContext, View
 
 HELP = {
-    "▶": "The line that is about to run, or that is running when the moment is inside of it.",
-    "◆": "This line made, wrote, named or looked at what is selected.",
+    "▶": "The line that is about to run or, within it, the line that is running.",
+    "◆": "This line created, wrote, named or viewed the selected tensor.",
     "▌": "This line, or this name, is selected.",
-    "/": "How often the line has begun to run: so far / in the whole recording, or rounded and so far "
-    "only (100k); where there is room.",
-    "✎": "This name was bound by the line before.",
+    "/": "How often the line has started: so far / in the whole recording, or only so far, rounded "
+    "(100k); if there is room.",
+    "✎": "The previous line bound this name.",
     "names": "The names of the running function and what they are bound to at this moment.",
-    "stack": "The functions that have been entered and not left; the lowest one is running.",
-    "▾": "More names than fit: so many are left out.",
-    "✖": "An exception is on its way.",
-    "│": "Between the code and what is beside it.",
-    "─": "Between the code and what is below it.",
+    "stack": "The functions that have been called and have not returned; the lowest one is running.",
+    "▾": "This many names do not fit.",
+    "✖": "An exception is propagating.",
+    "│": "Between the code and the panes next to it.",
+    "─": "Between the code and the panes below it.",
 }
 
-_BESIDE = 100  # from this width names and stack stand beside the code, else below it
+_SIDE_BY_SIDE = 100  # from this width names and stack are next to the code, else below it
 _GUTTER = 16  # cells before the code: marks, line number, hits
 _NARROW = 60  # below this width the hits are left out
 
@@ -45,7 +45,7 @@ class SourceView(View):
         width, height = max(24, context.width), max(8, context.height)
         grid = Grid(width, height, context.glyphs)
         _title(grid, model, context)
-        if width >= _BESIDE:
+        if width >= _SIDE_BY_SIDE:
             code = width * 3 // 5
             grid.down(code, 1, height - 1)
             _code(grid, model, context, code - 1, 1, height)
@@ -71,10 +71,10 @@ def _title(grid: Grid, model: SourceModel, context: DrawContext) -> None:
 def _code(
     grid: Grid, model: SourceModel, context: DrawContext, room: int, top: int, bottom: int
 ) -> None:
-    """The lines from `top` up to `bottom`, the wanted one a little above the middle."""
+    """Draw the lines from `top` to `bottom`, the current or selected one a little above the middle."""
     rows = bottom - top
-    wanted = model.selected or model.current or 1
-    first = max(0, min(wanted - 1 - rows * 2 // 5, len(model.lines) - rows))
+    focus = model.selected or model.current or 1
+    first = max(0, min(focus - 1 - rows * 2 // 5, len(model.lines) - rows))
     spans = python(tuple(line.text for line in model.lines))
     gutter = _GUTTER if room >= _NARROW else _GUTTER // 2
     for y, line in enumerate(model.lines[first : first + rows], top):
@@ -82,8 +82,8 @@ def _code(
         _gutter(grid, y, line, model, context, target, hits=gutter == _GUTTER)
         code = [Span(span.text, span.style, target) for span in spans.line(line.number - 1)]
         if line.current:
-            code = [Span(span.text, f"{span.style} lit", target) for span in code]
-            code.append(Span(" " * (room - gutter - line_width(code)), "lit", target))
+            code = [Span(span.text, f"{span.style} highlighted", target) for span in code]
+            code.append(Span(" " * (room - gutter - line_width(code)), "highlighted", target))
         grid.spans(gutter, y, code, room - gutter)
 
 
@@ -98,11 +98,11 @@ def _gutter(
 ) -> None:
     glyphs = context.glyphs
     if line.number == model.selected:
-        grid.put(0, y, glyphs.lit, "path", target)
+        grid.put(0, y, glyphs.highlighted, "path", target)
     if line.touched:
         grid.put(1, y, glyphs.mark, "name", target)
     if line.current:
-        grid.put(2, y, glyphs.here, "here", target)
+        grid.put(2, y, glyphs.current, "current", target)
     style = "head" if line.current else "dim"
     grid.put(3, y, fit(str(line.number), 4, align=">"), style, target)
     if line.total and hits:
@@ -126,30 +126,30 @@ def _rounded(count: int) -> str:
 def _names(
     grid: Grid, model: SourceModel, context: DrawContext, x: int, top: int, bottom: int
 ) -> int:
-    """The names from line `top` on; the line after them."""
+    """Draw the names from line `top` on; the line after them."""
     grid.put(x, top, "names", "head")
     if not model.names:
         grid.put(x + 6, top, "none yet", "dim")
     room = max(1, bottom - top - 1)
     hidden = len(model.names) - room
-    # the newest are the most telling; the selected one is never left out
-    kept = sorted(model.names, key=lambda name: (name.highlighted, name.since))[-room:]
+    # the newest matter most; the selected one is never left out
+    visible = sorted(model.names, key=lambda name: (name.highlighted, name.since))[-room:]
     if hidden > 0:
         grid.put(x + 6, top, f"{context.glyphs.arrow_down} {hidden} more", "dim")
-    wide = min(16, max((len(name.name) for name in kept), default=0))
-    for y, name in enumerate(sorted(kept, key=lambda name: name.since), top + 1):
+    wide = min(16, max((len(name.name) for name in visible), default=0))
+    for y, name in enumerate(sorted(visible, key=lambda name: name.since), top + 1):
         _name(grid, x, y, name, wide, context)
-    return top + 1 + len(kept)
+    return top + 1 + len(visible)
 
 
 def _name(grid: Grid, x: int, y: int, name: BoundName, wide: int, context: DrawContext) -> None:
     glyphs = context.glyphs
     target = Target(NameSelection(name.tensor, name.storage, name.name), event=name.since)
     if name.highlighted:
-        grid.put(x - 1, y, glyphs.lit, "path", target)
+        grid.put(x - 1, y, glyphs.highlighted, "path", target)
     if name.changed:
         grid.put(x, y, glyphs.write, "good", target)
-    style = "name lit" if name.highlighted else "name"
+    style = "name highlighted" if name.highlighted else "name"
     grid.put(x + 2, y, fit(name.name, wide, glyphs.ellipsis), style, target)
     text = name.text.replace("×", glyphs.times) if name.tensor else name.text
     after = grid.put(x + 3 + wide, y, text, "type" if name.tensor else "text", target)
@@ -166,5 +166,5 @@ def _stack(
     for y, frame in zip(range(top + 1, bottom), model.stack, strict=False):
         target = Target(LineSelection(frame.file, frame.line), event=frame.since)
         after = grid.put(x + 2, y, frame.function, "name", target)
-        place = f" {context.glyphs.dot} {PurePath(frame.path).name} line {frame.line}"
-        grid.put(after, y, place, "dim", target)
+        location = f" {context.glyphs.dot} {PurePath(frame.path).name} line {frame.line}"
+        grid.put(after, y, location, "dim", target)

@@ -31,28 +31,28 @@ from tui.views._cells import (
 from tui.views._view import DrawContext, View
 
 HELP = {
-    "storage": "One stretch of memory; tensors are ways of looking at it.",
-    "cells": "The storage cut into elements of the smallest element type that is laid over it.",
+    "storage": "A block of memory. Tensors are views of it.",
+    "cells": "The storage as elements of the smallest dtype of its tensors.",
     "version": "How often the engine wrote to the storage in place; all its views share this count.",
     "0x…": "The address of the first cell of the row.",
-    "+": "Before a number, left: bytes from the start of the storage. After an index: so many more "
-    "elements of the same tensor lie on this cell (expand, overlapping windows).",
+    "+": "Before a number, left: bytes from the start of the storage. After an index: this many "
+    "more elements of the same tensor are in this cell (expand, overlapping windows).",
     "tensor": "One line for each tensor over this storage: label, element type, shape.",
-    "strides": "For each dimension: how many elements one step goes on.",
-    "offset": "The element of the storage at which the tensor begins.",
+    "strides": "For each dimension: the distance of one step, in elements.",
+    "offset": "The element of the storage at which the tensor starts.",
     "layout": "The pattern of the strides in a word.",
-    "unused": "Bytes between the tensor's first and last one that it does not use: its holes.",
-    "meets": "The tensors that have at least one byte in common with this one: they alias.",
+    "unused": "Bytes between the tensor's first and last byte that it does not use: its holes.",
+    "meets": "The tensors that share at least one byte with this one: they alias.",
     "1,2": "Under a cell: the index of the element that is there, in the tensor at the left.",
     "x[1,2]": "At the top: the elements that the selected cell belongs to, by label and index.",
-    "▸": "The tensor begins here: its offset.",
-    "·": "A hole: a cell between the tensor's first and last that it does not use.",
-    "─": "In a tensor's line: the element that began to the left goes on here.",
+    "▸": "The tensor starts here: its offset.",
+    "·": "A hole: a cell between the tensor's first and last cell that it does not use.",
+    "─": "In a tensor's line: the element continues from the cell on the left.",
     "✎": "Written by the newest write to this storage.",
     "?": "The trace does not hold this value: sampled away, over budget, or never written.",
     "▌": "The selected tensor.",
     "━┃┏┓┗┛┳┻": "The selected cell. `w` jumps to the line that wrote it.",
-    "…": "Too long for its place; select it to read it whole.",
+    "…": "Truncated; select it to read all of it.",
 }
 ASCII_HELP = {">": "▸", ".": "·", "-": "─", "w": "✎", "]": "▌", "#=!": "━┃┏┓┗┛┳┻", "~": "…"}
 
@@ -72,7 +72,7 @@ class StorageView(View):
     opens: ClassVar = {ObjectSelection: 0, StorageSelection: 0, CellSelection: 0}
 
     def draw(self, model: StorageModel, context: DrawContext) -> Picture:
-        """Head, table of tensors, then the cells; rows are made when they are looked at."""
+        """Draw the head, the table of tensors, then the cells; rows are drawn when they become visible."""
         if not model.storage:
             return Picture.of([(), (Span("  " + model.why, "dim"),)], context.width)
         lanes = _drawn(model)
@@ -83,10 +83,10 @@ class StorageView(View):
 def _drawn(model: StorageModel) -> list[tuple[int, Lane]]:
     """(ordinal, lane) of the lanes that are drawn: the first few, and always the selected one."""
     lanes = list(enumerate(model.lanes))
-    kept = lanes[:DRAWN_LANES]
-    if all(lane.tensor != model.tensor for _, lane in kept):
-        kept[-1:] = [pair for pair in lanes if pair[1].tensor == model.tensor] or kept[-1:]
-    return kept
+    drawn = lanes[:DRAWN_LANES]
+    if all(lane.tensor != model.tensor for _, lane in drawn):
+        drawn[-1:] = [pair for pair in lanes if pair[1].tensor == model.tensor] or drawn[-1:]
+    return drawn
 
 
 def _head(model: StorageModel, context: DrawContext) -> list[Line]:
@@ -94,12 +94,12 @@ def _head(model: StorageModel, context: DrawContext) -> list[Line]:
     device = "" if model.allocator.startswith(model.device) else f" on {model.device}"
     shared = f"{model.counters} version counters, highest {model.version}"
     version = f"version {model.version}" if model.counters <= 1 else shared
-    place = f" at {model.address:#x}" if model.address else ", no memory behind it"
+    address = f" at {model.address:#x}" if model.address else ", without memory"
     first = [
         (f"storage {model.storage}", "head"),
         gap,
         (bytes_text(model.nbytes), "number"),
-        (place, "address"),
+        (address, "address"),
         gap,
         (model.allocator, "type"),
         (device, "dim"),
@@ -119,12 +119,12 @@ def _written(model: StorageModel) -> list[tuple[str, str]]:
     if write is None:
         return [("not written yet: its bytes are whatever the memory held", "dim")]
     who = [("by ", "dim"), (write.by, "warn" if write.foreign else "op")]
-    where = f", line {write.line}" if write.line else ""
+    line = f", line {write.line}" if write.line else ""
     through = f" through {write.label}" if write.label else ""
     return [
         ("last written ", "dim"),
         *who,
-        (f"{where}, event {write.moment}: bytes {write.lo} to {write.hi}{through}", "dim"),
+        (f"{line}, event {write.moment}: bytes {write.lo} to {write.hi}{through}", "dim"),
     ]
 
 
@@ -138,7 +138,7 @@ def _selected(model: StorageModel) -> list[tuple[str, str]]:
     labels = {lane.tensor: lane.label for lane in model.lanes}
     value = cell.exact if cell.known else "unknown value"
     line = [
-        (f"cell {cell.number}", "lit"),
+        (f"cell {cell.number}", "highlighted"),
         (f"   byte {cell.byte}   ", "number"),
         (f"{cell.address:#x}   ", "address"),
         (value, "number" if cell.known else "unknown"),
@@ -153,18 +153,18 @@ def _selected(model: StorageModel) -> list[tuple[str, str]]:
 def _table(model: StorageModel, lanes: list[tuple[int, Lane]], context: DrawContext) -> list[Line]:
     """A line of titles, a line per tensor, and how many tensors are not drawn."""
     rows = [_COLUMNS, *(_facts_of(model, lane, context) for _, lane in lanes)]
-    widths = [min(most, max(cells(row[c]) for row in rows)) for c, most in enumerate(_ROOM)]
+    widths = [min(room, max(cells(row[c]) for row in rows)) for c, room in enumerate(_ROOM)]
     lines = [_table_line(_COLUMNS, widths, ("head",) * len(_COLUMNS), None, False, context)]
     for row, (ordinal, lane) in zip(rows[1:], lanes, strict=True):
         own = tensor_style(ordinal)
         styles = (own, own, "number", "number", "type", "number", "name")
         target = Target(TensorSelection(lane.tensor, lane.storage))
-        chosen = lane.tensor == model.tensor
-        lines.append(_table_line(row, widths, styles, target, chosen, context))
+        selected = lane.tensor == model.tensor
+        lines.append(_table_line(row, widths, styles, target, selected, context))
     hidden = len(model.lanes) - len(lanes) + model.more_tensors
     if hidden:
-        words = f" {pluralise(hidden, 'more tensor')} over it: select one to see it"
-        lines.append((Span(words, "warn"),))
+        sentence = f" {pluralise(hidden, 'more tensor')} over it: select one to see it"
+        lines.append((Span(sentence, "warn"),))
     return lines
 
 
@@ -191,11 +191,11 @@ def _table_line(
     widths: list[int],
     styles: tuple[str, ...],
     target: Target | None,
-    chosen: bool,
+    selected: bool,
     context: DrawContext,
 ) -> Line:
     glyphs = context.glyphs
-    line, x = [Span(glyphs.lit if chosen else " ", "lit" if chosen else "")], 1
+    line, x = [Span(glyphs.highlighted if selected else " ", "highlighted" if selected else "")], 1
     for column, text in enumerate(row):
         last = column == len(row) - 1
         room = max(0, context.width - x if last else min(widths[column], context.width - x))
@@ -213,20 +213,20 @@ def _rows(model: StorageModel, lanes: list[tuple[int, Lane]], context: DrawConte
     count = per_row(context.width, width, model.count)
     block = 4 + len(lanes)
     blocks = -(-model.count // count)
-    kept: dict[int, list[Line]] = {}
+    drawn: dict[int, list[Line]] = {}
 
     def make(y: int) -> Line:
         number = y // block
-        if number not in kept:
-            kept[number] = _block(model, lanes, context, number * count, count, width)
-        return kept[number][y % block]
+        if number not in drawn:
+            drawn[number] = _block(model, lanes, context, number * count, count, width)
+        return drawn[number][y % block]
 
-    whole = Picture(context.width, blocks * block, make)
-    chosen = max(0, model.byte) // model.itemsize // count * block
-    if chosen < FAR:
-        return whole
-    around = [(Span(" the selected cell", "head"),), *map(make, range(chosen, chosen + block))]
-    return stack([Picture.of([*around, (Span(" all cells", "head"),)]), whole])
+    all_rows = Picture(context.width, blocks * block, make)
+    selected = max(0, model.byte) // model.itemsize // count * block
+    if selected < FAR:
+        return all_rows
+    around = [(Span(" the selected cell", "head"),), *map(make, range(selected, selected + block))]
+    return stack([Picture.of([*around, (Span(" all cells", "head"),)]), all_rows])
 
 
 def _cell_width(model: StorageModel, lanes: list[tuple[int, Lane]]) -> int:
@@ -249,8 +249,8 @@ def _block(
     """One row of cells and the tensors under it."""
     row = model.row(first, count)
     glyphs = context.glyphs
-    place = f"{row[0].address:#x} " if model.address else f"+{row[0].byte} "
-    gutter = (Span(fit(place, GUTTER, glyphs.ellipsis, ">"), "address"),)
+    label = f"{row[0].address:#x} " if model.address else f"+{row[0].byte} "
+    gutter = (Span(fit(label, GUTTER, glyphs.ellipsis, ">"), "address"),)
     box = partial(_box, model, context)
     lines: list[Line] = list(framed([box(cell) for cell in row], width, glyphs, gutter))
     for ordinal, lane in lanes:
@@ -279,10 +279,10 @@ def _lane(
 ) -> Line:
     """The elements of one tensor among the cells of a row."""
     glyphs, style = context.glyphs, tensor_style(ordinal)
-    chosen = lane.tensor == model.tensor
+    selected = lane.tensor == model.tensor
     target = Target(TensorSelection(lane.tensor, lane.storage))
-    line = [Span(glyphs.lit if chosen else " ", "lit" if chosen else "")]
-    label = f"{style} lit" if chosen else style
+    line = [Span(glyphs.highlighted if selected else " ", "highlighted" if selected else "")]
+    label = f"{style} highlighted" if selected else style
     line += padded(lane.label, GUTTER - 2, label, target, ">", glyphs.ellipsis)
     line.append(Span(" "))
     lo, hi = lane.extent.span
@@ -293,13 +293,13 @@ def _lane(
             line += padded(glyphs.hole if inside else "", width - 1, "hole", align=">")
             line.append(Span(" "))
             continue
-        own = f"{style} lit" if cell.selected else style
+        own = f"{style} highlighted" if cell.selected else style
         # the cell is a byte of the lane's own storage, which may start elsewhere in this memory
         byte = lane.extent.byte(touch.index) - lane.extent.start
         byte += lane.offset * lane.extent.itemsize
-        where = cell_target(lane.tensor, lane.storage, byte, touch.index)
+        own_target = cell_target(lane.tensor, lane.storage, byte, touch.index)
         text = _touch_text(touch, width - 1, context)
-        line += padded(text, width - 1, own, where, ">", glyphs.ellipsis)
+        line += padded(text, width - 1, own, own_target, ">", glyphs.ellipsis)
         line.append(Span(" "))
     return tuple(line)
 

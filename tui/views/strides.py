@@ -1,4 +1,4 @@
-"""The strides, drawn: the tensor as the program sees it, the cells as they lie, and the sum between."""
+"""The strides, drawn: the tensor as the program sees it, its cells in memory, and the formula between them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from engine.inspect.models._grid import Grid, GridCell
 from engine.inspect.models._wording import shape_text
-from engine.inspect.models.strides import DerivationStep, Place, StridesModel
+from engine.inspect.models.strides import AddressFormula, DerivationStep, StridesModel
 from engine.inspect.selection import (
     NameSelection,
     ObjectSelection,
@@ -40,27 +40,27 @@ from tui.views._view import DrawContext, View
 
 HELP = {
     "size": "How many indices the dimension has.",
-    "stride": "How many elements of the storage one step along the dimension: next step.",
-    "offset": "The element of the storage at which index 0,0,... is.",
+    "stride": "The distance of one step along the dimension, in elements of the storage.",
+    "offset": "The element of the storage at index 0,0,...",
     "itemsize": "Bytes of one element.",
-    "base": "The address at which the storage begins.",
+    "base": "The address at which the storage starts.",
     "i0, s0": "The index and the stride of dimension 0; i1, s1 of dimension 1, and so on.",
     "*": "Times, in a formula.",
     "[ ]": "Around the selected element, and around every other one that is the same memory.",
     "i0 \\ i1": "Dimension 0 runs downwards, dimension 1 to the right.",
     "slice": "Which table of a tensor with more than two dimensions is shown.",
-    "◂ ▸": "At a dimension of the slice: select to go one index back or on. Elsewhere ▸: leads to.",
-    "cells": "Below: the storage in elements of this type, each with the first index that is there.",
+    "◂ ▸": "At a dimension of the slice: select to go one index back or forward. Elsewhere ▸: leads to.",
+    "cells": "Below: the storage as elements of this dtype, each with its first index.",
     "·": "A cell of the storage that this tensor does not use.",
-    "+": "After an index: so many more indices lead to this same cell. Before a number: bytes from "
+    "+": "After an index: this many more indices lead to the same cell. Before a number: bytes from "
     "the start of the storage.",
     "?": "The trace does not hold this value: sampled away, over budget, or never written.",
-    "contiguous": "Whether its elements lie in memory in the order of their indices without a gap.",
-    "view(-1)": "Whether it can be flattened without a copy: one stride has to walk all of it.",
-    "made by": "The operator that made this view, then the one that made what it looks at.",
-    "same place": "Other indices of this tensor that are this very element.",
+    "contiguous": "yes: its elements are in memory in the order of their indices, without gaps.",
+    "view(-1)": "yes: it can be flattened without a copy, because one stride leads through all of it.",
+    "created by": "The operator that created this view, then the one that created its base.",
+    "same memory": "Other indices of this tensor that are the same element.",
     "━┃┏┓┗┛┳┻": "The selected cell. `w` jumps to the line that wrote it.",
-    "…": "More rows or columns than fit, or a text too long for its place.",
+    "…": "More rows or columns than fit, or a truncated text.",
 }
 ASCII_HELP = {"<": "◂ ▸", ".": "·", "#=!": "━┃┏┓┗┛┳┻", "~": "…"}
 
@@ -90,17 +90,21 @@ class StridesView(View):
         lines = [_head(model, context), _pattern(model, context), ()]
         if model.grid.hole >= 0:
             cell = f"cell {model.grid.hole // model.itemsize}"
-            words = f": no index of {model.label} leads to byte {model.grid.hole}"
+            sentence = f": no index of {model.label} leads to byte {model.grid.hole}"
             lines += [
-                facts([(cell, "lit"), (words, "text")], context.width, context.glyphs.ellipsis),
+                facts(
+                    [(cell, "highlighted"), (sentence, "text")],
+                    context.width,
+                    context.glyphs.ellipsis,
+                ),
                 (),
             ]
-        if model.place is not None:
-            lines += [*_formula(model.place, context), ()]
+        if model.formula is not None:
+            lines += [*_formula(model.formula, context), ()]
         lines += slice_lines(model.tensor, model.storage, model.grid, context)
         lines += _table(model, model.grid, context)
         lines += [(), *_strip(model, context), ()]
-        lines += [*_dims(model), (), *_words(model, context)]
+        lines += [*_dims(model), (), *_facts(model, context)]
         return Picture.of(lines, context.width)
 
 
@@ -111,7 +115,7 @@ def _head(model: StridesModel, context: DrawContext) -> Line:
         (f"  strides {numbers_text(model.strides)}", "number"),
         (f"  offset {model.offset}", "number"),
         (f"  on storage {model.storage}", "dim"),
-        (f" at {model.address:#x}" if model.address else ", no memory behind it", "address"),
+        (f" at {model.address:#x}" if model.address else ", without memory", "address"),
     ]
     return facts(pairs, context.width, context.glyphs.ellipsis)
 
@@ -131,9 +135,9 @@ def _table(model: StridesModel, grid: Grid, context: DrawContext) -> list[Line]:
     columns = window(grid.at_column, grid.columns, (context.width - LABEL) // width)
     lines: list[Line] = [column_numbers(grid, columns, width, width - 1)]
     for row in rows:
-        shown = grid.row(row, columns.start, len(columns))
+        row_cells = grid.row(row, columns.start, len(columns))
         label = row_label(grid, row, glyphs.ellipsis)
-        lines.append((label, *(_cell(model, cell, width, glyphs) for cell in shown)))
+        lines.append((label, *(_cell(model, cell, width, glyphs) for cell in row_cells)))
     return lines + part_shown(grid, rows, columns, glyphs)
 
 
@@ -141,7 +145,7 @@ def _cell(model: StridesModel, cell: GridCell, width: int, glyphs: Glyphs) -> Sp
     text = fit(cell.text if cell.known else glyphs.unknown, width - 3, glyphs.ellipsis, ">")
     target = cell_target(model.tensor, model.storage, cell.byte, cell.index)
     if cell.selected:
-        return Span(f" [{text}]", "number lit", target)
+        return Span(f" [{text}]", "number highlighted", target)
     return Span(f"  {text} ", "number" if cell.known else "unknown", target)
 
 
@@ -156,11 +160,11 @@ def _strip(model: StridesModel, context: DrawContext) -> list[Line]:
     number = cells(str(model.count - 1))
     width = max(6, min(18, max(index + 2 + more, value + 4, number + 3)))
     count = per_row(context.width, width, model.count)
-    chosen = model.grid.byte if model.grid is not None else -1
-    here = chosen // model.itemsize if chosen >= 0 else model.offset
-    shown = window(here // count, -(-model.count // count), STRIP_ROWS)
+    selected = model.grid.byte if model.grid is not None else -1
+    focus = selected // model.itemsize if selected >= 0 else model.offset
+    visible = window(focus // count, -(-model.count // count), STRIP_ROWS)
     lines: list[Line] = []
-    for number in shown:
+    for number in visible:
         row = model.cells(number * count, count)
         boxes, under = [], [Span(" " * GUTTER)]
         for cell in row:
@@ -170,33 +174,35 @@ def _strip(model: StridesModel, context: DrawContext) -> list[Line]:
             boxes.append(Box(cell.number, text, style, cell.selected, "", target))
             label = index_text(cell.index) if cell.used else glyphs.hole
             label += f"+{cell.more}" if cell.more else ""
-            style = "hole" if not cell.used else "tensor0 lit" if cell.selected else "tensor0"
+            style = (
+                "hole" if not cell.used else "tensor0 highlighted" if cell.selected else "tensor0"
+            )
             under += padded(label, width - 1, style, target, ">", glyphs.ellipsis)
             under.append(Span(" "))
-        place = f"{row[0].address:#x} " if model.address else f"+{row[0].byte} "
-        gutter = (Span(fit(place, GUTTER, glyphs.ellipsis, ">"), "address"),)
+        address = f"{row[0].address:#x} " if model.address else f"+{row[0].byte} "
+        gutter = (Span(fit(address, GUTTER, glyphs.ellipsis, ">"), "address"),)
         lines += [*framed(boxes, width, glyphs, gutter), tuple(under)]
-    if len(shown) * count < model.count:
-        first, last = shown.start * count, min(shown.stop * count, model.count) - 1
-        words = f"{glyphs.ellipsis} cells {first:,} to {last:,} of {model.count:,}"
-        lines.append((Span(" " * GUTTER + words, "dim"),))
+    if len(visible) * count < model.count:
+        first, last = visible.start * count, min(visible.stop * count, model.count) - 1
+        sentence = f"{glyphs.ellipsis} cells {first:,} to {last:,} of {model.count:,}"
+        lines.append((Span(" " * GUTTER + sentence, "dim"),))
     return lines
 
 
-def _formula(place: Place, context: DrawContext) -> list[Line]:
-    """The formula, the same with numbers, and what comes out of it; symbols stand over numbers."""
-    parts = [("base", f"{place.base:#x}", "address"), (" + (", " + (", "dim")]
-    parts.append(("offset", str(place.offset), "number"))
-    for term in place.terms:
+def _formula(formula: AddressFormula, context: DrawContext) -> list[Line]:
+    """The formula in symbols, below it the same in numbers, and the result."""
+    parts = [("base", f"{formula.base:#x}", "address"), (" + (", " + (", "dim")]
+    parts.append(("offset", str(formula.offset), "number"))
+    for term in formula.terms:
         symbol, number = f"i{term.dim}*s{term.dim}", f"{term.index}*{term.stride}"
         width = max(len(symbol), len(number))
         parts.append((f" + {symbol:>{width}}", f" + {number:>{width}}", "number"))
-    parts += [(") * ", ") * ", "dim"), ("itemsize", str(place.itemsize), "number")]
-    return [*_terms(parts, context.width), *_result(place, context)]
+    parts += [(") * ", ") * ", "dim"), ("itemsize", str(formula.itemsize), "number")]
+    return [*_terms(parts, context.width), *_result(formula, context)]
 
 
 def _terms(parts: list[tuple[str, str, str]], width: int) -> list[Line]:
-    """Symbols over numbers, on as many pairs of lines as the width asks for."""
+    """Symbols above numbers, on as many pairs of lines as they need."""
     lines: list[Line] = []
     symbols, numbers = [Span(" address = ", "head")], [Span("         = ", "head")]
     x = _INDENT
@@ -211,19 +217,25 @@ def _terms(parts: list[tuple[str, str, str]], width: int) -> list[Line]:
     return [*lines, tuple(symbols), tuple(numbers)]
 
 
-def _result(place: Place, context: DrawContext) -> list[Line]:
-    """The sum done: which element, which byte, which address, which value."""
+def _result(formula: AddressFormula, context: DrawContext) -> list[Line]:
+    """The result: element, byte, address and value."""
     glyphs = context.glyphs
-    total = "".join(f" + {term.index}*{term.stride}" for term in place.terms)
-    first = (Span(" " * _INDENT), Span(f"offset {place.offset}{total} = {place.element}", "number"))
+    total = "".join(f" + {term.index}*{term.stride}" for term in formula.terms)
+    first = (
+        Span(" " * _INDENT),
+        Span(f"offset {formula.offset}{total} = {formula.element}", "number"),
+    )
     arrow = Span(f"  {glyphs.arrow}  ", "dim")
     then = (
         arrow,
-        Span(f"byte {place.byte}", "number"),
+        Span(f"byte {formula.byte}", "number"),
         arrow,
-        Span(f"{place.address:#x}", "address"),
+        Span(f"{formula.address:#x}", "address"),
         arrow,
-        Span(place.text if place.known else glyphs.unknown, "lit" if place.known else "unknown"),
+        Span(
+            formula.text if formula.known else glyphs.unknown,
+            "highlighted" if formula.known else "unknown",
+        ),
     )
     if sum(span.width for span in (*first, *then)) <= context.width:
         return [(*first, *then)]
@@ -236,7 +248,7 @@ def _dims(model: StridesModel) -> list[Line]:
     rows: list[Sequence[str]] = [titles]
     for dim in model.layout.dims:
         in_bytes = str(dim.stride * model.itemsize)
-        rows.append((str(dim.dim), str(dim.size), str(dim.stride), in_bytes, dim.words))
+        rows.append((str(dim.dim), str(dim.size), str(dim.stride), in_bytes, dim.description))
     if len(rows) == 1:
         return [(Span(" no dimensions: one element, no index, no stride", "dim"),)]
     widths = [max(cells(row[c]) for row in rows) for c in range(4)]
@@ -252,25 +264,25 @@ def _dims(model: StridesModel) -> list[Line]:
     return lines
 
 
-def _words(model: StridesModel, context: DrawContext) -> list[Line]:
+def _facts(model: StridesModel, context: DrawContext) -> list[Line]:
     assert model.layout is not None
-    layout, glyphs, place = model.layout, context.glyphs, model.place
-    said = [
+    layout, glyphs, formula = model.layout, context.glyphs, model.formula
+    rows = [
         ("contiguous", ("yes: " if layout.contiguous else "no: ") + layout.why),
         ("view(-1)", ("yes: " if layout.flat else "no: ") + layout.why_flat),
-        ("made by", f" {glyphs.arrow} ".join(map(_made, model.made)) or "not seen"),
+        ("created by", f" {glyphs.arrow} ".join(map(_derivation, model.derivation)) or "not seen"),
     ]
-    if place is not None and place.shared:
-        others = " ".join(f"[{index_text(index)}]" for index in place.sharers[:8])
-        at_least = "" if place.counted else "at least "
-        said.append(("same place", f"{at_least}{place.shared} more: {others}"))
+    if formula is not None and formula.shared:
+        others = " ".join(f"[{index_text(index)}]" for index in formula.sharers[:8])
+        at_least = "" if formula.counted else "at least "
+        rows.append(("same memory", f"{at_least}{formula.shared} more: {others}"))
     lines: list[Line] = []
-    for title, text in said:
+    for title, text in rows:
         first, *rest = wrapped(text, context.width - 1, "text", 13)
         lines += [(Span(f" {title:<12}", "head"), first[1]), *rest]
     return lines
 
 
-def _made(step: DerivationStep) -> str:
-    where = f" (line {step.line})" if step.line else ""
-    return f"{step.label} = {step.op or 'made before it was watched'}{where}"
+def _derivation(step: DerivationStep) -> str:
+    line = f" (line {step.line})" if step.line else ""
+    return f"{step.label} = {step.op or 'created before the recording'}{line}"

@@ -1,4 +1,4 @@
-"""The timeline, drawn: the whole run as one bar, and the events round this moment in words."""
+"""The timeline: the whole run as one bar, and the events round this moment in words."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from tui.render.boxes import Grid
 from tui.views._view import DrawContext, View
 
 HELP = {
-    "▁▂▃▄▅▆▇█": "The whole run from left to right by event number. The height says how many events "
-    "the busiest line of that stretch caused; each step is a doubling, roughly.",
+    "▁▂▃▄▅▆▇█": "The whole run from left to right by event number. The height is the number of events "
+    "of the busiest line in that range; each step roughly doubles it.",
     "▴": "This moment on the bar.",
     "✖": "An error or an exception.",
-    "╞": "The selected tensor was made here.",
-    "━": "It lives.",
+    "╞": "The selected tensor was created here.",
+    "━": "It exists.",
     "╡": "It was freed here.",
     "✎": "Bytes of its storage were written.",
-    "◂": "Where a step back at this grain leads.",
-    "▸": "Where a step forward at this grain leads.",
-    "[line]": "In brackets: how far one step goes; `s` changes it.",
+    "◂": "The event that a step back at this grain leads to.",
+    "▸": "The event that a step forward at this grain leads to.",
+    "[line]": "In brackets: the grain of a step; `s` changes it.",
     "▶": "This moment: the event has just happened, those below it have not.",
-    "▌": "The event is about what is selected.",
-    "│": "Inside an operator call; one line for each call it is inside of.",
+    "▌": "The event is about the selection.",
+    "│": "Inside an operator call; one line for each enclosing call.",
     "ƒ": "An operator was called.",
     "event": "The event's number, its kind, and what happened in plain words with the real names.",
-    "+5 us": "At the right: how long after this moment, or before it (-).",
+    "+5 us": "At the right: the time after this moment, or before it (-).",
     ",": "Between thousands.",
 }
 
@@ -46,7 +46,7 @@ _STYLES = {
     "SOURCE": "dim",
     "THREAD": "dim",
 }
-_DEEPEST = 6  # calls inside calls that still move the words to the right
+_MAX_INDENT = 6  # nested calls that are indented
 
 
 class TimelineView(View):
@@ -86,9 +86,9 @@ def _title(grid: Grid, model: Timeline, glyphs: Glyphs) -> None:
 
 
 def _bar(grid: Grid, model: Timeline, glyphs: Glyphs) -> int:
-    """Density, marks below it, and the life of what is selected; the line after it."""
+    """Draw density, marks below it, and the lifetime of the selected tensor; the line after them."""
     wide = grid.width - 2
-    most = log(1 + max(model.density))
+    highest = log(1 + max(model.density))
 
     def column(moment: int) -> int:
         return 1 + moment * wide // model.end
@@ -100,45 +100,50 @@ def _bar(grid: Grid, model: Timeline, glyphs: Glyphs) -> int:
         caused = max(model.density[low // model.span : high // model.span + 1])
         style = "bar" if low <= model.moment else "track"
         target = Target(event=low)
-        grid.put(1 + cell, 1, glyphs.level(log(1 + caused) / most), style, target)
+        grid.put(1 + cell, 1, glyphs.level(log(1 + caused) / highest), style, target)
     _marks(grid, ((moment, column(moment)) for moment in model.errors), 2, glyphs.fail, "error")
-    grid.put(column(model.moment), 2, glyphs.arrow_up, "here", Target(event=model.moment))
+    grid.put(column(model.moment), 2, glyphs.arrow_up, "current", Target(event=model.moment))
     if model.life is None:
         return 3
     life = model.life
     stop = column(life.freed_at if life.freed_at >= 0 else model.end - 1)
     target = Target(TensorSelection(life.tensor), event=life.created_at)
-    born = column(life.created_at)
-    grid.put(born, 3, glyphs.life * (stop - born + 1), "path", target)
+    start = column(life.created_at)
+    grid.put(start, 3, glyphs.life * (stop - start + 1), "path", target)
     _marks(grid, ((moment, column(moment)) for moment in life.writes), 3, glyphs.write, "good")
-    grid.put(born, 3, glyphs.born, "path", target)
+    grid.put(start, 3, glyphs.created, "path", target)
     if life.freed_at >= 0:
-        grid.put(stop, 3, glyphs.died, "path", Target(event=life.freed_at))
-    _name_life(grid, life, born, stop, target)
+        grid.put(stop, 3, glyphs.freed, "path", Target(event=life.freed_at))
+    _name_life(grid, life, start, stop, target)
     return 4
 
 
-def _name_life(grid: Grid, life: Life, born: int, stop: int, target: Target) -> None:
-    """The tensor's name where there is room: after its life, else before it, else on it."""
-    words = f" {life.label} "
-    if stop + len(words) < grid.width:
-        grid.put(stop + 1, 3, words, "name", target)
-    elif born > len(words):
-        grid.put(born - len(words), 3, words, "name", target)
-    elif stop - born > len(words) + 4:
-        grid.put((born + stop - len(words)) // 2, 3, words, "name", target)
+def _name_life(grid: Grid, life: Life, start: int, stop: int, target: Target) -> None:
+    """Write the tensor's name where there is room: after its lifetime, else before it, else on it."""
+    label = f" {life.label} "
+    if stop + len(label) < grid.width:
+        grid.put(stop + 1, 3, label, "name", target)
+    elif start > len(label):
+        grid.put(start - len(label), 3, label, "name", target)
+    elif stop - start > len(label) + 4:
+        grid.put((start + stop - len(label)) // 2, 3, label, "name", target)
 
 
-def _marks(grid: Grid, places: Iterable[tuple[int, int]], y: int, sign: str, style: str) -> None:
-    for moment, x in places:
+def _marks(grid: Grid, marks: Iterable[tuple[int, int]], y: int, sign: str, style: str) -> None:
+    for moment, x in marks:
         grid.put(x, y, sign, style, Target(event=moment))
 
 
 def _steps(grid: Grid, model: Timeline, context: DrawContext, y: int) -> None:
     x, glyphs = 1, context.glyphs
     for step in model.steps:
-        chosen = step.grain == context.grain
-        x = grid.put(x, y, f"[{step.grain}]" if chosen else step.grain, "lit" if chosen else "dim")
+        selected = step.grain == context.grain
+        x = grid.put(
+            x,
+            y,
+            f"[{step.grain}]" if selected else step.grain,
+            "highlighted" if selected else "dim",
+        )
         x += 1
         back, on = f"{glyphs.arrow_left} {step.previous:,}", f"{step.next:,} {glyphs.arrow}"
         x = grid.put(x, y, back, "number", Target(event=step.previous)) + 1
@@ -147,8 +152,8 @@ def _steps(grid: Grid, model: Timeline, context: DrawContext, y: int) -> None:
 
 def _list(grid: Grid, model: Timeline, glyphs: Glyphs, top: int) -> None:
     rows = grid.height - top
-    place = next((i for i, row in enumerate(model.rows) if row.number == model.moment), 0)
-    first = max(0, min(place - rows * 2 // 5, len(model.rows) - rows))
+    current = next((i for i, row in enumerate(model.rows) if row.number == model.moment), 0)
+    first = max(0, min(current - rows * 2 // 5, len(model.rows) - rows))
     for y, row in enumerate(model.rows[first : first + rows], top):
         _event(grid, y, row, model, glyphs)
 
@@ -164,25 +169,25 @@ def _items(row: EventRow) -> tuple[SelectionItem, ...]:
 
 def _event(grid: Grid, y: int, row: EventRow, model: Timeline, glyphs: Glyphs) -> None:
     target = Target(also=_items(row), event=row.number)
-    now, coming = row.number == model.moment, row.number > model.moment
+    current, coming = row.number == model.moment, row.number > model.moment
     if row.highlighted:
-        grid.put(0, y, glyphs.lit, "path", target)
-    if now:
-        grid.put(1, y, glyphs.here, "here", target)
+        grid.put(0, y, glyphs.highlighted, "path", target)
+    if current:
+        grid.put(1, y, glyphs.current, "current", target)
     digits = max(5, len(f"{model.end:,}"))
     number = fit(f"{row.number:,}", digits, align=">")
     x = grid.put(3, y, number, "number" if not coming else "dim", target) + 1
     kind = fit(row.kind.lower().replace("_", " "), 14, glyphs.ellipsis)
     style = _STYLES.get(row.kind, "text")
     x = grid.put(x, y, kind, "dim" if coming else style, target)
-    x = grid.put(x, y, (glyphs.wire(1) + " ") * min(row.depth, _DEEPEST), "wire")
+    x = grid.put(x, y, (glyphs.wire(1) + " ") * min(row.depth, _MAX_INDENT), "wire")
     if row.kind == "OP_ENTER":
         x = grid.put(x, y, f"{glyphs.call} ", "dim" if coming else "op", target)
-    words = row.sentence.replace("×", glyphs.times)
-    style = "dim" if coming else "lit" if now else "text"
-    last = grid.put(x, y, words, style, target)
+    sentence = row.sentence.replace("×", glyphs.times)
+    style = "dim" if coming else "highlighted" if current else "text"
+    last = grid.put(x, y, sentence, style, target)
     apart = row.time - model.elapsed
-    when = _time(row.time) if now else ("+" if apart >= 0 else "-") + _time(abs(apart))
+    when = _time(row.time) if current else ("+" if apart >= 0 else "-") + _time(abs(apart))
     if last + len(when) + 2 < grid.width:
         grid.put(grid.width - len(when) - 1, y, when, "dim", target)
 

@@ -1,4 +1,4 @@
-"""The values, drawn: a table of numbers, each with its height on the tensor's own scale."""
+"""The values: a table of numbers, each with its height on the tensor's scale."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ HELP = {
     "▴ ▾": "Above or below the scale: an outlier, or infinite.",
     "✖": "Not a number (nan).",
     "?": "The trace does not hold this number: sampled away, over budget, or never written.",
-    "◆": "Differs from what was there before the last line ran.",
-    "+": "Became known by the last line: what was there before is not in the trace.",
-    "was": "The number that the selected element was before the last line ran.",
+    "◆": "The last line changed this number.",
+    "+": "Known since the last line: the number before it is not in the trace.",
+    "was": "The number of the selected element before the last line ran.",
     "[ ]": "Around the selected element, and around every other one that is the same memory.",
     "slice": "Which table of a tensor with more than two dimensions is shown.",
-    "◂ ▸": "At a dimension of the slice: select to go one index back or on.",
+    "◂ ▸": "At a dimension of the slice: select to go one index back or forward.",
     "i0 \\ i1": "Dimension 0 runs downwards, dimension 1 to the right.",
-    "sampled": "The write was too large to keep whole: every so many-th element was kept, and the "
-    "engine counted over all of them.",
+    "sampled": "The write was too large to record in full: every n-th element was recorded, and the "
+    "engine computed the statistics over all of them.",
     "…": "More columns than fit: move the selection to see them.",
 }
 ASCII_HELP = {
@@ -65,7 +65,7 @@ class ValuesView(View):
     opens: ClassVar = {CellSelection: 1}
 
     def draw(self, model: ValuesModel, context: DrawContext) -> Picture:
-        """Statistics, then the table; rows are made when they are looked at."""
+        """Draw the statistics, then the table; rows are drawn when they become visible."""
         if not model.tensor or model.grid is None or model.statistics is None:
             return Picture.of([(), (Span("  " + model.why, "dim"),)], context.width)
         head = _head(model, model.statistics, context)
@@ -99,12 +99,12 @@ def _head(model: ValuesModel, statistics: Statistics, context: DrawContext) -> l
     ]
     recorded = model.recorded
     if recorded is not None:
-        words = (
-            f"sampled: 1 in {recorded.step} kept of {recorded.numel:,} written; over all of them"
+        sentence = (
+            f"sampled: 1 in {recorded.step} recorded of {recorded.numel:,} written; over all of them"
             f" min {recorded.minimum:.6g}  max {recorded.maximum:.6g}  mean {recorded.mean:.6g}"
             f"  nan {recorded.nan}  inf {recorded.inf}"
         )
-        lines.append([(words, "dim")])
+        lines.append([(sentence, "dim")])
     if (selected := _selected(model)) is not None:
         lines.append(selected)
     return [facts(line, context.width, context.glyphs.ellipsis) for line in lines if line]
@@ -157,7 +157,7 @@ def _scale(
     return [
         *pairs,
         (changed, "warn" if model.changed else "dim"),
-        (" since the line before", "dim"),
+        (" since the previous line", "dim"),
     ]
 
 
@@ -169,8 +169,8 @@ def _selected(model: ValuesModel) -> list[tuple[str, str]] | None:
     if grid.hole >= 0:
         return [(f"byte {grid.hole} is selected: no element of {model.label} is there", "dim")]
     cell = model.cell(grid.cell(grid.index(grid.at_row, grid.at_column)))
-    where = ", ".join(map(str, cell.index))
-    pairs = [(f"{model.label}[{where}]", "lit"), (" = ", "dim")]
+    index = ", ".join(map(str, cell.index))
+    pairs = [(f"{model.label}[{index}]", "highlighted"), (" = ", "dim")]
     pairs.append((cell.exact, "number") if cell.exact else ("not in the trace", "unknown"))
     if cell.before:
         pairs.append((f"   was {cell.before}", "warn"))
@@ -180,10 +180,10 @@ def _selected(model: ValuesModel) -> list[tuple[str, str]] | None:
 def _row(
     model: ValuesModel, grid: Grid, columns: range, width: int, context: DrawContext, row: int
 ) -> Line:
-    made = (
+    drawn = (
         _cell(model, cell, width, context) for cell in model.row(row, columns.start, len(columns))
     )
-    spans = [span for cell in made for span in cell]
+    spans = [span for cell in drawn for span in cell]
     return (row_label(grid, row, context.glyphs.ellipsis), *spans)
 
 
@@ -192,17 +192,17 @@ def _cell(model: ValuesModel, cell: ValueCell, width: int, context: DrawContext)
     glyphs = context.glyphs
     target = cell_target(model.tensor, model.storage, cell.byte, cell.index)
     mark = {"changed": glyphs.mark, "learned": "+"}.get(cell.changed, " ")
-    begin, end, lit = ("[", "]", " lit") if cell.selected else (" ", " ", "")
+    begin, end, highlighted = ("[", "]", " highlighted") if cell.selected else (" ", " ", "")
     sign, style = _sign(cell, context)
-    number = {"number": "number", "unknown": "unknown"}.get(cell.kind, "warn") + lit
+    number = {"number": "number", "unknown": "unknown"}.get(cell.kind, "warn") + highlighted
     text = cell.text or glyphs.unknown
     return (
-        Span(begin, lit.strip(), target),
-        Span(mark, "name" + lit, target),
+        Span(begin, highlighted.strip(), target),
+        Span(mark, "name" + highlighted, target),
         *padded(text, width - BESIDES, number, target, ">", glyphs.ellipsis),
-        Span(" ", lit.strip(), target),
-        Span(sign, style + lit, target),
-        Span(end, lit.strip(), target),
+        Span(" ", highlighted.strip(), target),
+        Span(sign, style + highlighted, target),
+        Span(end, highlighted.strip(), target),
     )
 
 

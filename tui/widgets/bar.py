@@ -35,22 +35,22 @@ class Bar(Widget):
             super().__init__()
             self.action = action
 
-    def __init__(self, words: Sequence[Word] = (), *, id: str | None = None) -> None:
+    def __init__(self, content: Sequence[Word] = (), *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.words: tuple[Word, ...] = tuple(words)
+        self.content: tuple[Word, ...] = tuple(content)
 
-    def say(self, words: Sequence[Word] | str, style: str = "") -> None:
-        """Show these words from now on."""
-        new = (Word(clean(words), style),) if isinstance(words, str) else tuple(words)
-        if new != self.words:
-            self.words = new
+    def say(self, content: Sequence[Word] | str, style: str = "") -> None:
+        """Show this content."""
+        new = (Word(clean(content), style),) if isinstance(content, str) else tuple(content)
+        if new != self.content:
+            self.content = new
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width
         if y > 0:
             return Strip.blank(width, self.rich_style)
-        strip = strip_of((Span(word.text, word.style) for word in self.words), ink_of(self.app))
+        strip = strip_of((Span(word.text, word.style) for word in self.content), ink_of(self.app))
         if strip.cell_length > width:
             sign = "~" if getattr(self.app, "ascii", False) else "…"
             strip = Strip.join([strip.crop(0, width - 1), strip_of([Span(sign, "dim")], "mono")])
@@ -58,7 +58,7 @@ class Bar(Widget):
 
     def on_click(self, event: events.Click) -> None:
         column = 0
-        for word in self.words:
+        for word in self.content:
             column += cells(word.text)
             if event.x < column:
                 if word.action:

@@ -1,7 +1,7 @@
 """The one widget that shows pictures: any size, drawn line by line, with a cursor among its targets.
 
-The cursor is always on a target (something a span stands for), never on an empty cell. A line is
-drawn when it is first seen and kept until the picture or the cursor changes; a new picture repaints
+The cursor is always on a target, never on an empty cell. A line is
+drawn when it becomes visible and cached until the picture or the cursor changes; a new picture repaints
 only the lines that came out different.
 """
 
@@ -20,19 +20,19 @@ from tui.keys import CURSOR, bindings
 from tui.render import Picture, Span, Target
 from tui.widgets.cursor import (
     CursorPosition,
-    beside,
     beyond,
-    first_spot,
-    keep_spot,
+    first_position,
+    keep_position,
     merged_targets,
     nearest,
+    next_on_row,
     placed,
 )
 from tui.widgets.rich_styles import ink_of, strip_of
 
 Select = Callable[[Target, bool], None]
 
-MOST_ROWS = 2000  # of a picture that is searched for what to show
+MAX_ROWS = 2000  # of a picture that is searched for its focus row
 
 
 class Canvas(ScrollView, can_focus=True):
@@ -72,14 +72,14 @@ class Canvas(ScrollView, can_focus=True):
     # The picture
 
     def show_picture(self, picture: Picture, row: int | None = None, lead: bool = False) -> None:
-        """Show `picture`, and scroll so that `row` is visible. With `lead` the cursor goes to what the
-        picture is drawn round; without, it stays on what it is on."""
+        """Show `picture`, and scroll so that `row` is visible. With `lead` the cursor goes to the
+        focus of the picture; without, it stays on its target."""
         before, top = self._strips, self.scroll_offset.y
         self.picture, self._strips = picture, {}
-        here = picture.guide.here
-        if lead and here is not None and (self.cursor is None or self.cursor.target != here):
-            self.cursor = placed(picture, here, self.cursor)
-        self.cursor = keep_spot(picture, self.cursor)
+        focus = picture.guide.focus
+        if lead and focus is not None and (self.cursor is None or self.cursor.target != focus):
+            self.cursor = placed(picture, focus, self.cursor)
+        self.cursor = keep_position(picture, self.cursor)
         size = Size(picture.width, picture.height)
         if size != self.virtual_size:
             self.set_reactive(Canvas.virtual_size, size)  # assigning would lay out the whole screen
@@ -120,11 +120,11 @@ class Canvas(ScrollView, can_focus=True):
         return strip.apply_style(self._base)
 
     def _strip(self, y: int) -> Strip:
-        made = self._strips.get(y)
-        if made is None:
+        strip = self._strips.get(y)
+        if strip is None:
             self._ink = self._ink or ink_of(self.app)
-            made = self._strips[y] = strip_of(self._dressed(y), self._ink)
-        return made
+            strip = self._strips[y] = strip_of(self._dressed(y), self._ink)
+        return strip
 
     def _dressed(self, y: int) -> list[Span]:
         """The spans of line `y` with the cursor marked (views light what is selected themselves)."""
@@ -146,29 +146,31 @@ class Canvas(ScrollView, can_focus=True):
         if self._led({(0, -1): "up", (0, 1): "down", (-1, 0): "left", (1, 0): "right"}[dx, dy]):
             return
         if cursor is None:
-            found = first_spot(self.picture, self.scroll_offset.y)
+            target = first_position(self.picture, self.scroll_offset.y)
         else:
-            found = beside(self.picture, cursor, dx) if dx else beyond(self.picture, cursor, dy)
-        if found is not None:
-            self._move(found)
+            target = (
+                next_on_row(self.picture, cursor, dx) if dx else beyond(self.picture, cursor, dy)
+            )
+        if target is not None:
+            self._move(target)
         elif dy:
             self.scroll_relative(y=dy, animate=False, force=True)
         elif dx:
             self.scroll_relative(x=dx * 4, animate=False, force=True)
 
     def _led(self, key: str) -> bool:
-        """Go where the picture's guide says that a key leads from here, if it says so."""
+        """Follow the picture's guide for a key, if it has a target. Returns whether it has."""
         guide, cursor = self.picture.guide, self.cursor
-        if cursor is None or guide.here is None:
+        if cursor is None or guide.focus is None:
             return False
-        beside = cursor.left >= guide.split
+        in_pane = cursor.left >= guide.split
         to = guide.ways.get(key)
-        if beside:
-            to = guide.here if key == "left" else None
+        if in_pane:
+            to = guide.focus if key == "left" else None
         elif key in ("up", "down", "left", "right"):
-            to = to if cursor.target == guide.here else None
+            to = to if cursor.target == guide.focus else None
         elif to is None:  # it is the first or the last one
-            to = guide.here
+            to = guide.focus
         if to is None:
             return False
         self._move(placed(self.picture, to, cursor))
@@ -192,9 +194,9 @@ class Canvas(ScrollView, can_focus=True):
 
     def _land(self, row: int) -> None:
         """Put the cursor on the target nearest to `row`."""
-        found = nearest(self.picture, row, self.cursor.middle if self.cursor else 0)
-        if found is not None:
-            self._move(found)
+        target = nearest(self.picture, row, self.cursor.middle if self.cursor else 0)
+        if target is not None:
+            self._move(target)
 
     def _move(self, cursor: CursorPosition, entered: bool = False) -> None:
         old, self.cursor = self.cursor, cursor
@@ -223,7 +225,7 @@ class Canvas(ScrollView, can_focus=True):
 
     def _wheel(self, event: events.MouseEvent, dy: int) -> None:
         """A window onto something larger cannot scroll: there the wheel moves the cursor."""
-        if self.picture.guide.here is not None:
+        if self.picture.guide.focus is not None:
             event.stop()
             event.prevent_default()
             self.action_cursor(0, dy)
@@ -233,7 +235,7 @@ class Canvas(ScrollView, can_focus=True):
         self.post_message(self.Fitted(self))
 
     def watch_show_vertical_scrollbar(self) -> None:
-        """A bar that comes or goes changes the room as much as a resize does."""
+        """A scroll bar that appears or disappears changes the room like a resize."""
         self.call_after_refresh(self.post_message, self.Fitted(self))
 
     def on_focus(self) -> None:
@@ -255,15 +257,15 @@ class Canvas(ScrollView, can_focus=True):
 
 
 def focus_row(picture: Picture) -> int | None:
-    """The row that should be seen: the first that is marked as `here`, else the first that is lit."""
-    if picture.height > MOST_ROWS:  # a view this tall says itself what to show, or scrolls by hand
+    """The row that should be visible: the first current one, else the first highlighted one."""
+    if picture.height > MAX_ROWS:  # a view this tall has its own focus, or the user scrolls
         return None
-    lit = None
+    highlighted = None
     for y in range(picture.height):
         for span in picture.line(y):
             names = span.style.split()
-            if "here" in names:
+            if "current" in names:
                 return y
-            if lit is None and "lit" in names:
-                lit = y
-    return lit
+            if highlighted is None and "highlighted" in names:
+                highlighted = y
+    return highlighted

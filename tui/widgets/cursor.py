@@ -1,6 +1,6 @@
-"""Where the cursor of a picture is and where it goes: pure functions of a picture.
+"""The position of a picture's cursor and its movement: pure functions of a picture.
 
-The cursor is always on a target (something a span stands for), never on an empty cell.
+The cursor is always on a target, never on an empty cell.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ NEAR_ROWS = 300  # how far a kept cursor is looked for in a new picture
 
 @dataclass(frozen=True, slots=True)
 class CursorPosition:
-    """Where the cursor is: the cells [left, right) of a row, and what they stand for."""
+    """The position of the cursor: the cells [left, right) of a row, and their target."""
 
     row: int
     left: int
@@ -38,7 +38,7 @@ def merged_targets(picture: Picture, row: int) -> list[tuple[int, int, Target]]:
     return merged
 
 
-def spots(picture: Picture, row: int) -> list[CursorPosition]:
+def positions(picture: Picture, row: int) -> list[CursorPosition]:
     """Every place of a row that the cursor can be on."""
     return [
         CursorPosition(row, left, right, target)
@@ -46,16 +46,16 @@ def spots(picture: Picture, row: int) -> list[CursorPosition]:
     ]
 
 
-def first_spot(picture: Picture, row: int) -> CursorPosition | None:
+def first_position(picture: Picture, row: int) -> CursorPosition | None:
     """The first place at or below `row`, else above it."""
     down = range(row, min(picture.height, row + SEARCH_ROWS))
     up = range(min(row, picture.height) - 1, max(-1, row - SEARCH_ROWS), -1)
-    return next((cursor for y in (*down, *up) for cursor in spots(picture, y)), None)
+    return next((cursor for y in (*down, *up) for cursor in positions(picture, y)), None)
 
 
-def beside(picture: Picture, cursor: CursorPosition, dx: int) -> CursorPosition | None:
-    """The next place on the same row."""
-    row = spots(picture, cursor.row)
+def next_on_row(picture: Picture, cursor: CursorPosition, dx: int) -> CursorPosition | None:
+    """The next position on the same row."""
+    row = positions(picture, cursor.row)
     others = [s for s in row if (s.left >= cursor.right if dx > 0 else s.right <= cursor.left)]
     return None if not others else others[0 if dx > 0 else -1]
 
@@ -66,7 +66,7 @@ def beyond(picture: Picture, cursor: CursorPosition, dy: int) -> CursorPosition 
     for _ in range(SEARCH_ROWS):
         if not 0 <= y < picture.height:
             return None
-        row = [s for s in spots(picture, y) if (s.left < split) is (cursor.left < split)]
+        row = [s for s in positions(picture, y) if (s.left < split) is (cursor.left < split)]
         if row:
             return min(row, key=lambda s: distance(s, cursor.middle))
         y += dy
@@ -74,11 +74,11 @@ def beyond(picture: Picture, cursor: CursorPosition, dy: int) -> CursorPosition 
 
 
 def nearest(picture: Picture, row: int, column: float) -> CursorPosition | None:
-    """The place nearest to a row, rows first, then columns."""
+    """The position nearest to a row, rows first, then columns."""
     for away in range(SEARCH_ROWS):
         for y in {row - away, row + away}:
-            if 0 <= y < picture.height and (found := spots(picture, y)):
-                return min(found, key=lambda s: distance(s, column))
+            if 0 <= y < picture.height and (row_positions := positions(picture, y)):
+                return min(row_positions, key=lambda s: distance(s, column))
         if row - away < 0 and row + away >= picture.height:
             return None
     return None
@@ -87,7 +87,7 @@ def nearest(picture: Picture, row: int, column: float) -> CursorPosition | None:
 def placed(picture: Picture, target: Target, near: CursorPosition | None) -> CursorPosition:
     """The cursor on `target`: where it is in this picture, else where it was, until it is drawn."""
     for y in range(min(picture.height, SEARCH_ROWS)):
-        for cursor in spots(picture, y):
+        for cursor in positions(picture, y):
             if cursor.target == target:
                 return cursor
     return (
@@ -97,14 +97,14 @@ def placed(picture: Picture, target: Target, near: CursorPosition | None) -> Cur
     )
 
 
-def keep_spot(picture: Picture, cursor: CursorPosition | None) -> CursorPosition | None:
+def keep_position(picture: Picture, cursor: CursorPosition | None) -> CursorPosition | None:
     """The cursor in a new picture: on the same thing if it is still there, else near by."""
     if cursor is None:
         return None
     for away in range(NEAR_ROWS):
         for y in (cursor.row + away, cursor.row - away):
             if 0 <= y < picture.height:
-                same = [s for s in spots(picture, y) if s.target == cursor.target]
+                same = [s for s in positions(picture, y) if s.target == cursor.target]
                 if same:
                     return min(same, key=lambda s: distance(s, cursor.middle))
         if cursor.row - away < 0 and cursor.row + away >= picture.height:
@@ -113,5 +113,5 @@ def keep_spot(picture: Picture, cursor: CursorPosition | None) -> CursorPosition
 
 
 def distance(cursor: CursorPosition, column: float) -> float:
-    """How far a column is from a place; nothing when it lies inside."""
+    """The distance of a column from a position; 0 inside it."""
     return 0.0 if cursor.left <= column < cursor.right else abs(cursor.middle - column)

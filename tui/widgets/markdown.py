@@ -18,7 +18,7 @@ INLINE = re.compile(r"(\*\*.+?\*\*|`[^`]+`|(?<![\w*])\*[^*\s][^*]*\*(?![\w*]))")
 ITEM = re.compile(r"^(\s*)([-*]|\d+\.)\s+(.*)$")
 RULE = re.compile(r"^\|[:| ]*-[-:| ]*\|$")  # between the head of a table and its rows
 FOLDED = 6  # cells that a folded line is set in
-BREAKS = " ,([{"  # behind these a line is folded, rather than within a name
+BREAKS = " ,([{"  # a line is folded after these, rather than within a name
 Piece = tuple[str, str]  # text without a line break, style
 
 
@@ -30,14 +30,14 @@ def prose(text: str, width: int, glyphs: Glyphs = UNICODE) -> Picture:
 
 def blocks(text: str) -> Iterator[tuple[str, list[str]]]:
     """(kind, lines) of each block: head, code, item, quote, table, text, gap."""
-    kind, held = "", list[str]()
+    kind, block_lines = "", list[str]()
     fenced = False
 
     def flush() -> Iterator[tuple[str, list[str]]]:
-        nonlocal kind, held
-        if held:
-            yield kind, held
-        kind, held = "", []
+        nonlocal kind, block_lines
+        if block_lines:
+            yield kind, block_lines
+        kind, block_lines = "", []
 
     for line in text.splitlines():
         if line.lstrip().startswith("```"):
@@ -45,7 +45,7 @@ def blocks(text: str) -> Iterator[tuple[str, list[str]]]:
             fenced = not fenced
             kind = "code" if fenced else ""
         elif fenced:
-            held.append(line)
+            block_lines.append(line)
         elif not line.strip():
             yield from flush()
             yield "gap", [""]
@@ -54,22 +54,22 @@ def blocks(text: str) -> Iterator[tuple[str, list[str]]]:
             yield "head", [line]
         elif ITEM.match(line):
             yield from flush()
-            kind, held = "item", [line]
+            kind, block_lines = "item", [line]
         elif line.startswith(">"):
             if kind != "quote":
                 yield from flush()
             kind = "quote"
-            held.append(line.lstrip("> "))
+            block_lines.append(line.lstrip("> "))
         elif line.startswith("|"):
             if kind != "table":
                 yield from flush()
             kind = "table"
-            held.append(line)
+            block_lines.append(line)
         else:
             if kind not in ("item", "text", "quote"):
                 yield from flush()
                 kind = "text"
-            held.append(line.strip())
+            block_lines.append(line.strip())
     yield from flush()
 
 
@@ -88,21 +88,21 @@ def lay(block: tuple[str, list[str]], width: int, glyphs: Glyphs) -> list[list[S
         edge = Span(glyphs.wire(5) + " ", "wire")
         return [[edge, *line] for line in wrap(pieces(" ".join(lines), "type"), width - 2)]
     if kind == "item":
-        found = ITEM.match(lines[0])
-        assert found is not None  # blocks() made this an item because it matches
-        sign = glyphs.dot if found[2] in "-*" else found[2]
-        lead = found[1] + sign + " "
-        body = wrap(pieces(" ".join([found[3], *lines[1:]])), width - cells(lead))
-        rest = " " * cells(lead)
-        return [[Span(rest if n else lead, "head"), *line] for n, line in enumerate(body)]
+        match = ITEM.match(lines[0])
+        assert match is not None  # blocks() made this an item because it matches
+        sign = glyphs.dot if match[2] in "-*" else match[2]
+        lead = match[1] + sign + " "
+        body = wrap(pieces(" ".join([match[3], *lines[1:]])), width - cells(lead))
+        indent = " " * cells(lead)
+        return [[Span(indent if n else lead, "head"), *line] for n, line in enumerate(body)]
     if kind == "table":
         return table(lines, width, glyphs)
     return wrap(pieces(" ".join(lines)), width)
 
 
 def table(lines: list[str], width: int, glyphs: Glyphs) -> list[list[Span]]:
-    """Rows in columns, each as wide as it has to be; what does not fit goes on below, in its column.
-    Where a word would have to be cut, rows become entries of a list."""
+    """Rows in columns, each as wide as it has to be; a cell that does not fit is wrapped in its column.
+    If a word would have to be cut, rows become entries of a list."""
     rows = [
         [cell.strip() for cell in line.strip().strip("|").split("|")]
         for line in lines
@@ -112,51 +112,53 @@ def table(lines: list[str], width: int, glyphs: Glyphs) -> list[list[Span]]:
     rows = [row + [""] * (count - len(row)) for row in rows]
     head, body = rows[0], rows[1:]
     columns = list(zip(*rows, strict=True))
-    least = [max(_longest_word(cell) for cell in column) for column in columns]
+    min_widths = [max(_longest_word(cell) for cell in column) for column in columns]
     wide = [max(sum(cells(text) for text, _ in pieces(cell)) for cell in c) for c in columns]
     room = width - 2 * (count - 1)
-    if sum(least) > room:
+    if sum(min_widths) > room:
         return [line for row in body for line in _entry(head, row, width, glyphs)]
-    while sum(wide) > room:  # the widest give way
-        widest = max((n, at) for at, n in enumerate(wide) if n > least[at])[1]
+    while sum(wide) > room:  # the widest shrink
+        widest = max((n, at) for at, n in enumerate(wide) if n > min_widths[at])[1]
         wide[widest] -= 1
-    made: list[list[Span]] = []
+    table_lines: list[list[Span]] = []
     if any(head):
-        made += _row(head, wide, "head")
-        made.append([Span("  ".join(glyphs.wire(10) * n for n in wide), "wire")])
-    return made + [line for row in body for line in _row(row, wide, "")]
+        table_lines += _row(head, wide, "head")
+        table_lines.append([Span("  ".join(glyphs.wire(10) * n for n in wide), "wire")])
+    return table_lines + [line for row in body for line in _row(row, wide, "")]
 
 
 def _longest_word(cell: str) -> int:
-    return max((sum(cells(text) for text, _ in word) for word in words(pieces(cell))), default=0)
+    return max(
+        (sum(cells(text) for text, _ in word) for word in split_words(pieces(cell))), default=0
+    )
 
 
 def _row(row: list[str], wide: list[int], base: str) -> list[list[Span]]:
     """The lines of one row."""
     columns = [wrap(pieces(cell, base), n) for cell, n in zip(row, wide, strict=True)]
-    made = []
+    row_lines = []
     for y in range(max(map(len, columns))):
         line: list[Span] = []
         for column, n in zip(columns, wide, strict=True):
             part = column[y] if y < len(column) else []
             line += [*part, Span(" " * (n + 2 - sum(cells(span.text) for span in part)))]
-        made.append(line[:-1])
-    return made
+        row_lines.append(line[:-1])
+    return row_lines
 
 
 def _entry(head: list[str], row: list[str], width: int, glyphs: Glyphs) -> list[list[Span]]:
-    """A row where there is no room for columns: its first cell, and below it the others."""
-    made = wrap(pieces(row[0], "title"), width - 2)
+    """A row without room for columns: its first cell, and below it the others."""
+    entry_lines = wrap(pieces(row[0], "title"), width - 2)
     for name, cell in zip(head[1:], row[1:], strict=True):
         parts = [(f"{name}: ", "dim")] if name else []
-        made += wrap([*parts, *pieces(cell)], width - 2)
-    lead = [Span(glyphs.dot + " ", "head"), *[Span("  ")] * (len(made) - 1)]
-    return [[first, *line] for first, line in zip(lead, made, strict=True)]
+        entry_lines += wrap([*parts, *pieces(cell)], width - 2)
+    lead = [Span(glyphs.dot + " ", "head"), *[Span("  ")] * (len(entry_lines) - 1)]
+    return [[first, *line] for first, line in zip(lead, entry_lines, strict=True)]
 
 
 def fold(spans: list[Span], width: int) -> list[list[Span]]:
-    """A line that must keep its spaces, such as code or output, cut at the edge: behind a space, a comma
-    or a bracket if one is near, so that names stay whole. What goes on below is set in a little."""
+    """A line that must keep its spaces, such as code or output, cut at the edge: after a space, a comma
+    or a bracket if one is near, so that names are not cut. The next lines are indented a little."""
     lines: list[list[Span]] = [[]]
     for at, end in _cuts("".join(span.text for span in spans), width):
         if at:
@@ -171,7 +173,7 @@ def fold(spans: list[Span], width: int) -> list[list[Span]]:
 
 
 def _cuts(text: str, width: int) -> Iterator[tuple[int, int]]:
-    """From where to where the lines of a folded text go."""
+    """The (start, end) of each line of a folded text."""
     at, room = 0, width
     while width > FOLDED and cells(text[at:]) > room:
         end = at + room
@@ -206,7 +208,7 @@ def wrap(parts: list[Piece], width: int) -> list[list[Span]]:
     """
     lines: list[list[Span]] = [[]]
     used, gap = 0, ""
-    for word in words(parts):
+    for word in split_words(parts):
         size = sum(cells(text) for text, _ in word)
         if used and used + len(gap) + size > width:
             lines.append([])
@@ -225,7 +227,7 @@ def wrap(parts: list[Piece], width: int) -> list[list[Span]]:
     return lines
 
 
-def words(parts: list[Piece]) -> Iterator[list[Piece]]:
+def split_words(parts: list[Piece]) -> Iterator[list[Piece]]:
     """The pieces cut at spaces; each word keeps the styles of its parts."""
     word: list[Piece] = []
     for text, style in parts:

@@ -1,4 +1,4 @@
-"""From the semantic style names of a picture to Rich styles, in the theme the app is in."""
+"""Rich styles of a picture's semantic style names, in the theme of the app."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tui.render.theme import definition
 
 
 def ink_of(app: App) -> str:
-    """Which column of the style table fits the app: mono, ansi, dark or light."""
+    """The column of the style table that fits the app: mono, ansi, dark or light."""
     if app.no_color:
         return "mono"
     if app.current_theme.ansi or app.console.color_system == "standard":

@@ -14,12 +14,12 @@ from tui.widgets.rich_styles import ink_of, strip_of
 
 
 class Scrubber(Widget):
-    """Bars of how much happened where; `here` is the moment."""
+    """Bars of the activity over the trace, and the current moment."""
 
     DEFAULT_CSS = "Scrubber { height: 1; width: 1fr; }"
 
     class Moved(Message):
-        """Somebody pointed at the moment `moment`."""
+        """The user pointed at the moment `moment`."""
 
         def __init__(self, moment: int) -> None:
             super().__init__()
@@ -78,6 +78,6 @@ def draw_strip(
     if end <= 0 or width <= 0:
         return [Span(" no events", "dim")]
     text = "".join(glyphs.level(level) for level in levels[:width]).ljust(width)
-    here = column_of(moment, width, end)
-    sign = text[here] if text[here].strip() else glyphs.here
-    return [Span(text[:here], "bar"), Span(sign, "here"), Span(text[here + 1 :], "track")]
+    column = column_of(moment, width, end)
+    sign = text[column] if text[column].strip() else glyphs.current
+    return [Span(text[:column], "bar"), Span(sign, "current"), Span(text[column + 1 :], "track")]

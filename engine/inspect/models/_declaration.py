@@ -12,7 +12,7 @@ from typing import Any
 class GeneratedCode:
     """One thing that the generator made of the entry."""
 
-    what: str  # "dispatcher entry", "kernel", "C function", "Python function", "public names"
+    name: str  # "dispatcher entry", "kernel", "C function", "Python function", "public names"
     lines: tuple[str, ...]
 
 
@@ -23,7 +23,7 @@ class Origin:
     path: str = ""
     line: int = 0
     entry: tuple[str, ...] = ()
-    made: tuple[GeneratedCode, ...] = ()
+    generated: tuple[GeneratedCode, ...] = ()
 
 
 UNKNOWN = Origin()

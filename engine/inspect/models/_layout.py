@@ -19,7 +19,7 @@ class Dim:
     size: int
     stride: int
     expected: int  # the stride it would have if the tensor were contiguous
-    words: str
+    description: str
 
 
 @dataclass(frozen=True, slots=True)

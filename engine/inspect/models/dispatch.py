@@ -105,7 +105,7 @@ class CallRow:
     text: str
     duration_ns: int
     time: str
-    here: bool
+    current: bool
     done: bool
     error: str
 
@@ -294,7 +294,7 @@ def _call_row(history: History, call: Any, depth: int, current: int, moment: int
         text=call_text(history, call),
         duration_ns=duration_ns,
         time=duration(duration_ns),
-        here=call.id == current,
+        current=call.id == current,
         done=call.since <= moment,
         error=call.error,
     )

@@ -47,7 +47,7 @@ class LineRow:
     number: int
     step: int
     highlighted: bool
-    chosen: bool
+    selected: bool
 
     @property
     def text(self) -> str:
@@ -76,7 +76,7 @@ class LaunchRow:
     written_bytes: int
     eager_bytes: int
     exact: bool
-    here: bool
+    current: bool
     ahead: bool
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from numpy import bincount
 
 from engine.inspect.history.cache import per_history
-from engine.inspect.history.jit.ir import Place
+from engine.inspect.history.jit.ir import SourceRange
 from engine.inspect.history.jit.source_ranges import LINE, number_of
 from engine.inspect.models._wording import method_name
 
@@ -26,10 +26,10 @@ class InstructionRow:
     pc: int
     text: str
     op: str
-    place: Place | None
+    source_range: SourceRange | None
     value: int  # the (first) Value of the graph that it makes or moves; 0: none
     runs: int  # how often this frame has run it so far
-    here: bool  # it ran last; the next one is `next`
+    current: bool  # it ran last; the next one is `next`
     next: bool
     highlighted: bool  # it belongs to the selected Value's family
 
@@ -79,7 +79,7 @@ class SourceLine:
     line: int
     text: str
     number: int
-    here: bool
+    current: bool
     next: bool
     highlighted: bool
 
@@ -104,7 +104,7 @@ class InterpreterModel:
     stack: tuple[SlotRow, ...] = ()
     frames: tuple[FrameRow, ...] = ()
     notes: tuple[NoteRow, ...] = ()
-    place: Place | None = None
+    source_range: SourceRange | None = None
     line_text: str = ""
     steps: int = 0
     source: tuple[SourceLine, ...] = ()  # of the function that the instruction comes from
@@ -138,14 +138,14 @@ def _last_ended(frames: Any, started: int, moment: int) -> int:
 
 
 @per_history(max_entries=1024)
-def _described(history: History, code: int) -> list[tuple[str, str, Place | None, int]]:
+def _described(history: History, code: int) -> list[tuple[str, str, SourceRange | None, int]]:
     """The text, operation, place in the source and Value of each instruction of a code."""
     fact = history.jit.code(code)
     return [
         (
             instruction["text"],
             instruction["op"],
-            Place(*instruction["span"]) if instruction["span"] else None,
+            SourceRange(*instruction["span"]) if instruction["span"] else None,
             min(_values_made(history, instruction), default=0),
         )
         for instruction in (fact.instructions if fact is not None else ())
@@ -214,8 +214,8 @@ class _Frame:
             stack=stack,
             frames=self._frames(running),
             notes=self._notes(),
-            place=index,
-            line_text=next((line.text.strip() for line in source if line.here), ""),
+            source_range=index,
+            line_text=next((line.text.strip() for line in source if line.current), ""),
             steps=len(rows),
             source=source,
         )
@@ -262,24 +262,24 @@ class _Frame:
         bailed = ran is not None and ran["op"] == "BAIL_OUT"
         return int(steps.pc[own[len(rows)]]) if len(rows) < len(own) and not bailed else -1
 
-    def _place(self, pc: int) -> tuple[Place | None, Any]:
+    def _place(self, pc: int) -> tuple[SourceRange | None, Any]:
         """Return where an instruction comes from, and the function that this is in."""
         instruction = self._at(pc)
         if instruction is None or not instruction["span"]:
             return None, self.jit.function(int(self.jit.tables.frames.function[self.row]))
-        source_range = Place(*instruction["span"])
+        source_range = SourceRange(*instruction["span"])
         references = (f for f in self.jit.functions(self.moment) if self._holds(f, source_range))
         return source_range, next(references, None)
 
     def _source(
-        self, function: Any, source_range: Place | None, next_pc: int
+        self, function: Any, source_range: SourceRange | None, next_pc: int
     ) -> tuple[SourceLine, ...]:
         if function is None:
             return ()
         follows = self._at(next_pc)
         then = follows["span"] if follows is not None else None
         coming = then[1] if then and then[0] == function.file else 0
-        indices = self.jit.links.own_places(self.family) if self.family else frozenset()
+        indices = self.jit.links.own_ranges(self.family) if self.family else frozenset()
         highlighted = {value.line for value in indices if value.file == function.file}
         return tuple(
             SourceLine(
@@ -290,7 +290,7 @@ class _Frame:
         )  # fmt: skip
 
     @staticmethod
-    def _holds(function: Any, source_range: Place) -> bool:
+    def _holds(function: Any, source_range: SourceRange) -> bool:
         last = function.first_line + len(function.source.splitlines())
         return (
             function.file == source_range.file and function.first_line <= source_range.line < last

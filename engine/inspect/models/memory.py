@@ -27,7 +27,7 @@ class NameBox:
     kind: str  # NAME, SLOT, ATTRIBUTE, CELL
     frame: int
     function: str
-    here: bool  # in the frame that is running
+    in_current_frame: bool  # in the frame that is running
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class StorageBox:
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class FreedTensor:
     """A tensor that was freed since the line before this moment began to run."""
 
     id: int
@@ -101,7 +101,7 @@ class MemoryMap:
     storage_count: int
     live_bytes: int
     storages: tuple[StorageBox, ...]
-    gone: tuple[Gone, ...]
+    freed: tuple[FreedTensor, ...]
 
 
 def project(history: History, moment: int, selection: Selection) -> MemoryMap:
@@ -130,7 +130,7 @@ def project(history: History, moment: int, selection: Selection) -> MemoryMap:
         storage_count=len(storages),
         live_bytes=sum(fact.nbytes for fact in storages),
         storages=boxes,
-        gone=_gone(history, moment, facts),
+        freed=_freed(history, moment, facts),
     )
 
 
@@ -272,14 +272,14 @@ def _code(history: History, current: Any) -> str:
     return lines[current.line - 1].strip() if 0 < current.line <= len(lines) else ""
 
 
-def _gone(history: History, moment: int, alive: Sequence[Any]) -> tuple[Gone, ...]:
+def _freed(history: History, moment: int, alive: Sequence[Any]) -> tuple[FreedTensor, ...]:
     """The tensors that existed when the line before this moment began, and do not any more."""
     before = history.previous(moment, "line")
     if before is None or before >= moment:
         return ()
     living = {fact.id for fact in alive}
     return tuple(
-        Gone(
+        FreedTensor(
             fact.id,
             history.label(fact.id, before),
             fact.storage,

@@ -18,7 +18,7 @@ _SLOTS = ("ob_refcnt", "ob_type", "_h", "__weakref__")  # CPython 3.12+ keeps __
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """Eight bytes of the object, in the order in which they lie in memory."""
+    """Eight bytes of the object, in the order of their addresses."""
 
     offset: int
     bytes: str
@@ -33,7 +33,7 @@ class HolderRow:
 
     count: int
     kind: str
-    words: str
+    label: str
     tensor: int
     since: int
 
@@ -42,7 +42,7 @@ class HolderRow:
 class Count:
     """A count and the holders that make it up; `sum` is theirs and equals `count`."""
 
-    what: str
+    kind: str
     field: str
     id: int
     count: int
@@ -65,13 +65,13 @@ class ObjectModel:
     refcount: int
     immortal: bool
     seen: int
-    words: tuple[Word, ...]
+    header: tuple[Word, ...]
     counts: tuple[Count, ...]
 
 
 def project(history: History, moment: int, selection: Selection) -> ObjectModel:
     """The object of the selected tensor, else of the one that a name was bound to last."""
-    tensor, why = chosen(history, moment, selection)
+    tensor, why = shown_tensor(history, moment, selection)
     fact = history.tensor(tensor, moment) if tensor else None
     if fact is None:
         return ObjectModel(moment, 0, 0, "", why, "", 0, 0, False, -1, (), ())
@@ -95,12 +95,12 @@ def project(history: History, moment: int, selection: Selection) -> ObjectModel:
         refcount=seen.refcount if seen else 0,
         immortal=immortal(seen.refcount, python) if seen else False,
         seen=seen.since if seen else -1,
-        words=tuple(_words(seen, tensor, python)) if seen else (),
+        header=tuple(_header(seen, tensor, python)) if seen else (),
         counts=tuple(_count(*row, history, moment) for row in counts),
     )
 
 
-def chosen(history: History, moment: int, selection: Selection) -> tuple[int, str]:
+def shown_tensor(history: History, moment: int, selection: Selection) -> tuple[int, str]:
     """(tensor, why): the selected one while it lives, else one of the selected storage, else the last named."""
     if selection.tensor:
         if history.tensor(selection.tensor, moment) is not None:
@@ -118,7 +118,7 @@ def chosen(history: History, moment: int, selection: Selection) -> tuple[int, st
     return 0, "no name leads to a tensor at this moment, and nothing is selected"
 
 
-def _words(seen: Any, tensor: int, python: tuple[int, ...]) -> Iterable[Word]:
+def _header(seen: Any, tensor: int, python: tuple[int, ...]) -> Iterable[Word]:
     """The recorded bytes, eight at a time, each with the name of the field that CPython keeps there."""
     for index, offset in enumerate(range(0, len(seen.header), WORD)):
         raw = bytes(seen.header[offset : offset + WORD])

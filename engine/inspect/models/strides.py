@@ -38,7 +38,7 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class AddressFormula:
     """Where one element is: every number of the formula."""
 
     index: tuple[int, ...]
@@ -104,9 +104,9 @@ class StridesModel:
     nbytes: int = 0
     extent: Extent | None = None
     layout: Layout | None = None
-    made: tuple[DerivationStep, ...] = ()  # the newest step first
+    derivation: tuple[DerivationStep, ...] = ()  # the newest step first
     grid: Grid | None = None
-    place: Place | None = None  # nothing in an empty tensor, or when a hole is selected
+    formula: AddressFormula | None = None  # nothing in an empty tensor, or when a hole is selected
     count: int = 0  # cells of the strip
     strip: tuple[StripCell, ...] = ()  # those around the cursor
 
@@ -167,9 +167,11 @@ def project(history: History, moment: int, selection: Selection) -> StridesModel
         nbytes=storage.nbytes,
         extent=extent,
         layout=layout_of(history, tensor),
-        made=chain(history, tensor.id, moment),
+        derivation=chain(history, tensor.id, moment),
         grid=grid,
-        place=None if at is None or hole >= 0 else _place(tensor, storage, extent, grid.cell(at)),
+        formula=None
+        if at is None or hole >= 0
+        else _formula(tensor, storage, extent, grid.cell(at)),
         count=count,
     )
     current = tensor.offset if grid.byte < 0 else grid.byte // dtype.itemsize
@@ -178,15 +180,15 @@ def project(history: History, moment: int, selection: Selection) -> StridesModel
 
 
 def chain(history: History, tensor: int, moment: int) -> tuple[DerivationStep, ...]:
-    """Return how the tensor was made, back to the tensor that has memory of its own."""
+    """The operators that created the tensor, back to the tensor that is not a view."""
     steps: list[DerivationStep] = []
     while tensor and len(steps) < MAX_CHAIN:
-        steps.append(_made(history, tensor, moment))
+        steps.append(_step(history, tensor, moment))
         tensor = steps[-1].source
     return tuple(steps)
 
 
-def _made(history: History, tensor: int, moment: int) -> DerivationStep:
+def _step(history: History, tensor: int, moment: int) -> DerivationStep:
     rows = history.tables.tensors.where("id", tensor)
     since = int(history.tables.tensors.since[rows[0]]) if len(rows) else -1
     views = history.tables.views
@@ -210,13 +212,13 @@ def _made(history: History, tensor: int, moment: int) -> DerivationStep:
     )
 
 
-def _place(tensor: Any, storage: Any, extent: Extent, cell: GridCell) -> Place:
+def _formula(tensor: Any, storage: Any, extent: Extent, cell: GridCell) -> AddressFormula:
     dtype, index = dtype_of(tensor.dtype), cell.index
     pairs = enumerate(zip(index, tensor.strides, strict=True))
     terms = tuple(Term(dim, i, stride) for dim, (i, stride) in pairs)
     element = tensor.offset + sum(term.index * term.stride for term in terms)
     hits, counted = extent.hits(cell.byte, cell.byte + 1)
-    return Place(
+    return AddressFormula(
         index=index,
         base=storage.address,
         offset=tensor.offset,

@@ -52,7 +52,7 @@ class Recorded:
 
     moment: int
     numel: int
-    kept: int
+    sampled: int
     step: int
     nan: int
     inf: int

@@ -24,7 +24,7 @@ def test_an_entry_is_where_it_says() -> None:
 
 
 def test_one_entry_becomes_all_of_this() -> None:
-    results = {each.what: "\n".join(each.lines) for each in origin("add.Tensor").made}
+    results = {each.name: "\n".join(each.lines) for each in origin("add.Tensor").generated}
     assert list(results) == [
         "dispatcher entry", "kernel", "C function", "Python function", "public names",
     ]  # fmt: skip
@@ -61,4 +61,4 @@ def test_the_heading_of_the_next_section_is_not_a_part_of_the_entry() -> None:
 
 def test_an_operator_of_nobody() -> None:
     actual = origin("nobody.knows")
-    assert (actual.path, actual.entry, actual.made) == ("", (), ())
+    assert (actual.path, actual.entry, actual.generated) == ("", (), ())

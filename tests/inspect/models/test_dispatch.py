@@ -107,7 +107,7 @@ def test_calls_within_calls_are_a_tree() -> None:
     ]  # fmt: skip
     within = project(history, inside, Selection())
     assert within.name == "matmul", "while a call runs, the view shows the innermost one"
-    assert [row.here for row in within.tree] == [False, False, True]
+    assert [row.current for row in within.tree] == [False, False, True]
     selected = project(history, inside, select(call=within.tree[1].call))
     assert selected.name == "t", "a selected call is shown wherever one is"
 
@@ -121,7 +121,7 @@ def test_the_calls_of_a_line_are_listed() -> None:
             call.results(b.tensor((2,)))
     b.line(2)
     model = project(b.history(), b.now, Selection())
-    assert [row.here for row in model.neighbours] == [False, False, True]
+    assert [row.current for row in model.neighbours] == [False, False, True]
 
 
 def test_more_results_than_the_trace_names_are_counted() -> None:

@@ -92,7 +92,7 @@ def test_tiles_and_sizes_of_each_launch():
     assert small.tiles == -(-210 // model.tile)
     assert small.last == 210 - (small.tiles - 1) * model.tile
     assert small.ahead
-    assert [row.here for row in model.launches].count(True) == 1
+    assert [row.current for row in model.launches].count(True) == 1
     assert model.launches[0].ns > 0  # although its program was written down meanwhile
     assert all(row.ns >= 0 for row in model.launches[1:])
 
@@ -100,7 +100,7 @@ def test_tiles_and_sizes_of_each_launch():
 def test_bytes_are_those_of_the_tensors_and_of_the_operators_one_by_one():
     history = recorded(LOOP)
     model = at(history)
-    row = next(row for row in model.launches if row.here)
+    row = next(row for row in model.launches if row.current)
     kernel = history.jit.fused.kernel(model.kernel, history.end)
     nodes = [n for n in kernel.held.graph["block"]["nodes"] if not n["kind"].startswith("prim::")]
     size = 4 * 2 * 3
@@ -127,9 +127,11 @@ def test_a_value_lights_tree_loop_graph_and_source():
     history = recorded(FUSES)
     model, selected = with_step(history, "tanh")
     highlighted = at(history, model.moment, value=selected.value)
-    assert [row.step for row in highlighted.tree if row.chosen] == [selected.step]
-    assert [row.step for row in highlighted.loop if row.chosen and row.step >= 0] == [selected.step]
-    assert any(row.chosen and row.step == selected.step for row in highlighted.lines)
+    assert [row.step for row in highlighted.tree if row.selected] == [selected.step]
+    assert [row.step for row in highlighted.loop if row.selected and row.step >= 0] == [
+        selected.step
+    ]
+    assert any(row.selected and row.step == selected.step for row in highlighted.lines)
     assert any(row.highlighted and "tanh" in row.text for row in highlighted.source)
     assert highlighted.story
 
@@ -150,7 +152,7 @@ def test_a_gradient_has_a_kernel_of_its_own_and_says_what_it_does_not_know():
         for moment in history.jit.tables.launches.since.tolist()
         for model in (at(history, moment),)
         for row in model.launches
-        if row.here and not row.frame
+        if row.current and not row.frame
     ]
     assert rows
     model, row = rows[0]

@@ -28,7 +28,7 @@ def test_each_step_is_one_instruction_and_says_which_comes_next():
     for (moment, pc), (_, then) in itertools.pairwise(walked):
         model = at(history, moment)
         assert (model.pc, model.next_pc) == (pc, then)
-        assert [row.pc for row in model.instructions if row.here] == [pc]
+        assert [row.pc for row in model.instructions if row.current] == [pc]
         assert model.function == "looped"
 
 
@@ -102,14 +102,14 @@ def test_after_a_bail_out_the_other_code_is_shown():
     walked = steps_of(history, frame)
     before = [moment for moment, _ in walked if moment < out]
     gives_up = at(history, before[-1])
-    assert [row.op for row in gives_up.instructions if row.here] == ["BAIL_OUT"]
+    assert [row.op for row in gives_up.instructions if row.current] == ["BAIL_OUT"]
     assert gives_up.next_pc == -1  # it is an instruction of other code
     for step, (moment, pc) in enumerate(walked[len(before) :]):
         model = at(history, moment)
         assert model.code == int(history.jit.tables.bail_outs.to[0]) != gives_up.code
         assert not any(row.op in ("GUARD", "BAIL_OUT") for row in model.instructions)
         assert [row.runs for row in model.instructions[: step + 1]] == [1] * (step + 1)
-        assert [row.pc for row in model.instructions if row.here] == [pc]
+        assert [row.pc for row in model.instructions if row.current] == [pc]
     assert [note.kind for note in model.notes] == ["guard", "bail-out"]
 
 

@@ -283,8 +283,8 @@ def test_the_rows_of_passes_count_what_was_rewritten():
     assert sorts[-2:] == ["code", "run"]
     middle = next(row for row in passes if row.name == "unroll_loops")
     states = [row.state for row in at(history, middle.at).passes]
-    current = states.index("here")
-    assert states.count("here") == 1
+    current = states.index("current")
+    assert states.count("current") == 1
     assert model.passes[current].name == "unroll_loops"
     assert set(states[:current]) == {"past"}
     assert set(states[current + 1 :]) == {"ahead"}
@@ -314,7 +314,7 @@ def test_a_pass_that_fails_shows_everything_up_to_there():
     assert model.changed == 1
     assert model.rewrites[-1].rule == "-x -> x"
     assert any("with graph.rewrite" in line for line in model.rule.lines)
-    assert next(row for row in model.passes if row.failed).state == "here"
+    assert next(row for row in model.passes if row.failed).state == "current"
     assert "it failed: RuntimeError: this pass gives up" in history.event(failed[0].until).sentence
 
 
@@ -398,7 +398,7 @@ def test_a_return_lights_what_it_takes():
     moment = timeline_of(history, graphs(history)[0]).moments[0]
     last = at(history, moment).rows[-1]
     model = at(history, moment, last.number)
-    assert model.rows[-1].chosen
+    assert model.rows[-1].selected
     assert [row.text for row in model.rows if row.highlighted and "prim::Loop(" in row.text]
 
 

@@ -113,13 +113,13 @@ def test_strides_maps_every_index_to_its_byte_and_every_cell_back(case) -> None:
                 if cell.used:
                     assert cell.index in over[cell.number], layout
                     assert cell.more == len(over[cell.number]) - 1, layout
-            if model.place is None:
+            if model.formula is None:
                 assert not positions
                 continue
             same = set(over[at // layout.itemsize]) - {result}
-            assert (model.place.byte, model.place.shared) == (at, len(same)), layout
-            assert set(model.place.sharers) <= same
-            assert len(model.place.sharers) == min(len(same), strides.MAX_SHARERS)
+            assert (model.formula.byte, model.formula.shared) == (at, len(same)), layout
+            assert set(model.formula.sharers) <= same
+            assert len(model.formula.sharers) == min(len(same), strides.MAX_SHARERS)
 
 
 def _same_grid(model, layout: Layout, raw: np.ndarray, chosen) -> None:

@@ -42,12 +42,12 @@ def test_every_name_leads_to_its_tensor(story):
     model = at(story, story.end)
     assert [name.text for name in box(model, story.z).names] == ["z", "zs[0]"]
     assert [name.kind for name in box(model, story.z).names] == ["NAME", "SLOT"]
-    assert box(model, story.y).names[0].here
+    assert box(model, story.y).names[0].in_current_frame
 
 
 def test_a_name_of_the_caller_is_told_from_one_of_the_running_function(story):
     names = box(at(story, story.lines[8]), story.y).names
-    assert {(name.text, name.function, name.here) for name in names} == {
+    assert {(name.text, name.function, name.in_current_frame) for name in names} == {
         ("y", "<module>", False),
         ("t", "double", True),
     }
@@ -87,7 +87,7 @@ def test_storage_counts_its_holders(story):
 
 def test_what_the_line_before_freed_is_listed_as_gone(story):
     assert [
-        freed.id for freed in at(story, story.lines[4]).gone
+        freed.id for freed in at(story, story.lines[4]).freed
     ] == []  # made and freed by one line
     b = TraceBuilder()
     b.line(1)
@@ -97,7 +97,7 @@ def test_what_the_line_before_freed_is_listed_as_gone(story):
     b.free(x)
     b.line(3)
     model = project("memory", b.history(), b.now, Selection())
-    assert [(item.id, item.label, item.text) for item in model.gone] == [(x, "x", "float32 2")]
+    assert [(item.id, item.label, item.text) for item in model.freed] == [(x, "x", "float32 2")]
 
 
 @pytest.mark.parametrize("chosen", ["tensor", "storage"])

@@ -17,7 +17,7 @@ from tests.inspect.trace_builder import TraceBuilder
 def test_the_formula_has_the_real_numbers() -> None:
     result, tensors = history()
     model = project(result, result.end - 1, select(tensor=tensors["y"], index=(2, 1)))
-    position = model.place
+    position = model.formula
     assert position is not None
     assert position.terms == (Term(0, 2, 1), Term(1, 1, 3))
     assert (position.offset, position.element, position.byte) == (0, 5, 20)
@@ -29,22 +29,22 @@ def test_a_selected_byte_becomes_the_index_that_is_there() -> None:
     result, tensors = history()
     storage = result.tensor(tensors["y"], result.end - 1).storage
     model = project(result, result.end - 1, select(tensors["y"], storage, byte=18))
-    assert model.place is not None
-    assert model.place.index == (1, 1)
+    assert model.formula is not None
+    assert model.formula.index == (1, 1)
 
 
 def test_a_selected_hole_has_no_formula_but_is_lit_in_the_strip() -> None:
     result, tensors = history()
     model = project(result, result.end - 1, select(tensors["z"], 1, byte=12))
     assert model.grid is not None
-    assert (model.place, model.grid.hole) == (None, 12)
+    assert (model.formula, model.grid.hole) == (None, 12)
     assert [cell.number for cell in model.strip if cell.selected] == [3]
     assert not any(cell.selected for row in model.grid.cells for cell in row)
 
 
 def test_a_view_is_followed_back_to_the_tensor_with_memory_of_its_own() -> None:
     result, tensors = history()
-    steps = project(result, result.end - 1, select(tensor=tensors["z"])).made
+    steps = project(result, result.end - 1, select(tensor=tensors["z"])).derivation
     assert [(step.label, step.op, step.line) for step in steps] == [
         ("z", "select", 3),
         ("x", "arange", 1),
@@ -58,9 +58,9 @@ def test_an_expanded_element_is_one_place_with_many_indices() -> None:
     wide = builder.tensor((3, 4), (1, 0), base=one)
     result = builder.history()
     model = project(result, result.end - 1, select(tensor=wide, index=(1, 2)))
-    assert model.place is not None
-    assert model.place.sharers == ((1, 0), (1, 1), (1, 3))
-    assert model.place.shared == 3
+    assert model.formula is not None
+    assert model.formula.sharers == ((1, 0), (1, 1), (1, 3))
+    assert model.formula.shared == 3
     assert model.grid is not None
     highlighted = [cell.index for row in model.grid.cells for cell in row if cell.selected]
     assert highlighted == [(1, 0), (1, 1), (1, 2), (1, 3)]
@@ -77,9 +77,9 @@ def test_a_billion_copies_of_one_element_are_counted_not_walked() -> None:
     wide = builder.tensor((1 << 15, 1 << 15), (0, 0), base=one)
     result = builder.history()
     model = project(result, result.end - 1, select(tensor=wide))
-    assert model.place is not None
-    assert model.place.shared == (1 << 30) - 1
-    assert model.place.counted
+    assert model.formula is not None
+    assert model.formula.shared == (1 << 30) - 1
+    assert model.formula.counted
 
 
 def test_rank_six_shows_the_slice_of_the_selected_index() -> None:
@@ -99,7 +99,7 @@ def test_no_dimension_and_no_element(sizes: tuple[int, ...], cells: int) -> None
     tensor = builder.tensor(sizes, values=[7.0] * cells)
     result = builder.history()
     model = project(result, result.end - 1, select(tensor=tensor))
-    assert (model.place is None) is (cells == 0)
+    assert (model.formula is None) is (cells == 0)
     assert sum(len(row) for row in model.grid.cells) == cells
 
 
@@ -145,5 +145,5 @@ def test_the_model_is_json() -> None:
     result, tensors = history()
     model = project(result, result.end - 1, select(tensor=tensors["y"]))
     text = json.loads(json.dumps(to_json(model)))
-    assert text["place"]["terms"][1] == {"dim": 1, "index": 0, "stride": 3}
+    assert text["formula"]["terms"][1] == {"dim": 1, "index": 0, "stride": 3}
     assert text["grid"]["cells"][2][1]["text"] == "5."

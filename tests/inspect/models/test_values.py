@@ -103,7 +103,7 @@ def test_a_sampled_write_is_shown_as_sampled() -> None:
     assert model.statistics is not None
     assert model.recorded is not None
     assert (model.statistics.known, model.statistics.numel) == (63, 1000)
-    assert (model.recorded.step, model.recorded.kept, model.recorded.maximum) == (16, 63, 999.0)
+    assert (model.recorded.step, model.recorded.sampled, model.recorded.maximum) == (16, 63, 999.0)
     row = model.row(0, 15, 3)
     assert [(cell.kind, cell.text) for cell in row] == [
         ("unknown", ""),

@@ -34,22 +34,22 @@ def columns(
         x[node] = left + widths[node] // 2
         left += widths[node] + GAP
     for at in range(widest - 1, -1, -1):
-        _place(rows[at], x, widths, [(below, down)])
-    if len(rows[widest]) > len(rows):  # a tree stands on its widest layer
+        _arrange(rows[at], x, widths, [(below, down)])
+    if len(rows[widest]) > len(rows):  # the other layers of a tree are centred on its widest
         for row in rows:
-            _place(row, x, widths, [(above, up)], {node for node in row if below[node]})
+            _arrange(row, x, widths, [(above, up)], {node for node in row if below[node]})
     else:
         for at in range(widest + 1, len(rows)):
-            _place(rows[at], x, widths, [(above, up)])
+            _arrange(rows[at], x, widths, [(above, up)])
         both = [(above, up), (below, down)]
         for turn in (rows[::-1], rows, rows[::-1]):
             for row in turn:
-                _place(row, x, widths, both)
+                _arrange(row, x, widths, both)
         for row in rows:
-            _place(row, x, widths, [(above, up)], {node for node in row if not above[node]})
+            _arrange(row, x, widths, [(above, up)], {node for node in row if not above[node]})
     _straighten(rows, below, layer, x, widths, real)
     edge = min((x[node] - widths[node] // 2 for row in rows for node in row), default=0)
-    return [place - edge for place in x]
+    return [column - edge for column in x]
 
 
 Neighbours = tuple[list[list[int]], list[list[float]]]
@@ -58,30 +58,30 @@ Neighbours = tuple[list[list[int]], list[list[float]]]
 def _weights(
     below: list[list[int]], above: list[list[int]], layer: list[int], depth: list[int], real: int
 ) -> tuple[list[list[float]], list[list[float]]]:
-    """How much each wire wants to be straight, seen from below and from above it.
+    """The weight of each wire in the placement of the nodes below and above it.
 
-    The deepest way down from the top goes straight, then the deepest of what is left, and so on: the
-    longer such a way, the stronger. Without that, blocks that repeat drift away sideways.
+    The deepest path from the top goes straight, then the deepest of the remaining nodes, and so on: the
+    longer a path, the greater its weight. Otherwise repeated blocks would drift sideways.
     """
     up = [[1.0] * len(near) for near in above]
     down = [[1.0] * len(near) for near in below]
-    taken = bytearray(len(depth))
+    visited = bytearray(len(depth))
     large = real > SMALL
     for first in sorted(range(len(depth)), key=layer.__getitem__):
-        if taken[first]:
+        if visited[first]:
             continue
         way, node = [], first
         while tails := below[node]:
             deepest = max(map(depth.__getitem__, tails))
             best = [at for at, tail in enumerate(tails) if depth[tail] == deepest]
             tail = tails[best[0]]
-            if taken[tail]:
+            if visited[tail]:
                 break
             if not large and (len(best) > 1 or _joins(above[tail], layer)):
                 break  # the two arms of a diamond stand left and right of its ends
             way.append((node, best[0]))
             node = tail
-            taken[node] = 1
+            visited[node] = 1
         pull = (len(way) + 1.0) ** STEEP if first < real else BEND
         for head, at in way:
             tail = below[head][at]
@@ -98,7 +98,7 @@ def _weights(
 
 
 def _joins(heads: list[int], layer: list[int]) -> bool:
-    """Whether several nodes of one layer lead here, and no other."""
+    """Return whether all predecessors are in one layer, and there are several."""
     return len(heads) > 1 and len(set(map(layer.__getitem__, heads))) == 1
 
 
@@ -113,13 +113,13 @@ def _straighten(
     """Give the bends of a long wire one column as far down as there is one that is free."""
     if len(widths) == real:
         return
-    place = [0] * len(widths)
+    index_in_row = [0] * len(widths)
     for row in rows:
         for at, node in enumerate(row):
-            place[node] = at
+            index_in_row[node] = at
 
     def room(bend: int) -> tuple[int, int]:
-        row, at = rows[layer[bend]], place[bend]
+        row, at = rows[layer[bend]], index_in_row[bend]
         low, high = -(1 << 40), 1 << 40
         if at:
             node = row[at - 1]
@@ -155,7 +155,7 @@ def _align(chain: list[int], x: list[int], low: int, high: int) -> None:
         x[bend] = min(max(wished, low), high)
 
 
-def _place(
+def _arrange(
     row: list[int],
     x: list[int],
     widths: list[int],
@@ -164,7 +164,7 @@ def _place(
 ) -> None:
     """Place the nodes of one layer, in their order, as near as can be to where they would like to be:
     the weighted mean of their neighbours; those to `keep` where they are."""
-    sums: list[float] = []  # of the blocks: sum of weight times place, weight, nodes
+    sums: list[float] = []  # of the blocks: sum of weight times column, weight, nodes
     weights: list[float] = []
     sizes: list[int] = []
     offsets: list[int] = []
@@ -196,6 +196,6 @@ def _place(
     at = 0
     for total, weight, size in zip(sums, weights, sizes, strict=True):
         start = int(total / weight + 0.5) if total >= 0 else -int(0.5 - total / weight)
-        for place in range(at, at + size):
-            x[row[place]] = start + offsets[place]
+        for index in range(at, at + size):
+            x[row[index]] = start + offsets[index]
         at += size

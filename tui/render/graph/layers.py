@@ -1,4 +1,4 @@
-"""Which layer each node is on: one below the lowest node that leads to it."""
+"""The layer of each node: one below the lowest node that leads to it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def layers(count: int, heads: list[int], tails: list[int]) -> list[int]:
         if below[node]:
             layer[node] = min(layer[tail] for tail in below[node]) - 1
     lowest = min((layer[node] for node in roots), default=0)
-    return [place - lowest for place in layer] if lowest else layer
+    return [number - lowest for number in layer] if lowest else layer
 
 
 def _down(

@@ -28,7 +28,7 @@ NEAR = 3  # layers within which twice as many are drawn
 
 @dataclass(slots=True)
 class Layout:
-    """Where everything is. Rows and columns count from 0; a node covers `box` rows and widths[node] columns.
+    """The position of everything. Rows and columns count from 0; a node covers `box` rows and widths[node] columns.
 
     Entries of `left`, `top`, `widths` past the nodes are portals: portals[i] (edges that go the same
     way) belongs to node number count + i.
@@ -57,12 +57,12 @@ class Layout:
         return self.count + len(self.portals)
 
     def layers_within(self, top: int, bottom: int) -> range:
-        """The layers of which something lies in rows [top, bottom), channels below them included."""
+        """The layers that are partly in rows [top, bottom), channels below them included."""
         first = max(0, bisect_right(self.tops, top) - 1)
         return range(first, bisect_left(self.tops, bottom))
 
     def nodes_within(self, layer: int, left: int, right: int) -> list[int]:
-        """What of a layer lies in columns [left, right)."""
+        """The nodes of a layer that are partly in columns [left, right)."""
         row = self.rows[layer]
         first = max(0, bisect_right(row, left, key=self.left.__getitem__) - 1)
         last = bisect_left(row, right, key=self.left.__getitem__)
@@ -85,42 +85,42 @@ def layout(
     `box` is the height of a node and `portal` the width of a portal's stub, in cells.
     """
     count = len(widths)
-    made = Layout(count, box, widths=list(widths))
+    result = Layout(count, box, widths=list(widths))
     layer = layers(count, list(heads), list(tails))
-    drawn = _portals(made, layer, heads, tails, portal)
-    real = made.solid
+    drawn = _portals(result, layer, heads, tails, portal)
+    real = result.solid
     below: list[list[int]] = [[] for _ in range(real)]
     above: list[list[int]] = [[] for _ in range(real)]
     wires: list[list[tuple[int, int]]] = [[] for _ in range(real)]
     for edge, head, tail in drawn:
-        _wire(made, layer, below, above, wires, edge, head, tail)
-    depth = _depths(made, layer, below, real)
-    made.rows = ordered(layer, below, above, depth)
-    x = columns(made.rows, below, above, made.widths, layer, depth, real)
-    _route(made, x, wires, real)
-    made.layer = layer
-    edge = min((x[node] - made.widths[node] // 2 for node in range(len(x))), default=0)
-    made.left = [x[node] - made.widths[node] // 2 - edge for node in range(len(x))]
+        _wire(result, layer, below, above, wires, edge, head, tail)
+    depth = _depths(result, layer, below, real)
+    result.rows = ordered(layer, below, above, depth)
+    x = columns(result.rows, below, above, result.widths, layer, depth, real)
+    _route(result, x, wires, real)
+    result.layer = layer
+    edge = min((x[node] - result.widths[node] // 2 for node in range(len(x))), default=0)
+    result.left = [x[node] - result.widths[node] // 2 - edge for node in range(len(x))]
     if edge:
-        for gap in made.channels:
+        for gap in result.channels:
             gap.links = [
                 Link(k.edge, k.net, k.x0 - edge, k.x1 - edge, k.track, k.lower) for k in gap.links
             ]
-    made.top = [made.tops[at] for at in layer]
-    made.width = max(
-        (left + width for left, width in zip(made.left, made.widths, strict=True)), default=0
+    result.top = [result.tops[at] for at in layer]
+    result.width = max(
+        (left + width for left, width in zip(result.left, result.widths, strict=True)), default=0
     )
-    return made
+    return result
 
 
 def _portals(
-    made: Layout, layer: list[int], heads: Sequence[int], tails: Sequence[int], width: int
+    layout: Layout, layer: list[int], heads: Sequence[int], tails: Sequence[int], width: int
 ) -> list[tuple[int, int, int]]:
-    """(edge, head, tail) of every wire; what is not one becomes a portal: a node of its own below."""
-    users = [0] * made.count
+    """(edge, head, tail) of every wire; an edge without a wire becomes a portal, a node below its head."""
+    users = [0] * layout.count
     for tail in tails:
         users[tail] += 1
-    entering = [0] * made.count
+    entering = [0] * layout.count
     drawn: list[tuple[int, int, int]] = []
     stubs: dict[tuple[int, int], list[int]] = {}
     for edge, (head, tail) in enumerate(zip(heads, tails, strict=True)):
@@ -131,19 +131,19 @@ def _portals(
             drawn.append((edge, head, tail))
             entering[tail] += 1
     for node, wires in enumerate(entering):  # room for each to come down on its own column
-        made.widths[node] = max(made.widths[node], 2 * wires + 1)
+        layout.widths[node] = max(layout.widths[node], 2 * wires + 1)
     for (head, tail), edges in stubs.items():
-        number = made.solid
-        made.portals.append((head, tail, tuple(edges)))
-        made.arriving.setdefault(tail, []).append(number)
-        made.widths.append(width)
+        number = layout.solid
+        layout.portals.append((head, tail, tuple(edges)))
+        layout.arriving.setdefault(tail, []).append(number)
+        layout.widths.append(width)
         layer.append(layer[head] + 1)
         drawn.append((edges[0], head, number))
     return drawn
 
 
 def _wire(
-    made: Layout,
+    layout: Layout,
     layer: list[int],
     below: list[list[int]],
     above: list[list[int]],
@@ -160,8 +160,8 @@ def _wire(
         above.append([upper])
         wires.append([])
         layer.append(at)
-        made.widths.append(1)
-        made.bends.append(edge)
+        layout.widths.append(1)
+        layout.bends.append(edge)
         below[upper].append(bend)
         wires[upper].append((edge, bend))
         upper = bend
@@ -170,21 +170,21 @@ def _wire(
     wires[upper].append((edge, tail))
 
 
-def _depths(made: Layout, layer: list[int], below: list[list[int]], real: int) -> list[int]:
-    """How deep it goes below each node; bends are a little less deep, so that boxes stay in line."""
+def _depths(layout: Layout, layer: list[int], below: list[list[int]], real: int) -> list[int]:
+    """The depth of the graph below each node; of bends a little less, so that boxes stay in line."""
     depth = depths(len(layer), below, layer)
     for bend in range(real, len(layer)):
         depth[bend] = max(0, depth[bend] - 2)
     return depth
 
 
-def _route(made: Layout, x: list[int], wires: list[list[tuple[int, int]]], real: int) -> None:
+def _route(layout: Layout, x: list[int], wires: list[list[tuple[int, int]]], real: int) -> None:
     y = 0
-    for at, row in enumerate(made.rows):
-        made.tops.append(y)
-        y += made.box
-        if at + 1 < len(made.rows):
-            gap = channel(row, wires, x, made.widths, real, made.rows[at + 1])
-            made.channels.append(gap)
+    for at, row in enumerate(layout.rows):
+        layout.tops.append(y)
+        y += layout.box
+        if at + 1 < len(layout.rows):
+            gap = channel(row, wires, x, layout.widths, real, layout.rows[at + 1])
+            layout.channels.append(gap)
             y += gap.tracks + 1
-    made.height = y
+    layout.height = y

@@ -11,40 +11,40 @@ LARGE = 20_000  # nodes and bends from which on one sweep has to do
 def ordered(
     layer: list[int], below: list[list[int]], above: list[list[int]], depth: list[int]
 ) -> list[list[int]]:
-    """The nodes of each layer from left to right: a walk down the graph, then mended by sweeps.
+    """The nodes of each layer from left to right: a walk down the graph, then improved by sweeps.
 
     Fixed numbers of sweeps, ties kept as they are: the same graph is always drawn the same.
     """
     rows = _walked(layer, below, above, depth)
-    place = [0] * len(layer)
-    _number(rows, place)
-    best, fewest = [list(row) for row in rows], crossings(rows, below, place)
+    position = [0] * len(layer)
+    _number(rows, position)
+    best, fewest = [list(row) for row in rows], crossings(rows, below, position)
     for sweep in range(1 if len(layer) > LARGE else SWEEPS):
         if not fewest:
             break
         downwards = sweep % 2 == 0
         for row in rows[1:] if downwards else rows[-2::-1]:
-            _sort(row, above if downwards else below, place)
-        crossed = crossings(rows, below, place)
+            _sort_row(row, above if downwards else below, position)
+        crossed = crossings(rows, below, position)
         if crossed < fewest:
             best, fewest = [list(row) for row in rows], crossed
     return best
 
 
-def crossings(rows: list[list[int]], below: list[list[int]], place: list[int]) -> int:
+def crossings(rows: list[list[int]], below: list[list[int]], position: list[int]) -> int:
     """The number of times that two wires cross."""
-    found = 0
+    count = 0
     for row in rows:
         seen: list[int] = []
         for node in row:
-            ends = sorted(place[tail] for tail in below[node])
+            ends = sorted(position[tail] for tail in below[node])
             if seen and ends and ends[0] < seen[-1]:
-                found += sum(len(seen) - bisect_right(seen, end) for end in ends)
+                count += sum(len(seen) - bisect_right(seen, end) for end in ends)
                 for end in ends:
                     insort(seen, end)
             else:
                 seen += ends
-    return found
+    return count
 
 
 def _walked(
@@ -70,25 +70,25 @@ def _walked(
     return rows
 
 
-def _sort(row: list[int], beside: list[list[int]], place: list[int]) -> None:
-    """Order a layer by the mean place of its neighbours; a node without any stays where it is."""
+def _sort_row(row: list[int], neighbours: list[list[int]], position: list[int]) -> None:
+    """Sort a layer by the mean position of its neighbours; a node without any stays where it is."""
     if len(row) < 2:
         return
     means: dict[int, float] = {}
     for node in row:
-        near = beside[node]
+        near = neighbours[node]
         if len(near) == 1:
-            means[node] = place[near[0]]
+            means[node] = position[near[0]]
         elif near:
-            means[node] = sum(map(place.__getitem__, near)) / len(near)
+            means[node] = sum(map(position.__getitem__, near)) / len(near)
         else:
-            means[node] = place[node]
+            means[node] = position[node]
     row.sort(key=means.__getitem__)
     for at, node in enumerate(row):
-        place[node] = at
+        position[node] = at
 
 
-def _number(rows: list[list[int]], place: list[int]) -> None:
+def _number(rows: list[list[int]], position: list[int]) -> None:
     for row in rows:
         for at, node in enumerate(row):
-            place[node] = at
+            position[node] = at

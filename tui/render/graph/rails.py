@@ -1,4 +1,4 @@
-"""The same graph as a list: one node a line, and lanes beside it that lead down to what it leads to.
+"""The same graph as a list: one node a line, and lanes next to it that lead down to its successors.
 
 For graphs too large to draw in boxes and for small terminals. There are at most LANES lanes; a wire
 that would need one more, or pass more than FAR lines, ends at once (the line says where it goes).
@@ -51,10 +51,10 @@ class Rails:
             if row.passing & bit:
                 cells[2 * lane] = UP | DOWN
                 continue
-            here = (UP if row.ending & bit else 0) | (DOWN if row.beginning & bit else 0)
+            cell_sides = (UP if row.ending & bit else 0) | (DOWN if row.beginning & bit else 0)
             if low <= lane <= high:
-                here |= (LEFT if lane > low else 0) | (RIGHT if lane < high else 0)
-            cells[2 * lane] = here
+                cell_sides |= (LEFT if lane > low else 0) | (RIGHT if lane < high else 0)
+            cells[2 * lane] = cell_sides
         return cells
 
 

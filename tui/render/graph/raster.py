@@ -22,22 +22,36 @@ class Raster(Grid):
         self.net = FRAME
         self._nets: list[dict[int, int]] = [{} for _ in range(height)]
 
-    def across(self, x0: int, x1: int, y: int, style: str = "wire", lit: bool = False) -> None:
+    def across(
+        self, x0: int, x1: int, y: int, style: str = "wire", highlighted: bool = False
+    ) -> None:
         low, high = min(x0, x1), max(x0, x1)
         for x in range(max(low, 0), min(high, self.width - 1) + 1):
-            self._join(x, y, (LEFT if x > low else 0) | (RIGHT if x < high else 0), style, lit)
+            self._join(
+                x, y, (LEFT if x > low else 0) | (RIGHT if x < high else 0), style, highlighted
+            )
 
-    def down(self, x: int, y0: int, y1: int, style: str = "wire", lit: bool = False) -> None:
+    def down(
+        self, x: int, y0: int, y1: int, style: str = "wire", highlighted: bool = False
+    ) -> None:
         low, high = min(y0, y1), max(y0, y1)
         if 0 <= x < self.width:
             for y in range(max(low, 0), min(high, self.height - 1) + 1):
-                self._join(x, y, (UP if y > low else 0) | (DOWN if y < high else 0), style, lit)
+                self._join(
+                    x, y, (UP if y > low else 0) | (DOWN if y < high else 0), style, highlighted
+                )
 
     def box(
-        self, x: int, y: int, width: int, height: int, style: str = "frame", lit: bool = False
+        self,
+        x: int,
+        y: int,
+        width: int,
+        height: int,
+        style: str = "frame",
+        highlighted: bool = False,
     ) -> None:
         self.net = FRAME
-        super().box(x, y, width, height, style, lit)
+        super().box(x, y, width, height, style, highlighted)
 
     def blank(self, x: int, y: int, width: int) -> None:
         """Make room for text: nothing shows through."""
@@ -53,7 +67,7 @@ class Raster(Grid):
         if text:
             self.put(x, y, text[: self.width - x], style, target)
 
-    def _join(self, x: int, y: int, sides: int, style: str, lit: bool) -> None:
+    def _join(self, x: int, y: int, sides: int, style: str, highlighted: bool) -> None:
         if not 0 <= y < self.height or not sides:
             return
         nets = self._nets[y]
@@ -65,7 +79,7 @@ class Raster(Grid):
             if sides & (UP | DOWN) and not sides & (LEFT | RIGHT):
                 del self._wires[y][x]
         nets[x] = self.net
-        super()._join(x, y, sides, style, lit)
+        super()._join(x, y, sides, style, highlighted)
 
 
 __all__ = ["FRAME", "Cell", "Raster"]

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-LONGEST = 512  # things in one block
-LEAST = 3  # times that a block occurs
+MAX_PERIOD = 512  # things in one block
+MIN_LENGTH = 3  # times that a block occurs
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +23,11 @@ class Run:
         return self.start + self.period * self.times
 
 
-def repeats(items: Sequence[Hashable], least: int = LEAST) -> list[Run]:
+def repeats(items: Sequence[Hashable], min_length: int = MIN_LENGTH) -> list[Run]:
     """The runs that together spare most items, in their order; none overlaps another."""
     codes: dict[Hashable, int] = {}
     tokens = [codes.setdefault(item, len(codes)) for item in items]
-    found: list[Run] = []
+    runs: list[Run] = []
     for period in _periods(tokens):
         at, end = 0, len(tokens) - period
         while at < end:
@@ -38,16 +38,16 @@ def repeats(items: Sequence[Hashable], least: int = LEAST) -> list[Run]:
             while at < end and tokens[at] == tokens[at + period]:
                 at += 1
             times = (at - start) // period + 1
-            if times >= least:
-                found.append(Run(start, period, times))
-    found.sort(key=lambda run: (run.period - run.period * run.times, run.period, run.start))
-    taken = bytearray(len(tokens))
-    kept = []
-    for run in found:
-        if not any(taken[run.start : run.stop]):
-            taken[run.start : run.stop] = b"\1" * (run.stop - run.start)
-            kept.append(run)
-    return sorted(kept, key=lambda run: run.start)
+            if times >= min_length:
+                runs.append(Run(start, period, times))
+    runs.sort(key=lambda run: (run.period - run.period * run.times, run.period, run.start))
+    covered = bytearray(len(tokens))
+    selected = []
+    for run in runs:
+        if not any(covered[run.start : run.stop]):
+            covered[run.start : run.stop] = b"\1" * (run.stop - run.start)
+            selected.append(run)
+    return sorted(selected, key=lambda run: run.start)
 
 
 def _periods(tokens: list[int]) -> list[int]:
@@ -56,8 +56,8 @@ def _periods(tokens: list[int]) -> list[int]:
     distances: Counter[int] = Counter()
     for at, token in enumerate(tokens):
         last, before = seen.get(token, (-1, -1))
-        for place in (last, before):
-            if place >= 0 and at - place <= LONGEST:
-                distances[at - place] += 1
+        for earlier in (last, before):
+            if earlier >= 0 and at - earlier <= MAX_PERIOD:
+                distances[at - earlier] += 1
         seen[token] = (at, last)
     return sorted(period for period, times in distances.items() if times >= 2)

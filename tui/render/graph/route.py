@@ -1,4 +1,4 @@
-"""Wires in the channel between two layers: down from a node, along one track, down to what it leads to.
+"""Wires in the channel between two layers: down from a node, along one track, down to its successors.
 
 All wires of a node share its track (a bus); wires of different nodes cross at right angles or not at
 all. Where a wire comes down onto a column that another one leaves from, the other turns off above it.
@@ -27,7 +27,7 @@ class Link:
 
 @dataclass(slots=True)
 class Channel:
-    """What runs between layer `at` and the next: its links and how many tracks they need."""
+    """The channel between a layer and the next: its links, and the number of tracks they need."""
 
     links: list[Link] = field(default_factory=list)
     tracks: int = 0
@@ -49,8 +49,8 @@ def channel(
     real: int,
     lower_row: list[int],
 ) -> Channel:
-    """Route what leaves a layer. wires[node] lists (edge, lower node). May move a bend by one column."""
-    made = Channel()
+    """Route the wires that leave a layer. wires[node] lists (edge, lower node). May move a bend by one column."""
+    result = Channel()
     coming: dict[int, list[tuple[int, int, int]]] = {}  # lower node -> (column, edge, net)
     sources: dict[int, int] = {}
     for node in row:
@@ -68,18 +68,18 @@ def channel(
     bent = [net for net in nets.values() if any(column != net.column for _, _, column in net.ends)]
     if bent:
         _constrain(bent, nets, sources)
-        places = {node: at for at, node in enumerate(lower_row)}
-        made.tracks = _tracks(bent, sources, x, widths, real, lower_row, places, made)
+        index_in_row = {node: at for at, node in enumerate(lower_row)}
+        result.tracks = _tracks(bent, sources, x, widths, real, lower_row, index_in_row, result)
     for net in nets.values():
         if len(net.ends) == 1 and net.ends[0][2] == net.column:
             edge, lower, column = net.ends[0]
-            made.links.append(Link(edge, net.node, column, column, -1, lower))
+            result.links.append(Link(edge, net.node, column, column, -1, lower))
         elif all(column == net.column for _, _, column in net.ends):
-            made.links += [
+            result.links += [
                 Link(edge, net.node, net.column, column, -1, lower)
                 for edge, lower, column in net.ends
             ]
-    return made
+    return result
 
 
 def _entries(arrivals: list[tuple[int, int, int]], middle: int, width: int) -> list[int]:
@@ -120,23 +120,25 @@ def _tracks(
     widths: list[int],
     real: int,
     lower_row: list[int],
-    places: dict[int, int],
-    made: Channel,
+    index_in_row: dict[int, int],
+    result: Channel,
 ) -> int:
     """Give each bus the first track that is free, after those that must be above it."""
     bent.sort(key=_turn)
     track_of: dict[int, int] = {}
     used: list[list[tuple[int, int]]] = []  # by track: the stretches in use, from left to right
-    taken: dict[int, set[int]] = {}  # by lower node: the columns that wires come down on
+    columns_used: dict[int, set[int]] = {}  # by lower node: the columns that wires come down on
     for net in bent:
         for _, lower, column in net.ends:
-            taken.setdefault(lower, set()).add(column)
+            columns_used.setdefault(lower, set()).add(column)
     waiting = bent
     while waiting:
         ready = [net for net in waiting if all(a in track_of for a in net.above)]
         if not ready:
             ready = [waiting[0]]
-            _dodge(ready[0], track_of, sources, x, widths, real, lower_row, places, taken)
+            _dodge(
+                ready[0], track_of, sources, x, widths, real, lower_row, index_in_row, columns_used
+            )
         for net in ready:
             span = _span(net)
             at = max((track_of[a] + 1 for a in net.above if a in track_of), default=0)
@@ -147,23 +149,23 @@ def _tracks(
             insort(used[at], span)
             track_of[net.node] = at
             for edge, lower, column in net.ends:
-                made.links.append(Link(edge, net.node, net.column, column, at, lower))
+                result.links.append(Link(edge, net.node, net.column, column, at, lower))
         waiting = [net for net in waiting if net.node not in track_of]
     return len(used)
 
 
 def _turn(net: _Net) -> tuple[bool, int]:
-    """What goes right turns off above what goes right from further left, and the other way round: then
-    these do not cross."""
+    """A sort key: a wire to the right turns above wires to the right that start further left, and the
+    other way round, so that they do not cross."""
     right = sum(column for _, _, column in net.ends) >= net.column * len(net.ends)
     return (not right, -net.column if right else net.column)
 
 
 def _clear(used: list[tuple[int, int]], span: tuple[int, int]) -> bool:
-    """Whether a stretch of a track is free; `used` is sorted, its stretches do not overlap."""
-    place = bisect_left(used, span)
-    before = place and used[place - 1][1] >= span[0]
-    after = place < len(used) and used[place][0] <= span[1]
+    """Return whether a span of a track is free; `used` is sorted, and its spans do not overlap."""
+    index = bisect_left(used, span)
+    before = index and used[index - 1][1] >= span[0]
+    after = index < len(used) and used[index][0] <= span[1]
     return not before and not after
 
 
@@ -180,8 +182,8 @@ def _dodge(
     widths: list[int],
     real: int,
     lower_row: list[int],
-    places: dict[int, int],
-    taken: dict[int, set[int]],
+    index_in_row: dict[int, int],
+    columns_used: dict[int, set[int]],
 ) -> None:
     """Nets that wait for each other: move the ends of one off the columns that others leave from."""
     for number, (edge, lower, column) in enumerate(net.ends):
@@ -191,16 +193,16 @@ def _dodge(
         left = x[lower] - widths[lower] // 2
         right = left + widths[lower] - 1
         if lower >= real:
-            at = places[lower]
+            at = index_in_row[lower]
             low, high = column - 1, column + 1
-            if at and (beside := lower_row[at - 1]) != lower:
-                low = max(low, x[beside] - widths[beside] // 2 + widths[beside])
+            if at and (neighbour := lower_row[at - 1]) != lower:
+                low = max(low, x[neighbour] - widths[neighbour] // 2 + widths[neighbour])
             if at + 1 < len(lower_row):
-                beside = lower_row[at + 1]
-                high = min(high, x[beside] - widths[beside] // 2 - 1)
+                neighbour = lower_row[at + 1]
+                high = min(high, x[neighbour] - widths[neighbour] // 2 - 1)
         else:
             low, high = left + 1, right - 1
-        used = taken.setdefault(lower, set())
+        used = columns_used.setdefault(lower, set())
         free = [
             to
             for to in range(low, high + 1)

@@ -27,39 +27,39 @@ if TYPE_CHECKING:
 HELP = {
     "node": "One backward function. Arrows lead from it to those it gives gradients to: what the graph "
     "computes flows down along them. PyTorch calls them next_functions.",
-    "AccumulateGrad": "The end of a path: it adds the gradient into .grad of a leaf, the name beside it.",
+    "AccumulateGrad": "The end of a path: it adds the gradient into .grad of the leaf named next to it.",
     "○2": "Waits for this many gradients before it may run.",
     "◐1": "Some of its gradients have come; this many are still to come.",
-    "◎1": "In the ready queue, with its place: 1 runs next.",
+    "◎1": "In the ready queue, with its position: 1 runs next.",
     "▶": "Runs now.",
     "✓3": "Has run, as the third of this pass.",
     "⊘": "Reached but not needed (inputs=, autograd.grad).",
     "✖": "The pass failed here; or: a saved tensor was overwritten.",
-    "╌": "Freed: the node is gone, its place is kept so that nothing moves.",
+    "╌": "Freed. Its box stays, so that nothing moves.",
     "▽": "The end of a wire along which no gradient has come yet.",
     "▼": "A gradient has come along this wire.",
-    "∅": "None: it was decided that there is no gradient. That is not zero, and not the same as not yet.",
+    "∅": "None: there is no gradient. That is neither zero nor a gradient that has not come yet.",
     "0": "At a buffer: a gradient is there and all of it is zero.",
-    "·": "At a buffer: nothing has come yet. Elsewhere between two facts.",
-    "■": "At a buffer: one gradient, as it came. After grad: the leaf has a .grad.",
+    "·": "At a buffer: no gradient has come yet. Elsewhere a separator.",
+    "■": "At a buffer: one gradient, unchanged. After grad: the leaf has a .grad.",
     "Σ 1/2": "In the frame of a node: its input buffer. Σ: a sum of several gradients; 1/2: one has "
     "come of two that will. A number after it: what the gradient holds.",
     "▪2": "The node keeps two tensors for its formula; red when one of them was overwritten since.",
-    "×12": "Blocks that follow each other and are alike, drawn as one; 5/36 beside it: so many of its "
-    "nodes have run. Enter opens it, u closes it; f chooses what is drawn as one.",
+    "×12": "Equal blocks in a row, collapsed. 5/36: five of its 36 nodes have run. Enter expands it, u "
+    "collapses it; f chooses what is collapsed.",
     "⇢": "A long edge is not drawn: it leads to the node named. Enter goes there.",
-    "⇠": "So many wires come here from far away; the pane lists them.",
-    "[ ]": "A node drawn in one row: its state, its name, and what lies in its buffer. f t u: the keys "
-    "that fold, change the form and open.",
-    "◆": "A node in the list, with its wires in the lanes; or: its gradient is what autograd.grad() was "
-    "asked for, so it arrives there and the node does not run.",
+    "⇠": "This many long edges end here; the pane lists them.",
+    "[ ]": "A node drawn in one row: its state, its name and the content of its buffer. f t u: the keys "
+    "that collapse, change the form and expand.",
+    "◆": "A node in the list, with its wires in the lanes; or: autograd.grad() "
+    "returns the gradient that arrives here, so the node does not run.",
     "━┃┏┓┗┛┣┫┳┻╋": "The node in focus and its wires.",
     "◂": "A node that gives gradients to this one. Enter goes there.",
     "█░": "How much of the pass is done.",
     "L7": "Made on line 7 of the program.",
     "saved": "A tensor kept for backward, with the version it was saved at. Overwritten since, it is "
-    "stale: using it is an error, and the line that overwrote it stands below.",
-    "gradient in": "The input buffer: one slot for each tensor that the operator made.",
+    "stale: using it is an error; the line that overwrote it is below.",
+    "gradient in": "The input buffer: one slot for each result of the operator.",
     "gradient out": "One for each argument; the arrow names the node that gets it.",
     "formula": "The gradient of each argument as the operator's yaml entry declares it.",
     "queue": "Nodes that have all their gradients, in the order in which they will run: the newest "
@@ -71,7 +71,7 @@ HELP = {
 FORMS = {"": "as suits the room", "boxes": "as boxes", "rows": "as rows", "list": "as a list"}
 FOLDS = {
     "": "blocks that repeat, where the graph is large",
-    "nothing": "nothing",
+    "none": "nothing",
     "repeats": "blocks that repeat",
     "lines": "the nodes of each line",
     "modules": "the nodes of each module",
@@ -95,7 +95,7 @@ class AutogradView(View):
 
     @action("t", "form", "Draw the graph as boxes, as rows, as a list.", option="form")
     def form(self, nav: Navigator, name: str = "") -> str:
-        """The next form, or the one of that name."""
+        """Switch to the next form, or to the named form."""
         if name and name not in FORMS:
             return f"unknown form {name!r}; choose from {', '.join(filter(None, FORMS))}"
         form = name or _after(FORMS, nav.options_of(self.name).form)
@@ -109,7 +109,7 @@ class AutogradView(View):
         option="fold",
     )
     def fold(self, nav: Navigator, name: str = "") -> str:
-        """Fold something else; what was expanded is collapsed."""
+        """Switch to the next fold, or to the named fold; what was expanded is collapsed."""
         if name and name not in FOLDS:
             return f"unknown fold {name!r}; choose from {', '.join(filter(None, FOLDS))}"
         fold = name or _after(FOLDS, nav.options_of(self.name).fold)
@@ -123,30 +123,30 @@ class AutogradView(View):
         part = part_of(model, model.focus)
         if part is None:
             return "there is no graph to expand anything in"
-        what = folded(part, options)
-        key = what.items[what.item_of[model.focus]].key
+        folding = folded(part, options)
+        key = folding.items[folding.item_of[model.focus]].key
         if key[1] != NODE:
-            return self._expand(nav, what, key)
+            return self._expand(nav, folding, key)
         for each in options.opened:
             opened = options.opened - {each}
-            what = folded(part, AutogradOptions(options.form, options.fold, opened))
-            if what.items[what.item_of[model.focus]].key == each:
+            folding = folded(part, AutogradOptions(options.form, options.fold, opened))
+            if folding.items[folding.item_of[model.focus]].key == each:
                 self.change(nav, opened=opened)
                 nav.select(Target(Group(*each)))
                 return "collapsed; u expands it"
         return "this is one node: nothing to expand. f folds blocks, lines or modules"
 
-    def _expand(self, nav: Navigator, what: Folded, key: tuple[int, int]) -> str:
-        """Draw the nodes of a group, and go to its newest node: where gradients come in."""
+    def _expand(self, nav: Navigator, folding: Folded, key: tuple[int, int]) -> str:
+        """Expand a group, and go to its newest node, which gradients reach first."""
         self.change(nav, opened=nav.options_of(self.name).opened | {key})
-        group = next((item for item in what.items if item.key == key), None)
-        inside = [what.part.nodes[place] for place in group.members] if group else []
-        newest = max((node.id for node in inside if not node.leaf), default=key[0])
+        group = next((item for item in folding.items if item.key == key), None)
+        members = [folding.part.nodes[index] for index in group.members] if group else []
+        newest = max((node.id for node in members if not node.leaf), default=key[0])
         nav.select(Target(Edge(newest)))
         return "expanded; u collapses it"
 
     def follow(self, nav: Navigator, item: TargetItem) -> str:
-        """Along an edge to its end, from a node along its first edge, into a group."""
+        """Go to the end of an edge, along the first edge of a node, or into a group."""
         match item:
             case Group(node=node, number=number):
                 part = part_of(nav.model(self.name), node)
@@ -170,14 +170,14 @@ class AutogradView(View):
         return f"followed to {self._label(nav, end)}; Backspace returns"
 
     def _ends(self, nav: Navigator, box: NodeBox) -> list[int]:
-        """Where a node's edges lead: AccumulateGrad nodes last."""
+        """The nodes that a node's edges lead to: AccumulateGrad nodes last."""
         nodes = nav.model(self.name).nodes
         ends = [edge.next for edge in box.fact.edges if edge.next]
         leaves = {end for end in ends if (each := nodes.of(end)) is not None and each.fact.leaf}
         return sorted(ends, key=lambda end: end in leaves)
 
     def _label(self, nav: Navigator, node: int) -> str:
-        """What a node is called in a sentence."""
+        """The name of a node in a sentence."""
         box = nav.model(self.name).nodes.of(node)
         if box is None:
             return f"node {node}"
@@ -190,7 +190,7 @@ class AutogradView(View):
             model, options = nav.model(self.name), nav.options_of(self.name)
             part = part_of(model, model.focus)
             if part is None:
-                none = Span("no node is in focus: the program has made none", "dim")
+                none = Span("no node is in focus: the program has not created any", "dim")
                 return Picture.of([(none,)], width)
             context = DrawContext(width, 0, glyphs, nav.selection, options=options)
             return Picture.of(node_lines(model, folded(part, options), context, width), width)

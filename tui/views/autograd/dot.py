@@ -18,7 +18,7 @@ _FILL = {
 }
 
 
-def dot_text(model: Autograd, what: Folded) -> str:
+def dot_text(model: Autograd, folded: Folded) -> str:
     """A folded part as DOT: a node per item that has been made, an edge per gradient that may flow."""
     lines = [
         "digraph autograd {",
@@ -26,21 +26,21 @@ def dot_text(model: Autograd, what: Folded) -> str:
         '  node [shape=box style="rounded,filled" fillcolor="#ffffff" fontname="sans-serif"];',
         '  edge [fontname="sans-serif" fontsize=9];',
     ]
-    there = set()
-    for number, item in enumerate(what.items):
-        boxes = [model.nodes.of(what.part.nodes[place].id) for place in item.members[:1]]
+    drawn = set()
+    for number, item in enumerate(folded.items):
+        boxes = [model.nodes.of(folded.part.nodes[index].id) for index in item.members[:1]]
         if boxes[0] is None and not any(
-            model.nodes.of(what.part.nodes[place].id) for place in item.members[1:]
+            model.nodes.of(folded.part.nodes[index].id) for index in item.members[1:]
         ):
             continue
-        there.add(number)
+        drawn.add(number)
         box = boxes[0] if len(item.members) == 1 else None
         about = f"×{item.times}, {len(item.members)} nodes"
         text = _label(box) if box else label_lines([item.label, about])
         lines.append(f'  n{number} [label="{text}"{_style(box)}];')
-    edges = zip(what.heads, what.tails, what.edges, strict=True)
+    edges = zip(folded.heads, folded.tails, folded.edges, strict=True)
     for head, tail, (_, index) in edges:
-        if head in there and tail in there:
+        if head in drawn and tail in drawn:
             lines.append(f'  n{head} -> n{tail} [label="{index}"];')
     return "\n".join([*lines, "}", ""])
 

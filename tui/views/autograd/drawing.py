@@ -1,7 +1,7 @@
 """The autograd graph: it grows while the program runs, and a backward pass goes down it, node by node.
 
-Beside it everything about one node, above it the pass and its ready queue. What is selected, else
-what runs, is the node in focus: the graph is drawn round it.
+Next to it is everything about one node, above it the pass and its ready queue. The node in focus is the
+selected node, else the one that runs: the graph is drawn round it.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from tui.views.autograd.navigation import ways
 from tui.views.autograd.node import Pane, group_lines, node_lines
 from tui.views.autograd.scene import Scene, scene
 
-BESIDE = 66  # columns from which the pane stands beside the graph
-LEAST, MOST = 30, 50  # columns of the pane
+WIDE = 66  # columns from which the pane is next to the graph
+MIN_PANE, MAX_PANE = 30, 50  # columns of the pane
 _EXAMPLE = ("x = engine.ones(3, requires_grad=True)", "y = (x * x).sum()", "y.backward()")
-LEGEND = 8  # rows that must be free beside the graph for a legend
-QUEUE = 6  # places of the queue that are named
+LEGEND = 8  # rows that must be free below the graph for a legend
+QUEUE = 6  # nodes of the queue that are named
 
 
 def draw(model: Autograd, context: DrawContext) -> Picture:
@@ -36,45 +36,50 @@ def draw(model: Autograd, context: DrawContext) -> Picture:
     part = _part(model)
     head = [_pass(model, context), _queue(model, context)]
     rows = height - len(head) - 1
-    if width >= BESIDE:
-        pane = max(LEAST, min(MOST, width * 42 // 100))
-        left = width - pane - 1
-        graph, made, seen = _graph(model, part, context, left, rows)
-        beside = _pane(model, made.folded, context, pane, rows)
-        lines = [*head, _rule(model, made, part, context, left, seen)]
-        lines += [_beside(graph, beside, y, left, context) for y in range(rows)]
-        return _guided(Picture.of(lines, width), model, made, left, rows, beside)
+    if width >= WIDE:
+        pane_width = max(MIN_PANE, min(MAX_PANE, width * 42 // 100))
+        left = width - pane_width - 1
+        graph, drawn, seen = _graph(model, part, context, left, rows)
+        pane = _pane(model, drawn.folded, context, pane_width, rows)
+        lines = [*head, _rule(model, drawn, part, context, left, seen)]
+        lines += [_joined(graph, pane, y, left, context) for y in range(rows)]
+        return _guided(Picture.of(lines, width), model, drawn, left, rows, pane)
     below = max(8, rows // 2)
-    graph, made, seen = _graph(model, part, context, width, rows - below)
-    beside = _pane(model, made.folded, context, width, below - 1)
-    lines = [*head, _rule(model, made, part, context, -1, seen), *graph]
-    lines += [(Span(context.glyphs.wire(LEFT | RIGHT) * width, "frame"),), *beside]
-    return _guided(Picture.of(lines, width), model, made, width, rows - below, beside)
+    graph, drawn, seen = _graph(model, part, context, width, rows - below)
+    pane = _pane(model, drawn.folded, context, width, below - 1)
+    lines = [*head, _rule(model, drawn, part, context, -1, seen), *graph]
+    lines += [(Span(context.glyphs.wire(LEFT | RIGHT) * width, "frame"),), *pane]
+    return _guided(Picture.of(lines, width), model, drawn, width, rows - below, pane)
 
 
 def _guided(
-    picture: Picture, model: Autograd, made: Scene, split: int, rows: int, pane: list[Line]
+    picture: Picture, model: Autograd, drawn: Scene, split: int, rows: int, pane: list[Line]
 ) -> Picture:
-    """The picture, with where its keys lead."""
-    focus = made.folded.item_of.get(model.focus, -1)
+    """Add the targets of the keys to the picture."""
+    focus = drawn.folded.item_of.get(model.focus, -1)
     if focus >= 0:
-        key = made.folded.items[focus].key
+        key = drawn.folded.items[focus].key
         box = model.nodes.of(key[0]) if key[1] == NODE else None
-        here = item_target(made.folded, focus, box)
-        picture.guide = Guide(here, ways(model, made, focus, rows, pane), split)
+        focused = item_target(drawn.folded, focus, box)
+        picture.guide = Guide(focused, ways(model, drawn, focus, rows, pane), split)
     return picture
 
 
 def _nothing(model: Autograd) -> list[Line]:
-    """What is said where there is no graph."""
-    if model.made:
+    """The lines drawn without a graph."""
+    if model.created:
         return [
             (),
-            (Span(f"  {pluralise(model.made, 'node')} made, none is alive at this moment", "dim"),),
+            (
+                Span(
+                    f"  {pluralise(model.created, 'node')} created, none is alive at this moment",
+                    "dim",
+                ),
+            ),
         ]
     return [
         (),
-        (Span("  no node has been made yet", "text"),),
+        (Span("  no node has been created yet", "text"),),
         (Span("  An operator makes one when it runs on a tensor that requires grad:", "dim"),),
         (),
         *((Span(f"      {line}", "name"),) for line in _EXAMPLE),
@@ -102,7 +107,7 @@ def _pass(model: Autograd, context: DrawContext) -> Line:
         return facts([*about, *_keeps(model)], context.width, glyphs.ellipsis)
     cells_ = 12
     filled = cells_ * run.done // max(1, run.total)
-    what = "backward" if run.accumulate else "grad"
+    function = "backward" if run.accumulate else "grad"
     if run.failed:
         state = (f" failed: {run.error}" if run.error else " failed", "error")
     elif run.active:
@@ -110,39 +115,39 @@ def _pass(model: Autograd, context: DrawContext) -> Line:
     else:
         state = (f" done {run.done}/{run.total}", "done")
     about = [
-        (f"{what} {run.id}", "head"),
+        (f"{function} {run.id}", "head"),
         ("  ", ""),
         (glyphs.full * filled, "bar"),
         (glyphs.empty * (cells_ - filled), "track"),
         state,
-        (_where(run), "dim"),
+        (_location(run), "dim"),
     ]
     return facts(about, context.width, glyphs.ellipsis)
 
 
-def _where(run: RunBox) -> str:
-    where = f"  line {run.line}: {run.code}" if run.line else ""
+def _location(run: RunBox) -> str:
+    location = f"  line {run.line}: {run.code}" if run.line else ""
     if run.outer:
-        where += f"  inside pass {run.outer}"
-    kept = [
+        location += f"  inside pass {run.outer}"
+    options = [
         word
         for flag, word in ((run.keep_graph, "retain_graph"), (run.create_graph, "create_graph"))
         if flag
     ]
-    return where + "".join(f"  {word}" for word in kept)
+    return location + "".join(f"  {word}" for word in options)
 
 
 def _keeps(model: Autograd) -> list[tuple[str, str]]:
-    """What the graph keeps alive."""
-    made = [
+    """The tensors that the graph keeps alive."""
+    pairs = [
         (
             f"  keeps {pluralise(model.saved_count, 'tensor')}, {bytes_text(model.saved_bytes)}",
             "dim",
         )
     ]
     if model.stale:
-        made.append((f"  {pluralise(len(model.stale), 'node')} stale", "error"))
-    return made
+        pairs.append((f"  {pluralise(len(model.stale), 'node')} stale", "error"))
+    return pairs
 
 
 def _queue(model: Autograd, context: DrawContext) -> Line:
@@ -155,8 +160,8 @@ def _queue(model: Autograd, context: DrawContext) -> Line:
         spans.append(Span("  the pass is over", "dim"))
     elif not model.ready:
         spans.append(Span("  empty", "dim"))
-    for place, row in enumerate(model.ready[:QUEUE], 1):
-        spans.append(Span(f" {glyphs.ready}{place} ", "ready"))
+    for position, row in enumerate(model.ready[:QUEUE], 1):
+        spans.append(Span(f" {glyphs.ready}{position} ", "ready"))
         spans.append(Span(row.label, "ready", Target(NodeSelection(row.node))))
     if model.ready_count > QUEUE:
         spans.append(Span(f" and {model.ready_count - QUEUE} more", "dim"))
@@ -165,20 +170,20 @@ def _queue(model: Autograd, context: DrawContext) -> Line:
 
 
 def _rule(
-    model: Autograd, made: Scene, part: Part, context: DrawContext, at: int, seen: str
+    model: Autograd, drawn: Scene, part: Part, context: DrawContext, at: int, seen: str
 ) -> Line:
-    """The line above the graph: what is drawn and how; it has a corner where the pane begins."""
+    """The line above the graph: the part, form and fold of the drawing. It has a corner where the pane begins."""
     glyphs = context.glyphs
     wire = glyphs.wire(LEFT | RIGHT)
-    fold = context.options.fold or ("repeats" if made.folded.grouped else "")
-    words = [made.form, pluralise(len(part.nodes), "node")]
-    words.append(f"{fold} folded" if fold and fold != "nothing" else "")
-    words.append(seen)
+    fold = context.options.fold or ("repeats" if drawn.folded.grouped else "")
+    parts = [drawn.form, pluralise(len(part.nodes), "node")]
+    parts.append(f"{fold} folded" if fold and fold != "nothing" else "")
+    parts.append(seen)
     if len(model.parts) > 1:
-        words.append(f"graph {model.parts.index(part) + 1} of {len(model.parts)}")
+        parts.append(f"graph {model.parts.index(part) + 1} of {len(model.parts)}")
     if model.hidden:
-        words.append(f"{model.hidden} more hidden")
-    title = f" {f' {glyphs.dot} '.join(filter(None, words))} "
+        parts.append(f"{model.hidden} more hidden")
+    title = f" {f' {glyphs.dot} '.join(filter(None, parts))} "
     left = at if at >= 0 else context.width
     title = cut(title, max(0, left - 2), glyphs.ellipsis)
     line = [
@@ -200,49 +205,53 @@ def _rule(
 def _graph(
     model: Autograd, part: Part, context: DrawContext, width: int, rows: int
 ) -> tuple[list[Line], Scene, str]:
-    """Lines of the graph, how it was drawn, and what part of it that is."""
-    made = scene(part, context.options, width, rows)
-    focus = made.folded.item_of.get(model.focus, -1)
-    if made.form == "list":
-        lines = listed(model, made, context, width, rows, focus)
-        count = len(made.folded.items)
+    """The lines of the graph, its scene, and the visible part in words."""
+    drawn = scene(part, context.options, width, rows)
+    focus = drawn.folded.item_of.get(model.focus, -1)
+    if drawn.form == "list":
+        lines = listed(model, drawn, context, width, rows, focus)
+        count = len(drawn.folded.items)
         seen = f"{len(lines):,} of {count:,} lines" if len(lines) < count else ""
-        return lines + [()] * (rows - len(lines)), made, seen
-    window = Window(model, made, context, width, rows, focus)
+        return lines + [()] * (rows - len(lines)), drawn, seen
+    window = Window(model, drawn, context, width, rows, focus)
     raster = window.drawn()
     lines = [tuple(raster.line(y)) for y in range(rows)]
-    if made.layout is not None and made.layout.height + LEGEND <= rows and model.run is not None:
+    if drawn.layout is not None and drawn.layout.height + LEGEND <= rows and model.run is not None:
         lines[-2:] = _legend(context, width)
-    return lines, made, window.seen()
+    return lines, drawn, window.seen()
 
 
 def _legend(context: DrawContext, width: int) -> list[Line]:
-    """What the signs mean, in two lines where there is nothing else: nobody need ask for help first."""
+    """The meaning of the symbols, in two lines that are otherwise empty: readable without the help."""
     g = context.glyphs
-    states = f" {g.waits} waits  {g.ready} queue  {g.here} runs  {g.done} has run  {g.ghost} freed"
-    slots = f" {g.dot} not yet  {g.none} None  0 zero  {g.one} one  {g.sum} a sum"
+    states = (
+        f" {g.waits} waits  {g.ready} queue  {g.current} runs  {g.done} has run  {g.ghost} freed"
+    )
+    slots = f" {g.dot} not yet  {g.none} None  0 zero  {g.single} one  {g.sum} a sum"
     return [(Span(cut(text, width, g.ellipsis), "dim"),) for text in (states, slots)]
 
 
-def _pane(model: Autograd, what: Folded, context: DrawContext, width: int, rows: int) -> list[Line]:
-    """The node in focus, and at the bottom what was let go of; what does not fit is counted."""
-    number = what.item_of.get(model.focus, -1)
-    key = what.items[number].key if number >= 0 else (0, NODE)
+def _pane(
+    model: Autograd, folding: Folded, context: DrawContext, width: int, rows: int
+) -> list[Line]:
+    """The node in focus, and at the bottom what the pass released; lines that do not fit are counted."""
+    number = folding.item_of.get(model.focus, -1)
+    key = folding.items[number].key if number >= 0 else (0, NODE)
     if key[1] != NODE and NodeSelection(key[0]) == context.selection.node:
-        lines = group_lines(model, what, number, context, width)
+        lines = group_lines(model, folding, number, context, width)
     else:
-        lines = node_lines(model, what, context, width)
-    gone = _let_go(model, context, width)
-    room = rows - len(gone)
+        lines = node_lines(model, folding, context, width)
+    released = _released(model, context, width)
+    room = rows - len(released)
     if len(lines) > room:
         more = len(lines) - room + 1
         text = f"{context.glyphs.ellipsis} {more} more lines: d"
         target = Target(Details(model.focus))
         lines = [*lines[: room - 1], (Span(" "), Span(text, "dim", target))]
-    return [*lines, *[()] * (room - len(lines)), *gone]
+    return [*lines, *[()] * (room - len(lines)), *released]
 
 
-def _let_go(model: Autograd, context: DrawContext, width: int) -> list[Line]:
+def _released(model: Autograd, context: DrawContext, width: int) -> list[Line]:
     if not model.freed:
         return []
     pane = Pane(model, context, width)
@@ -251,12 +260,12 @@ def _let_go(model: Autograd, context: DrawContext, width: int) -> list[Line]:
         size = f"  {bytes_text(row.nbytes)}" if row.nbytes else ""
         target = Target(event=row.moment)
         style = "text" if row.fresh else "dim"
-        what = row.label if row.kind == "saved" else f"{row.kind} {row.label}"
-        pane.add(Span("   "), Span(what, style, target), Span(size, "dim"))
+        text = row.label if row.kind == "saved" else f"{row.kind} {row.label}"
+        pane.add(Span("   "), Span(text, style, target), Span(size, "dim"))
     return pane.lines
 
 
-def _beside(graph: list[Line], pane: list[Line], y: int, left: int, context: DrawContext) -> Line:
+def _joined(graph: list[Line], pane: list[Line], y: int, left: int, context: DrawContext) -> Line:
     """A line of the graph, the rule between, a line of the pane."""
     glyphs = context.glyphs
     first = graph[y] if y < len(graph) else ()
@@ -271,9 +280,9 @@ def _beside(graph: list[Line], pane: list[Line], y: int, left: int, context: Dra
 
 
 def _cut(spans: list[Span], width: int, ellipsis: str) -> Line:
-    shown, x = [], 0
+    clipped, x = [], 0
     for span in spans:
         text = cut(clean(span.text), width - x, ellipsis)
-        shown.append(Span(text, span.style, span.target))
+        clipped.append(Span(text, span.style, span.target))
         x += cells(text)
-    return tuple(shown)
+    return tuple(clipped)

@@ -1,7 +1,7 @@
-"""What of a part of the graph is drawn as one: repeated blocks, the nodes of a line, of a module.
+"""Collapsed groups of a part of the graph: repeated blocks, the nodes of a line, of a module.
 
-A group is always a stretch of nodes in the order in which the program made them (with the leaves that
-only these use). Edges lead from newer nodes to older ones, so no folding ever makes a circle.
+A group is always a run of nodes in the order in which the program created them, with the leaves that
+only these use. Edges lead from newer nodes to older ones, so a folding never creates a cycle.
 """
 
 from __future__ import annotations
@@ -15,9 +15,13 @@ from typing import Any
 from engine.inspect.models.autograd import NodeFact, Part
 from tui.render.graph import repeats
 
-FOLDS = ("nothing", "repeats", "lines", "modules")
-FROM = 40  # nodes from which repeated blocks are folded unless somebody says otherwise
-NODE, PLACE, REPEAT = 0, 1, 2  # what an item is: a node; those of a line or module; repeated blocks
+FOLDS = ("none", "repeats", "lines", "modules")
+FROM = 40  # nodes from which repeated blocks are folded by default
+NODE, ORIGIN, REPEAT = (
+    0,
+    1,
+    2,
+)  # kinds of items: a node; the nodes of a line or module; repeated blocks
 _DULL = {
     "T",
     "View",
@@ -29,15 +33,15 @@ _DULL = {
     "Squeeze",
     "Slice",
 }
-_REACH = 64  # blocks that a wire goes back and still counts as the same in each block
+_REACH = 64  # edges that reach further back count as equal when blocks are compared
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
     """A node, or nodes drawn as one."""
 
-    key: tuple[int, int]  # (its first node, NODE, PLACE or REPEAT): what `opened` holds
-    members: tuple[int, ...]  # places in the part's nodes
+    key: tuple[int, int]  # (its first node, NODE, ORIGIN or REPEAT): an element of `opened`
+    members: tuple[int, ...]  # indices in the part's nodes
     times: int  # how many blocks follow each other
     label: str
 
@@ -50,12 +54,12 @@ class Folded:
     items: list[Item]
     heads: list[int] = field(default_factory=list)
     tails: list[int] = field(default_factory=list)
-    edges: list[tuple[int, int]] = field(default_factory=list)  # (place of the node, its edge)
+    edges: list[tuple[int, int]] = field(default_factory=list)  # (index of the node, its edge)
     item_of: dict[int, int] = field(default_factory=dict)  # node id -> number of its item
 
     @cached_property
     def order(self) -> list[int]:
-        """From the root down, as backward runs: newest first, a leaf after its last user."""
+        """Items from the root down, as backward runs: newest first, a leaf after its last user."""
         after: dict[int, list[int]] = {}
         leaf = [self._leaf(item) for item in self.items]
         for number in range(len(self.items)):
@@ -66,15 +70,15 @@ class Folded:
             if not leaf[number]:
                 listed.append(number)
                 listed += after.pop(number, ())
-        return listed + [number for rest in after.values() for number in rest]
+        return listed + [number for leaves in after.values() for number in leaves]
 
     @cached_property
     def users(self) -> list[list[int]]:
         """By item: the items that lead to it, each once."""
-        found: list[dict[int, None]] = [{} for _ in self.items]
+        users: list[dict[int, None]] = [{} for _ in self.items]
         for head, tail in zip(self.heads, self.tails, strict=True):
-            found[tail][head] = None
-        return [list(each) for each in found]
+            users[tail][head] = None
+        return [list(each) for each in users]
 
     @cached_property
     def ids(self) -> list[Any]:
@@ -86,70 +90,70 @@ class Folded:
 
     @cached_property
     def grouped(self) -> bool:
-        """Whether anything is drawn as one."""
+        """True if any item is a group."""
         return any(item.key[1] != NODE for item in self.items)
 
     def _leaf(self, item: Item) -> bool:
         return item.key[1] == NODE and self.part.nodes[item.members[0]].leaf
 
 
-def fold(part: Part, how: str = "", opened: frozenset[tuple[int, int]] = frozenset()) -> Folded:
-    """Fold a part `how` (one of FOLDS; "" = repeats if it is large), except for what is opened."""
+def fold(part: Part, mode: str = "", opened: frozenset[tuple[int, int]] = frozenset()) -> Folded:
+    """Fold a part by `mode` (one of FOLDS; "" = repeats if it is large), except for the `opened` groups."""
     nodes = part.nodes
-    inner = [place for place, node in enumerate(nodes) if not node.leaf and not node.inside]
-    how = how or (FOLDS[1] if len(nodes) > FROM else FOLDS[0])
-    blocks = _blocks(part, inner, how, opened)
-    groups = _groups(part, blocks, opened) if how != FOLDS[0] else [(1, [each]) for each in blocks]
+    inner = [index for index, node in enumerate(nodes) if not node.leaf and not node.inside]
+    mode = mode or (FOLDS[1] if len(nodes) > FROM else FOLDS[0])
+    blocks = _blocks(part, inner, mode, opened)
+    groups = _groups(part, blocks, opened) if mode != FOLDS[0] else [(1, [each]) for each in blocks]
     items: list[Item] = []
     item_at = [-1] * len(nodes)
     for times, members in groups:
         if len(members) == 1 and len(members[0]) == 1:
-            place = members[0][0]
-            made = Item((nodes[place].id, NODE), (place,), 1, nodes[place].label)
+            index = members[0][0]
+            item = Item((nodes[index].id, NODE), (index,), 1, nodes[index].label)
         else:
-            made = _group(part, times, members, how)
-        for place in made.members:
-            item_at[place] = len(items)
-        items.append(made)
+            item = _group(part, times, members, mode)
+        for index in item.members:
+            item_at[index] = len(items)
+        items.append(item)
     _add_inner(part, items, item_at)
     _add_leaves(part, items, item_at)
     return _connected(part, items, item_at)
 
 
 def _blocks(
-    part: Part, inner: list[int], how: str, opened: frozenset[tuple[int, int]]
+    part: Part, inner: list[int], mode: str, opened: frozenset[tuple[int, int]]
 ) -> list[list[int]]:
-    """The nodes in the order in which they were made, those of one line or module together."""
-    if how not in ("lines", "modules"):
-        return [[place] for place in inner]
-    keys = _lines(part, inner) if how == "lines" else _modules(part, inner)
-    made: list[list[int]] = []
+    """The nodes in the order of their creation, those of one line or module together."""
+    if mode not in ("lines", "modules"):
+        return [[index] for index in inner]
+    keys = _lines(part, inner) if mode == "lines" else _modules(part, inner)
+    merged: list[list[int]] = []
     before: Hashable = None
-    for place, key in zip(inner, keys, strict=True):
+    for index, key in zip(inner, keys, strict=True):
         if key and key == before:
-            made[-1].append(place)
+            merged[-1].append(index)
         else:
-            made.append([place])
+            merged.append([index])
         before = key
     return [
         piece
-        for block in made
+        for block in merged
         for piece in (
-            [[place] for place in block] if (part.nodes[block[0]].id, PLACE) in opened else [block]
+            [[index] for index in block] if (part.nodes[block[0]].id, ORIGIN) in opened else [block]
         )
     ]
 
 
 def _lines(part: Part, inner: list[int]) -> list[Hashable]:
-    """By node, the line that it was made on; None where that is not known."""
-    nodes = (part.nodes[place] for place in inner)
+    """The line that created each node; None if unknown."""
+    nodes = (part.nodes[index] for index in inner)
     return [(node.file, node.line, node.frame) if node.line else None for node in nodes]
 
 
 def _modules(part: Part, inner: list[int]) -> list[Hashable]:
-    """By node, the module that it was made in: `net.layers.0` of all that is in that layer. Nodes
+    """The module that created each node: `net.layers.0` for all nodes of that layer. Nodes
     without parameters belong to the module of those before and after them, if that is the same."""
-    keys = [module_of(part.nodes[place].module) for place in inner]
+    keys = [module_of(part.nodes[index].module) for index in inner]
     before, known = "", keys[:]
     for at in range(len(keys) - 1, -1, -1):  # the next module that is known
         before = known[at] = keys[at] or before
@@ -162,7 +166,7 @@ def _modules(part: Part, inner: list[int]) -> list[Hashable]:
 
 
 def module_of(path: str) -> str:
-    """What a module is folded into: `net.layers.0` for `net.layers.0.attention.out`, else two names."""
+    """The module that a module is folded into: `net.layers.0` for `net.layers.0.attention.out`, else two names."""
     names = path.split(".")
     number = next((at for at, name in enumerate(names) if name.isdigit()), 1)
     return ".".join(names[: number + 1])
@@ -171,125 +175,125 @@ def module_of(path: str) -> str:
 def _groups(
     part: Part, blocks: list[list[int]], opened: frozenset[tuple[int, int]]
 ) -> list[tuple[int, list[list[int]]]]:
-    """(times, blocks) of every item: blocks that repeat are one."""
-    place_of = {node.id: place for place, node in enumerate(part.nodes)}
-    block_of = {place: number for number, block in enumerate(blocks) for place in block}
+    """(times, blocks) of every item: repeated blocks are one item."""
+    index_of = {node.id: index for index, node in enumerate(part.nodes)}
+    block_of = {index: number for number, block in enumerate(blocks) for index in block}
 
     def token(number: int) -> Hashable:
         shapes = []
-        for place in blocks[number]:
-            node = part.nodes[place]
+        for index in blocks[number]:
+            node = part.nodes[index]
             ways = []
             for edge in node.edges:
-                end = block_of.get(place_of.get(edge.next, -1))
+                end = block_of.get(index_of.get(edge.next, -1))
                 back = -1 if end is None else number - end
                 ways.append(back if back < _REACH else _REACH)
             shapes.append((node.name, *ways))
         return tuple(shapes)
 
-    made: list[tuple[int, list[list[int]]]] = []
+    groups: list[tuple[int, list[list[int]]]] = []
     at = 0
     for run in repeats([token(number) for number in range(len(blocks))]):
-        made += [(1, [block]) for block in blocks[at : run.start]]
+        groups += [(1, [block]) for block in blocks[at : run.start]]
         inside = blocks[run.start : run.stop]
         if (part.nodes[inside[0][0]].id, REPEAT) in opened:
-            made += [(1, [block]) for block in inside]
+            groups += [(1, [block]) for block in inside]
         else:
-            made.append((run.times, inside))
+            groups.append((run.times, inside))
         at = run.stop
-    return made + [(1, [block]) for block in blocks[at:]]
+    return groups + [(1, [block]) for block in blocks[at:]]
 
 
-def _group(part: Part, times: int, blocks: list[list[int]], how: str) -> Item:
-    members = tuple(place for block in blocks for place in block)
+def _group(part: Part, times: int, blocks: list[list[int]], mode: str) -> Item:
+    members = tuple(index for block in blocks for index in block)
     first = part.nodes[members[0]]
-    one = members[: len(members) // times]
-    words = _words([part.nodes[place].label for place in one])
+    first_block = members[: len(members) // times]
+    operators = _operators([part.nodes[index].label for index in first_block])
     if times > 1:
-        return Item((first.id, REPEAT), members, times, words)
-    label = f"line {first.line}: {words}"
-    if how == "modules":
-        named = (part.nodes[place].module for place in members)
+        return Item((first.id, REPEAT), members, times, operators)
+    label = f"line {first.line}: {operators}"
+    if mode == "modules":
+        named = (part.nodes[index].module for index in members)
         label = module_of(next(filter(None, named), ""))
-    return Item((first.id, PLACE), members, 1, label)
+    return Item((first.id, ORIGIN), members, 1, label)
 
 
-def _words(labels: Iterable[str]) -> str:
-    """The telling operators of a block, newest last."""
+def _operators(labels: Iterable[str]) -> str:
+    """The characteristic operators of a block, newest last."""
     names = list(dict.fromkeys(labels))
     telling = [name for name in names if name not in _DULL] or names
     return " ".join(telling[:4]) + (" …" if len(telling) > 4 else "")
 
 
 def _add_inner(part: Part, items: list[Item], item_at: list[int]) -> None:
-    """A node that CopySlices runs as a part of itself is drawn as one with it."""
-    place_of = {node.id: place for place, node in enumerate(part.nodes)}
-    for place, node in enumerate(part.nodes):
-        outer = place_of.get(node.inside, -1) if node.inside else -1
+    """Merge each node that CopySlices runs into the item of that CopySlices."""
+    index_of = {node.id: index for index, node in enumerate(part.nodes)}
+    for index, node in enumerate(part.nodes):
+        outer = index_of.get(node.inside, -1) if node.inside else -1
         if outer < 0 and node.inside:
-            item_at[place] = len(items)
-            items.append(Item((node.id, NODE), (place,), 1, node.label))
+            item_at[index] = len(items)
+            items.append(Item((node.id, NODE), (index,), 1, node.label))
         elif outer >= 0:
-            item_at[place] = number = item_at[outer]
+            item_at[index] = number = item_at[outer]
             group = items[number]
             label = f"{group.label}({node.label})" if group.key[1] == NODE else group.label
-            items[number] = Item(group.key, (*group.members, place), group.times, label)
+            items[number] = Item(group.key, (*group.members, index), group.times, label)
 
 
 def _add_leaves(part: Part, items: list[Item], item_at: list[int]) -> None:
-    """A leaf that only one group uses is in it; all others are items, the oldest first."""
-    place_of = {node.id: place for place, node in enumerate(part.nodes)}
+    """Add each leaf to the only group that uses it, or else as an item, the oldest first."""
+    index_of = {node.id: index for index, node in enumerate(part.nodes)}
     users: dict[int, set[int]] = {}
-    for place, node in enumerate(part.nodes):
+    for index, node in enumerate(part.nodes):
         if not node.leaf:
             for edge in node.edges:
-                end = place_of.get(edge.next, -1)
+                end = index_of.get(edge.next, -1)
                 if end >= 0 and part.nodes[end].leaf:
-                    users.setdefault(end, set()).add(item_at[place])
+                    users.setdefault(end, set()).add(item_at[index])
     within: dict[int, list[int]] = {}
-    for place, node in enumerate(part.nodes):
+    for index, node in enumerate(part.nodes):
         if not node.leaf:
             continue
-        using = users.get(place, set())
+        using = users.get(index, set())
         only = next(iter(using)) if len(using) == 1 else -1
         if only >= 0 and items[only].key[1] != NODE:
-            item_at[place] = only
-            within.setdefault(only, []).append(place)
+            item_at[index] = only
+            within.setdefault(only, []).append(index)
         else:
-            item_at[place] = len(items)
-            items.append(Item((node.id, NODE), (place,), 1, node.label))
-    for number, places in within.items():
+            item_at[index] = len(items)
+            items.append(Item((node.id, NODE), (index,), 1, node.label))
+    for number, leaves in within.items():
         group = items[number]
-        members = tuple(sorted((*group.members, *places)))
+        members = tuple(sorted((*group.members, *leaves)))
         items[number] = Item(group.key, members, group.times, group.label)
 
 
 def _connected(part: Part, items: list[Item], item_at: list[int]) -> Folded:
-    made = Folded(part, items)
-    made.item_of = {node.id: item_at[place] for place, node in enumerate(part.nodes)}
+    folded = Folded(part, items)
+    folded.item_of = {node.id: item_at[index] for index, node in enumerate(part.nodes)}
     known: set[tuple[int, int]] = set()
-    for place, node in enumerate(part.nodes):
-        head = item_at[place]
+    for index, node in enumerate(part.nodes):
+        head = item_at[index]
         if node.inside and items[head].key[0] != node.id:
-            continue  # it is run by another node: nothing goes along its own edges
+            continue  # another node runs it: no gradient goes along its own edges
         for number, edge in enumerate(node.edges):
-            tail = made.item_of.get(edge.next, -1) if edge.next else -1
+            tail = folded.item_of.get(edge.next, -1) if edge.next else -1
             if tail < 0 or tail == head:
                 continue
-            if items[head].key[1] != NODE:  # all wires from a group to one thing are one
+            if items[head].key[1] != NODE:  # a group has one wire to each item
                 if (head, tail) in known:
                     continue
                 known.add((head, tail))
-            made.heads.append(head)
-            made.tails.append(tail)
-            made.edges.append((place, number))
-    return made
+            folded.heads.append(head)
+            folded.tails.append(tail)
+            folded.edges.append((index, number))
+    return folded
 
 
 def holds(part: Part, node: int) -> bool:
-    """Whether a node is one of the part's, which are in the order of their ids."""
-    place = bisect_left(part.nodes, node, key=lambda fact: fact.id)
-    return place < len(part.nodes) and part.nodes[place].id == node
+    """Return whether a node is in the part, whose nodes are in the order of their ids."""
+    index = bisect_left(part.nodes, node, key=lambda fact: fact.id)
+    return index < len(part.nodes) and part.nodes[index].id == node
 
 
 def fact_of(folded: Folded, number: int) -> NodeFact:

@@ -1,4 +1,4 @@
-"""What the signs of the autograd view are made from: the state of a node or group, and of a wire."""
+"""The symbols of the autograd view: the state of a node or group, and of a wire."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _STYLES = {
     "waiting": "waits",
     "partly": "waits",
     "ready": "ready",
-    "running": "here",
+    "running": "current",
     "done": "done",
     "skipped": "dim",
     "failed": "error",
@@ -24,32 +24,32 @@ _URGENT = ("failed", "running", "ready", "partly", "waiting", "done", "captured"
 
 @dataclass(frozen=True, slots=True)
 class StateGlyph:
-    """A state as it is drawn: sign and number, the style of text and frame, and in words."""
+    """A state as it is drawn: symbol and number, the styles of text and frame, and a description."""
 
     text: str
     style: str
     frame: str
-    words: str
-    there: bool = True  # it has been made
+    description: str
+    exists: bool = True  # False: not created yet
     stale: bool = False
 
 
-NOT_YET = StateGlyph("", "dim", "frame", "not made yet", False)
+NOT_YET = StateGlyph("", "dim", "frame", "not created yet", False)
 
 
 def node_sign(box: NodeBox, glyphs: Glyphs, run: bool) -> StateGlyph:
     """The state of one node."""
-    text, words = _of_state(box, glyphs, run)
+    text, description = _of_state(box, glyphs, run)
     style = _STYLES[box.state]
     frame = "frame" if style in ("text", "dim") else "done" if style == "done" else style
     if not box.alive:
-        words = f"{words}; freed since" if box.state == "done" else "freed"
+        description = f"{description}; freed since" if box.state == "done" else "freed"
         text = glyphs.ghost + (str(box.order) if box.order else "")
         style = frame = "dim"
     if box.stale:
         style = frame = "error"
-    frame = {"here": "ready", "error": "error"}.get(frame, frame)
-    return StateGlyph(text, style, frame, words, True, box.stale)
+    frame = {"current": "ready", "error": "error"}.get(frame, frame)
+    return StateGlyph(text, style, frame, description, True, box.stale)
 
 
 def _of_state(box: NodeBox, glyphs: Glyphs, run: bool) -> tuple[str, str]:
@@ -59,15 +59,18 @@ def _of_state(box: NodeBox, glyphs: Glyphs, run: bool) -> tuple[str, str]:
     if box.state == "partly":
         return f"{glyphs.partly}{left}", f"waits for {left} more of {_gradients(all_)}"
     if box.state == "ready":
-        return f"{glyphs.ready}{box.place + 1}", f"ready, number {box.place + 1} in the queue"
+        return (
+            f"{glyphs.ready}{box.queue_position + 1}",
+            f"ready, number {box.queue_position + 1} in the queue",
+        )
     if box.state == "running":
-        return f"{glyphs.here}{box.order or ''}", "runs now"
+        return f"{glyphs.current}{box.order or ''}", "runs now"
     if box.state == "done":
         return f"{glyphs.done}{box.order or ''}", f"ran as number {box.order} of the pass"
     if box.state == "skipped":
-        return glyphs.skipped, "reached, but need not run: inputs= asks for nothing behind it"
+        return glyphs.skipped, "reached, but need not run: inputs= requests no gradient after it"
     if box.state == "captured":
-        return glyphs.mark, "its gradient is what autograd.grad() was asked for; it does not run"
+        return glyphs.mark, "autograd.grad() returns its gradient; it does not run"
     if box.state == "failed":
         return f"{glyphs.fail}{box.order or ''}", "the pass failed here"
     return "", "not reached by this pass" if run else "no backward pass has reached it yet"
@@ -78,22 +81,22 @@ def _gradients(count: int) -> str:
 
 
 def group_sign(model: Autograd, folded: Folded, number: int, glyphs: Glyphs) -> StateGlyph:
-    """The state of nodes drawn as one: the most urgent of theirs, and how many have run."""
+    """The state of a group: the most urgent state of its nodes, and how many have run."""
     import numpy as np
 
     nodes, ids = model.nodes, folded.ids[number]
-    place = np.minimum(np.searchsorted(nodes.ids, ids), max(0, len(nodes.ids) - 1))
-    made = nodes.ids[place] == ids if len(nodes.ids) else np.zeros(len(ids), bool)
-    if not made.any():
+    rows = np.minimum(np.searchsorted(nodes.ids, ids), max(0, len(nodes.ids) - 1))
+    exist = nodes.ids[rows] == ids if len(nodes.ids) else np.zeros(len(ids), bool)
+    if not exist.any():
         return NOT_YET
-    place = place[made]
-    counts = np.bincount(nodes.codes[place], minlength=len(STATES)).tolist()
+    rows = rows[exist]
+    counts = np.bincount(nodes.codes[rows], minlength=len(STATES)).tolist()
     by_state = dict(zip(STATES, counts, strict=True))
     state = next(name for name in _URGENT if by_state[name])
-    alive = int(nodes.alive[place].sum())
+    alive = int(nodes.alive[rows].sum())
     sign = {
         "failed": glyphs.fail,
-        "running": glyphs.here,
+        "running": glyphs.current,
         "ready": glyphs.ready,
         "partly": glyphs.partly,
         "waiting": glyphs.waits,
@@ -103,20 +106,20 @@ def group_sign(model: Autograd, folded: Folded, number: int, glyphs: Glyphs) -> 
         "": "",
     }[state]
     ran, all_ = by_state["done"], len(ids)
-    text = f"{sign}{ran}/{all_}" if by_state[""] < len(place) else ""
-    words = f"{all_} nodes, {len(place)} made, {alive} alive, {ran} have run"
+    text = f"{sign}{ran}/{all_}" if by_state[""] < len(rows) else ""
+    description = f"{all_} nodes, {len(rows)} created, {alive} alive, {ran} have run"
     style = _STYLES[state]
     stale = bool(np.isin(np.array(model.stale, dtype=np.int64), ids).any())
     if not alive:
         text, style = glyphs.ghost, "dim"
     if stale:
         style = "error"
-    frame = {"here": "ready", "text": "frame", "dim": "frame"}.get(style, style)
-    return StateGlyph(text, style, frame, words, True, stale)
+    frame = {"current": "ready", "text": "frame", "dim": "frame"}.get(style, style)
+    return StateGlyph(text, style, frame, description, True, stale)
 
 
 def item_sign(model: Autograd, folded: Folded, number: int, glyphs: Glyphs) -> StateGlyph:
-    """The state of whatever is drawn there."""
+    """The state of an item, be it a node or a group."""
     item = folded.items[number]
     if item.key[1] != NODE:
         return group_sign(model, folded, number, glyphs)
@@ -125,12 +128,12 @@ def item_sign(model: Autograd, folded: Folded, number: int, glyphs: Glyphs) -> S
 
 
 def slot_sign(slot: BufferSlot, glyphs: Glyphs) -> str:
-    """What lies in an input buffer, in one sign."""
+    """The content of an input buffer as one symbol."""
     return {
         "not yet": glyphs.dot,
         "none": glyphs.none,
         "zero": "0",
-        "one": glyphs.one,
+        "one": glyphs.single,
         "sum": glyphs.sum,
     }[slot.state]
 
@@ -140,7 +143,7 @@ def slot_style(slot: BufferSlot) -> str:
 
 
 def buffer_text(box: NodeBox, glyphs: Glyphs) -> str:
-    """The buffers of a node: a sign per input, and how many gradients came of how many if several do."""
+    """The buffers of a node: a symbol per input; of several gradients, how many have arrived and are expected."""
     if len(box.inputs) > 2:
         return "".join(slot_sign(slot, glyphs) for slot in box.inputs[:6])
     return " ".join(
@@ -150,15 +153,15 @@ def buffer_text(box: NodeBox, glyphs: Glyphs) -> str:
 
 
 def wire_sign(
-    model: Autograd, folded: Folded, edge: int, whole: StateGlyph, glyphs: Glyphs
+    model: Autograd, folded: Folded, edge: int, state: StateGlyph, glyphs: Glyphs
 ) -> tuple[str, str]:
-    """(sign, style) of the end of a wire: has a gradient come along it, and was it None? `whole` is the
-    sign of the item that it leaves."""
-    place, number = folded.edges[edge]
+    """(symbol, style) of the end of a wire: has a gradient come along it, and was it None? `state` is
+    the symbol of the item that it leaves."""
+    node_index, number = folded.edges[edge]
     head = folded.heads[edge]
     if folded.items[head].key[1] != NODE:
-        return (glyphs.came, "done") if whole.style == "done" else (glyphs.to_come, "wire")
-    box = model.nodes.of(folded.part.nodes[place].id)
-    if box is None or number >= len(box.given):
+        return (glyphs.came, "done") if state.style == "done" else (glyphs.to_come, "wire")
+    box = model.nodes.of(folded.part.nodes[node_index].id)
+    if box is None or number >= len(box.sent):
         return glyphs.to_come, "wire"
-    return (glyphs.came, "done") if box.given.tensors[number] else (glyphs.none, "type")
+    return (glyphs.came, "done") if box.sent.tensors[number] else (glyphs.none, "type")

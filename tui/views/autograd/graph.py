@@ -20,8 +20,8 @@ from tui.views.autograd.scene import STATE, Scene
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """An item as it is about to be drawn: where, how, and what it stands for."""
+class PlacedItem:
+    """An item with its position, symbol and target in the drawing."""
 
     item: int
     x: int
@@ -35,8 +35,8 @@ class Shown:
     @property
     def style(self) -> str:
         return (
-            f"{self.sign.style} lit"
-            if self.highlighted and self.sign.style != "here"
+            f"{self.sign.style} highlighted"
+            if self.highlighted and self.sign.style != "current"
             else self.sign.style
         )
 
@@ -73,13 +73,16 @@ class Window:
         raster = Raster(self.width, self.height, self.context.glyphs)
         x, y = layout.middle(self.focus) if self.focus >= 0 else (layout.width // 2, 0)
         self.x, self.y = corner(x, self.width, layout.width), corner(y, self.height, layout.height)
-        shown = layout.layers_within(self.y, self.y + self.height)
-        channels = range(max(0, shown.start - 1), min(shown.stop, len(layout.channels)))
+        layers = layout.layers_within(self.y, self.y + self.height)
+        channels = range(max(0, layers.start - 1), min(layers.stop, len(layout.channels)))
         visible = [(at, self._visible(at)) for at in channels]
-        for lit in (False, True):  # what is lit is drawn last, so that it is on top
+        for highlighted in (
+            False,
+            True,
+        ):  # highlighted wires are drawn last, so that they are on top
             for at, links in visible:
-                self._wires(raster, at, links, lit)
-        for at in shown:
+                self._wires(raster, at, links, highlighted)
+        for at in layers:
             for item in layout.nodes_within(at, self.x, self.x + self.width):
                 if item < layout.count:
                     self._item(raster, item)
@@ -88,7 +91,7 @@ class Window:
         return raster
 
     def seen(self) -> str:
-        """The layers that are on the picture, if not all of them are."""
+        """The visible layers in words, if some are not visible."""
         tops, box = self.layout.tops, self.layout.box
         first = bisect_left(tops, self.y)
         last = bisect_right(tops, self.y + self.height - box)
@@ -102,8 +105,8 @@ class Window:
         return self._signs[item]
 
     def _wire(self, edge: int) -> tuple[str, str]:
-        whole = self._sign(self.folded.heads[edge])
-        return wire_sign(self.model, self.folded, edge, whole, self.context.glyphs)
+        state = self._sign(self.folded.heads[edge])
+        return wire_sign(self.model, self.folded, edge, state, self.context.glyphs)
 
     def _label(self, item: int) -> str:
         return translated(self.scene.labels[item], self.context.glyphs)
@@ -111,7 +114,7 @@ class Window:
     # Wires
 
     def _visible(self, at: int) -> list[Link]:
-        """The links below a layer of which something is in the window."""
+        """The links below a layer that are partly in the window."""
         left, right = self.x, self.x + self.width
         return [
             link
@@ -119,16 +122,16 @@ class Window:
             if (link.x0 < right or link.x1 < right) and (link.x0 >= left or link.x1 >= left)
         ]
 
-    def _wires(self, raster: Raster, at: int, links: list[Link], lit: bool) -> None:
-        """The channel below layer `at`, and the long wires that pass the layer under it."""
+    def _wires(self, raster: Raster, at: int, links: list[Link], highlighted: bool) -> None:
+        """Draw the channel below layer `at`, and the long wires that pass the layer under it."""
         layout = self.layout
         top = layout.tops[at] + layout.box - self.y
         end = layout.tops[at + 1] - 1 - self.y
         left, right = self.x, self.x + self.width
-        buses: dict[int, tuple[int, int, int, int]] = {}  # of a net: ends of what only passes
+        buses: dict[int, tuple[int, int, int, int]] = {}  # by net: the ends of wires that only pass
         for link in links:
             head, tail = self.folded.heads[link.edge], self.folded.tails[link.edge]
-            if (self.focus in (head, tail)) is not lit or not self._sign(head).there:
+            if (self.focus in (head, tail)) is not highlighted or not self._sign(head).exists:
                 continue
             if not left <= link.x1 < right:  # a stack of thousands has thousands of these
                 _, low, high, _ = buses.get(link.net, (0, link.x0, link.x0, 0))
@@ -136,35 +139,35 @@ class Window:
                 buses[link.net] = (link.edge, low, high, link.track)
                 continue
             sign, style = self._wire(link.edge)
-            style = "path" if lit else style
+            style = "path" if highlighted else style
             raster.net = head  # a wire is one net all the way, bends and all
             x0, x1 = link.x0 - self.x, link.x1 - self.x
             turn = top + link.track if link.track >= 0 else end
-            past = link.lower >= layout.solid  # a bend: the wire goes on through the next layer
-            raster.down(x0, top - 1, turn + (past and link.track < 0), style, lit)
-            raster.across(x0, x1, turn, style, lit)
+            past = link.lower >= layout.solid  # a bend: the wire continues through the next layer
+            raster.down(x0, top - 1, turn + (past and link.track < 0), style, highlighted)
+            raster.across(x0, x1, turn, style, highlighted)
             if link.track >= 0:
-                raster.down(x1, turn, end + past, style, lit)
+                raster.down(x1, turn, end + past, style, highlighted)
             if past:
-                raster.down(x1, end, layout.tops[at + 1] + layout.box - self.y, style, lit)
+                raster.down(x1, end, layout.tops[at + 1] + layout.box - self.y, style, highlighted)
             elif link.lower < layout.count:
                 raster.text(x1, end, sign, style)
         for net, (edge, low, high, track) in buses.items():
-            style = "path" if lit else self._wire(edge)[1]
+            style = "path" if highlighted else self._wire(edge)[1]
             raster.net = self.folded.heads[edge]
             column = layout.left[net] + layout.widths[net] // 2 - self.x
-            raster.down(column, top - 1, top + track, style, lit)
-            raster.across(low - self.x, high - self.x, top + track, style, lit)
+            raster.down(column, top - 1, top + track, style, highlighted)
+            raster.across(low - self.x, high - self.x, top + track, style, highlighted)
 
     # Items
 
     def _item(self, raster: Raster, item: int) -> None:
         sign = self._sign(item)
-        if not sign.there:
+        if not sign.exists:
             return
         key = self.folded.items[item].key
         box = self.model.nodes.of(key[0]) if key[1] == NODE else None
-        shown = Shown(
+        placed = PlacedItem(
             item,
             self.layout.left[item] - self.x,
             self.layout.top[item] - self.y,
@@ -175,84 +178,84 @@ class Window:
             item == self.focus or belongs(box, self.context.selection),
         )
         if self.layout.box == 1:
-            self._row(raster, shown)
+            self._row(raster, placed)
         else:
-            self._box(raster, shown)
+            self._box(raster, placed)
 
-    def _box(self, raster: Raster, shown: Shown) -> None:
-        """State and name within the frame; in it above the buffer and whose gradient lies there,
-        below what is saved."""
-        glyphs, sign, target = self.context.glyphs, shown.sign, shown.target
-        x, y, width = shown.x, shown.y, shown.width
-        raster.box(x, y, width, 3, shown.frame, shown.highlighted)
-        text = cut(f" {_state(sign)}{self._label(shown.item)}", width - 2, glyphs.ellipsis)
-        rest = " " * (width - 2 - cells(text))
-        whole = sign.style == "here"
-        raster.text(x + 1, y + 1, text + (rest if whole else ""), shown.style, target)
-        if not whole:
-            raster.text(x + 1 + cells(text), y + 1, rest, "", target)
-        buffer, name, below = self._notes(shown)
+    def _box(self, raster: Raster, placed: PlacedItem) -> None:
+        """Draw state and name inside a frame; in its top line the buffer and the tensor whose gradient it holds,
+        in its bottom line the saved tensors."""
+        glyphs, sign, target = self.context.glyphs, placed.sign, placed.target
+        x, y, width = placed.x, placed.y, placed.width
+        raster.box(x, y, width, 3, placed.frame, placed.highlighted)
+        text = cut(f" {_state(sign)}{self._label(placed.item)}", width - 2, glyphs.ellipsis)
+        blank = " " * (width - 2 - cells(text))
+        fills_box = sign.style == "current"
+        raster.text(x + 1, y + 1, text + (blank if fills_box else ""), placed.style, target)
+        if not fills_box:
+            raster.text(x + 1 + cells(text), y + 1, blank, "", target)
+        buffer, name, below = self._notes(placed)
         room = width - 4
         if buffer:
-            raster.text(x + 2, y, cut(buffer, room, glyphs.ellipsis), shown.frame)
+            raster.text(x + 2, y, cut(buffer, room, glyphs.ellipsis), placed.frame)
             room -= cells(buffer) + 1
         name = cut(name, max(0, room), glyphs.ellipsis)
         raster.text(x + width - 2 - cells(name), y, name, "name")
-        values = gradient_values(shown.box)
+        values = gradient_values(placed.box)
         if values and cells(values) + cells(name) + bool(name) <= room:
             raster.text(x + 3 + cells(buffer), y, values, "number")
-        ends = shown.box is not None and shown.box.fact.leaf  # no wire leaves it
+        ends = placed.box is not None and placed.box.fact.leaf  # no wire leaves it
         below = cut(below, width - 4 if ends else max(0, width // 2 - 3), glyphs.ellipsis)
         raster.text(x + 2, y + 2, below, "error" if sign.stale else "dim")
 
-    def _notes(self, shown: Shown) -> tuple[str, str, str]:
+    def _notes(self, placed: PlacedItem) -> tuple[str, str, str]:
         """Buffer, name of the tensor, what is saved."""
-        glyphs, box = self.context.glyphs, shown.box
-        far = len(self.layout.arriving.get(shown.item, ()))
+        glyphs, box = self.context.glyphs, placed.box
+        far = len(self.layout.arriving.get(placed.item, ()))
         joins = f"{glyphs.joins}{far}" if far else ""
         if box is None:
             return joins, "", ""
         buffer = " ".join(filter(None, (buffer_text(box, glyphs), joins)))
         if box.fact.leaf:
             grad = box.grad
-            note = "" if grad is None else f"grad {glyphs.one if grad.tensor else glyphs.none}"
+            note = "" if grad is None else f"grad {glyphs.single if grad.tensor else glyphs.none}"
             values = known_values(grad.text) if grad is not None else ""
-            whole = f"{note} {values}"
-            fits = values and cells(whole) <= shown.width - 4
-            return buffer, "", whole if fits else note
-        kept = sum(each.released < 0 for each in box.saved)
-        return buffer, tensor_name(box), f"{glyphs.kept}{kept}" if kept else ""
+            full = f"{note} {values}"
+            fits = values and cells(full) <= placed.width - 4
+            return buffer, "", full if fits else note
+        saved = sum(each.released < 0 for each in box.saved)
+        return buffer, tensor_name(box), f"{glyphs.saved}{saved}" if saved else ""
 
-    def _row(self, raster: Raster, shown: Shown) -> None:
-        glyphs, sign, target = self.context.glyphs, shown.sign, shown.target
-        x, y, width = shown.x, shown.y, shown.width
-        text = cut(f"{_state(sign)}{self._label(shown.item)}", width - 3, glyphs.ellipsis)
+    def _row(self, raster: Raster, placed: PlacedItem) -> None:
+        glyphs, sign, target = self.context.glyphs, placed.sign, placed.target
+        x, y, width = placed.x, placed.y, placed.width
+        text = cut(f"{_state(sign)}{self._label(placed.item)}", width - 3, glyphs.ellipsis)
         raster.text(x, y, " " * width, "", target)
         wall = glyphs.wire(UP | DOWN, True)
-        left, right = (wall, wall) if shown.highlighted else ("[", "]")
-        raster.text(x, y, left, shown.frame, target)
-        raster.text(x + 1, y, text, shown.style, target)
-        buffer = buffer_text(shown.box, glyphs)[:1] if shown.box is not None else ""
-        raster.text(x + width - 2, y, buffer or " ", shown.frame, target)
-        raster.text(x + width - 1, y, right, shown.frame, target)
+        left, right = (wall, wall) if placed.highlighted else ("[", "]")
+        raster.text(x, y, left, placed.frame, target)
+        raster.text(x + 1, y, text, placed.style, target)
+        buffer = buffer_text(placed.box, glyphs)[:1] if placed.box is not None else ""
+        raster.text(x + width - 2, y, buffer or " ", placed.frame, target)
+        raster.text(x + width - 1, y, right, placed.frame, target)
 
     def _portal(self, raster: Raster, item: int) -> None:
-        """A stub that says where a wire goes that is not drawn."""
+        """Draw a stub that names the end of a wire that is not drawn."""
         layout, glyphs = self.layout, self.context.glyphs
         head, tail, edges = layout.portals[item - layout.count]
-        if not self._sign(head).there:
+        if not self._sign(head).exists:
             return
         style = self._wire(edges[0])[1]
         text = cut(f"{glyphs.far}{self._label(tail)}", layout.widths[item], glyphs.ellipsis)
         x, y = layout.left[item] - self.x, layout.top[item] - self.y
-        lit = self.focus in (head, tail)
+        highlighted = self.focus in (head, tail)
         target = edge_target(self.folded, head, tail)
-        raster.text(x, y, text, "path" if lit else style, target)
+        raster.text(x, y, text, "path" if highlighted else style, target)
 
 
 def corner(at: int, room: int, size: int) -> int:
-    """Where a window of `room` cells begins that shows `at`. It moves in steps of a third, so that most
-    steps of the program do not move it; what is smaller than the room stands in its middle (< 0)."""
+    """The start of a window of `room` cells that shows `at`. It moves in steps of a third, so that most
+    steps of the program do not move it; a picture smaller than the room is centred (< 0)."""
     if size <= room:
         return -((room - size) // 2)
     step = max(1, room // 3)
@@ -262,46 +265,46 @@ def corner(at: int, room: int, size: int) -> int:
 
 def belongs(box: NodeBox | None, selection: Selection) -> bool:
     """Return whether a node is highlighted. A selected node highlights those that have to do with its tensor, not all
-    that its line has made."""
+    nodes of its line."""
     if box is None or not box.highlighted or not selection.node:
         return box is not None and box.highlighted
     return NodeSelection(box.fact.id) == selection.node or selection.tensor in box.touches
 
 
 def tensor_name(box: NodeBox) -> str:
-    """The name of the tensor that a node made, if it has one."""
+    """The name of the tensor whose grad_fn a node is, if it has one."""
     named = (flow.label for flow in box.outputs if not flow.label.startswith("#"))
     return parameter_path(next(named, ""))
 
 
 def known_values(text: str) -> str:
-    """The first numbers of a tensor; nothing where the trace holds none of them."""
+    """The first numbers of a tensor; "" if the trace has none of them."""
     return text if text.strip("?, .") else ""
 
 
 def gradient_values(box: NodeBox | None) -> str:
-    """The numbers in a node's buffer, if it has one buffer; of zeros the sign says it."""
+    """The numbers in a node's buffer, if it has one buffer and they are not all zero."""
     if box is None or len(box.inputs) != 1 or box.inputs[0].state == "zero":
         return ""
     return known_values(box.inputs[0].text)
 
 
 def _state(sign: StateGlyph) -> str:
-    """The state in a column of its own, so that names stand below each other."""
+    """The state, padded so that names are aligned."""
     return sign.text.ljust(STATE - 1) + " "
 
 
 def item_target(folded: Folded, item: int, box: NodeBox | None) -> Target:
     """The target of an item: a node with its tensor and its line, or a group that can be opened."""
-    made = folded.items[item]
-    if made.key[1] != NODE:
-        return Target(Group(*made.key))
-    fact = folded.part.nodes[made.members[0]]
+    entry = folded.items[item]
+    if entry.key[1] != NODE:
+        return Target(Group(*entry.key))
+    fact = folded.part.nodes[entry.members[0]]
     tensor = fact.variable or next((flow.tensor for flow in box.outputs), 0) if box else 0
     return node_target(fact, tensor)
 
 
 def edge_target(folded: Folded, head: int, tail: int) -> Target:
-    """A way from one item to another: pointing at it selects the first, Enter goes to the second."""
+    """The target of an edge: pointing at it selects the first item, Enter goes to the second."""
     start, end = (folded.items[item].key[0] for item in (head, tail))
     return Target(Edge(start, end))

@@ -13,13 +13,13 @@ from tui.views.autograd.glyphs import NOT_YET, buffer_text, item_sign
 from tui.views.autograd.graph import belongs, item_target, tensor_name
 from tui.views.autograd.scene import STATE, Scene
 
-NAME, BUFFER, KEPT, LINE = 9, 6, 4, 6
+NAME, BUFFER, SAVED, LINE = 9, 6, 4, 6
 
 
 def listed(
     model: Autograd, scene: Scene, context: DrawContext, width: int, height: int, focus: int
 ) -> list[Line]:
-    """As many lines as there is room for, round the item in focus."""
+    """The lines that there is room for, round the item in focus."""
     rails = scene.rails
     assert rails is not None
     at = rails.line_of[focus] if focus >= 0 else 0
@@ -38,18 +38,18 @@ def _line(
     item = scene.folded.items[row.node]
     sign = item_sign(model, scene.folded, row.node, glyphs)
     box = model.nodes.of(item.key[0]) if item.key[1] == NODE else None
-    lit = row.node == focus or belongs(box, context.selection)
+    highlighted = row.node == focus or belongs(box, context.selection)
     lanes = _lanes(rails, line, sign is NOT_YET, context)
     if sign is NOT_YET:
         return (Span(" "), *lanes)
-    style = f"{sign.style} lit" if lit and sign.style != "here" else sign.style
+    style = f"{sign.style} highlighted" if highlighted and sign.style != "current" else sign.style
     target = item_target(scene.folded, row.node, box)
     room = width - 1 - sum(span.width for span in lanes) - 1
     columns = _columns(room)
     name = max(4, room - STATE - sum(columns))
     notes = _notes(box, context)
     spans = [
-        Span(glyphs.lit if lit else " ", "lit"),
+        Span(glyphs.highlighted if highlighted else " ", "highlighted"),
         *lanes,
         Span(glyphs.far if row.stubs else " ", "wire"),
         Span(fit(sign.text, STATE - 1, glyphs.ellipsis) + " ", style, target),
@@ -64,19 +64,19 @@ def _line(
 
 
 def _padded(text: str, width: int, style: str, target, ellipsis: str) -> list[Span]:  # type: ignore[no-untyped-def]
-    shown = cut(text, width - 1, ellipsis)
-    return [Span(shown, style, target), Span(" " * (width - cells(shown)), "", target)]
+    clipped = cut(text, width - 1, ellipsis)
+    return [Span(clipped, style, target), Span(" " * (width - cells(clipped)), "", target)]
 
 
 def _columns(room: int) -> tuple[int, int, int, int]:
-    """The widths of the columns after the name; the least telling ones go first where room is short."""
+    """The widths of the columns after the name; if room is short, the least useful ones are dropped first."""
     spare = room - STATE - 10
-    made = [0, 0, 0, 0]
-    for place, wanted in ((1, BUFFER), (0, NAME), (2, KEPT), (3, LINE)):
-        if spare >= wanted:
-            made[place] = wanted
-            spare -= wanted
-    return made[0], made[1], made[2], made[3]
+    widths = [0, 0, 0, 0]
+    for column, width in ((1, BUFFER), (0, NAME), (2, SAVED), (3, LINE)):
+        if spare >= width:
+            widths[column] = width
+            spare -= width
+    return widths[0], widths[1], widths[2], widths[3]
 
 
 def _notes(
@@ -88,18 +88,18 @@ def _notes(
         return ("", ""), ("", ""), ("", ""), ("", "")
     if box.fact.leaf:
         grad = box.grad
-        name = "" if grad is None else f"grad {glyphs.one if grad.tensor else glyphs.none}"
-        kept = ""
+        name = "" if grad is None else f"grad {glyphs.single if grad.tensor else glyphs.none}"
+        saved = ""
     else:
         name = tensor_name(box)
         count = sum(each.released < 0 for each in box.saved)
-        kept = f"{glyphs.kept}{count}" if count else ""
-    where = f"L{box.fact.line}" if box.fact.line else ""
+        saved = f"{glyphs.saved}{count}" if count else ""
+    line = f"L{box.fact.line}" if box.fact.line else ""
     return (
         (name, "name"),
         (buffer_text(box, glyphs), "done"),
-        (kept, "error" if box.stale else "number"),
-        (where, "dim"),
+        (saved, "error" if box.stale else "number"),
+        (line, "dim"),
     )
 
 

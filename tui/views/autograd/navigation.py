@@ -12,25 +12,25 @@ from tui.views.autograd.fold import NODE, Folded
 from tui.views.autograd.graph import item_target
 from tui.views.autograd.scene import Scene
 
-FAR = 400  # layers or lines that are looked through for something that has been made
+FAR = 400  # layers or lines that are searched for a node that exists
 
 
 def ways(
     model: Autograd, scene: Scene, focus: int, rows: int, pane: list[Line]
 ) -> dict[str, Target]:
-    """Key -> what it leads to, as far as there is something."""
+    """Key -> the target that it leads to, if there is one."""
     folded = scene.folded
 
-    def made(item: int) -> bool:
+    def exists(item: int) -> bool:
         return any(
             model.nodes.place_of(folded.part.nodes[at].id) >= 0 for at in folded.items[item].members
         )
 
     if scene.layout is not None:
-        found = _in_layout(scene.layout, focus, rows, made)
+        items = _in_layout(scene.layout, focus, rows, exists)
     else:
-        found = _in_list(scene, focus, rows, made)
-    targets = {key: _target(model, folded, item) for key, item in found.items() if item >= 0}
+        items = _in_list(scene, focus, rows, exists)
+    targets = {key: _target(model, folded, item) for key, item in items.items() if item >= 0}
     if "right" not in targets and (first := _first(pane)) is not None:
         targets["right"] = first
     return targets
@@ -46,18 +46,18 @@ def _first(pane: list[Line]) -> Target | None:
 
 
 def _in_layout(
-    layout: Layout, focus: int, rows: int, made: Callable[[int], bool]
+    layout: Layout, focus: int, rows: int, exists: Callable[[int], bool]
 ) -> dict[str, int]:
     at, (x, y) = layout.layer[focus], layout.middle(focus)
 
     def nearest(layers: Iterable[int]) -> int:
         for layer in layers:
             row = layout.rows[layer]
-            place = bisect_left(row, x, key=lambda item: layout.middle(item)[0])
-            near = [item for item in row[max(0, place - 8) : place + 8] if item < layout.count]
+            column = bisect_left(row, x, key=lambda item: layout.middle(item)[0])
+            near = [item for item in row[max(0, column - 8) : column + 8] if item < layout.count]
             near.sort(key=lambda item: abs(layout.middle(item)[0] - x))
             for item in near:
-                if made(item):
+                if exists(item):
                     return item
         return -1
 
@@ -68,30 +68,30 @@ def _in_layout(
 
     last = len(layout.rows)
     row = layout.rows[at]
-    place = row.index(focus)
-    near = row[max(0, place - 8) : place + 9] if place >= 0 else [focus]
+    column = row.index(focus)
+    near = row[max(0, column - 8) : column + 9] if column >= 0 else [focus]
     own = near.index(focus)
-    beside = {"left": near[:own][::-1], "right": near[own + 1 :]}
-    found = {
-        key: next((item for item in items if item < layout.count and made(item)), -1)
-        for key, items in beside.items()
+    neighbours = {"left": near[:own][::-1], "right": near[own + 1 :]}
+    ends = {
+        key: next((item for item in items if item < layout.count and exists(item)), -1)
+        for key, items in neighbours.items()
     }
-    found["up"] = nearest(range(at - 1, max(-1, at - FAR), -1))
-    found["down"] = nearest(range(at + 1, min(last, at + FAR)))
-    found["pageup"] = nearest(page(-rows))
-    found["pagedown"] = nearest(page(rows))
-    found["home"] = nearest(range(at))
-    found["end"] = nearest(range(last - 1, at, -1))
-    return found
+    ends["up"] = nearest(range(at - 1, max(-1, at - FAR), -1))
+    ends["down"] = nearest(range(at + 1, min(last, at + FAR)))
+    ends["pageup"] = nearest(page(-rows))
+    ends["pagedown"] = nearest(page(rows))
+    ends["home"] = nearest(range(at))
+    ends["end"] = nearest(range(last - 1, at, -1))
+    return ends
 
 
-def _in_list(scene: Scene, focus: int, rows: int, made: Callable[[int], bool]) -> dict[str, int]:
+def _in_list(scene: Scene, focus: int, rows: int, exists: Callable[[int], bool]) -> dict[str, int]:
     rails = scene.rails
     assert rails is not None
     at, last = rails.line_of[focus], len(rails.rows)
 
     def first(lines: Iterable[int]) -> int:
-        return next((rails.rows[line].node for line in lines if made(rails.rows[line].node)), -1)
+        return next((rails.rows[line].node for line in lines if exists(rails.rows[line].node)), -1)
 
     step = max(1, rows - 1)
     return {

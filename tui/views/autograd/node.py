@@ -33,13 +33,13 @@ class Pane:
 
     def add(self, *spans: Span) -> None:
         """A line, cut at the width."""
-        shown, x = [], 0
+        clipped, x = [], 0
         for span in spans:
             text = cut(clean(span.text), self.width - x, self.glyphs.ellipsis)
             if text:
-                shown.append(Span(text, span.style, span.target))
+                clipped.append(Span(text, span.style, span.target))
                 x += cells(text)
-        self.lines.append(tuple(shown))
+        self.lines.append(tuple(clipped))
 
     def head(self, title: str, about: str = "") -> None:
         self.add(Span(f" {title}", "head"), Span(f"  {about}" if about else "", "dim"))
@@ -49,7 +49,7 @@ class Pane:
         self.lines += self.wrapped(text, style, indent)
 
     def wrapped(self, text: str, style: str, indent: int) -> list[Line]:
-        """Words over as many lines as they need; one that is longer than a line goes on in the next."""
+        """Words over as many lines as they need; a word longer than a line continues on the next."""
         room = max(8, self.width - indent)
         lines = [""]
         for word in clean(text).split():
@@ -73,10 +73,10 @@ def node_lines(model: Autograd, folded: Folded, context: DrawContext, width: int
     _title(pane, box)
     _buffers(pane, box)
     _formula(pane, box)
-    _given(pane, box, folded)
+    _sent(pane, box, folded)
     _saved(pane, box)
     _grad(pane, box)
-    _made(pane, box)
+    _variables(pane, box)
     _users(pane, box, folded)
     _hooks(pane, box)
     _others(pane, box)
@@ -92,18 +92,16 @@ def group_lines(
     sign = group_sign(model, folded, number, context.glyphs)
     times = f"{context.glyphs.times}{item.times} " if item.times > 1 else ""
     pane.add(Span(f" {times}{translated(item.label, context.glyphs)}", "title"))
-    pane.say(sign.words, sign.style)
+    pane.say(sign.description, sign.style)
     if item.times > 1:
-        pane.say(
-            f"{item.times} blocks of {len(item.members) // item.times} nodes, each like the others"
-        )
-    pane.say("Enter opens it; u closes what is open")
+        pane.say(f"{item.times} blocks of {len(item.members) // item.times} nodes, all equal")
+    pane.say("Enter expands it; u collapses it")
     pane.head("nodes", "of the first block" if item.times > 1 else "")
-    for place in item.members[: min(MEMBERS, max(1, len(item.members) // item.times))]:
-        fact = folded.part.nodes[place]
+    for index in item.members[: min(MEMBERS, max(1, len(item.members) // item.times))]:
+        fact = folded.part.nodes[index]
         target = node_target(fact)
-        where = f"  line {fact.line}" if fact.line else ""
-        pane.add(Span("   "), Span(fact.name, "op", target), Span(where, "dim"))
+        line = f"  line {fact.line}" if fact.line else ""
+        pane.add(Span("   "), Span(fact.name, "op", target), Span(line, "dim"))
     return pane.lines
 
 
@@ -115,20 +113,20 @@ def _title(pane: Pane, box: NodeBox) -> None:
     run = pane.model.run
     elsewhere = run is not None and box.thread not in (0, run.thread)
     thread = f", in thread {box.thread}" if elsewhere else ""
-    style = "title" if sign.style == "here" else sign.style
+    style = "title" if sign.style == "current" else sign.style
     state = f"{sign.text} " if sign.text else ""
-    pane.say(f"{state}{sign.words}{thread}", style)
+    pane.say(f"{state}{sign.description}{thread}", style)
     if box.state == "failed" and run is not None and run.error:
         pane.say(run.error, "error", 5)
     if fact.line:
         target = Target(LineSelection(fact.file, fact.line), (NodeSelection(fact.id),))
         call = Target(CallSelection(fact.call), (NodeSelection(fact.id),))
         inside = f" in {fact.function}" if fact.function not in ("", "<module>") else ""
-        what = Span(fact.op or fact.name, "op", call if fact.call else None)
-        made = [Span("   made by ", "dim"), what, Span(" on ", "dim")]
+        operator = Span(fact.op or fact.name, "op", call if fact.call else None)
+        origin = [Span("   created by ", "dim"), operator, Span(" on ", "dim")]
         if fact.leaf:
-            made = [Span("   first needed on ", "dim")]
-        pane.add(*made, Span(f"line {fact.line}", "name", target), Span(inside, "dim"))
+            origin = [Span("   first needed on ", "dim")]
+        pane.add(*origin, Span(f"line {fact.line}", "name", target), Span(inside, "dim"))
     if fact.module:
         pane.add(Span("   of module ", "dim"), Span(fact.module, "name"))
 
@@ -138,7 +136,7 @@ def _label(name: str, tensor: int) -> str:
 
 
 def _tensor(pane: Pane, flow: Flow, node: int) -> Iterable[Span]:
-    """A tensor in one line; None where there is none."""
+    """A tensor in one line; `None` if there is no tensor."""
     if not flow.tensor:
         yield Span(f"{pane.glyphs.none} None", "type")
         return
@@ -156,8 +154,8 @@ def _buffers(pane: Pane, box: NodeBox) -> None:
         sign, style = slot_sign(slot, pane.glyphs), slot_style(slot)
         come = f"{slot.arrived} of {slot.expected}"
         if not slot.tensor:
-            words = "nothing yet" if slot.state == "not yet" else "None"
-            pane.add(Span(f"   {sign} ", style), Span(f"{words}, {come}", style))
+            state = "nothing yet" if slot.state == "not yet" else "None"
+            pane.add(Span(f"   {sign} ", style), Span(f"{state}, {come}", style))
             continue
         flow = Flow(slot.input, slot.tensor, f"#{slot.tensor}", slot.dtype, slot.sizes)
         zero = ", zero" if slot.state == "zero" else ""
@@ -185,7 +183,7 @@ def _formula(pane: Pane, box: NodeBox) -> None:
         pane.lines += rest
 
 
-def _given(pane: Pane, box: NodeBox, folded: Folded) -> None:
+def _sent(pane: Pane, box: NodeBox, folded: Folded) -> None:
     if not box.fact.edges:
         return
     pane.head("gradient out", "Enter follows" if pane.width > 40 else "")
@@ -204,8 +202,8 @@ def _given(pane: Pane, box: NodeBox, folded: Folded) -> None:
             Span(f"   {edge.index}: ", "number"),
             Span(f"{pane.glyphs.arrow} {label}{into}", "op", target),
         ]
-        if edge.index < len(box.given):
-            flow = box.given[edge.index]
+        if edge.index < len(box.sent):
+            flow = box.sent[edge.index]
             spans += [Span("  "), *_tensor(pane, flow, box.fact.id)]
         pane.add(*spans)
     if len(box.fact.edges) > EDGES:
@@ -215,8 +213,8 @@ def _given(pane: Pane, box: NodeBox, folded: Folded) -> None:
 def _saved(pane: Pane, box: NodeBox) -> None:
     if not box.saved:
         return
-    kept = [each for each in box.saved if each.released < 0]
-    about = f"keeps {pluralise(len(kept), 'tensor')}" if kept else "released"
+    alive = [each for each in box.saved if each.released < 0]
+    about = f"keeps {pluralise(len(alive), 'tensor')}" if alive else "released"
     pane.head("saved", about)
     for each in box.saved:
         _saved_one(pane, each, box.fact.id)
@@ -224,10 +222,10 @@ def _saved(pane: Pane, box: NodeBox) -> None:
 
 def _saved_one(pane: Pane, each: SavedBox, node: int) -> None:
     target = tensor_target(each.tensor, node)
-    gone = each.released >= 0
-    style = "error" if each.stale else "ghost" if gone else "name"
+    released = each.released >= 0
+    style = "error" if each.stale else "ghost" if released else "name"
     label = _label(each.label, each.tensor)
-    version = f"released at event {each.released}" if gone else f"version {each.saved}"
+    version = f"released at event {each.released}" if released else f"version {each.saved}"
     pane.add(
         Span(f"   {each.name} ", "dim"),
         Span(label, style, target),
@@ -241,10 +239,10 @@ def _saved_one(pane: Pane, each: SavedBox, node: int) -> None:
         pane.say("STALE: it was written in place since", "error", 5)
         return
     goto = Target(also=(NodeSelection(node),), event=write.moment)
-    where = f" on line {write.line}" if write.line else ""
+    line = f" on line {write.line}" if write.line else ""
     pane.add(
         Span(f"     {pane.glyphs.fail} STALE: ", "error"),
-        Span(f"{write.op}{where}", "error", goto),
+        Span(f"{write.op}{line}", "error", goto),
         Span(" overwrote it", "error"),
     )
     if write.code:
@@ -260,12 +258,12 @@ def _grad(pane: Pane, box: NodeBox) -> None:
         pane.add(Span(f"   {pane.glyphs.none} None", "type"), Span("  not computed yet", "dim"))
         return
     flow = Flow(0, grad.tensor, f"#{grad.tensor}", grad.dtype, grad.sizes)
-    pane.add(Span("   "), *_tensor(pane, flow, box.fact.id), Span(f"  {grad.how}", "dim"))
+    pane.add(Span("   "), *_tensor(pane, flow, box.fact.id), Span(f"  {grad.mode}", "dim"))
     if known_values(grad.text):
         pane.add(Span(f"     {grad.text}", "number"))
 
 
-def _made(pane: Pane, box: NodeBox) -> None:
+def _variables(pane: Pane, box: NodeBox) -> None:
     if box.outputs:
         pane.head("variable" if box.fact.leaf else "grad_fn of")
         for flow in box.outputs:
@@ -273,7 +271,7 @@ def _made(pane: Pane, box: NodeBox) -> None:
 
 
 def _users(pane: Pane, box: NodeBox, folded: Folded) -> None:
-    """The origins of its gradients."""
+    """Add the nodes that its gradients come from."""
     own = folded.item_of.get(box.fact.id, -1)
     users = folded.users[own] if own >= 0 else []
     if not users or folded.items[own].key[1] != NODE:
@@ -293,7 +291,7 @@ def _users(pane: Pane, box: NodeBox, folded: Folded) -> None:
 
 
 def _others(pane: Pane, box: NodeBox) -> None:
-    """The other graphs there are: one that has no node in common with this one but leaves."""
+    """Add the other graphs: they share no node with this one except leaves."""
     parts = [part for part in pane.model.parts if not holds(part, box.fact.id)]
     if not parts:
         return
@@ -301,10 +299,10 @@ def _others(pane: Pane, box: NodeBox) -> None:
     for part in parts[-USERS:]:
         root = next((node for node in reversed(part.nodes) if not node.leaf), part.nodes[-1])
         target = Target(Edge(box.fact.id, root.id))
-        where = f"  line {root.line}" if root.line else ""
+        line = f"  line {root.line}" if root.line else ""
         pane.add(
             Span(f"   {pane.glyphs.arrow} {root.label}", "op", target),
-            Span(f"  {pluralise(len(part.nodes), 'node')}{where}", "dim"),
+            Span(f"  {pluralise(len(part.nodes), 'node')}{line}", "dim"),
         )
     if len(parts) > USERS:
         pane.add(Span(f"   and {len(parts) - USERS} more", "dim"))
@@ -315,6 +313,6 @@ def _hooks(pane: Pane, box: NodeBox) -> None:
         return
     pane.head("hooks")
     for hook in box.hooks:
-        what = f", gave #{hook.after} for #{hook.before}" if hook.replaced else ""
+        result = f", returned #{hook.after} for #{hook.before}" if hook.replaced else ""
         target = Target(also=(NodeSelection(box.fact.id),), event=hook.moment)
-        pane.add(Span(f"   {hook.kind}{what}", "op", target))
+        pane.add(Span(f"   {hook.kind}{result}", "op", target))

@@ -1,7 +1,7 @@
-"""The form of a part of the graph in the available room: as boxes, as rows or as a list, and where each is.
+"""The form of a part of the graph in the available room: boxes, rows or a list, with their layout.
 
-Chosen and laid out once per part, room and way of looking, never per moment: see the note in
-tui/render/graph/layout.py. The last few scenes are kept.
+Form and layout are computed once per part, room and options, never per moment: see the note in
+tui/render/graph/layout.py. The last few scenes are cached.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from tui.views._view import ViewOptions
 from tui.views.autograd.fold import NODE, REPEAT, Folded, fact_of, fold
 
 FORMS = ("boxes", "rows", "list")
-LARGE = 1200  # items from which on only a list is made without being asked for
-FEW = 60  # items up to which it is tried to write PyTorch's own names
+LARGE = 1200  # items from which only a list is drawn by default
+FEW = 60  # items up to which PyTorch's full names are tried
 ROOMY = 16  # items up to which boxes have room for the numbers of a gradient
 NARROW = 46  # columns below which a graph that does not fit is a list
-FULL, SHORT, TIGHT = 2, 1, 0  # how long names are
+FULL, SHORT, TIGHT = 2, 1, 0  # lengths of names
 STATE = 4  # cells of a node's state: its sign and a number
 BOX_ROWS = 3
 PORTAL = 10
 WIDEST = 32
-KEPT = 12  # things of each sort
+CACHED = 12  # entries of each cache
 T = TypeVar("T")
 
 
@@ -51,79 +51,81 @@ class Scene:
     rails: Rails | None
 
 
-class Kept(Generic[T]):
-    """The last few things that were made of a part or a folding. They are known by identity: a part
-    has thousands of nodes, and its hash would be as dear as what is kept."""
+class IdentityCache(Generic[T]):
+    """The last few results computed from a part or a folding, by its identity: a part
+    has thousands of nodes, and its hash would be as expensive as the result."""
 
     def __init__(self, make: Callable[..., T]) -> None:
         self._make = make
-        self._found: dict[tuple, tuple[object, T]] = {}
+        self._results: dict[tuple, tuple[object, T]] = {}
         self._lock = Lock()  # views are drawn ahead by a thread
 
-    def __call__(self, of: object, *how: Hashable) -> T:
-        key = (id(of), *how)
+    def __call__(self, of: object, *options: Hashable) -> T:
+        key = (id(of), *options)
         with self._lock:
-            found = self._found.pop(key, None)
-        if found is None or found[0] is not of:  # an id may have been another thing's before
-            found = of, self._make(of, *how)
+            entry = self._results.pop(key, None)
+        if entry is None or entry[0] is not of:  # the id of a freed object is reused
+            entry = of, self._make(of, *options)
         with self._lock:
-            self._found[key] = found
-            while len(self._found) > KEPT:
-                del self._found[next(iter(self._found))]
-        return found[1]
+            self._results[key] = entry
+            while len(self._results) > CACHED:
+                del self._results[next(iter(self._results))]
+        return entry[1]
 
 
-_folded = Kept(fold)
+_folded = IdentityCache(fold)
 
 
 def folded(part: Part, options: AutogradOptions) -> Folded:
-    """The part folded as one wants to look at it."""
+    """The part, folded as the options say."""
     return _folded(part, options.fold, options.opened)
 
 
 def scene(part: Part, options: AutogradOptions, width: int, height: int) -> Scene:
-    """The scene of a part in `width` x `height` cells: the form that was asked for, else the most
-    telling one that fits, else one to scroll in."""
-    what, form = folded(part, options), options.form
-    if form == "list" or (not form and len(what.items) > LARGE):
-        return _listed(what)
+    """The scene of a part in `width` x `height` cells: the requested form, else the most
+    detailed one that fits, else one to scroll in."""
+    folding, form = folded(part, options), options.form
+    if form == "list" or (not form and len(folding.items) > LARGE):
+        return _listed(folding)
     if form in ("", "boxes"):
-        full = _boxes(what, FULL) if len(what.items) <= FEW else None
+        full = _boxes(folding, FULL) if len(folding.items) <= FEW else None
         if full is not None and _fits(full, width, height):
             return full
-        short = _narrow(_boxes, what, width)
+        short = _narrow(_boxes, folding, width)
         if form or _fits(short, width, height):
             wide = full is None or full.layout is None or full.layout.width > width
             return full if full is not None and not wide else short
-    rows = _narrow(_rows, what, width)
+    rows = _narrow(_rows, folding, width)
     if form or _fits(rows, width, height):
         return rows
     if width < NARROW:
-        return _listed(what)
+        return _listed(folding)
     assert rows.layout is not None
-    return rows if rows.layout.width <= 2 * width else _listed(what)
+    return rows if rows.layout.width <= 2 * width else _listed(folding)
 
 
-def _narrow(make: Kept[Scene], what: Folded, width: int) -> Scene:
-    """With short names; with the shortest if that makes it fit the width."""
-    made = make(what, SHORT)
-    if made.layout is None or made.layout.width <= width:
-        return made
-    tight = make(what, TIGHT)
+def _narrow(make: IdentityCache[Scene], folding: Folded, width: int) -> Scene:
+    """The scene with short names, or with the shortest if only they fit the width."""
+    short = make(folding, SHORT)
+    if short.layout is None or short.layout.width <= width:
+        return short
+    tight = make(folding, TIGHT)
     fits = tight.layout is not None and tight.layout.width <= width
-    return tight if fits else made
+    return tight if fits else short
 
 
-def _fits(made: Scene, width: int, height: int) -> bool:
-    return made.layout is not None and made.layout.width <= width and made.layout.height <= height
+def _fits(drawn: Scene, width: int, height: int) -> bool:
+    return (
+        drawn.layout is not None and drawn.layout.width <= width and drawn.layout.height <= height
+    )
 
 
-def _labels(what: Folded, length: int) -> tuple[str, ...]:
+def _labels(folding: Folded, length: int) -> tuple[str, ...]:
     """The name of each item: FULL is PyTorch's own name of the node, SHORT that without Backward,
     TIGHT the same with the last two parts of a parameter's name."""
-    made = []
-    for number, item in enumerate(what.items):
-        fact = fact_of(what, number)
+    names = []
+    for number, item in enumerate(folding.items):
+        fact = fact_of(folding, number)
         if item.key[1] == REPEAT:
             text = f"×{item.times} {item.label}"
         elif item.key[1] != NODE:
@@ -134,36 +136,37 @@ def _labels(what: Folded, length: int) -> tuple[str, ...]:
             text = f"{fact.name} {fact.label}" if fact.leaf else fact.name
         else:
             text = item.label
-        made.append(text)
-    return tuple(made)
+        names.append(text)
+    return tuple(names)
 
 
-def _make_boxes(what: Folded, length: int) -> Scene:
-    labels = _labels(what, length)
-    roomy = length == FULL and len(what.items) <= ROOMY
-    least = 23 if roomy else 14
-    widths = [max(least, each + 4) for each in _room(what, labels)]
-    made = layout(_odd(widths), what.heads, what.tails, BOX_ROWS, PORTAL)
-    return Scene(what, "boxes", labels, made, None)
+def _make_boxes(folding: Folded, length: int) -> Scene:
+    labels = _labels(folding, length)
+    roomy = length == FULL and len(folding.items) <= ROOMY
+    min_width = 23 if roomy else 14
+    widths = [max(min_width, each + 4) for each in _room(folding, labels)]
+    boxes = layout(_odd(widths), folding.heads, folding.tails, BOX_ROWS, PORTAL)
+    return Scene(folding, "boxes", labels, boxes, None)
 
 
-def _make_rows(what: Folded, length: int) -> Scene:
-    labels = _labels(what, length)
-    widths = [each + 4 for each in _room(what, labels)]
+def _make_rows(folding: Folded, length: int) -> Scene:
+    labels = _labels(folding, length)
+    widths = [each + 4 for each in _room(folding, labels)]
     return Scene(
-        what, "rows", labels, layout(_odd(widths), what.heads, what.tails, 1, PORTAL), None
+        folding, "rows", labels, layout(_odd(widths), folding.heads, folding.tails, 1, PORTAL), None
     )
 
 
-def _make_list(what: Folded) -> Scene:
-    lanes = rails(len(what.items), what.heads, what.tails, what.order)
-    return Scene(what, "list", _labels(what, SHORT), None, lanes)
+def _make_list(folding: Folded) -> Scene:
+    lanes = rails(len(folding.items), folding.heads, folding.tails, folding.order)
+    return Scene(folding, "list", _labels(folding, SHORT), None, lanes)
 
 
-def _room(what: Folded, labels: tuple[str, ...]) -> list[int]:
-    """The cells of each state and label: of a group it says how many of how many have run."""
+def _room(folding: Folded, labels: tuple[str, ...]) -> list[int]:
+    """The cells of each state and label. A group's state counts the nodes that have run."""
     state = [
-        STATE if item.key[1] == NODE else 3 + 2 * len(str(len(item.members))) for item in what.items
+        STATE if item.key[1] == NODE else 3 + 2 * len(str(len(item.members)))
+        for item in folding.items
     ]
     return [min(WIDEST, cells(label) + each) for label, each in zip(labels, state, strict=True)]
 
@@ -173,6 +176,6 @@ def _odd(widths: list[int]) -> list[int]:
     return [width | 1 for width in widths]
 
 
-_boxes = Kept(_make_boxes)
-_rows = Kept(_make_rows)
-_listed = Kept(_make_list)
+_boxes = IdentityCache(_make_boxes)
+_rows = IdentityCache(_make_rows)
+_listed = IdentityCache(_make_list)

@@ -1,4 +1,4 @@
-"""The JIT: source, tree and graph side by side, every pass, every rewrite, and why nodes vanish."""
+"""The JIT: source, tree and graph side by side, every pass, every rewrite, and why nodes disappear."""
 
 from __future__ import annotations
 
@@ -22,43 +22,42 @@ if TYPE_CHECKING:
     from tui.navigator import Navigator
 
 HELP = {
-    "▶": "Where we are: this pass or phase was the last; this rewrite, this line of a rule, "
+    "▶": "The current position: the last pass or phase, this rewrite, this line of a rule, "
     "this instruction.",
-    "▌": "It belongs to what is selected: its origin or result. In a heading: so many more "
-    "of these are outside of the window.",
-    "◆": "Just this is selected. Beside a pass: it made, or took away, some of what is selected.",
+    "▌": "It belongs to the selection: its origin or result. In a heading: this many more "
+    "are outside the window.",
+    "◆": "This is selected. Next to a pass: it created or removed a part of the selection.",
     "+": "This pass (or rewrite) added the line.",
-    "-": "It removed the line, which keeps its place. Or joins the words of a name.",
+    "-": "It removed the line, which keeps its row. Or joins the words of a name.",
     "~": "It changed the line: the pane `before` shows how it was.",
     ">": "It moved the line here. Or the sign of an arrow.",
-    "<": "The line stood here before it was moved.",
-    "·": "Between two facts. Before a line: an earlier pass removed it; select it to read why. "
-    "Where they do not fit, neighbours are one row: u shows each, or none.",
-    "▴": "So many rows more above.",
-    "▾": "So many rows more below.",
-    "✖": "The pass failed; everything up to there is shown.",
-    "graph": "The intermediate form as PyTorch prints it. Of tensor types, requires_grad=0 and "
-    "device=cpu are left out: nearly all say it; a class is called by its own name. Enter on a line "
-    "goes to the rewrite that made it, or took it away. `with prim::FusionGroup_0` is the graph inside "
-    "of a group.",
-    "passes": "What happened to this graph, in order: changes and time. Those to come are dim; "
+    "<": "The line was here before it was moved.",
+    "·": "A separator. Before a line: an earlier pass removed it; select it to read why. If "
+    "removed lines do not fit, neighbours are one row: u shows each, or none.",
+    "▴": "This many more rows above.",
+    "▾": "This many more rows below.",
+    "✖": "The pass failed; everything before the failure is shown.",
+    "graph": "The IR as PyTorch prints it, except that tensor types omit requires_grad=0 and "
+    "device=cpu, and that a class has its short name. Enter on a line goes to the rewrite that created "
+    "or removed it. `with prim::FusionGroup_0` is the graph inside a group.",
+    "passes": "The passes over this graph in order, with their changes and times. Later ones are dim; "
     "Enter goes there. Passes that changed nothing are idle: f lists them.",
-    "source": "The function and those that were inlined into it; bright is what the selected "
-    "Value is from.",
-    "tree": "The syntax tree: what it is of the node above, its kind, its names and operators.",
-    "tokens": "Place, kind and text of each token.",
-    "before": "The graph before the pass or the rewrite, row by row beside the graph after it.",
-    "drawn": "The graph as boxes and wires, from a node down to those that read its Values; a node "
-    "keeps its place from pass to pass. Where there is little room, as lanes. Constants and parameters "
-    "are written where they are read, types are left out; a dot is what comes by a wire.",
-    "◂": "So many boxes more to the left.",
-    "▸": "So many boxes more to the right.",
-    "■": "A node to which no lane leads: it reads parameters and constants, or nothing.",
-    "▼": "A node that reads what its lane comes from.",
-    "⇢": "It is read further down, where no lane leads.",
-    "rewrites": "What the pass did, one after the other, by rule and reason; Enter goes there.",
+    "source": "The function and the functions inlined into it; bright is the source of the selected "
+    "Value.",
+    "tree": "The syntax tree: the field of the parent, the kind of the node, its names and operators.",
+    "tokens": "Position, kind and text of each token.",
+    "before": "The graph before the pass or the rewrite, row by row next to the graph after it.",
+    "diagram": "The graph as boxes and wires, from a node down to those that use its Values; a node "
+    "keeps its position from pass to pass. On a small screen, as lanes. Constants and parameters "
+    "are written where they are used, types are omitted; a dot is an input that comes by a wire.",
+    "◂": "This many more boxes to the left.",
+    "▸": "This many more boxes to the right.",
+    "■": "A node to which no lane leads: it uses only parameters and constants, or nothing.",
+    "▼": "A node that uses a Value of the node that its lane comes from.",
+    "⇢": "It is used further down, without a lane.",
+    "rewrites": "The rewrites of the pass in order, by rule and reason; Enter goes there.",
     "rule": "Source code of the rule.",
-    "code": "The instructions that the graph became.",
+    "code": "The instructions compiled from the graph.",
     "functions": "Everything that was compiled, and each of its graphs. Enter goes there.",
     "instr.": "Instructions.",
     "│": "Between two panes.",
@@ -100,11 +99,11 @@ class JITView(IRView):
         return draw(model, self.with_options(context))
 
     def is_slow(self, history: History, moment: int, options: JITOptions) -> bool:
-        return models.takes_long(history, moment, options.pane == "drawn")
+        return models.takes_long(history, moment, options.pane == "diagram")
 
-    @action("t", "pane", "Show something else next to the graph.", option="form")
+    @action("t", "pane", "Show another pane next to the graph.", option="form")
     def pane(self, nav: Navigator, name: str = "") -> str:
-        """Another thing next to the graph, or the one of that name."""
+        """Show the next pane next to the graph, or the named pane."""
         names = list(PANES)
         if name and name not in names:
             return f"unknown pane {name!r}; choose from {', '.join(names)}"
@@ -122,7 +121,7 @@ class JITView(IRView):
 
     @action("u", "removed lines", "Choose which removed lines keep their rows.")
     def removed_lines(self, nav: Navigator) -> str:
-        """The next choice of removed lines that keep their rows."""
+        """Switch which removed lines keep their rows."""
         order = list(GHOSTS)
         ghosts = order[(order.index(nav.options_of(self.name).ghosts) + 1) % len(order)]
         self.change(nav, ghosts=ghosts)
@@ -144,7 +143,7 @@ class JITView(IRView):
     def previous_graph(self, nav: Navigator) -> str:
         return queries.to_function(nav, -1)
 
-    @action("S", "source", "Go to where the function's source reached the compiler.", leads_in=True)
+    @action("S", "source", "Go to where the source reached the compiler.", leads_in=True)
     def to_source(self, nav: Navigator) -> str:
         return self._to_phase(nav, "source", "source")
 
@@ -179,14 +178,14 @@ class JITView(IRView):
         return self._to_phase(nav, "run", "code")
 
     def _to_phase(self, nav: Navigator, phase: str, pane: str = "") -> str:
-        """Go to a key phase; one that is no graph brings its pane."""
+        """Go to a key phase, and show its pane."""
         reached, sentence = queries.to_phase(nav, phase)
         if reached and pane:
             self.change(nav, pane=pane)
         return sentence
 
     def follow(self, nav: Navigator, item: TargetItem) -> str:
-        """To the rewrite that removed what is selected, or, where it still exists, made it."""
+        """Go to the rewrite that removed the selection or, if it still exists, created it."""
         if nav.view != self.name or not isinstance(item, ValueSelection):
             return nav.show_view(self.name)
         return queries.follow(nav, item.value)

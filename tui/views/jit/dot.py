@@ -16,7 +16,7 @@ def jit_dot(model: JitModel) -> str:
     if not boxes:
         raise NoGraph(model.why or model.why_no_graph or "there is no graph at this moment")
     constants = constants_of([row.parts for row in model.rows])
-    wired = {value for node in boxes for value in rows[node].made}
+    wired = {value for node in boxes for value in rows[node].defined}
     lines = [
         "digraph jit {",
         f'  label="{quoted(f"{model.function}: {model.position}")}";',
@@ -29,6 +29,6 @@ def jit_dot(model: JitModel) -> str:
         tip = f"{row.text}  {row.source}".strip()
         fill = f' fillcolor="{_CHANGED[row.change]}"' if row.change in _CHANGED else ""
         lines.append(f'  n{node} [label="{quoted(text)}" tooltip="{quoted(tip)}"{fill}];')
-    there = set(boxes)
-    lines += [f"  n{a} -> n{b};" for a, b in model.wires if a in there and b in there]
+    drawn = set(boxes)
+    lines += [f"  n{a} -> n{b};" for a, b in model.wires if a in drawn and b in drawn]
     return "\n".join([*lines, "}", ""])

@@ -1,4 +1,4 @@
-"""The ways of keys in pictures whose panes are windows: a page up or down, to the first and the last row."""
+"""The targets of keys in panes that are windows: a page up or down, the first and the last row."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _NO_SPLIT = 1 << 20
 
 
 def guide_of(selected: int, lists: Sequence[Sequence[int]], page: int) -> Guide:
-    """The cursor is on what is selected, in the first list that has it; pages go along that list."""
+    """The guide of a selected row: pages go along the first list that contains it."""
     if not selected:
         return Guide()
-    here = Target(ValueSelection(selected))
+    focus = Target(ValueSelection(selected))
     for numbers in lists:
         if selected not in numbers:
             continue
@@ -27,5 +27,5 @@ def guide_of(selected: int, lists: Sequence[Sequence[int]], page: int) -> Guide:
             "end": numbers[-1],
         }
         ways = {key: Target(ValueSelection(number)) for key, number in known.items()}
-        return Guide(here, ways, _NO_SPLIT)
-    return Guide(here, {}, _NO_SPLIT)
+        return Guide(focus, ways, _NO_SPLIT)
+    return Guide(focus, {}, _NO_SPLIT)

@@ -1,4 +1,4 @@
-"""The panes of the JIT view: each draws a list of rows into a part of the grid, round what matters in it."""
+"""The panes of the JIT view: each draws a window of its rows into a part of the grid."""
 
 from __future__ import annotations
 
@@ -26,42 +26,42 @@ STYLES = {"added": "good", "removed": "ghost", "left": "ghost", "gone": "ghost",
 # The graph
 
 
-FOLD = 3  # so many neighbours that are gone, and there is no room for them, are one row
+FOLD = 3  # if room is short, this many adjacent removed lines are one row
 
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """Rows that are gone, drawn as one."""
+    """Removed lines, drawn as one row."""
 
     count: int
     number: int
     change: str = "gone"
-    chosen: bool = False
+    selected: bool = False
     highlighted: bool = False
 
 
 def graph_rows(model: JitModel, ghosts: str, room: int) -> list[GraphRow | Folded]:
-    """The rows with those lines that are gone which are asked for; what is selected always stays."""
+    """The rows of the graph, with the removed lines that `ghosts` requests; selected rows are always included."""
     if ghosts == "none":
-        away: tuple[str, ...] = ("gone", "removed", "left")
+        hidden: tuple[str, ...] = ("gone", "removed", "left")
     else:
-        away = ("gone",) if ghosts == "pass" else ()
+        hidden = ("gone",) if ghosts == "pass" else ()
     rows: list[GraphRow | Folded] = [
-        row for row in model.rows if row.change not in away or row.chosen
+        row for row in model.rows if row.change not in hidden or row.selected
     ]
     if len(rows) <= room or ghosts:
         return rows
-    kept: list[GraphRow | Folded] = []
-    for plain, group in groupby(rows, lambda row: row.change == "gone" and not row.chosen):
-        found = list(group)
-        if plain and len(found) >= FOLD:
-            last = found[-1]
+    folded: list[GraphRow | Folded] = []
+    for is_removed, group in groupby(rows, lambda row: row.change == "gone" and not row.selected):
+        neighbours = list(group)
+        if is_removed and len(neighbours) >= FOLD:
+            last = neighbours[-1]
             assert isinstance(last, GraphRow)
-            lit = any(row.highlighted for row in found)
-            kept.append(Folded(len(found), last.number, highlighted=lit))
+            highlighted = any(row.highlighted for row in neighbours)
+            folded.append(Folded(len(neighbours), last.number, highlighted=highlighted))
         else:
-            kept += found
-    return kept
+            folded += neighbours
+    return folded
 
 
 def graph_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext) -> None:
@@ -70,10 +70,10 @@ def graph_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext
         sentence(grid, region, "graph", model.why_no_graph)
         return
     focus = first(
-        rows, lambda r: r.chosen, lambda r: r.change not in ("", "gone"), lambda r: r.highlighted
+        rows, lambda r: r.selected, lambda r: r.change not in ("", "gone"), lambda r: r.highlighted
     )
-    gone = sum(row.change == "gone" for row in model.rows)
-    aside = f"{gone} gone" if gone else ""
+    removed = sum(row.change == "gone" for row in model.rows)
+    aside = f"{removed} removed" if removed else ""
 
     def draw(row: GraphRow | Folded, y: int) -> None:
         if isinstance(row, Folded):
@@ -86,23 +86,27 @@ def graph_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext
 
 def graph_line(grid: Grid, region: Region, row: GraphRow, y: int, context: DrawContext) -> None:
     glyphs = context.glyphs
-    whole = Target(ValueSelection(row.number))
+    line_target = Target(ValueSelection(row.number))
     x = region.left
-    if row.highlighted or row.chosen:
-        grid.put(x, y, glyphs.lit, "path", whole)
-    if row.chosen:
-        grid.put(x + 1, y, glyphs.mark, "path", whole)
+    if row.highlighted or row.selected:
+        grid.put(x, y, glyphs.highlighted, "path", line_target)
+    if row.selected:
+        grid.put(x + 1, y, glyphs.mark, "path", line_target)
     sign = SIGNS.get(row.change, glyphs.dot if row.change == "gone" else " ")
     own = STYLES.get(row.change, "")
-    grid.put(x + 2, y, sign, own or ("number" if row.change == "changed" else ""), whole)
-    spans, made = [], False
+    grid.put(x + 2, y, sign, own or ("number" if row.change == "changed" else ""), line_target)
+    spans, outputs_end = [], False
     for part in row.parts:
         style = own or part.style or "text"
-        lit = f"{style} lit" if row.chosen or (row.highlighted and part.value) else style
-        inputs = made and not part.value  # between inputs: belongs to none of them
-        target = Target(ValueSelection(part.value)) if part.value else None if inputs else whole
-        made = made or part.text == "(" or part.text.endswith("return (")
-        spans.append(Span(part.text, lit, target))
+        highlighted = (
+            f"{style} highlighted" if row.selected or (row.highlighted and part.value) else style
+        )
+        inputs = outputs_end and not part.value  # between inputs: belongs to none of them
+        target = (
+            Target(ValueSelection(part.value)) if part.value else None if inputs else line_target
+        )
+        outputs_end = outputs_end or part.text == "(" or part.text.endswith("return (")
+        spans.append(Span(part.text, highlighted, target))
     indent = min(2 * row.depth, max(0, region.width // 3))
     put_cut(grid, x + 4 + indent, y, spans, max(0, region.right - x - 4 - indent), glyphs)
 
@@ -110,20 +114,20 @@ def graph_line(grid: Grid, region: Region, row: GraphRow, y: int, context: DrawC
 def folded_line(grid: Grid, region: Region, row: Folded, y: int, glyphs: Glyphs) -> None:
     target = Target(ValueSelection(row.number))
     if row.highlighted:
-        grid.put(region.left, y, glyphs.lit, "path", target)
+        grid.put(region.left, y, glyphs.highlighted, "path", target)
     grid.put(region.left + 2, y, glyphs.dot, "ghost", target)
-    text = f"{row.count} lines that are gone"
+    text = f"{row.count} removed lines"
     grid.put(region.left + 4, y, text, "dim", target, max(0, region.width - 4))
 
 
 def before_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext) -> None:
-    """The graph as it was before, row by row beside the graph as it is."""
+    """Draw the graph before the pass or rewrite, row by row next to the graph after it."""
     rows = graph_rows(model, context.options.ghosts, region.bottom - region.top - 1)
     if model.why_no_graph:
         sentence(grid, region, "before", model.why_no_graph)
         return
     focus = first(
-        rows, lambda r: r.chosen, lambda r: r.change not in ("", "gone"), lambda r: r.highlighted
+        rows, lambda r: r.selected, lambda r: r.change not in ("", "gone"), lambda r: r.highlighted
     )
 
     def draw(row: GraphRow | Folded, y: int) -> None:
@@ -134,8 +138,8 @@ def before_pane(grid: Grid, region: Region, model: JitModel, context: DrawContex
         sign = {"changed": "-", "removed": "-", "left": "-"}.get(row.change, " ")
         if row.change in ("added", "moved", "gone"):
             return
-        if row.highlighted or row.chosen:
-            grid.put(region.left, y, context.glyphs.lit, "path", target)
+        if row.highlighted or row.selected:
+            grid.put(region.left, y, context.glyphs.highlighted, "path", target)
         style = "warn" if sign == "-" else "dim"
         grid.put(region.left + 1, y, sign, style, target)
         indent = min(2 * row.depth, region.width // 3)
@@ -147,7 +151,7 @@ def before_pane(grid: Grid, region: Region, model: JitModel, context: DrawContex
     listed(grid, region, context.glyphs, "before", rows, focus, draw)
 
 
-# What it was made from
+# Source, tree, tokens and code
 
 
 def source_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext) -> None:
@@ -155,7 +159,7 @@ def source_pane(grid: Grid, region: Region, model: JitModel, context: DrawContex
         sentence(grid, region, "source", model.why_no_source)
         return
     coloured = python(tuple(row.text for row in model.source))
-    places = {id(row): at for at, row in enumerate(model.source)}
+    row_of = {id(row): at for at, row in enumerate(model.source)}
     glyphs = context.glyphs
 
     def draw(row: Any, y: int) -> None:
@@ -163,20 +167,22 @@ def source_pane(grid: Grid, region: Region, model: JitModel, context: DrawContex
             grid.put(region.left + 1, y, f"{glyphs.dot} {row.text}", "title", room=region.width - 1)
             return
         target = Target(ValueSelection(row.number))
-        if row.highlighted or row.chosen:
-            grid.put(region.left, y, glyphs.lit, "path", target)
-        if row.chosen:
+        if row.highlighted or row.selected:
+            grid.put(region.left, y, glyphs.highlighted, "path", target)
+        if row.selected:
             grid.put(region.left + 1, y, glyphs.mark, "path", target)
         grid.put(region.left + 2, y, fit(str(row.line), 4, align=">"), "dim", target)
         at, spans = 0, []
-        for span in coloured.line(places[id(row)]):
+        for span in coloured.line(row_of[id(row)]):
             for sign in span.text:
-                lit = any(lo <= at < hi for lo, hi in row.spans)
-                spans.append(Span(sign, f"{span.style} lit" if lit else span.style, target))
+                highlighted = any(lo <= at < hi for lo, hi in row.spans)
+                spans.append(
+                    Span(sign, f"{span.style} highlighted" if highlighted else span.style, target)
+                )
                 at += 1
         put_cut(grid, region.left + 7, y, spans, max(0, region.width - 7), glyphs)
 
-    focus = first(model.source, lambda r: r.chosen, lambda r: r.highlighted)
+    focus = first(model.source, lambda r: r.selected, lambda r: r.highlighted)
     listed(grid, region, glyphs, "source", model.source, focus, draw)
 
 
@@ -191,20 +197,20 @@ def tree_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext)
             grid.put(region.left + 1, y, f"{glyphs.dot} {row.text}", "title", room=region.width - 1)
             return
         target = Target(ValueSelection(row.number))
-        if row.highlighted or row.chosen:
-            grid.put(region.left, y, glyphs.lit, "path", target)
-        if row.chosen:
+        if row.highlighted or row.selected:
+            grid.put(region.left, y, glyphs.highlighted, "path", target)
+        if row.selected:
             grid.put(region.left + 1, y, glyphs.mark, "path", target)
-        lit = " lit" if row.highlighted or row.chosen else ""
+        highlighted = " highlighted" if row.highlighted or row.selected else ""
         indent = min(row.depth, max(0, region.width // 3))
         spans = [
             Span(f"{row.field} " if row.field else "", "dim", target),
-            Span(row.kind, f"op{lit}", target),
-            Span(f" {row.text}" if row.text else "", f"name{lit}", target),
+            Span(row.kind, f"op{highlighted}", target),
+            Span(f" {row.text}" if row.text else "", f"name{highlighted}", target),
         ]
         put_cut(grid, region.left + 3 + indent, y, spans, region.width - 3 - indent, glyphs)
 
-    focus = first(model.tree, lambda r: r.chosen, lambda r: r.highlighted)
+    focus = first(model.tree, lambda r: r.selected, lambda r: r.highlighted)
     listed(grid, region, glyphs, "tree", model.tree, focus, draw)
 
 
@@ -215,42 +221,44 @@ def token_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext
 
     def draw(row: Any, y: int) -> None:
         target = Target(ValueSelection(row.number))
-        if row.highlighted or row.chosen:
-            grid.put(region.left, y, context.glyphs.lit, "path", target)
-        if row.chosen:
+        if row.highlighted or row.selected:
+            grid.put(region.left, y, context.glyphs.highlighted, "path", target)
+        if row.selected:
             grid.put(region.left + 1, y, context.glyphs.mark, "path", target)
-        lit = " lit" if row.highlighted or row.chosen else ""
-        place = f"{row.line}:{row.column}"
-        x = grid.put(region.left + 2, y, fit(place, 7, align=">"), "dim", target)
+        highlighted = " highlighted" if row.highlighted or row.selected else ""
+        position = f"{row.line}:{row.column}"
+        x = grid.put(region.left + 2, y, fit(position, 7, align=">"), "dim", target)
         x = grid.put(x + 1, y, fit(row.kind, 10, context.glyphs.ellipsis), "type", target)
         text = row.text if row.text.strip() else repr(row.text)
-        grid.put(x + 1, y, text, f"name{lit}", target, max(0, region.right - x - 1))
+        grid.put(x + 1, y, text, f"name{highlighted}", target, max(0, region.right - x - 1))
 
-    focus = first(model.tokens, lambda r: r.chosen, lambda r: r.highlighted)
+    focus = first(model.tokens, lambda r: r.selected, lambda r: r.highlighted)
     listed(grid, region, context.glyphs, "tokens", model.tokens, focus, draw)
 
 
 def code_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext) -> None:
     if not model.code:
-        sentence(grid, region, "code", "This graph has not become instructions in this recording.")
+        sentence(
+            grid, region, "code", "This graph was not compiled to instructions in this recording."
+        )
         return
     glyphs = context.glyphs
 
     def draw(row: Any, y: int) -> None:
         target = Target(ValueSelection(row.number)) if row.number else None
         if row.highlighted:
-            grid.put(region.left, y, glyphs.lit, "path", target)
-        if row.chosen:
+            grid.put(region.left, y, glyphs.highlighted, "path", target)
+        if row.selected:
             grid.put(region.left + 1, y, glyphs.mark, "path", target)
         grid.put(region.left + 2, y, fit(str(row.pc), 4, align=">"), "dim", target)
-        if row.here:
-            grid.put(region.left + 6, y, glyphs.here, "here", target)
-        style = "dim" if model.code_ahead else "here" if row.here else "text"
-        lit = f"{style} lit" if row.highlighted else style
-        grid.put(region.left + 7, y, row.text, lit, target, max(0, region.width - 7))
+        if row.current:
+            grid.put(region.left + 6, y, glyphs.current, "current", target)
+        style = "dim" if model.code_ahead else "current" if row.current else "text"
+        highlighted = f"{style} highlighted" if row.highlighted else style
+        grid.put(region.left + 7, y, row.text, highlighted, target, max(0, region.width - 7))
 
-    focus = first(model.code, lambda r: r.here, lambda r: r.chosen, lambda r: r.highlighted)
-    aside = "made later" if model.code_ahead else ""
+    focus = first(model.code, lambda r: r.current, lambda r: r.selected, lambda r: r.highlighted)
+    aside = "compiled later" if model.code_ahead else ""
     listed(grid, region, glyphs, "code", model.code, focus, draw, aside)
 
 
@@ -258,8 +266,8 @@ def code_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext)
 
 
 def pass_list(model: JitModel, idle: bool) -> tuple[PassRow, ...]:
-    """The passes to list: where we are always, those that changed nothing only if asked for."""
-    return tuple(row for row in model.passes if idle or not row.idle or row.state == "here")
+    """The passes to list: always the current one, idle ones only if `idle`."""
+    return tuple(row for row in model.passes if idle or not row.idle or row.state == "current")
 
 
 def pass_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext) -> None:
@@ -271,17 +279,17 @@ def pass_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext)
     def draw(row: PassRow, y: int) -> None:
         pass_line(grid, region, row, y, glyphs)
 
-    focus = first(rows, lambda r: r.state == "here")
+    focus = first(rows, lambda r: r.state == "current")
     listed(grid, region, glyphs, "passes", rows, focus, draw, aside)
 
 
 def pass_line(grid: Grid, region: Region, row: PassRow, y: int, glyphs: Glyphs) -> None:
     target = Target(event=row.at)
-    style = {"here": "here", "ahead": "dim"}.get(row.state, "text")
+    style = {"current": "current", "ahead": "dim"}.get(row.state, "text")
     if row.highlighted:
         grid.put(region.left, y, glyphs.mark, "path", target)
-    if row.state == "here":
-        grid.put(region.left + 1, y, glyphs.here, "here", target)
+    if row.state == "current":
+        grid.put(region.left + 1, y, glyphs.current, "current", target)
     elif row.failed:
         grid.put(region.left + 1, y, glyphs.fail, "error", target)
     tail, time = "", ""
@@ -295,8 +303,8 @@ def pass_line(grid: Grid, region: Region, row: PassRow, y: int, glyphs: Glyphs) 
     right += f" {fit(time, 7, '', '>')}" if time and room >= 20 else ""
     name = f"{row.index:>2} {row.name}" if row.kind == "pass" and row.index else f"{row.name}"
     wide = max(4, room - cells(right) - 1)
-    shown = "error" if row.failed else "dim" if row.idle and row.state != "here" else style
-    grid.put(region.left + 3, y, fit(name, wide, glyphs.ellipsis), shown, target)
+    name_style = "error" if row.failed else "dim" if row.idle and row.state != "current" else style
+    grid.put(region.left + 3, y, fit(name, wide, glyphs.ellipsis), name_style, target)
     number = "error" if row.failed else "dim" if row.idle or row.state == "ahead" else "number"
     grid.put(region.left + 4 + wide, y, right, number, target, max(0, room - wide - 1))
 
@@ -314,14 +322,14 @@ def time_text(ns: int, glyphs: Glyphs) -> str:
 
 
 def rule_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext) -> None:
-    """The rewrites of the pass, and below them the text of the rule of the last one."""
+    """Draw the rewrites of the pass, and below them the source of the last one's rule."""
     glyphs = context.glyphs
     if not model.rewrites:
         sentence(
             grid,
             region,
             "rule",
-            "Nothing was rewritten here. The full stop goes to the next pass that changes.",
+            "Nothing was rewritten here. The full stop goes to the next pass that changed something.",
         )
         return
     high = region.bottom - region.top
@@ -330,10 +338,10 @@ def rule_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext)
 
     def draw(row: Any, y: int) -> None:
         target = Target(event=row.at)
-        if row.here:
-            grid.put(region.left + 1, y, glyphs.here, "here", target)
+        if row.current:
+            grid.put(region.left + 1, y, glyphs.current, "current", target)
         text = f"{row.index + 1} {row.rule}" + (f" {glyphs.dot} {row.reason}" if row.reason else "")
-        style = "here" if row.here else "text"
+        style = "current" if row.current else "text"
         grid.put(region.left + 3, y, text, style, target, max(0, region.width - 3))
 
     focus = model.rewrite.index if model.rewrite is not None else 0
@@ -347,12 +355,16 @@ def rule_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext)
 
     def code(row: tuple[int, str], y: int) -> None:
         number, text = row
-        here = number == rule.line
-        if here:
-            grid.put(region.left + 1, y, glyphs.here, "here")
+        is_current = number == rule.line
+        if is_current:
+            grid.put(region.left + 1, y, glyphs.current, "current")
         grid.put(region.left + 2, y, fit(str(number), 4, align=">"), "dim")
         grid.put(
-            region.left + 7, y, text, "head" if here else "text", room=max(0, region.width - 7)
+            region.left + 7,
+            y,
+            text,
+            "head" if is_current else "text",
+            room=max(0, region.width - 7),
         )
 
     numbered = list(enumerate(rule.lines, rule.first))
@@ -363,7 +375,7 @@ def rule_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext)
 
 
 def function_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext) -> None:
-    """Every function, and under each its graphs; Enter goes there."""
+    """Draw every function, and under each its graphs; Enter goes there."""
     glyphs = context.glyphs
     rows: list[tuple[Any, Any]] = []
     for function in model.functions:
@@ -372,25 +384,25 @@ def function_pane(grid: Grid, region: Region, model: JitModel, context: DrawCont
 
     def draw(row: tuple[Any, Any], y: int) -> None:
         function, graph = row
-        here = graph.current if graph else function.current and not function.graphs
+        is_current = graph.current if graph else function.current and not function.graphs
         at = graph.until if graph else function.at
         target = Target(event=at)
-        if here:
-            grid.put(region.left + 1, y, glyphs.here, "here", target)
+        if is_current:
+            grid.put(region.left + 1, y, glyphs.current, "current", target)
         if graph:
             text = f"  graph {graph.graph}: {graph.phase}"
         else:
-            place = f" {glyphs.dot} line {function.line}" if function.line else ""
-            how = f" {glyphs.dot} {function.how}" if function.how else ""
-            text = f"{function.name}{how}{place}"
-        style = "here" if here else "text" if graph else "title"
+            location = f" {glyphs.dot} line {function.line}" if function.line else ""
+            mode = f" {glyphs.dot} {function.mode}" if function.mode else ""
+            text = f"{function.name}{mode}{location}"
+        style = "current" if is_current else "text" if graph else "title"
         grid.put(region.left + 3, y, text, style, target, max(0, region.width - 3))
 
     focus = first(rows, lambda r: bool(r[1]) and r[1].current, lambda r: r[0].current)
     listed(grid, region, glyphs, "functions", rows, focus, draw)
 
 
-ALONE = "nothing"
+ALONE = "none"
 """The graph has all the room."""
 PANES: dict[str, Callable[[Grid, Region, JitModel, DrawContext], None]] = {
     "passes": pass_pane,

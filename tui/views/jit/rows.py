@@ -1,4 +1,4 @@
-"""A part of the grid, and lists in it: a heading, and a window of rows round what matters."""
+"""A part of the grid, and lists in it: a heading, and a window of rows round a focus."""
 
 from __future__ import annotations
 
@@ -47,31 +47,33 @@ def listed(
     draw: Callable[[Any, int], None],
     aside: str = "",
 ) -> None:
-    """A heading that counts what does not fit, and the rows round `focus`."""
+    """Draw a heading that counts the hidden rows, and the rows round `focus`."""
     if region.bottom <= region.top or region.width < 4:
         return
-    shown = window(focus, len(rows), region.bottom - region.top - 1)
+    visible = window(focus, len(rows), region.bottom - region.top - 1)
     x = grid.put(region.left + 1, region.top, title, "head", room=region.width - 1)
     hidden = []
-    if shown.start:
-        hidden.append(f"{glyphs.arrow_up}{shown.start}")
-    if len(rows) > shown.stop:
-        hidden.append(f"{glyphs.arrow_down}{len(rows) - shown.stop}")
-    lit = sum(
+    if visible.start:
+        hidden.append(f"{glyphs.arrow_up}{visible.start}")
+    if len(rows) > visible.stop:
+        hidden.append(f"{glyphs.arrow_down}{len(rows) - visible.stop}")
+    highlighted = sum(
         row.highlighted
         for at, row in enumerate(rows)
-        if at not in shown and getattr(row, "highlighted", False)
+        if at not in visible and getattr(row, "highlighted", False)
     )
-    hidden += [f"{glyphs.lit}{lit}"] if lit else []
-    said = " ".join([*([aside] if aside else []), *hidden])
-    if said:
-        grid.put(x + 1, region.top, fit(said, max(0, region.right - x - 1), glyphs.ellipsis), "dim")
-    for y, place in enumerate(shown, region.top + 1):
-        draw(rows[place], y)
+    hidden += [f"{glyphs.highlighted}{highlighted}"] if highlighted else []
+    counts = " ".join([*([aside] if aside else []), *hidden])
+    if counts:
+        grid.put(
+            x + 1, region.top, fit(counts, max(0, region.right - x - 1), glyphs.ellipsis), "dim"
+        )
+    for y, row in enumerate(visible, region.top + 1):
+        draw(rows[row], y)
 
 
 def put_cut(grid: Grid, x: int, y: int, spans: Sequence[Span], room: int, glyphs: Glyphs) -> None:
-    """Spans one after the other; where they are longer than the room, the last cell says so."""
+    """Draw spans one after the other; if they do not fit, the last cell is an ellipsis."""
     if sum(span.width for span in spans) <= room:
         grid.spans(x, y, list(spans))
         return
@@ -106,7 +108,7 @@ def sentence(grid: Grid, region: Region, title: str, text: str) -> None:
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """The words of a text over lines of at most so many cells."""
+    """The words of a text on lines of at most `width` cells."""
     lines = [""]
     for word in text.split():
         joined = f"{lines[-1]} {word}".strip()

@@ -65,7 +65,7 @@ class AccumulationFact:
     tensor: int
     incoming: int
     grad: int
-    how: int
+    mode: int
     run: int
 
 

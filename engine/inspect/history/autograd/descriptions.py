@@ -32,7 +32,7 @@ def hook_name(kind: int) -> str:
     return HOOKS[kind] if 0 <= kind < len(HOOKS) else HOOKS[0]
 
 
-def how_word(mode: int) -> str:
+def accumulation_mode(mode: int) -> str:
     return ACCUMULATE_MODES[mode] if 0 <= mode < len(ACCUMULATE_MODES) else ""
 
 
@@ -110,7 +110,7 @@ def _given(history: History, m: int, fields: Fields) -> str:
 
 
 def _how(history: History, m: int, fields: Fields) -> str:
-    word = how_word(fields["how"])
+    word = accumulation_mode(fields["how"])
     return f": {word}" if word else ""
 
 

@@ -32,12 +32,12 @@ _STATES = 8  # graphs kept: one of 10,000 nodes takes 20 MB
 
 @dataclass(frozen=True, slots=True)
 class FunctionFact:
-    """A function that came to the compiler. how: script, trace or load. graph: as it was compiled."""
+    """A function that was compiled. mode: script, trace or load. graph: the graph as it was compiled."""
 
     moment: int
     id: int
     name: str
-    how: str
+    mode: str
     file: str
     first_line: int
     source: str

@@ -28,7 +28,7 @@ class ValueFact:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourceRange:
     """A span of source: lines count from 1, columns from 0, ends are exclusive; end_line 0: unknown."""
 
     file: str
@@ -53,7 +53,7 @@ class IrLine:
     kind: str
     attributes: str
     inputs: tuple[tuple[int, str], ...]  # number and name
-    place: Place | None
+    source_range: SourceRange | None
     schema: str = ""
 
     @property
@@ -284,7 +284,7 @@ class IrGraph:
         return IrLine(
             "node", depth, node["id"], self._declared(node["outputs"]), node["kind"],
             f"[{visible}]" if visible else "", self._used(node["inputs"]),
-            Place(*node["span"]) if node["span"] else None, node.get("schema", ""),
+            SourceRange(*node["span"]) if node["span"] else None, node.get("schema", ""),
         )  # fmt: skip
 
     def _block_head(self, block: Json, number: int, depth: int) -> IrLine:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.inspect.history.gc_pause import all_stays
-from engine.inspect.history.jit.ir import Json, Place
+from engine.inspect.history.jit.ir import Json, SourceRange
 from engine.inspect.history.jit.payload_schema import graph_in
 from engine.inspect.history.jit.source_ranges import LINE, TOKEN, Extent, inside, what_is
 
@@ -43,12 +43,12 @@ class Links:
         self._to: dict[int, set[int]] = {}
         self.node_of: dict[int, int] = {}  # a Value -> the node that makes it
         self.values_of: dict[int, list[int]] = {}  # a node -> its outputs
-        self.place_of: dict[int, Place] = {}  # a node -> its source
+        self.place_of: dict[int, SourceRange] = {}  # a node -> its source
         self.removals: dict[int, Removal] = {}  # a node that is gone
         self.creations: dict[int, Creation] = {}
         self.kind_of: dict[int, str] = {}  # of a node, as it was made
         self.name_of: dict[int, str] = {}  # of a Value, the last one
-        self.place_of_value: dict[int, Place] = {}  # of parameters, which no node makes
+        self.place_of_value: dict[int, SourceRange] = {}  # of parameters, which no node makes
         self._jit = jit
         self._by_file: dict[str, list[tuple[int, Extent]]] = {}
         self._creation = Creation(-1, 0, "")
@@ -89,7 +89,7 @@ class Links:
         for value in block["params"]:
             span = spans.get(value["name"].partition(".")[0])
             if span:
-                self.place_of_value.setdefault(value["id"], Place(fact.file, *span))
+                self.place_of_value.setdefault(value["id"], SourceRange(fact.file, *span))
 
     def _made(self, node: int, values: list[Json]) -> None:
         self.creations.setdefault(node, self._creation)
@@ -107,7 +107,7 @@ class Links:
             self._made(node["id"], node["outputs"])
             self.kind_of[node["id"]] = node["kind"]
             if node["span"]:
-                self.place_of.setdefault(node["id"], Place(*node["span"]))
+                self.place_of.setdefault(node["id"], SourceRange(*node["span"]))
             for inner in node["blocks"]:
                 self._block(inner)
             for graph in node.get("graphs", {}).values():
@@ -140,7 +140,7 @@ class Links:
             elif kind == "destroy":
                 ended.append(a)
             elif kind == "span" and text:
-                self.place_of.setdefault(a, Place(text, *map(int, argument.split(":"))))
+                self.place_of.setdefault(a, SourceRange(text, *map(int, argument.split(":"))))
         for node in ended:
             values = self.values_of.get(node, [])
             replaced_by = tuple(replaced[v] for v in values if v in replaced)
@@ -217,7 +217,7 @@ class Links:
             ]
         return self._by_file[file]
 
-    def sources(self, value: int) -> tuple[Place, ...]:
+    def sources(self, value: int) -> tuple[SourceRange, ...]:
         """The places in the source that a Value comes from."""
         values = self._closure({value}, self._from)
         nodes = {self.node_of[v] for v in values if v in self.node_of}
@@ -225,7 +225,7 @@ class Links:
         matches |= {self.place_of_value[v] for v in values if v in self.place_of_value}
         return tuple(sorted(matches, key=lambda p: (p.file, p.line, p.column)))
 
-    def own_places(self, values: Iterable[int]) -> frozenset[Place]:
+    def own_ranges(self, values: Iterable[int]) -> frozenset[SourceRange]:
         """The places of exactly these Values' nodes."""
         matches = {self.place_of_value[v] for v in values if v in self.place_of_value}
         nodes = {self.node_of[v] for v in values if v in self.node_of}

@@ -82,7 +82,7 @@ def project(history: History, moment: int, selection: Selection) -> Autograd:
         moment=moment,
         parts=tuple(maker.part(part) for part in parts),
         nodes=nodes,
-        made=table.begun(moment),
+        created=table.begun(moment),
         living=len(table.at(moment)),
         hidden=hidden,
         saved_count=len(retained),

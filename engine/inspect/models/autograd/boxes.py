@@ -156,7 +156,7 @@ class GradBox:
     """A leaf's .grad."""
 
     tensor: int  # the tensor that .grad is; 0: None
-    how: str  # how the last gradient got there: "taken over", "copied", "added in place", ...
+    mode: str  # how the last gradient got there: "taken over", "copied", "added in place", ...
     moment: int  # since when; -1: never set
     dtype: str
     sizes: tuple[int, ...]
@@ -172,11 +172,11 @@ class NodeBox:
     state: str  # one of STATES (history/autograd/backward_pass.py says what each means)
     waits_for: int  # gradients that have still to come before it may run
     dependencies: int  # and how many it waited for at first
-    place: int  # in the ready queue, 0 next; -1: not in it
+    queue_position: int  # in the ready queue, 0 runs next; -1: not in it
     order: int  # the how-manieth it ran in the pass, from 1; 0: it has not
     thread: int  # that it ran in; 0: it has not
     outputs: tuple[Flow, ...]  # the tensors whose grad_fn it is: what flows in has their shapes
-    given: Flows  # what it gave along each edge, once done
+    sent: Flows  # the gradient along each edge, once done
     inputs: tuple[BufferSlot, ...]
     saved: tuple[SavedBox, ...]
     stale: bool  # one of the saved tensors is
@@ -314,8 +314,8 @@ class Autograd:
     moment: int
     parts: tuple[Part, ...]  # with a living node, a node of the pass, or the selected node
     nodes: Nodes
-    made: int  # nodes made so far, in the whole program
-    living: int  # and how many of them are there
+    created: int  # nodes created so far, in the whole program
+    living: int  # of these, the nodes that are alive
     hidden: int  # parts left out because there are too many
     saved_count: int  # tensors that nodes keep
     saved_bytes: int  # the storages of those, each counted once

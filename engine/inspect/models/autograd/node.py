@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from engine.inspect.history.autograd.backward_pass import STATES
-from engine.inspect.history.autograd.descriptions import hook_name, how_word
+from engine.inspect.history.autograd.descriptions import accumulation_mode, hook_name
 from engine.inspect.history.autograd.tables import LAST_OF_PASS
 from engine.inspect.models._contents import Contents
 from engine.inspect.models._numbers import dtype_of, short
@@ -52,7 +52,7 @@ class NodeMaker:
         outputs = self._outputs(fact)
         saved = tuple(self._saved(each) for each in self.history.autograd.saved_by(node, m))
         inputs = self._inputs(node) if reached else ()
-        gradients = Flows(self._given(node) if reached else (), self.flow)
+        gradients = Flows(self._sent(node) if reached else (), self.flow)
         entered = reached and int(run.entered[index]) <= m
         touches = {flow.tensor for flow in outputs} | set(gradients.tensors)
         touches |= {slot.tensor for slot in inputs} | {fact.variable}
@@ -63,11 +63,11 @@ class NodeMaker:
             state=STATES[int(self._codes[index])] if reached else "",
             waits_for=int(self._waits[index]) if reached else 0,
             dependencies=int(run.count[index]) if reached else 0,
-            place=self._queue.get(node, -1) if reached else -1,
+            queue_position=self._queue.get(node, -1) if reached else -1,
             order=run.order_of(node, m) if reached else 0,
             thread=int(self.history.tables.events["thread"][run.entered[index]]) if entered else 0,
             outputs=outputs,
-            given=gradients,
+            sent=gradients,
             inputs=inputs,
             saved=saved,
             stale=any(each.stale for each in saved),
@@ -75,7 +75,7 @@ class NodeMaker:
             hooks=self._hooks(fact),
             grad=self._grad(fact.variable) if fact.variable else None,
             touches=tuple(sorted(touches - {0})),
-            highlighted=self._lit(fact, touches),
+            highlighted=self._is_highlighted(fact, touches),
         )
 
     @cached_property
@@ -91,7 +91,7 @@ class NodeMaker:
         queue = self.run.nodes[self.run.ready(self.moment)]
         return {node: index for index, node in enumerate(queue.tolist())}
 
-    def _lit(self, fact: NodeFact, touches: set[int]) -> bool:
+    def _is_highlighted(self, fact: NodeFact, touches: set[int]) -> bool:
         selected = self.selection
         return (
             NodeSelection(fact.id) == selected.node
@@ -174,14 +174,14 @@ class NodeMaker:
             text=text,
         )
 
-    def _given(self, node: int) -> Sequence[int]:
+    def _sent(self, node: int) -> Sequence[int]:
         table = self.history.autograd.tables.exits
         index = self.run.place(node)
         moment = int(self.run.exited[index])
         if moment > self.moment:
             return ()
         count = int(table.n[table.begun(moment) - 1])
-        return _words(self.history.trace.blob(moment))[:count]
+        return _integers(self.history.trace.blob(moment))[:count]
 
     # What it keeps
 
@@ -239,7 +239,7 @@ class NodeMaker:
             return GradBox(0, "", fact.since if fact else -1, "", (), "")
         done = self.history.autograd.accumulations(variable, self.moment)
         last = next((each for each in reversed(done) if each.grad == fact.grad), None)
-        mode = how_word(last.how) if last else ""
+        mode = accumulation_mode(last.mode) if last else ""
         flow = self.flow(0, fact.grad)
         since = max(fact.since, last.moment) if last else fact.since
         text = self._numbers(fact.grad, self.moment)[0]
@@ -268,11 +268,11 @@ def overwrite(history: History, saved: Any, moment: int) -> Overwrite | None:
 
 def roots(history: History, run: Any) -> list[tuple[int, int, int]]:
     """(node, input, gradient) that the pass began with."""
-    integers = _words(history.trace.blob(run.since))
+    integers = _integers(history.trace.blob(run.since))
     return [
         (a, b, c) for a, b, c in zip(integers[::3], integers[1::3], integers[2::3], strict=False)
     ]
 
 
-def _words(blob: bytes) -> list[int]:
+def _integers(blob: bytes) -> list[int]:
     return [word for (word,) in struct.iter_unpack("<q", blob[: len(blob) & ~7])]

@@ -27,7 +27,7 @@ from engine.inspect.models.jit.passes import (
     title_of,
     with_graph,
 )
-from engine.inspect.models.jit.rejected import refused
+from engine.inspect.models.jit.rejected import rejected
 from engine.inspect.models.jit.rule import RuleText, rule_of, short_path
 from engine.inspect.models.jit.source import SourceRow, Sources, TokenRow, TreeRow, functions_of
 
@@ -46,7 +46,7 @@ class RewriteRow:
     reason: str
     file: str
     line: int
-    here: bool
+    current: bool
 
 
 class Rewrites(Sequence[RewriteRow]):
@@ -82,8 +82,8 @@ class CodeRow:
     text: str
     number: int
     highlighted: bool
-    chosen: bool
-    here: bool  # a frame that runs now ran it last
+    selected: bool
+    current: bool  # a frame that runs now ran it last
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class JitModel:
     moment: int
     why: str = ""
     function: str = ""
-    how: str = ""
+    mode: str = ""
     file: str = ""
     line: int = 0
     graph: int = 0
@@ -120,7 +120,7 @@ class JitModel:
     selected: int = 0
     story: tuple[str, ...] = ()  # what became of what is selected, and why
     failed: str = ""
-    refused: tuple[str, ...] = ()  # an error of the front end: nothing was compiled since
+    rejected: tuple[str, ...] = ()  # an error of the front end: nothing was compiled since
     warnings: tuple[str, ...] = ()
 
 
@@ -142,9 +142,9 @@ def project(history: History, moment: int, selection: Selection) -> JitModel:
     jit = history.jit
     focus = focus_at(jit, moment)
     if not focus.function and not focus.graph:
-        lines = refused(history, moment)
+        lines = rejected(history, moment)
         why = REFUSED if lines else NOT_YET if jit.tables.any else NOTHING
-        return JitModel(moment, why, refused=lines)
+        return JitModel(moment, why, rejected=lines)
     return _View(jit, focus, moment, selection.value.value if selection.value else 0).model()
 
 
@@ -175,9 +175,11 @@ class _View:
         self.links = jit.links
         self.family = self.links.family(self._meant()) if selected else frozenset()
         self.passes = pass_rows(jit, with_graph(jit, focus), moment, self._touched())
-        self.here = next((row for row in self.passes if row.state == "here"), None)
-        self.run = self.here.run if self.here else 0
-        self.inside = bool(self.here and self.run and self.here.since <= moment < self.here.at)
+        self.current = next((row for row in self.passes if row.state == "current"), None)
+        self.run = self.current.run if self.current else 0
+        self.inside = bool(
+            self.current and self.run and self.current.since <= moment < self.current.at
+        )
         self.steps = jit.rewrites(self.run, moment) if self.run else ()
 
     def model(self) -> JitModel:
@@ -195,7 +197,7 @@ class _View:
         return JitModel(
             moment=self.moment,
             function=title_of(function, timeline.name if rows else "", self.focus.graph),
-            how=function.how if function else "",
+            mode=function.mode if function else "",
             file=short_path(function.file) if function else "",
             line=function.first_line if function else 0,
             graph=self.focus.graph,
@@ -222,7 +224,7 @@ class _View:
             selected=self.selected,
             story=story_of(self.jit, self.selected, self.focus.graph, self.moment),
             failed=self._failed(),
-            refused=refused(self.jit.history, self.moment),
+            rejected=rejected(self.jit.history, self.moment),
             warnings=self._warnings(),
         )
 
@@ -253,8 +255,8 @@ class _View:
         base = current
         if self.run and self.inside:
             base = place_at(timeline, self.steps[-1].moment - 1) if self.steps else current
-        elif self.run and self.here is not None:
-            base = place_at(timeline, self.here.since)
+        elif self.run and self.current is not None:
+            base = place_at(timeline, self.current.since)
         rows = rows_of(self.jit.history, self.focus.graph, Window(current, base))
         return rows.highlighted(self.family, self.selected), ""
 
@@ -269,17 +271,19 @@ class _View:
         return "This function has no graph of its own here: it is inlined where it is called, or never called."
 
     def _position(self) -> str:
-        if self.here is None:
+        if self.current is None:
             return ""
         if not self.run:
-            return self.here.name
+            return self.current.name
         if self.inside:
             total = len(self.jit.rewrites(self.run))
             if not total:
-                return f"in {self.here.name}"
+                return f"in {self.current.name}"
             position = f"rewrite {len(self.steps)}" if self.steps else "before rewrite 1"
-            return f"in {self.here.name}, {position} of {total}"
-        return f"{self.here.name} failed" if self.here.failed else f"after {self.here.name}"
+            return f"in {self.current.name}, {position} of {total}"
+        return (
+            f"{self.current.name} failed" if self.current.failed else f"after {self.current.name}"
+        )
 
     def _rewrites(self) -> Rewrites:
         if not self.run:
@@ -324,7 +328,7 @@ class _View:
     def _no_source(function: Any) -> str:
         if function is None:
             return "No function with source belongs to this graph."
-        if function.how == "trace":
+        if function.mode == "trace":
             return "A traced function has no source: its graph is what ran while it was traced."
         return "No source was recorded for this function."
 

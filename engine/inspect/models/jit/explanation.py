@@ -120,11 +120,11 @@ class _Story:
             position = f" ({short_path(fact.file)}:{line})"
         reason = f": {end.reason}" if end.reason else ""
         description = (
-            f'It vanished in {self._pass(end.run)} by the rule "{end.rule}"{position}{reason}.'
+            f'It was removed in {self._pass(end.run)} by the rule "{end.rule}"{position}{reason}.'
         )
         if end.replaced_by:
             names = self.names.of(frozenset(end.replaced_by))
-            return f"{description} {names} {'stands' if len(end.replaced_by) == 1 else 'stand'} for it since."
+            return f"{description} {names} {'replaces' if len(end.replaced_by) == 1 else 'replace'} it."
         inside = self._inside(node, end)
         if inside:
             (group, copies), *_ = inside.items()

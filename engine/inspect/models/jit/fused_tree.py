@@ -27,7 +27,7 @@ class ExpressionRow:
     again: bool
     value: int
     highlighted: bool
-    chosen: bool
+    selected: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class LoopRow:
     expression: str = ""
     value: int = 0
     highlighted: bool = False
-    chosen: bool = False
+    selected: bool = False
 
 
 class Program:

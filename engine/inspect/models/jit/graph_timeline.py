@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.inspect.history.cache import per_history
 from engine.inspect.history.gc_pause import all_stays
-from engine.inspect.history.jit.ir import IrGraph, IrLine, Json, Place
+from engine.inspect.history.jit.ir import IrGraph, IrLine, Json, SourceRange
 from engine.inspect.history.jit.linked_graph import LinkedGraph, LinkedLine
 
 if TYPE_CHECKING:
@@ -134,10 +134,14 @@ class GraphTimeline:
         return {value.id: value.name for line in lines for value in line.outputs}
 
     @cached_property
-    def sources(self) -> tuple[Place, ...]:
+    def sources(self) -> tuple[SourceRange, ...]:
         """The lines of source, told once each, that the nodes of the graph come from."""
         lines = (line for frame in self.frames for line in frame.lines)
-        matches = {(line.place.file, line.place.line): line.place for line in lines if line.place}
+        matches = {
+            (line.source_range.file, line.source_range.line): line.source_range
+            for line in lines
+            if line.source_range
+        }
         return tuple(matches.values())
 
     def _lines(self, state: int) -> dict[int, IrLine]:

@@ -40,9 +40,9 @@ class GraphRow:
     change: str
     before: str  # a changed line as it was
     highlighted: bool
-    chosen: bool
+    selected: bool
     source: str  # file:line of the node
-    made: tuple[int, ...] = ()  # the Values that it declares
+    defined: tuple[int, ...] = ()  # the Values that it declares
     used: tuple[int, ...] = ()  # and those that it reads
 
     @property
@@ -156,11 +156,11 @@ class Rows:
         picked = {
             at
             for at in indices.get(selected, ())
-            if self.plain[at].number == selected or selected in self.plain[at].made
+            if self.plain[at].number == selected or selected in self.plain[at].defined
         }
         rows = list(self.plain)
         for at in highlighted | picked:
-            rows[at] = replace(rows[at], highlighted=at in highlighted, chosen=at in picked)
+            rows[at] = replace(rows[at], highlighted=at in highlighted, selected=at in picked)
         return tuple(rows)
 
     def _places(self) -> dict[int, list[int]]:
@@ -168,7 +168,7 @@ class Rows:
         if self._by_value is None:
             self._by_value = {}
             for at, row in enumerate(self.plain):
-                makes = row.made or [part.value for part in row.parts if part.value]
+                makes = row.defined or [part.value for part in row.parts if part.value]
                 for number in {row.number, *makes}:
                     self._by_value.setdefault(number, []).append(at)
         return self._by_value
@@ -212,7 +212,7 @@ def _plain(frame: LineHistory, line: IrLine, change: str) -> GraphRow:
 
 
 def _made(frame: LineHistory, line: IrLine, change: str, before: str) -> GraphRow:
-    location = f"{line.place.file}:{line.place.line}" if line.place else ""
+    location = f"{line.source_range.file}:{line.source_range.line}" if line.source_range else ""
     return GraphRow(
         frame.key, number_of_line(line), line.depth, parts_of(line), change, before, False, False,
         location, tuple(item.id for item in line.outputs), tuple(dict.fromkeys(n for n, _ in line.inputs)),

@@ -52,7 +52,7 @@ class FunctionRow:
 
     id: int
     name: str
-    how: str
+    mode: str
     at: int
     file: str
     line: int
@@ -116,7 +116,7 @@ def function_rows(jit: Any, focus: Focus, moment: int) -> tuple[FunctionRow, ...
     }
     rows = [
         FunctionRow(
-            f.id, method_name(f.name), f.how, f.moment, f.file, f.first_line,
+            f.id, method_name(f.name), f.mode, f.moment, f.file, f.first_line,
             tuple(refs.get(f.id, {}).values()), f.id == focus.function,
         )
         for f in jit.functions(FOREVER - 1)
@@ -172,7 +172,7 @@ def pass_rows(jit: Any, focus: Focus, moment: int, touched: frozenset[int]) -> t
     return tuple(
         PassRow(
             r.kind, r.name, r.at, r.since, r.run, r.index, r.changes, r.ns, r.failed,
-            "here" if at == current else "past" if at < current else "ahead", r.highlighted,
+            "current" if at == current else "past" if at < current else "ahead", r.highlighted,
         )
         for at, r in enumerate(rows)
     )  # fmt: skip
@@ -182,7 +182,9 @@ def _before(jit: Any, focus: Focus) -> list[PassRow]:
     function = jit.function(focus.function)
     rows = []
     if function is not None:
-        name = {"script": "source", "trace": "traced", "load": "loaded"}.get(function.how, "source")
+        name = {"script": "source", "trace": "traced", "load": "loaded"}.get(
+            function.mode, "source"
+        )
         # The function is told of when its graph has been compiled: here in the order of the work.
         own = jit.changes.get(function.graph, []) if focus.graph == function.graph else []
         first = own[0][0] - 1 if own else FOREVER

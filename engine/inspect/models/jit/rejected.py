@@ -11,7 +11,7 @@ HERE = "<--- HERE"  # what only an error of the front end points with
 FEW = 50  # exceptions before a moment that are looked through
 
 
-def refused(history: History, moment: int) -> tuple[str, ...]:
+def rejected(history: History, moment: int) -> tuple[str, ...]:
     """The lines of the last error of the compiler's front end, if nothing came to the compiler since."""
     table, jit = history.tables.exceptions, history.jit
     last = max(

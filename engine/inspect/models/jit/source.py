@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from engine.inspect.history.jit.ir import Place
+from engine.inspect.history.jit.ir import SourceRange
 from engine.inspect.history.jit.source_ranges import LINE, TOKEN, TREE, Extent, inside, number_of
 from engine.inspect.models._wording import method_name
 
@@ -23,7 +23,7 @@ class SourceRow:
     text: str
     number: int  # what is selected by it
     highlighted: bool
-    chosen: bool
+    selected: bool
     spans: tuple[tuple[int, int], ...]  # columns that what is lit comes from
 
 
@@ -39,7 +39,7 @@ class TreeRow:
     line: int
     number: int
     highlighted: bool
-    chosen: bool
+    selected: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,20 +53,20 @@ class TokenRow:
     column: int
     number: int
     highlighted: bool
-    chosen: bool
+    selected: bool
 
 
-class Later(Sequence[Any]):
-    """Rows that are made when somebody looks at them."""
+class LazyRows(Sequence[Any]):
+    """Rows that are built on the first access."""
 
     def __init__(self, make: Callable[[], tuple[Any, ...]]) -> None:
         self._make = make
-        self._made: tuple[Any, ...] | None = None
+        self._built: tuple[Any, ...] | None = None
 
     def _rows(self) -> tuple[Any, ...]:
-        if self._made is None:
-            self._made = self._make()
-        return self._made
+        if self._built is None:
+            self._built = self._make()
+        return self._built
 
     def __len__(self) -> int:
         return len(self._rows())
@@ -76,19 +76,19 @@ class Later(Sequence[Any]):
 
 
 class Sources:
-    """The functions that a graph comes from, with what belongs to the selection lit."""
+    """The functions that a graph comes from, with the rows of the selection highlighted."""
 
     def __init__(self, jit: Any, functions: Iterable[Any], family: frozenset[int], selected: int):
         self.jit, self.functions = jit, tuple(functions)
         self.selected = selected
-        self.places = jit.links.own_places(family) if family else frozenset()
-        self.chosen = (
-            jit.links.own_places(jit.links.seeds(selected)) if selected > 0 else frozenset()
+        self.ranges = jit.links.own_ranges(family) if family else frozenset()
+        self.selected_ranges = (
+            jit.links.own_ranges(jit.links.seeds(selected)) if selected > 0 else frozenset()
         )
 
-    def _here(self, function: Any, extents: frozenset[Place]) -> set[Extent]:
+    def _in_file(self, function: Any, ranges: frozenset[SourceRange]) -> set[Extent]:
         return {
-            (p.line, p.column, p.end_line, p.end_column) for p in extents if p.file == function.file
+            (p.line, p.column, p.end_line, p.end_column) for p in ranges if p.file == function.file
         }
 
     def lines(self) -> tuple[SourceRow, ...]:
@@ -100,8 +100,8 @@ class Sources:
                     SourceRow(function.id, 0, method_name(function.name), 0, False, False, ())
                 )
             highlighted, selected = (
-                self._here(function, self.places),
-                self._here(function, self.chosen),
+                self._in_file(function, self.ranges),
+                self._in_file(function, self.selected_ranges),
             )
             for line, text in enumerate(strings, function.first_line):
                 number = number_of(function.id, LINE, line)
@@ -120,8 +120,8 @@ class Sources:
                 name = method_name(function.name)
                 rows.append(TreeRow(function.id, 0, "", "", name, 0, 0, False, False))
             spans = [node.span for node in nodes]
-            highlighted = _exact(self._here(function, self.places), spans)
-            selected = _exact(self._here(function, self.chosen), spans)
+            highlighted = _exact(self._in_file(function, self.ranges), spans)
+            selected = _exact(self._in_file(function, self.selected_ranges), spans)
             for index, node in enumerate(nodes):
                 number = number_of(function.id, TREE, index)
                 rows.append(
@@ -134,19 +134,22 @@ class Sources:
         return tuple(rows)
 
     def tokens(self) -> Sequence[TokenRow]:
-        """Made when they are looked at: most of the time another pane is shown."""
-        return Later(self._tokens)
+        """The tokens, built on the first access: usually another pane is visible."""
+        return LazyRows(self._tokens)
 
     def _tokens(self) -> tuple[TokenRow, ...]:
         rows: list[TokenRow] = []
         for function in self.functions:
-            current, selected = self._here(function, self.places), self._here(function, self.chosen)
+            current, selected = (
+                self._in_file(function, self.ranges),
+                self._in_file(function, self.selected_ranges),
+            )
             for index, (kind, text, *span) in enumerate(
                 self.jit.syntax(function.id).get("tokens", [])
             ):
                 number = number_of(function.id, TOKEN, index)
                 extent = (span[0], span[1], span[2], span[3])
-                # A token belongs to the smallest place that holds it: `*` to the product.
+                # A token belongs to the smallest range that contains it: `*` to the product.
                 highlighted = bool(text.strip()) and _within(extent, current)
                 own = number == self.selected or (highlighted and _within(extent, selected))
                 rows.append(
@@ -159,17 +162,17 @@ class Sources:
 
 
 def _within(extent: Extent, spans: set[Extent]) -> bool:
-    """Return whether a token stands in one of these places; one of many lines lights none by itself."""
+    """Return whether a token is inside one of these ranges; a range of several lines highlights no token."""
     return any(inside(extent, item) for item in spans if item[0] == item[2])
 
 
 def _columns(span: Extent, text: str) -> tuple[int, int]:
-    """The columns of a place on its first line."""
+    """The columns of a range on its first line."""
     return (span[1], span[3]) if span[0] == span[2] else (span[1], len(text))
 
 
 def _exact(extents: set[Extent], spans: list[Extent | None]) -> set[int]:
-    """The tree nodes of these places: those of the same span, else the smallest round it."""
+    """The tree nodes of these ranges: those with the same range, else the smallest that contains it."""
     matches = set()
     for extent in extents:
         same = [at for at, span in enumerate(spans) if span == extent]
@@ -180,7 +183,9 @@ def _exact(extents: set[Extent], spans: list[Extent | None]) -> set[int]:
     return matches
 
 
-def functions_of(jit: Any, own: Any, extents: Iterable[Place], moment: int) -> tuple[Any, ...]:
+def functions_of(
+    jit: Any, own: Any, extents: Iterable[SourceRange], moment: int
+) -> tuple[Any, ...]:
     """The graph's own function, then those that were inlined into it."""
     files: dict[str, set[int]] = {}
     for extent in extents:
@@ -199,7 +204,7 @@ def functions_of(jit: Any, own: Any, extents: Iterable[Place], moment: int) -> t
 
 
 def _stretch(history: History, function: Any, first: int, last: int) -> Any:
-    """A traced function has no source of its own: the lines that ran while it was traced."""
+    """The source of a traced function: the lines that ran while it was traced."""
     number = next((n for n, text in history.trace.strings.items() if text == function.file), 0)
     text = history.source(number)[1] if number else ""
     lines = text.splitlines()[max(0, first - 2) : last + 1]
