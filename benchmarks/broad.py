@@ -1,6 +1,6 @@
-"""Hundreds of generated workloads beside PyTorch: `python benchmarks/broad.py [REGEX] [--json FILE]`.
+"""Hundreds of generated workloads compared with PyTorch: `python benchmarks/broad.py [REGEX] [--json FILE]`.
 
-The other benchmarks are chosen by hand, so what nobody thought of stays slow. These are products of tables:
+The other benchmarks were chosen by hand, so other cases can stay slow. These are products of tables:
 operators x dtypes x layouts x sizes, with odd sizes among them. A figure is a ratio as in run.py: our time /
 PyTorch's on one thread, in turn, in one process. `--json` stores the ratios, `--compare FILE` prints
 what changed since they were stored.
@@ -545,9 +545,9 @@ def print_changes(ratios: list[Ratio], stored: dict[str, float]) -> None:
         return
     mean = geometric_mean([factor for factor, *_ in changes])
     print(f"\n{len(changes)} workloads of the stored run: {mean:.2f} times its ratios")
-    for factor, name, before, now in sorted(changes, reverse=True):
+    for factor, name, before, after in sorted(changes, reverse=True):
         if factor >= CHANGED or factor <= 1 / CHANGED:
-            print(f"{name:<52} {before:6.2f} -> {now:6.2f}")
+            print(f"{name:<52} {before:6.2f} -> {after:6.2f}")
 
 
 def main() -> int:

@@ -9,12 +9,13 @@ from typing import Any
 
 from engine._native.errors import raise_last
 from engine._native.library import ffi, lib
-from engine.dtypes import as_dtype
+from engine.dtypes import Size, as_dtype
 from engine.dtypes import device as _device
 from engine.dtypes import dtype as _dtype
 from engine.tensor import Tensor, wrap
 
 _INT64 = 1 << 63
+_SEQUENCES = {tuple, list, Size}
 _BITS, _DOUBLE = struct.Struct("<q"), struct.Struct("<d")
 
 
@@ -29,6 +30,8 @@ def number(value: Any) -> tuple[int, int, float]:
         return -1, 0, 0.0
     if value.__class__ is float:
         return 2, 0, value
+    if value.__class__ is int and -_INT64 <= value < _INT64:
+        return 1, value, 0.0
     if value.__class__ is bool:
         return 0, int(value), 0.0
     if isinstance(value, numbers.Integral):
@@ -70,6 +73,12 @@ def ints(value: Any) -> tuple[Any, int]:
     """Convert a sequence of ints, or a single int, to (array, length); None becomes (NULL, -1)."""
     if value is None:
         return ffi.NULL, -1
+    if value.__class__ in _SEQUENCES:
+        for item in value:
+            if item.__class__ is not int:
+                break
+        else:
+            return value, len(value)
     if isinstance(value, Tensor):
         value = value.tolist()
     if isinstance(value, numbers.Integral):

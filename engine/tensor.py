@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from engine._generated import ops
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
 from engine._native.tensor_base import _TensorBase
@@ -39,7 +40,6 @@ else:
     _Base = _TensorBase
 
 _item_double = lib.uh_item_double
-_new_tuple = tuple.__new__
 
 
 class Tensor(_Base):
@@ -66,19 +66,6 @@ class Tensor(_Base):
         return tensor(args[0], dtype=get_default_dtype())
 
     # ---- description
-
-    @property
-    def shape(self) -> Size:
-        """The sizes."""
-        handle = self._h
-        ndim = lib.uh_ndim(handle)
-        if ndim == 1:
-            return _new_tuple(Size, (lib.uh_size(handle, 0),))
-        if ndim == 2:
-            return _new_tuple(Size, (lib.uh_size(handle, 0), lib.uh_size(handle, 1)))
-        sizes = ffi.new("int64_t[]", ndim or 1)
-        lib.uh_sizes(handle, sizes, ndim)
-        return _new_tuple(Size, ffi.unpack(sizes, ndim) if ndim else ())
 
     def size(self, dim: int | None = None) -> Any:
         """Return all sizes, or that of one dimension. Raises: IndexError for a dimension out of range."""
@@ -310,24 +297,29 @@ class Tensor(_Base):
 
     def tolist(self) -> Any:
         """Return the elements as nested lists; a number for 0 dimensions."""
-        handle = self._h
+        elements = NotImplemented
+        while elements is NotImplemented:  # another thread resized the tensor
+            kind = self.dtype
+            if kind.is_complex:
+                return self._complex_elements()
+            elements = self._nested(
+                "d" if kind.is_floating_point else "?" if kind is bool_ else "q"
+            )
+        if elements is None:
+            raise_last()
+        return elements
+
+    def _complex_elements(self) -> Any:
         status = 1
         while status == 1:  # another thread has resized the tensor since its sizes were read
-            kind, shape = self.dtype, self.shape
-            count = math.prod(shape) * (1 + kind.is_complex)
-            if kind.is_floating_point or kind.is_complex:
-                values = ffi.new("double[]", count or 1)
-                status = lib.uh_read_doubles(handle, values, count)
-            else:
-                values = ffi.new("int64_t[]", count or 1)
-                status = lib.uh_read_ints(handle, values, count)
+            shape = self.shape
+            count = 2 * math.prod(shape)
+            values = ffi.new("double[]", count or 1)
+            status = lib.uh_read_doubles(self._h, values, count)
         if status != 0:
             raise_last()
-        flat = ffi.unpack(values, count) if count else []
-        if kind.is_complex:
-            flat = list(map(complex, flat[::2], flat[1::2]))
-        if kind is bool_:
-            flat = [value != 0 for value in flat]
+        numbers = ffi.unpack(values, count) if count else []
+        flat = list(map(complex, numbers[::2], numbers[1::2]))
         from engine.tensor_new import nest
 
         return nest(flat, shape) if shape else flat[0]
@@ -475,6 +467,8 @@ class Tensor(_Base):
 
         `x.to(dtype)`, `x.to(device)`, `x.to(device, dtype)`, `x.to(other)`; `copy=True` always copies.
         """
+        if len(args) == 1 and not options and isinstance(args[0], dtype):
+            return self if args[0] is self.dtype else self._copied(args[0], None)
         from engine.casts import parse_to
 
         kind, target_device, copy, format_ = parse_to(args, options)
@@ -488,13 +482,11 @@ class Tensor(_Base):
     def _copied(
         self, kind: Any, target_device: Any, format_: memory_format | None = None
     ) -> Tensor:
-        from engine._generated.ops import _to_copy
-
         if self.dtype.is_complex:
             from engine.casts import warn_of_lost_parts
 
             warn_of_lost_parts(kind, self.dtype)
-        return _to_copy(self, dtype=kind, device=target_device, memory_format=format_)
+        return ops._to_copy(self, dtype=kind, device=target_device, memory_format=format_)
 
     if TYPE_CHECKING:
 
@@ -525,5 +517,5 @@ def _real(number: Any, function: str) -> Any:
 
 
 # Return the Python object of a handle and take over its reference: the existing object, or a new one.
-Tensor._set_class(Tensor)
+Tensor._set_classes(Tensor, Size)
 wrap: Callable[[int], Tensor] = Tensor._wrap

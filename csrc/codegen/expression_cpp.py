@@ -86,6 +86,9 @@ class Printer:
                 return f"{WRAPPING[op]}({self.text(a)}, {self.text(b)})", ATOM
             case Binary(op=op, a=a, b=b) if op in ("&", "|", "^"):
                 return f"static_cast<T>({self.inside(a, ATOM)} {op} {self.inside(b, ATOM)})", ATOM
+            case Binary(op="&&" | "||", a=a, b=b) if not _may_divide_by_zero(b):
+                # Both sides are computed: a branch would keep the loop from being vectorised.
+                return f"({self.inside(a, ATOM)} {op[0]} {self.inside(b, ATOM)})", ATOM
             case Binary(op=op, a=a, b=b) | Compare(op=op, a=a, b=b):
                 return self.binary(op, a, b), PRECEDENCE[op]
             case Select(condition=condition, yes=yes, no=no):
@@ -140,6 +143,10 @@ def _double(node: Node, min_level: int = 0) -> str:
             text = f"{_double(a, level)} {op} {_double(b, level + 1)}"
             return text if level >= min_level else f"({text})"
     raise TypeError(f"{node} is not a number")
+
+
+def _may_divide_by_zero(node: Node) -> bool:
+    return any(isinstance(n, Call) and n.helper.zero_division for n in walk(node))
 
 
 def _has_arithmetic(helper: Helper) -> bool:

@@ -165,6 +165,7 @@ class Pointwise:
     all_numbers: bool = False  # every operand may be a number at once: add(2, 3)
     exact_out: bool = False  # out= must have the dtype of the result
     loop: str = "loop"  # the template that runs the expression (backend/cpu/loops.h)
+    widened: bool = True  # 16-bit floats run the loop of floats; False: one that sees the stored type
 
 
 @dataclass(frozen=True)
@@ -390,7 +391,7 @@ _KEYS |= {
     "complex",
     "complex_result",
 }
-_KEYS |= {"numbers", "check", "promoting", "loop", "overlap"}
+_KEYS |= {"numbers", "check", "promoting", "loop", "widened", "overlap"}
 _KEYS |= {"gradient", "decompose", "node", "differentiable", "differentiable_if"}
 _KEYS |= {"overloads", "given", "bumps", "tags", "structured"}
 
@@ -521,6 +522,7 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
             all_numbers=entry.get("numbers") == "all",
             exact_out="exact_out" in entry.get("forms", ()),
             loop=entry.get("loop", "loop"),
+            widened=entry.get("widened", True),
         )
         op = replace(op, pointwise=pointwise)
     forms = list(entry.get("forms", ["inplace", "out"] if is_pointwise else []))

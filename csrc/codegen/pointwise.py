@@ -1,7 +1,8 @@
 """generated/pointwise/<family>.h and <family>_<n>.cpp: a loop per expression and element type.
 
 An expression (expression.py) is compiled as a C++ lambda over the compute type `T` of its operands;
-the loops themselves (contiguous, broadcast scalar, strided) are in csrc/backend/cpu/loops.h.
+the loops themselves (contiguous, broadcast scalar, tiled) are in csrc/backend/cpu/loops.h. 16-bit
+floats run the loop of floats (csrc/backend/cpu/widened.h) unless the entry says `widened: false`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from functools import cache
 import expression_cpp
 import helpers
 from expression import HasParameter, Helper, Node, Operand, Parameter, Scope, Type, parse, walk
-from model import Argument, Operator
+from model import Argument, DeclarationError, Operator
 
 HEAD = "// Generated from csrc/ops yaml by csrc/codegen/pointwise.py. Do not edit.\n"
 CHUNK = 9  # operators per translation unit: a build can use every core, an edit recompiles little
@@ -51,6 +52,7 @@ PARAMETERS = {
     "bool": Type.BOOL,
 }
 RESULT_BOOL = {"compare", "logical"}
+SMALL_FLOATS = {"Half", "BFloat16"}
 
 
 def rows(ops: list[Operator]) -> list[Operator]:
@@ -138,7 +140,7 @@ def suffix(ctype: str) -> str:
     return re.sub(r"\W", "_", ctype.removesuffix("_t").removeprefix("std::")).strip("_").lower()
 
 
-def _loop(op: Operator, enum: str, ctype: str, category: str) -> str:
+def _loop(op: Operator, ctype: str, category: str) -> str:
     node = parsed(op, category)
     assert op.pointwise
     assert node
@@ -159,13 +161,27 @@ def _loop(op: Operator, enum: str, ctype: str, category: str) -> str:
         f"  const bool has_{p.name} = q.has({i});\n  (void){p.name}; (void)has_{p.name};\n"
         for i, p in enumerate(params(op))
     ]
-    name = f"{op.cpp_name}_{suffix(ctype)}"
+    head = (
+        f"void {op.cpp_name}_{suffix(ctype)}"
+        "(char* const* data, const int64_t* strides, int64_t n, const Params& q) {\n"
+    )
+    expression = expression_cpp.cpp(node, category)
+    if ctype in SMALL_FLOATS and op.pointwise.widened:
+        if "<E>" in expression:
+            raise DeclarationError(
+                f"{op.family}.yaml:{op.line}: {op.full_name}: the expression depends on the stored "
+                "type: say `widened: false`"
+            )
+        return (
+            f"{head}  widened<{ctype}, {out}, {len(names)}>"
+            f"({op.cpp_name}_float, data, strides, n, q);\n}}\n"
+        )
     return (
-        f"void {name}(char* const* data, const int64_t* strides, int64_t n, const Params& q) {{\n"
+        f"{head}"
         f"  using T [[maybe_unused]] = compute_t<{ctype}>;\n"
         f"  using E [[maybe_unused]] = {ctype};\n  (void)q;\n{''.join(setup)}"
         f"  {op.pointwise.loop}<{out}, {', '.join(types)}>(data, strides, n, [=, &q]({', '.join(inputs)}) {{ "
-        f"{' '.join(unused)} return {expression_cpp.cpp(node, category)}; }});\n}}\n"
+        f"{' '.join(unused)} return {expression}; }});\n}}\n"
     )
 
 
@@ -176,7 +192,7 @@ def chunks(ops: list[Operator]) -> list[list[Operator]]:
 
 
 # What expressions may use.
-LOOP_HEADERS = ("functions", "loops", "pointwise", "special", "special_loops")
+LOOP_HEADERS = ("functions", "loops", "pointwise", "special", "special_loops", "widened")
 
 
 def chunk_cpp(table: list[Operator]) -> str:
@@ -189,12 +205,15 @@ def chunk_cpp(table: list[Operator]) -> str:
     for op in table:
         entries = []
         lines.append("\nnamespace {\n")
-        for enum, ctype, category in DTYPES:
+        loops = []
+        for _, ctype, category in DTYPES:
             if not parsed(op, category):
                 entries.append("nullptr")
                 continue
-            lines.append(_loop(op, enum, ctype, category))
+            loops.append((ctype in SMALL_FLOATS, _loop(op, ctype, category)))
             entries.append(f"{op.cpp_name}_{suffix(ctype)}")
+        # Those of 16-bit floats call the one of floats.
+        lines += [text for _, text in sorted(loops, key=lambda entry: entry[0])]
         lines.append("}  // namespace\n")
         lines.append(
             f"const LoopRow& {op.cpp_name}_loops() {{\n"

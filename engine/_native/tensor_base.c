@@ -214,10 +214,17 @@ static void deallocate_tensor(PyObject* self) {
 // Note [One object per tensor]: a TensorImpl remembers its Python object for as long as that lives, so
 // that `x.grad is x.grad`, and a tensor that comes back from the graph is the one that went in.
 static PyTypeObject* tensor_class;  // engine.Tensor
+static PyTypeObject* size_class;    // engine.Size, a subclass of tuple
 
-static PyObject* set_class(PyObject* unused, PyObject* type) {
-  Py_XDECREF(tensor_class);
-  tensor_class = (PyTypeObject*)Py_NewRef(type);
+static PyObject* set_classes(PyObject* unused, PyObject* args) {
+  PyTypeObject *tensor, *size;
+  if (!PyArg_ParseTuple(args, "O!O!", &PyType_Type, &tensor, &PyType_Type, &size)) return NULL;
+  if (!PyType_IsSubtype(size, &PyTuple_Type)) {
+    PyErr_SetString(PyExc_TypeError, "the class of sizes must be a subclass of tuple");
+    return NULL;
+  }
+  Py_XSETREF(tensor_class, (PyTypeObject*)Py_NewRef(tensor));
+  Py_XSETREF(size_class, (PyTypeObject*)Py_NewRef(size));
   Py_RETURN_NONE;
 }
 
@@ -245,10 +252,108 @@ static PyObject* remember(PyObject* self, PyObject* unused) {
   return Py_NewRef(self);
 }
 
+// ---- sizes and elements
+
+static int handle_of(const Wrapper* tensor, uh_handle* ret_handle) {
+  if (!tensor->handle) {
+    PyErr_SetString(PyExc_AttributeError, "this tensor has not been initialised");
+    return 0;
+  }
+  *ret_handle = PyLong_AsUnsignedLongLong(tensor->handle);
+  return 1;
+}
+
+static PyObject* shape(PyObject* self, void* unused) {
+  uh_handle handle;
+  if (!handle_of((Wrapper*)self, &handle)) return NULL;
+  const int64_t ndim = uh_ndim(handle);
+  PyObject* sizes = size_class->tp_alloc(size_class, ndim);
+  for (int64_t dim = 0; sizes && dim < ndim; ++dim) {
+    PyObject* size = PyLong_FromLongLong(uh_size(handle, dim));
+    if (size)
+      PyTuple_SET_ITEM(sizes, dim, size);
+    else
+      Py_CLEAR(sizes);
+  }
+  return sizes;
+}
+
+// The elements of a tensor as Python numbers, in nested lists.
+typedef struct {
+  const int64_t* sizes;
+  int64_t ndim;
+  const double* reals;  // of a floating point tensor, else NULL
+  const int64_t* integers;
+  int is_bool;
+} Elements;
+
+static PyObject* element(const Elements* elements, int64_t index) {
+  if (elements->reals) return PyFloat_FromDouble(elements->reals[index]);
+  const int64_t value = elements->integers[index];
+  return elements->is_bool ? PyBool_FromLong(value != 0) : PyLong_FromLongLong(value);
+}
+
+static PyObject* nest(const Elements* elements, int64_t dim, int64_t* index) {
+  if (dim == elements->ndim) return element(elements, (*index)++);
+  PyObject* list = PyList_New(elements->sizes[dim]);
+  for (int64_t i = 0; list && i < elements->sizes[dim]; ++i) {
+    PyObject* item = nest(elements, dim + 1, index);
+    if (item)
+      PyList_SET_ITEM(list, i, item);
+    else
+      Py_CLEAR(list);
+  }
+  return list;
+}
+
+// _nested(kind): the elements read as "d" (floats), "q" (ints) or "?" (bools). NotImplemented where
+// another thread has changed sizes or dtype since they were read; None for an error of the core.
+static PyObject* nested(PyObject* self, PyObject* kind) {
+  uh_handle handle;
+  if (!handle_of((Wrapper*)self, &handle)) return NULL;
+  const Py_UCS4 code = PyUnicode_ReadChar(kind, 0);
+  if (code == (Py_UCS4)-1) return NULL;
+  const int64_t ndim = uh_ndim(handle);
+  int64_t* sizes = PyMem_New(int64_t, ndim + 1);
+  if (!sizes) return PyErr_NoMemory();
+  int64_t count = 1;
+  for (int64_t dim = 0; dim < ndim; ++dim) {
+    sizes[dim] = uh_size(handle, dim);
+    if (__builtin_mul_overflow(count, sizes[dim], &count)) count = INT64_MAX;
+  }
+  void* values = count < PY_SSIZE_T_MAX / 8 ? PyMem_Malloc(count ? 8 * (size_t)count : 8) : NULL;
+  PyObject* result = NULL;
+  if (!values) {
+    PyErr_NoMemory();
+  } else {
+    const int is_real = code == 'd';
+    int status;
+    Py_BEGIN_ALLOW_THREADS;
+    status = is_real ? uh_read_doubles(handle, values, count) : uh_read_ints(handle, values, count);
+    Py_END_ALLOW_THREADS;
+    int64_t index = 0;
+    const Elements elements = {sizes, ndim, is_real ? values : NULL, values, code == '?'};
+    if (status == 0)
+      result = nest(&elements, 0, &index);
+    else
+      result = Py_NewRef(status == 1 ? Py_NotImplemented : Py_None);
+  }
+  PyMem_Free(values);
+  PyMem_Free(sizes);
+  return result;
+}
+
+static PyGetSetDef tensor_properties[] = {
+    {"shape", shape, NULL, "The sizes.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 static PyMethodDef tensor_methods[] = {
+    {"_nested", nested, METH_O, "The elements in nested lists, read as the kind of a struct."},
     {"_remember", remember, METH_NOARGS, "Makes this the one object of its TensorImpl; returns it."},
     {"_wrap", wrap, METH_O | METH_STATIC, "The object of a handle, which moves into it."},
-    {"_set_class", set_class, METH_O | METH_STATIC, "The class that `_wrap` makes."},
+    {"_set_classes", set_classes, METH_VARARGS | METH_STATIC,
+     "The class that `_wrap` makes, and the class of shapes."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -265,6 +370,7 @@ static PyType_Slot tensor_slots[] = {
     {Py_tp_clear, release_tensor},
     {Py_tp_members, tensor_members},
     {Py_tp_methods, tensor_methods},
+    {Py_tp_getset, tensor_properties},
     {Py_tp_doc, "The native part of a Tensor: the address of its TensorImpl."},
     {0, NULL},
 };

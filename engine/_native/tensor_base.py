@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from engine._native.library import lib
 
 if TYPE_CHECKING:
+    from engine.dtypes import Size
 
     class _TensorBase:
         """PyObject_HEAD and the address of a TensorImpl."""
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
         @staticmethod
         def _wrap(handle: int) -> Any: ...
         @staticmethod
-        def _set_class(kind: type) -> None: ...
+        def _set_classes(tensor: type, size: type) -> None: ...
+        def _nested(self, kind: str) -> Any: ...
+        @property
+        def shape(self) -> Size: ...
 
     class _NodeBase:
         """PyObject_HEAD and the address of a Node."""

@@ -79,11 +79,11 @@ def test_an_error_names_the_entry_and_the_column(codegen, text, column, problem)
         ("3 * 0.5 * self", "float", "T(3 * 0.5) * self"),
         ("0.5 * beta * self", "float", "real_t<T>(0.5) * beta * self"),
         ("self & other", "int", "static_cast<T>(self & other)"),
-        ("self || other && self", "bool", "self || (other && self)"),
+        ("self || other && self", "bool", "(self | (other & self))"),
         (
             "has_limit && self > limit ? limit : self",
             "float",
-            "has_limit && self > limit ? limit : self",
+            "(has_limit & (self > limit)) ? limit : self",
         ),
         ("T(self > 0)", "float", "static_cast<T>(self > T(0))"),
         ("zeta(self, other)", "float", "static_cast<T>(special::zeta(self, other))"),

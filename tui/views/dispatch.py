@@ -36,7 +36,7 @@ HELP = {
     "scalar-broadcast": "Like contiguous, with an operand that is a single element.",
     "transposed in tiles": "An operand is transposed: small tiles of it are transposed in a buffer "
     "that fits the first cache, so that the loop reads adjacent elements.",
-    "strided": "A loop with steps over memory: one element at a time.",
+    "strided": "A loop with steps over memory: one element at a time, gathered into a tile for arithmetic.",
     "one element": "Nothing to loop over.",
     "one row": "A reduction of adjacent elements to one.",
     "row by row": "A reduction that folds the elements of one result after the other.",

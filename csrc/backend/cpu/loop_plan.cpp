@@ -21,20 +21,12 @@ std::string_view walk(const Plan& plan) {
 
 int64_t register_bytes() { return isa() == Isa::kV4 ? 64 : isa() == Isa::kV3 ? 32 : 16; }
 
-// Whether the dense loop over elements like these is a vector loop (kVector of loops.h, as far as
-// sizes show): of one or two inputs the first decides, of three the output.
-bool in_vectors(const Plan& plan) {
-  const size_t decides = plan.operands.size() > 3 ? 0 : 1;
-  return decides >= plan.operands.size() || plan.operands[decides].itemsize == 0 ||
-         plan.operands[decides].itemsize >= 4;
-}
-
 }  // namespace
 
 void record_plan(const Plan& plan) {
   const std::string_view loop = plan.loop.empty() ? walk(plan) : plan.loop;
   const bool dense = loop != "strided" && loop != "one element";
-  const bool vector = plan.vector && dense && in_vectors(plan);
+  const bool vector = plan.vector && dense;
   std::vector<int64_t> fields{vector ? register_bytes() : 0,
                               static_cast<int64_t>(plan.sizes.size()),
                               static_cast<int64_t>(plan.operands.size())};

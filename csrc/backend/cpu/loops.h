@@ -1,11 +1,13 @@
 // The loops under every pointwise expression. Compiled once per instruction set.
 //
-// What: loop<Out, In...>(data, strides, n, f) stores f(in...) for n elements. The contiguous cases
-// are separate loops because only there the compiler uses full vector loads. Invariant: an output
-// element may be the same memory as the input element of the same index (in-place), never that of
-// another index; run_pointwise refuses partial overlap.
+// What: loop<Out, In...>(data, strides, n, f) stores f(in...) for n elements. An expression has
+// dense loops only, where the compiler uses full vector loads; operands with other strides are
+// gathered into tiles first. 16-bit floats run the loops of floats (widened.h).
+// Invariant: an output element may be the same memory as the input element of the same index
+// (in-place), never that of another index; run_pointwise refuses partial overlap.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <tuple>
@@ -20,16 +22,6 @@ namespace uh::UH_ISA {
 template <class T>
 using compute_t =
     std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
-
-template <class T>
-inline compute_t<T> load(const char* at) {
-  return static_cast<compute_t<T>>(*reinterpret_cast<const T*>(at));
-}
-
-template <class Out, class V>
-inline void store(char* at, V value) {
-  *reinterpret_cast<Out*>(at) = static_cast<Out>(value);
-}
 
 template <class Out, class A, class F>
 void contiguous1(char* const* d, int64_t n, F f) {
@@ -72,47 +64,84 @@ void contiguous3(char* const* d, int64_t n, F f) {
   }
 }
 
-// Not vectorised (the empty asm prevents it): gathers gain nothing here, and double the code.
-template <class Out, class... In, std::size_t... I, class F>
-void strided(char* const* d, const int64_t* s, int64_t n, F f, std::index_sequence<I...>) {
-  char* out = d[0];
-  const char* in[] = {d[I + 1]...};
-  for (int64_t i = 0; i < n; ++i) {
-    store<Out>(out, f(load<In>(in[I])...));
-    out += s[0];
-    asm("" : "+r"(out));
-    ((in[I] += s[I + 1]), ...);
-  }
+template <class Out, class... In, class F>
+void contiguous(char* const* d, int64_t n, F f) {
+  if constexpr (sizeof...(In) == 1)
+    contiguous1<Out, In...>(d, n, f);
+  else if constexpr (sizeof...(In) == 2)
+    contiguous2<Out, In..., false, false>(d, n, f);
+  else
+    contiguous3<Out, In..., false, false>(d, n, f);
 }
 
-// Types whose contiguous loops are worth a separate vector version.
+// Elements of a tile: those of four operands of 8 bytes fit in a cache of 32 KiB.
+inline constexpr int64_t kTile = 512;
+
 template <class T>
-inline constexpr bool kVector = !std::is_same_v<T, bool> && !std::is_same_v<T, Half> &&
-                                !std::is_same_v<T, int8_t> && !std::is_same_v<T, int16_t>;
+[[gnu::noinline]] void gather(const char* from, int64_t stride, int64_t n, T* to) {
+  for (int64_t i = 0; i < n; ++i) to[i] = *reinterpret_cast<const T*>(from + i * stride);
+}
+template <class T>
+[[gnu::noinline]] void scatter(const T* from, int64_t n, char* to, int64_t stride) {
+  for (int64_t i = 0; i < n; ++i) *reinterpret_cast<T*>(to + i * stride) = from[i];
+}
+
+// An input as dense memory: its own where it is dense, or a tile that it is gathered into.
+template <class T>
+class DenseInput {
+ public:
+  DenseInput(char* data, int64_t stride, int64_t n) : data_(data), stride_(stride) {
+    if (stride == 0) std::fill_n(tile_, std::min(n, kTile), *reinterpret_cast<const T*>(data));
+  }
+  char* at(int64_t first, int64_t n) {
+    if (stride_ == int64_t{sizeof(T)}) return data_ + first * stride_;
+    if (stride_ != 0) gather(data_ + first * stride_, stride_, n, tile_);
+    return reinterpret_cast<char*>(tile_);
+  }
+
+ private:
+  char* data_;
+  int64_t stride_;
+  alignas(64) T tile_[kTile];
+};
+
+template <class Out, class... In, std::size_t... I, class F>
+[[gnu::noinline]] void tiled(char* const* d, const int64_t* s, int64_t n, F f,
+                             std::index_sequence<I...>) {
+  std::tuple<DenseInput<In>...> inputs{DenseInput<In>(d[I + 1], s[I + 1], n)...};
+  alignas(64) Out results[kTile];
+  const bool dense = s[0] == int64_t{sizeof(Out)};
+  for (int64_t first = 0; first < n; first += kTile) {
+    const int64_t count = std::min(kTile, n - first);
+    char* const out = d[0] + first * s[0];
+    char* const data[] = {dense ? out : reinterpret_cast<char*>(results),
+                          std::get<I>(inputs).at(first, count)...};
+    contiguous<Out, In...>(data, count, f);
+    if (!dense) scatter(results, count, out, s[0]);
+  }
+}
 
 template <class Out, class... In, class F>
 void loop(char* const* d, const int64_t* s, int64_t n, F f) {
   if (n == 0) return;
   using First = std::tuple_element_t<0, std::tuple<In...>>;
-  const bool dense = s[0] == static_cast<int64_t>(sizeof(Out));
-  if constexpr (sizeof...(In) == 1 && kVector<First>) {
-    if (dense && s[1] == static_cast<int64_t>(sizeof(First)))
-      return contiguous1<Out, First>(d, n, f);
+  const bool dense = s[0] == int64_t{sizeof(Out)};
+  const bool a = dense && s[1] == int64_t{sizeof(First)};
+  if constexpr (sizeof...(In) == 1) {
+    if (a) return contiguous1<Out, First>(d, n, f);
   }
-  if constexpr (sizeof...(In) == 2 && kVector<First>) {
+  if constexpr (sizeof...(In) == 2) {
     using B = std::tuple_element_t<1, std::tuple<In...>>;
-    const bool a = s[1] == static_cast<int64_t>(sizeof(First));
-    const bool b = s[2] == static_cast<int64_t>(sizeof(B));
-    if (dense && a && b) return contiguous2<Out, First, B, false, false>(d, n, f);
-    if (dense && a && s[2] == 0) return contiguous2<Out, First, B, false, true>(d, n, f);
+    const bool b = s[2] == int64_t{sizeof(B)};
+    if (a && b) return contiguous2<Out, First, B, false, false>(d, n, f);
+    if (a && s[2] == 0) return contiguous2<Out, First, B, false, true>(d, n, f);
     if (dense && b && s[1] == 0) return contiguous2<Out, First, B, true, false>(d, n, f);
   }
-  if constexpr (sizeof...(In) == 3 && kVector<Out>) {
+  if constexpr (sizeof...(In) == 3) {
     using B = std::tuple_element_t<1, std::tuple<In...>>;
     using C = std::tuple_element_t<2, std::tuple<In...>>;
-    const bool a = dense && s[1] == static_cast<int64_t>(sizeof(First));
-    const bool b = s[2] == static_cast<int64_t>(sizeof(B));
-    const bool c = s[3] == static_cast<int64_t>(sizeof(C));
+    const bool b = s[2] == int64_t{sizeof(B)};
+    const bool c = s[3] == int64_t{sizeof(C)};
     if (a && b && c) return contiguous3<Out, First, B, C, false, false>(d, n, f);
     if (a && b && s[3] == 0) return contiguous3<Out, First, B, C, false, true>(d, n, f);
     if constexpr (sizeof(First) == 1) {  // where: either choice may be a number
@@ -120,7 +149,7 @@ void loop(char* const* d, const int64_t* s, int64_t n, F f) {
       if (a && s[2] == 0 && s[3] == 0) return contiguous3<Out, First, B, C, true, true>(d, n, f);
     }
   }
-  strided<Out, In...>(d, s, n, f, std::index_sequence_for<In...>{});
+  tiled<Out, In...>(d, s, n, f, std::index_sequence_for<In...>{});
 }
 
 }  // namespace uh::UH_ISA

@@ -100,7 +100,7 @@ def _sizes_of(tensor: Tensor) -> Size:
 def _shape(self: Tensor) -> Any:
     if recording() and _wants_tensors(sys._getframe(1)):
         return _sizes_of(self)
-    return _before["shape"].fget(self)
+    return _before["shape"].__get__(self)
 
 
 def _size(self: Tensor, dim: int | None = None) -> Any:
