@@ -6,7 +6,7 @@ from typing import Any
 
 from engine._native import ffi, lib
 from engine.arguments import INTEGER, SCALAR, accepts, type_word, wanted_word
-from engine.dtypes import DEVICES, DTYPES, as_device, as_dtype
+from engine.dtypes import DTYPES, as_device, as_dtype, device_from_code
 from engine.function_schema import FunctionSchema, SchemaType
 from engine.marshal import complex_number, complex_value
 from engine.tensor import Tensor, wrap
@@ -101,7 +101,7 @@ def unbox(value: Any) -> Any:
         case 6:
             return ffi.unpack(ffi.cast("char *", value.p), value.i).decode()
         case 9:
-            return DEVICES[value.i] if value.i >= 0 else None
+            return device_from_code(value.i) if value.i >= 0 else None
         case 10:
             return tuple(ffi.unpack(ffi.cast("double *", value.p), value.i)) if value.i else ()
         case 7:

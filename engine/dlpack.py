@@ -60,6 +60,10 @@ def to_capsule(
         raise RuntimeError(f"__dlpack__: cpu tensors have no streams, got stream={stream!r}")
     if tensor.is_meta:
         raise BufferError("__dlpack__: a meta tensor has no memory to share")
+    if not tensor.is_cpu:
+        raise BufferError(
+            f"__dlpack__: the memory is on {tensor.device}; copy the tensor to the cpu"
+        )
     if dl_device is not None and tuple(dl_device) != (_CPU, 0):
         raise BufferError(f"__dlpack__: the memory is on device (1, 0), not {tuple(dl_device)}")
     shared = tensor.clone() if copy else tensor

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar, SupportsIndex
 
 from engine._generated import codes
-from engine._native import lib
+from engine._native import ffi, lib
 
 __all__ = [
     "Size",
@@ -150,7 +150,12 @@ def as_dtype(value: object, function: str) -> dtype:
 
 
 _BUILT_IN = tuple(name for name in codes.DEVICES if not name.startswith("privateuse"))
-"""Devices that every build has; a backend takes one of the others."""
+"""Devices that every build has, by code; a backend registers the others under its name."""
+
+
+def _registered_devices() -> list[str]:
+    types = filter(lib.uh_device_count, range(len(codes.DEVICES)))
+    return [ffi.string(lib.uh_device_name(type)).decode() for type in types]
 
 
 _ABSENT = ("cuda", "xpu", "mps", "mtia", "xla", "hpu", "ipu", "hip", "vulkan", "mkldnn", "opencl")
@@ -158,7 +163,7 @@ _ABSENT = ("cuda", "xpu", "mps", "mtia", "xla", "hpu", "ipu", "hip", "vulkan", "
 
 
 class device:
-    """The device of a tensor's memory: `cpu`, or `meta` for tensors without memory.
+    """The device of a tensor's memory: `cpu`, `meta` for tensors without memory, or the name of a backend.
 
     PyTorch's other devices have a name, so that a program can compare with it; using one raises
     AssertionError. In `with device("meta"):` factories create tensors there.
@@ -168,7 +173,6 @@ class device:
 
     type: str
     index: int | None
-    CODES: ClassVar[dict[str, int]] = {name: code for code, name in enumerate(codes.DEVICES)}
 
     def __init__(self, type: str | device, index: int | None = None) -> None:
         if isinstance(type, device):
@@ -177,9 +181,10 @@ class device:
         if not isinstance(type, str):
             raise TypeError(f"device: expected a name such as 'cpu', got {type!r}")
         name, colon, number = type.partition(":")
-        if (name not in device.CODES and name not in _ABSENT) or (colon and not number.isdecimal()):
+        known = name in _BUILT_IN or name in _ABSENT or lib.uh_device_type(name.encode()) >= 0
+        if not known or (colon and not number.isdecimal()):
             raise RuntimeError(
-                f"device: expected {' or '.join(_BUILT_IN)}, optionally with :index, got {type!r}"
+                f"device: expected {' or '.join(_registered_devices())}, optionally with :index, got {type!r}"
             )
         if colon and index is not None:
             raise RuntimeError(f"device: {type!r} has an index already, got index={index} as well")
@@ -189,15 +194,15 @@ class device:
     @property
     def code(self) -> int:
         """The device in the C ABI: the type, and index + 1 in the next byte; cpu and meta have no index."""
-        if self.type not in device.CODES:
+        if self.type in _BUILT_IN:
+            return _BUILT_IN.index(self.type)
+        code = int(lib.uh_device_type(self.type.encode()))
+        if code < 0:
             raise AssertionError(
                 f"Torch not compiled with {self.type.upper()} enabled: there are no tensors on "
-                f"{str(self)!r} here, only on {' and '.join(_BUILT_IN)}"
+                f"{str(self)!r} here, only on {' and '.join(_registered_devices())}"
             )
-        code = device.CODES[self.type]
-        if self.index is None or self.type in _BUILT_IN:
-            return code
-        return code | (self.index + 1) << 8
+        return code if self.index is None else code | (self.index + 1) << 8
 
     def __enter__(self) -> device:
         from engine.default_device import enter
@@ -231,9 +236,15 @@ class device:
 
 
 device.__module__ = "engine"
-DEVICES = tuple(device(name) for name in codes.DEVICES)
-"""By code."""
-CPU, META = device("cpu"), device("meta")
+CPU, META = _DEVICES = tuple(device(name) for name in _BUILT_IN)
+
+
+def device_from_code(code: int) -> device:
+    """Convert a device of the C ABI."""
+    if code < len(_DEVICES):
+        return _DEVICES[code]
+    name = ffi.string(lib.uh_device_name(code & 0xFF)).decode()
+    return device(name, (code >> 8) - 1 if code >> 8 else None)
 
 
 def as_device(value: object, function: str) -> device:

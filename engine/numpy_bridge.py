@@ -150,6 +150,11 @@ def to_numpy(tensor: Tensor) -> np.ndarray[Any, Any]:
 
     if tensor.is_meta:
         raise TypeError("numpy: can't convert a meta tensor to numpy: it has no data")
+    if not tensor.is_cpu:
+        raise TypeError(
+            f"numpy: can't convert {tensor.device} device type tensor to numpy. Use Tensor.cpu() to "
+            "copy the tensor to host memory first."
+        )
     if not tensor.dtype.typestr:
         raise TypeError(f"numpy: NumPy has no dtype for {tensor.dtype}; use x.float().numpy()")
     if tensor.numel() == 0:  # no memory to share; not resizable from here on all the same

@@ -8,7 +8,7 @@ from weakref import WeakValueDictionary
 
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
-from engine.dtypes import DEVICES, device
+from engine.dtypes import device, device_from_code
 
 if TYPE_CHECKING:
     from engine.tensor import Tensor
@@ -49,12 +49,14 @@ class UntypedStorage:
     @property
     def device(self) -> device:
         """The device of the bytes."""
-        return DEVICES[lib.uh_device(self._tensor._h)]
+        return device_from_code(lib.uh_device(self._tensor._h))
 
     def _bytes(self, offset: int = 0, count: int | None = None) -> bytes:
         """Copy some of the bytes, or all."""
         if lib.uh_device(self._tensor._h) != 0:
-            raise NotImplementedError("UntypedStorage: a meta storage has no bytes")
+            raise NotImplementedError(
+                f"UntypedStorage: a {self.device.type} storage has no bytes here"
+            )
         n = self.nbytes() if count is None else count
         copy = ffi.new("char[]", n or 1)
         if lib.uh_storage_read(self._tensor._h, offset, copy, n) != 0:
@@ -85,7 +87,9 @@ class UntypedStorage:
             raise ValueError(f"UntypedStorage: a byte is between 0 and 255, got {value}")
         position = self._position(index)
         if lib.uh_device(self._tensor._h) != 0:
-            raise NotImplementedError("UntypedStorage: a meta storage has no bytes")
+            raise NotImplementedError(
+                f"UntypedStorage: a {self.device.type} storage has no bytes here"
+            )
         if lib.uh_storage_write(self._tensor._h, position, bytes([value]), 1) != 0:
             raise_last()
 

@@ -15,12 +15,12 @@ from engine._native import ffi, lib
 from engine._native.errors import raise_last
 from engine._native.tensor_base import _TensorBase
 from engine.dtypes import (
-    DEVICES,
     DTYPES,
     Size,
     bool_,
     check_format,
     device,
+    device_from_code,
     dtype,
     layout,
     memory_format,
@@ -108,7 +108,7 @@ class Tensor(_Base):
     @property
     def device(self) -> device:
         """The device of the elements."""
-        return DEVICES[lib.uh_device(self._h)]
+        return device_from_code(lib.uh_device(self._h))
 
     @property
     def layout(self) -> layout:

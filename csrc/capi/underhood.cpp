@@ -224,9 +224,14 @@ namespace {
 
 // Every element in row-major order, converted to V.
 template <class V>
-void read_all(const TensorImpl* t, V* out) {
+void read_all(TensorImpl* t, V* out) {
   check_kind(t->device() != Device::kMeta, ErrorKind::kNotImplemented,
              "cannot read the values of a meta tensor: it has none");
+  Tensor host;  // of a device whose memory is not the host's
+  if (!is_host(t->device())) [[unlikely]] {
+    host = copy_to_host(Tensor::share(t));
+    t = host.impl();
+  }
   const auto walk = [&](auto zero) {
     using T = decltype(zero);
     const auto* data = reinterpret_cast<const T*>(t->data());
@@ -264,7 +269,7 @@ int refuse_to_read(const TensorImpl* t, int64_t n) {
 
 int uh_read_ints(uh_handle self, int64_t* ret_values, int64_t n) {
   return guard(-1, [&] {
-    const TensorImpl* t = use(self);
+    TensorImpl* t = use(self);
     if (t->numel() != n || is_inexact(t->dtype())) return refuse_to_read(t, n);
     read_all(t, ret_values);
     return 0;
@@ -272,7 +277,7 @@ int uh_read_ints(uh_handle self, int64_t* ret_values, int64_t n) {
 }
 int uh_read_doubles(uh_handle self, double* ret_values, int64_t n) {
   return guard(-1, [&] {
-    const TensorImpl* t = use(self);
+    TensorImpl* t = use(self);
     const bool pairs = is_complex(t->dtype());
     if (t->numel() * (pairs ? 2 : 1) != n) return refuse_to_read(t, n);
     if (pairs)
@@ -338,6 +343,8 @@ std::byte* bytes_of(uh_handle tensor, int64_t offset, int64_t n) {
              "storage: bytes ", offset, " to ", offset + n, " of ", nbytes);
   check_kind(storage->data() || n == 0, ErrorKind::kNotImplemented,
              "storage: a meta storage has no bytes");
+  check_kind(is_host(storage->device()) || n == 0, ErrorKind::kNotImplemented,
+             "storage: its bytes are on ", name(storage->device()), "; copy the tensor to the cpu");
   return static_cast<std::byte*>(storage->data()) + offset;
 }
 }  // namespace
@@ -419,7 +426,7 @@ int uh_result_type(uh_handle a, uh_handle b) {
 }
 
 void uh_manual_seed(uint64_t seed) { random::manual_seed(seed); }
-uint64_t uh_initial_seed(void) { return random::initial_seed(); }
+uint64_t uh_initial_seed(void) { return random::state().seed; }
 void uh_rng_state(uint64_t* ret_seed, uint64_t* ret_offset) {
   const random::State state = random::state();
   *ret_seed = state.seed;

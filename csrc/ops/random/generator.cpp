@@ -1,5 +1,6 @@
 #include "ops/random/generator.h"
 
+#include <array>
 #include <mutex>
 
 namespace uh::random {
@@ -8,28 +9,35 @@ namespace {
 constexpr uint64_t kDefaultSeed = 67280421310721;  // PyTorch's default_rng_seed_val
 
 std::mutex g_mutex;
-State g_state{kDefaultSeed, 0};
+constinit std::array<State, kDeviceTypeCount> g_states = [] {
+  std::array<State, kDeviceTypeCount> states{};
+  states.fill({kDefaultSeed, 0});
+  return states;
+}();
+
+State& state_of(DeviceType type) { return g_states[static_cast<size_t>(type)]; }
 
 }  // namespace
 
-void manual_seed(uint64_t seed) { set_state({seed, 0}); }
-
-uint64_t initial_seed() { return state().seed; }
-
-State state() {
+void manual_seed(uint64_t seed) {
   const std::lock_guard guard(g_mutex);
-  return g_state;
+  g_states.fill({seed, 0});
 }
 
-void set_state(State state) {
+State state(DeviceType type) {
   const std::lock_guard guard(g_mutex);
-  g_state = state;
+  return state_of(type);
 }
 
-State reserve(uint64_t counters) {
+void set_state(State state, DeviceType type) {
   const std::lock_guard guard(g_mutex);
-  const State reserved = g_state;
-  g_state.offset += counters;
+  state_of(type) = state;
+}
+
+State reserve(uint64_t counters, DeviceType type) {
+  const std::lock_guard guard(g_mutex);
+  const State reserved = state_of(type);
+  state_of(type).offset += counters;
   return reserved;
 }
 

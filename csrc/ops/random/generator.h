@@ -1,4 +1,4 @@
-// The source of random numbers: a seed and a counter, shared by all threads.
+// The source of random numbers: a seed and a counter for each device type, shared by all threads.
 //
 // Note [Reproducible random numbers]: Philox turns (seed, counter) into four 32-bit words without
 // any other state. A kernel reserves as many counter values as it needs, once, and element i's
@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include "base/device.h"
+
 namespace uh::random {
 
 struct State {
@@ -15,14 +17,13 @@ struct State {
   uint64_t offset;  // the next unused counter value
 };
 
-// Starts over: offset 0. The same seed gives the same numbers again.
+// Restarts the generators of all devices: offset 0. The same seed gives the same numbers again.
 void manual_seed(uint64_t seed);
-uint64_t initial_seed();
 
-State state();
-void set_state(State state);
+State state(DeviceType type = DeviceType::kCPU);
+void set_state(State state, DeviceType type = DeviceType::kCPU);
 
 // Takes `counters` counter values; the returned state's offset is the first of them.
-State reserve(uint64_t counters);
+State reserve(uint64_t counters, DeviceType type = DeviceType::kCPU);
 
 }  // namespace uh::random

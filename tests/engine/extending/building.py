@@ -15,9 +15,12 @@ WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 
 
 def build_library(source: Path, folder: Path) -> Path:
-    """The shared object of one C++ file."""
+    """The shared object of one C or C++ file."""
     target = folder / f"lib{source.stem}.so"
-    _compile(("c++", "g++"), "-std=c++20", "-O1", "-fPIC", "-shared", source, "-o", target)
+    compiler = (
+        (("c++", "g++"), "-std=c++20") if source.suffix == ".cpp" else (("cc", "gcc"), "-std=c11")
+    )
+    _compile(*compiler, "-O1", "-fPIC", "-shared", source, "-o", target)
     return target
 
 

@@ -1,0 +1,112 @@
+// Devices across the C ABI: see underhood_device.h.
+#include <algorithm>
+#include <mutex>
+#include <new>
+#include <string>
+
+#include "capi/guard.h"
+#include "capi/underhood_device.h"
+#include "dispatch/dispatcher.h"
+#include "memory/device_registry.h"
+#include "ops/cpu_fallback.h"
+
+using namespace uh;  // NOLINT: this file is nothing but calls into uh
+
+namespace uh {
+namespace {
+
+// The allocator of a device that is registered through the C ABI. It is never destroyed: storages
+// may outlive static destructors.
+class ForeignAllocator final : public Allocator {
+ public:
+  ForeignAllocator(const uh_device_backend& backend, AllocatorId id)
+      : backend_(backend), name_(backend.name), id_(id) {}
+  std::string_view name() const override { return name_; }
+  const char* c_name() const { return name_.c_str(); }
+  AllocatorId id() const override { return id_; }
+  void* raw_allocate(size_t bytes) override {
+    if (bytes == 0) return nullptr;
+    void* const pointer = backend_.allocate(bytes);
+    if (!pointer) throw std::bad_alloc();
+    record_allocate(id_, pointer, bytes, false);
+    return pointer;
+  }
+  void raw_deallocate(void* pointer, size_t bytes) override {
+    if (!pointer) return;
+    record_free(id_, pointer, bytes, false);
+    backend_.deallocate(pointer, bytes);
+  }
+  AllocatorStats stats() const override { return {}; }
+  void copy(void* to, bool to_host, const void* from, bool from_host, size_t bytes) const {
+    backend_.copy(to, to_host, from, from_host, bytes);
+  }
+
+ private:
+  const uh_device_backend backend_;
+  const std::string name_;
+  const AllocatorId id_;
+};
+
+template <DeviceType type>
+ForeignAllocator* g_foreign = nullptr;
+
+template <DeviceType type>
+void register_foreign(const uh_device_backend& backend, AllocatorId id) {
+  g_foreign<type> = new ForeignAllocator(backend, id);
+  register_device(
+      type,
+      {.name = g_foreign<type>->c_name(),
+       .allocator = [](Device) -> Allocator& { return *g_foreign<type>; },
+       .copy_bytes =
+           [](void* to, Device to_device, const void* from, Device from_device, size_t bytes) {
+             g_foreign<type>->copy(to, is_host(to_device), from, is_host(from_device), bytes);
+           }});
+  Dispatcher::instance().register_fallback(key_of(type), cpu_fallback, "cpu_fallback");
+}
+
+bool is_registered(DeviceType type) {
+  const auto types = device_types();
+  return std::find(types.begin(), types.end(), type) != types.end();
+}
+
+}  // namespace
+}  // namespace uh
+
+int uh_device_type(const char* name) {
+  const std::optional<Device> device = find_device(name);
+  return device && device->index < 0 ? static_cast<int>(device->type) : -1;
+}
+
+const char* uh_device_name(int type) {
+  return type >= 0 && type < static_cast<int>(kDeviceTypeCount)
+             ? name(static_cast<DeviceType>(type)).data()
+             : "";
+}
+
+int uh_device_count(int type) {
+  return guard(0, [&] {
+    const auto device_type = static_cast<DeviceType>(type);
+    return is_registered(device_type) ? device_count(device_type) : 0;
+  });
+}
+
+int uh_device_register(const uh_device_backend* backend) {
+  return guard(-1, [&] {
+    initialise();
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
+    check(backend && backend->name && backend->allocate && backend->deallocate && backend->copy,
+          "device: a backend has a name and three functions");
+    check(!find_device(backend->name), "device: the name '", backend->name, "' is taken");
+    if (!is_registered(DeviceType::kPrivateUse1)) {
+      register_foreign<DeviceType::kPrivateUse1>(*backend, AllocatorId::kPrivateUse1);
+      return static_cast<int>(DeviceType::kPrivateUse1);
+    }
+    check(!is_registered(DeviceType::kPrivateUse2), "device: no type is left for '", backend->name,
+          "'; there are ", name(DeviceType::kPrivateUse1), " and ", name(DeviceType::kPrivateUse2));
+    register_foreign<DeviceType::kPrivateUse2>(*backend, AllocatorId::kPrivateUse2);
+    return static_cast<int>(DeviceType::kPrivateUse2);
+  });
+}
+
+int64_t uh_cpu_fallback_calls(void) { return cpu_fallback_calls(); }
