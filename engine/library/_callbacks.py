@@ -10,7 +10,7 @@ from engine._native import ffi, lib
 from engine._native.errors import pass_on, raise_last
 from engine.arguments import accepts, type_word
 from engine.autograd._callbacks import borrow
-from engine.dtypes import DEVICES, DTYPES
+from engine.dtypes import DTYPES, device_from_code
 from engine.function_schema import FunctionSchema
 from engine.jit.tracer.tensors import paused
 from engine.marshal import complex_value
@@ -87,7 +87,7 @@ def read(value: Any) -> Any:
         case boxed.DTYPE:
             return DTYPES[value.i] if value.i >= 0 else None
         case boxed.DEVICE:
-            return DEVICES[value.i] if value.i >= 0 else None
+            return device_from_code(value.i) if value.i >= 0 else None
         case boxed.FLOATS:
             return ffi.unpack(ffi.cast("double *", value.p), value.i) if value.i else []
         case boxed.COMPLEX:
