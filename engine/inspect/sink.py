@@ -45,9 +45,9 @@ class RingSink:
 def why_it_stopped(header: Header) -> str:
     """Return what to say of a recording whose writer ended, or stood still, before the program ended."""
     if header["end"] == SILENT:
-        return "the recorder process stood still; the recording stops there, the program went on"
+        return "the recorder process stood still; the recording stops there, the program continued"
     if header["end"] or not alive(header["writer_pid"]):
-        return "the recorder process ended; the recording stops there, the program went on"
+        return "the recorder process ended; the recording stops there, the program continued"
     return ""
 
 

@@ -1,4 +1,4 @@
-"""What `import engine` and the explorer's drawing really load, seen from a fresh process."""
+"""The modules that `import engine` and the explorer's drawing load in a fresh process."""
 
 from __future__ import annotations
 

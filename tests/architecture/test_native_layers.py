@@ -21,7 +21,8 @@ LAYERS = (
     ("capi",),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
-# Within jit, what the headers know: a graph is the same whoever makes, rewrites, prints or runs it.
+# Within jit, the folders that headers may include: a graph knows nothing of the code that builds,
+# rewrites, prints or runs it.
 JIT = {
     "ir": (),
     "assembler": (),
@@ -157,7 +158,9 @@ def test_c_inside_engine_uses_the_c_abi_alone() -> None:
     for path in under("engine", ".c", ".h"):
         for use in includes(path):
             if use.target not in allowed and not (path.parent / use.target).is_file():
-                broken.append(f"{use}: engine/_native goes through {', '.join(sorted(allowed))}")
+                broken.append(
+                    f"{use}: engine/_native may only include {', '.join(sorted(allowed))}"
+                )
     assert not broken, report(broken)
 
 

@@ -1,4 +1,4 @@
-"""Who may import whom in engine, tui and lessons. Imports inside functions count; those for types do not."""
+"""The imports allowed in engine, tui and lessons. Those inside functions count, those for types do not."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def owner(use: Use) -> str:
     return use.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
-def offences(found: list[Use], rule: str) -> str:
-    return report([f"{use}: {rule}" for use in found])
+def offences(uses: list[Use], rule: str) -> str:
+    return report([f"{use}: {rule}" for use in uses])
 
 
 @pytest.mark.parametrize("stranger", ["tui", "lessons", "textual", "rich"])
@@ -132,7 +132,7 @@ def test_lessons_use_engine_only() -> None:
 
 @cache
 def tui_rank(module: str, way: tuple[str, ...] = ()) -> int:
-    """A folder has its layer; a helper beside them has that of the highest it imports."""
+    """A folder has its layer; a helper next to them has that of the highest it imports."""
     if part(module) in TUI:
         return TUI[part(module)]
     if module in way:

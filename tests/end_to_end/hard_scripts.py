@@ -14,10 +14,11 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Case:
-    """A program, and how it is started: `words` after `python`; stdin is bytes, "tty" or "closed"."""
+    """A program, and how it is started: `arguments` after `python`; stdin is bytes, "tty" or "closed"."""
 
     script: str | bytes = ""
-    words: tuple[str | bytes, ...] = ("script.py", "-x", "a b")
+
+    arguments: tuple[str | bytes, ...] = ("script.py", "-x", "a b")
     stdin: bytes | str = b"first\nsecond\n"
     environment: dict[str, str | bytes] = field(default_factory=dict)
     folder: Callable[[Path], object] = lambda folder: None  # makes more files
@@ -29,8 +30,8 @@ def ignoring(*numbers: signal.Signals) -> Callable[[], object]:
     return lambda: [signal.signal(number, signal.SIG_IGN) for number in numbers]
 
 
-def limit(which: int, most: int) -> Callable[[], object]:
-    return lambda: resource.setrlimit(which, (most, most))
+def limit(which: int, maximum: int) -> Callable[[], object]:
+    return lambda: resource.setrlimit(which, (maximum, maximum))
 
 
 def extra_descriptor() -> None:
@@ -354,36 +355,36 @@ print("to no one")
 CASES: dict[str, Case] = {
     "looks around": Case(_LOOKS, process=lambda: signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])),
     "looks around in development mode": Case(_LOOKS, environment={"PYTHONDEVMODE": "1", "PYTHONPATH": "own"}),
-    "a package with -m": Case(words=("-m", "pkg", "y"), folder=package),
-    "a module that fails": Case(words=("-m", "pkg.mod"), folder=package),
-    "a module that is not there": Case(words=("-m", "pkg.nothing"), folder=package),
-    "-c": Case(words=("-c", _WHO.replace("__file__", "0") + "raise SystemExit('ö')", "z"), lines=False),
-    "from stdin": Case(words=("-",), stdin=_WHO.replace("__file__", "0").encode() + b"1 / 0", lines=False),
-    "a zip": Case(words=("app.zip", "q"), folder=zipped),
-    "a folder": Case(words=("pkg", "q"), folder=package),
-    "bytecode": Case(words=("script.pyc",), folder=compiled),
-    "a link": Case(words=("pkg/link.py",), folder=lambda f: (package(f), (f / "pkg/link.py").symlink_to("mod.py"))),
+    "a package with -m": Case(arguments=("-m", "pkg", "y"), folder=package),
+    "a module that fails": Case(arguments=("-m", "pkg.mod"), folder=package),
+    "a module that is not there": Case(arguments=("-m", "pkg.nothing"), folder=package),
+    "-c": Case(arguments=("-c", _WHO.replace("__file__", "0") + "raise SystemExit('ö')", "z"), lines=False),
+    "from stdin": Case(arguments=("-",), stdin=_WHO.replace("__file__", "0").encode() + b"1 / 0", lines=False),
+    "a zip": Case(arguments=("app.zip", "q"), folder=zipped),
+    "a folder": Case(arguments=("pkg", "q"), folder=package),
+    "bytecode": Case(arguments=("script.pyc",), folder=compiled),
+    "a link": Case(arguments=("pkg/link.py",), folder=lambda f: (package(f), (f / "pkg/link.py").symlink_to("mod.py"))),
     "a sitecustomize of the user's": Case(_WHO, environment={"PYTHONPATH": "own"}, folder=customised),
-    "no such script": Case(words=("missing.py",), lines=False),
+    "no such script": Case(arguments=("missing.py",), lines=False),
     "bad encoding cookie": Case(b"# coding: nonsense\nprint(1)\n", lines=False),
     "not UTF-8": Case(b"x = 1\nprint('\xe9')\n", lines=False),
     "null byte": Case(b"print(1)\nx = '\0'\n", lines=False),
     "bad indent": Case("if 1:\nx = 2\n", lines=False),
     "latin-1": Case(b"# -*- coding: latin-1 -*-\nprint('\xe9')\nraise ValueError('\xe9')\n"),
     "BOM and CRLF": Case(b"\xef\xbb\xbfprint('\xc3\xa9')\r\nif 1:\r\n\tprint(__name__)\r\n\x0c1/0"),
-    "bytes that are no text": Case(
+    "bytes that are not text": Case(
         "import os, sys; print(ascii(sys.argv), ascii(os.environ['ODD']), ascii(os.getcwd()))\nopen(b'\\xfe', 'w')",
-        words=(b"scr\xffipt.py", b"\xfe"), environment={"ODD": b"\xfd"},
+        arguments=(b"scr\xffipt.py", b"\xfe"), environment={"ODD": b"\xfd"},
         folder=lambda f: (f / "script.py").rename(os.fsdecode(os.fsencode(f) + b"/scr\xffipt.py")),
     ),
     "the C locale": Case(
         _WHO + "print(ascii(os.listdir(b'.')), sys.stdout.encoding)\n1/0".replace("os.", "__import__('os')."),
-        words=(b"\xc3\xb6.py", b"\xff"), folder=lambda f: (f / "script.py").rename(f / "ö.py"),
+        arguments=(b"\xc3\xb6.py", b"\xff"), folder=lambda f: (f / "script.py").rename(f / "ö.py"),
         environment={"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"},
     ),
     "a deleted folder": Case(
         "import os, sys\ntry: os.getcwd()\nexcept OSError as e: print(e)\nprint(sys.path[0])",
-        words=("../script.py",), process=delete_current_folder,
+        arguments=("../script.py",), process=delete_current_folder,
     ),
     "closes what it inherited": Case(_CLOSES),
     "takes every number": Case(_TAKES_ALL),
@@ -468,5 +469,5 @@ CASES: dict[str, Case] = {
             "PYTHONSAFEPATH": "1", "PYTHONOPTIMIZE": "2",
         },
     ),
-    "goes on at the prompt": Case("x = 3", environment={"PYTHONINSPECT": "1"}, stdin=b"print(x)\n1/0\n"),
+    "continues at the prompt": Case("x = 3", environment={"PYTHONINSPECT": "1"}, stdin=b"print(x)\n1/0\n"),
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a program can find out about its own tensors: noted at checkpoints, told at the end.
+"""The observable state of a program's tensors, noted at checkpoints and written at the end.
 
 `instrumented(source)` puts a call of `look` after every statement of a program. It notes every count
 there is of every tensor that the names lead to. Run alone and run recorded, a program must give the
@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from types import CellType, FunctionType, GeneratorType
 from typing import Any
 
-MOST_LOOKS = 1500
+MAX_CHECKPOINTS = 1500
 
 # When the cycle collector runs depends on how many containers the interpreter has made since it
 # started, other people's modules included: a cycle's end is not a program's own doing.
@@ -110,7 +110,7 @@ _notes: list[str] = []
 
 def look(**names: Any) -> None:
     """Notes all tensors that the names lead to, and what the allocators have counted."""
-    if len(_notes) >= MOST_LOOKS:
+    if len(_notes) >= MAX_CHECKPOINTS:
         return
     from engine.inspect import live
 
@@ -137,7 +137,7 @@ def _visit(path: str, value: Any, seen: set[int], lines: list[str]) -> None:
 
 
 def _inside(value: Any) -> Iterator[Any]:
-    """What a container, closure, generator or instance of the program's own class refers to.
+    """Yield the referents of a container, closure, generator or instance of one of the program's classes.
 
     By way of the garbage collector, which makes no `__dict__` for it.
     """
@@ -162,10 +162,10 @@ def _counts(x: Any) -> str:
     )
 
 
-def _tell(path: str) -> None:
+def _write_notes(path: str) -> None:
     with open(path, "w") as stream:
         stream.write("\n".join(_notes))
 
 
 if "PROBE_REPORT" in os.environ:
-    atexit.register(_tell, os.environ.pop("PROBE_REPORT"))
+    atexit.register(_write_notes, os.environ.pop("PROBE_REPORT"))

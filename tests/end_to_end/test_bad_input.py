@@ -1,5 +1,5 @@
 """Bad input, as a table: the right exception or exit code, the actual values in the message, and
-the process goes on."""
+the process continues."""
 
 from __future__ import annotations
 
@@ -129,10 +129,10 @@ def test_the_engine_refuses(number: int) -> None:
 # ---- programs that cannot run
 
 
-def underhood(folder: Path, *words: str) -> tuple[int, str, str]:
+def underhood(folder: Path, *arguments: str) -> tuple[int, str, str]:
     environment = {**os.environ, "UNDERHOOD_HOME": str(folder / "home")}
     done = subprocess.run(
-        [sys.executable, "-m", "tui", *words],
+        [sys.executable, "-m", "tui", *arguments],
         cwd=folder,
         env=environment,
         capture_output=True,
@@ -188,7 +188,7 @@ def test_a_trace_cannot_be_made_there(tmp_path: Path) -> None:
         ("no/such/t.uht", ["no/such", "does not exist"]),
         ("old.uht", ["old.uht", "exists already"]),
         ("p.py/t.uht", ["p.py", "does not exist"]),
-        ("/proc/t.uht", ["/proc/t.uht"]),  # a folder that nobody can write to
+        ("/proc/t.uht", ["/proc/t.uht"]),  # a folder that cannot be written to
     ):
         ended, out, errors = underhood(tmp_path, "record", "--output", item, "p.py")
         assert ended != 0
@@ -243,7 +243,7 @@ def assert_one_file_holds_what_fits(folder: Path, room: int) -> None:
 
 
 def test_a_disk_that_is_full_keeps_one_file(tmp_path: Path) -> None:
-    """On a file system of its own, where the trace and its log share what room there is."""
+    """The trace and its log share the little room of a separate file system."""
     (tmp_path / "p.py").write_text(_MANY + "print(x.tolist()[0])\n")
     (tmp_path / "disk").mkdir()
     record = "from engine.inspect import recorder; recorder.record_program(['p.py'], 'disk/t.uht')"
@@ -265,7 +265,7 @@ def test_a_disk_that_is_full_keeps_one_file(tmp_path: Path) -> None:
     assert_one_file_holds_what_fits(tmp_path / "after", 1 << 20)
 
 
-# ---- files that are no traces
+# ---- files that are not traces
 
 
 def _foreign(path: Path, application: int, version: int) -> None:

@@ -29,7 +29,7 @@ _BROKEN = 99  # exit code of a run that did not get as far as Python
 
 
 def start(case: Case, folder: Path, trace: str | None) -> tuple[int, int]:
-    """Starts one run in a session of its own; returns its process, and its terminal if it has one."""
+    """Start one run in a new session; return its process, and its terminal if it has one."""
     terminal = -1
     if case.stdin == "tty":
         pid, terminal = pty.fork()
@@ -80,7 +80,7 @@ def _become(case: Case, folder: Path, trace: str | None) -> None:
     case.process()
     if case.stdin == "closed":
         os.close(0)
-    terms = [os.fsdecode(word) for word in case.words]
+    terms = [os.fsdecode(argument) for argument in case.arguments]
     if trace is None:
         os.execve(sys.executable, [sys.executable, *terms], os.environ)
     raise SystemExit(record_program(terms, trace))
@@ -117,7 +117,7 @@ def _read(terminal: int) -> bytes:
 
 
 def outcome(code: int, folder: Path) -> dict[str, Any]:
-    """Everything that the run left behind."""
+    """Collect the output, exit code and files of a run."""
 
     def clean(data: bytes) -> bytes:
         data = data.replace(os.fsencode(folder.parent), b"HERE")

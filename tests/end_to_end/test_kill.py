@@ -25,8 +25,8 @@ _RECORD = (
 )
 LOST_NS = 100_000_000
 
-# A program notes the time and how far it is in memory that a kill leaves alone: so the trace is held
-# against what the program did, and a crowded machine that stops everything for a while is no excuse.
+# A program notes the time and its progress in memory that outlives a kill. So the trace is compared with
+# real progress, and a busy machine that stops everything for a while cannot fail the test.
 _HEAD = """\
 import engine, mmap, numpy, os, struct, time
 notes = mmap.mmap(os.open("notes", os.O_RDWR), 16)
@@ -159,7 +159,7 @@ sys.exit(7)
 
 
 def test_a_block_goes_on_when_its_writer_is_killed(tmp_path: Path) -> None:
-    """The dead writer is a child that nobody has waited for: it must be noticed all the same."""
+    """The dead writer is a child that was not waited for; its end must be noticed all the same."""
     program = """\
 import os, signal, engine
 from engine.inspect.recorder import record
@@ -207,7 +207,7 @@ print(x.tolist()[0], flush=True)
     (tmp_path / "script.py").write_text(program)
     process = recorded(tmp_path / "t.uht", tmp_path / "script.py")
     assert process.stdout
-    assert process.stdout.readline() == "100000.0\n"  # nobody has waited for the recorder so far
+    assert process.stdout.readline() == "100000.0\n"  # nothing has waited for the recorder so far
     _, errors = process.communicate(timeout=60)
     assert process.returncode == -signal.SIGKILL
     assert errors.count("underhood: ") == 1
@@ -233,7 +233,7 @@ raise SystemExit(3)
     out, errors = process.communicate(timeout=60)
     assert (process.returncode, out) == (3, "100000.0\n")
     assert errors == (
-        "underhood: the recorder process stood still; the recording stops there, the program went on\n"
+        "underhood: the recorder process stood still; the recording stops there, the program continued\n"
     )
     trace = TraceReader.open(tmp_path / "t.uht")
     assert (trace.warning, trace.meta["exit_code"]) == ("", "3")

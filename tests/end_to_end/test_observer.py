@@ -35,9 +35,11 @@ def assert_recording_changes_nothing(program: str, folder: Path) -> None:
     recorder = [sys.executable, "-c", RECORD, "t.uht"]
     recorded = run([*recorder, "program.py"], folder, folder / "recorded")
     assert recorded == plain
-    output, told_recorded = ((folder / name).read_text() for name in ("plain", "recorded"))
-    assert "refs" in output
-    difference = list(difflib.unified_diff(output.split("\n"), told_recorded.split("\n"), n=2))
+    plain_notes, recorded_notes = ((folder / name).read_text() for name in ("plain", "recorded"))
+    assert "refs" in plain_notes
+    difference = list(
+        difflib.unified_diff(plain_notes.split("\n"), recorded_notes.split("\n"), n=2)
+    )
     assert not difference, "\n".join(difference[:40])
 
 

@@ -38,9 +38,9 @@ class Terminal:
         self.environment.pop("COLUMNS", None)
         self.environment.pop("LINES", None)
 
-    def tmux(self, *words: str) -> str:
+    def tmux(self, *arguments: str) -> str:
         done = subprocess.run(
-            ["tmux", "-L", self.name, "-f", "/dev/null", *words],
+            ["tmux", "-L", self.name, "-f", "/dev/null", *arguments],
             env=self.environment,
             capture_output=True,
             text=True,
@@ -48,11 +48,11 @@ class Terminal:
         )
         return done.stdout
 
-    def start(self, *words: str) -> None:
-        """A shell that runs `underhood words...`; what follows says how it ended."""
+    def start(self, *arguments: str) -> None:
+        """Start a shell that runs `underhood arguments...` and then prints how it ended."""
         self.tmux("new-session", "-d", *self.size, "sh")
         self.tmux("set-option", "-s", "escape-time", "0")
-        command = " ".join([sys.executable, "-m", "tui", *words])
+        command = " ".join([sys.executable, "-m", "tui", *arguments])
         self.type(f"PS1='READY '; {command}; echo ENDED $?")
         self.press("Enter")
 
@@ -65,14 +65,14 @@ class Terminal:
     def screen(self) -> str:
         return self.tmux("capture-pane", "-p")
 
-    def until(self, *texts: str) -> str:
-        """Wait until all of the texts are on the screen."""
+    def until(self, *strings: str) -> str:
+        """Wait until all of the strings are on the screen."""
         end = time.monotonic() + LIMIT
         while True:
             screen = self.screen()
-            if all(text in screen for text in texts):
+            if all(text in screen for text in strings):
                 return screen
-            assert time.monotonic() < end, f"{texts} did not appear; the screen was:\n{screen}"
+            assert time.monotonic() < end, f"{strings} did not appear; the screen was:\n{screen}"
             time.sleep(0.03)
 
     def program(self) -> int:

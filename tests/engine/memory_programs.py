@@ -1,9 +1,9 @@
-"""Random programs of views, writes, out= and resized storages, beside a model of the memory in NumPy.
+"""Random programs of views, writes, out= and resized storages, compared with a model of the memory in NumPy.
 
     python tests/engine/memory_programs.py [--seed N] [--count N] [--steps N]
 
 A tensor of the model is a description (sizes, strides, offset) of a byte buffer. Every step is computed on
-copies of what it reads. The engine either does the same, to every tensor of the program; or it raises,
+copies of its inputs. The engine either does the same, to every tensor of the program; or it raises,
 and then no element has changed. It may raise over shared memory only where memory is shared, and must
 where a description reaches beyond its buffer. The failing program is printed as Python.
 """
@@ -58,7 +58,7 @@ class Program:
     # ---- the model
 
     def extent(self, v: Variable) -> int:
-        """How many bytes the description needs."""
+        """The number of bytes that the description needs."""
         t = v.tensor
         if t.numel() == 0:
             return 0
@@ -81,7 +81,7 @@ class Program:
             tuple(s * width for s in t.stride()),
         )
 
-    def places(self, v: Variable) -> np.ndarray:
+    def byte_offsets(self, v: Variable) -> np.ndarray:
         """The first byte of every element."""
         t, width = v.tensor, DTYPES[v.dtype]
         at = np.full(tuple(t.shape), t.storage_offset() * width)
@@ -92,11 +92,11 @@ class Program:
 
     def bytes_of(self, v: Variable) -> set[int]:
         width = DTYPES[v.dtype]
-        return {int(at) + i for at in self.places(v).ravel() for i in range(width)}
+        return {int(at) + i for at in self.byte_offsets(v).ravel() for i in range(width)}
 
     def overlaps_itself(self, v: Variable) -> bool:
-        positions = self.places(v).ravel()
-        return len(set(positions.tolist())) < len(positions)
+        offsets = self.byte_offsets(v).ravel()
+        return len(set(offsets.tolist())) < len(offsets)
 
     def shares(self, a: Variable, b: Variable) -> bool:
         return a.buffer == b.buffer and not self.bytes_of(a).isdisjoint(self.bytes_of(b))
@@ -148,7 +148,7 @@ class Program:
         sizes = tuple(dice.randint(1, 3) for _ in range(dice.randint(1, 2)))
         steps = tuple(dice.randint(0, 3) for _ in sizes)
         forms += [f"{v.name}.as_strided({sizes}, {steps}, {dice.randint(0, max(room, 1))})"] * 2
-        self.run(dice.choice(forms), made=v)
+        self.run(dice.choice(forms), view_of=v)
 
     def operands(self) -> tuple[Variable, Variable, Variable]:
         """Three variables, more often of one Storage than chance makes them."""
@@ -234,7 +234,7 @@ class Program:
     def run(
         self,
         text: str,
-        made: Variable | None = None,
+        view_of: Variable | None = None,
         written: Variable | None = None,
         reads: list[Variable] | None = None,
         compute: Callable[[], Any] | None = None,
@@ -257,7 +257,7 @@ class Program:
         shape = tuple(written.tensor.shape) if written else ()
         self.lines.append(text)
         try:
-            if made is None:
+            if view_of is None:
                 exec(text, scope)
             else:
                 tensor = eval(text, scope)
@@ -270,10 +270,10 @@ class Program:
             self.compare(written)
             return
         self.done += 1
-        if made is not None:
-            shared = tensor.untyped_storage() == made.tensor.untyped_storage()
+        if view_of is not None:
+            shared = tensor.untyped_storage() == view_of.tensor.untyped_storage()
             if shared and all(v.tensor is not tensor for v in self.variables):
-                self.lines[-1] = f"{self.add(tensor, made.buffer)} = {text}"
+                self.lines[-1] = f"{self.add(tensor, view_of.buffer)} = {text}"
             else:
                 self.lines.pop()
             return
@@ -307,7 +307,7 @@ class Program:
             buffer += bytes(storage)[len(buffer) :]
 
     def take(self, v: Variable) -> None:
-        """What the engine wrote, where the order of writes decides."""
+        """Take over the engine's bytes where the result depends on the order of writes."""
         if self.within(v):
             self.buffers[v.buffer][:] = bytes(v.tensor.untyped_storage())
 
@@ -390,14 +390,14 @@ def main() -> None:
     failures = done = raised = 0
     for seed in range(options.seed, options.seed + options.count):
         try:
-            one, other = search(seed, 1, options.steps)
+            newly_done, newly_raised = search(seed, 1, options.steps)
         except AssertionError as error:
             failures += 1
             print(error, flush=True)
             if not options.keep_going:
                 break
             continue
-        done, raised = done + one, raised + other
+        done, raised = done + newly_done, raised + newly_raised
     print(
         f"{options.count} programs: {done} steps done, {raised} raised, {failures} programs failed"
     )

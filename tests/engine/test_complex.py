@@ -44,10 +44,10 @@ def test_text_is_torchs(call: Callable[[Any], Any], text: str) -> None:
 def test_text_of_a_large_tensor() -> None:
     torch = pytest.importorskip("torch")
 
-    def made(module: Any) -> Any:
+    def columns(module: Any) -> Any:
         return (module.arange(3000.0) * (1 + 0.5j)).view(3, 1000)
 
-    assert repr(made(engine)) == repr(made(torch)).replace("torch.", "engine.")
+    assert repr(columns(engine)) == repr(columns(torch)).replace("torch.", "engine.")
 
 
 def test_dtype_says_what_it_is() -> None:

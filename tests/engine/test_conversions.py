@@ -76,7 +76,7 @@ def test_a_negative_integer_wraps_and_operands_are_cast(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("index", "error", "words"),
+    ("index", "error", "pattern"),
     [
         ("a", TypeError, "invalid data type 'str'"),
         (b"a", TypeError, "invalid data type 'bytes'"),
@@ -92,12 +92,12 @@ def test_a_negative_integer_wraps_and_operands_are_cast(name: str) -> None:
     ],
 )
 def test_an_index_of_the_wrong_kind_raises_pytorchs_class(
-    index: Any, error: type[Exception], words: str
+    index: Any, error: type[Exception], pattern: str
 ) -> None:
     x = engine.arange(12).view(3, 4)
-    with pytest.raises(error, match=words):
+    with pytest.raises(error, match=pattern):
         x[index]
-    with pytest.raises(error, match=words):
+    with pytest.raises(error, match=pattern):
         x[index] = 5
 
 

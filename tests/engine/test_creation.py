@@ -47,7 +47,7 @@ def test_as_tensor_shares_where_it_can():
 
 
 @pytest.mark.parametrize(
-    ("data", "options", "error", "words"),
+    ("data", "options", "error", "pattern"),
     [
         ([[1, 2], [3]], {}, ValueError, r"expected sequence of length 2 at dim 1 \(got 1\)"),
         ([[1], 2], {}, TypeError, "not a sequence"),
@@ -63,8 +63,8 @@ def test_as_tensor_shares_where_it_can():
         ([1], {"dtype": "float32"}, TypeError, "'dtype' must be an engine.dtype"),
     ],
 )
-def test_data_that_is_refused(data, options, error, words):
-    with pytest.raises(error, match=words):
+def test_data_that_is_refused(data, options, error, pattern):
+    with pytest.raises(error, match=pattern):
         engine.tensor(data, **options)
 
 

@@ -1,4 +1,4 @@
-"""The text of tensors: known texts, and PyTorch's own on random tensors where it is installed."""
+"""Printed tensors: known strings, and PyTorch's on random tensors where it is installed."""
 
 import math
 import random

@@ -1,4 +1,4 @@
-"""os.fork() beside running work: neither side hangs, and the child computes with threads of its own."""
+"""os.fork() during running work: neither side hangs, and the child computes with its own threads."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def random_index(rng, shape):
 
 
 def is_numpys(index):
-    """NumPy counts an int beside an advanced index as advanced too; PyTorch does not."""
+    """NumPy counts an int next to an advanced index as advanced too; PyTorch does not."""
     advanced = any(isinstance(item, (list, np.ndarray)) for item in index)
     return not (advanced and any(isinstance(item, int) for item in index))
 
@@ -88,7 +88,7 @@ def test_bools_ellipsis_and_zero_dimensional_indices():
 
 
 @pytest.mark.parametrize(
-    ("index", "error", "words"),
+    ("index", "error", "pattern"),
     [
         (3, IndexError, "index 3 is out of bounds for dimension 0 with size 2"),
         ((0, 5), IndexError, "index 5 is out of bounds for dimension 1 with size 3"),
@@ -103,11 +103,11 @@ def test_bools_ellipsis_and_zero_dimensional_indices():
         (slice(1.5, None), TypeError, "float 1.5"),
     ],
 )
-def test_wrong_indices(index, error, words):
+def test_wrong_indices(index, error, pattern):
     x = engine.zeros(2, 3)
-    with pytest.raises(error, match=words):
+    with pytest.raises(error, match=pattern):
         x[index]
-    with pytest.raises(error, match=words):
+    with pytest.raises(error, match=pattern):
         x[index] = 1
 
 

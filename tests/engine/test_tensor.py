@@ -51,7 +51,7 @@ def test_python_values():
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "words"),
+    ("call", "error", "pattern"),
     [
         (lambda x: bool(x), RuntimeError, "more than one value"),
         (lambda x: bool(x[:0]), RuntimeError, "no values"),
@@ -69,8 +69,8 @@ def test_python_values():
         (lambda x: engine.set_default_dtype(engine.int8), TypeError, "floating"),
     ],
 )
-def test_errors(call, error, words):
-    with pytest.raises(error, match=words):
+def test_errors(call, error, pattern):
+    with pytest.raises(error, match=pattern):
         call(engine.zeros(3))
 
 
@@ -103,7 +103,7 @@ def test_pickle(kind):
     assert y.stride() == x.stride()
 
 
-def test_tensors_of_one_pickle_share_memory_again():
+def test_tensors_of_one_pickle_share_memory():
     x = engine.arange(6.0)
     parts = [x, x[2:], x.view(2, 3).t(), x.view(engine.uint8), x[:1].expand(4), x[6:]]
     parts.append(engine.nn.Parameter(x.view(3, 2)))

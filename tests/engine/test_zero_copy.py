@@ -1,4 +1,4 @@
-"""Memory shared with NumPy and DLPack: written from both sides, kept alive, let go of once."""
+"""Memory shared with NumPy and DLPack: written from both sides, kept alive, released once."""
 
 import gc
 import threading
@@ -98,7 +98,7 @@ def test_every_dtype_goes_to_numpy_and_back(kind):
 
 
 @pytest.mark.parametrize(
-    ("array", "error", "words"),
+    ("array", "error", "pattern"),
     [
         (np.arange(4)[::-1], ValueError, "negative"),
         (np.array([1, 2], ">i4"), ValueError, "byte order"),
@@ -108,8 +108,8 @@ def test_every_dtype_goes_to_numpy_and_back(kind):
         ([1], TypeError, r"expected np.ndarray \(got list\)"),
     ],
 )
-def test_arrays_that_cannot_be_shared(array, error, words):
-    with pytest.raises(error, match=words):
+def test_arrays_that_cannot_be_shared(array, error, pattern):
+    with pytest.raises(error, match=pattern):
         engine.from_numpy(array)
 
 

@@ -120,7 +120,7 @@ SOLUTION = "y = 3\n"
 
 @dataclass(frozen=True)
 class Sample:
-    """Writes the sample lesson, with pieces of its two texts replaced."""
+    """Writes the sample lesson, with pieces of its two files replaced."""
 
     root: Path
 
@@ -149,7 +149,7 @@ def _replaced(text: str, changes: Sequence[tuple[str, str]]) -> str:
 
 @pytest.fixture
 def sample(tmp_path: Path) -> Sample:
-    """Where a test may write the sample lesson."""
+    """A writer of the sample lesson, in a folder of the test."""
     root = tmp_path / "lessons"
     root.mkdir()
     return Sample(root)

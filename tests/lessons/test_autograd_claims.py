@@ -1,4 +1,4 @@
-"""What lessons 13 to 20 say about graphs and memory is what the engine recorded."""
+"""Lessons 13 to 20 describe graphs and memory as the engine recorded them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FOCUS = {
 
 
 def looked_at(name: str, title: str, folder: Path, *, at_end: bool = False) -> Autograd:
-    """What the autograd view makes of a look's recording, at its moment or at the recording's end."""
+    """The autograd model of a look's recording, at its moment or at the recording's end."""
     lesson = load(name)
     step = next(step for step in lesson.steps if step.title == title)
     assert step.look is not None

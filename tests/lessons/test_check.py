@@ -13,7 +13,7 @@ def test_a_sound_lesson_has_no_problems(sample) -> None:
 
 
 FAULTS = (
-    # Each group is one lesson with all these faults in it: (what stands there, what instead, said).
+    # Each group is one lesson with all these faults: (correct line, its replacement, message).
     (
         ('check = "y == 3"', 'check = "True"', "the starter passes already"),
         ('"y = 3"]', '" "]', "has an empty hint"),
@@ -44,8 +44,8 @@ FAULTS = (
 @pytest.mark.parametrize("faults", FAULTS, ids=("first", "second", "third"))
 def test_every_fault_is_named(sample, faults: tuple[tuple[str, str, str], ...]) -> None:
     problems = check_lesson(load("1", sample.write(*((old, new) for old, new, _ in faults))))
-    for _, _, says in faults:
-        assert says in "\n".join(problems)
+    for _, _, message in faults:
+        assert message in "\n".join(problems)
     assert len(problems) >= len(faults)
 
 

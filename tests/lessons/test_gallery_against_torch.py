@@ -1,4 +1,4 @@
-"""The gallery's networks, trained here and in PyTorch from the same weights, lose alike at every step."""
+"""The gallery's networks, trained here and in PyTorch from the same weights, have the same losses."""
 
 from __future__ import annotations
 

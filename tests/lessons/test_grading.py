@@ -1,4 +1,4 @@
-"""What counts as the same answer, and what a learner is told when it cannot be one."""
+"""The grading of answers, and the messages about those that cannot be graded."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_typed_text_is_parsed_and_never_run() -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "value", "says"),
+    ("typed", "value", "message"),
     [
         ("", 1, "Type an answer"),
         ("many", 1, "single number"),
@@ -91,6 +91,6 @@ def test_typed_text_is_parsed_and_never_run() -> None:
         ("2", 1, ""),
     ],
 )
-def test_an_answer_of_the_wrong_kind_is_explained(typed: str, value: Any, says: str) -> None:
+def test_an_answer_of_the_wrong_kind_is_explained(typed: str, value: Any, message: str) -> None:
     output = understood(typed, encode(value))
-    assert output == "" if says == "" else says in output
+    assert output == "" if message == "" else message in output

@@ -1,4 +1,4 @@
-"""What lessons 21 to 27 say about compiled programs is what the compiler does and what it recorded."""
+"""Lessons 21 to 27 describe compiled programs as the compiler recorded them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SHOWN = {
 
 
 def looked_at(name: str, title: str, folder: Path) -> JitModel:
-    """What the JIT view makes of a look's recording, at its moment."""
+    """The JIT model of a look's recording, at its moment."""
     lesson = load(name)
     step = next(step for step in lesson.steps if step.title == title)
     assert step.look is not None

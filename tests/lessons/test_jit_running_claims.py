@@ -1,4 +1,4 @@
-"""What lessons 25 to 27 say about groups, instructions and files is what ran and was recorded."""
+"""Lessons 25 to 27 describe groups, instructions and files as they ran and were recorded."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def step_of(name: str, title: str) -> Step:
 
 
 def looked_at(name: str, title: str, folder: Path) -> Any:
-    """What the view of a look makes of its recording, at its moment."""
+    """The model of a look's recording, at its moment."""
     lesson, step = load(name), step_of(name, title)
     assert step.look is not None
     result = Runner(lesson, folder=folder).run_step(lesson.steps.index(step))
@@ -40,7 +40,7 @@ def looked_at(name: str, title: str, folder: Path) -> Any:
 
 
 def after(name: str, title: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """The names that a step's code leaves behind; it lies in a file, where `script` reads it."""
+    """The names that a step's code defines; it is run from a file, where `script` can read it."""
     program = folder / "program.py"
     program.write_text(step_of(name, title).code, encoding="utf-8")
     monkeypatch.chdir(folder)
@@ -88,7 +88,7 @@ def test_the_reason_of_the_bail_out_is_there(tmp_path: Path) -> None:
     assert model.done
     assert [note.kind for note in model.notes] == ["guard", "bail-out"]
     assert "Double" in model.notes[1].text
-    assert "GUARD" not in {row.op for row in model.instructions}  # the code that went on
+    assert "GUARD" not in {row.op for row in model.instructions}  # the code that continued
 
 
 @pytest.mark.parametrize(("title", "name"), [("A branch", "distance"), ("A loop", "squares")])
@@ -173,7 +173,7 @@ def test_without_a_compiler_the_step_says_so(
     program.write_text(code, encoding="utf-8")
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
     if any(map(shutil.which, ("cc", "gcc", "clang"))):
-        pytest.skip("the compiler lies beside Python")
+        pytest.skip("the compiler is in Python's folder")
     outcome = run_program(program)
     assert outcome.error == ""
     assert "There is no C compiler" in outcome.stdout

@@ -1,4 +1,4 @@
-"""What lessons say in Python holds in the engine: the rules they write out agree with recordings."""
+"""The lessons' rules that are written in Python agree with the engine's recordings."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CALLS = {
 PREDICTED = {
     "A4": ("12", "One function, any device"),
     "A6": ("12", "Work that is still to come"),
-    "G4": ("20", "Ancestors: a function made of a function"),
+    "G4": ("20", "Ancestors: a function composed of functions"),
     "P3": ("11", "Which number counts?"),
     "T3": ("26", "Three floors"),
 }

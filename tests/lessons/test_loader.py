@@ -35,7 +35,7 @@ def test_a_heading_inside_a_code_block_is_code() -> None:
 
 
 @pytest.mark.parametrize(
-    ("toml", "says"),
+    ("toml", "message"),
     [
         (("", "[[step"), "lesson.toml"),
         (('title = "First"', ""), "'title' is missing or empty"),
@@ -46,14 +46,14 @@ def test_a_heading_inside_a_code_block_is_code() -> None:
         (("check =", "checks ="), "'check' is missing or empty"),
     ],
 )
-def test_a_malformed_toml_says_what_is_wrong(sample, toml: tuple[str, str], says: str) -> None:
+def test_a_malformed_toml_says_what_is_wrong(sample, toml: tuple[str, str], message: str) -> None:
     with pytest.raises(LessonError) as caught:
         load("1", sample.write(toml))
-    assert says in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("markdown", "says"),
+    ("markdown", "message"),
     [
         (("", "## More\n"), "no step uses the section 'More'"),
         (("", "## Words\n"), "'Words' is there twice"),
@@ -62,11 +62,11 @@ def test_a_malformed_toml_says_what_is_wrong(sample, toml: tuple[str, str], says
     ],
 )
 def test_malformed_markdown_says_what_is_wrong(
-    sample, markdown: tuple[str, str], says: str
+    sample, markdown: tuple[str, str], message: str
 ) -> None:
     with pytest.raises(LessonError) as caught:
         load("1", sample.write(markdown=[markdown]))
-    assert says in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_a_missing_file_is_named(sample) -> None:

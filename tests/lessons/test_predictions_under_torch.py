@@ -1,4 +1,4 @@
-"""What lessons let the learner predict is so in PyTorch: same code, same answer."""
+"""The answers that lessons expect are PyTorch's too: same code, same answer."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ STEPS = [
 def answer(step: Step, engine: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The step's answer where `import engine` gives `engine`.
 
-    The code lies in a file, where `jit.script` looks for the source of what it compiles.
+    The code is in a file, where `jit.script` looks for the source that it compiles.
     """
     assert step.predict is not None
     monkeypatch.setitem(sys.modules, "engine", engine)

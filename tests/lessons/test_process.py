@@ -89,7 +89,7 @@ print("done")
 """
     started = time.monotonic()
     assert run(code) == Outcome("done\n")
-    assert time.monotonic() - started < 60  # the thread and the child go on for 300 s
+    assert time.monotonic() - started < 60  # the thread and the child would run for 300 s
 
 
 def test_stderr_and_text_of_any_language_come_back(run) -> None:

@@ -1,5 +1,6 @@
-"""What a learner's program does to its machine harms neither the explorer nor the next run, and nothing
-of it is left: no process, no file."""
+"""A learner's program may abuse its machine: it harms neither the explorer nor the next run, and leaves
+no process and no file.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +26,11 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
 
-    def run(code: str, **given: object) -> Outcome:
+    def run(code: str, **options: object) -> Outcome:
         program = tmp_path / "mine" / "exercise.py"
         program.parent.mkdir(exist_ok=True)
         program.write_text(code)
-        outcome = run_program(program, **given)  # type: ignore[arg-type]
+        outcome = run_program(program, **options)  # type: ignore[arg-type]
         assert list((tmp_path / "temporary").iterdir()) == [], "temporary files are left"
         return outcome
 
@@ -48,7 +49,7 @@ subprocess.Popen(sleep)
 subprocess.Popen(sleep, start_new_session=True)
 if not os.fork():
     os.setsid()
-    if not os.fork():  # an orphan in a session of its own
+    if not os.fork():  # an orphan in its own session
         os.execv(sleep[0], sleep)
     os._exit(0)
 {end}

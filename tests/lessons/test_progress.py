@@ -19,7 +19,7 @@ def lesson(*names: str) -> Lesson:
     return Lesson("01_first", "First", 1, ("T1",), steps, Path("."))
 
 
-def test_what_is_saved_is_loaded_again(tmp_path: Path) -> None:
+def test_saved_progress_is_loaded(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "progress.json"
     progress = Progress.load(path)
     progress.visit(lesson("a", "b"), 1)

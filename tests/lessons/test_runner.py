@@ -68,17 +68,17 @@ ASKS_A_FUNCTION = (
 
 
 @pytest.mark.parametrize(
-    ("code", "told"),
+    ("code", "message"),
     [
         ("y = 3", "(`y() == 3` says: TypeError: 'int' object is not callable)"),
         ("def y():\n    return three", "(line 2: `return three`: NameError: name 'three'"),
         ("z = 3", "Your program has no name `y` at its end"),
     ],
 )
-def test_a_check_that_fails_says_where(sample, tmp_path: Path, code: str, told: str) -> None:
+def test_a_check_that_fails_says_where(sample, tmp_path: Path, code: str, message: str) -> None:
     runner = Runner(load("1", sample.write(*ASKS_A_FUNCTION)), folder=tmp_path / "mine")
     runner.start_exercise().write_text(code)
-    assert told in runner.check_exercise().message
+    assert message in runner.check_exercise().message
 
 
 def test_a_long_check_is_not_shown(sample, tmp_path: Path) -> None:

@@ -25,9 +25,9 @@ def drawn(
     height: int = 34,
     glyphs: str = "unicode",
     options: AutogradOptions | None = None,
-    **chosen: int,
+    **selected: int,
 ) -> Picture:
-    selection = select(**chosen)
+    selection = select(**selected)
     context = DrawContext(
         width, height, SETS[glyphs], selection, "node", options or AutogradOptions()
     )

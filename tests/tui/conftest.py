@@ -1,6 +1,6 @@
 """Golden pictures: text files in golden/, compared whole.
 
-A difference leaves NAME.new.txt beside the golden file; `pytest tests/tui --update` accepts what is drawn.
+A difference leaves NAME.new.txt next to the golden file; `pytest tests/tui --update` accepts what is drawn.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.fixture(autouse=True)
-def keys_are_done_when_the_pilot_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def the_pilot_waits_until_keys_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
     """Textual's pilot waits until everybody has looked at his queue once; a key that goes from the
     canvas up to the screen is then still on its way, and on a loaded machine it was seen there."""
     requested = Pilot._wait_for_screen

@@ -1,4 +1,4 @@
-"""Graphs of the shapes that autograd makes: a name per node, edges from users down to what they use."""
+"""Graphs of the shapes that autograd builds: a name per node, edges from users down to their inputs."""
 
 from __future__ import annotations
 

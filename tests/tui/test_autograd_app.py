@@ -43,9 +43,7 @@ async def test_the_cursor_goes_through_the_graph_and_into_the_pane(recording) ->
         assert viewer(pilot).main.cursor.target.item.node == n["leaf"], "the cursor is on it"
         await pilot.press("home", "l")
         assert viewer(pilot).main.cursor.left > 50, "right of the last node is the pane"
-        assert nav.selection.node == NodeSelection(n["n_y"]), (
-            "which goes on telling of the same node"
-        )
+        assert nav.selection.node == NodeSelection(n["n_y"]), "which still shows the same node"
         await pilot.press("h")
         assert viewer(pilot).main.cursor.target.item.node == n["n_y"]
 

@@ -1,4 +1,4 @@
-"""A picture that has thousands of rewrites to go through is made in a thread: no key waits for it."""
+"""A picture of thousands of rewrites is drawn in a thread: no key waits for it."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Event:
     monkeypatch.setattr("tui.screens.explore.warm", lambda *_: None)
     opened, picture = Event(), Navigator.picture
 
-    def waits(self: Navigator, name: str, *rest: object) -> object:
+    def waits(self: Navigator, name: str, *args: object) -> object:
         if current_thread() is not main_thread():
             assert opened.wait(60)
-        return picture(self, name, *rest)  # type: ignore[arg-type]
+        return picture(self, name, *args)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Navigator, "picture", waits)
     return opened
@@ -68,7 +68,7 @@ async def test_an_error_in_that_thread_is_not_lost(
         await look()
 
 
-async def test_what_a_thread_did_in_vain_is_not_tried_again(
+async def test_a_draw_that_failed_in_a_thread_is_not_repeated(
     gate: Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = Path(recorded.__wrapped__(LOOP).trace.path)

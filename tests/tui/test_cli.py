@@ -21,7 +21,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("words", "ours", "theirs"),
+    ("command_line", "ours", "theirs"),
     [
         ("run a.py --fast -m x", "run", "a.py --fast -m x"),
         ("run -m pkg.mod -o x", "run", "-m pkg.mod -o x"),
@@ -33,8 +33,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("open a.uht", "open a.uht", ""),
     ],
 )
-def test_the_programs_words_are_left_alone(words: str, ours: str, theirs: str) -> None:
-    assert split_program(words.split()) == (ours.split(), theirs.split())
+def test_the_programs_arguments_are_left_alone(command_line: str, ours: str, theirs: str) -> None:
+    assert split_program(command_line.split()) == (ours.split(), theirs.split())
 
 
 def test_a_byte_count_has_units() -> None:
@@ -42,27 +42,29 @@ def test_a_byte_count_has_units() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["--help", "run --help", "show --help", "doctor --help", "--version"]
+    "arguments", ["--help", "run --help", "show --help", "doctor --help", "--version"]
 )
-def test_help_and_version_leave_with_0(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_and_version_leave_with_0(arguments: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ending:
-        main(words.split())
+        main(arguments.split())
     assert ending.value.code == 0
     assert "underhood" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
-    "words", ["flyy", "show --view nothing", "record --values-budget much", "lessons eat"]
+    "arguments", ["flyy", "show --view nothing", "record --values-budget much", "lessons eat"]
 )
-def test_wrong_usage_is_2(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_usage_is_2(arguments: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ending:
-        main(words.split())
+        main(arguments.split())
     assert ending.value.code == 2
 
 
-@pytest.mark.parametrize("words", ["", "open {trace}", "learn", "run {trace}"])
-def test_without_a_terminal_the_explorer_refuses_and_names_show(words: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tui", *words.format(trace=saved(tmp_path)).split()]
+@pytest.mark.parametrize("arguments", ["", "open {trace}", "learn", "run {trace}"])
+def test_without_a_terminal_the_explorer_refuses_and_names_show(
+    arguments: str, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-m", "tui", *arguments.format(trace=saved(tmp_path)).split()]
     done = subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
@@ -182,8 +184,8 @@ def test_names_that_are_not_utf_8_are_recorded_and_shown(locale: str, tmp_path: 
     if locale == "C":
         environment |= {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
-    def underhood(*words: str | bytes) -> bytes:
-        command = [sys.executable, "-m", "tui", *words]
+    def underhood(*arguments: str | bytes) -> bytes:
+        command = [sys.executable, "-m", "tui", *arguments]
         done = subprocess.run(
             command, cwd=folder, env=environment, capture_output=True, check=False
         )

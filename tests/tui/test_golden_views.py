@@ -20,9 +20,9 @@ def story() -> Story:
 
 
 def drawn(
-    name: str, moment: int, width: int, height: int, glyphs: str = "unicode", **chosen
+    name: str, moment: int, width: int, height: int, glyphs: str = "unicode", **selected
 ) -> str:
-    selection = select(**chosen)
+    selection = select(**selected)
     model = project(name, story().history, moment, selection)
     return view(name).draw(model, DrawContext(width, height, SETS[glyphs], selection)).text()
 
@@ -53,7 +53,7 @@ def test_views_meet_at_their_storage_and_the_lit_path_is_heavy():
     assert [lines[lines.index(first) + below][meeting] for below in (0, 3, 6)] == ["┳", "┫", "┛"]
     assert sum(line.count("▸ 1: 24 bytes") for line in lines) == 1
     foreign = next(line for line in lines if "3: 16 bytes" in line)
-    assert foreign[meeting] == "─", "a storage with one tensor shares its wire with nobody"
+    assert foreign[meeting] == "─", "a storage with one tensor has its wire to itself"
 
 
 def test_the_selected_byte_is_marked_in_every_tensor_of_its_storage():

@@ -62,7 +62,7 @@ def test_every_edge_goes_down_layer_by_layer_to_its_end_or_to_a_portal(case):
         assert links[-1].lower == tail
         for above, under in pairwise(links):
             assert above.lower == under.net
-            assert above.x1 == under.x0, "a wire goes on where it came down"
+            assert above.x1 == under.x0, "a wire continues where it came down"
         low, high = result.left[tail], result.left[tail] + result.widths[tail] - 1
         assert low <= links[-1].x1 <= high, "it comes down on the node it leads to"
 
@@ -96,7 +96,7 @@ def test_layers_lead_down():
 
 
 def test_repeated_blocks_stay_in_one_column():
-    """A network of many layers is no wider than one of a few: the deepest way goes straight down."""
+    """A network of many layers is as narrow as one of a few: the deepest path goes straight down."""
     for make in (cases.mlp, cases.residual, cases.attention):
         few, many = laid_out(make(3)).width, laid_out(make(40)).width
         assert many <= few * 1.5 + 10, f"{make.__name__} drifts from {few} to {many} columns"
@@ -196,7 +196,7 @@ def test_each_lane_leads_from_a_node_to_one_that_it_has_an_edge_to(case):
         assert row.node == order[line]
         for lane in list(open_):
             bit = 1 << lane
-            assert bool(row.passing & bit) != bool(row.ending & bit), "a lane goes on or ends"
+            assert bool(row.passing & bit) != bool(row.ending & bit), "a lane continues or ends"
             if row.ending & bit and not (row.beginning & bit and lane != row.lane):
                 for head in open_.pop(lane):
                     assert row.node in below[head]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from lessons._runner import LessonError
 from tests.tui.waiting import until
 from tui.app import Underhood
 from tui.lesson_session import LessonSession
+from tui.screens.base import is_open
 from tui.screens.lesson import LessonScreen
 
 
@@ -27,7 +29,7 @@ def step_of(session: LessonSession, kind: str) -> int:
 
 def test_a_lesson_is_found_by_name_number_or_progress() -> None:
     assert LessonSession.open("strides").lesson.number == LessonSession.open("4").lesson.number == 4
-    assert LessonSession.open().lesson.number == 4  # the last one visited goes on
+    assert LessonSession.open().lesson.number == 4  # the last one visited continues
     with pytest.raises(LessonError, match="there is no lesson 'cooking'"):
         LessonSession.open("cooking")
 
@@ -175,3 +177,24 @@ async def test_a_lesson_that_is_the_first_screen_is_laid_out() -> None:
         await until(pilot, lambda: screen.session is not None)
         assert not screen.query_one(Input).display
         assert screen.query_one("#prose").size.height > 20
+
+
+@pytest.mark.parametrize("leave", [LessonScreen.action_leave, LessonScreen.action_quit])
+async def test_a_screen_without_its_widgets_takes_no_result(
+    leave: Callable[[LessonScreen], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A screen loses its widgets before its application: threads may have results for it then."""
+    observed: list[tuple[int, bool]] = []
+
+    def observe(screen: LessonScreen) -> None:
+        observed.append((len(screen.query("#verdict")), is_open(screen)))
+
+    monkeypatch.setattr(LessonScreen, "on_unmount", observe, raising=False)
+    app = Underhood("home")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await app.push_screen(screen := LessonScreen("strides"))
+        await until(pilot, lambda: screen.session is not None)
+        observe(screen)
+        leave(screen)
+        await pilot.pause()
+    assert observed == [(1, True), (0, False)]

@@ -24,7 +24,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "home"
 
 
-# What the program does, and a piece of what the screen says about it.
+# The program, and a part of the screen's message about it.
 DEEDS = {
     "print for ever": ("while True: print('x' * 1000)", "Still running"),
     "fork": ("import os\nos.fork()", "x"),

@@ -88,7 +88,7 @@ def test_a_stride_from_events_goes_by_operators(nav: Navigator) -> None:
 
 
 @pytest.mark.parametrize(
-    ("where", "description"),
+    ("location", "description"),
     [
         ("12x", "not a location"),
         ("9999", "there is no event 9999"),
@@ -96,11 +96,11 @@ def test_a_stride_from_events_goes_by_operators(nav: Navigator) -> None:
         ("line:x", "not a line number"),
     ],
 )
-def test_a_wrong_place_is_explained_and_nothing_moves(
-    nav: Navigator, where: str, description: str
+def test_a_wrong_location_is_explained_and_nothing_moves(
+    nav: Navigator, location: str, description: str
 ) -> None:
     before = nav.moment
-    assert description in nav.go(where)
+    assert description in nav.go(location)
     assert nav.moment == before
 
 

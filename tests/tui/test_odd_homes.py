@@ -1,4 +1,4 @@
-"""A home that nothing can be written into, a full disk, no room to draw: told in words, never a crash."""
+"""A home that nothing can be written into, a full disk, no room to draw: each is explained, and nothing crashes."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def test_in_mono_the_states_still_differ_from_text():
         "name",
     )
     for name in states:
-        assert definition(name, "mono") != plain, f"{name} is told from text by colour alone"
+        assert definition(name, "mono") != plain, f"{name} differs from text by colour alone"
 
 
 def test_later_styles_win_the_colour_and_all_attributes_stay():

@@ -132,7 +132,7 @@ async def test_the_editor_keeps_the_order(tmp_path: Path) -> None:
 
 @TURNS
 async def test_the_answer_of_a_lesson(turns: int) -> None:
-    """`n` goes on to the question; what follows is the answer to it."""
+    """`n` leads to the question; the keys after it are the answer."""
     session = LessonSession.open("strides")
     session.go(next(i for i, s in enumerate(session.lesson.steps) if s.kind == "predict") - 1)
     app = Underhood("lesson", lesson="strides")

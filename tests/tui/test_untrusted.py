@@ -42,9 +42,9 @@ SEQUENCES = (
 )
 
 
-def assert_clean(text: str, what: object = "") -> None:
+def assert_clean(text: str, label: object = "") -> None:
     raw = RAW.search(text)
-    assert raw is None, f"{what}: {raw and raw[0]!r} in {text[max(0, raw.start() - 60) :][:120]!r}"
+    assert raw is None, f"{label}: {raw and raw[0]!r} in {text[max(0, raw.start() - 60) :][:120]!r}"
 
 
 def test_there_are_controls_of_every_category() -> None:
@@ -85,13 +85,13 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 def hostile(
     request: pytest.FixtureRequest, original: bytes, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    """A trace with control characters in every string: only in free texts, or in names too."""
+    """A trace with control characters in every string: only in free text, or in names too."""
     trace = tmp_path_factory.mktemp(request.param) / "hostile.uht"
     trace.write_bytes(original)
     payloads = list(payloads_of(request.param))
     count = 0
 
-    def change(what: str, text: str) -> str:
+    def change(column: str, text: str) -> str:
         nonlocal count
         count += 1
         payload = payloads[count % len(payloads)]
@@ -195,7 +195,7 @@ def test_a_name_in_dot_cannot_end_its_string() -> None:
 def test_a_cell_of_the_table_is_no_formula(original: bytes, tmp_path: Path) -> None:
     trace = tmp_path / "formula.uht"
     trace.write_bytes(original)
-    rewrite_texts(trace, lambda what, text: f"=cmd|' /C calc'!A0 {text}")
+    rewrite_texts(trace, lambda column, text: f"=cmd|' /C calc'!A0 {text}")
     write_events(open_navigator(trace, "end", "memory"), tmp_path / "e.csv")
     with (tmp_path / "e.csv").open(newline="") as file:
         rows = list(csv.reader(file))

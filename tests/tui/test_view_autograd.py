@@ -1,4 +1,4 @@
-"""The autograd view on hand-written streams: what stands where, and that nothing moves."""
+"""The autograd view on hand-written streams: positions of the boxes, and that nothing moves."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_every_number_drawn_is_in_the_model(form):
 
 @pytest.mark.parametrize("form", ["boxes", "rows"])
 def test_nothing_moves_while_the_graph_grows_runs_and_is_freed(form):
-    """A node's name stands in the same cell at every moment at which it is drawn."""
+    """A node's name is in the same cell at every moment at which it is drawn."""
     b, n = diamond()
     b.free_node(n["n_y"])
     history = b.history()

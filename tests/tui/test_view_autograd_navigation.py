@@ -263,7 +263,7 @@ def test_modules_are_folded_with_what_lies_between_their_parameters():
 
 
 def test_boxes_say_what_numbers_came_also_when_they_are_gone():
-    """What a node got stays to be read when the pass has used it up and the tensor is freed."""
+    """A node's gradients stay readable when the pass has used them up and the tensors are freed."""
     b = GradBuilder()
     x = b.leaf((), "x")
     y = b.made("MulBackward0", (x,), sizes=(), bind="y")

@@ -36,7 +36,7 @@ class Lifetime(ViewItem):
 
 
 class ExampleView(View):
-    """A view with two keys of its own."""
+    """A view that adds two keys."""
 
     name = "example"
     key = "X"

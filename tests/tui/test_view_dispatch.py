@@ -35,8 +35,8 @@ def one_declaration(monkeypatch: pytest.MonkeyPatch) -> None:
     _declaration.origin.cache_clear()
 
 
-def picture(b: TraceBuilder, width: int = 80, glyphs=UNICODE, at: int = -1, **chosen) -> Picture:
-    history, selection = b.history(), select(**chosen)
+def picture(b: TraceBuilder, width: int = 80, glyphs=UNICODE, at: int = -1, **selected) -> Picture:
+    history, selection = b.history(), select(**selected)
     model = project(history, history.end - 1 if at < 0 else at, selection)
     return DispatchView().draw(model, DrawContext(width, 24, glyphs, selection))
 

@@ -129,12 +129,12 @@ def test_t_goes_round_the_panes():
     seen = [nav.press("t").rpartition(" ")[2] for _ in PANES]
     assert set(seen) == set(PANES)
     assert "unknown pane 'x'" in nav.command("pane", "x")
-    nav.show_view("jit")  # with a choice of its own
+    nav.show_view("jit")  # which has its own panes
     assert "next to the graph" in nav.press("t")
 
 
 def odd(text: bytes) -> Navigator:
-    """A kernel of which the graph was never told, with this description."""
+    """A kernel whose graph was never recorded, with this description."""
     builder = TraceBuilder()
     builder.line(1)
     builder.emit("FUSED_NEW", 7, 7, 2, 512, blob=text)

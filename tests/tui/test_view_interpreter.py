@@ -99,7 +99,7 @@ def test_registers_of_a_long_frame_are_those_of_a_replay():
             saved = {number: value for number, value in retained.items() if value is not None}
             assert {element.register for element in actual} == set(saved)
             for item in actual:
-                if item.value.get("type") != "list":  # told as it was when it was last loaded
+                if item.value.get("type") != "list":  # recorded as it was at its last load
                     assert item.value == saved[item.register]
 
 

@@ -89,7 +89,7 @@ def test_what_is_selected_shows_in_all_panes_without_colour():
     assert plain.count("▌") == 0
     assert (
         highlighted.count("▌") >= 4
-    )  # in the graph, the source, the tree or the rule, and beside passes
+    )  # in the graph, the source, the tree or the rule, and next to passes
     assert "◆-" in highlighted
     assert "It was removed in pass peephole" in highlighted
 
@@ -115,7 +115,7 @@ def test_lanes_lead_from_a_node_to_those_that_read_its_values():
 
 
 def boxes(nav: Navigator) -> dict[int, tuple[int, int]]:
-    """Where the box of each node is that is drawn now."""
+    """The position of each node's box in the present drawing."""
     context = DrawContext(118, 34, UNICODE, nav.selection, options=nav.options_of("jit"))
     drawing = Drawing(nav.model("jit"), context, Region(0, 86, 1, 28))
     laid = drawing.placed.layout
@@ -157,7 +157,7 @@ def test_wires_of_the_drawing_lead_from_who_makes_a_value_to_who_reads_it():
     loop = next(node for node, item in text.items() if "prim::Loop" in item)
     assert any(above == loop and "block0" in text[below] for above, below in wires)
     results = {box for box, _ in wires if text[box].startswith("-> (")}
-    assert results  # what a block gives back leads on to those that read the If's or Loop's outputs
+    assert results  # a block's results lead to the readers of the If's or Loop's outputs
 
 
 def test_boxes_show_what_a_pass_did_and_what_is_selected_without_colour():
@@ -308,7 +308,7 @@ def test_search_finds_nodes_of_this_graph_then_passes_and_nodes_elsewhere():
 
 
 def graphs_start(nav: Navigator) -> int:
-    """When the first graph that is compiled was told."""
+    """The moment at which the first compiled graph was recorded."""
     output = nav.history.jit.tables.graphs
     return int(output.since[output.where("id", graphs(nav.history)[0])[0]])
 

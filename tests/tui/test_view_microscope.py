@@ -15,9 +15,9 @@ from tui.views.microscope import MicroscopeView
 
 
 def picture(
-    b: TraceBuilder, width: int = 80, glyphs=UNICODE, height: int = 24, **chosen
+    b: TraceBuilder, width: int = 80, glyphs=UNICODE, height: int = 24, **selected
 ) -> Picture:
-    history, selection = b.history(), select(**chosen)
+    history, selection = b.history(), select(**selected)
     return MicroscopeView().draw(
         project(history, history.end - 1, selection), DrawContext(width, height, glyphs, selection)
     )

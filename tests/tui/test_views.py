@@ -1,4 +1,4 @@
-"""What every view owes: it fits, explains its signs, speaks plain ASCII, and draws the same twice."""
+"""Every view fits, explains its symbols, can be drawn in ASCII, and draws the same twice."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def story() -> Story:
     return tell()
 
 
-def drawn(name: str, moment: int, width: int, height: int, glyphs: Glyphs, **chosen) -> Picture:
-    selection = select(**chosen)
+def drawn(name: str, moment: int, width: int, height: int, glyphs: Glyphs, **selected) -> Picture:
+    selection = select(**selected)
     model = view(name).project(story().history, moment, selection)
     return view(name).draw(model, DrawContext(width, height, glyphs, selection))
 
@@ -115,12 +115,12 @@ OWN = (
     "fused",
     "interpreter",
     "jit",
-)  # the story has nothing of theirs: they have tests of their own
+)  # the story has nothing for them: other tests draw them
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in OWN])
 def test_a_selection_shows_without_colour(name):
-    """What is highlighted differs in its signs or its attributes, not in colour alone."""
+    """A highlight differs in its symbols or its attributes, not in colour alone."""
     output = story()
     plain, highlighted = (
         drawn(name, output.lines[12], 120, 40, UNICODE, tensor=tensor)

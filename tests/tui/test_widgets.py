@@ -130,20 +130,20 @@ def test_a_line_of_code_is_folded_between_names() -> None:
 
 
 TABLE = """
-| kind | made of | what it does |
+| kind | operand | what it does |
 |---|---|---|
-| `LOAD` | a register | puts what lies in a register on the stack, and leaves it there as well |
+| `LOAD` | a register | copies the value of a register to the stack, and keeps the register as it is |
 | **static**: Theano | *once* | - |
 """
 
 
 def test_a_table_has_columns_where_there_is_room() -> None:
     lines = [line.rstrip() for line in prose(TABLE.strip(), 60).text().splitlines()]
-    assert lines[0].split() == ["kind", "made", "of", "what", "it", "does"]
+    assert lines[0].split() == ["kind", "operand", "what", "it", "does"]
     assert set(lines[1]) == {"─", " "}
     begins = [lines[0].index(word) for word in ("kind", "made", "what")]
     assert [lines[2].index(word) for word in ("LOAD", "a register", "puts")] == begins
-    assert lines[3].strip()  # the long cell goes on below itself
+    assert lines[3].strip()  # the long cell continues below itself
     assert len(lines[3]) - len(lines[3].lstrip()) == begins[2]
     assert all(len(line) <= 60 for line in lines)
 
@@ -152,7 +152,7 @@ def test_a_table_without_room_is_a_list() -> None:
     lines = [line.rstrip() for line in prose(TABLE.strip(), 24).text().splitlines()]
     assert all(len(line) <= 24 for line in lines)
     assert lines[0].split() == [UNICODE.dot, "LOAD"]
-    assert lines[1].strip() == "made of: a register"
+    assert lines[1].strip() == "operand: a register"
     assert "".join(lines).count("LOAD") == 1
 
 

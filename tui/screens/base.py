@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -10,6 +10,12 @@ from textual.screen import Screen
 
 from tui.keys import ANYWHERE, KeyGroup, key_label
 from tui.widgets.bar import Bar, Word
+
+
+def is_open(screen: Screen[Any]) -> bool:
+    """Return True until the screen is left or the application ends. A thread's result may come later:
+    the screen is still attached then, but its widgets go one by one."""
+    return screen.app.is_running and screen in screen.app.screen_stack
 
 
 class TooSmall(Bar):

@@ -16,7 +16,7 @@ from textual.worker import get_current_worker
 
 from tui import paths
 from tui.keys import SCREEN, bindings
-from tui.screens.base import BaseScreen
+from tui.screens.base import BaseScreen, is_open
 from tui.screens.follow import follow
 from tui.screens.viewer import Viewer, viewer_bar
 from tui.widgets.bar import Bar, Word
@@ -117,6 +117,8 @@ class ExploreScreen(BaseScreen):
         return f"{self.script.name} ended with exit code {program.returncode}: {last}"
 
     def _loaded(self, nav: Navigator | None, problem: str) -> None:
+        if not is_open(self):
+            return
         if nav is None:
             self.viewer.waiting(problem or "no recording was made")
             self.notify(problem or "no recording was made", severity="error", markup=False)

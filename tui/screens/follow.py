@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from textual.screen import Screen
 from textual.worker import Worker, get_current_worker
 
+from tui.screens.base import is_open
+
 if TYPE_CHECKING:
     from engine.inspect.history import History
     from tui.navigator import Navigator
@@ -51,7 +53,7 @@ def follow(
                 screen.app.call_from_thread(hand_over, seen, fresh)
 
     def hand_over(seen: Navigator, fresh: History) -> None:
-        if screen.is_attached and nav() is seen:  # else it was for a screen or a navigator now gone
+        if is_open(screen) and nav() is seen:  # else it was for a screen or a navigator now gone
             take(seen, fresh)
 
     screen.run_worker(look, thread=True, group="growing", exit_on_error=False)

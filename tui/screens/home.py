@@ -14,7 +14,7 @@ from tui import paths
 from tui.keys import HOME, bindings
 from tui.render import UNICODE, Glyphs, Line, Picture, Span, Target, fit
 from tui.render.target import MenuItem
-from tui.screens.base import BaseScreen, key_words
+from tui.screens.base import BaseScreen, is_open, key_words
 from tui.widgets.bar import Bar, Word
 from tui.widgets.canvas import Canvas
 
@@ -94,6 +94,8 @@ class HomeScreen(BaseScreen):
         )
 
     def _lessons_read(self, following: Lesson | None, description: str, done: str) -> None:
+        if not is_open(self):
+            return
         self.lesson = following.name if following else ""
         descriptions = {"continue": description, "lessons": done}
         self.entries = [

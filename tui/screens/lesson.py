@@ -21,7 +21,7 @@ from textual.widgets import Input
 
 from tui.keys import CURSOR, LESSON, KeyGroup, bindings
 from tui.render import UNICODE, Glyphs, Picture, Span
-from tui.screens.base import BaseScreen, key_words
+from tui.screens.base import BaseScreen, is_open, key_words
 from tui.screens.text_modal import TextModal
 from tui.screens.viewer import Viewer
 from tui.widgets.bar import Bar, Word
@@ -204,7 +204,7 @@ class LessonScreen(BaseScreen):
             self.app.call_from_thread(back, came)
 
         def back(came: Any) -> None:
-            if session is None or session.at != at or not self.is_attached:
+            if session is None or session.at != at or not is_open(self):
                 return
             if isinstance(came, Exception):
                 self._show_messages([("error", str(came) or type(came).__name__)])

@@ -19,7 +19,7 @@ from textual.timer import Timer
 from tui.keys import EXPLORE, SCREEN, KeyGroup, bindings
 from tui.render import Picture, Target, clean
 from tui.render.target import ViewItem
-from tui.screens.base import key_words
+from tui.screens.base import is_open, key_words
 from tui.screens.tabs import tab_words
 from tui.widgets.bar import Bar, Word
 from tui.widgets.canvas import Canvas, focus_row
@@ -218,7 +218,7 @@ class Viewer(Vertical):
 
         def done(failed: bool) -> None:
             self._ahead = False
-            if not self.is_attached or self.nav is not nav:
+            if not self.is_attached or not is_open(self.screen) or self.nav is not nav:
                 return
             # An error is raised again when the picture is drawn; a thread that did not help is not started again.
             same_moment = nav.moment == moment

@@ -230,7 +230,7 @@ IValue as_type(Cursor& cursor, size_t from, IValue value, const Type& type) {
     value = std::move(result);
   }
   if (!constant_fits(value, type))
-    cursor.refuse(from, message("a ", value.type_name(), " is no ", type.text()));
+    cursor.refuse(from, message("expected ", type.text(), ", not a ", value.type_name()));
   return value;
 }
 

@@ -1,8 +1,8 @@
 """Random programs: views, writes in place, hooks and backwards in any order, the same for every module.
 
-A program is a list of steps drawn from a seed. Every step works on a pool of tensors; what it did is
-told as a line: the class of its error, or what its result is. Two modules that behave alike keep the
-same pool and tell the same lines; the first line that differs names the step.
+A program is a list of steps drawn from a seed. Every step works on a pool of tensors; its
+outcome is a line: the class of its error, or its result. Two modules that behave the same keep the
+same pool and write the same lines; the first line that differs names the step.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def program(seed: int) -> list[dict[str, Any]]:
     return steps
 
 
-def told_by(m: Any, seed: int) -> list[Any]:
+def log_of(m: Any, seed: int) -> list[Any]:
     """The lines of a program, up to its end."""
     pool: list[Any] = []
     lines = []
@@ -95,8 +95,8 @@ def do(m: Any, pool: list[Any], step: dict[str, Any]) -> tuple[Any, Any]:
     return ACTIONS[kind](m, pool, a, b, step)
 
 
-def keep(pool: list[Any], made: Any) -> None:
-    pool.append(made)
+def keep(pool: list[Any], result: Any) -> None:
+    pool.append(result)
     if len(pool) > MOST:
         del pool[0]
 
@@ -168,7 +168,7 @@ def gradient(m: Any, a: Any, b: Any, step: dict[str, Any]) -> tuple[Any, str]:
     )
     if result is None:
         return m.zeros(2, dtype=m.float64), "unused"
-    return result.clone(), "gradient"  # whose version does not tell how a formula made it
+    return result.clone(), "gradient"  # its version does not depend on the formula
 
 
 MAKERS = {

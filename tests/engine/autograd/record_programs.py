@@ -1,6 +1,6 @@
-"""Writes recorded_programs.json: what PyTorch tells of random programs. Run where torch is installed.
+"""Writes recorded_programs.json: PyTorch's logs of random programs. Run where torch is installed.
 
-Each runs in a process of its own: about one in a hundred ends PyTorch's process (a hook on a tensor
+Each runs in its own process: about one in a hundred ends PyTorch's process (a hook on a tensor
 that was detached in place); those are recorded as null, and the engine only has to survive them.
 """
 
@@ -10,7 +10,7 @@ import json
 import multiprocessing
 from typing import Any
 
-from random_programs import RECORDED, told_by
+from random_programs import RECORDED, log_of
 
 COUNT = 300
 
@@ -18,10 +18,10 @@ COUNT = 300
 def record(seed: int, results: Any) -> None:
     import torch
 
-    results.send(told_by(torch, seed))
+    results.send(log_of(torch, seed))
 
 
-def told_in_a_process(seed: int) -> Any:
+def log_of_a_process(seed: int) -> Any:
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=record, args=(seed, sender))
@@ -40,7 +40,7 @@ def main() -> None:
 
     logs = []
     for seed in range(COUNT):
-        first, second = told_in_a_process(seed), told_in_a_process(seed)
+        first, second = log_of_a_process(seed), log_of_a_process(seed)
         logs.append(first if first == second else None)
     lines = [json.dumps(log, separators=(",", ":")) for log in logs]
     RECORDED.write_text("[\n" + ",\n".join(lines) + "\n]\n")

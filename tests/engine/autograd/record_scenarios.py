@@ -1,10 +1,10 @@
-"""Writes recorded.json: what PyTorch tells in every scenario. Run where torch is installed."""
+"""Writes recorded.json: PyTorch's log of every scenario. Run where torch is installed."""
 
 from __future__ import annotations
 
 import json
 
-from scenario_tools import RECORDED, all_scenarios, told
+from scenario_tools import RECORDED, all_scenarios, log_of
 
 
 def main() -> None:
@@ -12,7 +12,7 @@ def main() -> None:
     import torch.utils.checkpoint
 
     names = all_scenarios()
-    logs = {name: told(torch, name) for name in names}
+    logs = {name: log_of(torch, name) for name in names}
     lines = [f"{json.dumps(name)}: {json.dumps(log)}" for name, log in logs.items()]
     RECORDED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
     print(f"{len(logs)} scenarios of torch {torch.__version__} in {RECORDED.name}")

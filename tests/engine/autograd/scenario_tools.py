@@ -1,8 +1,8 @@
-"""What scenarios are made of: functions of a module (engine, or torch) that return plain data.
+"""Scenarios: functions of a module (engine, or torch) that return plain data.
 
-A scenario tells what happened: values, names of nodes, the order of calls, what was freed, the class
-of an error and which facts its text has. The same function runs with both modules and has to tell
-the same. What PyTorch told is kept in recorded.json (see record_scenarios.py).
+A scenario returns a log of values, names of nodes, the order of calls, freed objects, the class of an
+error and the facts in its message. The same function runs with both modules and has to return the
+same. PyTorch's logs are stored in recorded.json (see record_scenarios.py).
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def all_scenarios() -> dict[str, Callable[[Any], Any]]:
     return SCENARIOS
 
 
-def told(module: Any, name: str) -> Any:
-    """The log of one scenario, as JSON gives it back."""
+def log_of(module: Any, name: str) -> Any:
+    """The log of one scenario, as it is after JSON."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         log = SCENARIOS[name](module)
@@ -80,8 +80,8 @@ def plain(value: Any) -> Any:
     return str(value).replace("torch.", "engine.")
 
 
-def difference(ours: Any, theirs: Any, where: str = "") -> str | None:
-    """Where two logs differ; None where they do not. Floats may differ by rounding."""
+def difference(ours: Any, theirs: Any, path: str = "") -> str | None:
+    """Return the first difference between two logs, or None. Floats may differ by rounding."""
     if isinstance(ours, float | int) and isinstance(theirs, float | int):
         if isinstance(ours, bool) == isinstance(theirs, bool) and math.isclose(
             ours, theirs, rel_tol=1e-6, abs_tol=1e-9
@@ -90,18 +90,18 @@ def difference(ours: Any, theirs: Any, where: str = "") -> str | None:
     elif isinstance(ours, dict) and isinstance(theirs, dict) and set(ours) == set(theirs):
         if set(ours) == {"raises", "says"} and ours["raises"] == theirs["raises"]:
             missing = [fact for fact in theirs["says"] if fact not in ours["says"]]
-            return f"{where}: the text of {ours['raises']} lacks {missing}" if missing else None
-        result = (difference(ours[key], theirs[key], f"{where}.{key}") for key in theirs)
+            return f"{path}: the text of {ours['raises']} lacks {missing}" if missing else None
+        result = (difference(ours[key], theirs[key], f"{path}.{key}") for key in theirs)
         return next(filter(None, result), None)
     elif isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
         result = (
-            difference(own, other, f"{where}[{i}]")
+            difference(own, other, f"{path}[{i}]")
             for i, (own, other) in enumerate(zip(ours, theirs, strict=True))
         )
         return next(filter(None, result), None)
     elif ours == theirs and type(ours) is type(theirs):
         return None
-    return f"{where or 'the log'}: {ours!r}, PyTorch tells {theirs!r}"
+    return f"{path or 'the log'}: {ours!r}, PyTorch returns {theirs!r}"
 
 
 # ---- words of the scenarios
@@ -145,7 +145,7 @@ def about(x: Any) -> list[Any]:
 
 
 def alive(*references: Any) -> list[bool]:
-    """Which of the weak references still have their object, without a collection of cycles."""
+    """Return for each weak reference if its object still exists, without a collection of cycles."""
     return [reference() is not None for reference in references]
 
 
@@ -164,7 +164,7 @@ def double(m: Any, **methods: Any) -> Any:
 
 
 class Mark:
-    """An object that is kept by something, and shows when that is let go of: weakref.ref(Mark())."""
+    """An object to be saved in something whose end `weakref.ref(Mark())` then shows."""
 
 
 def marking(m: Any) -> Any:
@@ -179,7 +179,7 @@ def marking(m: Any) -> Any:
 
 @contextlib.contextmanager
 def no_collection() -> Any:
-    """Cycles are not collected: what dies inside is let go of by its last holder."""
+    """Cycles are not collected: an object that is freed inside was released by its last holder."""
     gc.collect()
     gc.disable()
     try:

@@ -230,7 +230,7 @@ def grad_of_an_intermediate_and_what_follows(m):
 
 @scenario
 def grad_stops_at_the_inputs(m):
-    """Nodes beyond what was asked for do not run."""
+    """Nodes that no requested gradient needs do not run."""
     log = []
     x = leaf(m, 1.0)
     h = x.exp()

@@ -140,7 +140,7 @@ def third_derivatives(m, case):
     several=lambda y, x: y.neg_().add_(2).log_(),
 )
 def derivatives_through_writes(m, case):
-    """What is saved before a write is part of the graph too."""
+    """Tensors that were saved before a write are part of the graph too."""
     x = leaf(m, 0.3, 0.4)
     y = x * x
     case(y, x)

@@ -1,4 +1,4 @@
-"""autograd.Function: what forward and backward may do, what is checked, what is told."""
+"""autograd.Function: what forward and backward may do, the checks, and the messages."""
 
 from scenario_tools import about, double, error, graph, leaf, name, scenario
 

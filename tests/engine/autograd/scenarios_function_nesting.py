@@ -79,7 +79,7 @@ def function_inside_a_function(m):
 
 @scenario
 def backward_inside_a_function(m):
-    """What checkpointing does: a graph of its own, run inside backward."""
+    """Backward builds and runs another graph, as checkpointing does."""
 
     def forward(ctx, x):
         ctx.save_for_backward(x)

@@ -1,4 +1,4 @@
-"""What gradients are: sums over broadcast dimensions, their dtypes, complex ones, their layout."""
+"""Values of gradients: sums over broadcast dimensions, dtypes, complex gradients, layouts."""
 
 from scenario_tools import about, error, graph, leaf, scenario, scenario_of
 

@@ -278,7 +278,7 @@ def tensor_hook_and_autograd_grad(m):
 
 @scenario
 def retain_grad_before_and_after_hooks(m):
-    """What .grad holds: the gradient after all hooks, whenever retain_grad was called."""
+    """`.grad` holds the gradient after all hooks, whenever retain_grad was called."""
     log = []
     for first in (True, False):
         x = leaf(m, 1.0)
@@ -356,7 +356,7 @@ def hook_with_create_graph(m):
 
 @scenario
 def hook_gradient_is_shared_with_grad(m):
-    """Writing to what a hook got is seen by nobody else only if the engine copies."""
+    """A hook's write to its gradient is visible in `.grad` unless the engine copies."""
     x = leaf(m, 1.0, 2.0)
     saved = []
     x.register_hook(lambda g: saved.append(g))

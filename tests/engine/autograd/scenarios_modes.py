@@ -272,7 +272,7 @@ def inference_write_to_a_result(m):
 
 
 @scenario
-def inference_clone_is_normal_again(m):
+def inference_clone_is_normal(m):
     with m.inference_mode():
         y = m.ones(2, dtype=m.float64)
     z = y.clone().requires_grad_()

@@ -1,4 +1,4 @@
-"""What the graph keeps: saved tensors and their names, hooks on them, freeing, anomaly mode, checkpoints."""
+"""Saved tensors of the graph: their names, hooks on them, freeing, anomaly mode, checkpoints."""
 
 import weakref
 
@@ -344,8 +344,8 @@ def function_context_is_freed_by_backward(m):
 
         class F(m.autograd.Function):
             @staticmethod
-            def forward(ctx, x, held):
-                ctx.held = held
+            def forward(ctx, x, saved):
+                ctx.saved = saved
                 return x * 2
 
             @staticmethod
@@ -429,7 +429,7 @@ def packed_values_are_freed_by_backward(m):
 
 @scenario
 def saved_tensors_are_freed_while_backward_runs(m):
-    """Deeper nodes see what later ones have let go of already."""
+    """Deeper nodes see that later ones have already released theirs."""
     with no_collection():
 
         class Box:

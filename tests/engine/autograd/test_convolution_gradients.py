@@ -34,7 +34,7 @@ CASES = {
 }
 
 
-def made(seed: int, sizes: tuple[int, ...], dtype: engine.dtype) -> Tensor:
+def random_tensor(seed: int, sizes: tuple[int, ...], dtype: engine.dtype) -> Tensor:
     values = np.random.default_rng(seed).standard_normal(sizes)
     return engine.tensor(values).to(dtype)
 
@@ -52,13 +52,18 @@ def test_gradients_are_adjoints(case: str, dtype: engine.dtype) -> None:
     def conv(x: Tensor, w: Tensor, b: Tensor | None) -> Tensor:
         return engine.convolution(x, w, b, [stride], [padding], [dilation], transposed, [0], groups)
 
-    x, w = made(0, sizes, dtype).requires_grad_(), made(1, weights, dtype).requires_grad_()
-    b = made(2, (weights[1] * groups if transposed else weights[0],), dtype).requires_grad_()
+    x, w = (
+        random_tensor(0, sizes, dtype).requires_grad_(),
+        random_tensor(1, weights, dtype).requires_grad_(),
+    )
+    b = random_tensor(
+        2, (weights[1] * groups if transposed else weights[0],), dtype
+    ).requires_grad_()
     out = conv(x, w, b)
-    g = made(3, tuple(out.shape), dtype)
+    g = random_tensor(3, tuple(out.shape), dtype)
     gx, gw, gb = engine.autograd.grad(out, (x, w, b), g)
     assert (gx.shape, gw.shape, gb.shape) == (x.shape, w.shape, b.shape)
-    dx, dw = made(4, sizes, dtype), made(5, weights, dtype)
+    dx, dw = random_tensor(4, sizes, dtype), random_tensor(5, weights, dtype)
     tolerance = 2e-4 if dtype is engine.float32 else 1e-11
     with engine.no_grad():
         near = {"rel": tolerance, "abs": tolerance * out.numel() ** 0.5 * 10}

@@ -1,6 +1,6 @@
 """Python's collector frees what only a cycle through the core keeps alive, and nothing else.
 
-A scenario makes a cycle that holds a sentinel and gives back what the user keeps of it. What must go when
+A scenario builds a cycle that holds a sentinel and returns what the user keeps of it. What must go when
 nothing is kept must stay for as long as anything is: another output of the graph, a view, a saved tensor.
 """
 
@@ -133,7 +133,7 @@ def hook_of_a_view(s: Sentinel) -> Any:
 
 def hook_of_a_parameter(s: Sentinel) -> Any:
     module = engine.nn.Linear(2, 2)
-    module.held = s  # type: ignore[assignment]
+    module.sentinel = s  # type: ignore[assignment]
     module.weight.register_hook(holding(module))
     return module
 
@@ -183,7 +183,7 @@ def test_the_collector_takes_nothing_that_another_output_of_the_graph_leads_to()
     x = leaf()
     seen: list[Any] = []
     retained = [x]
-    x.register_hook(lambda grad, held=retained: seen.append((held[0], grad)))
+    x.register_hook(lambda grad, tensors=retained: seen.append((tensors[0], grad)))
     y = x * 3
     del x, retained
     gc.collect()
@@ -301,7 +301,7 @@ def test_get_referents_shows_what_a_tensor_alone_keeps_alive() -> None:
     s = Sentinel()
     x.register_hook(holding(s))
     output = len(gc.get_referents(x))
-    y = x * 2  # the graph leads to x as well: its hooks are nobody's own
+    y = x * 2  # the graph leads to x as well: its hooks are not y's alone
     assert len(gc.get_referents(x)) == output - 1
     del y
     assert len(gc.get_referents(x)) == output

@@ -55,7 +55,7 @@ def test_writing(index: Any, value: str) -> None:
     at = ours(index)
     z[at] = 5.0 if value == "number" else v if value == "tensor" else z[at] * 2
     (z * z).sum().backward()
-    if repeats(index):  # which of several writes to one place counts is nobody's promise
+    if repeats(index):  # the last of several writes to an element is not defined
         return
     expected = 2 * values
     expected[index] = 8 * values[index] if value == "itself" else 0
@@ -67,7 +67,7 @@ def test_writing(index: Any, value: str) -> None:
 
 
 def repeats(index: Any) -> bool:
-    """Whether a place is chosen twice."""
+    """Return True if an index selects an element twice."""
     hits = np.zeros((3, 3, 3), dtype=int)
     np.add.at(hits, index, 1)
     return bool((hits > 1).any())

@@ -1,9 +1,9 @@
-"""Random programs, told by the engine, go as they went with PyTorch."""
+"""Random programs do with the engine what they did with PyTorch."""
 
 import json
 
 import pytest
-from random_programs import RECORDED, program, told_by
+from random_programs import RECORDED, log_of, program
 from scenario_tools import difference
 
 import engine
@@ -20,8 +20,8 @@ KNOWN = {
 
 
 def first_difference(seed: int) -> str | None:
-    """How the engine's run of a program departs from PyTorch's; None where it does not."""
-    ours, result = json.loads(json.dumps(told_by(engine, seed))), LOGS[seed]
+    """Return the first difference between the engine's run of a program and PyTorch's, or None."""
+    ours, result = json.loads(json.dumps(log_of(engine, seed))), LOGS[seed]
     for number, (own, other) in enumerate(zip(ours, result, strict=True)):
         actual = difference(own, other)
         if actual is not None:
@@ -32,8 +32,8 @@ def first_difference(seed: int) -> str | None:
 @pytest.mark.parametrize("seed", range(len(LOGS)))
 def test_goes_as_with_torch(seed: int) -> None:
     if LOGS[seed] is None:  # PyTorch's process ended
-        assert len(told_by(engine, seed)) > 0
+        assert len(log_of(engine, seed)) > 0
     elif seed in KNOWN:
-        assert first_difference(seed) is not None, "goes alike by now: take it off KNOWN"
+        assert first_difference(seed) is not None, "agrees with PyTorch now: take it off KNOWN"
     else:
         assert first_difference(seed) is None, first_difference(seed)

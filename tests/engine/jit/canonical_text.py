@@ -1,6 +1,6 @@
 """The text of a graph without what two compilers may choose: numbers, pooled constants, places.
 
-Constants stand where they are used; names count from the top. Run with PyTorch installed, this
+Constants appear where they are used; names count from the top. Run with PyTorch installed, this
 file records the graphs and the source that PyTorch makes of the programs, those that come out the same:
 python tests/engine/jit/canonical_text.py
 """
@@ -28,7 +28,7 @@ class _Names:
             self.known[name] = f"%{stem}.{self.counts[stem]}"
 
     def apply(self, text):
-        return re.sub(r"%[\w.]+", lambda found: self.known.get(found[0], found[0]), text)
+        return re.sub(r"%[\w.]+", lambda match: self.known.get(match[0], match[0]), text)
 
 
 def canonical(text):
@@ -70,7 +70,7 @@ def of_ours(fn):
 
 
 def without_module(code):
-    """Source without the module that its functions and classes stand in."""
+    """Source without the names of the modules that its functions and classes are in."""
     return re.sub(r"__torch__\.([\w.]+\.)?(\w+)", r"__torch__.\2", code)
 
 

@@ -2,7 +2,7 @@
 
     python tests/engine/jit/fuzz_archive.py --count 10000 --seed 0
 
-Files are cut, their bytes changed, their headers' numbers and brackets exchanged. What is held to:
+Files are cut, their bytes changed, their headers' numbers and brackets exchanged. The rules:
 an error says `load: ...`; what is accepted is accepted by the `safetensors` package too, has the
 sizes that the header says and can be read to its last byte; the address space stays within
 `--memory` MiB beyond what the process begins with, whatever sizes a header names.
@@ -28,10 +28,10 @@ _ODD = ("-1", "0", "1", "2", "9", "4611686018427387904", "9223372036854775807", 
 _RUNTIME, _TYPE = 1, 3
 
 
-def whole_files() -> list[bytes]:
-    """What is damaged: a small file of many dtypes, one with a tree of metadata, an empty one."""
+def valid_files() -> list[bytes]:
+    """Files to damage: a small one of many dtypes, one with a tree of metadata, an empty one."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "whole.safetensors"
+        path = Path(folder) / "valid.safetensors"
         files = []
         for content in (
             {"w": engine.arange(6.0).reshape(2, 3), "b": engine.tensor([True, False, True])},
@@ -44,10 +44,10 @@ def whole_files() -> list[bytes]:
     return files
 
 
-def damaged(source: random.Random, whole: bytes) -> bytes:
+def damaged(source: random.Random, valid: bytes) -> bytes:
     """One file with one to four changes; half of them are made to the header as JSON text."""
-    size = int.from_bytes(whole[:8], "little")
-    header, data = bytearray(whole[8 : 8 + size]), bytearray(whole[8 + size :])
+    size = int.from_bytes(valid[:8], "little")
+    header, data = bytearray(valid[8 : 8 + size]), bytearray(valid[8 + size :])
     length = None
     for _ in range(source.randint(1, 4)):
         match source.randrange(8):
@@ -75,7 +75,7 @@ def damaged(source: random.Random, whole: bytes) -> bytes:
                     data[: source.randint(0, len(data))] if source.random() < 0.7 else data + b"\0"
                 )
             case 7:
-                return bytes(whole[: source.randint(0, len(whole))])
+                return bytes(valid[: source.randint(0, len(valid))])
     if length is None:
         length = len(header)
     return struct.pack("<Q", max(length, 0)) + bytes(header) + bytes(data)
@@ -129,7 +129,7 @@ def accepted_by_others(content: bytes) -> bool:
 
 def run(count: int, seed: int, memory: int) -> Counter[str]:
     """Counts what happened to each file; raises where one of them did what none may."""
-    source, files, seen = random.Random(seed), whole_files(), Counter[str]()
+    source, files, seen = random.Random(seed), valid_files(), Counter[str]()
     limit = address_space() + memory * 2**20
     resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
     with tempfile.TemporaryDirectory() as folder:
@@ -174,6 +174,6 @@ if __name__ == "__main__":
     parser.add_argument("--count", type=int, default=10000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--memory", type=int, default=256, help="MiB that may be allocated")
-    chosen = parser.parse_args()
-    for what, times in sorted(run(chosen.count, chosen.seed, chosen.memory).items()):
-        print(f"{times:8} {what}")
+    options = parser.parse_args()
+    for outcome, times in sorted(run(options.count, options.seed, options.memory).items()):
+        print(f"{times:8} {outcome}")

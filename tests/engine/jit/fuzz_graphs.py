@@ -3,7 +3,7 @@
     python tests/engine/jit/fuzz_graphs.py --count 2000 --seed 0
 
 fuzz_model.py asks whether a damaged file is read; here what the verifier lets through is run as well, on
-tensors of several kinds, before and after each pass. Each graph is run in a process of its own, with limits
+tensors of several kinds, before and after each pass. Each graph is run in its own process, with limits
 of time and memory: one that ends by a signal other than the limit's is a fault, and is shown.
 """
 
@@ -30,7 +30,7 @@ TYPES = ("int", "float", "bool", "str", "Tensor", "Tensor[]", "int[]", "Tensor?"
          "Dict(str, Tensor)", "(Tensor, int)", "Float(3, 4)", "number")  # fmt: skip
 VALUES = ("0", "1", "-1", "9223372036854775807", "-9223372036854775808", "1e300", "nan", "inf", '"x"',
           "[1, 2]", "[]", "100000")  # fmt: skip
-DAMAGED = 20  # graphs made of one program
+DAMAGED = 20  # graphs from one program
 
 
 def whole_graph(seed: int, folder: Path) -> str:
@@ -76,7 +76,7 @@ def _exchanged(source: Random, line: str, pattern: str, others: list[str] | tupl
 
 
 def run_all(text: str) -> str:
-    """What became of one graph."""
+    """Run one graph and return its outcome."""
     try:
         graph = jit.Graph.parse(text)
     except (RuntimeError, ValueError, TypeError, IndexError):
@@ -128,6 +128,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
-    chosen = parser.parse_args()
-    for what, times in sorted(run(chosen.count, chosen.seed).items()):
-        print(f"{times:8} {what}")
+    options = parser.parse_args()
+    for result, times in sorted(run(options.count, options.seed).items()):
+        print(f"{times:8} {result}")

@@ -3,7 +3,7 @@
     python tests/engine/jit/fuzz_model.py --count 10000 --seed 0
 
 Half of the damage is done to the file as such (fuzz_archive.py), half to the program in it: the JSON
-of its classes and objects, and the texts of its graphs, written back into a file that is whole. What
+of its classes and objects, and the text of its graphs, written back into a valid file. What
 is loaded has graphs that can be printed; it is not run, for a program may well never end.
 """
 
@@ -27,7 +27,7 @@ _REFUSED = (1, 2, 3, 4, 5)  # kinds of errors: not 6, memory, and not 8, interna
 
 
 class Cell(engine.nn.Module):
-    """Parameters, a buffer, a submodule, loops, branches, lists, dictionaries and texts."""
+    """Parameters, a buffer, a submodule, loops, branches, lists, dictionaries and strings."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ class Cell(engine.nn.Module):
         return x, len(self.names)
 
 
-def whole_files() -> list[bytes]:
+def valid_files() -> list[bytes]:
     def chain(x, y):
         return (x.t().t() + y * 2).sum(1)
 
@@ -70,16 +70,16 @@ def whole_files() -> list[bytes]:
     return files
 
 
-def rewritten(source: random.Random, whole: bytes) -> bytes:
+def rewritten(source: random.Random, valid: bytes) -> bytes:
     """The same tensors with another program: a few places of its JSON changed."""
-    size = int.from_bytes(whole[:8], "little")
-    header = json.loads(whole[8 : 8 + size])
+    size = int.from_bytes(valid[:8], "little")
+    header = json.loads(valid[8 : 8 + size])
     text = header["__metadata__"][_KEY]
     for _ in range(source.randint(1, 3)):
         text = _changed(source, text)
     header["__metadata__"][_KEY] = text
     new = json.dumps(header, ensure_ascii=source.random() < 0.5).encode(errors="replace")
-    return len(new).to_bytes(8, "little") + new + whole[8 + size :]
+    return len(new).to_bytes(8, "little") + new + valid[8 + size :]
 
 
 def _changed(source: random.Random, text: str) -> str:
@@ -117,7 +117,7 @@ def _word_exchanged(source: random.Random, text: str) -> str:
 
 
 def run(count: int, seed: int, memory: int) -> Counter[str]:
-    source, files, seen = random.Random(seed), whole_files(), Counter[str]()
+    source, files, seen = random.Random(seed), valid_files(), Counter[str]()
     limit = address_space() + memory * 2**20
     resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
     with tempfile.TemporaryDirectory() as folder:
@@ -146,6 +146,6 @@ if __name__ == "__main__":
     parser.add_argument("--count", type=int, default=10000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--memory", type=int, default=512, help="MiB that may be allocated")
-    chosen = parser.parse_args()
-    for what, times in sorted(run(chosen.count, chosen.seed, chosen.memory).items()):
-        print(f"{times:8} {what}")
+    options = parser.parse_args()
+    for outcome, times in sorted(run(options.count, options.seed, options.memory).items()):
+        print(f"{times:8} {outcome}")

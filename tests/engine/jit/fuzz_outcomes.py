@@ -1,4 +1,4 @@
-"""What a call of a program did, as facts that can be compared: results, writes, memory, gradients, errors."""
+"""Outcomes of calls, as data that can be compared: results, writes, memory, gradients, errors."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def arguments(lib: Any, case: str) -> list[Any]:
 
 @dataclass
 class Outcome:
-    """What was seen of one call."""
+    """The observable results of one call."""
 
     error: Exception | None = None
     parts: list[Any] = field(default_factory=list)  # results and inputs, flattened
@@ -72,9 +72,9 @@ def outcome(lib: Any, fn: Callable[..., Any], args: list[Any], twice: bool = Fal
     tensors = [part for part in parts if isinstance(part, lib.Tensor)]
     positions = [tensor.untyped_storage().data_ptr() if tensor.numel() else 0 for tensor in tensors]
     result = Outcome(
-        parts=[told(lib, element) for element in parts],
+        parts=[plain(lib, element) for element in parts],
         memory=[positions.index(item) for item in positions],
-        versions=[one._version for one in tensors],
+        versions=[tensor._version for tensor in tensors],
     )
     if leaves:
         result.gradients = gradients(lib, tensors, leaves, twice)
@@ -82,31 +82,31 @@ def outcome(lib: Any, fn: Callable[..., Any], args: list[Any], twice: bool = Fal
 
 
 def gradients(lib: Any, tensors: list[Any], leaves: list[Any], twice: bool) -> list[Any]:
-    """Of a weighted sum of everything that has some; the error where there is none to be had."""
+    """Differentiate a weighted sum of all results that require gradients; or return the error."""
     try:
         parts = [
-            (one * (0.5 + i * 0.25)).sum().double()
-            for i, one in enumerate(tensors)
-            if one.requires_grad
+            (tensor * (0.5 + i * 0.25)).sum().double()
+            for i, tensor in enumerate(tensors)
+            if tensor.requires_grad
         ]
         if not parts:
             return []
         total = lib.stack(parts).sum()
         first = lib.autograd.grad(total, leaves, create_graph=twice, allow_unused=True)
-        visible = [told(lib, entry) for entry in first]
+        visible = [plain(lib, entry) for entry in first]
         again = [item.square().sum() for item in first if item is not None and item.requires_grad]
         if again:
             second = lib.autograd.grad(lib.stack(again).sum(), leaves, allow_unused=True)
-            visible += [told(lib, element) for element in second]
+            visible += [plain(lib, element) for element in second]
     except RuntimeError as error:
         return [type(error).__name__]
     return visible
 
 
-def told(lib: Any, value: Any) -> Any:
+def plain(lib: Any, value: Any) -> Any:
     if not isinstance(value, lib.Tensor):
         return value
-    # Of one element along a dimension its stride says nothing.
+    # The stride of a dimension of one element has no meaning.
     strides = tuple(0 if n == 1 else by for n, by in zip(value.shape, value.stride(), strict=True))
     about = (
         str(value.dtype).split(".")[-1],
@@ -117,12 +117,12 @@ def told(lib: Any, value: Any) -> Any:
     return (about, value.detach().reshape(-1).tolist())
 
 
-def difference(found: Outcome, wanted: Outcome, tolerance: float = 0.0) -> str:
+def difference(actual_outcome: Outcome, expected: Outcome, tolerance: float = 0.0) -> str:
     """The first thing that is not the same; nothing where all is."""
-    if found.error is not None or wanted.error is not None:
-        return _of_errors(found.error, wanted.error)
+    if actual_outcome.error is not None or expected.error is not None:
+        return _of_errors(actual_outcome.error, expected.error)
     for item in ("parts", "memory", "gradients"):
-        ours, other = getattr(found, item), getattr(wanted, item)
+        ours, other = getattr(actual_outcome, item), getattr(expected, item)
         if len(ours) != len(other):
             return f"{item}: {ours} is not {other}"
         for i, (a, b) in enumerate(zip(ours, other, strict=True)):
@@ -131,20 +131,20 @@ def difference(found: Outcome, wanted: Outcome, tolerance: float = 0.0) -> str:
     return ""
 
 
-def _of_errors(found: Exception | None, wanted: Exception | None) -> str:
-    """What compiled code raises Python raises, too; what nobody would have read it need not compute."""
-    if wanted is None:
-        return f"{found!r} was raised"
-    meant = isinstance(wanted, AssertionError) or "stopped at" in str(wanted)
-    if found is None:
-        return f"{wanted!r} was not raised" if meant else ""
-    if meant and _last_line(wanted) not in _last_line(found):
-        return f"{found!r} is not {wanted!r}"
+def _of_errors(actual: Exception | None, expected: Exception | None) -> str:
+    """Compiled code raises only what Python raises; it need not raise what an unused result would have."""
+    if expected is None:
+        return f"{actual!r} was raised"
+    meant = isinstance(expected, AssertionError) or "stopped at" in str(expected)
+    if actual is None:
+        return f"{expected!r} was not raised" if meant else ""
+    if meant and _last_line(expected) not in _last_line(actual):
+        return f"{actual!r} is not {expected!r}"
     return ""
 
 
 def _last_line(error: Exception) -> str:
-    """What was said: compiled code tells before where that was."""
+    """The message alone: compiled code writes a traceback before it."""
     return str(error).rstrip("\n").split("\n")[-1]
 
 

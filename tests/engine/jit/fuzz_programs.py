@@ -88,7 +88,7 @@ class Holder(lib.nn.Module):
 
 
 def patterns(text: str) -> list[str]:
-    """What stands in `text` two spaces apart."""
+    """Split a text where there are two spaces or more."""
     return re.split(r"\s{2,}", text.strip())
 
 
@@ -152,7 +152,7 @@ class Writer:
 
     def text(self, library: str = "engine") -> str:
         if not self.lines:
-            self.block(1, self.nesting, in_loop=False, least=2)
+            self.block(1, self.nesting, in_loop=False, min_lines=2)
             self.line(1, RESULT)
         body = "\n".join(self.lines)
         return f"{HEAD.format(library=library)}def f({SIGNATURE}):\n{START}{body}\n{HOLDER}"
@@ -162,7 +162,7 @@ class Writer:
     def chance(self, probability: float) -> bool:
         return self.random.random() < probability
 
-    def one(self, *choices: str) -> str:
+    def choose(self, *choices: str) -> str:
         return self.random.choice(choices)
 
     def filled(self, text: str, depth: int = 0) -> str:
@@ -174,24 +174,24 @@ class Writer:
 
     def write(self) -> str:
         """In place, or into a part; `t[0]` is the one name that takes no `+=`."""
-        return self.filled(self.one(*WRITES).replace("{}", self.one(*NAMES), 1))
+        return self.filled(self.choose(*WRITES).replace("{}", self.choose(*NAMES), 1))
 
     def name(self) -> str:
-        return self.one(*TENSORS, *TENSORS, "v", "x", "y")
+        return self.choose(*TENSORS, *TENSORS, "v", "x", "y")
 
     def tensor(self, depth: int) -> str:
         if depth <= 0 or self.chance(0.2):
-            return self.one(
+            return self.choose(
                 *(self.name() for _ in range(6)), "t[0]", 'd["k"]', "xs[0]", "xs[-1]", "xs[n % 2]"
             )
         kind = self.random.random()
         if kind < 0.5:
-            return self.filled(self.one(*UNARY), depth - 1)
+            return self.filled(self.choose(*UNARY), depth - 1)
         if kind < 0.75:
-            return self.filled(self.one(*BINARY), depth - 1)
+            return self.filled(self.choose(*BINARY), depth - 1)
         if kind < 0.9:
-            return self.filled(self.one(*VIEWS), depth - 1)
-        return self.one(
+            return self.filled(self.choose(*VIEWS), depth - 1)
+        return self.choose(
             self.filled("({} * s)"), self.filled("({} + n)"), self.filled("first_or(o, {})"),
             self.filled("twice({}, n)[0]"), "lib.zeros(3, 4)", "lib.arange(n % 5)", "lib.tensor(s)",
             "lib.tensor([n, m])", "lib.full([3, 4], s)", "lib.stack(xs).sum(0)", "lib.cat(xs)",
@@ -201,24 +201,28 @@ class Writer:
         )  # fmt: skip
 
     def condition(self) -> str:
-        first = self.filled(self.one(*CONDITIONS))
+        first = self.filled(self.choose(*CONDITIONS))
         if self.chance(0.2):
-            return f"bool({first}) {self.one('and', 'or')} {self.filled(self.one(*CONDITIONS))}"
+            return (
+                f"bool({first}) {self.choose('and', 'or')} {self.filled(self.choose(*CONDITIONS))}"
+            )
         return f"not ({first})" if self.chance(0.1) else first
 
     def number(self) -> str:
-        return f"({self.filled(self.one(*NUMBERS))}) % {self.one('7', '97', '-5')}"
+        return f"({self.filled(self.choose(*NUMBERS))}) % {self.choose('7', '97', '-5')}"
 
     def real(self) -> str:
-        return self.filled(self.one(*REALS))
+        return self.filled(self.choose(*REALS))
 
     # Statements
 
     def line(self, depth: int, text: str) -> None:
         self.lines.append("    " * depth + text)
 
-    def block(self, depth: int, nesting: int, in_loop: bool, least: int = 1) -> None:
-        for _ in range(self.random.randint(least, max(least, self.size if depth == 1 else 3))):
+    def block(self, depth: int, nesting: int, in_loop: bool, min_lines: int = 1) -> None:
+        for _ in range(
+            self.random.randint(min_lines, max(min_lines, self.size if depth == 1 else 3))
+        ):
             self.statement(depth, nesting, in_loop)
 
     def statement(self, depth: int, nesting: int, in_loop: bool) -> None:
@@ -230,27 +234,27 @@ class Writer:
         elif kind < 0.93:
             self.loop(depth, nesting)
         elif kind < 0.96:
-            self.line(depth, f"with lib.{self.one('no_grad()', 'enable_grad()')}:")
+            self.line(depth, f"with lib.{self.choose('no_grad()', 'enable_grad()')}:")
             self.block(depth + 1, nesting - 1, in_loop=False)
         else:
             self.leave(depth, in_loop)
 
     def simple(self) -> str:
-        name = self.one(*TENSORS)
+        name = self.choose(*TENSORS)
         kind = self.random.random()
         if kind < 0.28:
             return f"{name} = {self.tensor(2)}"
         if kind < 0.38:
-            return f"v = {self.filled(self.one(*VIEWS))}"
+            return f"v = {self.filled(self.choose(*VIEWS))}"
         if kind < 0.6:
             return self.write()
         if kind < 0.68:
-            return f"{self.one(*INTS)} = {self.number()}"
+            return f"{self.choose(*INTS)} = {self.number()}"
         if kind < 0.74:
-            return f"{self.one(*FLOATS)} = {self.real()}"
-        return self.one(
+            return f"{self.choose(*FLOATS)} = {self.real()}"
+        return self.choose(
             f"xs.append({self.tensor(1)})",
-            f"xs[{self.one('0', '-1', 'n % 2')}] = {self.tensor(1)}",
+            f"xs[{self.choose('0', '-1', 'n % 2')}] = {self.tensor(1)}",
             f"xs = [{self.tensor(1)}, {self.tensor(1)}]",
             "xs = [one * 2 for one in xs[:3]]",
             f"xs = xs[:2] + [{self.tensor(1)}]",
@@ -260,7 +264,7 @@ class Writer:
             f"ns.append({self.number()})",
             f"ns[0] = {self.number()}",
             f"ns = [n, {self.number()}]",
-            f"d[{self.one(*KEYS)}] = {self.tensor(1)}",
+            f"d[{self.choose(*KEYS)}] = {self.tensor(1)}",
             f'd["k"] += {self.tensor(0)}',
             f"t = ({self.tensor(1)}, {self.number()})",
             f"{name}, n = t",
@@ -268,8 +272,8 @@ class Writer:
             f"{name} = write_into({self.name()}, xs)",
             f"o = {self.tensor(1)}",
             "o = None",
-            f"{self.one(*FLAGS)} = bool({self.condition()})",
-            f"{self.one(*TEXTS)} = {self.one('w', 'u', 'str(n)', '(w + u)[:4]', 'w[1:]', 'w.upper()')}",
+            f"{self.choose(*FLAGS)} = bool({self.condition()})",
+            f"{self.choose(*TEXTS)} = {self.choose('w', 'u', 'str(n)', '(w + u)[:4]', 'w[1:]', 'w.upper()')}",
             'u = f"{n}:{w}"[:5]',
             "a, b = b, a",
             f"{name} = v",
@@ -280,7 +284,7 @@ class Writer:
     def branch(self, depth: int, nesting: int, in_loop: bool) -> None:
         if self.chance(0.12):
             self.line(depth, "if o is not None:")
-            self.line(depth + 1, f"{self.one(*TENSORS)} = o * 2")
+            self.line(depth + 1, f"{self.choose(*TENSORS)} = o * 2")
         else:
             self.line(depth, f"if {self.condition()}:")
         self.block(depth + 1, nesting - 1, in_loop)
@@ -303,8 +307,8 @@ class Writer:
             self.line(depth + 1, f"{count} += 1")
         else:
             header, use = self.random.choice([
-                (f"for {i} in range({self.one('n % 4', '2', '3', '0', 'len(xs)', '1, 6, 2')}):", f"m = m + {i}"),
-                (f"for {i} in range({self.one('n % 5', '3', '5')}):", f"a = a + {i}"),
+                (f"for {i} in range({self.choose('n % 4', '2', '3', '0', 'len(xs)', '1, 6, 2')}):", f"m = m + {i}"),
+                (f"for {i} in range({self.choose('n % 5', '3', '5')}):", f"a = a + {i}"),
                 (f"for {g} in xs[:3]:", f"{g}.mul_(0.5)"),
                 (f"for {g} in xs[:3]:", f"b = b + {g}"),
                 (f"for {i}, {g} in enumerate(xs[:3]):", f"a = {g} + {i}"),

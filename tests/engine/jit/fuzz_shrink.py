@@ -7,8 +7,8 @@ import ast
 from collections.abc import Callable, Iterator
 
 
-def shrunk(text: str, fails: Callable[[str], bool], most: int = 2000) -> str:
-    """The smallest text found with at most `most` tries; `text` itself where it does not fail."""
+def shrunk(text: str, fails: Callable[[str], bool], max_tries: int = 2000) -> str:
+    """The smallest text found with at most `max_tries` tries; `text` itself where it does not fail."""
     text = ast.unparse(ast.parse(text))
     if not fails(text):
         return text
@@ -17,7 +17,7 @@ def shrunk(text: str, fails: Callable[[str], bool], most: int = 2000) -> str:
         result = False
         for smaller in _smaller(text):
             tries += 1
-            if tries > most:
+            if tries > max_tries:
                 return text
             if fails(smaller):
                 text, result = smaller, True
@@ -26,7 +26,7 @@ def shrunk(text: str, fails: Callable[[str], bool], most: int = 2000) -> str:
 
 
 def _smaller(text: str) -> Iterator[str]:
-    """Texts with one thing less, the largest things first."""
+    """Yield the text without one of its parts, for each part, the largest first."""
     size = sum(1 for _ in ast.walk(ast.parse(text)))
     edits = [*_edits(ast.parse(text))]
     for number in sorted(range(len(edits)), key=lambda i: -edits[i][0]):
@@ -75,7 +75,7 @@ def _setter(node: ast.AST, field: str, part: ast.expr) -> Callable[[], None]:
 
 
 def _parts(value: ast.expr) -> Iterator[ast.expr]:
-    """What may stand for an expression: what it is made of."""
+    """Yield the parts of an expression, which may replace it."""
     for part in ast.iter_child_nodes(value):
         if isinstance(part, ast.expr):
             if isinstance(part, ast.Attribute) and isinstance(value, ast.Call):

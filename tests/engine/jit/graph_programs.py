@@ -18,7 +18,7 @@ from engine.jit.c_results import c_integer
 
 Shape = tuple[int, ...]
 SHAPES: tuple[Shape, ...] = ((), (3,), (1, 3), (2, 3), (3, 3), (0, 3))
-# As types are called, the code that PyTorch's graphs have for them, and another one to go through.
+# Names of types, PyTorch's code for them in graphs, and a type to convert by way of.
 DTYPES = {
     engine.float32: ("Float", 6, 7),
     engine.float64: ("Double", 7, 6),
@@ -31,7 +31,7 @@ UNARY = ("tanh", "sigmoid", "relu", "neg", "sin", "abs", "selu")
 
 
 def evaluate(snapshot: dict[str, Any], inputs: list[Any]) -> list[Any]:
-    """What the graph of this snapshot returns for these inputs, node by node."""
+    """Evaluate the graph of a snapshot node by node."""
     values: dict[int, Any] = {}
     return _run_block(snapshot["block"], inputs, values)
 
@@ -47,28 +47,28 @@ def _run_block(block: dict[str, Any], args: list[Any], values: dict[int, Any]) -
     return [values[i] for i in block["returns"]]
 
 
-def _run_node(node: dict[str, Any], given: list[Any], values: dict[int, Any]) -> list[Any]:
+def _run_node(node: dict[str, Any], inputs: list[Any], values: dict[int, Any]) -> list[Any]:
     kind = node["kind"]
     if kind == "prim::Constant":
         return [_constant(node)]
     if kind == "prim::ListConstruct":
-        return [given]
+        return [inputs]
     if kind == "prim::TupleConstruct":
-        return [tuple(given)]
+        return [tuple(inputs)]
     if kind in ("prim::TupleUnpack", "prim::ListUnpack"):
-        return list(given[0])
+        return list(inputs[0])
     if kind == "prim::If":
-        return _run_block(node["blocks"][0 if given[0] else 1], [], values)
+        return _run_block(node["blocks"][0 if inputs[0] else 1], [], values)
     if kind == "prim::Loop":
-        maximum, go, *carried = given
+        maximum, go, *carried = inputs
         i = 0
         while go and i < maximum:
             go, *carried = _run_block(node["blocks"][0], [i, *carried], values)
             i += 1
         return carried
     if kind == "prim::FusionGroup":
-        return evaluate(node["graphs"]["Subgraph"], given)
-    result = OPERATORS[kind.removeprefix("aten::")](*given)
+        return evaluate(node["graphs"]["Subgraph"], inputs)
+    result = OPERATORS[kind.removeprefix("aten::")](*inputs)
     return [result] if node["outputs"] else []
 
 
@@ -142,11 +142,11 @@ class Writer:
         self.emit(f"{name} : {type} = prim::Constant{output}()")
         return name
 
-    def tensor(self, wanted: Shape | None = None) -> tuple[str, Shape]:
-        known = [t for t in self.tensors if wanted is None or t[1] == wanted]
-        return known[self.draw(st.integers(0, len(known) - 1))]
+    def tensor(self, shape: Shape | None = None) -> tuple[str, Shape]:
+        candidates = [t for t in self.tensors if shape is None or t[1] == shape]
+        return candidates[self.draw(st.integers(0, len(candidates) - 1))]
 
-    def made(self, call: str, shape: Shape) -> tuple[str, Shape]:
+    def emit_tensor(self, call: str, shape: Shape) -> tuple[str, Shape]:
         name = self.fresh("v")
         self.emit(f"{name} : Tensor = aten::{call}")
         self.tensors.append((name, shape))
@@ -161,7 +161,7 @@ class Writer:
 
     def unary(self) -> None:
         x, shape = self.tensor()
-        self.made(f"{self.draw(st.sampled_from(UNARY))}({x})", shape)
+        self.emit_tensor(f"{self.draw(st.sampled_from(UNARY))}({x})", shape)
 
     def binary(self) -> None:
         x, a = self.tensor()
@@ -172,14 +172,14 @@ class Writer:
             y, shape = x, a
         op = self.draw(st.sampled_from(("add", "sub", "mul")))
         alpha = "" if op == "mul" else f", {self.constant('int', self.draw(st.integers(1, 2)))}"
-        self.made(f"{op}({x}, {y}{alpha})", shape)
+        self.emit_tensor(f"{op}({x}, {y}{alpha})", shape)
 
     def choose(self) -> None:
         x, shape = self.tensor()
-        mask, _ = self.made(f"gt({x}, {self.constant('int', 0)})", shape)
-        self.tensors.pop()  # it is no float
+        mask, _ = self.emit_tensor(f"gt({x}, {self.constant('int', 0)})", shape)
+        self.tensors.pop()  # it is a mask, not a float
         y, _ = self.tensor(shape)
-        self.made(f"where({mask}, {x}, {y})", shape)
+        self.emit_tensor(f"where({mask}, {x}, {y})", shape)
 
     def fold(self) -> None:
         x, shape = self.tensor()
@@ -195,12 +195,12 @@ class Writer:
             at = dim + len(shape)
             left = (*shape[:at], *((1,) if keep else ()), *shape[at + 1 :])
         flag, none = self.constant("bool", int(keep)), self.constant("NoneType", None)
-        result, _ = self.made(
+        result, _ = self.emit_tensor(
             f"{self.draw(st.sampled_from(('sum', 'mean')))}({x}, {dims}, {flag}, {none})", left
         )
         if left not in SHAPES:
             self.tensors.pop()
-            self.made(f"tanh({result})", left)
+            self.emit_tensor(f"tanh({result})", left)
             self.tensors.pop()
 
     def product(self) -> None:
@@ -209,12 +209,12 @@ class Writer:
             return
         x, a = known[self.draw(st.integers(0, len(known) - 1))]
         y, b = known[self.draw(st.integers(0, len(known) - 1))]
-        turned, _ = self.made(f"t({y})", b[::-1])
+        turned, _ = self.emit_tensor(f"t({y})", b[::-1])
         self.tensors.pop()
-        result, shape = self.made(f"mm({x}, {turned})", (a[0], b[0]))
+        result, shape = self.emit_tensor(f"mm({x}, {turned})", (a[0], b[0]))
         self.tensors.pop()
         scale = self.constant("float", 0.125)
-        self.made(f"mul({result}, {scale})", shape)
+        self.emit_tensor(f"mul({result}, {scale})", shape)
         if shape not in SHAPES:
             self.tensors.pop()
 
@@ -233,9 +233,11 @@ class Writer:
         x, shape = self.tensor()
         no, none = self.constant("bool", 0), self.constant("NoneType", None)
         _, own, other = DTYPES[self.dtype]
-        result, _ = self.made(f"to({x}, {self.constant('int', other)}, {no}, {no}, {none})", shape)
+        result, _ = self.emit_tensor(
+            f"to({x}, {self.constant('int', other)}, {no}, {no}, {none})", shape
+        )
         self.tensors.pop()
-        self.made(f"to({result}, {self.constant('int', own)}, {no}, {no}, {none})", shape)
+        self.emit_tensor(f"to({result}, {self.constant('int', own)}, {no}, {no}, {none})", shape)
 
     def within(self, indent: int) -> tuple[list[tuple[str, Shape]], list[str]]:
         """Some statements of a block; what was there before is found again after it."""

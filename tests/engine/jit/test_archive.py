@@ -222,7 +222,7 @@ def test_what_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["fuzz_archive.py", "fuzz_model.py"])
 def test_damaged_files_are_refused_or_read(name: str) -> None:
-    """A process of its own: its memory is limited, and nothing but it would fall."""
+    """It runs in its own process, with limited memory: a crash would end only that."""
     program = Path(__file__).with_name(name)
     command = [sys.executable, str(program), "--count", "3000", "--seed", "5"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)

@@ -22,7 +22,7 @@ DICTS: list[dict[str, int]] = [{}, {"a": 1, "b": 2}]
 TEXTS = ["", "a", "abc", "  x y  ", "a,b,,c", "Hello World", "ABC dEf", "a\tb\nc\r\nd", "éa€"]
 TEXTS += ["123", "aXbXc", "xxxxx", " \t ", "--1-2", "+42", "q\"'"]
 WORDS = ["", "a", "X", "b", "l", "  ", ",", "é"]
-# Their texts are of errors that the core has no kind for.
+# Errors whose class the core has no kind for: the message names it.
 NAMED = (ZeroDivisionError, KeyError, OverflowError)
 
 
@@ -44,7 +44,7 @@ def outcome(call: Reference, args: tuple[Any, ...]) -> tuple[str, Any]:
         return "gives", repr(call(*copy.deepcopy(args)))
     except NAMED as error:
         return "fails", f"{type(error).__name__}: {error}"
-    except Exception as error:  # whatever Python raises is what is wanted
+    except Exception as error:  # whatever Python raises is expected
         return "fails", str(error)
 
 

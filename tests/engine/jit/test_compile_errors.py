@@ -1,4 +1,4 @@
-"""What `jit.script` refuses is a RuntimeError of the engine's classes, whatever the mistake is."""
+"""`jit.script` rejects a program with a RuntimeError of the engine's classes, whatever the mistake is."""
 
 import linecache
 

@@ -1,4 +1,4 @@
-"""What constant propagation leaves of a program: PyTorch's graphs, written down.
+"""Constant propagation leaves PyTorch's graphs, which are listed here.
 
 Each row is the type of `x`, the body of a function, and the nodes besides constants, without their
 namespaces, that PyTorch 2.13 leaves after `_jit_pass_constant_propagation`, which also removes what
@@ -166,7 +166,7 @@ FOLDED = [
     ('Tensor', 'return x.dim() + 2 * 3', 'dim, add'),
 ]  # fmt: skip
 
-# Folded further than by PyTorch, whose texts with holes stay.
+# Folded further than by PyTorch, which keeps strings with placeholders.
 FURTHER = [
     ("int", "return '{}-{}'.format(1, 2) + str(x)", "str, add"),
     ("int", "return '%d' % 3 + str(x)", "str, add"),

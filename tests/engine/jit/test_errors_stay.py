@@ -1,4 +1,4 @@
-"""What raises in Python raises in compiled code: no optimisation loses the error of an operator that is used."""
+"""Compiled code raises what Python raises: no optimisation loses the error of an operator that is used."""
 
 import pytest
 

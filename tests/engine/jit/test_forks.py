@@ -105,9 +105,9 @@ def test_a_module_that_forks_is_saved_and_read():
     assert jit.load(buffer)(example()).tolist() == expected == forks_eagerly(scripted)
 
 
-def forks_eagerly(made):
+def forks_eagerly(scripted):
     eager = forks.Shared()
-    eager.load_state_dict(made.state_dict())
+    eager.load_state_dict(scripted.state_dict())
     return eager(example()).tolist()
 
 

@@ -158,7 +158,7 @@ def test_a_batch_norm_goes_into_the_weights_before_it(bias, affine):
 
 
 class Shared(nn.Module):
-    """What a convolution gives is read twice."""
+    """A convolution's result is read twice."""
 
     def __init__(self):
         super().__init__()

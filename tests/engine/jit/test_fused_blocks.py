@@ -83,9 +83,9 @@ def numbers(n: int, dtype: Any, seed: int) -> Tensor:
     return engine.tensor(values, dtype=dtype)
 
 
-def same_bits(made: Tensor, wanted: Tensor) -> bool:
-    numbers_differ = made.ne(wanted) & ~(made.isnan() & wanted.isnan())
-    zeros_differ = made.eq(0) & wanted.eq(0) & made.signbit().ne(wanted.signbit())
+def same_bits(actual: Tensor, expected: Tensor) -> bool:
+    numbers_differ = actual.ne(expected) & ~(actual.isnan() & expected.isnan())
+    zeros_differ = actual.eq(0) & expected.eq(0) & actual.signbit().ne(expected.signbit())
     return not bool((numbers_differ | zeros_differ).any())
 
 

@@ -260,7 +260,7 @@ def test_random_programs_have_eagers_gradients(program: Program) -> None:
     def gradients(run: Callable[[list[Any]], list[Any]]) -> list[Any] | str:
         inputs = program.inputs()
         expected = [item.requires_grad_() for item in inputs if isinstance(item, engine.Tensor)]
-        # What is written is no leaf.
+        # A tensor that is written is not a leaf.
         results = run(
             [element * 1 if isinstance(element, engine.Tensor) else element for element in inputs]
         )
@@ -276,7 +276,7 @@ def test_random_programs_have_eagers_gradients(program: Program) -> None:
     for _ in range(4):
         actual = gradients(lambda inputs: list(function.call(inputs)))
         if isinstance(eager, str):
-            # A group saves its inputs: results that were written are no loss to it.
+            # A group saves its inputs: results that were written do not matter to it.
             assert actual == eager or "modified by an inplace operation" in eager, program.text
             continue
         assert not isinstance(actual, str), program.text

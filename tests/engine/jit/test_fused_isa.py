@@ -1,4 +1,4 @@
-"""Fused groups on processors that know less: the tests of blocks once more, with their kernels and code."""
+"""Fused groups on processors that know less: the tests of blocks with their kernels and code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a fused group gives back is as much each result's own as what operators give back."""
+"""Each result of a fused group owns its memory, as results of operators do."""
 
 from __future__ import annotations
 

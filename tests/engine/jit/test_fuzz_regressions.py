@@ -1,4 +1,4 @@
-"""What random programs found, each as small as it became."""
+"""Faults that random programs showed, each reduced as far as possible."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine import Tensor, jit
 
 
 @jit.script
-def chosen(x: Tensor, mask: Tensor) -> Tensor:
+def masked(x: Tensor, mask: Tensor) -> Tensor:
     return x[mask]
 
 
@@ -25,7 +25,7 @@ def filled(x: Tensor, mask: Tensor, values: Tensor) -> Tensor:
 @pytest.mark.parametrize("flag", [True, False])
 def test_a_mask_without_dimensions(flag: bool) -> None:
     x, mask = engine.arange(6.0).reshape(2, 3), engine.tensor(flag)
-    actual = chosen(x, mask)
+    actual = masked(x, mask)
     assert actual.shape == ((1, 2, 3) if flag else (0, 2, 3))
     assert actual.tolist() == x[mask].tolist()
     expected, values = x.clone(), engine.tensor([7.0, 8.0, 9.0])
@@ -50,7 +50,7 @@ def test_a_mask_without_dimensions_among_others() -> None:
 
 def test_gradients_go_through_a_mask_without_dimensions() -> None:
     x = engine.arange(6.0).reshape(2, 3).requires_grad_()
-    (gradient,) = engine.autograd.grad((chosen(x, engine.tensor(True)) * x).sum(), x)
+    (gradient,) = engine.autograd.grad((masked(x, engine.tensor(True)) * x).sum(), x)
     assert gradient.tolist() == (x * 2).tolist()
 
 

@@ -149,7 +149,7 @@ def test_nodes_are_made_and_moved():
     graph.prependNode(relu)
     assert [node.kind() for node in graph.nodes()] == ["aten::relu", "aten::neg"]
     relu.moveAfter(neg)
-    assert [one.kind() for one in graph.nodes()] == ["aten::neg", "aten::relu"]
+    assert [node.kind() for node in graph.nodes()] == ["aten::neg", "aten::relu"]
     neg.insertAfter(relu)
     graph.insertNode(neg)
     graph.appendNode(relu)

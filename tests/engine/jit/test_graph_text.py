@@ -1,4 +1,4 @@
-"""Texts of graphs: read, written again as they were, refused with the place; also PyTorch's own."""
+"""The text of graphs: parsed, printed as it was, rejected with the position; also PyTorch's."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_graph_that_was_read_runs() -> None:
         ("%1 : Tensor = aten::relu(%y)", "line 2, column 28: %y is not defined"),
         ("%1 : Tensor = aten::relu(%n)", "argument 'self' is a Tensor, and is given a int"),
         ("%1 : Tnsor = aten::relu(%x)", "line 2, column 8: unknown type specifier Tnsor"),
-        ('%1 : int = prim::Constant[value="a"]()', "a str is no int"),
+        ('%1 : int = prim::Constant[value="a"]()', "expected int, not a str"),
         ("%1 : Tensor = aten::relu(%x", "expected ',' or ')', not 'return'"),
         ("%1 : bool = prim::If(%n)", "it has 2 blocks, not 0"),
     ],
@@ -106,7 +106,7 @@ def test_a_long_row_of_elif_is_read_back_and_an_endless_one_refused() -> None:
 
 
 def read(text: str) -> tuple[str, str]:
-    """What is written of it, or why it is refused."""
+    """Return the printed graph, or the reason why its text is rejected."""
     try:
         return str(Graph.parse(text)), ""
     except RuntimeError as error:
@@ -160,7 +160,7 @@ def containers(names: List[str], sizes: Dict[str, int], other: Optional[int]):
     return names, (count, -count ** 2, [1.0, 2.5], max(count, 3))
 
 
-def texts(a: str, b: float):
+def strings(a: str, b: float):
     parts = a.strip().split(",")
     return ("x" in a, parts[-1].upper(), f"{b}", a[1:3], len(a), int(b), a < "z")
 
@@ -169,8 +169,8 @@ def texts(a: str, b: float):
 
 @pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
 def test_graphs_of_pytorch_are_read(tmp_path: Path) -> None:
-    """What PyTorch prints is read, and written as PyTorch has it, but for operators that take other
-    arguments here (torch.sum's overloads are one operator)."""
+    """PyTorch's graphs are parsed, and printed as PyTorch prints them, except for operators that take
+    other arguments here (torch.sum's overloads are one operator)."""
     torch = pytest.importorskip("torch")
     path = tmp_path / "tests.engine.jit.programs.py"
     path.write_text(PROGRAMS)
@@ -179,6 +179,6 @@ def test_graphs_of_pytorch_are_read(tmp_path: Path) -> None:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    for name in ("branch", "loop", "containers", "texts"):
+    for name in ("branch", "loop", "containers", "strings"):
         text = str(torch.jit.script(getattr(module, name)).graph)
         assert str(Graph.parse(text)) == text

@@ -10,26 +10,28 @@ from tests.engine.jit.programs.layers import LAYERS
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
-def flat(found):
+def flat(nested):
     """The tensors of a result, in order."""
-    if found is None:
+    if nested is None:
         return []
     return (
-        [found] if isinstance(found, engine.Tensor) else [x for part in found for x in flat(part)]
+        [nested]
+        if isinstance(nested, engine.Tensor)
+        else [x for part in nested for x in flat(part)]
     )
 
 
-def leaves(given, made):
+def leaves(inputs, leaf_of):
     """The inputs as leaves that require gradients; what is one tensor stays one."""
-    if isinstance(given, tuple):
-        return tuple(leaves(item, made) for item in given)
-    if isinstance(given, engine.Tensor) and given.is_floating_point():
-        return made.setdefault(id(given), given.detach().clone().requires_grad_())
-    return given
+    if isinstance(inputs, tuple):
+        return tuple(leaves(item, leaf_of) for item in inputs)
+    if isinstance(inputs, engine.Tensor) and inputs.is_floating_point():
+        return leaf_of.setdefault(id(inputs), inputs.detach().clone().requires_grad_())
+    return inputs
 
 
 def outputs_and_gradients(module, inputs):
-    """What a module gives, and the gradients of its inputs and parameters."""
+    """Return a module's outputs, and the gradients of its inputs and parameters."""
     results = {}
     actual = flat(module(*leaves(inputs, results)))
     sums = [(item.float() * (i + 1)).sum() for i, item in enumerate(actual) if item.requires_grad]
@@ -41,9 +43,9 @@ def outputs_and_gradients(module, inputs):
     return actual, [element.grad for element in [*results.values(), *parameters]]
 
 
-def check_same(found, wanted):
-    assert len(found) == len(wanted)
-    for item, other in zip(found, wanted, strict=True):
+def check_same(actual, expected):
+    assert len(actual) == len(expected)
+    for item, other in zip(actual, expected, strict=True):
         if item is None or other is None:
             assert item is other
             continue
@@ -52,14 +54,14 @@ def check_same(found, wanted):
         assert engine.allclose(item, other, atol=1e-5, equal_nan=True)
 
 
-def made(name):
+def layer_of(name):
     """A layer of the table, with the same parameters each time."""
     engine.manual_seed(0)
     return LAYERS[name][0]()
 
 
 class Fixed(nn.Module):
-    """A layer with those of its inputs that are no tensors: a trace takes tensors only."""
+    """A layer with those of its inputs that are not tensors: a trace takes tensors only."""
 
     def __init__(self, layer, inputs):
         super().__init__()
@@ -73,21 +75,24 @@ class Fixed(nn.Module):
         return tuple(flat(actual))
 
 
-def compiled(how, name, inputs):
+def compiled(mode, name, inputs):
     """A layer as compiled code, and the inputs that it takes."""
-    if how == "script":
-        return jit.script(made(name)), inputs
-    layer, tensors = made(name), tuple(x for x in inputs if isinstance(x, (engine.Tensor, tuple)))
+    if mode == "script":
+        return jit.script(layer_of(name)), inputs
+    layer, tensors = (
+        layer_of(name),
+        tuple(x for x in inputs if isinstance(x, (engine.Tensor, tuple))),
+    )
     if len(tensors) < len(inputs):
         layer = Fixed(layer, inputs)
     return jit.trace(layer, tensors, check_trace=False), tensors
 
 
-@pytest.mark.parametrize("how", ["script", "trace"])
+@pytest.mark.parametrize("mode", ["script", "trace"])
 @pytest.mark.parametrize("name", LAYERS)
-def test_a_compiled_layer_is_the_layer(name, how, tmp_path):
-    reference = outputs_and_gradients(made(name), LAYERS[name][1])
-    module, inputs = compiled(how, name, LAYERS[name][1])
+def test_a_compiled_layer_is_the_layer(name, mode, tmp_path):
+    reference = outputs_and_gradients(layer_of(name), LAYERS[name][1])
+    module, inputs = compiled(mode, name, LAYERS[name][1])
     jit.save(module, str(tmp_path / "layer.st"))
     for element in (module, jit.load(str(tmp_path / "layer.st"))):
         for item, expected in zip(outputs_and_gradients(element, inputs), reference, strict=True):
@@ -98,14 +103,14 @@ def test_running_statistics_are_kept():
     for name in LAYERS:
         if "BatchNorm" not in name:
             continue
-        eager, scripted = made(name), jit.script(made(name))
+        eager, scripted = layer_of(name), jit.script(layer_of(name))
         for _ in range(3):
             eager(*LAYERS[name][1])
             scripted(*LAYERS[name][1])
         check_same([*scripted.buffers()], [*eager.buffers()])
 
 
-# Of no forward of their own, or another layer once they have seen an input.
+# Without a forward, or another layer once they have seen an input.
 ABSTRACT = {"Container", "Module", "RNNBase", "RNNCellBase"}
 # Its chunks are an autograd.Function, which scripts do not have: there, Linear and CrossEntropyLoss.
 EAGER_ONLY = {"LinearCrossEntropyLoss"}
@@ -117,7 +122,7 @@ def test_every_layer_is_in_the_table():
         for name in dir(nn)
         if isinstance(getattr(nn, name), type) and issubclass(getattr(nn, name), nn.Module)
     }
-    target = {type(element).__name__ for name in LAYERS for element in made(name).modules()}
+    target = {type(element).__name__ for name in LAYERS for element in layer_of(name).modules()}
     assert {item for item in kinds - target if not item.startswith("Lazy")} == ABSTRACT | EAGER_ONLY
 
 

@@ -1,4 +1,4 @@
-"""Compiled code reads and writes numbers alike in every locale, and as Python does."""
+"""Compiled code reads and writes numbers as Python does, in every locale."""
 
 import math
 import os
@@ -12,7 +12,7 @@ import pytest
 
 from engine import jit
 
-# Run in a process of its own, whose locale has a decimal comma.
+# Run in another process, whose locale has a decimal comma.
 _PROGRAM = """
 import locale, sys
 locale.setlocale(locale.LC_ALL, sys.argv[1])

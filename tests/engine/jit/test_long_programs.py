@@ -21,7 +21,7 @@ _numbers = itertools.count()
 
 
 def defined(text):
-    """What a program's text defines, whose source can be read as from a file."""
+    """Run a program's text and return its names; its source can be read as from a file."""
     name = f"<long {next(_numbers)}>"
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
     space = {"engine": engine, "jit": jit}
@@ -259,14 +259,14 @@ OPTIMISED = """if True:
     from engine import jit, nn
     import engine.nn.functional as F
     assert False, "asserts of Python are off"
-    texts = {
+    sources = {
         "special": "def f(x): return engine.special.i0e(x) + engine.linalg.norm(x) + engine.special.expit(x)",
         "methods": "def f(x): return x.special if False else x.div(2).softmax(0).sum(dim=0, keepdim=True)",
         "functional": "def f(x): return F.gelu(x) + F.layer_norm(x, [4]) + F.dropout(x, 0.0) + F.logsigmoid(x)",
         "asserts": "def f(x):\\n    assert x.numel() == 4, 'four'\\n    return x",
     }
     x = engine.ones(4)
-    for name, text in texts.items():
+    for name, text in sources.items():
         linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
         space = {"engine": engine, "F": F}
         exec(compile(text, name, "exec"), space)

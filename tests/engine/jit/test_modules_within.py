@@ -52,15 +52,15 @@ def loaded(module, tmp_path):
 
 
 @pytest.mark.parametrize("steps", [2, 5])
-@pytest.mark.parametrize("how", ["scripted", "traced", "loaded"])
-def test_a_compiled_cell_in_a_scripted_loop(how, steps, tmp_path):
-    cell = Cell(nn.Tanh() if how == "traced" else Gate())
+@pytest.mark.parametrize("mode", ["scripted", "traced", "loaded"])
+def test_a_compiled_cell_in_a_scripted_loop(mode, steps, tmp_path):
+    cell = Cell(nn.Tanh() if mode == "traced" else Gate())
     x, h = engine.rand(3, 4), engine.rand(3, 4)
     ready = {
         "scripted": lambda: jit.script(cell),
         "traced": lambda: jit.trace(cell, (x, h)),
         "loaded": lambda: loaded(cell, tmp_path),
-    }[how]()
+    }[mode]()
     xs = engine.rand(steps, 3, 4)
     scripted = jit.script(Loop(ready))
     assert scripted.cell is ready
@@ -72,10 +72,10 @@ def test_a_compiled_cell_in_a_scripted_loop(how, steps, tmp_path):
             assert engine.allclose(item, two)
 
 
-@pytest.mark.parametrize("how", ["scripted", "loaded"])
-def test_exported_methods_attributes_and_defaults_of_a_compiled_module(how, tmp_path):
+@pytest.mark.parametrize("mode", ["scripted", "loaded"])
+def test_exported_methods_attributes_and_defaults_of_a_compiled_module(mode, tmp_path):
     cell = Cell(Gate())
-    ready = jit.script(cell) if how == "scripted" else loaded(cell, tmp_path)
+    ready = jit.script(cell) if mode == "scripted" else loaded(cell, tmp_path)
     xs = engine.rand(2, 3, 4)
     scripted = jit.script(Resetting(ready))
     reset, y = scripted(xs)

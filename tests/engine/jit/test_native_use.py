@@ -51,7 +51,7 @@ def compiled(*command: object) -> None:
 
 
 def flags() -> list[str]:
-    """What underhood.pc says, by pkg-config where it is, else read as pkg-config reads it."""
+    """Return the flags of underhood.pc, from pkg-config if it is installed, else read as it would."""
     folder = PACKAGE / "share" / "pkgconfig"
     if shutil.which("pkg-config"):
         environment = {**os.environ, "PKG_CONFIG_PATH": str(folder)}
@@ -183,7 +183,7 @@ def test_the_library_shows_the_c_abi_alone_and_needs_no_python():
 
 
 def test_package_files_name_no_place():
-    """What is installed may be moved as a whole."""
+    """An installed package may be moved to another folder."""
     for path in (PACKAGE / "share").rglob("*"):
         if path.is_file() and not path.name.endswith("Version.cmake"):
             assert str(PACKAGE) not in path.read_text()

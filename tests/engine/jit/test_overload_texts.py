@@ -47,12 +47,12 @@ def test_a_traced_call_is_written_as_pytorch_writes_it(text):
     assert lines(traced(engine, text).graph) == lines(traced(torch, text).graph)
 
 
-@pytest.mark.parametrize("how", [compiled, traced])
+@pytest.mark.parametrize("compiled_by", [compiled, traced])
 @pytest.mark.parametrize("text", CALCULATED)
 @pytest.mark.filterwarnings("ignore")
-def test_it_gives_what_python_gives(text, how):
+def test_it_gives_what_python_gives(text, compiled_by):
     expected = eval(text, {"torch": engine, "x": example(engine)})
-    fn = how(engine, text)
+    fn = compiled_by(engine, text)
     for arguments in (
         fn(example(engine)),
         jit.Graph.parse(str(fn.inlined_graph)).run(example(engine)),

@@ -38,7 +38,7 @@ EXACT = (
 
 
 def fresh(values: list[Any]) -> list[Any]:
-    """What can be written to without anybody noticing."""
+    """Copies that can be written to without an effect on others."""
     return [value.clone() if isinstance(value, engine.Tensor) else value for value in values]
 
 
@@ -66,7 +66,7 @@ def close(a: Any, b: Any) -> bool:
 
 
 def computed(graph: Graph, program: Program) -> list[Any]:
-    """What it returns, and what it leaves of its inputs."""
+    """Run a graph; return its results, and its inputs after the run."""
     inputs = program.inputs()
     return evaluate(graph.snapshot(), inputs) + inputs
 
@@ -361,7 +361,7 @@ def test_a_group_of_unknown_tensors_looks_at_what_comes() -> None:
         assert all(map(close, actual, engine.autograd.grad(expected.sum(), (h, cell.scale))))
 
 
-# What the explorer is told
+# Records for the explorer
 
 
 def test_passes_graphs_and_launches_are_recorded(tmp_path: Path) -> None:
@@ -419,7 +419,7 @@ def test_frozen_batch_norm_joins_what_follows(dtype: Any) -> None:
 
 @FEW
 @given(program=programs())
-def test_groups_are_written_and_read_again(program: Program) -> None:
+def test_printed_groups_can_be_parsed(program: Program) -> None:
     graph = Graph.parse(program.text)
     expected = computed(graph, program)
     run_pass(graph, "propagate_shapes")

@@ -1,4 +1,4 @@
-"""What PyTorch documents under torch.jit is here, by its name, or says why it is not."""
+"""Everything that PyTorch documents under torch.jit is here, by its name, or explains why it is not."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def test_classes_say_where_they_are_imported_from():
     assert actual == [jit.ScriptFunction, jit.ScriptModule, jit.ScriptMethod, jit.Graph, jit.Schema]
     assert str(actual[0]) == "<class 'engine.jit.ScriptFunction'>"
     classes = [item for item in map(jit.__dict__.get, jit.__all__) if isinstance(item, type)]
-    assert {one.__module__ for one in classes} == {"engine.jit"}
-    assert all(pickle.loads(pickle.dumps(one)) is one for one in classes)
+    assert {item.__module__ for item in classes} == {"engine.jit"}
+    assert all(pickle.loads(pickle.dumps(item)) is item for item in classes)
     assert "class ScriptFunction in module engine.jit\n" in pydoc.render_doc(jit.ScriptFunction)
 
 
@@ -70,7 +70,7 @@ class Outer(engine.nn.Module):
     def __init__(self):
         super().__init__()
         self.first = Inner()
-        self.rest = engine.nn.Sequential(Inner(), engine.nn.ReLU())
+        self.others = engine.nn.Sequential(Inner(), engine.nn.ReLU())
 
     def forward(self, x):
         return self.rest(self.first(x))
@@ -109,13 +109,13 @@ def test_compiled_things_are_not_pickled():
         pickle.dumps(jit.script(Outer()))
 
 
-@pytest.mark.parametrize("made", [plus_one, jit.script(Inner())], ids=["function", "module"])
-def test_what_is_saved_comes_as_bytes(made):
-    data = made.save_to_buffer({"note": "hello"})
+@pytest.mark.parametrize("compiled", [plus_one, jit.script(Inner())], ids=["function", "module"])
+def test_what_is_saved_comes_as_bytes(compiled):
+    data = compiled.save_to_buffer({"note": "hello"})
     notes = {"note": b""}
     again = jit.load(io.BytesIO(data), _extra_files=notes)
     assert notes == {"note": b"hello"}
-    assert again(engine.ones(1, 2)).tolist() == made(engine.ones(1, 2)).tolist()
+    assert again(engine.ones(1, 2)).tolist() == compiled(engine.ones(1, 2)).tolist()
 
 
 def test_a_folder_is_no_file(tmp_path):
@@ -123,12 +123,12 @@ def test_a_folder_is_no_file(tmp_path):
         jit.load(tmp_path)
 
 
-def test_a_compiled_container_is_gone_through():
-    remainder = jit.script(Outer()).rest
-    assert len(remainder) == 2
-    assert [item.original_name for item in remainder] == ["Inner", "ReLU"]
-    assert remainder[0] is next(iter(remainder))
-    assert [one.original_name for one in remainder[1:]] == ["ReLU"]
+def test_a_compiled_container_is_iterable():
+    container = jit.script(Outer()).others
+    assert len(container) == 2
+    assert [item.original_name for item in container] == ["Inner", "ReLU"]
+    assert container[0] is next(iter(container))
+    assert [item.original_name for item in container[1:]] == ["ReLU"]
     table = jit.script(engine.nn.ModuleDict({"a": engine.nn.ReLU()}))
     assert list(table) == ["a"]
     assert "a" in table

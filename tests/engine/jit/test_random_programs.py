@@ -26,7 +26,7 @@ REASSOCIATES = ("batch_mm", "fuse")
 
 
 def program(seed: int, folder: Path) -> Any:
-    """The function of a seed, from a file of its own: `jit.script` reads its source."""
+    """The function of a seed, from a separate file: `jit.script` reads its source."""
     path = folder / f"program_{seed}.py"
     path.write_text(Program(Random(seed)).source)
     spec = importlib.util.spec_from_file_location(f"program_{seed}", path)
@@ -69,8 +69,8 @@ def same(ours: Any, theirs: Any, tolerance: float = 0.0) -> bool:
     )
 
 
-def told(seed: int, stage: str, expected: Any, found: Any) -> str:
-    return f"seed {seed}, {stage}:\n{Program(Random(seed)).source}\n{expected}\n{found}"
+def report(seed: int, stage: str, expected: Any, actual: Any) -> str:
+    return f"seed {seed}, {stage}:\n{Program(Random(seed)).source}\n{expected}\n{actual}"
 
 
 @pytest.mark.parametrize("first", range(FIRST, FIRST + COUNT, SHARE))
@@ -81,16 +81,16 @@ def test_python_graph_passes_and_pipeline_agree(first: int, tmp_path: Path) -> N
         scripted = engine.jit.script(f)
         graph = scripted.inlined_graph
         actual = graph.run(*inputs(seed))
-        assert same(actual, expected), told(seed, "unoptimised", expected, actual)
+        assert same(actual, expected), report(seed, "unoptimised", expected, actual)
         for name in engine.jit.passes():
             changed = graph.copy()
             if engine.jit.run_pass(changed, name):
                 changed.lint()
                 actual = changed.run(*inputs(seed))
                 tolerance = 1e-5 if name in REASSOCIATES else 0.0
-                assert same(actual, expected, tolerance), told(seed, name, expected, actual)
+                assert same(actual, expected, tolerance), report(seed, name, expected, actual)
             missing = changed.without_origin()
-            assert not missing, told(seed, f"{name}: values without origin", missing, "")
+            assert not missing, report(seed, f"{name}: values without origin", missing, "")
         for run in range(4):  # the last ones specialised
             actual = scripted(*inputs(seed))
-            assert same(actual, expected, 1e-5), told(seed, f"call {run + 1}", expected, actual)
+            assert same(actual, expected, 1e-5), report(seed, f"call {run + 1}", expected, actual)

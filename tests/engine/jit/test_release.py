@@ -1,4 +1,4 @@
-"""What is compiled goes when nobody has it any more: functions, graphs, classes, code, memory."""
+"""Compiled functions, graphs, classes, code and memory are freed with their last reference."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KINDS = ("function", "graph", "class", "code")
 
 
 def alive() -> dict[str, int]:
-    """What there is of each kind, once everything unreachable was collected."""
+    """Count the objects of each kind, once everything unreachable was collected."""
     for _ in range(3):  # a ScriptModule and its methods know each other
         gc.collect()
     counts = {kind: int(lib.uh_jit_alive(kind.encode())) for kind in KINDS}
@@ -143,11 +143,11 @@ def with_python_inside(folder: Path) -> None:
         with_python_inside,
     ],
 )
-def test_nothing_is_left(made: Callable[[Path], None], tmp_path: Path) -> None:
-    made(tmp_path)  # the engine's own functions are compiled once, and stay
+def test_nothing_is_left(make: Callable[[Path], None], tmp_path: Path) -> None:
+    make(tmp_path)  # the engine's own functions are compiled once, and stay
     before = alive()
-    for _ in range(TIMES if made is not loaded else 20):
-        made(tmp_path)
+    for _ in range(TIMES if make is not loaded else 20):
+        make(tmp_path)
     assert alive() == before
 
 

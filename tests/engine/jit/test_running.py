@@ -170,7 +170,7 @@ def for_ever(n: int):
 
 @pytest.fixture
 def ctrl_c():
-    """What Python does at Ctrl+C, also where the tests were started in the background, which ignores it."""
+    """Python's handler of Ctrl+C, also if the tests run in the background, where it is ignored."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -311,7 +311,7 @@ def test_a_message_that_is_made_of_itself_is_made_once():
         scripted(-12)
 
 
-def test_a_float_that_becomes_a_tensor_is_the_same_float_again():
+def test_a_float_survives_a_conversion_to_a_tensor_and_back():
     graph = jit.Graph.parse(
         "graph(%0 : float):\n"
         "  %1 : Tensor = prim::NumToTensor(%0)\n"

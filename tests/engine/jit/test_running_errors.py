@@ -19,12 +19,12 @@ RUNS = 5  # two are profiled, the third is specialised
 
 @dataclass(frozen=True)
 class Case:
-    """A program, what it is called with, what it says, and the text of the line that is to blame."""
+    """A program, its arguments, the message, and the text of the line that is to blame."""
 
     program: Callable[..., Any]
     arguments: tuple[Any, ...]
-    says: str
-    line: str  # of the operator that fails; empty: the backward pass fails, behind the program
+    message: str
+    line: str  # of the operator that fails; empty: the backward pass fails, after the program
     kind: type[Exception] = field(default=RuntimeError)
 
 
@@ -293,7 +293,7 @@ CASES = [
 
 
 def failure(case: Case, function: Callable[..., Any]) -> Exception:
-    """What a call with new arguments raises, or the backward pass after it."""
+    """Return the error of a call with new arguments, or of the backward pass after it."""
     arguments = [a() if callable(a) else a for a in case.arguments]
 
     def run() -> None:
@@ -301,7 +301,7 @@ def failure(case: Case, function: Callable[..., Any]) -> Exception:
         if not case.line:
             result.sum().backward()
 
-    with pytest.raises(Exception) as raised:  # noqa: PT011 - looked at by whoever asks
+    with pytest.raises(Exception) as raised:  # noqa: PT011 - the caller checks it
         run()
     return raised.value
 
@@ -311,7 +311,7 @@ def failure(case: Case, function: Callable[..., Any]) -> Exception:
 )
 def test_compiled_code_fails_as_eager_code_does(case: Case) -> None:
     eager = failure(case, case.program)
-    assert case.says in str(eager)
+    assert case.message in str(eager)
     scripted = jit.script(case.program)
     for run in range(RUNS):
         actual = failure(case, scripted)

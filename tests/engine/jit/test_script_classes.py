@@ -1,4 +1,4 @@
-"""Classes of a program's own and Enums: in modules, in files, on their way from Python and back."""
+"""User classes and Enums: in modules, in files, on their way from Python and back."""
 
 import gc
 from dataclasses import dataclass
@@ -39,15 +39,15 @@ class Counting(nn.Module):
         super().__init__()
         self.totals = Totals(10)
         self.color = Color.GREEN
-        self.words = [Word.YES, Word.NO]
-        self.kept = [Totals(1), Totals(2)]
+        self.answers = [Word.YES, Word.NO]
+        self.saved = [Totals(1), Totals(2)]
         self.line = nn.Linear(2, 2)
 
     def forward(self, x: Tensor, n: int) -> tuple[Tensor, int, Color]:
         pair = Pair(n, x)
-        if self.color == Color.GREEN and self.words[0] == Word.YES:
+        if self.color == Color.GREEN and self.answers[0] == Word.YES:
             pair.b = self.line(pair.b)
-        added = self.totals.add(n) + self.kept[1].sum
+        added = self.totals.add(n) + self.saved[1].sum
         return pair.total(), added, Color.BLUE if n > 2 else self.color
 
 
@@ -260,19 +260,19 @@ class Level(IntEnum):
 
 def test_int_enums():
     @jit.script
-    def level(one: Level) -> tuple[int, bool]:
-        return one.value + Level.HIGH.value, one == Level.LOW
+    def level(value: Level) -> tuple[int, bool]:
+        return value.value + Level.HIGH.value, value == Level.LOW
 
     assert level(Level.LOW) == (3, True)
 
 
 def test_what_is_printed(capsys):
     @jit.script
-    def says(c: Color, p: Pair, n: int | str):
+    def prints(c: Color, p: Pair, n: int | str):
         print(c, [c], {"a": c}, f"{c}", n)
         print(p)
 
-    says(Color.RED, Pair(1, X), "n")
+    prints(Color.RED, Pair(1, X), "n")
     first, second = capsys.readouterr().out.splitlines()
     assert first == "Enum<Color.RED> [Enum<Color.RED>] {'a': Enum<Color.RED>} Enum<Color.RED> n"
     assert second.startswith("<__torch__.tests.engine.jit.programs.classes.Pair object at 0x")
@@ -315,7 +315,7 @@ def _makes_calls(n: int):
 
 
 @pytest.mark.parametrize(
-    ("fn", "says", "chain"),
+    ("fn", "reason", "chain"),
     [
         (
             _makes_late,
@@ -325,11 +325,11 @@ def _makes_calls(n: int):
         (_makes_calls, "aten::add", "'Calls' is being compiled since it was called"),
     ],
 )
-def test_mistakes_in_a_class_name_the_line_and_who_used_it(fn, says, chain):
+def test_mistakes_in_a_class_name_the_line_and_who_used_it(fn, reason, chain):
     with pytest.raises(RuntimeError) as caught:
         jit.script(fn)
     message = str(caught.value)
-    assert says in message
+    assert reason in message
     assert chain in message
     assert message.count("<--- HERE") == 2
     with pytest.raises(RuntimeError, match="HERE"):  # it is not half compiled now
@@ -427,7 +427,7 @@ def test_any_may_be_asked():
             return "none"
         return "other"
 
-    actual = [kind(one) for one in (Color.RED, Pair(3, X), 2, 2.5, None, "text", [1])]
+    actual = [kind(value) for value in (Color.RED, Pair(3, X), 2, 2.5, None, "text", [1])]
     assert actual == ["color RED", "pair 3", "number", "number", "none", "other", "other"]
 
 
@@ -435,7 +435,7 @@ def test_a_class_that_only_annotations_name():
     class Here(Enum):
         A = 1
 
-    def name(one: Here) -> str:
-        return one.name
+    def name(value: Here) -> str:
+        return value.name
 
     assert jit.script(name)(Here.A) == "A"

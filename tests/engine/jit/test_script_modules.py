@@ -85,10 +85,10 @@ def test_layers_of_the_engine(case):
         assert engine.allclose(item, other, atol=1e-6)
 
 
-def flat(found):
-    if isinstance(found, engine.Tensor):
-        return [found]
-    return [item for part in found for item in flat(part)]
+def flat(nested):
+    if isinstance(nested, engine.Tensor):
+        return [nested]
+    return [item for part in nested for item in flat(part)]
 
 
 def test_errors_of_layers():

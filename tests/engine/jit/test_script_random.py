@@ -1,7 +1,7 @@
 """Random programs of `programs/random_flow.py` give what Python gives, and raise what it raises.
 
-Only where Python stops at an index or a division may compiled code go on: as in PyTorch, what nobody
-reads is not computed.
+Only where Python stops at an index or a division may compiled code continue: as in PyTorch, unused
+results are not computed.
 
 UNDERHOOD_RANDOM_PROGRAMS sets how many are tried; UNDERHOOD_RANDOM_FIRST is the first seed.
 """
@@ -39,7 +39,7 @@ def functions(seeds, folder):
 
 
 def outcome(fn, args):
-    """What a call gives, as text (-0.0 and True are not 0.0 and 1); the error that it raised."""
+    """Return a call's result as text (-0.0 and True are not 0.0 and 1), or the error that it raised."""
     try:
         return repr(fn(*args)), None
     except Exception as error:

@@ -52,9 +52,9 @@ def same(a, b):
 def test_scripted_equals_python(fn, args):
     first, second = copy.deepcopy(args), copy.deepcopy(args)
     same(fn(*first), jit.script(fn)(*second))
-    for one, other in zip(first, second, strict=True):
-        if isinstance(one, engine.Tensor):  # written in place; lists are copied, as in PyTorch
-            same(one, other)
+    for own, other in zip(first, second, strict=True):
+        if isinstance(own, engine.Tensor):  # written in place; lists are copied, as in PyTorch
+            same(own, other)
 
 
 def test_a_grid_without_indexing_warns_as_in_python():
@@ -90,9 +90,9 @@ def test_numbers_drawn_in_place_are_those_of_python(kind):
 
     x = engine.zeros(64, dtype=getattr(engine, kind))
     engine.manual_seed(3)
-    wanted = draw(x.clone())
+    expected = draw(x.clone())
     engine.manual_seed(3)
-    same(wanted, jit.script(draw)(x.clone()))
+    same(expected, jit.script(draw)(x.clone()))
 
 
 def test_functions_of_any_number_of_tensors_are_compiled_from_their_source():

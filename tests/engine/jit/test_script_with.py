@@ -21,14 +21,14 @@ _RUNS = [
 ]
 
 
-def flat(found):
-    if isinstance(found, (tuple, list)):
-        return [item for part in found for item in flat(part)]
-    return [found]
+def flat(nested):
+    if isinstance(nested, (tuple, list)):
+        return [item for part in nested for item in flat(part)]
+    return [nested]
 
 
 def outcome(fn, args):
-    """What a run gives, what of it is recorded, the gradient, and the modes behind it."""
+    """Run a function; return its results, which of them are recorded, the gradient, and the modes after it."""
     x = engine.tensor([[1.0, -2.0], [0.5, 3.0]], requires_grad=True)
     try:
         actual = flat(fn(x, *args))
@@ -36,13 +36,13 @@ def outcome(fn, args):
         actual = ["too large" in str(error)]
     tensors = [entry for entry in actual if isinstance(entry, engine.Tensor)]
     recorded = [item.requires_grad for item in tensors]
-    inference = [one.is_inference() for one in tensors]
+    inference = [tensor.is_inference() for tensor in tensors]
     with engine.enable_grad():
         sums = [element.sum() for element in tensors if element.requires_grad]
     if sums:
         with engine.enable_grad():
             sum(sums).backward()
-    plain = [one.tolist() if isinstance(one, engine.Tensor) else one for one in actual]
+    plain = [item.tolist() if isinstance(item, engine.Tensor) else item for item in actual]
     gradient = None if x.grad is None else x.grad.tolist()
     modes = engine.is_grad_enabled(), engine.is_inference_mode_enabled()
     return plain, recorded, inference, gradient, modes
@@ -116,7 +116,7 @@ def recorded(fn, n, on):
     if sums:
         sum(sums).backward()
     zero = engine.zeros(2, 2)
-    gradients = [zero if one.grad is None else one.grad for one in (x, w)]
+    gradients = [zero if leaf.grad is None else leaf.grad for leaf in (x, w)]
     return [entry.detach() for entry in actual] + gradients, flags
 
 

@@ -1,4 +1,4 @@
-"""What scripts say beside classes: interfaces, backward(), numbers out of tensors, hash()."""
+"""Other features of scripts than classes: interfaces, backward(), numbers from tensors, hash()."""
 
 import pytest
 
@@ -70,10 +70,10 @@ def test_a_tensor_where_a_number_is_declared():
     assert "aten::FloatImplicit" in str(total.graph)
     assert "aten::Float(" in str(item.graph)
     with pytest.raises(RuntimeError, match="dimension other than 0"):
-        jit.script(_whole)(X)
+        jit.script(_all_elements)(X)
 
 
-def _whole(x) -> float:
+def _all_elements(x) -> float:
     return x
 
 

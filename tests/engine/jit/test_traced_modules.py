@@ -1,4 +1,4 @@
-"""Traced modules are hierarchical, as PyTorch's: each submodule that was called has graphs of its own."""
+"""Traced modules are hierarchical, as PyTorch's: each submodule that was called has its own graphs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import engine
 from engine import jit, nn
 from tests.engine.jit.programs.traced_modules import NETWORKS
 from tests.engine.jit.programs.traced_wiring import WIRINGS
-from tests.engine.jit.traced_text import RECORDED, texts, traced
+from tests.engine.jit.traced_text import RECORDED, printed, traced
 
 PROGRAMS = NETWORKS + WIRINGS
 THEIRS = json.loads(RECORDED.read_text())
@@ -29,7 +29,7 @@ WITH_CONVOLUTIONS = {"residual", "lenet"}
     ids=lambda p: p.__name__,
 )
 def test_graphs_and_source_are_those_of_pytorch(program):
-    actual, expected = texts(traced(engine, program)), THEIRS[program.__name__]
+    actual, expected = printed(traced(engine, program)), THEIRS[program.__name__]
     if program.__name__ in WITH_CONVOLUTIONS:
         actual, expected = without_requires_grad(actual), without_requires_grad(expected)
     assert list(actual) == list(expected)
@@ -37,8 +37,8 @@ def test_graphs_and_source_are_those_of_pytorch(program):
         assert actual[method] == text, method
 
 
-def without_requires_grad(found):
-    return json.loads(json.dumps(found).replace("requires_grad=1", "requires_grad=0"))
+def without_requires_grad(snapshot):
+    return json.loads(json.dumps(snapshot).replace("requires_grad=1", "requires_grad=0"))
 
 
 def flat(value):
@@ -59,13 +59,13 @@ def run(module, args):
     return results, grads
 
 
-def assert_same(found, wanted):
-    for item, other in zip(found[0], wanted[0], strict=True):
+def assert_same(actual, expected):
+    for item, other in zip(actual[0], expected[0], strict=True):
         assert engine.allclose(item, other, atol=1e-6)
-    assert found[1].keys() == wanted[1].keys()
-    for name, grad in wanted[1].items():
-        assert (grad is None) == (found[1][name] is None), name
-        assert grad is None or engine.allclose(found[1][name], grad, atol=1e-6), name
+    assert actual[1].keys() == expected[1].keys()
+    for name, grad in expected[1].items():
+        assert (grad is None) == (actual[1][name] is None), name
+        assert grad is None or engine.allclose(actual[1][name], grad, atol=1e-6), name
 
 
 @by_name
@@ -97,7 +97,7 @@ def test_it_is_the_same_when_it_is_loaded(program, tmp_path):
         name: element.tolist() for name, element in before.items()
     }
     assert_same(actual, run(result, args))
-    assert texts(again)[".forward"] == texts(result)[".forward"]
+    assert printed(again)[".forward"] == printed(result)[".forward"]
 
 
 @by_name

@@ -25,8 +25,8 @@ def flat(value):
     return [value]
 
 
-def values(made):
-    return [item.tolist() if isinstance(item, engine.Tensor) else item for item in flat(made)]
+def values(results):
+    return [item.tolist() if isinstance(item, engine.Tensor) else item for item in flat(results)]
 
 
 def traced(fn, x, **options):

@@ -83,7 +83,7 @@ def passes(module: ModuleType, scripted: Any, eager: Eager) -> Iterator[str]:
             yield f"{name}: values without origin: {changed.without_origin()}"
 
 
-def read_again(module: ModuleType, scripted: Any, eager: Eager) -> Iterator[str]:
+def parsed(module: ModuleType, scripted: Any, eager: Eager) -> Iterator[str]:
     """Printed and parsed: the same text, the same program."""
     text = str(scripted.inlined_graph)
     if "prim::PythonOp" in text:
@@ -106,7 +106,7 @@ def saved(module: ModuleType, scripted: Any, eager: Eager) -> Iterator[str]:
 
 def traced(module: ModuleType, scripted: Any, eager: Eager) -> Iterator[str]:
     """A trace does what was done when it was made. As PyTorch's it knows of no no_grad(), and what is
-    written into a tensor that was made of numbers stays written in the trace's constant."""
+    written into a tensor that was built from numbers stays written in the trace's constant."""
     text = Path(module.__file__ or "").read_text().partition("class Holder")[0]
     if "lib.tensor(" in text:
         return
@@ -117,9 +117,9 @@ def traced(module: ModuleType, scripted: Any, eager: Eager) -> Iterator[str]:
         parts = flat(module.f(x, y, *numbers))  # while a trace is made, sizes are Tensors as well
         positions = [i for i, item in enumerate(parts) if isinstance(item, engine.Tensor)]
 
-        def tensors(x: Any, y: Any, numbers: Any = numbers, places: Any = positions) -> Any:
-            found = flat(module.f(x, y, *numbers))
-            return tuple(found[i] for i in places)
+        def tensors(x: Any, y: Any, numbers: Any = numbers, indices: Any = positions) -> Any:
+            results = flat(module.f(x, y, *numbers))
+            return tuple(results[i] for i in indices)
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", jit.TracerWarning)
@@ -157,7 +157,7 @@ def recorded(module: ModuleType, scripted: Any, eager: Eager) -> Iterator[str]:
 
 
 def in_threads(module: ModuleType, scripted: Any, eager: Eager) -> Iterator[str]:
-    """Two threads call it at once; each has arguments of its own."""
+    """Two threads call it at once, each with its own arguments."""
     actual: list[str] = []
 
     def calls() -> None:
@@ -192,14 +192,14 @@ def within_modules(module: ModuleType, scripted: Any, eager: Eager) -> Iterator[
 
 
 def twice_of(holder: Any) -> Callable[..., Any]:
-    """What two calls give: what the first one wrote the second one finds."""
+    """Return the results of two calls; the second reads what the first wrote."""
     return lambda *args: (holder(*args), holder(*args))
 
 
 CHECKS: tuple[Check, ...] = (
     compiled,
     passes,
-    read_again,
+    parsed,
     saved,
     traced,
     trained_twice,

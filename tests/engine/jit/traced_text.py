@@ -1,4 +1,4 @@
-"""The texts of a traced module, without what two engines may choose.
+"""The printed graphs and code of a traced module, without what two engines may choose.
 
 Run with PyTorch installed, this file records what PyTorch makes of the programs:
 python tests/engine/jit/traced_text.py
@@ -27,26 +27,26 @@ def plain_classes(text):
 
 
 def plain_code(code):
-    """Names that nobody gave count from the top: PyTorch leaves some out."""
+    """Number generated names from the top: PyTorch leaves some out."""
     names = {}
     return re.sub(
         r"\b_\d+\b",
-        lambda found: names.setdefault(found[0], f"_{len(names)}"),
+        lambda match: names.setdefault(match[0], f"_{len(names)}"),
         plain_classes(code),
     ).splitlines()
 
 
-def texts(module):
-    """Of a traced module and all below it: each method's graph and code; and what it is printed as."""
-    matches = {"printed": str(module).splitlines()}
+def printed(module):
+    """Return each method's graph and code, of a traced module and all below it, and its printed form."""
+    result = {"printed": str(module).splitlines()}
     for path, item in module.named_modules(remove_duplicate=False):
         for name in _methods(item):
             method = getattr(item, name) if name != "forward" else item
-            matches[f"{path}.{name}"] = {
+            result[f"{path}.{name}"] = {
                 "graph": plain_graph(method.graph),
                 "code": plain_code(method.code),
             }
-    return matches
+    return result
 
 
 def _methods(module):
@@ -69,7 +69,7 @@ def _record():
     from tests.engine.jit.programs.traced_modules import NETWORKS
     from tests.engine.jit.programs.traced_wiring import WIRINGS
 
-    recorded = {program.__name__: texts(traced(torch, program)) for program in NETWORKS + WIRINGS}
+    recorded = {program.__name__: printed(traced(torch, program)) for program in NETWORKS + WIRINGS}
     RECORDED.write_text(json.dumps(recorded, indent=1) + "\n")
     print(len(recorded), "programs")
 

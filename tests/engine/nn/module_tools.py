@@ -1,4 +1,4 @@
-"""What the tests of modules share: the engine and PyTorch under one name, values in and out."""
+"""Helpers of the tests of modules: the engine and PyTorch under one name, values in and out."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def named(library: str) -> Any:
     return engine if library == "engine" else pytest.importorskip("torch")
 
 
-def told(text: str) -> str:
+def without_library(text: str) -> str:
     """An error's text with the library's name taken out."""
     return text.replace("torch.", "engine.").replace("(torch ", "(engine ")
 
@@ -63,17 +63,19 @@ def tensors(value: Any) -> Iterator[Any]:
         yield value
 
 
-def assert_equal(mine: Any, theirs: Any, what: str, rtol: float = 1e-7, atol: float = 1e-9) -> None:
+def assert_equal(
+    mine: Any, theirs: Any, label: str, rtol: float = 1e-7, atol: float = 1e-9
+) -> None:
     """The same shapes and values, in as many tensors."""
     left, right = list(tensors(mine)), list(tensors(theirs))
-    assert len(left) == len(right), f"{what}: {len(left)} tensors, PyTorch has {len(right)}"
+    assert len(left) == len(right), f"{label}: {len(left)} tensors, PyTorch has {len(right)}"
     for a, b in zip(left, right, strict=True):
         if b is None:
-            assert a is None, f"{what}: not None"
+            assert a is None, f"{label}: not None"
             continue
-        assert tuple(a.shape) == tuple(b.shape), f"{what}: {a.shape}, PyTorch has {b.shape}"
+        assert tuple(a.shape) == tuple(b.shape), f"{label}: {a.shape}, PyTorch has {b.shape}"
         np.testing.assert_allclose(
-            a.detach().numpy(), b.detach().numpy(), rtol=rtol, atol=atol, err_msg=what
+            a.detach().numpy(), b.detach().numpy(), rtol=rtol, atol=atol, err_msg=label
         )
 
 

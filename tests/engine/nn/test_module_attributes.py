@@ -1,4 +1,4 @@
-"""How a Module keeps parameters, buffers and submodules, and what it says when it cannot."""
+"""A Module's parameters, buffers and submodules, and its messages about values that cannot be any."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pickle
 from typing import Any
 
 import pytest
-from module_tools import both, named, told
+from module_tools import both, named, without_library
 
 import engine
 
@@ -16,7 +16,7 @@ import engine
 def raises(error: type[Exception], text: str, call: Any) -> None:
     with pytest.raises(error) as actual:
         call()
-    assert told(str(actual.value)) == text
+    assert without_library(str(actual.value)) == text
 
 
 def simple(L: Any) -> Any:
@@ -171,11 +171,11 @@ def test_arguments_of_init(library: str) -> None:
     )
 
     class Other:
-        def __init__(self, given: int) -> None:
-            self.given = given
+        def __init__(self, size: int) -> None:
+            self.size = size
 
     result = type("Both", (L.nn.Module, Other), {"call_super_init": True})(7)
-    assert result.given == 7
+    assert result.size == 7
 
 
 @both
@@ -217,7 +217,7 @@ def test_walking(library: str) -> None:
     assert len(list(module.children())) == 2
     assert len(list(module.modules())) == 4
     seen: list[str] = []
-    assert module.apply(lambda one: seen.append(type(one).__name__)) is module
+    assert module.apply(lambda child: seen.append(type(child).__name__)) is module
     assert seen == ["Linear", "Linear", "ReLU", "Sequential", "Sequential"]
 
 
@@ -343,12 +343,12 @@ def test_parameter(library: str) -> None:
 def test_buffer(library: str) -> None:
     L = named(library)
     module = L.nn.Module()
-    module.kept = L.nn.Buffer(L.ones(1))
+    module.saved = L.nn.Buffer(L.ones(1))
     module.lost = L.nn.Buffer(L.ones(1), persistent=False)
-    assert isinstance(module.kept, L.nn.Buffer)
-    assert [name for name, _ in module.named_buffers()] == ["kept", "lost"]
-    assert list(module.state_dict()) == ["kept"]
-    assert repr(module.kept) == "tensor([1.])"
+    assert isinstance(module.saved, L.nn.Buffer)
+    assert [name for name, _ in module.named_buffers()] == ["saved", "lost"]
+    assert list(module.state_dict()) == ["saved"]
+    assert repr(module.saved) == "tensor([1.])"
 
 
 @both

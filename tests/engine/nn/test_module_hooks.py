@@ -12,7 +12,7 @@ from module_tools import both, named
 
 
 class Log(list[str]):
-    """What ran, in order."""
+    """The names of the hooks that ran, in order."""
 
     def note(self, name: str) -> Any:
         return lambda *args, **options: self.append(name)
@@ -239,6 +239,6 @@ def test_copies_keep_hooks(library: str) -> None:
         assert item.calls == 1
         handle.remove()
         item(L.ones(1))
-        assert item.calls == 2, "the copy has a register of its own"
+        assert item.calls == 2, "the copy has its own dict of hooks"
         handle = module.register_forward_hook(called)
     assert not hasattr(module, "calls")

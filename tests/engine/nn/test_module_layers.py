@@ -1,4 +1,4 @@
-"""Layers without PyTorch beside them: first values, known results, arguments that are refused."""
+"""Layers without PyTorch to compare with: initial values, known results, arguments that are refused."""
 
 from __future__ import annotations
 
@@ -244,7 +244,7 @@ def test_sizes_of_transposed_convolutions() -> None:
 
 
 def test_weights_may_be_plain_tensors() -> None:
-    """What weight normalisation and the like do: the Parameter goes, a tensor takes its name."""
+    """Weight normalisation deletes the Parameter and gives its name to a tensor."""
     layer = nn.Linear(2, 1)
     del layer.weight
     layer.weight = engine.tensor([[1.0, 2.0]])
@@ -253,7 +253,7 @@ def test_weights_may_be_plain_tensors() -> None:
 
 
 def test_weights_may_be_properties() -> None:
-    """What parametrisations do: the object gets a class that computes the weight."""
+    """Parametrisations give the object a class that computes the weight."""
 
     class Doubled(nn.Linear):
         weight = property(lambda self: self.original * 2)

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from typing import Any
 
 import pytest
-from module_tools import both, named, told
+from module_tools import both, named, without_library
 
 
 def net(L: Any) -> Any:
@@ -78,7 +78,7 @@ def test_what_does_not_fit(library: str) -> None:
     state["0.weight"] = L.ones(3)
     with pytest.raises(RuntimeError) as error:
         module.load_state_dict(state)
-    assert told(str(error.value)) == (
+    assert without_library(str(error.value)) == (
         "Error(s) in loading state_dict for Sequential:\n"
         '\tMissing key(s) in state_dict: "0.bias", "1.running_mean". \n'
         '\tUnexpected key(s) in state_dict: "2.weight", "0.extra". \n'
@@ -173,8 +173,8 @@ def test_hooks_of_state(library: str) -> None:
         log.append(f"post {prefix} {metadata['version']}")
         del state[prefix + "bias"]
 
-    def rename(m: Any, state: Any, prefix: str, *rest: Any) -> None:
-        _, strict, missing, unexpected, errors = rest
+    def rename(m: Any, state: Any, prefix: str, *args: Any) -> None:
+        _, strict, missing, unexpected, errors = args
         log.append(f"load {type(m).__name__} {prefix} {strict} {missing} {unexpected} {errors}")
         state[prefix + "bias"] = state[prefix + "weight"][:, 0]
 
@@ -216,7 +216,7 @@ def test_hooks_go_with_a_copy(library: str) -> None:
     L = named(library)
     module = L.nn.Linear(1, 1)
     seen: list[Any] = []
-    module.register_load_state_dict_pre_hook(lambda m, *rest: seen.append(m))
+    module.register_load_state_dict_pre_hook(lambda m, *_: seen.append(m))
     result = copy.deepcopy(module)
     result.load_state_dict(module.state_dict())
     assert len(seen) == 1

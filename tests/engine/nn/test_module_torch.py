@@ -68,7 +68,7 @@ def test_copies_of_samples(name: str) -> None:
     with doubles():
         for build, call in samples(name, False):
             if name.startswith("Fractional") and "_random_samples" not in build.kwargs:
-                continue  # drawn anew with every call
+                continue  # drawn with every call
             own, _ = built(name, build, call, False)
             run = functools.partial(
                 lambda call, module: module(*ours(tuple(call.args)), **ours(call.kwargs)), call
@@ -228,7 +228,7 @@ CASES: dict[str, tuple[int, ...] | None] = {
 }
 
 
-def made(text: str, library: Any) -> Any:
+def layer_of(text: str, library: Any) -> Any:
     return eval(
         text, {"nn": library.nn}, {name: getattr(library.nn, name) for name in named_in(text)}
     )
@@ -243,14 +243,16 @@ def named_in(text: str) -> list[str]:
 def test_layer(text: str) -> None:
     shape = CASES[text]
     with doubles():
-        own, other = made(text, engine), made(text, torch)
+        own, other = layer_of(text, engine), layer_of(text, torch)
         if text.startswith("Lazy"):
             x = torch.randn(shape)
             own(ours(x))
             other(x)
         assert repr(own) == repr(other)
         assert own.training == other.training
-        assert vars(own).keys() - vars(other).keys() <= {"_hooks"}, "attributes of its own"
+        assert vars(own).keys() - vars(other).keys() <= {"_hooks"}, (
+            "other attributes than PyTorch's"
+        )
         state = other.state_dict()
         assert list(own.state_dict()) == list(state)
         for name, tensor in own.state_dict().items():
@@ -289,7 +291,7 @@ def test_two_inputs() -> None:
                 (3, 2),
             ),
         }.items():
-            own, other = made(text, engine), made(text, torch)
+            own, other = layer_of(text, engine), layer_of(text, torch)
             own.load_state_dict(ours(dict(other.state_dict())))
             assert_equal(own(*ours(inputs)), other(*inputs), text)
 
@@ -297,7 +299,7 @@ def test_two_inputs() -> None:
 def test_adaptive_softmax() -> None:
     with doubles():
         text = "AdaptiveLogSoftmaxWithLoss(8, 20, [5, 10], div_value=2., head_bias=True)"
-        own, other = made(text, engine), made(text, torch)
+        own, other = layer_of(text, engine), layer_of(text, torch)
         own.load_state_dict(ours(dict(other.state_dict())))
         x, y = torch.randn(7, 8), torch.tensor([0, 4, 5, 9, 10, 19, 3])
         assert_equal(tuple(own(ours(x), ours(y))), tuple(other(x, y)), text)
@@ -337,7 +339,7 @@ def test_fractional_pooling(dims: int) -> None:
 
 
 def test_every_class_is_there() -> None:
-    """What PyTorch's torch.nn has, but for what needs several machines, and what is documented no more."""
+    """All of torch.nn is here, except for layers of several machines and those no longer documented."""
     other = {
         name
         for name in torch.nn.modules.__all__

@@ -15,7 +15,7 @@ from engine.nn.utils import rnn
 INPUT, HIDDEN = SIZES
 
 
-def made(kind: str, options: dict[str, Any]) -> Any:
+def seeded(kind: str, options: dict[str, Any]) -> Any:
     engine.manual_seed(3)
     return getattr(nn, kind)(INPUT, HIDDEN, dtype=engine.float64, **options)
 
@@ -28,18 +28,18 @@ def drawn(*shape: int) -> np.ndarray:
     return np.random.default_rng(5).standard_normal(shape)
 
 
-def states(found: Any) -> list[Any]:
-    return list(found) if isinstance(found, tuple) else [found]
+def states(state: Any) -> list[Any]:
+    return list(state) if isinstance(state, tuple) else [state]
 
 
-def close(found: Any, expected: np.ndarray) -> None:
-    np.testing.assert_allclose(np.array(found.tolist()), expected, rtol=1e-12, atol=1e-12)
+def close(actual: Any, expected: np.ndarray) -> None:
+    np.testing.assert_allclose(np.array(actual.tolist()), expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_every_step_follows_the_formula(name: str) -> None:
     kind, options = CASES[name]
-    layer = made(kind, options)
+    layer = seeded(kind, options)
     x = drawn(5, 2, INPUT)
     expected, last = network(kind, options, arrays(layer), x)
     first = options.get("batch_first", False)
@@ -54,7 +54,7 @@ def test_every_step_follows_the_formula(name: str) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_packed_sequences_are_each_as_if_alone(name: str) -> None:
     kind, options = CASES[name]
-    layer = made(kind, options)
+    layer = seeded(kind, options)
     lengths = [2, 5, 1, 5]
     sequences = [drawn(9, INPUT)[i : i + n] for i, n in enumerate(lengths)]
     packed = rnn.pack_sequence(
@@ -71,7 +71,7 @@ def test_packed_sequences_are_each_as_if_alone(name: str) -> None:
 
 @pytest.mark.parametrize("kind", ["RNN", "LSTM", "GRU"])
 def test_a_state_goes_on_where_it_ended(kind: str) -> None:
-    layer = made(kind, {"num_layers": 2})
+    layer = seeded(kind, {"num_layers": 2})
     x = engine.tensor(drawn(6, 2, INPUT).tolist(), dtype=engine.float64)
     full, last = layer(x)
     first, state = layer(x[:2])
@@ -83,7 +83,7 @@ def test_a_state_goes_on_where_it_ended(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["RNN", "LSTM", "GRU"])
 def test_a_sequence_without_a_batch(kind: str) -> None:
-    layer = made(kind, {"bidirectional": True})
+    layer = seeded(kind, {"bidirectional": True})
     x = engine.tensor(drawn(6, INPUT).tolist(), dtype=engine.float64)
     output, state = layer(x)
     batched, batched_state = layer(x.unsqueeze(1))
@@ -105,7 +105,7 @@ def test_a_sequence_without_a_batch(kind: str) -> None:
     ],
 )
 def test_cells_are_single_steps(kind: str, options: dict[str, Any]) -> None:
-    cell = made(f"{kind}Cell", options)
+    cell = seeded(f"{kind}Cell", options)
     x, h, c = drawn(2, INPUT), drawn(2, HIDDEN), drawn(2, HIDDEN) * 2
     inputs = [engine.tensor(value.tolist(), dtype=engine.float64) for value in (x, h, c)]
     state = tuple(inputs[1:]) if kind == "LSTM" else inputs[1]
@@ -120,7 +120,7 @@ def test_cells_are_single_steps(kind: str, options: dict[str, Any]) -> None:
 
 
 def test_dropout_between_layers_only_in_training() -> None:
-    layer = made("LSTM", {"num_layers": 2, "dropout": 0.5})
+    layer = seeded("LSTM", {"num_layers": 2, "dropout": 0.5})
     x = engine.tensor(drawn(3, 2, INPUT).tolist(), dtype=engine.float64)
     layer.eval()
     plain = layer(x)[0].tolist()

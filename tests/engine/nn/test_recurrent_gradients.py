@@ -19,7 +19,7 @@ def drawn(*shape: int) -> Any:
     return (engine.randn(*shape, dtype=engine.float64) * 0.5).requires_grad_()
 
 
-def made(name: str) -> tuple[Any, Any, list[Any]]:
+def layer_of(name: str) -> tuple[Any, Any, list[Any]]:
     """A layer, a function of (input, weights...), and these."""
     engine.manual_seed(4)
     kind, options = CASES[name]
@@ -27,8 +27,8 @@ def made(name: str) -> tuple[Any, Any, list[Any]]:
     weights = [p.detach().clone().requires_grad_() for p in layer.parameters()]
     names = [key for key, _ in layer.named_parameters()]
 
-    def call(x: Any, *given: Any) -> Any:
-        for key, value in zip(names, given, strict=True):
+    def call(x: Any, *weights: Any) -> Any:
+        for key, value in zip(names, weights, strict=True):
             layer._parameters[key] = value
         output, state = layer(x)
         parts = state if isinstance(state, tuple) else (state,)
@@ -42,24 +42,24 @@ def made(name: str) -> tuple[Any, Any, list[Any]]:
     "name", ["rnn", "lstm both ways", "lstm projected", "gru both ways", "gru"]
 )
 def test_first_derivatives(name: str) -> None:
-    _, call, weights = made(name)
+    _, call, weights = layer_of(name)
     assert gradcheck(call, (drawn(3, 2, INPUT), *weights))
 
 
 @pytest.mark.parametrize("name", ["lstm both ways", "gru both ways", "lstm projected"])
 def test_first_derivatives_of_packed_sequences(name: str) -> None:
-    _, call, weights = made(name)
+    _, call, weights = layer_of(name)
 
-    def packed(x: Any, *given: Any) -> Any:
-        return call(rnn.pack_padded_sequence(x, [1, 4, 3], enforce_sorted=False), *given)
+    def packed(x: Any, *weights: Any) -> Any:
+        return call(rnn.pack_padded_sequence(x, [1, 4, 3], enforce_sorted=False), *weights)
 
     assert gradcheck(packed, (drawn(4, 3, INPUT), *weights))
 
 
 @pytest.mark.parametrize("name", ["rnn", "lstm", "gru"])
 def test_second_derivatives(name: str) -> None:
-    _, call, weights = made(name)
-    assert gradgradcheck(lambda *given: call(*given)[0], (drawn(3, 1, INPUT), *weights))
+    _, call, weights = layer_of(name)
+    assert gradgradcheck(lambda *inputs: call(*inputs)[0], (drawn(3, 1, INPUT), *weights))
 
 
 @pytest.mark.parametrize("kind", ["lstm", "gru"])

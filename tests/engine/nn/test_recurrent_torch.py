@@ -34,10 +34,10 @@ def leaf(library: Any, values: np.ndarray) -> Any:
     return library.tensor(values.tolist(), dtype=library.float64, requires_grad=True)
 
 
-def flat(found: Any) -> list[Any]:
-    if isinstance(found, (tuple, list)):
-        return [item for part in found for item in flat(part)]
-    return [] if found is None else [found]
+def flat(nested: Any) -> list[Any]:
+    if isinstance(nested, (tuple, list)):
+        return [item for part in nested for item in flat(part)]
+    return [] if nested is None else [nested]
 
 
 def same(mine: list[Any], theirs: list[Any]) -> None:
@@ -77,9 +77,9 @@ def test_packed(name: str) -> None:
     first = options.get("batch_first", False)
     x = drawn(4, 6, SIZES[0]) if first else drawn(6, 4, SIZES[0])
 
-    def call(library: Any, module: Any, given: Any) -> Any:
+    def call(library: Any, module: Any, inputs: Any) -> Any:
         tools = library.nn.utils.rnn
-        packed = tools.pack_padded_sequence(given, [3, 6, 1, 4], first, enforce_sorted=False)
+        packed = tools.pack_padded_sequence(inputs, [3, 6, 1, 4], first, enforce_sorted=False)
         output, state = module(packed)
         padded, lengths = tools.pad_packed_sequence(
             output, first, padding_value=0.5, total_length=7

@@ -45,7 +45,7 @@ CASES: dict[str, Callable[[Any, Any], Any]] = {
     "polynomial": simple("PolynomialLR", total_iters=6, power=2.0),
     "cosine": simple("CosineAnnealingLR", T_max=6, eta_min=0.001),
     "warm restarts": simple("CosineAnnealingWarmRestarts", T_0=3, T_mult=2, eta_min=0.001),
-    "warm restarts alike": simple("CosineAnnealingWarmRestarts", T_0=4),
+    "warm restarts of one length": simple("CosineAnnealingWarmRestarts", T_0=4),
     "cyclic": simple("CyclicLR", base_lr=0.01, max_lr=0.1, step_size_up=3, step_size_down=5),
     "cyclic halves": simple(
         "CyclicLR", base_lr=0.01, max_lr=[0.1, 0.2], step_size_up=3, mode="triangular2"
@@ -53,7 +53,7 @@ CASES: dict[str, Callable[[Any, Any], Any]] = {
     "cyclic exponential": simple(
         "CyclicLR", base_lr=0.01, max_lr=0.1, step_size_up=3, mode="exp_range", gamma=0.9
     ),
-    "cyclic of one's own": simple(
+    "cyclic by a function": simple(
         "CyclicLR",
         base_lr=0.01,
         max_lr=0.1,
@@ -88,8 +88,8 @@ def groups(library: Any, leaves: list[Any], kind: str = "SGD") -> Any:
     return getattr(library.optim, kind)(both, lr=0.05, **options)
 
 
-def told(optimizer: Any) -> list[Any]:
-    """What schedules set: rate and momentum of each group."""
+def settings(optimizer: Any) -> list[Any]:
+    """Return what schedules set: rate and momentum of each group."""
     return [
         (float(group["lr"]), group.get("momentum"), group.get("betas"))
         for group in optimizer.param_groups

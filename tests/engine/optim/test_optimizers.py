@@ -30,8 +30,10 @@ def followed(formula: Any, steps: int = STEPS) -> list[list[np.ndarray]]:
     return seen
 
 
-def same(found: list[list[np.ndarray]], expected: list[list[np.ndarray]], tolerance: float) -> None:
-    for step, (own, other) in enumerate(zip(found, expected, strict=True)):
+def same(
+    actual: list[list[np.ndarray]], expected: list[list[np.ndarray]], tolerance: float
+) -> None:
+    for step, (own, other) in enumerate(zip(actual, expected, strict=True)):
         for a, b in zip(own, other, strict=True):
             np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance, err_msg=f"step {step}")
 
@@ -215,7 +217,7 @@ def test_a_native_step_counts_one_write_of_each_tensor() -> None:
 
 
 def test_scaled_gradients() -> None:
-    """What gradient scaling sets: the native step divides, or leaves everything where it found infinity."""
+    """Under gradient scaling the native step divides the gradients, or does nothing if one is infinite."""
     inputs = params()
     optimizer = optim.Adam(inputs, lr=0.01, fused=True)
     expected = followed(adam, 1)[0]

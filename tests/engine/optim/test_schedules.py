@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from optim_cases import leaf, start
-from schedule_cases import CASES, METRICS, STEPS, groups, told
+from schedule_cases import CASES, METRICS, STEPS, groups, settings
 
 import engine
 from engine.optim import SGD
@@ -112,22 +112,22 @@ def test_a_plateau_lets_the_rate_fall() -> None:
 @pytest.mark.parametrize("kind", ["SGD", "Adam"])
 @pytest.mark.parametrize("name", CASES)
 def test_a_loaded_state_goes_on(name: str, kind: str) -> None:
-    def begun() -> tuple[Any, Any]:
+    def start_schedule() -> tuple[Any, Any]:
         optimizer = groups(engine, [leaf(engine, values) for values in start()], kind)
         return optimizer, CASES[name](engine, optimizer)
 
-    optimizer, schedule = begun()
+    optimizer, schedule = start_schedule()
     for _ in range(5):
         optimizer.step()
         schedule.step()
-    other, fresh = begun()
+    other, fresh = start_schedule()
     fresh.load_state_dict(schedule.state_dict())
     other.load_state_dict(optimizer.state_dict())
     for item, its in ((optimizer, schedule), (other, fresh)):
         for _ in range(STEPS - 6):
             item.step()
             its.step()
-    assert told(other) == told(optimizer)
+    assert settings(other) == settings(optimizer)
     assert len(METRICS) > 0
 
 

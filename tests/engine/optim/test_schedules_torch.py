@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from optim_cases import leaf, start
-from schedule_cases import CASES, METRICS, PLATEAUS, STEPS, groups, told
+from schedule_cases import CASES, METRICS, PLATEAUS, STEPS, groups, settings
 
 import engine
 
@@ -26,11 +26,11 @@ def test_every_step(name: str, kind: str) -> None:
     for library in (engine, torch):
         optimizer = groups(library, [leaf(library, values) for values in start()], kind)
         schedule = CASES[name](library, optimizer)
-        seen: list[Any] = [told(optimizer)]
+        seen: list[Any] = [settings(optimizer)]
         for _ in range(STEPS):
             optimizer.step()
             schedule.step()
-            seen.append((told(optimizer), schedule.get_last_lr()))
+            seen.append((settings(optimizer), schedule.get_last_lr()))
         actual.append((seen, state(schedule)))
     assert actual[0] == actual[1]
 
@@ -44,6 +44,6 @@ def test_plateaus(name: str) -> None:
         seen = []
         for metric in METRICS:
             schedule.step(metric)
-            seen.append(told(optimizer))
+            seen.append(settings(optimizer))
         actual.append((seen, state(schedule)))
     assert actual[0] == actual[1]

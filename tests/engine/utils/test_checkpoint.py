@@ -123,7 +123,7 @@ def test_an_exception_in_the_second_run():
 
 
 @pytest.mark.parametrize(
-    ("options", "kind", "words"),
+    ("options", "kind", "pattern"),
     [
         ({"use_reentrant": True, "scale": 1}, ValueError, "scale"),
         ({"use_reentrant": True, "debug": True}, ValueError, "debug"),
@@ -132,8 +132,8 @@ def test_an_exception_in_the_second_run():
         ({"use_reentrant": False, "debug": True}, NotImplementedError, "debug"),
     ],
 )
-def test_arguments_that_do_not_go_together(options, kind, words):
-    with pytest.raises(kind, match=words):
+def test_arguments_that_do_not_go_together(options, kind, pattern):
+    with pytest.raises(kind, match=pattern):
         checkpoint(engine.exp, leaf(0.5), **options)
 
 

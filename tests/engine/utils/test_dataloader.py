@@ -198,7 +198,7 @@ def awkward(index):
     raise Awkward(1, 2)
 
 
-def test_exceptions_that_cannot_be_made_again():
+def test_exceptions_that_cannot_be_rebuilt():
     with pytest.raises(RuntimeError, match="Awkward"):
         next(iter(DataLoader(Numbers(9, awkward), 2, num_workers=1)))
 
@@ -219,10 +219,10 @@ def leave(index):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
-@pytest.mark.parametrize(("on", "words"), [(die, "SIGKILL"), (leave, "exit code 3")])
-def test_a_worker_that_dies(on, words):
+@pytest.mark.parametrize(("on", "pattern"), [(die, "SIGKILL"), (leave, "exit code 3")])
+def test_a_worker_that_dies(on, pattern):
     start = time.monotonic()
-    with pytest.raises(RuntimeError, match=rf"worker 0 \(pid \d+\).*{words}"):
+    with pytest.raises(RuntimeError, match=rf"worker 0 \(pid \d+\).*{pattern}"):
         rows(DataLoader(Numbers(9, on), 2, num_workers=2))
     assert time.monotonic() - start < 60
 
@@ -256,7 +256,7 @@ def test_engine_threads_survive_the_fork():
 
 
 class Reused(Dataset):
-    """Every sample is the same tensor, written anew; with it a view of it, and it again."""
+    """Every sample is the same tensor with new values, with a view of it, and with itself."""
 
     def __init__(self):
         self.buffer = engine.zeros(3000)
@@ -275,7 +275,7 @@ def test_large_tensors_are_sent_as_they_were():
         assert part.tolist() == [i] * 1500
         assert remainder["again"].tolist() == x.tolist()
         assert remainder["text"] == "t"
-        x.add_(1)  # memory of its own, which may be written
+        x.add_(1)  # its own memory, which may be written
 
 
 def test_workers_started_anew():
@@ -284,7 +284,7 @@ def test_workers_started_anew():
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "pattern"),
     [
         ({"num_workers": -1}, "non-negative"),
         ({"timeout": -1}, "non-negative"),
@@ -300,8 +300,8 @@ def test_workers_started_anew():
         ({"num_workers": 1, "multiprocessing_context": "magic"}, "magic"),
     ],
 )
-def test_arguments_that_do_not_go_together(options, words):
-    with pytest.raises(ValueError, match=words):
+def test_arguments_that_do_not_go_together(options, pattern):
+    with pytest.raises(ValueError, match=pattern):
         DataLoader(Numbers(3), **options)
 
 

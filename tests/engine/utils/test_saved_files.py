@@ -1,4 +1,4 @@
-"""What save does to the file system: a file is replaced whole or left alone, and no program that uses it falls."""
+"""Saving replaces a file as a unit or leaves it alone, and no program that uses the old one crashes."""
 
 import errno
 import io
@@ -41,7 +41,7 @@ def check_program(path):
 
 @pytest.fixture(params=["tensors", "program"])
 def kind(request):
-    """How something is saved, and what checks that it can be loaded."""
+    """A function that saves something, and one that checks that it can be loaded."""
     if request.param == "tensors":
         return save_tensors, check_tensors
     return save_program, check_program
@@ -55,26 +55,26 @@ def run(program, *arguments, **options):
 # ---- programs that have loaded a file
 
 
-@pytest.mark.parametrize("how", ["save", "copy", "truncate"])
-def test_a_loaded_program_survives_what_happens_to_its_file(how, tmp_path):
+@pytest.mark.parametrize("change", ["save", "copy", "truncate"])
+def test_a_loaded_program_survives_what_happens_to_its_file(change, tmp_path):
     model = engine.nn.Linear(300, 300)
     engine.jit.save(engine.jit.script(model), tmp_path / "m")
     engine.save(model.state_dict(), tmp_path / "t")
     program = """if True:
         import os, sys, engine
-        how, folder = sys.argv[1:]
+        change, folder = sys.argv[1:]
         model = engine.jit.load(folder + "/m")
         weights = engine.load(folder + "/t")
-        if how == "save":
+        if change == "save":
             engine.jit.save(engine.jit.script(engine.nn.Linear(1, 1)), folder + "/m")
             engine.save({}, folder + "/t")
-        for name in ("m", "t") if how != "save" else ():
+        for name in ("m", "t") if change != "save" else ():
             with open(folder + "/" + name, "r+b") as file:
-                file.truncate(0 if how == "truncate" else 100)
+                file.truncate(0 if change == "truncate" else 100)
         total = model(engine.ones(300)).sum().item() + weights["weight"].sum().item()
         print(total == total)
     """
-    done = run(program, how, tmp_path)
+    done = run(program, change, tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout == b"True\n"
 

@@ -48,7 +48,7 @@ def test_nested_containers(again):
         "pair": (1, [None, True, "text \u00e9 \ud800"], {1, 2}, frozenset([3])),
         "numbers": [2**70, -1, 0.1, float("inf"), 1 + 2j, 5e-324],
         "words": [b"\x00\xff", engine.float16, engine.Size([2, 3]), engine.device("cpu")],
-        ("a", 1): "a key that is no text",
+        ("a", 1): "a key that is not a string",
     }
     result = again(obj)
     assert list(result) == list(obj)
@@ -121,7 +121,7 @@ VIEWS = {
 
 @pytest.mark.parametrize("dtype", [engine.float32, engine.float64])
 @pytest.mark.parametrize("name", VIEWS)
-def test_views_of_one_memory_share_it_again(again, name, dtype):
+def test_loaded_views_share_memory(again, name, dtype):
     if (name, dtype) == ("other dtype", engine.float64):
         pytest.skip("two int32 for each element")
     obj = VIEWS[name](engine.arange(16.0, dtype=dtype).view(4, 4))
@@ -161,7 +161,7 @@ def test_dtypes_that_share_memory_keep_their_grid(again):
 
 
 @pytest.mark.parametrize(
-    ("obj", "kind", "words"),
+    ("obj", "kind", "pattern"),
     [
         ({"a": [print]}, TypeError, r"\['a'\]\[0\] is a builtins.builtin_function"),
         (collections.Counter(), TypeError, "Counter"),
@@ -170,8 +170,8 @@ def test_dtypes_that_share_memory_keep_their_grid(again):
         ({"a": object()}, TypeError, "object"),
     ],
 )
-def test_what_cannot_be_saved(obj, kind, words, tmp_path):
-    with pytest.raises(kind, match=words):
+def test_what_cannot_be_saved(obj, kind, pattern, tmp_path):
+    with pytest.raises(kind, match=pattern):
         save(obj, tmp_path / "x")
     assert not os.listdir(tmp_path)
 

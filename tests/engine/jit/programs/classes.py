@@ -1,4 +1,4 @@
-"""Classes of a program's own, Enums, Unions and Any, named tuples."""
+"""User classes, Enums, Unions and Any, named tuples."""
 
 # ruff: noqa  (as programs are written)
 from enum import Enum

@@ -1,4 +1,4 @@
-"""Lists, dictionaries, tuples, texts."""
+"""Lists, dictionaries, tuples, strings."""
 
 # ruff: noqa  (as programs are written)
 from typing import NamedTuple

@@ -273,7 +273,7 @@ def _attention():
 
 
 class OverDict(nn.Module):
-    """Containers of parameters and modules, gone through."""
+    """Iteration over containers of parameters and modules."""
 
     def __init__(self):
         super().__init__()

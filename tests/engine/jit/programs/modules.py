@@ -58,7 +58,7 @@ class Counter(nn.Module):
 
 
 class Constants(nn.Module):
-    """What is compiled into the graph."""
+    """Constants that are compiled into the graph."""
 
     __constants__ = ["mode", "count"]
     offset: Final[int]
@@ -91,7 +91,7 @@ class MLP(nn.Module):
 
 
 class Stack(nn.Module):
-    """ModuleList, ModuleDict and Sequential, gone through and indexed."""
+    """ModuleList, ModuleDict and Sequential, iterated over and indexed."""
 
     def __init__(self):
         super().__init__()
@@ -112,7 +112,7 @@ class Stack(nn.Module):
 
 
 class Cell(nn.Module):
-    """The cell of PyTorch's TorchScript tutorial, with control flow of its own."""
+    """The cell of PyTorch's TorchScript tutorial, with control flow added."""
 
     def __init__(self, gate: nn.Module):
         super().__init__()
@@ -263,7 +263,7 @@ class Named(nn.Module):
 
 
 class Declared(nn.Module):
-    """Attributes whose types only annotations tell."""
+    """Attributes whose types only annotations show."""
 
     xs: List[int]
     cache: Dict[str, Tensor]

@@ -1,4 +1,4 @@
-"""Arithmetic of numbers, conversions, Optional and what conditions tell about it."""
+"""Arithmetic of numbers, conversions, Optional and its refinement by conditions."""
 
 # ruff: noqa  (as programs are written)
 import math

@@ -1,4 +1,4 @@
-"""Calls whose nodes PyTorch writes with overloads of its own: expressions of `x`, a (2, 3) tensor.
+"""Calls whose nodes PyTorch writes with separate overloads: expressions of `x`, a (2, 3) tensor.
 
 `torch` is the library that is given. Each is compiled and traced.
 """

@@ -1,4 +1,4 @@
-"""Random programs: branches, loops and what leaves them, numbers, texts, lists, dictionaries.
+"""Random programs: branches, loops and what leaves them, numbers, strings, lists, dictionaries.
 
 Every program ends: a `while` counts its rounds and stops with the count. Numbers stay small, so that
 none needs more than the 64 bits of a scripted int.
@@ -165,7 +165,9 @@ class Writer:
         )
         self.add(indent, header)
         self.add(indent + 1, uses)
-        if header.endswith((" d:", " d.items():")):  # whose size stays while it is gone through
+        if header.endswith(
+            (" d:", " d.items():")
+        ):  # whose size must not change while it is iterated over
             self.add(indent + 1, f"a = {self.small()}")
             return
         unrolled = header.endswith("(a, 2):")

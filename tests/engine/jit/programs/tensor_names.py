@@ -1,4 +1,4 @@
-"""What tensors are asked for by names that no operator of the engine has, or that several share.
+"""Attributes and methods of tensors whose names no operator of the engine has, or several share.
 
 Each case: (function, several lists of arguments).
 """

@@ -1,4 +1,4 @@
-"""Functions to trace, of a library that is given: this engine, or PyTorch beside it.
+"""Functions to trace with a library: this engine, or PyTorch.
 
 Each is traced with `example(lib)`, a (2, 3) tensor, and then called with tensors of other sizes.
 """

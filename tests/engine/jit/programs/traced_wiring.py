@@ -132,7 +132,7 @@ def read_outside(lib):
 
 
 def passed_between(lib):
-    """What one submodule of a submodule made is read by another, elsewhere in the tree."""
+    """A result of one submodule's submodule is read by another, elsewhere in the tree."""
     held = {}
 
     def writes(self, x):

@@ -33,7 +33,7 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "set data of three dimensions": lambda x, y: setattr(x, "data", engine.ones(2, 3, 1)),
     "transpose": lambda x, y: x.t_(),
     "hook": lambda x, y: y.register_hook(lambda grad: None).remove(),
-    "hook of a node": lambda x, y: y.grad_fn.register_hook(lambda made, given: None).remove(),
+    "hook of a node": lambda x, y: y.grad_fn.register_hook(lambda inputs, outputs: None).remove(),
     "backward": lambda x, y: y.sum().backward(retain_graph=True),
     "metadata": lambda x, y: y.grad_fn.metadata.setdefault("seen", 1),
 }
@@ -47,7 +47,7 @@ def _often_switched() -> Iterator[None]:
     sys.setswitchinterval(before)
 
 
-def _run_beside(here: Callable[..., Any], there: Callable[..., Any], times: int) -> None:
+def _run_at_once(own_call: Callable[..., Any], other_call: Callable[..., Any], times: int) -> None:
     x = engine.ones(4, 4)
     y = engine.ones(4, 4, requires_grad=True) * 2
     unexpected: list[BaseException] = []
@@ -61,17 +61,17 @@ def _run_beside(here: Callable[..., Any], there: Callable[..., Any], times: int)
             except BaseException as error:
                 unexpected.append(error)
 
-    other = threading.Thread(target=run, args=(there,))
+    other = threading.Thread(target=run, args=(other_call,))
     other.start()
-    run(here)
+    run(own_call)
     other.join()
     assert unexpected == []
 
 
-@pytest.mark.parametrize("here", CALLS)
-def test_a_call_beside_any_other_on_one_tensor(here: str) -> None:
-    for target in itertools.islice(CALLS, list(CALLS).index(here), None):
-        _run_beside(CALLS[here], CALLS[target], 12)
+@pytest.mark.parametrize("own_call", CALLS)
+def test_any_two_calls_on_one_tensor_at_once(own_call: str) -> None:
+    for other_call in itertools.islice(CALLS, list(CALLS).index(own_call), None):
+        _run_at_once(CALLS[own_call], CALLS[other_call], 12)
 
 
 def test_hooks_come_and_go_in_many_threads() -> None:
@@ -84,7 +84,7 @@ def test_hooks_come_and_go_in_many_threads() -> None:
         for _ in range(100):
             for item in (x, y):
                 item.register_hook(lambda grad: None).remove()
-            y.grad_fn.register_prehook(lambda given: None).remove()
+            y.grad_fn.register_prehook(lambda gradients: None).remove()
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
@@ -117,7 +117,7 @@ def test_a_list_of_a_tensor_that_is_resized_is_of_one_of_its_sizes() -> None:
 
 
 def test_a_hook_may_wait_for_another_thread_that_resizes() -> None:
-    """The pass is outside of its call while the hook runs: nobody waits for it."""
+    """The pass is outside of its call while the hook runs: no thread waits for it."""
     x = engine.ones(3, requires_grad=True)
     buffer = engine.zeros(2)
     y = (x * 2).sum()
