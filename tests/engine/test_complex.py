@@ -105,7 +105,7 @@ def test_default_dtype_decides_the_precision() -> None:
         engine.set_default_dtype(engine.float32)
 
 
-def test_making() -> None:
+def test_factories() -> None:
     assert engine.full((2,), 1j).tolist() == [1j, 1j]
     assert engine.full((1,), 1j, dtype=engine.bool).tolist() == [True]
     assert engine.ones(2, dtype=engine.complex128).tolist() == [1, 1]

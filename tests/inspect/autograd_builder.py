@@ -1,11 +1,11 @@
 """Write what autograd would have recorded, by hand: nodes, saved tensors, and a backward pass.
 
 b = GradBuilder()
-x = b.leaf((2,)); y = b.made("MulBackward0", (x, x), saves={"self": x})
+x = b.leaf((2,)); y = b.result("MulBackward0", (x, x), saves={"self": x})
 b.backward(y)
 
 The pass runs as the contract of csrc/events/event_list.inc says: dependencies, a queue ordered by
-sequence, buffers, release. Tests compare it with what the history makes of it.
+sequence, buffers, release. Tests compare it with the folded history.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class GradBuilder(TraceBuilder):
         self.emit("GRAD_FN", tensor, node.id, output)
 
     def edge_to(self, tensor: int) -> tuple[int, int]:
-        """Where a gradient for this tensor goes."""
+        """The node and input that a gradient for this tensor goes to."""
         if tensor in self.made_by:
             return self.made_by[tensor]
         if tensor not in self.accumulators:
@@ -96,7 +96,7 @@ class GradBuilder(TraceBuilder):
             self.accumulators[tensor] = result.id
         return self.accumulators[tensor], 0
 
-    def made(
+    def result(
         self,
         name: str,
         inputs: Iterable[int],
@@ -106,7 +106,7 @@ class GradBuilder(TraceBuilder):
         op: str = "",
         bind: str = "",
     ) -> int:
-        """An operator ran: its result (the first of them) and the node that made it."""
+        """Record an operator with a node; returns its first result."""
         inputs = list(inputs)
         op = op or name.removesuffix("Backward0").lower()
         edges = [self.edge_to(each) if each else (0, 0) for each in inputs]
@@ -145,7 +145,7 @@ class GradBuilder(TraceBuilder):
         stops_at: int = 0,
     ) -> int:
         """Run backward from these tensors. Nodes in `none` give None; `needs` are the only nodes
-        that have to run (as for `inputs=`), and the gradients of `captures` are what was asked for;
+        that have to run (as for `inputs=`), and the gradients of `captures` are requested;
         the pass fails in the node `stops_at`."""
         run, none, captures = self.id("run"), set(none), set(captures)
         expected = None if needs is None else set(needs) | captures
@@ -205,11 +205,11 @@ class GradBuilder(TraceBuilder):
         queue.append(node)
         self.emit("READY_PUSH", run, node, self.nodes[node].sequence)
 
-    def _arrive(self, run: int, buffers: dict, node: int, place: int, gradient: int) -> None:
-        before = buffers.get((node, place), 0)
+    def _arrive(self, run: int, buffers: dict, node: int, slot: int, gradient: int) -> None:
+        before = buffers.get((node, slot), 0)
         total = self._gradient(gradient) if gradient and before else gradient or before
-        buffers[node, place] = total
-        self.emit("ARRIVE", run, node, place, gradient, total)
+        buffers[node, slot] = total
+        self.emit("ARRIVE", run, node, slot, gradient, total)
 
     def _run_node(
         self, run: int, node: GraphNode, buffers: dict, none: bool, fails: bool

@@ -1,4 +1,4 @@
-"""Autograd told event by event, the slow way: what the tables must agree with at every moment.
+"""Autograd folded event by event, the slow way: the tables must agree with it at every moment.
 
 Nothing here is shared with the history: one event after the other changes plain dictionaries, as a
 reader of the event list would keep books.
@@ -13,17 +13,17 @@ from typing import Any
 
 @dataclass
 class Book:
-    """What one backward pass has come to."""
+    """The state of one backward pass."""
 
     known: dict[int, tuple[int, bool]] = field(default_factory=dict)  # node: count, needed
     came: Counter[int] = field(default_factory=Counter)
     pushed: list[int] = field(default_factory=list)
     entered: list[int] = field(default_factory=list)
     exited: set[int] = field(default_factory=set)
-    taken: set[int] = field(default_factory=set)
+    popped: set[int] = field(default_factory=set)
     buffers: dict[tuple[int, int], int] = field(default_factory=dict)
     started: bool = False
-    begun: bool = False
+    has_run: bool = False
     ended: bool = False
     failed: bool = False
     captures: set[int] = field(default_factory=set)  # taken from the queue, never entered
@@ -35,8 +35,8 @@ class Book:
         if node in self.exited:
             return "done"
         if node in self.captures and node in self.pushed:
-            return "captured" if node in self.taken else "ready"
-        if node in self.entered or (node in self.taken and needed):
+            return "captured" if node in self.popped else "ready"
+        if node in self.entered or (node in self.popped and needed):
             return "failed" if self.ended and self.failed else "running"
         if not needed:
             return "skipped"
@@ -53,7 +53,6 @@ class Replay:
 
     def __init__(self) -> None:
         self.alive: set[int] = set()
-        self.made: dict[int, list[int]] = {}
         self.grad_fn: dict[int, int] = {}
         self.saved: dict[tuple[int, int], tuple[int, int]] = {}
         self.runs: dict[int, Book] = {}
@@ -103,12 +102,12 @@ class Replay:
         self._book(f).pushed.append(f["node"])
 
     def _ready_pop(self, f: dict[str, int]) -> None:
-        self._book(f).taken.add(f["node"])
-        self._book(f).begun = True
+        self._book(f).popped.add(f["node"])
+        self._book(f).has_run = True
 
     def _node_enter(self, f: dict[str, int]) -> None:
         self._book(f).entered.append(f["node"])
-        self._book(f).begun = True
+        self._book(f).has_run = True
 
     def _node_exit(self, f: dict[str, int]) -> None:
         self._book(f).exited.add(f["node"])
@@ -116,7 +115,7 @@ class Replay:
     def _arrive(self, f: dict[str, int]) -> None:
         book = self._book(f)
         book.buffers[f["node"], f["input"]] = f["sum"]
-        book.came[f["node"]] += book.begun
+        book.came[f["node"]] += book.has_run
 
     def _grad_set(self, f: dict[str, int]) -> None:
         self.grad[f["tensor"]] = f["grad"]
@@ -176,7 +175,7 @@ def assert_agrees(history: Any, project: Any, selection: Any) -> int:
                     assert lies[item] == tensor, f"{location}: node {node}, input {item}"
             if box.fact.leaf and box.grad is not None:
                 assert box.grad.tensor == books.grad.get(box.fact.variable, 0), location
-        queue = [] if book.ended else [n for n in book.pushed if n not in book.taken]
+        queue = [] if book.ended else [n for n in book.pushed if n not in book.popped]
         assert {row.node for row in model.ready} == set(queue), location
         assert model.run.done == len(book.exited), location
         seen += 1

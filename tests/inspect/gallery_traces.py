@@ -1,4 +1,4 @@
-"""The gallery's scripts, recorded once, together with what the engine itself counted meanwhile."""
+"""The gallery's scripts, recorded once, with the engine's own counts of the same run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Traces that a stranger made to do harm: real recordings whose texts or tables were changed."""
+"""Traces that a stranger wrote to do harm: real recordings whose strings or tables were changed."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ PROGRAM = COMPILED + PLAIN
 
 
 def record(folder: Path, program: str = PROGRAM) -> Path:
-    """Record `program` in a process of its own; returns the trace."""
+    """Record `program` in another process; returns the trace."""
     script, trace = folder / "program.py", folder / "program.uht"
     script.write_text(program)
     code = (
@@ -81,7 +81,7 @@ def rewrite_texts(
     replace_json: Callable[[str], bytes] | None = None,
     names: bool = True,
 ) -> None:
-    """Change every text in a trace: `change(what, text)`, what = the event kind or the table.
+    """Change every string in a trace: `change(source, text)`, source = the event kind or the table.
 
     With `names`, also every string within JSON, be it a name that the explorer looks for; with
     `replace_json`, the bytes that it returns for an event kind stand for its JSON.

@@ -1,4 +1,4 @@
-"""Programs that compile and run, recorded once in a process of their own."""
+"""Programs that compile and run, each recorded once in its own process."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Replay:
         if method:
             method(*fields)
 
-    def words(self) -> list[int]:
+    def blob_integers(self) -> list[int]:
         return np.frombuffer(self.trace.blob(self.moment), "<i8").tolist()
 
     def allocate(self, allocator, address, size, *_):
@@ -84,7 +84,7 @@ class Replay:
         self.use_counts[tensor] = count
 
     def tensor_new(self, tensor, storage, layout, offset, _):
-        counter, base, rank, *remainder = self.words()
+        counter, base, rank, *remainder = self.blob_integers()
         sizes, strides = tuple(remainder[:rank]), tuple(remainder[rank:])
         self.tensors[tensor] = (storage, offset, sizes, strides, counter, base)
         self.dtypes[tensor] = layout & 0xFF

@@ -29,7 +29,7 @@ NOTHING = Selection()
 def chain(b: GradBuilder, leaf: int, length: int) -> int:
     h = leaf
     for _ in range(length):
-        h = b.made("ExpBackward0", (h,), {"result": 0})
+        h = b.result("ExpBackward0", (h,), {"result": 0})
     return h
 
 
@@ -84,7 +84,7 @@ def test_two_passes_at_once_are_told_apart():
 def test_a_write_to_a_view_is_run_by_its_copy_slices():
     b = GradBuilder()
     x = b.leaf(name="x")
-    y = b.made("MulBackward0", (x,))
+    y = b.result("MulBackward0", (x,))
     with b.op("mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor", [y]) as call:
         write = b.node("MulBackward0", [b.edge_to(y)], call.number)
         slices = b.node("CopySlices", [b.edge_to(y)], call.number)
@@ -132,10 +132,10 @@ def test_components_agree_with_walking():
 
 
 @pytest.mark.parametrize(
-    "how", [{}, {"none": ["n_a"]}, {"stops_at": "n_b"}, {"needs": ["n_y"], "captures": ["n_a"]}]
+    "options", [{}, {"none": ["n_a"]}, {"stops_at": "n_b"}, {"needs": ["n_y"], "captures": ["n_a"]}]
 )
-def test_search_finds_what_sentences_say(how):
-    b, n = diamond(**how)
+def test_search_finds_what_sentences_say(options):
+    b, n = diamond(**options)
     b.emit("HOOK", 1, n["n_a"], 3, 4)
     b.emit("HOOK", 5, n["n_a"], 3, 0)
     b.emit("STALE", n["n_b"], 0, n["b"], 1, 0)
@@ -159,11 +159,11 @@ def test_search_finds_what_sentences_say(how):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_records_that_lie(seed):
-    """Ids, counts and slots that cannot be are shown as they are told, and never crash."""
+    """Impossible ids, counts and slots are shown as they were recorded, and never crash."""
     b = GradBuilder()
     b.line(1)
     x = b.leaf(name="x", values=[1.0, 2.0])
-    y = b.made("MulBackward0", (x, chain(b, x, 2)), {"self": x, "result": 0}, bind="y")
+    y = b.result("MulBackward0", (x, chain(b, x, 2)), {"self": x, "result": 0}, bind="y")
     b.write(y, [3.0, 4.0])
     b.backward(y, keep_graph=bool(seed % 2))
     records, chooser = b.array(), random.Random(seed)

@@ -29,7 +29,7 @@ def test_the_queue_gives_what_is_first_in_it(name):
 
 @pytest.mark.parametrize("name", sorted(PROGRAMS))
 def test_holders_add_up_to_use_counts(name):
-    """At each line of the program, between operators: nobody who holds a tensor is unknown."""
+    """At each line of the program, between operators, every holder of a tensor is known."""
     history = history_of(name)
     for moment in history.tables.lines.since.tolist():
         for fact in history.tensors_at(moment):
@@ -123,7 +123,7 @@ def test_training_steps_are_parts_of_their_own():
 
 
 @pytest.mark.parametrize(
-    ("line", "name", "said"),
+    ("line", "name", "answer"),
     [
         (5, "c", "c was detached from w on line 4"),
         (7, "d", "d was made on line 6 of detached.py (`d = w * 2`) by mul while gradients were"),
@@ -133,11 +133,11 @@ def test_training_steps_are_parts_of_their_own():
         (9, "u", "u.grad is tensor #"),
     ],
 )
-def test_why_there_is_no_gradient(line, name, said):
+def test_why_there_is_no_gradient(line, name, answer):
     history = history_of("detached")
     moment = lines_of(history)[line]
     (tensor,) = {fact.tensor for fact in history.names_at(moment) if fact.name == name}
-    assert why_no_grad(history, tensor, moment).text.startswith(said)
+    assert why_no_grad(history, tensor, moment).text.startswith(answer)
 
 
 def test_a_leak_is_kept_by_the_list_and_the_graph_by_the_losses():

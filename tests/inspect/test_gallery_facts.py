@@ -32,7 +32,7 @@ def all_operators() -> set[str]:
 
 
 def calls_into(operators: set[str], calls: dict[str, int]) -> Counter[str]:
-    """How often each operator was called, by whichever of its forms: `uh_add_ti` is `uh_add`."""
+    """Count the calls of each operator, in any of its forms: `uh_add_ti` is `uh_add`."""
     result = Counter[str]()
     for function, count in calls.items():
         stem = re.sub("_t[tdi]$", "", function)
@@ -56,7 +56,7 @@ def test_allocations_frees_and_live_bytes_are_the_allocators_own(name: str) -> N
 
 
 def peak(history: History, allocator: int) -> int:
-    """The most bytes that were handed out at once."""
+    """The peak of allocated bytes."""
     events = history.tables.events
     own = events[events["a"] == allocator]
     sign = (own["kind"] == NUMBER["ALLOCATE"]).astype(int) - (own["kind"] == NUMBER["FREE"])
@@ -71,14 +71,14 @@ def test_every_tensor_and_storage_that_was_made_is_there(name: str) -> None:
         assert sorted(set(ids.tolist())) == list(range(1, counted["newest"][item] + 1)), item
 
 
-def during(history: History, what: str, moments: np.ndarray) -> np.ndarray:
-    """Which of the moments lie in a backward pass, in a pass of the compiler or in a frame of its
-    interpreter: these call operators from C++."""
+def during(history: History, scope: str, moments: np.ndarray) -> np.ndarray:
+    """Return for each moment if it is in a backward pass, in a pass of the compiler or in a frame of
+    its interpreter: these call operators from C++."""
     begins, ends = {
         "backward": ("BACKWARD_BEGIN", "BACKWARD_END"),
         "pass": ("PASS_BEGIN", "PASS_END"),
         "frame": ("JIT_FRAME", "JIT_FRAME_END"),
-    }[what]
+    }[scope]
     numbers = history.tables.numbers
     started = np.searchsorted(numbers(begins), moments)
     return started > np.searchsorted(numbers(ends), moments)
@@ -115,8 +115,8 @@ def total(owners: Owners) -> int:
 
 @gallery
 def test_owners_add_up_at_every_line(name: str) -> None:
-    """Of a tensor that the running frame can name, the references that were counted are told apart
-    by name, and what no name explains is called so. Engine counts have no remainder at all."""
+    """Each counted reference to a tensor that the running frame can name has a named holder, and the
+    unexplained ones are listed as such. Engine counts have no remainder at all."""
     history, _ = recorded(name)
     looked = 0
     for m in history.tables.numbers("LINE").tolist():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from replay import Replay, random_program
@@ -49,7 +51,7 @@ def test_every_moment_equals_a_replay(seed):
         assert sum(replay.blocks.values()) == len(history.blocks_at(m))
         names = {(n.frame, n.name, HOLDERS.index(n.kind)): n.tensor for n in history.names_at(m)}
         expected = {(f, trace.string(n), k): tensor for (f, n, k), tensor in replay.names.items()}
-        for retained in (names, expected):  # the names of what is freed may end with it, or later
+        for retained in (names, expected):  # names of a freed tensor may end with it, or later
             for key in [
                 key for key, tensor in retained.items() if tensor and tensor not in tensors
             ]:
@@ -200,7 +202,7 @@ def test_who_owns_this(talk):
     storage = history.storage_owners(1, at["y"])
     assert [h.name for h in storage.holders] == ["tensor x", "tensor y"]
     assert history.storage_owners(1, at["end"]).count == 1
-    assert history.owners(2, at["y"]).object is None  # nobody has looked at it
+    assert history.owners(2, at["y"]).object is None  # its Python object was not sampled
 
 
 def test_two_paths_to_one_reference_count_once():
@@ -240,7 +242,7 @@ def test_an_operators_own_references_go_with_it():
     b = TraceBuilder()
     x = b.tensor((2,))
     with b.op("view(Tensor(a) self) -> Tensor(a)", [T(x)]):
-        b.state[x]["uses"] += 1  # the kernel's own: no event tells when it goes
+        b.state[x]["uses"] += 1  # the kernel's own: no event records its end
         inside = b.use(x, "TENSOR", 2)
         b.state[x]["uses"] -= 1
     history = b.history()
@@ -255,7 +257,7 @@ def test_an_operators_own_references_go_with_it():
 
 
 def test_names_of_a_module_outlive_its_frame():
-    """The recorder tells them again after the frame is left; they end when they are unbound."""
+    """The recorder records them again after the frame is left; they end when they are unbound."""
     b = TraceBuilder()
     module = b.frame()
     x = b.tensor((2,), name="x")
@@ -310,11 +312,11 @@ def test_sentences_use_the_names_of_the_moment(talk):
     assert "tensor #2 is a view of tensor x (#1)" in recorded
     assert "the dispatcher chose key ADInplaceOrView and ran t_adinplaceorview" in recorded
     assert "storage 1 is now also held by tensor #1; use count 1" in recorded
-    assert "allocator cpu handed out 24 bytes at 0x50000000" in recorded
+    assert any(re.fullmatch("allocator cpu .* 24 bytes at 0x50000000", s) for s in recorded)
     assert not any("{" in sentence for sentence in recorded)
 
 
-def found(history: History, text: str) -> list[int]:
+def matches(history: History, text: str) -> list[int]:
     moments, m = [], -1
     while (m := history.find(text, m)) is not None:
         moments.append(m)
@@ -335,7 +337,7 @@ def test_words_find_every_sentence_that_has_them(talk, text):
     _, history, _ = talk
     recorded = [history.event(m).sentence.lower() for m in range(history.end)]
     expected = [m for m, sentence in enumerate(recorded) if text.lower() in sentence]
-    if text[-1].isdigit():  # a number is a whole number
+    if text[-1].isdigit():  # a number matches only all digits of a number
         end = len(text)
         expected = [
             m for m in expected
@@ -343,7 +345,7 @@ def test_words_find_every_sentence_that_has_them(talk, text):
                    and not (text[0].isdigit() and (" " + recorded[m])[at].isdigit())
                    for at in range(len(recorded[m])) if recorded[m].startswith(text.lower(), at))
         ]  # fmt: skip
-    assert found(history, text) == expected
+    assert matches(history, text) == expected
 
 
 @pytest.mark.parametrize("seed", [3, 4])
@@ -358,7 +360,7 @@ def test_filters(talk):
     _, history, at = talk
 
     def kinds(text: str) -> list[str]:
-        return [history.event(m).kind for m in found(history, text)]
+        return [history.event(m).kind for m in matches(history, text)]
 
     assert kinds("op:zero_") == ["OP_ENTER"]
     assert kinds("op:zero_ kind:write") == ["WRITE"]
@@ -366,7 +368,7 @@ def test_filters(talk):
     assert kinds("shape:2x3") == kinds("shape:(2,3)") == ["TENSOR_NEW"]
     assert kinds("shape:3x2 dtype:float32") == ["TENSOR_NEW"]
     assert kinds("shape:3x2 dtype:float64") == []
-    assert found(history, "line:10") == found(history, "line:demo.py:10") == [at["in f"]]
+    assert matches(history, "line:10") == matches(history, "line:demo.py:10") == [at["in f"]]
     assert kinds("name:a") == ["NAME_BIND"]
     assert kinds("name:x") == ["NAME_BIND", "NAME_UNBIND"]
     assert kinds("tensor:a kind:WRITE") == ["WRITE"]

@@ -1,4 +1,4 @@
-"""Traces made to take all memory, all time or somebody's files: each ends with a sentence."""
+"""Traces written to take all memory, all time or a user's files: each ends with a message."""
 
 from __future__ import annotations
 
@@ -134,17 +134,19 @@ def a_sparse_file(trace: Path) -> None:
 
 def json_without_end(trace: Path) -> None:
     """Every JSON text is a hundred thousand lists in lists."""
-    rewrite_texts(trace, lambda what, text: text, lambda kind: b"[" * 100_000)
+    rewrite_texts(trace, lambda source, text: text, lambda kind: b"[" * 100_000)
 
 
 def numbers_without_end(trace: Path) -> None:
-    rewrite_texts(trace, lambda what, text: text, lambda kind: b'{"nodes": 1' + b"0" * 9000 + b"}")
+    rewrite_texts(
+        trace, lambda source, text: text, lambda kind: b'{"nodes": 1' + b"0" * 9000 + b"}"
+    )
 
 
-def a_file_of_somebody(trace: Path) -> None:
+def a_file_of_the_user(trace: Path) -> None:
     secret = trace.parent / "secret.txt"
-    secret.write_text("the secret of somebody\n" * 30)
-    rewrite_texts(trace, lambda what, text: str(secret) if text.endswith(".cpp") else text)
+    secret.write_text("the secret of the user\n" * 30)
+    rewrite_texts(trace, lambda source, text: str(secret) if text.endswith(".cpp") else text)
 
 
 HOSTILE: list[tuple[Callable[[Path], None], str]] = [
@@ -157,7 +159,7 @@ HOSTILE: list[tuple[Callable[[Path], None], str]] = [
     (a_sparse_file, "nothing in it is readable"),
     (json_without_end, ""),
     (numbers_without_end, ""),
-    (a_file_of_somebody, ""),
+    (a_file_of_the_user, ""),
 ]
 
 SHOW = """
@@ -176,7 +178,7 @@ def test_a_hostile_trace_is_bounded_in_memory_and_time(
     make: Callable[[Path], None], sentence: str, original: bytes, tmp_path: Path
 ) -> None:
     trace, used = tmp_path / "hostile.uht", tmp_path / "used.json"
-    changed = make in (json_without_end, numbers_without_end, a_file_of_somebody)
+    changed = make in (json_without_end, numbers_without_end, a_file_of_the_user)
     if changed:
         trace.write_bytes(original)
     make(trace)
@@ -188,11 +190,11 @@ def test_a_hostile_trace_is_bounded_in_memory_and_time(
     assert sentence in completed.stderr
     assert "Traceback" not in completed.stderr
     assert "Warning" not in completed.stderr
-    assert "the secret of somebody" not in completed.stdout
+    assert "the secret of the user" not in completed.stdout
 
 
 def test_an_honest_trace_is_within_the_limits(tmp_path: Path) -> None:
-    """What packs best: the same operator for ever, and values that are all zero."""
+    """Even the best compressed one: the same operator for ever, and values that are all zero."""
     program = (
         "import engine\nx = engine.zeros(256)\nfor i in range(4000):\n    x.add_(0)\n"
         "kept = [engine.zeros(256) for i in range(500)]\n"

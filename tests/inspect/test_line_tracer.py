@@ -1,4 +1,4 @@
-"""Frames, lines, names and counts as the line tracer tells them, against what the program did."""
+"""Frames, lines, names and counts as the line tracer records them, against what the program did."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def test_no_user_code_runs_and_nothing_lives_longer(trace_of: Callable[[str], To
         import engine, gc, sys, weakref
         gc.disable()
         class Loud:
-            def __repr__(self): raise AssertionError("repr was asked")
+            def __repr__(self): raise AssertionError("repr was called")
             __str__ = __eq__ = __hash__ = __len__ = __getattr__ = __bool__ = __repr__
         loud = Loud()
         box = [loud, {1: loud}]
@@ -384,7 +384,10 @@ def test_a_running_module_is_followed_however_many_globals_come_and_go(
         last = 0
         end = 0
         """)
-    assert trace.bound("last") == ["0", "0"]  # when it came, and once more as the module ended
+    assert trace.bound("last") == [
+        "0",
+        "0",
+    ]  # when it was bound, and again at the end of the module
     assert len(trace.bound("turn")) > 300
 
 
@@ -412,7 +415,7 @@ def test_lines_go_on_after_a_function_was_traced_by_the_jit(
 def test_more_tensors_than_a_table_of_4096_are_counted_once_each(
     trace_of: Callable[[str], Told],
 ) -> None:
-    """A line told the counts of all tensors again once there were more of them than the table had room."""
+    """A line recorded the counts of all tensors again once there were more than fit into the table."""
     trace = trace_of("""
         import engine
         x = engine.zeros(1)

@@ -1,4 +1,4 @@
-"""What kernels tell of their loops, in real recordings; and that telling changes nothing."""
+"""The loop plans that kernels record, in real recordings; and that recording them changes nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.inspect.history.facts import PlanFact
 
 
 @pytest.fixture
-def told(tmp_path: Path) -> Callable[[Callable[[], object]], list[tuple[str, PlanFact]]]:
+def plans_of(tmp_path: Path) -> Callable[[Callable[[], object]], list[tuple[str, PlanFact]]]:
     """Run something while recording; the plans of it, each with the operator that ran."""
 
     def run(program: Callable[[], object]) -> list[tuple[str, PlanFact]]:
@@ -28,48 +28,50 @@ def told(tmp_path: Path) -> Callable[[Callable[[], object]], list[tuple[str, Pla
     return run
 
 
-def test_a_contiguous_operator_of_any_rank_is_one_long_row(told) -> None:
+def test_a_contiguous_operator_of_any_rank_is_one_long_row(plans_of) -> None:
     x = engine.ones(2, 3, 4)
-    ((op, plan),) = told(lambda: x * x)
+    ((op, plan),) = plans_of(lambda: x * x)
     assert (op, plan.loop, plan.sizes) == ("mul", "contiguous", (24,))
     assert [operand.strides for operand in plan.operands] == [(4,)] * 3
     assert plan.isa in ("v2", "v3", "v4")
     assert plan.vector == {"v2": 16, "v3": 32, "v4": 64}[plan.isa]
 
 
-def test_a_number_is_an_operand_that_stands_still(told) -> None:
+def test_a_number_is_an_operand_that_stands_still(plans_of) -> None:
     x = engine.ones(6, dtype=engine.float64)
-    ((_, plan),) = told(lambda: x + 2)
+    ((_, plan),) = plans_of(lambda: x + 2)
     assert (plan.loop, plan.sizes) == ("scalar-broadcast", (6,))
     assert [(operand.itemsize, operand.strides) for operand in plan.operands] == [
         (8, (8,)), (8, (8,)), (0, (0,)),
     ]  # fmt: skip
 
 
-def test_broadcasting_is_a_stride_of_zero(told) -> None:
+def test_broadcasting_is_a_stride_of_zero(plans_of) -> None:
     x, y = engine.ones(2, 3), engine.ones(3)
-    ((_, plan),) = told(lambda: x + y)
+    ((_, plan),) = plans_of(lambda: x + y)
     assert plan.sizes == (2, 3)
     assert [operand.strides for operand in plan.operands] == [(12, 4), (12, 4), (0, 4)]
 
 
-def test_transposed_operands_are_merged_when_they_agree(told) -> None:
+def test_transposed_operands_are_merged_when_they_agree(plans_of) -> None:
     x = engine.ones(3, 4)
-    ((_, plan),) = told(lambda: x.t() * x.t())
-    assert plan.sizes == (12,), "two tensors that lie alike are walked as they lie"
+    ((_, plan),) = plans_of(lambda: x.t() * x.t())
+    assert plan.sizes == (12,), (
+        "two tensors of the same layout are read in the order of their memory"
+    )
 
 
-def test_layouts_that_disagree_keep_their_dimensions(told) -> None:
+def test_layouts_that_disagree_keep_their_dimensions(plans_of) -> None:
     x, y = engine.ones(40, 30), engine.ones(30, 40).t()
-    ((_, plan),) = told(lambda: x + y)
+    ((_, plan),) = plans_of(lambda: x + y)
     assert plan.loop == "transposed in tiles"
     assert plan.sizes == (40, 30)
     assert [operand.strides for operand in plan.operands] == [(120, 4), (120, 4), (4, 160)]
 
 
-def test_a_reduction_tells_what_it_keeps_and_what_it_folds(told) -> None:
+def test_a_reduction_records_kept_and_reduced_dimensions(plans_of) -> None:
     x = engine.ones(6, 5, 4)
-    ((op, plan),) = told(lambda: x.sum(1))
+    ((op, plan),) = plans_of(lambda: x.sum(1))
     assert op == "sum"
     out, self = plan.operands
     assert sorted(plan.sizes) == [4, 5, 6]
@@ -77,40 +79,40 @@ def test_a_reduction_tells_what_it_keeps_and_what_it_folds(told) -> None:
     assert 0 not in self.strides
 
 
-def test_a_product_tells_rows_columns_and_the_sum(told) -> None:
+def test_a_product_records_rows_columns_and_the_sum(plans_of) -> None:
     x, y = engine.ones(40, 50), engine.ones(60, 50).t()
-    ((_, plan),) = told(lambda: x @ y)
+    ((_, plan),) = plans_of(lambda: x @ y)
     assert (plan.loop, plan.sizes) == ("blocked matrix product", (40, 60, 50))
     out, a, b = (operand.strides for operand in plan.operands)
     assert (out, a, b) == ((240, 4, 0), (200, 0, 4), (0, 200, 4))
 
 
 @pytest.mark.parametrize("elements", [100, 1 << 20])
-def test_large_loops_are_shared_between_threads(told, elements: int) -> None:
+def test_large_loops_are_shared_between_threads(plans_of, elements: int) -> None:
     before = engine.get_num_threads()
     engine.set_num_threads(2)
     try:
         x = engine.ones(elements)
-        ((_, plan),) = told(lambda: x.exp())
+        ((_, plan),) = plans_of(lambda: x.exp())
     finally:
         engine.set_num_threads(before)
     assert plan.threads == (2 if elements > 1 << 16 else 1)
 
 
-def test_a_strided_loop_claims_no_vectors(told) -> None:
+def test_a_strided_loop_claims_no_vectors(plans_of) -> None:
     x = engine.ones(40)[::3]
-    ((_, plan),) = told(lambda: x * x)
+    ((_, plan),) = plans_of(lambda: x * x)
     assert (plan.loop, plan.vector) == ("strided", 0)
 
 
-def test_nothing_is_told_of_an_empty_tensor(told) -> None:
+def test_nothing_is_recorded_of_an_empty_tensor(plans_of) -> None:
     x = engine.ones(0, 3)
-    assert told(lambda: x.t() + x.t()) == []
+    assert plans_of(lambda: x.t() + x.t()) == []
 
 
-def test_telling_changes_nothing(told) -> None:
+def test_recording_changes_nothing(plans_of) -> None:
     x, y = engine.randn(30, 40), engine.randn(40, 30).t()
     before = [(x + y).tolist(), x.sum(0).tolist(), (x @ y.t()).tolist()]
     during: list[object] = []
-    told(lambda: during.extend([(x + y).tolist(), x.sum(0).tolist(), (x @ y.t()).tolist()]))
+    plans_of(lambda: during.extend([(x + y).tolist(), x.sum(0).tolist(), (x @ y.t()).tolist()]))
     assert during == before

@@ -26,7 +26,7 @@ def ask(session: Session, code: str) -> list[tuple[str, str]]:
     return [(r.kind, r.text) for r in session.wait(300) if r.kind not in ("ready", "done")]
 
 
-def until_said(session: Session, text: str) -> None:
+def until_printed(session: Session, text: str) -> None:
     """Wait until the running code has printed something with that text."""
     output, deadline = "", time.monotonic() + 60
     while text not in output:
@@ -86,7 +86,7 @@ def test_when_more_lines_are_needed(text: str, more: bool) -> None:
 def test_an_endless_loop_is_interrupted(session: Session) -> None:
     ask(session, "n = 0")
     session.send("print('on', flush=True)\nwhile True: n += 1\n")
-    until_said(session, "on\n")  # before it runs there is nothing to interrupt
+    until_printed(session, "on\n")  # before it runs there is nothing to interrupt
     assert session.busy
     session.interrupt()
     assert [r.kind for r in session.wait(300)] == ["error", "done"]
@@ -96,11 +96,11 @@ def test_an_endless_loop_is_interrupted(session: Session) -> None:
 
 
 def test_an_interruption_right_before_a_long_sleep_is_heard(session: Session) -> None:
-    """What arrives between a line and its sleep is only looked at after the sleep: it is sent again."""
+    """A signal between a line and its sleep is only handled after the sleep, so it is sent again."""
     code = "import os, signal, time\nclass Sleeps:\n    def __index__(self):\n"
     code += "        return 3600\n"
     session.send(code + "print('on', flush=True); time.sleep(3600)\n")
-    until_said(session, "on\n")
+    until_printed(session, "on\n")
     session.interrupt()
     assert [r.kind for r in session.wait(300)] == ["error", "done"]
 
@@ -116,7 +116,7 @@ def test_an_interruption_is_repeated_until_it_is_heard(
     session.interrupt()
     assert len(lost) == 1
     monkeypatch.setattr(session._kernel, "send_signal", send)
-    assert last(session.wait(300)).kind == "done"  # nobody interrupts it again but the session
+    assert last(session.wait(300)).kind == "done"  # only the session interrupts it again
 
 
 def test_a_line_is_paused_at_its_budget_of_events(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_restart_gives_a_fresh_namespace_and_trace(
 
 def test_endless_output_does_not_stop_the_other_side(session: Session) -> None:
     session.send("while True: print('x' * 1000)\n")
-    until_said(session, "x" * 1000)
+    until_printed(session, "x" * 1000)
     for _ in range(100):  # each comes back, however much there is to read
         session.poll()
         time.sleep(0.001)

@@ -78,10 +78,10 @@ def test_a_growing_trace_is_followed(tmp_path):
         add_segment(database, records[first : first + 30], blobs)
         before, history = history, history.grown()
         assert history.end == min(first + 30, len(records))
-        assert before.end == first  # whoever draws it goes on undisturbed
+        assert before.end == first  # a view that draws it is not disturbed
     database.execute("INSERT INTO meta VALUES ('closed', 'clean')")
     database.commit()
-    database.execute("PRAGMA journal_mode = DELETE")  # a reader does not stand in the way
+    database.execute("PRAGMA journal_mode = DELETE")  # a reader does not block it
     database.close()
     assert trace.poll() == 0
     assert trace.finished

@@ -120,40 +120,40 @@ def lie(records: np.ndarray, chooser: random.Random) -> None:
         records[name][at] = value
 
 
-def told_otherwise(value: Any, chooser: random.Random, often: float) -> Any:
+def damaged(value: Any, chooser: random.Random, often: float) -> Any:
     """A JSON text that lacks some names, has some things of another sort."""
     if isinstance(value, dict):
         return {
-            name: told_otherwise(item, chooser, often)
+            name: damaged(item, chooser, often)
             for name, item in value.items()
             if chooser.random() > often / 2
         }
     if isinstance(value, list):
         saved = [element for element in value if chooser.random() > often / 2]
-        return [told_otherwise(entry, chooser, often) for entry in saved]
+        return [damaged(entry, chooser, often) for entry in saved]
     lies = (None, -1, 1 << 40, "x", 7, [], {})
     return chooser.choice(lies) if chooser.random() < often else value
 
 
-def lie_in_texts(records: np.ndarray, blobs: bytes, chooser: random.Random) -> bytes:
-    """The blobs, with some of the JSON in them told otherwise."""
+def lie_in_json(records: np.ndarray, blobs: bytes, chooser: random.Random) -> bytes:
+    """Return the blobs, with some of their JSON damaged."""
     out = bytearray()
     for at in np.flatnonzero(records["flags"] & HAS_BLOB).tolist():
         start = int(records["e"][at])
         text = blobs[start + 8 : start + 8 + int.from_bytes(blobs[start : start + 8], "little")]
         if text.startswith(b"{") and chooser.random() < 0.3:
             often = chooser.choice((0.01, 0.1))
-            text = json.dumps(told_otherwise(json.loads(text), chooser, often)).encode()
+            text = json.dumps(damaged(json.loads(text), chooser, often)).encode()
         records["e"][at] = len(out)
         out += len(text).to_bytes(8, "little") + text + bytes(-len(text) % 8)
     return bytes(out)
 
 
-@pytest.mark.parametrize("texts", [False, True])
+@pytest.mark.parametrize("in_json", [False, True])
 @pytest.mark.parametrize("seed", range(20))
-def test_records_that_lie(recorded: bytes, tmp_path: Path, seed: int, texts: bool) -> None:
-    """Sizes, ids, holders and positions that cannot be, graphs that are none: shown as they are told or
-    as not there, never a crash."""
+def test_records_that_lie(recorded: bytes, tmp_path: Path, seed: int, in_json: bool) -> None:
+    """Impossible sizes, ids, holders and positions, and broken graphs, are shown as they were recorded or
+    as missing, and never crash."""
     path = tmp_path / "lies.uht"
     path.write_bytes(recorded)
     chooser = random.Random(seed)
@@ -163,11 +163,11 @@ def test_records_that_lie(recorded: bytes, tmp_path: Path, seed: int, texts: boo
             planes = np.frombuffer(zlib.decompress(events), np.uint8).reshape(64, count)
             records = planes.T.copy().view(RECORD).reshape(count)  # one record is contiguous
             unpacked = zlib.decompress(blobs) if blobs else b""
-            saved = bytearray(lie_in_texts(records, unpacked, chooser) if texts else unpacked)
-            if not texts or chooser.random() < 0.5:
+            saved = bytearray(lie_in_json(records, unpacked, chooser) if in_json else unpacked)
+            if not in_json or chooser.random() < 0.5:
                 lie(records, chooser)
             output = np.ascontiguousarray(records.view(np.uint8).reshape(count, 64).T)
-            for _ in range(chooser.randint(0, 8) if saved and not texts else 0):
+            for _ in range(chooser.randint(0, 8) if saved and not in_json else 0):
                 saved[chooser.randrange(len(saved))] ^= 1 << chooser.randrange(8)
             database.execute(
                 "UPDATE segments SET events = ?, blobs = ? WHERE first = ?",

@@ -114,9 +114,9 @@ class TraceBuilder:
             self.emit("STRING", self.strings[text], blob=text.encode())
         return self.strings[text]
 
-    def id(self, sort: str) -> int:
-        self._ids[sort] = self._ids.get(sort, 0) + 1
-        return self._ids[sort]
+    def id(self, kind: str) -> int:
+        self._ids[kind] = self._ids.get(kind, 0) + 1
+        return self._ids[kind]
 
     # The program
 
@@ -253,7 +253,7 @@ class TraceBuilder:
     # Memory
 
     def storage(self, nbytes: int, allocator: str = "cpu", device: str = "cpu") -> int:
-        """A storage of its own; nobody holds it yet."""
+        """A new storage without a holder."""
         number = self.id("storage")
         address, self._address = self._address, self._address + max(64, -(-nbytes // 64) * 64)
         codes = (ALLOCATORS.index(allocator), DEVICES.index(device))
@@ -275,7 +275,7 @@ class TraceBuilder:
         return self.emit("HOLD", storage, HOLDERS.index(kind), holder, count)
 
     def drop(self, storage: int, kind: str, holder: int) -> int:
-        """The holder lets go; the last one frees the storage."""
+        """Release the holder's reference; the last one frees the storage."""
         fact = self.storages[storage]
         fact["count"] -= 1
         number = self.emit("DROP", storage, HOLDERS.index(kind), holder, fact["count"])

@@ -1,4 +1,4 @@
-"""The cases of *.ir files: read as README.md beside this file says."""
+"""The cases of *.ir files: read as README.md in this folder says."""
 
 from __future__ import annotations
 

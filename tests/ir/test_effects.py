@@ -1,4 +1,4 @@
-"""What a pass may take away: of every operator whether it draws random numbers or writes."""
+"""Passes may remove only calls without effects: for every operator, if it draws random numbers or writes."""
 
 from __future__ import annotations
 

@@ -64,8 +64,8 @@ class Writer:
     def line(self, depth: int, text: str) -> None:
         self.lines.append("  " * depth + text)
 
-    def one(self, depth: int, tensors: list[str], lists: list[str]) -> None:
-        """One more node; what it makes is added to what there is."""
+    def node(self, depth: int, tensors: list[str], lists: list[str]) -> None:
+        """Write one more node; its results are added to the values in scope."""
         random = self.random
         a, b, result = random.choice(tensors), random.choice(tensors), self.name()
         kind = random.choices(
@@ -119,7 +119,7 @@ class Writer:
     def body(self, depth: int, tensors: list[str], lists: list[str], ends: str) -> None:
         tensors = [*tensors]
         for _ in range(self.random.randint(0, 4)):
-            self.one(depth, tensors, lists)
+            self.node(depth, tensors, lists)
         a, b = self.random.choice(tensors), self.random.choice(tensors)
         if ends:
             self.line(depth, f"-> ({ends}, %{a}, %{b})")
@@ -135,7 +135,7 @@ def text_of(seed: int) -> str:
     writer = Writer(Random(seed))
     tensors, lists = ["x", "y"], []
     for _ in range(writer.random.randint(3, 14)):
-        writer.one(1, tensors, lists)
+        writer.node(1, tensors, lists)
     seen = writer.random.sample(tensors, min(len(tensors), 3)) + lists[:1]
     returned = ", ".join("%" + name for name in seen)
     body = "\n".join(writer.lines) + "\n"

@@ -14,7 +14,7 @@ from tests.ir.cases import Case, all_cases
 
 Graph = engine.jit.Graph
 CASES = [case for case in all_cases() if case.after]
-# They end in another order of summation, or take what is not there when a graph stands alone.
+# They change the order of summation, or take inputs that a graph alone does not have.
 INEXACT = {"fuse", "batch_mm", "decompose_ops"}
 DTYPES = {
     "Bool": engine.bool,
@@ -31,7 +31,7 @@ NUMBERS = [-0.0, 0.0, math.inf, -math.inf, math.nan, 1.5, -2.25, 3.0, 0.125, -7.
 
 
 def tensor(dtype: str, facts: str) -> engine.Tensor:
-    """Of the sizes and strides that a type tells; 4 x 4 where it tells none."""
+    """A tensor with the sizes and strides of a type; 4 x 4 if it has none."""
     strides = re.search(r"strides=\[([^\]]*)\]", facts)
     sizes = [part.strip() for part in facts.split("strides=")[0].split(",")]
     shape = [4 if size == "*" else int(size) for size in sizes if re.fullmatch(r"\*|\d+", size)]
@@ -49,7 +49,7 @@ def tensor(dtype: str, facts: str) -> engine.Tensor:
 
 
 def value(kind: str, flag: bool) -> Any:
-    """A value of a type as graphs write it; LookupError where there is none to be made."""
+    """A value of a type as graphs write it; LookupError if there is no such value."""
     if kind.endswith("?"):
         return value(kind[:-1], flag) if flag else None
     if kind.endswith("[]"):
@@ -69,21 +69,21 @@ def inputs(text: str, flag: bool) -> list[Any]:
     return [value(kind.strip(), flag) for kind in kinds]
 
 
-def parts(found: Any) -> list[Any]:
-    if isinstance(found, (list, tuple)):
-        return [part for item in found for part in parts(item)]
-    return [found]
+def parts(value: Any) -> list[Any]:
+    if isinstance(value, (list, tuple)):
+        return [part for item in value for part in parts(item)]
+    return [value]
 
 
-def told(found: Any) -> Any:
+def comparable(value: Any) -> Any:
     """A value so that equal ones compare equal: -0.0 is not 0.0, nan is nan."""
-    if isinstance(found, engine.Tensor):
-        return (str(found.dtype), tuple(found.shape), str(found.reshape(-1).tolist()))
-    return (type(found).__name__, str(found))
+    if isinstance(value, engine.Tensor):
+        return (str(value.dtype), tuple(value.shape), str(value.reshape(-1).tolist()))
+    return (type(value).__name__, str(value))
 
 
 def ran(text: str, flag: bool) -> tuple[Any, ...]:
-    """What a graph returns and leaves of its inputs, and which of all these are one memory."""
+    """Run a graph; return its results, its inputs after the run, and which of all these share memory."""
     arguments = inputs(text, flag)
     engine.manual_seed(0)
     try:
@@ -96,7 +96,7 @@ def ran(text: str, flag: bool) -> tuple[Any, ...]:
         for item in everything
     ]
     memory = [storages.index(storage) if storage is not None else None for storage in storages]
-    return ([told(element) for element in everything], memory)
+    return ([comparable(element) for element in everything], memory)
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,7 @@
 
     python any_arguments_probe.py SEED ROUNDS NOTES
 
-What is about to be called is written into the file NOTES first: after a crash it tells the last call.
+Each call is written into the file NOTES before it runs: after a crash it names the last one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 import engine
 from engine.function_schema import REQUIRED, Argument, FunctionSchema, SchemaType
 
-SECONDS = 100  # a call that does not come back is told by Python's stack
+SECONDS = 100  # a call that does not return shows in Python's stack
 MEMORY = 6 << 30  # a request for more fails, as it does on a small machine
 
 NAMES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128"
@@ -39,7 +39,7 @@ class Call:
         self.dice = dice
         self.shape = tuple(self.size() for _ in range(dice.randint(0, 4)))
         self.dtype = dice.choice([engine.float32, dice.choice(DTYPES)])
-        self.made: list[Any] = []
+        self.tensors: list[Any] = []
 
     def one_in(self, n: int) -> bool:
         return self.dice.randrange(n) == 0
@@ -72,13 +72,13 @@ class Call:
             return [self.tensor("") for _ in range(self.dice.randint(0, 3))]
         if listed.kind == "List" and kind == "int":
             count = listed.fixed_size or self.dice.choice([0, 1, 2, 3, len(self.shape)])
-            return [self.whole(argument.name) for _ in range(count)]
+            return [self.integer(argument.name) for _ in range(count)]
         if listed.kind == "List":
             return [self.dice.choice(FLOATS) for _ in range(self.dice.randint(0, 3))]
         if kind == "Tensor":
             return self.tensor(argument.name)
         if kind == "int":
-            return self.whole(argument.name)
+            return self.integer(argument.name)
         known: dict[str, Callable[[], Any]] = {
             "float": lambda: self.dice.choice(FLOATS),
             "bool": lambda: self.one_in(2),
@@ -90,14 +90,14 @@ class Call:
         }
         return known[kind]()
 
-    def whole(self, name: str) -> int:
+    def integer(self, name: str) -> int:
         if "dim" in name and not self.one_in(6) and self.shape:
             return self.dice.randrange(-len(self.shape), len(self.shape))
         return self.dice.choice(INTS) if self.one_in(6) else self.dice.randint(0, 3)
 
     def tensor(self, name: str) -> Any:
-        if self.made and self.one_in(6):
-            return self.dice.choice(self.made)
+        if self.tensors and self.one_in(6):
+            return self.dice.choice(self.tensors)
         shape = (
             self.shape
             if not self.one_in(5)
@@ -123,7 +123,7 @@ class Call:
             result = result.unsqueeze(0).expand(2, *result.shape)[0]
         if self.one_in(20):
             result = result.to("meta")
-        self.made.append(result)
+        self.tensors.append(result)
         return result
 
 
@@ -156,7 +156,7 @@ def main() -> None:
                 values = call.values(schema)
                 name, way = dice.choice(ways(schema))
                 book.seek(0)
-                book.write(f"{name}: {schema.text}\n" + "\n".join(map(told, values)) + "\n")
+                book.write(f"{name}: {schema.text}\n" + "\n".join(map(described, values)) + "\n")
                 book.truncate()
                 book.flush()
                 calls += 1
@@ -177,12 +177,12 @@ def by_name(way: Callable[..., Any], schema: FunctionSchema, values: list[Any]) 
     return way(*(value for element, value in pairs if not element.keyword_only), **options)
 
 
-def told(value: Any) -> str:
+def described(value: Any) -> str:
     """A value in a line; of a tensor its description, as its elements may be what goes wrong."""
     if isinstance(value, engine.Tensor):
         return f"    {value.dtype} {tuple(value.shape)} {value.stride()} {value.device}"
     if isinstance(value, list):
-        return "    [" + ", ".join(told(item).strip() for item in value) + "]"
+        return "    [" + ", ".join(described(item).strip() for item in value) + "]"
     return f"    {value!r}"
 
 

@@ -1,4 +1,4 @@
-"""What convolution, pooling, padding and resampling mean, in NumPy: loops and dense matrices."""
+"""Convolution, pooling, padding and resampling in NumPy: loops and dense matrices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def listed(value: Any, dims: int) -> list[int]:
 
 
 def patches(x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, fill: float) -> Any:
-    """Every window: the dimensions of the kernel are added behind those of the image."""
+    """Every window: the dimensions of the kernel are added after those of the image."""
     dims = len(kernel)
     lead = x.ndim - dims
     around = [(0, 0)] * lead + [(p, p) for p in padding]
@@ -297,11 +297,11 @@ def channel_shuffle(x: Any, groups: int) -> Any:
 
 
 def unpool(dims: int) -> Callable[..., Any]:
-    def made(x: Any, indices: Any, kernel: Any) -> Any:
+    def reference(x: Any, indices: Any, kernel: Any) -> Any:
         size = [n * k for n, k in zip(x.shape[-dims:], listed(kernel, dims), strict=True)]
         out = np.zeros((*x.shape[:-dims], int(np.prod(size))))
         flat = indices.reshape(*x.shape[:-dims], -1)
         np.put_along_axis(out, flat, x.reshape(flat.shape), -1)
         return out.reshape(*x.shape[:-dims], *size)
 
-    return made
+    return reference

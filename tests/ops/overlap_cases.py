@@ -1,6 +1,6 @@
 """Calls whose result and inputs share memory, of every operator with an out= or in-place form.
 
-`out_cases` and `inplace_cases` go through the declarations (`engine.ops.schemas()`) and take arguments
+`out_cases` and `inplace_cases` iterate over the declarations (`engine.ops.schemas()`) and take arguments
 from the table of operators; a `Case` lays an input and the written tensor over one buffer in some way.
 """
 
@@ -25,7 +25,7 @@ Call = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Case:
-    """One call: `layout` of the written tensor beside argument `position`."""
+    """One call: the `layout` of the written tensor relative to argument `position`."""
 
     operator: str
     row: Row
@@ -109,7 +109,7 @@ def _samples(row: Row) -> Iterator[Sample]:
 
 
 def cases(form: str) -> Iterator[Case]:
-    """Every layout beside every tensor argument, of a few samples of every operator with that form."""
+    """Every layout relative to every tensor argument, of a few samples of every operator with that form."""
     known = _by_name()
     for name in sorted(set(written_operators(form)) - set(READ_STORAGES)):
         for row in known.get(name.removesuffix("_") if form == "inplace" else name, [])[:1]:
@@ -143,7 +143,7 @@ class Outcome:
 
 def run_out(case: Case, module: Any, resized: bool = True) -> Outcome | None:
     """The call with `out=`; None where the layout does not apply or the module has no such call."""
-    args = [convert(a, lambda one: tensor(module, one)) for a in case.sample.args]
+    args = [convert(a, lambda array: tensor(module, array)) for a in case.sample.args]
     try:
         results = case.row.call(module, *_copied(args), **case.sample.kwargs)
     except Exception:
@@ -171,7 +171,7 @@ def run_out(case: Case, module: Any, resized: bool = True) -> Outcome | None:
 
 def run_inplace(case: Case, module: Any) -> Outcome | None:
     """The method that writes its first argument, over memory that argument `position` shares."""
-    args = [convert(a, lambda one: tensor(module, one)) for a in case.sample.args]
+    args = [convert(a, lambda array: tensor(module, array)) for a in case.sample.args]
     x, shape = args[case.position], tuple(getattr(args[0], "shape", ()))
     if (
         not hasattr(args[0], "dtype")

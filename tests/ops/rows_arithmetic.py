@@ -41,7 +41,7 @@ def three(nonzero: bool = False, **options: Any) -> Callable[[str], Iterator[Sam
 
 
 def special_values(dtype: str) -> Iterator[Sample]:
-    """NaN and the infinities beside plain numbers."""
+    """NaN and the infinities among plain numbers."""
     result = np.array([np.nan, np.inf, -np.inf, 1.5, -0.0, 0.0], numpy_dtype(dtype))
     yield Sample((Array(result, dtype),), {}, "special")
 

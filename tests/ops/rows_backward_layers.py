@@ -13,7 +13,7 @@ from table import Array, Bad, Row, Sample, array
 WIDE = ("float32", "float64")
 
 
-def whole(values: Any, dtype: str = "int64") -> Array:
+def integers(values: Any, dtype: str = "int64") -> Array:
     return Array(np.asarray(values, dtype), dtype)
 
 
@@ -97,7 +97,7 @@ def pool(g: np.ndarray, sizes: list[int], *call: Any) -> np.ndarray:
 
 def table_samples(dtype: str) -> Iterator[Sample]:
     for padding, scaled in product((-1, 2), (False, True)):
-        index = whole([[0, 2, 2], [4, 0, 2]])
+        index = integers([[0, 2, 2], [4, 0, 2]])
         yield Sample((array(dtype, 2, 3, 5), index, 6, padding, scaled), name=f"{padding} {scaled}")
 
 
@@ -150,8 +150,8 @@ def convolution(
     more = (stride[0], pad[0], dilation[0], groups)
     none = np.zeros(g.shape[1])
     return [
-        adjoint(lambda one: f(one, w, none, *more), x.shape, g),
-        adjoint(lambda one: f(x, one, none, *more), w.shape, g),
+        adjoint(lambda v: f(v, w, none, *more), x.shape, g),
+        adjoint(lambda v: f(x, v, none, *more), w.shape, g),
         g.sum(axis=(0, 2)),
     ]
 
@@ -223,13 +223,13 @@ def nll_samples(pictures: bool) -> Any:
             own = np.ones(4) if weight is None else weight.values
             total = Array(np.asarray(own[index[index != ignored]].sum(), dtype), dtype)
             g = array(dtype, *(index.shape if reduction == 0 else ()), seed=5)
-            args = (g, array(dtype, *shape), whole(index), weight, reduction, ignored, total)
+            args = (g, array(dtype, *shape), integers(index), weight, reduction, ignored, total)
             yield Sample(args, name=f"{weighted} {reduction} {ignored}")
         if not pictures:
             args = (
                 array(dtype, seed=5),
                 array(dtype, 4),
-                whole(2),
+                integers(2),
                 None,
                 1,
                 -100,
@@ -264,11 +264,11 @@ def label_samples(dtype: str) -> Iterator[Sample]:
     for reduction in (0, 1, 2):
         g = array(dtype, *((3,) if reduction == 0 else ()), seed=1)
         yield Sample(
-            (g, array(dtype, 3, 4), whole(target), reduction, Array(marks, dtype)),
+            (g, array(dtype, 3, 4), integers(target), reduction, Array(marks, dtype)),
             name=f"{reduction}",
         )
     yield Sample(
-        (array(dtype, seed=1), array(dtype, 4), whole(target[0]), 1, Array(marks[0], dtype)),
+        (array(dtype, seed=1), array(dtype, 4), integers(target[0]), 1, Array(marks[0], dtype)),
         name="one row",
     )
 
@@ -440,7 +440,7 @@ def grid_gradient(
         step[at] = 2.0**-12
         change = sampled(x, grid + step, *terms) - sampled(x, grid - step, *terms)
         to_grid[at] = np.sum(g * change) / (2 * step[at])
-    return [adjoint(lambda one: sampled(one, grid, *terms), x.shape, g), to_grid]
+    return [adjoint(lambda v: sampled(v, grid, *terms), x.shape, g), to_grid]
 
 
 def zeros(*sizes: int) -> Any:

@@ -15,7 +15,7 @@ FILLED = ((), (5,), (3, 4), (2, 3, 4))  # an empty NumPy array gives PyTorch oth
 CHOSEN = ("float32", "float64")
 
 
-def one(*shapes: tuple[int, ...], nonzero: bool = False, high: float = 4) -> Samples:
+def one_tensor(*shapes: tuple[int, ...], nonzero: bool = False, high: float = 4) -> Samples:
     def samples(dtype: str) -> Iterator[Sample]:
         for shape in shapes or SHAPES:
             x = array(dtype, *shape, seed=3, low=-high, high=high, nonzero=nonzero)
@@ -69,7 +69,7 @@ def folded(f: Callable[..., Any]) -> Callable[..., Any]:
     return lambda x, dim=None, keepdim=False: f(x, axis=dim, keepdims=keepdim)
 
 
-def chosen(dtype: str) -> Iterator[Sample]:
+def where_samples(dtype: str) -> Iterator[Sample]:
     condition = array("bool", 3, 4, seed=7)
     yield Sample((condition, array(dtype, 3, 4, seed=1), array(dtype, 4, seed=2)))
 
@@ -147,19 +147,19 @@ def refused(name: str, *args: Any, error: type[Exception] = NotImplementedError)
 
 
 ROWS = [
-    *(Row(name, f, one(), COMPLEX, inplace=True, out=name != "square") for name, f in UNARY),
-    *(Row(n, f, one(nonzero=True), COMPLEX, inplace=True, out=True) for n, f in NO_ZERO),
-    *(Row(name, f, one(), COMPLEX, result="bool") for name, f in TESTS),
+    *(Row(name, f, one_tensor(), COMPLEX, inplace=True, out=name != "square") for name, f in UNARY),
+    *(Row(n, f, one_tensor(nonzero=True), COMPLEX, inplace=True, out=True) for n, f in NO_ZERO),
+    *(Row(name, f, one_tensor(), COMPLEX, result="bool") for name, f in TESTS),
     *(Row(name, f, two(), COMPLEX, inplace=True, out=True) for name, f in PAIRS),
     Row("div", np.divide, two(nonzero=True), COMPLEX, inplace=True, out=True),
     Row("pow", np.power, two(nonzero=True, high=2), COMPLEX),
     Row("eq", np.equal, two(), COMPLEX, result="bool", out=True, bad=(refused("lt", 1),)),
     Row("ne", np.not_equal, two(), COMPLEX, result="bool", out=True, bad=(refused("ge", 1),)),
-    Row("abs", np.abs, one(), COMPLEX, result="real", out=True),
-    Row("angle", np.angle, one(), ("float32", "float64", *COMPLEX), result="real", out=True),
-    Row("sgn", np.sign, one(), NUMBERS, inplace=True, out=True, bad=(refused("sign"),)),
-    Row("isreal", lambda x: np.ones(np.shape(x), bool), one(), ALL, result="bool"),
-    Row("where", np.where, chosen, COMPLEX),
+    Row("abs", np.abs, one_tensor(), COMPLEX, result="real", out=True),
+    Row("angle", np.angle, one_tensor(), ("float32", "float64", *COMPLEX), result="real", out=True),
+    Row("sgn", np.sign, one_tensor(), NUMBERS, inplace=True, out=True, bad=(refused("sign"),)),
+    Row("isreal", lambda x: np.ones(np.shape(x), bool), one_tensor(), ALL, result="bool"),
+    Row("where", np.where, where_samples, COMPLEX),
     Row(
         "masked_fill",
         lambda x, mask, value: np.where(mask, value, x),
@@ -195,7 +195,7 @@ ROWS = [
     Row(
         "real",
         np.real,
-        one(*FILLED),
+        one_tensor(*FILLED),
         COMPLEX,
         result="real",
         view=True,
@@ -203,7 +203,7 @@ ROWS = [
     Row(
         "imag",
         np.imag,
-        one(*FILLED),
+        one_tensor(*FILLED),
         COMPLEX,
         result="real",
         view=True,
@@ -212,20 +212,20 @@ ROWS = [
     Row(
         "view_as_real",
         as_halves,
-        one(*FILLED),
+        one_tensor(*FILLED),
         COMPLEX,
         result="real",
         view=True,
         bad=(Bad(lambda m: m.view_as_real(m.ones(2)), RuntimeError, "only supported for complex"),),
     ),
-    Row("conj", np.conj, one(), COMPLEX, torch=False),
-    Row("conj_physical", np.conj, one(), (*CHOSEN, *COMPLEX), inplace=True, out=True),
-    Row("resolve_conj", lambda z: z, one(), (*CHOSEN, *COMPLEX)),
-    Row("resolve_neg", lambda z: z, one(), (*CHOSEN, *COMPLEX)),
+    Row("conj", np.conj, one_tensor(), COMPLEX, torch=False),
+    Row("conj_physical", np.conj, one_tensor(), (*CHOSEN, *COMPLEX), inplace=True, out=True),
+    Row("resolve_conj", lambda z: z, one_tensor(), (*CHOSEN, *COMPLEX)),
+    Row("resolve_neg", lambda z: z, one_tensor(), (*CHOSEN, *COMPLEX)),
     Row(
         "adjoint",
         adjoint_of,
-        one((3, 4), (2, 3, 4), (0, 2)),
+        one_tensor((3, 4), (2, 3, 4), (0, 2)),
         (*CHOSEN, *COMPLEX),
         torch=False,
         bad=(Bad(lambda m: m.ones(2).adjoint(), RuntimeError, "batches of matrices"),),

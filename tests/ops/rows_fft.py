@@ -32,10 +32,10 @@ def planes(dtype: str) -> Iterator[Sample]:
 def longer(samples: Callable[[str], Iterator[Sample]]) -> Callable[[str], Iterator[Sample]]:
     """Without the lines of one value, from which no length can be guessed."""
 
-    def chosen(dtype: str) -> Iterator[Sample]:
+    def longer(dtype: str) -> Iterator[Sample]:
         return (s for s in samples(dtype) if s.name != "1 points")
 
-    return chosen
+    return longer
 
 
 def axis(reference: Callable[..., Any]) -> Callable[..., Any]:
@@ -99,7 +99,7 @@ def last_two(reference: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def windows(dtype: str) -> Iterator[Sample]:
-    """Of a signal, with everything that can be told about them."""
+    """Windows of a signal, with every option."""
     x, two = array(dtype, 20, low=-1, high=1), array(dtype, 2, 20, low=-1, high=1)
     window = array(dtype, 5, low=1, high=2)
     for options in (

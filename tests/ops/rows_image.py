@@ -31,11 +31,11 @@ F = "nn.functional."
 REAL = tuple(dtype for dtype in ALL if dtype != "bool")
 
 
-def calls(*made: Any) -> Callable[[str], Iterator[Sample]]:
+def calls(*cases: Any) -> Callable[[str], Iterator[Sample]]:
     """Samples from (shapes, arguments, options); each shape becomes a tensor."""
 
     def samples(dtype: str) -> Iterator[Sample]:
-        for shapes, remainder, options in made:
+        for shapes, remainder, options in cases:
             tensors = [array(dtype, *s, seed=i, low=-2, high=2) for i, s in enumerate(shapes)]
             yield Sample((*tensors, *remainder), options, f"{shapes} {remainder} {options}")
 

@@ -75,7 +75,7 @@ def with_info(compute: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarr
     return lambda a: (compute(a), np.zeros(a.shape[:-2], np.int32))
 
 
-def chosen(*shapes: tuple[int, ...]) -> Callable[[str], Iterator[Sample]]:
+def unique_matrices(*shapes: tuple[int, ...]) -> Callable[[str], Iterator[Sample]]:
     """Matrices whose decompositions have no choice of signs: one positive number."""
 
     def samples(dtype: str) -> Iterator[Sample]:
@@ -134,7 +134,7 @@ def reflectors(dtype: str) -> Iterator[Sample]:
         yield Sample((Array(v, dtype), Array(tau, dtype)), {}, f"{m}x{n}")
 
 
-def whole(v: np.ndarray, tau: np.ndarray) -> np.ndarray:
+def orthogonal(v: np.ndarray, tau: np.ndarray) -> np.ndarray:
     m, n = v.shape
     q = np.eye(m)
     for i in range(n):
@@ -218,12 +218,14 @@ ROWS = [
         out=True,
     ),
     Row("linalg.eigvalsh", np.linalg.eigvalsh, of(symmetric), DTYPES),
-    Row("linalg.eigh", np.linalg.eigh, chosen(), DTYPES, bad=(UPLO,)),
-    Row("linalg.qr", lambda a: (np.ones_like(a), a), chosen(), DTYPES, bad=(MODE,)),
-    Row("qr", lambda a: (np.ones_like(a), a), chosen(), DTYPES, torch=False),
-    Row("geqrf", lambda a: (a, np.zeros(1)), chosen(), DTYPES),
-    Row("linalg.svd", lambda a: (np.ones_like(a), a[0], np.ones_like(a)), chosen(), DTYPES),
-    Row("svd", lambda a: (np.ones_like(a), a[0], np.ones_like(a)), chosen(), DTYPES),
+    Row("linalg.eigh", np.linalg.eigh, unique_matrices(), DTYPES, bad=(UPLO,)),
+    Row("linalg.qr", lambda a: (np.ones_like(a), a), unique_matrices(), DTYPES, bad=(MODE,)),
+    Row("qr", lambda a: (np.ones_like(a), a), unique_matrices(), DTYPES, torch=False),
+    Row("geqrf", lambda a: (a, np.zeros(1)), unique_matrices(), DTYPES),
+    Row(
+        "linalg.svd", lambda a: (np.ones_like(a), a[0], np.ones_like(a)), unique_matrices(), DTYPES
+    ),
+    Row("svd", lambda a: (np.ones_like(a), a[0], np.ones_like(a)), unique_matrices(), DTYPES),
     Row(
         "linalg.svdvals",
         lambda a: np.linalg.svd(a, compute_uv=False),
@@ -253,16 +255,16 @@ ROWS = [
         DTYPES,
         torch=False,
     ),
-    Row("linalg.eigvals", np.linalg.eigvals, chosen(), DTYPES, "to complex", bad=(NAN,)),
-    Row("linalg.eig", lambda a: (a[0], np.ones_like(a)), chosen(), DTYPES, "to complex"),
+    Row("linalg.eigvals", np.linalg.eigvals, unique_matrices(), DTYPES, "to complex", bad=(NAN,)),
+    Row("linalg.eig", lambda a: (a[0], np.ones_like(a)), unique_matrices(), DTYPES, "to complex"),
     Row(
         "linalg.householder_product",
-        lambda v, tau: whole(v, tau)[:, : v.shape[1]],
+        lambda v, tau: orthogonal(v, tau)[:, : v.shape[1]],
         reflectors,
         DTYPES,
     ),
-    Row("orgqr", lambda v, tau: whole(v, tau)[:, : v.shape[1]], reflectors, DTYPES, out=True),
-    Row("ormqr", lambda v, tau, c: whole(v, tau) @ c, reflected_columns, DTYPES, out=True),
+    Row("orgqr", lambda v, tau: orthogonal(v, tau)[:, : v.shape[1]], reflectors, DTYPES, out=True),
+    Row("ormqr", lambda v, tau, c: orthogonal(v, tau) @ c, reflected_columns, DTYPES, out=True),
     Row("linalg.lu_factor", packed, of(square, (3, 3), (2, 4, 4)), DTYPES, INFO),
     Row(
         "linalg.lu_factor_ex",

@@ -1,4 +1,4 @@
-"""What is done to all tensors of a list. Steps of optimizers are tried in tests/engine/optim."""
+"""Operators on all tensors of a list. Steps of optimizers are tested in tests/engine/optim."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ def _clamp(dtype: str) -> Iterator[Sample]:
     yield Sample((x,), {"max": 2}, "max")
 
 
-def _where(dtype: str) -> Iterator[Sample]:
+def _where_samples(dtype: str) -> Iterator[Sample]:
     for shapes in (((3, 4),) * 3, ((3, 1), (4,), (3, 4)), ((), (2,), (2,)), ((0,), (0,), (0,))):
         c, x, y = (array("bool" if i == 0 else dtype, *s, seed=i) for i, s in enumerate(shapes))
         yield Sample((c, x, y), {}, str(shapes))
@@ -182,5 +182,5 @@ NOT_BOOL = Bad(lambda m: m.where(m.ones(2), 1, 2), RuntimeError, "condition to b
 
 ROWS += [
     Row("clamp", _clamp_reference, _clamp, NUMBERS, inplace=True, out=True, bad=(NO_LIMIT,)),
-    Row("where", np.where, _where, ALL, out=True, bad=(NOT_BOOL,)),
+    Row("where", np.where, _where_samples, ALL, out=True, bad=(NOT_BOOL,)),
 ]

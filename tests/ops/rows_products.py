@@ -1,4 +1,4 @@
-"""Products with something added, and products made of products."""
+"""Products with something added, and chains of products."""
 
 from __future__ import annotations
 

@@ -16,12 +16,12 @@ LAYOUTS: list[tuple[tuple[int, ...], Any]] = [
 
 
 def samples(
-    empty: bool = True, several: bool = True, high: float = 4, most: int = 10**6
+    empty: bool = True, several: bool = True, high: float = 4, max_numel: int = 10**6
 ) -> Callable[[str], Iterator[Sample]]:
     def make(dtype: str) -> Iterator[Sample]:
         layouts = LAYOUTS + ([((0, 3), 0), ((0, 3), 1), ((0,), None)] if empty else [])
         for shape, dim in layouts:
-            if (isinstance(dim, tuple) and not several) or np.prod(shape, dtype=int) > most:
+            if (isinstance(dim, tuple) and not several) or np.prod(shape, dtype=int) > max_numel:
                 continue
             x = array(dtype, *shape, high=high)
             for keepdim in (False, True):
@@ -110,7 +110,7 @@ def _hash(x: np.ndarray, axis: Any, keepdims: bool) -> Any:
 ROWS = [
     Row("sum", reference(_add), samples(), ALL, "sum", out=True, bad=(RANGE, TWICE)),
     Row("mean", reference(_mean), samples(), FLOATS, out=True, bad=(INT_MEAN,)),
-    Row("prod", reference(_multiply), samples(several=False, high=1, most=200), ALL, "sum"),
+    Row("prod", reference(_multiply), samples(several=False, high=1, max_numel=200), ALL, "sum"),
     Row("amax", reference(np.max), samples(empty=False), ALL, out=True, bad=(EMPTY_AMAX,)),
     Row("amin", reference(np.min), samples(empty=False), ALL, out=True),
     Row("argmax", reference(np.argmax), samples(empty=False, several=False), NUMBERS, "int64", out=True,

@@ -75,11 +75,11 @@ def _scatter_add(dtype: str) -> Iterator[Sample]:
     )
 
 
-def _scatter_reduce(words: tuple[str, ...]) -> Callable[[str], Iterator[Sample]]:
+def _scatter_reduce(reductions: tuple[str, ...]) -> Callable[[str], Iterator[Sample]]:
     def samples(dtype: str) -> Iterator[Sample]:
         x, src = array(dtype, 3, 4, low=0), array(dtype, 3, 3, seed=1, low=0)
         index = indices([[0, 3, 0], [1, 1, 1], [2, 3, 2]])
-        for word in words:
+        for word in reductions:
             yield Sample((x, 1, index, src, word), {}, word)
             yield Sample((x, 1, index, src, word), {"include_self": False}, f"{word} alone")
 

@@ -80,11 +80,11 @@ def _renorm(dtype: str) -> Iterator[Sample]:
     yield Sample((array(dtype, 4, 3), indices([1]), 1.5, 1.0), {}, "1-norm")
 
 
-def _shortened(x: np.ndarray, index: np.ndarray, most: float, p: float) -> np.ndarray:
+def _shortened(x: np.ndarray, index: np.ndarray, max_norm: float, p: float) -> np.ndarray:
     out = x.copy()
     for row in np.unique(index):
         size = np.linalg.norm(x[row], p)
-        out[row] = x[row] * (most / (size + 1e-7)) if size > most else x[row]
+        out[row] = x[row] * (max_norm / (size + 1e-7)) if size > max_norm else x[row]
     return out
 
 
@@ -119,7 +119,7 @@ def _along(dtype: str) -> Iterator[Sample]:
     yield Sample((array(dtype, 3, 4), indices([[5, 11]])), {}, "flat")
 
 
-def _taken(x: np.ndarray, index: np.ndarray, dim: int | None = None) -> np.ndarray:
+def _take_along(x: np.ndarray, index: np.ndarray, dim: int | None = None) -> np.ndarray:
     return np.take_along_axis(x, index.reshape(-1) if dim is None else index, dim)
 
 
@@ -163,5 +163,5 @@ ROWS = [
     Row("triu_indices", lambda r, c, o: np.stack(np.triu_indices(r, o, c)), _triangles, ("int64",)),
     Row("argwhere", np.argwhere, lambda t: (Sample((array(t, 3, 4, low=-1, high=1),)) for _ in range(1)), ALL, "int64"),
     Row("nonzero_static", _padded, _static, ALL, "int64", out=True),
-    Row("take_along_dim", _taken, _along, ALL, out=True),
+    Row("take_along_dim", _take_along, _along, ALL, out=True),
 ]  # fmt: skip

@@ -35,7 +35,7 @@ def _argsort(
     return order
 
 
-def _sort(
+def _sort_reference(
     x: np.ndarray, dim: int = -1, descending: bool = False, **_: Any
 ) -> tuple[np.ndarray, np.ndarray]:
     if x.ndim == 0:
@@ -84,7 +84,7 @@ def _topk(dtype: str) -> Iterator[Sample]:
         values = np.stack([rng.permutation(n) % 251 for _ in range(3)])
         distinct = values if n <= 200 else np.stack([rng.permutation(n) for _ in range(3)])
         if dtype in ("uint8", "int8", "float16", "bfloat16") and n > 100:
-            continue  # not so many distinct numbers
+            continue  # fewer distinct numbers than that
         x = Array(distinct.astype(numpy_dtype(dtype)), dtype)
         yield Sample((x, k), {}, f"{k} of {n}")
         yield Sample((x, k, 1, False), {}, f"smallest {k} of {n}")
@@ -137,7 +137,7 @@ EMPTY = Bad(lambda m: m.unique(m.zeros(3, 0), dim=0), RuntimeError, "There are 0
 
 # torch=False: where equals stand, an unstable sort is free to choose; the conformance run compares these.
 ROWS = [
-    Row("sort", _sort, _orders, ALL, "values and int64", torch=False, bad=(COMPLEX,)),
+    Row("sort", _sort_reference, _orders, ALL, "values and int64", torch=False, bad=(COMPLEX,)),
     Row("sort", _sort_ints, _wide, ("uint8", "int8", "int16", "int32", "int64"), "values and int64", torch=False),
     Row("argsort", _argsort, _orders, ALL, "int64", torch=False),
     Row("msort", lambda x: np.sort(x, 0), _msort, ALL, out=True),

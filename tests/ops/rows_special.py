@@ -101,7 +101,7 @@ def series(kind: Any, x: np.ndarray, n: np.ndarray) -> np.ndarray:
 
 
 def chebyshev(kind: str, x: np.ndarray, n: np.ndarray) -> np.ndarray:
-    """From the recurrence, whose second member names the kind."""
+    """Evaluate the recurrence, whose second member names the kind."""
     second = {"t": x, "u": 2 * x, "v": 2 * x - 1, "w": 2 * x + 1}[kind]
     terms = [np.ones_like(x), second]
     for _ in range(5):

@@ -186,12 +186,12 @@ def _kth(x: np.ndarray, k: int, dim: int = -1, keepdim: bool = False) -> Any:
 
 
 def _modes(x: np.ndarray, dim: int = -1, keepdim: bool = False) -> Any:
-    def one(line: np.ndarray) -> np.ndarray:
+    def mode_of(line: np.ndarray) -> np.ndarray:
         values, counts = np.unique(line, return_counts=True)
         best = values[np.argmax(counts)]
         return np.array([best, np.flatnonzero(line == best)[-1]])
 
-    result = np.apply_along_axis(one, dim, x)
+    result = np.apply_along_axis(mode_of, dim, x)
     value, index = np.take(result, [0], dim), np.take(result, [1], dim).astype(np.int64)
     return (value, index) if keepdim else (value.squeeze(dim), index.squeeze(dim))
 
@@ -229,10 +229,10 @@ def _distances(dtype: str) -> Iterator[Sample]:
         yield Sample((array(dtype, 3, 4), array(dtype, 4, seed=1), p), {}, str(p))
 
 
-def _shrink(x: np.ndarray, p: float, dim: int, most: float) -> Any:
+def _shrink(x: np.ndarray, p: float, dim: int, max_norm: float) -> Any:
     remainder = tuple(d for d in range(x.ndim) if d != dim)
     size = _norm(x, p, remainder, True)
-    return x * np.where(size > most, most / (size + 1e-7), 1)
+    return x * np.where(size > max_norm, max_norm / (size + 1e-7), 1)
 
 
 def _renorms(dtype: str) -> Iterator[Sample]:

@@ -11,12 +11,12 @@ from table import ALL, Bad, Row, Sample, array
 
 
 def calls(
-    *given: tuple[Any, ...], shape: tuple[int, ...] = (2, 3, 4)
+    *cases: tuple[Any, ...], shape: tuple[int, ...] = (2, 3, 4)
 ) -> Callable[[str], Iterator[Sample]]:
     """The operator on a tensor of one shape, once for every tuple of further arguments."""
 
     def samples(dtype: str) -> Iterator[Sample]:
-        for more in given:
+        for more in cases:
             yield Sample((array(dtype, *shape), *more), {}, str(more))
 
     return samples
@@ -51,8 +51,8 @@ def _unflatten(x: np.ndarray, dim: int, sizes: tuple[int, ...]) -> np.ndarray:
     return x.reshape(*x.shape[:dim], *sizes, *x.shape[dim + 1 :])
 
 
-def _block_diag(*given: np.ndarray) -> np.ndarray:
-    blocks = [np.atleast_2d(x) for x in given]
+def _block_diag(*arrays: np.ndarray) -> np.ndarray:
+    blocks = [np.atleast_2d(x) for x in arrays]
     out = np.zeros(np.sum([b.shape for b in blocks], 0), blocks[0].dtype)
     row = column = 0
     for b in blocks:

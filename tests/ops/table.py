@@ -42,7 +42,7 @@ class Array:
 
     @property
     def reference(self) -> np.ndarray:
-        """What the NumPy reference gets: floats and complex in double precision, the rest as it is."""
+        """The argument of the NumPy reference: floats and complex in double precision, others as they are."""
         if self.dtype in COMPLEX:
             return self.values.astype(np.complex128)
         return self.values.astype(np.float64) if self.dtype in FLOATS else self.values
@@ -104,7 +104,7 @@ class Row:
 def array(
     dtype: str, *shape: int, seed: int = 0, low: float = -4, high: float = 4, nonzero: bool = False
 ) -> Array:
-    """Values that every dtype can hold exactly: small whole numbers, for floats also eighths."""
+    """Values that every dtype can hold exactly: small integers, for floats also eighths."""
     rng = np.random.default_rng([seed, *shape])
     if dtype == "bool":
         return Array(rng.integers(0, 2, shape).astype(bool), dtype)
@@ -127,6 +127,6 @@ def array(
 
 
 def rows() -> list[Row]:
-    """Every row of every rows_*.py beside this file."""
+    """Every row of every rows_*.py in this folder."""
     names = sorted(path.stem for path in Path(__file__).parent.glob("rows_*.py"))
     return [row for name in names for row in importlib.import_module(name).ROWS]

@@ -17,7 +17,7 @@ from engine.inspect.models import project
 from tests.inspect.selections import select
 from tui.views import DrawContext, view
 
-MOST_CALLS = 40  # of one operator: its rows have many samples alike
+MAX_CALLS = 40  # of one operator: its rows have many similar samples
 
 
 @pytest.fixture(scope="module")
@@ -37,12 +37,12 @@ def _dtype(row: Row) -> str:
 
 
 def calls(history: History) -> Iterator[Any]:
-    """Calls of every operator, so many of each."""
+    """Yield calls of every operator, up to MAX_CALLS of each."""
     seen: dict[str, int] = {}
     for number in history.tables.calls.id:
         call = history.call(int(number))
         seen[call.schema] = seen.get(call.schema, 0) + 1
-        if seen[call.schema] <= MOST_CALLS:
+        if seen[call.schema] <= MAX_CALLS:
             yield call
 
 

@@ -1,6 +1,6 @@
-"""What random operators draw: moments, shares of the range, edges, and what they refuse.
+"""Random operators: moments, shares of the range, edges, and rejected arguments.
 
-Bounds are five standard errors of what is measured, over a fixed seed.
+Bounds are five standard errors of the measured quantity, with a fixed seed.
 """
 
 from __future__ import annotations
@@ -27,18 +27,20 @@ def drawn(t: Any) -> np.ndarray:
     return values(t).astype(np.float64)
 
 
-def check_moments(x: np.ndarray, mean: float, std: float, what: str) -> None:
+def check_moments(x: np.ndarray, mean: float, std: float, label: str) -> None:
     """Mean and standard deviation, within what chance allows."""
     count = x.size
     kurtosis = float(((x - x.mean()) ** 4).mean() / max(x.var() ** 2, 1e-300))
     off = abs(x.mean() - mean) / (std / math.sqrt(count))
-    assert off < 5, f"{what}: mean {x.mean():.5f}, expected {mean:.5f} ({off:.1f} standard errors)"
+    assert off < 5, f"{label}: mean {x.mean():.5f}, expected {mean:.5f} ({off:.1f} standard errors)"
     spread = std * math.sqrt(max(kurtosis - 1, 0.1) / count) / 2
-    assert abs(x.std() - std) < 6 * spread + 1e-12, f"{what}: std {x.std():.5f}, expected {std:.5f}"
+    assert abs(x.std() - std) < 6 * spread + 1e-12, (
+        f"{label}: std {x.std():.5f}, expected {std:.5f}"
+    )
 
 
 def check_shares(
-    x: np.ndarray, below: Callable[[float], float], at: list[float], what: str
+    x: np.ndarray, below: Callable[[float], float], at: list[float], label: str
 ) -> None:
     """The share of draws up to some points against the distribution function."""
     for point in at:
@@ -46,7 +48,7 @@ def check_shares(
         actual = float((x <= point).mean())
         allowed = 5 * math.sqrt(max(want * (1 - want), 1e-4) / x.size)
         assert abs(actual - want) < allowed, (
-            f"{what}: {actual:.4f} up to {point}, expected {want:.4f}"
+            f"{label}: {actual:.4f} up to {point}, expected {want:.4f}"
         )
 
 

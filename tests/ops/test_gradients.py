@@ -1,6 +1,6 @@
 """Gradients of every operator of the table against finite differences, and their own gradients too.
 
-Samples hold eighths, which lie on kinks and ties: they are moved a little, and where a function is not
+Samples hold eighths, which hit kinks and ties: they are moved a little, and where a function is not
 there (the logarithm of -1), into an interval where it is.
 """
 
@@ -55,7 +55,7 @@ RAISES = {
 }  # fmt: skip
 # Whose gradients have none.
 ONCE = {"cdist", "pdist", "nn.functional.pdist", "nn.functional.multilabel_margin_loss"}
-# Only one triangle of this argument is read, and its gradient is told as if it were symmetric.
+# Only one triangle of this argument is read, and its gradient is returned as if it were symmetric.
 SYMMETRIC = {
     "cholesky", "linalg.cholesky", "linalg.cholesky_ex", "linalg.eigvalsh", "linalg.eigh",
 }  # fmt: skip
@@ -86,7 +86,7 @@ PLACES: list[Callable[[np.ndarray], np.ndarray]] = [
 
 
 def inputs_of(
-    row: Row, sample: Sample, dtype: str, place: Callable[[np.ndarray], np.ndarray]
+    row: Row, sample: Sample, dtype: str, move: Callable[[np.ndarray], np.ndarray]
 ) -> tuple[list[Any], list[Any]]:
     """The arguments with arrays of `dtype` made leaves, and the leaves."""
     rng = np.random.default_rng(zlib.crc32(sample.name.encode()))
@@ -95,7 +95,7 @@ def inputs_of(
     def make(a: Array) -> Any:
         if a.dtype != dtype:
             return engine.tensor(a.values)
-        leaf = engine.tensor(moved(place(a.values), rng)).requires_grad_()
+        leaf = engine.tensor(moved(move(a.values), rng)).requires_grad_()
         leaves.append(leaf)
         return leaf
 

@@ -30,9 +30,9 @@ def arrays(*tensors: Any) -> list[np.ndarray]:
     ]
 
 
-def assert_close(found: np.ndarray, wanted: np.ndarray) -> None:
-    far = 1e-4 if found.dtype in (np.float32, np.complex64) else 1e-11
-    np.testing.assert_allclose(found, wanted, rtol=far, atol=far * 10)
+def assert_close(actual: np.ndarray, expected: np.ndarray) -> None:
+    far = 1e-4 if actual.dtype in (np.float32, np.complex64) else 1e-11
+    np.testing.assert_allclose(actual, expected, rtol=far, atol=far * 10)
 
 
 def assert_orthonormal(q: np.ndarray) -> None:

@@ -54,7 +54,7 @@ def test_strided_inputs(row: Row, dtype: str) -> None:
     if row.name in ("as_strided_scatter", "as_strided_copy", "resize_as_"):
         pytest.skip("it shows the storage, whatever the strides of the input")
     if row.name in ("view_as_complex", "view_as_complex_copy"):
-        pytest.skip("the two numbers of a pair must lie side by side")
+        pytest.skip("the two numbers of a pair must be adjacent")
     for sample in row.samples(dtype):
         if row.name == "reshape" and sample.name.startswith("((0"):
             continue
@@ -84,7 +84,7 @@ def test_meta_has_the_shape_of_cpu(row: Row, dtype: str) -> None:
 def test_out(row: Row, dtype: str) -> None:
     for sample in row.samples(dtype):
         want = run(row, sample)
-        args = [convert(a, lambda one: tensor(engine, one)) for a in sample.args]
+        args = [convert(a, lambda array: tensor(engine, array)) for a in sample.args]
         fitting = engine.empty(want.shape, dtype=want.dtype)
         address = fitting.data_ptr()
         assert row.call(engine, *args, **sample.kwargs, out=fitting) is fitting
@@ -104,7 +104,7 @@ def test_out(row: Row, dtype: str) -> None:
 def test_inplace(row: Row, dtype: str) -> None:
     for sample in row.samples(dtype):
         want = run(row, sample)
-        args = [convert(a, lambda one: tensor(engine, one)) for a in sample.args]
+        args = [convert(a, lambda array: tensor(engine, array)) for a in sample.args]
         own = args[0]
         method = getattr(own, f"{row.name}_")
         if want.shape != own.shape or row.result_dtype(dtype) != dtype:

@@ -17,12 +17,12 @@ SHARED = (
     "unsupported operation: some elements of the input tensor and the written-to tensor refer to"
 )
 TWICE = "more than one element of the written-to tensor refers to a single memory location"
-# What a call over shared memory may say; anything else is no answer to the question.
+# Accepted messages of a call over shared memory; another error would be a fault.
 REFUSALS = (SHARED, "the input tensor and the written-to tensor refer to a single memory location",
             "doesn't match the broadcast shape", "got an unexpected keyword argument 'out'")  # fmt: skip
 
-# Operators whose tensors stand in lists, or that no row of the table calls by their own name: what
-# people call instead (div, gelu, interpolate...) is tried.
+# Operators whose tensors are in lists, or that no row of the table calls by their own name: the functions
+# that people call instead (div, gelu, interpolate...) are tested.
 ELSEWHERE = {
     "_div_floor", "_div_trunc", "_gelu_none", "_gelu_tanh", "_softmax", "_log_softmax",
     "_upsample_bicubic2d_aa", "_upsample_bilinear2d_aa", "_upsample_nearest_exact1d",
@@ -35,7 +35,7 @@ ELSEWHERE = {
 
 
 def check(case: Case, outcome: Outcome | None) -> bool:
-    """Whether the case applied; then the value is right or the error is one of REFUSALS."""
+    """Check that the value is right or the error one of REFUSALS; False if the case does not apply."""
     if outcome is None:
         return False
     if outcome.error is not None:
@@ -103,7 +103,9 @@ def test_in_place_with_the_own_transpose_is_refused(method: str) -> None:
         engine.maximum(x, other, out=x) if method == "maximum" else getattr(x, method)(other)
 
     x = engine.arange(9.0).view(3, 3)
-    gaps = engine.arange(36.0).view(6, 6)[::2, ::2]  # PyTorch computes with what it has written
+    gaps = engine.arange(36.0).view(6, 6)[
+        ::2, ::2
+    ]  # PyTorch computes with values that it has just written
     row = engine.arange(10.0)
     for written, read in [
         (x, x.t()), (x.t(), x), (gaps, gaps.t()), (row[1:], row[:-1]), (row[2::2], row[:-2:2]),

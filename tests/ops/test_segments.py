@@ -1,4 +1,4 @@
-"""segment_reduce: every word, told by lengths and by offsets, along any axis, and its gradient."""
+"""segment_reduce: every reduction, by lengths and by offsets, along any axis, and its gradient."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_what_lies_behind_the_last_piece_has_no_gradient() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "words"),
+    ("options", "pattern"),
     [
         ({"lengths": engine.tensor([2, 3])}, "sum to"),
         ({"lengths": engine.tensor([2, 5])}, "sum to"),
@@ -91,9 +91,9 @@ def test_what_lies_behind_the_last_piece_has_no_gradient() -> None:
         ({"indices": engine.tensor([1]), "lengths": engine.tensor([6])}, "not supported"),
     ],
 )
-def test_what_does_not_fit(told: dict[str, Any], words: str) -> None:
-    with pytest.raises(RuntimeError, match=words):
-        engine.segment_reduce(data(), "sum", **told)
+def test_what_does_not_fit(options: dict[str, Any], pattern: str) -> None:
+    with pytest.raises(RuntimeError, match=pattern):
+        engine.segment_reduce(data(), "sum", **options)
     with pytest.raises(RuntimeError, match="got median"):
         engine.segment_reduce(data(), "median", lengths=engine.tensor([6]))
     with pytest.raises(NotImplementedError, match="Long"):
@@ -104,10 +104,10 @@ def test_what_does_not_fit(told: dict[str, Any], words: str) -> None:
 def test_as_torch(word: str) -> None:
     torch = pytest.importorskip("torch")
 
-    def made(module: Any) -> list[Any]:
+    def value_and_gradient(module: Any) -> list[Any]:
         x = module.tensor([2.0, 0, 0, 5, 5, 1, 7], dtype=module.float64, requires_grad=True)
         out = module.segment_reduce(x, word, lengths=module.tensor([3, 0, 4]), initial=5.0)
         return [out.tolist(), module.autograd.grad(out.sum(), x)[0].tolist()]
 
-    for ours, other in zip(made(engine), made(torch), strict=True):
+    for ours, other in zip(value_and_gradient(engine), value_and_gradient(torch), strict=True):
         assert np.allclose(ours, other)

@@ -39,14 +39,14 @@ def test_there_and_back(shape: tuple[int, ...], way: dict[str, Any]) -> None:
 def test_as_torch(way: dict[str, Any]) -> None:
     torch = pytest.importorskip("torch")
 
-    def made(module: Any) -> list[Any]:
+    def spectra_and_signal(module: Any) -> list[Any]:
         x = module.arange(40, dtype=module.float64) % 7
         output = windowed(module, way)
         s = module.stft(x, **output, return_complex=True)
         longer = module.istft(s, **output, length=42)
         return [module.view_as_real(s), module.istft(s, **output), longer]
 
-    for ours, other in zip(made(engine), made(torch), strict=True):
+    for ours, other in zip(spectra_and_signal(engine), spectra_and_signal(torch), strict=True):
         assert tuple(ours.shape) == tuple(other.shape)
         assert engine.allclose(ours, engine.tensor(other.numpy()))
 
@@ -60,7 +60,7 @@ def test_complex_signals() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "words"),
+    ("options", "pattern"),
     [
         ({"n_fft": 7}, "match n_fft|n_fft / 2"),
         ({"hop_length": 9}, "hop_length"),
@@ -69,9 +69,9 @@ def test_complex_signals() -> None:
         ({"return_complex": True}, "onesided"),
     ],
 )
-def test_what_does_not_fit(told: dict[str, Any], words: str) -> None:
+def test_what_does_not_fit(options: dict[str, Any], pattern: str) -> None:
     spectra = engine.stft(engine.ones(20), 8, return_complex=True)
-    with pytest.raises(RuntimeError, match=words):
-        engine.istft(spectra, **{"n_fft": 8, **told})
+    with pytest.raises(RuntimeError, match=pattern):
+        engine.istft(spectra, **{"n_fft": 8, **options})
     with pytest.raises(RuntimeError, match="complex-valued"):
         engine.istft(engine.ones(5, 3), 8)

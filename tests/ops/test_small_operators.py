@@ -95,10 +95,10 @@ def test_meshgrid() -> None:
     a, b = engine.arange(2), engine.arange(3)
     for indexing in ("ij", "xy"):
         result = engine.meshgrid(a, b, indexing=indexing)
-        for one, want in zip(
+        for grid, want in zip(
             result, np.meshgrid([0, 1], [0, 1, 2], indexing=indexing), strict=True
         ):
-            assert np.array_equal(values(one), want)
+            assert np.array_equal(values(grid), want)
 
 
 def test_fill_and_index_put_leave_their_input() -> None:

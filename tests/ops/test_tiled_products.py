@@ -1,5 +1,5 @@
-"""Products of a size that register tiles make (csrc/backend/cpu/product_loops.h): every rest of a tile, every
-layout, what is kept of the result, and threads. Elsewhere than on AVX-512 they ask the same of OpenBLAS.
+"""Products of a size that register tiles make (csrc/backend/cpu/product_loops.h): every partial tile, every
+layout, updates of the result, and threads. Without AVX-512 they test OpenBLAS in the same way.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LAYOUTS = ("NN", "NT", "TN", "TT")
 DTYPES = ("float32", "float64")
 
 
-def made(
+def matrix(
     rows: int, columns: int, turned: bool, dtype: str, seed: int
 ) -> tuple[engine.Tensor, np.ndarray]:
     """A matrix, stored by columns where `turned`, and the same as an array of float64."""
@@ -42,8 +42,8 @@ def cases() -> Iterator[tuple[int, int, int]]:
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_every_rest_of_a_tile(layout: str, dtype: str) -> None:
     for m, n, k in cases():
-        a, x = made(m, k, layout[0] == "T", dtype, 1)
-        b, y = made(k, n, layout[1] == "T", dtype, 2)
+        a, x = matrix(m, k, layout[0] == "T", dtype, 1)
+        b, y = matrix(k, n, layout[1] == "T", dtype, 2)
         near(a @ b, x @ y, np.abs(x) @ np.abs(y), k)
 
 
@@ -51,9 +51,9 @@ def test_every_rest_of_a_tile(layout: str, dtype: str) -> None:
 @pytest.mark.parametrize(("alpha", "beta"), [(1, 1), (0.5, 0), (-2, 3)])
 def test_what_is_kept_of_the_result(alpha: float, beta: float, dtype: str) -> None:
     for m, n, k in ((25, 33, 16), (12, 64, 300), (64, 130, 129)):
-        a, x = made(m, k, False, dtype, 1)
-        b, y = made(k, n, True, dtype, 2)
-        c, z = made(m, n, False, dtype, 3)
+        a, x = matrix(m, k, False, dtype, 1)
+        b, y = matrix(k, n, True, dtype, 2)
+        c, z = matrix(m, n, False, dtype, 3)
         if beta == 0:
             c.fill_(float("nan"))  # is not read
             z[:] = 0
@@ -69,8 +69,8 @@ def test_what_is_kept_of_the_result(alpha: float, beta: float, dtype: str) -> No
 def test_only_the_result_is_written() -> None:
     around = engine.full((40, 50), 7.0)
     out = around.as_strided((30, 37), (37, 1), 20)
-    a, x = made(30, 200, False, "float32", 1)
-    b, y = made(200, 37, False, "float32", 2)
+    a, x = matrix(30, 200, False, "float32", 1)
+    b, y = matrix(200, 37, False, "float32", 2)
     engine.mm(a, b, out=out)
     near(out, x @ y, np.abs(x) @ np.abs(y), 200)
     remainder = around.flatten()
@@ -79,8 +79,8 @@ def test_only_the_result_is_written() -> None:
 
 
 def test_rows_and_columns_with_gaps() -> None:
-    a, x = made(50, 256, False, "float32", 1)
-    b, y = made(128, 160, False, "float32", 2)
+    a, x = matrix(50, 256, False, "float32", 1)
+    b, y = matrix(128, 160, False, "float32", 2)
     near(
         a[::2, :128] @ b[:, 32:129],
         x[::2, :128] @ y[:, 32:129],
@@ -99,8 +99,8 @@ def test_batches() -> None:
 
 
 def test_a_nan_stays_in_its_row() -> None:
-    a, _ = made(30, 64, False, "float32", 1)
-    b, _ = made(64, 33, False, "float32", 2)
+    a, _ = matrix(30, 64, False, "float32", 1)
+    b, _ = matrix(64, 33, False, "float32", 2)
     a[7, 3] = float("nan")
     lost = (a @ b).isnan()
     assert lost[7].all()
@@ -109,8 +109,8 @@ def test_a_nan_stays_in_its_row() -> None:
 
 @pytest.mark.parametrize(("m", "n"), [(700, 64), (64, 700), (300, 301)])
 def test_threads_change_no_result(m: int, n: int) -> None:
-    a, _ = made(m, 260, False, "float32", 1)
-    b, _ = made(260, n, True, "float32", 2)
+    a, _ = matrix(m, 260, False, "float32", 1)
+    b, _ = matrix(260, n, True, "float32", 2)
     before = engine.get_num_threads()
     try:
         actual = []

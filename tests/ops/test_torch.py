@@ -18,7 +18,7 @@ CASES = [pytest.param(row, dtype, id=f"{row.name}-{dtype}") for row in ROWS for 
 BAD = [pytest.param(bad, id=f"{row.name}-{i}") for row in ROWS for i, bad in enumerate(row.bad)]
 # What PyTorch's CPU kernels do not have for these dtypes.
 MISSING = (NotImplementedError, RuntimeError, TypeError, ValueError, IndexError)
-# PyTorch tells of some of its functions that they are old, or new, or want a window.
+# PyTorch warns that some of its functions are old, or new, or want a window.
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*(deprecated|in beta|A window was not provided):UserWarning"
 )
@@ -44,11 +44,11 @@ def test_equals_torch(row: Row, dtype: str) -> None:
                 )
 
 
-def assert_as_good(ours: Any, theirs: Any, row: Row, sample: Sample, what: str) -> None:
+def assert_as_good(ours: Any, theirs: Any, row: Row, sample: Sample, label: str) -> None:
     """The same within the tolerance; or nearer to the exact value at every element that is not: some
     of PyTorch's functions (trigamma, Bessel's near a zero, sums in bfloat16) are not good to it."""
     try:
-        assert_same(ours, values(theirs), what)
+        assert_same(ours, values(theirs), label)
     except AssertionError:
         exact = parts(reference(row, sample))
         if name_of(ours.dtype) in EXACT or len(exact) != 1:
@@ -67,12 +67,12 @@ def test_fails_as_torch_does(bad: Bad) -> None:
 @pytest.mark.parametrize("a", ALL)
 @pytest.mark.parametrize("b", ALL)
 def test_promotion(a: str, b: str) -> None:
-    def made(module: Any, name: str, shape: tuple[int, ...]) -> Any:
+    def ones(module: Any, name: str, shape: tuple[int, ...]) -> Any:
         return module.ones(shape, dtype=getattr(module, name))
 
     for left, right in (((2,), (2,)), ((2,), ()), ((), (2,)), ((), ())):
-        ours = made(engine, a, left) + made(engine, b, right)
-        other = made(torch, a, left) + made(torch, b, right)
+        ours = ones(engine, a, left) + ones(engine, b, right)
+        other = ones(torch, a, left) + ones(torch, b, right)
         assert name_of(ours.dtype) == name_of(other.dtype), f"{a}{left} + {b}{right}"
 
 

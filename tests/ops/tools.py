@@ -34,12 +34,12 @@ def convert(value: Any, make: Callable[[Array], Any]) -> Any:
 def run(
     row: Row, sample: Sample, module: Any = engine, make: Callable[[Any, Array], Any] = tensor
 ) -> Any:
-    args = [convert(a, lambda one: make(module, one)) for a in sample.args]
+    args = [convert(a, lambda array: make(module, array)) for a in sample.args]
     return row.call(module, *args, **sample.kwargs)
 
 
 def reference(row: Row, sample: Sample) -> Any:
-    args = [convert(a, lambda one: one.reference) for a in sample.args]
+    args = [convert(a, lambda array: array.reference) for a in sample.args]
     with np.errstate(all="ignore"):
         return row.reference(*args, **sample.kwargs)
 
@@ -58,17 +58,17 @@ def values(t: Any) -> np.ndarray:
     return np.array(saved.tolist(), dtype=numpy_dtype(name_of(saved.dtype))).reshape(tuple(t.shape))
 
 
-def assert_same(found: Any, expected: Any, what: str) -> None:
+def assert_same(actual: Any, expected: Any, label: str) -> None:
     """Equal shape, and elements within the tolerance of the result's dtype."""
-    dtype = name_of(found.dtype)
-    got, want = values(found), np.asarray(expected)
-    assert got.shape == want.shape, f"{what}: shape {got.shape}, expected {want.shape}"
+    dtype = name_of(actual.dtype)
+    got, want = values(actual), np.asarray(expected)
+    assert got.shape == want.shape, f"{label}: shape {got.shape}, expected {want.shape}"
     if dtype in EXACT:
         with np.errstate(all="ignore"):
             want = want.astype(numpy_dtype(dtype))
-        assert np.array_equal(got, want), f"{what}: {got} is not {want}"
+        assert np.array_equal(got, want), f"{label}: {got} is not {want}"
         return
     far = TOLERANCE[dtype]
     wide = np.complex128 if dtype in COMPLEX else np.float64
     ok = np.isclose(got.astype(wide), want.astype(wide), rtol=far, atol=far, equal_nan=True)
-    assert ok.all(), f"{what}: {got[~ok][:5]} is not {want[~ok][:5]}"
+    assert ok.all(), f"{label}: {got[~ok][:5]} is not {want[~ok][:5]}"

@@ -53,11 +53,11 @@ def network(layers: int, names: bool = True) -> tuple[GradBuilder, int]:
     h = 0
     for weight, bias in parameters:
         b.line(3)
-        turned = b.made("TBackward0", (weight,), op="t", sizes=(8, 8))
-        h = b.made("AddmmBackward0", (bias, h, turned), {"mat2": turned}, (4, 8), op="addmm")
-        h = b.made("ReluBackward0", (h,), {"result": 0}, (4, 8))
+        turned = b.result("TBackward0", (weight,), op="t", sizes=(8, 8))
+        h = b.result("AddmmBackward0", (bias, h, turned), {"mat2": turned}, (4, 8), op="addmm")
+        h = b.result("ReluBackward0", (h,), {"result": 0}, (4, 8))
     b.line(4)
-    return b, b.made("MeanBackward0", (h,), sizes=(), bind="loss")
+    return b, b.result("MeanBackward0", (h,), sizes=(), bind="loss")
 
 
 @lru_cache(maxsize=1)
@@ -82,9 +82,9 @@ def stale() -> tuple[History, int, int]:
     b.line(1)
     x = b.leaf(name="x", values=[1.0, 2.0])
     b.line(2)
-    w = b.made("ExpBackward0", (x,), bind="w")
+    w = b.result("ExpBackward0", (x,), bind="w")
     b.line(3)
-    y = b.made("MulBackward0", (w, w), {"self": w, "other": w}, bind="y")
+    y = b.result("MulBackward0", (w, w), {"self": w, "other": w}, bind="y")
     b.line(4)
     with b.op("add_(Tensor(a!) self, Scalar other) -> Tensor(a!)", [T(w), 1]):
         b.write(w, [2.0, 3.0])

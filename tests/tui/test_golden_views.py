@@ -8,7 +8,7 @@ import pytest
 
 from engine.inspect.models import project
 from engine.inspect.selection import Selection
-from tests.inspect.models.story import Story, tell
+from tests.inspect.models.story import Story, record
 from tests.inspect.selections import select
 from tui.render import SETS
 from tui.views import DrawContext, view
@@ -16,7 +16,7 @@ from tui.views import DrawContext, view
 
 @lru_cache(maxsize=1)
 def story() -> Story:
-    return tell()
+    return record()
 
 
 def drawn(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from engine.inspect.models import project, to_json
-from tests.inspect.models.story import tell
+from tests.inspect.models.story import record
 from tests.inspect.selections import select
 from tui.views import DrawContext, view
 
@@ -32,7 +32,7 @@ def in_text(text: str) -> set[int]:
 @pytest.mark.parametrize("name", ["memory", "object", "source", "microscope", "dispatch"])
 @pytest.mark.parametrize("width", [80, 120])
 def test_every_number_drawn_is_in_the_model(name, width):
-    story = tell()
+    story = record()
     for moment in (story.lines[4], story.lines[8], story.end):
         selection = select(tensor=story.z, storage=1)
         model = project(name, story.history, moment, selection)

@@ -64,7 +64,7 @@ def test_not_yet_none_zero_one_and_a_sum_are_five_different_signs():
     assert "Σ 3/3" in drawn(history, history.end - 1).text()
     g = GradBuilder()
     x = g.leaf(name="x")
-    y = g.made("MulBackward0", (x,), bind="y")
+    y = g.result("MulBackward0", (x,), bind="y")
     g.made_by[y] = (g.made_by[y][0], 0)
     zero = g.tensor((2,), values=[0.0, 0.0], wrap=False)
     g._gradient = lambda like: zero  # type: ignore[method-assign]

@@ -252,9 +252,9 @@ def test_modules_are_folded_with_what_lies_between_their_parameters():
             path = f"net._modules['layers']._modules['{block}']._modules['{name}']"
             weight = b.leaf((4, 4), f"{path}._parameters['weight']")
             b.line(1)
-            h = b.made("MmBackward0", (h, weight) if h else (0, weight), {}, (4, 4), op="mm")
-            h = b.made("TanhBackward0", (h,), {}, (4, 4))
-    b.made("SumBackward0", (h,), sizes=())
+            h = b.result("MmBackward0", (h, weight) if h else (0, weight), {}, (4, 4), op="mm")
+            h = b.result("TanhBackward0", (h,), {}, (4, 4))
+    b.result("SumBackward0", (h,), sizes=())
     history = b.history()
     part = project("autograd", history, b.now, Selection()).parts[0]
     folded = fold(part, "modules")
@@ -266,7 +266,7 @@ def test_boxes_say_what_numbers_came_also_when_they_are_gone():
     """A node's gradients stay readable when the pass has used them up and the tensors are freed."""
     b = GradBuilder()
     x = b.leaf((), "x")
-    y = b.made("MulBackward0", (x,), sizes=(), bind="y")
+    y = b.result("MulBackward0", (x,), sizes=(), bind="y")
     gradient = b.tensor((), values=[2.5], wrap=False)
     b._gradient = lambda like: gradient  # type: ignore[method-assign]
     b.backward(y)

@@ -10,7 +10,7 @@ import pytest
 
 from engine.inspect.models import VIEWS
 from engine.inspect.selection import Selection
-from tests.inspect.models.story import Story, tell
+from tests.inspect.models.story import Story, record
 from tests.inspect.selections import select
 from tests.inspect.trace_builder import TraceBuilder
 from tui.render import ASCII, UNICODE, Glyphs, Picture
@@ -23,7 +23,7 @@ SIZES = ((80, 24), (120, 40), (200, 60))
 
 @lru_cache(maxsize=1)
 def story() -> Story:
-    return tell()
+    return record()
 
 
 def drawn(name: str, moment: int, width: int, height: int, glyphs: Glyphs, **selected) -> Picture:

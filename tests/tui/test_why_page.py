@@ -27,7 +27,7 @@ def stale() -> GradBuilder:
     b.line(1)
     x = b.leaf(name="x")
     b.line(2)
-    y = b.made("ExpBackward0", (x,), {"result": 0}, bind="y")
+    y = b.result("ExpBackward0", (x,), {"result": 0}, bind="y")
     b.line(3)
     with b.op("add_.Scalar(Tensor(a!) self, Scalar other) -> Tensor", [T(y), 1]):
         b.write(y, [2.0, 3.0])

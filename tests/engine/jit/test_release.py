@@ -130,7 +130,7 @@ def with_python_inside(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "made",
+    "make",
     [
         scripted_module,
         structures_of_their_own,

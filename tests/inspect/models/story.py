@@ -39,8 +39,8 @@ class Story:
     end: int
 
 
-def tell() -> Story:
-    """Record it."""
+def record() -> Story:
+    """Record the story."""
     b = TraceBuilder()
     lines: dict[int, int] = {}
     b.file(PATH, SOURCE)

@@ -24,11 +24,11 @@ def diamond(**backward) -> tuple[GradBuilder, dict[str, int]]:
     b.line(1)
     x = b.leaf(name="x", values=[1.0, 2.0])
     b.line(2)
-    a = b.made("MulBackward0", (x, x), {"self": x, "other": x}, bind="a")
+    a = b.result("MulBackward0", (x, x), {"self": x, "other": x}, bind="a")
     b.line(3)
-    e = b.made("ExpBackward0", (x,), {"result": 0}, bind="b")
+    e = b.result("ExpBackward0", (x,), {"result": 0}, bind="b")
     b.line(4)
-    y = b.made("AddBackward0", (a, e), bind="y")
+    y = b.result("AddBackward0", (a, e), bind="y")
     b.line(5)
     nodes = {name: b.made_by[t][0] for name, t in {"a": a, "b": e, "y": y}.items()}
     named = {"x": x, "leaf": b.accumulators[x], **{f"n_{k}": v for k, v in nodes.items()}}
@@ -55,8 +55,8 @@ def diamond(**backward) -> tuple[GradBuilder, dict[str, int]]:
     ],
     ids=["plain", "keep", "one None", "all None", "fails", "inputs=", "grad()"],
 )
-def test_every_moment_agrees_with_the_books(how):
-    b, _ = diamond(**how)
+def test_every_moment_agrees_with_the_replay(options):
+    b, _ = diamond(**options)
     history = b.history()
     assert assert_agrees(history, project, NOTHING) > 20
     assert assert_queue_order(history, project, NOTHING) >= 2
@@ -102,7 +102,7 @@ def test_a_sum_of_two_gradients_and_a_known_zero():
     assert [slot.state for slot in slots] == ["one", "sum", "sum"]
     b = GradBuilder()
     x = b.leaf(name="x")
-    y = b.made("MulBackward0", (x,))
+    y = b.result("MulBackward0", (x,))
     zero = b.tensor((2,), values=[0.0, 0.0])
     b._gradient = lambda like: zero
     b.backward(y)
@@ -175,7 +175,7 @@ def test_a_saved_tensor_that_was_written_names_the_line():
     b.line(1)
     x = b.leaf(name="x")
     b.line(2)
-    y = b.made("ExpBackward0", (x,), {"result": 0}, bind="y")
+    y = b.result("ExpBackward0", (x,), {"result": 0}, bind="y")
     b.line(3)
     with b.op("add_.Scalar(Tensor self, Scalar other) -> Tensor", [y, 1]):
         b.write(y, [2.0, 3.0])
@@ -216,12 +216,12 @@ def test_steps_of_a_training_loop_are_parts_of_their_own():
     b = GradBuilder()
     w = b.leaf(name="w")
     for _ in range(3):
-        loss = b.made("MulBackward0", (b.made("ExpBackward0", (w,)),))
+        loss = b.result("MulBackward0", (b.result("ExpBackward0", (w,)),))
         b.backward(loss)
     model = project(b.history(), b.now, NOTHING)
     assert len(model.parts) == 3
     assert all(len(part.nodes) == 3 and part.nodes[0].leaf for part in model.parts)
-    assert len(model.nodes) == 7, "the leaf stands in each part and is one node"
+    assert len(model.nodes) == 7, "the leaf is in each part and is one node"
 
 
 def test_modules_are_known_by_the_names_of_their_parameters():
@@ -231,9 +231,9 @@ def test_modules_are_known_by_the_names_of_their_parameters():
     w, c = b.leaf(), b.leaf()
     b.bind("net._modules['fc1']._parameters['weight']", w, "SLOT")
     b.bind("net._modules['fc1']._parameters['bias']", c, "SLOT")
-    turned = b.made("TBackward0", (w,))
-    y = b.made("MmBackward0", (0, turned))
-    z = b.made("ReluBackward0", (b.made("AddBackward0", (y, c)),))
+    turned = b.result("TBackward0", (w,))
+    y = b.result("MmBackward0", (0, turned))
+    z = b.result("ReluBackward0", (b.result("AddBackward0", (y, c)),))
     assert x != z
     (part,) = project(b.history(), b.now, NOTHING).parts
     recorded = {fact.label: fact.module for fact in part.nodes}

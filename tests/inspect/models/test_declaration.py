@@ -31,7 +31,7 @@ def test_one_entry_becomes_all_of_this() -> None:
     assert 'add_op("add.Tensor(' in results["dispatcher entry"]
     assert "uh_add(" in results["C function"]
     assert "_uh_add(" in results["Python function"]
-    assert '"""' not in results["Python function"], "the documentation stands in the entry"
+    assert '"""' not in results["Python function"], "the documentation is in the entry"
     public = results["public names"].split(", ")
     assert {"engine.add", "Tensor.add", "Tensor.__add__"} <= set(public)
 

@@ -74,8 +74,8 @@ def f(*sizes: int, **more: Any) -> Callable[[Rng], Args]:
     return lambda r: {"self": floats(r, *sizes), **more}
 
 
-def pair(a: str, one: tuple, b: str, other: tuple, **more: Any) -> Callable[[Rng], Args]:
-    return lambda r: {a: floats(r, *one), b: floats(r, *other), **more}
+def pair(a: str, first: tuple, b: str, second: tuple, **more: Any) -> Callable[[Rng], Args]:
+    return lambda r: {a: floats(r, *first), b: floats(r, *second), **more}
 
 
 def method(name: str, *names: str) -> Callable[[Args], Any]:

@@ -33,9 +33,9 @@ for _ in range(4):
 step, a conversion, a sum; then a gradient."""
 
 
-def at(history, moment=None, **chosen):
+def at(history, moment=None, **selected):
     end = history.end - 1 if moment is None else moment
-    return project("fused", history, end, select(**chosen))
+    return project("fused", history, end, select(**selected))
 
 
 def first(history):
@@ -93,7 +93,7 @@ def test_tiles_and_sizes_of_each_launch():
     assert small.last == 210 - (small.tiles - 1) * model.tile
     assert small.ahead
     assert [row.current for row in model.launches].count(True) == 1
-    assert model.launches[0].ns > 0  # although its program was written down meanwhile
+    assert model.launches[0].ns > 0  # although its program was recorded during the call
     assert all(row.ns >= 0 for row in model.launches[1:])
 
 

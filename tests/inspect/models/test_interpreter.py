@@ -11,8 +11,8 @@ from tests.inspect.jit_traces import FAILS, LOOP, recorded
 from tests.inspect.selections import select
 
 
-def at(history, moment, **chosen):
-    return project("interpreter", history, moment, select(**chosen))
+def at(history, moment, **selected):
+    return project("interpreter", history, moment, select(**selected))
 
 
 def steps_of(history, frame):

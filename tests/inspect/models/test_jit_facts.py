@@ -1,4 +1,4 @@
-"""The facts behind the views of the JIT: rewrites by their moment, passes that did not end well, copies of
+"""The facts that the JIT's views draw: rewrites by their moment, passes that did not end well, copies of
 Values, launches of groups."""
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def test_a_launch_took_as_long_as_since_the_last_event_of_its_own_thread():
 
 
 @pytest.mark.parametrize(
-    ("shapes", "found"),
+    ("shapes", "expected"),
     [
         ([(3, 1), (4,)], (3, 4)),
         ([(1,), (5, 1)], (5, 1)),
@@ -79,8 +79,8 @@ def test_a_launch_took_as_long_as_since_the_last_event_of_its_own_thread():
         ([()], ()),
     ],
 )
-def test_sizes_broadcast_as_the_operators_do(shapes, found):
-    assert _broadcast(shapes) == found
+def test_sizes_broadcast_as_the_operators_do(shapes, expected):
+    assert _broadcast(shapes) == expected
 
 
 def test_a_step_of_a_pass_goes_to_the_end_of_the_next_one_that_changed_something():

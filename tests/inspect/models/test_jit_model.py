@@ -84,7 +84,7 @@ def at(history, moment: int, value: int = 0) -> JitModel:
 
 
 def graphs(history) -> list[int]:
-    """Those that were compiled: what the front end tidies is a graph of its own ("as it came")."""
+    """Graphs that were compiled; the front end's unoptimised form is another graph ("as it came")."""
     output = history.jit.tables.graphs
     phases = [history.string(int(phase)) for phase in output.phase]
     came = {graph for graph, phase in zip(output.id, phases, strict=True) if phase == "as it came"}
@@ -179,7 +179,7 @@ def test_why_a_node_vanished_names_pass_rule_place_and_what_stands_for_it():
     assert re.search(r"vanished in pass peephole \(\d+\)", story)
     assert '"x.t().t() -> x" (csrc/jit/peephole/' in story
     assert "%x.1 stands for it since" in story
-    assert 'by the rule "a call -> the nodes of what it calls"' in story
+    assert 'by the rule "a call -> the nodes of' in story
     assert "Nothing stands for it" in " ".join(at(history, run.until, inner.number).story)
     before = " ".join(at(history, run.since, outer.number).story)
     assert "It will go in pass peephole" in before
@@ -360,7 +360,7 @@ def test_the_text_of_a_rule_is_found_by_name_when_the_file_has_changed():
         == "csrc/jit/passes/dce.cpp"
     )
     assert "neither in the trace" in rule_text("/nowhere/csrc/jit/none.cpp", 3, "x").why
-    assert "does not tell" in rule_text("", 0, "x").why
+    assert "where this rule is written" in rule_text("", 0, "x").why
     assert "it has changed since" in rule_text("mine.py", 99, "other", text).why
 
 
@@ -483,7 +483,7 @@ def test_what_went_into_a_group_is_told_where_it_is_now():
 
 
 @pytest.mark.parametrize(
-    ("whole", "short"),
+    ("full", "short"),
     [
         ("__torch__.engine.nn.modules.linear.___torch_mangle_2.Linear", "Linear"),
         ("__torch__.Net", "Net"),
@@ -492,8 +492,8 @@ def test_what_went_into_a_group_is_told_where_it_is_now():
         ("Tensor", "Tensor"),
     ],
 )
-def test_types_say_what_tells_them_apart(whole: str, short: str):
-    assert short_type(whole) == short
+def test_short_types_still_differ(full: str, short: str):
+    assert short_type(full) == short
 
 
 def test_methods_are_called_by_their_class():

@@ -122,10 +122,12 @@ def test_strides_maps_every_index_to_its_byte_and_every_cell_back(case) -> None:
             assert len(model.formula.sharers) == min(len(same), strides.MAX_SHARERS)
 
 
-def _same_grid(model, layout: Layout, raw: np.ndarray, chosen) -> None:
+def _same_grid(model, layout: Layout, raw: np.ndarray, selected) -> None:
     """Every cell of the slice: its index, byte and value."""
     dtype = BY_NAME[layout.dtype]
-    expected = [(index, at) for index, at in layout.walk() if chosen and index[:-2] == chosen[:-2]]
+    expected = [
+        (index, at) for index, at in layout.walk() if selected and index[:-2] == selected[:-2]
+    ]
     grid = model.grid
     rows = range(grid.rows if expected else 0)
     cells = [cell for row in rows for cell in grid.row(row, 0, grid.columns)]

@@ -11,14 +11,14 @@ from engine.inspect.layout import Extent
 from engine.inspect.models import VIEWS, project, to_json
 from engine.inspect.models.memory import LIMIT, bar
 from engine.inspect.selection import Selection
-from tests.inspect.models.story import Story, tell
+from tests.inspect.models.story import Story, record
 from tests.inspect.selections import select
 from tests.inspect.trace_builder import TraceBuilder
 
 
 @pytest.fixture(scope="module")
 def story() -> Story:
-    return tell()
+    return record()
 
 
 def box(model, tensor):
@@ -100,12 +100,12 @@ def test_what_the_line_before_freed_is_listed_as_gone(story):
     assert [(item.id, item.label, item.text) for item in model.freed] == [(x, "x", "float32 2")]
 
 
-@pytest.mark.parametrize("chosen", ["tensor", "storage"])
-def test_selection_lights_the_path_and_nothing_else(story, chosen):
-    selection = {"tensor": story.z} if chosen == "tensor" else {"storage": 1}
+@pytest.mark.parametrize("kind", ["tensor", "storage"])
+def test_selection_lights_the_path_and_nothing_else(story, kind):
+    selection = {"tensor": story.z} if kind == "tensor" else {"storage": 1}
     model = at(story, story.end, **selection)
     highlighted = {tensor.id for s in model.storages for tensor in s.tensors if tensor.highlighted}
-    assert highlighted == ({story.z} if chosen == "tensor" else {story.x, story.y, story.z})
+    assert highlighted == ({story.z} if kind == "tensor" else {story.x, story.y, story.z})
     assert [s.id for s in model.storages if s.highlighted] == [1]
 
 

@@ -19,7 +19,7 @@ MM = "mm(Tensor self, Tensor mat2) -> Tensor"
 
 @contextmanager
 def little_memory() -> Iterator[None]:
-    """What is done within is told of, not gone through: a list of all cells would take much more."""
+    """Inside, memory is summarised, not listed: a list of all cells would take much more."""
     tracemalloc.start()
     try:
         yield
@@ -29,8 +29,8 @@ def little_memory() -> Iterator[None]:
     assert maximum < 4 << 20
 
 
-def looked(b: TraceBuilder, **chosen: object) -> MicroscopeModel:
-    return project(b.history(), b.now, select(**chosen))
+def looked(b: TraceBuilder, **selected: object) -> MicroscopeModel:
+    return project(b.history(), b.now, select(**selected))
 
 
 def added() -> tuple[TraceBuilder, int, int, int]:

@@ -90,7 +90,7 @@ def test_cells_are_of_the_smallest_element_over_the_storage() -> None:
 def test_two_storages_over_one_numpy_array_alias() -> None:
     builder = TraceBuilder()
     full = builder.tensor((8,), dtype="int16", allocator="foreign", name="whole")
-    part = builder.storage(6, "foreign")  # array[2:5], handed over a second time
+    part = builder.storage(6, "foreign")  # array[2:5], shared a second time
     address = builder.storages[builder.state[full]["storage"]]["address"] + 4
     rows = [i for i, record in enumerate(builder.records) if record[5] == part]
     record = list(builder.records[rows[-1]])

@@ -66,10 +66,10 @@ def _joined(x: np.ndarray) -> np.ndarray:
 def window(shape: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     """A reference from NumPy's windows, which are the ones that are not periodic."""
 
-    def made(n: int, periodic: bool = True, *more: float, dtype: Any = None) -> np.ndarray:
+    def reference(n: int, periodic: bool = True, *more: float, dtype: Any = None) -> np.ndarray:
         return shape(n + 1, *more)[:n] if periodic and n > 1 else shape(n, *more)
 
-    return made
+    return reference
 
 
 def lengths(*more: tuple[float, ...]) -> Callable[[str], Iterator[Sample]]:
@@ -99,9 +99,9 @@ def _vander(x: np.ndarray, n: int | None = None, increasing: bool = False) -> np
     return np.vander(x.astype(np.int64) if x.dtype.kind in "biu" else x, n, increasing)
 
 
-def numbers(*given: tuple[Any, ...]) -> Callable[[str], Iterator[Sample]]:
+def numbers(*cases: tuple[Any, ...]) -> Callable[[str], Iterator[Sample]]:
     def samples(dtype: str) -> Iterator[Sample]:
-        for item in given:
+        for item in cases:
             yield Sample(item, {}, str(item))
 
     return samples
