@@ -12,7 +12,7 @@ from random import Random
 import pytest
 
 import engine
-from tests.ir.test_results import INEXACT, parts, told
+from tests.ir.test_results import INEXACT, comparable, parts
 
 Graph = engine.jit.Graph
 COUNT = int(os.environ.get("UNDERHOOD_GRAPHS", "200"))
@@ -154,7 +154,7 @@ def ran(graph: Graph, seed: int, apart: bool) -> tuple[list[object], list[int]] 
             raise
         return None
     memory = [element.untyped_storage().data_ptr() for element in actual]
-    return [told(item) for item in actual], [memory.index(entry) for entry in memory]
+    return [comparable(item) for item in actual], [memory.index(entry) for entry in memory]
 
 
 @pytest.mark.parametrize("first", range(FIRST, FIRST + COUNT, SHARE))

@@ -73,7 +73,7 @@ class Outer(engine.nn.Module):
         self.others = engine.nn.Sequential(Inner(), engine.nn.ReLU())
 
     def forward(self, x):
-        return self.rest(self.first(x))
+        return self.others(self.first(x))
 
 
 @jit.script

@@ -43,7 +43,7 @@ def diamond(**backward) -> tuple[GradBuilder, dict[str, int]]:
 
 
 @pytest.mark.parametrize(
-    "how",
+    "options",
     [
         {},
         {"keep_graph": True},
