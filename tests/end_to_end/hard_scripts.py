@@ -55,8 +55,9 @@ def package(folder: Path) -> None:
 
 def zipped(folder: Path) -> None:
     with zipfile.ZipFile(folder / "app.zip", "w") as archive:
-        archive.writestr("__main__.py", _WHO + "import helper\n")
-        archive.writestr("helper.py", "print(__file__)\n")
+        # ZipInfo has a fixed date: the archives of two runs are compared.
+        archive.writestr(zipfile.ZipInfo("__main__.py"), _WHO + "import helper\n")
+        archive.writestr(zipfile.ZipInfo("helper.py"), "print(__file__)\n")
 
 
 def compiled(folder: Path) -> None:

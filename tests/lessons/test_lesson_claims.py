@@ -87,7 +87,9 @@ def test_the_microscope_points_at_the_cells_the_lesson_names(tmp_path: Path) -> 
 def test_the_entry_and_all_that_it_becomes_is_shown(tmp_path: Path) -> None:
     _, model = looked_at(*find("10_one_declaration", "The whole way"), tmp_path)
     assert model.origin.path.endswith(".yaml")
-    assert {"dispatcher entry", "kernel", "C function"} <= {item.name for item in model.origin.generated}
+    assert {"dispatcher entry", "kernel", "C function"} <= {
+        item.name for item in model.origin.generated
+    }
 
 
 def test_merged_dimensions_are_those_of_the_plan(tmp_path: Path) -> None:

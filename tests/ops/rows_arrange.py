@@ -9,7 +9,7 @@ import numpy as np
 from table import Bad, Row, Sample, array
 
 
-def one_tensor(
+def unary(
     *cases: tuple[tuple[int, ...], tuple[Any, ...]],
 ) -> Callable[[str], Iterator[Sample]]:
     """Samples with one tensor of a shape and further arguments."""
@@ -30,7 +30,7 @@ def lists(*cases: tuple[tuple[tuple[int, ...], ...], int]) -> Callable[[str], It
     return samples
 
 
-PLAIN = one_tensor(((), ()), ((3, 4), ()), ((0, 2), ()), ((2, 3, 4), ()))
+PLAIN = unary(((), ()), ((3, 4), ()), ((0, 2), ()), ((2, 3, 4), ()))
 
 
 def _cat(parts: list[np.ndarray], dim: int) -> np.ndarray:
@@ -103,31 +103,31 @@ ROWS = [
     Row("contiguous", np.copy, PLAIN, method=True),
     Row("zeros_like", np.zeros_like, PLAIN),
     Row("ones_like", np.ones_like, PLAIN),
-    Row("full_like", lambda x, v: np.full_like(x, v), one_tensor(((2, 3), (1,)), ((0,), (1,)))),
+    Row("full_like", lambda x, v: np.full_like(x, v), unary(((2, 3), (1,)), ((0,), (1,)))),
     Row("masked_fill", _masked_fill, _masks, bad=(NOT_MASK, VALUE, COPY_EXPANDED, COPY_SHAPE)),
     Row("cat", _cat, lists((((2, 3), (4, 3)), 0), (((2, 3), (2, 1)), -1), (((2,), (0,), (3,)), 0), (((0, 3), (2, 3)), 0),
         (((2, 3, 4), (2, 1, 4)), 1)), out=True, bad=(EMPTY_LIST, SIZES, RANKS)),
     Row("stack", np.stack, lists((((2, 3), (2, 3)), 0), (((2, 3), (2, 3)), 1), (((2, 3), (2, 3)), -1), (((), ()), 0),
         (((0, 2), (0, 2)), 1)), out=True, bad=(UNEQUAL,)),
-    Row("flip", np.flip, one_tensor(((5,), (0,)), ((2, 3), ((0, 1),)), ((2, 3, 4), ((-1,),)), ((0, 2), (0,)))),
-    Row("roll", np.roll, one_tensor(((5,), (2,)), ((2, 3), (-1,)), ((2, 3), (1, 1)), ((3, 4), ((1, -2), (0, 1))), ((0, 2), (1,)))),
-    Row("repeat", lambda x, *r: np.tile(x, r), one_tensor(((2,), (3,)), ((2, 3), (2, 1)), ((2,), (2, 2)), ((), (3,)), ((2,), (0,))),
+    Row("flip", np.flip, unary(((5,), (0,)), ((2, 3), ((0, 1),)), ((2, 3, 4), ((-1,),)), ((0, 2), (0,)))),
+    Row("roll", np.roll, unary(((5,), (2,)), ((2, 3), (-1,)), ((2, 3), (1, 1)), ((3, 4), ((1, -2), (0, 1))), ((0, 2), (1,)))),
+    Row("repeat", lambda x, *r: np.tile(x, r), unary(((2,), (3,)), ((2, 3), (2, 1)), ((2,), (2, 2)), ((), (3,)), ((2,), (0,))),
         method=True),
     # Views, which have no memory. The other tests pass copies of them to every operator.
-    Row("reshape", np.reshape, one_tensor(((2, 6), ((3, 4),)), ((2, 6), ((-1,),)), ((0, 3), ((3, 0),)), ((), ((1, 1),))), bad=(COUNT, VIEW)),
-    Row("t", np.transpose, one_tensor(((2, 3), ()), ((3,), ()), ((), ())), view=True),
-    Row("transpose", np.swapaxes, one_tensor(((2, 3, 4), (0, 2)), ((2, 3), (-1, 0))), view=True),
-    Row("permute", np.transpose, one_tensor(((2, 3, 4), ((2, 0, 1),)), ((2, 3), ((1, 0),))), view=True),
-    Row("expand", lambda x, *s: np.broadcast_to(x, s), one_tensor(((3, 1), (3, 4)), ((3,), (2, 3)), ((), (2,))), method=True, view=True,
+    Row("reshape", np.reshape, unary(((2, 6), ((3, 4),)), ((2, 6), ((-1,),)), ((0, 3), ((3, 0),)), ((), ((1, 1),))), bad=(COUNT, VIEW)),
+    Row("t", np.transpose, unary(((2, 3), ()), ((3,), ()), ((), ())), view=True),
+    Row("transpose", np.swapaxes, unary(((2, 3, 4), (0, 2)), ((2, 3), (-1, 0))), view=True),
+    Row("permute", np.transpose, unary(((2, 3, 4), ((2, 0, 1),)), ((2, 3), ((1, 0),))), view=True),
+    Row("expand", lambda x, *s: np.broadcast_to(x, s), unary(((3, 1), (3, 4)), ((3,), (2, 3)), ((), (2,))), method=True, view=True,
         bad=(EXPAND,)),
-    Row("squeeze", np.squeeze, one_tensor(((1, 3, 1), ()), ((1, 3), (0,))), view=True),
-    Row("unsqueeze", np.expand_dims, one_tensor(((3,), (0,)), ((3, 2), (-1,)), ((), (0,))), view=True),
-    Row("select", lambda x, d, i: np.take(x, i, d), one_tensor(((3, 4), (0, 1)), ((3, 4), (1, -1))), view=True, bad=(SELECT,)),
-    Row("narrow", lambda x, d, s, n: np.take(x, range(s, s + n), d), one_tensor(((5, 2), (0, 1, 3)), ((5, 2), (1, 0, 1))), view=True),
-    Row("diagonal", np.diagonal, one_tensor(((3, 4), ()), ((3, 4), (1,)), ((3, 4), (-1,)), ((2, 3, 4), (0, 1, 2))), view=True),
-    Row("unfold", _unfold, one_tensor(((7,), (0, 3, 2)), ((3, 6), (1, 2, 2))), method=True, view=True),
-    Row("movedim", np.moveaxis, one_tensor(((2, 3, 4), (0, 2)), ((2, 3, 4), ((0, 1), (1, 2)))), view=True),
-    Row("flatten", lambda x: x.reshape(-1), one_tensor(((2, 3), ()), ((), ()), ((0, 2), ()))),
-    Row("split", _pieces, one_tensor(((5, 2), (2, 0)), ((5, 2), (1, 1)))),
-    Row("unbind", lambda x, d: tuple(np.moveaxis(x, d, 0)), one_tensor(((3, 2), (0,)), ((3, 2), (1,)))),
+    Row("squeeze", np.squeeze, unary(((1, 3, 1), ()), ((1, 3), (0,))), view=True),
+    Row("unsqueeze", np.expand_dims, unary(((3,), (0,)), ((3, 2), (-1,)), ((), (0,))), view=True),
+    Row("select", lambda x, d, i: np.take(x, i, d), unary(((3, 4), (0, 1)), ((3, 4), (1, -1))), view=True, bad=(SELECT,)),
+    Row("narrow", lambda x, d, s, n: np.take(x, range(s, s + n), d), unary(((5, 2), (0, 1, 3)), ((5, 2), (1, 0, 1))), view=True),
+    Row("diagonal", np.diagonal, unary(((3, 4), ()), ((3, 4), (1,)), ((3, 4), (-1,)), ((2, 3, 4), (0, 1, 2))), view=True),
+    Row("unfold", _unfold, unary(((7,), (0, 3, 2)), ((3, 6), (1, 2, 2))), method=True, view=True),
+    Row("movedim", np.moveaxis, unary(((2, 3, 4), (0, 2)), ((2, 3, 4), ((0, 1), (1, 2)))), view=True),
+    Row("flatten", lambda x: x.reshape(-1), unary(((2, 3), ()), ((), ()), ((0, 2), ()))),
+    Row("split", _pieces, unary(((5, 2), (2, 0)), ((5, 2), (1, 1)))),
+    Row("unbind", lambda x, d: tuple(np.moveaxis(x, d, 0)), unary(((3, 2), (0,)), ((3, 2), (1,)))),
 ]  # fmt: skip

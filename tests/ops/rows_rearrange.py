@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from rows_arrange import one_tensor
+from rows_arrange import unary
 from table import Bad, Row, Sample, array
 
 
@@ -43,7 +43,7 @@ def _tensor_split(x: np.ndarray, at: int | tuple[int, ...], dim: int = 0) -> tup
     return tuple(np.array_split(x, at, dim))
 
 
-MATRICES = one_tensor(
+MATRICES = unary(
     ((3, 4), ()),
     ((3, 4), (1,)),
     ((4, 3), (-2,)),
@@ -70,28 +70,28 @@ NONE = Bad(lambda m: m.hstack([]), (RuntimeError, ValueError), "non-empty")  # t
 ROWS = [
     Row("tril", np.tril, MATRICES, inplace=True, out=True, bad=(FLAT,)),
     Row("triu", np.triu, MATRICES, inplace=True, out=True),
-    Row("diag", np.diag, one_tensor(((3,), ()), ((3,), (1,)), ((3, 4), ()), ((3, 4), (-1,)), ((3, 4), (9,)), ((0,), ())), out=True,
+    Row("diag", np.diag, unary(((3,), ()), ((3,), (1,)), ((3, 4), ()), ((3, 4), (-1,)), ((3, 4), (9,)), ((0,), ())), out=True,
         bad=(CUBE,)),
-    Row("diag_embed", _diag_embed, one_tensor(((3,), ()), ((2, 3), (1,)), ((2, 3), (-2, 0, 1)), ((2, 0), ()), ((2, 3), (0, 0, 2))),
+    Row("diag_embed", _diag_embed, unary(((3,), ()), ((2, 3), (1,)), ((2, 3), (-2, 0, 1)), ((2, 0), ()), ((2, 3), (0, 0, 2))),
         bad=(SAME,)),
-    Row("diagflat", np.diagflat, one_tensor(((2, 2), ()), ((3,), (1,)))),
-    Row("repeat_interleave", np.repeat, one_tensor(((3,), (2,)), ((2, 3), (2, 1)), ((2, 3), (3,)), ((2,), (0,)), ((), (3,))),
+    Row("diagflat", np.diagflat, unary(((2, 2), ()), ((3,), (1,)))),
+    Row("repeat_interleave", np.repeat, unary(((3,), (2,)), ((2, 3), (2, 1)), ((2, 3), (3,)), ((2,), (0,)), ((), (3,))),
         bad=(NEGATIVE, COUNTS)),
-    Row("tile", _tile, one_tensor(((2,), (3,)), ((2, 3), (2,)), ((2,), (2, 2)), ((2, 3, 2), (2, 1)))),
+    Row("tile", _tile, unary(((2,), (3,)), ((2, 3), (2,)), ((2,), (2, 2)), ((2, 3, 2), (2, 1)))),
     Row("hstack", np.hstack, many(((2,), (3,)), ((2, 3), (2, 1)), ((), ())), out=True, bad=(NONE,)),
     Row("vstack", np.vstack, many(((2,), (2,)), ((2, 3), (1, 3)), ((), ())), out=True),
     Row("dstack", np.dstack, many(((2,), (2,)), ((2, 3), (2, 3)), ((), ())), out=True),
     Row("column_stack", np.column_stack, many(((2,), (2,)), ((2, 3), (2,))), out=True),
-    Row("atleast_1d", np.atleast_1d, one_tensor(((), ()), ((2,), ()))),
-    Row("atleast_2d", np.atleast_2d, one_tensor(((), ()), ((2,), ()), ((2, 3), ()))),
-    Row("atleast_3d", np.atleast_3d, one_tensor(((), ()), ((2,), ()), ((2, 3), ()), ((2, 3, 4), ()))),
-    Row("combinations", _combinations, one_tensor(((4,), ()), ((4,), (3,)), ((4,), (2, True)), ((2,), (3,)), ((0,), (2,)))),
-    Row("rot90", np.rot90, one_tensor(((2, 3), ()), ((2, 3), (2,)), ((2, 3, 4), (-1, (1, 2))), ((2, 3), (4,))), bad=(PLANE,)),
-    Row("fliplr", np.fliplr, one_tensor(((2, 3), ())), bad=(LINE,)),
-    Row("flipud", np.flipud, one_tensor(((2, 3), ()), ((3,), ()))),
-    Row("tensor_split", _tensor_split, one_tensor(((5, 2), (3,)), ((5, 2), ((1, 3),)), ((2, 5), (2, 1)), ((2,), (4,))), bad=(NO_SECTIONS,)),
-    Row("hsplit", lambda x, at: tuple(np.hsplit(x, at)), one_tensor(((4,), (2,)), ((2, 4), (2,)), ((2, 4), ((1, 2),))), bad=(UNEVEN,)),
-    Row("vsplit", lambda x, at: tuple(np.vsplit(x, at)), one_tensor(((4, 2), (2,)), ((4, 2), ((1, 2),)))),
-    Row("dsplit", lambda x, at: tuple(np.dsplit(x, at)), one_tensor(((1, 2, 4), (2,)), ((1, 2, 4), ((1, 3),)))),
-    Row("narrow_copy", lambda x, d, s, n: np.take(x, range(s, s + n), d), one_tensor(((5, 2), (0, 1, 3)), ((5, 2), (1, 0, 1)))),
+    Row("atleast_1d", np.atleast_1d, unary(((), ()), ((2,), ()))),
+    Row("atleast_2d", np.atleast_2d, unary(((), ()), ((2,), ()), ((2, 3), ()))),
+    Row("atleast_3d", np.atleast_3d, unary(((), ()), ((2,), ()), ((2, 3), ()), ((2, 3, 4), ()))),
+    Row("combinations", _combinations, unary(((4,), ()), ((4,), (3,)), ((4,), (2, True)), ((2,), (3,)), ((0,), (2,)))),
+    Row("rot90", np.rot90, unary(((2, 3), ()), ((2, 3), (2,)), ((2, 3, 4), (-1, (1, 2))), ((2, 3), (4,))), bad=(PLANE,)),
+    Row("fliplr", np.fliplr, unary(((2, 3), ())), bad=(LINE,)),
+    Row("flipud", np.flipud, unary(((2, 3), ()), ((3,), ()))),
+    Row("tensor_split", _tensor_split, unary(((5, 2), (3,)), ((5, 2), ((1, 3),)), ((2, 5), (2, 1)), ((2,), (4,))), bad=(NO_SECTIONS,)),
+    Row("hsplit", lambda x, at: tuple(np.hsplit(x, at)), unary(((4,), (2,)), ((2, 4), (2,)), ((2, 4), ((1, 2),))), bad=(UNEVEN,)),
+    Row("vsplit", lambda x, at: tuple(np.vsplit(x, at)), unary(((4, 2), (2,)), ((4, 2), ((1, 2),)))),
+    Row("dsplit", lambda x, at: tuple(np.dsplit(x, at)), unary(((1, 2, 4), (2,)), ((1, 2, 4), ((1, 3),)))),
+    Row("narrow_copy", lambda x, d, s, n: np.take(x, range(s, s + n), d), unary(((5, 2), (0, 1, 3)), ((5, 2), (1, 0, 1)))),
 ]  # fmt: skip
