@@ -85,7 +85,8 @@ _NAMES = {
     "IntTensor LongTensor ShortTensor set_default_tensor_type",
 }
 _MODULES = (
-    "accelerator autograd backends cpu cuda distributed fft inspect jit library linalg masked mps mtia nn ops "
+    "accelerator autograd backends cpu cuda distributed distributions fft inspect jit library linalg "
+    "masked mps mtia nn ops "
     "optim return_types signal special utils version xpu"
 )
 _LAZY = {
@@ -102,6 +103,7 @@ if TYPE_CHECKING:
         cpu,
         cuda,
         distributed,
+        distributions,
         fft,
         inspect,
         jit,

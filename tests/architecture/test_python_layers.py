@@ -12,7 +12,16 @@ from tests.architecture.sources import Use, imports, module_of, name_of, report,
 
 # engine: _native < { dtypes, tensor, creation, ... } < autograd < nn < { jit, optim }; jit.script and
 # jit.trace take modules and give modules; a library's operators are traced
-ENGINE = {"_native": 0, "autograd": 2, "utils": 2, "nn": 3, "jit": 4, "optim": 4, "library": 5}
+ENGINE = {
+    "_native": 0,
+    "autograd": 2,
+    "utils": 2,
+    "nn": 3,
+    "distributions": 4,
+    "jit": 4,
+    "optim": 4,
+    "library": 5,
+}
 PLAIN = 1  # every other module of engine
 SIBLINGS = {frozenset(("jit", "optim"))}
 

@@ -1,0 +1,69 @@
+"""HalfNormal: absolute values of normal numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import engine
+from engine.distributions import constraints
+from engine.distributions.normal import Normal
+from engine.distributions.transformed_distribution import TransformedDistribution
+from engine.distributions.transforms import (
+    AbsTransform,
+)
+from engine.tensor import Tensor
+
+__all__ = ["HalfNormal"]
+
+
+class HalfNormal(TransformedDistribution):
+    """The absolute value of a centred normal number.
+
+    >>> import engine
+    >>> HalfNormal(engine.tensor([1.0])).mean
+    tensor([0.7979])
+    """
+
+    arg_constraints = {"scale": constraints.positive}
+    support = constraints.nonnegative
+    has_rsample = True
+    _event_dims: dict[str, int] = {}
+
+    def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
+        super().__init__(
+            Normal(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args
+        )
+
+    @property
+    def scale(self) -> Tensor:
+        """The standard deviation of the normal number."""
+        return self.base_dist.scale
+
+    @property
+    def mean(self) -> Tensor:
+        return self.scale * math.sqrt(2 / math.pi)
+
+    @property
+    def mode(self) -> Tensor:
+        return engine.zeros_like(self.scale)
+
+    @property
+    def variance(self) -> Tensor:
+        return self.scale.pow(2) * (1 - 2 / math.pi)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        return engine.where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
+
+    def cdf(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        return 2 * self.base_dist.cdf(value) - 1
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return self.base_dist.icdf((value + 1) / 2)
+
+    def entropy(self) -> Tensor:
+        return self.base_dist.entropy() - math.log(2)
