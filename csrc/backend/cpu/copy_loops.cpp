@@ -133,6 +133,8 @@ void move(void* dst_, int64_t dst_stride, const void* src_, int64_t src_stride, 
   } else if (dst_stride == 1 && src_stride == 0) {
     const T value = *src;
     for (int64_t i = 0; i < n; ++i) dst[i] = value;
+  } else if (dst_stride == 1 && src_stride == -1) {  // flip
+    for (int64_t i = 0; i < n; ++i) dst[i] = src[-i];
   } else {
     for (int64_t i = 0; i < n; ++i) dst[i * dst_stride] = src[i * src_stride];
   }

@@ -14,6 +14,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "backend/cpu/copy_loops.h"
 #include "base/half.h"
 
 namespace uh::UH_ISA {
@@ -77,13 +78,11 @@ void contiguous(char* const* d, int64_t n, F f) {
 // Elements of a tile: those of four operands of 8 bytes fit in a cache of 32 KiB.
 inline constexpr int64_t kTile = 512;
 
+// Moves n elements; strides in bytes.
 template <class T>
-[[gnu::noinline]] void gather(const char* from, int64_t stride, int64_t n, T* to) {
-  for (int64_t i = 0; i < n; ++i) to[i] = *reinterpret_cast<const T*>(from + i * stride);
-}
-template <class T>
-[[gnu::noinline]] void scatter(const T* from, int64_t n, char* to, int64_t stride) {
-  for (int64_t i = 0; i < n; ++i) *reinterpret_cast<T*>(to + i * stride) = from[i];
+void move_elements(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t n) {
+  constexpr auto kSize = int64_t{sizeof(T)};
+  copy_loops().move[size_class(kSize)](to, to_stride / kSize, from, from_stride / kSize, n);
 }
 
 // An input as dense memory: its own where it is dense, or a tile that it is gathered into.
@@ -95,8 +94,9 @@ class DenseInput {
   }
   char* at(int64_t first, int64_t n) {
     if (stride_ == int64_t{sizeof(T)}) return data_ + first * stride_;
-    if (stride_ != 0) gather(data_ + first * stride_, stride_, n, tile_);
-    return reinterpret_cast<char*>(tile_);
+    char* const tile = reinterpret_cast<char*>(tile_);
+    if (stride_ != 0) move_elements<T>(tile, sizeof(T), data_ + first * stride_, stride_, n);
+    return tile;
   }
 
  private:
@@ -114,10 +114,10 @@ template <class Out, class... In, std::size_t... I, class F>
   for (int64_t first = 0; first < n; first += kTile) {
     const int64_t count = std::min(kTile, n - first);
     char* const out = d[0] + first * s[0];
-    char* const data[] = {dense ? out : reinterpret_cast<char*>(results),
-                          std::get<I>(inputs).at(first, count)...};
+    char* const target = dense ? out : reinterpret_cast<char*>(results);
+    char* const data[] = {target, std::get<I>(inputs).at(first, count)...};
     contiguous<Out, In...>(data, count, f);
-    if (!dense) scatter(results, count, out, s[0]);
+    if (!dense) move_elements<Out>(out, s[0], target, sizeof(Out), count);
   }
 }
 

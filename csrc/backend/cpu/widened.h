@@ -5,88 +5,62 @@
 // instructions for a register of elements, and the loop of floats exists already.
 #pragma once
 
-#if defined(__F16C__)
-#include <immintrin.h>
-#endif
-
-#include <cstring>
-
 #include "backend/cpu/loops.h"
+#include "base/dtype.h"
 #include "ops/pointwise.h"
 
 namespace uh::UH_ISA {
 
-inline void widen_dense(const BFloat16* from, int64_t n, float* to) {
-#pragma omp simd
-  for (int64_t i = 0; i < n; ++i) to[i] = BFloat16::decode(from[i].bits);
-}
-inline void narrow_dense(const float* from, int64_t n, BFloat16* to) {
-#pragma omp simd
-  for (int64_t i = 0; i < n; ++i) {
-    const auto x = std::bit_cast<uint32_t>(from[i]);
-    const uint32_t rounded = (x + 0x7fffu + ((x >> 16) & 1u)) >> 16;
-    to[i].bits = static_cast<uint16_t>((x & 0x7fffffffu) > 0x7f800000u ? 0x7fc0u : rounded);
-  }
-}
-
-inline void widen_dense(const Half* from, int64_t n, float* to) {
-  int64_t i = 0;
-#if defined(__F16C__)
-  for (; i + 8 <= n; i += 8) {
-    const __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i));
-    _mm256_storeu_ps(to + i, _mm256_cvtph_ps(halves));
-  }
-#endif
-  for (; i < n; ++i) to[i] = Half::decode(from[i].bits);
-}
-inline void narrow_dense(const float* from, int64_t n, Half* to) {
-  int64_t i = 0;
-#if defined(__F16C__)
-  for (; i + 8 <= n; i += 8) {
-    const __m128i halves = _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT);
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i), halves);
-  }
-#endif
-  for (; i < n; ++i) to[i].bits = Half::encode(from[i]);
-}
-
+// n elements of 16-bit floats between tensor memory, `stride` bytes apart, and a tile of floats.
 template <class Small>
-[[gnu::noinline]] void widen(const char* from, int64_t stride, int64_t n, float* to) {
-  if (stride == int64_t{sizeof(Small)})
-    return widen_dense(reinterpret_cast<const Small*>(from), n, to);
-  Small tile[kTile];
-  gather(from, stride, n, tile);
-  widen_dense(tile, n, to);
-}
-template <class Small>
-[[gnu::noinline]] void narrow(const float* from, int64_t n, char* to, int64_t stride) {
-  if (stride == int64_t{sizeof(Small)}) return narrow_dense(from, n, reinterpret_cast<Small*>(to));
-  Small tile[kTile];
-  narrow_dense(from, n, tile);
-  scatter(tile, n, to, stride);
-}
+class TileOfFloats {
+ public:
+  void widen(const char* from, int64_t stride, int64_t n) {
+    if (stride != kSize) {
+      move_elements<Small>(small_, kSize, from, stride, n);
+      from = small_;
+    }
+    copy_loops().cast[static_cast<int>(DType::kFloat32)][kDType](floats_, from, n);
+  }
+  void narrow(char* to, int64_t stride, int64_t n) {
+    char* const dense = stride == kSize ? to : small_;
+    copy_loops().cast[kDType][static_cast<int>(DType::kFloat32)](dense, floats_, n);
+    if (stride != kSize) move_elements<Small>(to, stride, small_, kSize, n);
+  }
+  char* data() { return reinterpret_cast<char*>(floats_); }
 
-// Runs `loop_of_floats` on kInputs operands of type Small. `Out` is Small, or what both loops store.
+ private:
+  static constexpr auto kSize = int64_t{sizeof(Small)};
+  static constexpr int kDType =
+      static_cast<int>(std::is_same_v<Small, Half> ? DType::kFloat16 : DType::kBFloat16);
+
+  alignas(64) float floats_[kTile];
+  char small_[kTile * sizeof(Small)];
+};
+
+// Runs `loop_of_floats` on kInputs operands of type Small. `Out` is Small, or what both loops
+// store.
 template <class Small, class Out, int kInputs>
 void widened(LoopFn loop_of_floats, char* const* d, const int64_t* s, int64_t n, const Params& q) {
-  alignas(64) float tiles[kInputs + 1][kTile];
+  constexpr auto kFloat = int64_t{sizeof(float)};
+  constexpr bool kNarrowed = std::is_same_v<Out, Small>;
+  TileOfFloats<Small> tiles[kInputs + 1];
   char* data[kInputs + 1];
   int64_t strides[kInputs + 1];
+  strides[0] = kNarrowed ? kFloat : s[0];
+  for (int k = 0; k <= kInputs; ++k) data[k] = tiles[k].data();
   for (int k = 1; k <= kInputs; ++k) {
-    data[k] = reinterpret_cast<char*>(tiles[k]);
-    strides[k] = s[k] == 0 ? 0 : int64_t{sizeof(float)};
-    if (s[k] == 0) tiles[k][0] = static_cast<float>(*reinterpret_cast<const Small*>(d[k]));
+    strides[k] = s[k] == 0 ? 0 : kFloat;
+    if (s[k] == 0 && n > 0) tiles[k].widen(d[k], sizeof(Small), 1);
   }
-  constexpr bool kNarrowed = std::is_same_v<Out, Small>;
-  strides[0] = kNarrowed ? int64_t{sizeof(float)} : s[0];
   for (int64_t first = 0; first < n; first += kTile) {
     const int64_t count = std::min(kTile, n - first);
     for (int k = 1; k <= kInputs; ++k)
-      if (s[k] != 0) widen<Small>(d[k] + first * s[k], s[k], count, tiles[k]);
+      if (s[k] != 0) tiles[k].widen(d[k] + first * s[k], s[k], count);
     char* const out = d[0] + first * s[0];
-    data[0] = kNarrowed ? reinterpret_cast<char*>(tiles[0]) : out;
+    if constexpr (!kNarrowed) data[0] = out;
     loop_of_floats(data, strides, count, q);
-    if constexpr (kNarrowed) narrow<Small>(tiles[0], count, out, s[0]);
+    if constexpr (kNarrowed) tiles[0].narrow(out, s[0], count);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "backend/cpu/conv_loops.h"
+#include "backend/cpu/convolution/product.h"
 #include "backend/cpu/convolution/scatter.h"
 #include "backend/cpu/convolution/task.h"
 #include "base/parallel.h"
@@ -490,6 +491,8 @@ void run(const Tensor& out, const Tensor& input, const Tensor& weight, const Ten
 void convolve(const Tensor& out, const Tensor& input, const Tensor& weight, const Tensor& bias,
               const ConvolutionOptions& options) {
   if (out.numel() == 0) return;
+  if (is_product(out, input, weight, options))
+    return convolve_by_product(out, input, weight, bias, options.transposed);
   if (is_floating(out.dtype()) && scatter_pays(out, input, weight, options))
     return convolve_by_scatter(out, input, weight, bias, options);
   switch (out.dtype()) {

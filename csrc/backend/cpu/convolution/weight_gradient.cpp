@@ -15,6 +15,7 @@
 #include "backend/cpu/allocator.h"
 #include "backend/cpu/conv_weight_loops.h"
 #include "backend/cpu/convolution/convolve.h"
+#include "backend/cpu/convolution/product.h"
 #include "base/parallel.h"
 #include "memory/allocator.h"
 #include "ops/convolution/axis.h"
@@ -351,6 +352,7 @@ class WeightGradient {
 
 void convolve_weight(const Tensor& out, const Tensor& rows, const Tensor& columns,
                      const ConvolutionOptions& options) {
+  if (is_product(rows, columns, out, options)) return weight_by_product(out, rows, columns);
   if (out.dtype() == DType::kFloat32)
     WeightGradient<float>(out, rows, columns, options, float_conv_weight_loops()).run();
   else
