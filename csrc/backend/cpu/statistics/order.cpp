@@ -38,23 +38,23 @@ T median_of(const T* x, int64_t stride, int64_t n, bool ignore_nan, std::vector<
     line[static_cast<size_t>(retained++)] = value;
   }
   if (retained == 0) return x[0];  // all of them NaN
-  return ranked(line, retained, (retained - 1) / 2);
+  const auto middle = line.begin() + (retained - 1) / 2;
+  std::nth_element(line.begin(), middle, line.begin() + retained);  // no NaN is left
+  return *middle;
 }
 
 // Which of several equal elements is the one is left open by what it means; programs that were
 // written with PyTorch see which it takes, so these do the same. Each says the index of the element
 // with number `rank`, of a line in which its value occurs more than once.
 
-// As median: the one that a stable sort puts there.
+// As median: the one that a stable sort puts there, so as many of its equals come before it as
+// smaller elements leave places.
 template <class T>
-int64_t tied_median(const T* x, int64_t stride, int64_t n, int64_t rank) {
-  std::vector<int64_t> order(static_cast<size_t>(n));
-  std::iota(order.begin(), order.end(), int64_t{0});
-  std::nth_element(order.begin(), order.begin() + rank, order.end(), [&](int64_t i, int64_t j) {
-    const T a = x[i * stride], b = x[j * stride];
-    return comes_before<T>(a, b) || (!comes_before<T>(b, a) && i < j);
-  });
-  return order[static_cast<size_t>(rank)];
+int64_t tied_median(const T* x, int64_t stride, int64_t n, int64_t rank, T value) {
+  int64_t equals = rank;
+  for (int64_t i = 0; i < n; ++i) equals -= x[i * stride] < value;
+  for (int64_t i = 0;; ++i)
+    if (x[i * stride] == value && equals-- == 0) return i;
 }
 
 // As kthvalue: Hoare's selection, which splits at the median of the first, middle and last element.
@@ -167,7 +167,7 @@ Pair median_along(const Tensor& self, int64_t dim, bool keepdim, bool ignore_nan
         if (is_nan(value)) return first_of(x, stride, value);
         int64_t numbers = 0;
         for (int64_t i = 0; i < n; ++i) numbers += !is_nan(x[i * stride]);
-        return tied_median(x, stride, n, (numbers - 1) / 2);
+        return tied_median(x, stride, n, (numbers - 1) / 2, value);
       });
 }
 
