@@ -63,19 +63,30 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     """
     if not isinstance(value, (Tensor, bool, int, float, complex)):
         value = _value(self, value)
+    if value.__class__ is complex and not self.dtype.is_complex:
+        ops.scalar_tensor(value, dtype=self.dtype)  # raises, whatever the index is
     if index is False:  # nothing
+        return
+    if index is True:
+        _write(self[None], value)
         return
     recorded = self.requires_grad or (isinstance(value, Tensor) and value.requires_grad)
     if recorded and _is_whole(self, index):  # the graph has no view then
         _write(self, value)
         return
     handle = _basic(self._h, id(index))
-    view, advanced = (wrap(handle), []) if handle else _resolve(self, index)
+    # index_put_ checks the shapes of masks, after it has checked whether the tensor may be written.
+    view, advanced = (wrap(handle), []) if handle else _resolve(self, index, check_masks=False)
     if not advanced:
         _write(view, value)
         return
     masks = [item for item in advanced if item is not None]
-    plain_mask = len(masks) == 1 and masks[0].dtype is bool_ and advanced[0] is masks[0]
+    plain_mask = (
+        len(masks) == 1
+        and masks[0].dtype is bool_
+        and advanced[0] is masks[0]
+        and masks[0].shape == view.shape[: masks[0].dim()]
+    )
     if plain_mask and not isinstance(value, Tensor) and not view.requires_grad:
         ops.masked_fill__Scalar(view, _widened(masks[0], view.dim()), value)
         return
@@ -103,7 +114,20 @@ def _write(view: Tensor, value: Tensor | complex) -> None:
             _check_no_overlap(view)
         ops.fill__Scalar(view, value)
         return
-    view.copy_(_without_leading_ones(value, value.dim() - view.dim()))
+    if value.shape == view.shape:
+        view.copy_(value)
+    elif value.dim() == 0 and not value.is_meta:
+        view.fill_(value)
+    else:
+        value = _without_leading_ones(value, value.dim())
+        # Repeated elements may lie in the memory that is written: copy_ refuses others that do.
+        view.copy_(value.expand(view.shape) if _broadcasts(value, view) else value)
+
+
+def _broadcasts(value: Tensor, view: Tensor) -> bool:
+    return value.dim() <= view.dim() and all(
+        n in (1, expected) for n, expected in zip(value.shape[::-1], view.shape[::-1], strict=False)
+    )
 
 
 def _check_no_overlap(view: Tensor) -> None:
@@ -172,7 +196,7 @@ def _consumes(item: Any) -> int:
     return 1
 
 
-def _resolve(self: Tensor, index: Any) -> tuple[Tensor, Advanced]:
+def _resolve(self: Tensor, index: Any, check_masks: bool = True) -> tuple[Tensor, Advanced]:
     """Return the view that the basic items select, and the index tensors by dimension of that view."""
     items = [_normal(item) for item in _items(index)]
     needed = sum(map(_consumes, items))
@@ -206,7 +230,8 @@ def _resolve(self: Tensor, index: Any) -> tuple[Tensor, Advanced]:
         if isinstance(item, Tensor):
             width = _consumes(item)
             if item.dtype in (bool_, uint8):
-                _check_mask(item, self, dim)
+                if check_masks:
+                    _check_mask(item, self, dim)
                 if width == 0:
                     steps.append((lib.UH_UNSQUEEZE, at, 0, 0, 0))
                     advanced.append(_bool_index(self, bool(item)))
@@ -324,10 +349,10 @@ def _view(self: Tensor, steps: list[Step]) -> Tensor:
 
 
 def _bool_index(self: Tensor, value: bool) -> Tensor:
-    """Convert the bool of x[True] or x[False] to a mask over a dimension of size 1."""
+    """Convert the bool of x[True, ...] or x[False, ...] to the indices that it selects of a dimension of size 1."""
     from engine.creation import tensor
 
-    return tensor([value], dtype=bool_, device=self.device)
+    return tensor([0] if value else [], dtype=_long(), device=self.device)
 
 
 def _check_mask(mask: Tensor, self: Tensor, dim: int) -> None:

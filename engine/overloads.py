@@ -262,7 +262,7 @@ def broadcast_sizes(shapes: list[Any]) -> list[int]:
 @both
 def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
     """Expand `input` to `size`. Memory: none, a view."""
-    return ops.expand(input, *size)
+    return ops.expand(input, size)
 
 
 def _transposed(name: str, doc: str) -> property:

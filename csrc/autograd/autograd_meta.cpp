@@ -222,6 +222,11 @@ void set_requires_grad(const Tensor& tensor, bool value) {
 }
 
 void detach_in_place(const Tensor& tensor) {
+  check(!tensor.impl()->base(),
+        "Can't detach views in-place. Use detach() instead. If you are using "
+        "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as "
+        "True, gradients are views of DDP buckets, and hence detach_() cannot be called on "
+        "these gradients.");
   AutogradMeta& m = meta(tensor);
   m.requires_grad = false;
   const Ref<Node> old = m.set_history(nullptr, 0);

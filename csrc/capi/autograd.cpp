@@ -74,13 +74,7 @@ uh_node uh_gradient_edge(uh_handle self, int64_t* ret_input) {
 }
 int uh_detach_(uh_handle self) {
   return guard(-1, [&] {
-    const Tensor tensor = take(self);
-    check(!tensor.impl()->base(),
-          "Can't detach views in-place. Use detach() instead. If you are using "
-          "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as "
-          "True, gradients are views of DDP buckets, and hence detach_() cannot be called on "
-          "these gradients.");
-    detach_in_place(tensor);
+    detach_in_place(take(self));
     return 0;
   });
 }

@@ -87,8 +87,9 @@ Tensor empty_like(const Tensor& self, DType dtype) {
 }
 
 Tensor empty_like(const Tensor& self, DType dtype, Device device) {
-  // Dense: the same strides, those of dimensions of size 1 included.
-  if (is_dense(self)) return empty_strided(self.sizes(), self.strides(), dtype, device);
+  // Dense: the same strides, those of dimensions of size 1 included. Nothing is dense, too.
+  if (self.numel() == 0 || is_dense(self))
+    return empty_strided(self.sizes(), self.strides(), dtype, device);
   if (self.is_contiguous()) return empty(self.sizes(), dtype, device);
   // Keep the order of the dimensions, close the gaps: strides sorted, then recomputed densely.
   Dims order(static_cast<size_t>(self.ndim()));

@@ -142,10 +142,14 @@ def _into_inputs(
     inputs: tuple[Any, ...],
     flags: int,
 ) -> None:
-    """Run backward(inputs=...) with non-leaf tensors, and sum their gradients into their .grad."""
+    """Run backward(inputs=...) with non-leaf tensors, which retain their gradients from now on."""
+    for tensor in inputs:
+        if isinstance(tensor, Tensor):
+            tensor.retain_grad()
     results = _run(roots, gradients, inputs, flags & ~ACCUMULATE)
     for tensor, gradient in zip(inputs, results, strict=True):
-        if gradient is not None:
+        retained = isinstance(tensor, Tensor) and tensor.retains_grad
+        if gradient is not None and not retained:
             tensor.grad = gradient if tensor.grad is None else tensor.grad + gradient
 
 

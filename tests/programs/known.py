@@ -16,6 +16,19 @@ KNOWN = {
     "PyTorch reduces into memory that it still reads": (
         "values", "", r"(?s)lib\.(sum|mean|prod|amax)\(.*out=",
     ),
+    "PyTorch resizes out= before it reads it, where it is the operand": (
+        "shape|does not raise", "", r"lib\.(sum|mean|prod|amax|matmul)\((\w+), .*out=\2\)",
+    ),
+    "PyTorch does not notice operands with gaps in the written memory, and reads what it has written": (
+        "raises", r"^RuntimeError \((?!copy_)\w+: unsupported operation: some elements of the input tensor and "
+        r"the written-to tensor refer to a single", "",
+    ),
+    "PyTorch's masked_scatter_ reads what it has written, and stops in the middle of a source that is too short": (
+        "values", "", r"masked_scatter_\(",
+    ),
+    "PyTorch leaves a negative size behind where it rejects it": (
+        "shape", r"not \(.*-\d.*\) \(after RuntimeError\)$", r"resize_",
+    ),
     "PyTorch resizes out= before it rejects the call": (
         "shape|stride|nbytes|storage", r"\(after \w+Error\)$", r"out=",
     ),
@@ -25,7 +38,12 @@ KNOWN = {
     "PyTorch finds that an empty tensor has no such slice when it describes it": (
         "error class", r"^IndexError \(index_fill.* not RuntimeError \(setStorage", r"index_fill",
     ),
+    "PyTorch does not trace no_grad, and neither does the engine": (
+        "raises", r"(?s)^call .*leaf Variable that requires grad is being used", r"no_grad",
+    ),
 }  # fmt: skip
+# What PyTorch's tracer warns of, or refuses: whatever comes of it may differ.
+UNTRACEABLE = re.compile(r"\.data = |\.resize_|\.set_\(")
 
 
 def reason_for(difference: Difference) -> str | None:

@@ -143,6 +143,8 @@ def flat(values: Any) -> list[Any]:
 
 
 def fits(x: Any, nbytes: int) -> bool:
+    if min(x.shape, default=0) < 0:  # PyTorch's, after an error
+        return False
     if not x.numel():
         return True
     end = sum((n - 1) * by for n, by in zip(x.shape, x.stride(), strict=True))

@@ -36,7 +36,7 @@ import engine
 from tests.engine.jit.fuzz_shrink import shrunk
 from tests.programs import compiled
 from tests.programs.grammar import program
-from tests.programs.known import reason_for
+from tests.programs.known import UNTRACEABLE, reason_for
 from tests.programs.outcome import Difference, difference, run
 
 SECONDS = 30  # for one program
@@ -59,6 +59,8 @@ COMPILERS: dict[str, compiled.Compiler] = {"script": compiled.script, "trace": c
 
 def known_reason(mode: str, text: str, result: Difference) -> str | None:
     """Why a difference is meant; None where it is not."""
+    if mode == "trace" and UNTRACEABLE.search(text):
+        return "PyTorch cannot trace resize_, set_ and x.data = y"
     if mode not in COMPILERS or not importlib.util.find_spec("torch"):
         return reason_for(result)
     torch = importlib.import_module("torch")

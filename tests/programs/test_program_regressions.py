@@ -201,6 +201,8 @@ NODES = {
     "x[None, -3:]": "SliceBackward0",
     "x[..., -3:]": "SliceBackward0",
     "x[..., 0:]": "AliasBackward0",
+    "x.sum().movedim(0, -1)": "AliasBackward0",
+    "x.square_()": "PowBackward0",
 }
 
 
@@ -293,6 +295,14 @@ RAISES = {
     "engine.tensor(b'ab')": TypeError,
     "engine.tensor([b'a'])": TypeError,
     "engine.where(x > 0, x, 1, out=engine.empty(()))": TypeError,
+    "x.mv(x)": IndexError,
+    "engine.ones(3, dtype=engine.bool).trace()": NotImplementedError,
+    "engine.ones(2, 0).index_select(1, engine.tensor([0]))": RuntimeError,
+    "y.detach().broadcast_to(())": RuntimeError,
+    "y.detach().t()[:, :1].view(engine.uint8)": RuntimeError,
+    "engine.clamp(y.detach(), 0, 1, out=y.detach().double())": RuntimeError,
+    "y.detach().scatter_(0, engine.zeros(2, 3, dtype=engine.int64), engine.ones(3))": IndexError,
+    "y.detach().scatter_(0, engine.zeros(2, 3, dtype=engine.int64), engine.ones(2, 3, 1))": RuntimeError,
 }
 
 
@@ -418,3 +428,175 @@ def test_an_assignment_to_all_elements_is_a_copy(index: Any) -> None:
     x, y = engine.zeros(2), engine.ones(2, requires_grad=True)
     x[index] = y
     assert x.grad_fn.name() == "CopyBackwards"
+
+
+# Statement that assigns to x = arange(6).view(2, 3), and x then.
+ASSIGNED = {
+    "x[...] = x.unbind()[1]": [[3, 4, 5], [3, 4, 5]],
+    "x[None] = x": [[0, 1, 2], [3, 4, 5]],
+    "x[()] = x.split(1)[0]": [[0, 1, 2], [0, 1, 2]],
+    "x[True] = 7": [[7, 7, 7], [7, 7, 7]],
+    "x[True] = engine.tensor([7, 8, 9])": [[7, 8, 9], [7, 8, 9]],
+    "x[True, :1] = engine.tensor([7, 8, 9])": [[7, 8, 9], [3, 4, 5]],
+    "x[False, :1] = 7": [[0, 1, 2], [3, 4, 5]],
+}
+
+
+@pytest.mark.parametrize("statement", ASSIGNED)
+def test_assignments(statement: str) -> None:
+    x = engine.arange(6).view(2, 3)
+    exec(statement, {"engine": engine, "x": x})
+    assert x.tolist() == ASSIGNED[statement]
+
+
+def test_errors_of_an_assignment_come_in_pytorchs_order() -> None:
+    leaf = engine.ones(2, 3, requires_grad=True)
+    with pytest.raises(RuntimeError, match=LEAF):  # before the shape of the mask
+        leaf[engine.tensor([True])] = 1
+    with pytest.raises(IndexError):
+        leaf.detach()[engine.tensor([True])] = 1
+    with pytest.raises(RuntimeError, match="without overflow"):
+        leaf.detach()[False] = 1j
+    with pytest.raises(RuntimeError, match="source and destination dtypes match"):
+        engine.zeros(2, 3)[engine.tensor(True), :2] = engine.tensor(1)
+    with pytest.raises(RuntimeError, match="single memory location"):
+        engine.zeros(3).expand(2, 3)[True] = 2
+
+
+def test_a_number_as_a_tensor_is_filled_in() -> None:
+    x = engine.zeros(2, 3)
+    x[...] = engine.tensor(2.0, requires_grad=True)
+    assert x.grad_fn.name() == "FillBackward3"
+
+
+# Statement that writes x = arange(3.).expand(3, 3), whose rows are one memory: what a row is then.
+TRIANGLES = {
+    "x.tril_()": [0, 0, 0],
+    "x.triu_(1)": [0, 0, 0],
+    "x.tril_(1)": [0, 1, 0],
+    "x.index_put_((engine.tensor([0, 0]),), engine.ones(3), True)": [2, 3, 4],
+}
+
+
+@pytest.mark.parametrize("statement", TRIANGLES)
+def test_writes_of_expanded_tensors(statement: str) -> None:
+    x = engine.arange(3.0).expand(3, 3)
+    exec(statement, {"engine": engine, "x": x})
+    assert x[0].tolist() == TRIANGLES[statement]
+
+
+def test_triangles_are_cut_in_place_whatever_the_strides() -> None:
+    for x in (
+        engine.ones(2, 3, 4),
+        engine.ones(2, 4, 3).mT,
+        engine.ones(3, 4, 2).permute(2, 0, 1),
+        engine.ones(2, 2, 3, 3).transpose(0, 1),
+    ):
+        for diagonal in (-5, -1, 0, 1, 5):
+            for name in ("tril", "triu"):
+                expected = getattr(x, name)(diagonal)
+                assert getattr(x.clone(), name + "_")(diagonal).equal(expected)
+
+
+@pytest.mark.filterwarnings("ignore:An output")
+def test_out_that_is_expanded_is_resized_before_it_is_written() -> None:
+    for call, sizes in (
+        ("engine.arange(4, out=x)", (4,)),
+        ("engine.zeros(2, 3, out=x)", (2, 3)),
+        ("engine.prod(engine.ones(2, 3), 0, out=x)", (3,)),
+    ):
+        x = engine.ones(1).expand(2, 2, 2)
+        eval(call, {"engine": engine, "x": x})
+        assert x.shape == sizes
+        assert x.is_contiguous()
+
+
+def test_backward_to_results_retains_their_gradients() -> None:
+    x = engine.ones(3, requires_grad=True)
+    y = x * 2
+    y.sum().backward(inputs=[y], retain_graph=True)
+    assert y.retains_grad
+    assert y.grad.tolist() == [1, 1, 1]
+    y.sum().backward(inputs=[y], retain_graph=True)
+    assert y.grad.tolist() == [2, 2, 2]
+    y.sum().backward()
+    assert y.grad.tolist() == [3, 3, 3]
+    assert x.grad.tolist() == [2, 2, 2]
+
+
+# Strides of empty tensors, and of what an index of tensors reads.
+MORE_STRIDES = {
+    "engine.ones(2, 3)[:, 0:0].clone()": (3, 1),
+    "engine.ones(2, 3)[:, 0:0].half()": (3, 1),
+    "engine.ones(2, 3)[0:0, ::2].to(engine.float64)": (3, 2),
+    "engine.ones(3, 2, 2)[engine.tensor([], dtype=engine.int64), None]": (4, 0, 2, 1),
+    "engine.ones(4)[engine.tensor([], dtype=engine.int64), None]": (1, 1),
+    "engine.ones(1, 2, 2)[engine.tensor([0]), None]": (4, 4, 2, 1),
+    "engine.ones(2, 1, 2).permute(2, 0, 1)[None, engine.tensor([0])]": (1, 1, 1, 1),
+    "engine.ones(2, 1, 2).permute(2, 0, 1)[:, engine.tensor([0])]": (1, 2, 2),
+    "engine.ones(2, 3)[:, 0].select_scatter(engine.ones(()), 0, 0)": (3,),
+    "engine.ones(2, 3).t().slice_scatter(engine.zeros(3, 1), 1, 0, 1)": (1, 3),
+}
+
+
+@pytest.mark.parametrize("expression", MORE_STRIDES)
+def test_strides_of_the_empty_and_the_indexed(expression: str) -> None:
+    assert eval(expression).stride() == MORE_STRIDES[expression]
+
+
+def test_a_scattered_copy_has_the_storage_of_its_input() -> None:
+    x = engine.arange(12.0).view(2, 2, 3)[1]
+    for copy in (x.select_scatter(engine.zeros(3), 0, 0), x.diagonal_scatter(engine.zeros(2))):
+        assert copy.storage_offset() == 6
+        assert copy.untyped_storage().nbytes() == 48
+    shared = engine.ones(1).expand(3).select_scatter(engine.zeros(()), 0, 1)
+    assert shared.tolist() == [1, 0, 1]
+
+
+def test_ifft_into_an_empty_out_is_row_major_for_complex_numbers() -> None:
+    x = engine.ones(4, 5, 6, dtype=engine.complex64)
+    out = engine.empty(0, dtype=engine.complex64)
+    assert engine.fft.ifft(x, dim=1, out=out).stride() == (30, 6, 1)
+
+
+def test_detach_in_place_in_a_script() -> None:
+    @jit.script
+    def forget(x: engine.Tensor) -> engine.Tensor:
+        y = x * 2
+        y.detach_()
+        return y * x
+
+    x = engine.ones(2, requires_grad=True)
+    for _ in range(4):
+        x.grad = None
+        forget(x).sum().backward()
+        assert x.grad.tolist() == [2, 2]
+
+    @jit.script
+    def forget_view(x: engine.Tensor) -> engine.Tensor:
+        return x[:1].detach_()
+
+    with pytest.raises(RuntimeError, match="Can't detach views in-place"):
+        forget_view(engine.ones(2))
+
+
+@pytest.mark.parametrize("view", ["[...]", "[()]", "[:]", ".transpose(0, 0)", ".permute(0)"])
+def test_compiled_code_returns_a_new_object_for_a_view(view: str) -> None:
+    unit = jit.CompilationUnit(f"def f(x):\n    y = x{view}\n    return x, y\n")
+    x = engine.ones(2)
+    for _ in range(4):
+        same, other = unit.f(x)
+        assert same is x
+        assert other is not x
+        assert other._base is x
+
+
+def test_a_trace_expands_what_is_assigned() -> None:
+    def assign(x: engine.Tensor, y: engine.Tensor) -> engine.Tensor:
+        x[None] = x
+        x[:] = y
+        return x + 1
+
+    traced = jit.trace(assign, (engine.ones(2, 3), engine.ones(1, 3)), check_trace=False)
+    assert "aten::expand" in str(traced.graph)
+    assert traced(engine.ones(2, 3), engine.arange(3.0).view(1, 3)).tolist() == [[1, 2, 3]] * 2

@@ -117,6 +117,11 @@ void define_gradients() {
            return t;
          }>,
          tag_set(Tag::kInplaceView));
+  define("detach_(Tensor(a!) self) -> Tensor(a!)", boxed<[](const Tensor& t) {
+           autograd::detach_in_place(t);
+           return t;
+         }>,
+         tag_set(Tag::kInplaceView));
   define("prim::data(Tensor(a) a) -> Tensor(a)", boxed<[](const Tensor& t) {
            // Writes to it are not counted in t's versions.
            return alias(t, t.impl()->layout(), t.dtype(), make_ref<OwnCounter>());

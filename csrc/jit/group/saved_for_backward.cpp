@@ -57,7 +57,8 @@ bool may_want_gradients(const Graph& graph) {
   for (const Value* input : graph.inputs()) may = may || may_require(*input->type());
   graph.each_node([&](const Node* node) {
     // An attribute may be a parameter; a constant says itself.
-    if (node->is("prim::GetAttr") || node->is("aten::requires_grad_")) may = true;
+    if (node->is("prim::GetAttr") || node->is("aten::requires_grad_") || node->is("aten::detach_"))
+      may = true;
     if (node->is_constant()) may = may || may_require(*node->output()->type());
   });
   return may;

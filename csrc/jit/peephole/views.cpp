@@ -10,6 +10,25 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
+// Whether a caller may get the Value, by itself or in a container, and see which tensor it is.
+bool is_returned(const Value* value) {
+  return std::any_of(value->uses().begin(), value->uses().end(), [](const Use& use) {
+    if (use.node->is("prim::Return")) return true;
+    const bool holds = use.node->is("prim::TupleConstruct") ||
+                       use.node->is("prim::ListConstruct") || use.node->is("prim::DictConstruct");
+    return holds && is_returned(use.node->output());
+  });
+}
+
+// `with` in place of a view of it that PyTorch does not remove: unless a caller gets the view, and
+// would find that it is the tensor itself.
+bool same_unless_returned(Peephole& p, Node* node, Value* with, const char* rule,
+                          std::vector<Node*> concerned = {}, std::string because = "",
+                          Peephole::Where where = Peephole::Where::current()) {
+  return !is_returned(node->output()) &&
+         p.same(node, with, rule, std::move(concerned), std::move(because), where);
+}
+
 Node* made_by(const Value* value, std::initializer_list<const char*> kinds) {
   for (const char* kind : kinds)
     if (value->node()->is(kind)) return value->node();
@@ -56,7 +75,8 @@ bool transpose_twice(Peephole& p, Node* node) {
   if (!inner) return false;
   const auto dims = dims_of_transpose(node, inner->input(0));
   return dims && dims == dims_of_transpose(inner, inner->input(0)) &&
-         p.same(node, inner->input(0), "x.transpose(a, b).transpose(a, b) -> x", {inner});
+         same_unless_returned(p, node, inner->input(0), "x.transpose(a, b).transpose(a, b) -> x",
+                              {inner});
 }
 
 // t() and transpose(0, 1) are one where there are two dimensions; else one of them raises.
@@ -72,13 +92,13 @@ bool t_and_transpose(Peephole& p, Node* node) {
   if (!a || !b) return false;
   const auto in_two = [](int64_t d) { return d < 0 ? d + 2 : d; };
   return std::minmax({in_two(*a), in_two(*b)}) == std::pair<int64_t, int64_t>(0, 1) &&
-         p.same(node, inner->input(0), "x.t().transpose(0, 1) -> x", {inner});
+         same_unless_returned(p, node, inner->input(0), "x.t().transpose(0, 1) -> x", {inner});
 }
 
 bool transpose_of_one_dimension(Peephole& p, Node* node) {
   const auto dims = dims_of_transpose(node, node->input(0));
   return dims && dims->first == dims->second &&
-         p.same(node, node->input(0), "x.transpose(a, a) -> x");
+         same_unless_returned(p, node, node->input(0), "x.transpose(a, a) -> x");
 }
 
 // The dimensions of a permute, counted from the front.
@@ -102,8 +122,9 @@ bool is_in_order(const Ints& order) {
 bool permute_in_order(Peephole& p, Node* node) {
   const std::optional<Ints> order = order_of(p, node);
   if (!order || known_rank(node->input(0)) != static_cast<int64_t>(order->size())) return false;
-  return is_in_order(*order) && p.same(node, node->input(0), "x.permute(0, 1, 2) -> x", {},
-                                       "the dimensions stay in their order");
+  return is_in_order(*order) &&
+         same_unless_returned(p, node, node->input(0), "x.permute(0, 1, 2) -> x", {},
+                              "the dimensions stay in their order");
 }
 
 bool permute_twice(Peephole& p, Node* node) {
@@ -116,7 +137,8 @@ bool permute_twice(Peephole& p, Node* node) {
   Ints both;
   for (const int64_t d : *last) both.push_back((*first)[static_cast<size_t>(d)]);
   if (is_in_order(both))
-    return p.same(node, inner->input(0), "x.permute(p).permute(back) -> x", {inner});
+    return same_unless_returned(p, node, inner->input(0), "x.permute(p).permute(back) -> x",
+                                {inner});
   const OperatorInfo* op = node->op();
   Value* x = inner->input(0);
   if (p.alias().is_reshaped(x) || p.alias().is_reshaped(inner->output())) return false;
@@ -201,7 +223,7 @@ bool squeeze_of_unsqueeze(Peephole& p, Node* node) {
   const std::optional<Ints> removed = squeezed(p, node);
   const std::optional<int64_t> rank = known_rank(inner->input(0));
   return added && removed && rank && is_dimension(*added, *rank + 1) && *removed == Ints{*added} &&
-         p.same(node, inner->input(0), "x.unsqueeze(d).squeeze(d) -> x", {inner});
+         same_unless_returned(p, node, inner->input(0), "x.unsqueeze(d).squeeze(d) -> x", {inner});
 }
 
 bool unsqueeze_of_squeeze(Peephole& p, Node* node) {
@@ -214,7 +236,8 @@ bool unsqueeze_of_squeeze(Peephole& p, Node* node) {
   const int64_t rank = static_cast<int64_t>(sizes->size());
   const int64_t d = *added < 0 ? *added + rank : *added;
   if (d < 0 || d >= rank || (*sizes)[static_cast<size_t>(d)] != 1 || !is_row_major(x)) return false;
-  return p.same(node, x, "x.squeeze(d).unsqueeze(d) -> x", {inner}, "x has size 1 there");
+  return same_unless_returned(p, node, x, "x.squeeze(d).unsqueeze(d) -> x", {inner},
+                              "x has size 1 there");
 }
 
 bool squeeze_of_nothing(Peephole& p, Node* node) {
@@ -230,18 +253,12 @@ bool squeeze_of_nothing(Peephole& p, Node* node) {
   }
   for (const int64_t d : looked_at)
     if (d < 0 || d >= rank || (*sizes)[static_cast<size_t>(d)] == 1) return false;
-  return p.same(node, node->input(0), "x.squeeze(d) -> x", {}, "x has another size than 1 there");
-}
-
-// Whether a caller may get the Value, and see which tensor it is.
-bool is_returned(const Value* value) {
-  return std::any_of(value->uses().begin(), value->uses().end(),
-                     [](const Use& use) { return use.node->is("prim::Return"); });
+  return same_unless_returned(p, node, node->input(0), "x.squeeze(d) -> x", {},
+                              "x has another size than 1 there");
 }
 
 bool slice_of_all(Peephole& p, Node* node) {
   if (!node->input("dim")) return false;  // of a list or text
-  if (is_returned(node->output())) return false;
   const auto is_first = [](const Value* v) { return is_constant_none(v) || constant_int(v) == 0; };
   const auto is_last = [](const Value* v) {
     return is_constant_none(v) || constant_int(v) == INT64_MAX;
@@ -250,7 +267,7 @@ bool slice_of_all(Peephole& p, Node* node) {
   const std::optional<int64_t> rank = known_rank(node->input(0));
   return dim && rank && is_dimension(*dim, *rank) && is_first(node->input("start")) &&
          is_last(node->input("end")) && constant_int(node->input("step")) == 1 &&
-         p.same(node, node->input(0), "x[:] -> x");
+         same_unless_returned(p, node, node->input(0), "x[:] -> x");
 }
 
 // Row-major: PyTorch's code of that memory format is 0.

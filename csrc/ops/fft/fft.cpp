@@ -10,6 +10,8 @@
 #include "generated/ops/fft.h"
 #include "generated/ops/join.h"
 #include "generated/ops/view.h"
+#include "ops/copy/copy.h"
+#include "ops/resize_output.h"
 
 namespace uh::kernels {
 namespace {
@@ -192,6 +194,15 @@ UH_FFT(rfft, r2c, true)
 UH_FFT(irfft, c2r, false)
 UH_FFT(hfft, c2r, true)
 UH_FFT(ihfft, r2c, false)
+
+// As in PyTorch an `out` that is resized is row-major for complex numbers, and has the order of the
+// result for real ones: their transform is conjugated into it, element by element.
+void fft_ifft_out(KeySet, const Tensor& self, MaybeInt n, int64_t dim, const Norm& norm,
+                  const Tensor& out) {
+  const Tensor result = ops::fft_ifft(self, n, dim, norm);
+  if (is_complex(self.dtype())) resize_row_major(out, result);
+  write_exact_out(out, result, "fft_ifft");
+}
 
 namespace {
 

@@ -39,6 +39,8 @@ Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
   const int64_t d = wrap_dim(dim, self.ndim(), "index_select");
   check(self.ndim() || index.numel() == 1,
         "index_select(): Index to scalar can have only 1 value, got ", index.numel(), " value(s)");
+  check(self.ndim() < 2 || index.numel() == 0 || self.size(d) > 0,
+        "index_select(): self indexing axis dim should be positive");
   Dims sizes = self.sizes();
   if (self.ndim()) sizes[static_cast<size_t>(d)] = index.numel();
   return empty(sizes, self.dtype(), self.device());

@@ -62,9 +62,8 @@ Tensor view_dtype(KeySet, const Tensor& self, DType dtype) {
   check(self.ndim() > 0, "view: self.dim() cannot be 0 to view ", name(self.dtype()), " as ",
         name(dtype), " (different element sizes)");
   const size_t last = layout.sizes.size() - 1;
-  check(layout.strides[last] == 1 || layout.sizes[last] <= 1,
-        "view: self.stride(-1) must be 1 to view ", name(self.dtype()), " as ", name(dtype),
-        " (different element sizes), but got ", layout.strides[last]);
+  check(layout.strides[last] == 1, "view: self.stride(-1) must be 1 to view ", name(self.dtype()),
+        " as ", name(dtype), " (different element sizes), but got ", layout.strides[last]);
   auto rescale = [&](int64_t& n, const char* quantity) {
     int64_t bytes = 0;
     check(!__builtin_mul_overflow(n, from, &bytes) && bytes % to == 0, "view: ", quantity, " (", n,
@@ -227,16 +226,16 @@ Tensor movedim(KeySet, const Tensor& self, const Dims& source, const Dims& desti
         "movedim: invalid source or destination dims: source (", source,
         " dims) should contain the same number of dims as destination (", destination, " dims)");
   const Dims from = distinct(self, source, "movedim"), to = distinct(self, destination, "movedim");
+  if (self.ndim() == 0) return ops::alias(self);
   Dims order(static_cast<size_t>(self.ndim()), -1);
-  for (size_t i = 0; i < from.size() && !order.empty(); ++i)
-    order[static_cast<size_t>(to[i])] = from[i];
+  for (size_t i = 0; i < from.size(); ++i) order[static_cast<size_t>(to[i])] = from[i];
   int64_t next = 0;
   for (int64_t& slot : order) {
     if (slot >= 0) continue;
     while (std::find(from.begin(), from.end(), next) != from.end()) ++next;
     slot = next++;
   }
-  return alias(self, permuted(self, order));
+  return ops::permute(self, order);
 }
 
 Tensor flatten(KeySet, const Tensor& self, int64_t start_dim, int64_t end_dim) {

@@ -46,7 +46,6 @@ _OUTSIDE = dict.fromkeys(
     ),
     "call it outside, on what is returned",
 )
-_OUTSIDE["detach_"] = "x = x.detach()"
 METHODS = {kind: frozenset(names.split()) for kind, names in _METHODS.items()}
 
 

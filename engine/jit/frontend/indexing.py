@@ -216,6 +216,8 @@ def tensor_place(c: Context, tree: ast.Subscript, view: SimpleValue) -> IndexedV
         raise c.fail(tree, "An index can only have a single ellipsis ('...')")
     indices: dict[int, SimpleValue] = {}
     dim = 0
+    if len(parts) == len(dots) and isinstance(tree.ctx, ast.Load):  # x[...] and x[()] are views
+        return IndexedView(builder.call(tree, "aten::alias", [view]), None)
     for i, part in enumerate(parts):
         if dots and i == dots[0]:
             continue

@@ -197,7 +197,21 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
     if advanced:
         ops.index_put_(view, advanced, _without_leading_ones(value, value.dim()))
     else:
-        view.copy_(_without_leading_ones(value, value.dim() - view.dim()))
+        _copy_to(view, value)
+
+
+def _copy_to(view: Tensor, value: Tensor) -> None:
+    """Record what PyTorch records of an assignment: its sizes are those of the example."""
+    with paused():
+        sizes, target = [[int(n) for n in x.shape] for x in (value, view)]
+    if not sizes and target:
+        ops.fill_(view, value)
+        return
+    if sizes != target:
+        while sizes and sizes[0] == 1:
+            del sizes[0]
+        value = value.view(sizes).expand(target)
+    view.copy_(value)
 
 
 def _without_leading_ones(value: Tensor, at_most: int) -> Tensor:

@@ -10,6 +10,8 @@
 #include "generated/ops/view.h"
 #include "generated/ops/view_copy.h"
 #include "ops/copy/copy.h"
+#include "ops/geometry.h"
+#include "ops/overlap.h"
 
 namespace uh::kernels {
 namespace {
@@ -20,8 +22,20 @@ int64_t clamped(int64_t value, int64_t low, int64_t high) {
 }
 
 // Row i keeps columns [first, last) of n; `upper` keeps from the diagonal on, else up to it.
-Tensor triangle(const Tensor& self, int64_t diagonal, bool upper, std::string_view op) {
+struct Kept {
+  int64_t first, last;
+};
+Kept kept(int64_t i, int64_t n, int64_t diagonal, bool upper) {
+  if (upper) return {clamped(i + diagonal, 0, n), n};
+  return {0, clamped(i + diagonal + 1, 0, n)};
+}
+
+void check_matrices(const Tensor& self, std::string_view op) {
   check(self.ndim() >= 2, op, ": input tensor must have at least 2 dimensions, got ", self.ndim());
+}
+
+Tensor triangle(const Tensor& self, int64_t diagonal, bool upper, std::string_view op) {
+  check_matrices(self, op);
   Tensor out = empty(self.sizes(), self.dtype(), self.device());
   if (out.is_meta() || out.numel() == 0) return out;
   const Tensor source = as_contiguous(self);
@@ -30,9 +44,7 @@ Tensor triangle(const Tensor& self, int64_t diagonal, bool upper, std::string_vi
   diagonal = clamped(diagonal, -m - 1, n + 1);
   parallel_for(0, out.numel() / n, std::max<int64_t>(1, 65536 / n), [&](int64_t lo, int64_t hi) {
     for (int64_t row = lo; row < hi; ++row) {
-      const int64_t i = row % m;
-      const int64_t first = upper ? clamped(i + diagonal, 0, n) : 0;
-      const int64_t last = upper ? n : clamped(i + diagonal + 1, 0, n);
+      const auto [first, last] = kept(row % m, n, diagonal, upper);
       std::byte* to = out.data() + row * n * item;
       const std::byte* from = source.data() + row * n * item;
       std::memset(to, 0, static_cast<size_t>(first * item));
@@ -45,7 +57,53 @@ Tensor triangle(const Tensor& self, int64_t diagonal, bool upper, std::string_vi
   return out;
 }
 
+// PyTorch writes into matrices that share memory where only the outermost dimension of a batch
+// repeats.
+void check_batch(const Tensor& self, std::string_view op) {
+  if (self.ndim() <= 3 || !has_internal_overlap(self)) return;
+  int64_t expected = self.size(self.ndim() - 1) * self.size(self.ndim() - 2);
+  for (int64_t d = self.ndim() - 3; d >= 0; --d) {
+    if (d == 0 && (self.stride(d) == 0 || self.size(d) == 1)) continue;
+    if (self.stride(d) != expected) check_no_internal_overlap(self, op);
+    expected *= self.size(d);
+  }
+}
+
+// Writes zeros alone, so that elements may share memory: what any of them loses is 0.
+void cut(const Tensor& self, int64_t diagonal, bool upper, std::string_view op) {
+  check_matrices(self, op);
+  check_batch(self, op);
+  if (self.is_meta() || self.numel() == 0) return;
+  const int64_t m = self.size(self.ndim() - 2), n = self.size(self.ndim() - 1);
+  const int64_t item = itemsize(self.dtype()), step = self.stride(self.ndim() - 1) * item;
+  diagonal = clamped(diagonal, -m - 1, n + 1);
+  const auto zero = [&](std::byte* row, int64_t from, int64_t to) {
+    if (step == item) {
+      std::memset(row + from * item, 0, static_cast<size_t>((to - from) * item));
+      return;
+    }
+    for (int64_t j = from; j < to; ++j) std::memset(row + j * step, 0, static_cast<size_t>(item));
+  };
+  Geometry<1> rows{self.sizes(), {self.strides()}};
+  const size_t outer = rows.sizes.size() - 1;
+  parallel_for(0, self.numel() / n, std::max<int64_t>(1, 65536 / n), [&](int64_t lo, int64_t hi) {
+    Odometer<1> at(rows, outer, lo);
+    for (int64_t row = lo; row < hi; ++row, at.step()) {
+      const auto [first, last] = kept(row % m, n, diagonal, upper);
+      std::byte* to = self.data() + at.offsets()[0] * item;
+      zero(to, 0, first);
+      zero(to, last, n);
+    }
+  });
+  record_write(self);
+}
+
 }  // namespace
+
+void tril_into(KeySet, const Tensor& self, int64_t diagonal) {
+  cut(self, diagonal, false, "tril_");
+}
+void triu_into(KeySet, const Tensor& self, int64_t diagonal) { cut(self, diagonal, true, "triu_"); }
 
 Tensor tril(KeySet, const Tensor& self, int64_t diagonal) {
   return triangle(self, diagonal, false, "tril");

@@ -5,6 +5,7 @@
 #include "backend/cpu/index/mask.h"
 #include "base/parallel.h"
 #include "ops/copy/copy.h"
+#include "ops/stride_order.h"
 
 namespace uh {
 namespace {
@@ -149,52 +150,35 @@ IndexWalk Advanced::walk(IntSpan dense) const {
   return walk;
 }
 
-// As PyTorch's iterator orders what it allocates: dimensions are put in order of the strides of the
-// first operand that has an opinion; a dimension in which it repeats itself has none.
+// As PyTorch's iterator allocates: `self` repeats itself along the index's dimensions, an index
+// along the others.
 Dims Advanced::result_strides() const {
   const Dims sizes = result_sizes();
-  if (checked_numel(sizes, "index") == 0) return contiguous_strides(sizes);
-  std::vector<Dims> operands;
+  const int64_t numel = checked_numel(sizes, "index");
+  // Operands of one shape that are all contiguous decide at once.
+  if (numel <= 1 && numel_of(before) == 1 && numel_of(after) == 1) return contiguous_strides(sizes);
+  struct Operand {
+    Dims strides;
+  };
+  std::vector<Operand> operands;
   const auto add = [&](const Dims& lo, const Dims& mid, const Dims& hi) {
     Dims strides = lo;
     for (int64_t s : mid) strides.push_back(s);
     for (int64_t s : hi) strides.push_back(s);
-    operands.push_back(strides);
+    operands.push_back({strides});
   };
   add(before_strides, Dims(index_sizes.size(), 0), after_strides);
-  for (const Dims& own : index_strides) add(Dims(before.size(), 0), own, Dims(after.size(), 0));
-  // > 0: dimension a belongs outside of b; 0: either order is right.
-  const auto compare = [&](size_t a, size_t b) {
-    for (const Dims& strides : operands) {
-      if (strides[a] == 0 || strides[b] == 0) continue;
-      if (strides[a] != strides[b]) return strides[a] > strides[b] ? 1 : -1;
-      if (sizes[a] > sizes[b]) return 1;
-    }
-    return 0;
-  };
-  std::vector<size_t> order;  // innermost first
-  for (size_t d = sizes.size(); d-- > 0;) order.push_back(d);
-  for (size_t i = 1; i < order.size(); ++i) {
-    for (size_t at = i, other = i; other-- > 0;) {
-      const int outer = compare(order[other], order[at]);
-      if (outer < 0) break;
-      if (outer == 0) continue;
-      std::swap(order[other], order[at]);
-      at = other;
-    }
+  for (const Dims& own : index_strides) {
+    // Of the dimensions of size 1 around the index, those of the result that have size 1, too,
+    // count.
+    const int64_t inner = own.empty() ? 1 : own.back();
+    const int64_t outer = own.empty() ? 1 : own[0] * index_sizes[0];
+    Dims lo(before.size()), hi(after.size());
+    for (size_t d = 0; d < before.size(); ++d) lo[d] = before[d] == 1 ? outer : 0;
+    for (size_t d = 0; d < after.size(); ++d) hi[d] = after[d] == 1 ? inner : 0;
+    add(lo, own, hi);
   }
-  Dims strides(sizes.size(), 0);
-  int64_t next = 1;
-  size_t inner = sizes.size();
-  bool row_major = true;
-  for (size_t d : order) {
-    strides[d] = next;
-    next *= sizes[d];
-    if (sizes[d] == 1) continue;  // is nowhere in particular
-    row_major = row_major && d < inner;
-    inner = d;
-  }
-  return row_major ? contiguous_strides(sizes) : strides;
+  return dense_strides(sizes, stride_order(sizes, operands));
 }
 
 Advanced plan_indices(const Tensor& self, const std::vector<Tensor>& per_dim) {
@@ -207,7 +191,7 @@ Advanced plan_indices(const Tensor& self, const std::vector<Tensor>& per_dim) {
     last = d;
     ++indexed;
     a.index_strides.push_back(
-        broadcast_strides(per_dim[d].sizes(), per_dim[d].strides(), a.index_sizes.size()));
+        operand_strides(per_dim[d].sizes(), per_dim[d].strides(), a.index_sizes));
   }
   const bool adjacent = indexed > 0 && last - first + 1 == indexed;
   for (size_t d = 0; d < per_dim.size(); ++d) {

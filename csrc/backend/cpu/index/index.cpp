@@ -96,7 +96,6 @@ void index_put_into(KeySet keys, const Tensor& self, const std::vector<Tensor>& 
   }
   check_no_overlap(self, values, "index_put_");
   for (const Tensor& t : indices) check_no_overlap(self, t, "index_put_");
-  if (accumulate) check_no_internal_overlap(self, "index_put_");
   check(self.dtype() == values.dtype(),
         "Index put requires the source and destination dtypes match, got ",
         info(self.dtype()).title, " for the destination and ", info(values.dtype()).title,

@@ -38,6 +38,8 @@ Tensor bmm(KeySet, const Tensor& self, const Tensor& mat2) {
 }
 
 Tensor mv(KeySet, const Tensor& self, const Tensor& vec) {
+  check_kind(self.ndim() > 0, ErrorKind::kIndex,
+             "mv: Dimension specified as 0 but tensor has no dimensions");
   check(self.ndim() == 2 && vec.ndim() == 1, "vector + matrix @ vector expected, got ", self.ndim(),
         ", ", vec.ndim(), ": mv takes a matrix and a vector");
   check(self.size(1) == vec.size(0), "size mismatch, got input (", self.size(0), "), mat (",

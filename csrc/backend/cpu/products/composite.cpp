@@ -134,9 +134,9 @@ void inner_out(KeySet, const Tensor& self, const Tensor& other, const Tensor& ou
 }
 
 Tensor trace(KeySet, const Tensor& self) {
-  check(self.ndim() == 2, "trace: expected a matrix, but got tensor with dim ", self.ndim());
   check_kind(self.dtype() != DType::kBool, ErrorKind::kNotImplemented,
              "\"trace\" not implemented for 'Bool'");
+  check(self.ndim() == 2, "trace: expected a matrix, but got tensor with dim ", self.ndim());
   return ops::sum(ops::diagonal(self, 0, 0, 1), std::nullopt, false, DType::kUndefined);
 }
 

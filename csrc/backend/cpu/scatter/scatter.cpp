@@ -22,6 +22,12 @@ void check_shapes(const Tensor& self, int64_t dim, const Tensor& index, const Te
           ": dimension ", d, " is");
   }
   if (!src) return;
+  for (int64_t d = 0; d < index.ndim() && src->ndim(); ++d) {
+    check_kind(d < src->ndim(), ErrorKind::kIndex, op,
+               "(): Dimension out of range (expected to be in range of [", -src->ndim(), ", ",
+               src->ndim() - 1, "], but got ", d, ")");
+    if (index.size(d) > src->size(d)) break;
+  }
   check(rank(index) == rank(*src), op,
         "(): Index tensor must have the same number of dimensions as src tensor, got ",
         index.sizes(), " and ", src->sizes());

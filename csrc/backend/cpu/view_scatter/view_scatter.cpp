@@ -14,6 +14,19 @@ Tensor copied(const Tensor& self) {
   return out;
 }
 
+// A copy of the whole Storage with self's own strides and offset, gaps included; a dense one where
+// elements share memory.
+Tensor copied_with_storage(const Tensor& self) {
+  if (has_internal_overlap(self)) return copied(self);
+  Tensor base = empty(Dims{static_cast<int64_t>(self.storage()->nbytes()) / itemsize(self.dtype())},
+                      self.dtype(), self.device());
+  const Tensor out = alias(base, self.impl()->layout());
+  if (self.is_meta()) return out;
+  fill_elements(base, ElementBytes{});
+  copy_elements(out, self);
+  return out;
+}
+
 void replace(const Tensor& part, const Tensor& src, std::string_view op) {
   check(part.sizes() == src.sizes(), op,
         ": expected src to have a size equal to the slice of self. src size = ", src.sizes(),
@@ -26,38 +39,32 @@ void replace(const Tensor& part, const Tensor& src, std::string_view op) {
 }  // namespace
 
 Tensor select_scatter(KeySet, const Tensor& self, const Tensor& src, int64_t dim, int64_t index) {
-  Tensor out = copied(self);
+  const Tensor out = copied_with_storage(self);
   replace(ops::select(out, dim, index), src, "select_scatter");
   return out;
 }
 
 Tensor slice_scatter(KeySet, const Tensor& self, const Tensor& src, int64_t dim,
                      std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
-  Tensor out = copied(self);
+  const Tensor out = copied_with_storage(self);
   replace(ops::slice(out, dim, start, end, step), src, "slice_scatter");
   return out;
 }
 
 Tensor diagonal_scatter(KeySet, const Tensor& self, const Tensor& src, int64_t offset, int64_t dim1,
                         int64_t dim2) {
-  Tensor out = copied(self);
+  const Tensor out = copied_with_storage(self);
   replace(ops::diagonal(out, offset, dim1, dim2), src, "diagonal_scatter");
   return out;
 }
 
-// The strides are the caller's, so the copy must have self's own: gaps and offset included.
 Tensor as_strided_scatter(KeySet, const Tensor& self, const Tensor& src, const Dims& size,
                           const Dims& stride, std::optional<int64_t> storage_offset) {
   check(!has_internal_overlap(self),
         "as_strided_scatter: the elements of self share memory: sizes ", self.sizes(), ", strides ",
         self.strides());
-  const int64_t item = itemsize(self.dtype());
-  Tensor base = empty(Dims{static_cast<int64_t>(self.storage()->nbytes()) / item}, self.dtype(),
-                      self.device());
-  if (!self.is_meta()) fill_elements(base, ElementBytes{});
-  const Tensor out = alias(base, Layout{self.sizes(), self.strides(), self.offset()});
-  if (!self.is_meta()) copy_elements(out, self);
-  replace(ops::as_strided(base, size, stride, storage_offset.value_or(self.offset())), src,
+  const Tensor out = copied_with_storage(self);
+  replace(ops::as_strided(out, size, stride, storage_offset.value_or(self.offset())), src,
           "as_strided_scatter");
   return out;
 }
