@@ -143,9 +143,10 @@ def _into_inputs(
     flags: int,
 ) -> None:
     """Run backward(inputs=...) with non-leaf tensors, which retain their gradients from now on."""
-    for tensor in inputs:
-        if isinstance(tensor, Tensor):
-            tensor.retain_grad()
+    if all(not isinstance(root, Tensor) or root.requires_grad for root in roots):
+        for tensor in inputs:
+            if isinstance(tensor, Tensor) and not tensor.is_leaf:
+                tensor.retain_grad()
     results = _run(roots, gradients, inputs, flags & ~ACCUMULATE)
     for tensor, gradient in zip(inputs, results, strict=True):
         retained = isinstance(tensor, Tensor) and tensor.retains_grad

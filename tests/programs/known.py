@@ -26,7 +26,7 @@ KNOWN = {
     "PyTorch's masked_scatter_ reads what it has written, and stops in the middle of a source that is too short": (
         "values", "", r"masked_scatter_\(",
     ),
-    "PyTorch leaves a negative size behind where it rejects it": (
+    "PyTorch keeps a negative size that it rejects": (
         "shape", r"not \(.*-\d.*\) \(after RuntimeError\)$", r"resize_",
     ),
     "PyTorch resizes out= before it rejects the call": (
