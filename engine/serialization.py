@@ -2,8 +2,8 @@
 
 The file has the format of the `safetensors` package: a JSON header and the tensors' bytes. The nesting of the
 containers and all other values are JSON in its metadata (engine/pytree_json.py), so that any reader of the
-format can read every tensor, under its path: `optimizer.state.0.exp_avg`. Reading executes no code: a
-pickle, which `torch.save` writes, is rejected.
+format can read every tensor, under its path: `optimizer.state.0.exp_avg`. Reading executes no code. PyTorch's
+own `.pt` files are engine/zip_archive.py's.
 
 Memory that tensors share is written once and is shared again after loading: tied weights under the name
 of the first, and views that overlap, or are not contiguous, as one flat tensor and an offset, sizes and
@@ -17,13 +17,14 @@ import json
 import math
 import mmap as _mmap
 import os
+import pickle
 from dataclasses import dataclass
 from typing import Any
 
 from engine._native import ffi, lib
 from engine._native.errors import last_error, raise_last
 from engine._native.interrupt import listen
-from engine.dtypes import DTYPES, as_device, bfloat16, complex128, device, dtype, int16
+from engine.dtypes import DTYPES, as_device, bfloat16, complex128, device, dtype, int16, namespace
 from engine.pytree_json import Reader, Writer
 from engine.storage import readable_address
 
@@ -41,8 +42,18 @@ _BY_NAME: dict[str, dtype] = {kind.name: kind for kind in DTYPES}
 # ---- writing
 
 
-def save(obj: Any, f: Any) -> None:
+def save(
+    obj: Any,
+    f: Any,
+    pickle_module: Any = None,
+    pickle_protocol: int = 2,
+    _use_new_zipfile_serialization: bool = True,
+) -> None:
     """Write tensors, and dicts, lists, tuples and plain values that contain them, to one file.
+
+    A path that ends in .pt, .pth, .ckpt, .bin or .tar becomes a file that `torch.load` reads, and may contain
+    any object that can be pickled; so does every file of a program that imports the engine as `torch`.
+    The options of PyTorch's pickles have no effect.
 
     f: a path, or an object with `write`. A file is replaced when the new one is complete: a program that
     has mapped the old file keeps it, and a save that fails leaves it unchanged. Permissions and
@@ -56,6 +67,10 @@ def save(obj: Any, f: Any) -> None:
     >>> save({"w": engine.ones(2), "epoch": 3}, file); _ = file.seek(0); load(file)
     {'w': tensor([1., 1.]), 'epoch': 3}
     """
+    if _is_for_torch(f):
+        from engine.zip_archive import write_archive
+
+        return write_archive(obj, f)
     tensors = _Tensors()
     tree = Writer(tensors.note).node(obj)
     dense = tensors.written()
@@ -64,6 +79,18 @@ def save(obj: Any, f: Any) -> None:
         f.write(_serialized(dense, metadata))
     else:
         _write(os.fspath(f), dense, metadata)
+
+
+_SUFFIXES = (".pt", ".pth", ".ckpt", ".bin", ".tar")
+
+
+def _is_for_torch(f: Any) -> bool:
+    """Return True for a file in PyTorch's format: by its suffix, or since the program imports `torch`."""
+    if namespace() == "torch":
+        return True
+    return not hasattr(f, "write") and os.fspath(f).endswith(
+        _SUFFIXES if isinstance(os.fspath(f), str) else tuple(x.encode() for x in _SUFFIXES)
+    )
 
 
 def _serialized(tensors: dict[str, Any], metadata: dict[str, str]) -> bytes:
@@ -254,12 +281,15 @@ def load(
     f: a path, or an object with `read`. map_location: the device for all tensors ("cpu", "meta").
     mmap=True: the tensors are the file's mapped pages, read on first access (a path only); writing to
     them does not change the file, and if another program truncates it, an access ends this one.
-    weights_only: has no effect, since files contain no code.
+    A file that `torch.save` wrote is read too: tensors, parameters and plain containers. weights_only=False
+    reads other objects in it, and runs what the file says: only for files that you trust.
     Raises: FileNotFoundError; RuntimeError for a file that is damaged, cut short or of another format
     (pickles among them, which are never executed); TypeError for dtypes the engine does not have.
     """
-    if pickle_module is not None:
+    if pickle_module not in (None, pickle):
         raise TypeError("load: there are no pickles in these files, so no pickle_module is used")
+    if _starts_as_zip(f):
+        return _load_archive(f, map_location, weights_only, mmap)
     target_device = None if map_location is None else as_device(map_location, "load")
     if hasattr(f, "read"):
         if mmap:
@@ -280,6 +310,33 @@ def load(
             return _Loaded(_FromFile(file), repr(path), target_device).value()
         pages = _mmap.mmap(file.fileno(), 0, access=_mmap.ACCESS_COPY)
         return _Loaded(_FromPages(pages), repr(path), target_device).value()
+
+
+def _starts_as_zip(f: Any) -> bool:
+    if not hasattr(f, "read"):
+        with open(os.fspath(f), "rb") as file:
+            return file.read(4) == b"PK\x03\x04"
+    if not (hasattr(f, "seek") and hasattr(f, "tell")):
+        return False
+    try:
+        start = f.tell()
+        magic = f.read(4)
+        f.seek(start)
+    except OSError:  # a pipe
+        return False
+    return bool(magic == b"PK\x03\x04")
+
+
+def _load_archive(f: Any, map_location: Any, weights_only: bool | None, mmap: bool | None) -> Any:
+    from engine.zip_archive import read_archive
+
+    if mmap and hasattr(f, "read"):
+        raise ValueError("load: mmap=True needs a path, got an open file")
+    is_safe = weights_only is not False
+    if hasattr(f, "read"):
+        return read_archive(f, "the file", map_location, is_safe)
+    with open(os.fspath(f), "rb") as file:
+        return read_archive(file, repr(os.fspath(f)), map_location, is_safe)
 
 
 def _validate_file(path: Any, file: Any) -> None:
@@ -304,8 +361,8 @@ def _validate_bytes(content: bytes, name: str) -> None:
 def _refusal(name: str, start: bytes, error: Exception) -> RuntimeError:
     if start.startswith((b"PK\x03\x04", b"\x80")):
         return RuntimeError(
-            f"load: {name} is a pickle, as torch.save writes them, and not a safetensors file: pickles "
-            "can run any code, and are not read; write it again with safetensors.torch.save_file"
+            f"load: {name} is a pickle, as torch.save wrote them before 1.6: pickles can run any code, "
+            "and are not read. Hint: load it with PyTorch and save it again"
         )
     return RuntimeError(f"load: {name} is not a whole safetensors file: {error}")
 

@@ -20,7 +20,7 @@ __all__ = ["Multinomial"]
 
 
 class Multinomial(Distribution):
-    """How often each category occurs in `total_count` draws of a Categorical.
+    """The counts of the categories in `total_count` draws of a Categorical.
 
     >>> import engine
     >>> Multinomial(10, engine.tensor([1.0, 3.0])).mean

@@ -1,4 +1,4 @@
-"""What the distributions share: broadcasting, probabilities and logits, lazy attributes."""
+"""Parts that distributions share: broadcasting, probabilities and logits, lazy attributes."""
 
 from __future__ import annotations
 
