@@ -1,4 +1,4 @@
-"""Arguments that do not fit: which one, what it should have been, what it was."""
+"""Errors about arguments: the argument, the expected type, the actual value."""
 
 from __future__ import annotations
 
@@ -91,14 +91,14 @@ def argument_error(name: str, operator: str, args: Sequence[object]) -> Exceptio
             f"{name}: argument {argument.name!r} (position {position + 1}) must be {expected}, "
             f"got {type_word(value)}"
         )
-    given = ", ".join(type_word(value) for value in args)
+    types = ", ".join(type_word(value) for value in args)
     if isinstance(cause, OverflowError):
-        shown = ", ".join(repr(value) for value in args if isinstance(value, (int, tuple, list)))
-        return RuntimeError(f"{name}: {cause}; a number does not fit 64 bits: {shown}")
+        numbers = ", ".join(repr(value) for value in args if isinstance(value, (int, tuple, list)))
+        return RuntimeError(f"{name}: {cause}; a number does not fit 64 bits: {numbers}")
     if isinstance(cause, (ValueError, RuntimeError)):
         return cause
     return TypeError(
-        f"{name}: cannot be called with ({given}): {cause}; the signature is {schema.text}"
+        f"{name}: cannot be called with ({types}): {cause}; the signature is {schema.text}"
     )
 
 
@@ -116,9 +116,9 @@ def older_form(
             return call(
                 **dict(zip([n.partition(":")[0] for n in names], args, strict=True)), **options
             )
-    given = ", ".join(map(type_word, args))
+    types = ", ".join(map(type_word, args))
     raise TypeError(
-        f"{call.__name__}(): received an invalid combination of arguments - got ({given})"
+        f"{call.__name__}(): received an invalid combination of arguments - got ({types})"
     )
 
 
@@ -137,7 +137,7 @@ def check_tensor(name: str, argument: str, value: object) -> None:
 
 def check_outs(name: str, out: object, count: int) -> None:
     """Raises TypeError unless `out` is as many tensors as an operator has results."""
-    if not isinstance(out, (list, tuple)) or not all(isinstance(one, Tensor) for one in out):
+    if not isinstance(out, (list, tuple)) or not all(isinstance(item, Tensor) for item in out):
         raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {type_word(out)}")
     if len(out) != count:
         raise TypeError(f"{name}(): expected tuple of {count} elements but got {len(out)}")

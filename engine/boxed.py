@@ -50,7 +50,7 @@ def _fill(slot: Any, type_: SchemaType, value: Any, alive: list[Any]) -> None:
     elif kind == "Tensor" and listed:
         slot.tag, slot.i = TENSORS, len(value)
         slot.p = _keep(
-            ffi.new("uh_handle[]", [0 if one is None else one._h for one in value]), alive
+            ffi.new("uh_handle[]", [0 if item is None else item._h for item in value]), alive
         )
     elif isinstance(value, Tensor):
         slot.tag, slot.i = TENSOR, value._h
@@ -59,12 +59,12 @@ def _fill(slot: Any, type_: SchemaType, value: Any, alive: list[Any]) -> None:
     elif kind == "Device":
         slot.tag, slot.i = DEVICE, as_device(value, "device").code
     elif kind == "int" and listed:
-        numbers = [value] if isinstance(value, int) else [int(one) for one in value]
+        numbers = [value] if isinstance(value, int) else [int(item) for item in value]
         slot.tag, slot.i = INTS, len(numbers)
         slot.p = _keep(ffi.new("int64_t[]", numbers), alive)
     elif kind == "float" and listed:
         slot.tag, slot.i = FLOATS, len(value)
-        slot.p = _keep(ffi.new("double[]", [float(one) for one in value]), alive)
+        slot.p = _keep(ffi.new("double[]", [float(item) for item in value]), alive)
     elif isinstance(value, str):
         raw = value.encode()
         slot.tag, slot.i = STRING, len(raw)
@@ -105,9 +105,13 @@ def unbox(value: Any) -> Any:
         case 10:
             return tuple(ffi.unpack(ffi.cast("double *", value.p), value.i)) if value.i else ()
         case 7:
-            found = ffi.cast("uh_list *", value.p)
-            tensors = tuple(map(wrap, ffi.unpack(found.items, found.n))) if found.n else ()
-            lib.uh_list_free(found)
+            tensors_list = ffi.cast("uh_list *", value.p)
+            tensors = (
+                tuple(map(wrap, ffi.unpack(tensors_list.items, tensors_list.n)))
+                if tensors_list.n
+                else ()
+            )
+            lib.uh_list_free(tensors_list)
             return tensors
         case 8:
             return DTYPES[value.i] if value.i >= 0 else None

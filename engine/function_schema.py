@@ -165,7 +165,7 @@ def operator_names() -> list[str]:
     names = []
     for position in range(lib.uh_op_count()):
         name = lib.uh_op_name(position)
-        if name == ffi.NULL:  # a library has been destroyed meanwhile
+        if name == ffi.NULL:  # another thread destroyed a library
             break
         names.append(ffi.string(name).decode())
     return names

@@ -1,4 +1,4 @@
-"""PyTorch's `torch.cpu`: the CPU behind the names that accelerators have."""
+"""PyTorch's `torch.cpu`: the CPU under the names that accelerators have."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ _group: str | None = None  # the backend's name
 
 
 class ReduceOp:
-    """How a collective combines tensors; a group of one process has nothing to combine."""
+    """The operations with which a collective combines tensors; a group of one process has nothing to combine."""
 
     SUM, PRODUCT, MIN, MAX, AVG = "SUM", "PRODUCT", "MIN", "MAX", "AVG"
     BAND, BOR, BXOR = "BAND", "BOR", "BXOR"

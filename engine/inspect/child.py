@@ -18,7 +18,7 @@ _STDERR = 2
 
 
 def begin(fd: int, script: str, module: str) -> None:
-    """Records this process into the ring behind `fd`, up to its last atexit function."""
+    """Record this process into the ring of `fd`, up to its last atexit function."""
     if script:
         line_tracer.claim(script)
     argv = [module or sys.argv[0], *sys.argv[1:]]

@@ -17,7 +17,7 @@ from engine.inspect.events import PAYLOAD, RECORD
 
 PLAIN = 1 << 18  # events up to which a trace is not packed
 PACKED = 1 << 16  # events of a packed segment
-_CHUNK = 1 << 10  # records that are put together when one is asked for
+_CHUNK = 1 << 10  # records that are assembled when one is read
 _LEAST_PACKED = 1 << 14  # a segment of the file that has as many is packed as it is
 
 Columns = dict[str, np.ndarray]
@@ -271,7 +271,7 @@ class Events:
             lambda field: np.concatenate([self.of_kind(kind, field) for kind in kinds])[order],
         )
 
-    def whole(self, field: str) -> np.ndarray:
+    def column(self, field: str) -> np.ndarray:
         """A field of every record."""
         out = np.empty(self._end, RECORD[field])
         for segment in self._segments:
@@ -296,7 +296,7 @@ class Column(np.lib.mixins.NDArrayOperatorsMixin):
         return self._events.gather(self._field, self._events.record_numbers(key))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.asarray(self._events.whole(self._field), dtype)
+        return np.asarray(self._events.column(self._field), dtype)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         arrays = [np.asarray(each) if isinstance(each, Column) else each for each in inputs]

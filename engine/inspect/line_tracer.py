@@ -37,9 +37,9 @@ def install() -> None:
 
 
 def uninstall() -> None:
-    """Stops in the calling thread; other threads stop by themselves when the recording is over.
+    """Stop in the calling thread; other threads stop by themselves when the recording is over.
 
-    Whoever traced before us (a debugger, say) goes on; whoever took our place meanwhile keeps it.
+    An earlier trace function (of a debugger, say) is restored; a later one stays.
     """
     current, in_threads = _before
     _before[:] = None, None
@@ -65,7 +65,7 @@ def absolute(path: str) -> str:
 
 
 def claim(path: str) -> None:
-    """This file is the user's own, wherever it lies: it is the program that was asked for."""
+    """Treat this file as the user's own, in any folder: it is the program to record."""
     _own_scripts.add(path)
 
 
@@ -92,17 +92,17 @@ def file_id(name: str) -> int:
 
 
 def _meet(name: str) -> int:
-    """Decides about a file that is met for the first time, and tells its text."""
+    """Decide about a new file, and record its source."""
     if name in _sources:
-        return _tell(name, name, _sources[name])
+        return _record_source(name, name, _sources[name])
     path = absolute(name)
     if name.startswith("<") or not is_users(path):
         _files[name] = 0
         return 0
-    return _tell(name, path, _text_of(path))
+    return _record_source(name, path, _text_of(path))
 
 
-def _tell(name: str, path: str, text: str) -> int:
+def _record_source(name: str, path: str, text: str) -> int:
     raw = path.encode("utf-8", "surrogateescape")
     number = lib.uh_intern(raw, len(raw))
     _files[name] = number
@@ -115,7 +115,7 @@ def is_users(path: str) -> bool:
     """Return whether this absolute path is the user's own code."""
     if path in _own_scripts:
         return True
-    own, lessons, libraries = _places()
+    own, lessons, libraries = _source_folders()
     if path.startswith(lessons):
         # Exercises and the gallery are programs to look at; the runner is not.
         folder = path[len(lessons) :].split(os.sep)[0]
@@ -129,7 +129,7 @@ def is_users(path: str) -> bool:
 
 
 @cache
-def _places() -> tuple[tuple[str, ...], str, tuple[str, ...]]:
+def _source_folders() -> tuple[tuple[str, ...], str, tuple[str, ...]]:
     """Underhood's own packages, its lessons, the folders of the standard library and packages."""
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     own = tuple(os.path.join(root, package, "") for package in ("engine", "tui"))

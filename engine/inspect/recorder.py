@@ -198,7 +198,7 @@ class ProgramRecording:
         """Records to the end of the program; returns its exit code."""
         while self.exit_code is None:
             self.step()
-            if not self._writer.behind:
+            if not self._writer.has_backlog:
                 time.sleep(0.01)
         self.close()
         return self.exit_code
@@ -374,7 +374,7 @@ def await_writer(process: subprocess.Popen[str], header: Header) -> str:
         elif waited > (PATIENCE_STOPPED if process_state(process.pid) in "Tt" else PATIENCE):
             process.kill()
             process.wait()
-            return "the writer process stood still; the recording stops there"
+            return "the writer process hung; recording stopped"
     if process.returncode == 0:
         return ""
     return header.note or f"the writer process failed: exit code {process.returncode}"

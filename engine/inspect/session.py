@@ -1,7 +1,7 @@
 """The live playground, seen from the explorer: start a kernel, send it lines, collect replies.
 
-Nothing here ever waits for the user's code. The kernel is a process of its own, and so is the
-writer that carries its events into the trace, which can be read while it grows.
+Nothing here ever waits for the user's code. The kernel is a separate process, and so is the
+writer that copies its events into the trace, which can be read while it grows.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class Reply:
 
 
 class _Kernel:
-    """The kernel's process, which `supervise.py` starts: what it kills as its parent is not ours, and
-    what it leaves behind is ended with it."""
+    """The kernel's process, which `supervise.py` starts: it kills only its own children, and
+    ends the processes that the kernel leaves."""
 
     def __init__(self, command: list[str], descriptors: list[int]) -> None:
         supervise = Path(__file__).with_name("supervise.py")
@@ -131,10 +131,10 @@ class Session:
     ) -> None:
         self.line_events = line_events
         self.paused = False
-        self._line_from = 0  # how many events there were before the line that runs
-        self._stood_at = 0  # how many events there were when it was paused
+        self._line_from = 0  # the number of events before the line that runs
+        self._paused_at = 0  # the number of events when it was paused
         self._unheard = 0.0  # when the line was interrupted, if it has not heard it yet
-        self._wanted = Path(path) if path else None
+        self._path = Path(path) if path else None
         self._budget = budget
         self._requests = 0
         self._unanswered: list[int] = []
@@ -144,7 +144,7 @@ class Session:
 
     def _start(self) -> None:
         """Makes the ring, the kernel that fills it and the writer that empties it."""
-        self.path = check_free(self._wanted) if self._wanted else new_trace_path("playground")
+        self.path = check_free(self._path) if self._path else new_trace_path("playground")
         self.exit_code = None
         self._unanswered.clear()
         self._partial = self._outgoing = b""
@@ -254,7 +254,7 @@ class Session:
         if self.recorded < self.line_events:
             return []
         if self.paused:
-            if self._ring["head"] > self._stood_at:  # somebody else let it go on
+            if self._ring["head"] > self._paused_at:  # another process resumed it
                 self._stand_still()
             return []
         self._stand_still()
@@ -264,10 +264,10 @@ class Session:
 
     def _stand_still(self) -> None:
         self._kernel.send_signal(signal.SIGSTOP)
-        self._stood_at = self._ring["head"]
+        self._paused_at = self._ring["head"]
 
     def go_on(self) -> None:
-        """Lets a line that is paused go on; it, and those to come, may record twice as many events."""
+        """Resume a paused line; it and later lines may record twice as many events."""
         if self.paused and self.alive:
             self.line_events *= 2
             self.paused = False
@@ -304,7 +304,7 @@ class Session:
         kernel still had to say."""
         self.kill()
         replies = self.poll()
-        self._wanted = None
+        self._path = None
         self._start()
         return replies
 

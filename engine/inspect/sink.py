@@ -43,11 +43,11 @@ class RingSink:
 
 
 def why_it_stopped(header: Header) -> str:
-    """Return what to say of a recording whose writer ended, or stood still, before the program ended."""
+    """The message about a recording whose writer ended or hung before the program ended."""
     if header["end"] == SILENT:
-        return "the recorder process stood still; the recording stops there, the program continued"
+        return "the recorder process hung; recording stopped, program continued"
     if header["end"] or not alive(header["writer_pid"]):
-        return "the recorder process ended; the recording stops there, the program continued"
+        return "the recorder process ended; recording stopped, program continued"
     return ""
 
 

@@ -45,7 +45,10 @@ _CACHED = 64 << 20  # bytes of unpacked blobs kept
 PATIENCE = (
     0.5  # seconds to wait for a recorder that has the file to itself, as it opens or closes it
 )
-_UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)  # the latter while telling of the former
+_UNREADABLE = (
+    sqlite3.DatabaseError,
+    UnicodeDecodeError,
+)  # the latter in SQLite's message about the former
 
 
 _STRING_ID = record_field(KINDS[STRING], "id")

@@ -31,7 +31,7 @@ USER_VERSION: Final = 1
 POLL_SECONDS: Final = 0.02
 SEGMENT_RECORDS: Final = 1 << 16
 MIN_SPLIT_RECORDS: Final = 1 << 10  # fewer are kept together or not at all
-MOST_WAITING: Final = 48 << 20  # bytes copied out of the ring and not packed yet
+MAX_WAITING: Final = 48 << 20  # bytes copied out of the ring and not packed yet
 
 _SCHEMA: Final = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT);
@@ -102,7 +102,7 @@ class TraceFile:
             zlib.compress(byte_planes(events).tobytes(), 1),
             zlib.compress(blobs, 1),
         )
-        strings = list(_texts(events, blobs))
+        strings = list(_strings(events, blobs))
         self._make_room(len(row[4]) + len(row[5]) + sum(len(text) + 32 for _, _, text in strings))
         self._db.execute("BEGIN")
         try:
@@ -138,7 +138,7 @@ class TraceFile:
 
     def close(self) -> None:
         """Leaves the one file, with nothing next to it if possible."""
-        # Somebody may read along: the last one folds the log. And a full disk has no room for more.
+        # If another process reads the file, the last one folds the log; and a full disk may have no room.
         with suppress(sqlite3.OperationalError):
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             os.ftruncate(self._fd, self._size())
@@ -148,12 +148,12 @@ class TraceFile:
 
     @property
     def log(self) -> Path | None:
-        """A file next to it without which it is not whole, once it is closed."""
+        """A file next to it without which it is not complete, once it is closed."""
         log = self.path.with_name(self.path.name + "-wal")
         return log if log.exists() and log.stat().st_size else None
 
 
-def _texts(events: np.ndarray, blobs: bytes) -> Iterator[tuple[int, int, bytes]]:
+def _strings(events: np.ndarray, blobs: bytes) -> Iterator[tuple[int, int, bytes]]:
     """The strings and sources among the records: kind, number, text."""
     for record in events[(events["kind"] == STRING) | (events["kind"] == SOURCE)]:
         start = int(record[BLOB_FIELD]) + 8
@@ -193,8 +193,8 @@ class TraceWriter:
         ring["heartbeat_ns"] = time.monotonic_ns()
 
     @property
-    def behind(self) -> bool:
-        """Return whether there is something to do at once."""
+    def has_backlog(self) -> bool:
+        """Return whether `pump` has work to do at once."""
         return bool(self._waiting) or self.ring.pending > SEGMENT_RECORDS
 
     def pump(self, seconds: float = 1e9) -> int:
@@ -208,7 +208,7 @@ class TraceWriter:
         used = 0
         while ring.pending or self._waiting:
             busy = ring.pending > ring.capacity_records // 4
-            if not self._waiting or (busy and self._waiting_bytes < MOST_WAITING):
+            if not self._waiting or (busy and self._waiting_bytes < MAX_WAITING):
                 self._waiting.append(self._take())
                 used += len(self._waiting[-1][0])
                 self._waiting_bytes += _size(self._waiting[-1])
@@ -340,15 +340,15 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _write(writer: TraceWriter, producer: int, stop: list[int]) -> None:
-    """Drains the ring until the program or whoever started us has ended, or `stop` is not empty."""
+    """Drain the ring until the program or the parent process has ended, or `stop` is not empty."""
     ring, parent = writer.ring, os.getppid()
     while not stop:
-        # Asked first, drained after: what the program said before it ended is all in the ring.
+        # Checked before draining: the ring then has everything that the program recorded before its end.
         over = ring["state"] == CLOSED or os.getppid() != parent or not alive(producer)
         writer.pump(POLL_SECONDS)
         if over:
             break
-        if not writer.behind:
+        if not writer.has_backlog:
             time.sleep(POLL_SECONDS / 2)
     writer.finish()
 

@@ -152,7 +152,7 @@ sys.exit(7)
         _, status = os.waitpid(pid, 0)
     assert out == f"{rounds}.0\n"
     assert os.waitstatus_to_exitcode(status) == 7
-    assert "the recorder process ended; the recording stops there" in errors
+    assert "the recorder process ended; recording stopped" in errors
     trace = TraceReader.open(tmp_path / "t.uht")
     assert not trace.finished
     assert trace.warning == ""
@@ -211,7 +211,7 @@ print(x.tolist()[0], flush=True)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == -signal.SIGKILL
     assert errors.count("underhood: ") == 1
-    assert "the recorder process ended; the recording stops there" in errors
+    assert "the recorder process ended; recording stopped" in errors
 
 
 @pytest.mark.parametrize("ends", ["at its end", "at once"])
@@ -233,7 +233,7 @@ raise SystemExit(3)
     out, errors = process.communicate(timeout=60)
     assert (process.returncode, out) == (3, "100000.0\n")
     assert errors == (
-        "underhood: the recorder process stood still; the recording stops there, the program continued\n"
+        "underhood: the recorder process hung; recording stopped, program continued\n"
     )
     trace = TraceReader.open(tmp_path / "t.uht")
     assert (trace.warning, trace.meta["exit_code"]) == ("", "3")
@@ -253,7 +253,7 @@ print(x.tolist()[0])
     command = [sys.executable, "script.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (0, "0.0\n")
-    output = "underhood: t.uht: the writer process stood still; the recording stops there\n"
+    output = "underhood: t.uht: the writer process hung; recording stopped\n"
     assert done.stderr == output
 
 

@@ -118,7 +118,7 @@ def test_training_steps_are_parts_of_their_own():
     history = history_of("mlp")
     last = int(history.autograd.tables.runs.since[-1])
     model = project(history, last, NOTHING)
-    assert history.autograd.tables.runs.begun(last) == 3
+    assert history.autograd.tables.runs.started_by(last) == 3
     assert len(model.parts) <= 2, "this step's, and the last one's if it is still there"
 
 

@@ -273,5 +273,5 @@ def test_the_playground_says_once_that_its_recording_has_stopped(session: Sessio
     session._writer.wait()
     replies = [text for kind, text in ask(session, "x = 1") + ask(session, "x") if kind == "stderr"]
     assert replies == [
-        "underhood: the recorder process ended; the recording stops there, the program continued\n"
+        "underhood: the recorder process ended; recording stopped, program continued\n"
     ]

@@ -101,7 +101,7 @@ def test_a_busy_program_gets_its_room_back_before_anything_is_packed(
     while producer.emit(MARK, ring["head"], blob=b"12345678"):
         pass
     assert writer.pump(seconds=0) == 256
-    assert writer.behind
+    assert writer.has_backlog
     assert (ring.pending, writer.file.end) == (0, 0)
     while producer.emit(MARK, ring["head"]):
         pass

@@ -152,7 +152,7 @@ class History:
         return self._rows.storage.each(self.tables.storages.at(m))
 
     def blocks_at(self, m: int) -> tuple[BlockFact, ...]:
-        """Every block of memory that is handed out."""
+        """Every allocated block of memory."""
         return self._rows.block.each(self.tables.blocks.at(m))
 
     def aliases(self, first: int, second: int, m: int) -> bool:
@@ -239,7 +239,7 @@ class History:
 
     def last_line(self, m: int) -> LineFact | None:
         """The newest line that has begun, whether it still runs or not."""
-        row = self.tables.lines.begun(m) - 1
+        row = self.tables.lines.started_by(m) - 1
         return self._rows.line(row) if row >= 0 else None
 
     def lines_at(self, m: int) -> tuple[LineFact, ...]:
@@ -250,11 +250,11 @@ class History:
 
     def exceptions(self, m: int) -> tuple[ExceptionFact, ...]:
         """Every exception raised up to the moment."""
-        return each(self._rows.exception, range(self.tables.exceptions.begun(m)))
+        return each(self._rows.exception, range(self.tables.exceptions.started_by(m)))
 
     def output(self, m: int) -> tuple[OutputFact, ...]:
         """Return what the program has written up to the moment."""
-        return each(self._rows.output, range(self.tables.output.begun(m)))
+        return each(self._rows.output, range(self.tables.output.started_by(m)))
 
     # Operator calls
 
@@ -269,7 +269,7 @@ class History:
         running = table.at(m)
         if len(running):
             return self.call(int(table.id[running[-1]]))
-        row = table.begun(m) - 1
+        row = table.started_by(m) - 1
         while row >= 0 and self.tables.by_compiler[row]:
             row -= 1
         return self.call(int(table.id[row])) if row >= 0 else None
@@ -318,11 +318,11 @@ class History:
         return tuple(self._bytes.writes(storage, m, _extent(index)))[::-1]
 
     def owners(self, tensor: int, m: int) -> TensorOwners:
-        """Return who keeps the tensor alive: its Python object's references and its TensorImpl's uses."""
+        """The holders that keep the tensor alive: references to its Python object and uses of its TensorImpl."""
         return ownership.owners(self, tensor, m)
 
     def storage_owners(self, storage: int, m: int) -> Owners:
-        """Return who holds the storage; the counts add up to its use count."""
+        """The holders of the storage; their counts add up to its use count."""
         return ownership.storage_owners(self, storage, m)
 
     # Moving

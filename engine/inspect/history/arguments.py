@@ -32,7 +32,7 @@ def parameter_names(schema: str) -> tuple[str, ...]:
 def decode_arguments(
     blob: bytes, count: int, schema: str, string: Callable[[int], str]
 ) -> tuple[Argument, ...]:
-    """The arguments in schema order. A stream that was cut off ends with what is whole."""
+    """The arguments in schema order. A truncated stream ends with its last complete argument."""
     stream = iter(np.frombuffer(blob[: len(blob) & ~7], "<i8").tolist())
     names = parameter_names(schema)
     arguments = []

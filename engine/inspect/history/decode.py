@@ -58,7 +58,7 @@ class Rows:
     def __init__(self, tables: Tables):
         self.tables = tables
         self.trace = tables.trace
-        self._texts: dict[int, str] = {}
+        self._strings: dict[int, str] = {}
         self.tensor = Facts(self._tensors)
         self.storage = Facts(self._storages)
         self.block = Facts(self._blocks)
@@ -67,13 +67,13 @@ class Rows:
     def text(self, event: int) -> str:
         """The text attached to an event. Short ones are kept: warnings that lie far apart in a trace
         would have their segments unpacked at every step."""
-        known = self._texts.get(event)
+        known = self._strings.get(event)
         if known is None:
             known = self.trace.blob(event).decode("utf-8", "replace")
             if len(known) <= _SHORT:
-                if len(self._texts) >= _KEPT:
-                    self._texts = {}  # at once: another thread may ask meanwhile
-                self._texts[event] = known
+                if len(self._strings) >= _KEPT:
+                    self._strings = {}  # in one assignment: another thread may read it
+                self._strings[event] = known
         return known
 
     def _tensors(self, rows: Ints) -> list[TensorFact]:
@@ -238,7 +238,7 @@ class Facts(Generic[F]):
     def each(self, rows: Ints) -> tuple[F, ...]:
         """The facts of several rows, which ascend."""
         numbers = rows.tolist()
-        cache = self._cache  # another thread may replace it meanwhile
+        cache = self._cache  # another thread may replace it
         missing = [row for row in numbers if row not in cache]
         if missing:
             facts = zip(missing, self._make(np.array(missing)), strict=True)

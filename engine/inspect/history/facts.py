@@ -22,7 +22,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class BlockFact(Fact):
-    """Memory that an allocator handed out."""
+    """Memory that an allocator returned."""
 
     allocator: str
     address: int
@@ -236,7 +236,7 @@ class VersionFact(Fact):
 
 @dataclass(frozen=True, slots=True)
 class HoldFact(Fact):
-    """Somebody holds a storage or a tensor."""
+    """A reference to a storage or a tensor."""
 
     id: int
     kind: str
@@ -281,7 +281,7 @@ class Owners:
 
 @dataclass(frozen=True, slots=True)
 class TensorOwners:
-    """Who keeps a tensor: the references to its Python object, and the uses of its TensorImpl."""
+    """The holders of a tensor: the references to its Python object, and the uses of its TensorImpl."""
 
     tensor: int
     object: Owners | None

@@ -54,7 +54,7 @@ class EventColumns:
 
 
 class Tables:
-    """All tables of a trace as it now is; each is built when it is first asked for."""
+    """All tables of a trace as it is now; each is built on its first use."""
 
     def __init__(self, trace: TraceReader):
         self.trace = trace
@@ -135,9 +135,9 @@ class Tables:
 
     @cached_property
     def uses(self) -> Table:
-        """Return who holds a tensor, at the longest until it is freed.
+        """The holders of a tensor, at the longest until it is freed.
 
-        Of a node that was freed and of a backward pass that failed nobody tells what they let go of."""
+        The releases of a freed node or of a failed backward pass are not recorded."""
         table = self._holds("tensor", "USE", "UNUSE")
         ended, tensors = self.of("TENSOR_FREE")
         freed, nodes = self.of("NODE_FREE")
@@ -340,8 +340,8 @@ class Tables:
     def names(self) -> Table:
         """A binding ends at the next binding or unbinding of the name, or with its frame.
 
-        Nobody tells of the names of a module that was thrown away (runpy does that): they end with
-        the tensors that they held.
+        The names of a discarded module (runpy does that) have no unbinding: they end with their
+        tensors.
         """
         since, rows = self.of("NAME_BIND", "NAME_UNBIND")
         ended, old = self.of("FRAME_POP")

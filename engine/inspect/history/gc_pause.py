@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 @contextmanager
 def all_stays() -> Iterator[None]:
-    """Without Python's cycle collector: it would go through everything made so far again and again, and
-    find nothing; of a fold of 75,000 rewrites that is more than half of the time."""
+    """Pause Python's cycle collector: it would visit all new objects again and again, and
+    free nothing; in a fold of 75,000 rewrites that is more than half of the time."""
     was = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""Who keeps this alive? Holders by name, adding up to the counts that the program really had."""
+"""Ownership: holders by name, which add up to the recorded counts."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 ELSEWHERE = "held elsewhere"
 _OF_AUTOGRAD = ("SAVED", "GRAD", "BUFFER")
-_BEFORE = 64  # counts before it that are gone through for one of another sort
-_LATER = 4  # counts that are looked at to tell a holder from something that passed through
+_BEFORE = 64  # earlier counts that are searched for one of another kind
+_LATER = 4  # later counts that distinguish a holder from a temporary reference
 _LAST_STEP = re.compile(
     r"""(\[(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\[\]'"]*)\]|\.[^.\[\]]*)$"""
 )
@@ -68,10 +68,10 @@ def _impl_owners(history: History, tensor: int, m: int) -> Owners:
 
 
 def _object_owners(history: History, tensor: int, m: int) -> Owners | None:
-    """None when there is no Python object, or nobody has looked at it yet.
+    """The holders of the Python object; None: there is none, or it was not sampled yet.
 
-    The references were counted when the recorder looked. A name bound or unbound since then is one
-    more or one less; what no name explained then is still there.
+    The references were counted at the last sample. A name bound or unbound since then is one
+    more or one less; references without a name then are still there.
     """
     seen = history.object_at(tensor, m)
     if seen is None:
@@ -82,7 +82,7 @@ def _object_owners(history: History, tensor: int, m: int) -> Owners | None:
 
 
 def _references(names: Iterable[NameFact]) -> tuple[Holder, ...]:
-    """One holder a reference: see Note [Who holds it] in engine/_native/names.h."""
+    """One holder per reference: see the note on it in engine/_native/names.h."""
     references: dict[object, list[NameFact]] = {}
     for index, name in enumerate(names):
         step = "" if name.kind in ("NAME", "CELL") else _last_step(name.name)  # a cell holds one
@@ -106,9 +106,9 @@ def _adding_up(
 ) -> Owners:
     """The use count comes with every event that changes it.
 
-    A count seen while an operator or a backward pass ran has their own references in it, which come
-    and go without an event: they are theirs while they run, and gone afterwards. Native functions
-    that are no operators have some too: other counts tell what only passed through.
+    A count recorded while an operator or a backward pass ran includes its temporary references, which
+    have no events: they belong to it while it runs. Native functions that are not operators
+    have some too: other counts show which references were temporary.
     """
     known = sum(holder.count for holder in holders)
     row = counts.last("id", key, m)
@@ -128,8 +128,8 @@ def _adding_up(
 
 
 def _rest_around(history: History, counts: Table, key: int, row: int) -> int:
-    """Return how many holders nobody knew of that did not only pass through: those that stay are in the
-    next few counts too, and were there before a native function came that saves the tensor."""
+    """The number of unknown holders that are not temporary: permanent ones are in the next few counts
+    too, and existed before a native function that saves the tensor."""
     rows = counts.where("id", key)
     index = int(np.searchsorted(rows, row))
     near = rows[index + 1 : index + 1 + _LATER].tolist()
@@ -142,7 +142,7 @@ def _rest_around(history: History, counts: Table, key: int, row: int) -> int:
 
 
 def _saves(history: History, m: int) -> bool:
-    """Return whether the event is of a holder that belongs to autograd: told while references are held."""
+    """Return whether the event is about a holder of autograd: it is recorded while references are held."""
     fields = dict(history.fields(m))
     return "tensor" in fields and coded(HOLDERS, fields.get("holder_kind", 0)) in _OF_AUTOGRAD
 
@@ -184,7 +184,9 @@ def _slot(history: History, node: int, tensor: int, m: int) -> str:
 def _holder_name(history: History, kind: str, holder: int, m: int, tensor: int = 0) -> str:
     if kind in ("TENSOR", "WRAPPER"):
         nodes = [saved.node for saved in history.autograd.savers(holder, m)]
-        names_found = ", ".join(history.autograd.words(node) for node in dict.fromkeys(nodes))
+        names_found = ", ".join(
+            history.autograd.describe_node(node) for node in dict.fromkeys(nodes)
+        )
         return f"tensor {history.label(holder, m)}" + (
             f", saved by node {names_found}" if names_found else ""
         )
@@ -198,15 +200,13 @@ def _holder_name(history: History, kind: str, holder: int, m: int, tensor: int =
     if kind == "DLPACK":
         return f"DLPack capsule {holder}"
     if kind == "SAVED" and tensor == history.autograd.variable(holder):
-        return f"variable of node {history.autograd.words(holder)}"
+        return f"variable of node {history.autograd.describe_node(holder)}"
     if kind == "SAVED":
-        return (
-            f"saved by node {history.autograd.words(holder, m)}{_slot(history, holder, tensor, m)}"
-        )
+        return f"saved by node {history.autograd.describe_node(holder, m)}{_slot(history, holder, tensor, m)}"
     if kind == "GRAD":
         return f".grad of {history.label(holder, m)}"
     if kind == "BUFFER":
-        return f"input buffer of node {history.autograd.words(holder, m)}"
+        return f"input buffer of node {history.autograd.describe_node(holder, m)}"
     if kind in ("NAME", "SLOT", "ATTRIBUTE", "CELL"):
         return history.string(holder)
     return f"{kind.lower()} {holder}"

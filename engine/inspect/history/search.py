@@ -1,8 +1,8 @@
 """Find events: `op:mm`, `name:x`, `line:12`, `shape:2x3`, `kind:WRITE`, and words of the sentence.
 
-Parts that are filters must all hold; whatever else was typed must stand in the event's sentence. A
-number in it is a whole number: `storage 17` does not find storage 170. Sentences are slow to make,
-so whole columns first say which events could match, and only those are read.
+All filters must hold, and the event's sentence must contain the remaining text. A
+number matches as an integer: `storage 17` does not find storage 170. Sentences are slow to build,
+so entire columns first select the events that could match, and only those are read.
 """
 
 from __future__ import annotations
@@ -105,13 +105,13 @@ class Search:
             if predicate in (short_op(text).lower(), text.partition("(")[0].lower())
         ]
         calls = self.history.tables.calls
-        return self._where("call", calls.id[np.isin(calls.op, ids)])
+        return self._with_values("call", calls.id[np.isin(calls.op, ids)])
 
     def _on_line(self, value: str) -> Mask | None:
         file, colon, line = value.rpartition(":")
         if not line.isdecimal():
             return None
-        mask = self._where("line", [int(line)])
+        mask = self._with_values("line", [int(line)])
         return mask & self._with_field("file", file) if colon else mask
 
     def _of_shape(self, value: str) -> Mask | None:
@@ -142,23 +142,23 @@ class Search:
             return None
         mask = np.zeros(len(self.events), bool)
         for field in TENSORS:
-            mask |= self._where(field, ids)
+            mask |= self._with_values(field, ids)
         return mask
 
     def _with_field(self, key: str, value: str) -> Mask:
         """Any field of the event list by its name; a text field by its text."""
         if key == "file":
-            return self._where(
+            return self._with_values(
                 key, self._strings(lambda text: value in (text, PurePath(text).name))
             )
         if key in STRINGS:
-            return self._where(key, self._strings(lambda text: text == value))
+            return self._with_values(key, self._strings(lambda text: text == value))
         if key in CODES:
             predicate = value.lower()
             codes = [code for code, name in enumerate(CODES[key]) if name.lower() == predicate]
-            return self._where(key, codes)
+            return self._with_values(key, codes)
         number = _number(value)
-        return self._where(key, [] if number is None else [number])
+        return self._with_values(key, [] if number is None else [number])
 
     def _strings(self, predicate: Callable[[str], bool]) -> list[int]:
         return [number for number, text in self.history.trace.strings.items() if predicate(text)]
@@ -173,8 +173,8 @@ class Search:
         mask[moments] = True
         return mask
 
-    def _where(self, field: str, values: np.ndarray | list[int]) -> Mask:
-        """The events of kinds that have this field, where it is one of these values."""
+    def _with_values(self, field: str, values: np.ndarray | list[int]) -> Mask:
+        """The events whose field is one of these values."""
         mask = np.zeros(len(self.events), bool)
         for kind in KINDS.values():
             if field in kind.fields and len(values):
@@ -225,11 +225,11 @@ class Search:
                 values = strings
             elif field in TENSORS:
                 values = self._named(lambda text: fragment in text.lower())
-            elif field == "holder":  # of a kind that the event tells: a tensor or a node
+            elif field == "holder":  # the kind is in the event: a tensor or a node
                 tensors = self._named(lambda text: fragment in text.lower())
                 nodes = self.history.autograd.named(strings, tensors)
                 values = np.concatenate([tensors, nodes])
-            elif field == "place":  # what the JIT holds is told in words of its own
+            elif field == "place":  # the sentence has special words for the JIT's holders
                 could |= self._column(kind, "holder_kind", numbers) >= HOLDERS.index(HOLDS[0])
             elif field in CODES:
                 values = [i for i, name in enumerate(CODES[field]) if fragment in name.lower()]

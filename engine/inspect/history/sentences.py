@@ -27,12 +27,12 @@ def sentence(history: History, m: int, kind: Kind, fields: dict[str, int]) -> st
             named |= autograd_descriptions.holder(history, m, fields)
             named |= jit_descriptions.holder(history, m, fields)
     if "line" in fields:
-        named["line"] = place(history, m, fields)
+        named["line"] = location(history, m, fields)
     if "owner" in fields:
         named["owner"] = autograd_descriptions.owner(history, m, fields)
     if kind.name == "NODE_NEW":
         named["node"] = fields["node"]
-    named |= jit_descriptions.said(history, kind.name, fields)
+    named |= jit_descriptions.event_words(history, kind.name, fields)
     template = reworded(kind.name, kind.sentence, fields)
     if kind.name == "OP_ENTER" and history.of_compiler(fields["call"]):
         template = template.replace("was called", "was called by the compiler")
@@ -50,7 +50,7 @@ def sentence(history: History, m: int, kind: Kind, fields: dict[str, int]) -> st
     return text + more(history, m, fields) if more else text
 
 
-def place(history: History, m: int, fields: dict[str, int]) -> str:
+def location(history: History, m: int, fields: dict[str, int]) -> str:
     """`train.py:12`."""
     file = fields.get("file", 0)
     if not file and (frame := history.frame(fields.get("frame", 0), m)):
@@ -94,17 +94,17 @@ TEXTS = (
     *autograd_descriptions.TEXTS,
     *jit_descriptions.TEXTS,
 )
-"""Kinds whose sentence ends with their own text, or says names that no field of theirs holds."""
+"""Kinds whose sentence ends with their own text, or contains names that none of their fields holds."""
 
 
 def say(history: History, m: int, field: str, value: int) -> object:
-    """A field as it stands in a sentence."""
+    """A field as it appears in a sentence."""
     if field in CODES:
         return coded(CODES[field], value)
     if field in GRADIENTS and not value:
         return "None"
     if field in NODES:
-        return history.autograd.words(value, m)
+        return history.autograd.describe_node(value, m)
     if field in TENSORS:
         return tensor_words(history, m, value)
     if field == "op":

@@ -1,7 +1,7 @@
-"""The bytes of a storage at a moment, as far as the trace kept them.
+"""The bytes of a storage at a moment, as far as the trace recorded them.
 
-Walk back from the moment over what was kept and what was written; the newest record over a byte
-says what it is, or that nobody knows. A region written again and again counts once, by its newest.
+The search goes back from the moment over recorded values and writes; the newest record over a byte
+has its value, or shows that it is unknown. Of a region written repeatedly only the newest record counts.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from engine.inspect.layout import Extent
 if TYPE_CHECKING:
     from engine.inspect.history import History
 
-MOST_BYTES = 1 << 28
-"""So much of a storage is read at once; ask for a later part with `lo`."""
+MAX_BYTES = 1 << 28
+"""The bytes that one read returns at most; `lo` selects a later part."""
 
 _SAMPLE_HEADER = 64  # bytes: dtype, numel, nan, inf, min, max, mean, step
-_SORT_REGIONS = 64  # more records than this are worth sorting out by region first
+_SORT_REGIONS = 64  # from more records than this, duplicates of a region are dropped first
 
 
 class StorageContents:
@@ -35,11 +35,11 @@ class StorageContents:
         self._answer: tuple[bytes, np.ndarray] = (b"", np.zeros(0, bool))
 
     def read(self, storage: int, m: int, lo: int, hi: int | None) -> tuple[bytes, np.ndarray]:
-        """The last answer is kept: between two writes every moment has the same."""
+        """Read bytes [lo, hi). The last answer is cached: between two writes it does not change."""
         fact = self.history.storage(storage, m)
         size = fact.nbytes if fact and fact.device != "meta" else 0
         lo = min(max(lo, 0), size)
-        hi = min(max(lo, size if hi is None else hi), size, lo + MOST_BYTES)
+        hi = min(max(lo, size if hi is None else hi), size, lo + MAX_BYTES)
         rows = self.tables.values.until_now("storage", storage, m)
         key = (storage, len(rows), lo, hi)
         if self._key != key:
@@ -57,7 +57,7 @@ class StorageContents:
             fresh = ~settled[window]
             if not fresh.any():
                 continue
-            data, sure = self._kept(row, first, last)
+            data, sure = self._recorded(row, first, last)
             out[window][fresh] = data[fresh]
             known[window][fresh] = sure[fresh]
             settled[window] = True
@@ -78,8 +78,8 @@ class StorageContents:
             rows = rows[np.sort(order[newest])]
         return (int(row) for row in rows)
 
-    def _kept(self, row: int, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
-        """(bytes, which of them are known) of [first, last), which lies within the record."""
+    def _recorded(self, row: int, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+        """(bytes, mask of known bytes) of [first, last), which is inside the record."""
         table = self.tables.values
         data, sure = np.zeros(last - first, np.uint8), np.zeros(last - first, bool)
         mode, start = int(table.mode[row]), first - int(table.lo[row])
@@ -125,7 +125,7 @@ class StorageContents:
 
 
 def _sample(blob: bytes) -> tuple[np.ndarray, np.ndarray]:
-    """Every step-th element: its bytes, and where each byte stood in the region."""
+    """Every step-th element: its bytes, and the position of each byte in the region."""
     dtype, step = (int.from_bytes(blob[at : at + 8], "little", signed=True) for at in (0, 56))
     if not 0 <= dtype < len(DTYPES) or not 0 < step < 1 << 40:
         return np.zeros(0, np.uint8), np.zeros(0, np.int64)

@@ -37,13 +37,13 @@ class Table:
             raise AttributeError(f"the table has no column {name!r}") from None
         return column
 
-    def begun(self, moment: int) -> int:
-        """Return how many rows began at the moment or before it."""
+    def started_by(self, moment: int) -> int:
+        """The number of rows that started at the moment or before."""
         return int(np.searchsorted(self.since, moment, "right"))
 
     def at(self, moment: int) -> Ints:
         """The rows that hold at the moment, oldest first."""
-        end = self.begun(moment)
+        end = self.started_by(moment)
         cuts, alive = self._cuts
         cut = int(np.searchsorted(cuts, end, "right")) - 1
         rows = np.arange(cuts[cut], end)
@@ -119,10 +119,10 @@ def pair(
     close_keys: tuple[Ints, ...],
     closed: Ints,
 ) -> Ints:
-    """For things that come and go under the same key: the moment at which each opening was closed.
+    """The moment at which each opening was closed; openings and closings have keys.
 
     Openings and closings of one key nest like brackets. Sorted by key, depth and moment, an opening
-    stands right before its closing; a closing without an opening stands alone.
+    is right before its closing, and a closing without an opening is alone.
     """
     count = len(opened)
     moment = np.concatenate([opened, closed])
@@ -157,8 +157,8 @@ def next_of_same(*columns: Ints, since: Ints) -> Ints:
 
 
 def rows_before(known: Ints, since: Ints, keys: Ints, moments: Ints) -> Ints:
-    """For each (key, moment): the row of the newest (known, since) with that key which began at the
-    moment or before it; -1 where there is none."""
+    """For each (key, moment): the row of the newest (known, since) with that key which started at the
+    moment or before; -1: no such row."""
     count = len(known)
     is_query = np.concatenate([np.zeros(count, np.int8), np.ones(len(keys), np.int8)])
     key, moment = np.concatenate([known, keys]), np.concatenate([since, moments])

@@ -1,7 +1,7 @@
 """Why? Answers about gradients and lifetimes, each from recorded facts, with the line to look at.
 
-An answer is one sentence, the facts behind it, and the moment to go to. What was not recorded is
-not guessed: the sentence then says what is known.
+An answer is one sentence, the facts that support it, and the moment to go to. Nothing is guessed:
+if a record is missing, the sentence states what is known.
 """
 
 from __future__ import annotations
@@ -46,21 +46,21 @@ def why_stale(history: History, node: int, m: int) -> tuple[Answer, ...]:
 
 def _overwritten(history: History, saved: SavedFact, m: int) -> Answer:
     writes = history.autograd.writes_after(saved, m)
-    retained = place(history, saved.since)
+    retained = location(history, saved.since)
     name = _called(history, saved.tensor, m)
     facts = [
-        f"node {history.autograd.words(saved.node)} saved it at version {saved.version}{retained}"
+        f"node {history.autograd.describe_node(saved.node)} saved it at version {saved.version}{retained}"
     ]
     for write in writes[:_MOST]:
         by = operation(history, write.call)
-        facts.append(f"{by}{place(history, write.since)} made it version {write.version}")
+        facts.append(f"{by}{location(history, write.since)} made it version {write.version}")
     if len(writes) > _MOST:
         facts.append(f"{len(writes) - _MOST} more writes followed")
     first = writes[0]
     line = history.line_at(first.since)
     text = (
-        f"{name}, which node {history.autograd.words(saved.node)} needs as {saved.name}, was written "
-        f"by {operation(history, first.call)}{place(history, first.since)}"
+        f"{name}, which node {history.autograd.describe_node(saved.node)} needs as {saved.name}, was written "
+        f"by {operation(history, first.call)}{location(history, first.since)}"
     )
     return Answer(
         text, tuple(facts), first.since, line.file if line else 0, line.line if line else 0
@@ -84,7 +84,7 @@ def why_alive(history: History, tensor: int, m: int) -> Answer:
             f"its Python object: {holder.count} {_holder(holder.kind)}{holder.name}{_since(history, holder.since)}"
             for holder in owners.object.holders
         ]
-        text += f"; its Python object has {owners.object.count} of its own"
+        text += f"; its Python object has {owners.object.count} more"
     fact = history.tensor(tensor, m)
     if fact is not None and fact.storage:
         others = history.storage_owners(fact.storage, m).holders
@@ -103,7 +103,7 @@ def why_no_grad(history: History, tensor: int, m: int) -> Answer:
     name = _called(history, tensor, m)
     grad = history.autograd.grad(tensor, m)
     if grad is not None and grad.grad:
-        at = place(history, grad.since)
+        at = location(history, grad.since)
         return Answer(f"{name}.grad is tensor #{grad.grad}, set{at}", moment=grad.since)
     node = history.autograd.grad_fn(tensor, m)[0]
     if not history.autograd.requires_grad(tensor, m):
@@ -122,7 +122,7 @@ def _not_required(history: History, tensor: int, name: str, m: int) -> Answer:
     flag = history.autograd.tables.flags.last("tensor", tensor, m)
     if flag >= 0:
         moment = int(history.autograd.tables.flags.since[flag])
-        at = place(history, moment)
+        at = location(history, moment)
         return Answer(f"{name}.requires_grad is False: it was switched off{at}", moment=moment)
     maker = made_by(history, tensor, m)
     if maker is None:
@@ -130,7 +130,7 @@ def _not_required(history: History, tensor: int, name: str, m: int) -> Answer:
             f"{name}.requires_grad is False, and it was made from numbers: no operator made it",
             ("call requires_grad_() before it is used, or make it with requires_grad=True",),
         )
-    at = place(history, maker.since)
+    at = location(history, maker.since)
     source = next((each for each in tensors_of(maker) if _asks(history, each, maker.since)), 0)
     if not source:
         return Answer(
@@ -160,9 +160,7 @@ def _not_a_leaf(history: History, tensor: int, name: str, node: int, m: int) -> 
     run = _last_reaching(history, node, m)
     if run is None:
         facts.append("and no backward pass has reached it yet")
-    text = (
-        f"{name} is not a leaf: node {history.autograd.words(node)} made it{place(history, since)}"
-    )
+    text = f"{name} is not a leaf: node {history.autograd.describe_node(node)} made it{location(history, since)}"
     return Answer(text, tuple(facts), since)
 
 
@@ -170,7 +168,7 @@ def _cleared(history: History, tensor: int, name: str, moment: int, m: int) -> A
     """It was set to None, and nothing has arrived since."""
     if any(each.moment > moment for each in history.autograd.accumulations(tensor, m)):
         return None
-    at = place(history, moment)
+    at = location(history, moment)
     return Answer(
         f"{name}.grad was set to None{at}, and no gradient has arrived since", moment=moment
     )
@@ -181,7 +179,7 @@ def _cleared(history: History, tensor: int, name: str, moment: int, m: int) -> A
 
 def _never_arrived(history: History, tensor: int, name: str, m: int) -> Answer:
     runs = history.autograd.tables.runs
-    count = runs.begun(m)
+    count = runs.started_by(m)
     matches = (
         history.autograd.run(int(runs.id[row])) for row in range(max(0, count - _LATEST), count)
     )
@@ -196,13 +194,13 @@ def _never_arrived(history: History, tensor: int, name: str, m: int) -> Answer:
         return _what_went_wrong(history, name, *reached[-1], m)
     last = passes[-1]
     facts = list(_uses(history, tensor, m))
-    text = f"no backward pass reached {name}: the last one{place(history, last.since)} does not lead to it"
+    text = f"no backward pass reached {name}: the last one{location(history, last.since)} does not lead to it"
     return Answer(text, tuple(facts), last.since)
 
 
 def _what_went_wrong(history: History, name: str, run: BackwardPass, node: int, m: int) -> Answer:
-    at, index = place(history, run.since), run.place(node)
-    node_name = history.autograd.words(node)
+    at, index = location(history, run.since), run.index(node)
+    node_name = history.autograd.describe_node(node)
     if run.until > m:
         waits = int(run.waits(m)[index])
         description = (
@@ -218,7 +216,7 @@ def _what_went_wrong(history: History, name: str, run: BackwardPass, node: int, 
         )
     if not run.needed[index]:
         return Answer(
-            f"backward pass {run.id}{at} was asked for the gradients of other tensors (inputs=)",
+            f"backward pass {run.id}{at} computed the gradients of other tensors only (inputs=)",
             moment=run.since,
         )
     table = history.autograd.tables.arrivals
@@ -229,7 +227,9 @@ def _what_went_wrong(history: History, name: str, run: BackwardPass, node: int, 
         )
     if len(rows) and not table.sum[rows].any():
         givers = dict.fromkeys(giver(history, run, int(table.since[row])) for row in rows)
-        facts = tuple(f"node {history.autograd.words(each)} gave None" for each in givers if each)
+        facts = tuple(
+            f"node {history.autograd.describe_node(each)} gave None" for each in givers if each
+        )
         return Answer(
             f"the gradient that arrived for {name} in backward pass {run.id}{at} was None",
             facts[:_MOST],
@@ -242,7 +242,7 @@ def _what_went_wrong(history: History, name: str, run: BackwardPass, node: int, 
 
 def giver(history: History, run: BackwardPass, arrival: int) -> int:
     """The node that gave a gradient: the one that ran last in the pass; 0 for a root's gradient."""
-    if arrival < run.begun:
+    if arrival < run.started:
         return 0
     before = np.where(run.exited < arrival, run.exited, -1)
     index = int(before.argmax()) if len(before) else 0
@@ -250,7 +250,7 @@ def giver(history: History, run: BackwardPass, arrival: int) -> int:
 
 
 def _reaches(run: BackwardPass, node: int, m: int) -> bool:
-    index = run.place(node)
+    index = run.index(node)
     return index >= 0 and bool(run.known[index] <= m)
 
 
@@ -261,13 +261,13 @@ def _last_reaching(history: History, node: int, m: int) -> BackwardPass | None:
 
 
 def _uses(history: History, tensor: int, m: int) -> Iterable[str]:
-    """Return what the program did with a tensor: the calls that cut it off from what was differentiated."""
+    """The uses of a tensor: the calls that cut it off from the differentiated result."""
     description, nodes = [], history.autograd.tables.nodes
     for call in calls_with(history, tensor, m):
         if call.op in _DETACHING:
-            description.append(f"{call.op} cut it off{place(history, call.since)}")
+            description.append(f"{call.op} cut it off{location(history, call.since)}")
         elif not len(nodes.where("call", call.id)) and not call.parent:
-            description.append(f"{call.op}{place(history, call.since)} recorded no node for it")
+            description.append(f"{call.op}{location(history, call.since)} recorded no node for it")
         if len(description) == _MOST:
             break
     if not description and not any(True for _ in calls_with(history, tensor, m)):
@@ -281,7 +281,7 @@ def _uses(history: History, tensor: int, m: int) -> Iterable[str]:
 def calls_with(history: History, tensor: int, m: int) -> Iterable[CallFact]:
     """The operator calls that were given the tensor, newest first; the last few thousand are looked at."""
     table = history.tables.calls
-    for row in range(table.begun(m) - 1, max(-1, table.begun(m) - 4096), -1):
+    for row in range(table.started_by(m) - 1, max(-1, table.started_by(m) - 4096), -1):
         call = history.call(int(table.id[row]))
         if call is not None and tensor in tensors_of(call):
             yield call
@@ -314,8 +314,8 @@ def operation(history: History, call: int) -> str:
     return fact.op if fact else "something outside any operator"
 
 
-def place(history: History, moment: int) -> str:
-    """` on line 12 of train.py (code)`, or nothing where no line was running."""
+def location(history: History, moment: int) -> str:
+    """` on line 12 of train.py (code)`; "" if no line was running."""
     line = history.line_at(moment)
     if line is None:
         return ""

@@ -51,7 +51,7 @@ def to_json(model: Any) -> Any:
         return str(model)
     if model is None or isinstance(model, (bool, int, float, str)):
         return model
-    if isinstance(model, Sequence):  # one that makes its items when they are asked for
+    if isinstance(model, Sequence):  # may build its items on access
         return [to_json(item) for item in model]
     if hasattr(model, "tolist"):  # a NumPy array or scalar
         return to_json(model.tolist())

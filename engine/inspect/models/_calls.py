@@ -1,4 +1,4 @@
-"""Which operator call a view is about, and the tree of calls that it is a part of."""
+"""The operator call that a view is about, and the tree of calls that contains it."""
 
 from __future__ import annotations
 

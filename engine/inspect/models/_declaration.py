@@ -1,4 +1,4 @@
-"""Where an operator comes from: its one entry in csrc/ops/*.yaml, and what was generated from it."""
+"""The origin of an operator: its one entry in csrc/ops/*.yaml, and the code generated from it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class GeneratedCode:
-    """One thing that the generator made of the entry."""
+    """One piece of code that the generator wrote from the entry."""
 
     name: str  # "dispatcher entry", "kernel", "C function", "Python function", "public names"
     lines: tuple[str, ...]
@@ -70,7 +70,7 @@ def origin(name: str) -> Origin:
 
 
 def _own_lines(entry: str) -> tuple[str, ...]:
-    """The entry without the heading of the next section, which stands below it in the file."""
+    """The entry without the heading of the next section, which follows it in the file."""
     lines = entry.rstrip().splitlines()
     while lines and (not lines[-1].strip() or lines[-1].startswith("#")):
         lines.pop()

@@ -1,4 +1,4 @@
-"""Which tensor or storage a view is about: what is selected, else the newest that has a name."""
+"""The focus of a view: the selected tensor or storage, else the newest that has a name."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def element_type(tensor: Any) -> DTypeInfo:
 
 
 def made_from(history: History, tensor: int) -> int:
-    """The row of the views table that tells what this tensor is a view of, or -1."""
+    """The row of this tensor in the views table, or -1."""
     row: int = history.tables.views.last("tensor", tensor, FOREVER)
     return row
 
 
 def layout_of(history: History, tensor: Any) -> Layout:
-    """Sizes and strides in words; with the tensor it was made from, a diagonal can be told."""
+    """Sizes and strides in words; the strides of its base distinguish a diagonal."""
     row = made_from(history, tensor.id)
     views = history.tables.views
     source = history.tensor(int(views.base[row]), int(views.since[row])) if row >= 0 else None

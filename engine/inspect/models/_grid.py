@@ -24,7 +24,7 @@ class GridCell:
 
 @dataclass(frozen=True)
 class Grid:
-    """The slice through a tensor that the cursor lies in."""
+    """The slice through a tensor that contains the cursor."""
 
     rank: int
     lead: tuple[int, ...]  # the indices of all dimensions but the last two

@@ -44,7 +44,7 @@ def magnitude(dtype: DTypeInfo, values: Any) -> Any:
 
 
 def _parts(real: str, imag: str) -> str:
-    """`1.+2.j` of the texts of both parts."""
+    """`1.+2.j` from the strings of both parts."""
     return f"{real}{'' if imag[0] in '+-' else '+'}{imag}j"
 
 
@@ -79,5 +79,5 @@ def exact(dtype: DTypeInfo, value: Any) -> str:
     number = float(value)
     if not math.isfinite(number):
         return short(dtype, value)
-    # the fewest digits that tell it from its neighbours of the same dtype
+    # the fewest digits that distinguish it from its neighbours of the same dtype
     return repr(number) if dtype.itemsize == 8 else repr(float(str(value)))

@@ -41,11 +41,11 @@ def pluralise(count: int, singular: str, more: str = "") -> str:
 
 
 def writer(history: History, write: Any) -> str:
-    """Return who did a write: an operator, the making of the tensor, or somebody that shares the memory."""
+    """The writer: an operator, the creation of the tensor, or another owner of the memory."""
     call = history.call(write.call) if write.call else None
     if call is not None:
         return f"operator {call.op}"
-    return "something outside the engine" if write.foreign else "the making of the tensor"
+    return "something outside the engine" if write.foreign else "the creation of the tensor"
 
 
 def immortal(refcount: int, python: tuple[int, ...] = (3, 12)) -> bool:

@@ -134,9 +134,7 @@ class DispatchModel:
     hops: tuple[HopRow, ...] = ()
     results: tuple[TensorRow, ...] = ()
     more_results: int = 0  # results beyond those the trace names
-    fresh: tuple[
-        bool, ...
-    ] = ()  # per result: a tensor with memory of its own, not a view or an input
+    fresh: tuple[bool, ...] = ()  # per result: a tensor with new memory, not a view or an input
     plans: tuple[PlanRow, ...] = ()
     tree: tuple[CallRow, ...] = ()  # the whole call that the program made, this one within it
     neighbours: tuple[CallRow, ...] = ()  # the calls that the same line made
@@ -317,8 +315,8 @@ def _neighbours(history: History, call: Any, moment: int) -> tuple[CallRow, ...]
     root = root_of(history, call)
     line = history.line_at(root.since)
     table = history.tables.calls
-    lo = table.begun(line.since) if line is not None else 0
-    hi = table.begun(min(line.until, history.end - 1)) if line is not None else len(table)
+    lo = table.started_by(line.since) if line is not None else 0
+    hi = table.started_by(min(line.until, history.end - 1)) if line is not None else len(table)
     own = history.tables.by_compiler[lo:hi] == history.of_compiler(root.id)
     rows = [int(row) + lo for row in ((table.parent[lo:hi] == 0) & own).nonzero()[0]]
     at = next((index for index, row in enumerate(rows) if table.id[row] == root.id), 0)

@@ -82,7 +82,7 @@ class LaunchRow:
 
 @dataclass(frozen=True, slots=True)
 class FusedModel:
-    """Everything the view of a fused kernel shows. `why`: what to do where there is none."""
+    """Everything the view of a fused kernel shows. `why`: a hint if there is none."""
 
     moment: int
     why: str = ""
@@ -208,7 +208,7 @@ class _View:
     def _lines(self) -> tuple[LineRow, ...]:
         match, rows = self.kernel.match, []
         step_of = {value: step for step, values in match.values.items() for value in values}
-        for line in lines_of(self.kernel.held):
+        for line in lines_of(self.kernel.subgraph):
             results = {item.id for item in line.outputs} or {value for value, _ in line.inputs}
             number = number_of_line(line)
             step = next((step_of[item.id] for item in line.outputs if item.id in step_of), -1)
@@ -222,11 +222,11 @@ class _View:
 
     def _source(self, function: Any) -> tuple[tuple[SourceRow, ...], Any]:
         """The functions that the group comes from, and where it begins."""
-        references = self.kernel.held
+        references = self.kernel.subgraph
         inside = references.graph["block"]["nodes"] if references is not None else []
         # A constant may have been written anywhere: equal ones are pooled.
         nodes = [item for item in inside if item["kind"] != "prim::Constant"]
-        known = self.jit.links.place_of
+        known = self.jit.links.range_of
         source_ranges = [known[node["id"]] for node in nodes if node["id"] in known]
         if function is None or not source_ranges:
             return (), None

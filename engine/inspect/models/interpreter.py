@@ -117,7 +117,7 @@ def project(history: History, moment: int, selection: Selection) -> InterpreterM
     if not len(frames):
         return InterpreterModel(moment, _why(jit))
     running = frames.at(moment)
-    started = frames.begun(moment)
+    started = frames.started_by(moment)
     if not started:
         return InterpreterModel(
             moment, "Nothing has run in the interpreter yet: the first frame comes later."
@@ -164,7 +164,7 @@ def _dark(_: dict[str, Any]) -> bool:
 
 
 class _Frame:
-    """One frame, gone through up to the moment."""
+    """One frame, with its steps up to the moment."""
 
     def __init__(self, history: History, row: int, moment: int, selection: Selection) -> None:
         self.history, self.jit, self.moment = history, history.jit, moment
@@ -180,7 +180,7 @@ class _Frame:
         )
 
     def _code_now(self, code: int) -> int:
-        """After a bail-out other code goes on, from its first step on."""
+        """The code of the frame: after a bail-out another code runs, from its first step on."""
         steps, outs = self.jit.tables.steps, self.jit.tables.bail_outs
         rows = steps.until_now("frame", self.number, self.moment)
         last = int(steps.since[rows[-1]]) if len(rows) else -1
@@ -196,7 +196,7 @@ class _Frame:
         end = self.jit.json(self.until) if over else {}
         stack = self._stack(rows)
         next_pc = -1 if over else self._next_pc(rows, pc)
-        index, function = self._place(pc if pc >= 0 else next_pc)
+        index, function = self._source_range(pc if pc >= 0 else next_pc)
         source = self._source(function, index, next_pc)
         return InterpreterModel(
             moment=self.moment,
@@ -241,7 +241,7 @@ class _Frame:
         )  # fmt: skip
 
     def _at(self, pc: int) -> dict[str, Any] | None:
-        """The instruction; None before the first, and where a damaged trace tells of one more."""
+        """The instruction; None before the first, and for a program counter out of range (damaged trace)."""
         listed = self.code.instructions if self.code is not None else ()
         return listed[pc] if 0 <= pc < len(listed) else None
 
@@ -255,15 +255,15 @@ class _Frame:
         return bool(self.family) and bool(_values_made(self.history, instruction) & self.family)
 
     def _next_pc(self, rows: Any, pc: int) -> int:
-        """Return where the frame goes on: the instruction of its next recorded step; -1 in other code."""
+        """The instruction of the frame's next recorded step; -1: it is in other code."""
         steps = self.jit.tables.steps
         own = steps.where("frame", self.number)
         ran = self._at(pc)
         bailed = ran is not None and ran["op"] == "BAIL_OUT"
         return int(steps.pc[own[len(rows)]]) if len(rows) < len(own) and not bailed else -1
 
-    def _place(self, pc: int) -> tuple[SourceRange | None, Any]:
-        """Return where an instruction comes from, and the function that this is in."""
+    def _source_range(self, pc: int) -> tuple[SourceRange | None, Any]:
+        """The source range of an instruction, and its function."""
         instruction = self._at(pc)
         if instruction is None or not instruction["span"]:
             return None, self.jit.function(int(self.jit.tables.frames.function[self.row]))

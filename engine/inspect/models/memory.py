@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from engine.inspect.history import History
     from engine.inspect.selection import Selection
 
-BUCKETS = 32  # a bar's cells: how finely the model tells which bytes a tensor touches
-EXACT = 64  # elements per cell up to which "wholly touched" is found out for any strides
-LIMIT = 400  # tensors in one map; how many more there are is said, never silent
+BUCKETS = 32  # cells of a bar: the resolution of the bytes that a tensor touches
+EXACT = 64  # elements per cell up to which "fully used" is exact for any strides
+LIMIT = 400  # tensors in one map; the others are counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def project(history: History, moment: int, selection: Selection) -> MemoryMap:
     facts = history.tensors_at(moment)
     current = history.line_at(moment)
     names = _names(history, moment, current.frame if current else 0)
-    visible = _shown(facts, names, selection)
+    visible = _visible(facts, names, selection)
     storages = history.storages_at(moment)
     by_storage: dict[int, list[Any]] = {}
     for fact in visible:
@@ -145,7 +145,7 @@ def _names(history: History, moment: int, running: int) -> dict[int, list[NameBo
     return matches
 
 
-def _shown(facts: Sequence[Any], names: dict[int, Any], selection: Selection) -> Sequence[Any]:
+def _visible(facts: Sequence[Any], names: dict[int, Any], selection: Selection) -> Sequence[Any]:
     if len(facts) <= LIMIT:
         return facts
 
@@ -229,7 +229,7 @@ def _object(history: History, seen: Any) -> ObjectBox:
 
 
 def _kept_by(owners: Any) -> tuple[str, ...]:
-    """Return who keeps a tensor that no name leads to: whoever keeps its object, and its TensorImpl."""
+    """The holders of a tensor without a name: those of its object, and of its TensorImpl."""
     parts = owners.object.holders if owners.object else ()
     recorded = [part for part in parts if part.kind != "ELSEWHERE"]
     recorded += [part for part in owners.impl.holders if part.kind != "WRAPPER" or not parts]

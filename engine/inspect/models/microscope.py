@@ -1,7 +1,7 @@
-"""One operator call cell by cell: which input cells feed an output cell, where they are, and how.
+"""One operator call cell by cell: the input cells that feed an output cell, with their positions.
 
-Point at a cell of the result to see what it is made of, or at a cell of an input to see where it goes.
-What feeds what is said by the rules in `_dependencies`; the numbers are those the trace holds, the inputs'
+Point at a cell of the result to see its inputs, or at a cell of an input to see its outputs.
+The rules in `_dependencies` define the dependencies; the numbers are those of the trace, the inputs'
 from just before the call and the result's from just after.
 """
 
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from engine.inspect.selection import Selection
 
 LISTED = 64  # feeds that the model lists one by one
-LIT = 4096  # feeds that are lit in the tables
-SCANNED = 4096  # output cells that are asked where an input cell goes
-WORK = 10_000  # feeds that are looked at for that
-LINE = 512  # output cells of one row that are asked, when not all are
+HIGHLIGHTED = 4096  # feeds that are highlighted in the tables
+SCANNED = 4096  # output cells that are checked for an input cell
+WORK = 10_000  # feeds that are compared for that
+LINE = 512  # output cells of one row that are checked, if not all are
 TERMS = 6  # terms of a formula that are all written out
 
-# What a rule meets when it is given other arguments than its operator takes.
+# The errors of a rule that gets other arguments than its operator takes.
 MISFITS = (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
@@ -74,7 +74,7 @@ class TableRow:
     offset: int
     address: int
     grid: Grid
-    fed: frozenset[Index]  # the cells that are lit, up to LIT
+    fed: frozenset[Index]  # the cells that are lit, up to HIGHLIGHTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class MicroscopeModel:
     line: int = 0
     file: int = 0
     running: bool = False  # it has not returned at this moment: the result is from later
-    known: bool = False  # whether there is a rule, and it could tell
+    known: bool = False  # whether there is a rule and it succeeded
     out: TableRow | None = None
     outs: tuple[int, ...] = ()  # the tensors that came out; one of them is shown
     index: Index = ()
@@ -101,15 +101,15 @@ class MicroscopeModel:
     inputs: tuple[TableRow, ...] = ()
     arguments: tuple[tuple[str, str], ...] = ()  # those that are not tensors: name and value
     picked: FeedRow | None = None  # the input cell that was pointed at
-    goes: int = 0  # output cells that it feeds, of those that were asked
-    goes_counted: bool = True  # whether all were asked
+    goes: int = 0  # output cells that it feeds, of those that were checked
+    goes_counted: bool = True  # whether all were checked
 
 
 class _Bench:
-    """The tensors of one call: before it, and what came out."""
+    """The tensors of one call: before it, and its results."""
 
     def __init__(self, history: History, call: Any, current: int) -> None:
-        self.history, self.call, self.now = history, call, current
+        self.history, self.call, self.moment = history, call, current
         self.until = ended(history, call)
         self.names: dict[str, int] = {}
         self.values: dict[str, Any] = {}
@@ -190,11 +190,11 @@ class _Bench:
         )
 
     def label(self, tensor: int, moment: int) -> str:
-        """Its name then; else the one it was given by the end of the line, or has now."""
+        """Its name then; else its name at the end of the line, or now."""
         line = self.history.line_at(moment)
         later = min(line.until, self.history.end - 1) if line is not None else moment
         first = str(self.history.label(tensor, moment))
-        for when in (moment, later, self.now):
+        for when in (moment, later, self.moment):
             if self.history.tensor(tensor, when) is not None:
                 label = str(self.history.label(tensor, when))
                 if not label.startswith("#"):
@@ -265,7 +265,7 @@ def project(history: History, moment: int, selection: Selection) -> MicroscopeMo
         return MicroscopeModel(**head, **story, inputs=_tables(bench, {}), note=why)
     try:
         formula = rule(op_call, index)
-        cells = list(islice(formula.cells(), LIT))
+        cells = list(islice(formula.cells(), HIGHLIGHTED))
         formulas = _formulas(bench, formula, visible, index)
     except Unknown as unknown:
         return MicroscopeModel(**head, **story, inputs=_tables(bench, {}), note=str(unknown))
@@ -331,7 +331,7 @@ def _tables(bench: _Bench, by_argument: dict[str, list[Index]]) -> tuple[TableRo
 def _picked(
     bench: _Bench, op_call: OpCall, rule: Rule | None, selection: Selection, outs: tuple[int, ...]
 ) -> tuple[FeedRow | None, tuple[Index, ...], bool]:
-    """The input cell that is pointed at, the output cells that it feeds, and whether all were asked."""
+    """The selected input cell, the output cells that it feeds, and whether all were checked."""
     index = selection.cell.index if selection.cell is not None else None
     if rule is None or index is None or selection.tensor in outs:
         return None, (), True
@@ -349,7 +349,7 @@ def _picked(
             indices.append(position)
         if work > WORK:
             break
-    if work > WORK:  # too much to ask every cell: those are asked that lie where it does
+    if work > WORK:  # too many cells to check: only those near the same position
         counted, work = False, 0
         matches = set(indices)
         for position in _near(cell, sizes):
@@ -434,7 +434,7 @@ def _formula(bench: _Bench, formula: CellFormula, say: Any) -> str:
     else:
         visible = [term(number) for number in range(formula.count)]
     complete = extras | {"terms": formula.join.join(visible)}
-    return written(formula.whole, lambda name: known(complete, name))
+    return written(formula.wrapper, lambda name: known(complete, name))
 
 
 def _constant(value: Any) -> str:

@@ -248,7 +248,7 @@ def _lanes(
 
 
 def _cell_type(tensors: Sequence[Any], selected: Any) -> DTypeInfo:
-    """The chosen tensor's dtype, unless one with smaller elements lies over the storage too."""
+    """The selected tensor's dtype, unless another tensor of the storage has smaller elements."""
     kinds = [element_type(tensor) for tensor in tensors]
     if selected is not None:
         kinds.insert(0, element_type(selected))

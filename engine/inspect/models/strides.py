@@ -39,7 +39,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class AddressFormula:
-    """Where one element is: every number of the formula."""
+    """The address of one element: every number of the formula."""
 
     index: tuple[int, ...]
     base: int
@@ -80,7 +80,7 @@ class DerivationStep:
     label: str
     op: str
     call: int
-    source: int  # 0: not a view, it has memory of its own
+    source: int  # 0: not a view
     moment: int
     file: int
     line: int

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from engine.inspect.selection import Selection
 
 AROUND = 45  # events in words before and after the moment
-COLUMNS = 240  # how finely the bar tells where much happens
-MOST = 1000  # marks of one sort on the bar
+COLUMNS = 240  # the resolution of the bar
+MOST = 1000  # marks of one kind on the bar
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class EventRow:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Where the next and the previous step of one grain lead."""
+    """The next and the previous step at one grain."""
 
     grain: str
     previous: int

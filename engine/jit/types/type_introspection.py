@@ -1,4 +1,4 @@
-"""Types of graphs and schemas of functions: texts that answer PyTorch's questions."""
+"""Types of graphs and schemas of functions: strings with PyTorch's queries."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _TITLES = {
 
 
 def split(text: str) -> list[str]:
-    """The parts of a text between commas that stand in no brackets and no quotes."""
+    """The parts of a string between commas outside of brackets and quotes."""
     parts, depth, quote, start = [], 0, "", 0
     for i, c in enumerate(text):
         if quote:
@@ -69,9 +69,9 @@ def split(text: str) -> list[str]:
 
 
 class Type(str):
-    """The text of a type, as graphs have it: "Float(2, 3)", "int[]", "(Tensor, int)".
+    """A type as graphs print it: "Float(2, 3)", "int[]", "(Tensor, int)".
 
-    What is asked of another kind of type than it is of is None, as in PyTorch.
+    A query that does not apply to the kind of the type returns None, as in PyTorch.
 
     >>> t = Type("Float(2, 3, strides=[3, 1], device=cpu)")
     >>> t.kind(), t.sizes(), t.scalarType()
@@ -97,11 +97,11 @@ class Type(str):
         return _KINDS.get(self, "TensorType")
 
     def isSubtypeOf(self, other: str) -> bool:
-        """Whether a value of this type is one of the other, too."""
+        """Return whether a value of this type is also one of the other."""
         return c_integer(lib.uh_type_is_subtype(self.encode(), other.encode())) == 1
 
     def containedTypes(self) -> list[Type]:
-        """The types of what it holds: of a list its elements', of a tuple each."""
+        """The contained types: the element type of a list, each type of a tuple."""
         match self.kind():
             case "ListType":
                 return [Type(self[:-2])]
@@ -109,17 +109,17 @@ class Type(str):
                 return [Type(self[:-1])]
             case "TupleType" | "DictType" | "FutureType" | "UnionType":
                 start = min(i for i in (self.find("("), self.find("[")) if i >= 0)
-                return [Type(one) for one in split(self[start + 1 : -1])]
+                return [Type(item) for item in split(self[start + 1 : -1])]
         return []
 
     def getElementType(self) -> Type:
-        """Of a list, optional or future. Raises: RuntimeError for any other."""
+        """The element type of a list, optional or future. Raises: RuntimeError for any other."""
         if self.kind() not in ("ListType", "OptionalType", "FutureType"):
             raise RuntimeError(f"getElementType: {self} has no single element type")
         return self.containedTypes()[0]
 
     def elements(self) -> list[Type]:
-        """Of a tuple. Raises: RuntimeError for any other."""
+        """The element types of a tuple. Raises: RuntimeError for any other."""
         if self.kind() != "TupleType":
             raise RuntimeError(f"elements: {self} is not a tuple")
         return self.containedTypes()
@@ -133,49 +133,49 @@ class Type(str):
         return [part for part in parts if "=" not in part], dict(named)
 
     def scalarType(self) -> str | None:
-        """ "Float" of float32; None where it is not known."""
+        """ "Float" of float32; None if unknown."""
         title = self.partition("(")[0]
         return title if self.kind() == "TensorType" and title != "Tensor" else None
 
     def dtype(self) -> dtype | None:
-        """The dtype, None where it is not known."""
+        """The dtype; None if unknown."""
         return _TITLES.get(self.scalarType() or "")
 
     def dim(self) -> int | None:
-        """How many dimensions, None where it is not known."""
+        """The number of dimensions; None if unknown."""
         sizes, _ = self._facts()
         known = self.scalarType() is not None and "..." not in sizes and "(" in self
         return len(sizes) if known else None
 
     def varyingSizes(self) -> list[int | None] | None:
-        """Every size, None for one that is not known; None where it is not known how many."""
+        """The sizes, None for an unknown one; None if their number is unknown."""
         if self.dim() is None:
             return None
-        return [None if one == "*" else int(one) for one in self._facts()[0]]
+        return [None if item == "*" else int(item) for item in self._facts()[0]]
 
     def sizes(self) -> list[int] | None:
-        """The sizes where all of them are known."""
-        found = self.varyingSizes()
-        return None if found is None or None in found else [n for n in found if n is not None]
+        """The sizes; None unless all of them are known."""
+        sizes = self.varyingSizes()
+        return None if sizes is None or None in sizes else [n for n in sizes if n is not None]
 
     def strides(self) -> list[int] | None:
-        """The strides where all of them are known."""
+        """The strides; None unless all of them are known."""
         text = self._facts()[1].get("strides", "")
         return None if not text or "*" in text else [int(n) for n in re.findall(r"-?\d+", text)]
 
     def device(self) -> device | None:
-        """The device, None where it is not known."""
+        """The device; None if unknown."""
         name = self._facts()[1].get("device")
         return device(name) if name else None
 
     def requires_grad(self) -> bool:
-        """Whether it may require a gradient: as long as nothing says that it does not."""
+        """Return whether it may require a gradient: True unless the type excludes it."""
         return self.kind() == "TensorType" and self._facts()[1].get("requires_grad") != "0"
 
 
 def type_of(tensor: Tensor) -> Type:
     """The type of a graph's Value that is this Tensor, with its sizes and strides."""
-    title = next(name for name, one in _TITLES.items() if one == tensor.dtype)
+    title = next(name for name, item in _TITLES.items() if item == tensor.dtype)
     facts = list(map(str, tensor.shape))
     if facts:
         facts.append(f"strides=[{', '.join(map(str, tensor.stride()))}]")
@@ -193,7 +193,7 @@ class Argument(NamedTuple):
     has_default: bool = False
 
     def has_default_value(self) -> bool:
-        """Whether it may be left out."""
+        """Return whether the argument may be omitted."""
         return self.has_default
 
 
@@ -209,12 +209,12 @@ class Schema(str):
 
     @property
     def name(self) -> str:
-        """The name, with its namespace where it has one."""
+        """The name, with its namespace if it has one."""
         return parse_schema(self).name
 
     @property
     def overload_name(self) -> str:
-        """What stands behind the dot."""
+        """The name after the dot."""
         return parse_schema(self).overload_name
 
     @property

@@ -58,7 +58,7 @@ def test_every_step_knows_the_node_that_it_computes():
     assert len(kernels) >= 3
     for number in kernels:
         kernel = history.jit.fused.kernel(number, history.end)
-        nodes = kernel.held.graph["block"]["nodes"]
+        nodes = kernel.subgraph.graph["block"]["nodes"]
         makers = {v["id"]: n["kind"] for n in nodes for v in n["outputs"]}
         actual = []
         for at_, step in enumerate(kernel.steps):
@@ -75,7 +75,7 @@ def test_every_step_knows_the_node_that_it_computes():
         reduced = {
             value
             for value, output in zip(
-                kernel.held.graph["block"]["returns"], kernel.outputs, strict=True
+                kernel.subgraph.graph["block"]["returns"], kernel.outputs, strict=True
             )
             if "reduce" in output
         }
@@ -102,13 +102,15 @@ def test_bytes_are_those_of_the_tensors_and_of_the_operators_one_by_one():
     model = at(history)
     row = next(row for row in model.launches if row.current)
     kernel = history.jit.fused.kernel(model.kernel, history.end)
-    nodes = [n for n in kernel.held.graph["block"]["nodes"] if not n["kind"].startswith("prim::")]
+    nodes = [
+        n for n in kernel.subgraph.graph["block"]["nodes"] if not n["kind"].startswith("prim::")
+    ]
     size = 4 * 2 * 3
     tensors = set(kernel.match.leaves.values()) | {v["id"] for n in nodes for v in n["outputs"]}
     eager = sum(size * (1 + sum(v in tensors for v in n["inputs"])) for n in nodes)
     assert row.exact
     assert row.read_bytes == size * sum(name.startswith("in") for name in kernel.match.leaves)
-    assert row.written_bytes == size * len(kernel.held.graph["block"]["returns"])
+    assert row.written_bytes == size * len(kernel.subgraph.graph["block"]["returns"])
     assert row.eager_bytes == eager
 
 

@@ -1,6 +1,6 @@
-"""What can be asked about autograd: who made this tensor, what is saved, which pass runs.
+"""Queries about autograd: the node of a tensor, saved tensors, the running pass.
 
-All of it are look-ups in the tables of tables.py, cut at a moment.
+All are look-ups at a moment in the tables of tables.py.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class SavedFact(Fact):
 
 @dataclass(frozen=True, slots=True)
 class GradFact(Fact):
-    """What .grad of a tensor is; 0: None."""
+    """The .grad of a tensor; 0: None."""
 
     tensor: int
     grad: int
@@ -78,7 +78,7 @@ class Autograd:
         memoise = history.cache.memoise
         self._run = memoise(self._backward_pass, 64)
         self._variable = memoise(self._variable_of, 65536)
-        self._parts_of_run = memoise(self._found_parts, 64)
+        self._parts_of_run = memoise(self._reached_parts, 64)
 
     def _backward_pass(self, row: int) -> BackwardPass:
         return BackwardPass(self.tables, row)
@@ -120,8 +120,8 @@ class Autograd:
             int(table.sequence[row]),
         )
 
-    def words(self, node: int, m: int = -1) -> str:
-        """`5 (MulBackward0)`, whether it is alive or not; of a leaf also whose it is."""
+    def describe_node(self, node: int, m: int = -1) -> str:
+        """`5 (MulBackward0)`, alive or not; for a leaf also its tensor."""
         row = self.row(node)
         if row < 0:
             return str(node)
@@ -137,8 +137,8 @@ class Autograd:
         return np.concatenate([table.id[np.isin(table.name, names)], np.array(own, np.int64)])
 
     @cached_property
-    def places(self) -> tuple[Ints, Ints, Ints]:
-        """(frame, file, line) of the program for each row of the nodes; 0 where none was running."""
+    def source_lines(self) -> tuple[Ints, Ints, Ints]:
+        """(frame, file, line) of the program for each row of the nodes; 0: no line was running."""
         moments, tables = self.tables.nodes.since, self.history.tables
         frame = np.zeros(len(moments), np.int64)
         threads = tables.events["thread"][moments]
@@ -160,10 +160,10 @@ class Autograd:
         return frame, file, line
 
     def parts_of_run(self, run: BackwardPass) -> Ints:
-        """The parts that a backward pass goes through."""
+        """The parts that a backward pass reaches."""
         return self._parts_of_run(run.id)
 
-    def _found_parts(self, run: int) -> Ints:
+    def _reached_parts(self, run: int) -> Ints:
         matches, table = self.run(run), self.tables.nodes
         rows = (
             np.flatnonzero(np.isin(table.id, matches.nodes)) if matches else np.empty(0, np.int64)
@@ -214,7 +214,7 @@ class Autograd:
         return self._variable(row) if row >= 0 and self.leaf[row] else 0
 
     def _variable_of(self, row: int) -> int:
-        """The node holds its leaf from the beginning: that is the next thing told of it."""
+        """The leaf of a node: the next recorded event is that the node holds it."""
         tables, node = self.history.tables, int(self.tables.nodes.id[row])
         moments = tables.numbers("USE")
         index, saved = (
@@ -245,7 +245,7 @@ class Autograd:
     # What is saved
 
     def saved_by(self, node: int, m: int) -> tuple[SavedFact, ...]:
-        """Return what the node has saved up to the moment, by slot; what it let go of too."""
+        """The tensors that the node saved up to the moment, by slot, released ones included."""
         rows = self.tables.saves.until_now("node", node, m)
         return tuple(sorted((self._saved(int(row)) for row in rows), key=lambda fact: fact.slot))
 
@@ -306,7 +306,7 @@ class Autograd:
         )
 
     @cached_property
-    def let_go(self) -> Ints:
+    def releases(self) -> Ints:
         """The events by which something went: a saved tensor, a node, a tensor."""
         return self.history.tables.numbers("RELEASE", "NODE_FREE", "TENSOR_FREE")
 
@@ -332,5 +332,5 @@ class Autograd:
         rows = table.at(m)
         own = rows[table.thread[rows] == int(record["thread"])]
         rows = own if len(own) else rows
-        newest = int(rows[-1]) if len(rows) else table.begun(m) - 1
+        newest = int(rows[-1]) if len(rows) else table.started_by(m) - 1
         return self._run(newest) if newest >= 0 else None

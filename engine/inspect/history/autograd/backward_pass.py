@@ -23,7 +23,7 @@ STATES = ("", "waiting", "partly", "ready", "running", "done", "skipped", "faile
 "" the pass does not reach it; waiting: nothing has arrived; partly: some gradients have arrived and
 others have not; ready: in the queue; running; done; skipped: reached, but `inputs=` needs nothing
 of it; failed: it ran when the pass ended with an error; captured: the gradient that arrived is what
-autograd.grad() was asked for, and the node itself does not run."""
+autograd.grad() returns, and the node itself does not run."""
 
 WAITING, PARTLY, READY, RUNNING, DONE, SKIPPED, FAILED, CAPTURED = range(1, len(STATES))
 
@@ -47,7 +47,7 @@ class BackwardPass:
         matches = [table.node[each] for table, each in zip(named, rows, strict=True)]
         self.nodes: Ints = np.unique(np.concatenate(matches))
         depend = rows[0]
-        index = self.places(tables.dependencies.node[depend])
+        index = self.indices(tables.dependencies.node[depend])
         self.known, self.count = self._first(tables.dependencies, depend), self._zeros()
         self.needed = np.ones(len(self.nodes), bool)
         self.count[index] = tables.dependencies.count[depend]
@@ -59,7 +59,7 @@ class BackwardPass:
         self.captured = (self.popped < FOREVER) & (self.entered == FOREVER) & self.needed
         self.captured &= ~(last & self.failed)  # a hook raised: it never got to run
         self.sequence = self._zeros()
-        self.sequence[self.places(tables.pushes.node[rows[1]])] = tables.pushes.sequence[rows[1]]
+        self.sequence[self.indices(tables.pushes.node[rows[1]])] = tables.pushes.sequence[rows[1]]
         self.arrivals: Ints = rows[5]
         """Rows of the table of arrivals."""
         self.order: Ints = tables.enters.node[rows[3]]
@@ -69,17 +69,17 @@ class BackwardPass:
         return np.zeros(len(self.nodes), np.int64)
 
     def _first(self, table: Table, rows: Ints) -> Ints:
-        """When each node first stands in these rows; FOREVER for those that do not."""
+        """The moment of each node's first row; FOREVER for nodes without a row."""
         out = np.full(len(self.nodes), FOREVER, np.int64)
-        out[self.places(table.node[rows[::-1]])] = table.since[rows[::-1]]
+        out[self.indices(table.node[rows[::-1]])] = table.since[rows[::-1]]
         return out
 
-    def places(self, nodes: Ints) -> Ints:
-        """Return where nodes of this pass stand in its columns."""
+    def indices(self, nodes: Ints) -> Ints:
+        """The indices of nodes of this pass in its columns."""
         return np.searchsorted(self.nodes, nodes)
 
-    def place(self, node: int) -> int:
-        """Return where a node stands; -1 if the pass does not reach it."""
+    def index(self, node: int) -> int:
+        """The index of a node; -1 if the pass does not reach it."""
         index = int(np.searchsorted(self.nodes, node))
         return index if index < len(self.nodes) and self.nodes[index] == node else -1
 
@@ -87,14 +87,14 @@ class BackwardPass:
 
     @cached_property
     def arrived(self) -> tuple[Ints, Ints]:
-        """(moments, places) of the gradients that nodes wait for: not of those the roots begin with."""
+        """(moments, indices) of the gradients that nodes wait for: not of those that the roots start with."""
         table, rows = self._tables.arrivals, self.arrivals
-        rows = rows[table.since[rows] > self.begun]
-        return table.since[rows], self.places(table.node[rows])
+        rows = rows[table.since[rows] > self.started]
+        return table.since[rows], self.indices(table.node[rows])
 
     @cached_property
-    def begun(self) -> int:
-        """When the first node was taken from the queue, or ran: what came before was for the roots."""
+    def started(self) -> int:
+        """The moment at which the first node left the queue or ran: earlier gradients were for the roots."""
         return int(min(self.popped.min(initial=FOREVER), self.entered.min(initial=FOREVER)))
 
     def arrivals_at(self, node: int, m: int) -> Ints:
@@ -138,7 +138,7 @@ class BackwardPass:
         return np.maximum(np.where(self.known <= m, self.count, 0) - came, 0)
 
     def codes(self, m: int) -> np.ndarray:
-        """The state of each node, as its place in STATES."""
+        """The state of each node, as its index in STATES."""
         moments, indices = self.arrived
         come = indices[: int(np.searchsorted(moments, m, "right"))]
         out = np.where(self.known <= m, WAITING, 0).astype(np.uint8)
@@ -152,7 +152,7 @@ class BackwardPass:
         return out
 
     def ready(self, m: int) -> Ints:
-        """The places of the nodes in the ready queue, the next one first.
+        """The indices of the nodes in the ready queue, the next one first.
 
         The one made last is the next; the leaves, which count as made after all, come before."""
         inside = np.flatnonzero((self.pushed <= m) & (self.popped > m) & (self.entered > m))
@@ -182,7 +182,7 @@ class BackwardPass:
 
     def order_of(self, node: int, m: int) -> int:
         """The how-manieth it ran in the pass, from 1; 0: it has not."""
-        index = self.place(node)
+        index = self.index(node)
         if index < 0 or self.entered[index] > m:
             return 0
         return int((self.entered <= self.entered[index]).sum())

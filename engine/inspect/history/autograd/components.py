@@ -1,8 +1,8 @@
-"""Which nodes belong together: connected at any time, other than through a leaf.
+"""Components of the autograd graph: nodes that were connected at any time, other than through a leaf.
 
 All steps of a training loop share the AccumulateGrad nodes of the parameters, and the next step is
-often built while the last one is still there. Drawn as one graph they would be one picture of the
-whole training. So a leaf connects nothing; it stands in every part that leads to it.
+often built while the last one is still there. As one graph they would be one picture of the
+entire training. So a leaf connects nothing; it is in every part that leads to it.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Parts:
         return int(hi - lo)
 
     def of(self, row: int) -> Ints:
-        """The parts that a node, or a leaf, stands in."""
+        """The parts that contain a node or a leaf."""
         members, parts = self._of_member
         lo, hi = np.searchsorted(members, [row, row + 1])
         return np.sort(parts[lo:hi])
@@ -70,7 +70,7 @@ def components(ids: Ints, first: Ints, second: Ints) -> Ints:
     """The least id that each thing is connected to, by pairs of rows.
 
     Every root is hung under the least root that an edge connects it with, and paths are halved;
-    each round at least halves the number of roots that can still be joined."""
+    each iteration at least halves the number of roots that can still be joined."""
     rank = np.argsort(np.argsort(ids, kind="stable"), kind="stable")
     by_rank = np.sort(ids)
     label = np.arange(len(ids))

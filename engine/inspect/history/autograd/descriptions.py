@@ -1,4 +1,4 @@
-"""What autograd's events say beyond their kind's own sentence."""
+"""Additions of autograd's events to the sentence of their kind."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def accumulation_mode(mode: int) -> str:
 
 
 def reworded(kind: str, template: str, fields: Fields) -> str:
-    """The kind's sentence where a 0 or a 1 means something of its own."""
+    """The kind's sentence, reworded if a 0 or a 1 has a special meaning."""
     if kind == "NODE_NEW" and not fields["call"]:
         return template.replace(" for call {call}", "")
     if kind == "EDGE" and not fields["next"]:
@@ -56,23 +56,23 @@ def reworded(kind: str, template: str, fields: Fields) -> str:
 
 
 def holder(history: History, m: int, fields: Fields) -> dict[str, object]:
-    """Return who holds a tensor, where that is a part of autograd."""
+    """The holder of a tensor, if it belongs to autograd."""
     kind, number = coded(HOLDERS, fields["holder_kind"]), fields["holder"]
     if kind == "GRAD":
         return {"holder_kind": ".grad of", "holder": history.label(number, m)}
     if kind in ("SAVED", "BUFFER"):
-        role = "what is saved by node" if kind == "SAVED" else "the input buffer of node"
-        return {"holder_kind": role, "holder": history.autograd.words(number, m)}
+        role = "the saved tensors of node" if kind == "SAVED" else "the input buffer of node"
+        return {"holder_kind": role, "holder": history.autograd.describe_node(number, m)}
     return {}
 
 
 def owner(history: History, m: int, fields: Fields) -> object:
     """Whose hook it is. One of a tensor is called for the node that made it, or for the leaf."""
     if fields["kind"] > LAST_OF_PASS:
-        return f"node {history.autograd.words(fields['owner'], m)}"
+        return f"node {history.autograd.describe_node(fields['owner'], m)}"
     table = history.autograd.tables.hooks
-    node = int(table.node[table.begun(m) - 1])
-    return f"node {history.autograd.words(node or fields['owner'], m)}"
+    node = int(table.node[table.started_by(m) - 1])
+    return f"node {history.autograd.describe_node(node or fields['owner'], m)}"
 
 
 def _call(history: History, m: int, fields: Fields) -> str:
@@ -83,7 +83,7 @@ def _call(history: History, m: int, fields: Fields) -> str:
 def _roots(history: History, m: int, fields: Fields) -> str:
     blob = history.trace.blob(m)
     numbers = [word for (word,) in struct.iter_unpack("<q", blob[: len(blob) & ~7])]
-    nodes = ", ".join(history.autograd.words(node, m) for node in numbers[::3])
+    nodes = ", ".join(history.autograd.describe_node(node, m) for node in numbers[::3])
     flags = fields["flags"]
     named = f" at node {nodes}" if nodes else ""
     named += " and keeps the graph" if flags & KEEP_GRAPH else ""
@@ -97,11 +97,11 @@ def _failed(history: History, m: int, fields: Fields) -> str:
 
 
 def _unneeded(history: History, m: int, fields: Fields) -> str:
-    return "" if fields["needed"] else ", but nothing that was asked for needs it"
+    return "" if fields["needed"] else ", but no requested gradient needs it"
 
 
-def _given(history: History, m: int, fields: Fields) -> str:
-    """The gradients that a node was given or gave."""
+def _gradients(history: History, m: int, fields: Fields) -> str:
+    """The gradients that entered or left a node."""
     blob = history.trace.blob(m)
     numbers = [word for (word,) in struct.iter_unpack("<q", blob[: len(blob) & ~7])]
     if not numbers:
@@ -109,7 +109,7 @@ def _given(history: History, m: int, fields: Fields) -> str:
     return " with " + ", ".join(history.label(word, m) if word else "None" for word in numbers)
 
 
-def _how(history: History, m: int, fields: Fields) -> str:
+def _accumulation(history: History, m: int, fields: Fields) -> str:
     word = accumulation_mode(fields["how"])
     return f": {word}" if word else ""
 
@@ -131,14 +131,14 @@ MORE: dict[str, Callable[[History, int, Fields], str]] = {
     "BACKWARD_BEGIN": _roots,
     "BACKWARD_END": _failed,
     "DEPENDENCY": _unneeded,
-    "NODE_ENTER": _given,
-    "NODE_EXIT": _given,
-    "ACCUMULATE": _how,
+    "NODE_ENTER": _gradients,
+    "NODE_EXIT": _gradients,
+    "ACCUMULATE": _accumulation,
     "STALE": _writer,
 }
-"""What follows the sentence of a kind."""
+"""The text after the sentence of a kind."""
 
-_HOLDERS = " .grad of what is saved by node the input buffer accumulategrad backward "
+_HOLDERS = " .grad of the saved tensors of node the input buffer accumulategrad backward "
 ADDED = {
     "USE": _HOLDERS,
     "UNUSE": _HOLDERS,
@@ -146,7 +146,7 @@ ADDED = {
     "EDGE": " of nowhere that argument needs no gradient ",
     "GRAD_FN": " of has no grad_fn any more ",
     "BACKWARD_END": " with an error ",
-    "DEPENDENCY": " of gradient but nothing that was asked for needs it ",
+    "DEPENDENCY": " of gradient but no requested gradient needs it ",
     "ARRIVE": " of none ",
     "ACCUMULATE": " none " + " ".join(ACCUMULATE_MODES),
     "GRAD_SET": " none ",
@@ -154,4 +154,4 @@ ADDED = {
 """The words that these can add to a kind's own sentence."""
 
 TEXTS = ("BACKWARD_BEGIN", "NODE_ENTER", "NODE_EXIT", "STALE", "NODE_NEW", "HOOK")
-"""Kinds that can say names which stand in none of their fields."""
+"""Kinds whose sentence may contain names that none of their fields holds."""

@@ -23,7 +23,7 @@ LAST_OF_PASS = 4
 
 
 class AutogradTables:
-    """The tables of autograd; each is built when it is first asked for."""
+    """The tables of autograd; each is built on its first use."""
 
     def __init__(self, tables: Tables):
         self.tables = tables
@@ -73,7 +73,7 @@ class AutogradTables:
 
     @cached_property
     def saves(self) -> Table:
-        """A node keeps a tensor until it lets go of it, at the latest when the node is freed.
+        """A node keeps a tensor until it releases it, at the latest when the node is freed.
 
         `storage` and `counter` are those that the tensor had when it was saved. `stale` is the
         moment at which it was first written after that, FOREVER if it never was."""

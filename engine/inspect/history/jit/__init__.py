@@ -1,4 +1,4 @@
-"""What can be asked about the JIT: which graph is this, what did a pass do, where does a value come from.
+"""Queries about the JIT: graphs, passes, rewrites, the provenance of Values.
 
 A graph at any rewrite is the last snapshot before it, with the recorded edits since. `Links` follows a
 Value backwards to lines of source and forwards to instructions, through copies, inlining and merging.
@@ -46,7 +46,7 @@ class FunctionFact:
 
 @dataclass(frozen=True, slots=True)
 class RewriteFact:
-    """One rewrite of a run. `file`, `line`: where its rule stands in our own source."""
+    """One rewrite of a run. `file`, `line`: the source of its rule in the engine."""
 
     moment: int
     run: int
@@ -91,7 +91,7 @@ class CodeFact:
 
 
 class Rewrites(Sequence[RewriteFact]):
-    """The rewrites of a run, in order. A pass makes thousands: each is read when it is asked for."""
+    """The rewrites of a run, in order. A pass makes thousands: each is read on its first use."""
 
     def __init__(self, jit: Jit, rows: Ints) -> None:
         self._jit, self._rows = jit, rows
@@ -133,8 +133,8 @@ class Jit:
     # Functions and graphs
 
     def functions(self, m: int) -> tuple[FunctionFact, ...]:
-        """Every function that came to the compiler up to the moment."""
-        return tuple(self._function(row) for row in range(self.tables.functions.begun(m)))
+        """Every function that was compiled up to the moment."""
+        return tuple(self._function(row) for row in range(self.tables.functions.started_by(m)))
 
     def function(self, number: int, m: int = FOREVER - 1) -> FunctionFact | None:
         """The function with this number."""
@@ -205,7 +205,7 @@ class Jit:
         return Rewrites(self, self.tables.rewrites.until_now("run", run, m))
 
     def rewrite_at(self, m: int) -> RewriteFact | None:
-        """The rewrite that is told at this moment; None where another event is."""
+        """The rewrite recorded at this moment; None: another event."""
         since = self.tables.rewrites.since
         row = int(since.searchsorted(m))
         return self._rewrite(row) if row < len(since) and since[row] == m else None
@@ -248,7 +248,7 @@ class Jit:
 
     @cached_property
     def graphs_of(self) -> dict[int, dict[int, tuple[str, int, int]]]:
-        """function -> graph -> the phase that it was told after first, that moment, and the last one."""
+        """function -> graph -> the phase of its first snapshot, that moment, and the last one."""
         table, matches = self.tables.graphs, dict[int, dict[int, tuple[str, int, int]]]()
         rows = (table.function, table.id, table.phase, table.since)
         for function, graph, phase, since in zip(*(row.tolist() for row in rows), strict=True):
@@ -258,13 +258,13 @@ class Jit:
         return matches
 
     def graph_at(self, graph: int, m: int) -> IrGraph | None:
-        """The graph as it was at the moment; None before it was first told, or when edits are lost."""
+        """The graph as it was at the moment; None before its first snapshot, or when edits are lost."""
         changes = self.changes.get(graph, [])
         index = bisect_right(changes, (m, len(self.tables.rewrites))) - 1
         return self._state(graph, index) if index >= 0 else None
 
     def _state_after(self, graph: int, index: int) -> IrGraph | None:
-        """The last snapshot before, gone on by its edits: reading it anew is cheaper than a copy."""
+        """The last snapshot before, with the edits since: parsing it again is cheaper than a copy."""
         changes = self.changes[graph]
         start = next((i for i in range(index, -1, -1) if changes[i][1] < 0), None)
         if start is None:
@@ -277,11 +277,11 @@ class Jit:
             for _, row in changes[start + 1 : index + 1]:
                 state.apply(self._rewrite(row).edits)
         except (KeyError, ValueError, IndexError, StopIteration):
-            return None  # an event of it was not kept whole
+            return None  # one of its events is incomplete
         return state
 
     def last_change(self, graph: int, m: int) -> int:
-        """The moment at which the graph was told or rewritten last; -1 before that."""
+        """The moment of the graph's last snapshot or rewrite; -1 before the first."""
         changes = self.changes.get(graph, [])
         index = bisect_right(changes, (m, len(self.tables.rewrites))) - 1
         return changes[index][0] if index >= 0 else -1
@@ -313,7 +313,7 @@ class Jit:
 
     @cached_property
     def links(self) -> Links:
-        """Every Value of the trace, with what it was made from and what it became."""
+        """Every Value of the trace, with its origins and results."""
         return Links(self)
 
     @cached_property

@@ -23,19 +23,19 @@ TEXTS = (
     "SPECIALISE",
     "JIT_WARNING",
 )
-"""Kinds whose sentence says names that no field of theirs holds as a string."""
+"""Kinds whose sentence contains names that none of their fields holds as a string."""
 _NAMED = ("how", "phase", "pass", "rule")
 
 
-def said(history: History, kind: str, fields: dict[str, int]) -> dict[str, str]:
-    """The fields of an event of the JIT that are told in words."""
+def event_words(history: History, kind: str, fields: dict[str, int]) -> dict[str, str]:
+    """The fields of a JIT event that its sentence names in words."""
     if kind in ("FUSED_NEW", "FUSED_RUN"):
         return {"kernel": str(fields["kernel"])}  # a number here, a kernel's name elsewhere
     if kind not in TEXTS:
         return {}
     names = {name: history.string(fields[name]) for name in _NAMED if name in fields}
     if kind == "REWRITE":
-        names["index"] = str(fields["index"] + 1)  # recorded from 0, told from 1 as everywhere else
+        names["index"] = str(fields["index"] + 1)  # recorded from 0, counted from 1 in sentences
     if "function" in fields and kind != "FUNCTION_NEW":
         function = history.jit.function(fields["function"])
         names["function"] = function.name if function else str(fields["function"])
@@ -43,7 +43,7 @@ def said(history: History, kind: str, fields: dict[str, int]) -> dict[str, str]:
 
 
 def holder(history: History, m: int, fields: dict[str, int]) -> dict[str, str]:
-    """Return who holds a tensor, where that is a part of the JIT."""
+    """The holder of a tensor, if it belongs to the JIT."""
     kind = coded(HOLDERS, fields["holder_kind"])
     if kind not in HOLDS:
         return {}

@@ -1,7 +1,7 @@
-"""What was recorded of fused groups: each program with the nodes that its steps compute, each launch.
+"""The recorded fused groups: each program with the nodes that its steps compute, and each launch.
 
-A program is told as steps, not as nodes: equal steps are one, a conversion of dtype is a step that no
-node asked for. `Match` finds the nodes again, from the outputs down.
+A program is recorded as steps, not as nodes: equal steps are one, a conversion of dtype is a step without
+a node. `Match` finds the nodes of the steps, from the outputs down.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LOOKED_BACK = 200  # events before a launch among which the last one of its thr
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """One launch of a kernel. ns -1: unknown, as its program was written down meanwhile.
+    """One launch of a kernel. ns -1: unknown, because its program was being recorded.
 
     inputs, outputs: tensors (0: a number, or unknown), in the order of the group's.
     """
@@ -41,14 +41,14 @@ class Launch:
 
 
 class Kernel:
-    """A fused group as it was told: its program, its Subgraph, and the node that holds it."""
+    """A recorded fused group: its program, its Subgraph, and the node that holds it."""
 
     def __init__(self, jit: Jit, row: int) -> None:
         table = jit.tables.kernels
         self.moment, self.id = int(table.since[row]), int(table.id[row])
         self.graph, self.tile = int(table.graph[row]), int(table.tile[row])
         self.program = jit.json(self.moment)
-        self.host, self.node, self.name, self.held = _holder(jit, self.graph, self.moment)
+        self.host, self.node, self.name, self.subgraph = _holder(jit, self.graph, self.moment)
         self.name = self.name or f"kernel {self.id}"
 
     @property
@@ -65,14 +65,14 @@ class Kernel:
 
     @cached_property
     def match(self) -> Match:
-        return Match(self.held, self.outputs)
+        return Match(self.subgraph, self.outputs)
 
 
 def _holder(jit: Jit, expected: int, moment: int) -> tuple[int, int, str, IrGraph | None]:
-    """The graph and the node that hold a group's graph, what the text calls it, and that graph; zeros
-    where it was not told."""
+    """The graph and the node that hold a group's graph, its name in the text, and that graph; zeros
+    if it was not recorded."""
     recorded = jit.tables.graphs
-    graphs = dict.fromkeys(recorded.id[: recorded.begun(moment)].tolist()[::-1])
+    graphs = dict.fromkeys(recorded.id[: recorded.started_by(moment)].tolist()[::-1])
     for graph in graphs:
         state = jit.graph_at(int(graph), moment)
         for node, _, references in state.subgraphs() if state is not None else ():
@@ -84,13 +84,13 @@ def _holder(jit: Jit, expected: int, moment: int) -> tuple[int, int, str, IrGrap
 
 
 class Match:
-    """Which nodes of a Subgraph each step computes, and which of its inputs `in0` and `n0` are."""
+    """The match between steps and nodes of a Subgraph, and between `in0`, `n0` and its inputs."""
 
     def __init__(self, graph: IrGraph | None, outputs: list[Json]) -> None:
         self.values: dict[int, list[int]] = {}  # of a step: the Values that it computes
         self.part_of: dict[int, int] = {}  # of a step that computes none: the step that reads it
         self.leaves: dict[str, int] = {}  # of in0, n0: the Value
-        self.trees: dict[int, Json] = {}  # of a step: where it is told whole
+        self.trees: dict[int, Json] = {}  # by step: the tree with its operands
         for output in outputs:
             self._keep(output["tree"])
         self._maker: dict[int, Json] = {}
@@ -116,7 +116,7 @@ class Match:
                 self._keep(operand)
 
     def _unify(self, value: int, tree: Json, reader: int = -1) -> None:
-        """This Value is what this part of the tree computes."""
+        """Match a Value with the part of the tree that computes it."""
         node = self._maker.get(value)
         while "step" in tree and self._converts(tree, node):
             self.part_of[tree["step"]] = reader
@@ -140,7 +140,7 @@ class Match:
         return recorded["op"] == CONVERSION and (node is None or node["kind"] not in _CONVERSIONS)
 
     def _can_be(self, value: int, tree: Json) -> bool:
-        """Whether an operand may be this input of the node: the kinds agree, as far as they are told."""
+        """Return whether an operand may be this input of the node: the known kinds agree."""
         node = self._maker.get(value)
         while "step" in tree and self._converts(tree, node):
             tree = self.trees[tree["step"]]["operands"][0]
@@ -160,7 +160,7 @@ class Match:
         return frozenset(node["kind"] for node in self._maker.values())
 
     def of_step(self, step: int) -> tuple[int, ...]:
-        """The Values that a step computes; of a conversion those of the step that wanted it."""
+        """The Values that a step computes; of a conversion those of the step that needs it."""
         while step not in self.values and step in self.part_of:
             step = self.part_of[step]
         return tuple(self.values.get(step, ()))
@@ -171,34 +171,34 @@ class Fused:
 
     def __init__(self, jit: Jit) -> None:
         self._jit = jit
-        self._made: dict[int, Kernel] = {}
+        self._kernels: dict[int, Kernel] = {}
         self._launches: dict[int, tuple[Launch, ...]] = {}
 
     def kernel(self, number: int, m: int) -> Kernel | None:
-        """The kernel of that number as it was told last up to a moment."""
+        """The last recording of a kernel up to a moment."""
         row = self._jit.tables.kernels.last("id", number, m)
         if row < 0:
             return None
-        if row not in self._made:
-            self._made[row] = Kernel(self._jit, row)
-        return self._made[row]
+        if row not in self._kernels:
+            self._kernels[row] = Kernel(self._jit, row)
+        return self._kernels[row]
 
     def at(self, m: int) -> int:
         """The kernel that ran last; 0 before the first."""
         launches = self._jit.tables.launches
-        row = launches.begun(m) - 1
+        row = launches.started_by(m) - 1
         if row >= 0:
             return int(launches.kernel[row])
         kernels = self._jit.tables.kernels
-        return int(kernels.id[kernels.begun(m) - 1]) if kernels.begun(m) else 0
+        return int(kernels.id[kernels.started_by(m) - 1]) if kernels.started_by(m) else 0
 
     def of_node(self, node: int) -> int:
-        """The kernel of a FusionGroup node, or of a node in its Subgraph; 0 where none ran."""
+        """The kernel of a FusionGroup node, or of a node in its Subgraph; 0: none ran."""
         for number in dict.fromkeys(self._jit.tables.kernels.id.tolist()):
             kernel = self.kernel(int(number), 1 << 61)
-            if kernel is None or kernel.held is None:
+            if kernel is None or kernel.subgraph is None:
                 continue
-            inner = {item["id"] for item in kernel.held.graph["block"]["nodes"]}
+            inner = {item["id"] for item in kernel.subgraph.graph["block"]["nodes"]}
             if node == kernel.node or node in inner:
                 return int(number)
         return 0
@@ -214,7 +214,7 @@ class Fused:
         table = self._jit.tables.launches
         moment, frame = int(table.since[row]), int(table.frame[row])
         kernel = self.kernel(int(table.kernel[row]), moment)
-        block = kernel.held.graph["block"] if kernel is not None and kernel.held else {}
+        block = kernel.subgraph.graph["block"] if kernel is not None and kernel.subgraph else {}
         used, results = len(block.get("params", ())), len(block.get("returns", ()))
         before, after = self._stacks(frame, moment)
         return Launch(
@@ -223,7 +223,7 @@ class Fused:
         )  # fmt: skip
 
     def _stacks(self, frame: int, moment: int) -> tuple[list[Any], list[Any]]:
-        """Return what lay on the frame's stack before a launch, and after it."""
+        """The frame's stack before a launch, and after it."""
         steps = self._jit.tables.steps
         rows = steps.where("frame", frame) if frame else ()
         index = int(steps.since[rows].searchsorted(moment)) if frame else 0
@@ -236,7 +236,7 @@ class Fused:
         return references[0], references[1]
 
     def _time(self, moment: int) -> int:
-        """From the last event of the same thread, the making of the outputs, to the launch's own."""
+        """The time from the last event of the same thread, the allocation of the outputs, to the launch."""
         events = self._jit.history.tables.events
         kinds = self._jit.history.tables.numbers("FUSED_NEW")
         recorded = int(kinds.searchsorted(moment))
@@ -244,7 +244,7 @@ class Fused:
             if events["thread"][at] == events["thread"][moment]:
                 if (
                     recorded and int(kinds[recorded - 1]) == at
-                ):  # the kernel was told: that says it, too
+                ):  # the kernel was recorded: that event has it, too
                     return int(self._jit.json(at).get("launch", {}).get("ns", -1))
                 return int(events["t"][moment]) - int(events["t"][at])
         return -1

@@ -1,6 +1,6 @@
-"""What the JIT holds a tensor with, in words: a register of a frame, an attribute, a constant, an item.
+"""The JIT's holders of a tensor in words: a register of a frame, an attribute, a constant, an item.
 
-`holder` and `place` of USE mean what csrc/events/record.h says behind each kind of holder.
+csrc/events/record.h defines `holder` and `place` of USE for each kind of holder.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _name_of_graph(history: History, graph: int) -> str:
 
 
 def _constant(history: History, graph: int, node: int, m: int) -> str:
-    """` %c`: what the graph calls it, where the graph was told."""
+    """` %c`: the name in the graph, if the graph was recorded."""
     state = history.jit.graph_at(graph, m) or history.jit.graph_at(graph, FOREVER - 1)
     outputs = state.nodes.get(node, {}).get("outputs", ()) if state is not None else ()
     return f" %{outputs[0]['name']}" if outputs else ""

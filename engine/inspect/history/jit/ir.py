@@ -84,12 +84,12 @@ class IrGraph:
         self.nodes: dict[int, Json] = {}
         self.values: dict[int, Json] = {}
         self.blocks: dict[int, Json] = {}
-        self.standing: dict[int, Json] = {}  # a node's number -> the block that it stands in
+        self.block_of: dict[int, Json] = {}  # a node's number -> the block that contains it
         self._every: list[IrLine] | None = None  # the text, until the next edit
         self._enter(self.graph["block"])
 
     def copy(self) -> IrGraph:
-        """One of its own, to be changed further."""
+        """An independent copy."""
         return IrGraph(copy.deepcopy(self.graph))
 
     @property
@@ -104,12 +104,12 @@ class IrGraph:
         self.blocks[block["id"]] = block
         for value in block["params"]:
             self.values[value["id"]] = value
-        # What a param node makes and a return node takes is held by the block.
+        # The block holds the outputs of its param node and the inputs of its return node.
         self.nodes[block["param"]] = {"outputs": block["params"], "inputs": [], "blocks": []}
         self.nodes[block["return"]] = {"outputs": [], "inputs": block["returns"], "blocks": []}
         for node in block["nodes"]:
             self.nodes[node["id"]] = node
-            self.standing[node["id"]] = block
+            self.block_of[node["id"]] = block
             for value in node["outputs"]:
                 self.values[value["id"]] = value
             for inner in node["blocks"]:
@@ -118,12 +118,12 @@ class IrGraph:
     # Edits
 
     def apply(self, edits: list[list[Any]]) -> None:
-        """Goes on by one rewrite. Raises: KeyError, ValueError or IndexError for edits of another graph."""
+        """Apply one rewrite. Raises: KeyError, ValueError or IndexError for edits of another graph."""
         self._every = None
         for kind, *fields in edits:
             getattr(self, "_" + kind)(*fields)
 
-    def _create(self, a: int, _b: int, _c: int, _d: int, text: str, _words: str) -> None:
+    def _create(self, a: int, _b: int, _c: int, _d: int, text: str, _argument: str) -> None:
         self.nodes[a] = {
             "id": a, "kind": text, "attributes": {}, "inputs": [], "outputs": [], "blocks": [],
             "span": None,
@@ -135,10 +135,10 @@ class IrGraph:
         nodes.insert(
             len(nodes) if c == block["return"] else nodes.index(self.nodes[c]), self.nodes[a]
         )
-        self.standing[a] = block
+        self.block_of[a] = block
 
     def _unlink(self, a: int, *_: Any) -> None:
-        self.standing.pop(a)["nodes"].remove(self.nodes[a])
+        self.block_of.pop(a)["nodes"].remove(self.nodes[a])
 
     def _destroy(self, a: int, *_: Any) -> None:
         node = self.nodes.pop(a)
@@ -173,10 +173,10 @@ class IrGraph:
             raise ValueError(f"block {block['id']} is dropped before its nodes")
         del self.blocks[block["id"]], self.nodes[block["param"]], self.nodes[block["return"]]
 
-    def _set_type(self, a: int, _b: int, _c: int, _d: int, text: str, _words: str) -> None:
+    def _set_type(self, a: int, _b: int, _c: int, _d: int, text: str, _argument: str) -> None:
         self.values[a]["type"] = text
 
-    def _set_name(self, a: int, _b: int, _c: int, _d: int, text: str, _words: str) -> None:
+    def _set_name(self, a: int, _b: int, _c: int, _d: int, text: str, _argument: str) -> None:
         self.values[a]["name"] = text
 
     def _set_attribute(self, a: int, _b: int, _c: int, _d: int, text: str, argument: str) -> None:
@@ -185,7 +185,7 @@ class IrGraph:
         else:
             self.nodes[a]["attributes"][text] = argument
 
-    def _drop_attribute(self, a: int, _b: int, _c: int, _d: int, text: str, _words: str) -> None:
+    def _drop_attribute(self, a: int, _b: int, _c: int, _d: int, text: str, _argument: str) -> None:
         if self.nodes[a]["attributes"].pop(text, None) is None:
             graphs = self.nodes[a]["graphs"]
             del graphs[text]
@@ -199,7 +199,7 @@ class IrGraph:
             self.nodes[a]["schema"] = argument
 
     def _replaced(self, *_: Any) -> None:
-        """Said for `Links`: the edits that follow do it."""
+        """Nothing to do here: the edits that follow do it; `Links` reads this one."""
 
     def _origin(self, a: int, b: int, *_: Any) -> None:
         self.values[a]["origins"].append(b)
@@ -225,16 +225,16 @@ class IrGraph:
         if not any("graphs" in node for node in self.nodes.values()):
             return self.lines()
         lines, below = [], []
-        references = {number: IrGraph(graph) for number, _, graph in self._held()}
+        references = {number: IrGraph(graph) for number, _, graph in self._graphs_of_nodes()}
         index = {number: at for at, number in enumerate(references)}
         for line in self.lines():
             if line.role == "node" and line.node in references:
                 line = replace(line, kind=f"{line.kind}_{index[line.node]}")
-                below += held_lines(references[line.node], line.kind)
+                below += subgraph_lines(references[line.node], line.kind)
             lines.append(line)
         return [*lines, *below]
 
-    def _held(self) -> Iterator[tuple[int, str, Json]]:
+    def _graphs_of_nodes(self) -> Iterator[tuple[int, str, Json]]:
         """(node, attribute, snapshot) of every graph that a node holds, in the order of the text."""
         for line in self.lines():
             node = self.nodes[line.node]
@@ -260,7 +260,7 @@ class IrGraph:
         )
 
     def _used(self, ids: list[int]) -> tuple[tuple[int, str], ...]:
-        known = self.values  # a damaged graph reads what it does not have: told by number
+        known = self.values  # a damaged graph uses Values that it does not have: named by number
         return tuple((n, known[n]["name"] if n in known else str(n)) for n in ids)
 
     def _end(self, role: str, depth: int, block: Json) -> IrLine:
@@ -292,7 +292,7 @@ class IrGraph:
         return IrLine("block", depth, block["param"], declared, f"block{number}", "", (), None)
 
 
-def held_lines(graph: IrGraph, name: str) -> list[IrLine]:
-    """The text of a graph that a node holds, as it stands below the text of the whole."""
+def subgraph_lines(graph: IrGraph, name: str) -> list[IrLine]:
+    """The lines of a graph that a node holds, as they appear below the text of the outer graph."""
     head, *remaining = graph.lines()
     return [replace(head, role="with", kind=name), *remaining]

@@ -1,9 +1,9 @@
-"""A graph whose lines hang together: an edit costs what it touches, however long the graph is.
+"""A graph with linked lines: the cost of an edit does not depend on the length of the graph.
 
-`Chain` goes on by edits as `IrGraph` does, and keeps the order of its lines as a chain instead of lists.
-After a rewrite it tells which lines came, went and changed; whoever listens need not read the others.
-Invariant: a line is in the chain once, and the chain has an end. A damaged trace may tell of edits that
-would break it: they raise before anything is tied.
+`LinkedGraph` applies edits as `IrGraph` does, and keeps its lines in a linked list.
+After a rewrite `take` returns the lines that were inserted, removed and changed; the others need not be read.
+Invariant: a line is in the list once, and the list has an end. A damaged trace may contain edits that
+would break it: they raise before anything is linked.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from engine.inspect.history.jit.ir import IrGraph, IrLine, Json, held_lines
+from engine.inspect.history.jit.ir import IrGraph, IrLine, Json, subgraph_lines
 
 
 class LinkedLine:
-    """A line of the text. `mark` is for whoever listens: None as long as they do not know it."""
+    """A line of the text. `mark` belongs to the caller of `take`; None: the caller has not seen the line."""
 
     __slots__ = ("after", "before", "key", "mark")
 
@@ -35,11 +35,11 @@ def _tie(first: LinkedLine | None, two: LinkedLine | None) -> None:
 
 
 class LinkedGraph(IrGraph):
-    """One graph, line by line. `fresh`: spots that came, `loose`: marks of those that went, `dirty`:
-    keys of lines that may read otherwise; each since the last `take`."""
+    """One graph, line by line. `fresh`: inserted lines, `loose`: marks of removed lines, `dirty`:
+    keys of lines that may have changed; each since the last `take`."""
 
     def __init__(self, snapshot: Json) -> None:
-        self.spots: dict[int, LinkedLine] = {}  # by the node of a line
+        self.linked_lines: dict[int, LinkedLine] = {}  # by the node of a line
         self._ends: dict[int, Json] = {}  # the first and the last line of a block -> the block
         self._owner: dict[int, int] = {}  # a block -> the node that has it
         self._maker: dict[int, int] = {}  # a Value -> the line that declares it
@@ -47,20 +47,22 @@ class LinkedGraph(IrGraph):
         self._sections: dict[
             int, Json
         ] = {}  # a node -> the graph that it holds, in the text's order
-        self._place: dict[int, int] = {}  # a node that holds a graph -> which of these it is
+        self._graph_index: dict[
+            int, int
+        ] = {}  # a node that holds a graph -> the index of that graph
         self._inner: dict[int, IrLine] = {}  # lines of the graphs that are held
-        self._texts: dict[int, tuple[Json, list[IrLine]]] = {}  # and these, graph by graph
-        self._hung: dict[int, None] = {}  # nodes and heads of blocks that were put somewhere
-        self._regroup = False  # the graphs that are held may be others
+        self._lines_of: dict[int, tuple[Json, list[IrLine]]] = {}  # and these, graph by graph
+        self._hung: dict[int, None] = {}  # nodes and heads of blocks that were inserted
+        self._regroup = False  # the graphs that nodes hold may have changed
         self.loose: list[Any] = []
         self.dirty: dict[int, None] = {}
         super().__init__(snapshot)
         block = self.graph["block"]
         self.head, self.last = LinkedLine(block["param"]), LinkedLine(block["return"])
         self._new(self.head.key)
-        self.spots[self.head.key] = self.head
+        self.linked_lines[self.head.key] = self.head
         self._new(self.last.key)
-        self.spots[self.last.key] = self.last
+        self.linked_lines[self.last.key] = self.last
         _tie(self.head, self.last)
         for key in self._keys(block):
             self._new(key)
@@ -69,10 +71,10 @@ class LinkedGraph(IrGraph):
         self.regroup()
         self.take()
 
-    # What came and went
+    # Inserted and removed lines
 
     def take(self) -> tuple[list[LinkedLine], list[Any], list[int]]:
-        """Spots that came, marks of those that went, keys of lines that may read otherwise."""
+        """The inserted lines, the marks of removed lines, the keys of lines that may have changed."""
         self.regroup()
         fresh = [
             linked for key in self._hung for linked in self._segment(key) if linked.mark is None
@@ -89,20 +91,20 @@ class LinkedGraph(IrGraph):
             linked = linked.after
 
     def line(self, key: int) -> IrLine | None:
-        """A line as it reads now; None where it is not in the text."""
+        """The present text of a line; None: it is not in the text."""
         if key in self._inner:
             return self._inner[key]
         block = self._ends.get(key)
         if block is not None:
             return self._end_line(key, block)
-        block = self.standing.get(key)
+        block = self.block_of.get(key)
         if block is None:
             return None
         line = self._node_line(self.nodes[key], self._depth(block))
         return self._named(line)
 
     def _named(self, line: IrLine) -> IrLine:
-        index = self._place.get(line.node)
+        index = self._graph_index.get(line.node)
         return line if index is None else replace(line, kind=f"{line.kind}_{index}")
 
     def _end_line(self, key: int, block: Json) -> IrLine | None:
@@ -111,7 +113,7 @@ class LinkedGraph(IrGraph):
             if key == block["return"]:
                 return self._end("return", 1, block)
             return IrLine("head", 0, key, self._declared(block["params"]), "", "", (), None)
-        above = self.standing.get(owner)
+        above = self.block_of.get(owner)
         if above is None:
             return None
         depth = self._depth(above)
@@ -122,7 +124,7 @@ class LinkedGraph(IrGraph):
     def _depth(self, block: Json) -> int:
         depth = 1
         while (owner := self._owner.get(block["id"])) is not None:
-            block, depth = self.standing[owner], depth + 2
+            block, depth = self.block_of[owner], depth + 2
         return depth
 
     def settle(self) -> None:
@@ -130,8 +132,8 @@ class LinkedGraph(IrGraph):
         for block in self.blocks.values():
             block["nodes"] = []
         for linked in self.chain():
-            if linked.key in self.standing:
-                self.standing[linked.key]["nodes"].append(self.nodes[linked.key])
+            if linked.key in self.block_of:
+                self.block_of[linked.key]["nodes"].append(self.nodes[linked.key])
 
     # The chain
 
@@ -144,11 +146,11 @@ class LinkedGraph(IrGraph):
                 yield inner["return"]
 
     def _new(self, key: int) -> None:
-        if key in self.spots:
+        if key in self.linked_lines:
             raise ValueError(f"two lines have the number {key}")
 
     def _put(self, linked: LinkedLine, before: LinkedLine) -> None:
-        self.spots[linked.key] = linked
+        self.linked_lines[linked.key] = linked
         _tie(before.before, linked)
         _tie(linked, before)
 
@@ -156,26 +158,26 @@ class LinkedGraph(IrGraph):
         """The last line of what begins with a node or with the head of a block."""
         block = self._ends.get(key)
         if block is not None:
-            return self.spots[block["return"]]
+            return self.linked_lines[block["return"]]
         blocks = self.nodes[key]["blocks"]
-        return self.spots[blocks[-1]["return"] if blocks else key]
+        return self.linked_lines[blocks[-1]["return"] if blocks else key]
 
-    def _stands(self, key: int) -> bool:
+    def _is_linked(self, key: int) -> bool:
         """Return whether a node or the head of a block is in the text, with all that it is in."""
-        block = self._ends.get(key) or self.standing.get(key)
+        block = self._ends.get(key) or self.block_of.get(key)
         while block is not None:
             owner = self._owner.get(block["id"])
             if owner is None:
                 return True
-            block = self.standing.get(owner)
+            block = self.block_of.get(owner)
         return False
 
     def _segment(self, key: int) -> Iterator[LinkedLine]:
         """The lines of a node or a block, if it is in the text."""
-        linked = self.spots.get(key)
+        linked = self.linked_lines.get(key)
         if key in self._inner:
             end = linked
-        elif linked is not None and self._stands(key):
+        elif linked is not None and self._is_linked(key):
             end = self._end_of(key)
         else:
             return
@@ -184,7 +186,7 @@ class LinkedGraph(IrGraph):
             linked = linked.after if linked is not end else None
 
     def _cut(self, first: LinkedLine, end: LinkedLine) -> None:
-        """Take lines out; they go on hanging together."""
+        """Cut a run of lines out of the list; they stay linked."""
         _tie(first.before, end.after)
         first.before = end.after = None
         linked: LinkedLine | None = first
@@ -197,7 +199,7 @@ class LinkedGraph(IrGraph):
     # Graphs that nodes hold: below the others, in the order of their nodes
 
     def regroup(self) -> None:
-        """Bring the text of the graphs that are held up to date."""
+        """Update the text of the graphs that nodes hold."""
         if not self._regroup:
             return
         self._regroup = False
@@ -206,7 +208,7 @@ class LinkedGraph(IrGraph):
             return
         self.dirty |= dict.fromkeys([*self._sections, *matches])
         self._sections = matches
-        self._place = {node: at for at, node in enumerate(matches)}
+        self._graph_index = {node: at for at, node in enumerate(matches)}
         lines = [line for node, graph in matches.items() for line in self._text_of(node, graph)]
         old = []
         linked = self.last.after
@@ -219,10 +221,10 @@ class LinkedGraph(IrGraph):
         if same < len(old):
             self._cut(old[same], old[-1])
             for linked in old[same:]:
-                del self.spots[linked.key]
+                del self.linked_lines[linked.key]
         above = old[same - 1] if same else self.last
         for line in lines[same:]:
-            linked = self.spots[line.node] = LinkedLine(line.node)
+            linked = self.linked_lines[line.node] = LinkedLine(line.node)
             _tie(above, linked)
             above = linked
             self._hung[line.node] = None
@@ -233,10 +235,10 @@ class LinkedGraph(IrGraph):
 
     def _text_of(self, node: int, graph: Json) -> list[IrLine]:
         """The text of a graph that is held, under the name of its node."""
-        name = f"{self.nodes[node]['kind']}_{self._place[node]}"
-        known = self._texts.get(node)
+        name = f"{self.nodes[node]['kind']}_{self._graph_index[node]}"
+        known = self._lines_of.get(node)
         if known is None or known[0] is not graph:
-            known = self._texts[node] = graph, held_lines(IrGraph(graph), name)
+            known = self._lines_of[node] = graph, subgraph_lines(IrGraph(graph), name)
         lines = known[1]
         if lines[0].kind != name:
             lines[0] = replace(lines[0], kind=name)
@@ -277,38 +279,38 @@ class LinkedGraph(IrGraph):
     def _create(self, a: int, *others: Any) -> None:
         self._new(a)
         super()._create(a, *others)
-        self.spots[a] = LinkedLine(a)
+        self.linked_lines[a] = LinkedLine(a)
 
     def _insert(self, a: int, b: int, c: int, *_: Any) -> None:
         block = self.blocks[b]
-        first, end, before = self.spots[a], self._end_of(a), self.spots[c]
+        first, end, before = self.linked_lines[a], self._end_of(a), self.linked_lines[c]
         at: LinkedLine | None = first
         while at is not None and at is not end and at is not before:
             at = at.after
-        apart = a not in self.standing and not first.before and not end.after and at is end
+        apart = a not in self.block_of and not first.before and not end.after and at is end
         if (
             not apart
             or before is end
-            or (c != block["return"] and self.standing.get(c) is not block)
+            or (c != block["return"] and self.block_of.get(c) is not block)
         ):
             raise ValueError(f"node {a} is put where it cannot stand")
-        self.standing[a] = block
+        self.block_of[a] = block
         _tie(before.before, first)
         _tie(end, before)
         self._hung[a] = None
         self._regroup |= self._may_hold(a)
 
     def _unlink(self, a: int, *_: Any) -> None:
-        del self.standing[a]
-        self._cut(self.spots[a], self._end_of(a))
+        del self.block_of[a]
+        self._cut(self.linked_lines[a], self._end_of(a))
         self._regroup |= self._may_hold(a)
 
     def _destroy(self, a: int, *_: Any) -> None:
-        if a in self.standing:
+        if a in self.block_of:
             raise ValueError(f"node {a} is destroyed where it stands")
         super()._destroy(a)
         self._hung.pop(a, None)
-        del self.spots[a]
+        del self.linked_lines[a]
 
     def _set_input(self, a: int, b: int, c: int, *_: Any) -> None:
         super()._set_input(a, b, c)
@@ -341,7 +343,7 @@ class LinkedGraph(IrGraph):
             raise ValueError(f"block {b} is added to node {a} with numbers of others")
         super()._add_block(a, b, c, d, *others)
         self._owner[b] = a
-        head, end = self.spots[c], self.spots[d] = LinkedLine(c), LinkedLine(d)
+        head, end = self.linked_lines[c], self.linked_lines[d] = LinkedLine(c), LinkedLine(d)
         below = above.after
         _tie(above, head)
         _tie(head, end)
@@ -350,14 +352,14 @@ class LinkedGraph(IrGraph):
 
     def _drop_block(self, a: int, b: int, *others: Any) -> None:
         block = self.nodes[a]["blocks"][b]
-        head, end = self.spots[block["param"]], self.spots[block["return"]]
+        head, end = self.linked_lines[block["param"]], self.linked_lines[block["return"]]
         if head.after is not end:
             raise ValueError(f"block {block['id']} is dropped before its nodes")
         block["nodes"] = []
         super()._drop_block(a, b, *others)
         self._cut(head, end)
         for key in (head.key, end.key):
-            del self.spots[key], self._ends[key]
+            del self.linked_lines[key], self._ends[key]
             self._hung.pop(key, None)
         del self._owner[block["id"]]
         self.dirty |= {first["param"]: None for first in self.nodes[a]["blocks"]}

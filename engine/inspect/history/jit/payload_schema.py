@@ -1,7 +1,7 @@
-"""What the texts of the JIT's events have to look like, so that whoever reads one need not ask.
+"""The schema of the JIT's event payloads, so that their readers need no checks.
 
-A trace can be damaged, or made by somebody. A text of another form counts as one that was not kept:
-`Jit.json` gives {} for it, and the views say what is missing.
+A trace can be damaged or forged. A payload that does not fit its schema counts as missing:
+`Jit.json` returns {} for it, and the views show what is missing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ EDITS = frozenset(
 
 
 def read(text: str, form: Form) -> Json:
-    """The JSON of a text; {} where it is none, or of another form."""
+    """The JSON of a payload; {} if it is invalid or of another form."""
     try:
         payload = json.loads(text)
     except (ValueError, RecursionError):
@@ -35,7 +35,7 @@ def read(text: str, form: Form) -> Json:
 
 
 def fits(payload: Any, form: Form) -> bool:
-    """Return whether it is of the form. Forms look for what they need: what is not there does not fit."""
+    """Return whether a payload has the form. A form reads what it needs; a payload without it does not fit."""
     try:
         return form(payload)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError):
@@ -170,7 +170,7 @@ def _syntax(payload: Any) -> bool:
 
 
 def _tree(payload: Any) -> bool:
-    """Of a kernel: a leaf, a step with its operands, or a step that is told elsewhere."""
+    """Check the tree of a kernel: a leaf, a step with its operands, or a step defined elsewhere."""
     if "step" not in payload:
         return text(payload["leaf"])
     complete = "op" not in payload or (text(payload["op"]) and each(_tree)(payload["operands"]))
@@ -178,7 +178,7 @@ def _tree(payload: Any) -> bool:
 
 
 def _kernel(payload: Any) -> bool:
-    """A fused program: every step that its trees name is there, and is told once with its operands."""
+    """Check a fused program: every step that its trees name exists, once with its operands."""
     steps, named = set(), set()
     remaining = [output["tree"] for output in payload["outputs"]]
     while remaining:
@@ -191,14 +191,14 @@ def _kernel(payload: Any) -> bool:
     return named == steps and all(0 <= step < len(payload["steps"]) for step in steps)
 
 
-_HELD = record({"tensor": number, "text": text, "type": text})
-"""A value as the interpreter tells it."""
+_VALUE = record({"tensor": number, "text": text, "type": text})
+"""A value as the interpreter records it."""
 
 
 def _registers(payload: Any) -> bool:
-    """Numbers with what is there; None: it was emptied."""
+    """Check registers by number; None: the register was emptied."""
     numbered = all(name.isascii() and name.isdecimal() for name in payload)
-    return numbered and all(item is None or _HELD(item) for item in payload.values())
+    return numbered and all(item is None or _VALUE(item) for item in payload.values())
 
 
 _STEP = record(
@@ -211,12 +211,12 @@ _INSTRUCTION = record(
     {}, text=text, op=text, x=number, n=number, node=number, value=number, span=_span
 )
 ANY = record({})
-"""Anything that has names."""
+"""Any JSON object."""
 
 _PROGRAM = record(
     {
         "inputs": each(record({}, dtype=text, zero_dim=flag, used=flag)),
-        "registers": lambda found: type(found) is list,
+        "registers": lambda payload: type(payload) is list,
         "launch": record({"l1_bytes": number, "gathered": number, "ns": number}),
         "read_bytes": number, "written_bytes": number, "eager_bytes": number,
     },
@@ -234,8 +234,8 @@ FORMS: dict[str, Form] = {
         registers=number,
         instructions=each(_INSTRUCTION),
     ),
-    "JIT_FRAME": record({"inputs": each(_HELD)}),
-    "JIT_FRAME_END": record({"outputs": each(_HELD), "error": text}),
-    "JIT_STEP": record({"registers": _registers, "stack": each(_HELD)}),
-    "FUSED_NEW": lambda found: _PROGRAM(found) and _kernel(found),
+    "JIT_FRAME": record({"inputs": each(_VALUE)}),
+    "JIT_FRAME_END": record({"outputs": each(_VALUE), "error": text}),
+    "JIT_STEP": record({"registers": _registers, "stack": each(_VALUE)}),
+    "FUSED_NEW": lambda payload: _PROGRAM(payload) and _kernel(payload),
 }

@@ -1,4 +1,4 @@
-"""Where a Value comes from and what became of it: one graph of numbers over all graphs of a trace."""
+"""The provenance of Values: their origins and results over all graphs of a trace."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Creation:
-    """How a node came to be: told with its graph (run 0, rule: the phase), or made by a rewrite."""
+    """The creation of a node: with its graph (run 0, rule: the phase), or by a rewrite."""
 
     moment: int
     run: int
@@ -26,7 +26,7 @@ class Creation:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """What became of a node: the rewrite that took it away, and the Value that stands for its own."""
+    """The removal of a node: the rewrite, and the Value that replaces its own."""
 
     moment: int
     run: int
@@ -43,12 +43,12 @@ class Links:
         self._to: dict[int, set[int]] = {}
         self.node_of: dict[int, int] = {}  # a Value -> the node that makes it
         self.values_of: dict[int, list[int]] = {}  # a node -> its outputs
-        self.place_of: dict[int, SourceRange] = {}  # a node -> its source
-        self.removals: dict[int, Removal] = {}  # a node that is gone
+        self.range_of: dict[int, SourceRange] = {}  # a node -> its source
+        self.removals: dict[int, Removal] = {}  # by removed node
         self.creations: dict[int, Creation] = {}
-        self.kind_of: dict[int, str] = {}  # of a node, as it was made
+        self.kind_of: dict[int, str] = {}  # of a node, at its creation
         self.name_of: dict[int, str] = {}  # of a Value, the last one
-        self.place_of_value: dict[int, SourceRange] = {}  # of parameters, which no node makes
+        self.range_of_value: dict[int, SourceRange] = {}  # of parameters, which have no node
         self._jit = jit
         self._by_file: dict[str, list[tuple[int, Extent]]] = {}
         self._creation = Creation(-1, 0, "")
@@ -56,7 +56,7 @@ class Links:
             self._read(jit)
 
     def _read(self, jit: Jit) -> None:
-        """Everything that was told, in order."""
+        """Read all graphs and rewrites in order."""
         tables = jit.tables
         moments = [(int(m), "graph", row) for row, m in enumerate(tables.graphs.since)]
         moments += [(int(m), "rewrite", row) for row, m in enumerate(tables.rewrites.since)]
@@ -77,7 +77,7 @@ class Links:
         self._to.setdefault(origin, set()).add(value)
 
     def _parameters(self, function: int, block: Json) -> None:
-        """A parameter comes from where the function names it."""
+        """Give each parameter the range in which the function names it."""
         fact = self._jit.function(function)
         if fact is None:
             return
@@ -89,9 +89,9 @@ class Links:
         for value in block["params"]:
             span = spans.get(value["name"].partition(".")[0])
             if span:
-                self.place_of_value.setdefault(value["id"], SourceRange(fact.file, *span))
+                self.range_of_value.setdefault(value["id"], SourceRange(fact.file, *span))
 
-    def _made(self, node: int, values: list[Json]) -> None:
+    def _add(self, node: int, values: list[Json]) -> None:
         self.creations.setdefault(node, self._creation)
         for value in values:
             self.name_of[value["id"]] = value["name"]
@@ -102,12 +102,12 @@ class Links:
                 self._link(value["id"], origin)
 
     def _block(self, block: Json) -> None:
-        self._made(block["param"], block["params"])
+        self._add(block["param"], block["params"])
         for node in block["nodes"]:
-            self._made(node["id"], node["outputs"])
+            self._add(node["id"], node["outputs"])
             self.kind_of[node["id"]] = node["kind"]
             if node["span"]:
-                self.place_of.setdefault(node["id"], SourceRange(*node["span"]))
+                self.range_of.setdefault(node["id"], SourceRange(*node["span"]))
             for inner in node["blocks"]:
                 self._block(inner)
             for graph in node.get("graphs", {}).values():
@@ -140,7 +140,7 @@ class Links:
             elif kind == "destroy":
                 ended.append(a)
             elif kind == "span" and text:
-                self.place_of.setdefault(a, SourceRange(text, *map(int, argument.split(":"))))
+                self.range_of.setdefault(a, SourceRange(text, *map(int, argument.split(":"))))
         for node in ended:
             values = self.values_of.get(node, [])
             replaced_by = tuple(replaced[v] for v in values if v in replaced)
@@ -160,18 +160,18 @@ class Links:
         return frozenset(sources | self._copies(sources) | self._closure(seeds, self._to))
 
     def _copies(self, values: set[int]) -> set[int]:
-        """The same Values in the other graphs that were made of the same one."""
-        own = {value for value in values if self._told(value)}
+        """The same Values in the other graphs with the same origin."""
+        own = {value for value in values if self._is_original(value)}
         origins = {origin for value in own for origin in self._from.get(value, ())}
-        return {v for origin in origins for v in self._to.get(origin, ()) if self._told(v)}
+        return {v for origin in origins for v in self._to.get(origin, ()) if self._is_original(v)}
 
-    def _told(self, value: int) -> bool:
-        """Return whether a Value was there when its graph was first told: no pass made it."""
+    def _is_original(self, value: int) -> bool:
+        """Return whether a Value was in the first snapshot of its graph: no pass created it."""
         creation = self.creations.get(self.node_of.get(value, -1))
         return creation is not None and creation.run == 0
 
     def seeds(self, number: int) -> frozenset[int]:
-        """The Values that a selected number stands for itself."""
+        """The Values that a selected number stands for."""
         kind, item, which, index = what_is(number)
         if kind == "value":
             return frozenset((item,))
@@ -194,22 +194,22 @@ class Links:
         return self._within(function.file, span) if span else frozenset()
 
     def _within(self, file: str, span: Extent) -> frozenset[int]:
-        """Return what comes from a place or from a part of it."""
-        return frozenset(value for value, extent in self._places(file) if inside(extent, span))
+        """The Values that come from a range or from a part of it."""
+        return frozenset(value for value, extent in self._extents(file) if inside(extent, span))
 
     def _round(self, file: str, span: Extent) -> frozenset[int]:
-        """Return what comes from the smallest place that holds this one."""
-        holding = [(extent, value) for value, extent in self._places(file) if inside(span, extent)]
+        """The Values that come from the smallest range that contains this one."""
+        holding = [(extent, value) for value, extent in self._extents(file) if inside(span, extent)]
         if not holding:
             return frozenset()
         minimum = min((extent for extent, _ in holding), key=_size)
         return frozenset(value for extent, value in holding if extent == minimum)
 
-    def _places(self, file: str) -> list[tuple[int, Extent]]:
-        """(Value, place) of everything that comes from a file."""
+    def _extents(self, file: str) -> list[tuple[int, Extent]]:
+        """(Value, extent) of everything that comes from a file."""
         if file not in self._by_file:
-            matches = [(v, p) for v, p in self.place_of_value.items() if p.file == file]
-            for node, source_range in self.place_of.items():
+            matches = [(v, p) for v, p in self.range_of_value.items() if p.file == file]
+            for node, source_range in self.range_of.items():
                 if source_range.file == file:
                     matches += [(value, source_range) for value in self.values_of.get(node, ())]
             self._by_file[file] = [
@@ -218,29 +218,29 @@ class Links:
         return self._by_file[file]
 
     def sources(self, value: int) -> tuple[SourceRange, ...]:
-        """The places in the source that a Value comes from."""
+        """The source ranges that a Value comes from."""
         values = self._closure({value}, self._from)
         nodes = {self.node_of[v] for v in values if v in self.node_of}
-        matches = {self.place_of[node] for node in nodes if node in self.place_of}
-        matches |= {self.place_of_value[v] for v in values if v in self.place_of_value}
+        matches = {self.range_of[node] for node in nodes if node in self.range_of}
+        matches |= {self.range_of_value[v] for v in values if v in self.range_of_value}
         return tuple(sorted(matches, key=lambda p: (p.file, p.line, p.column)))
 
     def own_ranges(self, values: Iterable[int]) -> frozenset[SourceRange]:
-        """The places of exactly these Values' nodes."""
-        matches = {self.place_of_value[v] for v in values if v in self.place_of_value}
+        """The source ranges of exactly these Values' nodes."""
+        matches = {self.range_of_value[v] for v in values if v in self.range_of_value}
         nodes = {self.node_of[v] for v in values if v in self.node_of}
-        return frozenset(matches | {self.place_of[node] for node in nodes if node in self.place_of})
+        return frozenset(matches | {self.range_of[node] for node in nodes if node in self.range_of})
 
     def at_line(self, file: str, line: int) -> frozenset[int]:
         """Every Value, in any graph, whose node begins on this line."""
-        return frozenset(value for value, extent in self._places(file) if extent[0] == line)
+        return frozenset(value for value, extent in self._extents(file) if extent[0] == line)
 
     def origins(self, value: int) -> frozenset[int]:
-        """Return what a Value was made from, at once."""
+        """The direct origins of a Value."""
         return frozenset(self._from.get(value, ()))
 
     def replaced_by(self, value: int) -> frozenset[int]:
-        """Return what was made from a Value, at once."""
+        """The Values of which this one is a direct origin."""
         return frozenset(self._to.get(value, ()))
 
     @staticmethod
@@ -255,5 +255,5 @@ class Links:
 
 
 def _size(span: Extent) -> tuple[int, int]:
-    """To compare places by how much of the text they hold: lines first."""
+    """A sort key of ranges by their size, lines first."""
     return span[2] - span[0], span[3] - span[1]

@@ -1,9 +1,9 @@
-"""What the interpreter did: which instructions ran when, what the registers of a frame hold after a step.
+"""The steps of the interpreter: when each instruction ran, and the registers of a frame after a step.
 
 A step is recorded with the registers that it wrote. Which ones an instruction writes is the same each
 time, so the last write of a register is sought among the steps' program counters, and only that one
-event is read: a frame of 100,000 steps costs what one of 100 costs. A list or dictionary changes where it
-lies: it is told as it was when it was last stored, or put on the stack from there.
+event is read: a frame of 100,000 steps costs what one of 100 costs. A list or dictionary changes in
+place: its recorded value is that of its last store or load.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MUTABLE = ("list", "dict", "object")
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a register holds, by which instruction, and at which event it was put there."""
+    """The value of a register, with the instruction and the event that wrote it."""
 
     register: int
     value: dict[str, Any]
@@ -35,7 +35,7 @@ class Written:
 
 
 class Registers:
-    """What ran in the frames of a recording, and their registers."""
+    """The instructions that ran in the frames of a recording, and their registers."""
 
     def __init__(self, jit: Jit) -> None:
         self._jit = jit

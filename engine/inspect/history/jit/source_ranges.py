@@ -66,7 +66,7 @@ def _walk(node: Json, depth: int, field: str) -> Iterator[TreeNode]:
         if all(isinstance(item, dict) and not item.get("span") and _bare(item) for item in each):
             names += [
                 str(item.get("kind", "")) for item in each
-            ]  # Add, Mult, Lt: no place of their own
+            ]  # Add, Mult, Lt: they have no range
         elif isinstance(value, (dict, list)):
             inner += [(name, item) for item in each if isinstance(item, dict)]
         else:
@@ -89,5 +89,5 @@ def _bare(node: Json) -> bool:
 
 
 def inside(inner: Extent, outer: Extent) -> bool:
-    """Return whether a place lies within another."""
+    """Return whether a range is inside another."""
     return outer[:2] <= inner[:2] and inner[2:] <= outer[2:]

@@ -1,4 +1,4 @@
-"""The fold of what the JIT did: functions, graphs, runs of passes, rewrites, code, frames and steps."""
+"""The fold of the JIT's events: functions, graphs, runs of passes, rewrites, code, frames and steps."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from engine.inspect.history.table import Table, ends_of
 
 
 class JitTables:
-    """The tables of the JIT; each is built when it is first asked for."""
+    """The tables of the JIT; each is built on its first use."""
 
     def __init__(self, tables: Tables):
         self.tables = tables
@@ -25,12 +25,12 @@ class JitTables:
 
     @cached_property
     def graphs(self) -> Table:
-        """Whole graphs as they were told; `phase` is the string of the pass or phase before."""
+        """Snapshots of graphs; `phase` is the string of the pass or phase before."""
         return self.tables.moments("GRAPH", id="graph")
 
     @cached_property
     def runs(self) -> Table:
-        """Runs of passes, from PASS_BEGIN to PASS_END; one that never ended goes on for ever."""
+        """Runs of passes, from PASS_BEGIN to PASS_END; a run that did not end lasts forever."""
         since, new = self.of("PASS_BEGIN")
         over, end = self.of("PASS_END")
         until = ends_of(new["run"], end["run"], over)

@@ -1,6 +1,6 @@
-"""Which input cells feed an output cell, and how: one rule an operator, found by its name.
+"""Dependencies between cells: the input cells that feed an output cell, by one rule per operator.
 
-    rule = rule_of("sum.dim_IntList")       # None: nobody has written that down
+    rule = rule_of("sum.dim_IntList")       # None: there is no rule
     recipe = rule(given, (1,))              # sum over x[1, 0], x[1, 1], ...
 
 Rules are pure functions of sizes and arguments (core.py); they are tested against the engine itself:

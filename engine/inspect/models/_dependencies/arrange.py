@@ -23,7 +23,7 @@ from engine.inspect.models._dependencies.core import (
 
 
 def same_memory(call: OpCall, index: Index) -> CellFormula:
-    """A view: the cell of the input that lies over the same byte."""
+    """A view: the cell of the input at the same byte."""
     own, out = call.tensors["self"], call.out
     byte = _extent(out).byte(index)
     hit = next(_extent(own).elements(byte, byte + 1), None)
@@ -162,7 +162,7 @@ def diagonal_of(call: OpCall, index: Index) -> CellFormula:
     if len(call.sizes("self")) == 2:
         return single(CellInput("self", (index[0] + max(0, -shift), index[0] + max(0, shift))))
     if index[1] - index[0] != shift:
-        return nothing("0", "beside the diagonal")
+        return nothing("0", "not on the diagonal")
     return single(CellInput("self", (index[0] + min(0, shift),)))
 
 
@@ -214,8 +214,8 @@ def rotate(call: OpCall, index: Index) -> CellFormula:
     return single(CellInput("self", tuple(cell)))
 
 
-def made(call: OpCall, index: Index) -> CellFormula:
-    """zeros_like, normal_ and their like: a tensor is only asked for its sizes and dtype."""
+def filled(call: OpCall, index: Index) -> CellFormula:
+    """zeros_like, normal_ and similar: only the sizes and dtype of the tensor are read."""
     fill = call.values.get("fill_value")
     if fill is None:
         fill = {"zeros": 0, "ones": 1}.get(call.op.removeprefix("new_").removesuffix("_like"))
@@ -247,8 +247,8 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(("pad", "constant_pad_nd", "_pad_circular"), pad),
     **{f"{kind}{n}d": pad for kind in ("reflection_pad", "replication_pad") for n in (1, 2, 3)},
     "repeat_interleave": repeat_interleave,
-    **{f"{name}_like": made for name in _MAKERS},
-    **{f"new_{name}": made for name in _MAKERS},
-    **dict.fromkeys(("normal", "uniform", "random", "exponential", "zero"), made),
+    **{f"{name}_like": filled for name in _MAKERS},
+    **{f"new_{name}": filled for name in _MAKERS},
+    **dict.fromkeys(("normal", "uniform", "random", "exponential", "zero"), filled),
     "rot90": rotate,
 }

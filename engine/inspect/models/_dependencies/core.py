@@ -35,7 +35,7 @@ class Described(Protocol):
 
 
 class Unknown(Exception):
-    """The cells cannot be told from what is known; the text says why."""
+    """The cells cannot be derived from the recorded facts; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +53,10 @@ class CellInput:
 
 @dataclass(frozen=True)
 class CellFormula:
-    """The formula of one output cell: terms of the same form, joined, inside a whole.
+    """The formula of one output cell: terms of the same form, joined, inside a wrapper.
 
-    `term` and `whole` are patterns: `{self}` stands for the feed of that name or for the argument;
-    `{terms}` in `whole` stands for all terms joined. Terms are made one at a time: a sum over a
+    `term` and `wrapper` are patterns: `{self}` stands for the feed of that name or for the argument;
+    `{terms}` in `wrapper` stands for all terms joined. Terms are built one at a time: a sum over a
     million cells is described as quickly as one over three.
     """
 
@@ -64,9 +64,9 @@ class CellFormula:
     feeds: Callable[[int], tuple[CellInput, ...]]
     count: int = 1
     join: str = " + "
-    whole: str = "{terms}"
-    extras: tuple[CellInput, ...] = ()  # cells that are used once, beside the terms
-    note: str = ""  # what the pattern cannot say
+    wrapper: str = "{terms}"
+    extras: tuple[CellInput, ...] = ()  # cells that are used once, next to the terms
+    note: str = ""  # a remark that the pattern cannot express
 
     @property
     def total(self) -> int:
@@ -117,7 +117,7 @@ Rule = Callable[[OpCall, Index], CellFormula]
 
 
 def broadcast(sizes: Index, index: Index) -> Index:
-    """The cell of a tensor of these sizes that is used at `index` of the broadcast whole."""
+    """The cell of a tensor of these sizes that is used at `index` of the broadcast result."""
     own = index[len(index) - len(sizes) :]
     return tuple(0 if n == 1 else i for i, n in zip(own, sizes, strict=True))
 
@@ -172,13 +172,13 @@ def several(value: Any, count: int, default: int = 1) -> Index:
 
 
 def single(*feeds: CellInput, term: str = "", note: str = "") -> CellFormula:
-    """A cell made of a few cells by one pattern; by default the cell is copied."""
+    """A cell computed from a few cells by one pattern; by default a copy."""
     return CellFormula(term or "{" + feeds[0].name + "}", lambda _: feeds, note=note)
 
 
-def nothing(whole: str, note: str = "") -> CellFormula:
+def nothing(wrapper: str, note: str = "") -> CellFormula:
     """A cell that no input cell feeds."""
-    return CellFormula("", lambda _: (), count=0, whole=whole, note=note)
+    return CellFormula("", lambda _: (), count=0, wrapper=wrapper, note=note)
 
 
 def written(pattern: str, say: Callable[[str], str | None]) -> str:

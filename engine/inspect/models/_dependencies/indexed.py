@@ -20,7 +20,7 @@ from engine.inspect.models._dependencies.core import (
     wrap,
 )
 
-MOST = 4096  # cells of an index tensor that are read to find who writes to one cell
+MAX_SEARCHED = 4096  # cells of an index tensor that are read to find the writers of one cell
 
 
 def _dim(call: OpCall) -> int:
@@ -70,8 +70,8 @@ def take(call: OpCall, index: Index) -> CellFormula:
 
 
 def advanced(call: OpCall, index: Index) -> CellFormula:
-    """self[indices]: the index tensors broadcast; their dimensions stand where the first one was,
-    or in front when other dimensions lie between them."""
+    """self[indices]: the index tensors broadcast; their dimensions replace the first one,
+    or come first if other dimensions are between them."""
     names = call.items("indices")
     sizes = call.sizes("self")
     indices = [int(name[len("indices[") : -1]) for name in names]
@@ -100,7 +100,7 @@ def index_put(call: OpCall, index: Index) -> CellFormula:
     dims = [int(name[len("indices[") : -1]) for name in names]
     shapes = [call.sizes(name) for name in names]
     shape = _broadcast_all(shapes)
-    if numel(shape) > MOST:
+    if numel(shape) > MAX_SEARCHED:
         raise Unknown(f"the index tensors have {numel(shape):,} cells: too many to read here")
     others = tuple(i for d, i in enumerate(index) if d not in dims)
     start = dims[0] if dims and dims == list(range(dims[0], dims[-1] + 1)) else 0
@@ -133,7 +133,7 @@ def _writers(call: OpCall, sizes: Index, dim: int, index: Index, size: int) -> I
         return
     if any(i >= n for d, (i, n) in enumerate(zip(index, sizes, strict=True)) if d != dim):
         return
-    if sizes[dim] > MOST:
+    if sizes[dim] > MAX_SEARCHED:
         raise Unknown(f"index has {sizes[dim]:,} cells along dim {dim}: too many to read here")
     for i in range(sizes[dim]):
         position = put(index, dim, i)
@@ -208,7 +208,7 @@ def index_write(combine: str, source: str) -> Rule:
         mode = combine or _HOW.get(str(call.value("reduce", "")), "")
         own = CellInput("self", index)
         count = numel(call.sizes("index"))
-        if count > MOST:
+        if count > MAX_SEARCHED:
             raise Unknown(f"index has {count:,} cells: too many to read here")
         flat = bool(call.sizes("index"))
         size = sizes[dim] if sizes else 1
@@ -240,7 +240,7 @@ def index_write(combine: str, source: str) -> Rule:
 def masked_select(call: OpCall, index: Index) -> CellFormula:
     """The index-th True of the mask, in reading order."""
     shape = _broadcast_all([call.sizes("self"), call.sizes("mask")])
-    if numel(shape) > MOST:
+    if numel(shape) > MAX_SEARCHED:
         raise Unknown(f"the mask has {numel(shape):,} cells: too many to count here")
     left = index[0]
     for cell in every(*map(range, shape)):

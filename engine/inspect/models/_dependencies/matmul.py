@@ -52,7 +52,7 @@ def added(a: str, b: str, batched: bool = False) -> Rule:
         if beta == 0:  # then self is not even read
             extras, addend = (), ""
         return CellFormula(
-            inner.term, inner.feeds, inner.count, whole=addend + times, extras=extras
+            inner.term, inner.feeds, inner.count, wrapper=addend + times, extras=extras
         )
 
     return rule
@@ -83,7 +83,7 @@ def linear(call: OpCall, index: Index) -> CellFormula:
         (CellInput("bias", broadcast(call.sizes("bias"), index)),) if "bias" in call.tensors else ()
     )
     template = "{terms} + {bias}" if bias else "{terms}"
-    return CellFormula("{x} * {w}", feeds, weight[-1], whole=template, extras=bias)
+    return CellFormula("{x} * {w}", feeds, weight[-1], wrapper=template, extras=bias)
 
 
 def _input(call: OpCall) -> str:
@@ -102,7 +102,7 @@ def addr(call: OpCall, index: Index) -> CellFormula:
     pair = (CellInput("vec1", index[:1], "a"), CellInput("vec2", index[1:], "b"))
     own = (CellInput("self", broadcast(call.sizes("self"), index)),)
     template = "{beta} * {self} + {alpha} * {terms}"
-    return CellFormula("{a} * {b}", lambda _: pair, whole=template, extras=own)
+    return CellFormula("{a} * {b}", lambda _: pair, wrapper=template, extras=own)
 
 
 def inner(call: OpCall, index: Index) -> CellFormula:

@@ -97,7 +97,7 @@ def _with_bias(call: OpCall, formula: CellFormula, channel: int) -> CellFormula:
         return formula
     bias = (CellInput("bias", (channel,)),)
     template = "{terms} + {bias}" if formula.count else "{bias}"
-    return CellFormula(formula.term, formula.feeds, formula.count, whole=template, extras=bias)
+    return CellFormula(formula.term, formula.feeds, formula.count, wrapper=template, extras=bias)
 
 
 def pool(rank: int, template: str, join: str = ", ") -> Rule:
@@ -132,7 +132,7 @@ def pool(rank: int, template: str, join: str = ", ") -> Rule:
 
 
 def adaptive(rank: int, template: str, join: str = ", ") -> Rule:
-    """The output's size is given; the window is what of the input lies over the output cell."""
+    """The output's size is an argument; the window is the part of the input over the output cell."""
 
     def rule(call: OpCall, index: Index) -> CellFormula:
         name, sizes = _input(call), call.sizes(_input(call))
@@ -171,7 +171,7 @@ def unfold(call: OpCall, index: Index) -> CellFormula:
         x * stride[1] - padding[1] + k1 * dilation[1],
     )
     if not all(0 <= i < n for i, n in zip(at, sizes[-2:], strict=True)):
-        return CellFormula("", lambda _: (), 0, whole="0", note="a cell of the padding")
+        return CellFormula("", lambda _: (), 0, wrapper="0", note="a cell of the padding")
     return CellFormula("{x}", lambda _: (CellInput(name, (*lead, channel, *at), "x"),))
 
 

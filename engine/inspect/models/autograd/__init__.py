@@ -1,7 +1,7 @@
 """The autograd graph at a moment: nodes and edges, what is saved, and a backward pass step by step.
 
-What never changes (parts, the facts of nodes) is made once per history; a moment is a few cuts
-through columns; a node's box is made when somebody looks at it. So a key costs the same in a graph
+Constant parts (parts, the facts of nodes) are built once per history; a moment is a few cuts
+through columns; a node's box is built on its first use. So a key costs the same in a graph
 of ten nodes and of ten thousand. The dataclasses are in boxes.py.
 """
 
@@ -62,7 +62,7 @@ __all__ = [
     "project",
 ]
 
-MOST_PARTS = 64
+MAX_PARTS = 64
 
 
 def project(history: History, moment: int, selection: Selection) -> Autograd:
@@ -72,7 +72,7 @@ def project(history: History, moment: int, selection: Selection) -> Autograd:
     table = autograd.tables.nodes
     run = autograd.run_at(moment)
     focus, why = _focus(history, moment, selection, run)
-    parts, hidden = _shown(history, moment, focus, run, maker)
+    parts, hidden = _visible_parts(history, moment, focus, run, maker)
     rows = maker.rows_of(parts)
     rows = rows[table.since[rows] <= moment]
     nodes = _nodes(history, moment, selection, run, maker, rows)
@@ -82,7 +82,7 @@ def project(history: History, moment: int, selection: Selection) -> Autograd:
         moment=moment,
         parts=tuple(maker.part(part) for part in parts),
         nodes=nodes,
-        created=table.begun(moment),
+        created=table.started_by(moment),
         living=len(table.at(moment)),
         hidden=hidden,
         saved_count=len(retained),
@@ -104,7 +104,7 @@ def _maker(history: History) -> PartMaker:
     return PartMaker(history)
 
 
-def _shown(
+def _visible_parts(
     history: History, moment: int, focus: int, run: Any, maker: PartMaker
 ) -> tuple[tuple[int, ...], int]:
     """The parts with a living node or one of the running pass, and that of the node in focus."""
@@ -123,15 +123,15 @@ def _shown(
     own = parts.of(autograd.row(focus))
     if not np.isin(own, matches).any():
         matches = np.union1d(matches, own[-1:])
-    if len(matches) <= MOST_PARTS:
+    if len(matches) <= MAX_PARTS:
         return tuple(matches.tolist()), 0
     expected = np.isin(matches, reached) | np.isin(matches, own)
-    order = np.lexsort([-matches, ~expected])[:MOST_PARTS]
-    return tuple(np.sort(matches[order]).tolist()), len(matches) - MOST_PARTS
+    order = np.lexsort([-matches, ~expected])[:MAX_PARTS]
+    return tuple(np.sort(matches[order]).tolist()), len(matches) - MAX_PARTS
 
 
 def _part_of_leaf(autograd: Any, row: int, moment: int) -> Any:
-    """The newest part that uses a leaf which nothing living leads to; else the first to come."""
+    """The newest part that uses a leaf without living users; else the first to come."""
     parts = autograd.parts.of(row)
     started = [part for part in parts.tolist() if autograd.since(part) <= moment]
     return started[-1:] or parts[:1]
@@ -166,9 +166,9 @@ def _bytes(history: History, storages: Any, moment: int) -> int:
 
 
 def _focus(history: History, moment: int, selection: Selection, run: Any) -> tuple[int, str]:
-    """The node to tell everything about: the selected one, else in a backward pass what this event is
-    about, what runs, or where it begins; else what belongs to the selected tensor or call; else what
-    this event is about, else the newest."""
+    """The node in focus: the selected one, else in a backward pass the node of this event, the running node,
+    or the first one; else the node of the selected tensor or call; else the node of
+    this event, else the newest."""
     autograd = history.autograd
     table = autograd.tables.nodes
     if selection.node is not None:
@@ -197,9 +197,9 @@ def _focus(history: History, moment: int, selection: Selection, run: Any) -> tup
         call = selection.call.call
         rows = table.until_now("call", call, moment)
         if len(rows):
-            return int(table.id[rows[-1]]), f"made by call {call}"
-    if not table.begun(moment):
-        return 0, "no node has been made yet"
+            return int(table.id[rows[-1]]), f"created by call {call}"
+    if not table.started_by(moment):
+        return 0, "no node has been created yet"
     if about:
         return about, "this event is about it"
     if run and run.failed:

@@ -1,4 +1,4 @@
-"""A backward pass at a moment: how far it is, what is in its queue, what it let go of."""
+"""A backward pass at a moment: its progress, its queue, and the memory it released."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from engine.inspect.history import History
 
 KEEP_GRAPH, CREATE_GRAPH, ACCUMULATE = 1, 2, 4  # the flags of BACKWARD_BEGIN
-MOST_FREED = 100
-MOST_READY = 100
+MAX_FREED = 100
+MAX_READY = 100
 _AFTER = 16  # events after the end of a failed pass among which its error is looked for
 
 
@@ -71,26 +71,26 @@ def ready(maker: PartMaker, run: Any, moment: int) -> tuple[ReadyRow, ...]:
             sequence=int(run.sequence[index]),
             since=int(run.pushed[index]),
         )
-        for index in run.ready(moment)[:MOST_READY]
+        for index in run.ready(moment)[:MAX_READY]
     )
 
 
-def _let_go(history: History, run: Any, moment: int) -> Any:
-    """The events since the pass began by which something went, oldest first."""
-    numbers = history.autograd.let_go
+def _releases(history: History, run: Any, moment: int) -> Any:
+    """The release events since the pass started, oldest first."""
+    numbers = history.autograd.releases
     lo, hi = np.searchsorted(numbers, [run.since, min(moment, run.until) + 1])
     return numbers[lo:hi]
 
 
 def freed_count(history: History, run: Any, moment: int) -> int:
-    """Return how many things the pass let go of, up to the moment or its end."""
-    return len(_let_go(history, run, moment))
+    """The number of releases of the pass, up to the moment or its end."""
+    return len(_releases(history, run, moment))
 
 
 def freed(history: History, run: Any, moment: int) -> tuple[FreedRow, ...]:
-    """The newest of them, newest first."""
+    """The last releases, newest first."""
     before = history.previous(moment, "node")
-    newest = _let_go(history, run, moment)[::-1][:MOST_FREED].tolist()
+    newest = _releases(history, run, moment)[::-1][:MAX_FREED].tolist()
     rows = ((number, _freed(history, number)) for number in newest)
     return tuple(replace(row, fresh=True) if number > before else row for number, row in rows)
 
@@ -99,7 +99,7 @@ def freed(history: History, run: Any, moment: int) -> tuple[FreedRow, ...]:
 def _freed(history: History, number: int) -> FreedRow:
     event = dict(history.fields(number))
     node, tensor = event.get("node", 0), event.get("tensor", 0)
-    node_name = history.autograd.words(node) if node else ""
+    node_name = history.autograd.describe_node(node) if node else ""
     nbytes = 0
     if "slot" in event:
         kind, label = "saved", f"{history.autograd.slot_name(node, event['slot'])} of {node_name}"

@@ -1,14 +1,14 @@
 """The content of the autograd view, as plain data: see autograd.py, which fills these in.
 
-Two sorts of things, because ten thousand nodes must answer a key at once:
+Two kinds of data, because a key must be fast with ten thousand nodes:
 
-* `Part` and `NodeFact` never change while a history is looked at. They are made once and are the
-  very same objects at every moment, so a layout can be kept under `Part.key`.
-* `NodeBox` and what hangs on it hold at one moment. They are made when somebody looks at them:
-  `Autograd.nodes` is a sequence that makes its items, and its columns (`ids`, `codes`, `alive`)
-  tell of all nodes at once what colours and counts need.
+* `Part` and `NodeFact` never change. They are built once per history and are the
+  same objects at every moment, so a layout can be cached under `Part.key`.
+* `NodeBox` and its parts hold at one moment. They are built on their first use:
+  `Autograd.nodes` is a sequence that builds its items, and its columns (`ids`, `codes`, `alive`)
+  have the data of all nodes that colours and counts need.
 
-Everything is in the order of node ids, which is the order in which the program made the nodes.
+Everything is in the order of node ids, which is the order of their creation.
 """
 
 from __future__ import annotations
@@ -62,14 +62,14 @@ class NodeFact:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Nodes that belong together: all that ever were connected, other than through a leaf.
+    """A connected component: all nodes that ever were connected, other than through a leaf.
 
     One training step is one part, though all steps share the parameters' AccumulateGrad nodes; a
-    leaf stands in every part that leads to it. `nodes` are all that the whole trace ever makes of
-    it: those with `since` after the moment are not there yet and keep their place free.
+    leaf is in every part that leads to it. `nodes` are all nodes that the trace ever has of
+    it: those with `since` after the moment do not exist yet, and their positions are free.
     """
 
-    id: int  # its first node that is no leaf
+    id: int  # its first node that is not a leaf
     nodes: tuple[NodeFact, ...]
     key: tuple[int, int, int]  # (id, number of nodes, number of edges): same key, same layout
 
@@ -102,7 +102,7 @@ class SavedBox:
     saved: int  # the version it was saved at
     current: int  # and the version it has now
     stale: bool  # they differ: using it would be an error
-    released: int  # the moment at which the node let go of it; -1: it still has it
+    released: int  # the moment at which the node released it; -1: not released
     unpacked: bool  # taken out by the pass that is shown
     overwrite: Overwrite | None
 
@@ -113,7 +113,7 @@ class BufferSlot:
 
     input: int
     state: str  # one of SLOT_STATES
-    tensor: int  # what lies there; 0: nothing
+    tensor: int  # the tensor in the buffer; 0: none
     arrived: int  # gradients that have come, None ones too
     expected: int  # gradients that will come in all
     dtype: str
@@ -184,7 +184,7 @@ class NodeBox:
     hooks: tuple[HookRow, ...]
     grad: GradBox | None  # of a leaf
     touches: tuple[int, ...]  # every tensor that belongs to it at this moment
-    highlighted: bool  # it belongs to what is selected
+    highlighted: bool  # it belongs to the selection
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ class RunBox:
 
 @dataclass(frozen=True, slots=True)
 class FreedRow:
-    """Something that was let go of: a saved tensor by its node, a node, a tensor."""
+    """A release: of a saved tensor by its node, of a node, or of a tensor."""
 
     moment: int
     kind: str  # "saved", "node", "tensor"
@@ -272,7 +272,7 @@ class Nodes(Sequence[NodeBox]):
     ):
         self.ids, self.codes, self.alive, self.waits = ids, codes, alive, waits
         self._make = make
-        self._made: dict[int, NodeBox] = {}
+        self._boxes: dict[int, NodeBox] = {}
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -285,9 +285,9 @@ class Nodes(Sequence[NodeBox]):
         if isinstance(index, slice):
             return [self[each] for each in range(*index.indices(len(self)))]
         index = range(len(self))[index]
-        if index not in self._made:
-            self._made[index] = self._make(index)
-        return self._made[index]
+        if index not in self._boxes:
+            self._boxes[index] = self._make(index)
+        return self._boxes[index]
 
     def __iter__(self) -> Iterator[NodeBox]:
         return (self[index] for index in range(len(self)))
@@ -309,7 +309,7 @@ class Nodes(Sequence[NodeBox]):
 
 @dataclass(frozen=True, slots=True)
 class Autograd:
-    """The graph at one moment, and the backward pass that is going on, or was the last to."""
+    """The graph at one moment, and the backward pass that is running, or ran last."""
 
     moment: int
     parts: tuple[Part, ...]  # with a living node, a node of the pass, or the selected node
@@ -321,10 +321,10 @@ class Autograd:
     saved_bytes: int  # the storages of those, each counted once
     stale: tuple[int, ...]  # nodes that keep a tensor which was written since
     run: RunBox | None
-    runs: tuple[RunBox, ...]  # all that are going on, outermost and oldest first
-    ready: tuple[ReadyRow, ...]  # the queue of `run`, as far as it is told; the first is next
-    ready_count: int  # and how long it is
+    runs: tuple[RunBox, ...]  # all that are running, outermost and oldest first
+    ready: tuple[ReadyRow, ...]  # the first rows of the queue of `run`; the first is next
+    ready_count: int  # the length of the queue
     freed: tuple[FreedRow, ...]  # since `run` began, newest first
     freed_count: int  # all of those: `freed` may be the newest only
-    focus: int  # the node to tell everything about; 0: there is none
-    why: str  # and why that one
+    focus: int  # the node in focus; 0: none
+    why: str  # the reason for that focus

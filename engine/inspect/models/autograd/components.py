@@ -57,7 +57,7 @@ class PartMaker:
         return Part(part, facts, (part, len(facts), self.autograd.parts.edges(part)))
 
     def fact(self, row: int) -> NodeFact:
-        """The facts of one node, as they stand in its part."""
+        """The facts of one node, as in its part."""
         parts = self.autograd.parts.of(row)
         return self._facts_of(int(parts[0]))[int(self.nodes.id[row])]
 
@@ -73,7 +73,7 @@ class PartMaker:
         table, string = self.nodes, self.history.string
         ids = table.id[rows]
         edges = self._edges_of(ids)
-        frames, files, lines = (column[rows].tolist() for column in self.autograd.places)
+        frames, files, lines = (column[rows].tolist() for column in self.autograd.source_lines)
         leaves = self.autograd.leaf[rows].tolist()
         ops, functions = self._ops(table.call[rows]), self._functions(frames)
         names = {number: string(number) for number in np.unique(table.name[rows]).tolist()}
@@ -204,6 +204,6 @@ class PartMaker:
         return label, modules[0] if modules else ""
 
     def _module(self, edges: tuple[Edge, ...], modules: dict[int, str]) -> str:
-        """Of what its parameters are attributes."""
+        """The module whose attributes its parameters are."""
         matches = (modules[edge.next] for edge in edges if edge.next in modules)
         return next((module for module in matches if module), "")

@@ -47,7 +47,7 @@ class NodeMaker:
 
     def box(self, fact: NodeFact) -> NodeBox:
         node, m, run = fact.id, self.moment, self.run
-        index = run.place(node) if run else -1
+        index = run.index(node) if run else -1
         reached = index >= 0 and int(run.known[index]) <= m
         outputs = self._outputs(fact)
         saved = tuple(self._saved(each) for each in self.history.autograd.saved_by(node, m))
@@ -144,8 +144,8 @@ class NodeMaker:
         rows = self.run.arrivals_at(node, self.moment)
         numbers = table.input[rows]  # thousands, where one parameter is used thousands of times
         expected = self.run.expected(node)
-        # what has run has used it up: then what lay there when it did
-        when = min(self.moment, int(self.run.entered[self.run.place(node)]))
+        # a node that has run consumed its buffer: then the content when it ran
+        when = min(self.moment, int(self.run.entered[self.run.index(node)]))
         for root, number, _ in roots(self.history, self.run):
             if root == node:
                 expected[number] = expected.get(number, 0) + 1
@@ -176,11 +176,11 @@ class NodeMaker:
 
     def _sent(self, node: int) -> Sequence[int]:
         table = self.history.autograd.tables.exits
-        index = self.run.place(node)
+        index = self.run.index(node)
         moment = int(self.run.exited[index])
         if moment > self.moment:
             return ()
-        count = int(table.n[table.begun(moment) - 1])
+        count = int(table.n[table.started_by(moment) - 1])
         return _integers(self.history.trace.blob(moment))[:count]
 
     # What it keeps

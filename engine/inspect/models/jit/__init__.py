@@ -13,7 +13,7 @@ from engine.inspect.models.jit.dataflow import FlowBox, Wires, flow_of
 from engine.inspect.models.jit.explanation import story_of
 from engine.inspect.models.jit.graph_timeline import (
     GraphTimeline,
-    place_at,
+    state_at,
     timeline_of,
 )
 from engine.inspect.models.jit.lines import GraphRow, Window, rows_of
@@ -50,15 +50,15 @@ class RewriteRow:
 
 
 class Rewrites(Sequence[RewriteRow]):
-    """The rewrites of a pass as rows, of which thousands are never looked at."""
+    """The rewrites of a pass as rows, built on access: thousands are never visible."""
 
     def __init__(self, facts: Sequence[RewriteFact], current: int) -> None:
-        self._facts, self._here = facts, current
+        self._facts, self._current = facts, current
 
     def last(self) -> RewriteRow | None:
         """The one that happened last, if it is in this pass."""
-        at = bisect_left(self._facts, self._here, key=lambda item: item.moment)
-        known = at < len(self._facts) and self._facts[at].moment == self._here
+        at = bisect_left(self._facts, self._current, key=lambda item: item.moment)
+        known = at < len(self._facts) and self._facts[at].moment == self._current
         return self[at] if known else None
 
     def __len__(self) -> int:
@@ -68,7 +68,7 @@ class Rewrites(Sequence[RewriteRow]):
         if isinstance(at, slice):
             return [self[item] for item in range(*at.indices(len(self)))]
         item = self._facts[at]
-        current = item.moment == self._here
+        current = item.moment == self._current
         return RewriteRow(
             item.moment, item.index, item.rule, item.reason, item.file, item.line, current
         )
@@ -118,7 +118,7 @@ class JitModel:
     code: tuple[CodeRow, ...] = ()
     code_ahead: bool = False  # the instructions come later
     selected: int = 0
-    story: tuple[str, ...] = ()  # what became of what is selected, and why
+    story: tuple[str, ...] = ()  # sentences about the selection: its origin and its removal
     failed: str = ""
     rejected: tuple[str, ...] = ()  # an error of the front end: nothing was compiled since
     warnings: tuple[str, ...] = ()
@@ -138,7 +138,7 @@ NOT_YET = (
 
 
 def project(history: History, moment: int, selection: Selection) -> JitModel:
-    """Return what the compiler has made of the function that it worked on last, as of this moment."""
+    """The state of the function that the compiler worked on last, as of this moment."""
     jit = history.jit
     focus = focus_at(jit, moment)
     if not focus.function and not focus.graph:
@@ -149,8 +149,8 @@ def project(history: History, moment: int, selection: Selection) -> JitModel:
 
 
 def takes_long(history: History, moment: int, boxes: bool = False) -> bool:
-    """Return whether the first look at this moment goes through thousands of rewrites: better in a thread.
-    `boxes`: whether the drawing is looked at."""
+    """Return whether the first model of this moment reads thousands of rewrites: better in a thread.
+    `boxes`: whether the diagram is visible."""
     jit = history.jit
     if len(jit.tables.rewrites) < MANY:
         return False
@@ -159,11 +159,13 @@ def takes_long(history: History, moment: int, boxes: bool = False) -> bool:
     graph = focus_at(jit, moment).graph
     if len(jit.changes.get(graph, ())) < MANY:
         return False
-    return not timeline_of.is_cached(history, graph) or (boxes and not flow_of(history, graph).made)
+    return not timeline_of.is_cached(history, graph) or (
+        boxes and not flow_of(history, graph).is_built
+    )
 
 
 def links_take_long(history: History) -> bool:
-    """Whether it takes long to learn where Values come from: it was not asked yet, and there are many."""
+    """Return whether reading the provenance takes long: it was not read yet, and there are many rewrites."""
     return "links" not in vars(history.jit) and len(history.jit.tables.rewrites) >= MANY
 
 
@@ -186,7 +188,7 @@ class _View:
         function = self.jit.function(self.focus.function)
         timeline = timeline_of(self.jit.history, self.focus.graph)
         rows, why = self._rows(timeline)
-        current = place_at(timeline, self.moment)
+        current = state_at(timeline, self.moment)
         functions = functions_of(self.jit, function, timeline.sources, self.moment)
         sources = Sources(self.jit, functions, self.family, self.selected)
         lines = sources.lines()
@@ -234,7 +236,7 @@ class _View:
         if kind != "node" or self.links.values_of.get(node):
             return [self.selected]
         timeline = timeline_of(self.jit.history, self.focus.graph)
-        line = timeline.lines(place_at(timeline, self.moment)).get(node)
+        line = timeline.lines(state_at(timeline, self.moment)).get(node)
         return [value for value, _ in line.inputs] if line is not None else []
 
     def _touched(self) -> frozenset[int]:
@@ -247,16 +249,16 @@ class _View:
         )
 
     def _rows(self, timeline: GraphTimeline) -> tuple[tuple[GraphRow, ...], str]:
-        current = place_at(timeline, self.moment)
+        current = state_at(timeline, self.moment)
         if current < 0:
             return (), self._no_graph()
-        if not timeline.whole(current):
+        if not timeline.is_known(current):
             return (), "The edits of this graph were not kept whole: it cannot be shown here."
         base = current
         if self.run and self.inside:
-            base = place_at(timeline, self.steps[-1].moment - 1) if self.steps else current
+            base = state_at(timeline, self.steps[-1].moment - 1) if self.steps else current
         elif self.run and self.current is not None:
-            base = place_at(timeline, self.current.since)
+            base = state_at(timeline, self.current.since)
         rows = rows_of(self.jit.history, self.focus.graph, Window(current, base))
         return rows.highlighted(self.family, self.selected), ""
 
@@ -267,8 +269,10 @@ class _View:
         ahead = [item.since for row in later for item in row.graphs if item.since > self.moment]
         if ahead:
             when = min(ahead)
-            return f"There is no graph yet: it is made at event {when:,}."
-        return "This function has no graph of its own here: it is inlined where it is called, or never called."
+            return f"There is no graph yet: it is created at event {when:,}."
+        return (
+            "This function has no separate graph: it is inlined into its callers, or never called."
+        )
 
     def _position(self) -> str:
         if self.current is None:

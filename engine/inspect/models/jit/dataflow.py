@@ -1,8 +1,8 @@
-"""The flow of Values between the lines of a graph, and the boxes for a drawing of all its states.
+"""The flow of Values between the lines of a graph, and the boxes of a diagram of all its states.
 
-Boxes are nodes, heads of blocks, and what blocks and graphs return. Constants and parameters of the graph
-have none: they are written where they are read. The outputs of an If or a Loop come from what its blocks
-give back, so a drawing reads downwards as the program runs.
+Boxes are nodes, heads of blocks, and the returns of blocks and graphs. Constants and parameters of the graph
+have none: they are written where they are used. The outputs of an If or a Loop come from the returns of its
+blocks, so a diagram reads downwards as the program runs.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ def flows(lines: Iterable[IrLine]) -> dict[int, tuple[int, ...]]:
 
 
 class _Flows:
-    """Goes down the lines of a graph and remembers which boxes make each Value."""
+    """Visit the lines of a graph and collect the boxes that define each Value."""
 
     def __init__(self) -> None:
-        self.found: dict[int, tuple[int, ...]] = {}
-        self.made: dict[int, list[int]] = {}  # a Value -> the boxes that it comes from
+        self.above: dict[int, tuple[int, ...]] = {}
+        self.makers: dict[int, list[int]] = {}  # a Value -> the boxes that it comes from
         self.owner: dict[int, IrLine] = {}  # by depth: the last node
         self.block: dict[int, set[int]] = {}  # by depth: the boxes of the innermost block, so far
         self.first: dict[int, int] = {}  # by depth: its head
-        self.held: dict[str, int] = {}  # a group, by its name -> its node
+        self.groups: dict[str, int] = {}  # the name of a group -> its node
 
     def of(self, lines: Iterable[IrLine]) -> dict[int, tuple[int, ...]]:
         for line in lines:
@@ -59,21 +59,21 @@ class _Flows:
                 self._head(line)
             else:
                 self._body(line)
-        return self.found
+        return self.above
 
     def _head(self, line: IrLine) -> None:
-        """Of a block below the node that has it; of a group's graph below the group."""
+        """Place a block below its node, and a group's graph below the group."""
         if line.role == "with":
-            above = (self.held[line.kind],) if line.kind in self.held else ()
+            above = (self.groups[line.kind],) if line.kind in self.groups else ()
         else:
             above = (self.owner[line.depth - 1].node,)
-            self.made |= {value.id: [line.node] for value in line.outputs}
+            self.makers |= {value.id: [line.node] for value in line.outputs}
         self.block[line.depth + 1] = {line.node}
         self.first[line.depth + 1] = line.node
-        self.found[line.node] = above
+        self.above[line.node] = above
 
     def _body(self, line: IrLine) -> None:
-        above = dict.fromkeys(box for value, _ in line.inputs for box in self.made.get(value, ()))
+        above = dict.fromkeys(box for value, _ in line.inputs for box in self.makers.get(value, ()))
         mates = self.block.get(line.depth)
         if mates is not None:
             if mates.isdisjoint(above):  # it reads nothing of its block: it is in it all the same
@@ -81,17 +81,17 @@ class _Flows:
             mates.add(line.node)
         if line.role == "node":
             self.owner[line.depth] = line
-            self.held.setdefault(line.kind, line.node)
+            self.groups.setdefault(line.kind, line.node)
             inner = line.kind in _BLOCKS
-            self.made |= {value.id: [] if inner else [line.node] for value in line.outputs}
+            self.makers |= {value.id: [] if inner else [line.node] for value in line.outputs}
         elif line.role == "yield":
             for value in self.owner[line.depth - 2].outputs:
-                self.made[value.id].append(line.node)
+                self.makers[value.id].append(line.node)
             self._close(line)
-        self.found[line.node] = tuple(above)
+        self.above[line.node] = tuple(above)
 
     def _close(self, line: IrLine) -> None:
-        """A block ends: what it gives back belongs to the block round it."""
+        """End a block: its return belongs to the enclosing block."""
         self.block.pop(line.depth, None)
         if outer := self.block.get(line.depth - 2):
             outer.add(line.node)
@@ -116,7 +116,7 @@ def label(parts: Sequence[Part], constants: dict[int, str], wired: Container[int
 
 
 def constants_of(lines: Iterable[Sequence[Part]]) -> dict[int, str]:
-    """The texts of constants by their Value."""
+    """The sources of constants by their Value."""
     matches = {}
     for parts in lines:
         if len(parts) > 4 and parts[4].text == CONSTANT:  # it makes one Value: name : type = kind
@@ -126,21 +126,21 @@ def constants_of(lines: Iterable[Sequence[Part]]) -> dict[int, str]:
 
 
 class Flow(Sequence[FlowBox]):
-    """The boxes of every state of a graph, in the order of the film; made when first looked at."""
+    """The boxes of every state of a graph, in the order of the timeline; built on the first use."""
 
     def __init__(self, timeline: GraphTimeline) -> None:
         self._timeline = timeline
-        self._made: tuple[FlowBox, ...] | None = None
+        self._built: tuple[FlowBox, ...] | None = None
 
     def boxes(self) -> tuple[FlowBox, ...]:
-        if self._made is None:
-            self._made = self._make()
-        return self._made
+        if self._built is None:
+            self._built = self._make()
+        return self._built
 
     @property
-    def made(self) -> bool:
-        """Return whether they are known already."""
-        return self._made is not None
+    def is_built(self) -> bool:
+        """Return whether they have been built already."""
+        return self._built is not None
 
     def __len__(self) -> int:
         return len(self.boxes())
@@ -155,7 +155,7 @@ class Flow(Sequence[FlowBox]):
             flow = _Flows()
             for node, boxes in flow.of(self._timeline.lines(state).values()).items():
                 above.setdefault(node, {}).update(dict.fromkeys(boxes))
-            makers |= flow.made
+            makers |= flow.makers
         self._between(above, makers)
         order = list(dict.fromkeys(f.key for f in self._timeline.frames if f.key in above))
         width = self._widths(above)
@@ -198,17 +198,17 @@ class Flow(Sequence[FlowBox]):
 
 
 class Wires(Sequence[tuple[int, int]]):
-    """From which box to which a wire leads, in one state; made when first looked at."""
+    """The (from, to) boxes of the wires of one state; built on the first use."""
 
     def __init__(self, timeline: GraphTimeline, state: int) -> None:
-        self._timeline, self._place = timeline, state
-        self._made: tuple[tuple[int, int], ...] | None = None
+        self._timeline, self._state = timeline, state
+        self._built: tuple[tuple[int, int], ...] | None = None
 
     def pairs(self) -> tuple[tuple[int, int], ...]:
-        if self._made is None:
-            led = flows(self._timeline.lines(self._place).values())
-            self._made = tuple((above, node) for node, boxes in led.items() for above in boxes)
-        return self._made
+        if self._built is None:
+            led = flows(self._timeline.lines(self._state).values())
+            self._built = tuple((above, node) for node, boxes in led.items() for above in boxes)
+        return self._built
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
         return iter(self.pairs())

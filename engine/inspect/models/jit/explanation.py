@@ -1,16 +1,16 @@
-"""Sentences about the selected Value or place: its origin, and the reason for its removal."""
+"""Sentences about the selected Value or source range: its origin, and the reason for its removal."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from engine.inspect.history.jit.source_ranges import LINE, TREE, what_is
-from engine.inspect.models.jit.graph_timeline import GraphTimeline, place_at, timeline_of
+from engine.inspect.models.jit.graph_timeline import GraphTimeline, state_at, timeline_of
 from engine.inspect.models.jit.rule import rule_of, short_path
 
 
 def story_of(jit: Any, selected: int, graph: int, moment: int) -> tuple[str, ...]:
-    """The sentences about what is selected; () when nothing is."""
+    """The sentences about the selection; () without one."""
     if not selected:
         return ()
     kind, item, which, index = what_is(selected)
@@ -18,10 +18,10 @@ def story_of(jit: Any, selected: int, graph: int, moment: int) -> tuple[str, ...
         return _Story(jit, graph, moment).value(item)
     if kind == "node":
         return _Story(jit, graph, moment).node(item)
-    return _place(jit, selected, item, which, index, graph, moment)
+    return _source_story(jit, selected, item, which, index, graph, moment)
 
 
-def _place(
+def _source_story(
     jit: Any, selected: int, function: int, which: int, index: int, graph: int, moment: int
 ) -> tuple[str, ...]:
     fact = jit.function(function)
@@ -34,11 +34,11 @@ def _place(
     else:
         tokens = jit.syntax(function).get("tokens", [])
         subject = (
-            f"Token {tokens[index][1]!r} in {name}" if index < len(tokens) else f"A place in {name}"
+            f"Token {tokens[index][1]!r} in {name}" if index < len(tokens) else f"A token in {name}"
         )
     seeds = jit.links.seeds(selected)
     timeline = timeline_of(jit.history, graph)
-    present = timeline.names(place_at(timeline, moment))
+    present = timeline.names(state_at(timeline, moment))
     current = seeds & present.keys()
     alive = jit.links.family([selected]) & present.keys()
     if not seeds:
@@ -56,15 +56,15 @@ class _Names:
     """The names of Values: those of the graph at this moment; for removed Values, their last names."""
 
     def __init__(self, jit: Any, timeline: GraphTimeline, present: dict[int, str]) -> None:
-        self.links, self.there, self.timeline = jit.links, present, timeline
+        self.links, self.present, self.timeline = jit.links, present, timeline
 
-    def one(self, value: int) -> str:
-        if value in self.there:
-            return f"%{self.there[value]}"
+    def of_value(self, value: int) -> str:
+        if value in self.present:
+            return f"%{self.present[value]}"
         return f"%{self.timeline.last_names.get(value) or self.links.name_of.get(value, value)}"
 
     def of(self, values: frozenset[int], maximum: int = 6) -> str:
-        names = [self.one(value) for value in sorted(values)]
+        names = [self.of_value(value) for value in sorted(values)]
         remaining = f" and {len(names) - maximum} more" if len(names) > maximum else ""
         return ", ".join(names[:maximum]) + remaining
 
@@ -76,14 +76,14 @@ class _Story:
         self.jit, self.links, self.moment = jit, jit.links, moment
         timeline = timeline_of(jit.history, graph)
         self.own = timeline.keys
-        index = place_at(timeline, moment)
+        index = state_at(timeline, moment)
         self.names, self.lines = _Names(jit, timeline, timeline.names(index)), timeline.lines(index)
 
     def value(self, value: int) -> tuple[str, ...]:
         node = self.links.node_of.get(value)
         if node is None:
             return (f"Value {value} is in no graph of this recording.",)
-        name = self.names.one(value)
+        name = self.names.of_value(value)
         definition = self.links.kind_of.get(node, "")
         subject = f"{name} = {definition}" if definition else f"{name}, a parameter"
         return self._life(subject, node) + self._origin(value)
@@ -91,28 +91,28 @@ class _Story:
     def node(self, node: int) -> tuple[str, ...]:
         kind = self.links.kind_of.get(node)
         if kind is None:
-            return ("What a graph or a block takes or gives back: it is no node of its own.",)
+            return ("A parameter or the return of a graph or block: not a node.",)
         return self._life(kind, node)
 
     def _life(self, subject: str, node: int) -> tuple[str, ...]:
         creation, end = self.links.creations.get(node), self.links.removals.get(node)
         came = f"{subject}: {self._came(creation)}" if creation else f"{subject}."
         if node not in self.own:
-            came += " It is of another graph; what belongs to it here is lit."
+            came += " It is in another graph; related lines of this one are highlighted."
         if end is None or end.moment > self.moment:
-            later = f" It will go in {self._pass(end.run)}." if end is not None else ""
+            later = f" It will be removed in {self._pass(end.run)}." if end is not None else ""
             return (came + later,)
-        return (came, self._gone(node, end))
+        return (came, self._removal(node, end))
 
     def _came(self, creation: Any) -> str:
         if creation.moment > self.moment:
-            return f"not there yet: it comes at event {creation.moment:,}."
+            return f"not created yet: it will be at event {creation.moment:,}."
         if not creation.run:
-            return f"there from the start ({creation.rule})."
-        return f'made in {self._pass(creation.run)} by the rule "{creation.rule}".'
+            return f"in the initial graph ({creation.rule})."
+        return f'created in {self._pass(creation.run)} by the rule "{creation.rule}".'
 
-    def _gone(self, node: int, end: Any) -> str:
-        """Why a node vanished: pass, rule, reason and what stands for it."""
+    def _removal(self, node: int, end: Any) -> str:
+        """The removal of a node: pass, rule, reason and replacement."""
         fact = self.jit.rewrite_at(end.moment)
         position = ""
         if fact is not None and fact.file:
@@ -129,11 +129,11 @@ class _Story:
         if inside:
             (group, copies), *_ = inside.items()
             does = "does" if len(copies) == 1 else "do"
-            return f"{description} {self.names.of(frozenset(copies))} in {group} {does} its work since."
-        return f"{description} Nothing stands for it: nobody used it any more."
+            return f"{description} {self.names.of(frozenset(copies))} in {group} {does} its work."
+        return f"{description} It has no replacement: it had no uses."
 
     def _inside(self, node: int, end: Any) -> dict[str, list[int]]:
-        """Return what was made from a node by the rewrite that took it away, by the groups that hold it."""
+        """The replacements of a node by the rewrite that removed it, by the groups that contain them."""
         own = self.links.values_of.get(node, ())
         replacements = {copy for value in own for copy in self.links.replaced_by(value)}
         matches: dict[str, list[int]] = {}

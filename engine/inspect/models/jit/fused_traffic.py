@@ -28,7 +28,7 @@ class Bytes:
 
 def bytes_of(history: History, kernel: Kernel, launch: Launch) -> Bytes:
     """Counted by the sizes of the tensors of this launch; else by its elements."""
-    if kernel.held is None or "inputs" not in kernel.program:
+    if kernel.subgraph is None or "inputs" not in kernel.program:
         program = kernel.program
         total = [
             int(program.get(name, 0)) * launch.elements
@@ -44,7 +44,7 @@ class _Count:
         self.exact = True
         self.shapes: dict[int, Sizes] = {}
         self.width: dict[int, int] = {}
-        self.block = kernel.held.graph["block"] if kernel.held else {}
+        self.block = kernel.subgraph.graph["block"] if kernel.subgraph else {}
         at_rest = {value: name for name, value in kernel.match.leaves.items()}
         for value, tensor in zip(self.block["params"], launch.inputs, strict=True):
             name = at_rest.get(value["id"], "")

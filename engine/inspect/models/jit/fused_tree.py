@@ -58,7 +58,7 @@ class Program:
 
     def tree(self) -> tuple[ExpressionRow, ...]:
         """Each output, then the steps that lead to it, from the last to the first."""
-        graph = self.kernel.held
+        graph = self.kernel.subgraph
         returned = graph.graph["block"]["returns"] if graph is not None else []
         for at, output in enumerate(self.kernel.outputs):
             value = int(returned[at]) if at < len(returned) else 0
@@ -126,7 +126,7 @@ class Program:
         )  # fmt: skip
 
     def _name(self, value: int = 0) -> str:
-        graph = self.kernel.held
+        graph = self.kernel.subgraph
         if graph is None or value not in graph.values:
             return ""
         return f"%{graph.values[value]['name']}"
@@ -149,7 +149,7 @@ class Program:
             ]
         for at, output in enumerate(self.kernel.outputs):
             if "reduce" in output:
-                over = self._place(output["tree"])
+                over = self._register(output["tree"])
                 rows.append(
                     LoopRow("fold", f"out{at} = {output['reduce']}(out{at}, {over})", "added up")
                 )
@@ -157,7 +157,7 @@ class Program:
         return tuple(rows)
 
     def _notes(self) -> list[LoopRow]:
-        """Return what lies in the first cache while a tile goes through, and what is copied there."""
+        """The memory in the first cache during a tile, and the inputs that are copied there."""
         program = self.kernel.program
         launch = program.get("launch", program)
         notes = []
@@ -172,8 +172,8 @@ class Program:
             )
         return notes
 
-    def _place(self, tree: Json) -> str:
-        """Return where the result of a part of the tree lies."""
+    def _register(self, tree: Json) -> str:
+        """The register of the result of a part of the tree."""
         if "step" not in tree:
             return str(tree["leaf"])
         return str(self.kernel.steps[int(tree["step"])]["to"])

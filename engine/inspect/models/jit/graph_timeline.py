@@ -1,9 +1,9 @@
-"""All lines that a graph ever had, in one order: so that each keeps its place from pass to pass.
+"""All lines that a graph ever had, in one order, so that each keeps its row from pass to pass.
 
-The states of a graph (one per snapshot and rewrite) are laid over each other. A line that is gone leaves
-its place behind; a new one stands after the line it follows. A node that moves leaves the old place and
-takes a new one. The order is made once per graph and only grows, so a step never reorders anything. Each
-place knows how its line read from when on: a state is looked up, never gone through again.
+The states of a graph (one per snapshot and rewrite) are overlaid. A removed line keeps its
+row; a new one is inserted after the line it follows. A node that moves leaves its old row and
+gets a new one. The order is computed once per graph and only grows, so a step never reorders anything. Each
+row stores the states of its line: a state is looked up, never replayed.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ class LineHistory:
         "key",
         "lines",
         "moved",
-        "places",
         "removed_at",
         "row",
+        "states",
     )
 
     def __init__(self, key: int, created_at: int) -> None:
         self.key = key  # the node of the line
         self.created_at, self.removed_at = created_at, NEVER
-        self.moved = False  # it went to another place
-        self.keeps = False  # whether its place is kept once it is gone
-        self.places: list[int] = []  # from when on it read
-        self.lines: list[IrLine] = []  # like this
+        self.moved = False  # it moved to another row
+        self.keeps = False  # whether its row stays after its removal
+        self.states: list[int] = []  # the first state of each line below
+        self.lines: list[IrLine] = []  # the line from that state on
         self.after: LineHistory | None = None
-        self.row: object = None  # what was last drawn of it (`lines`)
+        self.row: object = None  # its last drawn row (`lines`)
 
     @property
     def line(self) -> IrLine | None:
@@ -61,13 +61,13 @@ class LineHistory:
         """As it was in one state."""
         if len(self.lines) == 1 or not self.lines:
             return self.line
-        return self.lines[max(0, bisect_right(self.places, state) - 1)]
+        return self.lines[max(0, bisect_right(self.states, state) - 1)]
 
     def reads(self, state: int, line: IrLine | None) -> None:
-        """From this state on it reads so."""
+        """Add the line that holds from this state on."""
         if line is None or (self.lines and self.lines[-1] == line):
             return
-        self.places.append(state)
+        self.states.append(state)
         self.lines.append(line)
 
 
@@ -78,22 +78,22 @@ class GraphTimeline:
         changes = jit.changes.get(graph, [])
         self.moments = [moment for moment, _ in changes]
         self.snapshots = [state for state, (_, row) in enumerate(changes) if row < 0]
-        self.lost = -1  # the first place whose edits were not kept whole
+        self.lost = -1  # the first state with incomplete edits
         self.name = ""
-        self._holes: list[tuple[int, int]] = []  # the places from and until which they were not
+        self._holes: list[tuple[int, int]] = []  # the (from, until) states of incomplete edits
         self._top = LineHistory(0, NEVER)  # before the first
         self._last: dict[int, dict[int, IrLine]] = {}
         self._names: dict[int, dict[int, str]] = {}
         self._graph: LinkedGraph | None = None
         for state, (moment, row) in enumerate(changes):
             if row < 0:
-                self._told(jit.json(moment), state)
+                self._add_snapshot(jit.json(moment), state)
             elif self._graph is not None:
                 self._rewritten(jit._rewrite(row).edits, state)
         self._graph = None
         self.frames = list(self._walk(self._top))
         for frame in self.frames:
-            # What came and went within one pass, or went elsewhere, leaves no place behind.
+            # A line that came and went within one pass, or moved, leaves no row.
             pair = (
                 bisect_right(self.snapshots, state - 1)
                 for state in (frame.created_at, frame.removed_at)
@@ -103,24 +103,24 @@ class GraphTimeline:
 
     # States
 
-    def whole(self, state: int) -> bool:
+    def is_known(self, state: int) -> bool:
         """Return whether this state is known."""
         return state >= 0 and not any(since <= state < until for since, until in self._holes)
 
     def lines(self, state: int) -> dict[int, IrLine]:
-        """The lines of a state by their nodes, in the order of its text; {} where it is not known."""
+        """The lines of a state by their nodes, in the order of its text; {} if the state is unknown."""
         known = self._last.get(state)
         if known is None:
-            known = self._lines(state) if self.whole(state) else {}
+            known = self._lines(state) if self.is_known(state) else {}
             self._last[state] = known
             while len(self._last) > KEPT:
                 del self._last[next(iter(self._last))]
         return known
 
     def names(self, state: int) -> dict[int, str]:
-        """Return what the Values of a state are called; not those inside of a group."""
+        """The names of the Values of a state, without those inside a group."""
         if state not in self._names:
-            self._names = {state: {}}  # only of the last one that was asked for
+            self._names = {state: {}}  # a cache of one state
             for line in self.lines(state).values():
                 if line.role == "with":
                     break
@@ -135,7 +135,7 @@ class GraphTimeline:
 
     @cached_property
     def sources(self) -> tuple[SourceRange, ...]:
-        """The lines of source, told once each, that the nodes of the graph come from."""
+        """The source lines of the graph's nodes, each once."""
         lines = (line for frame in self.frames for line in frame.lines)
         matches = {
             (line.source_range.file, line.source_range.line): line.source_range
@@ -154,10 +154,10 @@ class GraphTimeline:
                 matches[frame.key] = line
         return matches
 
-    # How it is made
+    # Construction
 
-    def _told(self, snapshot: Json, state: int) -> None:
-        """A snapshot: what is known already, but for what the edits do not tell."""
+    def _add_snapshot(self, snapshot: Json, state: int) -> None:
+        """Add a snapshot: it equals the present state, except for facts that edits lack."""
         if "block" not in snapshot:
             return
         self.name = str(snapshot.get("name", ""))
@@ -180,17 +180,17 @@ class GraphTimeline:
         for linked, line in zip(new, lines, strict=True):
             linked.mark.reads(state, line)
         for frame in old:
-            frame.moved = frame.removed_at == state and frame.key in chain.spots
+            frame.moved = frame.removed_at == state and frame.key in chain.linked_lines
 
     def _agrees(self, chain: LinkedGraph, snapshot: Json, state: int) -> bool:
-        """Return whether the edits led to just this; the schema of a node is only told here."""
+        """Return whether the edits led to this snapshot; only snapshots have the schema of a node."""
         chain.settle()
         recorded = IrGraph(snapshot)
         for key, node in recorded.nodes.items():
             own = chain.nodes.get(key)
             if own is not None and "schema" in node and "schema" not in own:
                 own["schema"] = node["schema"]
-                linked = chain.spots.get(key)
+                linked = chain.linked_lines.get(key)
                 if linked is not None and linked.mark is not None:
                     linked.mark.reads(state, chain.line(key))
         return bool(chain.graph["block"] == snapshot["block"])
@@ -215,12 +215,12 @@ class GraphTimeline:
         for frame in loose:
             frame.moved = frame.removed_at == state and _in_text(chain, frame.key)
         for key in dirty:
-            known = chain.spots.get(key)
+            known = chain.linked_lines.get(key)
             if known is not None and known.mark is not None:
                 known.mark.reads(state, chain.line(key))
 
     def _lose(self, state: int) -> None:
-        """Return what is told here is of no graph that can be: the next snapshot goes on."""
+        """Drop edits that fit no graph: the next snapshot starts again."""
         self.lost = state if self.lost < 0 else self.lost
         if not self._holes or self._holes[-1][1] != NEVER:
             self._holes.append((state, NEVER))
@@ -285,7 +285,7 @@ class GraphTimeline:
 
 
 def _in_text(chain: LinkedGraph, key: int) -> bool:
-    linked = chain.spots.get(key)
+    linked = chain.linked_lines.get(key)
     return linked is not None and linked.mark is not None
 
 
@@ -296,6 +296,6 @@ def timeline_of(history: History, graph: int) -> GraphTimeline:
         return GraphTimeline(history.jit, graph)
 
 
-def place_at(timeline: GraphTimeline, moment: int) -> int:
-    """The place of the last change up to a moment; -1: the graph had not been told."""
+def state_at(timeline: GraphTimeline, moment: int) -> int:
+    """The index of the last change up to a moment; -1: before the first snapshot."""
     return bisect_right(timeline.moments, moment) - 1

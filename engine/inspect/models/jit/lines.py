@@ -27,10 +27,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class GraphRow:
-    """One line of the graph, or the place of one that is gone.
+    """One line of the graph, or the row of a removed one.
 
-    change: "" as before, added, removed, changed, moved (it stands here now), left (it stood here),
-    gone (by an earlier change).
+    change: "" as before, added, removed, changed, moved (to this row), left (from this row),
+    gone (removed by an earlier change).
     """
 
     node: int
@@ -53,9 +53,9 @@ class GraphRow:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Which states are compared: places among the changes of a graph; -1: before the first."""
+    """The compared states: indices of changes of a graph; -1: before the first."""
 
-    now: int
+    current: int
     base: int
 
 
@@ -125,8 +125,8 @@ class Rows:
 
     def __init__(self, timeline: GraphTimeline, window: Window) -> None:
         self.timeline, self.window = timeline, window
-        base, state, since = timeline.lines(window.base), window.now, window.base
-        complete = timeline.whole(state)
+        base, state, since = timeline.lines(window.base), window.current, window.base
+        complete = timeline.is_known(state)
         rows = []
         for frame in timeline.frames:
             if frame.created_at > state or (frame.removed_at <= since and not frame.keeps):
@@ -151,7 +151,7 @@ class Rows:
         """The rows with what belongs to the selection lit."""
         if not family and not selected:
             return self.plain
-        indices = self._places()
+        indices = self._rows_of_numbers()
         highlighted = {at for value in family for at in indices.get(value, ())}
         picked = {
             at
@@ -163,8 +163,8 @@ class Rows:
             rows[at] = replace(rows[at], highlighted=at in highlighted, selected=at in picked)
         return tuple(rows)
 
-    def _places(self) -> dict[int, list[int]]:
-        """Return where the Values are that light a row up, and the numbers of rows themselves."""
+    def _rows_of_numbers(self) -> dict[int, list[int]]:
+        """The rows that a Value or a row's own number highlights."""
         if self._by_value is None:
             self._by_value = {}
             for at, row in enumerate(self.plain):
@@ -184,7 +184,11 @@ class Rows:
             if old is line and frame.created_at <= self.window.base:  # nearly always
                 return _plain(frame, line, "")
             change, before = self._change(frame, old, line)
-            return _plain(frame, line, change) if not before else _made(frame, line, change, before)
+            return (
+                _plain(frame, line, change)
+                if not before
+                else _full_row(frame, line, change, before)
+            )
         line = frame.line
         fresh = frame.removed_at > self.window.base >= frame.created_at
         if line is None or not (fresh or frame.keeps):
@@ -206,12 +210,12 @@ def _plain(frame: LineHistory, line: IrLine, change: str) -> GraphRow:
     known: Any = frame.row
     if known is not None and known[0] is line and known[1].change == change:
         return known[1]
-    row = _made(frame, line, change, "")
+    row = _full_row(frame, line, change, "")
     frame.row = line, row
     return row
 
 
-def _made(frame: LineHistory, line: IrLine, change: str, before: str) -> GraphRow:
+def _full_row(frame: LineHistory, line: IrLine, change: str, before: str) -> GraphRow:
     location = f"{line.source_range.file}:{line.source_range.line}" if line.source_range else ""
     return GraphRow(
         frame.key, number_of_line(line), line.depth, parts_of(line), change, before, False, False,

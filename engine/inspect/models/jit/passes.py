@@ -37,7 +37,7 @@ class PassRow:
 
 @dataclass(frozen=True, slots=True)
 class GraphRef:
-    """A graph of a function: how it began, and the first and the last moment of its history."""
+    """A graph of a function: its first phase, and the first and last moment of its history."""
 
     graph: int
     phase: str
@@ -48,7 +48,7 @@ class GraphRef:
 
 @dataclass(frozen=True, slots=True)
 class FunctionRow:
-    """A function that came to the compiler, with its graphs."""
+    """A compiled function, with its graphs."""
 
     id: int
     name: str
@@ -74,7 +74,7 @@ def focus_at(jit: Any, moment: int) -> Focus:
     matches: list[tuple[int, Focus]] = []
 
     def last(table: Any, focus: Any) -> None:
-        row = table.begun(moment) - 1
+        row = table.started_by(moment) - 1
         if row >= 0:
             matches.append((int(table.since[row]), focus(row)))
 
@@ -83,8 +83,8 @@ def focus_at(jit: Any, moment: int) -> Focus:
     last(tables.syntax, lambda row: _own(jit, int(tables.syntax.function[row]), moment))
     last(graphs, lambda row: Focus(int(graphs.function[row]), int(graphs.id[row])))
     last(codes, lambda row: Focus(int(codes.function[row]), int(codes.graph[row])))
-    recorded = set(graphs.id[: graphs.begun(moment)].tolist())
-    for row in range(runs.begun(moment) - 1, -1, -1):
+    recorded = set(graphs.id[: graphs.started_by(moment)].tolist())
+    for row in range(runs.started_by(moment) - 1, -1, -1):
         if int(runs.graph[row]) in recorded:
             position = Focus(int(runs.function[row]), int(runs.graph[row]))
             matches.append((int(runs.since[row]), position))
@@ -99,7 +99,7 @@ def focus_at(jit: Any, moment: int) -> Focus:
 
 
 def _own(jit: Any, number: int, moment: int) -> Focus:
-    """A function with the graph that it was compiled to, once that was told."""
+    """A function with its compiled graph, once that was recorded."""
     function = jit.function(number)
     known = function is not None and jit.last_change(function.graph, moment) >= 0
     return Focus(number, function.graph if known else 0)
@@ -125,7 +125,7 @@ def function_rows(jit: Any, focus: Focus, moment: int) -> tuple[FunctionRow, ...
     known = {row.id for row in rows}
     rows += [
         FunctionRow(
-            function, _told_name(jit, graphs), "", graphs[0].since, "", 0, graphs,
+            function, _name_in_snapshot(jit, graphs), "", graphs[0].since, "", 0, graphs,
             function == focus.function and any(item.current for item in graphs),
         )
         for function, graphs in ((f, tuple(refs[f].values())) for f in refs if f not in known)
@@ -134,9 +134,9 @@ def function_rows(jit: Any, focus: Focus, moment: int) -> tuple[FunctionRow, ...
     return tuple(rows)
 
 
-def _told_name(jit: Any, graphs: tuple[GraphRef, ...]) -> str:
-    """Return what graphs are called whose function was never told: those of a module that was loaded or
-    frozen, and what a fork runs. Read from the beginning of a snapshot: the rest may be long."""
+def _name_in_snapshot(jit: Any, graphs: tuple[GraphRef, ...]) -> str:
+    """The name of graphs without a recorded function: those of a loaded or frozen module, and of forks.
+    Only the beginning of a snapshot is read: the rest may be long."""
     matches = _NAME.search(jit.history.text(graphs[0].since)[:200])
     name = method_name(matches[1]) if matches else ""
     return name or "unnamed"
@@ -146,7 +146,7 @@ _NAME = re.compile(r'"name":"([^"\\]*)"')
 
 
 def title_of(function: Any, name: str, graph: int) -> str:
-    """Return what a graph is called: by its function; that of a gradient is no function's own."""
+    """The name of a graph: that of its function; a gradient graph has no function."""
     if function is None:
         return name or (f"graph {graph}" if graph else "")
     own = method_name(str(function.name))
@@ -165,7 +165,7 @@ def with_graph(jit: Any, focus: Focus) -> Focus:
 
 
 def pass_rows(jit: Any, focus: Focus, moment: int, touched: frozenset[int]) -> tuple[PassRow, ...]:
-    """The rows of a graph, in time. `touched`: runs that had to do with what is selected."""
+    """The rows of a graph in order of time. `touched`: runs that changed the selection."""
     rows = [*_before(jit, focus), *_passes(jit, focus, touched), *_after(jit, focus)]
     rows.sort(key=lambda row: (row.since, row.at))
     current = max((at for at, row in enumerate(rows) if row.since <= moment), default=-1)
@@ -185,7 +185,7 @@ def _before(jit: Any, focus: Focus) -> list[PassRow]:
         name = {"script": "source", "trace": "traced", "load": "loaded"}.get(
             function.mode, "source"
         )
-        # The function is told of when its graph has been compiled: here in the order of the work.
+        # The function is recorded after its graph was compiled; the rows are in the order of the work.
         own = jit.changes.get(function.graph, []) if focus.graph == function.graph else []
         first = own[0][0] - 1 if own else FOREVER
         rows.append(PassRow("source", name, function.moment, min(function.moment, first)))

@@ -12,17 +12,17 @@ FEW = 50  # exceptions before a moment that are looked through
 
 
 def rejected(history: History, moment: int) -> tuple[str, ...]:
-    """The lines of the last error of the compiler's front end, if nothing came to the compiler since."""
+    """The lines of the last error of the compiler's front end, if nothing was compiled since."""
     table, jit = history.tables.exceptions, history.jit
     last = max(
         (
-            int(item.since[item.begun(moment) - 1])
+            int(item.since[item.started_by(moment) - 1])
             for item in (jit.tables.functions, jit.tables.graphs, jit.tables.frames)
-            if item.begun(moment)
+            if item.started_by(moment)
         ),
         default=-1,
     )
-    started = table.begun(moment)
+    started = table.started_by(moment)
     for row in range(started - 1, max(-1, started - 1 - FEW), -1):
         since = int(table.since[row])
         if since < last:

@@ -1,4 +1,4 @@
-"""The text of the rule that made a rewrite: a few lines of our own source, or of the user's pass."""
+"""The source of a rewrite's rule: a few lines of the engine's source, or of the user's pass."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def rule_text(file: str, line: int, rule: str, recorded: str = "") -> RuleText:
     version of the file: then the rule's name is searched for.
     """
     if not file:
-        return RuleText(why="the trace does not tell where this rule is written")
+        return RuleText(why="the trace does not record the source of this rule")
     short = short_path(file)
     if recorded:
         lines = recorded.splitlines()
