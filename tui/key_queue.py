@@ -109,7 +109,7 @@ class KeyQueue:
         passed = asyncio.Event()
         if not ask(passed.set):
             return
-        while node.is_running and not passed.is_set():
+        while node.is_running and self._app.return_code is None and not passed.is_set():
             left = end - asyncio.get_running_loop().time()
             if left <= 0:
                 return
