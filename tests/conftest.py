@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -20,3 +21,9 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 signal.signal(signal.SIGINT, signal.default_int_handler)
 for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
     signal.signal(number, signal.SIG_DFL)
+
+
+def pytest_collection_finish() -> None:
+    """Exempt the collected tests from garbage collection: many tests call `gc.collect()`."""
+    gc.collect()
+    gc.freeze()
