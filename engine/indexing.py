@@ -120,7 +120,7 @@ def _write(view: Tensor, value: Tensor | complex) -> None:
         view.fill_(value)
     else:
         value = _without_leading_ones(value, value.dim())
-        # Repeated elements may lie in the memory that is written: copy_ refuses others that do.
+        # Its repeated elements may share the memory that is written: copy_ rejects other overlaps.
         view.copy_(value.expand(view.shape) if _broadcasts(value, view) else value)
 
 

@@ -177,7 +177,7 @@ def _rule(
     wire = glyphs.wire(LEFT | RIGHT)
     fold = context.options.fold or ("repeats" if drawn.folded.grouped else "")
     parts = [drawn.form, pluralise(len(part.nodes), "node")]
-    parts.append(f"{fold} folded" if fold and fold != "nothing" else "")
+    parts.append(f"{fold} folded" if fold and fold != "none" else "")
     parts.append(seen)
     if len(model.parts) > 1:
         parts.append(f"graph {model.parts.index(part) + 1} of {len(model.parts)}")
