@@ -41,11 +41,11 @@ Maker& maker() {
   return *instance;
 }
 
-// Of threads that are ending, whose last objects are being destroyed: nobody looks at it.
+// Of threads that are ending, whose last objects are being destroyed: no thread looks at it.
 State g_ended;
 
 // Puts a thread on the list, and takes it off when it ends. The State is not in the thread's own
-// memory: all of the library's lies where there is little room (t_calls).
+// memory: that of all libraries shares a small space (t_calls).
 struct Registration {
   Registration() {
     Maker& m = maker();
@@ -159,7 +159,7 @@ void use_slowly(uint32_t before) {
   State& self = mine();
   if (before > kMaxObjects) return;
   if (self.count.load(std::memory_order_relaxed) <= kMaxObjects) {
-    // Used before in this call: whoever changes it waits for us already.
+    // Used before in this call: a thread that changes it waits for us already.
     const void* object = self.objects[before].load(std::memory_order_relaxed);
     for (uint32_t i = 0; i < before; ++i)
       if (self.objects[i].load(std::memory_order_relaxed) == object) return;
@@ -202,7 +202,7 @@ Change::Change(const void* object, const void* memory, bool has_looked) {
       m.turn.unlock();
       fail(ErrorKind::kRuntime,
            "a tensor that this call reads was resized by another thread while the call waited to "
-           "resize its result: threads that do so need a lock of their own");
+           "resize its result: threads that do so need a lock");
     }
     m.owner.store(&self, std::memory_order_relaxed);
   }

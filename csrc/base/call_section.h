@@ -1,6 +1,6 @@
 // CallSection: which calls are running and what they use, so that nothing is changed under them.
 //
-// Note [Calls and changes]: the host calls the core from many threads, without a lock of its own.
+// Note [Calls and changes]: the host calls the core from many threads, without a lock around them.
 // What a call uses of a tensor (sizes, strides, dtype, the Storage and its address) is many words,
 // which another call may replace: `resize_`, `set_`, `t_`, `x.data = y`, an `out=` that has to
 // grow.
@@ -9,15 +9,16 @@
 //   - Who replaces a description makes a Change of the tensor first. That waits until no other
 //     thread's call uses it; calls that come to use it wait until the Change is over. Memory that
 //     several tensors share is replaced in a Change of everything: no other thread is in a call.
-//   - A call that calls the host back is outside of its section meanwhile (OutsideCalls): the
+//   - A call that calls the host back is outside of its section for that time (OutsideCalls): the
 //     host may wait for other threads, and may change anything, as it may between two calls.
-//   - Nobody waits for a thread that waits here, so there are no circles. A section takes no lock
+//   - No thread waits for a thread that waits here, so there are no circles. A section takes no
+//   lock
 //     of the host's.
 //   - fork() is a Change of everything: no lock of ours is held, and no product of OpenBLAS is
 //     running, in the moment that the child becomes a copy.
-// What is replaced by itself has locks of its own: hooks, `.grad` and history (Meta::lock), hooks
+// Parts that are replaced alone have locks: hooks, `.grad` and history (Meta::lock), hooks
 // of Nodes and what they have saved (Node::lock). Values of elements are the user's business.
-// A tensor that one reference leads to is known to nobody else: its changes are free.
+// A tensor with a single reference is known to no other thread: its changes are free.
 //
 // Invariant: the address that a section names stays alive for the section's length, by a reference
 // that the caller holds. If violated: a Change waits for the wrong call, and memory is read that
@@ -36,13 +37,13 @@ namespace calls {
 inline constexpr uint32_t kMaxObjects = 8;
 inline constexpr uint32_t kAny = kMaxObjects + 1;  // as a count: it may use any object
 
-// What one thread's calls use. Written by that thread, read by those who make Changes.
+// The objects that one thread's calls use. Written by that thread, read by those who make Changes.
 struct State {
   std::atomic<uint32_t> depth{0};  // sections that are open; 0: outside
   std::atomic<uint32_t> count{0};
   std::atomic<const void*> objects[kMaxObjects]{};
   std::atomic<bool> waiting{false};  // for a Change to end, or for its turn to make one
-  // Of one that waits for its turn having looked at things: one of them was changed meanwhile.
+  // Of a thread that waits for its turn and has looked at objects: one was changed since.
   bool has_looked = false, stale = false;
   const void* target = nullptr;
 };
@@ -55,7 +56,7 @@ inline State& mine() {
   State* state = t_calls;
   return state ? *state : first_call();
 }
-// A Change is being made: looked at by whoever begins to use something.
+// A Change is being made: read by every thread that begins to use an object.
 extern std::atomic<bool> g_changing;
 
 #if defined(__SANITIZE_THREAD__)
@@ -96,7 +97,7 @@ class CallSection {
 
 namespace calls {
 
-// Within a section: until its end nobody changes `object`.
+// Within a section: until its end no other thread changes `object`.
 inline void use(const void* object) {
   State& state = mine();
   const uint32_t before = state.count.load(std::memory_order_relaxed);
@@ -110,7 +111,7 @@ inline void use(const void* object) {
   if (g_changing.load(kLook)) [[unlikely]]
     use_slowly(before);
 }
-// Until the section's end nobody changes anything.
+// Until the section's end no other thread changes anything.
 void use_any();
 // Within a section that may use any: waits for the Changes that others want to make now.
 inline void let_changes_in();
@@ -163,8 +164,8 @@ class Change {
   Change(const void* object, const void* memory, bool has_looked);
 };
 
-// From here on fork() waits until no thread is in a call. To be called once OpenBLAS is loaded:
-// handlers run newest first, and its own one hangs beside a running product.
+// Makes fork() wait from now on until no thread is in a call. To be called once OpenBLAS is loaded:
+// handlers run newest first, and OpenBLAS's hangs while a product is running.
 void stop_calls_at_fork();
 
 }  // namespace uh

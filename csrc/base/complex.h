@@ -2,8 +2,8 @@
 //
 // Why not std::complex: its functions are inline functions with one name for the whole program, and
 // loops are compiled once per instruction set; the linker could keep an AVX-512 version for all of
-// them. Everything here is forced inline and leaves no such function behind. What complex numbers
-// compute beyond + - * / is in backend/cpu/complex_math.h.
+// them. Everything here is forced inline and leaves no such function in the object file. What
+// complex numbers compute beyond + - * / is in backend/cpu/complex_math.h.
 #pragma once
 
 #include <cstdint>

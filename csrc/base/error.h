@@ -40,7 +40,7 @@ class Error : public std::runtime_error {
   ErrorKind kind_;
 };
 
-// One part of a message: anything streamable, behind a pointer and the function that writes it.
+// One part of a message: anything streamable, as a pointer and the function that writes it.
 // There are some 900 messages; joining them is compiled once (error.cpp), and each is a short list.
 class Piece {
  public:

@@ -54,7 +54,7 @@ void append_utf8(std::string& out, uint32_t code) {
 
 // ---- writing
 
-// A value never ends in one of these, so that the last character tells whether one came before.
+// A value never ends in one of these, so that the last character shows if one came before.
 void JsonWriter::comma() {
   if (text_.empty()) return;
   const char last = text_.back();
@@ -190,7 +190,7 @@ class JsonParser {
       fail(ErrorKind::kRuntime, "JSON: there are more than ", limits_.values, " values");
     if (depth > limits_.depth)
       fail(ErrorKind::kRuntime, "JSON: more than ", limits_.depth,
-           " arrays and objects lie in each other at byte ", at_);
+           " nested arrays and objects at byte ", at_);
     if (take('{')) {
       result.content_ = object(depth);
     } else if (take('[')) {
@@ -370,7 +370,7 @@ Json& Json::operator=(Json&&) noexcept = default;
 Json::~Json() = default;
 
 void Json::refuse(const char* expected) const {
-  constexpr const char* kNames[] = {"null",     "true or false", "a whole number", "a number",
+  constexpr const char* kNames[] = {"null",     "true or false", "an integer", "a number",
                                     "a string", "an array",      "an object"};
   fail(ErrorKind::kRuntime, "JSON: expected ", std::string_view(expected), " at byte ", position_,
        ", found ", std::string_view(kNames[content_.index()]));
@@ -382,7 +382,7 @@ bool Json::as_bool() const {
 }
 int64_t Json::as_int() const {
   if (const int64_t* match = std::get_if<int64_t>(&content_)) return *match;
-  refuse("a whole number of 64 bits");
+  refuse("an integer of 64 bits");
 }
 double Json::as_double() const {
   if (const int64_t* match = std::get_if<int64_t>(&content_)) return static_cast<double>(*match);

@@ -27,7 +27,7 @@ class JsonWriter {
   JsonWriter& end_array() { return close(']'); }
   JsonWriter& key(std::string_view name);
 
-  // What is no UTF-8 in a text becomes U+FFFD. Infinities and NaN, for which JSON has no number,
+  // Bytes that are not UTF-8 become U+FFFD. Infinities and NaN, for which JSON has no number,
   // become the strings "inf", "-inf" and "nan"; other doubles come back as the same double.
   JsonWriter& value(std::string_view text);
   JsonWriter& value(const char* text) { return value(std::string_view(text)); }
@@ -100,7 +100,7 @@ class Json {
   size_t position() const { return position_; }
   bool is_null() const { return kind() == Kind::kNull; }
 
-  // Each throws a RuntimeError that names what is there instead. A whole number beyond 64 bits is
+  // Each throws a RuntimeError that names what is there instead. An integer beyond 64 bits is
   // a double; as_double takes ints as well.
   bool as_bool() const;
   int64_t as_int() const;
@@ -109,7 +109,7 @@ class Json {
   const Array& as_array() const;
   const Object& as_object() const;
 
-  // A member of an object by its name, looked for one by one; at() throws where there is none.
+  // A member of an object by its name, found by a linear search; at() throws if it is missing.
   const Json* find(std::string_view name) const;
   const Json& at(std::string_view name) const;
 

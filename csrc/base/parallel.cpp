@@ -116,8 +116,8 @@ class Pool {
   std::atomic<int> working_{0};
 };
 
-// Never destroyed: its threads sleep until the process ends. A child's is a new one, for nobody
-// knows in what state that of its parent was copied. See Note [Fork].
+// Never destroyed: its threads sleep until the process ends. A child has a new pool, as
+// that of its parent was copied in an unknown state. See Note [Fork].
 std::atomic<Pool*> g_pool{nullptr};
 
 Pool& pool() {

@@ -4,7 +4,7 @@
 // Invariant: the ranges are disjoint and cover [begin, end); parallel_for returns after all of them
 // have run. Which thread runs which range, and how many ranges there are, must not change a result:
 // a reduction therefore cuts its data into blocks of a fixed size first (ops/reduce).
-// Note [Fork]: the pool's threads do not survive fork(); the child starts threads of its own when
+// Note [Fork]: the pool's threads do not survive fork(); the child starts new threads when
 // it first needs them. No loop runs while a process forks: see Note [Calls and changes].
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace uh {
 
-// How many threads a loop may use, the caller included. At least 1.
+// The number of threads that a loop may use, the caller included. At least 1.
 int get_num_threads();
 void set_num_threads(int n);
 

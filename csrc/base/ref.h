@@ -1,8 +1,8 @@
 // Intrusive reference counting.
 //
 // What: RefCounted carries the count inside the object; Ref<T> is the owning pointer.
-// Invariant: an object made by make_ref starts at 1 and is deleted by whoever takes it to 0.
-// If violated: a use-after-free or a leak. Counts are atomic because the engine runs without the
+// Invariant: an object made by make_ref starts at 1 and is deleted by the release that takes it to
+// 0. If violated: a use-after-free or a leak. Counts are atomic because the engine runs without the
 // GIL.
 #pragma once
 
@@ -53,7 +53,7 @@ class Ref {
     ref.object_ = object;
     return ref;
   }
-  // Takes a reference of its own.
+  // Adds a reference.
   static Ref share(T* object) {
     if (object) object->retain();
     return adopt(object);

@@ -1,6 +1,6 @@
 // A Python number on its way into an operator: bool, int, float or complex, with its kind kept.
 //
-// A complex number that is asked for as a real one must have no imaginary part: it throws
+// A complex number that is read as a real one must have no imaginary part: it throws
 // otherwise, as PyTorch's Scalar does.
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace uh {
 
-// Throws: a complex number was asked for as a real one. Out of line, as loops that are compiled for
-// several instruction sets read Scalars.
+// Throws: a complex number cannot be read as a real one. Out of line, as loops that are compiled
+// for several instruction sets read Scalars.
 [[noreturn]] void imaginary_part_lost(double imag);
 
 class Scalar {

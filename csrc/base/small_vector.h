@@ -1,4 +1,4 @@
-// SmallVector: a vector whose first N elements need no heap. What a graph node is made of.
+// SmallVector: a vector whose first N elements need no heap. Graph nodes consist of them.
 //
 // Invariant: elements [0, size) are alive; they lie inline while there are at most N of them.
 // Only moved, never copied: its elements own things.

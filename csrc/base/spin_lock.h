@@ -10,12 +10,12 @@ namespace uh {
 class SpinLock {
  public:
   void lock() {
-    while (held_.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
+    while (locked_.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
   }
-  void unlock() { held_.store(false, std::memory_order_release); }
+  void unlock() { locked_.store(false, std::memory_order_release); }
 
  private:
-  std::atomic<bool> held_{false};
+  std::atomic<bool> locked_{false};
 };
 
 }  // namespace uh

@@ -1,4 +1,4 @@
-// What containers hold, told to the recorder, and how long rows of them go.
+// Records the references of containers, and releases long rows of them without recursion.
 #include "dispatch/ivalue.h"
 
 namespace uh {
@@ -24,12 +24,12 @@ std::string text_of_key(const IValue& key) {
 Object::ArgumentStream Object::words = nullptr;
 
 void Container::tell(events::Holder holder, const std::vector<HolderTracker::Found>& matches) {
-  if (!held_) {
+  if (!tracker_) {
     if (matches.empty()) return;
     if (number_ == 0) number_ = HolderTracker::next_number();
-    held_ = std::make_unique<HolderTracker>(holder, number_);
+    tracker_ = std::make_unique<HolderTracker>(holder, number_);
   }
-  held_->now(matches);
+  tracker_->now(matches);
 }
 
 void List::tell() {
@@ -60,15 +60,15 @@ void Dict::tell() {
 // waits until the first of them is done with its own.
 Object::~Object() {
   thread_local std::vector<IValue>* t_waiting = nullptr;
-  std::vector<IValue> mine;
-  std::vector<IValue>& waiting = t_waiting ? *t_waiting : mine;
+  std::vector<IValue> own;
+  std::vector<IValue>& waiting = t_waiting ? *t_waiting : own;
   for (IValue& slot : slots)
     if (slot.get_if<Ref<Container>>()) waiting.push_back(std::move(slot));
-  if (t_waiting || mine.empty()) return;
-  t_waiting = &mine;
-  while (!mine.empty()) {
-    const IValue next = std::move(mine.back());
-    mine.pop_back();
+  if (t_waiting || own.empty()) return;
+  t_waiting = &own;
+  while (!own.empty()) {
+    const IValue next = std::move(own.back());
+    own.pop_back();
   }
   t_waiting = nullptr;
 }
@@ -79,9 +79,9 @@ void Object::tell() {
   for (size_t i = 0; i < slots.size(); ++i) {
     each_tensor(slots[i], [&](const Tensor& t) {
       // As long as there is no class, an Object is a future.
-      const std::string what =
+      const std::string description =
           words ? words(*this, i, number_) : message("result of future ", number_);
-      matches.push_back({events::intern(what), &t});
+      matches.push_back({events::intern(description), &t});
     });
   }
   Container::tell(events::Holder::kObject, matches);

@@ -119,7 +119,7 @@ bool equal(const IValue& a, const IValue& b) {
         } else if constexpr (std::is_same_v<T, Dims>) {
           return std::equal(v.begin(), v.end(), w.begin(), w.end());
         } else if constexpr (std::is_same_v<T, Scalar> || std::is_same_v<T, Ref<Container>>) {
-          return false;  // told above
+          return false;  // recorded above
         } else {
           return v == w;
         }
@@ -128,7 +128,7 @@ bool equal(const IValue& a, const IValue& b) {
 }
 
 const IValue* Dict::find(const IValue& key) const {
-  const auto [first, last] = where_.equal_range(hash_of(key));
+  const auto [first, last] = entries_of_hash_.equal_range(hash_of(key));
   for (auto it = first; it != last; ++it)
     if (equal(items_[it->second].first, key)) return &items_[it->second].second;
   return nullptr;
@@ -139,7 +139,7 @@ void Dict::put(IValue key, IValue value) {
     *const_cast<IValue*>(match) = std::move(value);
     return written();
   }
-  where_.emplace(hash_of(key), items_.size());
+  entries_of_hash_.emplace(hash_of(key), items_.size());
   items_.emplace_back(std::move(key), std::move(value));
   written();
 }
@@ -152,15 +152,15 @@ bool Dict::remove(const IValue& key) {
     items_.erase(it);
     break;
   }
-  where_.clear();
-  for (size_t i = 0; i < items_.size(); ++i) where_.emplace(hash_of(items_[i].first), i);
+  entries_of_hash_.clear();
+  for (size_t i = 0; i < items_.size(); ++i) entries_of_hash_.emplace(hash_of(items_[i].first), i);
   written();
   return true;
 }
 
 void Dict::clear() {
   items_.clear();
-  where_.clear();
+  entries_of_hash_.clear();
   written();
 }
 

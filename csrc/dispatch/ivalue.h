@@ -3,7 +3,7 @@
 // What: the interpreter, recorded arguments, Python custom operators and anything else that does
 // not know an operator's C++ signature calls through a Stack of IValues (PyTorch's word).
 // Invariant: a container is held by reference, as in Python: two IValues may share one list, and
-// what is appended through one is seen through the other. Numbers, texts and Dims are copied.
+// what is appended through one is seen through the other. Numbers, strings and Dims are copied.
 #pragma once
 
 #include <optional>
@@ -23,13 +23,13 @@ struct Tuple;
 struct Dict;
 struct Object;
 
-// What a list, tuple, dictionary or object has in common: it is counted, and knows what it is.
+// The common part of lists, tuples, dictionaries and objects: a count and a kind.
 struct Container : RefCounted {
   enum class Kind : int8_t { kList, kTuple, kDict, kObject };
   explicit Container(Kind k) : kind(k) {}
   const Kind kind;
 
-  // To be called by whoever has written to it: a recording is told what it holds now.
+  // To be called after every write to it: records what it holds now.
   void written() {
     if (events::on()) [[unlikely]]
       tell();
@@ -37,14 +37,13 @@ struct Container : RefCounted {
 
  protected:
   virtual void tell() = 0;
-  // Shows what is held now; nothing is made for nothing.
+  // Records these references as the current ones.
   void tell(events::Holder holder, const std::vector<HolderTracker::Found>& matches);
 
   int64_t number_ = 0;  // as a holder; 0 as long as it was none
 
  private:
-  std::unique_ptr<HolderTracker>
-      held_;  // goes after what it tells of: the items of what derives from this
+  std::unique_ptr<HolderTracker> tracker_;  // destroyed after the items, which derived classes own
 };
 
 class IValue {
@@ -88,8 +87,8 @@ class IValue {
 
 using Stack = std::vector<IValue>;
 
-// The tensors that a value holds itself: it is one, or an array of them. What lies in a container
-// is held by the container.
+// The tensors that a value holds itself: it is one, or an array of them. Items of a container
+// are held by the container.
 template <class F>
 void each_tensor(const IValue& value, F&& f) {
   if (const Tensor* t = value.get_if<Tensor>()) {
@@ -121,8 +120,8 @@ struct Tuple final : Container {
   void tell() override;
 };
 
-// Entries in the order in which they were put in, as in Python. Keys are numbers, texts or tensors.
-// Invariant: where_ leads from each key's hash to its entry.
+// Entries in the order in which they were put in, as in Python. Keys are numbers, strings or
+// tensors. Invariant: entries_of_hash_ leads from each key's hash to its entry.
 struct Dict final : Container {
   Dict() : Container(Kind::kDict) {}
 
@@ -139,11 +138,11 @@ struct Dict final : Container {
 
  private:
   std::vector<Entry> items_;
-  std::unordered_multimap<size_t, size_t> where_;
+  std::unordered_multimap<size_t, size_t> entries_of_hash_;
 };
 
 // An instance of a class that the JIT knows, a module above all: its attributes by slot. `type` is
-// a jit::ClassType, `methods` its jit::Methods; who reads them knows that layer.
+// a jit::ClassType, `methods` its jit::Methods; code that reads them knows that layer.
 struct Object final : Container {
   Object(Ref<RefCounted> t, Ref<RefCounted> m, size_t n)
       : Container(Kind::kObject), type(std::move(t)), methods(std::move(m)), slots(n) {}
@@ -152,7 +151,7 @@ struct Object final : Container {
   const Ref<RefCounted> methods;
   std::vector<IValue> slots;
 
-  // What an attribute is called, as a recording says it: the JIT knows.
+  // Returns the name of an attribute for recordings: the JIT provides it.
   using ArgumentStream = std::string (*)(const Object& object, size_t slot, int64_t number);
   static ArgumentStream words;
 

@@ -42,13 +42,13 @@ inline KeySet keys_of(const T&) {
 }
 
 // Note [Operators without a gradient]: an operator is differentiable through a kernel at Autograd,
-// or because it is made of operators that are (composite). Any other is a barrier: its kernel runs
-// below Autograd, so that no half of a graph is recorded inside, and autograd is asked what its
-// results are to know: nothing, or that a gradient is missing.
+// or because it calls operators that are (composite). Any other is a barrier: its kernel runs
+// below Autograd, so that no half of a graph is recorded inside, and autograd decides what its
+// results know: nothing, or that a gradient is missing.
 enum class Differentiation : int8_t { kKernel, kComposite, kNone, kMissing };
 
-// What autograd does around a barrier. `enter` says whether a gradient is wanted, and throws for an
-// out= form where one is; `leave` then joins the results to a Node that knows what is missing.
+// The part of autograd around a barrier. `enter` says whether a gradient is wanted, and throws for
+// an out= form where one is; `leave` then joins the results to a Node that knows what is missing.
 using TensorList = std::vector<const Tensor*>;
 struct BarrierCalls {
   bool (*enter)(const OperatorInfo& op, const TensorList& arguments) = nullptr;
@@ -58,7 +58,7 @@ struct BarrierCalls {
 extern BarrierCalls g_barrier;
 
 // Note [Tracing]: while a thread traces, its calls have the key Tracer, and the outermost of nested
-// calls is told to the JIT after it has run: with what it was given, and what it made of it.
+// calls is reported to the JIT after it has run, with its arguments and results.
 using TracerCall = void (*)(const OperatorInfo& op, const Stack& arguments, const Stack& results);
 extern TracerCall g_tracer;
 
@@ -123,9 +123,9 @@ class OperatorInfo {
   std::string_view kernel_name(Key key) const { return names_[static_cast<size_t>(key)]; }
 
   Differentiation differentiation() const { return differentiation_; }
-  void set_differentiation(Differentiation how) {
-    differentiation_ = how;
-    const bool open = how == Differentiation::kKernel || how == Differentiation::kComposite;
+  void set_differentiation(Differentiation mode) {
+    differentiation_ = mode;
+    const bool open = mode == Differentiation::kKernel || mode == Differentiation::kComposite;
     barrier_ = open ? Key::kTracer : KeySet(Key::kTracer) | Key::kAutograd;
   }
 
@@ -190,7 +190,7 @@ class Op<R(A...)> final : public OperatorInfo {
 
   R operator()(A... args) const;
 
-  // For a kernel that has done its part: goes on with the keys below its own.
+  // For a kernel that has done its part: continues with the keys below its own.
   R redispatch(KeySet keys, A... args) const;
 
   void call_boxed(Stack& stack) override;

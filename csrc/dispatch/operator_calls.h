@@ -1,4 +1,4 @@
-// What an Op does when it is called: Note [Operators are compiled once] of operator.h.
+// The call of an Op: Note [Operators are compiled once] of operator.h.
 //
 // Included by the generated signatures_<n>.cpp only. Two of the functions are called all the time
 // and are a dozen instructions each; the others are marked cold, and compiled for size.
@@ -65,14 +65,14 @@ template <class R, class... A>
   if (keys.has(Key::kTracer)) return traced(args...);
   TensorsAmong arguments;
   (arguments.add(args), ...);
-  const bool wanted = g_barrier.enter(*this, arguments.found());
+  const bool needs_gradient = g_barrier.enter(*this, arguments.found());
   const Without<Key::kAutograd> below;
   if constexpr (std::is_void_v<R>) {
     (*this)(args...);
-    if (wanted) g_barrier.leave(*this, arguments.found(), {arguments.found()[0]});
+    if (needs_gradient) g_barrier.leave(*this, arguments.found(), {arguments.found()[0]});
   } else {
     R result = (*this)(args...);
-    if (wanted) {
+    if (needs_gradient) {
       TensorsAmong results;
       results.add(result);
       g_barrier.leave(*this, arguments.found(), results.found());

@@ -1,4 +1,4 @@
-// What a recorded operator call tells: OP_ENTER with its arguments, HOPs, OP_EXIT or ERROR.
+// The events of a recorded operator call: OP_ENTER with its arguments, HOPs, OP_EXIT or ERROR.
 //
 // Note [Recorded arguments]: the blob of OP_ENTER is a stream of int64, per argument a tag and its
 // payload, in schema order: 0 none; 1 tensor id; 2 int; 3 double bits; 4 bool; 5 int list (n, ...);

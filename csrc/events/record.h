@@ -28,7 +28,7 @@ struct Record {
 };
 static_assert(sizeof(Record) == 64);
 
-// Who may hold a Storage or a TensorImpl; fields `holder_kind` carry these codes.
+// The kinds of holders of a Storage or a TensorImpl; fields `holder_kind` carry these codes.
 enum class Holder : int64_t {
   kNone,
 #define UH_HOLDER(enumerator, name, label) enumerator,

@@ -110,7 +110,7 @@ bool reads_clock(Kind kind) {
   }
 }
 
-// A small number per thread and recording; THREAD tells its name once.
+// A small number per thread and recording; THREAD records its name once.
 uint32_t thread_number() {
   thread_local uint32_t number = 0;
   thread_local uint32_t generation = 0;
@@ -141,7 +141,7 @@ char process_state(pid_t pid) {
 // How a wait for room ends without room: a writer that is dead (reaped or not) is not waited for,
 // one that is stopped only for a short while, and one that does nothing for kPatience neither.
 // `waited` counts this thread's own waiting while the heartbeat stood still, so that a program and
-// a writer that were stopped together (ctrl+z) go on together.
+// a writer that were stopped together (ctrl+z) continue together.
 RingEnd writer_end(const RingHeader& h, uint64_t waited) {
   if (now_ns() - h.heartbeat_ns.load() < kHeartbeatLate) return RingEnd::kNone;
   const char state = process_state(static_cast<pid_t>(h.writer_pid.load()));
@@ -179,7 +179,7 @@ bool try_commit(Ring& r, const PendingRecord& w, uint32_t thread, uint64_t& numb
   int64_t e = w.e;
   if (w.bytes) {
     const uint64_t need = 8 + ((w.length + 7) & ~uint64_t{7});
-    if (need > h.capacity_blob) return true;  // of a larger recording, which ended meanwhile
+    if (need > h.capacity_blob) return true;  // of a larger recording, which has ended since
     const uint64_t start =
         blob_start(h.blob_head.load(std::memory_order_relaxed), need, h.capacity_blob);
     if (start + need - h.blob_tail.load(std::memory_order_acquire) > h.capacity_blob) return false;
@@ -212,9 +212,9 @@ uint64_t commit(const PendingRecord& w) {
   while (on() && !try_commit(r, w, thread, number)) {
     const timespec pause{0, 50000};
     nanosleep(&pause, nullptr);
-    const uint64_t now = now_ns();
-    waited += std::min(now - before, kLookNs);  // more than that: this process was stopped
-    before = now;
+    const uint64_t time = now_ns();
+    waited += std::min(time - before, kLookNs);  // more than that: this process was stopped
+    before = time;
     if (waited < looked + kLookNs) continue;
     looked = waited;
     if (const uint64_t beat = header->heartbeat_ns.load(); beat != heartbeat) {
@@ -245,7 +245,7 @@ void stop_in_child() {
   g_mode.store(0);
 }
 
-// Note [Sampled values]: this head stands before every step-th element of a span that is not kept
+// Note [Sampled values]: this head precedes every step-th element of a span that is not kept
 // whole. engine/inspect/history/storage_contents.py reads it.
 struct SampleHead {
   int64_t dtype, numel, nans, infs;

@@ -25,7 +25,7 @@ extern std::atomic<uint32_t> g_mode;
 inline bool on() { return g_mode.load(std::memory_order_relaxed) != 0; }
 inline bool values_on() { return (g_mode.load(std::memory_order_relaxed) & kValues) != 0; }
 
-// Maps the ring behind file descriptor `fd` and starts. Throws when it is not a ring.
+// Maps the ring of file descriptor `fd` and starts. Throws when it is not a ring.
 void open(int fd, uint64_t value_budget);
 void close();
 
@@ -42,7 +42,7 @@ int64_t intern(std::string_view text);
 // Counts recordings: numbers interned in one mean nothing in the next.
 extern std::atomic<uint32_t> g_generation;
 
-// A string that is told again and again (an operator's schema): its number, looked up once a
+// A string that is recorded repeatedly (an operator's schema): its number, looked up once a
 // recording.
 class InternedText {
  public:

@@ -2,7 +2,7 @@
 //
 // What: allocate(n) gives a DataPtr that knows how to release itself; raw_allocate/raw_deallocate
 // give and take bare pointers (PyTorch's c10::Allocator has the same four parts).
-// Invariant: a pointer goes back to the allocator it came from, with the size it was asked for.
+// Invariant: a pointer goes back to the allocator it came from, with the size that was requested.
 // Read next: data_ptr.h, device_registry.h, backend/cpu/allocator.cpp (the caching pool).
 #pragma once
 
@@ -17,7 +17,7 @@
 namespace uh {
 
 struct AllocatorStats {
-  int64_t live_bytes = 0;   // handed out and not yet returned
+  int64_t live_bytes = 0;   // allocated and not yet released
   int64_t peak_bytes = 0;   // the highest live_bytes so far
   int64_t allocations = 0;  // calls of raw_allocate
   int64_t frees = 0;        // calls of raw_deallocate

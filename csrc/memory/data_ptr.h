@@ -1,7 +1,7 @@
 // DataPtr: a pointer that carries its own way of being released.
 //
 // What: {pointer, context, deleter}. Memory of ours: the deleter returns it to its allocator.
-// Memory of somebody else (a NumPy array): context is that somebody's handle, the deleter lets go.
+// Memory of another owner (a NumPy array): context is that owner's handle, the deleter releases it.
 // Invariant: move-only; the deleter runs exactly once.
 #pragma once
 

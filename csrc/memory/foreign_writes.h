@@ -1,8 +1,8 @@
 // Storages whose bytes the outside can see (NumPy arrays): who changed them, when we did not?
 //
-// What: while recording, a copy of each such Storage is kept. check_foreign() compares, and tells a
-// WRITE with call 0 for bytes that changed without an operator of ours.
-// Invariant: every write of ours calls refresh() for its Storage, so that it is not mistaken.
+// What: while recording, a copy of each such Storage is kept. check_foreign() compares, and records
+// a WRITE with call 0 for bytes that changed without an operator of ours. Invariant: every write of
+// ours calls refresh() for its Storage, so that it is not mistaken.
 #pragma once
 
 #include "memory/storage.h"

@@ -27,7 +27,7 @@ class Storage final : public RefCounted {
         device_(device) {
     announce();
   }
-  // Memory that belongs to somebody else; the DataPtr's deleter lets go of it.
+  // Memory that belongs to another owner; the DataPtr's deleter releases it.
   Storage(DataPtr data, size_t nbytes) : data_(std::move(data)), nbytes_(nbytes) { announce(); }
   ~Storage() override;
 

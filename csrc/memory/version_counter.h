@@ -1,8 +1,8 @@
 // Note [Version counter]: every in-place write bumps a number that all views of a Storage share, so
 // that a value saved for backward can be recognised as changed. The counter is part of the Storage:
-// sharing needs no object of its own. Two kinds of tensors have an OwnCounter instead: `x.data`
+// sharing needs no further object. Two kinds of tensors have a separate OwnCounter: `x.data`
 // describes the same bytes and counts for itself; a tensor that moved to another Storage (`set_`,
-// `x.data = y`) goes on counting with the views that it had, and takes the counter of its old
+// `x.data = y`) continues to count with the views that it had, and takes the counter of its old
 // Storage along (Storage::share_counter).
 #pragma once
 
@@ -14,7 +14,7 @@ namespace uh {
 class VersionCounter {
  public:
   VersionCounter() = default;
-  // Goes on where `from` is, under its id.
+  // Continues from the version of `from`, under its id.
   explicit VersionCounter(const VersionCounter& from) : id_(from.id_), version_(from.current()) {}
   VersionCounter& operator=(const VersionCounter&) = delete;
   int64_t id() const { return id_; }

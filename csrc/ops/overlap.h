@@ -36,7 +36,7 @@ bool reads_elsewhere(const Tensor& written, const Tensor& read);
 void check_read_in_place(const Tensor& written, const Layout& layout, const Tensor& read,
                          std::string_view op);
 
-// Whether any byte is in both, exactly: for kernels that read at other indices than they write.
+// True if any byte is in both, exactly: for kernels that read at other indices than they write.
 bool share_bytes(const Tensor& written, const Tensor& read);
 // Throws where that is so.
 void check_disjoint(const Tensor& written, const Tensor& read, std::string_view op);

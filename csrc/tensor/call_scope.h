@@ -1,4 +1,5 @@
-// Which operator call is running on this thread. Only kept while recording: events name their call.
+// The operator call that is running on this thread. Only kept while recording: events name their
+// call.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kMaxUnsettled = 4096;
 
-// Tensors that live, by number. The lock is held by whoever reads a count, and taken by a tensor
+// Tensors that live, by number. The lock is held while a count is read, and taken by a tensor
 // that dies before it is gone: so no count is read of one that is.
 std::mutex g_lock;
 std::unordered_map<int64_t, TensorImpl*>& watched() {
@@ -25,7 +25,7 @@ int64_t count_of(int64_t tensor) {
   return it == watched().end() ? 0 : it->second->use_count();
 }
 
-// What this thread told of tensors since it settled last: the count as it was said.
+// The counts that this thread has recorded for tensors since it settled last.
 thread_local std::unordered_map<int64_t, int64_t> t_unsettled;
 
 void emit(events::Kind kind, const TensorUse& use, int64_t count) {
@@ -46,29 +46,29 @@ void forget(int64_t tensor) {
   watched().erase(tensor);
 }
 
-void record_references(const std::vector<TensorUse>& dropped, const std::vector<TensorUse>& taken,
+void record_references(const std::vector<TensorUse>& dropped, const std::vector<TensorUse>& added,
                        const std::vector<int64_t>& passing) {
-  if (!events::on() || dropped.size() + taken.size() == 0) return;
+  if (!events::on() || dropped.size() + added.size() == 0) return;
   // What is to be added to the count as it is now for what it was after each event.
   std::unordered_map<int64_t, int64_t> later;
   for (const TensorUse& use : dropped) ++later[use.tensor];
-  for (const TensorUse& use : taken) --later[use.tensor];
+  for (const TensorUse& use : added) --later[use.tensor];
   for (const int64_t tensor : passing) --later[tensor];
-  const auto tell = [&](events::Kind kind, const TensorUse& use, int64_t change) {
+  const auto record = [&](events::Kind kind, const TensorUse& use, int64_t change) {
     int64_t& remainder = later[use.tensor];
     remainder += change;
     if (const int64_t count = count_of(use.tensor); count > 0)
       emit(kind, use, std::max<int64_t>(count + remainder, 0));
   };
-  for (const TensorUse& use : dropped) tell(events::Kind::kUNUSE, use, -1);
-  for (const TensorUse& use : taken) tell(events::Kind::kUSE, use, 1);
+  for (const TensorUse& use : dropped) record(events::Kind::kUNUSE, use, -1);
+  for (const TensorUse& use : added) record(events::Kind::kUSE, use, 1);
 }
 
 void settle_counts() {
   if (!events::on()) return;
-  for (const auto& [tensor, said] : t_unsettled) {
+  for (const auto& [tensor, recorded] : t_unsettled) {
     const int64_t count = count_of(tensor);
-    if (count > 0 && count != said) events::emit(events::Kind::kCOUNT, tensor, count);
+    if (count > 0 && count != recorded) events::emit(events::Kind::kCOUNT, tensor, count);
   }
   t_unsettled.clear();
 }
@@ -82,43 +82,43 @@ void unsettled(const std::vector<TensorUse>& uses) {
 
 HolderTracker::~HolderTracker() {
   if (!events::on()) return;
-  record_references(told_, {});
-  unsettled(told_);
+  record_references(recorded_, {});
+  unsettled(recorded_);
 }
 
 void HolderTracker::now(const std::vector<Found>& matches) {
-  std::vector<TensorUse> fresh, dropped, taken;
-  for (const Found& one : matches) {
-    watch(*one.tensor->impl());
-    fresh.push_back({kind_, holder_, one.place, one.tensor->id()});
+  std::vector<TensorUse> fresh, dropped, added;
+  for (const Found& match : matches) {
+    watch(*match.tensor->impl());
+    fresh.push_back({kind_, holder_, match.place, match.tensor->id()});
   }
   const auto same = [](const TensorUse& a, const TensorUse& b) {
     return a.place == b.place && a.tensor == b.tensor;
   };
-  // What stayed where it was stands in both in the same order.
+  // References that stayed are in both in the same order.
   size_t begin = 0, ends = 0;
-  const size_t shorter = std::min(told_.size(), fresh.size());
-  while (begin < shorter && same(told_[begin], fresh[begin])) ++begin;
+  const size_t shorter = std::min(recorded_.size(), fresh.size());
+  while (begin < shorter && same(recorded_[begin], fresh[begin])) ++begin;
   while (begin + ends < shorter &&
-         same(told_[told_.size() - 1 - ends], fresh[fresh.size() - 1 - ends]))
+         same(recorded_[recorded_.size() - 1 - ends], fresh[fresh.size() - 1 - ends]))
     ++ends;
   const auto middle = [&](const std::vector<TensorUse>& all) {
     return std::vector<TensorUse>(all.begin() + static_cast<std::ptrdiff_t>(begin),
                                   all.end() - static_cast<std::ptrdiff_t>(ends));
   };
-  dropped = middle(told_);
-  taken = middle(fresh);
-  told_ = std::move(fresh);
-  record_references(dropped, taken);
+  dropped = middle(recorded_);
+  added = middle(fresh);
+  recorded_ = std::move(fresh);
+  record_references(dropped, added);
   unsettled(dropped);
-  unsettled(taken);
+  unsettled(added);
 }
 
 void HolderTracker::take(int64_t index, const Tensor& tensor) {
   watch(*tensor.impl());
-  told_.push_back({kind_, holder_, index, tensor.id()});
-  record_references({}, {told_.back()});
-  unsettled({told_.back()});
+  recorded_.push_back({kind_, holder_, index, tensor.id()});
+  record_references({}, {recorded_.back()});
+  unsettled({recorded_.back()});
 }
 
 int64_t HolderTracker::next_number() {

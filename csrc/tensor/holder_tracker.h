@@ -1,8 +1,8 @@
-// HolderTracker: what one holder says that it holds, told to the recorder.
+// HolderTracker: one holder's references, reported to the recorder.
 //
 // What: a slot that is written and emptied (a register, an item of a list, an attribute) has no
-// constructor and destructor that could tell of it. Whoever has such slots keeps one and shows
-// it what is in them now; what is not as it was said last is told as UNUSE and USE.
+// constructor and destructor that could record it. The owner of such slots has a tracker and shows
+// it their contents; differences from the last report are recorded as UNUSE and USE.
 // Invariant: made and used only while a recording is on, and takes no reference: every count is
 // what it is without. A tensor that has gone is not spoken of again: its TENSOR_FREE ended its
 // uses.
@@ -22,22 +22,23 @@ struct TensorUse {
   int64_t holder, place, tensor;
 };
 
-// Tells of references that went and came, after all of them did. `passing`: tensors that somebody
-// else has a reference to who is about to give it up, once for each.
-void record_references(const std::vector<TensorUse>& dropped, const std::vector<TensorUse>& taken,
+// Records references that were dropped and added, after all of them were. `passing`: tensors to
+// which another holder has a reference that it is about to release, once for each.
+void record_references(const std::vector<TensorUse>& dropped, const std::vector<TensorUse>& added,
                        const std::vector<int64_t>& passing = {});
-// From here on the count of this tensor can be asked for by its number.
+// Makes the count of this tensor available by its number.
 void watch(TensorImpl& impl);
 void forget(int64_t tensor);
 
-// What was told while somebody else had a reference for a moment is told again without it (COUNT).
+// Counts that were recorded while another holder had a reference for a moment are recorded again
+// without it (COUNT).
 // Called where nothing passes on tensors: at the end of what compiled, traced or loaded.
 void settle_counts();
 
 class HolderTracker {
  public:
   HolderTracker(events::Holder kind, int64_t holder) : kind_(kind), holder_(holder) {}
-  // All of it is let go of. To be a member before what it tells of, so that it goes after that.
+  // Releases all. To be a member before the slots, so that it is destroyed after them.
   ~HolderTracker();
   HolderTracker(const HolderTracker&) = delete;
   HolderTracker& operator=(const HolderTracker&) = delete;
@@ -51,13 +52,13 @@ class HolderTracker {
   // One more.
   void take(int64_t index, const Tensor& tensor);
 
-  // A number for a holder that has none of its own.
+  // A number for a holder without an id.
   static int64_t next_number();
 
  private:
   const events::Holder kind_;
   const int64_t holder_;
-  std::vector<TensorUse> told_;
+  std::vector<TensorUse> recorded_;
 };
 
 }  // namespace uh

@@ -44,7 +44,7 @@ class Tensor {
   Ref<TensorImpl> impl_;
 };
 
-// A pointwise operand: a tensor, or a bare number that needs no tensor of its own.
+// A pointwise operand: a tensor, or a bare number, which needs no tensor.
 struct Operand {
   Tensor tensor;  // empty for a number
   Scalar number;
@@ -78,7 +78,7 @@ struct ByteSpan {
 };
 ByteSpan byte_span(const Tensor& self);
 
-// Tells the recorder that `self`'s elements have been written, by the operator call that is
+// Records that `self`'s elements have been written, by the operator call that is
 // running.
 void record_write(const Tensor& self);
 

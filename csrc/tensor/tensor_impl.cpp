@@ -34,7 +34,7 @@ TensorImpl::~TensorImpl() {
   }
   events::emit(events::Kind::kTENSOR_FREE, id_, storage_->id());
   storage_->dropped_by(events::Holder::kTensor, id_);
-  storage_ = nullptr;  // now: the base may die with us, and tells the count of the same Storage
+  storage_ = nullptr;  // now: the base may die with us, and records the count of the same Storage
 }
 
 // Note [Views carry the Autograd key]: a view is differentiable as soon as its base is, and the
@@ -86,7 +86,7 @@ AutogradSlot* TensorImpl::offer_autograd(std::unique_ptr<AutogradSlot> slot) {
 }
 
 bool TensorImpl::requires_grad() const {
-  // Of a view the base is asked first: what the view itself says may be about to change.
+  // For a view look at the base first: the answer of the view may be about to change.
   if (base_ && base_->requires_grad()) return true;
   const AutogradSlot* slot = autograd();
   return slot && slot->needs_gradient();
@@ -124,7 +124,7 @@ void TensorImpl::set_layout(Layout layout) {
 
 void TensorImpl::set_storage(Ref<Storage> storage, Layout layout) {
   const ChangeOfShared change(this);
-  // The version goes on counting, and so do the views that stay behind.
+  // The version continues, as do those of the views that remain.
   if (!own_counter_) own_counter_ = storage_->share_counter();
   storage_->dropped_by(events::Holder::kTensor, id_);
   storage_ = std::move(storage);

@@ -18,16 +18,16 @@
 
 namespace uh {
 
-// What autograd keeps with a tensor. This layer only owns it; autograd/autograd_meta.h has the
-// contents.
+// The part of a tensor that belongs to autograd. This layer only owns it; autograd/autograd_meta.h
+// has the contents.
 class AutogradSlot {
  public:
   virtual ~AutogradSlot() = default;
-  // Whether gradients are computed for the tensor by its own flag or Node.
+  // True if gradients are computed for the tensor by its own flag or Node.
   virtual bool needs_gradient() const = 0;
 };
 
-// How a view came about, as far as writing through it is concerned (PyTorch's CreationMeta).
+// The origin of a view, as far as writing through it is concerned (PyTorch's CreationMeta).
 enum class ViewOrigin : int8_t { kDefault, kNoGrad, kMultiOutput, kInference, kCustomFunction };
 
 struct Layout {
@@ -72,7 +72,7 @@ class TensorImpl final : public RefCounted {
   ViewOrigin view_origin() const { return view_origin_; }
   void set_view_origin(ViewOrigin origin) { view_origin_ = origin; }
 
-  // Of a view: the version at which autograd knew how it was made. Note [Views and history].
+  // The version of a view at which autograd knew how it was made. Note [Views and history].
   int64_t history_version() const { return history_version_.load(std::memory_order_relaxed); }
   void set_history_version(int64_t version) {
     history_version_.store(version, std::memory_order_relaxed);
@@ -80,9 +80,9 @@ class TensorImpl final : public RefCounted {
 
   // Null until the tensor takes part in differentiation.
   AutogradSlot* autograd() const { return autograd_.slot.load(std::memory_order_acquire); }
-  // What is there now: `slot`, or what another thread was faster with.
+  // Returns the current slot: `slot`, or the one that another thread set first.
   AutogradSlot* offer_autograd(std::unique_ptr<AutogradSlot> slot);
-  // Whether gradients are computed for it: by its own flag, its Node, or through the base it views.
+  // True if gradients are computed for it: by its own flag, its Node, or through the base it views.
   bool requires_grad() const;
   void add_key(Key key) { keys_.fetch_or(KeySet(key).bits(), std::memory_order_relaxed); }
   void remove_key(Key key) { keys_.fetch_and(~KeySet(key).bits(), std::memory_order_relaxed); }
@@ -92,7 +92,7 @@ class TensorImpl final : public RefCounted {
   // Throws where a write would have to be counted and cannot be.
   void check_writable() const;
 
-  // The Python object of this tensor, while there is one: written and read by whoever makes such
+  // The Python object of this tensor, while there is one: written and read by code that makes such
   // objects, under Python's own lock. No reference is held.
   void* object() const { return object_.load(std::memory_order_relaxed); }
   void set_object(void* object) { object_.store(object, std::memory_order_relaxed); }
@@ -105,17 +105,17 @@ class TensorImpl final : public RefCounted {
   // One in-place write has happened; `call` is the operator call that did it.
   void bump_version(int64_t call);
 
-  // Set, under its lock, by holder_tracker.cpp: who asks for the count there is told when this one
-  // goes.
+  // Set, under its lock, by holder_tracker.cpp: readers of the count there learn when this one
+  // is destroyed.
   bool watched() const { return watched_; }
   void set_watched() { watched_ = true; }
 
-  // A number that became a tensor: it does not decide dtypes over tensors of its own category.
+  // A number that became a tensor: it does not decide dtypes over tensors of the same category.
   bool wrapped_number() const { return wrapped_number_; }
   void set_wrapped_number(bool wrapped) { wrapped_number_ = wrapped; }
 
   // Replaces the description (resize_, set_, t_): same tensor, new shape. Each is a Change (Note
-  // [Calls and changes]); who makes the new one of the old one makes a Change around both.
+  // [Calls and changes]); code that derives the new one from the old makes a Change around both.
   void set_layout(Layout layout);
   void set_storage(Ref<Storage> storage, Layout layout);
   // x.data = source: other memory, another dtype too; versions and history stay.

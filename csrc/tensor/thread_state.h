@@ -1,8 +1,8 @@
-// What a thread has switched on and off: keys that no call of it uses, grad mode, inference mode.
+// The switches of a thread: keys that no call of it uses, grad mode, inference mode.
 //
 // Invariant: Autograd is excluded whenever grad mode is off, so that a call under no_grad() costs
 // what it costs without autograd. Scopes restore what they found. If violated: graphs are recorded
-// that nobody asked for, or a kernel's own calls are differentiated a second time.
+// that no caller requested, or a kernel's own calls are differentiated a second time.
 #pragma once
 
 #include "tensor/key_set.h"
@@ -24,26 +24,26 @@ void set_grad_enabled(bool enabled);
 
 class GradMode {
  public:
-  explicit GradMode(bool enabled) : found_(t_state) { set_grad_enabled(enabled); }
-  ~GradMode() { t_state = found_; }
+  explicit GradMode(bool enabled) : saved_(t_state) { set_grad_enabled(enabled); }
+  ~GradMode() { t_state = saved_; }
   GradMode(const GradMode&) = delete;
   GradMode& operator=(const GradMode&) = delete;
 
  private:
-  ThreadState found_;
+  ThreadState saved_;
 };
 
 // Inside: calls run without this key. What a kernel puts around its redispatch, as to say below it.
 template <Key key>
 class Without {
  public:
-  Without() : found_(t_state.excluded) { t_state.excluded = t_state.excluded | key; }
-  ~Without() { t_state.excluded = found_; }
+  Without() : saved_(t_state.excluded) { t_state.excluded = t_state.excluded | key; }
+  ~Without() { t_state.excluded = saved_; }
   Without(const Without&) = delete;
   Without& operator=(const Without&) = delete;
 
  private:
-  KeySet found_;
+  KeySet saved_;
 };
 using BelowAutograd = Without<Key::kAutograd>;
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kAlignment = 64;  // one cache line, one AVX-512 register
 
-// Note [Huge pages]: the system is asked to back a large block with pages of 2 MiB: 512 times fewer
+// Note [Huge pages]: a large block is advised to have pages of 2 MiB: 512 times fewer
 // page faults when it is first written, and strided walks find their addresses translated.
 constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kLargeBlock = 2 * kHugePage;

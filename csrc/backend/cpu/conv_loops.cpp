@@ -15,7 +15,7 @@ constexpr int kBytes = 32, kRowKindsHere = 3;
 constexpr int kBytes = 16, kRowKindsHere = 3;
 #endif
 
-// How many vectors of pixels a tile of so many channels has: sums, one vector of each and a weight
+// How many vectors of pixels a tile of `rows` channels has: sums, one vector of each and a weight
 // fill the registers (32 of AVX-512, 16 before).
 constexpr int64_t most_vectors(int rows) {
   if (kBytes == 64) return rows == 8 ? 3 : 6;

@@ -35,7 +35,7 @@ struct ConvLoops {
 
   int64_t lanes;                       // pixels of a vector
   int row_kinds;                       // how many of the kinds there are
-  int64_t most_vectors[kRowKinds];     // of a tile with so many channels
+  int64_t most_vectors[kRowKinds];     // of a tile with that number of channels
   Tile tile[kRowKinds][kVectorKinds];  // null where it would not fit the registers
   // panel[k * width + j] = input[offset[k] + place of pixel j], the rest of a row is 0.
   void (*pack)(T* panel, int64_t width, const T* input, const int64_t* offset, int64_t taps,

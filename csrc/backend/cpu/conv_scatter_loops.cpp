@@ -37,7 +37,7 @@ struct Tile {
     for (int k = 0; k < kTaps; ++k) {
 #pragma GCC unroll 12
       for (int j = 0; j < kPixels; ++j) {
-        auto* at = reinterpret_cast<Loose*>(out + from.place[j] + from.offset[k]);
+        auto* at = reinterpret_cast<Loose*>(out + from.position[j] + from.offset[k]);
         *at = Vector(*at) + sum[k][j];
       }
     }

@@ -20,11 +20,11 @@ struct ConvScatterLoops {
     const T* input;  // pixel j of channel c: input[c * input_channel + j]
     const T*
         weight;  // a vector for tap k of channel c: weight[c * weight_channel + k * weight_tap]
-    const int64_t* place;   // of every pixel, in elements of the output
-    const int64_t* offset;  // of every tap, from there
+    const int64_t* position;  // of every pixel, in elements of the output
+    const int64_t* offset;    // of every tap, from there
     int64_t input_channel, weight_channel, weight_tap, channels;
   };
-  // out[place[j] + offset[k]] += sum over channels of input times weight, a vector each
+  // out[position[j] + offset[k]] += sum over channels of input times weight, a vector each
   using Tile = void (*)(T* out, const Source& from);
 
   int64_t lanes;

@@ -8,7 +8,7 @@
 
 namespace uh::UH_ISA {
 
-// What a parameter of the schema type float is for an expression computed in T.
+// The type of a float parameter of the schema in an expression computed in T.
 template <class T>
 struct RealOf {
   using type = std::conditional_t<std::is_floating_point_v<T>, T, float>;

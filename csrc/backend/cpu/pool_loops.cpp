@@ -55,7 +55,7 @@ void max_index(T* __restrict best, int64_t* __restrict index, const T* __restric
 
 #ifdef __AVX512F__
 
-// Sixteen windows at once, where they are one or two elements apart: one by one, every second
+// Sixteen windows at once, if they are one or two elements apart: otherwise every second
 // comparison is an unpredictable branch. Loads and stores are masked, so that short
 // rows need no special case and nothing is read outside the windows.
 template <int kStep>

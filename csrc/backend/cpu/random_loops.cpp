@@ -43,7 +43,7 @@ inline void philox(uint32_t* __restrict w, uint64_t seed, uint64_t counter) {
   }
 }
 
-void words(uint32_t* out, uint64_t seed, uint64_t counter, int64_t groups) {
+void random_bits(uint32_t* out, uint64_t seed, uint64_t counter, int64_t groups) {
   for (int64_t g = 0; g < groups; ++g) {
     philox(out + g * RandomLoops::kWords, seed, counter + static_cast<uint64_t>(g * kLanes));
   }
@@ -61,7 +61,7 @@ inline To bit_copy(From from) {
 inline float unit(uint32_t word) {
   return static_cast<float>(static_cast<int32_t>(word >> 8)) * 0x1p-24f;
 }
-// [0, 1) in steps of 2^-53, from two words.
+// [0, 1) in steps of 2^-53, from two random_bits.
 inline double unit(uint32_t high, uint32_t low) {
   const uint64_t bits =
       (uint64_t{high} << 32 | low) >> 12 | 0x3ff0000000000000u;  // [1, 2), 52 bits
@@ -146,7 +146,7 @@ void uniform_double(double* out, uint64_t seed, uint64_t counter, int64_t groups
   }
 }
 
-// Box-Muller: the first half of the words gives the radius, the second half the angle.
+// Box-Muller: the first half of the random_bits gives the radius, the second half the angle.
 void normal_float(float* out, uint64_t seed, uint64_t counter, int64_t groups, float mean,
                   float std) {
   uint32_t w[RandomLoops::kWords];
@@ -185,7 +185,8 @@ void normal_double(double* out, uint64_t seed, uint64_t counter, int64_t groups,
 }  // namespace
 
 const RandomLoops& random_loops() {
-  static const RandomLoops loops{words, uniform_float, uniform_double, normal_float, normal_double};
+  static const RandomLoops loops{random_bits, uniform_float, uniform_double, normal_float,
+                                 normal_double};
   return loops;
 }
 

@@ -54,7 +54,7 @@ void TensorIterator::collapse() {
   for (size_t k = 0; k < n_; ++k) operands_[k].strides.resize(remaining);
 }
 
-void TensorIterator::tell(int64_t threads, std::string_view loop) const {
+void TensorIterator::record_iteration(int64_t threads, std::string_view loop) const {
   Plan plan{.loop = loop, .sizes = sizes_, .operands = {}, .threads = threads};
   for (size_t k = 0; k < n_; ++k)
     plan.operands.push_back({operands_[k].itemsize, operands_[k].strides});

@@ -41,7 +41,7 @@ class TensorIterator {
     if (rows == 0 || inner == 0) return;
     if (rows == 1) {
       if (events::on()) [[unlikely]]
-        tell(ranges_of(inner, kGrainSize));
+        record_iteration(ranges_of(inner, kGrainSize));
       return one_row(row, inner);
     }
     if (const std::optional<size_t> across = crossing()) {
@@ -53,7 +53,7 @@ class TensorIterator {
           &row);
     }
     if (events::on()) [[unlikely]]
-      tell(ranges_of(rows, grain_of(inner)));
+      record_iteration(ranges_of(rows, grain_of(inner)));
     parallel_for(0, rows, grain_of(inner),
                  [&](int64_t lo, int64_t hi) { some_rows(row, inner, lo, hi); });
   }
@@ -71,7 +71,7 @@ class TensorIterator {
   };
 
   // Records the plan: what the loop is about to walk, and how if that does not follow from it.
-  void tell(int64_t threads, std::string_view loop = {}) const;
+  void record_iteration(int64_t threads, std::string_view loop = {}) const;
 
   // Note [Crossing operands]: x + y.t() walks y against its memory. Where an input steps by one
   // element in another dimension than the innermost, both dimensions are walked in tiles: the tile

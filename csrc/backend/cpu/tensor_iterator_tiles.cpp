@@ -52,7 +52,7 @@ void TensorIterator::tiles(size_t across, RowFn row, const void* body) const {
   const int64_t elements = sizes_.back() * std::min(sizes_[across], tile.rows);
   const int64_t grain = std::max<int64_t>(kGrainSize / elements, 1);
   if (events::on()) [[unlikely]]
-    tell(ranges_of(others * bands, grain), "transposed in tiles");
+    record_iteration(ranges_of(others * bands, grain), "transposed in tiles");
   parallel_for(0, others * bands, grain, [&](int64_t lo, int64_t hi) {
     alignas(64) std::array<std::array<std::byte, kTileBytes>, kMost - 1> buffers;
     for (int64_t band = lo; band < hi; ++band) {

@@ -75,7 +75,8 @@ void write_out(const Tensor& out, const Tensor& result, std::string_view op);
 // The same for an out= that has the dtype of the result, or is refused.
 void write_exact_out(const Tensor& out, const Tensor& result, std::string_view op);
 
-// How an in-place form ends: `self` takes the elements of `result`, which must have its sizes.
+// The last step of an in-place form: `self` takes the elements of `result`, which must have its
+// sizes.
 void write_self(const Tensor& self, const Tensor& result, std::string_view op);
 
 }  // namespace uh

@@ -88,7 +88,7 @@ Tensor norm_dim_dtype(KeySet, const Tensor& self, const std::optional<Scalar>& p
 
 Tensor frobenius_norm(KeySet, const Tensor& self, const Dims& dim, bool keepdim) {
   check(dim.size() <= 2, "frobenius_norm: expected at most 2 dimensions, but got ", dim.size(),
-        " dimensions instead: ", dim);
+        " dimensions instead, ", dim);
   return vector_norm(self, Scalar(2), dim, keepdim, DType::kUndefined);
 }
 

@@ -26,10 +26,10 @@ std::tuple<Tensor, Tensor> max_pool1d_with_indices_calls(KeySet keys, const Tens
                                                          const Dims& dilation, bool ceil_mode) {
   if (!is_line(self, kernel_size))  // raises
     return max_pool1d_with_indices(keys, self, kernel_size, stride, padding, dilation, ceil_mode);
-  const auto [made, indices] = ops::max_pool2d_with_indices(
+  const auto [pooled, indices] = ops::max_pool2d_with_indices(
       tall(self), after(1, kernel_size), after(1, stride.empty() ? kernel_size : stride),
       after(0, padding), after(1, dilation), ceil_mode);
-  return {flat(made), flat(indices)};
+  return {flat(pooled), flat(indices)};
 }
 
 Tensor max_pool1d_calls(KeySet, const Tensor& self, const Dims& kernel_size, const Dims& stride,
@@ -66,8 +66,8 @@ Tensor adaptive_avg_pool1d_calls(KeySet keys, const Tensor& self, const Dims& ou
 std::tuple<Tensor, Tensor> adaptive_max_pool1d_calls(KeySet keys, const Tensor& self,
                                                      const Dims& output_size) {
   if (!is_line(self, output_size)) return adaptive_max_pool1d(keys, self, output_size);
-  const auto [made, indices] = ops::adaptive_max_pool2d(tall(self), after(1, output_size));
-  return {flat(made), flat(indices)};
+  const auto [pooled, indices] = ops::adaptive_max_pool2d(tall(self), after(1, output_size));
+  return {flat(pooled), flat(indices)};
 }
 
 }  // namespace uh::kernels

@@ -33,7 +33,7 @@ inline std::optional<Dims> as_dims(std::optional<int64_t> dim) {
 inline DType or_else(DType dtype, DType otherwise) {
   return dtype == DType::kUndefined ? otherwise : dtype;
 }
-// What sums and products of such elements are by default: integers are added up in int64.
+// The default dtype of sums and products of such elements: integers are added up in int64.
 inline DType sum_dtype(DType dtype) { return is_inexact(dtype) ? dtype : DType::kInt64; }
 
 }  // namespace uh

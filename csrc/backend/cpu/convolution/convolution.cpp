@@ -178,8 +178,8 @@ Tensor named_padding(const Tensor& input, const Tensor& weight, const Tensor& bi
   if (padding == "same") {
     const Dims s = expanded(stride, dims, op, "stride"),
                d = expanded(dilation, dims, op, "dilation");
-    for (const int64_t one : s)
-      check(one == 1, op, ": padding='same' is not supported for strided convolutions, got ", s);
+    for (const int64_t step : s)
+      check(step == 1, op, ": padding='same' is not supported for strided convolutions, got ", s);
     check_least(d, 1, op, "non-positive dilation");
     bool uneven = false;
     for (int64_t i = 0; i < dims; ++i) {

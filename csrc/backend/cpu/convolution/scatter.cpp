@@ -113,7 +113,7 @@ class Scatter {
         for (int kind = Loops::kPixelKinds - 1; kind >= 0; --kind) {
           for (const int64_t n = loops_.pixels[kind]; area - pixel >= n; pixel += n) {
             from.input = input + pixel;
-            from.place = positions_.data() + pixel;
+            from.position = positions_.data() + pixel;
             loops_.tile[taps - 1][kind](sums + part, from);
           }
         }

@@ -34,7 +34,7 @@ struct ConvBuffer {
   Spatial size;   // of one phase of one image
   Spatial start;  // the first output (divided by the step) along each axis
   int64_t image = 0, images = 1;
-  int64_t plane = 0;  // elements from one phase, or channel where there is one phase, to the next
+  int64_t plane = 0;     // elements from one phase, or with a single phase one channel, to the next
   int64_t readable = 0;  // elements from data on
 };
 

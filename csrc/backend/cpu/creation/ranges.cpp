@@ -37,7 +37,7 @@ void generate(const Tensor& out, const F& f) {
 
 int64_t arange_length(const Scalar& start, const Scalar& end, const Scalar& step, DType dtype) {
   const double a = start.to_double(), b = end.to_double(), s = step.to_double();
-  const bool integral = !is_floating(dtype);  // integers are what the elements are made of
+  const bool integral = !is_floating(dtype);  // the elements are computed as integers
   check(s != 0, "arange: step must be nonzero");
   check_kind(!integral || step.to_int() != 0, ErrorKind::kValue,
              "arange: step must be nonzero, got ", step, " as ", name(dtype));

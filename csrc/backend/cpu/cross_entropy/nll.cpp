@@ -22,7 +22,7 @@ T rounded(double value) {
     return T(static_cast<float>(value));
 }
 
-// Loss and weight of the places [lo, hi); single losses go to `each` where it is given.
+// Loss and weight of the positions [lo, hi); single losses go to `each` where it is given.
 template <class T>
 Sums walk(const Scores& s, const T* score, const int64_t* target, const T* weight, int64_t ignored,
           T* each, int64_t lo, int64_t hi) {
@@ -55,7 +55,7 @@ template <class T>
 Sums walk_all(const Scores& s, const T* score, const int64_t* target, const T* weight,
               int64_t ignored, T* each) {
   constexpr int64_t kPart = 16384;
-  const int64_t positions = s.places();
+  const int64_t positions = s.positions();
   std::vector<Sums> parts(static_cast<size_t>((positions + kPart - 1) / kPart));
   parallel_for(0, static_cast<int64_t>(parts.size()), 1, [&](int64_t lo, int64_t hi) {
     for (int64_t part = lo; part < hi; ++part)
@@ -141,10 +141,10 @@ std::tuple<Tensor, Tensor> nll_loss2d_forward(KeySet, const Tensor& self, const 
         "nll_loss2d: only batches of spatial inputs supported (4D tensors), but got input of "
         "dimension: ",
         self.ndim());
-  const Dims places{self.size(0), self.size(2), self.size(3)};
-  check(target.sizes() == places, "nll_loss2d: size mismatch (got input: ", self.sizes(),
+  const Dims expected{self.size(0), self.size(2), self.size(3)};
+  check(target.sizes() == expected, "nll_loss2d: size mismatch (got input: ", self.sizes(),
         ", target: ", target.sizes(), ")");
-  return nll(self, target, weight, reduction, ignore_index, read_pictures(self), places);
+  return nll(self, target, weight, reduction, ignore_index, read_pictures(self), expected);
 }
 
 Tensor nll_loss(KeySet, const Tensor& self, const Tensor& target, const Tensor& weight,
@@ -171,16 +171,16 @@ Tensor nll_loss_nd(KeySet, const Tensor& self, const Tensor& target, const Tenso
   }
   if (rank <= 2) return ops::nll_loss(self, target, weight, reduction, ignore_index);
   if (rank == 4) return ops::nll_loss2d(self, target, weight, reduction, ignore_index);
-  Dims places{self.size(0)};
-  for (int64_t d = 2; d < rank; ++d) places.push_back(self.size(d));
-  check(target.sizes() == places, "nll_loss: expected target size ", places, ", got ",
+  Dims expected{self.size(0)};
+  for (int64_t d = 2; d < rank; ++d) expected.push_back(self.size(d));
+  check(target.sizes() == expected, "nll_loss: expected target size ", expected, ", got ",
         target.sizes());
   int64_t remainder = 1;
   for (int64_t d = 2; d < rank; ++d) remainder *= self.size(d);
   const Tensor loss = ops::nll_loss2d(
       ops::reshape(self, {self.size(0), self.size(1), 1, remainder}),
       ops::reshape(target, {self.size(0), 1, remainder}), weight, reduction, ignore_index);
-  return loss.ndim() == 0 ? loss : ops::reshape(loss, places);
+  return loss.ndim() == 0 ? loss : ops::reshape(loss, expected);
 }
 
 }  // namespace uh::kernels

@@ -13,7 +13,7 @@ namespace {
 template <class T>
 void place_all(T* out, const Scores& s, const T* grad, bool one_grad, const int64_t* target,
                const T* weight, int64_t ignored, double scale) {
-  parallel_for(0, s.places(), 16384, [&](int64_t lo, int64_t hi) {
+  parallel_for(0, s.positions(), 16384, [&](int64_t lo, int64_t hi) {
     for (int64_t i = lo; i < hi; ++i) {
       const int64_t t = target[i];
       if (t == ignored) continue;
@@ -49,9 +49,9 @@ Tensor placed(const Tensor& grad_output, const Tensor& self, const Tensor& targe
   const Tensor numbers = as_contiguous(target, DType::kInt64);
   const Tensor own = weight ? as_contiguous(weight, self.dtype()) : weight;
   const Scores s = pictures ? read_pictures(out) : read_rows(out);
-  check(grad.numel() == 1 || grad.numel() == s.places(), "nll_loss_backward: the gradient has ",
-        "sizes ", grad.sizes(), " for ", s.places(), " targets");
-  check(numbers.numel() == s.places() && (!own || own.numel() == s.classes) &&
+  check(grad.numel() == 1 || grad.numel() == s.positions(), "nll_loss_backward: the gradient has ",
+        "sizes ", grad.sizes(), " for ", s.positions(), " targets");
+  check(numbers.numel() == s.positions() && (!own || own.numel() == s.classes) &&
             total_weight.numel() == 1,
         op, ": scores of sizes ", self.sizes(), ", a target of ", target.sizes(),
         " and a weight of ", own ? own.sizes() : Dims(), " do not belong together");

@@ -1,4 +1,4 @@
-// The scores of all classes at the places of a picture: place i = (n, h, w), class c.
+// The scores of all classes at the positions of a picture: position i = (n, h, w), class c.
 #pragma once
 
 #include "tensor/tensor.h"
@@ -9,7 +9,7 @@ struct Scores {
   int64_t n = 1, h = 1, w = 1, classes = 1;
   int64_t by_n = 0, by_h = 0, by_w = 0, by_class = 0;  // strides in elements
 
-  int64_t places() const { return n * h * w; }
+  int64_t positions() const { return n * h * w; }
 };
 
 inline Scores read_rows(const Tensor& self) {

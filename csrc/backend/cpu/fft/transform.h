@@ -28,8 +28,8 @@ class Transform {
   // re + i im becomes its forward transform, in place; `spare` has room for 2 * length. With the
   // two exchanged it is the backward transform. Neither divides by the length.
   void run(R* re, R* im, R* spare) const { run(re, im, spare, 1); }
-  // Of `together` lines at once, element k of line i at [k together + i]: `spare` has as many times
-  // the room. Only where `runs_together`.
+  // Transforms `together` lines at once: element k of line i at [k together + i]: `spare` has as
+  // many times the room. Only where `runs_together`.
   void run(R* re, R* im, R* spare, int64_t together) const;
   bool runs_together() const { return !bluestein_; }
 

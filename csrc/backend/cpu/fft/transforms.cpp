@@ -88,10 +88,10 @@ void each_line(const From* from, const Lines& source, To* to, const Lines& targe
     for (int64_t first = lo; first < hi; first += together) {
       const int64_t count = std::min(together, hi - first);
       const From* at[kTogether];
-      To* there[kTogether];
+      To* target_at[kTogether];
       for (int64_t i = 0; i < count; ++i) {
         at[i] = from + source.start(first + i);
-        there[i] = to + target.start(first + i);
+        target_at[i] = to + target.start(first + i);
       }
       read(at, source.step, room.data(), count);
       for (int64_t i = 0; i < count; ++i) {
@@ -99,7 +99,7 @@ void each_line(const From* from, const Lines& source, To* to, const Lines& targe
         if (!forward) std::swap(re, im);
         transform.run(re, im, spare);
       }
-      write(there, target.step, room.data(), count);
+      write(target_at, target.step, room.data(), count);
     }
   });
 }
@@ -135,9 +135,9 @@ void transform_columns(const Tensor& from, const Tensor& to, int64_t dim, int64_
           for (int64_t k = 0; k < n; ++k, at += source.step)
             loops.split(re + k * count, im + k * count, &at->re, count);
           transform.run(forward ? re : im, forward ? im : re, spare, count);
-          C* there = to.data_as<C>() + target.start(i / blocks) + first;
-          for (int64_t k = 0; k < n; ++k, there += target.step)
-            loops.join(&there->re, re + k * count, im + k * count, count, scale);
+          C* target_at = to.data_as<C>() + target.start(i / blocks) + first;
+          for (int64_t k = 0; k < n; ++k, target_at += target.step)
+            loops.join(&target_at->re, re + k * count, im + k * count, count, scale);
         }
       });
 }

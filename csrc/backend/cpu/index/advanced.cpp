@@ -96,7 +96,7 @@ Tensor in_shape(const Tensor& index, const Dims& sizes) {
   return full;
 }
 
-// places += where the index leads, in elements of self.
+// positions += where the index leads, in elements of self.
 void add_offsets(const Tensor& positions, const Tensor& index, int64_t size, int64_t stride) {
   const Tensor full = in_shape(index, positions.sizes());
   const auto* values = full.data_as<int64_t>();
@@ -129,19 +129,19 @@ Dims Advanced::result_sizes() const {
 
 IndexWalk Advanced::walk(IntSpan dense) const {
   IndexWalk walk;
-  walk.index = places;
+  walk.index = positions;
   walk.sizes = result_sizes();
   walk.dense = dense;
   const Dims own = contiguous_strides(index_sizes);
   for (int64_t s : before_strides) walk.table.push_back(s);
-  walk.places.resize(before.size(), 0);
+  walk.index_strides.resize(before.size(), 0);
   for (int64_t s : own) {
     walk.table.push_back(0);
-    walk.places.push_back(s);
+    walk.index_strides.push_back(s);
   }
   for (int64_t s : after_strides) walk.table.push_back(s);
   const size_t rank = std::max<size_t>(1, walk.sizes.size());
-  for (Dims* dims : {&walk.table, &walk.places, &walk.dense}) dims->resize(rank, 0);
+  for (Dims* dims : {&walk.table, &walk.index_strides, &walk.dense}) dims->resize(rank, 0);
   walk.sizes.resize(rank, 1);
   walk.dim = before.ndim();
   walk.span = std::max<int64_t>(1, index_sizes.ndim());
@@ -214,22 +214,22 @@ Advanced resolve_indices(const Tensor& self, const std::vector<Tensor>& indices)
     const int64_t size = self.sizes()[d], stride = self.strides()[d];
     if (any) check_tensor(per_dim[d], size, static_cast<int64_t>(d));
     if (indexed == 1) {  // without negative indices, the index itself says where
-      a.places = in_shape(per_dim[d], a.index_sizes);
-      const int64_t n = a.places.numel();
+      a.positions = in_shape(per_dim[d], a.index_sizes);
+      const int64_t n = a.positions.numel();
       a.along = stride;
-      if (index_loops().outside(a.places.data_as<int64_t>(), n, 0, size) == n) continue;
+      if (index_loops().outside(a.positions.data_as<int64_t>(), n, 0, size) == n) continue;
       a.along = 1;
-      a.places = Tensor();
+      a.positions = Tensor();
     }
-    if (!a.places) {
-      a.places = empty(a.index_sizes, DType::kInt64);
-      fill_elements(a.places, ElementBytes{});
+    if (!a.positions) {
+      a.positions = empty(a.index_sizes, DType::kInt64);
+      fill_elements(a.positions, ElementBytes{});
     }
-    add_offsets(a.places, per_dim[d], size, stride);
+    add_offsets(a.positions, per_dim[d], size, stride);
   }
-  if (!a.places) {  // no index at all, as x[()]: one place, the first
-    a.places = empty(Dims(), DType::kInt64);
-    fill_elements(a.places, ElementBytes{});
+  if (!a.positions) {  // no index at all, as x[()]: one position, the first
+    a.positions = empty(Dims(), DType::kInt64);
+    fill_elements(a.positions, ElementBytes{});
   }
   return a;
 }

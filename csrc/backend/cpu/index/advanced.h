@@ -1,8 +1,9 @@
 // Advanced indexing taken apart: which elements of `self` a list of index tensors means.
 //
 // What: self's dimensions fall into those that are indexed and those that are kept whole. An
-// Advanced has one position per element of the broadcast index tensors, and the layout of what is
-// kept. Invariant: every place is inside of self: indices are wrapped and checked here, once.
+// Advanced has one position per element of the broadcast index tensors, and the layout of the
+// dimensions that stay. Invariant: every position is inside of self: indices are wrapped and
+// checked here, once.
 #pragma once
 
 #include <vector>
@@ -13,8 +14,8 @@ namespace uh {
 
 struct Advanced {
   Dims index_sizes;                 // the shape the index tensors broadcast to
-  Tensor places;                    // int64, contiguous, one per entry of index_sizes
-  int64_t along = 1;                // elements of self from one place to the next
+  Tensor positions;                 // int64, contiguous, one per entry of index_sizes
+  int64_t along = 1;                // elements of self from one position to the next
   Dims before, before_strides;      // kept dimensions that come before the index's in the result
   Dims after, after_strides;        // and after
   std::vector<Dims> index_strides;  // of each index tensor, in index_sizes
@@ -28,7 +29,7 @@ struct Advanced {
 
 // `indices` has one entry per leading dimension of self, or per mask; an empty Tensor keeps its
 // dimension.
-// The shapes alone, for indices of which there is one per dimension: without places.
+// The shapes alone, for indices of which there is one per dimension: without positions.
 Advanced plan_indices(const Tensor& self, const std::vector<Tensor>& per_dim);
 Advanced resolve_indices(const Tensor& self, const std::vector<Tensor>& indices);
 

@@ -25,7 +25,7 @@ IndexWalk walk_of(const Tensor& self, int64_t dim, const Tensor& index) {
 Dims distinct(const IndexWalk& walk) {
   Dims sizes = walk.sizes;
   for (size_t d = 0; d < sizes.size(); ++d) {
-    if (walk.places[d] == 0) sizes[d] = std::min<int64_t>(sizes[d], 1);
+    if (walk.index_strides[d] == 0) sizes[d] = std::min<int64_t>(sizes[d], 1);
   }
   return sizes;
 }
@@ -51,10 +51,10 @@ bool gather_rows(std::byte* dst, const Tensor& self, const IndexWalk& walk, cons
 IndexWalk walk_places(const Tensor& self, int64_t dim, const Tensor& index, IntSpan dense) {
   IndexWalk walk = walk_of(self, dim, index);
   walk.sizes = index.sizes();
-  walk.places = walk.index.strides();
+  walk.index_strides = walk.index.strides();
   walk.dense = dense;
   const size_t rank = std::max<size_t>({1, walk.sizes.size(), walk.table.size()});
-  for (Dims* dims : {&walk.places, &walk.dense, &walk.table}) dims->resize(rank, 0);
+  for (Dims* dims : {&walk.index_strides, &walk.dense, &walk.table}) dims->resize(rank, 0);
   walk.sizes.resize(rank, 1);
   return walk;
 }
@@ -66,8 +66,8 @@ IndexWalk walk_slices(const Tensor& self, int64_t dim, const Tensor& index, IntS
   walk.dense = dense;
   const size_t rank = std::max<size_t>(1, walk.sizes.size());
   for (Dims* dims : {&walk.sizes, &walk.dense, &walk.table}) dims->resize(rank, 0);
-  walk.places = Dims(rank, 0);
-  walk.places[at] = walk.index.ndim() ? walk.index.strides()[0] : 0;
+  walk.index_strides = Dims(rank, 0);
+  walk.index_strides[at] = walk.index.ndim() ? walk.index.strides()[0] : 0;
   walk.sizes[at] = walk.index.numel();
   return walk;
 }
@@ -80,7 +80,7 @@ void fail_place(int64_t index, const IndexWalk& walk, std::string_view op, Error
 void check_places(const IndexWalk& walk, std::string_view op, ErrorKind kind) {
   const Dims sizes = distinct(walk);
   if (numel_of(walk.sizes) == 0) return;
-  const auto g = make_geometry<1>(sizes, {IntSpan(walk.places)});
+  const auto g = make_geometry<1>(sizes, {IntSpan(walk.index_strides)});
   const auto* index = walk.index.data_as<int64_t>();
   const int64_t step = g.row_stride(0), n = g.row();
   for_rows(g, 0, g.rows(), [&](const auto& at) {
@@ -114,8 +114,8 @@ void check_row(const IndexRow& row, const IndexWalk& walk) {
 void gather_into(std::byte* dst, const Tensor& self, const IndexWalk& walk, std::string_view op,
                  ErrorKind kind) {
   if (numel_of(walk.sizes) == 0) return;
-  const auto g = make_geometry<3>(walk.sizes,
-                                  {IntSpan(walk.dense), IntSpan(walk.table), IntSpan(walk.places)});
+  const auto g = make_geometry<3>(
+      walk.sizes, {IntSpan(walk.dense), IntSpan(walk.table), IntSpan(walk.index_strides)});
   const int64_t item = itemsize(self.dtype());
   const auto* index = walk.index.data_as<int64_t>();
   if (g.row_stride(2) == 0 && g.sizes.size() == 2) {  // one index for a row: few indices

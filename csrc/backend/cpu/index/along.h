@@ -1,7 +1,7 @@
 // Walking an index tensor together with the tensor it points into: what gather, scatter, index_add
 // and their like have in common.
 //
-// What: for every place of the index there is one place of the dense side (what is read out or
+// What: for every position of the index there is one of the dense side (what is read out or
 // written in) and a line of the table along `dim`, out of which the index chooses. The table's
 // stride is 0 in that dimension, so all three are operands of one ordinary Geometry, whichever
 // dimension is innermost. Invariant: indices are checked before an element is touched.
@@ -16,14 +16,14 @@
 namespace uh {
 
 struct IndexWalk {
-  Tensor index;                     // int64
-  Dims sizes;                       // of the walk: at least one dimension
-  Dims places, dense, table;        // strides of the index, the dense side, the table (0 at dim)
-  int64_t dim = 0;                  // as the user sees it: for messages and for splitting
-  int64_t along = 0;                // the table's stride in that dimension
-  int64_t size = 0;                 // the table's size in it
-  int64_t span = 1;                 // dimensions of the walk, from dim on, in which the index runs
-  std::string_view unchecked = "";  // the operator whose indices are checked as rows are written
+  Tensor index;                      // int64
+  Dims sizes;                        // of the walk: at least one dimension
+  Dims index_strides, dense, table;  // strides of the index, the dense side, the table (0 at dim)
+  int64_t dim = 0;                   // as the user sees it: for messages and for splitting
+  int64_t along = 0;                 // the table's stride in that dimension
+  int64_t size = 0;                  // the table's size in it
+  int64_t span = 1;                  // dimensions of the walk, from dim on, in which the index runs
+  std::string_view unchecked = "";   // the operator whose indices are checked as rows are written
 };
 
 // index has as many dimensions as self (gather, scatter). `dense` has the index's rank too.
@@ -45,7 +45,8 @@ void gather_into(std::byte* dst, const Tensor& self, const IndexWalk& walk, std:
                  ErrorKind kind);
 
 // Calls f(row, dense offset, table offset, dense step, table step) for rows that cover the walk.
-// No two threads ever meet in an element of the table, and places that do come in order of `dim`.
+// No two threads ever meet in an element of the table, and positions that do come in order of
+// `dim`.
 template <class F>
 void for_written_rows(const IndexWalk& walk, const F& f) {
   size_t split = walk.sizes.size();
@@ -58,16 +59,16 @@ void for_written_rows(const IndexWalk& walk, const F& f) {
   if (n == 0) return;
   const auto part = [&](int64_t lo, int64_t hi) {
     Dims sizes = walk.sizes;
-    int64_t dense = 0, table = 0, place = 0;
+    int64_t dense = 0, table = 0, first = 0;
     if (split < sizes.size()) {
       sizes[split] = hi - lo;
       dense = lo * walk.dense[split];
       table = lo * walk.table[split];
-      place = lo * walk.places[split];
+      first = lo * walk.index_strides[split];
     }
-    const auto g =
-        make_geometry<3>(sizes, {IntSpan(walk.dense), IntSpan(walk.table), IntSpan(walk.places)});
-    const auto* index = walk.index.data_as<int64_t>() + place;
+    const auto g = make_geometry<3>(
+        sizes, {IntSpan(walk.dense), IntSpan(walk.table), IntSpan(walk.index_strides)});
+    const auto* index = walk.index.data_as<int64_t>() + first;
     for_rows(g, 0, g.rows(), [&](const auto& at) {
       const IndexRow row{index + at[2], g.row_stride(2), walk.along, walk.size, g.row()};
       if (!walk.unchecked.empty()) check_row(row, walk);

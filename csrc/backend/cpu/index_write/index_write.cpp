@@ -142,9 +142,9 @@ void index_add_into(KeySet, const Tensor& self, int64_t dim, const Tensor& index
   check_alpha(self.dtype(), alpha);
   check_overlap(self, index, source, "index_add");
   const Tensor values = apart(self, source);
-  const auto places = walk(self, d, apart(self, index), values, "index_add");
-  if (!places) return;
-  fold_places(self, *places, values.data(), Fused::kSum, alpha);
+  const auto positions = walk(self, d, apart(self, index), values, "index_add");
+  if (!positions) return;
+  fold_places(self, *positions, values.data(), Fused::kSum, alpha);
   record_write(self);
 }
 
@@ -152,9 +152,9 @@ void index_copy_into(KeySet, const Tensor& self, int64_t dim, const Tensor& inde
                      const Tensor& source) {
   const int64_t d = check_copy(self, dim, index, source);
   const Tensor values = apart(self, source);
-  const auto places = walk(self, d, apart(self, index), values, "index_copy");
-  if (!places) return;
-  assign_places(self, *places, values.data());
+  const auto positions = walk(self, d, apart(self, index), values, "index_copy");
+  if (!positions) return;
+  assign_places(self, *positions, values.data());
   record_write(self);
 }
 
@@ -164,11 +164,11 @@ void index_reduce_into(KeySet, const Tensor& self, int64_t dim, const Tensor& in
   const int64_t d = check_add(self, dim, index, source, "index_reduce");
   check_overlap(self, index, source, "index_reduce");
   const Tensor values = apart(self, source);
-  const auto places = walk(self, d, apart(self, index), values, "index_reduce");
-  if (!places) return;
-  if (!include_self) forget_places(self, *places, op);
-  fold_places(self, *places, values.data(), op, Scalar(1));
-  if (op == Fused::kMean) divide_by_hits(self, *places, include_self);
+  const auto positions = walk(self, d, apart(self, index), values, "index_reduce");
+  if (!positions) return;
+  if (!include_self) forget_places(self, *positions, op);
+  fold_places(self, *positions, values.data(), op, Scalar(1));
+  if (op == Fused::kMean) divide_by_hits(self, *positions, include_self);
   record_write(self);
 }
 
@@ -185,11 +185,11 @@ void index_fill_into(KeySet, const Tensor& self, int64_t dim, const Tensor& inde
   check_no_overlap(self, index, op);
   if (self.is_meta()) return;
   const ElementBytes bytes = element_bytes(value, self.dtype());
-  const IndexWalk places = walk_slices(self, d, wrapped(index, self.ndim() ? self.size(d) : 1),
-                                       Dims(self.sizes().size(), 0));
-  if (index.numel() > 0) check_places(places, op, ErrorKind::kIndex);
+  const IndexWalk positions = walk_slices(self, d, wrapped(index, self.ndim() ? self.size(d) : 1),
+                                          Dims(self.sizes().size(), 0));
+  if (index.numel() > 0) check_places(positions, op, ErrorKind::kIndex);
   if (self.numel() == 0 || index.numel() == 0) return;
-  assign_places(self, places, bytes.data());
+  assign_places(self, positions, bytes.data());
   record_write(self);
 }
 
@@ -216,13 +216,13 @@ void put_into(KeySet, const Tensor& self, const Tensor& index, const Tensor& sou
   // If it is not dense, a flat copy takes the values and returns them.
   const Tensor dense = as_contiguous(self), values = as_contiguous(apart(self, source));
   const Tensor flat = ops::view(dense, {-1});
-  const IndexWalk places =
+  const IndexWalk positions =
       walk_places(flat, 0, wrapped(ops::reshape(index, {-1}), self.numel()), Dims{1});
-  check_places(places, "put_", ErrorKind::kIndex);
+  check_places(positions, "put_", ErrorKind::kIndex);
   if (accumulate)
-    fold_places(flat, places, values.data(), Fused::kSum, Scalar(1));
+    fold_places(flat, positions, values.data(), Fused::kSum, Scalar(1));
   else
-    assign_places(flat, places, values.data());
+    assign_places(flat, positions, values.data());
   if (!dense.is_same(self)) copy_elements(self, dense);
   record_write(self);
 }

@@ -138,9 +138,9 @@ std::tuple<Tensor, Tensor, Tensor> lstm_cell_gradients(KeySet, const Tensor& gra
                                         through_sigmoid(plus(times(of_c, cx), more[1]), y[1]),
                                         through_tanh(plus(times(of_c, y[0]), more[2]), y[2]),
                                         through_sigmoid(plus(times(grad_hy, t), more[3]), y[3])};
-  std::vector<Tensor> whole;
-  for (const Tensor& one : of_gates) whole.push_back(or_zeros(one, cx));
-  const Tensor sums = ops::cat(whole, 1);
+  std::vector<Tensor> defined;
+  for (const Tensor& grad : of_gates) defined.push_back(or_zeros(grad, cx));
+  const Tensor sums = ops::cat(defined, 1);
   return {sums, sums, or_zeros(times(of_c, y[1]), cx)};
 }
 
@@ -193,10 +193,10 @@ std::tuple<Tensor, Tensor, Tensor> gru_cell_gradients(KeySet, const Tensor& grad
   const Tensor of_update = through_sigmoid(plus(times(grad_hy, step), more[1]), update);
   const Tensor of_reset = through_sigmoid(plus(times(of_candidate, hidden), more[0]), reset);
   const Tensor of_hidden = plus(times(of_candidate, reset), more[3]);
-  const auto whole = [&](const Tensor& last) {
+  const auto joined = [&](const Tensor& last) {
     return ops::cat({or_zeros(of_reset, hx), or_zeros(of_update, hx), or_zeros(last, hx)}, 1);
   };
-  return {whole(of_candidate), whole(of_hidden), or_zeros(times(grad_hy, update), hx)};
+  return {joined(of_candidate), joined(of_hidden), or_zeros(times(grad_hy, update), hx)};
 }
 
 }  // namespace uh::kernels

@@ -18,10 +18,10 @@ struct Backward {
 
   // All places of one image. `to_in` and `to_grid` may be null.
   void image(T* to_in, T* to_grid, const T* grad, const T* in, const T* grid) const {
-    const Along whole{{0, 0, 0, 0}, {1, 0, 0, 0}, {0, 0, 0, 0}, 1};
+    const Along first_plane{{0, 0, 0, 0}, {1, 0, 0, 0}, {0, 0, 0, 0}, 1};
     for (int64_t p = 0; p < places; ++p, grid += dims) {
       const Along x = sampler.along(grid[0], size[2]), y = sampler.along(grid[1], size[1]);
-      const Along z = dims == 3 ? sampler.along(grid[2], size[0]) : whole;
+      const Along z = dims == 3 ? sampler.along(grid[2], size[0]) : first_plane;
       T slope[3] = {0, 0, 0};  // of the sum over channels, along x, y and z
       for (int64_t c = 0; c < z.count; ++c) {
         for (int64_t b = 0; b < y.count; ++b) {
@@ -56,14 +56,14 @@ void run(const Tensor& to_in, const Tensor& to_grid, const Tensor& grad, const T
     back.places *= grid.size(1 + d);
   }
   back.plane = back.size[0] * back.size[1] * back.size[2];
-  const int64_t whole = back.channels * back.plane, results = back.channels * back.places;
+  const int64_t image = back.channels * back.plane, results = back.channels * back.places;
   const auto at = [](const Tensor& t, int64_t offset) {
     return t ? t.data_as<T>() + offset : nullptr;
   };
   parallel_for(0, images, 1 + 8192 / (results + 1), [&](int64_t lo, int64_t hi) {
     for (int64_t n = lo; n < hi; ++n)
-      back.image(at(to_in, n * whole), at(to_grid, n * back.places * dims), at(grad, n * results),
-                 at(in, n * whole), at(grid, n * back.places * dims));
+      back.image(at(to_in, n * image), at(to_grid, n * back.places * dims), at(grad, n * results),
+                 at(in, n * image), at(grid, n * back.places * dims));
   });
 }
 

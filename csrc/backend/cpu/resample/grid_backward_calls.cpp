@@ -26,7 +26,7 @@ Tensor in_dtype(const Tensor& t, DType dtype) {
   return ops::_to_copy(t, dtype, Device::kUndefined, MemoryFormat::kUndefined);
 }
 
-// What one axis gives to a place: a pixel, its weight, and how the weight changes along it.
+// What one axis gives to a position: a pixel, its weight, and how the weight changes along it.
 struct Tap {
   Tensor index, inside, weight, slope;
 };
@@ -43,13 +43,13 @@ struct Axis {
   }
 
   // Mirrored or held inside, and the slope of that.
-  std::pair<Tensor, Tensor> kept(const Tensor& x) const {
-    const Tensor one =
+  std::pair<Tensor, Tensor> reflected(const Tensor& x) const {
+    const Tensor ones =
         ops::ones_like(x, DType::kUndefined, Device::kUndefined, MemoryFormat::kUndefined);
-    if (padding == kZeros) return {x, one};
-    Tensor at = x, slope = one;
+    if (padding == kZeros) return {x, ones};
+    Tensor at = x, slope = ones;
     if (padding == kReflection) {
-      if (span() == 0) return {ops::mul(x, Scalar(0.0)), ops::mul(one, Scalar(0.0))};
+      if (span() == 0) return {ops::mul(x, Scalar(0.0)), ops::mul(ones, Scalar(0.0))};
       const double low = align_corners ? 0 : -0.5;
       const Tensor shifted = minus(x, Scalar(low)), away = ops::abs(shifted);
       const Tensor turns = ops::detach(ops::floor(ops::div(away, Scalar(span()))));
@@ -57,18 +57,18 @@ struct Axis {
       const Tensor even = ops::eq(ops::remainder(turns, Scalar(2.0)), Scalar(0.0));
       at = ops::where(even, plus(remainder, Scalar(low)), minus(Scalar(span() + low), remainder));
       const Tensor forward = ops::eq(ops::lt(shifted, Scalar(0.0)), even);
-      slope = ops::where(forward, Scalar(-1.0), one);
+      slope = ops::where(forward, Scalar(-1.0), ones);
     }
     const double last = static_cast<double>(size - 1);
     const Tensor clamped = ops::logical_or(ops::le(at, Scalar(0.0)), ops::ge(at, Scalar(last)));
     return {ops::clamp(at, Scalar(0.0), Scalar(last)), ops::where(clamped, Scalar(0.0), slope)};
   }
 
-  Tap tap(const Tensor& place, const Tensor& weight, const Tensor& slope) const {
+  Tap tap(const Tensor& position, const Tensor& weight, const Tensor& slope) const {
     const double last = static_cast<double>(size - 1);
     const Tensor inside =
-        ops::logical_and(ops::ge(place, Scalar(0.0)), ops::le(place, Scalar(last)));
-    const Tensor safe = ops::where(inside, place, Scalar(0.0));
+        ops::logical_and(ops::ge(position, Scalar(0.0)), ops::le(position, Scalar(last)));
+    const Tensor safe = ops::where(inside, position, Scalar(0.0));
     return {in_dtype(safe, DType::kInt64), inside, weight, slope};
   }
 
@@ -80,16 +80,16 @@ struct Axis {
       for (int k = -1; k <= 2; ++k) {
         const Tensor away = minus(t, Scalar(static_cast<double>(k)));
         const auto [weight, slope] = cubic(away, k == -1 || k == 2);
-        const Tensor place = kept(plus(first, Scalar(static_cast<double>(k)))).first;
-        result.push_back(tap(ops::detach(place), weight, ops::mul(slope, Scalar(span() / 2))));
+        const Tensor position = reflected(plus(first, Scalar(static_cast<double>(k)))).first;
+        result.push_back(tap(ops::detach(position), weight, ops::mul(slope, Scalar(span() / 2))));
       }
       return result;
     }
-    const auto [at, slope] = kept(x);
-    const Tensor one =
+    const auto [at, slope] = reflected(x);
+    const Tensor ones =
         ops::ones_like(x, DType::kUndefined, Device::kUndefined, MemoryFormat::kUndefined);
     if (mode == kNearest) {
-      result.push_back(tap(ops::detach(ops::round(at)), one, ops::mul(one, Scalar(0.0))));
+      result.push_back(tap(ops::detach(ops::round(at)), ones, ops::mul(ones, Scalar(0.0))));
       return result;
     }
     const Tensor first = ops::detach(ops::floor(at)), rest = minus(at, first);

@@ -20,14 +20,14 @@ void sample(const Tensor& out, const Tensor& in, const Tensor& grid, const Sampl
   const int64_t plane = size[0] * size[1] * size[2];
   const int64_t positions = out.numel() / std::max<int64_t>(in.size(0) * channels, 1);
   using Along = typename Sampler<T>::Along;
-  const Along whole{{0, 0, 0, 0}, {1, 0, 0, 0}, {0, 0, 0, 0}, 1};
+  const Along first_plane{{0, 0, 0, 0}, {1, 0, 0, 0}, {0, 0, 0, 0}, 1};
   parallel_for(0, in.size(0) * positions, 1 + 8192 / std::max<int64_t>(channels, 1),
                [&](int64_t lo, int64_t hi) {
                  for (int64_t i = lo; i < hi; ++i) {
                    const int64_t n = i / positions, place = i % positions;
                    const T* at = grid.data_as<T>() + i * dims;  // (x, y, z)
                    const Along x = sampler.along(at[0], size[2]), y = sampler.along(at[1], size[1]);
-                   const Along z = dims == 3 ? sampler.along(at[2], size[0]) : whole;
+                   const Along z = dims == 3 ? sampler.along(at[2], size[0]) : first_plane;
                    int64_t offset[16];
                    T weight[16];
                    int count = 0;

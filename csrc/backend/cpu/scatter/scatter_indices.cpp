@@ -11,29 +11,29 @@ struct Bytes16 {
   uint64_t low, high;
 };
 
-// Calls one(element of the table, element of the dense side) for every place.
+// Calls combine(element of the table, element of the dense side) for every position.
 template <class T, class F>
-void for_places(T* table, const IndexWalk& walk, const T* dense, const F& one) {
-  for_written_rows(
-      walk, [&](const IndexRow& row, int64_t from, int64_t to, int64_t from_step, int64_t to_step) {
-        const T* x = dense + from;
-        T* target = table + to;
-        if (row.index_step == 0) {  // one slice: a loop over plain memory
-          target += *row.index * row.along;
-          if (from_step == 1 && to_step == 1) {
-            for (int64_t j = 0; j < row.n; ++j) one(target[j], x[j]);
-          } else {
-            for (int64_t j = 0; j < row.n; ++j) one(target[j * to_step], x[j * from_step]);
-          }
-          return;
-        }
-        if (row.index_step == 1 && row.along == 1 && to_step == 0) {
-          for (int64_t j = 0; j < row.n; ++j) one(target[row.index[j]], x[j * from_step]);
-          return;
-        }
-        for (int64_t j = 0; j < row.n; ++j)
-          one(target[j * to_step + row.index[j * row.index_step] * row.along], x[j * from_step]);
-      });
+void for_places(T* table, const IndexWalk& walk, const T* dense, const F& combine) {
+  for_written_rows(walk, [&](const IndexRow& row, int64_t from, int64_t to, int64_t from_step,
+                             int64_t to_step) {
+    const T* x = dense + from;
+    T* target = table + to;
+    if (row.index_step == 0) {  // one slice: a loop over plain memory
+      target += *row.index * row.along;
+      if (from_step == 1 && to_step == 1) {
+        for (int64_t j = 0; j < row.n; ++j) combine(target[j], x[j]);
+      } else {
+        for (int64_t j = 0; j < row.n; ++j) combine(target[j * to_step], x[j * from_step]);
+      }
+      return;
+    }
+    if (row.index_step == 1 && row.along == 1 && to_step == 0) {
+      for (int64_t j = 0; j < row.n; ++j) combine(target[row.index[j]], x[j * from_step]);
+      return;
+    }
+    for (int64_t j = 0; j < row.n; ++j)
+      combine(target[j * to_step + row.index[j * row.index_step] * row.along], x[j * from_step]);
+  });
 }
 
 template <class T>
@@ -165,10 +165,10 @@ void fold_places(const Tensor& self, const IndexWalk& walk, const std::byte* src
 }
 
 void forget_places(const Tensor& self, const IndexWalk& walk, Fused op) {
-  IndexWalk one = walk;
-  one.dense = Dims(walk.dense.size(), 0);
+  IndexWalk constant = walk;
+  constant.dense = Dims(walk.dense.size(), 0);
   const ElementBytes value = element_bytes(neutral(self.dtype(), op), self.dtype());
-  assign_places(self, one, value.data());
+  assign_places(self, constant, value.data());
 }
 
 void divide_by_hits(const Tensor& self, const IndexWalk& walk, bool include_self) {

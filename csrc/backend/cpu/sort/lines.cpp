@@ -11,18 +11,18 @@
 namespace uh {
 namespace {
 
-// A key and the place it comes from in one word: the usual case, keys of up to 32 bits.
+// A key and the index it comes from in one word: the usual case, keys of up to 32 bits.
 struct Packed {
   using Key = uint32_t;
   uint64_t word;
   Packed() = default;
   Packed(Key key, int64_t index) : word(uint64_t{key} << 32 | static_cast<uint64_t>(index)) {}
   Key key() const { return static_cast<Key>(word >> 32); }
-  int64_t place() const { return static_cast<int64_t>(word & 0xffffffffu); }
+  int64_t index() const { return static_cast<int64_t>(word & 0xffffffffu); }
   bool operator<(Packed other) const { return word < other.word; }
 };
 
-// The same for keys of 64 bits, and for lines too long for 32 bits of place.
+// The same for keys of 64 bits, and for lines too long for 32 bits of index.
 struct Pair {
   using Key = uint64_t;
   uint64_t bits;
@@ -30,7 +30,7 @@ struct Pair {
   Pair() = default;
   Pair(Key key, int64_t index) : bits(key), at(index) {}
   Key key() const { return bits; }
-  int64_t place() const { return at; }
+  int64_t index() const { return at; }
   bool operator<(Pair other) const {
     return bits != other.bits ? bits < other.bits : at < other.at;
   }
@@ -83,9 +83,9 @@ Item* sorted(Item* items, Item* spare, int64_t n) {
 
 template <class T, class Item>
 void write(T* values, int64_t* index, const Item* items, int64_t n, const T* line) {
-  for (int64_t i = 0; i < n; ++i) index[i] = items[i].place();
+  for (int64_t i = 0; i < n; ++i) index[i] = items[i].index();
   if (!values) return;
-  for (int64_t i = 0; i < n; ++i) values[i] = line[items[i].place()];
+  for (int64_t i = 0; i < n; ++i) values[i] = line[items[i].index()];
 }
 
 template <class T, class Item>
@@ -104,7 +104,7 @@ void sort_items(T* values, int64_t* index, const T* line, int64_t n, bool descen
   }
   if (!in_order) items = sorted<8 * sizeof(T)>(items, items + n, n);
   if (!exact || n < 4096) return write(values, index, items, n, line);
-  for (int64_t i = 0; i < n; ++i) index[i] = items[i].place();
+  for (int64_t i = 0; i < n; ++i) index[i] = items[i].index();
   if (!values) return;
   // Reading the line in sorted order would be a jump for every element.
   for (int64_t i = 0; i < n; ++i)

@@ -72,8 +72,8 @@ void order_into(const Tensor& values, const Tensor& indices, const Tensor& self,
 
 }  // namespace
 
-void sort(const Tensor& self, int64_t dim, bool descending, const Tensor& values,
-          const Tensor& indices) {
+void sort_lines(const Tensor& self, int64_t dim, bool descending, const Tensor& values,
+                const Tensor& indices) {
   order_into(values, indices, self, dim, descending);
 }
 void sort_stable(const Tensor& self, std::optional<bool>, int64_t dim, bool descending,

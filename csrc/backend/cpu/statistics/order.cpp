@@ -43,7 +43,7 @@ T median_of(const T* x, int64_t stride, int64_t n, bool ignore_nan, std::vector<
   return *middle;
 }
 
-// Which of several equal elements is the one is left open by what it means; programs that were
+// Which of several equal elements is chosen is left open by the definition; programs that were
 // written with PyTorch see which it takes, so these do the same. Each says the index of the element
 // with number `rank`, of a line in which its value occurs more than once.
 

@@ -126,8 +126,8 @@ std::vector<double> check_ranks(const Tensor& self, const Tensor& q) {
     const Tensor dense = as_contiguous(q, DType::kFloat64);
     std::copy_n(dense.data_as<double>(), q.numel(), expected.begin());
   }
-  for (double one : expected)
-    check(one >= 0 && one <= 1, "quantile() q values must be in the range [0, 1], got ", one);
+  for (double q : expected)
+    check(q >= 0 && q <= 1, "quantile() q values must be in the range [0, 1], got ", q);
   return expected;
 }
 

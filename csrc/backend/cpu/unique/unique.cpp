@@ -22,7 +22,7 @@ void check_known(const Tensor& self, std::string_view op) {
 // Runs of equal neighbours among n elements in the order `place`.
 struct Runs {
   std::vector<int64_t> first;  // the place of each run's first member
-  Tensor inverse, counts;      // empty tensors where they are not requested
+  Tensor inverse, counts;      // empty tensors unless they are requested
 
   template <class Differs>
   Runs(const int64_t* order, int64_t n, const Dims& inverse_sizes, bool with_inverse,
