@@ -141,8 +141,8 @@ def test_a_table_has_columns_where_there_is_room() -> None:
     lines = [line.rstrip() for line in prose(TABLE.strip(), 60).text().splitlines()]
     assert lines[0].split() == ["kind", "operand", "what", "it", "does"]
     assert set(lines[1]) == {"─", " "}
-    begins = [lines[0].index(word) for word in ("kind", "made", "what")]
-    assert [lines[2].index(word) for word in ("LOAD", "a register", "puts")] == begins
+    begins = [lines[0].index(word) for word in ("kind", "operand", "what")]
+    assert [lines[2].index(word) for word in ("LOAD", "a register", "copies")] == begins
     assert lines[3].strip()  # the long cell continues below itself
     assert len(lines[3]) - len(lines[3].lstrip()) == begins[2]
     assert all(len(line) <= 60 for line in lines)
