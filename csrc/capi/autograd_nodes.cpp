@@ -296,6 +296,10 @@ namespace {
 struct Context {
   void* object;
   uh_function_calls calls;
+
+  // A Function of a C++ program has no release_saved: its context is not an object of the host.
+  bool is_of_host() const { return calls.release_saved != nullptr; }
+  void* host_object() const { return is_of_host() ? object : nullptr; }
 };
 
 // Visits what is reached by references that are the only ones. It takes none itself, so it lets
@@ -327,7 +331,7 @@ class OwnedObjects {
     Packs packs(*this);
     node->each_saved(packs);
     if (auto* function = dynamic_cast<FunctionNode*>(node))
-      visit(static_cast<const Context*>(function->context())->object);
+      visit(static_cast<const Context*>(function->context())->host_object());
   }
 
  private:
@@ -394,12 +398,12 @@ Gradients call_apply(void* opaque, Gradients gradients, size_t n_results) {
 void call_release(void* opaque) {
   const auto* context = static_cast<const Context*>(opaque);
   const OutsideCalls host;
-  if (!host_gone()) context->calls.release_saved(context->object);
+  if (context->is_of_host() && !host_gone()) context->calls.release_saved(context->object);
 }
 void call_destroy(void* opaque) {
   const auto* context = static_cast<const Context*>(opaque);
   const OutsideCalls host;
-  if (!host_gone()) context->calls.destroy(context->object);
+  if (!context->is_of_host() || !host_gone()) context->calls.destroy(context->object);
   delete context;
 }
 
@@ -438,7 +442,7 @@ uh_list* uh_function_saved(uh_node node) {
 void uh_function_materialize(uh_node node, int on) { function_of(node).set_materialize(on != 0); }
 void* uh_function_context(uh_node node) {
   auto* match = dynamic_cast<FunctionNode*>(node_of(node));
-  return match ? static_cast<const Context*>(match->context())->object : nullptr;
+  return match ? static_cast<const Context*>(match->context())->host_object() : nullptr;
 }
 int uh_function_skip_output(uh_node node) {
   node_of(node)->add_undefined_input();

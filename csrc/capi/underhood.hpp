@@ -13,6 +13,7 @@
 #ifndef UNDERHOOD_HPP
 #define UNDERHOOD_HPP
 
+#include <algorithm>
 #include <array>
 #include <complex>
 #include <cstdint>
@@ -20,6 +21,7 @@
 #include <deque>
 #include <initializer_list>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -118,7 +120,32 @@ inline constexpr ScalarType kBool = ScalarType::Bool, kByte = ScalarType::Byte,
                             kFloat = ScalarType::Float, kDouble = ScalarType::Double,
                             kComplexFloat = ScalarType::ComplexFloat,
                             kComplexDouble = ScalarType::ComplexDouble;
-enum class Device : int { CPU, Meta };
+inline constexpr ScalarType kUInt8 = kByte, kInt8 = kChar, kInt16 = kShort, kInt32 = kInt,
+                            kInt64 = kLong, kFloat16 = kHalf, kFloat32 = kFloat, kFloat64 = kDouble,
+                            kComplexFloat32 = kComplexFloat, kComplexFloat64 = kComplexDouble;
+enum class DeviceType : int { CPU, Meta };
+inline constexpr DeviceType kCPU = DeviceType::CPU, kMeta = DeviceType::Meta;
+class Device {
+ public:
+  Device(DeviceType type = kCPU, int index = -1)
+      : code_(static_cast<int64_t>(type) | static_cast<int64_t>(index + 1) << 8) {}
+  // The C ABI's number.
+  static Device of_code(int64_t code) {
+    Device result;
+    result.code_ = code;
+    return result;
+  }
+  int64_t code() const { return code_; }
+  DeviceType type() const { return static_cast<DeviceType>(code_ & 0xFF); }
+  int index() const { return static_cast<int>(code_ >> 8) - 1; }
+  bool is_cpu() const { return type() == kCPU; }
+  bool is_meta() const { return type() == kMeta; }
+  bool is_cuda() const { return false; }
+  bool operator==(const Device&) const = default;
+
+ private:
+  int64_t code_;
+};
 enum class MemoryFormat : int { Contiguous, Preserve, ChannelsLast, ChannelsLast3d };
 
 // The ScalarType of a C++ type.
@@ -201,7 +228,7 @@ class Scalar {
   template <class T>
   T to() const {
     return std::visit(
-        [](auto number) -> T {
+        []([[maybe_unused]] auto number) -> T {
           if constexpr (std::is_same_v<decltype(number), std::complex<double>>) {
             if constexpr (std::is_constructible_v<T, std::complex<double>>)
               return T(number);
@@ -212,6 +239,14 @@ class Scalar {
           }
         },
         number_);
+  }
+  double toDouble() const { return to<double>(); }
+  int64_t toLong() const { return to<int64_t>(); }
+  bool toBool() const { return to<bool>(); }
+  template <class T>
+    requires(std::is_arithmetic_v<T>)
+  explicit operator T() const {
+    return to<T>();
   }
 
  private:
@@ -258,6 +293,8 @@ class OwningAccessor {
 };
 
 class Operand;
+class TensorOptions;
+class TensorIndex;
 
 class Tensor : public detail::Handle<Tensor> {
  public:
@@ -292,7 +329,22 @@ class Tensor : public detail::Handle<Tensor> {
   int64_t numel() const { return uh_numel(self()); }
   ScalarType dtype() const { return static_cast<ScalarType>(uh_dtype(self())); }
   ScalarType scalar_type() const { return dtype(); }
-  Device device() const { return static_cast<Device>(uh_device(self())); }
+  ScalarType type() const { return dtype(); }
+  Device device() const { return Device::of_code(uh_device(self())); }
+  TensorOptions options() const;
+  bool is_cuda() const { return false; }
+  bool is_cpu() const { return device().is_cpu(); }
+  bool is_floating_point() const {
+    return (dtype() >= kHalf && dtype() <= kDouble) || dtype() == kBFloat16;
+  }
+  bool is_complex() const { return dtype() >= kComplexFloat; }
+  int64_t ndimension() const { return dim(); }
+  int64_t element_size() const {
+    constexpr int64_t sizes[] = {1, 1, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16};
+    return sizes[static_cast<size_t>(dtype())];
+  }
+  int64_t storage_offset() const { return uh_offset(self()); }
+  Tensor cpu() const { return *this; }
   bool is_contiguous() const { return uh_is_contiguous(self()) != 0; }
   bool requires_grad() const { return uh_requires_grad(self()) != 0; }
   Sizes sizes() const {
@@ -320,10 +372,24 @@ class Tensor : public detail::Handle<Tensor> {
     detail::check(uh_read_ints(handle(), result.data(), static_cast<int64_t>(result.size())) == 0);
     return result;
   }
-  double item() const {
+  // The one element.
+  Scalar item() const {
     const uh_scalar scalar = uh_item(self());
     detail::check(scalar.kind != -2);
-    return scalar.kind >= 2 ? scalar.d : static_cast<double>(scalar.i);
+    switch (scalar.kind) {
+      case 0: return scalar.i != 0;
+      case 1: return scalar.i;
+      case 2: return scalar.d;
+      default: {
+        double imaginary;
+        std::memcpy(&imaginary, &scalar.i, sizeof imaginary);
+        return std::complex<double>(scalar.d, imaginary);
+      }
+    }
+  }
+  template <class T>
+  T item() const {
+    return item().to<T>();
   }
   // The first element, for a T of the tensor's own dtype; row by row after contiguous().
   template <class T>
@@ -344,8 +410,49 @@ class Tensor : public detail::Handle<Tensor> {
     uh_strides(handle(), strides.data(), static_cast<int64_t>(N));
     return {data_ptr<T>(), sizes, strides};
   }
+  // The bytes, whatever the dtype.
+  void* data_ptr() const { return reinterpret_cast<void*>(uh_data_ptr(self())); }
+  template <class T>
+  const T* const_data_ptr() const {
+    return data_ptr<T>();
+  }
+  template <class T>
+  T* mutable_data_ptr() const {
+    return data_ptr<T>();
+  }
   Tensor to(ScalarType dtype) const;
+  Tensor to(const TensorOptions& options) const;
+  Tensor type_as(const Tensor& other) const { return to(other.dtype()); }
   Tensor operator[](int64_t i) const;
+  // x[1:3, ..., mask]: torch::indexing.
+  Tensor index(std::initializer_list<TensorIndex> indices) const;
+  Tensor index_put_(std::initializer_list<TensorIndex> indices, const Operand& values) const;
+
+  const Tensor& operator+=(const Operand& other) const;
+  const Tensor& operator-=(const Operand& other) const;
+  const Tensor& operator*=(const Operand& other) const;
+  const Tensor& operator/=(const Operand& other) const;
+
+  const Tensor& requires_grad_(bool requires_grad = true) const {
+    detail::check(uh_set_requires_grad(self(), requires_grad) == 0);
+    return *this;
+  }
+  const Tensor& set_requires_grad(bool requires_grad) const {
+    return requires_grad_(requires_grad);
+  }
+  bool is_leaf() const { return uh_is_leaf(self()) != 0; }
+  // The accumulated gradient; empty if there is none.
+  Tensor grad() const {
+    const uint64_t gradient = uh_grad(self());
+    return gradient ? adopt_wrapped(gradient) : Tensor();
+  }
+  // Accumulates gradients into the leaves; `gradient` may be empty for a tensor of one element.
+  void backward(const Tensor& gradient = Tensor(), bool retain_graph = false,
+                bool create_graph = false) const {
+    const uh_handle root = self(), gradients = gradient.handle();
+    const int flags = (retain_graph || create_graph ? 1 : 0) | (create_graph ? 2 : 0) | 4;
+    detail::check(uh_backward(&root, &gradients, 1, nullptr, 0, flags, nullptr) == 0);
+  }
 
 #include "generated/underhood_methods.inc"
 
@@ -428,7 +535,7 @@ class Boxing {
     return std::visit([&](const auto& value) { return box(value); }, o.value());
   }
   uh_value box(ScalarType t) { return {UH_VALUE_DTYPE, static_cast<int64_t>(t), 0, nullptr}; }
-  uh_value box(Device d) { return {UH_VALUE_DEVICE, static_cast<int64_t>(d), 0, nullptr}; }
+  uh_value box(Device d) { return {UH_VALUE_DEVICE, d.code(), 0, nullptr}; }
   uh_value box(MemoryFormat f) { return box(static_cast<int64_t>(f)); }
   uh_value box(const std::string& s) {
     return {UH_VALUE_STRING, static_cast<int64_t>(s.size()), 0, s.data()};
@@ -563,7 +670,7 @@ template <bool Owned>
 struct Unboxing<Device, Owned> {
   static Device read(const uh_value& v) {
     if (v.tag != UH_VALUE_DEVICE) wrong_value("a device");
-    return static_cast<Device>(v.i);
+    return Device::of_code(v.i);
   }
 };
 template <class T, bool Owned>
@@ -631,6 +738,257 @@ inline Tensor operator*(const Scalar& a, const Tensor& b) { return b * a; }
 inline Tensor operator-(const Scalar& a, const Tensor& b) { return ::uh::rsub(b, a); }
 inline Tensor operator/(const Scalar& a, const Tensor& b) { return ::uh::reciprocal(b) * a; }
 inline Tensor operator-(const Tensor& a) { return ::uh::neg(a); }
+#define UNDERHOOD_OPERATOR(sign, name)                                                             \
+  inline const Tensor& Tensor::operator sign(const Operand & other) const {                        \
+    name(other);                                                                                   \
+    return *this;                                                                                  \
+  }
+UNDERHOOD_OPERATOR(+=, add_)
+UNDERHOOD_OPERATOR(-=, sub_)
+UNDERHOOD_OPERATOR(*=, mul_)
+UNDERHOOD_OPERATOR(/=, div_)
+#undef UNDERHOOD_OPERATOR
+inline Tensor operator==(const Tensor& a, const Scalar& b) { return ::uh::eq(a, b); }
+inline Tensor operator==(const Tensor& a, const Tensor& b) { return ::uh::eq(a, b); }
+inline Tensor operator!=(const Tensor& a, const Scalar& b) { return ::uh::ne(a, b); }
+inline Tensor operator!=(const Tensor& a, const Tensor& b) { return ::uh::ne(a, b); }
+inline Tensor operator&(const Tensor& a, const Tensor& b) { return ::uh::bitwise_and(a, b); }
+inline Tensor operator|(const Tensor& a, const Tensor& b) { return ::uh::bitwise_or(a, b); }
+inline Tensor operator~(const Tensor& a) { return ::uh::bitwise_not(a); }
+
+// ---- factories with PyTorch's options
+
+class TensorOptions {
+ public:
+  TensorOptions() = default;
+  explicit TensorOptions(ScalarType dtype) : dtype_(dtype) {}
+  explicit TensorOptions(Device device) : device_(device) {}
+  TensorOptions dtype(std::optional<ScalarType> dtype) const {
+    return with(&TensorOptions::dtype_, dtype);
+  }
+  TensorOptions device(std::optional<Device> device) const {
+    return with(&TensorOptions::device_, device);
+  }
+  TensorOptions requires_grad(bool on = true) const {
+    return with(&TensorOptions::requires_grad_, on);
+  }
+  std::optional<ScalarType> dtype_opt() const { return dtype_; }
+  std::optional<Device> device_opt() const { return device_; }
+  ScalarType dtype() const {
+    return dtype_ ? *dtype_ : static_cast<ScalarType>(uh_get_default_dtype());
+  }
+  Device device() const { return device_.value_or(Device()); }
+  bool requires_grad_value() const { return requires_grad_; }
+  // The tensor that was made with these options.
+  Tensor finish(const Tensor& tensor) const {
+    if (requires_grad_) tensor.requires_grad_();
+    return tensor;
+  }
+
+ private:
+  template <class M, class V>
+  TensorOptions with(M member, V value) const {
+    TensorOptions result = *this;
+    result.*member = value;
+    return result;
+  }
+  std::optional<ScalarType> dtype_;
+  std::optional<Device> device_;
+  bool requires_grad_ = false;
+};
+inline TensorOptions dtype(ScalarType dtype) { return TensorOptions(dtype); }
+inline TensorOptions device(Device device) { return TensorOptions(device); }
+inline TensorOptions requires_grad(bool on = true) { return TensorOptions().requires_grad(on); }
+inline TensorOptions Tensor::options() const {
+  return TensorOptions().dtype(dtype()).device(device());
+}
+inline Tensor Tensor::to(const TensorOptions& options) const {
+  return ::uh::_to_copy(*this, options.dtype_opt(), options.device_opt());
+}
+
+#define UNDERHOOD_FACTORY(name)                                                                    \
+  inline Tensor name(const IntList& size, const TensorOptions& o) {                                \
+    return o.finish(::uh::name(size, o.dtype_opt(), o.device_opt()));                              \
+  }                                                                                                \
+  inline Tensor name##_like(const Tensor& self, const TensorOptions& o) {                          \
+    return o.finish(::uh::name##_like(self, o.dtype_opt(), o.device_opt()));                       \
+  }
+UNDERHOOD_FACTORY(empty)
+UNDERHOOD_FACTORY(zeros)
+UNDERHOOD_FACTORY(ones)
+UNDERHOOD_FACTORY(rand)
+UNDERHOOD_FACTORY(randn)
+#undef UNDERHOOD_FACTORY
+inline Tensor full(const IntList& size, const Scalar& value, const TensorOptions& o) {
+  return o.finish(::uh::full(size, value, o.dtype_opt(), o.device_opt()));
+}
+inline Tensor arange(const Scalar& start, const Scalar& end, const TensorOptions& o = {}) {
+  return o.finish(::uh::arange(start, end, Scalar(1), o.dtype_opt(), o.device_opt()));
+}
+inline Tensor arange(const Scalar& end, const TensorOptions& o = {}) {
+  return arange(Scalar(0), end, o);
+}
+inline Tensor eye(int64_t n, const TensorOptions& o) {
+  return o.finish(::uh::eye(n, std::nullopt, o.dtype_opt(), o.device_opt()));
+}
+// A tensor of these values: integers become kLong, floating numbers the default dtype.
+template <class T>
+  requires(std::is_arithmetic_v<T>)
+Tensor tensor(const std::vector<T>& values, const TensorOptions& o = {}) {
+  using Element = std::conditional_t<std::is_same_v<T, bool>, uint8_t,
+                                     std::conditional_t<std::is_integral_v<T>, int64_t, double>>;
+  const std::vector<Element> elements(values.begin(), values.end());
+  const ScalarType natural = std::is_same_v<T, bool> ? kBool
+                             : std::is_integral_v<T>
+                                 ? kLong
+                                 : static_cast<ScalarType>(uh_get_default_dtype());
+  const Tensor result = Tensor::of(elements, {static_cast<int64_t>(elements.size())});
+  return o.finish(::uh::_to_copy(result, o.dtype_opt().value_or(natural), o.device_opt()));
+}
+template <class T>
+  requires(std::is_arithmetic_v<T>)
+Tensor tensor(std::initializer_list<T> values, const TensorOptions& o = {}) {
+  return tensor(std::vector<T>(values), o);
+}
+template <class T>
+  requires(std::is_arithmetic_v<T>)
+Tensor tensor(T value, const TensorOptions& o = {}) {
+  return tensor(std::vector<T>{value}, o).reshape({});
+}
+// A view of memory that is not the engine's, which must outlive it; `deleter` runs once, when the
+// last tensor of it dies.
+template <class Deleter>
+  requires(std::is_invocable_v<Deleter, void*>)
+Tensor from_blob(void* data, const IntList& sizes, const IntList& strides, Deleter deleter,
+                 const TensorOptions& o = {}) {
+  struct Owner {
+    void* data;
+    Deleter deleter;
+    static void release(void* self) {
+      const std::unique_ptr<Owner> owner(static_cast<Owner*>(self));
+      owner->deleter(owner->data);
+    }
+  };
+  detail::ready();
+  int64_t extent = 1;
+  for (size_t d = 0; d < sizes.vec().size(); ++d)
+    extent = sizes.vec()[d] == 0
+                 ? 0
+                 : extent + (extent ? (sizes.vec()[d] - 1) * strides.vec().at(d) : 0);
+  constexpr int64_t kBytes[] = {1, 1, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16};
+  auto owner = std::make_unique<Owner>(Owner{data, std::move(deleter)});
+  const uint64_t handle =
+      uh_from_foreign(data, extent * kBytes[static_cast<size_t>(o.dtype())], sizes.vec().data(),
+                      strides.vec().data(), static_cast<int64_t>(sizes.vec().size()),
+                      static_cast<int>(o.dtype()), &Owner::release, owner.get());
+  if (handle) owner.release();
+  return o.finish(Tensor::adopt_wrapped(handle));
+}
+template <class Deleter>
+  requires(std::is_invocable_v<Deleter, void*>)
+Tensor from_blob(void* data, const IntList& sizes, Deleter deleter, const TensorOptions& o = {}) {
+  Sizes strides(sizes.vec().size(), 1);
+  for (size_t d = strides.size(); d-- > 1;)
+    strides[d - 1] = strides[d] * std::max<int64_t>(sizes.vec()[d], 1);
+  return from_blob(data, sizes, strides, std::move(deleter), o);
+}
+inline Tensor from_blob(void* data, const IntList& sizes, const TensorOptions& o = {}) {
+  return from_blob(data, sizes, [](void*) {}, o);
+}
+inline Tensor from_blob(void* data, const IntList& sizes, const IntList& strides,
+                        const TensorOptions& o = {}) {
+  return from_blob(data, sizes, strides, [](void*) {}, o);
+}
+
+// ---- indexing: x.index({Slice(1, 3), "...", None, mask})
+
+namespace indexing {
+inline constexpr std::nullopt_t None = std::nullopt;
+struct EllipsisIndexType {};
+inline constexpr EllipsisIndexType Ellipsis{};
+struct Slice {
+  std::optional<int64_t> start, stop, step;
+  Slice(std::optional<int64_t> first = std::nullopt, std::optional<int64_t> last = std::nullopt,
+        std::optional<int64_t> every = std::nullopt)
+      : start(first), stop(last), step(every) {}
+};
+}  // namespace indexing
+
+class TensorIndex {
+ public:
+  using Kind =
+      std::variant<std::nullopt_t, indexing::EllipsisIndexType, int64_t, indexing::Slice, Tensor>;
+  TensorIndex(std::nullopt_t) : index_(std::nullopt) {}
+  TensorIndex(indexing::EllipsisIndexType e) : index_(e) {}
+  TensorIndex(const char* dots) : index_(indexing::Ellipsis) {
+    if (std::string_view(dots) != "...")
+      throw Error(UH_ERROR_VALUE, std::string("index: expected \"...\", got \"") + dots + "\"");
+  }
+  template <class T>
+    requires(std::is_integral_v<T> && !std::is_same_v<T, bool>)
+  TensorIndex(T i) : index_(static_cast<int64_t>(i)) {}
+  TensorIndex(indexing::Slice slice) : index_(slice) {}
+  TensorIndex(Tensor tensor) : index_(std::move(tensor)) {}
+  const Kind& index() const { return index_; }
+
+ private:
+  Kind index_;
+};
+
+namespace detail {
+// The view that the basic indices select, and the tensors that index its dimensions.
+inline std::pair<Tensor, std::vector<Tensor>> apply_indices(
+    Tensor view, std::initializer_list<TensorIndex> indices) {
+  const auto is = [](const TensorIndex& index, size_t kind) {
+    return index.index().index() == kind;
+  };
+  int64_t consumed = 0;
+  for (const TensorIndex& index : indices) {
+    if (is(index, 2) || is(index, 3)) ++consumed;
+    if (const Tensor* tensor = std::get_if<Tensor>(&index.index()))
+      consumed += tensor->dtype() == kBool || tensor->dtype() == kByte ? tensor->dim() : 1;
+  }
+  std::vector<Tensor> tensors;
+  int64_t dim = 0;
+  for (const TensorIndex& index : indices) {
+    if (is(index, 0)) {
+      view = unsqueeze(view, dim++);
+    } else if (is(index, 1)) {
+      dim += std::max<int64_t>(view.dim() - dim - consumed, 0);
+    } else if (const auto* i = std::get_if<int64_t>(&index.index())) {
+      view = select(view, dim, *i);
+      --consumed;
+    } else if (const auto* s = std::get_if<indexing::Slice>(&index.index())) {
+      view = slice(view, dim++, s->start, s->stop, s->step.value_or(1));
+      --consumed;
+    } else {
+      tensors.resize(static_cast<size_t>(dim));
+      tensors.push_back(std::get<Tensor>(index.index()));
+      const Tensor& tensor = tensors.back();
+      const bool mask = tensor.dtype() == kBool || tensor.dtype() == kByte;
+      dim += mask ? tensor.dim() : 1;
+      consumed -= mask ? tensor.dim() : 1;
+    }
+  }
+  return {view, tensors};
+}
+}  // namespace detail
+inline Tensor Tensor::index(std::initializer_list<TensorIndex> indices) const {
+  const auto [view, tensors] = detail::apply_indices(*this, indices);
+  return tensors.empty() ? view : ::uh::index(view, tensors);
+}
+inline Tensor Tensor::index_put_(std::initializer_list<TensorIndex> indices,
+                                 const Operand& values) const {
+  const auto [view, tensors] = detail::apply_indices(*this, indices);
+  const Tensor* tensor = std::get_if<Tensor>(&values.value());
+  const Tensor source =
+      tensor ? *tensor : ::uh::full({}, std::get<Scalar>(values.value()), view.options());
+  if (tensors.empty())
+    ::uh::copy_(view, source);
+  else
+    ::uh::index_put_(view, tensors, source.to(view.dtype()));
+  return *this;
+}
 
 // ---- what calls take and return
 
@@ -667,6 +1025,19 @@ class Value {
     throw std::bad_variant_access();
   }
   bool is_none() const { return held_.index() == 0; }
+  bool isNone() const { return is_none(); }
+  bool isTensor() const { return std::holds_alternative<Tensor>(held_); }
+  Tensor toTensor() const { return as<Tensor>(); }
+  int64_t toInt() const { return as<int64_t>(); }
+  bool toBool() const { return as<bool>(); }
+  double toDouble() const {
+    const auto* integer = std::get_if<int64_t>(&held_);
+    return integer ? static_cast<double>(*integer) : as<double>();
+  }
+  const std::string& toStringRef() const { return as<std::string>(); }
+  const std::vector<int64_t>& toIntVector() const { return as<std::vector<int64_t>>(); }
+  const std::vector<double>& toDoubleVector() const { return as<std::vector<double>>(); }
+  const std::vector<Tensor>& toTensorVector() const { return as<std::vector<Tensor>>(); }
   const Held& held() const { return held_; }
   operator Tensor() const { return as<Tensor>(); }
   Value operator[](size_t i) const { return as<Box>()[i]; }

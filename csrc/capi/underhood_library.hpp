@@ -110,6 +110,51 @@ void add_result(uh_values* results, const std::tuple<T...>& values) {
   std::apply([&](const auto&... each) { (add_result(results, each), ...); }, values);
 }
 
+// The schema's type of a C++ type.
+template <class T>
+struct SchemaType {
+  static std::string text() {
+    if constexpr (std::is_void_v<T>)
+      return "()";
+    else if constexpr (std::is_same_v<T, Tensor>)
+      return "Tensor";
+    else if constexpr (std::is_same_v<T, bool>)
+      return "bool";
+    else if constexpr (std::is_same_v<T, int64_t>)
+      return "int";
+    else if constexpr (std::is_same_v<T, double>)
+      return "float";
+    else if constexpr (std::is_same_v<T, Scalar>)
+      return "Scalar";
+    else if constexpr (std::is_same_v<T, std::string>)
+      return "str";
+    else if constexpr (std::is_same_v<T, ScalarType>)
+      return "ScalarType";
+    else if constexpr (std::is_same_v<T, Device>)
+      return "Device";
+    else
+      static_assert(kNever<T>,
+                    "operators take int64_t, double, bool, Tensor, Scalar, std::string, "
+                    "ScalarType, Device, and lists and optionals of them");
+  }
+};
+template <class T>
+struct SchemaType<std::optional<T>> {
+  static std::string text() { return SchemaType<T>::text() + "?"; }
+};
+template <class T>
+struct SchemaType<std::vector<T>> {
+  static std::string text() { return SchemaType<T>::text() + "[]"; }
+};
+template <class... T>
+struct SchemaType<std::tuple<T...>> {
+  static std::string text() {
+    std::string joined;
+    ((joined += (joined.empty() ? "" : ", ") + SchemaType<T>::text()), ...);
+    return "(" + joined + ")";
+  }
+};
+
 // The signature of a function, a function pointer or a lambda without captures.
 template <class F>
 struct Signature : Signature<decltype(&F::operator())> {};
@@ -117,12 +162,26 @@ template <class R, class... A>
 struct Signature<R(A...)> {
   static constexpr size_t kArity = sizeof...(A);
   template <class F, size_t... I>
-  static void call(F& f, const uh_value* args, uh_values* results, std::index_sequence<I...>) {
+  static void call(F& f, [[maybe_unused]] const uh_value* args, uh_values* results,
+                   std::index_sequence<I...>) {
+    // Parameters may be Tensor&.
+    std::tuple<std::remove_cvref_t<A>...> values{
+        Unboxing<std::remove_cvref_t<A>, false>::read(args[I])...};
     if constexpr (std::is_void_v<R>) {
-      f(Unboxing<std::remove_cvref_t<A>, false>::read(args[I])...);
+      f(static_cast<A>(std::get<I>(values))...);
     } else {
-      add_result(results, f(Unboxing<std::remove_cvref_t<A>, false>::read(args[I])...));
+      add_result(results, f(static_cast<A>(std::get<I>(values))...));
     }
+  }
+  // What the parameters and results say of the schema: "(Tensor _0, int _1) -> Tensor".
+  static std::string schema() {
+    std::string text = "(";
+    [[maybe_unused]] int i = 0;
+    ((text +=
+      (i ? ", " : "") + SchemaType<std::remove_cvref_t<A>>::text() + " _" + std::to_string(i),
+      ++i),
+     ...);
+    return text + ") -> " + SchemaType<R>::text();
   }
 };
 template <class R, class... A>
@@ -187,15 +246,16 @@ class Library {
  public:
   Library(uh_library* library, const char* key) : library_(library), key_(key) {}
 
-  // Defines an operator by its schema; with a function it is composite: made of other operators,
-  // whose gradients are its gradient.
+  // Defines an operator by its schema; with a function it is composite: it calls other operators,
+  // whose gradients are its gradient. A name without a schema takes that of the function's type.
   Library& def(const std::string& schema) {
     detail::check(uh_library_define(library_, schema.c_str()) == 0);
     return *this;
   }
   template <class F>
   Library& def(const std::string& schema, F function) {
-    def(schema);
+    const bool is_name = schema.find('(') == std::string::npos;
+    def(is_name ? schema + detail::Signature<F>::schema() : schema);
     return implement(schema.substr(0, schema.find('(')), "CompositeImplicitAutograd",
                      std::move(function));
   }

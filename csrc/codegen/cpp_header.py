@@ -42,7 +42,10 @@ RESULTS = {
     "bool": "bool",
 }
 # What class Tensor says itself, and names of C++.
-NO_METHODS = {"data", "dim", "item", "numel", "size", "sizes", "stride", "dtype", "to"}
+NO_METHODS = {
+    *("data", "dim", "dtype", "is_leaf", "item", "numel", "requires_grad", "requires_grad_", "size", "sizes"),
+    *("stride", "to", "type_as", "is_floating_point", "is_complex"),
+}
 
 
 def default(a: Argument) -> str:
@@ -127,7 +130,7 @@ def is_method(op: Operator) -> bool:
     """True if it is called on its first argument, as in Python."""
     if op.form == "out" or not op.arguments or op.arguments[0].type not in ("Tensor", "Operand"):
         return False
-    return "method" in op.python and op.name not in NO_METHODS
+    return op.arguments[0].name == "self" and op.name not in NO_METHODS
 
 
 def methods_inc(ops: list[Operator]) -> str:

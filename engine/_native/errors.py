@@ -52,9 +52,14 @@ def pass_on(error: BaseException) -> None:
 def last_error() -> BaseException:
     """Return the exception for this thread's last failing call."""
     text = ffi.string(lib.uh_last_error()).decode("utf-8", "replace")
-    if lib.uh_last_error_kind() == lib.UH_ERROR_FOREIGN:
+    return exception_of(lib.uh_last_error_kind(), text)
+
+
+def exception_of(kind: int, text: str) -> BaseException:
+    """Return the exception for an error of the core by its kind and text."""
+    if kind == lib.UH_ERROR_FOREIGN:
         return _passing.pop(text, SystemError(f"an exception of a callback was lost: {text}"))
-    return _CLASSES.get(lib.uh_last_error_kind(), SystemError)(text)
+    return _CLASSES.get(kind, SystemError)(text)
 
 
 def raise_last() -> NoReturn:

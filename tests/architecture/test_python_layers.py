@@ -59,7 +59,12 @@ def test_engine_never_imports(stranger: str) -> None:
 
 def test_engine_depends_on_little() -> None:
     known = {*sys.stdlib_module_names, "engine", "numpy", "platformdirs", "safetensors"}
-    actual = [use for use in uses("engine") if top(use.target) not in known]
+    optional = {"engine/utils/cpp_extension/setup_commands.py": "setuptools"}  # of setup.py files
+    actual = [
+        use
+        for use in uses("engine")
+        if top(use.target) not in known and optional.get(use.file) != top(use.target)
+    ]
     assert not actual, offences(
         actual, "engine needs the standard library, NumPy, platformdirs and safetensors"
     )
