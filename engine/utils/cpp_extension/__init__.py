@@ -1,8 +1,8 @@
-"""C++ extensions, with PyTorch's torch.utils.cpp_extension API: at first use (`load`) or ahead of time (`CppExtension`).
+"""C++ extensions with PyTorch's torch.utils.cpp_extension API, built at first use (`load`) or ahead of time.
 
-Sources include <torch/extension.h>, which is PyTorch's C++ API on the engine's headers; a source of PyTorch's extensions
-for the CPU compiles unmodified. Bindings are pybind11's (`pip install underhood[extensions]`), and tensors cross them
-without a copy.
+Sources include <torch/extension.h>, PyTorch's C++ API on the engine's headers; a source of PyTorch's extensions for the
+CPU compiles unmodified. Bindings are pybind11's (`pip install underhood[extensions]`), and tensors cross them without
+a copy.
 """
 
 from __future__ import annotations

@@ -196,7 +196,9 @@ def _run_ninja(
         raise build.fail("".join(output))
 
 
-def _ninja_edge(target: Path, inputs: Sequence[Path], command: list[str], description: str) -> list[str]:
+def _ninja_edge(
+    target: Path, inputs: Sequence[Path], command: list[str], description: str
+) -> list[str]:
     def escape(path: Path) -> str:
         return str(path).replace("$", "$$").replace(" ", "$ ").replace(":", "$:")
 
