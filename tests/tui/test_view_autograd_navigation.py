@@ -178,7 +178,7 @@ def test_a_large_graph_is_only_looked_at_where_it_is_drawn(form):
         options = AutogradOptions(form, "none")
         view("autograd").draw(model, DrawContext(120, 40, UNICODE, Selection(), "", options)).text()
         assert len(model.nodes) == 2001
-        assert len(model.nodes._made) < 120
+        assert len(model.nodes._boxes) < 120
 
 
 # Export
