@@ -187,6 +187,7 @@ class Operator:
     composite: bool = False  # made of other operators: its gradient is theirs
     any_device: bool = False  # the kernel takes tensors of several devices
     aliases: tuple[str, ...] = ()  # PyTorch's other names of the same function
+    script_aliases: tuple[str, ...] = ()  # names that only scripted programs call it by
     pointwise: Pointwise | None = None
     python: tuple[str, ...] = ("function", "method")
     varargs: str = ""
@@ -378,6 +379,7 @@ _KEYS = {
     "kernels",
     "composite",
     "aliases",
+    "script_aliases",
     "devices",
 }
 _KEYS |= {
@@ -487,6 +489,7 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
         composite="composite" in entry,
         any_device=entry.get("devices") == "any",
         aliases=tuple(entry.get("aliases", ())),
+        script_aliases=tuple(entry.get("script_aliases", ())),
         python=tuple(entry.get("python", _default_python(name))),
         varargs=entry.get("varargs", ""),
         older=tuple(entry.get("older", ())),
@@ -559,8 +562,14 @@ def _inplace(op: Operator) -> Operator:
         shape_rule="",
         base=op.cpp_name,
         aliases=tuple(f"{alias}_" for alias in op.aliases),
+        script_aliases=tuple(_inplace_alias(alias) for alias in op.script_aliases),
         overloads=(),
     )
+
+
+def _inplace_alias(alias: str) -> str:
+    """`__iand__` from `__and__`, `floordiv_` from `floordiv`."""
+    return f"__i{alias[2:]}" if alias.startswith("__") else f"{alias}_"
 
 
 def _out(op: Operator) -> Operator:
@@ -579,6 +588,7 @@ def _out(op: Operator) -> Operator:
         shape_rule="",
         base=op.cpp_name,
         aliases=(),
+        script_aliases=(),
         overloads=(),
     )
 

@@ -1,4 +1,4 @@
-"""generated/overload_table.cpp: PyTorch's overloads of operators that are declared as one here.
+"""generated/overload_table.cpp: PyTorch's overloads of operators that are declared as one here, and aliases.
 
 The engine has `sum(self, dim=None, keepdim=False, *, dtype=None)` where PyTorch has `sum` and
 `sum.dim_IntList`: graphs are made of PyTorch's (csrc/jit/schema_matching/overload.h).
@@ -31,6 +31,16 @@ def rows(op: Operator) -> list[str]:
     ]
 
 
+def alias_rows(ops: list[Operator]) -> list[str]:
+    """One per other name: `{"aten::absolute", "aten::abs"}`."""
+    pairs = {
+        (alias if "::" in alias else f"aten::{alias}", f"aten::{op.name}")
+        for op in ops
+        for alias in (*op.aliases, *op.script_aliases)
+    }
+    return [f'      {{"{alias}", "{name}"}},' for alias, name in sorted(pairs)]
+
+
 def table_cpp(ops: list[Operator]) -> str:
     """overload_table() of csrc/jit/schema_matching/overload.h, those of one operator in a row."""
     lines = [HEAD, '#include "generated/schema_types.h"']
@@ -40,5 +50,9 @@ def table_cpp(ops: list[Operator]) -> str:
     lines.append("const std::vector<OverloadRow>& overload_table() {")
     lines.append("  static const auto* table = new std::vector<OverloadRow>{")
     lines += [row for op in ops for row in rows(op)]
+    lines.append("  };\n  return *table;\n}\n")
+    lines.append("const OperatorAliases& operator_aliases() {")
+    lines.append("  static const auto* table = new OperatorAliases{")
+    lines += alias_rows(ops)
     lines.append("  };\n  return *table;\n}\n\n}  // namespace uh::jit\n")
     return "\n".join(lines)

@@ -15,7 +15,7 @@ const SavedByOperator* find(const Node& node) {
   static constexpr SavedByOperator kNothing{"", 0, false};
   if (node.op()->differentiation() == Differentiation::kNone) return &kNothing;
   const auto table = saved_table();
-  const std::string name = whole(*node.op()).full_name();
+  const std::string name = combined(*node.op()).full_name();
   const auto at = std::lower_bound(
       table.begin(), table.end(), name,
       [](const SavedByOperator& row, const std::string& n) { return row.name < n; });
@@ -43,7 +43,7 @@ bool in_one_loop(const Node& a, const Node& b) {
 bool saves_input(const Node& node, size_t index) {
   const SavedByOperator* row = find(node);
   if (!row) return true;
-  const auto at = place_in_whole(*node.op(), index);
+  const auto at = position_in_combined(*node.op(), index);
   return at && (*at >= 32 || (row->arguments >> *at & 1) != 0);
 }
 

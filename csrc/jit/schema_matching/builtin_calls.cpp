@@ -73,65 +73,6 @@ Index& index() {
   return *result;
 }
 
-// What programs call an operator that has another name here: Python's operators on tensors, and
-// PyTorch's second names.
-std::string_view second_name(std::string_view name) {
-  static const std::map<std::string_view, std::string_view> kNames = {
-      {"aten::__and__", "aten::bitwise_and"},
-      {"aten::__or__", "aten::bitwise_or"},
-      {"aten::__xor__", "aten::bitwise_xor"},
-      {"aten::__lshift__", "aten::bitwise_left_shift"},
-      {"aten::__rshift__", "aten::bitwise_right_shift"},
-      {"aten::__iand__", "aten::bitwise_and_"},
-      {"aten::__ior__", "aten::bitwise_or_"},
-      {"aten::__ixor__", "aten::bitwise_xor_"},
-      {"aten::__ilshift__", "aten::bitwise_left_shift_"},
-      {"aten::__irshift__", "aten::bitwise_right_shift_"},
-      {"aten::floordiv", "aten::floor_divide"},
-      {"aten::abs", "prim::abs"},
-      {"prim::abs", "aten::abs"},
-      {"aten::absolute", "aten::abs"},
-      {"aten::negative", "aten::neg"},
-      {"aten::multiply", "aten::mul"},
-      {"aten::subtract", "aten::sub"},
-      {"aten::divide", "aten::div"},
-      {"aten::true_divide", "aten::div"},
-      {"aten::greater", "aten::gt"},
-      {"aten::greater_equal", "aten::ge"},
-      {"aten::less", "aten::lt"},
-      {"aten::less_equal", "aten::le"},
-      {"aten::not_equal", "aten::ne"},
-      {"aten::clip", "aten::clamp"},
-      {"aten::fix", "aten::trunc"},
-      {"aten::arcsin", "aten::asin"},
-      {"aten::arccos", "aten::acos"},
-      {"aten::arctan", "aten::atan"},
-      {"aten::arctan2", "aten::atan2"},
-      {"aten::arcsinh", "aten::asinh"},
-      {"aten::arccosh", "aten::acosh"},
-      {"aten::arctanh", "aten::atanh"},
-      {"aten::swapaxes", "aten::transpose"},
-      {"aten::swapdims", "aten::transpose"},
-      {"aten::concat", "aten::cat"},
-      {"aten::concatenate", "aten::cat"},
-      {"aten::split", "aten::split_with_sizes"},
-      {"aten::T", "aten::numpy_T"},
-      {"prim::max", "aten::max"},
-      {"prim::min", "aten::min"},
-  };
-  const auto it = kNames.find(name);
-  return it == kNames.end() ? std::string_view() : it->second;
-}
-
-// The same of operators in place, which are called as the others are with `_` after it.
-std::string other_name(const std::string& name) {
-  const std::string_view other = second_name(name);
-  if (!other.empty() || !name.ends_with('_')) return std::string(other);
-  const std::string_view plain = second_name(name.substr(0, name.size() - 1));
-  if (!plain.starts_with("aten::")) return std::string();
-  return std::string(plain) + "_";
-}
-
 // The dispatcher's operators of a name; PyTorch's overloads of those that are several in one.
 std::vector<const OperatorInfo*> operators_of(const std::string& name) {
   const auto& overloads = overloads_named(name);
@@ -149,10 +90,10 @@ std::vector<const OperatorInfo*> all_of(const std::string& name) {
   std::vector<const OperatorInfo*> result = operators_of(name);
   const auto& builtins = builtins_named(name);
   result.insert(result.end(), builtins.begin(), builtins.end());
-  const std::string other = other_name(name);
-  if (other.empty()) return result;
-  for (const OperatorInfo* op : operators_of(other)) result.push_back(op);
-  for (const Builtin* builtin : builtins_named(other)) result.push_back(builtin);
+  const auto alias = operator_aliases().find(name);
+  if (alias == operator_aliases().end()) return result;
+  for (const OperatorInfo* op : operators_of(std::string(alias->second))) result.push_back(op);
+  for (const Builtin* builtin : builtins_named(alias->second)) result.push_back(builtin);
   return result;
 }
 
@@ -226,7 +167,7 @@ Node* try_call(Graph& graph, std::string_view name, const std::vector<Value*>& a
       if (!conversions && only_when_converting(*op)) continue;
       const SchemaMatch match(*op, args, kwargs, conversions);
       if (match.ok()) return match.emit(graph);
-      tried += message("\n", full_text(*op), ":\n", match.why(), "\n");
+      tried += message("\n", full_text(*op), ":\n", match.reason(), "\n");
     }
   }
   if (reason)

@@ -48,7 +48,7 @@ SchemaMatch::SchemaMatch(const OperatorInfo& op, const std::vector<Value*>& args
     : op_(op), signature_(signature_of(op)), conversions_(conversions) {
   plan_all(args, kwargs);
   if (ok() && !some_tensor())
-    why_ = "Expected a Tensor among the arguments, but they are numbers only.";
+    reason_ = "Expected a Tensor among the arguments, but they are numbers only.";
 }
 
 // Parameters in order: by position, then by name, then by default.
@@ -62,7 +62,7 @@ void SchemaMatch::plan_all(const std::vector<Value*>& args, const std::vector<Na
                                     [&](const NamedValue& each) { return each.name == p.name; });
     if (!p.keyword_only && next < args.size()) {
       if (named != kwargs.end()) {
-        why_ = message("Argument ", p.name, " is given by position and by name.");
+        reason_ = message("Argument ", p.name, " is given by position and by name.");
         return;
       }
       if (takes_rest(i, args) && args.size() > next) {
@@ -82,24 +82,24 @@ void SchemaMatch::plan_all(const std::vector<Value*>& args, const std::vector<Na
       used[static_cast<size_t>(named - kwargs.begin())] = true;
       if (!plan(p, named->value)) return;
     } else if (p.has_default) {
-      plans_.push_back({How::kDefault, {}, nullptr, &p});
+      plans_.push_back({ConversionKind::kDefault, {}, nullptr, &p});
     } else {
-      why_ = message("Argument ", p.name, " not provided.");
+      reason_ = message("Argument ", p.name, " not provided.");
       return;
     }
   }
   if (signature_.variadic) {
-    rest_.assign(args.begin() + static_cast<std::ptrdiff_t>(next), args.end());
+    variadic_.assign(args.begin() + static_cast<std::ptrdiff_t>(next), args.end());
     next = args.size();
   }
   if (next < args.size()) {
-    why_ = message("Expected at most ", next, " arguments but found ", args.size(),
-                   " positional arguments.");
+    reason_ = message("Expected at most ", next, " arguments but found ", args.size(),
+                      " positional arguments.");
     return;
   }
   for (size_t i = 0; i < kwargs.size(); ++i) {
     if (used[i]) continue;
-    why_ = message("Keyword argument ", kwargs[i].name, " unknown.");
+    reason_ = message("Keyword argument ", kwargs[i].name, " unknown.");
     return;
   }
 }
@@ -115,8 +115,9 @@ bool SchemaMatch::takes_rest(size_t i, const std::vector<Value*>& args) const {
 }
 
 bool SchemaMatch::refuse(const Parameter& parameter, const TypeRef& expected, const Value* value) {
-  why_ = message("Expected a value of type '", expected->annotation(), "' for argument '",
-                 parameter.name, "' but instead found type '", value->type()->annotation(), "'.");
+  reason_ =
+      message("Expected a value of type '", expected->annotation(), "' for argument '",
+              parameter.name, "' but instead found type '", value->type()->annotation(), "'.");
   return false;
 }
 
@@ -143,27 +144,27 @@ bool SchemaMatch::plan(const Parameter& parameter, Value* value) {
                           (list && !signature_.builtin && formal->element()->is(TypeKind::kInt));
   if (list && broadcasts && is_subtype(actual, *formal->element())) {
     const int64_t n = std::max<int64_t>(1, parameter.fixed_size);
-    plans_.push_back({How::kList, std::vector<Item>(static_cast<size_t>(n), Item{value}),
+    plans_.push_back({ConversionKind::kList, std::vector<Item>(static_cast<size_t>(n), Item{value}),
                       formal->element(), &parameter});
     return true;
   }
   if (list && is_empty_list(*value) && !formal->element()->is(TypeKind::kTensor)) {
     if (const TypeRef bound = bindings_.apply(formal)) {
-      plans_.push_back({How::kEmptyList, {Item{value}}, bound->element(), &parameter});
+      plans_.push_back({ConversionKind::kEmptyList, {Item{value}}, bound->element(), &parameter});
       return true;
     }
   }
-  why_ = bindings_.bind(formal, value->type());
-  if (!why_.empty()) {
-    why_ = message("Could not match type ", actual.annotation(), " to ", formal->annotation(),
-                   " in argument '", parameter.name, "': ", why_);
+  reason_ = bindings_.bind(formal, value->type());
+  if (!reason_.empty()) {
+    reason_ = message("Could not match type ", actual.annotation(), " to ", formal->annotation(),
+                      " in argument '", parameter.name, "': ", reason_);
     return false;
   }
   const TypeRef expected = bindings_.apply(formal);
   Item item{value};
   if (!expected || !convert(expected, parameter, item))
     return refuse(parameter, expected ? expected : formal, value);
-  plans_.push_back({How::kValue, {item}, nullptr, &parameter});
+  plans_.push_back({ConversionKind::kValue, {item}, nullptr, &parameter});
   return true;
 }
 
@@ -171,7 +172,7 @@ bool SchemaMatch::plan(const Parameter& parameter, Value* value) {
 bool SchemaMatch::plan_list(const Parameter& parameter, const std::vector<Value*>& values) {
   const TypeRef& formal = without_optional(parameter.type)->element();
   const bool tuple = !values.empty() && values[0]->type()->is(TypeKind::kTuple);
-  Plan plan{tuple ? How::kFromTuple : How::kList, {}, nullptr, &parameter};
+  Plan plan{tuple ? ConversionKind::kFromTuple : ConversionKind::kList, {}, nullptr, &parameter};
   for (size_t i = 0; i < values.size(); ++i) {
     const TypeRef& argument = tuple ? values[0]->type()->inner()[i] : values[i]->type();
     const std::string reason = bindings_.bind(formal, argument);
@@ -194,7 +195,9 @@ bool SchemaMatch::some_tensor() const {
   for (const Plan& plan : plans_) {
     if (!without_optional(plan.parameter->type)->is(TypeKind::kTensor)) continue;
     operands |= plan.parameter->takes_number;
-    if (plan.how == How::kValue && plan.items[0].value->type()->is(TypeKind::kTensor)) return true;
+    if (plan.conversion_kind == ConversionKind::kValue &&
+        plan.items[0].value->type()->is(TypeKind::kTensor))
+      return true;
   }
   return !operands;
 }
@@ -205,18 +208,18 @@ Value* SchemaMatch::emit(Graph& graph, const Item& item) const {
 }
 
 Value* SchemaMatch::emit(Graph& graph, const Plan& plan) const {
-  if (plan.how == How::kDefault) {
+  if (plan.conversion_kind == ConversionKind::kDefault) {
     const IValue& value = plan.parameter->default_value;
     Value* constant = graph.insert_constant(value);
     return constant;
   }
-  if (plan.how == How::kValue) return emit(graph, plan.items[0]);
+  if (plan.conversion_kind == ConversionKind::kValue) return emit(graph, plan.items[0]);
   std::vector<Value*> items;
-  if (plan.how == How::kFromTuple) {
+  if (plan.conversion_kind == ConversionKind::kFromTuple) {
     Value* tuple = plan.items[0].value;
     Node* unpack = graph.insert(graph.create("prim::TupleUnpack", {tuple}, 0));
     for (const TypeRef& type : tuple->type()->inner()) items.push_back(unpack->add_output(type));
-  } else if (plan.how == How::kList) {
+  } else if (plan.conversion_kind == ConversionKind::kList) {
     for (const Item& item : plan.items) items.push_back(emit(graph, item));
   }
   Node* list = graph.insert(graph.create("prim::ListConstruct", items, 0));
@@ -226,7 +229,7 @@ Value* SchemaMatch::emit(Graph& graph, const Plan& plan) const {
 Node* SchemaMatch::emit(Graph& graph) const {
   std::vector<Value*> inputs;
   for (const Plan& plan : plans_) inputs.push_back(emit(graph, plan));
-  inputs.insert(inputs.end(), rest_.begin(), rest_.end());
+  inputs.insert(inputs.end(), variadic_.begin(), variadic_.end());
   Node* node = graph.insert(graph.create(Symbol(op_.qualified_name()), inputs, 0));
   node->set_op(&op_);
   for (const TypeRef& type : signature_.results) {

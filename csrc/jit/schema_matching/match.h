@@ -19,8 +19,8 @@ class SchemaMatch {
   SchemaMatch(const OperatorInfo& op, const std::vector<Value*>& args,
               const std::vector<NamedValue>& kwargs, bool conversions);
 
-  bool ok() const { return why_.empty(); }
-  const std::string& why() const { return why_; }  // as PyTorch says it
+  bool ok() const { return reason_.empty(); }
+  const std::string& reason() const { return reason_; }  // as PyTorch says it
   Node* emit(Graph& graph) const;
 
  private:
@@ -28,9 +28,9 @@ class SchemaMatch {
     Value* value;
     const char* conversion = nullptr;  // "aten::Int", before it is used
   };
-  enum class How : int8_t { kValue, kList, kFromTuple, kEmptyList, kDefault };
+  enum class ConversionKind : int8_t { kValue, kList, kFromTuple, kEmptyList, kDefault };
   struct Plan {
-    How how = How::kValue;
+    ConversionKind conversion_kind = ConversionKind::kValue;
     std::vector<Item> items;
     TypeRef type;  // of the elements of a list that is made
     const Parameter* parameter = nullptr;
@@ -51,8 +51,8 @@ class SchemaMatch {
   const bool conversions_;
   Bindings bindings_;
   std::vector<Plan> plans_;
-  std::vector<Value*> rest_;  // of a variadic one
-  std::string why_;
+  std::vector<Value*> variadic_;  // of a variadic one
+  std::string reason_;
 };
 
 }  // namespace uh::jit

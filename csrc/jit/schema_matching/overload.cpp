@@ -19,11 +19,13 @@ const All& all() {
   static const All* result = [] {
     auto* filled = new All;
     for (const OverloadRow& row : overload_table()) {
-      const OperatorInfo* whole = Dispatcher::instance().find(std::string("aten::") + row.whole);
-      check_kind(whole != nullptr, ErrorKind::kInternal, "overloads: there is no ", row.whole);
-      const auto* overload = new Overload(*whole, row);
+      const OperatorInfo* combined =
+          Dispatcher::instance().find(std::string("aten::") + row.combined);
+      check_kind(combined != nullptr, ErrorKind::kInternal, "overloads: there is no ",
+                 row.combined);
+      const auto* overload = new Overload(*combined, row);
       filled->by_name[overload->qualified_name()].push_back(overload);
-      filled->by_whole[whole].push_back(overload);
+      filled->by_whole[combined].push_back(overload);
     }
     return filled;
   }();
@@ -45,11 +47,11 @@ IValue usual(const Argument& extra) {
 
 }  // namespace
 
-Overload::Overload(const OperatorInfo& whole, const OverloadRow& row)
-    : OperatorInfo(row.schema, whole.tags()), whole_(whole) {
-  set_differentiation(whole.differentiation());
-  const Signature& signature = signature_of(whole);
-  const FunctionSchema& expected = whole.schema();
+Overload::Overload(const OperatorInfo& combined, const OverloadRow& row)
+    : OperatorInfo(row.schema, combined.tags()), combined_(combined) {
+  set_differentiation(combined.differentiation());
+  const Signature& signature = signature_of(combined);
+  const FunctionSchema& expected = combined.schema();
   for (size_t i = 0; i < expected.arguments.size(); ++i) {
     const std::string_view name = expected.arguments[i].name;
     Part part;
@@ -61,7 +63,7 @@ Overload::Overload(const OperatorInfo& whole, const OverloadRow& row)
                     schema().arguments[from].type.is(SchemaKind::kInt);
     } else {
       part.otherwise = signature.parameters[i].default_value;
-      for (const auto& [argument, value] : row.given)
+      for (const auto& [argument, value] : row.defaults)
         if (name == argument) part.otherwise = value;
     }
     first_ =
@@ -71,19 +73,19 @@ Overload::Overload(const OperatorInfo& whole, const OverloadRow& row)
   first_ = first_ && parts_.size() >= schema().arguments.size();
 }
 
-std::optional<size_t> Overload::place(size_t i) const {
+std::optional<size_t> Overload::position(size_t i) const {
   for (size_t k = 0; k < parts_.size(); ++k)
     if (parts_[k].from == i) return k;
   return std::nullopt;
 }
 
-std::optional<Stack> Overload::told(const Stack& arguments, Device result) const {
+std::optional<Stack> Overload::arguments_from(const Stack& arguments, Device result) const {
   const Signature& signature = signature_of(*this);
   Stack stack;
   for (const Parameter& p : signature.parameters) {
     const Argument& argument = schema().arguments[stack.size()];
     stack.push_back(p.has_default ? p.default_value : IValue());
-    if (!place(stack.size() - 1)) stack.back() = usual(argument);
+    if (!position(stack.size() - 1)) stack.back() = usual(argument);
   }
   const bool makes =
       !schema().arguments.empty() && !schema().arguments[0].type.is(SchemaKind::kTensor);
@@ -125,7 +127,7 @@ void Overload::call_boxed(Stack& stack) {
   const std::span<const Argument> arguments = schema().arguments;
   check_kind(stack.size() >= arguments.size(), ErrorKind::kType, schema().name(), ": expected ",
              arguments.size(), " arguments, got ", stack.size());
-  auto& op = const_cast<OperatorInfo&>(whole_);
+  auto& op = const_cast<OperatorInfo&>(combined_);
   const size_t base = stack.size() - arguments.size();
   if (first_) {
     for (size_t i = arguments.size(); i < parts_.size(); ++i) stack.push_back(parts_[i].otherwise);
@@ -162,14 +164,14 @@ const std::vector<const Overload*>& overloads_of(const OperatorInfo& op) {
   return it == all().by_whole.end() ? none() : it->second;
 }
 
-const OperatorInfo& whole(const OperatorInfo& op) {
+const OperatorInfo& combined(const OperatorInfo& op) {
   const auto* overload = dynamic_cast<const Overload*>(&op);
-  return overload ? overload->whole() : op;
+  return overload ? overload->combined() : op;
 }
 
-std::optional<size_t> place_in_whole(const OperatorInfo& op, size_t i) {
+std::optional<size_t> position_in_combined(const OperatorInfo& op, size_t i) {
   const auto* overload = dynamic_cast<const Overload*>(&op);
-  return overload ? overload->place(i) : std::optional(i);
+  return overload ? overload->position(i) : std::optional(i);
 }
 
 }  // namespace uh::jit

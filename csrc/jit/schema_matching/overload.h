@@ -9,7 +9,9 @@
 // a program runs, and not what it says.
 #pragma once
 
+#include <map>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,23 +20,30 @@
 namespace uh::jit {
 
 struct OverloadRow {
-  const char* whole;             // "sum"
+  const char* combined;          // "sum"
   const FunctionSchema& schema;  // of "sum.dim_IntList(Tensor self, ...) -> Tensor"
-  std::vector<std::pair<const char*, int64_t>> given;  // arguments that it lacks, without a default
+  std::vector<std::pair<const char*, int64_t>>
+      defaults;  // arguments that it lacks, without a default
 };
 // Generated from the yaml (codegen/overloads.py).
 const std::vector<OverloadRow>& overload_table();
 
+// The operator that a program means by another name: "aten::absolute" is "aten::abs". Generated
+// from `aliases` and `script_aliases` of the yaml (codegen/overloads.py).
+using OperatorAliases = std::map<std::string_view, std::string_view>;
+const OperatorAliases& operator_aliases();
+
 class Overload final : public OperatorInfo {
  public:
-  Overload(const OperatorInfo& whole, const OverloadRow& row);
+  Overload(const OperatorInfo& combined, const OverloadRow& row);
 
-  const OperatorInfo& whole() const { return whole_; }
-  // Which argument of the whole operator the i-th one is; nothing for one that means nothing here.
-  std::optional<size_t> place(size_t i) const;
+  const OperatorInfo& combined() const { return combined_; }
+  // The position of the i-th argument in the combined operator; nothing for one without a meaning
+  // here.
+  std::optional<size_t> position(size_t i) const;
   // The same call: of these arguments of the whole operator. Nothing where it cannot say them. What
   // it has beyond them is as PyTorch's Python gives it, `made` is where the result lies.
-  std::optional<Stack> told(const Stack& arguments, Device result) const;
+  std::optional<Stack> arguments_from(const Stack& arguments, Device result) const;
 
   void call_boxed(Stack& stack) override;
 
@@ -46,7 +55,7 @@ class Overload final : public OperatorInfo {
   };
   void refuse(const Argument& argument, const IValue& value) const;
 
-  const OperatorInfo& whole_;
+  const OperatorInfo& combined_;
   std::vector<Part> parts_;  // one per argument of the whole operator
   bool first_ = true;        // the parts are its first arguments, as they are
 };
@@ -56,8 +65,8 @@ const std::vector<const Overload*>& overloads_named(const std::string& qualified
 // Those of an operator; empty where it is PyTorch's own.
 const std::vector<const Overload*>& overloads_of(const OperatorInfo& op);
 // The operator, or that of which it is an Overload.
-const OperatorInfo& whole(const OperatorInfo& op);
-// Where the i-th argument of the operator stands in the whole one.
-std::optional<size_t> place_in_whole(const OperatorInfo& op, size_t i);
+const OperatorInfo& combined(const OperatorInfo& op);
+// The position of the i-th argument in the combined operator.
+std::optional<size_t> position_in_combined(const OperatorInfo& op, size_t i);
 
 }  // namespace uh::jit

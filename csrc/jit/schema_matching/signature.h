@@ -1,9 +1,9 @@
 // Signature: what an operator or builtin takes and gives, as types of the JIT.
 //
 // What: the FunctionSchema with its types as the JIT's.
-// Invariant: made once per operator, and kept as long as the process. Who checks a node (verify)
-// and who makes one (resolve) ask the same question, fits(). If violated: a graph that was made is
-// refused, or one that cannot run is not.
+// Invariant: built once per operator, and cached for the life of the process. The verifier and
+// schema matching both call fits(). If violated: the verifier rejects a graph that was built here,
+// or accepts one that cannot run.
 #pragma once
 
 #include <map>
@@ -31,7 +31,7 @@ struct Signature {
   std::vector<Parameter> parameters;
   std::vector<TypeRef> results;
   std::vector<std::string> result_names;
-  // Of an operator in place, whose schema gives nothing: the parameters that are its results.
+  // The parameters that are the results of an in-place operator whose schema has none.
   std::vector<size_t> given_back;
   bool variadic = false;  // takes more than its parameters, whatever they are
   bool builtin = false;
@@ -45,7 +45,7 @@ TypeRef jit_type(const SchemaType& type);
 // for any other node.
 std::vector<Value*> given_back(const Node& node);
 
-// What type variables stand for in one call.
+// The types bound to type variables in one call.
 class Bindings {
  public:
   // Binds the variables of `formal` as `actual` has them; "" or why they do not go together. A
@@ -67,8 +67,8 @@ class Bindings {
 // replaced.
 bool fits(const Type& actual, const Type& expected, const Parameter& parameter);
 
-// Whether these types may be the arguments of a call, all of them given, and what it gives. "" or
-// why not.
+// Checks the types of all arguments of a call, and derives those of its results. "" or the reason
+// why they do not fit.
 std::string check_arguments(const OperatorInfo& op, const std::vector<TypeRef>& actual_types,
                             std::vector<TypeRef>* results = nullptr);
 

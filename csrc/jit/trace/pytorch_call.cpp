@@ -45,7 +45,7 @@ std::optional<PyTorchCall> as_convolution(const OperatorInfo& op, const Stack& a
         arguments[0],        arguments[1],         arguments[2], argument("stride"),
         argument("padding"), argument("dilation"), transposed,   argument("output_padding"),
         argument("groups")};
-    return PyTorchCall{one, *one->told(inputs, input->device())};
+    return PyTorchCall{one, *one->arguments_from(inputs, input->device())};
   }
   return std::nullopt;
 }
@@ -77,7 +77,7 @@ PyTorchCall to_pytorch_call(const OperatorInfo& op, const Stack& arguments, cons
   if (auto match = by_another_name(op, arguments)) return *std::move(match);
   const Tensor* result = results.empty() ? nullptr : results[0].get_if<Tensor>();
   for (const Overload* one : overloads_of(op))
-    if (auto argument = one->told(arguments, result ? result->device() : Device::kCPU))
+    if (auto argument = one->arguments_from(arguments, result ? result->device() : Device::kCPU))
       return {one, *std::move(argument)};
   return {&op, arguments};
 }
