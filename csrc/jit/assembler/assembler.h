@@ -1,6 +1,6 @@
 // Assembler: bytes of x86-64 instructions, as few kinds as ScalarPrograms and loops of Blocks need.
 //
-// What: an instruction is an opcode, a register and a Place, which is a register or 8 bytes of
+// What: an instruction is an opcode, a register and an Operand, which is a register or 8 bytes of
 // memory at [base + offset]; REX, ModRM and displacement are written here. Jumps go to labels and
 // are filled in by finish().
 // Invariant: `bytes` are instructions from the first to the last; a label is placed once.
@@ -33,20 +33,20 @@ enum Register : uint8_t {
   r15
 };
 
-// Where an operand lies: a general register, a vector register, or memory behind a register that
-// is neither rsp nor r12.
-struct Place {
+// An operand: a general register, a vector register, or memory at an offset from a register other
+// than rsp and r12.
+struct Operand {
   enum Kind : uint8_t { kGeneral, kVector, kMemory } kind = kMemory;
   uint8_t code = rbx;  // the register, or the base
   int32_t offset = 0;
 
-  static Place general(int code) { return {kGeneral, static_cast<uint8_t>(code), 0}; }
-  static Place vector(int code) { return {kVector, static_cast<uint8_t>(code), 0}; }
-  static Place memory(int32_t offset, int base = rbx) {
+  static Operand general(int code) { return {kGeneral, static_cast<uint8_t>(code), 0}; }
+  static Operand vector(int code) { return {kVector, static_cast<uint8_t>(code), 0}; }
+  static Operand memory(int32_t offset, int base = rbx) {
     return {kMemory, static_cast<uint8_t>(base), offset};
   }
   bool is_memory() const { return kind == kMemory; }
-  bool operator==(const Place&) const = default;
+  bool operator==(const Operand&) const = default;
 };
 
 // Numbers of conditions in jcc, setcc and cmovcc.
@@ -80,10 +80,11 @@ class Assembler {
     labels_.push_back(kNowhere);
     return static_cast<Label>(labels_.size() - 1);
   }
-  void place(Label l) { labels_[l] = bytes.size(); }
+  void bind(Label l) { labels_[l] = bytes.size(); }
 
   // One instruction: prefix (0: none), operand size of 64 bits, opcode, register field, operand.
-  void op(int prefix, bool wide, std::initializer_list<uint8_t> opcode, int reg, const Place& rm) {
+  void op(int prefix, bool wide, std::initializer_list<uint8_t> opcode, int reg,
+          const Operand& rm) {
     if (prefix) byte(prefix);
     const int rex = 0x40 | (wide ? 8 : 0) | (reg >= 8 ? 4 : 0) | (rm.code >= 8 ? 1 : 0);
     if (rex != 0x40) byte(rex);
@@ -91,25 +92,25 @@ class Assembler {
     operand(reg, rm, rm.is_memory() && fits_byte(rm.offset));
   }
   // ModRM and displacement, in a byte where it is `near`.
-  void operand(int reg, const Place& rm, bool near) {
+  void operand(int reg, const Operand& rm, bool near) {
     const int mode = !rm.is_memory() ? 0xC0 : near ? 0x40 : 0x80;
     byte(mode | (reg & 7) << 3 | (rm.code & 7));
     if (!rm.is_memory()) return;
     near ? byte(rm.offset) : int32(rm.offset);
   }
 
-  // ---- whole numbers
-  void load(int to, const Place& from) {
-    if (from.kind == Place::kGeneral && from.code == to) return;
+  // ---- integers
+  void load(int to, const Operand& from) {
+    if (from.kind == Operand::kGeneral && from.code == to) return;
     op(0, true, {0x8B}, to, from);
   }
-  void store(const Place& to, int from) {
-    if (to.kind == Place::kGeneral && to.code == from) return;
+  void store(const Operand& to, int from) {
+    if (to.kind == Operand::kGeneral && to.code == from) return;
     op(0, true, {0x89}, from, to);
   }
   void load(int to, int64_t value) {
     if (fits_int(value)) {
-      op(0, true, {0xC7}, 0, Place::general(to));
+      op(0, true, {0xC7}, 0, Operand::general(to));
       int32(static_cast<int32_t>(value));
     } else {
       byte(0x48 | (to >= 8 ? 1 : 0));
@@ -118,16 +119,16 @@ class Assembler {
     }
   }
   enum Arithmetic : uint8_t { kAdd = 0, kOr = 1, kAnd = 4, kSub = 5, kXor = 6, kCompare = 7 };
-  void arithmetic(Arithmetic operation, int to, const Place& from) {
+  void arithmetic(Arithmetic operation, int to, const Operand& from) {
     op(0, true, {static_cast<uint8_t>(operation << 3 | 3)}, to, from);
   }
-  void arithmetic(Arithmetic operation, const Place& to, int32_t value) {
+  void arithmetic(Arithmetic operation, const Operand& to, int32_t value) {
     op(0, true, {static_cast<uint8_t>(fits_byte(value) ? 0x83 : 0x81)}, operation, to);
     fits_byte(value) ? byte(value) : int32(value);
   }
-  void test(int a, int b) { op(0, true, {0x85}, a, Place::general(b)); }
-  void multiply(int to, const Place& from) { op(0, true, {0x0F, 0xAF}, to, from); }
-  void multiply(int to, const Place& from, int32_t value) {
+  void test(int a, int b) { op(0, true, {0x85}, a, Operand::general(b)); }
+  void multiply(int to, const Operand& from) { op(0, true, {0x0F, 0xAF}, to, from); }
+  void multiply(int to, const Operand& from, int32_t value) {
     op(0, true, {static_cast<uint8_t>(fits_byte(value) ? 0x6B : 0x69)}, to, from);
     fits_byte(value) ? byte(value) : int32(value);
   }
@@ -146,54 +147,54 @@ class Assembler {
     if ((a & 7) == rsp) byte(0x24);
     fits_byte(value) ? byte(value) : int32(value);
   }
-  void negate(int reg) { op(0, true, {0xF7}, 3, Place::general(reg)); }
-  void invert(int reg) { op(0, true, {0xF7}, 2, Place::general(reg)); }
+  void negate(int reg) { op(0, true, {0xF7}, 3, Operand::general(reg)); }
+  void invert(int reg) { op(0, true, {0xF7}, 2, Operand::general(reg)); }
   enum Shift : uint8_t { kLeft = 4, kRightUnsigned = 5, kRight = 7 };
   void shift(Shift operation, int reg, int by) {
-    op(0, true, {0xC1}, operation, Place::general(reg));
+    op(0, true, {0xC1}, operation, Operand::general(reg));
     byte(by);
   }
   void shift_by_rcx(Shift operation, int reg) {
-    op(0, true, {0xD3}, operation, Place::general(reg));
+    op(0, true, {0xD3}, operation, Operand::general(reg));
   }
   void set(Condition c, int reg) {  // the low byte of rax to rbx
-    op(0, false, {0x0F, static_cast<uint8_t>(0x90 | c)}, 0, Place::general(reg));
+    op(0, false, {0x0F, static_cast<uint8_t>(0x90 | c)}, 0, Operand::general(reg));
   }
-  void widen_byte(int to, int from) { op(0, false, {0x0F, 0xB6}, to, Place::general(from)); }
-  void move_if(Condition c, int to, const Place& from) {
+  void widen_byte(int to, int from) { op(0, false, {0x0F, 0xB6}, to, Operand::general(from)); }
+  void move_if(Condition c, int to, const Operand& from) {
     op(0, true, {0x0F, static_cast<uint8_t>(0x40 | c)}, to, from);
   }
 
   // ---- floats
-  void load_float(int to, const Place& from) {
-    if (from.kind == Place::kVector) {
+  void load_float(int to, const Operand& from) {
+    if (from.kind == Operand::kVector) {
       if (from.code != to) op(0x66, false, {0x0F, 0x28}, to, from);
     } else {
       op(0xF2, false, {0x0F, 0x10}, to, from);
     }
   }
-  void store_float(const Place& to, int from) {
-    if (to.kind == Place::kVector) {
-      load_float(to.code, Place::vector(from));
+  void store_float(const Operand& to, int from) {
+    if (to.kind == Operand::kVector) {
+      load_float(to.code, Operand::vector(from));
     } else {
       op(0xF2, false, {0x0F, 0x11}, from, to);
     }
   }
   // addsd 58, mulsd 59, subsd 5C, minsd 5D, divsd 5E, maxsd 5F, sqrtsd 51
-  void float_op(uint8_t operation, int to, const Place& from) {
+  void float_op(uint8_t operation, int to, const Operand& from) {
     op(0xF2, false, {0x0F, operation}, to, from);
   }
-  void compare_float(int a, const Place& b) { op(0x66, false, {0x0F, 0x2E}, a, b); }
-  void round_float(int to, const Place& from, int mode) {
+  void compare_float(int a, const Operand& b) { op(0x66, false, {0x0F, 0x2E}, a, b); }
+  void round_float(int to, const Operand& from, int mode) {
     op(0x66, false, {0x0F, 0x3A, 0x0B}, to, from);
     byte(mode);
   }
-  void clear_float(int reg) { op(0, false, {0x0F, 0x57}, reg, Place::vector(reg)); }
-  void xor_float(int to, int from) { op(0, false, {0x0F, 0x57}, to, Place::vector(from)); }
-  void and_float(int to, int from) { op(0, false, {0x0F, 0x54}, to, Place::vector(from)); }
-  void float_of(int to, const Place& from) { op(0xF2, true, {0x0F, 0x2A}, to, from); }
-  void whole_of(int to, const Place& from) { op(0xF2, true, {0x0F, 0x2C}, to, from); }
-  void float_bits(int to, int from) { op(0x66, true, {0x0F, 0x6E}, to, Place::general(from)); }
+  void clear_float(int reg) { op(0, false, {0x0F, 0x57}, reg, Operand::vector(reg)); }
+  void xor_float(int to, int from) { op(0, false, {0x0F, 0x57}, to, Operand::vector(from)); }
+  void and_float(int to, int from) { op(0, false, {0x0F, 0x54}, to, Operand::vector(from)); }
+  void float_of(int to, const Operand& from) { op(0xF2, true, {0x0F, 0x2A}, to, from); }
+  void int_of(int to, const Operand& from) { op(0xF2, true, {0x0F, 0x2C}, to, from); }
+  void float_bits(int to, int from) { op(0x66, true, {0x0F, 0x6E}, to, Operand::general(from)); }
 
   // ---- control
   void jump(Label to) {

@@ -26,14 +26,14 @@ void VectorAssembler::three(Map map, int prefix, uint8_t opcode, int to, int a, 
         : vex(map, prefix, doubles_, to, a, rm);
   byte(opcode);
   // A displacement of one byte would count in vectors.
-  operand(to, b.in_memory() ? Place::memory(b.offset, rsi) : Place::vector(b.reg), false);
+  operand(to, b.in_memory() ? Operand::memory(b.offset, rsi) : Operand::vector(b.reg), false);
 }
 
 void VectorAssembler::shift_left(int to, int a, uint8_t by) {
   constexpr int kExtension = 6;  // part of the opcode; the result is the second operand
   wide_ ? evex(k0F, 1, kExtension, to, a) : vex(k0F, 1, false, kExtension, to, a);
   byte(0x72);
-  operand(kExtension, Place::vector(a), false);
+  operand(kExtension, Operand::vector(a), false);
   byte(by);
 }
 
@@ -41,7 +41,7 @@ void VectorAssembler::blend(int to, int mask, Source yes, int no) {
   if (wide_) return three(k0F38, 1, 0x65, to, no, yes, mask);
   vex(k0F3A, 1, false, to, no, yes.in_memory() ? int{rsi} : yes.reg);
   byte(doubles_ ? 0x4B : 0x4A);
-  operand(to, yes.in_memory() ? Place::memory(yes.offset, rsi) : Place::vector(yes.reg), false);
+  operand(to, yes.in_memory() ? Operand::memory(yes.offset, rsi) : Operand::vector(yes.reg), false);
   byte(mask << 4);
 }
 
@@ -52,10 +52,10 @@ void VectorAssembler::masks(uint8_t opcode, int to, int a, int b) {
 
 void VectorAssembler::load_vector(int to) {
   if (wide_) {
-    rest_ ? evex(k0F, packed(), to, 0, rax, 1, kZeroing) : evex(k0F, packed(), to, 0, rax);
+    in_tail_ ? evex(k0F, packed(), to, 0, rax, 1, kZeroing) : evex(k0F, packed(), to, 0, rax);
     element(0x10, to);
-  } else if (rest_) {
-    vex(k0F38, 1, false, to, kRest, rax);
+  } else if (in_tail_) {
+    vex(k0F38, 1, false, to, kTail, rax);
     element(doubles_ ? 0x2D : 0x2C, to);
   } else {
     vex(k0F, packed(), false, to, 0, rax);
@@ -65,10 +65,10 @@ void VectorAssembler::load_vector(int to) {
 
 void VectorAssembler::store_vector(int from) {
   if (wide_) {
-    evex(k0F, packed(), from, 0, rax, rest_ ? 1 : 0);
+    evex(k0F, packed(), from, 0, rax, in_tail_ ? 1 : 0);
     element(0x11, from);
-  } else if (rest_) {
-    vex(k0F38, 1, false, from, kRest, rax);
+  } else if (in_tail_) {
+    vex(k0F38, 1, false, from, kTail, rax);
     element(doubles_ ? 0x2F : 0x2E, from);
   } else {
     vex(k0F, packed(), false, from, 0, rax);
@@ -76,7 +76,7 @@ void VectorAssembler::store_vector(int from) {
   }
 }
 
-void VectorAssembler::broadcast(int to, const Place& from) {
+void VectorAssembler::broadcast(int to, const Operand& from) {
   wide_ ? evex(k0F38, 1, to, 0, from.code) : vex(k0F38, 1, false, to, 0, from.code);
   byte(doubles_ ? 0x19 : 0x18);
   operand(to, from, false);
@@ -85,13 +85,13 @@ void VectorAssembler::broadcast(int to, const Place& from) {
 // rcx: elements that are left, rdx: bytes that are done.
 void VectorAssembler::begin() {
   op_bytes({0xF3, 0x0F, 0x1E, 0xFA});  // endbr64
-  load(rcx, Place::general(rdx));
+  load(rcx, Operand::general(rdx));
   load(rdx, int64_t{0});
 }
 
 // At the last elements: k1 has as many bits as there are; of AVX2, a part of the vectors of ones
 // and zeros with which the constants begin is read.
-void VectorAssembler::mask_rest() {
+void VectorAssembler::mask_tail() {
   if (wide_) {
     load(rax, int64_t{-1});
     op_bytes({0xC4, 0xE2, 0x70, 0xF5, 0xC0});  // bzhi eax, eax, ecx
@@ -99,14 +99,14 @@ void VectorAssembler::mask_rest() {
     return;
   }
   load(rax, int64_t{lanes()});
-  arithmetic(kSub, rax, Place::general(rcx));
-  vex(k0F, 0, false, kRest, 0, rsi);  // vmovups [rsi + size * rax]
-  op_bytes({0x10, (kRest & 7) << 3 | 4, static_cast<uint8_t>((doubles_ ? 3 : 2) << 6 | rsi)});
+  arithmetic(kSub, rax, Operand::general(rcx));
+  vex(k0F, 0, false, kTail, 0, rsi);  // vmovups [rsi + size * rax]
+  op_bytes({0x10, (kTail & 7) << 3 | 4, static_cast<uint8_t>((doubles_ ? 3 : 2) << 6 | rsi)});
 }
 
 void VectorAssembler::next_vector() {
-  arithmetic(kAdd, Place::general(rdx), vector_bytes());
-  arithmetic(kSub, Place::general(rcx), lanes());
+  arithmetic(kAdd, Operand::general(rdx), vector_bytes());
+  arithmetic(kSub, Operand::general(rcx), lanes());
 }
 
 }  // namespace uh::jit::x86

@@ -1,7 +1,7 @@
 // VectorAssembler: the instructions on whole vectors that a Block needs.
 //
 // What: arithmetic on registers full of floats or doubles, in AVX-512 (32 registers of 64 bytes,
-// masks of their own) or AVX2 with FMA (16 of 32 bytes, masks are vectors). Names are the
+// separate mask registers) or AVX2 with FMA (16 of 32 bytes, masks are vectors). Names are the
 // instructions'. The code is called with rdi: pointers, rsi: constants, rdx: how many elements.
 // Invariant: both make the same roundings.
 // Read next: fused/block.cpp, the only user.
@@ -25,9 +25,9 @@ class VectorAssembler : public Assembler {
   bool wide() const { return wide_; }  // AVX-512
   int vector_bytes() const { return wide_ ? 64 : 32; }
   int lanes() const { return vector_bytes() / (doubles_ ? 8 : 4); }
-  int registers() const { return wide_ ? 32 : kRest; }
-  // Constants: a number is stored once for AVX-512, which repeats it, else a vector full of it,
-  // behind those that tail masks are read from.
+  int registers() const { return wide_ ? 32 : kTail; }
+  // Constants: a number is stored once for AVX-512, which repeats it, else as a full vector,
+  // after the vectors that tail masks are read from.
   int number_bytes() const { return wide_ ? doubles_ ? 8 : 4 : vector_bytes(); }
   int first_number() const { return wide_ ? 0 : 2 * vector_bytes(); }
 
@@ -42,7 +42,7 @@ class VectorAssembler : public Assembler {
   void bit_or(int to, int a, Source b) { three(k0F, packed(), 0x56, to, a, b); }
   void bit_xor(int to, int a, Source b) { three(k0F, packed(), 0x57, to, a, b); }
   void bit_clear(int to, int clear, Source a) { three(k0F, packed(), 0x55, to, clear, a); }
-  void at_most(int to, int a, Source b) { three(k0F38, 1, 0x39, to, a, b); }  // of whole numbers
+  void at_most(int to, int a, Source b) { three(k0F38, 1, 0x39, to, a, b); }  // of integers
   // to = a * b + to; to - a * b; a * b - to
   void fma_add(int to, int a, Source b) { three(k0F38, 1, 0xB8, to, a, b); }
   void fma_negated(int to, int a, Source b) { three(k0F38, 1, 0xBC, to, a, b); }
@@ -52,17 +52,17 @@ class VectorAssembler : public Assembler {
   void fma_negated_number(int to, int a, Source b) { three(k0F38, 1, 0xAC, to, a, b); }
   void fma_sub_number(int to, int a, Source b) { three(k0F38, 1, 0xAA, to, a, b); }
   // 9 floor, 10 ceil, 11 trunc, 12 to nearest even
-  void round(int to, Source a, uint8_t how) {
+  void round(int to, Source a, uint8_t mode) {
     three(k0F3A, 1, doubles_ ? 0x09 : 0x08, to, 0, a);
-    byte(how);
+    byte(mode);
   }
   void shift_left(int to, int a, uint8_t by);  // of floats' bits
 
   // ---- conditions: k2 to k7 of AVX-512, else registers
   // mask = a <how> b: 0 ==, 4 !=, 17 <, 18 <=, 29 >=, 30 >; none of them true for a NaN but !=
-  void compare(int mask, int a, Source b, uint8_t how) {
+  void compare(int mask, int a, Source b, uint8_t mode) {
     three(k0F, packed(), 0xC2, mask, a, b);
-    byte(how);
+    byte(mode);
   }
   void both(int to, int a, int b) { wide_ ? masks(0x41, to, a, b) : bit_and(to, a, {b}); }
   void either(int to, int a, int b) { wide_ ? masks(0x45, to, a, b) : bit_or(to, a, {b}); }
@@ -76,9 +76,9 @@ class VectorAssembler : public Assembler {
     byte(0xCA);
   }
   // to = the smaller one of |a| and |b|, with a's sign (how: 2) or none (10); of a NaN and b: b
-  void limit(int to, int a, Source b, uint8_t how) {
+  void limit(int to, int a, Source b, uint8_t mode) {
     three(k0F3A, 1, 0x50, to, a, b);
-    byte(how);
+    byte(mode);
   }
   // to = a where that is a NaN, else to; `table` is kNanStays
   static constexpr int32_t kNanStays = 0x11;  // an answer per kind of a: the first two are NaNs
@@ -88,47 +88,47 @@ class VectorAssembler : public Assembler {
   }
 
   // ---- memory
-  void pointer(int32_t index) { load(rax, Place::memory(8 * index, rdi)); }
+  void pointer(int32_t index) { load(rax, Operand::memory(8 * index, rdi)); }
   void load_vector(int to);     // the elements at [rax + rdx] that there are
   void store_vector(int from);  // likewise
-  void broadcast(int to, int32_t offset) { broadcast(to, Place::memory(offset, rsi)); }
-  void broadcast(int to) { broadcast(to, Place::memory(0, rax)); }
+  void broadcast(int to, int32_t offset) { broadcast(to, Operand::memory(offset, rsi)); }
+  void broadcast(int to) { broadcast(to, Operand::memory(0, rax)); }
 
-  // All of the function but what comes before its loop: `body` writes what is done for a vector,
-  // and is asked once more for the elements that are left where those take other instructions.
+  // All of the function but what comes before its loop: `body` emits the work for one
+  // vector; it is called a second time for the remaining elements, which take other instructions.
   void begin();
   template <class Body>
   void each_vector(const Body& body) {
-    const Label again = label(), rest = label(), end = label();
-    arithmetic(kCompare, Place::general(rcx), lanes());
-    jump_if(kBelow, rest);
+    const Label again = label(), tail = label(), end = label();
+    arithmetic(kCompare, Operand::general(rcx), lanes());
+    jump_if(kBelow, tail);
     align(32);
-    place(again);
+    bind(again);
     body();
     next_vector();
-    arithmetic(kCompare, Place::general(rcx), lanes());
+    arithmetic(kCompare, Operand::general(rcx), lanes());
     jump_if(kNotBelow, again);
-    place(rest);
+    bind(tail);
     test(rcx, rcx);
     jump_if(kEqual, end);
-    mask_rest();
-    rest_ = true;
+    mask_tail();
+    in_tail_ = true;
     body();
-    place(end);
+    bind(end);
     op_bytes({0xC5, 0xF8, 0x77, 0xC3});  // vzeroupper; ret
     finish();
   }
 
  private:
   enum Map : uint8_t { k0F = 1, k0F38 = 2, k0F3A = 3 };
-  static constexpr int kRest = 15;  // AVX2: which elements are left, in the second part
+  static constexpr int kTail = 15;  // AVX2: which elements are left, in the second part
 
-  void mask_rest();
+  void mask_tail();
   void next_vector();
 
   int packed() const { return doubles_ ? 1 : 0; }  // the prefix of ...pd and ...ps
   void op_bytes(std::initializer_list<uint8_t> more) { bytes.insert(bytes.end(), more); }
-  void broadcast(int to, const Place& from);
+  void broadcast(int to, const Operand& from);
   void masks(uint8_t opcode, int to, int a, int b);
   void element(uint8_t opcode, int reg) {  // and [rax + rdx]: a SIB byte with base 0 and index 2
     op_bytes({opcode, static_cast<uint8_t>((reg & 7) << 3 | 4), 0x10});
@@ -140,7 +140,7 @@ class VectorAssembler : public Assembler {
   void vex(Map map, int prefix, bool w, int reg, int vvvv, int rm);
 
   const bool doubles_, wide_;
-  bool rest_ = false;  // the second part is written
+  bool in_tail_ = false;  // the second part is written
 };
 
 }  // namespace uh::jit::x86

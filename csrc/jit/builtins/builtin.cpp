@@ -85,11 +85,11 @@ void define(std::string_view schema, Builtin::Function function, TagSet tags) {
              "builtins: two are called ", name);
 }
 
-void define_each(std::string_view schema, const std::vector<std::string_view>& words,
+void define_each(std::string_view schema, const std::vector<std::string_view>& substitutes,
                  Builtin::Function function, TagSet tags) {
-  for (const std::string_view word : words) {
+  for (const std::string_view substitute : substitutes) {
     std::string text;
-    for (const char c : schema) c == '$' ? text += word : text += c;
+    for (const char c : schema) c == '$' ? text += substitute : text += c;
     define(text, function, tags);
   }
 }

@@ -11,11 +11,11 @@
 namespace uh::jit {
 namespace {
 
-std::string written(double value, std::chars_format how, int precision) {
+std::string written(double value, std::chars_format format_type, int precision) {
   // Before the point at most 309 digits; a sign, the point, an exponent.
   std::string text(static_cast<size_t>(precision) + 330, '\0');
   text.resize(static_cast<size_t>(
-      std::to_chars(text.data(), text.data() + text.size(), value, how, precision).ptr -
+      std::to_chars(text.data(), text.data() + text.size(), value, format_type, precision).ptr -
       text.data()));
   return text;
 }
@@ -59,13 +59,14 @@ bool is_huge(std::string_view digits) {
 
 std::string decimal(double value, char type, int precision, bool point) {
   const bool capital = characters::is_upper(type);
-  const char how = characters::lower(type);
+  const char format_type = characters::lower(type);
   std::string text;
-  if (how == 'g') {
+  if (format_type == 'g') {
     text = point ? general_with_zeros(value, precision)
                  : written(value, std::chars_format::general, precision);
   } else {
-    const auto format = how == 'e' ? std::chars_format::scientific : std::chars_format::fixed;
+    const auto format =
+        format_type == 'e' ? std::chars_format::scientific : std::chars_format::fixed;
     text = written(value, format, precision);
   }
   if (point && text.find('.') == std::string::npos)

@@ -13,14 +13,14 @@ struct Ending final : RefCounted {
 
 }  // namespace
 
-IValue begun(Ref<RefCounted> type, const std::function<IValue()>& call) {
+IValue start_future(Ref<RefCounted> type, const std::function<IValue()>& call) {
   Ref<Ending> ending = make_ref<Ending>();
-  Ending& how = *ending;
+  Ending& result = *ending;
   IValue future = make_container<Object>(std::move(type), Ref<RefCounted>(std::move(ending)), 1);
   try {
     future.object()->slots[0] = call();
   } catch (const Error&) {
-    how.error = std::current_exception();
+    result.error = std::current_exception();
   }
   future.object()->written();
   return future;
@@ -28,9 +28,9 @@ IValue begun(Ref<RefCounted> type, const std::function<IValue()>& call) {
 
 const IValue& waited(const IValue& future) {
   const Object* object = future.object();
-  const auto* how = object ? dynamic_cast<const Ending*>(object->methods.get()) : nullptr;
-  if (!how) wrong_argument(future, "Future");
-  if (how->error) std::rethrow_exception(how->error);
+  const auto* result = object ? dynamic_cast<const Ending*>(object->methods.get()) : nullptr;
+  if (!result) wrong_argument(future, "Future");
+  if (result->error) std::rethrow_exception(result->error);
   return object->slots[0];
 }
 

@@ -15,7 +15,7 @@
 namespace uh::jit {
 
 // Runs it; `type` is the Type Future[T] of the result.
-IValue begun(Ref<RefCounted> type, const std::function<IValue()>& call);
+IValue start_future(Ref<RefCounted> type, const std::function<IValue()>& call);
 // The result. Throws what the call threw, and a TypeError for a value that is not a future.
 const IValue& waited(const IValue& future);
 

@@ -13,7 +13,7 @@ using Items = std::vector<IValue>;
 Int length(const Items& items) { return static_cast<Int>(items.size()); }
 
 // The place that an index means, counted from the end when negative.
-size_t place(const Items& items, Int index, const char* outside = "list index out of range") {
+size_t position_of(const Items& items, Int index, const char* outside = "list index out of range") {
   const Int at = index < 0 ? index + length(items) : index;
   if (at < 0 || at >= length(items)) fail(ErrorKind::kIndex, outside);
   return static_cast<size_t>(at);
@@ -84,7 +84,7 @@ Items merged(Items items, bool reverse) {
   return items;
 }
 
-void sort(List& list, bool reverse) {
+void sort_list(List& list, bool reverse) {
   if (!list.items.empty() && list.items[0].object()) {
     list.items = merged(list.items, reverse);
     list.written();
@@ -98,7 +98,7 @@ void sort(List& list, bool reverse) {
 
 IValue taken_out(List& list, Int index) {
   if (list.items.empty()) fail(ErrorKind::kIndex, "pop from empty list");
-  const size_t at = place(list.items, index, "pop index out of range");
+  const size_t at = position_of(list.items, index, "pop index out of range");
   IValue item = std::move(list.items[at]);
   list.items.erase(list.items.begin() + step_to(at));
   list.written();
@@ -108,9 +108,9 @@ IValue taken_out(List& list, Int index) {
 void define_list_reading() {
   define("len.t(t[] a) -> int", boxed<[](List& l) { return length(l.items); }>, kNeverRaises);
   define("__getitem__.t(t[](a) list, int idx) -> t(*)",
-         boxed<[](List& l, Int index) { return IValue(l.items[place(l.items, index)]); }>);
+         boxed<[](List& l, Int index) { return IValue(l.items[position_of(l.items, index)]); }>);
   define("select.t(t[](a) list, int idx) -> t(*)",
-         boxed<[](List& l, Int index) { return IValue(l.items[place(l.items, index)]); }>);
+         boxed<[](List& l, Int index) { return IValue(l.items[position_of(l.items, index)]); }>);
   define("slice.t(t[] l, int? start=None, int? end=None, int step=1) -> t[]",
          boxed<[](List& l, std::optional<Int> start, std::optional<Int> stop, Int step) {
            return sliced(l, start, stop, step);
@@ -150,7 +150,7 @@ void define_list_building() {
          }>);
   constexpr auto sorted = &boxed<[](List& l) {
     List result(l.items);
-    sort(result, false);
+    sort_list(result, false);
     return new_list(std::move(result.items));
   }>;
   define_each("sorted.$($[](a) input) -> $[]", {"int", "float", "bool", "str", "Tensor"}, sorted);
@@ -204,12 +204,12 @@ void define_list_writing() {
          boxed<[](const IValue& list, Int index, const IValue& item) {
            if (!list.list()) wrong_argument(list, "list");
            Items& items = list.list()->items;
-           items[place(items, index, "list assignment index out of range")] = item;
+           items[position_of(items, index, "list assignment index out of range")] = item;
            list.list()->written();
            return IValue(list);
          }>);
   define("Delete.t(t[](a!) self, int idx) -> ()", boxed<[](List& l, Int index) {
-           const size_t at = place(l.items, index, "list assignment index out of range");
+           const size_t at = position_of(l.items, index, "list assignment index out of range");
            l.items.erase(l.items.begin() + step_to(at));
            l.written();
          }>);
@@ -221,7 +221,7 @@ void define_list_writing() {
   }>;
   define_each("remove.$($[](a!) self, $ el) -> ()", {"int", "float", "bool", "str", "Tensor"},
               remove);
-  constexpr auto sort_it = &boxed<[](List& l, bool reverse) { sort(l, reverse); }>;
+  constexpr auto sort_it = &boxed<[](List& l, bool reverse) { sort_list(l, reverse); }>;
   define_each("sort.$($[](a!) self, bool reverse=False) -> ()",
               {"int", "float", "bool", "str", "Tensor"}, sort_it);
   define("sort.any(t[](a!) self, bool reverse=False) -> ()", sort_it);

@@ -73,7 +73,7 @@ inline double power(double a, double b) {
   return std::pow(a, b);
 }
 inline int64_t power(int64_t a, int64_t b) {
-  if (b < 0) fail(ErrorKind::kValue, "pow: an int to the power of ", b, " is no int");
+  if (b < 0) fail(ErrorKind::kValue, "pow: an int to the power of ", b, " is not an int");
   int64_t result = 1;
   for (; b; b >>= 1, a = mul(a, a))
     if (b & 1) result = mul(result, a);

@@ -26,8 +26,8 @@ inline constexpr TagSet kEffect = tag_set(Tag::kHasSideEffects);
 inline constexpr TagSet kNeverRaises = tag_set(Tag::kNeverRaises);
 inline constexpr TagSet kCommutative = tag_set(Tag::kCommutative);
 
-// The same for each word, which replaces every $ of the schema.
-void define_each(std::string_view schema, const std::vector<std::string_view>& words,
+// The same for each substitute, which replaces every $ of the schema.
+void define_each(std::string_view schema, const std::vector<std::string_view>& substitutes,
                  Builtin::Function function, TagSet tags = 0);
 
 // The keys that a Dict may have, as its overloads are called.

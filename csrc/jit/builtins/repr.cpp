@@ -121,7 +121,7 @@ class TensorText {
   }
 
   // The indices of a dimension that are shown; -1 stands for the dots between.
-  std::vector<int64_t> shown(int64_t dim) const {
+  std::vector<int64_t> visible_indices(int64_t dim) const {
     std::vector<int64_t> all;
     const int64_t n = t_.size(dim);
     for (int64_t i = 0; i < n; ++i) {
@@ -138,7 +138,7 @@ class TensorText {
   void each(int64_t dim, int64_t element, const Visit& visit) const {
     if (t_.numel() == 0) return;
     if (dim == t_.ndim()) return visit(at(element));
-    for (const int64_t i : shown(dim))
+    for (const int64_t i : visible_indices(dim))
       if (i >= 0) each(dim + 1, element + i * dense_.stride(dim), visit);
   }
 
@@ -153,7 +153,7 @@ class TensorText {
               : ", ";
     std::string all = "[";
     bool first = true;
-    for (const int64_t i : shown(dim)) {
+    for (const int64_t i : visible_indices(dim)) {
       all += first ? "" : between;
       first = false;
       all += i < 0 ? "..." : nested(dim + 1, element + i * dense_.stride(dim), indent + 1);

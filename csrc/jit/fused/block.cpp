@@ -15,9 +15,9 @@ namespace {
 using x86::Source;
 using x86::VectorAssembler;
 
-// Nodes become instructions. Values lie in registers from 0 upwards, what is the same for all
-// elements in the last ones downwards, numbers in memory, conditions in k2 to k7 of AVX-512, else
-// as values.
+// Translates nodes into instructions. Values take registers from 0 upwards, uniform values from the
+// last register downwards. Constants are in memory; conditions are in k2 to k7 of AVX-512, else in
+// vector registers.
 class Emitter {
  public:
   Emitter(const Expression& expression, bool doubles, Block& block)
@@ -45,43 +45,11 @@ class Emitter {
     }
   }
 
-  // Numbers that are used most, as many as there are registers for beside `values` of them.
-  void keep_numbers(size_t values) {
-    std::vector<std::pair<int, double>> uses;
-    const auto count = [&](double x) {
-      const auto known = std::find_if(uses.begin(), uses.end(),
-                                      [&](const auto& each) { return same(each.second, x); });
-      if (known == uses.end())
-        uses.emplace_back(1, x);
-      else
-        ++known->first;
-    };
-    for (size_t i = 0; i < nodes_.size(); ++i) {
-      const Node& n = nodes_[i];
-      if (last_[i] < 0) continue;
-      if (n.what == ExprOp::kNeg || n.what == ExprOp::kAbs || n.what == ExprOp::kCopySign)
-        count(-0.0);
-      for (const int id : {n.a, n.b, n.c}) {
-        if (id >= 0 && is_number(id)) count(at(id).number);
-      }
-    }
-    std::stable_sort(uses.begin(), uses.end(),
-                     [](const auto& x, const auto& y) { return x.first > y.first; });
-    const auto all = static_cast<size_t>(as_.registers());
-    const size_t room = all - std::min(all, values + uniforms());
-    for (size_t i = 0; i < std::min(room, uses.size()); ++i) kept_.push_back(uses[i].second);
-  }
-  size_t values() const { return values_; }  // registers that values have taken, after emit()
-
   void emit() {
     as_.begin();
     int top = as_.registers() - 1;
-    for (const double x : kept_) {
-      as_.broadcast(top, in_memory(x).offset);
-      kept_in_.push_back(top--);
-    }
     for (size_t i = 0; i < nodes_.size(); ++i) {
-      if (last_[i] < 0 || nodes_[i].what != ExprOp::kUniform) continue;
+      if (last_[i] < 0 || nodes_[i].op != ExprOp::kUniform) continue;
       if (top < as_.registers() / 4) throw NoBlock();
       reg_[i] = top--;
       as_.pointer(pointer_of(nodes_[i].item));
@@ -105,16 +73,10 @@ class Emitter {
  private:
   static constexpr int kAlways = 1 << 30;
 
-  size_t uniforms() const {
-    size_t n = 0;
-    for (size_t i = 0; i < nodes_.size(); ++i)
-      n += last_[i] >= 0 && nodes_[i].what == ExprOp::kUniform;
-    return n;
-  }
   static bool same(double x, double y) { return std::memcmp(&x, &y, sizeof x) == 0; }
 
   const Node& at(int id) const { return nodes_[static_cast<size_t>(id)]; }
-  bool is_number(int id) const { return at(id).what == ExprOp::kConstant; }
+  bool is_number(int id) const { return at(id).op == ExprOp::kConstant; }
   int reg(int id) const { return reg_[static_cast<size_t>(id)]; }
 
   void need(int id, int by) {
@@ -135,12 +97,6 @@ class Emitter {
   // ---- numbers
 
   Source number(double value) {
-    for (size_t i = 0; i < kept_.size(); ++i) {
-      if (same(kept_[i], value)) return {kept_in_[i]};
-    }
-    return in_memory(value);
-  }
-  Source in_memory(double value) {
     const auto known =
         std::find_if(numbers_.begin(), numbers_.end(), [&](double n) { return same(n, value); });
     const size_t index = static_cast<size_t>(known - numbers_.begin());
@@ -154,7 +110,7 @@ class Emitter {
       std::memcpy(to + at, doubles_ ? static_cast<const void*>(&value) : &narrow, item);
     return {.offset = static_cast<int32_t>(offset)};
   }
-  // The block's constants, at least so many bytes of them.
+  // The block's constants, resized to at least `bytes`.
   std::byte* constants(size_t bytes) {
     block_.constants.resize(std::max(block_.constants.size(), (bytes + 7) / 8));
     return reinterpret_cast<std::byte*>(block_.constants.data());
@@ -180,34 +136,26 @@ class Emitter {
     return reg;
   }
   bool dies(int id, size_t i) const {
-    const ExprOp op = at(id).what;
+    const ExprOp op = at(id).op;
     return last_[static_cast<size_t>(id)] == static_cast<int>(i) && op != ExprOp::kConstant &&
            op != ExprOp::kUniform;
   }
-  // Gives back the registers of operands that nobody reads after node i, but not `kept`.
-  void release(size_t i, int kept = -1) {
+  // Frees the registers of operands whose last use is node i, except that of `except`.
+  void release(size_t i, int except = -1) {
     const Node& n = nodes_[i];
     const int ids[] = {n.a, n.b, n.c};
     for (int k = 0; k < 3; ++k) {
       const int id = ids[k];
-      if (id < 0 || id == kept || !dies(id, i) || std::find(ids, ids + k, id) != ids + k) continue;
+      if (id < 0 || id == except || !dies(id, i) || std::find(ids, ids + k, id) != ids + k)
+        continue;
       (at(id).condition() ? masks() : free_).push_back(reg(id));
     }
   }
   std::vector<int>& masks() { return as_.wide() ? free_masks_ : free_; }
-  int take_value() {
-    const int reg = take(free_);
-    values_ = std::max(values_, static_cast<size_t>(reg) + 1);
-    return reg;
-  }
-  void put(int to, double value) {
-    const Source from = number(value);
-    from.in_memory() ? as_.broadcast(to, from.offset) : as_.move(to, from.reg);
-  }
-  // The register of a value, or of a number that has one; -1 for a number in memory.
-  int register_of(int id) {
-    return is_number(id) ? source(id).in_memory() ? -1 : source(id).reg : reg(id);
-  }
+  int take_value() { return take(free_); }
+  void put(int to, double value) { as_.broadcast(to, number(value).offset); }
+  // The register of a value; -1 for a number, which is in memory.
+  int register_of(int id) const { return is_number(id) ? -1 : reg(id); }
   // A register that holds the value of `id`, for an instruction that writes over it.
   int over(int id, size_t i) {
     if (dies(id, i)) return reg(id);
@@ -220,36 +168,41 @@ class Emitter {
 
   void node(size_t i) {
     const Node& n = nodes_[i];
-    if (n.what == ExprOp::kConstant && !stores_[i].empty()) throw NoBlock();
-    if (n.what == ExprOp::kConstant) return;
-    if (n.what != ExprOp::kUniform) reg_[i] = n.condition() ? condition(n, i) : value(n, i);
+    if (n.op == ExprOp::kConstant && !stores_[i].empty()) throw NoBlock();
+    if (n.op == ExprOp::kConstant) return;
+    if (n.op != ExprOp::kUniform) reg_[i] = n.condition() ? condition(n, i) : value(n, i);
     for (const int32_t pointer : stores_[i]) {
       as_.pointer(pointer);
       as_.store_vector(reg_[i]);
     }
-    // Stored, and read by nobody here.
-    if (last_[i] == static_cast<int>(i) && n.what != ExprOp::kUniform) free_.push_back(reg_[i]);
+    // Stored, with no use inside the block.
+    if (last_[i] == static_cast<int>(i) && n.op != ExprOp::kUniform) free_.push_back(reg_[i]);
   }
 
   int condition(const Node& n, size_t i) {
     const int to = as_.wide() ? take(free_masks_) : take_value();
-    if (n.what == ExprOp::kCompare && is_number(n.a))
-      as_.compare(to, reg(n.b), source(n.a), turned(n.how));
-    else if (n.what == ExprOp::kCompare)
-      as_.compare(to, reg(n.a), source(n.b), n.how);
+    if (n.op == ExprOp::kCompare && is_number(n.a))
+      as_.compare(to, reg(n.b), source(n.a), swapped(n.mode));
+    else if (n.op == ExprOp::kCompare)
+      as_.compare(to, reg(n.a), source(n.b), n.mode);
     else
-      n.what == ExprOp::kAnd ? as_.both(to, reg(n.a), reg(n.b))
-                             : as_.either(to, reg(n.a), reg(n.b));
+      n.op == ExprOp::kAnd ? as_.both(to, reg(n.a), reg(n.b)) : as_.either(to, reg(n.a), reg(n.b));
     release(i);
     return to;
   }
-  // b <how> a for a <how> b.
-  static uint8_t turned(uint8_t how) {
-    return how == 17 ? 30 : how == 30 ? 17 : how == 18 ? 29 : how == 29 ? 18 : how;
+  // The predicate of b, a that is equivalent to `predicate` of a, b.
+  static uint8_t swapped(uint8_t predicate) {
+    switch (predicate) {
+      case 17: return 30;
+      case 30: return 17;
+      case 18: return 29;
+      case 29: return 18;
+      default: return predicate;
+    }
   }
 
   int value(const Node& n, size_t i) {
-    switch (n.what) {
+    switch (n.op) {
       case ExprOp::kMulAdd:
       case ExprOp::kNegMulAdd:
       case ExprOp::kMulSub: return joined(n, i);
@@ -263,7 +216,7 @@ class Emitter {
       case ExprOp::kSub:
       case ExprOp::kDiv:
         if (register_of(n.a) >= 0) return two(n, i, n.a, n.b);
-        return over_first(i, n.a, [&](int to) { arithmetic(n.what, to, to, source(n.b)); });
+        return over_first(i, n.a, [&](int to) { arithmetic(n.op, to, to, source(n.b)); });
       case ExprOp::kChoose:
         if (register_of(n.c) < 0)
           return over_first(i, n.c, [&](int to) { as_.blend(to, reg(n.a), source(n.b), to); });
@@ -273,40 +226,32 @@ class Emitter {
         return over_first(i, n.a, [&](int to) { as_.keep_nan(to, reg(n.b), nan_stays()); });
       case ExprOp::kCopySign: return with_sign(n, i);
       case ExprOp::kAbs: return without_sign(n, i);
-      default: return one(n, i);
+      default: return unary(n, i);
     }
   }
 
   // An instruction that reads its operands before it writes: it may write over one of them.
-  int one(const Node& n, size_t i) {
+  int unary(const Node& n, size_t i) {
     if (n.a >= 0 && is_number(n.a)) throw NoBlock();
     release(i);
     const int to = take_value();
-    switch (n.what) {
+    switch (n.op) {
       case ExprOp::kItem:
         as_.pointer(pointer_of(n.item));
         as_.load_vector(to);
         return to;
       case ExprOp::kSqrt: as_.sqrt(to, {reg(n.a)}); return to;
       case ExprOp::kNeg: as_.bit_xor(to, reg(n.a), number(-0.0)); return to;
-      case ExprOp::kRound: as_.round(to, {reg(n.a)}, n.how); return to;
-      case ExprOp::kShiftLeft: as_.shift_left(to, reg(n.a), n.how); return to;
+      case ExprOp::kRound: as_.round(to, {reg(n.a)}, n.mode); return to;
+      case ExprOp::kShiftLeft: as_.shift_left(to, reg(n.a), n.mode); return to;
       default: throw NoBlock();
     }
   }
   int without_sign(const Node& n, size_t i) {
-    const Source sign = number(-0.0);
-    if (sign.in_memory()) {
-      const int to = take_value();
-      as_.broadcast(to, sign.offset);
-      as_.bit_clear(to, to, source(n.a));
-      release(i);
-      return to;
-    }
-    const Source from = source(n.a);
-    release(i);
     const int to = take_value();
-    as_.bit_clear(to, sign.reg, from);
+    put(to, -0.0);
+    as_.bit_clear(to, to, source(n.a));
+    release(i);
     return to;
   }
   int with_sign(const Node& n, size_t i) {
@@ -332,8 +277,7 @@ class Emitter {
     const Source right = source(b);
     release(i);
     const int to = take_value();
-    n.what == ExprOp::kLimit ? as_.limit(to, left, right, n.how)
-                             : arithmetic(n.what, to, left, right);
+    n.op == ExprOp::kLimit ? as_.limit(to, left, right, n.mode) : arithmetic(n.op, to, left, right);
     return to;
   }
   int choose(const Node& n, size_t i) {
@@ -371,17 +315,17 @@ class Emitter {
     if (is_number(a)) throw NoBlock();
     if (!is_number(n.c)) {
       return over_first(i, n.c, [&](int to) {
-        if (n.what == ExprOp::kMulAdd) return as_.fma_add(to, reg(a), source(b));
-        if (n.what == ExprOp::kMulSub) return as_.fma_sub(to, reg(a), source(b));
+        if (n.op == ExprOp::kMulAdd) return as_.fma_add(to, reg(a), source(b));
+        if (n.op == ExprOp::kMulSub) return as_.fma_sub(to, reg(a), source(b));
         as_.fma_negated(to, reg(a), source(b));
       });
     }
-    // to * factor + number: `to` is a factor that is a number, or else one that nobody reads later.
+    // to * factor + number: `to` is a constant factor, or else one without a later use.
     const int base = is_number(b) || dies(b, i) ? b : a, factor = base == b ? a : b;
     return over_first(i, base, [&](int to) {
       const Source addend = source(n.c);
-      if (n.what == ExprOp::kMulAdd) return as_.fma_add_number(to, reg(factor), addend);
-      if (n.what == ExprOp::kMulSub) return as_.fma_sub_number(to, reg(factor), addend);
+      if (n.op == ExprOp::kMulAdd) return as_.fma_add_number(to, reg(factor), addend);
+      if (n.op == ExprOp::kMulSub) return as_.fma_sub_number(to, reg(factor), addend);
       as_.fma_negated_number(to, reg(factor), addend);
     });
   }
@@ -394,9 +338,6 @@ class Emitter {
   std::vector<std::vector<int32_t>> stores_;  // pointers that a node's value is stored through
   std::vector<int> free_, free_masks_;
   std::vector<double> numbers_;  // in memory
-  std::vector<double> kept_;     // in registers
-  std::vector<int> kept_in_;
-  size_t values_ = 0;
 };
 
 }  // namespace
@@ -424,12 +365,7 @@ std::unique_ptr<Block> compile_block(const FusedKernel& program, std::span<const
     Expression expression(program, doubles);
     for (const int id : steps) expression.add(step(id));
     expression.finish(isa() == Isa::kV4);
-    Block draft{.reads = {}, .writes = block->writes, .constants = {}, .code = {}};
-    Emitter first(expression, doubles, draft);  // finds out how many registers are left
-    first.emit();
-    Emitter second(expression, doubles, *block);
-    second.keep_numbers(first.values());
-    second.emit();
+    Emitter(expression, doubles, *block).emit();
   } catch (const NoBlock&) {
     return nullptr;
   }

@@ -32,7 +32,7 @@ struct Block {
   }
 };
 
-// Whether a step may be part of a block on this machine.
+// Returns true if a step may be part of a block on this machine.
 bool is_simple(const FusedKernel& program, const Step& step);
 
 // One block of steps that compute in one dtype; `writes` are the results that others read. Null

@@ -70,8 +70,8 @@ struct Call {
   std::vector<std::optional<Scalar>> params;
 };
 
-// The arguments by their roles, or nothing where one is no number or tensor.
-std::optional<Call> sort(const StepOperator& op, std::span<const StepArgument> arguments) {
+// The arguments by their roles; nothing if one is neither a number nor a tensor.
+std::optional<Call> by_role(const StepOperator& op, std::span<const StepArgument> arguments) {
   Call call{&op, {}, std::vector<std::optional<Scalar>>(Params::kMost)};
   const std::string_view roles = op.roles;
   if (arguments.size() != roles.size()) return std::nullopt;
@@ -137,11 +137,12 @@ Term Builder::input(TermKind kind) {
 
 Term Builder::number(Scalar::Kind kind) {
   FusedKernel& p = *program_;
-  check(p.given.size() < kMaxNumbers, "FusedKernel: more than ", kMaxNumbers, " numbers");
+  check(p.launch_numbers.size() < kMaxNumbers, "FusedKernel: more than ", kMaxNumbers, " numbers");
   const auto id = static_cast<int>(p.items.size());
   const DType dtype = example_number(kind).dtype(default_dtype());
-  p.items.push_back({Item::ItemKind::kGiven, {dtype, true}, static_cast<int>(p.given.size())});
-  p.given.push_back(id);
+  p.items.push_back(
+      {Item::ItemKind::kGiven, {dtype, true}, static_cast<int>(p.launch_numbers.size())});
+  p.launch_numbers.push_back(id);
   p.given_kinds.push_back(kind);
   return {id};
 }
@@ -159,15 +160,16 @@ bool Builder::is_tensor(Term term) const {
 int FusedKernel::number_item(const Number& expected) {
   for (size_t i = 0; i < items.size(); ++i) {
     if (items[i].is != Item::ItemKind::kNumber) continue;
-    const Number& there = numbers[static_cast<size_t>(items[i].index)];
-    if (there.given == expected.given && there.dtype == expected.dtype &&
-        same(there.value, expected.value))
+    const Number& number = numbers[static_cast<size_t>(items[i].index)];
+    if (number.launch_index == expected.launch_index && number.dtype == expected.dtype &&
+        same(number.value, expected.value))
       return static_cast<int>(i);
   }
   items.push_back(
       {Item::ItemKind::kNumber, {expected.dtype, true}, static_cast<int>(numbers.size())});
   numbers.push_back(expected);
-  if (expected.given < 0) numbers.back().bytes = number_bytes(expected.value, expected.dtype);
+  if (expected.launch_index < 0)
+    numbers.back().bytes = number_bytes(expected.value, expected.dtype);
   return static_cast<int>(items.size()) - 1;
 }
 
@@ -196,7 +198,7 @@ int FusedKernel::add_conversion(int id, DType dtype) {
   step.params = std::make_shared<Params>();
   step.dtype = dtype;
   step.arity = 1;
-  step.operands[0] = step.given[0] = id;
+  step.operands[0] = step.unconverted[0] = id;
   step.like = 0;
   return add(std::move(step), {dtype, source.kind.zero_dim});
 }
@@ -209,7 +211,7 @@ std::optional<Term> Builder::step(std::string_view name, std::span<const StepArg
     return std::nullopt;
   const StepOperator* op = find_operator(name);
   if (!op) return expand(name, arguments);
-  const std::optional<Call> call = sort(*op, arguments);
+  const std::optional<Call> call = by_role(*op, arguments);
   if (!call) return std::nullopt;
 
   std::vector<Operand> operands;  // as the operator would be given them
@@ -250,7 +252,7 @@ std::optional<Term> Builder::step(std::string_view name, std::span<const StepArg
       step.operands[i] = p.number_item({Scalar(), item->index, expected_dtype});
     else
       step.operands[i] = p.converted(term->id, expected_dtype);
-    step.given[i] = term ? term->id : step.operands[i];
+    step.unconverted[i] = term ? term->id : step.operands[i];
   }
   return Term{p.add(std::move(step), {result_dtype(*op->op, *dtype), zero_dim})};
 }
@@ -260,7 +262,8 @@ void Builder::output(Term term) {
   check(p.outputs.size() < kMaxOutputs, "FusedKernel: more than ", kMaxOutputs, " outputs");
   const Item item = p.items[static_cast<size_t>(term.id)];
   check(is_tensor(term), "FusedKernel: a scalar cannot be an output");
-  // A tensor of its own: neither an input's nor another output's, which someone may write to.
+  // Each output is a separate tensor, as the caller may write to it: not an input's or another
+  // output's.
   const bool own = item.is == Item::ItemKind::kStep &&
                    std::none_of(p.outputs.begin(), p.outputs.end(), [&](const Output& other) {
                      return !other.fold && other.item == term.id;

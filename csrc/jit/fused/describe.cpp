@@ -13,7 +13,7 @@ class Describer {
   std::string text(const Launch* launch) {
     w_.begin_object();
     kinds("inputs", p_.inputs);
-    kinds("numbers", p_.given);
+    kinds("numbers", p_.launch_numbers);
     outputs();
     steps();
     units();
@@ -52,13 +52,13 @@ class Describer {
       case Item::ItemKind::kGiven: return "n" + std::to_string(i.index);
       case Item::ItemKind::kNumber: {
         const Number& number = p_.numbers[static_cast<size_t>(i.index)];
-        if (number.given >= 0) return "n" + std::to_string(number.given);
+        if (number.launch_index >= 0) return "n" + std::to_string(number.launch_index);
         return message(number.value);
       }
       case Item::ItemKind::kStep: break;
     }
     if (i.output >= 0) return "out" + std::to_string(i.output);
-    // What only its own block reads lies in no register of the first cache.
+    // A result that only its own block reads has no register in the first cache.
     return i.reg >= 0 ? "r" + std::to_string(i.reg) : "v" + std::to_string(i.index);
   }
   static std::string op_name(const Step& step) {

@@ -1,4 +1,4 @@
-// Operators that are no steps themselves but are made of some: what their composite kernels call.
+// Operators that expand into several steps: the operators that their composite kernels call.
 #include <algorithm>
 
 #include "jit/fused/steps.h"
@@ -35,9 +35,9 @@ std::optional<Term> Builder::expand(std::string_view name, Arguments arguments) 
   const DType dtype = kind(*self).dtype;
 
   if (name == "gelu" && arguments.size() == 2) {
-    const auto* how = std::get_if<std::string>(&arguments[1]);
-    if (!how || (*how != "none" && *how != "tanh")) return std::nullopt;
-    return step("_gelu_" + *how, std::array<StepArgument, 1>{*self});
+    const auto* approximate = std::get_if<std::string>(&arguments[1]);
+    if (!approximate || (*approximate != "none" && *approximate != "tanh")) return std::nullopt;
+    return step("_gelu_" + *approximate, std::array<StepArgument, 1>{*self});
   }
   if (name == "square" && arguments.size() == 1) {
     if (is_complex(dtype)) return step("mul.Tensor", std::array<StepArgument, 2>{*self, *self});

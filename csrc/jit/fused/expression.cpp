@@ -12,8 +12,8 @@ namespace {
 
 struct Word {
   std::string_view text;
-  ExprOp what;
-  uint8_t how = 0;
+  ExprOp op;
+  uint8_t mode = 0;
 };
 constexpr Word kUnary[] = {{"neg", ExprOp::kNeg},        {"sqrt", ExprOp::kSqrt},
                            {"abs", ExprOp::kAbs},        {"floor", ExprOp::kRound, 9},
@@ -27,7 +27,7 @@ constexpr Word kBinary[] = {{"+", ExprOp::kAdd},          {"-", ExprOp::kSub},
                             {">=", ExprOp::kCompare, 29}, {">", ExprOp::kCompare, 30},
                             {"at_most", ExprOp::kAtMost}, {"copysign", ExprOp::kCopySign}};
 
-// The node among `nodes`, added where it is not there yet.
+// The index of the node in `nodes`, which gains it if it is new.
 int find_or_add(std::vector<Node>& nodes, const Node& node) {
   const auto at = std::find(nodes.begin(), nodes.end(), node);
   if (at != nodes.end()) return static_cast<int>(at - nodes.begin());
@@ -35,18 +35,18 @@ int find_or_add(std::vector<Node>& nodes, const Node& node) {
   return static_cast<int>(nodes.size()) - 1;
 }
 
-// The words of one step, with nodes of their own: what the compiler sees when it compiles the loop.
+// Parses one step's postfix into separate nodes: the expression that the compiler of its loop sees.
 class Reader {
  public:
   using Numbers = std::array<std::optional<double>, kMaxOperands>;  // operands that are numbers
   Reader(const Step& step, const Numbers& numbers, bool doubles)
       : step_(step), numbers_(numbers), doubles_(doubles) {}
 
-  void read(std::string_view words) {
-    while (!words.empty()) {
-      const size_t end = std::min(words.find(' '), words.size());
-      word(words.substr(0, end));
-      words.remove_prefix(std::min(end + 1, words.size()));
+  void read(std::string_view postfix) {
+    while (!postfix.empty()) {
+      const size_t end = std::min(postfix.find(' '), postfix.size());
+      word(postfix.substr(0, end));
+      postfix.remove_prefix(std::min(end + 1, postfix.size()));
     }
     if (stack_.size() != 1) throw NoBlock();
   }
@@ -56,11 +56,11 @@ class Reader {
  private:
   int add(const Node& node) { return find_or_add(nodes, node); }
   const Node& node(int id) const { return nodes[static_cast<size_t>(id)]; }
-  bool constant(int id) const { return node(id).what == ExprOp::kConstant; }
+  bool constant(int id) const { return node(id).op == ExprOp::kConstant; }
   bool is_true(int id) const { return node(id).number != 0; }
   int number(double x) {
     const double rounded = doubles_ ? x : static_cast<double>(static_cast<float>(x));
-    return add({.what = ExprOp::kConstant, .number = rounded});
+    return add({.op = ExprOp::kConstant, .number = rounded});
   }
   int pop() {
     if (stack_.empty()) throw NoBlock();
@@ -79,8 +79,7 @@ class Reader {
     if (named && w[0] == 'o') {
       const auto& known = numbers_[index(w)];
       return stack_.push_back(
-          known ? number(*known)
-                : add({.what = ExprOp::kItem, .item = static_cast<int>(index(w))}));
+          known ? number(*known) : add({.op = ExprOp::kItem, .item = static_cast<int>(index(w))}));
     }
     if (named && w[0] == 'p') {
       const auto& value = (*step_.params)[index(w)];
@@ -103,12 +102,12 @@ class Reader {
     if (w == "?") {
       const int no = pop(), yes = pop(), condition = pop();
       if (constant(condition)) return is_true(condition) ? yes : no;
-      return add({.what = ExprOp::kChoose, .a = condition, .b = yes, .c = no});
+      return add({.op = ExprOp::kChoose, .a = condition, .b = yes, .c = no});
     }
     if (w == "isnan") {
       const int x = pop();
       if (constant(x)) return number(std::isnan(node(x).number) ? 1 : 0);
-      return add({.what = ExprOp::kCompare, .a = x, .b = x, .how = 4});
+      return add({.op = ExprOp::kCompare, .a = x, .b = x, .mode = 4});
     }
     if (w == "!") {
       const int x = pop();
@@ -118,8 +117,7 @@ class Reader {
     if (w == "<<") {
       const int by = pop(), x = pop();
       if (!constant(by)) throw NoBlock();
-      return add(
-          {.what = ExprOp::kShiftLeft, .a = x, .how = static_cast<uint8_t>(node(by).number)});
+      return add({.op = ExprOp::kShiftLeft, .a = x, .mode = static_cast<uint8_t>(node(by).number)});
     }
     for (const Word& known : kUnary) {
       if (w == known.text) return unary(known, pop());
@@ -133,27 +131,27 @@ class Reader {
   }
 
   int unary(const Word& w, int a) {
-    if (constant(a) && w.what == ExprOp::kNeg) return number(-node(a).number);
-    if (constant(a) && w.what == ExprOp::kAbs) return number(std::fabs(node(a).number));
-    return add({.what = w.what, .a = a, .how = w.how});
+    if (constant(a) && w.op == ExprOp::kNeg) return number(-node(a).number);
+    if (constant(a) && w.op == ExprOp::kAbs) return number(std::fabs(node(a).number));
+    return add({.op = w.op, .a = a, .mode = w.mode});
   }
 
   int binary(const Word& w, int a, int b) {
     const auto is_one = [&](int id) { return constant(id) && node(id).number == 1; };
-    if (w.what == ExprOp::kAnd || w.what == ExprOp::kOr) {
-      const bool is_and = w.what == ExprOp::kAnd;
+    if (w.op == ExprOp::kAnd || w.op == ExprOp::kOr) {
+      const bool is_and = w.op == ExprOp::kAnd;
       if (constant(a)) return is_true(a) == is_and ? b : a;
       if (constant(b)) return is_true(b) == is_and ? a : b;
     }
     if (constant(a) && constant(b)) {
       const double x = node(a).number, y = node(b).number;
-      if (w.what == ExprOp::kAdd) return number(x + y);
-      if (w.what == ExprOp::kSub) return number(x - y);
-      if (w.what == ExprOp::kMul) return number(x * y);
+      if (w.op == ExprOp::kAdd) return number(x + y);
+      if (w.op == ExprOp::kSub) return number(x - y);
+      if (w.op == ExprOp::kMul) return number(x * y);
     }
-    if (w.what == ExprOp::kMul && is_one(a)) return b;
-    if ((w.what == ExprOp::kMul || w.what == ExprOp::kDiv) && is_one(b)) return a;
-    return add({.what = w.what, .a = a, .b = b, .how = w.how});
+    if (w.op == ExprOp::kMul && is_one(a)) return b;
+    if ((w.op == ExprOp::kMul || w.op == ExprOp::kDiv) && is_one(b)) return a;
+    return add({.op = w.op, .a = a, .b = b, .mode = w.mode});
   }
 
   const Step& step_;
@@ -180,7 +178,7 @@ class Joiner {
   void join() {
     for (size_t i = 0; i < nodes_.size(); ++i) {
       const Node product = nodes_[i];
-      if (!live_[i] || product.what != ExprOp::kMul || static_cast<int>(i) == root_) continue;
+      if (!live_[i] || product.op != ExprOp::kMul || static_cast<int>(i) == root_) continue;
       const bool both = fixed(product.a) && fixed(product.b);
       if (!both && std::all_of(nodes_.begin(), nodes_.end(),
                                [&](const Node& n) { return agrees(n, static_cast<int>(i)); }))
@@ -190,25 +188,25 @@ class Joiner {
 
  private:
   bool fixed(int id) const {
-    return nodes_[static_cast<size_t>(id)].what == ExprOp::kConstant ||
+    return nodes_[static_cast<size_t>(id)].op == ExprOp::kConstant ||
            invariant_[static_cast<size_t>(id)];
   }
   // Whether a node does not read `id`, or is a sum that reads it once.
   bool agrees(const Node& n, int id) const {
     if (!live_[static_cast<size_t>(&n - nodes_.data())]) return true;
     if (n.a != id && n.b != id && n.c != id) return true;
-    return (n.what == ExprOp::kAdd || n.what == ExprOp::kSub) && n.a != n.b;
+    return (n.op == ExprOp::kAdd || n.op == ExprOp::kSub) && n.a != n.b;
   }
   void put_into_sums(int id) {
     const Node product = nodes_[static_cast<size_t>(id)];
     for (Node& n : nodes_) {
       if (n.a != id && n.b != id) continue;
-      if (n.what != ExprOp::kAdd && n.what != ExprOp::kSub) continue;
+      if (n.op != ExprOp::kAdd && n.op != ExprOp::kSub) continue;
       const bool left = n.a == id;
-      const ExprOp op = n.what == ExprOp::kAdd ? ExprOp::kMulAdd
-                        : left                 ? ExprOp::kMulSub
-                                               : ExprOp::kNegMulAdd;
-      n = {.what = op, .a = product.a, .b = product.b, .c = left ? n.b : n.a};
+      const ExprOp op = n.op == ExprOp::kAdd ? ExprOp::kMulAdd
+                        : left               ? ExprOp::kMulSub
+                                             : ExprOp::kNegMulAdd;
+      n = {.op = op, .a = product.a, .b = product.b, .c = left ? n.b : n.a};
     }
   }
 
@@ -221,7 +219,7 @@ class Joiner {
 }  // namespace
 
 bool Node::operator==(const Node& o) const {
-  return what == o.what && a == o.a && b == o.b && c == o.c && item == o.item && how == o.how &&
+  return op == o.op && a == o.a && b == o.b && c == o.c && item == o.item && mode == o.mode &&
          std::bit_cast<int64_t>(number) == std::bit_cast<int64_t>(o.number);
 }
 
@@ -234,8 +232,7 @@ int Expression::leaf(int id) {
   if (value >= 0) return value;
   const Item& item = program_.items[static_cast<size_t>(id)];
   const bool single = item.is == Item::ItemKind::kNumber || item.kind.zero_dim;
-  return value =
-             find_or_add(nodes_, {.what = single ? ExprOp::kUniform : ExprOp::kItem, .item = id});
+  return value = find_or_add(nodes_, {.op = single ? ExprOp::kUniform : ExprOp::kItem, .item = id});
 }
 
 void Expression::add(const Step& step) {
@@ -244,7 +241,7 @@ void Expression::add(const Step& step) {
     const Item& item = program_.items[static_cast<size_t>(step.operands[k])];
     if (item.is != Item::ItemKind::kNumber) continue;
     const Number& number = program_.numbers[static_cast<size_t>(item.index)];
-    if (number.given < 0) numbers[k] = number.value.to_double();
+    if (number.launch_index < 0) numbers[k] = number.value.to_double();
   }
   Reader reader(step, numbers, doubles_);
   reader.read(doubles_ ? step.op->postfix_double : step.op->postfix);
@@ -253,45 +250,45 @@ void Expression::add(const Step& step) {
   };
   std::vector<bool> invariant(reader.nodes.size());
   for (size_t i = 0; i < reader.nodes.size(); ++i) {
-    if (reader.nodes[i].what == ExprOp::kItem)
-      invariant[i] = nodes_[static_cast<size_t>(operand(reader.nodes[i]))].what == ExprOp::kUniform;
+    if (reader.nodes[i].op == ExprOp::kItem)
+      invariant[i] = nodes_[static_cast<size_t>(operand(reader.nodes[i]))].op == ExprOp::kUniform;
   }
   Joiner(reader.nodes, reader.root(), invariant).join();
-  std::vector<int> here;  // where each of the reader's nodes is among all
+  std::vector<int> node_of;  // where each of the reader's nodes is among all
   for (const Node& node : reader.nodes) {
     Node copy = node;
     for (int* id : {&copy.a, &copy.b, &copy.c}) {
-      if (*id >= 0) *id = here[static_cast<size_t>(*id)];
+      if (*id >= 0) *id = node_of[static_cast<size_t>(*id)];
     }
-    here.push_back(node.what == ExprOp::kItem ? operand(node) : find_or_add(nodes_, copy));
+    node_of.push_back(node.op == ExprOp::kItem ? operand(node) : find_or_add(nodes_, copy));
   }
-  values_[static_cast<size_t>(step.result)] = here[static_cast<size_t>(reader.root())];
+  values_[static_cast<size_t>(step.result)] = node_of[static_cast<size_t>(reader.root())];
 }
 
-// Nodes are changed where they are; who is read by nobody any more is not written.
+// Changes nodes in place. A node without uses left is not emitted.
 void Expression::finish(bool wide) {
   constexpr uint8_t kSignOfA = 2, kNoSign = 10, kNotAtMost = 22;  // as the instructions say it
   const auto at = [&](int id) -> const Node& { return nodes_[static_cast<size_t>(id)]; };
-  const auto asks = [&](const Node& n, uint8_t how) {
-    return n.what == ExprOp::kCompare && n.how == how;
+  const auto asks = [&](const Node& n, uint8_t mode) {
+    return n.op == ExprOp::kCompare && n.mode == mode;
   };
   const auto asks_nan = [&](const Node& n) { return asks(n, 4) && n.a == n.b; };
   for (Node& n : nodes_) {
     // a > b || a is a NaN, as relu says it
-    if (n.what == ExprOp::kOr && asks(at(n.a), 30) && asks_nan(at(n.b)) && at(n.a).a == at(n.b).a &&
-        at(at(n.b).a).what != ExprOp::kConstant) {
-      n = {.what = ExprOp::kCompare, .a = at(n.a).a, .b = at(n.a).b, .how = kNotAtMost};
+    if (n.op == ExprOp::kOr && asks(at(n.a), 30) && asks_nan(at(n.b)) && at(n.a).a == at(n.b).a &&
+        at(at(n.b).a).op != ExprOp::kConstant) {
+      n = {.op = ExprOp::kCompare, .a = at(n.a).a, .b = at(n.a).b, .mode = kNotAtMost};
     }
     if (!wide) continue;
     // at_most(|x|, limit), copysign(of that, x) and keep_nan of vector_math.h. A limit is positive,
     // and what becomes of a NaN before it is kept does not matter.
-    if (n.what == ExprOp::kAtMost && at(n.a).what == ExprOp::kAbs) {
-      n = {.what = ExprOp::kLimit, .a = at(n.a).a, .b = n.b, .how = kNoSign};
-    } else if (n.what == ExprOp::kCopySign && at(n.a).what == ExprOp::kLimit && at(n.a).a == n.b) {
-      n = {.what = ExprOp::kLimit, .a = n.b, .b = at(n.a).b, .how = kSignOfA};
-    } else if (n.what == ExprOp::kChoose && asks(at(n.a), 0) && at(n.a).a == n.c &&
+    if (n.op == ExprOp::kAtMost && at(n.a).op == ExprOp::kAbs) {
+      n = {.op = ExprOp::kLimit, .a = at(n.a).a, .b = n.b, .mode = kNoSign};
+    } else if (n.op == ExprOp::kCopySign && at(n.a).op == ExprOp::kLimit && at(n.a).a == n.b) {
+      n = {.op = ExprOp::kLimit, .a = n.b, .b = at(n.a).b, .mode = kSignOfA};
+    } else if (n.op == ExprOp::kChoose && asks(at(n.a), 0) && at(n.a).a == n.c &&
                at(n.a).b == n.c) {
-      n = {.what = ExprOp::kKeepNan, .a = n.b, .b = n.c};
+      n = {.op = ExprOp::kKeepNan, .a = n.b, .b = n.c};
     }
   }
 }

@@ -24,32 +24,32 @@ enum class ExprOp : uint8_t {
   kSqrt,
   kAbs,
   kNeg,
-  kRound,      // how: as the instruction says
+  kRound,      // mode: as the instruction says
   kMulAdd,     // a * b + c, rounded once: Note [Joined products]
   kNegMulAdd,  // c - a * b
   kMulSub,     // a * b - c
-  kShiftLeft,  // the bits of a, by how
+  kShiftLeft,  // the bits of a, by mode
   kAtMost,     // the smaller of a and b as integers
   kCopySign,   // a with the sign of b
-  kCompare,    // how: as the instruction says
+  kCompare,    // mode: as the instruction says
   kAnd,
   kOr,
   kChoose,  // a ? b : c
   // What AVX-512 has an instruction for: see Expression::finish().
-  kLimit,    // the smaller one of |a| and |b|, how: with which sign
+  kLimit,    // the smaller one of |a| and |b|, mode: with which sign
   kKeepNan,  // b where that is a NaN, else a
 };
 
 struct Node {
-  ExprOp what;
+  ExprOp op;
   int a = -1, b = -1, c = -1;
   int item = -1;
   double number = 0;
-  uint8_t how = 0;
+  uint8_t mode = 0;
 
   bool operator==(const Node& other) const;
   bool condition() const {
-    return what == ExprOp::kCompare || what == ExprOp::kAnd || what == ExprOp::kOr;
+    return op == ExprOp::kCompare || op == ExprOp::kAnd || op == ExprOp::kOr;
   }
 };
 
@@ -64,7 +64,7 @@ class Expression {
   // After the last step: what several nodes say and the machine does in one instruction becomes one
   // node. `wide`: AVX-512.
   void finish(bool wide);
-  // The node that an item of the program is; -1 where it is none.
+  // The node of a program item, or -1.
   int of_item(int id) const { return values_[static_cast<size_t>(id)]; }
   const std::vector<Node>& nodes() const { return nodes_; }
 

@@ -51,13 +51,13 @@ std::vector<Shape> layouts(const FusedKernel& program, std::span<const Tensor> i
     std::vector<const Shape*> operands;
     Dims sizes;
     for (size_t k = 0; k < step.arity; ++k) {
-      const auto id = static_cast<size_t>(step.given[k]);
+      const auto id = static_cast<size_t>(step.unconverted[k]);
       const Item::ItemKind is = program.items[id].is;
       if (is == Item::ItemKind::kNumber || is == Item::ItemKind::kGiven) continue;
       sizes = operands.empty() ? shapes[id].sizes : broadcast_shapes(sizes, shapes[id].sizes);
       operands.push_back(&shapes[id]);
     }
-    const auto like = static_cast<size_t>(step.like < 0 ? 0 : step.given[step.like]);
+    const auto like = static_cast<size_t>(step.like < 0 ? 0 : step.unconverted[step.like]);
     Dims strides = step.like < 0 ? strides_of(sizes, operands) : strides_like(shapes[like], sizes);
     shapes[static_cast<size_t>(step.result)] = {std::move(sizes), std::move(strides)};
   }

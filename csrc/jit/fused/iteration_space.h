@@ -1,7 +1,7 @@
-// Shapes and memory orders of a launch whose inputs are not all alike.
+// Shapes and memory orders of a launch whose inputs differ in shape or layout.
 //
-// What: layouts() goes through the steps as eager would and says which sizes and strides each
-// result has; Run says how one operand lies along the walk.
+// What: layouts() computes the sizes and strides that eager would give each step; StridedOperand
+// maps one operand onto the iteration space.
 // Invariant: a walk visits the elements in the memory order of its first output (row-major where it
 // reduces); position p of the walk is the same element for every operand.
 #pragma once
@@ -16,7 +16,8 @@ struct Shape {
   Dims strides;  // elements
 };
 
-// Of every item; those of numbers are empty. Throws where operands do not broadcast.
+// Computes the shape of every item; those of numbers are empty. Throws if operands do not
+// broadcast.
 std::vector<Shape> layouts(const FusedKernel& program, std::span<const Tensor> inputs);
 
 // The dimensions of a walk, outermost first.
@@ -39,7 +40,7 @@ class StridedOperand {
   bool dense() const { return sizes_.size() == 1 && strides_[0] == 1; }
   bool uniform() const { return sizes_.size() == 1 && strides_[0] == 0; }
 
-  // Goes to a position of the walk; read and write go on from there, n elements further.
+  // Moves to a position of the walk; read and write continue from there and advance n elements.
   void seek(int64_t position);
   void read(std::byte* to, int64_t n);
   void write(const std::byte* from, int64_t n);

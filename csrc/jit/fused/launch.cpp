@@ -38,9 +38,9 @@ void go(const TileLoop& walk) {
   parallel_for(0, tiles, walk.grain() / walk.tile, [&](int64_t lo, int64_t hi) {
     alignas(64) std::byte arena[kArena];
     const int64_t end = std::min(walk.elements, hi * walk.tile);
-    Tiles mine(walk, lo * walk.tile, arena);
+    Tiles part(walk, lo * walk.tile, arena);
     for (int64_t at = lo * walk.tile; at < end; at += walk.tile)
-      mine.run(std::min(walk.tile, end - at));
+      part.run(std::min(walk.tile, end - at));
   });
 }
 
@@ -58,7 +58,7 @@ void walk_around(const FusedKernel& program, const std::vector<Shape>& shapes,
                              : empty_strided(shape.sizes, shape.strides, output.dtype);
   }
   walk.go_around(shapes, inputs, outputs);
-  if (launch) walk.tell(*launch);
+  if (launch) walk.describe(*launch);
   program.reduces() ? run_reduced(walk, sizes, outputs) : go(walk);
 }
 
@@ -102,7 +102,7 @@ bool matches(const FusedKernel& program, std::span<const Tensor> inputs) {
 
 namespace {
 
-// Counts the time of a launch that somebody wants to know.
+// Measures a launch if the caller passed a Launch.
 class Timed {
  public:
   explicit Timed(Launch* launch) : launch_(launch) {
@@ -127,8 +127,9 @@ void run(const FusedKernel& program, std::span<const Tensor> inputs, std::span<T
   if (!matches(program, inputs)) broken_promise(program, inputs);
   check(outputs.size() == program.outputs.size(), "FusedKernel: ", program.outputs.size(),
         " outputs expected, got ", outputs.size());
-  check(numbers.size() == program.given.size(), "FusedKernel: ", program.given.size(),
-        " numbers are needed, got ", numbers.size());
+  check(numbers.size() == program.launch_numbers.size(),
+        "FusedKernel: ", program.launch_numbers.size(), " numbers are needed, got ",
+        numbers.size());
   if (outputs.empty()) return;
   const Timed timed(launch);
   const bool plain = !inputs.empty() && program.all_inputs_used && !program.reduces();
@@ -141,7 +142,7 @@ void run(const FusedKernel& program, std::span<const Tensor> inputs, std::span<T
   TileLoop walk(program);
   walk.set_numbers(numbers);
   walk.go_straight(inputs, outputs, first.numel());
-  if (launch) walk.tell(*launch);
+  if (launch) walk.describe(*launch);
   go(walk);
 }
 

@@ -1,14 +1,14 @@
 // FusedKernel: a group of pointwise operators as a straight line of steps, run tile by tile.
 //
-// What: a Builder is told inputs, operators and outputs; build() gives a program that no longer
-// knows the operators' graph. run() makes the outputs in one walk over memory: some 500 elements at
-// a time go through all steps while they lie in the first cache.
-// Invariant: a step is the very loop that the operator runs eagerly (generated from its yaml
-// expression, per dtype and instruction set), or machine code of the same operations, rounding by
-// rounding (block.h). So every output but a reduction equals eager's bit for bit, 16-bit floats
-// (rounded at every step) included; only which NaN comes out of two is nobody's promise, and
-// glibc's functions differ in the last bit between eager's own vector and scalar loops. Output
-// strides are eager's, too. If violated: fusing a graph changes its results.
+// What: a Builder takes inputs, operators and outputs; build() returns a program that is
+// independent of the graph. run() computes the outputs in one pass over memory: all steps run on
+// some 500 elements while these are in the first cache. Invariant: a step is the very loop that the
+// operator runs eagerly (generated from its yaml expression, per dtype and instruction set), or
+// machine code of the same operations, rounding by rounding (block.h). So every output but a
+// reduction equals eager's bit for bit, 16-bit floats (rounded at every step) included; only which
+// of two NaNs results is unspecified, and glibc's functions differ in the last bit between eager's
+// own vector and scalar loops. Output strides are eager's, too. If violated: fusing a graph changes
+// its results.
 //
 // How prim::FusionGroup uses it:
 //   can_fuse("aten::mul.Tensor", {{{TermKind{DType::kFloat32}, Scalar(2.0)}}})   while it grows
@@ -18,10 +18,10 @@
 //   b.output(y);  or  b.reduce("aten::sum", y, 1);
 //   ProgramRef program = b.build();
 //   run(*program, inputs, outputs);                         at every launch
-// One argument is given per argument of the operator's schema, defaults included. A guard must have
+// There is one argument per argument of the operator's schema, defaults included. A guard must have
 // seen to it that the inputs have the dtypes and the having-no-dimensions that were promised
-// (matches()), lie on the CPU, and that nobody wants gradients or a trace: run() goes below the
-// dispatcher.
+// (matches()), are on the CPU, and that neither gradients nor a trace are wanted: run() bypasses
+// the dispatcher.
 // Read next: build.cpp (what can be a step), launch.cpp (the walk), step_operators.h (what is
 // generated).
 #pragma once
@@ -42,7 +42,7 @@ namespace uh::jit::fused {
 class FusedKernel;
 using ProgramRef = std::shared_ptr<FusedKernel>;
 
-// What the choice of dtypes depends on.
+// The properties that the choice of dtypes depends on.
 struct TermKind {
   DType dtype;
   bool zero_dim = false;  // a tensor without dimensions decides no dtype over one that has some
@@ -56,11 +56,11 @@ struct Term {
 
 // One argument of an operator: nothing (None), a term, a number, a dtype, or a text.
 using StepArgument = std::variant<std::monostate, Term, Scalar, DType, std::string>;
-// The same before there is a builder: tensors by what they are.
+// The same before a builder exists: tensors by their kind.
 using StepArgumentKind = std::variant<std::monostate, TermKind, Scalar, DType, std::string>;
 
-// What the operator's result would be, or nothing where it cannot be a step: it is not pointwise,
-// has no loop for these dtypes, refuses them, or may fail while it runs (integer division).
+// Returns the kind of the operator's result; nothing if it cannot be a step: it is not pointwise,
+// has no loop for these dtypes, rejects them, or may fail while it runs (integer division).
 // The name is "aten::add.Tensor" or "add.Tensor".
 std::optional<TermKind> can_fuse(std::string_view op, std::span<const StepArgumentKind> arguments);
 
@@ -99,18 +99,18 @@ class Builder {
   ProgramRef program_;
 };
 
-// How a launch went, for the recorder.
+// Statistics of a launch, for the recorder.
 struct Launch {
   int64_t elements = 0;  // of the space that is walked
   int64_t tile = 0;      // elements per tile
   int64_t tiles = 0;
   int64_t threads = 1;
-  int64_t gathered = 0;  // inputs whose tiles are copied together, as they do not lie in order
+  int64_t gathered = 0;  // inputs whose tiles are copied first, as they are not in order
   int64_t l1_bytes = 0;  // of registers and gathered tiles
   int64_t ns = 0;        // from the call of run() to its end
 };
 
-// Whether these are the dtypes and kinds of inputs that the program was built for.
+// Returns true if the program was built for inputs of these dtypes and kinds.
 bool matches(const FusedKernel& program, std::span<const Tensor> inputs);
 
 // Makes the outputs. Inputs broadcast against each other. Throws a RuntimeError where they do not,

@@ -1,8 +1,7 @@
-// The reductions at the end of a program: what a tile has made is folded while it lies in the
-// cache.
+// The reductions at the end of a program: a tile is folded while it is in the cache.
 //
 // Invariant: the space is cut into units of rows, or of a fixed number of elements of one row, each
-// with accumulators of its own: results do not depend on the number of threads.
+// with separate accumulators: results do not depend on the number of threads.
 #include <algorithm>
 #include <cstring>
 
@@ -20,12 +19,12 @@ struct Rows {
   int64_t rows, length, blocks;
 
   Rows(const FusedKernel& program, const Dims& sizes) {
-    const size_t kept = kept_dims(program, sizes);
-    rows = numel_of(IntSpan(sizes.data(), kept));
-    length = numel_of(IntSpan(sizes.data() + kept, sizes.size() - kept));
+    const size_t outer = outer_dims(program, sizes);
+    rows = numel_of(IntSpan(sizes.data(), outer));
+    length = numel_of(IntSpan(sizes.data() + outer, sizes.size() - outer));
     blocks = std::max<int64_t>(1, (length + kUnit - 1) / kUnit);
   }
-  static size_t kept_dims(const FusedKernel& program, const Dims& sizes) {
+  static size_t outer_dims(const FusedKernel& program, const Dims& sizes) {
     if (program.reduced_dims == Builder::kAllDims) return 0;
     return sizes.size() - std::min(sizes.size(), static_cast<size_t>(program.reduced_dims));
   }
@@ -73,8 +72,8 @@ Tensor make_reduced(const FusedKernel& program, const Output& output, const Dims
   const bool adds = output.name == "sum" || output.name == "mean";
   check_kind(adds || rows.length > 0 || rows.rows == 0, ErrorKind::kIndex, output.name,
              ": nothing to choose from: a reduced dimension has size 0, sizes ", sizes);
-  const size_t kept = Rows::kept_dims(program, sizes);
-  Dims result(IntSpan(sizes.data(), kept));
+  const size_t outer = Rows::outer_dims(program, sizes);
+  Dims result(IntSpan(sizes.data(), outer));
   if (output.keepdim) result.resize(sizes.size(), 1);
   return empty(result, output.dtype);
 }

@@ -43,15 +43,15 @@ bool FusedKernel::reduces() const {
   return std::any_of(outputs.begin(), outputs.end(), [](const Output& o) { return o.fold; });
 }
 
-FusedKernel::FusedKernel(const FusedKernel& whole, const std::vector<int>& selected)
-    : items(whole.items),
-      steps(whole.steps),
-      numbers(whole.numbers),
-      inputs(whole.inputs),
-      given(whole.given) {
+FusedKernel::FusedKernel(const FusedKernel& original, const std::vector<int>& selected)
+    : items(original.items),
+      steps(original.steps),
+      numbers(original.numbers),
+      inputs(original.inputs),
+      launch_numbers(original.launch_numbers) {
   for (const int i : selected) {
-    outputs.push_back(whole.outputs[static_cast<size_t>(i)]);
-    if (outputs.back().fold) reduced_dims = whole.reduced_dims;
+    outputs.push_back(original.outputs[static_cast<size_t>(i)]);
+    if (outputs.back().fold) reduced_dims = original.reduced_dims;
   }
   plan();
 }

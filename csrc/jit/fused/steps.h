@@ -1,8 +1,8 @@
-// What a FusedKernel is made of: items, steps that read and make them, and registers.
+// The parts of a FusedKernel: items, steps that read and compute them, and registers.
 //
 // Invariant: a unit reads what earlier units have made; register r holds one item from the unit
-// that makes it to the last unit that reads it. An item that is an output lies in the output's
-// own memory and needs no register. If violated: a step reads what another has written.
+// that makes it to the last unit that reads it. An item that is an output is written to the
+// output's memory and needs no register. If violated: a step reads what another has written.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ inline constexpr size_t kMaxOutputs = 16;
 inline constexpr size_t kMaxSteps = 128;
 inline constexpr size_t kMaxOperands = 3;
 
-// What a Term stands for.
+// The meaning of a Term.
 struct Item {
   enum class ItemKind : int8_t {
     kInput,   // index: among the inputs
@@ -43,7 +43,7 @@ struct Item {
 // One value in the dtype that a step reads: a constant, or one of the numbers of a launch.
 struct Number {
   Scalar value;
-  int given = -1;  // which of the launch's
+  int launch_index = -1;  // among the launch's numbers, or -1
   DType dtype;
   alignas(16) std::array<std::byte, 16> bytes{};  // of the constant
 };
@@ -55,14 +55,14 @@ struct Step {
   std::shared_ptr<const Params> params;
   DType dtype = DType::kFloat32;  // computed in
   size_t arity = 0;
-  std::array<int, kMaxOperands> operands{};  // items
-  std::array<int, kMaxOperands> given{};     // the same before they were converted
-  int result = -1;                           // item
+  std::array<int, kMaxOperands> operands{};     // items
+  std::array<int, kMaxOperands> unconverted{};  // the same before conversion
+  int result = -1;                              // item
   int like = -1;      // the operand whose memory order the result keeps; -1: all have a say
   bool live = false;  // leads to an output
 };
 
-// What is called once per tile: a step's loop, or a block of steps.
+// A call that runs once per tile: a step's loop, or a block of steps.
 struct Unit {
   std::vector<int> steps;
   std::unique_ptr<Block> block;  // null: the loop of the only step
@@ -84,14 +84,14 @@ class FusedKernel {
  public:
   FusedKernel() = default;
   // The program with some of its outputs only.
-  FusedKernel(const FusedKernel& whole, const std::vector<int>& outputs);
+  FusedKernel(const FusedKernel& original, const std::vector<int>& outputs);
 
   std::vector<Item> items;
   std::vector<Step> steps;
   std::vector<Number> numbers;
   std::vector<Output> outputs;
-  std::vector<int> inputs;  // items
-  std::vector<int> given;   // items: the numbers of a launch
+  std::vector<int> inputs;          // items
+  std::vector<int> launch_numbers;  // items: the numbers of a launch
   std::vector<Scalar::Kind> given_kinds;
   int reduced_dims = 0;  // of the reductions among the outputs; Builder::kAllDims
   bool reduces() const;
@@ -112,8 +112,8 @@ class FusedKernel {
   bool all_inputs_used = false;
 
   // Note [Outputs of several shapes]: where an output is smaller than the space that all inputs
-  // broadcast to, the outputs of each shape are made by a walk of their own, of a program with the
-  // steps that they need. It is made at the first such launch and kept.
+  // broadcast to, the outputs of each shape are computed by a separate program with the steps that
+  // they need. It is built and cached at the first such launch.
   const FusedKernel& with_outputs(const std::vector<int>& selected) const;
 
  private:

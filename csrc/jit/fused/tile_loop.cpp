@@ -12,12 +12,8 @@ constexpr int64_t kLine = 64;       // bytes of a line of the cache
 constexpr int64_t kWork = 1 << 17;  // elements times steps that are worth a thread
 
 int64_t tile_for(const FusedKernel& program, int64_t bytes_per_element) {
-  const bool blocks = std::any_of(program.units.begin(), program.units.end(),
-                                  [](const Unit& unit) { return unit.block != nullptr; });
   const int64_t fits = kArenaWanted / std::max<int64_t>(bytes_per_element, 1);
-  const int64_t best = program.reduces()                 ? kFoldTile
-                       : blocks && bytes_per_element > 0 ? kBlockTile
-                                                         : kTile;
+  const int64_t best = program.reduces() ? kFoldTile : kTile;
   const int64_t target = std::clamp<int64_t>(fits & -kLine, kLine, best);
   return target * bytes_per_element <= kArena / 2 ? target : 16;
 }
@@ -62,12 +58,12 @@ void TileLoop::set_numbers(std::span<const Scalar> argument) {
     if (item.is != Item::ItemKind::kNumber) continue;
     const Number& number = program.numbers[static_cast<size_t>(item.index)];
     auto* bytes = const_cast<std::byte*>(number.bytes.data());
-    if (number.given >= 0) {
-      Slot& slot = given_[static_cast<size_t>(item.index)];
-      slot = number_bytes(argument[static_cast<size_t>(number.given)], number.dtype);
+    if (number.launch_index >= 0) {
+      Slot& slot = launch_numbers_[static_cast<size_t>(item.index)];
+      slot = number_bytes(argument[static_cast<size_t>(number.launch_index)], number.dtype);
       bytes = slot.data();
     }
-    places[i] = {bytes, 0, -1};
+    locations[i] = {bytes, 0, -1};
   }
 }
 
@@ -119,10 +115,10 @@ void TileLoop::go_around(const std::vector<Shape>& shapes, std::span<const Tenso
     if (program.items[id].last_use < 0) continue;
     const StridedOperand& run = runs[i];
     if (run.dense() || single(run, id)) {
-      places[id] = {run.data(), run.dense() ? run.item() : 0, -1};
+      locations[id] = {run.data(), run.dense() ? run.item() : 0, -1};
     } else {
-      places[id] = {nullptr, 0, reserve(run.item())};
-      gathered.push_back({run, places[id].arena});
+      locations[id] = {nullptr, 0, reserve(run.item())};
+      gathered.push_back({run, locations[id].arena});
     }
   }
   for (size_t i = 0; i < written.size(); ++i) {
@@ -146,8 +142,8 @@ void TileLoop::run_uniform() {
     const Step& step = program.steps[s];
     done[s] = false;
     const Item& output = program.items[static_cast<size_t>(step.result)];
-    const bool kept = output.last_use < static_cast<int>(program.units.size());
-    if (!step.live || !kept || !output.kind.zero_dim ||
+    const bool internal = output.last_use < static_cast<int>(program.units.size());
+    if (!step.live || !internal || !output.kind.zero_dim ||
         !std::all_of(step.operands.begin(), step.operands.begin() + step.arity, uniform))
       continue;
     std::array<char*, 1 + kMaxOperands> data{reinterpret_cast<char*>(uniform_[s].data())};
@@ -166,7 +162,7 @@ int64_t TileLoop::grain() const {
   return (target + tile - 1) / tile * tile;
 }
 
-void TileLoop::tell(Launch& launch) const {
+void TileLoop::describe(Launch& launch) const {
   launch.elements += elements;
   launch.tile = tile;
   launch.tiles += (elements + tile - 1) / tile;
@@ -190,12 +186,12 @@ Tiles::Tiles(const TileLoop& walk, int64_t position, std::byte* arena)
     call.strides = &strides_[pointers_used_];
     if (unit.block) {
       call.loop = nullptr;
-      call.what = unit.block.get();
+      call.target = unit.block.get();
       for (const int id : unit.block->reads) add_pointer(id);
       for (const int id : unit.block->writes) add_pointer(id);
     } else {
       call.loop = step.loop;
-      call.what = step.params.get();
+      call.target = step.params.get();
       add_pointer(step.result);
       for (size_t k = 0; k < step.arity; ++k) add_pointer(step.operands[k]);
     }
@@ -203,21 +199,21 @@ Tiles::Tiles(const TileLoop& walk, int64_t position, std::byte* arena)
 }
 
 void Tiles::add_pointer(int id) {
-  const TileLoop::Place& place = walk_.at(id);
+  const TileLoop::Location& location = walk_.at(id);
   char*& pointer = pointers_[pointers_used_];
   int64_t& stride = strides_[pointers_used_++];
-  pointer = begin(place, position_);
-  if (place.arena >= 0) {
+  pointer = begin(location, position_);
+  if (location.arena >= 0) {
     stride = itemsize(walk_.program.kind(id).dtype);
   } else {
-    stride = place.step;
+    stride = location.step;
     if (stride != 0) moves_[moves_used_++] = {&pointer, stride * walk_.tile};
   }
 }
 
-char* Tiles::begin(const TileLoop::Place& place, int64_t position) const {
-  return reinterpret_cast<char*>(place.arena >= 0 ? arena_ + place.arena
-                                                  : place.data + position * place.step);
+char* Tiles::begin(const TileLoop::Location& location, int64_t position) const {
+  return reinterpret_cast<char*>(location.arena >= 0 ? arena_ + location.arena
+                                                     : location.data + position * location.step);
 }
 
 const std::byte* Tiles::data(int id) const {
@@ -229,9 +225,9 @@ void Tiles::run(int64_t n) {
   for (size_t i = 0; i < calls_used_; ++i) {
     const Call& call = calls_[i];
     if (call.loop)
-      call.loop(call.data, call.strides, n, *static_cast<const Params*>(call.what));
+      call.loop(call.data, call.strides, n, *static_cast<const Params*>(call.target));
     else
-      static_cast<const Block*>(call.what)->run(call.data, n);
+      static_cast<const Block*>(call.target)->run(call.data, n);
   }
   for (TileLoop::Copied& each : scattered_) each.run.write(arena_ + each.arena, n);
   for (size_t i = 0; i < moves_used_; ++i) *moves_[i].pointer += moves_[i].bytes;

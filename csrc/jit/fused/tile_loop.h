@@ -1,11 +1,10 @@
 // Walk: one launch of a program over its elements, and Tiles: one thread's part of it.
 //
-// Note [Tiles]: a tile is so many elements that all registers lie in the first cache together with
-// the pieces of the inputs that are read. A unit's call costs some 3 ns, so loops like long tiles:
-// 512. Where blocks and loops take turns there are few calls, and 192 leaves more of the cache to
-// what is being fetched (on 4e6 floats 3.0 ms instead of 3.5). A fold adds up 64 lanes at the end
-// of each tile: 2048. Registers that lie a multiple of 4 KiB apart meet in the same lines of the
-// cache: each begins a few lines further than it had to.
+// Note [Tiles]: the tile size lets all registers fit into the first cache together with the parts
+// of the inputs that are read. A unit's call costs some 3 ns, so loops like long tiles:
+// 512. A fold adds up 64 lanes at the end of each tile: 2048 (512: 1.24 times as long). Registers a
+// multiple of 4 KiB apart map to the same cache lines: each begins a few lines later than
+// necessary.
 #pragma once
 
 #include "jit/fused/iteration_space.h"
@@ -13,19 +12,19 @@
 namespace uh::jit::fused {
 
 inline constexpr size_t kMaxItems = kMaxInputs + 2 * kMaxNumbers + kMaxSteps;
-inline constexpr int64_t kTile = 512, kBlockTile = 192, kFoldTile = 2048;  // elements
+inline constexpr int64_t kTile = 512, kFoldTile = 2048;  // elements
 inline constexpr int64_t kArena = 64 << 10;        // bytes for registers, on the thread's stack
 inline constexpr int64_t kArenaWanted = 24 << 10;  // half of a first cache
 
 struct TileLoop {
-  // Where an item lies: in memory, `step` bytes from one element to the next (0: a single value),
-  // or, where `arena` is not negative, in a part of the arena that every tile uses.
-  struct Place {  // not initialised: there are many, and a launch needs few
+  // The location of an item: in memory, `step` bytes from one element to the next (0: a single
+  // value), or, where `arena` is not negative, in a part of the arena that every tile uses.
+  struct Location {  // not initialised: there are many, and a launch needs few
     std::byte* data;
     int64_t step;
     int64_t arena;
   };
-  struct Copied {  // an input that does not lie in the walk's order, or an output that may not
+  struct Copied {  // an input or output whose memory order is not the walk's
     StridedOperand run;
     int64_t arena;
   };
@@ -39,16 +38,16 @@ struct TileLoop {
                  std::span<Tensor> outputs);
   void set_numbers(std::span<const Scalar> argument);
 
-  Place& at(int id) { return places[static_cast<size_t>(id)]; }
-  const Place& at(int id) const { return places[static_cast<size_t>(id)]; }
+  Location& at(int id) { return locations[static_cast<size_t>(id)]; }
+  const Location& at(int id) const { return locations[static_cast<size_t>(id)]; }
   int64_t grain() const;  // elements that a thread should have at least, whole tiles
-  void tell(Launch& launch) const;
+  void describe(Launch& launch) const;
 
   const FusedKernel& program;
   int64_t elements = 0;
   int64_t tile = kTile;
   int64_t arena_bytes = 0;
-  std::array<Place, kMaxItems> places;
+  std::array<Location, kMaxItems> locations;
   std::array<bool, kMaxSteps> done;  // steps of which one element was all, computed beforehand
   std::vector<Copied> gathered, scattered;
 
@@ -58,7 +57,7 @@ struct TileLoop {
   void run_uniform();
 
   using Slot = std::array<std::byte, 16>;
-  alignas(16) std::array<Slot, kMaxNumbers> given_;
+  alignas(16) std::array<Slot, kMaxNumbers> launch_numbers_;
   alignas(16) std::array<Slot, kMaxSteps> uniform_;
 };
 
@@ -67,13 +66,13 @@ class Tiles {
   Tiles(const TileLoop& walk, int64_t position, std::byte* arena);
   // The next n elements: a tile, or what is left at the end.
   void run(int64_t n);
-  // Where the next run() will read or leave an item.
+  // The address at which the next run() reads or leaves an item.
   const std::byte* data(int id) const;
 
  private:
   struct Call {
-    LoopFn loop;       // null: a block
-    const void* what;  // its Params, or the Block
+    LoopFn loop;         // null: a block
+    const void* target;  // its Params, or the Block
     char** data;
     const int64_t* strides;
   };
@@ -83,7 +82,7 @@ class Tiles {
   };
   static constexpr size_t kMaxPointers = kMaxSteps * (1 + kMaxOperands);
   void add_pointer(int id);
-  char* begin(const TileLoop::Place& place, int64_t position) const;
+  char* begin(const TileLoop::Location& location, int64_t position) const;
 
   const TileLoop& walk_;
   std::byte* arena_;
@@ -93,7 +92,7 @@ class Tiles {
   std::array<char*, kMaxPointers> pointers_;
   std::array<int64_t, kMaxPointers> strides_;
   std::array<Move, kMaxPointers> moves_;
-  std::vector<TileLoop::Copied> gathered_, scattered_;  // with places of their own in the walk
+  std::vector<TileLoop::Copied> gathered_, scattered_;  // copies, with separate positions
 };
 
 // Tile and arena of a launch whose inputs are read where they lie.

@@ -127,7 +127,7 @@ std::optional<TermKind> as_step(const Node& node, const std::function<TypeRef(Va
 
 namespace {
 
-// The dimensions of a `dim` argument, counted from the last, which is -1; nothing where they are
+// The dimensions of a `dim` argument, counted from the last, which is -1; nothing if they are
 // not constant. A rank of -1 is not known.
 std::optional<std::vector<int64_t>> dims_of(const Value& value, int64_t rank) {
   std::vector<int64_t> dims;

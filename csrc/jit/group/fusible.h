@@ -17,8 +17,8 @@ namespace uh::jit {
 const IValue* constant_of(const Value& value);
 // Dtype and whether it has no dimensions, where the type says both.
 std::optional<fused::TermKind> kind_of(const Type& type);
-// The type with what is not known of a tensor filled in as what is likely: Float, of some rank.
-// A group may be made on that ground: what it is run with is looked at when it is run.
+// The type with unknown tensor properties replaced by likely ones: Float, of some rank. A group may
+// be built on this assumption, since its inputs are checked when it runs.
 TypeRef assumed(const TypeRef& type);
 // The kind of a number that is not a constant. Nothing for other types.
 std::optional<Scalar::Kind> number_kind(const Type& type);
@@ -40,9 +40,9 @@ Value* insert_call(Graph& graph, std::string_view name, const std::vector<Value*
 std::optional<fused::TermKind> as_step(const Node& node,
                                        const std::function<TypeRef(Value*)>& type_of);
 
-// A sum, mean, amax or amin that ends a group: over how many of the last dimensions, all of them
-// (Builder::kAllDims) or nothing where it cannot. Of a tensor whose rank is not known only
-// dimensions that are counted from the last are told.
+// A sum, mean, amax or amin that ends a group, with the number of last dimensions that it reduces
+// (Builder::kAllDims: all); nothing if it cannot. If the rank is unknown, `dim` must count from the
+// last dimension.
 struct Reduction {
   std::string op;  // "aten::sum"
   int dims;

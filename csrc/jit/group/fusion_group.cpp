@@ -158,9 +158,9 @@ std::string FusionGroup::describe() {
   return compiled.program ? fused::describe(*compiled.program) : "";
 }
 
-void FusionGroup::tell(Compiled& compiled, const fused::Launch& launch, int64_t frame) const {
+void FusionGroup::record(Compiled& compiled, const fused::Launch& launch, int64_t frame) const {
   const uint32_t recording = events::g_generation.load(std::memory_order_relaxed);
-  if (compiled.told.exchange(recording) != recording) {
+  if (compiled.recorded.exchange(recording) != recording) {
     const std::string text = fused::describe(*compiled.program, &launch);
     int64_t steps = 0;
     for (const Node* node : subgraph_->block()->nodes()) steps += node->op() != nullptr;
@@ -189,7 +189,7 @@ void FusionGroup::run_program(Compiled& compiled, Stack& stack, int64_t frame) {
   fused::Launch launch;
   fused::run(*compiled.program, tensors, outputs, numbers, recorded ? &launch : nullptr);
   if (recorded) {
-    tell(compiled, launch, frame);
+    record(compiled, launch, frame);
     for (const Tensor& output : outputs) record_write(output);
   }
   if (gradients && grad_enabled()) {

@@ -49,12 +49,12 @@ class FusionGroup final : public RefCounted {
     std::vector<fused::TermKind> kinds;
     DType default_dtype;
     fused::ProgramRef program;
-    std::atomic<uint32_t> told{0};  // in which recording FUSED_NEW was
+    std::atomic<uint32_t> recorded{0};  // in which recording FUSED_NEW was
   };
   bool may_fuse(const Stack& stack, size_t first) const;
   Compiled& compiled_for(const std::vector<fused::TermKind>& kinds);
   void run_program(Compiled& compiled, Stack& stack, int64_t frame);
-  void tell(Compiled& compiled, const fused::Launch& launch, int64_t frame) const;
+  void record(Compiled& compiled, const fused::Launch& launch, int64_t frame) const;
 
   const GraphRef subgraph_;
   const StraightLineCode code_;

@@ -216,8 +216,8 @@ std::vector<Tensor> GroupGradient::backward(Stack inputs, const std::vector<Tens
   bool full = true;
   {
     const std::lock_guard guard(lock_);
-    for (const auto& one : traced_)
-      if (one->key == key) match = one.get();
+    for (const auto& traced : traced_)
+      if (traced->key == key) match = traced.get();
     full = traced_.size() >= kMaxTraced;
   }
   if (match && match->code) {
@@ -231,20 +231,20 @@ std::vector<Tensor> GroupGradient::backward(Stack inputs, const std::vector<Tens
   }
   if (match || full || watched) return through_operators(inputs, gradients, expected, false);
   std::vector<Tensor> result;
-  auto one = std::make_unique<Traced>();
-  one->key = key;
-  one->graph = trace(inputs, gradients, expected, result);
-  if (one->graph) one->code = std::make_unique<StraightLineCode>(*one->graph);
+  auto traced = std::make_unique<Traced>();
+  traced->key = key;
+  traced->graph = trace(inputs, gradients, expected, result);
+  if (traced->graph) traced->code = std::make_unique<StraightLineCode>(*traced->graph);
   const std::lock_guard guard(lock_);
-  traced_.push_back(std::move(one));
+  traced_.push_back(std::move(traced));
   return result;
 }
 
 std::vector<GraphRef> GroupGradient::graphs() {
   const std::lock_guard guard(lock_);
   std::vector<GraphRef> all;
-  for (const auto& one : traced_)
-    if (one->graph) all.push_back(one->graph);
+  for (const auto& traced : traced_)
+    if (traced->graph) all.push_back(traced->graph);
   return all;
 }
 

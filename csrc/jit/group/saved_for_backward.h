@@ -2,7 +2,7 @@
 //
 // What: a backward pass fails where a saved tensor was written to after the call. Who groups calls
 // (Note [Groups and writes]), or makes new tensors instead of writing, asks here which writes such
-// a failure depends on. Invariant: true where it is not known. If violated: compiled code gives a
+// a failure depends on. Invariant: true if unknown. If violated: compiled code gives a
 // gradient where eager raises an error.
 #pragma once
 
@@ -27,7 +27,7 @@ bool saves_result(const Node& node);
 // True if anything in the graph may require a gradient, as far as types say.
 bool may_want_gradients(const Graph& graph);
 
-// Whether `write` is done after the node has run: later, or in a loop that both are in.
+// Returns true if `write` runs after the node: later in the block, or in a loop that contains both.
 bool is_done_after(const Node& write, const Node& node);
 
 }  // namespace uh::jit

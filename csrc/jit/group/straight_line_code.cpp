@@ -34,7 +34,7 @@ StraightLineCode::StraightLineCode(const Graph& graph) : n_inputs_(graph.inputs(
       step.is = Step::StepKind::kUnpack;
     } else {
       check_kind(node->op() && node->blocks().empty(), ErrorKind::kInternal,
-                 "fusion group: ", node->kind().text(), " is no node of straight code");
+                 "fusion group: ", node->kind().text(), " is not a node of straight-line code");
       step.is = Step::StepKind::kCall;
       step.op = const_cast<OperatorInfo*>(node->op());
     }

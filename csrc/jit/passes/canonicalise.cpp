@@ -11,11 +11,11 @@ namespace {
 class Order {
  public:
   explicit Order(const Graph& graph) {
-    for (const Value* input : graph.inputs()) place(input);
+    for (const Value* input : graph.inputs()) add(input);
     graph.each_node([this](const Node* node) {
-      for (const Value* output : node->outputs()) place(output);
+      for (const Value* output : node->outputs()) add(output);
       for (const Block* block : node->blocks())
-        for (const Value* param : block->params()) place(param);
+        for (const Value* param : block->params()) add(param);
     });
   }
 
@@ -26,7 +26,7 @@ class Order {
   }
 
  private:
-  void place(const Value* value) { positions_.emplace(value, positions_.size()); }
+  void add(const Value* value) { positions_.emplace(value, positions_.size()); }
 
   std::unordered_map<const Value*, size_t> positions_;
 };

@@ -1,10 +1,10 @@
 // constant_propagation: what depends on nothing but constants is computed now, once.
 //
 // Pure operators run as they would at run time; one that raises stays, and raises then. Results are
-// kept only where they are small, and where nobody can write to them: the constant is the same
-// object in every run. What is made of tensors is asked for its shape first, on the meta device.
-// Dictionaries and lists of lists are no constants; what is read from them may be. An If whose
-// condition becomes known is the block that is taken, for what follows depends on it.
+// kept only where they are small, and if nothing can write to them: the constant is the same
+// object in every run. An operator on tensors first runs on the meta device, for the result's size.
+// Dictionaries and lists of lists cannot be constants; an element of one may be. An If whose
+// condition is known is replaced by its taken block, as later nodes depend on it.
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -24,7 +24,7 @@ namespace {
 
 constexpr int64_t kMaxElements = 4096;  // of a tensor, list or text that becomes a constant
 
-// The calls made here belong to nobody's trace and nobody's gradient.
+// The calls made here are neither traced nor recorded for gradients.
 class NoTracerNoGradGuard {
  public:
   NoTracerNoGradGuard() : previous_state_(t_state), grad_(false) {
@@ -56,7 +56,7 @@ bool is_small(const IValue& value) {
   return !value.object();
 }
 
-// Whether a graph can hold it: a list in a list would be shared with whoever reads it.
+// Returns true if a graph can hold the value: a list in a list would be shared with its readers.
 bool can_be_constant(const IValue& value) {
   if (value.dict() || value.object()) return false;
   const auto plain = [](const IValue& item) { return !item.list() && can_be_constant(item); };
@@ -108,10 +108,10 @@ int64_t length_of(const IValue* value) {
   return text ? static_cast<int64_t>(text->size()) : 0;
 }
 
-// "a" * 10**12: what makes a text or list as long as a number says, or so many times as long as it
-// was, is not tried.
+// "a" * 10**12: a string or list whose length follows from a number, as such or as a factor, is not
+// computed.
 bool may_be_endless(const Node& node) {
-  bool container = node.is("prim::rangelist") || node.is("aten::factorial");
+  bool container = node.is("prim::rangelist");
   int64_t limit = 0, longest = 1;
   for (const Value* input : node.inputs()) {
     const TypeRef& type = input->type();
@@ -181,7 +181,7 @@ class ConstantPropagation {
   // What a value is in every run, and stays: nothing where that is not known.
   const IValue* constant_of(const Value* value) const {
     if (const auto it = known_.find(value); it != known_.end()) return &it->second;
-    if (made_.contains(value)) return value->constant();
+    if (constants_.contains(value)) return value->constant();
     return alias_.has_writers(value) ? nullptr : value->constant();
   }
 
@@ -194,7 +194,7 @@ class ConstantPropagation {
       arguments.push_back(*constant);
     }
     for (const Value* output : node->outputs()) {
-      // A constant is one object in every run, and whoever writes to it would change the next.
+      // A constant is one object in every run, and a write to it would change the next.
       if (is_mutable_type(*output->type()) &&
           (alias_.has_writers(output) || alias_.escapes(output)))
         return;
@@ -253,13 +253,13 @@ class ConstantPropagation {
     }
     std::vector<const Node*> concerned{node};
     for (const Value* input : node->inputs()) concerned.push_back(input->node());
-    Rewrite r(graph_, "made of constants -> a constant", concerned);
+    Rewrite r(graph_, "all inputs are constants -> a constant", concerned);
     for (size_t i = 0; i < results.size(); ++i) {
       Node* constant = graph_.create_constant(results[i])->insert_before(node);
-      // A list of no items does not tell its type, and one of optionals looks like another.
+      // The type of an empty list is unknown, and a list of optionals looks like a plain one.
       if (results[i].list() || results[i].tuple())
         constant->output()->set_type(node->output(i)->type());
-      made_.insert(constant->output());
+      constants_.insert(constant->output());
       node->output(i)->replace_uses_with(constant->output());
     }
     node->destroy();
@@ -268,7 +268,7 @@ class ConstantPropagation {
   Graph& graph_;
   const AliasDb alias_;
   std::unordered_map<const Value*, IValue> known_;  // what no constant can be
-  std::unordered_set<const Value*> made_;           // of constants that nobody writes to
+  std::unordered_set<const Value*> constants_;      // outputs of constants without writers
 };
 
 void constant_propagation(Graph& graph) { ConstantPropagation(graph).visit(graph.block()); }
@@ -276,8 +276,9 @@ void constant_propagation(Graph& graph) { ConstantPropagation(graph).visit(graph
 }  // namespace
 
 extern const Pass pass_constant_propagation;
-const Pass pass_constant_propagation{"constant_propagation",
-                                     "Computes what is made of constants, before the program runs.",
-                                     constant_propagation};
+const Pass pass_constant_propagation{
+    "constant_propagation",
+    "Computes operators whose inputs are constants, before the program runs.",
+    constant_propagation};
 
 }  // namespace uh::jit

@@ -1,4 +1,4 @@
-// Dead code elimination: what nobody uses and nobody would miss goes.
+// Dead code elimination: removes nodes and values that have no use and no visible effect.
 //
 // A node lives when it does something that is seen (prints, raises, draws random numbers), when it
 // writes memory that is looked at, or when a living node uses what it makes. Outputs of an If and
@@ -39,7 +39,7 @@ class Liveness {
 
   void need(const Node* node) {
     if (!nodes_.insert(node).second) return;
-    for (const AliasDb::Place place : alias_.access(*node).read) read_.insert(place);
+    for (const AliasDb::Place location : alias_.access(*node).read) read_.insert(location);
     if (node->is("prim::If")) {
       need(node->input(0));
     } else if (node->is("prim::Loop")) {
@@ -52,7 +52,7 @@ class Liveness {
     if (Node* around = node->owner()->owner()) need(around);
   }
 
-  // From each value to what it is made from.
+  // Marks the node of each live value, and thereby the values that it reads.
   void settle() {
     while (!new_values_.empty()) {
       const Value* value = new_values_.back();
@@ -87,7 +87,7 @@ class Liveness {
       if (!writer) continue;
       const AliasDb::Places& written = alias_.access(*writer).written;
       bool seen = lives(writer) || alias_.escape(written);
-      for (const AliasDb::Place place : written) seen = seen || read_.count(place) != 0;
+      for (const AliasDb::Place location : written) seen = seen || read_.count(location) != 0;
       if (!seen) continue;
       need(writer);
       writer = nullptr;
@@ -125,16 +125,16 @@ class Sweep {
 
  private:
   void remove(Node* node) {
-    Rewrite r(graph_, "a node that nobody uses", {node});
+    Rewrite r(graph_, "an unused node", {node});
     r.because(is_pure(*node) ? "none of its outputs is used, and it has no side effects"
-                             : "what it writes is read by nobody afterwards");
+                             : "nothing reads what it writes afterwards");
     node->destroy();
   }
 
   void trim_if(Node* node) {
     for (size_t i = node->outputs().size(); i-- > 0;) {
       if (live_.lives(node->output(i))) continue;
-      Rewrite r(graph_, "an output of an If that nobody uses", {node});
+      Rewrite r(graph_, "an unused output of an If", {node});
       node->drop_output(i);
       for (Block* inner : node->blocks()) inner->drop_return(i);
     }
@@ -149,12 +149,12 @@ class Sweep {
       dead.push_back(i);
       if (body->returns()[i + 1] == body->params()[i + 1]) continue;
       // First it is carried as it is: then what made it in the body is not used any more.
-      Rewrite r(graph_, "a carried value that nobody uses stays as it is", {node});
+      Rewrite r(graph_, "an unused carried value stays as it is", {node});
       body->set_return(i + 1, body->params()[i + 1]);
     }
     block(body);
     for (const size_t i : dead) {
-      Rewrite r(graph_, "a carried value that nobody uses", {node});
+      Rewrite r(graph_, "an unused carried value", {node});
       node->drop_output(i);
       body->drop_return(i + 1);
       body->drop_param(i + 1);
@@ -171,6 +171,7 @@ void dce(Graph& graph) { Sweep(graph).block(graph.block()); }
 }  // namespace
 
 extern const Pass pass_dce;
-const Pass pass_dce{"dce", "Removes nodes and carried values that nobody uses or sees.", dce};
+const Pass pass_dce{"dce", "Removes nodes and carried values without a use or a visible effect.",
+                    dce};
 
 }  // namespace uh::jit

@@ -1,7 +1,7 @@
-// forward_inplace_self: what an operator in place gives is the tensor that it wrote; whoever uses
-// the result uses that tensor.
+// forward_inplace_self: the result of an in-place operator is the tensor that it wrote, so uses of
+// the result become uses of that tensor.
 //
-// So that one Value stands for one tensor, as the rules about writes want it.
+// Afterwards one Value stands for one tensor, as the rules about writes require.
 #include "jit/pass.h"
 #include "jit/schema_matching/signature.h"
 
@@ -24,7 +24,8 @@ void forward_inplace_self(Graph& graph) {
 
 extern const Pass pass_forward_inplace_self;
 const Pass pass_forward_inplace_self{
-    "forward_inplace_self", "Uses of what an operator in place gives become uses of what it wrote.",
+    "forward_inplace_self",
+    "Replaces uses of an in-place operator's result by the tensor that it wrote.",
     forward_inplace_self};
 
 }  // namespace uh::jit

@@ -281,14 +281,15 @@ class Stretch {
   }
 
   // Whether it is surely too much for one program: asked at every step, and so in few words.
-  bool too_much(const Places& places) const {
+  bool too_much(const Places& positions) const {
     const auto inside = [&](const Node* node) {
       const auto it = position_.find(node);
-      return it != position_.end() && std::binary_search(places.begin(), places.end(), it->second);
+      return it != position_.end() &&
+             std::binary_search(positions.begin(), positions.end(), it->second);
     };
     std::unordered_set<const Value*> inputs;
     size_t outputs = 0;
-    for (const size_t index : places) {
+    for (const size_t index : positions) {
       const Node& node = *nodes_[index];
       for (const Value* input : node.inputs())
         if (!input->node()->is("prim::Constant") && !inside(input->node())) inputs.insert(input);
@@ -301,7 +302,7 @@ class Stretch {
 
   const Nodes nodes_;
   const LaterWrites& later_;
-  std::unordered_map<const Node*, size_t> position_;  // among the nodes: they do not move meanwhile
+  std::unordered_map<const Node*, size_t> position_;  // among the nodes, which do not move
   std::vector<Places> reads_;                         // makers of what each node reads
   std::vector<size_t> unit_;                          // of each node
   std::vector<Places> members_;  // by unit, in order; empty: it went into another

@@ -1,9 +1,11 @@
-// hoist_loop_invariants: what a loop computes alike in every round is computed once, before it.
+// hoist_loop_invariants: a result that is the same in every iteration is computed once, before the
+// loop.
 //
 // A node leaves the loop when its inputs come from outside, when nothing that it reads is written
-// in the loop, and nobody can tell one result from many (a list that is appended to must be a new
-// one in every round). What may raise leaves only a loop that surely begins a round, and only past
-// what nobody sees: a loop of no rounds must not raise, and what was printed first stays first.
+// in the loop, and its results are indistinguishable (a list that is appended to must be new in
+// every iteration). A node that may raise leaves only a loop that surely begins an iteration, and
+// moves only past nodes without visible effects: a loop of no iterations must not raise, and output
+// keeps its order.
 #include <algorithm>
 #include <memory>
 
@@ -22,7 +24,7 @@ bool sizes_known(const Value* value) {
   return !value->type()->is(TypeKind::kTensor) || all_known(value->type()->facts().sizes);
 }
 
-// Whatever its inputs are, as far as their types tell.
+// Returns true if no input of these types makes the node raise.
 bool never_raises(const Node& node) {
   if (!node.op())
     return node.is("prim::Constant") || node.is("prim::ListConstruct") ||
@@ -81,7 +83,7 @@ bool Hoist::may_leave(const Node& node, const Node& loop, bool seen) const {
 }
 
 void Hoist::move_out(Node* node, Node* loop) {
-  Rewrite r(graph_, "what every round computes alike -> before the loop", {node});
+  Rewrite r(graph_, "the same in every iteration -> before the loop", {node});
   const Block& body = *loop->block(0);
   for (const Value* input : node->inputs())
     if (input->node()->owner() == &body)  // a constant
@@ -108,8 +110,8 @@ void hoist_loop_invariants(Graph& graph) { Hoist(graph).in(*graph.block()); }
 }  // namespace
 
 extern const Pass pass_hoist_loop_invariants;
-const Pass pass_hoist_loop_invariants{"hoist_loop_invariants",
-                                      "Moves what a loop computes alike in every round out of it.",
-                                      hoist_loop_invariants};
+const Pass pass_hoist_loop_invariants{
+    "hoist_loop_invariants", "Moves results that are the same in every iteration out of a loop.",
+    hoist_loop_invariants};
 
 }  // namespace uh::jit

@@ -1,6 +1,6 @@
-// inline: prim::CallFunction and prim::CallMethod become the nodes of what they call.
+// inline: prim::CallFunction and prim::CallMethod become the nodes of the callee.
 //
-// What is called from within is replaced in turn, so that no call is left. Every Value of the
+// Calls inside the callee are inlined in turn, so that none is left. Every Value of the
 // callee's graph is the origin of the Value that now stands for it.
 #include <algorithm>
 
@@ -12,7 +12,7 @@ namespace {
 
 using Callers = std::vector<const Function*>;
 
-// Whom the node calls; null when it is no call, or of something that has no graph.
+// The callee of a node; null if the node is not a call, or the callee has no graph.
 Ref<Function> callee_of(const Node& node) {
   if (node.inputs().empty()) return nullptr;
   const Value& first = *node.input(0);
@@ -52,7 +52,7 @@ void inline_call(Node* call, const Function& callee) {
   Graph& graph = call->graph();
   const bool by_name = call->is("prim::CallFunction");
   Node* named = by_name ? call->input(0)->node() : nullptr;
-  Rewrite r(graph, "a call -> the nodes of what it calls", {call});
+  Rewrite r(graph, "a call -> the nodes of its callee", {call});
   r.because("calls " + callee.name());
   std::vector<Value*> arguments(call->inputs().begin() + (by_name ? 1 : 0), call->inputs().end());
   graph.set_insert_point(call);
@@ -104,8 +104,7 @@ void inline_calls(Graph& graph) {
 }  // namespace
 
 extern const Pass pass_inline;
-const Pass pass_inline{"inline",
-                       "Replaces calls of functions and methods by the nodes of what they call.",
-                       inline_calls};
+const Pass pass_inline{
+    "inline", "Replaces calls of functions and methods by the nodes of the callee.", inline_calls};
 
 }  // namespace uh::jit

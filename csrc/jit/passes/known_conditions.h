@@ -9,10 +9,10 @@ namespace uh::jit {
 
 inline void take_block(Node* node, bool condition) {
   Rewrite r(node->graph(), condition ? "a if True else b -> a" : "a if False else b -> b", {node});
-  Block* taken = node->block(condition ? 0 : 1);
-  for (Node* inner : taken->nodes()) inner->move_before(node);
+  Block* branch = node->block(condition ? 0 : 1);
+  for (Node* inner : branch->nodes()) inner->move_before(node);
   for (size_t i = 0; i < node->outputs().size(); ++i)
-    node->output(i)->replace_uses_with(taken->returns()[i]);
+    node->output(i)->replace_uses_with(branch->returns()[i]);
   node->destroy();
 }
 

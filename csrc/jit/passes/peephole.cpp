@@ -42,7 +42,7 @@ bool visit(Peephole& peephole, Block* block) {
 }
 
 void run_peephole(Graph& graph) {
-  // What a rule makes is looked at in the next round, with what is known of it.
+  // A rule's new nodes are visited in the next iteration, with up-to-date alias information.
   for (bool changed = true; changed;) {
     Peephole peephole(graph);
     changed = visit(peephole, graph.block());

@@ -2,9 +2,9 @@
 // of every Value.
 //
 // An operator's own Meta kernel says what it makes: it is run on tensors without bytes. Where sizes
-// are not known, pointwise operators still tell dtypes and how sizes broadcast. A branch gives what
-// both of its blocks give, a loop what holds before and after every round.
-// Nothing is said of tensors in a graph that gives one other sizes in place (resize_, t_, out=).
+// are not known, pointwise operators still determine dtypes and how sizes broadcast. A branch gives
+// what both of its blocks give, a loop what holds before and after every iteration. Nothing is
+// propagated in a graph that changes sizes in place (resize_, t_, out=).
 #include <algorithm>
 #include <unordered_map>
 
@@ -49,8 +49,8 @@ class ShapePropagation {
 
  private:
   using Types = std::vector<TypeRef>;
-  // What is known of a list's elements. How many there are may have been read off the sizes that
-  // were put in for those that nobody knows: then it is not said.
+  // The types of a list's elements. `counted` is false if their number depends on a size that was
+  // substituted for an unknown one.
   struct Elements {
     Types types;
     bool counted;
@@ -76,7 +76,7 @@ class ShapePropagation {
   void pointwise(const Node& node);
   void result(const Node& node, size_t i, const IValue& output, bool exact);
   TypeRef type_of_result(const Node& node, const Tensor& result, bool exact) const;
-  // Types of a list's elements, as long as nobody can have written to it.
+  // Types of a list's elements, as long as nothing can have written to it.
   const Elements* elements(const Value& list) const {
     const auto it = lists_.find(&list);
     return it == lists_.end() ? nullptr : &it->second;
@@ -143,7 +143,7 @@ void ShapePropagation::visit_if(const Node& node) {
   }
 }
 
-// What holds of a carried value at the beginning, as long as every round keeps it.
+// A carried value keeps the properties that it starts with and that every iteration preserves.
 void ShapePropagation::visit_loop(const Node& node) {
   const Block& body = *node.block(0);
   const size_t carried = node.outputs().size();
@@ -227,7 +227,7 @@ std::optional<IValue> ShapePropagation::boxed(const Value& input, const Argument
 
 TypeRef ShapePropagation::type_of_result(const Node& node, const Tensor& result, bool exact) const {
   TensorProperties facts;
-  // Floats that are made of integers or of nothing have whatever dtype is the default then.
+  // Floats computed from integers, or from no tensor, have the default dtype of that moment.
   if (typed_ || !(is_floating(result.dtype()) || is_complex(result.dtype())))
     facts.dtype = result.dtype();
   facts.sizes = exact ? result.sizes() : Dims(result.sizes().size(), -1);
@@ -272,7 +272,7 @@ bool ShapePropagation::call_meta(const Node& node, bool exact) {
   bool placed = false;
   for (size_t i = 0; i < node.inputs().size(); ++i) {
     const Argument& argument = schema.arguments[i];
-    // Two rows, where nobody knows how many: more than the one that broadcasts.
+    // Two rows stand for an unknown number: more than the one that broadcasts.
     auto value = boxed(*node.input(i), argument, 2);
     if (!value) return false;
     placed = placed || argument.type.base() == SchemaKind::kDevice;
@@ -325,7 +325,8 @@ void ShapePropagation::visit_call(const Node& node) {
                (t.is(TypeKind::kList) && t.element()->is(TypeKind::kTensor));
       });
   if (!tensors || node.op()->name_space() != "aten") return;
-  if (!given_back(node).empty()) return;  // the tensor that was written, told where it was made
+  if (!given_back(node).empty())
+    return;  // the written tensor, whose type was propagated at its definition
   if (node.inputs().size() != node.op()->schema().arguments.size()) return;
   const bool exact = std::all_of(node.inputs().begin(), node.inputs().end(), [&](Value* input) {
     const TypeRef t = type(input);
@@ -353,7 +354,7 @@ void ShapePropagation::visit_call(const Node& node) {
 }
 
 void ShapePropagation::apply(Graph& graph) const {
-  const auto tell = [&](const Node* node) {
+  const auto update = [&](const Node* node) {
     const auto news = [&](const Value* v) {
       const auto it = types_.find(v);
       return it != types_.end() && !same_type(*it->second, *v->type()) &&
@@ -361,13 +362,13 @@ void ShapePropagation::apply(Graph& graph) const {
     };
     const auto& outputs = node->outputs();
     if (std::none_of(outputs.begin(), outputs.end(), news)) return;
-    Rewrite r(graph, "what a tensor is follows from what it is made of", {node});
+    Rewrite r(graph, "the type of a tensor follows from its operator's inputs", {node});
     for (Value* output : outputs)
       if (news(output)) output->set_type(types_.at(output));
   };
   graph.each_node([&](Node* node) {
-    for (const Block* block : node->blocks()) tell(block->param_node());
-    tell(node);
+    for (const Block* block : node->blocks()) update(block->param_node());
+    update(node);
   });
 }
 

@@ -1,4 +1,4 @@
-// remove_mutation: x.relu_() becomes a new tensor where nobody can tell the difference, so that it
+// remove_mutation: x.relu_() becomes a new tensor if the difference is not observable, so that it
 // can join a group.
 //
 // The tensor written must have been made in the same block, nothing else may share its memory (no
@@ -20,7 +20,7 @@
 namespace uh::jit {
 namespace {
 
-// "aten::relu" of "aten::relu_"; null where there is none with the same arguments.
+// "aten::relu" of "aten::relu_"; null if no operator has the same arguments.
 const OperatorInfo* without_write(const Node& node) {
   if (!node.op() || node.op()->name_space() != "aten" || given_back(node).size() != 1)
     return nullptr;
@@ -30,16 +30,16 @@ const OperatorInfo* without_write(const Node& node) {
   name.erase(std::string_view("aten::").size() + schema.name().size() - 1, 1);  // the last _
   const OperatorInfo* match = Dispatcher::instance().find(name);
   if (!match || match->schema().returns.size() != 1) return nullptr;
-  const auto& mine = schema.arguments;
-  const auto& theirs = match->schema().arguments;
-  const bool alike = mine.size() == theirs.size() &&
-                     std::equal(mine.begin(), mine.end(), theirs.begin(),
+  const auto& inplace = schema.arguments;
+  const auto& functional = match->schema().arguments;
+  const bool alike = inplace.size() == functional.size() &&
+                     std::equal(inplace.begin(), inplace.end(), functional.begin(),
                                 [](const Argument& a, const Argument& b) {
                                   return a.name == b.name && a.keyword_only == b.keyword_only;
                                 });
   const auto written =
-      std::count_if(mine.begin(), mine.end(), [](const Argument& a) { return a.is_write(); });
-  return alike && written == 1 && mine[0].is_write() ? match : nullptr;
+      std::count_if(inplace.begin(), inplace.end(), [](const Argument& a) { return a.is_write(); });
+  return alike && written == 1 && inplace[0].is_write() ? match : nullptr;
 }
 
 // Whether the other operands cannot make the result larger than the tensor that was written.
@@ -106,7 +106,7 @@ bool remove_write(Node* node, const AliasDb& info) {
   if (!result || !(*result == *kind)) return false;
 
   Rewrite r(graph, "x.op_() -> another tensor, x.op()", {node});
-  r.because("nobody else holds the tensor that is written");
+  r.because("the written tensor has no other holder");
   graph.set_insert_point(node);
   Value* fresh = graph.insert(graph.create_call(*op, node->inputs()))->output();
   graph.set_insert_point(graph.block());
@@ -135,7 +135,7 @@ void remove_mutation(Graph& graph) {
 
 extern const Pass pass_remove_mutation;
 const Pass pass_remove_mutation{
-    "remove_mutation", "Makes new tensors instead of writing those that nobody else holds.",
+    "remove_mutation", "Makes new tensors instead of writing those without another holder.",
     remove_mutation};
 
 }  // namespace uh::jit

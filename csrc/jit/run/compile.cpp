@@ -37,11 +37,9 @@ class Compiler {
     code_->output_count_ = graph.outputs().size();
     code_->watched_ = !options_.scalar_programs;
     guards();
-    if (!options_.scalar_programs || !whole_graph()) {
-      inputs();
-      block(*graph.block(), {});
-      results(*graph.block());
-    }
+    inputs();
+    block(*graph.block(), {});
+    results(*graph.block());
     emit(Opcode::kReturn, 0, code_->output_count_);
     if (!options_.guards.empty()) {
       code_->bail_out_ = here();
@@ -69,14 +67,6 @@ class Compiler {
   void guards() {
     code_->guards_ = options_.guards;
     for (size_t i = 0; i < options_.guards.size(); ++i) emit(Opcode::kGuard, i);
-  }
-
-  bool whole_graph() {
-    const auto region = scalar_region(*code_->graph_);
-    if (!region) return false;
-    node_ = code_->graph_->block()->first();
-    scalar(*region);
-    return true;
   }
 
   // ---- registers
@@ -299,10 +289,8 @@ class Compiler {
   }
 
   void scalar(const ScalarRegion& region) {
-    if (region.node) {
-      for (const Value* value : region.inputs) load(value);
-      node_ = region.node;
-    }
+    for (const Value* value : region.inputs) load(value);
+    node_ = region.node;
     code_->programs_.push_back(region.program);
     emit(Opcode::kScalar, code_->programs_.size() - 1, region.inputs.size());
   }

@@ -17,7 +17,7 @@ Fork::~Fork() = default;
 void Fork::run(Stack& stack) const {
   Stack arguments = std::move(stack);
   stack.clear();
-  stack.push_back(begun(Ref<RefCounted>(future_), [&] {
+  stack.push_back(start_future(Ref<RefCounted>(future_), [&] {
     function_->call(arguments);
     return std::move(arguments.back());
   }));

@@ -1,4 +1,4 @@
-// What is alive where in a ScalarProgram, and which slots may not share a place.
+// Liveness of slots in a ScalarProgram, and which of them interfere.
 #pragma once
 
 #include <cstdint>
@@ -11,31 +11,31 @@ namespace uh::jit {
 // A set of slots.
 class SlotSet {
  public:
-  explicit SlotSet(size_t slots = 0) : words_((slots + 63) / 64) {}
-  bool has(Slot s) const { return words_[s / 64] >> (s % 64) & 1; }
-  void add(Slot s) { words_[s / 64] |= uint64_t{1} << (s % 64); }
-  void drop(Slot s) { words_[s / 64] &= ~(uint64_t{1} << (s % 64)); }
+  explicit SlotSet(size_t slots = 0) : bits_((slots + 63) / 64) {}
+  bool has(Slot s) const { return bits_[s / 64] >> (s % 64) & 1; }
+  void add(Slot s) { bits_[s / 64] |= uint64_t{1} << (s % 64); }
+  void drop(Slot s) { bits_[s / 64] &= ~(uint64_t{1} << (s % 64)); }
   // True when something is new.
   bool add(const SlotSet& other) {
     uint64_t fresh = 0;
-    for (size_t i = 0; i < words_.size(); ++i) {
-      fresh |= other.words_[i] & ~words_[i];
-      words_[i] |= other.words_[i];
+    for (size_t i = 0; i < bits_.size(); ++i) {
+      fresh |= other.bits_[i] & ~bits_[i];
+      bits_[i] |= other.bits_[i];
     }
     return fresh != 0;
   }
   template <class F>
   void each(const F& f) const {
-    for (size_t i = 0; i < words_.size(); ++i)
-      for (uint64_t remainder = words_[i]; remainder; remainder &= remainder - 1)
+    for (size_t i = 0; i < bits_.size(); ++i)
+      for (uint64_t remainder = bits_[i]; remainder; remainder &= remainder - 1)
         f(static_cast<Slot>(i * 64 + static_cast<size_t>(__builtin_ctzll(remainder))));
   }
 
  private:
-  std::vector<uint64_t> words_;
+  std::vector<uint64_t> bits_;
 };
 
-// Constants are nowhere in these sets: they lie in their slots all the time.
+// Constants are in none of these sets: they stay in their slots.
 struct Liveness {
   explicit Liveness(const ScalarProgram& program);
 

@@ -1,4 +1,4 @@
-// Control flow. A condition that is used once, by the If or Loop behind it, is not made a bool: the
+// Control flow. A condition whose only use is the next If or Loop never becomes a bool: the
 // comparison itself jumps. `a and b`, which scripted programs have as an If with a result, becomes
 // two jumps.
 #include "jit/scalar/lower.h"
@@ -98,7 +98,7 @@ ScalarLowering::Label ScalarLowering::label() {
   labels_.push_back(-1);
   return static_cast<Label>(labels_.size() - 1);
 }
-void ScalarLowering::place(Label label) {
+void ScalarLowering::bind(Label label) {
   labels_[static_cast<size_t>(label)] = static_cast<int32_t>(program_->instructions.size());
 }
 void ScalarLowering::emit(ScalarOp op, Slot dst, Slot a, Slot b, int32_t x) {
@@ -144,8 +144,6 @@ void ScalarLowering::input(const Value* value) {
   program_->inputs.push_back({s, type(s)});
 }
 
-void ScalarLowering::body(const Block& at) { block(at); }
-
 void ScalarLowering::block(const Block& at) {
   for (const Node* node = at.first(); node != at.return_node(); node = node->next()) {
     if (node->is("prim::Constant") || node->is("prim::Uninitialized") || is_cold(*node)) continue;
@@ -168,17 +166,17 @@ void ScalarLowering::branches(const Node& node) {
   const Label yes = label(), no = label(), end = label();
   branch(node.input(0), yes, no, true);
   for (size_t i = 0; i < 2; ++i) {
-    place(i == 0 ? yes : no);
+    bind(i == 0 ? yes : no);
     block(*node.block(i));
     for (size_t k = 0; k < node.outputs().size(); ++k)
       if (node.output(k)->has_uses()) move(slot(node.output(k)), slot(node.block(i)->returns()[k]));
     if (i == 0) jump(end);
   }
-  place(end);
+  bind(end);
 }
 
-// Whether what the condition is made of is a carried value of an earlier trip, which is gone when
-// the next trip's have been put in their places.
+// Returns true if the condition depends on a carried value of an earlier trip, which is overwritten
+// when the next trip's values move into their slots.
 bool ScalarLowering::uses_changed(const Value* condition, const Node& loop) {
   const Block& inner = *loop.block(0);
   // Asked by slot: a cast of a carried value is the same slot.
@@ -204,7 +202,7 @@ bool ScalarLowering::uses_changed(const Value* condition, const Node& loop) {
   return look(condition, look);
 }
 
-// What a loop begins with, in the places in which it is carried; the outputs lie there in the end.
+// Moves the initial values into the carried slots, which hold the outputs in the end.
 std::vector<Slot> ScalarLowering::begin_carrying(const Node& loop) {
   const auto& params = loop.block(0)->params();
   std::vector<Slot> carried;
@@ -216,9 +214,9 @@ std::vector<Slot> ScalarLowering::begin_carrying(const Node& loop) {
   return carried;
 }
 
-// What a trip returns goes to the places of what it was given, all at once: what another carried
-// place holds is kept aside first. The condition of the next trip looks at what was put in place:
-// returned are the slots as they were.
+// Moves the values that a trip returns into the carried slots, as one parallel move: a carried slot
+// that is read later is saved first. The condition of the next trip reads the new values; the
+// result is the previous slot of each value.
 ScalarLowering::Slots ScalarLowering::carry_on(const Block& body,
                                                const std::vector<Slot>& carried) {
   std::vector<std::pair<Slot, Slot>> moves;
@@ -246,21 +244,21 @@ ScalarLowering::Slots ScalarLowering::carry_on(const Block& body,
   return before;
 }
 
-// A condition as a bool in a slot of its own.
+// Stores a condition as a bool in a new slot.
 Slot ScalarLowering::truth_of(const Value* condition) {
   const Slot result_slot = fresh(ScalarType::kBool);
   const Label yes = label(), no = label(), both = label();
   branch(condition, yes, no, true);
-  place(yes);
+  bind(yes);
   move(result_slot, constant(ScalarType::kBool, 1));
   jump(both);
-  place(no);
+  bind(no);
   move(result_slot, constant(ScalarType::kBool, 0));
-  place(both);
+  bind(both);
   return result_slot;
 }
 
-// Tested before the first trip and behind each: one jump per trip.
+// The condition is tested before the first trip and after each: one jump per trip.
 void ScalarLowering::loop(const Node& node) {
   const Block& inner = *node.block(0);
   const auto& params = inner.params();
@@ -271,18 +269,18 @@ void ScalarLowering::loop(const Node& node) {
 
   const std::vector<Slot> carried = begin_carrying(node);
   const Slot index = counts ? slot(params[0]) : 0;
-  if (counts) move(index, whole(0));
-  // A condition may be made of what can fail: it is always evaluated, the count comes behind it.
+  if (counts) move(index, integer(0));
+  // Evaluating a condition may fail: it is always evaluated, and the count is tested after it.
   const IValue* first = node.input(1)->constant();
   if (!first || !from_value<bool>(*first)) {
     const Label count = label();
     branch(node.input(1), count, end, true);
-    place(count);
+    bind(count);
   }
   if (counted && !(known(limit) && *known(limit) > 0))
-    emit(ScalarOp::kIfLeI, 0, limit, whole(0), end);
+    emit(ScalarOp::kIfLeI, 0, limit, integer(0), end);
 
-  place(again);
+  bind(again);
   block(inner);
   const Value* condition = inner.returns()[0];
   const IValue* always = condition->constant();
@@ -291,14 +289,14 @@ void ScalarLowering::loop(const Node& node) {
   const Slot result_slot = early ? truth_of(condition) : 0;
   const Slots before = carry_on(inner, carried);
   emit(ScalarOp::kPoll, 0);
-  if (counts) emit(ScalarOp::kAddI, index, index, whole(1));
+  if (counts) emit(ScalarOp::kAddI, index, index, integer(1));
   if (counted) {
     if (early) {
       emit(ScalarOp::kIfEqI, 0, result_slot, constant(ScalarType::kBool, 0), end);
     } else if (!endless) {
       const Label count = label();
       branch(condition, count, end, true);
-      place(count);
+      bind(count);
     }
     emit(ScalarOp::kIfLtI, 0, index, limit, again);
   } else if (early) {
@@ -306,14 +304,14 @@ void ScalarLowering::loop(const Node& node) {
   } else {
     branch(condition, again, end, false);
   }
-  place(end);
+  bind(end);
   for (const auto& [value, old] : before) slots_[value] = old;
 }
 
 // ---- conditions
 
-// A bool that nobody needs as a value: its one use is the If or Loop behind it, or a condition that
-// is none itself.
+// Returns true for a bool that is not needed as a value: its only use is the next If or Loop, or a
+// condition that is deferred itself.
 bool ScalarLowering::defers(const Node& node) {
   if (const auto it = deferred_.find(&node); it != deferred_.end()) return it->second;
   bool& known = deferred_[&node];
@@ -359,12 +357,12 @@ void ScalarLowering::branch(const Value* condition, Label yes, Label no, bool ye
     if (node.is("prim::If")) {
       const Label then = label(), other = label();
       branch(node.input(0), then, other, true);
-      place(then);
+      bind(then);
       block(*node.block(0));
       branch(node.block(0)->returns()[0], yes, no, false);
       // Neither place is next: the other half is.
       jump(no);
-      place(other);
+      bind(other);
       block(*node.block(1));
       branch(node.block(1)->returns()[0], yes, no, yes_is_next);
       return;
@@ -417,7 +415,7 @@ bool ScalarLowering::compare(const Node& node, Label yes, Label no, bool yes_is_
 
 void ScalarLowering::finish(const std::vector<const Value*>& outputs) {
   for (const Value* value : outputs) {
-    // A slot of its own: an output may be a constant, or another output.
+    // A new slot, as an output may be a constant or another output.
     const Slot from = slot(value);
     const Slot to = fresh(type(from));
     move(to, from);
@@ -425,7 +423,7 @@ void ScalarLowering::finish(const std::vector<const Value*>& outputs) {
   }
   emit(ScalarOp::kReturn, 0);
   for (const Trap& trap : traps_) {
-    place(trap.label);
+    bind(trap.label);
     emit(trap.back < 0 ? ScalarOp::kTrap : ScalarOp::kBoxed, trap.dst, 0, 0, trap.site);
     if (trap.back >= 0) jump(trap.back);
   }

@@ -1,4 +1,4 @@
-// From nodes to the instructions of a ScalarProgram.
+// Lowering of nodes to the instructions of a ScalarProgram.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,6 @@ class ScalarLowering {
   ScalarLowering();
 
   void input(const Value* value);
-  void body(const Block& block);
   void loop(const Node& node);
   void finish(const std::vector<const Value*>& outputs);
   Ref<ScalarProgram> take() { return std::move(program_); }
@@ -34,7 +33,7 @@ class ScalarLowering {
   Slot slot(const Value* value);
   Slot fresh(ScalarType type);
   Slot constant(ScalarType type, int64_t bits);
-  Slot whole(int64_t value) { return constant(ScalarType::kInt, value); }
+  Slot integer(int64_t value) { return constant(ScalarType::kInt, value); }
   Slot real(double value);
   ScalarType type(Slot s) const { return program_->types[s]; }
   std::optional<int64_t> known(Slot s) const;
@@ -42,7 +41,7 @@ class ScalarLowering {
 
   // ---- instructions
   Label label();
-  void place(Label label);
+  void bind(Label label);
   void emit(ScalarOp op, Slot dst, Slot a = 0, Slot b = 0, int32_t x = 0);
   Slot result(ScalarOp op, ScalarType type, Slot a, Slot b = 0, int32_t x = 0);
   void move(Slot to, Slot from);
@@ -66,7 +65,7 @@ class ScalarLowering {
   void operation(const Node& node);
   Slot arithmetic(const Node& node, std::string_view name);
   Slot division(const Node& node, std::string_view name);
-  Slot whole_division(const Node& node, bool quotient, Slot a, Slot b);
+  Slot integer_division(const Node& node, bool quotient, Slot a, Slot b);
   Slot comparison(std::string_view name, Slot a, Slot b);
   Slot bits(const Node& node, std::string_view name);
   Slot conversion(const Node& node, std::string_view name);
@@ -88,7 +87,7 @@ class ScalarLowering {
   Slots slots_;
   std::unordered_map<const Node*, bool> deferred_;
   std::vector<int32_t> labels_;  // where each is
-  std::vector<Trap> traps_;      // written behind everything else
+  std::vector<Trap> traps_;      // emitted after everything else
 };
 
 }  // namespace uh::jit

@@ -1,4 +1,4 @@
-// What machine code of a ScalarProgram and its surroundings agree on.
+// Interface between the machine code of a ScalarProgram and its callers and callees.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Operators of numbers as instructions. What has no instruction of its own, and what may fail, is
-// done by the node's builtin on boxed values: same results, same errors.
+// Operators of numbers as instructions. An operator without an instruction, or one that may fail,
+// calls the node's builtin on boxed values: same results, same errors.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -49,10 +49,10 @@ std::string_view short_name(const Node& node) {
 }
 
 template <class T>
-int32_t index_of(std::vector<T>& all, T one) {
-  const auto it = std::find(all.begin(), all.end(), one);
+int32_t index_of(std::vector<T>& all, T element) {
+  const auto it = std::find(all.begin(), all.end(), element);
   if (it != all.end()) return static_cast<int32_t>(it - all.begin());
-  all.push_back(one);
+  all.push_back(element);
   return static_cast<int32_t>(all.size() - 1);
 }
 
@@ -144,7 +144,7 @@ Slot ScalarLowering::arithmetic(const Node& node, std::string_view name) {
 Slot ScalarLowering::division(const Node& node, std::string_view name) {
   Slot a = slot(node.input(0)), b = slot(node.input(1));
   const bool floats = type(a) == Number::kFloat || type(b) == Number::kFloat;
-  if (name != "div" && !floats) return whole_division(node, name == "floordiv", a, b);
+  if (name != "div" && !floats) return integer_division(node, name == "floordiv", a, b);
   a = as_float(a);
   b = as_float(b);
   if (!program_->is_constant[b] || std::bit_cast<double>(program_->initial[b]) == 0)
@@ -156,15 +156,16 @@ Slot ScalarLowering::division(const Node& node, std::string_view name) {
   return result(Op::kCall2, Number::kFloat, a, b, index_of(program_->functions2, f));
 }
 
-Slot ScalarLowering::whole_division(const Node& node, bool quotient, Slot a, Slot b) {
+Slot ScalarLowering::integer_division(const Node& node, bool quotient, Slot a, Slot b) {
   const auto by = known(b);
   if (by && is_power_of_two(*by)) {
     // Python rounds towards minus infinity, which is what shifts and masks do.
     if (quotient)
-      return result(Op::kShrI, Number::kInt, a, whole(__builtin_ctzll(static_cast<uint64_t>(*by))));
-    return result(Op::kAndI, Number::kInt, a, whole(*by - 1));
+      return result(Op::kShrI, Number::kInt, a,
+                    integer(__builtin_ctzll(static_cast<uint64_t>(*by))));
+    return result(Op::kAndI, Number::kInt, a, integer(*by - 1));
   }
-  if (!by || *by == 0) trap_if_equal(Op::kIfEqI, b, whole(0), node);
+  if (!by || *by == 0) trap_if_equal(Op::kIfEqI, b, integer(0), node);
   return result(quotient ? Op::kFloorDivI : Op::kModI, Number::kInt, a, b);
 }
 
@@ -193,10 +194,10 @@ Slot ScalarLowering::bits(const Node& node, std::string_view name) {
   if (by && *by >= 0 && *by < 64) return result(op, Number::kInt, a, b);
   const Slot dst = fresh(Number::kInt);
   const Label slow = label(), back = label();
-  emit(Op::kIfLtI, 0, b, whole(0), slow);
-  emit(Op::kIfLtI, 0, whole(63), b, slow);
+  emit(Op::kIfLtI, 0, b, integer(0), slow);
+  emit(Op::kIfLtI, 0, integer(63), b, slow);
   emit(op, dst, a, b);
-  place(back);
+  bind(back);
   cold(node, slow, dst, back);
   return dst;
 }
@@ -205,7 +206,7 @@ Slot ScalarLowering::bits(const Node& node, std::string_view name) {
 Slot ScalarLowering::or_boxed(const Node& node, Slot result_slot, Slot a, Slot b) {
   const Label slow = label(), back = label();
   emit(Op::kIfEqI, 0, a, b, slow);
-  place(back);
+  bind(back);
   cold(node, slow, result_slot, back);
   return result_slot;
 }
@@ -221,15 +222,15 @@ Slot ScalarLowering::conversion(const Node& node, std::string_view name) {
   if (to == Number::kBool) {
     if (from == Number::kBool) return a;
     return from == Number::kFloat ? result(Op::kNeF, Number::kBool, a, real(0))
-                                  : result(Op::kNeI, Number::kBool, a, whole(0));
+                                  : result(Op::kNeI, Number::kBool, a, integer(0));
   }
   if (from != Number::kFloat) return a;
   const Slot rounded = name == "floor"  ? result(Op::kFloorF, Number::kFloat, a)
                        : name == "ceil" ? result(Op::kCeilF, Number::kFloat, a)
                                         : a;
-  // What does not fit, or is no number, becomes the least int.
+  // A float that does not fit, or is not a number, becomes the minimum int.
   const Slot result_slot = result(Op::kFloatToInt, Number::kInt, rounded);
-  return or_boxed(node, result_slot, result_slot, whole(std::numeric_limits<int64_t>::min()));
+  return or_boxed(node, result_slot, result_slot, integer(std::numeric_limits<int64_t>::min()));
 }
 
 Slot ScalarLowering::function(const Node& node, std::string_view name) {
@@ -258,7 +259,7 @@ Slot ScalarLowering::function(const Node& node, std::string_view name) {
         return result(Op::kCall1, kind, as_float(a), 0, index_of(program_->functions1, f.function));
   } else if (node.inputs().size() == 2 && name == "gcd" && kind == Number::kInt) {
     return result(Op::kCallI2, kind, slot(node.input(0)), slot(node.input(1)),
-                  index_of(program_->whole_functions2, WholeFunction2{python::gcd}));
+                  index_of(program_->int_functions2, IntFunction2{python::gcd}));
   } else if (node.inputs().size() == 2 && kind == Number::kFloat) {
     for (const Named2& f : kFunctions2) {
       if (f.name != name) continue;
@@ -278,11 +279,11 @@ Slot ScalarLowering::power(const Node& node) {
   if (!harmless) emit(Op::kIfEqF, 0, a, real(0), slow);
   constexpr auto f = static_cast<Function2>(::pow);
   emit(Op::kCall2, dst, a, b, index_of(program_->functions2, Function2{f}));
-  place(back);
+  bind(back);
   if (!harmless) {
     cold(node, slow, dst, back);
   } else {
-    place(slow);  // nobody jumps there
+    bind(slow);  // no jump leads there
   }
   return dst;
 }
@@ -292,10 +293,10 @@ Slot ScalarLowering::range_length(const Node& node) {
   if (known(slot(node.input(2))) != 1) return boxed(node);
   const Slot dst = fresh(Number::kInt);
   const Label end = label();
-  move(dst, whole(0));
+  move(dst, integer(0));
   emit(Op::kIfLeI, 0, high, low, end);
   emit(Op::kSubI, dst, high, low);
-  place(end);
+  bind(end);
   return dst;
 }
 

@@ -1,4 +1,4 @@
-// ScalarProgram: a loop, or a whole graph, of nothing but int, float and bool, compiled to unboxed
+// ScalarProgram: a loop whose values are all int, float or bool, compiled to unboxed
 // code: machine code where the processor is an x86-64, else a machine of 8-byte slots.
 //
 // What: straight instructions of three slots each (`a = b op c`), with compare-and-branch in one. A
@@ -7,7 +7,7 @@
 // Invariant: results and errors are those of the interpreter, bit for bit. What can fail is not
 // done here: a division by zero or a raise leaves the program by a Site, which calls the node's own
 // operator on boxed values, in the interpreter's words and with the node's source line. Loops poll
-// for Ctrl+C. If violated: a program's result depends on whether somebody records it.
+// for Ctrl+C. If violated: a program's result depends on whether it is recorded.
 // Read next: lower.cpp (graph to instructions).
 #pragma once
 
@@ -73,9 +73,9 @@ struct ScalarInstruction {
 
 using Function1 = double (*)(double);
 using Function2 = double (*)(double, double);
-using WholeFunction2 = int64_t (*)(int64_t, int64_t);
+using IntFunction2 = int64_t (*)(int64_t, int64_t);
 
-// Where a program calls a node's own operator: what the node needs lies in these slots.
+// A call of a node's own operator, whose operands are in these slots.
 struct ScalarSite {
   const Node* node;
   std::vector<std::pair<const Value*, Slot>> captured;
@@ -95,15 +95,15 @@ class ScalarProgram final : public RefCounted {
   std::vector<ScalarInstruction> instructions;
   std::vector<Port> inputs, outputs;
   std::vector<int64_t> initial;   // of every slot: constants, else 0
-  std::vector<bool> is_constant;  // slots that nobody writes
+  std::vector<bool> is_constant;  // slots without a write
   std::vector<ScalarType> types;  // of every slot
   std::vector<ScalarSite> sites;
   std::vector<Function1> functions1;
   std::vector<Function2> functions2;
-  std::vector<WholeFunction2> whole_functions2;
+  std::vector<IntFunction2> int_functions2;
   CodeMemory native;
 
-  // Calls the site's operator on what lies in the slots; its result goes to `dst`.
+  // Calls the site's operator on the values of the slots and writes the result to `dst`.
   void call_site(size_t site, int64_t* slots, Slot dst) const;
 
  private:

@@ -1,5 +1,5 @@
-// Which parts of a graph become ScalarPrograms: outermost loops, and whole graphs, in which every
-// Value is an int, a float or a bool (what only says why a program raises may be anything).
+// Selection of the loops of a graph that become ScalarPrograms: outermost ones in which every Value
+// is an int, a float or a bool (a value used only in an error message may have any type).
 #pragma once
 
 #include <optional>
@@ -10,13 +10,12 @@
 namespace uh::jit {
 
 struct ScalarRegion {
-  const Node* node = nullptr;        // the prim::Loop; null: the whole graph
+  const Node* node = nullptr;        // the prim::Loop
   std::vector<const Value*> inputs;  // what the program takes, in order
   Ref<ScalarProgram> program;
 };
 
 std::optional<ScalarRegion> scalar_region(const Node& loop);
-std::optional<ScalarRegion> scalar_region(const Graph& graph);
 
 // Merges what moves join, and drops the moves (liveness.cpp).
 void merge_moves(ScalarProgram& program);

@@ -230,7 +230,7 @@ void ScalarProgram::run_portable(int64_t* s) const {
         put(i->dst, functions2[static_cast<size_t>(i->x)](f(i->a), f(i->b)));
         break;
       case ScalarOp::kCallI2:
-        s[i->dst] = whole_functions2[static_cast<size_t>(i->x)](s[i->a], s[i->b]);
+        s[i->dst] = int_functions2[static_cast<size_t>(i->x)](s[i->a], s[i->b]);
         break;
       case ScalarOp::kBoxed: call_site(static_cast<size_t>(i->x), s, i->dst); break;
       case ScalarOp::kJump: go_if(true); break;

@@ -20,7 +20,7 @@ std::vector<uint8_t> Emitter::run() {
   prologue();
   for (at_ = 0; at_ < p_.instructions.size(); ++at_) {
     if (looped[at_]) a_.align(32);
-    a_.place(labels_[at_]);
+    a_.bind(labels_[at_]);
     instruction(p_.instructions[at_]);
   }
   for (size_t k = 0; k < later_.size(); ++k) later_[k]();
@@ -45,12 +45,12 @@ void Emitter::choose_registers() {
   for (const Slot s : order) {
     uint32_t used = 0;
     flow_.clash[s].each([&](Slot other) {
-      if (!places_[other].is_memory() && is_float(other) == is_float(s))
-        used |= uint32_t{1} << places_[other].code;
+      if (!locations_[other].is_memory() && is_float(other) == is_float(s))
+        used |= uint32_t{1} << locations_[other].code;
     });
     const auto try_one = [&](int code) {
       if (used >> code & 1) return false;
-      places_[s] = is_float(s) ? Place::vector(code) : Place::general(code);
+      locations_[s] = is_float(s) ? Operand::vector(code) : Operand::general(code);
       return true;
     };
     if (is_float(s)) {
@@ -74,7 +74,7 @@ void Emitter::instruction(const ScalarInstruction& i) {
     case Op::kMove:
       if (is_float(i.dst)) {
         const int to = float_target(i.dst);
-        a_.load_float(to, place(i.a));
+        a_.load_float(to, location(i.a));
         float_done(i.dst, to);
       } else {
         const int to = target(i.dst);
@@ -82,11 +82,11 @@ void Emitter::instruction(const ScalarInstruction& i) {
         done(i.dst, to);
       }
       break;
-    case Op::kAddI: whole(i, Assembler::kAdd, true); break;
-    case Op::kSubI: whole(i, Assembler::kSub, false); break;
-    case Op::kAndI: whole(i, Assembler::kAnd, true); break;
-    case Op::kOrI: whole(i, Assembler::kOr, true); break;
-    case Op::kXorI: whole(i, Assembler::kXor, true); break;
+    case Op::kAddI: integer_op(i, Assembler::kAdd, true); break;
+    case Op::kSubI: integer_op(i, Assembler::kSub, false); break;
+    case Op::kAndI: integer_op(i, Assembler::kAnd, true); break;
+    case Op::kOrI: integer_op(i, Assembler::kOr, true); break;
+    case Op::kXorI: integer_op(i, Assembler::kXor, true); break;
     case Op::kMulI: multiply(i); break;
     case Op::kFloorDivI: divide(i, true); break;
     case Op::kModI: divide(i, false); break;
@@ -104,14 +104,14 @@ void Emitter::instruction(const ScalarInstruction& i) {
     }
     case Op::kAbsI:
       load(rax, i.a);
-      a_.load(rdx, Place::general(rax));
+      a_.load(rdx, Operand::general(rax));
       a_.negate(rax);
-      a_.move_if(kSign, rax, Place::general(rdx));
+      a_.move_if(kSign, rax, Operand::general(rdx));
       done(i.dst, rax);
       break;
     case Op::kNotB:
       load(rax, i.a);
-      a_.arithmetic(Assembler::kXor, Place::general(rax), 1);
+      a_.arithmetic(Assembler::kXor, Operand::general(rax), 1);
       done(i.dst, rax);
       break;
     case Op::kAddF: real(i, 0x58); break;
@@ -124,8 +124,8 @@ void Emitter::instruction(const ScalarInstruction& i) {
     case Op::kAbsF: with_mask(i, INT64_MAX, false); break;
     case Op::kSqrtF: {
       const int to = float_target(i.dst);
-      a_.load_float(to, place(i.a));
-      a_.float_op(0x51, to, Place::vector(to));
+      a_.load_float(to, location(i.a));
+      a_.float_op(0x51, to, Operand::vector(to));
       float_done(i.dst, to);
       break;
     }
@@ -134,9 +134,9 @@ void Emitter::instruction(const ScalarInstruction& i) {
     case Op::kTruncF:
     case Op::kRoundF: {
       const int to = float_target(i.dst);
-      a_.load_float(to, place(i.a));
+      a_.load_float(to, location(i.a));
       const int nearest = 8, down = 9, up = 10, to_zero = 11;
-      a_.round_float(to, Place::vector(to),
+      a_.round_float(to, Operand::vector(to),
                      i.op == Op::kRoundF   ? nearest
                      : i.op == Op::kFloorF ? down
                      : i.op == Op::kCeilF  ? up
@@ -147,13 +147,13 @@ void Emitter::instruction(const ScalarInstruction& i) {
     case Op::kIntToFloat: {
       const int to = float_target(i.dst);
       a_.clear_float(to);  // else it waits for what was in it
-      a_.float_of(to, place(i.a));
+      a_.float_of(to, location(i.a));
       float_done(i.dst, to);
       break;
     }
     case Op::kFloatToInt: {
       const int to = target(i.dst);
-      a_.whole_of(to, place(i.a));
+      a_.int_of(to, location(i.a));
       done(i.dst, to);
       break;
     }
@@ -190,7 +190,7 @@ void Emitter::instruction(const ScalarInstruction& i) {
       a_.set(equal ? kEqual : kNotEqual, rcx);
       a_.widen_byte(rax, rax);
       a_.widen_byte(rcx, rcx);
-      a_.arithmetic(equal ? Assembler::kAnd : Assembler::kOr, rax, Place::general(rcx));
+      a_.arithmetic(equal ? Assembler::kAnd : Assembler::kOr, rax, Operand::general(rcx));
       done(i.dst, rax);
       break;
     }
@@ -203,7 +203,7 @@ void Emitter::instruction(const ScalarInstruction& i) {
                     true);
       break;
     case Op::kCallI2:
-      call_whole(i, reinterpret_cast<const void*>(p_.whole_functions2[static_cast<size_t>(i.x)]));
+      call_integer(i, reinterpret_cast<const void*>(p_.int_functions2[static_cast<size_t>(i.x)]));
       break;
     case Op::kBoxed: call_operator(i); break;
     case Op::kJump:
@@ -246,7 +246,7 @@ void Emitter::instruction(const ScalarInstruction& i) {
       compare_float(i.a, i.b);
       a_.jump_if(kParity, no);
       go(kEqual);
-      a_.place(no);
+      a_.bind(no);
       break;
     }
     case Op::kIfNeF:

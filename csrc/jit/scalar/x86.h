@@ -1,9 +1,9 @@
 // Emitter: ScalarProgram -> x86-64 machine code.
 //
 // What: the most used slots live in registers, chosen by what may share one (liveness.h);
-// others, and constants, are read where they lie, behind rbx. rax, rcx, rdx, xmm14 and xmm15 are
-// free inside of an instruction; rbp counts trips down to the next poll. Around calls what is alive
-// is put back into its slots. What seldom happens is written behind the program: see `later_`.
+// others, and constants, are read from memory at rbx. rax, rcx, rdx, xmm14 and xmm15 are
+// free inside of an instruction; rbp counts trips down to the next poll. Around calls live
+// registers are saved to their slots. Rare paths are emitted after the program: see `later_`.
 // Invariant: an instruction leaves every slot but its own where it was.
 #pragma once
 
@@ -27,9 +27,9 @@ inline constexpr uint8_t kKept[] = {r12, r13, r14, r15};
 class Emitter {
  public:
   explicit Emitter(const ScalarProgram& program)
-      : p_(program), flow_(program), places_(program.types.size()) {
-    for (size_t s = 0; s < places_.size(); ++s)
-      places_[s] = Place::memory(static_cast<int32_t>(8 * s));
+      : p_(program), flow_(program), locations_(program.types.size()) {
+    for (size_t s = 0; s < locations_.size(); ++s)
+      locations_[s] = Operand::memory(static_cast<int32_t>(8 * s));
   }
 
   std::vector<uint8_t> run();
@@ -44,20 +44,20 @@ class Emitter {
 
   void choose_registers();
 
-  const Place& place(Slot s) const { return places_[s]; }
-  Place home(Slot s) const { return Place::memory(static_cast<int32_t>(8 * s)); }
+  const Operand& location(Slot s) const { return locations_[s]; }
+  Operand home(Slot s) const { return Operand::memory(static_cast<int32_t>(8 * s)); }
   void save(Slot s) {
-    if (place(s).is_memory()) return;
-    is_float(s) ? a_.store_float(home(s), place(s).code) : a_.store(home(s), place(s).code);
+    if (location(s).is_memory()) return;
+    is_float(s) ? a_.store_float(home(s), location(s).code) : a_.store(home(s), location(s).code);
   }
   void restore(Slot s) {
-    if (place(s).is_memory()) return;
-    is_float(s) ? a_.load_float(place(s).code, home(s)) : a_.load(place(s).code, home(s));
+    if (location(s).is_memory()) return;
+    is_float(s) ? a_.load_float(location(s).code, home(s)) : a_.load(location(s).code, home(s));
   }
   bool is_lost(Slot s) const {
-    return !place(s).is_memory() && (is_float(s) || place(s).code < r12);
+    return !location(s).is_memory() && (is_float(s) || location(s).code < r12);
   }
-  // What calls would lose, but `except`.
+  // Visits the live slots in registers that a call clobbers, other than `except`.
   template <class F>
   void each_lost(size_t at, int except, const F& f) {
     flow_.live_out[at].each([&](Slot s) {
@@ -69,19 +69,21 @@ class Emitter {
   bool known(Slot s) const { return p_.is_constant[s] && !is_float(s); }
   bool is_short(Slot s) const { return known(s) && fits_int(p_.initial[s]); }
   int32_t value(Slot s) const { return static_cast<int32_t>(p_.initial[s]); }
-  void load(int to, Slot s) { known(s) ? a_.load(to, p_.initial[s]) : a_.load(to, place(s)); }
+  void load(int to, Slot s) { known(s) ? a_.load(to, p_.initial[s]) : a_.load(to, location(s)); }
   // The register that a result is made in.
-  int target(Slot dst) const { return place(dst).is_memory() ? int{rax} : place(dst).code; }
-  void done(Slot dst, int from) { a_.store(place(dst), from); }
-  int float_target(Slot dst) const { return place(dst).is_memory() ? kScratch : place(dst).code; }
-  void float_done(Slot dst, int from) {
-    if (place(dst) != Place::vector(from)) a_.store_float(place(dst), from);
+  int target(Slot dst) const { return location(dst).is_memory() ? int{rax} : location(dst).code; }
+  void done(Slot dst, int from) { a_.store(location(dst), from); }
+  int float_target(Slot dst) const {
+    return location(dst).is_memory() ? kScratch : location(dst).code;
   }
-  bool in(Slot s, int code) const { return place(s) == Place::general(code); }
+  void float_done(Slot dst, int from) {
+    if (location(dst) != Operand::vector(from)) a_.store_float(location(dst), from);
+  }
+  bool in(Slot s, int code) const { return location(s) == Operand::general(code); }
 
   // ---- instructions
-  // ---- whole numbers (x86_integer.cpp)
-  void whole(const ScalarInstruction& i, Assembler::Arithmetic op, bool commutes);
+  // ---- integers (x86_integer.cpp)
+  void integer_op(const ScalarInstruction& i, Assembler::Arithmetic op, bool commutes);
   void multiply(const ScalarInstruction& i);
   void shift(const ScalarInstruction& i, Assembler::Shift op);
   void any_division(bool quotient, bool may_be_minus_one);
@@ -92,27 +94,27 @@ class Emitter {
   // Leaves flags as after `a - b`.
   void compare(Slot x, Slot y) {
     int reg = rax;
-    if (known(x) || place(x).is_memory()) {
+    if (known(x) || location(x).is_memory()) {
       load(rax, x);
     } else {
-      reg = place(x).code;
+      reg = location(x).code;
     }
     if (!is_short(y)) {
-      a_.arithmetic(Assembler::kCompare, reg, place(y));
+      a_.arithmetic(Assembler::kCompare, reg, location(y));
     } else if (value(y) == 0) {
       a_.test(reg, reg);
     } else {
-      a_.arithmetic(Assembler::kCompare, Place::general(reg), value(y));
+      a_.arithmetic(Assembler::kCompare, Operand::general(reg), value(y));
     }
   }
   void compare_float(Slot x, Slot y) {
     int reg = kScratch;
-    if (place(x).is_memory()) {
-      a_.load_float(kScratch, place(x));
+    if (location(x).is_memory()) {
+      a_.load_float(kScratch, location(x));
     } else {
-      reg = place(x).code;
+      reg = location(x).code;
     }
-    a_.compare_float(reg, place(y));
+    a_.compare_float(reg, location(y));
   }
 
   void truth(Slot dst, Condition c) {
@@ -124,9 +126,9 @@ class Emitter {
 
   void real(const ScalarInstruction& i, uint8_t op) {
     int to = float_target(i.dst);
-    if (place(i.b) == Place::vector(to) && place(i.a) != Place::vector(to)) to = kScratch;
-    a_.load_float(to, place(i.a));
-    a_.float_op(op, to, place(i.b));
+    if (location(i.b) == Operand::vector(to) && location(i.a) != Operand::vector(to)) to = kScratch;
+    a_.load_float(to, location(i.a));
+    a_.float_op(op, to, location(i.b));
     float_done(i.dst, to);
   }
 
@@ -134,28 +136,28 @@ class Emitter {
     a_.load(rax, mask);
     a_.float_bits(kMask, rax);
     const int to = float_target(i.dst);
-    a_.load_float(to, place(i.a));
+    a_.load_float(to, location(i.a));
     exclusive ? a_.xor_float(to, kMask) : a_.and_float(to, kMask);
     float_done(i.dst, to);
   }
 
   void call_function(const ScalarInstruction& i, const void* function, bool two) {
     each_lost(at_, i.dst, [&](Slot s) { save(s); });
-    a_.load_float(kMask, place(i.a));
-    if (two) a_.load_float(kScratch, place(i.b));
-    a_.load_float(0, Place::vector(kMask));
-    if (two) a_.load_float(1, Place::vector(kScratch));
+    a_.load_float(kMask, location(i.a));
+    if (two) a_.load_float(kScratch, location(i.b));
+    a_.load_float(0, Operand::vector(kMask));
+    if (two) a_.load_float(1, Operand::vector(kScratch));
     a_.call(function);
     float_done(i.dst, 0);
     each_lost(at_, i.dst, [&](Slot s) { restore(s); });
   }
 
-  void call_whole(const ScalarInstruction& i, const void* function) {
+  void call_integer(const ScalarInstruction& i, const void* function) {
     each_lost(at_, i.dst, [&](Slot s) { save(s); });
     load(rax, i.a);
     load(rcx, i.b);
-    a_.load(rdi, Place::general(rax));
-    a_.load(rsi, Place::general(rcx));
+    a_.load(rdi, Operand::general(rax));
+    a_.load(rsi, Operand::general(rcx));
     a_.call(function);
     done(i.dst, rax);
     each_lost(at_, i.dst, [&](Slot s) { restore(s); });
@@ -173,7 +175,7 @@ class Emitter {
     a_.byte(0x8B);
     a_.byte(0x3C);
     a_.byte(0x24);
-    a_.load(rsi, Place::general(rbx));
+    a_.load(rsi, Operand::general(rbx));
     a_.load(rdx, int64_t{i.x});
     a_.load(rcx, int64_t{i.dst});
     a_.call(reinterpret_cast<const void*>(&uh_scalar_site));
@@ -185,11 +187,11 @@ class Emitter {
 
   void poll() {
     const auto slow = a_.label(), back = a_.label();
-    a_.op(0, false, {0xFF}, 1, Place::general(rbp));  // dec ebp
+    a_.op(0, false, {0xFF}, 1, Operand::general(rbp));  // dec ebp
     a_.jump_if(kEqual, slow);
-    a_.place(back);
+    a_.bind(back);
     later_.push_back([this, slow, back, at = at_] {
-      a_.place(slow);
+      a_.bind(slow);
       each_lost(at, -1, [&](Slot s) { save(s); });
       a_.load(rbp, int64_t{kScalarTripsBetweenPolls});
       a_.call(reinterpret_cast<const void*>(&uh_scalar_poll));
@@ -204,14 +206,14 @@ class Emitter {
 
   void prologue() {
     for (const int reg : {rbx, rbp, r12, r13, r14, r15, rsi}) a_.push(reg);  // [rsp]: the program
-    a_.load(rbx, Place::general(rdi));
+    a_.load(rbx, Operand::general(rdi));
     a_.load(rbp, int64_t{kScalarTripsBetweenPolls});
     for (const auto& port : p_.inputs) restore(port.slot);
   }
   void epilogue() {
-    a_.place(pending_);
+    a_.bind(pending_);
     a_.load(rax, kNativePending);
-    a_.place(exit_);
+    a_.bind(exit_);
     for (const int reg : {rcx, r15, r14, r13, r12, rbp, rbx}) a_.pop(reg);
     a_.byte(0xC3);
   }
@@ -219,7 +221,7 @@ class Emitter {
   const ScalarProgram& p_;
   const Liveness flow_;
   Assembler a_;
-  std::vector<Place> places_;
+  std::vector<Operand> locations_;
   std::vector<Assembler::Label> labels_;
   std::vector<std::function<void()>> later_;
   Assembler::Label exit_ = 0, pending_ = 0;

@@ -398,25 +398,6 @@ def test_passes_graphs_and_launches_are_recorded(tmp_path: Path) -> None:
         assert int(kernel["d"]) == output["launch"]["tile"]
 
 
-@pytest.mark.parametrize("dtype", [engine.float32, engine.float64])
-def test_frozen_batch_norm_joins_what_follows(dtype: Any) -> None:
-    model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.Flatten())
-    for parameter in (*model.parameters(), *model.buffers()):
-        if parameter.is_floating_point():
-            with engine.no_grad():
-                parameter.uniform_(0.1, 2)
-    model = model.to(dtype).eval()
-    x = engine.randn(2, 3, 9, 9, dtype=dtype)
-    # As it stands: else it goes into the weights, and no steps of it are left.
-    frozen = engine.jit.freeze(engine.jit.trace(model, x), optimize_numerics=False)
-    for _ in range(4):
-        actual = frozen(x)
-    text = str(frozen.graph_for(x))
-    assert "aten::batch_norm" not in text, text
-    assert "prim::FusionGroup" in text
-    assert same(actual, model(x).detach())
-
-
 @FEW
 @given(program=programs())
 def test_printed_groups_can_be_parsed(program: Program) -> None:
