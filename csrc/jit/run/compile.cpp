@@ -37,9 +37,11 @@ class Compiler {
     code_->output_count_ = graph.outputs().size();
     code_->watched_ = !options_.scalar_programs;
     guards();
-    inputs();
-    block(*graph.block(), {});
-    results(*graph.block());
+    if (!options_.scalar_programs || !whole_graph()) {
+      inputs();
+      block(*graph.block(), {});
+      results(*graph.block());
+    }
     emit(Opcode::kReturn, 0, code_->output_count_);
     if (!options_.guards.empty()) {
       code_->bail_out_ = here();
@@ -67,6 +69,14 @@ class Compiler {
   void guards() {
     code_->guards_ = options_.guards;
     for (size_t i = 0; i < options_.guards.size(); ++i) emit(Opcode::kGuard, i);
+  }
+
+  bool whole_graph() {
+    const auto region = scalar_region(*code_->graph_);
+    if (!region) return false;
+    node_ = code_->graph_->block()->first();
+    scalar(*region);
+    return true;
   }
 
   // ---- registers
@@ -289,8 +299,10 @@ class Compiler {
   }
 
   void scalar(const ScalarRegion& region) {
-    for (const Value* value : region.inputs) load(value);
-    node_ = region.node;
+    if (region.node) {
+      for (const Value* value : region.inputs) load(value);
+      node_ = region.node;
+    }
     code_->programs_.push_back(region.program);
     emit(Opcode::kScalar, code_->programs_.size() - 1, region.inputs.size());
   }

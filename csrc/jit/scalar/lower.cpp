@@ -144,6 +144,8 @@ void ScalarLowering::input(const Value* value) {
   program_->inputs.push_back({s, type(s)});
 }
 
+void ScalarLowering::body(const Block& at) { block(at); }
+
 void ScalarLowering::block(const Block& at) {
   for (const Node* node = at.first(); node != at.return_node(); node = node->next()) {
     if (node->is("prim::Constant") || node->is("prim::Uninitialized") || is_cold(*node)) continue;

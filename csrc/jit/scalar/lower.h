@@ -22,6 +22,7 @@ class ScalarLowering {
 
   void input(const Value* value);
   void loop(const Node& node);
+  void body(const Block& block);
   void finish(const std::vector<const Value*>& outputs);
   Ref<ScalarProgram> take() { return std::move(program_); }
 

@@ -1,4 +1,4 @@
-// ScalarProgram: a loop whose values are all int, float or bool, compiled to unboxed
+// ScalarProgram: a loop, or a complete graph, of int, float and bool, compiled to unboxed
 // code: machine code where the processor is an x86-64, else a machine of 8-byte slots.
 //
 // What: straight instructions of three slots each (`a = b op c`), with compare-and-branch in one. A

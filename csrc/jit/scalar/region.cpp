@@ -100,4 +100,18 @@ std::optional<ScalarRegion> scalar_region(const Node& loop) {
   return region;
 }
 
+std::optional<ScalarRegion> scalar_region(const Graph& graph) {
+  const Block& block = *graph.block();
+  if (block.returns().empty() || !is_scalar(block) || count_nodes(block) > kMaxNodes)
+    return std::nullopt;
+  ScalarRegion region;
+  region.inputs.assign(block.params().begin(), block.params().end());
+  ScalarLowering lowering;
+  for (const Value* value : region.inputs) lowering.input(value);
+  lowering.body(block);
+  lowering.finish({block.returns().begin(), block.returns().end()});
+  region.program = finished(lowering.take());
+  return region;
+}
+
 }  // namespace uh::jit

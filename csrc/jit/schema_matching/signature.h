@@ -1,9 +1,9 @@
 // Signature: what an operator or builtin takes and gives, as types of the JIT.
 //
 // What: the FunctionSchema with its types as the JIT's.
-// Invariant: made once per operator, and kept as long as the process. Who checks a node (verify)
-// and who makes one (resolve) ask the same question, fits(). If violated: a graph that was made is
-// refused, or one that cannot run is not.
+// Invariant: built once per operator, and cached for the life of the process. The verifier and
+// schema matching both call fits(). If violated: the verifier rejects a graph that was built here,
+// or accepts one that cannot run.
 #pragma once
 
 #include <map>

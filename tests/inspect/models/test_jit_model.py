@@ -178,9 +178,9 @@ def test_why_a_node_vanished_names_pass_rule_place_and_what_stands_for_it():
     story = " ".join(at(history, run.until, outer.number).story)
     assert re.search(r"removed in pass peephole \(\d+\)", story)
     assert '"x.t().t() -> x" (csrc/jit/peephole/' in story
-    assert "%x.1 stands for it since" in story
+    assert "%x.1 replaces it" in story
     assert 'by the rule "a call -> the nodes of its callee"' in story
-    assert "Nothing stands for it" in " ".join(at(history, run.until, inner.number).story)
+    assert "It has no replacement" in " ".join(at(history, run.until, inner.number).story)
     before = " ".join(at(history, run.since, outer.number).story)
     assert "It will be removed in pass peephole" in before
     assert "It was removed" not in before
