@@ -85,7 +85,7 @@ _NAMES = {
     "IntTensor LongTensor ShortTensor set_default_tensor_type",
 }
 _MODULES = (
-    "accelerator autograd backends cpu cuda distributed distributions fft inspect jit library linalg "
+    "accelerator autograd backends cpu cuda distributed distributions fft func inspect jit library linalg "
     "masked mps mtia nn ops "
     "optim return_types signal special utils version xpu"
 )
@@ -105,6 +105,7 @@ if TYPE_CHECKING:
         distributed,
         distributions,
         fft,
+        func,
         inspect,
         jit,
         library,

@@ -1,0 +1,18 @@
+"""Functions of functions: gradients, products with Jacobians, batches, and modules with other parameters.
+
+They are composed of `autograd.grad` and loops: `vmap` calls the function once for each element of the batch.
+"""
+
+from engine.func.functional_call import functional_call, stack_module_state
+from engine.func.gradients import grad, grad_and_value, jacrev, vjp
+from engine.func.vmap import vmap
+
+__all__ = [
+    "functional_call",
+    "grad",
+    "grad_and_value",
+    "jacrev",
+    "stack_module_state",
+    "vjp",
+    "vmap",
+]

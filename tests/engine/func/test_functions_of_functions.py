@@ -1,0 +1,116 @@
+"""func: gradients, Jacobians, batches and functional calls, next to PyTorch's where it is installed."""
+
+import doctest
+import importlib
+
+import pytest
+
+import engine
+import engine.func
+
+CASES = {
+    "grad": lambda t: t.func.grad(lambda x: (x**3).sum())(t.tensor([1.0, 2.0])),
+    "nested": lambda t: t.func.grad(t.func.grad(lambda x: x**4))(t.tensor(2.0)),
+    "argnums": lambda t: t.func.grad(lambda x, y: x * y, (0, 1))(t.tensor(2.0), t.tensor(5.0)),
+    "dicts": lambda t: t.func.grad(lambda p: (p["a"] * p["b"]).sum())(
+        {"a": t.ones(2), "b": 2 * t.ones(2)}
+    ),
+    "aux": lambda t: t.func.grad(lambda x: (x * x, x + 1), has_aux=True)(t.tensor(3.0)),
+    "value": lambda t: t.func.grad_and_value(lambda x: x.exp())(t.tensor(0.0)),
+    "closure": lambda t: t.func.grad(lambda x: t.func.grad(lambda y: y * y * x)(t.tensor(3.0)))(
+        t.tensor(2.0)
+    ),
+    "vjp": lambda t: t.func.vjp(lambda x: x * x * x, t.tensor([0.0, 1.0]))[1](t.tensor([1.0, 2.0])),
+    "jacrev": lambda t: t.func.jacrev(lambda x: x.outer(x))(t.tensor([1.0, 2.0])),
+    "hessian": lambda t: t.func.jacrev(t.func.jacrev(lambda x: (x**3).sum()))(t.tensor([1.0, 2.0])),
+    "vmap": lambda t: t.func.vmap(t.dot)(t.arange(6.0).view(2, 3), t.ones(2, 3)),
+    "in_dims": lambda t: t.func.vmap(t.mv, (None, 1))(t.ones(3, 2), t.arange(4.0).view(2, 2)),
+    "out_dims": lambda t: t.func.vmap(lambda x: x * 2, out_dims=1)(t.arange(6.0).view(2, 3)),
+    "tuples": lambda t: t.func.vmap(lambda x: (x, x.sum()))(t.arange(6.0).view(2, 3)),
+    "per sample": lambda t: t.func.vmap(t.func.grad(lambda w, x: (w * x).sum() ** 2), (None, 0))(
+        t.ones(3), t.arange(6.0).view(2, 3)
+    ),
+}
+
+
+def plain(value):
+    """Return tensors as nested lists."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return tuple(plain(item) for item in value)
+    assert not value.requires_grad
+    return value.tolist()
+
+
+FACTS = {"nested": 48.0, "closure": 6.0, "vmap": [3.0, 12.0], "argnums": (5.0, 2.0)}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_cases_next_to_torch(name):
+    actual = plain(CASES[name](engine))
+    if name in FACTS:
+        assert actual == FACTS[name]
+    torch = pytest.importorskip("torch")
+    assert actual == plain(CASES[name](torch))
+
+
+@pytest.mark.parametrize("name", ["functional_call", "gradients", "vmap"])
+def test_examples(name):
+    module = importlib.import_module(f"engine.func.{name}")
+    assert doctest.testmod(module).failed == 0
+
+
+def test_results_keep_the_graph_of_other_parameters():
+    w = engine.tensor(2.0, requires_grad=True)
+    engine.func.grad(lambda x: w * x * x)(engine.tensor(3.0)).backward()
+    assert w.grad == 6
+
+
+def test_functional_call_restores_the_module():
+    layer = engine.nn.Sequential(engine.nn.Linear(2, 2), engine.nn.BatchNorm1d(2))
+    before = {name: id(x) for name, x in layer.named_parameters()}
+    other = {name: engine.zeros_like(x) for name, x in layer.named_parameters()}
+    assert not engine.func.functional_call(layer, other, engine.ones(3, 2)).any()
+    assert {name: id(x) for name, x in layer.named_parameters()} == before
+    with pytest.raises(KeyError, match="'none'"):
+        engine.func.functional_call(layer, {"none": engine.ones(1)}, engine.ones(3, 2))
+    with pytest.raises(RuntimeError, match="missing"):
+        engine.func.functional_call(layer, {}, engine.ones(3, 2), strict=True)
+
+
+def test_tied_weights_are_replaced_together():
+    a, b = engine.nn.Linear(2, 2, bias=False), engine.nn.Linear(2, 2, bias=False)
+    b.weight = a.weight
+    layer = engine.nn.Sequential(a, b)
+    eye = {"0.weight": 2 * engine.eye(2)}
+    assert engine.func.functional_call(layer, eye, engine.ones(2)).tolist() == [4, 4]
+    ours = {"0.weight": engine.zeros(2, 2), "1.weight": engine.eye(2)}
+    assert not engine.func.functional_call(layer, ours, engine.ones(2), tie_weights=False).any()
+
+
+def test_models_are_stacked():
+    models = [engine.nn.Linear(2, 3) for _ in range(4)]
+    parameters, buffers = engine.func.stack_module_state(models)
+    assert parameters["weight"].shape == (4, 3, 2)
+    assert not buffers
+    call = engine.func.functional_call
+    x = engine.randn(4, 2)
+    result = engine.func.vmap(lambda p, row: call(models[0], p, (row,)))(parameters, x)
+    expected = engine.stack([model(row) for model, row in zip(models, x, strict=True)])
+    assert engine.allclose(result, expected)
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda: engine.func.grad(lambda x: x)(engine.ones(2)), RuntimeError),
+        (lambda: engine.func.grad(lambda x: x, 3)(engine.ones(())), RuntimeError),
+        (lambda: engine.func.vmap(engine.dot)(engine.ones(2, 3), engine.ones(3, 3)), ValueError),
+        (lambda: engine.func.vmap(lambda x: 1)(engine.ones(2)), ValueError),
+        (lambda: engine.func.stack_module_state([]), RuntimeError),
+    ],
+)
+def test_errors(call, error):
+    with pytest.raises(error):
+        call()
