@@ -202,7 +202,6 @@ NODES = {
     "x[..., -3:]": "SliceBackward0",
     "x[..., 0:]": "AliasBackward0",
     "x.sum().movedim(0, -1)": "AliasBackward0",
-    "x.square_()": "PowBackward0",
 }
 
 

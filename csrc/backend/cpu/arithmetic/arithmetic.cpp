@@ -58,10 +58,6 @@ Tensor square(KeySet, const Tensor& self) {
   return is_complex(self.dtype()) ? ops::mul(self, self) : ops::pow(self, Scalar(2));
 }
 
-void square_inplace(KeySet, const Tensor& self) {
-  is_complex(self.dtype()) ? ops::mul_(self, self) : ops::pow_(self, Scalar(2));
-}
-
 Tensor ldexp(KeySet, const Tensor& self, const Tensor& other) {
   return ops::mul(self, ops::pow(Scalar(2.0), other));
 }
