@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from engine.tensor import Tensor
 
 _CPU = 1
-_FAILED_TO_HOLD = -2  # of uh_dlpack_give: the engine's error says why
+_FAILED_TO_HOLD = -2  # of uh_dlpack_export: the engine's error says why
 # (type code, bits) of the DLPack ABI.
 _TYPES: dict[tuple[int, int], dtype] = {
     (0, 8): int8,
@@ -70,7 +70,7 @@ def to_capsule(
     code, bits = _CODES[tensor.dtype]
     capsule: list[Any] = []
     versioned = max_version is not None and tuple(max_version) >= (1, 0)
-    failed = lib.uh_dlpack_give(shared._h, next(_holders), code, bits, versioned, id(capsule))
+    failed = lib.uh_dlpack_export(shared._h, next(_holders), code, bits, versioned, id(capsule))
     if failed == _FAILED_TO_HOLD:
         raise_last()
     if failed:
@@ -110,7 +110,7 @@ def _from_capsule(capsule: Any) -> Tensor:
     from engine.tensor import wrap
 
     view = ffi.new("uh_dlpack_view *")
-    if lib.uh_dlpack_take(id(capsule), view) != 0:
+    if lib.uh_dlpack_import(id(capsule), view) != 0:
         raise RuntimeError("from_dlpack: not a DLPack capsule, or one that was taken already")
     try:
         kind, sizes, strides = _checked(view)

@@ -81,7 +81,7 @@ def share(array: Any, function: str) -> Tensor:
     last = sum((size - 1) * step for size, step in zip(sizes, strides, strict=True))
     nbytes = 0 if array.size == 0 else (last + 1) * kind.itemsize
     address = array.__array_interface__["data"][0]
-    reference = lib.uh_object_keep(id(array))  # owned by the Storage from here on
+    reference = lib.uh_object_retain(id(array))  # owned by the Storage from here on
     handle = lib.uh_from_foreign(
         ffi.cast("void *", address),
         nbytes,
@@ -89,7 +89,7 @@ def share(array: Any, function: str) -> Tensor:
         strides,
         len(sizes),
         kind.code,
-        ffi.addressof(lib, "uh_object_drop"),
+        ffi.addressof(lib, "uh_object_release"),
         reference,
     )
     if not handle:

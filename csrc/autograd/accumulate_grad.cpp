@@ -12,23 +12,23 @@
 namespace uh::autograd {
 namespace {
 
-// How a gradient became `.grad`: field `how` of event ACCUMULATE.
-enum class How : int64_t {
+// The way in which a gradient became `.grad`: field `how` of event ACCUMULATE.
+enum class AccumulateMode : int64_t {
 #define UH_ACCUMULATE_MODE(enumerator, label) enumerator,
 #include "events/codes.inc"
 };
 
-// Whether nobody but the caller holds the gradient and its bytes. A view whose base nobody else
-// holds any more (the transpose of a product) is as good as a tensor of its own.
-bool is_ours_alone(const Tensor& gradient) {
+// Returns true if the caller is the only holder of the gradient and its bytes. The gradient may be
+// a view whose base has no other holder (the transpose of a product).
+bool is_sole_holder(const Tensor& gradient) {
   if (gradient.impl()->use_count() != 1) return false;
   const TensorImpl* base = gradient.impl()->base();
   const bool last = base && base->use_count() == 1;
   return gradient.storage()->use_count() == (last ? 2 : 1);
 }
 
-// Whether the gradient lies in memory as the leaf does, so that optimizers walk both in one order.
-// A leaf whose elements share memory or leave gaps has a row-major gradient.
+// Returns true if the gradient has the leaf's layout, so that optimizers read both in the same
+// order. A leaf whose elements overlap or leave gaps gets a row-major gradient.
 bool same_layout(const Tensor& leaf, const Tensor& gradient) {
   if (!is_dense(leaf)) return gradient.is_contiguous();
   for (int64_t d = 0; d < leaf.ndim(); ++d)
@@ -94,31 +94,31 @@ Gradients AccumulateGrad::apply(Gradients gradients) {
 
 void AccumulateGrad::accumulate(Tensor incoming, int64_t arrived) {
   AutogradMeta& m = meta(leaf_);
-  How how = How::kTaken;
-  // Threads may bring gradients for one leaf at the same time: one after the other.
+  AccumulateMode mode = AccumulateMode::kTaken;
+  // Several threads may have a gradient for this leaf.
   const std::lock_guard<std::mutex> one_at_a_time(accumulation_lock(leaf_));
   Tensor grad = m.grad();
   if (!grad) {
-    const bool ours_alone = !grad_enabled() && is_ours_alone(incoming);
-    if (ours_alone && same_layout(leaf_, incoming)) {
+    const bool can_take = !grad_enabled() && is_sole_holder(incoming);
+    if (can_take && same_layout(leaf_, incoming)) {
       if (incoming.impl()->base()) incoming = alias(incoming, incoming.impl()->layout());
     } else {
-      how = How::kCopied;
+      mode = AccumulateMode::kCopied;
       incoming = copy_like(incoming, leaf_);
     }
     set_grad(leaf_, incoming);
     grad = std::move(incoming);
   } else if (!grad_enabled()) {
-    how = How::kAddedInPlace;
+    mode = AccumulateMode::kAddedInPlace;
     ops::add_(grad, incoming, Scalar(1));
   } else {
-    how = How::kAdded;
+    mode = AccumulateMode::kAdded;
     grad = ops::add(grad, incoming, Scalar(1));
     set_grad(leaf_, grad);
   }
   if (events::on()) [[unlikely]]
     events::emit(events::Kind::kACCUMULATE, leaf_.id(), arrived, grad.id(),
-                 static_cast<int64_t>(how), current_run());
+                 static_cast<int64_t>(mode), current_run());
 }
 
 }  // namespace uh::autograd

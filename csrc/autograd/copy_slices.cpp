@@ -17,15 +17,15 @@ bool reads_as(DType base, DType view) {
 }
 
 // The part of `whole` that a view describes; a real view of complex numbers first reads them so.
-Tensor part(const Tensor& full, DType whole_dtype, const Layout& layout, DType dtype) {
+Tensor part(const Tensor& full, DType full_dtype, const Layout& layout, DType dtype) {
   Tensor source = full;
-  if (whole_dtype != dtype)
+  if (full_dtype != dtype)
     source = is_complex(dtype) ? ops::view_as_complex(full) : ops::view_as_real(full);
   return ops::as_strided(source, layout.sizes, layout.strides, layout.offset);
 }
 
-// `like`'s sizes and strides over memory of its own, starting where `like` starts.
-Tensor room_for(const Layout& like, const Tensor& gradient) {
+// A copy of the gradient in new memory, with the layout of `like`.
+Tensor copy_with_layout(const Layout& like, const Tensor& gradient) {
   Tensor result = empty_strided(like.sizes, like.strides, gradient.dtype(), gradient.device());
   ops::copy_(result, gradient, false);
   return result;
@@ -108,7 +108,7 @@ CopySlices::CopySlices(const Tensor& base, const Tensor& view, Ref<Node> write)
 Gradients CopySlices::apply(Gradients gradients) {
   Gradients result(edges().size());
   if (!gradients[0]) return result;
-  const Tensor full = room_for(base_, gradients[0]);
+  const Tensor full = copy_with_layout(base_, gradients[0]);
   const Tensor slice = part(full, full.dtype(), view_, view_dtype_);
   Gradients written(1);
   written[0] = ops::clone(slice, MemoryFormat::kUndefined);

@@ -1,7 +1,7 @@
 // CopySlices: history of a tensor that was written through one of its views.
 //
-// What: the gradient of the base is the gradient of what was there before, with the written part
-// replaced by what the write's own Node makes of it. Note [Views and history] in autograd_meta.h.
+// What: the gradient of the base before the write is the gradient after it, except for the written
+// part, which the write's own Node computes. Note [Views and history] in autograd_meta.h.
 #pragma once
 
 #include "autograd/node.h"
@@ -15,7 +15,7 @@ class CopySlices final : public Node {
   std::string name() const override { return "CopySlices"; }
   Gradients apply(Gradients gradients) override;
   void each_saved(SavedVisitor& visitor) override { write_->each_saved(visitor); }
-  // Events name the Node that saved it, so that one lets go first.
+  // Events name the Node that saved a tensor, so that Node releases first.
   void release_saved() override {
     write_->release_saved();
     Node::release_saved();
@@ -27,7 +27,7 @@ class CopySlices final : public Node {
   Ref<Node> write_;
 };
 
-// A Node that takes the part that `view` describes out of `base`'s gradient and back.
+// A Node that is the history of `view` as a view of `base`: AsStridedBackward0.
 Ref<Node> view_node(const Tensor& base, const Tensor& view);
 
 }  // namespace uh::autograd

@@ -1,9 +1,9 @@
 // The backward pass: runs the Nodes of a graph, each when all its gradients have arrived.
 //
-// What: counts for every reachable Node how many gradients it will get, then takes the ready Node
-// that was made last, runs it, and hands its results on. Runs on the caller's thread; independent
-// graphs may be run by any threads at once. Nothing recurses: a chain may be a million long.
-// Invariant: a Node runs once per pass, after every Node that hands it a gradient.
+// What: counts the gradients that every reachable Node will get, then repeats: take the newest
+// ready Node, run it, pass its results on. It runs on the caller's thread; several threads may run
+// independent graphs at once. Nothing recurses: a chain may be a million long.
+// Invariant: a Node runs once per pass, after every Node that computes a gradient for it.
 #pragma once
 
 #include <mutex>
@@ -20,30 +20,29 @@ struct RunOptions {
 };
 
 // Gradients of `roots` (whose own gradients are `gradients`) with respect to all leaves, or to
-// `inputs` alone when there are any. Returns the gradients of `inputs` unless it accumulates.
+// `inputs` only if there are any. Returns the gradients of `inputs` unless it accumulates.
 std::vector<Tensor> run_backward(const std::vector<Tensor>& roots,
                                  const std::vector<Tensor>& gradients,
                                  const std::vector<Tensor>& inputs, RunOptions options);
-// The same for places in the graph: PyTorch's GradientEdge.
+// The same for edges of the graph: PyTorch's GradientEdge.
 std::vector<Tensor> run_backward(std::vector<Edge> roots, std::vector<Tensor> gradients,
                                  std::vector<Edge> inputs, RunOptions options);
 
-// The gradient that a root of one element has when none is given; throws for other roots.
+// The default gradient of a root of one element; throws for other roots.
 Tensor implicit_gradient(const Tensor& root);
 
 // Id of the pass that this thread is in, or 0.
 int64_t current_run();
 
-// Whether this thread's pass runs `node` or hands its gradient out; whether it is a backward() to
-// all leaves (true outside of a pass).
+// True if this thread's pass runs `node` or returns its gradient.
 bool will_run(const Node& node);
+// True if this thread's pass is a backward() to all leaves, and outside of a pass.
 bool run_is_plain();
 
-// In anomaly mode: the Node that was running when this thread's last failed pass failed. Forgets
-// it.
+// In anomaly mode: returns and forgets the Node that failed this thread's last failed pass.
 Ref<Node> failed_node();
 
-// Called when the outermost pass of this thread ends well.
+// Queues a call for the successful end of this thread's outermost pass.
 void queue_callback(void (*call)(void*), void* context);
 
 // Keeps threads from adding to one leaf's gradient at the same time.

@@ -52,7 +52,7 @@ void copy_result(const Tensor& self, const Tensor& result, std::string_view op) 
   ops::copy_(self, result, false);
 }
 
-void place(Gradients& out, size_t first, std::vector<Tensor> result) {
+void store_gradients(Gradients& out, size_t first, std::vector<Tensor> result) {
   for (size_t i = 0; i < result.size(); ++i) out[first + i] = std::move(result[i]);
 }
 

@@ -1,7 +1,7 @@
-// What gradient formulas of the yaml entries are written in, beside the operators themselves.
+// Functions for the gradient formulas of yaml entries, in addition to the operators.
 //
-// A formula is C++ with tensors: `grad * other`, `-grad / self`. All of it goes through the
-// dispatcher, so a formula is differentiable wherever the operators in it are (create_graph).
+// A formula is C++ with tensors: `grad * other`, `-grad / self`. Its operators are called
+// through the dispatcher, so a formula is differentiable if they are (create_graph).
 #pragma once
 
 #include <array>
@@ -78,11 +78,11 @@ inline bool any_defined(const Gradients& gradients) {
     if (gradient) return true;
   return false;
 }
-// Zeros where no gradient came: for formulas that cannot do with less.
+// The gradient, or zeros if there is none, for formulas that need a tensor.
 Tensor or_zeros(const Tensor& gradient, const TensorInfo& like);
 Tensor or_zeros(const Tensor& gradient, const Tensor& like);
 
-// Boxed forms of what a Node keeps beside tensors, for Python's `_saved_<name>`.
+// Boxed forms of a Node's saved values that are not tensors, for Python's `_saved_<name>`.
 using uh::to_value;
 inline IValue to_value(const TensorInfo& info) { return IValue(info.sizes()); }
 
@@ -94,16 +94,16 @@ inline Tensor copy_of(const Tensor& t) {
 // An operand under a name of each_saved: its tensor or its number.
 void visit_operand(SavedVisitor& visitor, std::string_view name, SavedOperand& saved);
 
-// `other` as it was before `written` is: where they share a version counter, a tensor over the same
-// bytes that keeps the history which writing replaces. Note [Saved and written].
+// `other` with its history from before `written` is written: if they share a version counter, a new
+// tensor over the same bytes that keeps that history. Note [Saved and written].
 Tensor with_own_history(const Tensor& other, const Tensor& written);
 Operand with_own_history(const Operand& other, const Tensor& written);
 
-// The end of an in-place form that is made of others: `result` into `self`, as `op` would.
+// The last step of an in-place composite: writes `result` into `self`, as `op` would.
 void copy_result(const Tensor& self, const Tensor& result, std::string_view op);
 
-// The part of `made` that belongs to the edges from `first` on.
-void place(Gradients& out, size_t first, std::vector<Tensor> result);
+// Stores the gradients of a list argument, whose edges begin at `first`.
+void store_gradients(Gradients& out, size_t first, std::vector<Tensor> result);
 
 template <class F>
 auto below_autograd(const F& call) {

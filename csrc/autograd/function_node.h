@@ -1,7 +1,7 @@
 // FunctionNode: the Node of an autograd.Function, whose formula is the user's.
 //
-// The user's object (PyTorch's ctx) lives outside of the core: it is called through a table of
-// functions and let go of when the Node dies.
+// The user's object (PyTorch's ctx) lives outside of the core, which calls it through a table of
+// functions and releases it when the Node dies.
 #pragma once
 
 #include "autograd/saved_tensor.h"
@@ -9,7 +9,7 @@
 namespace uh::autograd {
 
 struct FunctionCalls {
-  // Writes one gradient per edge to `results`, each a reference of its own or null.
+  // Writes one gradient per edge to `results`, each a new reference or null.
   Gradients (*apply)(void* context, Gradients gradients, size_t n_results);
   void (*release_saved)(void* context);
   void (*destroy)(void* context);
@@ -26,7 +26,7 @@ class FunctionNode final : public Node {
   void release_saved() override;
 
   void* context() const { return context_; }
-  // What save_for_backward was given; `outputs[i]`: it is a result of this Node.
+  // save_for_backward(); `outputs[i]` is true for a result of this Node.
   void save(const std::vector<Tensor>& tensors, const std::vector<bool>& outputs);
   std::vector<Tensor> unpack() { return unpack_all(*this, saved_, true); }
   bool materialize() const { return materialize_; }
@@ -40,8 +40,8 @@ class FunctionNode final : public Node {
   bool materialize_ = true;  // zeros instead of missing gradients
 };
 
-// What forward returned becomes an output of the Node. The tensor that the caller gets: the same
-// one, or a view of it where an input came back as it was.
+// Makes a tensor that forward returned an output of the Node. Returns that tensor, or a view of it
+// if it is an input that forward did not change.
 Tensor wrap_output(const Ref<Node>& node, const Tensor& output, bool is_input, bool is_dirty,
                    bool is_differentiable);
 

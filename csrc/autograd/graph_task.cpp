@@ -21,7 +21,7 @@ thread_local Ref<Node> t_failed;
 #define UH_BACKWARD_FLAG(constant, name, bit) constexpr int64_t constant = 1 << bit;
 #include "events/codes.inc"
 
-// The ids of gradients, as events list them.
+// The ids of gradients, for events.
 std::vector<int64_t> ids(const Gradients& gradients) {
   std::vector<int64_t> result;
   for (const Tensor& gradient : gradients) result.push_back(gradient ? gradient.id() : 0);
@@ -37,7 +37,7 @@ bool expandable(const Dims& from, const Dims& to) {
   return true;
 }
 
-// The sum of two gradients for one input. Memory that nobody else sees is added to in place.
+// The sum of two gradients for one input. Adds in place if nothing else holds the first.
 Tensor sum(Tensor have, const Tensor& more) {
   if (!grad_enabled() && have.impl()->use_count() == 1 && have.storage()->use_count() == 1 &&
       have.dtype() == more.dtype() && have.sizes() == more.sizes() && have.is_contiguous() &&
@@ -91,13 +91,13 @@ uint32_t GraphTask::slot_of(Node* node) {
   if (node->run_.load(std::memory_order_acquire) == this) return node->slot_;
   const auto fresh = static_cast<uint32_t>(entries_.size());
   if (node->run_.compare_exchange_strong(none, this, std::memory_order_acq_rel)) {
-    // It may have been met earlier, when another run still had it.
-    const auto met = others_.find(node);
-    node->slot_ = met == others_.end() ? fresh : met->second;
-    if (met != others_.end()) return node->slot_;
+    // It may be in others_, if another run still had it when it was first reached.
+    const auto known = others_.find(node);
+    node->slot_ = known == others_.end() ? fresh : known->second;
+    if (known != others_.end()) return node->slot_;
   } else {
-    const auto [at, made] = others_.emplace(node, fresh);
-    if (!made) return at->second;
+    const auto [known, is_new] = others_.emplace(node, fresh);
+    if (!is_new) return known->second;
   }
   Entry& entry = entries_.emplace_back();
   entry.node = Ref<Node>::share(node);
@@ -181,12 +181,11 @@ std::vector<Tensor> GraphTask::execute(std::vector<Edge> roots, std::vector<Tens
         events::emit(events::Kind::kDEPENDENCY, id_, entry.node->id(), entry.missing,
                      entry.needed || entry.captured);
     }
-    // A root waits as the others do: for the gradients given for it, and for those of the graph.
+    // A root also waits for all its gradients: the caller's and those of the graph.
     for (const Edge& root : roots) ++entries_[known_slot(root.node.get())].missing;
     for (size_t i = 0; i < roots.size(); ++i) {
-      Gradients one(1);
-      one[0] = std::move(gradients[i]);
-      arrive(known_slot(roots[i].node.get()), roots[i].input, std::move(one[0]));
+      Tensor gradient = std::move(gradients[i]);
+      arrive(known_slot(roots[i].node.get()), roots[i].input, std::move(gradient));
     }
     roots.clear();
     while (!ready_.empty()) {
@@ -272,7 +271,7 @@ void GraphTask::run_node(uint32_t slot) {
     }
   }
   running_ = node.get();
-  // As in PyTorch: what is handed out has passed the hooks only where the pass ends here.
+  // As in PyTorch: hooks see a returned gradient only if the pass ends at its Node.
   if (!entries_[slot].needed) before_hooks(*node, gradients);
   if (entries_[slot].captured) {
     for (const Capture& capture : captures_)

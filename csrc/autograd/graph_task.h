@@ -24,13 +24,13 @@ class GraphTask {
                               const std::vector<Edge>& inputs);
 
  private:
-  // What the pass knows of one Node.
+  // The state of a Node in this pass.
   struct Entry {
     Ref<Node> node;
     int32_t missing = 0;  // gradients that have not arrived yet
-    bool needed = true;   // something that was asked for lies behind it
+    bool needed = true;   // a requested gradient depends on it
     bool captured = false;
-    Gradients buffer;  // the gradients that have, summed per input
+    Gradients buffer;  // the gradients that have arrived, summed per input
   };
   struct NodeTask {
     uint64_t sequence;
@@ -38,7 +38,7 @@ class GraphTask {
     bool operator<(const NodeTask& other) const { return sequence < other.sequence; }
   };
 
-  uint32_t slot_of(Node* node);  // made if need be
+  uint32_t slot_of(Node* node);  // a new one if it has none
   uint32_t known_slot(const Node* node) const;
   void count_dependencies(const std::vector<Edge>& roots);
   void mark_needed(const std::vector<Edge>& inputs);
@@ -58,7 +58,7 @@ class GraphTask {
   Node* running_ = nullptr;
   std::vector<Entry> entries_;
   std::vector<uint32_t> order_;  // slots, each after those that its edges lead to
-  std::unordered_map<const Node*, uint32_t> others_;  // Nodes that another run has in its slots
+  std::unordered_map<const Node*, uint32_t> others_;  // Nodes whose slot_ belongs to another run
   std::vector<NodeTask> ready_;                       // a heap
   struct Capture {
     uint32_t slot, input;

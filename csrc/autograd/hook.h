@@ -1,4 +1,4 @@
-// Hook: something of the user's that is called when a gradient passes.
+// Hook: a function of the user that is called with a gradient during a backward pass.
 #pragma once
 
 #include <utility>
@@ -15,12 +15,13 @@ class Hook : public RefCounted {
   explicit Hook(int64_t id) : id_(id) {}
   int64_t id() const { return id_; }
 
-  // May replace gradients: those that come in, or (`produced`) those a Node has made of them.
+  // May replace gradients: those that a Node receives, or its results. Then `produced_from` are the
+  // gradients that the Node received.
   virtual void call(Tensor* gradients, size_t n, const Tensor* produced_from, size_t n_from) = 0;
 
-  // The tensor that the hook belongs to is going.
+  // The tensor of the hook is being destroyed.
   virtual void forget() {}
-  // The host's object that is called; null for our own hooks.
+  // The host's callable; null for hooks of the core.
   virtual void* object() const { return nullptr; }
 
  private:
@@ -29,7 +30,7 @@ class Hook : public RefCounted {
 
 using HookList = std::vector<Ref<Hook>>;
 
-using OutputHookList = std::vector<std::pair<uint32_t, Ref<Hook>>>;  // with the output it is of
+using OutputHookList = std::vector<std::pair<uint32_t, Ref<Hook>>>;  // with the index of the output
 
 inline Ref<Hook>& hook_in(Ref<Hook>& entry) { return entry; }
 inline Ref<Hook>& hook_in(std::pair<uint32_t, Ref<Hook>>& entry) { return entry.second; }
@@ -38,8 +39,8 @@ inline const Ref<Hook>& hook_in(const std::pair<uint32_t, Ref<Hook>>& entry) {
   return entry.second;
 }
 
-// Takes hook `id` out of a list. What it returns is to be released when the list's lock is open
-// again: that may call the host.
+// Removes hook `id` from a list and returns it. The caller must release it after the list's lock:
+// the release may call the host.
 template <class List>
 Ref<Hook> extract_hook(List& list, int64_t id) {
   for (auto it = list.begin(); it != list.end(); ++it) {

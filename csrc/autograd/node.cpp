@@ -33,7 +33,7 @@ Node::Node(uint64_t sequence) : sequence_(sequence) {
       const char* text = traceback();
       extra_->traceback = text ? text : "";
     }
-    extra_->made_by = Ref<Node>::share(running_node());
+    extra_->created_by = Ref<Node>::share(running_node());
   }
 }
 
@@ -105,9 +105,9 @@ void Node::remove_hook(int64_t id) {
   removed[3] = extract_hook(hooks_->after, id);
 }
 
-Ref<Node> Node::made_by() const {
+Ref<Node> Node::created_by() const {
   const std::lock_guard guard(lock_);
-  return extra_ ? extra_->made_by : nullptr;
+  return extra_ ? extra_->created_by : nullptr;
 }
 
 void* Node::metadata() const {
@@ -136,7 +136,7 @@ class Releaser final : public SavedVisitor {
   void tensor(std::string_view, SavedTensor& saved) override { saved.release(node_, slot_++); }
   void tensors(std::string_view, std::vector<SavedTensor>& saved) override {
     // The list stays, empty inside: another thread may be walking over it.
-    for (SavedTensor& one : saved) one.release(node_, slot_++);
+    for (SavedTensor& element : saved) element.release(node_, slot_++);
   }
   void value(std::string_view, const IValue&) override {}
 

@@ -1,12 +1,11 @@
 // Node: one step of the graph that differentiation needs, recorded while the program runs.
 //
 // What: a Node computes the gradients of an operator's inputs from those of its outputs. It holds
-// edges to the Nodes of its inputs and the values it needs. Nothing lists all Nodes: a tensor holds
-// the Node that made it, a Node those before it, and what nobody holds any more is freed at once.
-// See Note [No tape] below.
-// Invariant: edges point to Nodes made earlier, so there are no cycles. If violated: a leak.
-// Read next: saved_tensor.h, autograd_meta.h (what a tensor knows of this), engine.h (running
-// backwards).
+// edges to the Nodes of its inputs and the values it needs. There is no list of all Nodes: a tensor
+// holds the Node that computed it, a Node holds those before it, and a Node without a holder is
+// freed at once. See Note [No tape] below. Invariant: edges point to older Nodes, so there are no
+// cycles. If violated: a leak. Read next: saved_tensor.h, autograd_meta.h (a tensor's part in
+// this), engine.h (backward passes).
 #pragma once
 
 #include <memory>
@@ -36,11 +35,11 @@ class GraphTask;
 using Gradients = SmallVector<Tensor, 3>;
 
 struct Edge {
-  Ref<Node> node;  // null: no gradient is wanted there
+  Ref<Node> node;  // null: no gradient is needed there
   uint32_t input = 0;
 };
 
-// What a gradient that arrives at an input of a Node must look like: the output it belongs to.
+// The required metadata of a gradient that arrives at an input of a Node: that of the output.
 struct InputInfo {
   Dims sizes;
   DType dtype;
@@ -49,7 +48,7 @@ struct InputInfo {
 
 class SavedTensor;
 
-// Walks over what a Node has saved, under the names that PyTorch gives the attributes.
+// Visits the saved values of a Node, under PyTorch's names of the attributes.
 class SavedVisitor {
  public:
   virtual ~SavedVisitor() = default;
@@ -73,11 +72,11 @@ class Node : public RefCounted {
   // The gradients of the inputs, one per edge. `gradients` has one per output.
   virtual Gradients apply(Gradients gradients) = 0;
   virtual void each_saved(SavedVisitor&) {}
-  // Lets go of saved values; apply() then raises.
+  // Releases saved values; apply() then raises.
   virtual void release_saved();
   // Hooks that belong to a leaf: AccumulateGrad's.
   virtual HookList leaf_hooks() const { return {}; }
-  // How the explorer and Python's `variable` see what AccumulateGrad belongs to.
+  // AccumulateGrad's leaf, for the explorer and Python's `variable`.
   virtual Tensor variable() const { return Tensor(); }
 
   int64_t id() const { return id_; }
@@ -109,15 +108,15 @@ class Node : public RefCounted {
   }
   void add_hook(HookList Hooks::*list, Ref<Hook> hook) { append_hook(list, std::move(hook)); }
   void remove_hook(int64_t id);
-  // For who holds the lock already; null: there never were any.
+  // For callers that hold the lock; null if there never were any.
   const Hooks* hooks_within() const { return hooks_.get(); }
   void* metadata_within() const { return extra_ ? extra_->metadata.get() : nullptr; }
 
   const std::string& forward_traceback() const;
-  Ref<Node> made_by() const;
-  // Something of the user's that lives as long as the Node.
+  Ref<Node> created_by() const;
+  // An object of the user that lives as long as the Node.
   void* metadata() const;
-  // The first one that is set stays. The lock guards it.
+  // The first one that is set stays; guarded by the lock.
   void set_metadata(std::shared_ptr<void> metadata);
   SpinLock& lock() const { return lock_; }
 
@@ -141,7 +140,7 @@ class Node : public RefCounted {
   }
   struct Extra {
     std::string traceback;  // anomaly mode
-    Ref<Node> made_by;      // anomaly mode: the Node whose backward made this one
+    Ref<Node> created_by;   // anomaly mode: the Node whose backward created this one
     std::shared_ptr<void> metadata;
   };
   void dispose();
@@ -155,18 +154,19 @@ class Node : public RefCounted {
   int64_t id_ = next_id(IdSpace::kNode);
   uint64_t sequence_;
   int64_t call_ = 0;
-  // Note [Run slots]: the run that is executing this Node, and the Node's place in its tables. A
-  // second run that comes across the Node meanwhile uses a map of its own.
+  // Note [Run slots]: the run that is executing this Node, and the Node's index in its tables. A
+  // second run that reaches the Node at the same time uses its own map.
   std::atomic<const GraphTask*> run_{nullptr};
   uint32_t slot_ = 0;
-  mutable SpinLock lock_;  // of hooks, of what is saved, of metadata
+  mutable SpinLock lock_;  // guards hooks, saved values and metadata
   mutable bool announced_ = false;
 };
 
-// "MulBackward0" without what every name has: as error messages of PyTorch say it.
+// "MulBackward0" without "Backward0", as in PyTorch's error messages.
 std::string short_name(const Node& node);
 
-// Anomaly mode: Nodes remember where they were made, and gradients are looked at for NaN.
+// Anomaly mode: Nodes record the traceback of their forward call, and gradients are checked for
+// NaN.
 struct AnomalyMode {
   bool enabled = false;
   bool check_nan = true;

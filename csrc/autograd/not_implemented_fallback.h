@@ -1,4 +1,4 @@
-// What autograd does around operators that have no gradient. Note [Operators without a gradient].
+// The Autograd kernels of operators that have no gradient. Note [Operators without a gradient].
 #pragma once
 
 namespace uh::autograd {

@@ -16,26 +16,26 @@ int64_t holder() { return static_cast<int64_t>(events::Holder::kSaved); }
 // Where a Node keeps a tensor: its place among all that it keeps, and the attribute's name.
 class Finder final : public SavedVisitor {
  public:
-  Finder(const Node& owner, const SavedTensor& expected) : wanted_(expected) {
+  Finder(const Node& owner, const SavedTensor& expected) : target_(expected) {
     const_cast<Node&>(owner).each_saved(*this);
   }
   void tensor(std::string_view name, SavedTensor& saved) override {
-    if (&saved == &wanted_) {
+    if (&saved == &target_) {
       slot_ = next_;
       name_ = name;
     }
     ++next_;
   }
   void tensors(std::string_view name, std::vector<SavedTensor>& saved) override {
-    for (SavedTensor& one : saved) tensor(name, one);
+    for (SavedTensor& element : saved) tensor(name, element);
   }
   void value(std::string_view, const IValue&) override {}
 
-  int64_t slot() const { return slot_; }
+  int64_t index() const { return slot_; }
   const std::string& name() const { return name_; }
 
  private:
-  const SavedTensor& wanted_;
+  const SavedTensor& target_;
   int64_t next_ = 0, slot_ = 0;
   std::string name_;
 };
@@ -93,9 +93,9 @@ void SavedTensor::keep(const Node& owner, const Tensor& tensor, const Tensor& in
   }
   tensor_ = tensor;
   if (events::on()) [[unlikely]] {
-    const Finder place(owner, *this);
-    events::emit(events::Kind::kSAVE, owner.id(), place.slot(), tensor.id(), version_,
-                 events::intern(place.name()));
+    const Finder slot(owner, *this);
+    events::emit(events::Kind::kSAVE, owner.id(), slot.index(), tensor.id(), version_,
+                 events::intern(slot.name()));
     events::emit(events::Kind::kUSE, tensor.id(), holder(), owner.id(), tensor.impl()->use_count());
   }
 }
@@ -156,7 +156,7 @@ Tensor SavedTensor::unpack(Node& owner, bool with_node) const {
   if (current != version_) [[unlikely]]
     stale(owner, result, current);
   if (events::on()) [[unlikely]]
-    events::emit(events::Kind::kUNPACK, owner.id(), Finder(owner, *this).slot(), result.id(),
+    events::emit(events::Kind::kUNPACK, owner.id(), Finder(owner, *this).index(), result.id(),
                  current, version_);
   if (!is_output_) return result;
   Tensor full = alias(result, result.impl()->layout());
@@ -180,8 +180,8 @@ std::string SavedTensor::maker(Node& owner, const Tensor& saved, uint32_t& outpu
 
 void SavedTensor::stale(Node& owner, const Tensor& saved, int64_t current) const {
   if (events::on()) {
-    events::emit(events::Kind::kSTALE, owner.id(), Finder(owner, *this).slot(), saved.id(), current,
-                 version_);
+    events::emit(events::Kind::kSTALE, owner.id(), Finder(owner, *this).index(), saved.id(),
+                 current, version_);
   }
   std::string description = type_text(saved);
   uint32_t output = 0;
@@ -223,9 +223,9 @@ void save_all(const Node& owner, const std::vector<Tensor>& tensors,
   for (size_t i = 0; i < tensors.size(); ++i) saved[i].save(owner, tensors[i], written);
 }
 
-std::vector<Tensor> unpack_all(Node& owner, const std::vector<SavedTensor>& saved, bool whole) {
+std::vector<Tensor> unpack_all(Node& owner, const std::vector<SavedTensor>& saved, bool as_output) {
   std::vector<Tensor> tensors;
-  for (const SavedTensor& one : saved) tensors.push_back(one.unpack(owner, whole));
+  for (const SavedTensor& element : saved) tensors.push_back(element.unpack(owner, as_output));
   return tensors;
 }
 

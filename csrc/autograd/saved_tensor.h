@@ -1,26 +1,26 @@
 // SavedTensor: a tensor that a Node needs for its gradient, with the version it was saved at.
 //
-// Note [Saved outputs]: a Node that saves its own output would hold the tensor that holds the Node.
-// It keeps a second description of the same bytes instead, which knows no Node, and gives it the
-// Node again when it is taken out.
+// Note [Saved outputs]: a Node that saved its own output would hold the tensor that holds the Node.
+// It saves another TensorImpl over the same bytes instead, without a Node, and unpack() adds the
+// Node.
 //
 // Note [Saved and written]: so would a Node of an in-place form that saves an argument which shares
 // the written tensor's version counter (`a.mul_(a)`, or a view of the base that is written). That
-// argument is at another version as soon as the form has run, so it can only be asked for to raise:
-// a description that knows no Node and no base does.
+// argument has another version as soon as the form has run, so unpacking it always raises; a
+// TensorImpl without a Node and a base is enough for the message.
 #pragma once
 
 #include "autograd/node.h"
 
 namespace uh::autograd {
 
-// What a pair of saved_tensors_hooks makes of a tensor, in place of the tensor.
+// The object that the pack hook of saved_tensors_hooks returned for a tensor.
 class Packed : public RefCounted {
  public:
   virtual Tensor unpack() = 0;
   virtual void* object() const = 0;  // Python's object, for `_raw_saved_self`
 };
-// Asked at every save; null: no hooks are set on this thread, the tensor is kept itself.
+// Called at every save; null: this thread has no hooks, and the tensor itself is saved.
 using PackFn = Ref<Packed> (*)(const Tensor&);
 void set_pack(PackFn pack, bool active);
 bool pack_active();
@@ -28,27 +28,27 @@ bool pack_active();
 class SavedTensor {
  public:
   SavedTensor() = default;
-  // An input; an empty tensor is kept as such. `written`: what the owner's operator writes.
+  // Saves an input, which may be undefined. `written`: the tensor that the owner's operator writes.
   void save(const Node& owner, const Tensor& input, const Tensor& written = Tensor());
-  // One of the owner's own results, its number `output`.
+  // Saves a result of the owner.
   void save_output(const Node& owner, const Tensor& result);
-  // The tensor as it was; throws when it was written since, or let go of.
-  // `whole`: a result of the owner's own knows that it is, also where nothing is recorded.
-  Tensor unpack(Node& owner, bool whole = false) const;
+  // The saved tensor; throws if it was written since, or released.
+  // `as_output`: a result of the owner gets its grad_fn even while nothing is recorded.
+  Tensor unpack(Node& owner, bool as_output = false) const;
   void release(const Node& owner, int64_t slot);
 
-  // What is in it now: another thread's pass may release it at any time.
+  // The present content: another thread's pass may release it at any time.
   bool defined(const Node& owner) const;
   Tensor tensor(const Node& owner) const;
   Ref<Packed> packed(const Node& owner) const;
-  // For who holds the owner's lock already.
+  // For callers that hold the owner's lock.
   const Ref<Packed>& packed_within() const { return packed_; }
   int64_t version() const { return version_; }
   bool was_defined() const { return was_defined_; }
   void replace(const Node& owner, Ref<Packed> packed);
 
  private:
-  // `given`: what a pack hook sees of it.
+  // `input`: the tensor that a pack hook gets.
   void keep(const Node& owner, const Tensor& tensor, const Tensor& input);
   // The Node whose output the tensor is, for a message: "Mul"; empty for a leaf.
   std::string maker(Node& owner, const Tensor& retained, uint32_t& output) const;
@@ -62,7 +62,7 @@ class SavedTensor {
   bool is_output_ = false;
   bool was_defined_ = false;
   bool requires_grad_ = false;
-  // What became of the argument's history when the operator wrote; see Note [Saved and written].
+  // The argument's new history after the operator wrote; see Note [Saved and written].
   enum class Rewritten : int8_t { kNo, kItself, kBase, kView } rewritten_ = Rewritten::kNo;
 };
 
@@ -83,6 +83,6 @@ struct SavedOperand {
 void save_all(const Node& owner, const std::vector<Tensor>& tensors,
               std::vector<SavedTensor>& saved, const Tensor& written = Tensor());
 std::vector<Tensor> unpack_all(Node& owner, const std::vector<SavedTensor>& saved,
-                               bool whole = false);
+                               bool as_output = false);
 
 }  // namespace uh::autograd

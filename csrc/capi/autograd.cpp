@@ -162,7 +162,7 @@ class PackedObject final : public Packed {
   PackedObject(void* object, uh_pack_calls calls) : object_(object), calls_(calls) {}
   ~PackedObject() override {
     const OutsideCalls host;
-    if (!host_gone()) calls_.release(object_);
+    if (!is_host_finalizing()) calls_.release(object_);
   }
   Tensor unpack() override {
     const uh_handle result = [&] {

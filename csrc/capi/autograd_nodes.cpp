@@ -57,40 +57,40 @@ class Names final : public SavedVisitor {
 
 class Finder final : public SavedVisitor {
  public:
-  explicit Finder(std::string_view expected) : wanted_(expected) {}
+  explicit Finder(std::string_view name) : name_(name) {}
   void tensor(std::string_view name, SavedTensor& saved) override {
-    if (name == wanted_) one = &saved;
+    if (name == name_) single = &saved;
   }
   void tensors(std::string_view name, std::vector<SavedTensor>& saved) override {
-    if (name == wanted_) many = &saved;
-    if (!wanted_.starts_with(name) || wanted_.size() <= name.size() || wanted_[name.size()] != '[')
+    if (name == name_) list = &saved;
+    if (!name_.starts_with(name) || name_.size() <= name.size() || name_[name.size()] != '[')
       return;
-    const size_t i = std::stoul(std::string(wanted_.substr(name.size() + 1)));
-    if (i < saved.size()) one = &saved[i];
+    const size_t i = std::stoul(std::string(name_.substr(name.size() + 1)));
+    if (i < saved.size()) single = &saved[i];
   }
   void value(std::string_view name, const IValue& argument) override {
-    if (name == wanted_) plain = &(kept_ = argument);
+    if (name == name_) plain = &(copy_ = argument);
   }
-  SavedTensor* one = nullptr;
-  std::vector<SavedTensor>* many = nullptr;
+  SavedTensor* single = nullptr;
+  std::vector<SavedTensor>* list = nullptr;
   const IValue* plain = nullptr;
 
  private:
-  std::string_view wanted_;
-  IValue kept_;
+  std::string_view name_;
+  IValue copy_;
 };
 
 }  // namespace
 
 namespace uh {
 
-std::atomic<bool> g_host_gone{false};
-bool host_gone() { return g_host_gone.load(std::memory_order_relaxed); }
+std::atomic<bool> g_is_host_finalizing{false};
+bool is_host_finalizing() { return g_is_host_finalizing.load(std::memory_order_relaxed); }
 
 autograd::SavedTensor* find_saved(autograd::Node& node, std::string_view name) {
   Finder finder(name);
   node.each_saved(finder);
-  return finder.one;
+  return finder.single;
 }
 
 }  // namespace uh
@@ -109,11 +109,12 @@ int uh_node_saved(uh_node handle, const char* name, uh_value* ret_value) {
     Node& node = *node_of(handle);
     Finder finder(name);
     node.each_saved(finder);
-    if (finder.one) {
-      const Tensor result = finder.one->was_defined() ? finder.one->unpack(node, true) : Tensor();
+    if (finder.single) {
+      SavedTensor& saved = *finder.single;
+      const Tensor result = saved.was_defined() ? saved.unpack(node, true) : Tensor();
       *ret_value = result ? write_value(IValue(result)) : write_value(IValue());
-    } else if (finder.many) {
-      *ret_value = write_value(IValue(unpack_all(node, *finder.many)));
+    } else if (finder.list) {
+      *ret_value = write_value(IValue(unpack_all(node, *finder.list)));
     } else {
       check_kind(finder.plain, ErrorKind::kIndex, node.name(), ": nothing is saved as ", name);
       *ret_value = write_value(*finder.plain);
@@ -134,7 +135,7 @@ int uh_node_saved_version(uh_node node, const char* name, int64_t* ret_saved, in
 }
 
 const char* uh_node_traceback(uh_node node) { return node_of(node)->forward_traceback().c_str(); }
-uh_node uh_node_created_by(uh_node node) { return give_node(node_of(node)->made_by()); }
+uh_node uh_node_created_by(uh_node node) { return give_node(node_of(node)->created_by()); }
 
 int uh_node_apply(uh_node node, const uh_handle* gradients, int64_t n, uh_handle* ret,
                   int64_t n_ret) {
@@ -153,12 +154,12 @@ int uh_node_apply(uh_node node, const uh_handle* gradients, int64_t n, uh_handle
 
 void* uh_node_metadata(uh_node node) { return node_of(node)->metadata(); }
 void uh_node_set_metadata(uh_node node, void* object, void (*release)(void*)) {
-  node_of(node)->set_metadata(std::shared_ptr<void>(object, [release](void* held) {
+  node_of(node)->set_metadata(std::shared_ptr<void>(object, [release](void* metadata) {
     const OutsideCalls host;
-    if (!host_gone()) release(held);
+    if (!is_host_finalizing()) release(metadata);
   }));
 }
-void uh_host_finalizing(void) { g_host_gone = true; }
+void uh_host_finalizing(void) { g_is_host_finalizing = true; }
 
 // ---- hooks
 
@@ -177,7 +178,7 @@ class CalledHook final : public Hook {
       : Hook(id), call_(call), context_(context), release_(release) {}
   ~CalledHook() override {
     const OutsideCalls host;
-    if (!host_gone()) release_(context_);
+    if (!is_host_finalizing()) release_(context_);
   }
 
   void call(Tensor* gradients, size_t n, const Tensor* from, size_t n_from) override {
@@ -203,7 +204,7 @@ class CalledHook final : public Hook {
   void (*release_)(void*);
 };
 
-// retain_grad: the gradient of a tensor that is no leaf, kept as its .grad.
+// retain_grad: stores the gradient of a tensor that is not a leaf as its .grad.
 class RetainHook final : public Hook {
  public:
   RetainHook(int64_t id, TensorImpl* tensor) : Hook(id), tensor_(tensor) {}
@@ -343,7 +344,7 @@ class OwnedObjects {
       if (packed && packed->use_count() == 1) all_.visit(packed->object());
     }
     void tensors(std::string_view name, std::vector<SavedTensor>& saved) override {
-      for (SavedTensor& one : saved) tensor(name, one);
+      for (SavedTensor& element : saved) tensor(name, element);
     }
     void value(std::string_view, const IValue&) override {}
 
@@ -398,12 +399,12 @@ Gradients call_apply(void* opaque, Gradients gradients, size_t n_results) {
 void call_release(void* opaque) {
   const auto* context = static_cast<const Context*>(opaque);
   const OutsideCalls host;
-  if (context->is_of_host() && !host_gone()) context->calls.release_saved(context->object);
+  if (context->is_of_host() && !is_host_finalizing()) context->calls.release_saved(context->object);
 }
 void call_destroy(void* opaque) {
   const auto* context = static_cast<const Context*>(opaque);
   const OutsideCalls host;
-  if (!context->is_of_host() || !host_gone()) context->calls.destroy(context->object);
+  if (!context->is_of_host() || !is_host_finalizing()) context->calls.destroy(context->object);
   delete context;
 }
 

@@ -39,24 +39,24 @@ IValue read_value(const uh_value& v) {
 
 namespace {
 
-bool is_there(const Tensor& t) { return static_cast<bool>(t); }
+bool is_defined(const Tensor& t) { return static_cast<bool>(t); }
 
-// Kernels rely on their schema: what is not optional is there.
+// Kernels rely on their schema: an argument that is not optional is present.
 void check_present(const OperatorInfo& op, const Argument& argument, const IValue& value) {
   if (argument.type.is(SchemaKind::kOptional) || argument.has_default()) return;
-  const auto* one = value.get_if<Tensor>();
+  const auto* tensor = value.get_if<Tensor>();
   const auto* list = value.get_if<std::vector<Tensor>>();
   const auto* dtype = value.get_if<DType>();
   bool present = !value.is_none();
-  if (one) present = is_there(*one);
+  if (tensor) present = is_defined(*tensor);
   if (list && argument.type.is_list() && argument.type.element().is(SchemaKind::kTensor))
-    present = std::all_of(list->begin(), list->end(), is_there);
+    present = std::all_of(list->begin(), list->end(), is_defined);
   if (dtype) present = *dtype != DType::kUndefined;
   check_kind(present, ErrorKind::kType, op.full_name(), ": argument '", argument.name, "' must be ",
              argument.type.text(), ", got None; schema: ", op.schema_text());
 }
 
-// What pointers that were returned lead into, until the next call. One for all functions here: a
+// The memory that returned pointers lead into, until the next call. All functions here share it: a
 // library that is loaded late shares 1664 bytes of thread-local memory with all others.
 IValue& last_returned() {
   thread_local IValue value;
@@ -102,12 +102,12 @@ uh_value write_value(IValue value) {
     return {UH_VALUE_DEVICE, device->code(), 0, nullptr};
   if (const auto* box = value.get_if<Ref<Container>>())
     return {UH_VALUE_BOX, reinterpret_cast<int64_t>(Ref<Container>(*box).leak()), 0, nullptr};
-  IValue& kept = last_returned();
-  kept = std::move(value);
-  if (const auto* dims = kept.get_if<Dims>()) return {UH_VALUE_INTS, dims->ndim(), 0, dims->data()};
-  if (const auto* floats = kept.get_if<std::vector<double>>())
+  IValue& last = last_returned();
+  last = std::move(value);
+  if (const auto* dims = last.get_if<Dims>()) return {UH_VALUE_INTS, dims->ndim(), 0, dims->data()};
+  if (const auto* floats = last.get_if<std::vector<double>>())
     return {UH_VALUE_FLOATS, static_cast<int64_t>(floats->size()), 0, floats->data()};
-  if (const auto* text = kept.get_if<std::string>())
+  if (const auto* text = last.get_if<std::string>())
     return {UH_VALUE_STRING, static_cast<int64_t>(text->size()), 0, text->data()};
   return {UH_VALUE_NONE, 0, 0, nullptr};
 }

@@ -51,7 +51,7 @@ std::vector<Tensor> to_tensors(const uh_handle* handles, int64_t n) {
   return out;
 }
 
-void tell_wrap(const Tensor& t) {
+void record_wrap(const Tensor& t) {
   if (t.impl()->object()) return;  // it has its Python object already
   events::emit(events::Kind::kWRAP, t.id(), t.impl()->use_count());
 }

@@ -1,4 +1,5 @@
-// Between the C ABI's numbers and the engine's types. Used by the generated capi_<family>.cpp.
+// Conversions between the C ABI's numbers and the engine's types, for the generated
+// capi_<family>.cpp.
 #pragma once
 
 #include <optional>
@@ -13,7 +14,7 @@
 namespace uh {
 
 inline TensorImpl* impl_of(uh_handle h) { return reinterpret_cast<TensorImpl*>(h); }
-// What the call that is running uses, until it ends: Note [Calls and changes].
+// Registers a tensor as in use until the running call ends: Note [Calls and changes].
 inline TensorImpl* use(uh_handle h) {
   TensorImpl* impl = impl_of(h);
   calls::use(impl);
@@ -22,7 +23,7 @@ inline TensorImpl* use(uh_handle h) {
 }
 inline Tensor take(uh_handle h) { return h ? Tensor::share(use(h)) : Tensor(); }
 
-// A call that looks at one tensor, for the length of an expression: in_use(self)->numel().
+// A call that reads one tensor, for the length of an expression: in_use(self)->numel().
 class InUse {
  public:
   explicit InUse(uh_handle self) : impl_(use(self)) {}
@@ -48,11 +49,11 @@ std::optional<T> to_maybe(int argument, T value) {
   return value;
 }
 
-void tell_wrap(const Tensor& t);
-// Hands a tensor to the caller, who will wrap it in a Python object.
+void record_wrap(const Tensor& t);
+// Returns a tensor to the caller, who will wrap it in a Python object.
 inline uh_handle give(Tensor t) {
   if (events::on()) [[unlikely]]
-    tell_wrap(t);
+    record_wrap(t);
   return reinterpret_cast<uh_handle>(t.leak());
 }
 
@@ -68,9 +69,9 @@ void give_tuple(std::tuple<T...> values, uh_handle* ret) {
 
 uh_list* give_list(std::vector<Tensor> values);
 uh_scalar to_c(const Scalar& s);
-// A boxed value for the caller; lists of numbers and texts are valid until this thread's next one.
-// Texts and arrays stay where they are; write_value's are valid until it is called again.
+// Copies strings and arrays.
 IValue read_value(const uh_value& value);
+// Strings and lists of numbers are valid until this thread calls write_value again.
 uh_value write_value(IValue value);
 
 inline uh_scalar failed_scalar() { return {-2, 0, 0}; }

@@ -9,16 +9,16 @@
 namespace uh {
 
 void set_last_error(ErrorKind kind, const char* text);
-// A callback has failed and left its reason as this thread's last error: goes on with that.
+// Throws this thread's last error, which a failed callback has set.
 [[noreturn]] void throw_last_error();
 
-// Within a catch block: remembers why the exception was thrown. Written once, for it is needed in
-// every function of the C ABI, and compiled into each it would be most of it.
+// Within a catch block: stores the exception as the last error. Every function of the C ABI needs
+// it; inlined into each, it would be most of their code.
 void remember_failure();
 
-// Runs f as a call (Note [Calls and changes]) and returns its result;
-// when f throws, remembers why and returns `failure`.
-// The type is f's: a bare 0 as `failure` must not make a handle an int.
+// Runs f as a call (Note [Calls and changes]) and returns its result. If f throws, stores the error
+// and returns `failure`. The result has f's type: a bare 0 as `failure` must not turn a handle into
+// an int.
 template <class Failure, class F>
 std::invoke_result_t<F> guard(Failure failure, F&& f) {
   const CallSection call;
@@ -30,7 +30,7 @@ std::invoke_result_t<F> guard(Failure failure, F&& f) {
   return static_cast<std::invoke_result_t<F>>(failure);
 }
 
-// The engine is ready (operators registered) before anything else is called.
+// Registers the operators; must run before every other function.
 void initialise();
 
 }  // namespace uh

@@ -1,4 +1,4 @@
-// How the JIT's part of the C ABI answers: with a text that stays for a while, or with nothing.
+// Results of the JIT's C functions: a string that stays valid for a while, or a status.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace uh {
 
-// A text that stays until the same function, whose `kept` it is, is called again on this thread.
+// Stores f's result in `buffer`, the calling function's thread_local; it is valid until its next
+// call.
 template <class F>
 const char* text_of(std::string& buffer, F&& f) {
   return guard(static_cast<const char*>(nullptr), [&] {
@@ -16,7 +17,7 @@ const char* text_of(std::string& buffer, F&& f) {
   });
 }
 
-// 0, or -1 where it fails.
+// Returns 0, or -1 if f throws.
 template <class F>
 int done(F&& f) {
   return guard(-1, [&] {

@@ -91,10 +91,10 @@ int64_t uh_ndim(uh_handle self) { return in_use(self)->ndim(); }
 int64_t uh_numel(uh_handle self) { return in_use(self)->numel(); }
 int64_t uh_offset(uh_handle self) { return in_use(self)->offset(); }
 namespace {
-// As many as there are, at most n; zeros for the rest.
+// Copies at most n sizes, and fills up with zeros.
 void copy_dims(const Dims& dims, int64_t* ret, int64_t n) {
-  const auto there = std::min<int64_t>(dims.ndim(), n);
-  std::fill(std::copy_n(dims.begin(), there, ret), ret + n, 0);
+  const auto copied = std::min<int64_t>(dims.ndim(), n);
+  std::fill(std::copy_n(dims.begin(), copied, ret), ret + n, 0);
 }
 }  // namespace
 void uh_sizes(uh_handle self, int64_t* ret_sizes, int64_t n) {
@@ -296,7 +296,7 @@ uh_handle uh_index_basic(uh_handle self, const uh_index_step* steps, int64_t n) 
           : s->op == UH_SLICE ? ops::slice(t, s->dim, s->start, s->stop, s->step)
                               : ops::unsqueeze(t, s->dim);
     }
-    return give(n ? std::move(t) : ops::alias(t));  // x[:] is a tensor of its own
+    return give(n ? std::move(t) : ops::alias(t));  // x[:] is another tensor
   });
 }
 

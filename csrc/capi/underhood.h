@@ -1,9 +1,9 @@
 /* The C ABI of Underhood: the hand-written part. Operators follow in underhood_ops.h, generated.
  *
  * Four rules: no exception crosses; only pointers and numbers; outputs are named ret_; every handle
- * that a function returns is a new reference which the caller gives back with uh_release.
- * A function that can fail returns 0 (handles, pointers) or -1 (int); uh_last_error() then says
- * why.
+ * that a function returns is a new reference, which the caller releases by uh_release.
+ * A function that can fail returns 0 (handles, pointers) or -1 (int); uh_last_error() is then the
+ * reason.
  */
 #ifndef UNDERHOOD_H
 #define UNDERHOOD_H
@@ -20,7 +20,7 @@ extern "C" {
 /* cdef begin */
 typedef uint64_t uh_handle; /* a TensorImpl with one reference; 0 = none */
 
-/* ---- element types: what `dtype` is everywhere; -1: not given */
+/* ---- element types, for every `dtype`; -1: unspecified */
 enum {
   UH_BOOL,
   UH_UINT8,
@@ -54,12 +54,12 @@ int uh_last_error_kind(void); /* a uh_error_kind */
 const char* uh_last_error(void);
 
 /* ---- handles */
-void uh_release(uh_handle self); /* the Python object died (UNWRAP), its reference goes */
-void uh_decref(uh_handle self);  /* the same without the event: for references nobody wrapped */
+void uh_release(uh_handle self); /* the Python object died (UNWRAP): releases its reference */
+void uh_decref(uh_handle self);  /* the same without the event: for references without a wrapper */
 uh_handle uh_retain(uh_handle self);
-void uh_list_free(uh_list* list); /* the array only; the handles were moved out */
+void uh_list_free(uh_list* list); /* frees the array only; its handles belong to the caller */
 
-/* ---- questions about one tensor */
+/* ---- properties of a tensor */
 int64_t uh_tensor_id(uh_handle self);
 int64_t uh_storage_id(uh_handle self);
 int64_t uh_counter_id(uh_handle self);
@@ -71,10 +71,10 @@ int uh_device(uh_handle self);
 int64_t uh_ndim(uh_handle self);
 int64_t uh_numel(uh_handle self);
 int64_t uh_offset(uh_handle self); /* elements */
-/* At most n of them; zeros where another thread has left the tensor fewer dimensions. */
+/* Writes n values; zeros at the end if another thread has reduced the number of dimensions. */
 void uh_sizes(uh_handle self, int64_t* ret_sizes, int64_t n);
 void uh_strides(uh_handle self, int64_t* ret_strides, int64_t n);
-int64_t uh_size(uh_handle self, int64_t dim); /* 0: there is no such dimension */
+int64_t uh_size(uh_handle self, int64_t dim); /* 0 if the dimension does not exist */
 int uh_is_contiguous(uh_handle self);
 uint64_t uh_data_ptr(uh_handle self);
 uint64_t uh_storage_data_ptr(uh_handle self);
@@ -85,7 +85,7 @@ const char* uh_key_name(int key);
 int uh_key_count(void);
 uh_handle uh_base(uh_handle self); /* the base of a view, new reference, or 0 */
 int uh_is_wrapped_number(uh_handle self);
-/* Python's object of the tensor, for whoever makes such objects; no reference is held. */
+/* The Python object of the tensor, set by the host; no reference is held. */
 void* uh_object(uh_handle self);
 void uh_set_object(uh_handle self, void* object);
 
@@ -94,50 +94,48 @@ void uh_set_object(uh_handle self, void* object);
 uh_handle uh_from_data(const void* data, int source, const int64_t* sizes, int64_t ndim, int dtype);
 /* zeros(n) of the default dtype: the usual call, without an array for its one size. */
 uh_handle uh_zeros_1d(int64_t n);
-/* Wraps memory of somebody else; `release(context)` runs exactly once, when the Storage dies. */
+/* Wraps foreign memory; `release(context)` runs exactly once, when the Storage dies. */
 uh_handle uh_from_foreign(void* data, int64_t nbytes, const int64_t* sizes, const int64_t* strides,
                           int64_t ndim, int dtype, void (*release)(void*), void* context);
 uh_scalar uh_item(uh_handle self);
-/* The one element of a floating tensor as a double; NaN and uh_item() tell the rest. */
+/* The one element of a floating tensor as a double; NaN also on failure: then call uh_item(). */
 double uh_item_double(uh_handle self);
-/* All elements in row-major order: bools and ints to int64, floats to double, of complex numbers
- * two doubles each. There must be n of them; 1: there are not, for another thread has given the
- * tensor other sizes or another dtype since they were asked for. */
+/* All elements in row-major order: bools and ints as int64, floats as double, complex numbers as
+ * two doubles. Returns 1 if there are not n of them: another thread has changed the tensor's sizes
+ * or dtype since the caller read them. */
 int uh_read_ints(uh_handle self, int64_t* ret_values, int64_t n);
 int uh_read_doubles(uh_handle self, double* ret_values, int64_t n);
 
-/* ---- basic indexing: x[1:3, None, ..., 0] as the view operators it stands for, in order */
+/* ---- basic indexing: x[1:3, None, ..., 0] as view operators, in order */
 enum { UH_SELECT = 0, UH_SLICE = 1, UH_UNSQUEEZE = 2 };
 typedef struct {
   int op;
-  int64_t dim;               /* of the result of the steps before */
+  int64_t dim;               /* of the result of the previous steps */
   int64_t start, stop, step; /* SELECT: start is the index */
 } uh_index_step;
 uh_handle uh_index_basic(uh_handle self, const uh_index_step* steps, int64_t n);
 
-/* ---- the Storage as an object of its own: a reference on it, named by its holder kind */
-/* Returns a Storage, which is not resizable from then on: whoever holds it knows its address. */
+/* ---- references on a Storage, named by the kind of their holder */
+/* Returns a Storage. It is not resizable from then on, because its holder knows its address. */
 uh_handle uh_storage_retain(uh_handle tensor, int holder_kind, int64_t holder);
-/* -1 where the tensor describes bytes that its Storage no longer has. */
+/* -1 if the tensor describes bytes that its Storage no longer has. */
 int uh_check_within_storage(uh_handle tensor);
-/* The same, with what the tensor says of it in the same moment: the rest of `ret_sizes` is zeros.
- */
+/* Like uh_storage_retain, together with the layout of the tensor at the same moment. */
 enum { UH_MAX_DIMS = 64 };
 typedef struct {
-  uint64_t data; /* the first element's address, 0: there is none */
+  uint64_t data; /* the first element's address, 0 if there is none */
   int64_t ndim;
   int dtype;
   int64_t sizes[64], strides[64];
 } uh_layout;
 uh_handle uh_storage_export(uh_handle tensor, int holder_kind, int64_t holder,
                             uh_layout* ret_layout); /* 0: it has too many dimensions */
-/* Copies bytes [offset, offset + n) out of or into the tensor's Storage; -1: there are fewer now.
- */
+/* Copies bytes [offset, offset + n) out of or into the tensor's Storage; -1 if it has fewer. */
 int uh_storage_read(uh_handle tensor, int64_t offset, void* ret_bytes, int64_t n);
 int uh_storage_write(uh_handle tensor, int64_t offset, const void* bytes, int64_t n);
 void uh_storage_release(uh_handle storage, int holder_kind, int64_t holder);
 int uh_storage_resize(uh_handle tensor, int64_t nbytes);
-/* The same TensorImpl description with a version counter of its own (x.data). */
+/* A TensorImpl with the same metadata and its own version counter (x.data). */
 uh_handle uh_variable_data(uh_handle self);
 int uh_set_data(uh_handle self, uh_handle source); /* x.data = source */
 
@@ -190,12 +188,12 @@ typedef struct {
 } uh_value;
 int64_t uh_op_count(void);
 const char* uh_op_schema(int64_t i);
-/* "aten::add.Tensor". The answers of these three are valid until the next of them on this thread.
+/* "aten::add.Tensor". Strings of these three are valid until this thread calls one of them again.
  */
 const char* uh_op_name(int64_t i);
 /* {"schema": {...}, "tags": [...]} in JSON, of the operator of that name. */
 const char* uh_op_schema_json(const char* name);
-/* A schema's text as JSON, the same object; NULL where it is malformed. */
+/* A schema's text as JSON, the same object; NULL if it is malformed. */
 const char* uh_schema_json(const char* schema);
 const char* uh_op_kernel(const char* name, int key); /* the kernel's name, or "" */
 /* Returns the number of results written to ret_ (at most 8), or -1. */
@@ -204,16 +202,16 @@ int uh_call_boxed(const char* name, const uh_value* args, int64_t n, uh_value* r
 /* ---- recording: see csrc/events */
 int uh_record_open(int fd, uint64_t value_budget);
 void uh_record_close(void);
-void* uh_record_header(
-    void); /* 4096 bytes: of the ring that is open, or was last (events/ring.h) */
-void uh_record_release(void); /* gives the memory of a closed ring back; its writer has ended */
+/* The 4096-byte header of the ring that is open or was last (events/ring.h). */
+void* uh_record_header(void);
+void uh_record_release(void); /* frees the memory of a closed ring, whose writer has ended */
 int uh_recording(void);       /* 0, or 4 | 1 (lines) | 2 (values) */
 uint64_t uh_emit(int kind, int flags, int64_t a, int64_t b, int64_t c, int64_t d, int64_t e);
 uint64_t uh_emit_blob(int kind, int flags, int64_t a, int64_t b, int64_t c, int64_t d,
                       const void* bytes, size_t n);
 int64_t uh_intern(const char* text, size_t n);
-void uh_check_foreign(
-    void); /* tells of foreign or exported bytes that changed outside the engine */
+/* Records foreign or exported bytes that changed outside the engine. */
+void uh_check_foreign(void);
 /* cdef end */
 
 #ifdef __cplusplus

@@ -13,21 +13,22 @@ extern "C" {
 
 /* cdef begin */
 typedef uint64_t uh_archive;        /* an open file; 0 = none */
-typedef uint64_t uh_archive_writer; /* what will be a file; 0 = none */
+typedef uint64_t uh_archive_writer; /* the content of a future file; 0 = none */
 
 /* ---- reading. Tensors are numbered from 0 in the order of their bytes. */
-uh_archive uh_archive_open(const char* path); /* tensors are read when they are asked for */
+uh_archive uh_archive_open(const char* path); /* each uh_archive_tensor reads its bytes */
 /* Tensors are the file's pages, read when they are touched. A program that truncates the file ends
  * this one (SIGBUS); saving replaces files and truncates none. */
 uh_archive uh_archive_map(const char* path);
 uh_archive uh_archive_of_bytes(const void* bytes, size_t n); /* a file's content; it is copied */
-void uh_archive_close(uh_archive self); /* tensors of it stay, and keep a mapped file mapped */
+void uh_archive_close(uh_archive self); /* its tensors stay valid, and keep a mapped file mapped */
 int64_t uh_archive_count(uh_archive self);
-const char* uh_archive_name(uh_archive self, int64_t i); /* valid while the archive is; 0: no i */
-int64_t uh_archive_find(uh_archive self, const char* name); /* -1: there is none */
+const char* uh_archive_name(uh_archive self,
+                            int64_t i); /* valid while the archive is; 0 if there is no i */
+int64_t uh_archive_find(uh_archive self, const char* name); /* -1 if there is none */
 /* A write to it does not change the file. */
 uh_handle uh_archive_tensor(uh_archive self, int64_t i);
-/* Valid while the archive is; 0: there is no such text. */
+/* Valid while the archive is; 0 if there is none of that key. */
 const char* uh_archive_metadata(uh_archive self, const char* key);
 
 /* ---- writing. Equal tensors (same memory and layout) are written once: the name in the file is

@@ -1,6 +1,6 @@
 /* The C ABI of Underhood: differentiation. The rules of underhood.h hold.
  *
- * A uh_node is a Node of the graph with one reference, given back with uh_node_release.
+ * A uh_node is a Node of the graph with one reference, which uh_node_release releases.
  */
 #ifndef UNDERHOOD_AUTOGRAD_H
 #define UNDERHOOD_AUTOGRAD_H
@@ -14,11 +14,11 @@ extern "C" {
 /* cdef begin */
 typedef uint64_t uh_node; /* 0 = none */
 
-/* ---- what a tensor knows */
+/* ---- autograd metadata of a tensor */
 int uh_requires_grad(uh_handle self);
 int uh_set_requires_grad(uh_handle self, int requires_grad);
 int uh_is_leaf(uh_handle self);
-uh_node uh_grad_fn(uh_handle self); /* all bits set: it failed */
+uh_node uh_grad_fn(uh_handle self); /* all bits set on failure */
 int64_t uh_output_nr(uh_handle self);
 uh_handle uh_grad(uh_handle self);
 int uh_set_grad(uh_handle self, uh_handle grad); /* 0 clears */
@@ -26,7 +26,7 @@ int uh_retains_grad(uh_handle self);
 int uh_is_inference(uh_handle self);
 uh_node uh_gradient_edge(uh_handle self, int64_t* ret_input);
 int uh_detach_(uh_handle self);
-/* The same elements and version counter, as a leaf of its own: what a Parameter is made from. */
+/* A leaf that shares the elements and the version counter: the base of a Parameter. */
 uh_handle uh_variable_view(uh_handle self);
 
 /* ---- modes of the calling thread */
@@ -41,12 +41,12 @@ int uh_backward(const uh_handle* roots, const uh_handle* gradients, int64_t n,
 int uh_backward_edges(const uh_node* roots, const int64_t* root_inputs, const uh_handle* gradients,
                       int64_t n, const uh_node* inputs, const int64_t* input_numbers,
                       int64_t n_inputs, int flags, uh_handle* ret_gradients);
-/* Whether the pass that this thread is in runs the Node, or hands its gradient out. */
+/* 1 if the backward pass of this thread runs the Node or returns its gradient. */
 int uh_will_run(uh_node node);
-/* Whether a pass that this thread is in accumulates into all leaves: not grad(), not inputs=. */
+/* 1 if the backward pass of this thread accumulates into all leaves: not grad(), not inputs=. */
 int uh_run_is_plain(void);
 uh_node uh_running_node(void);
-uh_node uh_failed_node(void); /* whose formula or hook raised in this thread's last failed pass */
+uh_node uh_failed_node(void); /* its formula or hook failed this thread's last backward pass */
 int64_t uh_current_run(void);
 int uh_queue_callback(void (*call)(void*), void* context);
 
@@ -56,29 +56,29 @@ void uh_node_release(uh_node node);
 int64_t uh_node_id(uh_node node);
 const char* uh_node_name(uh_node node); /* valid until the thread's next call of it */
 int64_t uh_node_sequence(uh_node node); /* -1: before all others */
-int64_t uh_node_edges(uh_node node);    /* how many */
+int64_t uh_node_edges(uh_node node);    /* their number */
 uh_node uh_node_edge(uh_node node, int64_t i, int64_t* ret_input);
 int64_t uh_node_inputs(uh_node node);
 int uh_node_input(uh_node node, int64_t i, uh_value* ret_sizes, int* ret_dtype);
 uh_handle uh_node_variable(uh_node node);      /* AccumulateGrad's leaf */
 const char* uh_node_saved_names(uh_node node); /* one per line */
 int uh_node_saved(uh_node node, const char* name, uh_value* ret_value);
-/* The i-th saved tensor without unpacking it: version saved at and now; -1: there is none. */
+/* The version at which a tensor was saved and its present one, without unpacking; -1: none. */
 int uh_node_saved_version(uh_node node, const char* name, int64_t* ret_saved, int64_t* ret_now);
 const char* uh_node_traceback(uh_node node);
-uh_node uh_node_created_by(uh_node node); /* in anomaly mode: whose backward made it */
-/* The Node applied by hand: grad_fn(gradients). */
+uh_node uh_node_created_by(uh_node node); /* in anomaly mode: the Node whose backward created it */
+/* Calls the Node directly: grad_fn(gradients). */
 int uh_node_apply(uh_node node, const uh_handle* gradients, int64_t n, uh_handle* ret,
                   int64_t n_ret);
 
 void* uh_node_metadata(uh_node node);
 void uh_node_set_metadata(uh_node node, void* object, void (*release)(void*));
-/* The host is ending: nothing of its is called or let go of any more. */
+/* The host is shutting down: from now on none of its functions is called, none of its objects
+ * released. */
 void uh_host_finalizing(void);
 
-/* ---- hooks. A hook may replace gradients[i] by a new reference, or by 0; it leaves alone what it
- * does not replace. `from`: the gradients that a Node's results were made of. -1: it failed, and
- * has said so through uh_raise. */
+/* ---- hooks. A hook may replace gradients[i] by a new reference, or by 0. `from`: the gradients
+ * that the Node received. The hook returns -1 on failure, after it called uh_raise. */
 typedef int (*uh_hook_fn)(void* context, uh_handle* gradients, int64_t n, const uh_handle* from,
                           int64_t n_from);
 enum {
@@ -88,21 +88,20 @@ enum {
   UH_HOOK_POST_ACCUMULATE = 4,
   UH_HOOK_RETAIN_GRAD = 5
 };
-/* `place`: a tensor, or for BEFORE and AFTER a Node. Returns the hook's number, -1 on failure. */
-int64_t uh_add_hook(uint64_t index, int kind, uh_hook_fn call, void* context,
+/* `target`: a tensor, or for BEFORE and AFTER a Node. Returns the hook's number, -1 on failure. */
+int64_t uh_add_hook(uint64_t target, int kind, uh_hook_fn call, void* context,
                     void (*release)(void*));
-void uh_remove_hook(uint64_t index, int kind, int64_t hook);
+void uh_remove_hook(uint64_t target, int kind, int64_t hook);
 
 /* ---- for a host with a garbage collector: calls visit(object, argument) for every object of the
- * host's (the contexts of hooks, Functions, packed tensors, metadata) that goes when this
- * reference is released: what is reached by references that are the only ones. Whoever holds
- * a reference besides this one keeps all of it alive, and nothing is visited. `visit` must not
- * call the core. */
+ * host (the context of a hook or Function, a packed tensor, metadata) that the release of this
+ * reference would release. A second reference on the tensor or Node keeps them all alive; then
+ * nothing is visited. `visit` must not call the core. */
 typedef void (*uh_visit_fn)(void* object, void* argument);
 void uh_visit_owned(uh_handle self, uh_visit_fn visit, void* argument);
 void uh_node_visit_owned(uh_node node, uh_visit_fn visit, void* argument);
 
-/* ---- saved_tensors_hooks of this thread: pack returns an object that unpack understands */
+/* ---- saved_tensors_hooks of this thread: pack returns an object that unpack accepts */
 typedef struct {
   void* (*pack)(uh_handle tensor);   /* 0: failed */
   uh_handle (*unpack)(void* packed); /* 0: failed */
@@ -125,14 +124,14 @@ uh_list* uh_function_saved(uh_node node);
 void uh_function_materialize(uh_node node, int on);
 void* uh_function_context(uh_node node); /* 0: not such a Node */
 /* flags: 1 an input, 2 dirty, 4 differentiable */
-int uh_function_skip_output(uh_node node); /* an output that is no tensor */
+int uh_function_skip_output(uh_node node); /* an output that is not a tensor */
 uh_handle uh_function_output(uh_node node, uh_handle output, int flags);
 
-/* ---- anomaly mode; traceback returns text that is valid until the thread's next call of it */
+/* ---- anomaly mode; traceback returns a string that is valid until the thread's next call */
 void uh_set_anomaly(int enabled, int check_nan, const char* (*traceback)(void));
 int uh_anomaly(void); /* bits: 1 enabled, 2 check_nan */
 
-/* ---- failing from inside a callback: `token` comes back as the text of error kind 10 */
+/* ---- failure inside a callback: `token` becomes the message of error kind 10 */
 void uh_raise(const char* token);
 /* cdef end */
 

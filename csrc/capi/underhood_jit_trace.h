@@ -1,5 +1,5 @@
-/* What Python's side of a trace tells the core, and asks of it, while a trace is made; what makes
- * one is in underhood_jit_run.h. */
+/* The C ABI that Python's tracer calls during a trace; underhood_jit_run.h begins and ends traces.
+ */
 #ifndef UNDERHOOD_JIT_TRACE_H
 #define UNDERHOOD_JIT_TRACE_H
 
@@ -10,22 +10,22 @@ extern "C" {
 #endif
 
 /* cdef begin */
-/* A size of a tensor as a tensor without dimensions, which the trace follows; `what` is size, or
- * numel (then `dim` does not matter). */
-uh_handle uh_jit_trace_size(uh_handle tensor, const char* what, int64_t dim);
-/* The next operator's argument of that name, or its element `index` (-1: the whole), is the number
- * in this tensor. */
+/* A size of a tensor as a tensor without dimensions, so that the trace can follow it; `property` is
+ * size, or numel (which ignores `dim`). */
+uh_handle uh_jit_trace_size(uh_handle tensor, const char* property, int64_t dim);
+/* The number in this tensor is the next operator's argument of that name, or element `index` of the
+ * argument (-1: all of it). */
 int uh_jit_trace_argument(const char* name, int64_t index, uh_handle tensor);
 void uh_jit_trace_forget_arguments(void);
-/* What Python calls its tensors at this line. */
+/* The Python names of tensors at this line. */
 int uh_jit_trace_names(const char* const* names, const uh_handle* tensors, int64_t n);
-/* A builtin (`aten::to.dtype`) that made `result` of these; it is not run. */
+/* Records a call of a builtin (`aten::to.dtype`) and its result; does not run it. */
 int uh_jit_trace_record(const char* full_name, const uh_value* args, int64_t n, uh_handle result);
-/* What is recorded between them is what this module does, which is within that of
- * uh_jit_trace_self: a method of its own, when the trace has ended. */
+/* The calls recorded between enter and leave belong to this submodule of the module of
+ * uh_jit_trace_self; when the trace ends, they become its own method. */
 int uh_jit_trace_enter(uh_box module);
 int uh_jit_trace_leave(void);
-/* While it is paused, what this thread's operators do is not recorded. */
+/* A paused trace does not record this thread's operators. */
 int uh_jit_trace_pause(int paused);
 /* cdef end */
 

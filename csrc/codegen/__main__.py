@@ -1,6 +1,6 @@
 """Writes every generated file: `python csrc/codegen --source csrc --out BUILD --native engine/_native`.
 
-One module of this folder per output. Files are rewritten only when their text changed, so that an
+One module of this folder per output. A file is written only if its text changed, so that an
 edit of one yaml entry does not rebuild everything.
 """
 
@@ -55,11 +55,11 @@ def main() -> int:
 
 def generate(args: argparse.Namespace) -> None:
     ops = model.load(args.source / "ops")
-    texts = python_ops.modules(ops)
+    modules = python_ops.modules(ops)
     out = args.out / "generated"
     families = model.families(ops)
     by_name = {op.cpp_name: op.family for op in ops}
-    kept = {
+    sources = {
         out / "ops.h": cpp_ops.all_ops_h(list(families)),
         out / "register.cpp": cpp_ops.register_all_cpp(list(families)),
         out / "autograd" / "register.cpp": autograd.register_cpp(list(families)),
@@ -74,25 +74,25 @@ def generate(args: argparse.Namespace) -> None:
         out / "tags.h": schema_tables.tags_h(),
     }
     for number, signatures in enumerate(cpp_ops.signatures(ops)):
-        kept[out / f"signatures_{number}.cpp"] = cpp_ops.signatures_cpp(signatures)
+        sources[out / f"signatures_{number}.cpp"] = cpp_ops.signatures_cpp(signatures)
     for family, members in families.items():
-        kept[out / "ops" / f"{family}.h"] = cpp_ops.ops_h(members)
-        kept[out / "kernels" / f"{family}.h"] = cpp_ops.kernels_h(members)
-        kept[out / "pointwise" / f"{family}.h"] = pointwise.family_h(members)
-        kept[out / "structured" / f"{family}.h"] = cpp_ops.structured_h(members, family)
-        kept[out / f"register_{family}.cpp"] = cpp_ops.register_cpp(members, family)
-        kept[out / "autograd" / f"{family}.cpp"] = autograd.family_cpp(
+        sources[out / "ops" / f"{family}.h"] = cpp_ops.ops_h(members)
+        sources[out / "kernels" / f"{family}.h"] = cpp_ops.kernels_h(members)
+        sources[out / "pointwise" / f"{family}.h"] = pointwise.family_h(members)
+        sources[out / "structured" / f"{family}.h"] = cpp_ops.structured_h(members, family)
+        sources[out / f"register_{family}.cpp"] = cpp_ops.register_cpp(members, family)
+        sources[out / "autograd" / f"{family}.cpp"] = autograd.family_cpp(
             members, by_name, (args.source / "autograd" / "formulas" / f"{family}.h").exists()
         )
-        kept[out / f"capi_{family}.cpp"] = capi.ops_cpp(members, family)
+        sources[out / f"capi_{family}.cpp"] = capi.ops_cpp(members, family)
         for number, chunk in enumerate(pointwise.chunks(members)):
-            kept[out / "pointwise" / f"{family}_{number}.cpp"] = pointwise.chunk_cpp(chunk)
+            sources[out / "pointwise" / f"{family}_{number}.cpp"] = pointwise.chunk_cpp(chunk)
     passes = sorted(p.stem for p in (args.source / "jit" / "passes").glob("*.cpp"))
-    kept[out / "pass_list.inc"] = "".join(f"UH_PASS({name})\n" for name in passes)
-    for path, text in kept.items():
+    sources[out / "pass_list.inc"] = "".join(f"UH_PASS({name})\n" for name in passes)
+    for path, text in sources.items():
         write(path, text)
-    for stale in {p for p in out.rglob("*") if p.is_file()} - set(kept):
-        stale.unlink()  # CMake collects what is there
+    for stale in {p for p in out.rglob("*") if p.is_file()} - set(sources):
+        stale.unlink()  # CMake collects every file of the folder
     parts = sorted((args.source / "capi").glob("underhood_*.h"))
     headers = [
         args.source / "base" / "error_kinds.h",
@@ -102,7 +102,7 @@ def generate(args: argparse.Namespace) -> None:
         *sorted(args.native.glob("*.h")),
     ]
     blocks = [capi.cdef_block(h.read_text()) for h in headers]
-    blocks += [h.read_text() for h in sorted(args.native.glob("*.cdef"))]  # what cffi alone reads
+    blocks += [h.read_text() for h in sorted(args.native.glob("*.cdef"))]  # only cffi reads these
     write(args.out / "ffi.cdef.h", "\n".join(blocks))
     native = [h.name for h in args.native.glob("*.h") if "cdef begin" in h.read_text()]
     includes = ["generated/underhood_ops.h", *(f"capi/{h.name}" for h in parts), *sorted(native)]
@@ -111,8 +111,8 @@ def generate(args: argparse.Namespace) -> None:
         args.out / "python" / "__init__.py",
         '"""Python files that csrc/codegen writes at build time."""\n',
     )
-    texts |= stubs.stubs(ops, args.native.parent)
-    python = {args.out / "python" / n: text for n, text in texts.items()}
+    modules |= stubs.stubs(ops, args.native.parent)
+    python = {args.out / "python" / n: text for n, text in modules.items()}
     for path, text in python.items():
         write(path, text)
     for stale in set((args.out / "python" / "families").glob("*.py")) - set(python):

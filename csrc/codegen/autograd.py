@@ -1,8 +1,8 @@
 """generated/autograd/<family>.cpp: the Node class and the Autograd kernels of every operator with a gradient.
 
 A formula is C++ (csrc/autograd/formula.h) in terms of `grad` (the gradient of the first result), `grads[i]`, the
-operator's arguments and results by their names, and `needs_<argument>`. What a formula uses is saved; where
-it asks an argument for sizes(), dtype() and the like only, that is saved and not the tensor.
+operator's arguments and results by their names, and `needs_<argument>`. The Node saves the values that a
+formula uses; of an argument that is used only by sizes(), dtype() and similar calls it saves the metadata.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from model import Argument, DeclarationError, Operator
 HEAD = "// Generated from csrc/ops yaml by csrc/codegen/autograd.py. Do not edit.\n"
 _INFO = r"\.(sizes|strides|offset|ndim|size|numel|dtype|device)\("
 
-# Schema type -> how a Node keeps a value of it.
+# Schema type -> C++ type of a Node's member for a value of it.
 VALUES = {
     "Scalar": "Scalar",
     "Scalar?": "std::optional<Scalar>",
@@ -40,10 +40,10 @@ VALUES = {
 
 @dataclass(frozen=True)
 class Saved:
-    """One value that a Node keeps."""
+    """A value that a Node saves."""
 
-    name: str  # as formulas call it
-    how: str  # tensor | tensors | operand | info | infos | value | result
+    name: str  # in formulas
+    kind: str  # tensor | tensors | operand | info | infos | value | result
     type: str  # C++ type of the member
     users: tuple[str, ...]  # the arguments whose formulas use it
 
@@ -54,16 +54,18 @@ def holds_tensors(a: Argument) -> bool:
 
 def differentiable(op: Operator) -> list[Argument]:
     """The arguments that get a gradient, in the order of the Node's edges."""
-    wanted = [name for names in op.gradient for name in names]
+    with_gradient = [name for names in op.gradient for name in names]
     known = {a.name: a for a in op.arguments if holds_tensors(a)}
-    for name in wanted:
+    for name in with_gradient:
         if name not in known:
-            raise DeclarationError(f"{op.schema}: gradient of {name!r}, which is no tensor of it")
-    return [a for a in op.arguments if a.name in wanted]
+            raise DeclarationError(
+                f"{op.schema}: gradient of {name!r}, which is not a tensor argument"
+            )
+    return [a for a in op.arguments if a.name in with_gradient]
 
 
 def node_name(op: Operator) -> str:
-    """PyTorch's name: MulBackward0. One in parentheses is an expression of what the Node keeps."""
+    """PyTorch's name: MulBackward0. A name in parentheses is an expression over the saved values."""
     if op.node:
         return op.node
     camel = "".join(part[:1].upper() + part[1:] for part in op.name.split("_"))
@@ -75,9 +77,10 @@ def _kernel_name(op: Operator) -> str:
 
 
 def result_names(op: Operator) -> list[str]:
-    if len(op.made) < 2:  # what only writes in place has its first argument as result
-        return [op.made[0].name or "result"] if op.made else ["result"]
-    return [r.name or f"result{i}" for i, r in enumerate(op.made)]
+    results = op.functional_results
+    if len(results) < 2:  # an operator that only writes in place has its first argument as result
+        return [results[0].name or "result"] if results else ["result"]
+    return [r.name or f"result{i}" for i, r in enumerate(results)]
 
 
 def _uses(formula: str, name: str) -> bool:
@@ -85,44 +88,44 @@ def _uses(formula: str, name: str) -> bool:
 
 
 def _only_info(formulas: list[str], name: str) -> bool:
-    """Whether every use asks for a description: `self.sizes()`, `infos(tensors)`."""
+    """Return true if every use reads metadata only: `self.sizes()`, `infos(tensors)`."""
     for formula in formulas:
-        rest = re.sub(rf"(?<![\w.]){name}{_INFO}", "", formula)
-        rest = re.sub(rf"\binfos\({name}\)", "", rest)
-        if _uses(rest, name):
+        without_info = re.sub(rf"(?<![\w.]){name}{_INFO}", "", formula)
+        without_info = re.sub(rf"\binfos\({name}\)", "", without_info)
+        if _uses(without_info, name):
             return False
     return True
 
 
 def saved_values(op: Operator) -> list[Saved]:
-    found = []
+    saved = []
     for a in op.arguments:
-        told = [ns for ns, f in op.gradient.items() if _uses(f, f"{a.name}_info")]
-        if told:  # a description beside the tensor: one formula's use does not save it for others
-            found.append(Saved(f"{a.name}_info", "info", "TensorInfo", sum(told, ())))
+        info_users = [ns for ns, f in op.gradient.items() if _uses(f, f"{a.name}_info")]
+        if info_users:  # metadata apart from the tensor, which another formula may use and save
+            saved.append(Saved(f"{a.name}_info", "info", "TensorInfo", sum(info_users, ())))
         users = [(names, f) for names, f in op.gradient.items() if _uses(f, a.name)]
         if not users and op.node.startswith("(") and _uses(op.node, a.name):
-            found.append(Saved(a.name, "value", VALUES[a.type], ()))
+            saved.append(Saved(a.name, "value", VALUES[a.type], ()))
         if not users:
             continue
         used_by = tuple(name for names, _ in users for name in names)
         info = _only_info([f for _, f in users], a.name)
         if a.type.endswith("[]") and holds_tensors(a):
-            how = (
+            kind = (
                 ("infos", "std::vector<TensorInfo>")
                 if info
                 else ("tensors", "std::vector<SavedTensor>")
             )
         elif a.type == "Operand":
-            how = ("operand_info", "TensorInfo") if info else ("operand", "SavedOperand")
+            kind = ("operand_info", "TensorInfo") if info else ("operand", "SavedOperand")
         elif holds_tensors(a):
-            how = ("info", "TensorInfo") if info else ("tensor", "SavedTensor")
+            kind = ("info", "TensorInfo") if info else ("tensor", "SavedTensor")
         else:
-            how = ("value", VALUES[a.type])
-        found.append(Saved(a.name, *how, used_by))
-    # PyTorch saves what the first formula uses first: hooks see that order.
+            kind = ("value", VALUES[a.type])
+        saved.append(Saved(a.name, *kind, used_by))
+    # PyTorch saves the values of the first formula first, and hooks see that order.
     order = [a.name for f in op.gradient.values() for a in op.arguments if _uses(f, a.name)]
-    found.sort(key=lambda s: order.index(s.name) if s.name in order else len(order))
+    saved.sort(key=lambda s: order.index(s.name) if s.name in order else len(order))
     names = {a.name for a in op.arguments}
     for i, name in enumerate(result_names(op)):
         users = [(ns, f) for ns, f in op.gradient.items() if name not in names and _uses(f, name)]
@@ -130,10 +133,10 @@ def saved_values(op: Operator) -> list[Saved]:
             continue
         used_by = tuple(n for ns, _ in users for n in ns)
         if _only_info([f for _, f in users], name):
-            found.append(Saved(name, f"result_info:{i}", "TensorInfo", used_by))
+            saved.append(Saved(name, f"result_info:{i}", "TensorInfo", used_by))
         else:
-            found.append(Saved(name, f"result:{i}", "SavedTensor", used_by))
-    return found
+            saved.append(Saved(name, f"result:{i}", "SavedTensor", used_by))
+    return saved
 
 
 def class_name(op: Operator) -> str:
@@ -141,7 +144,7 @@ def class_name(op: Operator) -> str:
 
 
 def _edge_offsets(op: Operator) -> dict[str, str]:
-    """Where the edges of each differentiable argument begin: a list takes as many as it has."""
+    """The index of the first edge of each differentiable argument; a list has one edge per tensor."""
     offsets, before, fixed = {}, "", 0
     for a in differentiable(op):
         offsets[a.name] = f"{before}{fixed}" if before else str(fixed)
@@ -158,10 +161,10 @@ def node_class(op: Operator) -> str:
     lists = [a for a in edges if a.type.endswith("[]")]
     lines = [f"struct {class_name(op)} final : Node {{"]
     name = node_name(op)
-    shown = name if name.startswith("(") else f'"{name}"'
-    known = [s.name for s in saved if shown.startswith("(") and _uses(shown, s.name)]
-    bound = "".join(f"const auto& {n} = {n}_; " for n in known)
-    lines.append(f"  std::string name() const override {{ {bound}return {shown}; }}")
+    expression = name if name.startswith("(") else f'"{name}"'
+    used = [s.name for s in saved if name.startswith("(") and _uses(name, s.name)]
+    bound = "".join(f"const auto& {n} = {n}_; " for n in used)
+    lines.append(f"  std::string name() const override {{ {bound}return {expression}; }}")
     lines.append("  Gradients apply(Gradients grads) override {")
     lines.append("    using namespace ops;  // NOLINT: formulas name operators")
     lines.append("    Gradients out(edges().size());")
@@ -171,7 +174,7 @@ def node_class(op: Operator) -> str:
         lines.append("    if (!any_defined(grads)) return out;")
         lines.append("    [[maybe_unused]] const Tensor& grad = grads[0];")
     for s in saved:
-        match s.how.partition(":")[0]:
+        match s.kind.partition(":")[0]:
             case "tensor" | "result" | "operand":
                 lines.append(f"    const auto {s.name} = {s.name}_.unpack(*this);")
             case "tensors":
@@ -190,14 +193,14 @@ def node_class(op: Operator) -> str:
         if len(names) == 1:
             a = next(a for a in edges if a.name == names[0])
             if a.type.endswith("[]"):
-                lines.append(f"    if ({need}) place(out, {offsets[a.name]}, {formula});")
+                lines.append(f"    if ({need}) store_gradients(out, {offsets[a.name]}, {formula});")
             else:
                 lines.append(f"    if ({need}) out[{offsets[a.name]}] = {formula};")
             continue
-        lines.append(f"    if ({need}) {{\n      auto made = {formula};")
+        lines.append(f"    if ({need}) {{\n      auto gradients = {formula};")
         for i, n in enumerate(names):
             lines.append(
-                f"      if (needs_{n}) out[{offsets[n]}] = std::move(std::get<{i}>(made));"
+                f"      if (needs_{n}) out[{offsets[n]}] = std::move(std::get<{i}>(gradients));"
             )
         lines.append("    }")
     lines.append("    return out;\n  }")
@@ -205,7 +208,7 @@ def node_class(op: Operator) -> str:
         lines.append("  void each_saved([[maybe_unused]] SavedVisitor& visitor) override {")
         for s in saved:
             name = f"_saved_{s.name}"
-            match s.how.partition(":")[0]:
+            match s.kind.partition(":")[0]:
                 case "tensor" | "result":
                     lines.append(f'    visitor.tensor("{name}", {s.name}_);')
                 case "operand":
@@ -215,8 +218,8 @@ def node_class(op: Operator) -> str:
                 case "infos":
                     pass
                 case "info" | "operand_info" | "result_info":
-                    shown = name.removesuffix("_info")
-                    lines.append(f'    visitor.value("{shown}_sym_sizes", to_value({s.name}_));')
+                    tensor = name.removesuffix("_info")
+                    lines.append(f'    visitor.value("{tensor}_sym_sizes", to_value({s.name}_));')
                 case _:
                     lines.append(f'    visitor.value("{name}", to_value({s.name}_));')
         lines.append("  }")
@@ -235,14 +238,14 @@ def node_class(op: Operator) -> str:
 def _save(op: Operator, s: Saved, written: Argument | None) -> str:
     condition = " || ".join(f"needs_{n}" for n in dict.fromkeys(s.users))
     source = s.name
-    beside = f", {written.name}" if written else ""
+    inplace_of = f", {written.name}" if written else ""
     if written and s.name == written.name:
-        source, beside = "original", ""
-    match s.how:
+        source, inplace_of = "original", ""
+    match s.kind:
         case "tensor" | "operand":
-            return f"  if ({condition}) node->{s.name}_.save(*node, {source}{beside});"
+            return f"  if ({condition}) node->{s.name}_.save(*node, {source}{inplace_of});"
         case "tensors":
-            return f"  if ({condition}) save_all(*node, {source}, node->{s.name}_{beside});"
+            return f"  if ({condition}) save_all(*node, {source}, node->{s.name}_{inplace_of});"
         case "info":
             return f"  node->{s.name}_ = TensorInfo({s.name.removesuffix('_info')});"
         case "operand_info":
@@ -253,11 +256,11 @@ def _save(op: Operator, s: Saved, written: Argument | None) -> str:
 
 
 def _is_saved_result(s: Saved) -> bool:
-    return s.how.startswith("result")
+    return s.kind.startswith("result")
 
 
 def autograd_kernel(op: Operator) -> str:
-    """The kernel at the key Autograd: makes the Node, runs the operator below, joins the two."""
+    """The kernel at the key Autograd: makes the Node, redispatches below and sets the result's history."""
     edges = differentiable(op)
     saved = saved_values(op)
     names = ", ".join(a.name for a in op.arguments)
@@ -273,7 +276,7 @@ def autograd_kernel(op: Operator) -> str:
     lines.append(f"  if (!({any_needed})) return {below};")
     if written:
         lines.append(f"  check_inplace({written.name}, true);")
-        if any(s.name == written.name and s.how in ("tensor", "operand") for s in saved):
+        if any(s.name == written.name and s.kind in ("tensor", "operand") for s in saved):
             users = next(s.users for s in saved if s.name == written.name)
             condition = " || ".join(f"needs_{n}" for n in dict.fromkeys(users))
             lines.append(
@@ -293,21 +296,21 @@ def autograd_kernel(op: Operator) -> str:
         extended = "extend_history" if op.has_tag("inplace_view") else "rebase_history"
         lines.append(f"  {extended}({written.name}, node);")
         for s in saved:
-            if s.how.startswith("result:"):
+            if s.kind.startswith("result:"):
                 lines.append(f"  node->{s.name}_.save_output(*node, {written.name});")
             elif _is_saved_result(s):
                 lines.append(f"  node->{s.name}_ = TensorInfo({written.name});")
         lines.append("}")
         return "\n".join(lines)
-    lines.append(f"  {op.cpp_result} made = below_autograd([&] {{ return {below}; }});")
+    lines.append(f"  {op.cpp_result} result = below_autograd([&] {{ return {below}; }});")
     several = len(op.results) > 1
     if not several and not op.differentiable_if and any(a.name == "dtype" for a in op.arguments):
         lines.append(
-            '  check(is_differentiable(made.dtype()), "Autograd not support dtype: ", '
-            "info(made.dtype()).title);"
+            '  check(is_differentiable(result.dtype()), "Autograd not support dtype: ", '
+            "info(result.dtype()).title);"
         )
     for i in range(len(op.results)):
-        value = f"std::get<{i}>(made)" if several else "made"
+        value = f"std::get<{i}>(result)" if several else "result"
         plain = (
             op.differentiable is not None
             and (op.results[i].name or f"result{i}") not in op.differentiable
@@ -317,19 +320,19 @@ def autograd_kernel(op: Operator) -> str:
         )
     for s in saved:
         if _is_saved_result(s):
-            how, _, i = s.how.partition(":")
-            value = f"std::get<{i}>(made)" if several else "made"
+            kind, _, i = s.kind.partition(":")
+            value = f"std::get<{i}>(result)" if several else "result"
             condition = " || ".join(f"needs_{n}" for n in dict.fromkeys(s.users))
-            if how == "result":
+            if kind == "result":
                 lines.append(f"  if ({condition}) node->{s.name}_.save_output(*node, {value});")
             else:
                 lines.append(f"  node->{s.name}_ = TensorInfo({value});")
-    lines.append("  return made;\n}")
+    lines.append("  return result;\n}")
     return "\n".join(lines)
 
 
 def copies_composite(op: Operator) -> bool:
-    """An in-place form of what is made of other operators: the result is copied into self, differentiably."""
+    """Return true for the in-place form of a composite: it copies the result into self, differentiably."""
     return op.composite and op.form == "inplace" and bool(op.base) and not op.gradient
 
 
@@ -347,7 +350,7 @@ def composite_inplace_kernel(op: Operator) -> str:
         f"void {op.cpp_name}_autograd(KeySet keys, {op.cpp_parameters}) {{\n"
         f"  if (!({needed})) return ops::{op.cpp_name}_op.redispatch(keys.below(Key::kAutograd), {names});\n"
         f"  check_inplace({first}, true);\n"
-        # On a copy: what the others save of self must not be overwritten.
+        # On a copy: the operators of the composite may save self, which must not be overwritten.
         f'  copy_result({first}, ops::{op.base}({copied}), "{op.name}");\n}}\n'
     )
 
@@ -359,20 +362,20 @@ def node_class_of(op: Operator) -> str:
 
 def _called(ops: list[Operator], by_name: dict[str, str]) -> list[str]:
     """The families whose operators the formulas of `ops` call."""
-    words = {
-        word
+    calls = {
+        name
         for op in ops
         for formula in op.gradient.values()
-        for word in re.findall(r"\b(\w+)\(", formula)
+        for name in re.findall(r"\b(\w+)\(", formula)
     }
-    return sorted({"copy", ops[0].family, *(by_name[word] for word in words if word in by_name)})
+    return sorted({"copy", ops[0].family, *(by_name[name] for name in calls if name in by_name)})
 
 
 def family_cpp(ops: list[Operator], by_name: dict[str, str], formulas: bool) -> str:
     """The Nodes and kernels of one family, and the function that registers them.
 
-    by_name: the family of every operator by its C++ name; formulas: whether the family has a header
-    autograd/formulas/<family>.h of its own.
+    by_name: the family of every operator by its C++ name; formulas: whether the family has its own header
+    autograd/formulas/<family>.h.
     """
     family = ops[0].family
     own = f'\n#include "autograd/formulas/{family}.h"' if formulas else ""
@@ -384,7 +387,7 @@ def family_cpp(ops: list[Operator], by_name: dict[str, str], formulas: bool) -> 
     ]
     top = len(lines) - 1
     registrations = []
-    made: set[str] = set()
+    nodes: set[str] = set()
     for op in ops:
         if op.decompose and op.form == "functional":
             call = f"{op.cpp_result} {op.decompose}(KeySet, {op.cpp_parameters});"
@@ -401,11 +404,11 @@ def family_cpp(ops: list[Operator], by_name: dict[str, str], formulas: bool) -> 
             )
         if not op.gradient or op.form == "out":
             continue
-        if node_class_of(op) not in made:
+        if node_class_of(op) not in nodes:
             lines.append(
                 node_class(op).replace(f"struct {class_name(op)} ", f"struct {node_class_of(op)} ")
             )
-            made.add(node_class_of(op))
+            nodes.add(node_class_of(op))
         lines.append(autograd_kernel(op) + "\n")
         registrations.append(
             f'  ops::{op.cpp_name}_op.set_kernel(Key::kAutograd, {op.cpp_name}_autograd, "{_kernel_name(op)}");'

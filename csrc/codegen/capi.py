@@ -169,17 +169,17 @@ def definition(op: Operator) -> str:
     body = WRAP[result_kind(op)].format(call=call)
     lines = [f"{EXPORT}{prototype(op)} {{\n  return guard({failure}, [&] {{ {body} }});\n}}"]
     if has_fast_form(op):
-        rest = [_default(a) for a in op.arguments[2:]]
+        defaults = [_default(a) for a in op.arguments[2:]]
         for head, second in [(fast_prototype(op), "take(b)"), *number_prototypes(op)]:
-            call = f"ops::{op.cpp_name}({', '.join(['take(a)', second, *rest])})"
+            call = f"ops::{op.cpp_name}({', '.join(['take(a)', second, *defaults])})"
             body = f"return guard(uh_handle{{0}}, [&] {{ return give({call}); }});"
             lines.append(f"{EXPORT}{head} {{\n  {body}\n}}")
     return "\n".join(lines)
 
 
 def ops_cpp(ops: list[Operator], family: str) -> str:
-    """The C functions of one family. Not included: the header of all C functions, which would tie
-    every family to each other's edits; it is made from the same prototypes."""
+    """The C functions of one family. The header of all C functions, which has the same prototypes, is not
+    included: an edit of one family would recompile all of them."""
     lines = [HEAD, f'#include "capi/convert.h"\n#include "generated/ops/{family}.h"\n']
     lines.append("using namespace uh;  // NOLINT: this file is nothing but calls into uh\n")
     return "\n".join([*lines, *map(definition, ops)]) + "\n"

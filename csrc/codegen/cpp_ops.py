@@ -1,7 +1,7 @@
 """generated/ops/<family>.h, kernels/<family>.h and register_<family>.cpp: the C++ face of operators.
 
-One of each per yaml file, so that an edit of one family recompiles that family only; and
-signatures_<n>.cpp, the code that operators of one signature share.
+Each yaml file has one of each, so that an edit of a family recompiles that family only.
+signatures_<n>.cpp is the code that operators of one signature share.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def ops_h(ops: list[Operator]) -> str:
 
 
 def _default(a: Argument) -> str | None:
-    """The C++ text of an argument's default; None where it must be given."""
+    """The C++ text of an argument's default; None if the argument is required."""
     if a.default is None or a.written:
         return None
     if a.default == "None":
@@ -50,14 +50,14 @@ def _default(a: Argument) -> str | None:
 
 
 def _with_defaults(op: Operator) -> str:
-    """The parameters; as in C++, a default only where all that follow have one."""
-    texts: list[str] = []
+    """The parameters; as in C++, a default only if all later parameters have one."""
+    parameters: list[str] = []
     open_end = True
     for a in reversed(op.arguments):
         default = _default(a) if open_end else None
         open_end = default is not None
-        texts.append(f"{a.cpp} {a.name}" + (f" = {default}" if open_end else ""))
-    return ", ".join(reversed(texts))
+        parameters.append(f"{a.cpp} {a.name}" + (f" = {default}" if open_end else ""))
+    return ", ".join(reversed(parameters))
 
 
 def all_ops_h(families: list[str]) -> str:
@@ -69,7 +69,7 @@ def all_ops_h(families: list[str]) -> str:
 
 
 def signatures(ops: list[Operator]) -> list[list[str]]:
-    """The distinct C++ signatures, in files by a sum of their text: one more moves no other."""
+    """The distinct C++ signatures, spread over files by a checksum: a new one moves no other."""
     files: list[list[str]] = [[] for _ in range(SIGNATURE_FILES)]
     for signature in sorted({op.signature for op in ops}):
         files[crc32(signature.encode()) % SIGNATURE_FILES].append(signature)
@@ -109,7 +109,7 @@ def kernels_h(ops: list[Operator]) -> str:
 
 
 def pointwise_kernel(op: Operator) -> str:
-    """A pointwise operator on a device: its operands and parameters, for what runs it there."""
+    """A pointwise operator on a device: its operands and parameters, for the loop runner there."""
     assert op.pointwise
     operands, params = [], []
     for a in op.arguments:
@@ -145,7 +145,7 @@ def _result_parameters(op: Operator) -> list[str]:
 
 
 def structured_kernel(op: Operator) -> str:
-    """A structured operator on a device: the shape rule makes the results, a kernel fills them."""
+    """A structured operator on a device: its shape rule allocates the results, a kernel fills them."""
     names = _result_names(op)
     arguments = ", ".join(a.name for a in op.arguments)
     rule = re.sub(r"\bop\b", f'"{op.name}"', op.shape_rule)
@@ -174,7 +174,7 @@ def structured_kernel(op: Operator) -> str:
 
 
 def structured_h(ops: list[Operator], family: str) -> str:
-    """Structured operators as templates over what runs them on a device, and their registration."""
+    """Structured operators as templates over a device's loop runner or kernel, and their registration."""
     structured = [structured_kernel(op) for op in ops if op.is_structured]
     lines = [
         HEAD,
@@ -210,9 +210,11 @@ def _formed_kernel(op: Operator) -> str:
     write = (
         "write_self" if op.form == "inplace" else "write_exact_out" if op.exact_out else "write_out"
     )
-    lines = [f"const auto made = ops::{op.base}({', '.join(a.name for a in inputs)});"]
+    # linalg_solve_ex has an argument `result`.
+    local = "computed" if "result" in outs else "result"
+    lines = [f"const auto {local} = ops::{op.base}({', '.join(a.name for a in inputs)});"]
     for i, out in enumerate(outs):
-        result = "made" if len(outs) == 1 else f"std::get<{i}>(made)"
+        result = local if len(outs) == 1 else f"std::get<{i}>({local})"
         operands = {a.name for a in op.arguments if a.type == "Operand"}
         for name, refuses_any in op.overlap:
             if name == out:
@@ -234,11 +236,11 @@ def _inplace_or_view(op: Operator) -> str | None:
     call = f"ops::{op.cpp_name}_op.redispatch(keys.below(Key::kADInplaceOrView), {names})"
     head = f"{op.cpp_result} {op.cpp_name}_ad(KeySet keys, {op.cpp_parameters}) {{"
     if op.is_view and op.composite:
-        return None  # marked by the views that it is made of
+        return None  # the view operators that it calls mark it
     if op.is_view:
         self = next(a.name for a in op.arguments if a.viewed)
-        how = "mark_alias" if op.no_gradient else "as_view"
-        mark = f"{how}({self}, result, ops::{op.cpp_name}_op);"
+        mark = "mark_alias" if op.no_gradient else "as_view"
+        mark = f"{mark}({self}, result, ops::{op.cpp_name}_op);"
         return f"{head}\n  auto result = {call};\n  {mark}\n  return result;\n}}"
     if op.written:
         bumps = "".join(f"\n  {a.name}.impl()->bump_version(current_call());" for a in op.written)
@@ -250,7 +252,7 @@ def _inplace_or_view(op: Operator) -> str | None:
                 f"\n  const Dims sizes = {self}.sizes();"
             )
             bumps = f"\n  if (!({self}.sizes() == sizes)) {bumps.strip()}"
-        # However the kernel writes, with calls of its own, it is one write.
+        # The kernel may write by several calls; they count as one write.
         within = "const Without<Key::kADInplaceOrView> below;"
         if op.results:
             return (
@@ -266,14 +268,14 @@ def _holds_tensors(argument: Argument) -> bool:
 
 
 def checked(op: Operator) -> bool:
-    """Whether a hand-written kernel is asked about the devices of its tensors before it runs."""
+    """Return true if a generated check of the tensors' devices runs before a hand-written kernel."""
     tensors = [a for a in op.arguments if _holds_tensors(a)]
     several = len(tensors) > 1 or any(a.type.endswith("[]") for a in tensors)
     return several and not op.composite and not op.any_device
 
 
 def _checked_kernel(op: Operator, kernel: str) -> str:
-    """A hand-written kernel behind the question whether its tensors lie on one device."""
+    """A hand-written kernel after the check that its tensors are on one device."""
     names = ", ".join(a.name for a in op.arguments)
     tensors = ", ".join(a.name for a in op.arguments if _holds_tensors(a))
     return (
@@ -283,19 +285,19 @@ def _checked_kernel(op: Operator, kernel: str) -> str:
     )
 
 
-def made_kernels(op: Operator) -> list[str]:
+def generated_kernels(op: Operator) -> list[str]:
     """The C++ of every kernel that is generated for an operator."""
-    made = []
+    kernels = []
     if op.base and not op.pointwise:
-        made.append(_formed_kernel(op))
+        kernels.append(_formed_kernel(op))
     elif checked(op) and not op.pointwise and not op.is_structured:
-        made += [_checked_kernel(op, kernel) for kernel in sorted(set(op.kernels.values()))]
+        kernels += [_checked_kernel(op, kernel) for kernel in sorted(set(op.kernels.values()))]
     extra = _inplace_or_view(op)
-    return [*made, extra] if extra else made
+    return [*kernels, extra] if extra else kernels
 
 
 def differentiation(op: Operator) -> str:
-    """How gradients pass an operator: a member of Differentiation (dispatch/operator.h)."""
+    """The operator's member of Differentiation (dispatch/operator.h)."""
     if op.composite and op.form == "functional" and not op.gradient:
         return "Composite"
     if (op.gradient or op.decompose) and op.form != "out":
@@ -331,9 +333,9 @@ def register_cpp(ops: list[Operator], family: str) -> str:
     lines.append("\n}  // namespace uh::ops\n\nnamespace uh {\nnamespace {\n")
     registrations = []
 
-    def enter(op: Operator, key: str, kernel: str, what: str) -> None:
+    def enter(op: Operator, key: str, kernel: str, name: str) -> None:
         registrations.append(
-            f'  ops::{op.cpp_name}_op.set_kernel(Key::k{key}, {kernel}, "{what}");'
+            f'  ops::{op.cpp_name}_op.set_kernel(Key::k{key}, {kernel}, "{name}");'
         )
 
     for op in ops:
@@ -351,7 +353,7 @@ def register_cpp(ops: list[Operator], family: str) -> str:
                 )
             else:
                 enter(op, key, function, kernel)
-        lines += made_kernels(op)
+        lines += generated_kernels(op)
         if op.pointwise and not op.base:
             kernel_name = f'"pointwise {op.name}"'
             registrations += [
@@ -363,12 +365,12 @@ def register_cpp(ops: list[Operator], family: str) -> str:
                 f'  ops::{op.cpp_name}_op.set_backend_kernels({op.cpp_name}_formed, "formed {op.name}");'
             )
         if (op.is_view and not op.composite) or op.written:
-            what = "mark view" if op.is_view else "bump version"
-            enter(op, "ADInplaceOrView", f"{op.cpp_name}_ad", what)
-        how = differentiation(op)
-        if how != "Kernel":
+            name = "mark view" if op.is_view else "bump version"
+            enter(op, "ADInplaceOrView", f"{op.cpp_name}_ad", name)
+        category = differentiation(op)
+        if category != "Kernel":
             registrations.append(
-                f"  ops::{op.cpp_name}_op.set_differentiation(Differentiation::k{how});"
+                f"  ops::{op.cpp_name}_op.set_differentiation(Differentiation::k{category});"
             )
     lines.append(
         f"\n}}  // namespace\n\nvoid register_{family}() {{\n  Dispatcher& d = Dispatcher::instance();"

@@ -1,7 +1,7 @@
 """The operator declarations, read from csrc/ops/*.yaml into dataclasses.
 
-Everything that the other modules of this folder write follows from `Operator`: one entry of yaml
-becomes one to three operators (functional, in-place, out=), each with its parsed schema.
+The other modules of this folder write everything from `Operator`: a yaml entry becomes one to three
+operators (functional, in-place, out=), each with its parsed schema.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ CPP_RESULTS = {
     "int": "int64_t",
     "bool": "bool",
 }
-# Names that C++ keeps for itself.
+# Names that C++ reserves.
 CPP_RESERVED = {"std": "standard_deviation", "xor": "exclusive_or"}
-# Prefixes of names that live in a namespace of their own: linalg_det is engine.linalg.det.
+# Prefixes of names that have their own namespace: linalg_det is engine.linalg.det.
 NAMESPACES = ("linalg", "special", "fft")
 # Overload names that need no suffix: the first meaning of a name.
 PLAIN_OVERLOADS = {"", "Tensor", "Tensor_Tensor", "self", "int", "intlist"}
@@ -62,12 +62,12 @@ _RESULT = re.compile(
     r"(?P<type>\w+)(?P<alias>\(\w+!?\))?(?P<rest>\??(\[\d*\])?)(\s+(?P<name>\w+))?$"
 )
 _LAYERS = re.compile(r"\?|\[(\d*)\]")
-# What only PyTorch's overloads have (yaml key `overloads`): no kernel here takes it.
+# Types that only PyTorch's overloads have (yaml key `overloads`): no kernel here takes them.
 OVERLOAD_TYPES = {"Layout?", "Generator?", "MemoryFormat"}
 
 
 class DeclarationError(Exception):
-    """A yaml entry that does not make sense; the text names the file and the entry."""
+    """An invalid yaml entry; the message names the file and the entry."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class Argument:
     keyword_only: bool = False
     written: bool = False
     viewed: bool = False
-    length: str = ""  # of int[2]: "2", where one number may stand for both
+    length: str = ""  # of int[2]: "2"; one number may be passed for both
     schema_type: SchemaType = SchemaType("Tensor")
 
     @property
@@ -125,7 +125,7 @@ class Argument:
 
     @property
     def takes_number(self) -> bool:
-        """A tensor operand for which a number will do."""
+        """True for a tensor operand that may also be a number."""
         return self.type == "Operand"
 
     @property
@@ -159,8 +159,8 @@ class Pointwise:
     variants: dict[
         str, str
     ]  # dtype category (bool, int, float, complex) -> its own expression; "" = unsupported
-    complex_result: str = "same"  # or "real": what complex operands give
-    check: str = ""  # C++ function of ops/pointwise_checks.h that refuses operands before the loop
+    complex_result: str = "same"  # or "real": the result of complex operands
+    check: str = ""  # C++ function of ops/pointwise_checks.h that rejects operands before the loop
     promoting: bool = False  # the Scalar parameters take part in the choice of the dtype (clamp)
     all_numbers: bool = False  # every operand may be a number at once: add(2, 3)
     exact_out: bool = False  # out= must have the dtype of the result
@@ -177,42 +177,42 @@ class Operator:
     family: str
     form: str = "functional"  # functional | inplace | out
     kernels: dict[str, str] = field(default_factory=dict)
-    shape_rule: str = ""  # of a structured operator: the call that makes its results
+    shape_rule: str = ""  # of a structured operator: the call that allocates its results
     base: str = ""  # C++ name of the functional form that an in-place or out= form is made from
-    exact_out: bool = False  # an out= form that converts nothing
-    # The arguments that PyTorch refuses where they share memory with what is written: (name, whether
-    # any byte is too much, or only where they are not the same elements in the same order).
+    exact_out: bool = False  # an out= form that does not convert dtypes
+    # The arguments that PyTorch rejects if they share memory with a written tensor: (name, reject any
+    # overlap). If false, the same elements in the same order are accepted.
     overlap: tuple[tuple[str, bool], ...] = ()
-    row_major: bool = False  # an out= form that, resized, is row-major whatever the result's order
-    composite: bool = False  # made of other operators: its gradient is theirs
+    row_major: bool = False  # an out= form that becomes row-major if it is resized
+    composite: bool = False  # a sequence of calls of other operators, which have the gradients
     any_device: bool = False  # the kernel takes tensors of several devices
     aliases: tuple[str, ...] = ()  # PyTorch's other names of the same function
     script_aliases: tuple[str, ...] = ()  # names that only scripted programs call it by
     pointwise: Pointwise | None = None
     python: tuple[str, ...] = ("function", "method")
     varargs: str = ""
-    older: tuple[str, ...] = ()  # orders of positional arguments that PyTorch still takes
+    older: tuple[str, ...] = ()  # orders of positional arguments that PyTorch still accepts
     doc: str = ""
     line: int = 0  # of its entry in the yaml file
-    # Gradient formulas: the arguments that one formula gives gradients of, and its text.
+    # Gradient formulas: the arguments whose gradients a formula computes, and its text.
     gradient: dict[tuple[str, ...], str] = field(default_factory=dict)
-    bumps: str = ""  # "resized": a call that leaves the sizes as they are is no write
+    bumps: str = ""  # "resized": a call that does not change the sizes does not count as a write
     no_gradient: bool = False  # its results depend on no input in a differentiable way
-    constant: bool = False  # nor does what its in-place form has written
-    decompose: str = ""  # a function that makes it of other operators, where gradients are wanted
-    node: str = ""  # the name of its Node, where PyTorch's is not made from the operator's
+    constant: bool = False  # nor does the tensor that its in-place form wrote
+    decompose: str = ""  # a function that calls other operators instead, if gradients are required
+    node: str = ""  # the name of its Node, if PyTorch's does not follow from the operator's
     differentiable: tuple[str, ...] | None = None  # the results that have gradients; None: all
-    differentiable_if: str = ""  # the condition, in terms of the arguments, for a gradient at all
-    made: tuple[Result, ...] = ()  # the results of the functional form
-    # PyTorch's overloads, where this is several of them in one; and what arguments are that one lacks.
+    differentiable_if: str = ""  # the condition, in terms of the arguments, for any gradient
+    functional_results: tuple[Result, ...] = ()  # the results of the functional form
+    # PyTorch's overloads, if this operator unites several, and values of arguments that one lacks.
     overloads: tuple[str, ...] = ()
-    given: tuple[tuple[str, int], ...] = ()
-    suffixed: bool = False  # the C++ name tells the overload, as the plain name is taken
+    overload_defaults: tuple[tuple[str, int], ...] = ()
+    suffixed: bool = False  # the C++ name includes the overload, as the plain name is taken
     tags: tuple[str, ...] = ()  # of csrc/dispatch/tags.yaml
 
     @property
     def is_structured(self) -> bool:
-        """A shape rule makes the results; a device's kernel fills them."""
+        """True if a shape rule allocates the results and a device's kernel fills them."""
         return bool(self.shape_rule)
 
     def has_tag(self, tag: str) -> bool:
@@ -250,7 +250,7 @@ class Operator:
 
     @property
     def schema(self) -> str:
-        """The schema text: what the dispatcher, the traces and the documentation show."""
+        """The schema text, which the dispatcher, traces and the documentation show."""
         parts: list[str] = []
         starred = False
         for a in self.arguments:
@@ -262,8 +262,8 @@ class Operator:
             _aliased(r.type, "(a)" if r.viewed else "") + (f" {r.name}" if r.name else "")
             for r in self.results
         ]
-        shown = results[0] if len(results) == 1 else f"({', '.join(results)})"
-        return f"{self.full_name}({', '.join(parts)}) -> {shown}"
+        returned = results[0] if len(results) == 1 else f"({', '.join(results)})"
+        return f"{self.full_name}({', '.join(parts)}) -> {returned}"
 
     @property
     def full_name(self) -> str:
@@ -316,8 +316,8 @@ def _split(text: str) -> list[str]:
 def parse_schema(
     text: str, operands: bool = False, numbers: Any = "mixed", overload_of: bool = False
 ) -> tuple[str, str, tuple[Argument, ...], tuple[Result, ...]]:
-    """Parses a schema. With `operands`, the Tensor arguments that `numbers` lists (or all) also accept a
-    number, unless there is one alone. `overload_of`: it is one of PyTorch's overloads of an operator."""
+    """Parses a schema. With `operands`, the Tensor arguments in `numbers` (or all) also accept a
+    number, unless there is only one tensor. `overload_of`: it is one of PyTorch's overloads of an operator."""
     match = re.match(r"(\w+)(?:\.(\w+))?\((.*)\)\s*->\s*(.+)$", text.strip())
     if not match:
         raise DeclarationError(f"not a schema: {text!r}")
@@ -395,7 +395,7 @@ _KEYS |= {
 }
 _KEYS |= {"numbers", "check", "promoting", "loop", "widened", "overlap"}
 _KEYS |= {"gradient", "decompose", "node", "differentiable", "differentiable_if"}
-_KEYS |= {"overloads", "given", "bumps", "tags", "structured"}
+_KEYS |= {"overloads", "overload_defaults", "bumps", "tags", "structured"}
 
 
 def _default_python(name: str) -> tuple[str, ...]:
@@ -406,26 +406,28 @@ def _default_python(name: str) -> tuple[str, ...]:
 
 
 def _gradient(entry: dict) -> dict[tuple[str, ...], str]:
-    """`self: formula`, or `input, weight: formula` for one that gives a tuple of gradients."""
-    given = entry.get("gradient") or {}
-    if given in ("none", "constant"):
+    """`self: formula`, or `input, weight: formula` for a formula that returns a tuple."""
+    formulas = entry.get("gradient") or {}
+    if formulas in ("none", "constant"):
         return {}
-    if not isinstance(given, dict):
-        raise DeclarationError(f"{entry['schema']}: gradient is 'none' or a table, not {given!r}")
+    if not isinstance(formulas, dict):
+        raise DeclarationError(
+            f"{entry['schema']}: gradient must be 'none', 'constant' or a table, got {formulas!r}"
+        )
     return {
         tuple(name.strip() for name in names.split(",")): str(formula)
-        for names, formula in given.items()
+        for names, formula in formulas.items()
     }
 
 
 def _overlap(entry: dict, arguments: tuple[Argument, ...]) -> tuple[tuple[str, bool], ...]:
-    """`partial` or `any` for all tensors of an entry, or a table that says it of some."""
-    said = entry.get("overlap", {})
+    """`partial` or `any` for all tensors of an entry, or a table for some of them."""
+    declared = entry.get("overlap", {})
     tensors = [a.name for a in arguments if a.type in ("Tensor", "Tensor?", "Operand")]
-    table = said if isinstance(said, dict) else dict.fromkeys(tensors, said)
+    table = declared if isinstance(declared, dict) else dict.fromkeys(tensors, declared)
     if set(table) - set(tensors) or set(table.values()) - {"partial", "any"}:
         raise DeclarationError(
-            f"{entry['schema']}: overlap is partial or any of tensors, not {said}"
+            f"{entry['schema']}: overlap must be partial or any, of tensors, got {declared}"
         )
     return tuple((name, refused == "any") for name, refused in table.items())
 
@@ -433,7 +435,7 @@ def _overlap(entry: dict, arguments: tuple[Argument, ...]) -> tuple[tuple[str, b
 def _tags(entry: dict) -> tuple[str, ...]:
     tags = tuple(entry.get("tags", ()))
     if unknown := set(tags) - {name for name, _ in load_tags()}:
-        raise DeclarationError(f"{entry['schema']}: no such tags: {sorted(unknown)}")
+        raise DeclarationError(f"{entry['schema']}: unknown tags {sorted(unknown)}")
     return tags
 
 
@@ -471,7 +473,7 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
     if composite := entry.get("composite"):
         kernels = {"CompositeImplicitAutograd": composite}
     elif (kernel := entry.get("kernel")) and is_view:
-        kernels = {"CompositeExplicitAutograd": kernel}  # a view looks at no element
+        kernels = {"CompositeExplicitAutograd": kernel}  # a view reads no element
     elif kernel and "structured" in entry:
         kernels = {"CPU": kernel}  # Meta has the shape rule
     elif kernel:
@@ -504,9 +506,9 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
         differentiable=tuple(entry["differentiable"]) if "differentiable" in entry else None,
         differentiable_if=entry.get("differentiable_if", ""),
         tags=_tags(entry),
-        made=results,
+        functional_results=results,
         overloads=tuple(entry.get("overloads", ())),
-        given=tuple(entry.get("given", {}).items()),
+        overload_defaults=tuple(entry.get("overload_defaults", {}).items()),
         overlap=_overlap(entry, arguments),
     )
     if is_pointwise:
@@ -531,27 +533,28 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
     forms = list(entry.get("forms", ["inplace", "out"] if is_pointwise else []))
     row_major = "row_major" in forms
     forms = [form for form in forms if form != "row_major"]
-    made = {"inplace": _inplace, "out": _out, "exact_out": _out}
-    if set(forms) - set(made):
-        raise DeclarationError(f"{entry['schema']}: forms are {', '.join(made)}, not {forms}")
-    found = [op, *(made[form](op) for form in forms)]
-    found = [replace(o, row_major=row_major) if o.form == "out" else o for o in found]
-    found = [replace(o, exact_out="exact_out" in forms and o.form == "out") for o in found]
+    builders = {"inplace": _inplace, "out": _out, "exact_out": _out}
+    if unknown := set(forms) - set(builders):
+        raise DeclarationError(f"{entry['schema']}: unknown forms {sorted(unknown)}")
+    operators = [op, *(builders[form](op) for form in forms)]
+    operators = [replace(o, row_major=row_major) if o.form == "out" else o for o in operators]
+    exact_out = "exact_out" in forms
+    operators = [replace(o, exact_out=exact_out and o.form == "out") for o in operators]
     if direct := entry.get("inplace_kernel"):
         kernels = {"CPU": direct, "Meta": direct}
         own = {"kernels": kernels, "base": "", "pointwise": None}
-        found = [replace(o, **own) if o.form == "inplace" else o for o in found]
-    return [_with_form_tags(o) for o in found]
+        operators = [replace(o, **own) if o.form == "inplace" else o for o in operators]
+    return [_with_form_tags(o) for o in operators]
 
 
 def _inplace(op: Operator) -> Operator:
-    """`add_` from `add`: the same call, whose first argument takes the result."""
+    """`add_` from `add`: the same call, which writes its result into the first argument."""
     first = replace(op.arguments[0], type="Tensor", written=True, viewed=False)
     if op.constant:
         zeros = {(a.name,): "zero_gradient(grad)" for a in op.arguments}
         op = replace(op, no_gradient=False, gradient=zeros)
     elif op.pointwise and op.pointwise.promotion != "logical":
-        op = replace(op, no_gradient=False)  # integers have no gradient to go on with
+        op = replace(op, no_gradient=False)  # integers have no gradient to propagate
     return replace(
         op,
         name=op.name + "_",
@@ -573,7 +576,7 @@ def _inplace_alias(alias: str) -> str:
 
 
 def _out(op: Operator) -> Operator:
-    """`add.out` from `add`: one keyword-only tensor per result, which takes it."""
+    """`add.out` from `add`: a keyword-only tensor for each result, which is written into it."""
     names = ["out"] if len(op.results) == 1 else [r.name for r in op.results]
     outs = (Argument("Tensor", name, None, True, True) for name in names)
     plain = op.overload in PLAIN_OVERLOADS
@@ -594,19 +597,19 @@ def _out(op: Operator) -> Operator:
 
 
 def entries(path: Path) -> list[tuple[int, str, dict]]:
-    """The entries of one yaml file: (line, text, what it says)."""
+    """The entries of one yaml file: (line, text, content)."""
     text = path.read_text()
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
     node = loader.get_single_node()
     if node is None:
         return []
     items = [(item.start_mark, item.end_mark) for item in node.value]
-    found = []
+    parts = []
     lines = text.splitlines()
     for (start, end), entry in zip(items, loader.construct_document(node), strict=True):
         last = end.line + 1 if end.column else end.line
-        found.append((start.line + 1, "\n".join(lines[start.line : last]).rstrip(), entry))
-    return found
+        parts.append((start.line + 1, "\n".join(lines[start.line : last]).rstrip(), entry))
+    return parts
 
 
 def load(folder: Path) -> list[Operator]:
@@ -634,10 +637,10 @@ def load(folder: Path) -> list[Operator]:
 
 
 def _suffix_taken(ops: list[Operator], entry: list[Operator]) -> list[Operator]:
-    """The operators of an entry; where the plain C++ name is taken, it tells the overload too."""
-    taken = {op.cpp_name for op in ops}
+    """The operators of an entry; if their plain C++ name is taken, it gets the overload as a suffix."""
+    names = {op.cpp_name for op in ops}
     first = entry[0]
-    if first.cpp_name not in taken or not first.overload:
+    if first.cpp_name not in names or not first.overload:
         return entry
     suffixed = replace(first, suffixed=True)
     forms = [replace(op, suffixed=True, base=suffixed.cpp_name) for op in entry[1:]]
@@ -647,7 +650,7 @@ def _suffix_taken(ops: list[Operator], entry: list[Operator]) -> list[Operator]:
 
 def families(ops: list[Operator]) -> dict[str, list[Operator]]:
     """The operators by yaml file."""
-    found: dict[str, list[Operator]] = {}
+    by_family: dict[str, list[Operator]] = {}
     for op in ops:
-        found.setdefault(op.family, []).append(op)
-    return found
+        by_family.setdefault(op.family, []).append(op)
+    return by_family

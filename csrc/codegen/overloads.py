@@ -1,7 +1,7 @@
-"""generated/overload_table.cpp: PyTorch's overloads of operators that are declared as one here, and aliases.
+"""generated/overload_table.cpp: several overloads of PyTorch that are one operator here, and aliases.
 
-The engine has `sum(self, dim=None, keepdim=False, *, dtype=None)` where PyTorch has `sum` and
-`sum.dim_IntList`: graphs are made of PyTorch's (csrc/jit/schema_matching/overload.h).
+The engine has `sum(self, dim=None, keepdim=False, *, dtype=None)`, PyTorch `sum` and `sum.dim_IntList`.
+Graphs call PyTorch's overloads (csrc/jit/schema_matching/overload.h).
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ def overload_constants(op: Operator) -> list[str]:
 
 
 def rows(op: Operator) -> list[str]:
-    """One per overload: the operator, the schema, and what stands for arguments that it lacks."""
-    given = ", ".join(f'{{"{name}", {value}}}' for name, value in op.given)
+    """One per overload: the operator, the schema, and values of arguments that the overload lacks."""
+    defaults = ", ".join(f'{{"{name}", {value}}}' for name, value in op.overload_defaults)
     return [
-        f'    {{"{op.full_name}", {op.cpp_name}_{i}_schema, {{{given}}}}},'
+        f'    {{"{op.full_name}", {op.cpp_name}_{i}_schema, {{{defaults}}}}},'
         for i in range(len(op.overloads))
     ]
 
@@ -42,7 +42,7 @@ def alias_rows(ops: list[Operator]) -> list[str]:
 
 
 def table_cpp(ops: list[Operator]) -> str:
-    """overload_table() of csrc/jit/schema_matching/overload.h, those of one operator in a row."""
+    """overload_table() of csrc/jit/schema_matching/overload.h, with the rows of an operator next to each other."""
     lines = [HEAD, '#include "generated/schema_types.h"']
     lines += ['#include "jit/schema_matching/overload.h"\n', "namespace uh::jit {", "namespace {\n"]
     lines += [line for op in ops for line in overload_constants(op)]

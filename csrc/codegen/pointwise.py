@@ -125,11 +125,11 @@ def family_h(ops: list[Operator]) -> str:
             "exact_out": op.pointwise.exact_out and "true",
             "check": op.pointwise.check and f"checks::{op.pointwise.check}",
         }
-        given = "".join(f", .{key} = {value}" for key, value in more.items() if value)
+        fields = "".join(f", .{key} = {value}" for key, value in more.items() if value)
         lines.append(f"UH_PER_ISA(LoopRow, {op.cpp_name}_loops)")
         lines.append(
             f"inline constexpr PointwiseOp k_{op.cpp_name}{{"
-            f'.name = "{op.name}", .loops = {op.cpp_name}_loops, .promotion = Promotion::k{kind}{given}}};'
+            f'.name = "{op.name}", .loops = {op.cpp_name}_loops, .promotion = Promotion::k{kind}{fields}}};'
         )
     lines.append("\n}  // namespace uh\n")
     return "\n".join(lines)

@@ -1,7 +1,7 @@
-"""engine/_generated/families/<family>.py: the Python functions, straight onto the C ABI; ops.py: who has what.
+"""engine/_generated/families/<family>.py: Python functions that call the C ABI. ops.py: which module has which.
 
-A module per yaml file, imported when one of its functions is first asked for: `import engine` then
-costs what a program uses, not what there is.
+Each yaml file has its own module, imported at the first use of one of its functions: a program pays only
+for the families that it uses.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from engine.arguments import argument_error, check_outs, older_form
 from engine.tensor import Tensor, wrap
 
 _WRONG = (TypeError, AttributeError, OverflowError)
-_WRONG_TENSOR = (*_WRONG, ValueError, RuntimeError)  # nor does a Tensor convert to every number
-_GIVEN = object()  # stands where an argument is required under one of two names
+_WRONG_TENSOR = (*_WRONG, ValueError, RuntimeError)  # and a Tensor does not convert to every number
+_REQUIRED = object()  # the default of an argument that is required under one of two names
 import numbers
 _OPERANDS = (Tensor, bool, int, float, numbers.Number)
 _SMALL = 1 << 62
@@ -39,28 +39,28 @@ from importlib import import_module
 
 
 def find(name):
-    """The function of an operator, from the module of its family, which is imported now if need be."""
+    """Return the function of an operator; import the module of its family at first use."""
     if name in globals():
         return globals()[name]
     if name not in HOMES:
         raise AttributeError(f"there is no operator {{name!r}}")
     module = import_module(f"engine._generated.families.{{HOMES[name]}}")
-    globals()[name] = found = getattr(module, name)
-    return found
+    globals()[name] = function = getattr(module, name)
+    return function
 
 
 __getattr__ = find
 
 
 def space(name, names):
-    """`__getattr__` and `__dir__` for a module that shows the operators of a namespace."""
+    """`__getattr__` and `__dir__` for a module with the operators of a namespace."""
     table = SPACES.get(name, {{}})
 
     def look_up(attribute):
         if attribute not in table:
             raise AttributeError(f"module {{names['__name__']!r}} has no attribute {{attribute!r}}")
-        found = names[attribute] = find(table[attribute])
-        return found
+        function = names[attribute] = find(table[attribute])
+        return function
 
     return look_up, lambda: sorted({{*names, *table}})
 
@@ -108,7 +108,7 @@ def c_arguments(a: Argument) -> str:
 
 
 def default_text(a: Argument, op: Operator) -> str:
-    """A default as Python writes it. Losses in PyTorch's top namespace are not reduced unless told."""
+    """A default as Python writes it. Losses in PyTorch's top namespace are not reduced by default."""
     text = a.default
     assert text is not None
     if a.name == "reduction" and "function" in op.python:
@@ -116,7 +116,7 @@ def default_text(a: Argument, op: Operator) -> str:
     return {"true": "True", "false": "False"}.get(text, text)
 
 
-# NumPy's words for the same arguments, which PyTorch takes too.
+# NumPy's names of the same arguments, which PyTorch accepts too.
 NUMPY_NAMES = {"dim": "axis", "keepdim": "keepdims"}
 
 
@@ -127,7 +127,7 @@ def numpy_names(op: Operator) -> list[tuple[str, str]]:
 
 
 def signature(op: Operator, more: str = "") -> str:
-    """Parameters as Python writes them; C ABI order is schema order."""
+    """The parameters in Python; the C ABI has the order of the schema."""
     parts, starred, defaulted = [], False, False
     second = dict(numpy_names(op))
     for a in op.arguments:
@@ -143,7 +143,7 @@ def signature(op: Operator, more: str = "") -> str:
             parts.append(f"{n}={default_text(a, op)}")
             defaulted = True
         elif (a.name in second or defaulted) and not a.keyword_only:
-            parts.append(f"{n}=_GIVEN")
+            parts.append(f"{n}=_REQUIRED")
             defaulted = True
         else:
             parts.append(n)
@@ -161,7 +161,7 @@ def _second_names(op: Operator) -> str:
 
 
 def _older(op: Operator, call: str, more: str = "") -> str:
-    """The line that recognises what is handed over in the order of an older version."""
+    """The line that recognises arguments in the order of an older version."""
     if not op.older:
         return ""
     orders = tuple(order.replace("self", "input") for order in op.older)
@@ -172,10 +172,10 @@ def _older(op: Operator, call: str, more: str = "") -> str:
 def _docstring(op: Operator, indent: str) -> str:
     source = f"csrc/ops/{op.family}.yaml, line {op.line}"
     doc = op.doc or f"{op.name}."
-    if op.base:  # a form of another operator, whose documentation has the rest
+    if op.base:  # a form of another operator, which has the full documentation
         first = doc.partition("\n\n")[0]
-        how = "in place" if op.form == "inplace" else "written into `out`"
-        doc = f"{first}\n\nThis is `{op.name.removesuffix('_')}` {how}."
+        form = "in place" if op.form == "inplace" else "written into `out`"
+        doc = f"{first}\n\nThis is `{op.name.removesuffix('_')}` {form}."
     body = doc + f"\n\nSchema: ``{op.schema}``\nSource: {source}"
     text = body.replace("\\", "\\\\").replace('"""', "'''").replace("\n", f"\n{indent}")
     return f'{indent}"""{text}\n{indent}"""\n'
@@ -184,13 +184,13 @@ def _docstring(op: Operator, indent: str) -> str:
 def _call(op: Operator) -> str:
     arguments = [c_arguments(a) for a in op.arguments]
     if result_kind(op) == "tuple":
-        made = f"take_tuple(_uh_{op.cpp_name}, {len(op.results)}, {', '.join(arguments)})"
-        return f"_returned_{op.cpp_name}(*{made})" if _named(op) else made
+        results = f"take_tuple(_uh_{op.cpp_name}, {len(op.results)}, {', '.join(arguments)})"
+        return f"_returned_{op.cpp_name}(*{results})" if _named(op) else results
     return f"_uh_{op.cpp_name}({', '.join(arguments)})"
 
 
 def _named(op: Operator) -> bool:
-    """Whether the results have names, so that they come as a named tuple."""
+    """Return true if the results have names, so that they are returned as a named tuple."""
     return len(op.results) > 1 and all(r.name for r in op.results)
 
 
@@ -198,12 +198,12 @@ def _finish(op: Operator) -> str:
     match result_kind(op):
         case "status":
             written = [py_name(a) for a in op.arguments if a.written]
-            given = written[0]
+            returned = written[0]
             if len(written) > 1:
-                given = f"({', '.join(written)})"
+                returned = f"({', '.join(written)})"
             if op.form == "out" and len(written) > 1:
-                given = f"_returned_{op.base}{given}"
-            return f"    if r: raise_last()\n    return {given}\n"
+                returned = f"_returned_{op.base}{returned}"
+            return f"    if r: raise_last()\n    return {returned}\n"
         case "tuple":
             return "    return r\n"
         case "Tensor":
@@ -256,22 +256,22 @@ def with_out(op: Operator, out: Operator) -> str:
         for n, a in zip(names, op.arguments, strict=True)
     ]
     outs = [py_name(a) for a in out.written]
-    given = (
+    out_arguments = (
         f"{outs[0]}=out"
         if len(outs) == 1
         else ", ".join(f"{n}=out[{i}]" for i, n in enumerate(outs))
     )
-    shown = public_function(op)
+    name = public_function(op)
     plain = op.cpp_name
     alias = f"_plain_{plain}" if plain in names else plain  # threshold(input, threshold, value)
     renamed = f"{alias} = {plain}\n\n" if alias != plain else ""
     several = f"    check_outs({op.public_name!r}, out, {len(outs)})\n" if len(outs) > 1 else ""
     return (
-        f"{renamed}def {shown}({signature(op, 'out=None')}):\n{_docstring(op, '    ')}{_second_names(op)}"
-        f"{_older(op, shown, ', out=out')}"
+        f"{renamed}def {name}({signature(op, 'out=None')}):\n{_docstring(op, '    ')}{_second_names(op)}"
+        f"{_older(op, name, ', out=out')}"
         f"    if out is None: return {alias}({', '.join(passed)})\n{several}"
-        f"    return {out.cpp_name}({', '.join([*passed, given])})\n"
-        f"{shown}.__name__ = {shown}.__qualname__ = {op.public_name!r}\n\n"
+        f"    return {out.cpp_name}({', '.join([*passed, out_arguments])})\n"
+        f"{name}.__name__ = {name}.__qualname__ = {op.public_name!r}\n\n"
     )
 
 
@@ -280,7 +280,7 @@ def public_function(op: Operator) -> str:
 
 
 def overload_text(op: Operator, call: str) -> str:
-    """An operator as engine/overload_resolution.py wants it."""
+    """An operator as an Overload of engine/overload_resolution.py."""
     parameters = "".join(
         f"Parameter({schema_tables.type_name(a.schema_type)}, {py_name(a)!r}, {a.default is None}, "
         f"{a.keyword_only}, {a.takes_number}), "
@@ -297,37 +297,39 @@ def _chooser(name: str, ops: list[Operator], calls: list[str], variable: str) ->
 
 
 class Public:
-    """Who has what: filled while the modules are written, then written itself as ops.py."""
+    """The public names: collected while the modules are written, then written as ops.py."""
 
     def __init__(self) -> None:
         self.homes: dict[str, str] = {}  # function -> module
-        self.operators: dict[str, str] = {}  # function -> operator, where that has another name
+        self.operators: dict[str, str] = {}  # function -> operator, if their names differ
         self.functions: dict[str, str] = {}  # engine.<name> -> function
         self.methods: dict[str, str] = {}
         self.spaces: dict[str, dict[str, str]] = {}
 
-    def table(self, place: str) -> dict[str, str]:
+    def table(self, namespace: str) -> dict[str, str]:
         known = {"function": self.functions, "method": self.methods}
-        return known[place] if place in known else self.spaces.setdefault(place, {})
+        if namespace in known:
+            return known[namespace]
+        return self.spaces.setdefault(namespace, {})
 
 
-def _places(group: list[Operator]) -> dict[str, list[int]]:
-    """Where the overloads of one name are public: place -> positions in the group."""
-    found: dict[str, list[int]] = {}
+def namespaces(group: list[Operator]) -> dict[str, list[int]]:
+    """The overloads of one name by namespace (or "function", "method"), as indices in the group."""
+    indices: dict[str, list[int]] = {}
     for i, op in enumerate(group):
-        for place in op.python:
-            if place == "function" and op.name.endswith("_") and op.written:
+        for namespace in op.python:
+            if namespace == "function" and op.name.endswith("_") and op.written:
                 continue
-            if place == "method" and (not op.arguments or op.arguments[0].name != "self"):
+            if namespace == "method" and (not op.arguments or op.arguments[0].name != "self"):
                 continue
-            found.setdefault(place, []).append(i)
-    return found
+            indices.setdefault(namespace, []).append(i)
+    return indices
 
 
 def family_py(family: str, ops: list[Operator]) -> list[str]:
     """The head, the C functions and one Python function per operator of a family."""
     lines = [HEAD.replace("{family}", family)]
-    # Bound once: an attribute of `lib` is a dictionary look-up behind a function call.
+    # Bound once: each use of an attribute of `lib` is a function call and a dictionary look-up.
     lines += [f"_uh_{op.cpp_name} = lib.uh_{op.cpp_name}" for op in ops]
     fast = [f"{op.cpp_name}_{k}" for op in ops if has_fast_form(op) for k in ("tt", "td", "ti")]
     lines += [f"_uh_{name} = lib.uh_{name}" for name in fast]
@@ -365,19 +367,20 @@ def modules(ops: list[Operator]) -> dict[str, str]:
                 calls[-1] = public_function(op)
                 public.homes[calls[-1]] = op.family
                 public.operators[calls[-1]] = op.name
-        for place, here in _places(group).items():
-            members = [group[i] for i in here]
-            targets = [group[i].cpp_name if place == "method" else calls[i] for i in here]
-            shown = targets[0]
-            if len(here) > 1:
-                shown = f"_any_{name}_{place.replace('.', '_')}"
+        for namespace, indices in namespaces(group).items():
+            members = [group[i] for i in indices]
+            is_method = namespace == "method"
+            targets = [group[i].cpp_name if is_method else calls[i] for i in indices]
+            function = targets[0]
+            if len(indices) > 1:
+                function = f"_any_{name}_{namespace.replace('.', '_')}"
                 home = _home(name, members)
-                lines[home].append(_chooser(name, members, targets, shown))
-                public.homes[shown] = home
-            table = public.table(place)
-            table[name if place == "method" else members[0].public_name] = shown
+                lines[home].append(_chooser(name, members, targets, function))
+                public.homes[function] = home
+            table = public.table(namespace)
+            table[name if is_method else members[0].public_name] = function
             for alias in members[0].aliases:
-                table[alias] = shown
+                table[alias] = function
     special_methods.write({op.cpp_name: op for op in ops}, lines, public.homes, public.methods)
     written = {f"families/{family}.py": "\n".join(text) for family, text in lines.items()}
     written["families/__init__.py"] = '"""One module per file of csrc/ops/*.yaml."""\n'
@@ -390,13 +393,13 @@ def _home(name: str, overloads: list[Operator]) -> str:
     families = sorted({op.family for op in overloads})
     if len(families) > 1:
         raise DeclarationError(
-            f"the overloads of {name!r} are in {', '.join(families)}: they belong into one file"
+            f"the overloads of {name!r} are in {', '.join(families)}: put them into one file"
         )
     return families[0]
 
 
 def index_py(ops: list[Operator], public: Public) -> str:
-    """ops.py: the module of every function, and the functions behind every public name."""
+    """ops.py: the module of every function, and the function that every public name calls."""
 
     def listed(title: str, table: dict[str, str]) -> str:
         return f"{title} = {{\n" + "".join(f"    {k!r}: {v!r},\n" for k, v in table.items()) + "}\n"

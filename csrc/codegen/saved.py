@@ -1,7 +1,7 @@
 """generated/saved_table.cpp: which arguments and results of an operator its gradient formulas use.
 
-The Node of a call saves them, so a backward pass fails where they were written to since: what compiles
-graphs has to know that (csrc/jit/group/saved_for_backward.h).
+The Node of a call saves them, and the backward pass fails if one was written to since. The compiler of
+graphs must keep that error (csrc/jit/group/saved_for_backward.h).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ TENSORS = {"tensor", "tensors", "operand", "result"}
 
 
 def row(op: Operator) -> str:
-    """Its name, a bit per argument, and whether a result is saved."""
-    saved = {s.name: s.how.partition(":")[0] for s in saved_values(op)}
-    tensors = {name for name, how in saved.items() if how in TENSORS}
+    """A row: the operator's name, a bit per saved argument, and true if a result is saved."""
+    saved = {s.name: s.kind.partition(":")[0] for s in saved_values(op)}
+    tensors = {name for name, kind in saved.items() if kind in TENSORS}
     bits = sum(1 << i for i, a in enumerate(op.arguments) if a.name in tensors)
     result = str("result" in saved.values()).lower()
     return f'    {{"{op.full_name}", 0x{bits:x}, {result}}},'
@@ -24,10 +24,10 @@ def row(op: Operator) -> str:
 
 def table_cpp(ops: list[Operator]) -> str:
     """saved_table() of csrc/jit/group/saved_for_backward.h, sorted by name."""
-    made = sorted((op for op in ops if op.gradient), key=lambda op: op.full_name.encode())
+    differentiable = sorted((op for op in ops if op.gradient), key=lambda op: op.full_name.encode())
     lines = [HEAD, '#include "jit/group/saved_for_backward.h"\n', "namespace uh::jit {\n"]
     lines.append("std::span<const SavedByOperator> saved_table() {")
     lines.append("  static constexpr SavedByOperator table[] = {")
-    lines += [row(op) for op in made]
+    lines += [row(op) for op in differentiable]
     lines.append("  };\n  return table;\n}\n\n}  // namespace uh::jit\n")
     return "\n".join(lines)

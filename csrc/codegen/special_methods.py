@@ -1,4 +1,4 @@
-"""x + y, -x, x += y: methods under Python's special names, beside the operator that they call."""
+"""x + y, -x, x += y: methods under Python's special names, next to the operator that they call."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ INPLACE_OPERATORS = {
     "__ilshift__": "bitwise_left_shift_",
     "__irshift__": "bitwise_right_shift_",
 }
-# What the operator's own name has beside its operands; `out=` has none of them, as methods have not.
+# Other parameters of the operator, which its special method lacks, as it lacks `out=`.
 OPTIONS = {
     **dict.fromkeys(("__add__", "__radd__", "__sub__", "__iadd__", "__isub__"), "alpha"),
     **dict.fromkeys(("__truediv__", "__div__", "__itruediv__", "__idiv__"), "rounding_mode"),

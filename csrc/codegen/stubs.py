@@ -1,9 +1,9 @@
-"""engine/_generated/*.pyi: what type checkers and editors know of the operators.
+"""engine/_generated/*.pyi: the operators for type checkers and editors.
 
-`methods.pyi` is a base class that `engine.Tensor` has under TYPE_CHECKING, `functions.pyi` what
-`engine` has, `functions_<namespace>.pyi` what `engine.linalg`, `engine.nn.functional`... have. The
-functions and methods that engine/*.py writes by hand are read there and stand in for the generated
-ones of the same name, as they do at run time.
+`methods.pyi` is a base class that `engine.Tensor` has under TYPE_CHECKING. `functions.pyi` declares the
+functions of `engine`, `functions_<namespace>.pyi` those of `engine.linalg`, `engine.nn.functional`...
+Functions and methods that engine/*.py writes by hand replace the generated ones of the same name, as they
+do at run time.
 """
 
 from __future__ import annotations
@@ -113,8 +113,8 @@ def _one_way(op: Operator, method: bool, out: Operator | None, named: dict[str, 
             parts.append(_parameter(a, name, op))
             defaulted = defaulted or a.default is not None
     if out:
-        given = ["Tensor"] * len(out.written)
-        kind = given[0] if len(given) == 1 else f"tuple[{', '.join(given)}]"
+        types = ["Tensor"] * len(out.written)
+        kind = types[0] if len(types) == 1 else f"tuple[{', '.join(types)}]"
         late.append(f"out: {kind} | None = None")
     if late and not starred:
         parts.append("*")
@@ -133,61 +133,63 @@ def result(op: Operator) -> str:
 
 
 def _named_results(ops: Iterable[Operator]) -> str:
-    """Classes of results that have names."""
-    found = {}
+    """NamedTuple classes for results that have names."""
+    classes = {}
     for op in ops:
-        if result(op).startswith("_") and op.name not in found and len(op.results) > 1:
+        if result(op).startswith("_") and op.name not in classes and len(op.results) > 1:
             fields = "".join(f"    {r.name}: {RESULTS[r.type]}\n" for r in op.results)
-            found[op.name] = f"class {result(op)}(NamedTuple):\n{fields}\n"
-    return "".join(found.values())
+            classes[op.name] = f"class {result(op)}(NamedTuple):\n{fields}\n"
+    return "".join(classes.values())
 
 
 def _definition(name: str, ways: list[tuple[str, str]], doc: str, indent: str) -> str:
-    """`def name(...)`, as overloads where there are several ways to call it."""
+    """`def name(...)`, as overloads if there are several ways to call it."""
     lines = []
-    for i, (given, returned) in enumerate(dict.fromkeys(ways)):
+    for i, (params, returned) in enumerate(dict.fromkeys(ways)):
         mark = f"{indent}@overload\n" if len(dict.fromkeys(ways)) > 1 else ""
         body = f'\n{indent}    """{doc}"""' if doc and i == 0 else " ..."
-        lines.append(f"{mark}{indent}def {name}({given}) -> {returned}:{body}\n")
+        lines.append(f"{mark}{indent}def {name}({params}) -> {returned}:{body}\n")
     return "".join(lines)
 
 
-def _doc(op: Operator, whole: bool, indent: str) -> str:
-    text = op.doc if whole else op.doc.partition("\n\n")[0]
+def _doc(op: Operator, is_full: bool, indent: str) -> str:
+    text = op.doc if is_full else op.doc.partition("\n\n")[0]
     text = text.replace("\\", "\\\\").replace('"""', "'''")
     return text.replace("\n", f"\n{indent}    ") + (f"\n{indent}    " if "\n" in text else "")
 
 
 def generated(ops: list[Operator]) -> dict[str, dict[str, str]]:
-    """place -> name -> definition."""
+    """Namespace (or "function", "method") -> name -> definition."""
     outs = {op.base or op.name: op for op in ops if op.form == "out" or op.overload == "out"}
     named: dict[str, list[Operator]] = {}
     for op in ops:
         if op.python and op.form != "out" and op.overload != "out":
             named.setdefault(op.name, []).append(op)
-    found: dict[str, dict[str, str]] = {"function": {}, "method": {}}
+    definitions: dict[str, dict[str, str]] = {"function": {}, "method": {}}
     for name, group in named.items():
-        for place, here in python_ops._places(group).items():
-            members = [group[i] for i in here]
-            method = place == "method"
+        for namespace, indices in python_ops.namespaces(group).items():
+            members = [group[i] for i in indices]
+            method = namespace == "method"
             indent = "    " if method else ""
             ways = []
             for op in members:
                 out = outs.get(op.cpp_name) or (outs.get(op.name) if not op.overload else None)
                 if method or op.form != "functional":
                     out = None
-                ways += [(given, result(op)) for given in parameters(op, method, out)]
+                ways += [(params, result(op)) for params in parameters(op, method, out)]
             first = members[0]
             doc = _doc(first, not method, indent)
-            for shown in (name if method else first.public_name, *first.aliases):
-                if not keyword.iskeyword(shown):
-                    found.setdefault(place, {})[shown] = _definition(shown, ways, doc, indent)
+            table = definitions.setdefault(namespace, {})
+            for public_name in (name if method else first.public_name, *first.aliases):
+                if not keyword.iskeyword(public_name):
+                    table[public_name] = _definition(public_name, ways, doc, indent)
     for name in (*special_methods.OPERATORS, *special_methods.INPLACE_OPERATORS):
         text = f"    def {name}(self, other: Any) -> Tensor: ...\n"
-        found["method"][name] = text if name in ("__eq__", "__ne__") else _operand_method(name)
+        typed = text if name in ("__eq__", "__ne__") else _operand_method(name)
+        definitions["method"][name] = typed
     for name in special_methods.UNARY_OPERATORS:
-        found["method"][name] = f"    def {name}(self) -> Tensor: ...\n"
-    return found
+        definitions["method"][name] = f"    def {name}(self) -> Tensor: ...\n"
+    return definitions
 
 
 def _operand_method(name: str) -> str:
@@ -204,9 +206,9 @@ class _Escape(ast.NodeTransformer):
         return ast.Name(SHADOWED.get(node.id, node.id))
 
 
-def _method_text(made: ast.FunctionDef, name: str, more: str = "") -> str:
+def _method_text(function: ast.FunctionDef, name: str, more: str = "") -> str:
     """A function of engine/*.py as a method: its first parameter is the tensor."""
-    copy = ast.parse(ast.unparse(made)).body[0]
+    copy = ast.parse(ast.unparse(function)).body[0]
     assert isinstance(copy, ast.FunctionDef)
     for a in [*copy.args.posonlyargs, *copy.args.args, *copy.args.kwonlyargs]:
         a.annotation = a.annotation and _Escape().visit(a.annotation)
@@ -233,14 +235,14 @@ class Written:
         self.methods: dict[str, str] = {}  # name -> definition
         self.drawing: list[str] = []  # generated methods that take a generator too
         self.aliases: dict[str, str] = {}
-        self._literals: dict[str, str] = {}  # what module-level names were given
+        self._literals: dict[str, str] = {}  # the values of module-level names
         for path in sorted([*engine.glob("*.py"), *(engine / "functional").glob("*.py")]):
             module = ".".join(path.relative_to(engine).with_suffix("").parts)
             self._read(module, ast.parse(path.read_text()))
 
     def _read(self, module: str, tree: ast.Module) -> None:
-        made = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-        for name, node in made.items():
+        functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+        for name, node in functions.items():
             marks = {d.id for d in node.decorator_list if isinstance(d, ast.Name)}
             if marks & {"function", "both"}:
                 self.functions[name] = module
@@ -248,15 +250,15 @@ class Written:
                 self.methods[name] = _method_text(node, name)
         for node in tree.body:
             if isinstance(node, ast.Assign) and len(node.targets) == 1:
-                self._assigned(module, node.targets[0], node.value, made)
+                self._assigned(module, node.targets[0], node.value, functions)
             elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
                 called = ast.unparse(node.value.func)
-                for given in node.value.keywords if called == "METHODS.update" else ():
-                    if given.arg and isinstance(given.value, ast.Name):
-                        self.methods[given.arg] = _method_text(made[given.value.id], given.arg)
+                for keyword_ in node.value.keywords if called == "METHODS.update" else ():
+                    if (method := keyword_.arg) and isinstance(keyword_.value, ast.Name):
+                        self.methods[method] = _method_text(functions[keyword_.value.id], method)
 
     def _assigned(
-        self, module: str, target: ast.expr, value: ast.expr, made: dict[str, ast.FunctionDef]
+        self, module: str, target: ast.expr, value: ast.expr, functions: dict[str, ast.FunctionDef]
     ) -> None:
         name = ast.unparse(target)
         self._literals[name] = ast.unparse(value)
@@ -277,10 +279,17 @@ class Written:
             if _is_literal(source):
                 self.drawing += ast.literal_eval(source)
         elif isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
-            self._entry(module, ast.unparse(target.value), str(target.slice.value), value, made)
+            self._entry(
+                module, ast.unparse(target.value), str(target.slice.value), value, functions
+            )
 
     def _entry(
-        self, module: str, table: str, name: str, value: ast.expr, made: dict[str, ast.FunctionDef]
+        self,
+        module: str,
+        table: str,
+        name: str,
+        value: ast.expr,
+        functions: dict[str, ast.FunctionDef],
     ) -> None:
         """METHODS["T"] = property(...), METHODS["where"] = METHODS.pop("_where_method")."""
         text = ast.unparse(value)
@@ -289,7 +298,7 @@ class Written:
         elif table == "METHODS" and text.startswith("METHODS.pop("):
             hidden = ast.literal_eval(text.removeprefix("METHODS.pop(").removesuffix(")"))
             self.methods.pop(hidden, None)
-            self.methods[name] = _method_text(made[hidden], name)
+            self.methods[name] = _method_text(functions[hidden], name)
         elif table == "METHODS":
             self.methods[name] = f"    @_b.property\n    def {name}(self) -> Tensor: ...\n"
 
@@ -299,15 +308,15 @@ class Written:
 
 def stubs(ops: list[Operator], engine: Path) -> dict[str, str]:
     """Path in engine/_generated -> text."""
-    found, written = generated(ops), Written(engine)
-    methods, functions = {**found["method"], **written.methods}, dict(found["function"])
+    tables, written = generated(ops), Written(engine)
+    methods, functions = {**tables["method"], **written.methods}, dict(tables["function"])
     for op in ops:
         if op.name in written.drawing and op.written:
-            given = parameters(op, True, None)[0]
-            star = "" if "*" in given else "*, "
-            given = f"{given}, {star}generator: Generator | None = None"
+            params = parameters(op, True, None)[0]
+            star = "" if "*" in params else "*, "
+            params = f"{params}, {star}generator: Generator | None = None"
             methods[op.name] = _definition(
-                op.name, [(given, "Tensor")], _doc(op, False, "    "), "    "
+                op.name, [(params, "Tensor")], _doc(op, False, "    "), "    "
             )
     # Methods in the yaml that are functions too: engine/overloads.py lists those that write.
     listed = re.search(
@@ -336,14 +345,14 @@ def stubs(ops: list[Operator], engine: Path) -> dict[str, str]:
                         f"def {name}{suffix}(", f"def {alias}{suffix}("
                     )
     results = _named_results(ops)
-    texts = {
+    files = {
         "functions.pyi": HEAD + results + "".join(sorted(imports)) + "".join(functions.values()),
         "methods.pyi": f"{HEAD}{results}class TensorMethods:\n" + "".join(methods.values()),
         "ops.pyi": f"{HEAD}\nSPACES: dict[_b.str, dict[_b.str, Any]]\nFUNCTIONS: dict[_b.str, Any]\n"
         "METHODS: dict[_b.str, Any]\ndef __getattr__(name: _b.str) -> Any: ...\n",
     }
-    for place, table in found.items():
-        if place not in ("function", "method"):
-            name = f"functions_{place.replace('.', '_')}.pyi"
-            texts[name] = HEAD + results + "".join(table.values())
-    return texts
+    for namespace, table in tables.items():
+        if namespace not in ("function", "method"):
+            name = f"functions_{namespace.replace('.', '_')}.pyi"
+            files[name] = HEAD + results + "".join(table.values())
+    return files

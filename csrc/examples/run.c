@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <underhood/underhood_jit_run.h>
 
-static int failed(const char* what) {
-  fprintf(stderr, "%s: %s\n", what, uh_last_error());
+static int failed(const char* function) {
+  fprintf(stderr, "%s: %s\n", function, uh_last_error());
   return EXIT_FAILURE;
 }
 

@@ -100,8 +100,8 @@ bool fits_number(IValue& value) {
   }
 }
 
-// Converts the value to this type where Python's callers may leave that to us; false where
-// it is none. Containers that need no conversion stay the objects that they are.
+// Converts an argument to this type as a call from Python allows; returns false if it does not fit.
+// A container that needs no conversion stays the same object.
 bool fit(IValue& value, const Type& type) {
   switch (type.kind()) {
     case TypeKind::kAny: return true;

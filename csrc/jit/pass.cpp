@@ -49,14 +49,14 @@ struct LastSnapshot {
 };
 thread_local LastSnapshot t_recorded;
 
-LastSnapshot now(const Graph& graph) {
+LastSnapshot current_snapshot(const Graph& graph) {
   return {graph.id(), graph.version(), events::g_generation.load(std::memory_order_relaxed)};
 }
 }  // namespace
 
 void record_graph(const Graph& graph, int64_t function, std::string_view phase) {
   if (!events::on()) return;
-  t_recorded = now(graph);
+  t_recorded = current_snapshot(graph);
   const std::string text = snapshot(graph);
   events::emit_blob(events::Kind::kGRAPH, function, graph.id(), events::intern(phase),
                     static_cast<int64_t>(graph.node_count()), text.data(), text.size());
@@ -66,13 +66,13 @@ PassRun::PassRun(std::string_view name, Graph& graph, int64_t function, int64_t 
     : name_(name), graph_(graph), outer_(t_rewrites), version_(graph.version()) {
   check(!graph.rewrite(), "pass ", name_, ": started inside a rewrite");
   verify_once(graph);
-  if (outer_) count_.kept = outer_->kept;
+  if (outer_) count_.saved = outer_->saved;
   if (events::on()) {
     static std::atomic<int64_t> g_run{0};
     count_.run = ++g_run;
     if (function == 0) function = graph.function();
     // The rewrites to come are edits of a graph that is known.
-    if (t_recorded != now(graph)) record_graph(graph, function, "as it came");
+    if (t_recorded != current_snapshot(graph)) record_graph(graph, function, "as it came");
     events::emit(events::Kind::kPASS_BEGIN, count_.run, function, graph.id(), events::intern(name_),
                  index);
   }

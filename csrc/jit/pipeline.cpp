@@ -69,7 +69,7 @@ class Run {
       for (const char* name : phase.passes) {
         const Pass* pass = find_pass(name);
         check_kind(pass != nullptr, ErrorKind::kInternal, "pipeline: there is no pass ", name);
-        changes += told(name, run_pass(*pass, graph_, function_, index_++));
+        changes += recorded(name, run_pass(*pass, graph_, function_, index_++));
         changes += users_after(name);
       }
       changes += users_after(phase.name);
@@ -80,15 +80,15 @@ class Run {
   }
 
  private:
-  int64_t told(std::string_view pass, int64_t changes) {
+  int64_t recorded(std::string_view pass, int64_t changes) {
     if (changes != 0) record_graph(graph_, function_, pass);
     return changes;
   }
 
-  int64_t users_after(std::string_view place) {
+  int64_t users_after(std::string_view phase_or_pass) {
     int64_t changes = 0;
     for (const UserPass& user : users_) {
-      if (user.after != place) continue;
+      if (user.after != phase_or_pass) continue;
       PassRun run(user.name, graph_, function_, index_++);
       try {
         user.run(graph_);
@@ -96,7 +96,7 @@ class Run {
         run.end(error.what());
         throw;
       }
-      changes += told(user.name, run.end());
+      changes += recorded(user.name, run.end());
     }
     return changes;
   }

@@ -15,8 +15,8 @@ typedef struct {
 
 static int is_bound(PyObject* object) { return object == Py_None || PyLong_CheckExact(object); }
 
-// Reads a slice of plain ints over `size` indices; 0 when it is another kind of slice. `from_first`:
-// whether it says that it begins at 0.
+// Reads a slice of plain ints over `size` indices; 0 when it is another kind of slice.
+// `from_first`: whether it says that it begins at 0.
 static int read_slice(PyObject* object, int64_t size, Py_ssize_t* start, Py_ssize_t* step,
                       int64_t* length, int* from_first) {
   const PySliceObject* slice = (PySliceObject*)object;
@@ -65,19 +65,19 @@ static int plan_index(PyObject* index, uh_handle self, Plan* plan) {
   const int tuple = PyTuple_CheckExact(index);
   const Py_ssize_t n = tuple ? PyTuple_GET_SIZE(index) : 1;
   PyObject* const* items = tuple ? ((PyTupleObject*)index)->ob_item : &index;
-  int64_t taken = 0, dots = -1, dim = 0, at = 0;
+  int64_t indexed_dims = 0, dots = -1, dim = 0, at = 0;
   for (Py_ssize_t i = 0; i < n; ++i) {
     if (items[i] == Py_Ellipsis && dots < 0)
       dots = i;
     else if (items[i] != Py_None)
-      ++taken;
+      ++indexed_dims;
   }
   for (Py_ssize_t i = 0; i < n; ++i) {
     if (i != dots) {
       if (!plan_item(items[i], self, &dim, &at, plan)) return 0;
-    } else if (uh_ndim(self) > taken) {
-      dim += uh_ndim(self) - taken;
-      at += uh_ndim(self) - taken;
+    } else if (uh_ndim(self) > indexed_dims) {
+      dim += uh_ndim(self) - indexed_dims;
+      at += uh_ndim(self) - indexed_dims;
     }
   }
   if (!tuple && PySlice_Check(index) && plan->n == 0)  // x[:] is a slice, x[...] another name

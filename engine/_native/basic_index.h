@@ -1,14 +1,14 @@
 // x[1:3, None, ..., 0]: ints, slices, None and Ellipsis, read in C as the view operators they are.
 //
-// Indexing is the commonest call on a tensor; this is engine/indexing.py's loop for its commonest
-// case, several times faster. Anything else, wrong indices included, is left to indexing.py.
+// No call on a tensor is more common than indexing. This handles its most common case several times
+// faster than engine/indexing.py, which gets everything else, wrong indices included.
 #pragma once
 
 #include <stdint.h>
 
 #include "capi/underhood.h"
 
-// What Python calls through cffi. PyObject* arguments are passed as id(object).
+// Functions that Python calls through cffi. PyObject* arguments are passed as id(object).
 /* cdef begin */
 uh_handle uh_basic_index(uh_handle self, uintptr_t index);
 /* cdef end */

@@ -33,7 +33,7 @@ enum { kKindCell = 0x40, kKindFree = 0x80 };
 
 #if PY_VERSION_HEX < 0x030E0000
 
-// What local variable `i` holds (the cell itself for cell and free variables), or NULL.
+// Returns the value of local variable `i`, or NULL; for a cell or free variable, the cell itself.
 static inline PyObject* local_at(PyFrameObject* frame, PyCodeObject* code, int i) {
   (void)code;
   return frame->f_frame->localsplus[i];

@@ -48,52 +48,54 @@ typedef struct DLManagedTensorVersioned {
 
 enum { kHolderDlpack = 8 };
 
-// Capsules that nobody has taken yet, and taken ones; plain and versioned.
+// Names of capsules before and after a consumer takes them; plain and versioned.
 static const char kFresh[] = "dltensor";
-static const char kTaken[] = "used_dltensor";
+static const char kUsed[] = "used_dltensor";
 static const char kFreshVersioned[] = "dltensor_versioned";
-static const char kTakenVersioned[] = "used_dltensor_versioned";
+static const char kUsedVersioned[] = "used_dltensor_versioned";
 
 // ---- references on Python objects
 
-void* uh_object_keep(uintptr_t object) {
+void* uh_object_retain(uintptr_t object) {
   const PyGILState_STATE gil = PyGILState_Ensure();
   Py_INCREF((PyObject*)object);
   PyGILState_Release(gil);
   return (void*)object;
 }
 
-void uh_object_drop(void* object) {
-  if (!Py_IsInitialized()) return;  // the interpreter is gone, and the object with it
+void uh_object_release(void* object) {
+  if (!Py_IsInitialized()) return;  // the interpreter has ended, and the object with it
   const PyGILState_STATE gil = PyGILState_Ensure();
   Py_DECREF((PyObject*)object);
   PyGILState_Release(gil);
 }
 
-// ---- giving memory away
+// ---- export
 
 typedef struct {
-  union {  // first: the consumer's pointer is ours
+  union {  // the first member: the consumer's pointer is also a pointer to this Export
     DLManagedTensor plain;
     DLManagedTensorVersioned versioned;
   } managed;
   uh_handle storage;
   int64_t holder;
   int64_t dims[];  // sizes, then strides
-} Given;
+} Export;
 
-static void give_back(Given* given) {
-  uh_storage_release(given->storage, kHolderDlpack, given->holder);
-  free(given);
+static void release_export(Export* export) {
+  uh_storage_release(export->storage, kHolderDlpack, export->holder);
+  free(export);
 }
-static void give_back_plain(DLManagedTensor* managed) { give_back((Given*)managed); }
-static void give_back_versioned(DLManagedTensorVersioned* managed) { give_back((Given*)managed); }
+static void release_export_plain(DLManagedTensor* managed) { release_export((Export*)managed); }
+static void release_export_versioned(DLManagedTensorVersioned* managed) {
+  release_export((Export*)managed);
+}
 
-// A capsule that dies unconsumed gives the memory back; a taken one has another name by then.
+// A capsule that was never consumed releases the memory; a consumed one has another name by then.
 static void destroy_capsule(PyObject* capsule) {
   const int plain = PyCapsule_IsValid(capsule, kFresh);
   if (!plain && !PyCapsule_IsValid(capsule, kFreshVersioned)) return;
-  give_back(PyCapsule_GetPointer(capsule, plain ? kFresh : kFreshVersioned));
+  release_export(PyCapsule_GetPointer(capsule, plain ? kFresh : kFreshVersioned));
 }
 
 static void describe(DLTensor* tensor, const uh_layout* layout, int code, int bits, int64_t* dims) {
@@ -110,60 +112,60 @@ static void describe(DLTensor* tensor, const uh_layout* layout, int code, int bi
   tensor->strides = dims + ndim;
 }
 
-int uh_dlpack_give(uh_handle self, int64_t holder, int code, int bits, int versioned,
-                   uintptr_t list) {
+int uh_dlpack_export(uh_handle self, int64_t holder, int code, int bits, int versioned,
+                     uintptr_t list) {
   uh_layout layout;
   const uh_handle storage = uh_storage_export(self, kHolderDlpack, holder, &layout);
   if (!storage) return -2;
-  Given* given = calloc(1, sizeof(Given) + 2 * (size_t)layout.ndim * sizeof(int64_t));
-  if (!given) {
+  Export* export = calloc(1, sizeof(Export) + 2 * (size_t)layout.ndim * sizeof(int64_t));
+  if (!export) {
     uh_storage_release(storage, kHolderDlpack, holder);
     return -1;
   }
-  given->holder = holder;
-  given->storage = storage;
+  export->holder = holder;
+  export->storage = storage;
   if (versioned) {
-    given->managed.versioned.major = 1;
-    given->managed.versioned.deleter = give_back_versioned;
-    describe(&given->managed.versioned.tensor, &layout, code, bits, given->dims);
+    export->managed.versioned.major = 1;
+    export->managed.versioned.deleter = release_export_versioned;
+    describe(&export->managed.versioned.tensor, &layout, code, bits, export->dims);
   } else {
-    given->managed.plain.deleter = give_back_plain;
-    describe(&given->managed.plain.tensor, &layout, code, bits, given->dims);
+    export->managed.plain.deleter = release_export_plain;
+    describe(&export->managed.plain.tensor, &layout, code, bits, export->dims);
   }
   const PyGILState_STATE gil = PyGILState_Ensure();
-  PyObject* capsule = PyCapsule_New(given, versioned ? kFreshVersioned : kFresh, destroy_capsule);
+  PyObject* capsule = PyCapsule_New(export, versioned ? kFreshVersioned : kFresh, destroy_capsule);
   const int failed = !capsule || PyList_Append((PyObject*)list, capsule) != 0;
-  if (!capsule) give_back(given);
+  if (!capsule) release_export(export);
   if (failed) PyErr_Clear();
   Py_XDECREF(capsule);
   PyGILState_Release(gil);
   return failed ? -1 : 0;
 }
 
-// ---- taking memory in
+// ---- import
 
 static void release_plain(void* managed) {
-  DLManagedTensor* taken = managed;
-  if (taken->deleter) taken->deleter(taken);
+  DLManagedTensor* tensor = managed;
+  if (tensor->deleter) tensor->deleter(tensor);
 }
 static void release_versioned(void* managed) {
-  DLManagedTensorVersioned* taken = managed;
-  if (taken->deleter) taken->deleter(taken);
+  DLManagedTensorVersioned* tensor = managed;
+  if (tensor->deleter) tensor->deleter(tensor);
 }
 
-// The capsule's pointer if it has the name `fresh`; it is called `taken` from then on.
-static void* take_as(PyObject* capsule, const char* fresh, const char* taken) {
+// Returns the capsule's pointer if the capsule is named `fresh`, and renames it to `used`.
+static void* take_as(PyObject* capsule, const char* fresh, const char* used) {
   if (!PyCapsule_IsValid(capsule, fresh)) return NULL;
   void* managed = PyCapsule_GetPointer(capsule, fresh);
-  PyCapsule_SetName(capsule, taken);
+  PyCapsule_SetName(capsule, used);
   return managed;
 }
 
-int uh_dlpack_take(uintptr_t capsule, uh_dlpack_view* ret_view) {
+int uh_dlpack_import(uintptr_t capsule, uh_dlpack_view* ret_view) {
   const PyGILState_STATE gil = PyGILState_Ensure();
-  DLManagedTensor* plain = take_as((PyObject*)capsule, kFresh, kTaken);
+  DLManagedTensor* plain = take_as((PyObject*)capsule, kFresh, kUsed);
   DLManagedTensorVersioned* versioned =
-      plain ? NULL : take_as((PyObject*)capsule, kFreshVersioned, kTakenVersioned);
+      plain ? NULL : take_as((PyObject*)capsule, kFreshVersioned, kUsedVersioned);
   PyGILState_Release(gil);
   if (!plain && !versioned) return -1;
   const DLTensor* tensor = plain ? &plain->tensor : &versioned->tensor;

@@ -1,16 +1,16 @@
-// The line tracer: see line_tracer.h. names.h finds what names hold; here are frames and lines.
+// The line tracer: see line_tracer.h. This file follows frames and lines, names.h what names hold.
 #include "line_tracer.h"
 
 #include <string.h>
 
 #include "names.h"
 
-// What we know of a code object, kept on the code object itself (so it dies with it).
+// Facts about a code object, stored on the code object and freed with it.
 typedef struct {
   uint64_t recording;
   int64_t file;  // string id, 0 = not the user's own
   int64_t function;
-  int plain;  // names live in the frame's slots, not in a dictionary
+  int plain;  // its names are slots of the frame, not entries of a dictionary
   int64_t names[];
 } CodeInfo;
 
@@ -19,7 +19,7 @@ typedef struct {
   PyFrameObject* frame;  // its identity: compared, never followed
   const CodeInfo* info;
   int64_t id;
-  int raising;    // an exception came by since the last line
+  int raising;    // an exception was raised since the last line
   Scope own;      // a function's locals; unused by module frames
   Scope* module;  // the scope of its globals, or NULL; counted in its `running`
 } Running;
@@ -33,7 +33,7 @@ typedef struct {
 enum { kMaxModules = 128, kOurDepth = 200 };
 
 static _Thread_local ThreadStack t_stack __attribute__((tls_model("initial-exec")));
-static uint64_t g_recording;  // number of this recording: what was learnt in another is stale
+static uint64_t g_recording;  // number of this recording; facts from another are stale
 static int64_t g_last_frame;
 static PyObject* g_file_of;
 static Py_ssize_t g_extra = -1;
@@ -52,7 +52,7 @@ static int g_next_module;
 
 // ---- code objects
 
-// -1 with an exception: a signal came, and its handler raised it for the user's program.
+// Returns -1 with an exception set if a signal handler of the user's program raised it.
 static int64_t ask_file(PyObject* file_name) {
   lend_recursion(kOurDepth);  // the user's program may be at its limit
   PyObject* answer = PyObject_CallOneArg(g_file_of, file_name);
@@ -66,7 +66,7 @@ static const CodeInfo g_interrupted = {.file = -1};
 
 static const CodeInfo* learn_code(PyCodeObject* code) {
   PyObject *type, *value, *trace;
-  PyErr_Fetch(&type, &value, &trace);  // a generator may be entered with an exception on its way
+  PyErr_Fetch(&type, &value, &trace);  // a generator may be entered with an exception in flight
   const int64_t file = ask_file(code->co_filename);
   if (file < 0) {
     if (!type) return &g_interrupted;
@@ -113,27 +113,28 @@ static Scope* find_module(PyObject* globals) {
   return NULL;
 }
 
-// NULL where nothing is left: then the names of this module are not followed.
+// Returns NULL if no slot is left: then the names of this module are not recorded.
 //
-// Globals come and go (each eval() has its own), and a dictionary that is gone must not be looked into.
-// While a frame runs its globals live, so the place of a module whose frames run is never given away.
+// Globals come and go (each eval() has its own), and a freed dictionary must not be read. The
+// globals of a running frame are alive, so the slot of a module with running frames is never
+// reused.
 static Scope* new_module(PyObject* globals, int64_t frame) {
   for (int tried = 0; tried < kMaxModules; ++tried) {
-    Scope** place = &g_modules[g_next_module++ % kMaxModules];
-    if (!*place) *place = calloc(1, sizeof **place);
-    if (!*place) return NULL;
-    if ((*place)->running) continue;
-    scope_unbind_all(*place, frame);  // more modules than we follow: the oldest is told no further
-    scope_free(*place);
-    (*place)->dict = globals;
-    scope_restart(*place, frame);
-    return *place;
+    Scope** slot = &g_modules[g_next_module++ % kMaxModules];
+    if (!*slot) *slot = calloc(1, sizeof **slot);
+    if (!*slot) return NULL;
+    if ((*slot)->running) continue;
+    scope_unbind_all(*slot, frame);  // over kMaxModules: the oldest is no longer recorded
+    scope_free(*slot);
+    (*slot)->dict = globals;
+    scope_restart(*slot, frame);
+    return *slot;
   }
   return NULL;
 }
 
-// The module of a function whose module ran before the recording began: its names get a frame that
-// is over, as they would have had.
+// The scope of a module that ran before the recording began and whose function is called now. Its
+// names get a frame that has ended, as the module's own frame has.
 static Scope* module_met_late(PyObject* globals, int64_t file, int64_t parent) {
   const int64_t frame = ++g_last_frame;
   uh_emit(UH_FRAME_PUSH, 0, frame, uh_intern("<module>", 8), file, parent, 1);
@@ -180,7 +181,7 @@ static void diff_names(Running* r, PyFrameObject* frame, PyCodeObject* code) {
     compare_dict(r->module);
     compare_held(r->module);
   }
-  tell_objects();
+  record_objects();
 }
 
 static Running* push(PyFrameObject* frame, PyCodeObject* code, const CodeInfo* info) {
@@ -188,7 +189,7 @@ static Running* push(PyFrameObject* frame, PyCodeObject* code, const CodeInfo* i
   if (!grow((void**)&stack->frames, &stack->room, stack->n + 1, sizeof(Running))) return NULL;
   const int64_t parent = stack->n ? stack->frames[stack->n - 1].id : 0;
   Running* r = &stack->frames[stack->n++];
-  const Scope reused = r->own;  // keeps its memory from the frame that was here before
+  const Scope reused = r->own;  // keeps the memory of the frame that had this entry before
   PyObject* globals = frame_globals(frame);
   PyObject* names = info->plain ? NULL : frame_namespace(frame);
   Scope* module = find_module(globals);
@@ -211,7 +212,7 @@ static Running* push(PyFrameObject* frame, PyCodeObject* code, const CodeInfo* i
   return r;
 }
 
-// The names of a function end with its frame; a module's go on, so they are told once more.
+// A function's names end with its frame. A module's outlive it, so they are recorded again.
 static void pop(int raised) {
   ThreadStack* stack = &t_stack;
   Running* r = &stack->frames[--stack->n];
@@ -220,12 +221,12 @@ static void pop(int raised) {
     scope_restart(r->module, r->id);
     compare_dict(r->module);
     compare_held(r->module);
-    tell_objects();
+    record_objects();
   }
   if (r->module) --r->module->running;
 }
 
-// The entry of a frame; frames whose end we did not see are taken off. NULL if it is not there.
+// The entry of a frame, or NULL. Pops the frames above it, whose end was not seen.
 static Running* find(PyFrameObject* frame) {
   ThreadStack* stack = &t_stack;
   for (int i = stack->n - 1; i >= 0; --i) {
@@ -252,7 +253,7 @@ static void push_running(PyFrameObject* frame) {
   Py_DECREF(code);
 }
 
-// ---- what the interpreter calls
+// ---- called by the interpreter
 
 static void on_line(PyFrameObject* frame, PyCodeObject* code, const CodeInfo* info) {
   Running* r = find(frame);
@@ -267,14 +268,14 @@ static void on_line(PyFrameObject* frame, PyCodeObject* code, const CodeInfo* in
 static void on_return(PyFrameObject* frame, PyCodeObject* code, PyObject* result) {
   Running* r = find(frame);
   if (!r) return;
-  // Python 3.12 says None, not NULL, when an exception ends the frame.
+  // Python 3.12 passes None, not NULL, when an exception ends the frame.
   const int raised = !result || (result == Py_None && r->raising);
   diff_names(r, frame, code);
   uh_check_foreign();
   pop(raised);
 }
 
-// The message, as far as it can be told without running the user's __str__.
+// The message if it can be read without running the user's __str__, or NULL.
 static PyObject* plain_message(PyObject* error) {
   if (PyUnicode_CheckExact(error)) return error;
   if (!PyExceptionInstance_Check(error)) return NULL;
@@ -305,10 +306,10 @@ static void on_exception(PyFrameObject* frame, PyObject* arg) {
                0, text, (size_t)size);
 }
 
-static int trace(PyObject* self, PyFrameObject* frame, int what, PyObject* arg) {
+static int trace(PyObject* self, PyFrameObject* frame, int event, PyObject* arg) {
   (void)self;
-  if (what > PyTrace_RETURN) return 0;
-  if (!uh_recording()) {  // over, or this is a forked child
+  if (event > PyTrace_RETURN) return 0;
+  if (!uh_recording()) {  // the recording has ended, or this is a forked child
     PyEval_SetTrace(NULL, NULL);
     return 0;
   }
@@ -321,16 +322,16 @@ static int trace(PyObject* self, PyFrameObject* frame, int what, PyObject* arg) 
   const CodeInfo* info = user_code(code);
   if (info == &g_interrupted) return -1;
   if (!info) {
-    if (what == PyTrace_CALL) no_line_events(frame);
+    if (event == PyTrace_CALL) no_line_events(frame);
     return 0;
   }
-  if (what == PyTrace_LINE) {
+  if (event == PyTrace_LINE) {
     on_line(frame, code, info);
-  } else if (what == PyTrace_CALL) {
+  } else if (event == PyTrace_CALL) {
     push(frame, code, info);
-  } else if (what == PyTrace_RETURN) {
+  } else if (event == PyTrace_RETURN) {
     on_return(frame, code, arg);
-  } else if (what == PyTrace_EXCEPTION) {
+  } else if (event == PyTrace_EXCEPTION) {
     on_exception(frame, arg);
   }
   return 0;

@@ -1,8 +1,8 @@
-// Which name, list item, attribute or closure cell holds what: found out by comparing.
+// Records the value of every name, list item, attribute and closure cell, by comparing it with the last line.
 //
-// A Scope is one frame's locals, or one module's globals. Between two lines it remembers raw
-// addresses only, never references: they are compared, and never followed. An address that was
-// freed and taken again is told apart by the tensor's id or the value's own bits.
+// A Scope is one frame's locals, or one module's globals. Between two lines it stores raw addresses,
+// never references; they are compared and never followed. If an address was freed and reused, the
+// tensor's id or the value's bits differ.
 #pragma once
 
 #include "cpython_inside.h"
@@ -15,19 +15,19 @@ enum EventKind {
 };
 
 enum HolderKind { kName = 1, kSlot = 2, kAttribute = 3, kCell = 4 };
-enum { kCut = 1 };                                  // flag: a container had more items than we look at
+enum { kCut = 1 };                                  // flag: a container has more than kMaxItems items
 enum { kMaxItems = 64, kMaxVisits = 1024, kMaxDepth = 4, kPathBytes = 160, kTextBytes = 64 };
 
-// What a value is to us. kHidden: modules, functions and classes, which are not shown as names.
+// Kinds of values. kHidden: modules, functions and classes, which are not recorded as names.
 typedef enum {
   kOther, kTensor, kInt, kFloat, kStr, kBool, kNone, kList, kTuple, kDict, kInstance, kFunction,
   kGenerator, kHidden
 } Class;
 
 typedef struct {
-  PyObject *key, *value;  // the name and what it held: alive only just after they were compared
+  PyObject *key, *value;  // the name and its value; alive only just after a comparison
   PyObject *holder;       // the cell that holds it, or NULL
-  uint64_t bits;          // tells values at the same address apart
+  uint64_t bits;          // differs between values at the same address
   int64_t name, tensor;   // string id; tensor id or 0
   Py_hash_t key_hash;
   int16_t cls;
@@ -56,7 +56,7 @@ typedef struct {
 static PyTypeObject *g_tensor_type;
 static Py_ssize_t g_handle_offset;
 
-// The engine's number of the tensor behind a Tensor object, 0 while it has none.
+// The id of a Tensor object's TensorImpl, or 0 if it has none yet.
 static inline int64_t tensor_id_of(PyObject *object) {
   PyObject *handle = *(PyObject **)((char *)object + g_handle_offset);
   if (!handle || !PyLong_CheckExact(handle)) return 0;
@@ -83,8 +83,8 @@ static Class class_of(PyObject *object) {
   return PyModule_Check(object) ? kHidden : kInstance;
 }
 
-static inline int shown(Class cls) { return cls != kHidden && cls != kFunction; }
-static inline int leads_on(Class cls) { return cls >= kList && cls <= kGenerator; }
+static inline int is_recorded(Class cls) { return cls != kHidden && cls != kFunction; }
+static inline int is_container(Class cls) { return cls >= kList && cls <= kGenerator; }
 
 static uint64_t bits_of(PyObject *object, Class cls) {
   if (cls == kFloat) {
@@ -98,7 +98,7 @@ static uint64_t bits_of(PyObject *object, Class cls) {
   return (uint64_t)(uintptr_t)Py_TYPE(object);
 }
 
-// ---- texts
+// ---- strings
 
 static int64_t intern_unicode(PyObject *text) {
   Py_ssize_t size = 0;
@@ -110,17 +110,17 @@ static int64_t intern_unicode(PyObject *text) {
 
 static size_t decimal(long long number, char *out) {
   char digits[20];
-  unsigned long long rest = number < 0 ? 0ull - (unsigned long long)number : (unsigned long long)number;
+  unsigned long long remaining = number < 0 ? 0ull - (unsigned long long)number : (unsigned long long)number;
   size_t n = 0, at = 0;
-  do digits[n++] = (char)('0' + rest % 10);
-  while (rest /= 10);
+  do digits[n++] = (char)('0' + remaining % 10);
+  while (remaining /= 10);
   if (number < 0) out[at++] = '-';
   while (n) out[at++] = digits[--n];
   return at;
 }
 
-// The text of a builtin value; returns its length. Nothing of the user's runs: not even a signal
-// handler, which PyObject_Repr and the repr of an int would give their turn.
+// Writes the text of a builtin value and returns its length. No code of the user runs, not even a
+// signal handler, which PyObject_Repr and the repr of an int may run.
 static size_t short_text(PyObject *value, Class cls, char *out) {
   if (cls == kNone) return (size_t)sprintf(out, "None");
   if (cls == kBool) return (size_t)sprintf(out, value == Py_True ? "True" : "False");
@@ -158,15 +158,15 @@ static size_t short_text(PyObject *value, Class cls, char *out) {
 
 // ---- OBJECT: the header of a tensor's Python object, whenever its reference count changed
 
-enum { kPending = 64, kLeastCounted = 4096, kRecentLines = 1024 };
+enum { kPending = 64, kMinCounted = 4096, kRecentLines = 1024 };
 typedef struct { int64_t tensor; Py_ssize_t count; uint64_t line; } Counted;
-static Counted *g_counted;       // a hash table: what was last told of each tensor's count, and when it was
-static size_t g_room_counted;    // looked at; a power of two, or 0
+static Counted *g_counted;       // a hash table: the last recorded count of each tensor, and when it was read
+static size_t g_room_counted;    // a power of two, or 0
 static size_t g_n_counted;
 static uint64_t g_line;          // lines compared so far
 static struct { PyObject *object; int64_t tensor; } g_pending[kPending];
 static int g_n_pending;
-static int64_t g_tensor_type_name;  // string id, 0 = not asked yet in this recording
+static int64_t g_tensor_type_name;  // string id, 0 = not interned yet in this recording
 
 static int64_t type_name(PyTypeObject *type) {
   if (type == g_tensor_type && g_tensor_type_name) return g_tensor_type_name;
@@ -185,13 +185,13 @@ static void flush_objects(void) {
   g_n_pending = 0;
 }
 
-// Told after the names, so that the count and the names that make it up agree from then on.
-static void tell_objects(void) {
+// Called after the names are recorded, so that a count and the names that make it up agree.
+static void record_objects(void) {
   flush_objects();
   ++g_line;
 }
 
-// The entry of a tensor, or the free one where it belongs. Tensors made one after the other lie so too.
+// The entry of a tensor, or the free one for it. Successive ids have successive slots.
 static Counted *find_counted(Counted *table, size_t room, int64_t tensor) {
   size_t slot = (size_t)tensor & (room - 1);
   while (table[slot].tensor && table[slot].tensor != tensor) slot = (slot + 1) & (room - 1);
@@ -204,10 +204,10 @@ static void forget_counted(void) {
   g_room_counted = g_n_counted = 0;
 }
 
-// A table with room for twice the tensors that were looked at lately; the others are forgotten, and at
-// worst told once more. 0 when there is no memory.
+// Replaces the table by one with room for twice the recently seen tensors. The others are forgotten, and
+// at worst recorded again. Returns 0 if memory is out.
 static int renew_counted(void) {
-  size_t recent = 0, room = kLeastCounted;
+  size_t recent = 0, room = kMinCounted;
   for (size_t i = 0; i < g_room_counted; ++i) {
     recent += g_counted[i].tensor && g_counted[i].line + kRecentLines >= g_line;
   }
@@ -246,15 +246,15 @@ static void bind(const Scope *scope, int64_t name, int kind, int64_t tensor, PyO
 }
 
 static void unbind(const Scope *scope, const Root *root) {
-  if (!root->value || !shown((Class)root->cls)) return;
+  if (!root->value || !is_recorded((Class)root->cls)) return;
   uh_emit(UH_NAME_UNBIND, 0, scope->frame, root->name, root->kind, root->tensor, 0);
 }
 
-// Compares one root with what it holds now and tells the difference.
+// Compares one root with its present value and records a difference.
 //
-// Note [Who holds it]: the field e of a binding to a tensor is the address of the cell, list,
-// dictionary or instance that holds the reference (0: the frame or module itself), so that a
-// reference which several paths lead to can be counted once.
+// Note [Holders of bindings]: field e of a binding to a tensor is the address of the cell, list,
+// dictionary or instance that holds the reference (0: the frame or module). With it, a reference that
+// several paths lead to is counted once.
 static void compare(const Scope *scope, Root *root, PyObject *value, PyObject *holder) {
   if (value && value == root->value && root->cls == kHidden) return;
   if (!value) {
@@ -266,7 +266,7 @@ static void compare(const Scope *scope, Root *root, PyObject *value, PyObject *h
   const int64_t tensor = cls == kTensor ? tensor_id_of(value) : 0;
   const uint64_t bits = tensor ? (uint64_t)tensor : bits_of(value, cls);
   if (value != root->value || bits != root->bits || holder != root->holder) {
-    if (!shown(cls)) unbind(scope, root);
+    if (!is_recorded(cls)) unbind(scope, root);
     root->value = value;
     root->bits = bits;
     root->cls = (int16_t)cls;
@@ -274,7 +274,7 @@ static void compare(const Scope *scope, Root *root, PyObject *value, PyObject *h
     root->holder = holder;
     if (tensor) {
       bind(scope, root->name, root->kind, tensor, holder);
-    } else if (shown(cls)) {
+    } else if (is_recorded(cls)) {
       char text[kTextBytes];
       const size_t n = short_text(value, cls, text);
       const int cut = (cls == kList || cls == kTuple) && Py_SIZE(value) > kMaxItems;
@@ -286,13 +286,13 @@ static void compare(const Scope *scope, Root *root, PyObject *value, PyObject *h
 
 static int grow(void **items, int *room, int needed, size_t size) {
   if (needed <= *room) return 1;
-  int wanted = *room ? *room * 2 : 16;
-  while (wanted < needed) wanted *= 2;
-  void *more = realloc(*items, (size_t)wanted * size);
+  int capacity = *room ? *room * 2 : 16;
+  while (capacity < needed) capacity *= 2;
+  void *more = realloc(*items, (size_t)capacity * size);
   if (!more) return 0;
-  memset((char *)more + (size_t)*room * size, 0, (size_t)(wanted - *room) * size);
+  memset((char *)more + (size_t)*room * size, 0, (size_t)(capacity - *room) * size);
   *items = more;
-  *room = wanted;
+  *room = capacity;
   return 1;
 }
 
@@ -302,8 +302,8 @@ static int is_dunder(PyObject *name) {
          PyUnicode_READ_CHAR(name, n - 1) == '_' && PyUnicode_READ_CHAR(name, n - 2) == '_';
 }
 
-// A dictionary keeps its order, so root i is entry i until a name is deleted; then the roots from
-// there on are unbound and found again.
+// A dictionary keeps its order, so root i is entry i until a name is deleted. Then the roots from that
+// entry on are unbound and read again.
 static void compare_dict(Scope *scope) {
   const uint64_t version = dict_version(scope->dict);
   if (version == scope->version) {
@@ -336,10 +336,10 @@ static void compare_dict(Scope *scope) {
   scope->n_roots = i;
 }
 
-// ---- what containers hold
+// ---- the contents of containers
 //
-// Walked twice only when something changed: first as one number mixed from every (container, place,
-// tensor), and if that number is new, again with the paths written out and compared one by one.
+// The first walk computes one hash of every (container, position, tensor). Only if the hash is new, a
+// second walk writes out the paths and compares each of them.
 
 typedef struct {
   Scope *scope;
@@ -359,18 +359,18 @@ static inline uint64_t mixed(uint64_t mix, uint64_t value) {
 }
 
 // One item of a container; `end` is the length of its path in w->path when naming.
-static void visit(Walk *w, PyObject *holder, uint64_t place, PyObject *item, int kind, int depth, int end) {
+static void visit(Walk *w, PyObject *holder, uint64_t position, PyObject *item, int kind, int depth, int end) {
   const Class cls = class_of(item);
   if (cls == kTensor) {
     const int64_t tensor = tensor_id_of(item);
     if (!tensor) return;
-    w->mix = mixed(mixed(mixed(w->mix, (uint64_t)(uintptr_t)holder), place), (uint64_t)tensor);
+    w->mix = mixed(mixed(mixed(w->mix, (uint64_t)(uintptr_t)holder), position), (uint64_t)tensor);
     if (!w->naming) {
       note_object(item, tensor);
     } else if (grow((void **)&w->found, &w->room_found, w->n_new + 1, sizeof(Held))) {
       w->found[w->n_new++] = (Held){uh_intern(w->path, (size_t)end), tensor, holder, kind};
     }
-  } else if (leads_on(cls)) {
+  } else if (is_container(cls)) {
     walk(w, item, cls, depth, end);
   }
 }
@@ -383,12 +383,12 @@ static int add_path(Walk *w, int end, const char *format, const void *text, Py_s
   return n < 0 ? end : n >= left ? kPathBytes - 1 : end + n;
 }
 
-static int add_key(Walk *w, int end, PyObject *key, Py_ssize_t place) {
+static int add_key(Walk *w, int end, PyObject *key, Py_ssize_t position) {
   if (!w->naming) return 0;
   const Class cls = class_of(key);
   char text[kTextBytes + 1];
   if (cls != kStr && cls != kInt && cls != kFloat && cls != kBool && cls != kNone) {
-    return add_path(w, end, "[key %zd]", NULL, place);
+    return add_path(w, end, "[key %zd]", NULL, position);
   }
   text[short_text(key, cls, text)] = 0;
   return add_path(w, end, "[%s]", text, 0);
@@ -432,7 +432,7 @@ static void walk_closure(Walk *w, PyObject *function, int depth, int end) {
   }
 }
 
-// A generator that is waiting holds its locals.
+// A suspended generator holds its locals.
 static void walk_generator(Walk *w, PyObject *generator, int depth, int end) {
   PyCodeObject *code = NULL;
   PyObject **locals = suspended_locals(generator, &code);
@@ -474,7 +474,7 @@ static void walk_roots(Walk *w) {
   w->visits = 0;
   for (int i = 0; i < w->scope->n_roots; ++i) {
     const Root *root = &w->scope->roots[i];
-    if (!root->value || !leads_on((Class)root->cls)) continue;
+    if (!root->value || !is_container((Class)root->cls)) continue;
     w->mix = mixed(w->mix, (uint64_t)root->name);
     const char *name = w->naming ? PyUnicode_AsUTF8(root->key) : NULL;
     walk(w, root->value, (Class)root->cls, 0, name ? add_path(w, 0, "%s", name, 0) : 0);
@@ -514,7 +514,7 @@ static void compare_held(Scope *scope) {
 
 // ---- the life of a scope
 
-// As if nothing had been told yet: everything is told again, for frame `frame`.
+// Forgets what was recorded, so that everything is recorded again, for frame `frame`.
 static void scope_restart(Scope *scope, int64_t frame) {
   scope->frame = frame;
   scope->version = 0;
@@ -522,7 +522,7 @@ static void scope_restart(Scope *scope, int64_t frame) {
   scope->held_mix = 1;
 }
 
-// Tells that every name of the scope is gone, and restarts it.
+// Records that every name of the scope is unbound, and restarts the scope.
 static void scope_unbind_all(Scope *scope, int64_t next_frame) {
   for (int i = 0; i < scope->n_roots; ++i) unbind(scope, &scope->roots[i]);
   for (int i = 0; i < scope->n_held; ++i) {

@@ -16,70 +16,71 @@ typedef struct {
 
 // ---- garbage
 
-// Note [Cycles through the core]: a hook, the context of a Function, a packed tensor are Python
-// objects that the core holds, one reference each. Where the wrapper of a tensor or a Node has the
-// only reference on what leads to such an object, the object is as much its own as an attribute
-// is, and the wrapper shows it to Python's collector (uh_visit_owned). Anything else that leads to
-// it, a graph or a running pass, is a second reference: then nothing is shown, and the collector
-// takes the object for reachable, as it does with whatever it does not understand.
+// Note [Cycles through the core]: a hook, the context of a Function and a packed tensor are Python
+// objects that the core holds, one reference each. If the wrapper of a tensor or a Node has the
+// only reference on the core object that leads to such a Python object, it owns that object as it
+// owns an attribute, and shows it to Python's collector (uh_visit_owned). A graph or a running pass
+// that also leads to it is a second reference: then the wrapper shows nothing, and the collector
+// takes the object for reachable, as it does with everything that it cannot see.
 //
 // A collection asks twice. First it subtracts from each object's count the references that are
-// shown to it (visit_decref); what has any left is reachable from outside. Then it follows the
-// references of what is reachable (visit_reachable), and takes the rest for garbage. In between
-// another thread, inside the core and so without the GIL, may take a second reference. An object
-// that was shown the first time must be shown the second time too, or it is taken for garbage
-// while the other thread uses it. So the first answer is remembered, and the second time is the
-// same. What was shown lives until then: releasing it takes the GIL, which the collector has.
+// shown to it (visit_decref); an object that has any left is reachable from outside. Then it
+// follows the references of the reachable objects (visit_reachable), and takes the rest for
+// garbage. In between another thread, inside the core and so without the GIL, may take a second
+// reference. An object that was shown the first time must be shown the second time too, or it is
+// taken for garbage while the other thread uses it. So the first answer is stored, and the second
+// is the same. The objects shown live until then: releasing one takes the GIL, which the collector
+// holds.
 
 typedef struct {
   PyObject* wrapper;  // NULL: a free slot
   size_t first, count;
-} Shown;
+} OwnedRange;
 
 static struct {
-  Shown* table;  // open addressing; its size is a power of 2
+  OwnedRange* table;  // open addressing; its size is a power of 2
   size_t room, used;
   PyObject** objects;
   size_t objects_room, objects_used;
   int is_over;  // the second half of the collection has begun
-} g_shown;
+} g_owned;
 
 static visitproc g_subtract, g_follow;  // NULL: not known for this Python
 
-static Shown* slot_of(const PyObject* wrapper) {
+static OwnedRange* slot_of(const PyObject* wrapper) {
   size_t at = ((size_t)(uintptr_t)wrapper >> 4) * 0x9E3779B97F4A7C15ull;
   for (at >>= 20;; ++at) {
-    Shown* slot = &g_shown.table[at & (g_shown.room - 1)];
+    OwnedRange* slot = &g_owned.table[at & (g_owned.room - 1)];
     if (!slot->wrapper || slot->wrapper == wrapper) return slot;
   }
 }
 
 static int make_room(void) {
-  if (2 * (g_shown.used + 1) <= g_shown.room) return 1;
-  Shown* old = g_shown.table;
-  const size_t old_room = g_shown.room, room = old_room ? 2 * old_room : 64;
-  Shown* table = calloc(room, sizeof *table);
+  if (2 * (g_owned.used + 1) <= g_owned.room) return 1;
+  OwnedRange* old = g_owned.table;
+  const size_t old_room = g_owned.room, room = old_room ? 2 * old_room : 64;
+  OwnedRange* table = calloc(room, sizeof *table);
   if (!table) return 0;
-  g_shown.table = table;
-  g_shown.room = room;
+  g_owned.table = table;
+  g_owned.room = room;
   for (size_t i = 0; i < old_room; ++i)
     if (old[i].wrapper) *slot_of(old[i].wrapper) = old[i];
   free(old);
   return 1;
 }
 
-static void collect_one(void* object, void* complete) {
-  if (g_shown.objects_used == g_shown.objects_room) {
-    const size_t room = g_shown.objects_room ? 2 * g_shown.objects_room : 64;
-    PyObject** more = realloc(g_shown.objects, room * sizeof *more);
+static void collect_object(void* object, void* complete) {
+  if (g_owned.objects_used == g_owned.objects_room) {
+    const size_t room = g_owned.objects_room ? 2 * g_owned.objects_room : 64;
+    PyObject** more = realloc(g_owned.objects, room * sizeof *more);
     if (!more) {
       *(int*)complete = 0;
       return;
     }
-    g_shown.objects = more;
-    g_shown.objects_room = room;
+    g_owned.objects = more;
+    g_owned.objects_room = room;
   }
-  g_shown.objects[g_shown.objects_used++] = object;
+  g_owned.objects[g_owned.objects_used++] = object;
 }
 
 typedef void (*VisitOwned)(uint64_t handle, uh_visit_fn visit, void* argument);
@@ -90,14 +91,14 @@ typedef struct {
   int status;
 } Direct;
 
-static void visit_one(void* object, void* opaque) {
+static void visit_object(void* object, void* opaque) {
   Direct* direct = opaque;
   if (!direct->status) direct->status = direct->visit(object, direct->argument);
 }
 
-static int show(const Shown* shown, visitproc visit, void* argument) {
-  for (size_t i = 0; i < shown->count; ++i) {
-    const int status = visit(g_shown.objects[shown->first + i], argument);
+static int show(const OwnedRange* range, visitproc visit, void* argument) {
+  for (size_t i = 0; i < range->count; ++i) {
+    const int status = visit(g_owned.objects[range->first + i], argument);
     if (status) return status;
   }
   return 0;
@@ -108,39 +109,39 @@ static int show_owned(Wrapper* self, visitproc visit, void* argument, VisitOwned
   const uint64_t handle = PyLong_AsUnsignedLongLong(self->handle);
   if (!g_subtract || (visit != g_subtract && visit != g_follow)) {  // gc.get_referents
     Direct direct = {visit, argument, 0};
-    visit_owned(handle, visit_one, &direct);
+    visit_owned(handle, visit_object, &direct);
     return direct.status;
   }
   if (visit == g_follow) {
-    g_shown.is_over = 1;
-    if (!g_shown.used) return 0;
-    const Shown* shown = slot_of((PyObject*)self);
-    return shown->wrapper ? show(shown, visit, argument) : 0;
+    g_owned.is_over = 1;
+    if (!g_owned.used) return 0;
+    const OwnedRange* range = slot_of((PyObject*)self);
+    return range->wrapper ? show(range, visit, argument) : 0;
   }
-  if (g_shown.is_over) {  // another collection
-    if (g_shown.used) memset(g_shown.table, 0, g_shown.room * sizeof *g_shown.table);
-    g_shown.used = g_shown.objects_used = 0;
-    g_shown.is_over = 0;
+  if (g_owned.is_over) {  // another collection
+    if (g_owned.used) memset(g_owned.table, 0, g_owned.room * sizeof *g_owned.table);
+    g_owned.used = g_owned.objects_used = 0;
+    g_owned.is_over = 0;
   }
   int complete = 1;
-  Shown shown = {(PyObject*)self, g_shown.objects_used, 0};
-  visit_owned(handle, collect_one, &complete);
-  if (!complete) g_shown.objects_used = shown.first;
-  shown.count = g_shown.objects_used - shown.first;
-  // One that owns nothing is entered only in place of an older one at the same address.
-  if (!shown.count && !g_shown.used) return 0;
+  OwnedRange range = {(PyObject*)self, g_owned.objects_used, 0};
+  visit_owned(handle, collect_object, &complete);
+  if (!complete) g_owned.objects_used = range.first;
+  range.count = g_owned.objects_used - range.first;
+  // A wrapper that owns nothing is entered only to replace an older one at the same address.
+  if (!range.count && !g_owned.used) return 0;
   if (!make_room()) {
-    g_shown.objects_used = shown.first;
+    g_owned.objects_used = range.first;
     return 0;
   }
-  Shown* slot = slot_of((PyObject*)self);
-  if (!shown.count && !slot->wrapper) return 0;
-  g_shown.used += !slot->wrapper;
-  *slot = shown;
+  OwnedRange* slot = slot_of((PyObject*)self);
+  if (!range.count && !slot->wrapper) return 0;
+  g_owned.used += !slot->wrapper;
+  *slot = range;
   return show(slot, visit, argument);
 }
 
-// Which functions a collection visits with, found out by being collected once.
+// Learns the two functions that a collection visits with, from one collection.
 static int traverse_probe(PyObject* self, visitproc visit, void* argument) {
   (void)self;
   (void)argument;
@@ -211,8 +212,8 @@ static void deallocate_tensor(PyObject* self) {
   Py_DECREF(type);  // an instance of a heap type holds a reference on it
 }
 
-// Note [One object per tensor]: a TensorImpl remembers its Python object for as long as that lives, so
-// that `x.grad is x.grad`, and a tensor that comes back from the graph is the one that went in.
+// Note [One object per tensor]: a TensorImpl remembers its Python object for as long as that lives,
+// so that `x.grad is x.grad`, and a tensor that comes back from the graph is the one that went in.
 static PyTypeObject* tensor_class;  // engine.Tensor
 static PyTypeObject* size_class;    // engine.Size, a subclass of tuple
 
@@ -228,24 +229,24 @@ static PyObject* set_classes(PyObject* unused, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-// The object of a handle, made if there is none; the handle's reference moves into it.
+// Returns the object of a handle, a new one if there is none; the handle's reference moves into it.
 static PyObject* wrap(PyObject* unused, PyObject* number) {
   const uh_handle handle = PyLong_AsUnsignedLongLong(number);
   if (handle == (uh_handle)-1 && PyErr_Occurred()) return NULL;
-  PyObject* found = uh_object(handle);
-  if (found && Py_REFCNT(found) > 0) {  // 0: it is being deallocated right now
-    Py_INCREF(found);
+  PyObject* existing = uh_object(handle);
+  if (existing && Py_REFCNT(existing) > 0) {  // 0: it is being deallocated right now
+    Py_INCREF(existing);
     uh_decref(handle);
-    return found;
+    return existing;
   }
-  Wrapper* made = (Wrapper*)tensor_class->tp_alloc(tensor_class, 0);
-  if (!made) return NULL;
-  made->handle = Py_NewRef(number);
-  uh_set_object(handle, made);
-  return (PyObject*)made;
+  Wrapper* tensor = (Wrapper*)tensor_class->tp_alloc(tensor_class, 0);
+  if (!tensor) return NULL;
+  tensor->handle = Py_NewRef(number);
+  uh_set_object(handle, tensor);
+  return (PyObject*)tensor;
 }
 
-// For objects that were not made by wrap: subclasses.
+// For objects that `wrap` did not make: those of subclasses.
 static PyObject* remember(PyObject* self, PyObject* unused) {
   Wrapper* tensor = (Wrapper*)self;
   if (tensor->handle) uh_set_object(PyLong_AsUnsignedLongLong(tensor->handle), self);

@@ -22,13 +22,13 @@ from engine.tensor import Tensor, wrap
 atexit.register(lib.uh_host_finalizing)
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _thread = threading.local()
-DROP = ffi.addressof(lib, "uh_object_drop")
+DROP = ffi.addressof(lib, "uh_object_release")
 
 
 def hold(thing: Any) -> Any:
     """Return a `void *` for `thing`, which lives until the core drops it."""
     handle = ffi.new_handle(thing)
-    lib.uh_object_keep(id(handle))
+    lib.uh_object_retain(id(handle))
     return handle
 
 
@@ -93,7 +93,7 @@ def uh_py_node_dies(context: Any) -> None:
     if node is not None and type(node).__mro__ is not None:
         node._node_dies()
     del node
-    lib.uh_object_drop(context)
+    lib.uh_object_release(context)
 
 
 @ffi.def_extern()
@@ -138,5 +138,5 @@ def uh_py_traceback() -> Any:
 @ffi.def_extern()
 def uh_py_finally(context: Any) -> None:
     call = ffi.from_handle(context)
-    lib.uh_object_drop(context)
+    lib.uh_object_release(context)
     call()

@@ -36,7 +36,7 @@ Tensor floats(Dims sizes, float first) {
   return t;
 }
 
-// A file of that header and so many bytes.
+// The content of a file with this header and this many bytes.
 std::string file_of(const std::string& header, size_t bytes) {
   std::string all(8, '\0');
   for (size_t i = 0; i < 8; ++i) all[i] = static_cast<char>(header.size() >> (8 * i));
@@ -81,7 +81,7 @@ TEST(archive_gives_back_what_was_written) {
   CHECK(t.is_same(reader.tensor("t")));
   CHECK(t.storage()->foreign(), "it is the file's pages");
   const Tensor own = SafetensorsReader(path.text).tensor("t");
-  CHECK(!own.storage()->foreign(), "it was read into memory of its own");
+  CHECK(!own.storage()->foreign(), "it was read into new memory");
   CHECK_EQ(own.data_as<float>()[1], 4.0f);
   for (const auto& entry : reader.entries())
     CHECK_EQ(entry.begin % static_cast<size_t>(itemsize(to_real(entry.dtype))), 0u);
@@ -128,12 +128,12 @@ TEST(archive_that_cannot_be_written_leaves_nothing) {
 
 TEST(archive_is_refused_when_it_is_not_whole) {
   const auto entry = [](const char* inside) { return std::string("{\"w\":{") + inside + "}}"; };
-  const char* whole = R"("dtype":"F32","shape":[2],"data_offsets":[0,8])";
-  read(file_of(entry(whole), 8));
+  const char* valid = R"("dtype":"F32","shape":[2],"data_offsets":[0,8])";
+  read(file_of(entry(valid), 8));
   CHECK_FAILS(read(""), "it has 0 bytes");
   CHECK_FAILS(read(std::string(8, '\xff')), "more than 100000000");
-  CHECK_FAILS(read(file_of(entry(whole), 7)), "0 to 8 of 7");
-  CHECK_FAILS(read(file_of(entry(whole), 9)), "end at byte");
+  CHECK_FAILS(read(file_of(entry(valid), 7)), "0 to 8 of 7");
+  CHECK_FAILS(read(file_of(entry(valid), 9)), "end at byte");
   CHECK_FAILS(read(file_of("[]", 0)), "does not begin with '{'");
   CHECK_FAILS(read(file_of("{\"w\":1}", 0)), "its header is wrong: expected an object");
   CHECK_FAILS(read(file_of(entry(R"("dtype":"F32","shape":[3],"data_offsets":[0,8])"), 8)),
@@ -152,7 +152,7 @@ TEST(archive_is_refused_when_it_is_not_whole) {
               "\"w\" in the file has dtype \"U64\"");
   CHECK_FAILS(read(file_of(R"({"__metadata__":{"a":1}})", 0)), "expected a string");
   CHECK_FAILS(
-      read(file_of(R"({"__metadata__":{"complex128":"[\"w\"]"},"w":{)" + std::string(whole) + "}}",
+      read(file_of(R"({"__metadata__":{"complex128":"[\"w\"]"},"w":{)" + std::string(valid) + "}}",
                    8)),
       "should hold pairs of F64");
   CHECK_FAILS(read("PK\x03\x04" + std::string(20, 'x')), "is a pickle");
@@ -160,9 +160,9 @@ TEST(archive_is_refused_when_it_is_not_whole) {
 
 FUZZ(archive_mutations) {
   Random random(budget.seed);
-  const std::string whole = example();
+  const std::string valid = example();
   while (!budget.over()) {
-    std::string content = whole;
+    std::string content = valid;
     for (int64_t i = random.in(1, 4); i > 0; --i) {
       const auto at = static_cast<size_t>(random.in(0, static_cast<int64_t>(content.size()) - 1));
       if (random.one_in(4))

@@ -96,24 +96,24 @@ uh_value Arguments::cooked(const Argument& argument, const std::string& spec) {
   if (type == "Tensor") return cooked_tensor(argument, spec);
   if (is_list(type, "Tensor") || is_list(type, "Tensor?")) {
     std::vector<uh_handle> list;
-    for (const std::string& one : split(spec.substr(1, spec.size() - 2), ';'))
-      list.push_back(one == "-" ? 0 : static_cast<uh_handle>(cooked_tensor(argument, one).i));
+    for (const std::string& item : split(spec.substr(1, spec.size() - 2), ';'))
+      list.push_back(item == "-" ? 0 : static_cast<uh_handle>(cooked_tensor(argument, item).i));
     return scene_.tensors(list);
   }
   if (is_list(type, "int")) return scene_.ints(evaluated_list(spec));
   if (is_list(type, "float")) {
     std::vector<double> list;
-    for (const std::string& one : split(spec.substr(1, spec.size() - 2), ','))
-      list.push_back(std::atof(one.c_str()));
+    for (const std::string& item : split(spec.substr(1, spec.size() - 2), ','))
+      list.push_back(std::atof(item.c_str()));
     return scene_.floats(list);
   }
   if (type == "str") return scene_.string(spec);
   if (has(spec, ":")) return fitting(argument);  // another overload has a tensor there
   if (type == "bool") return {kBool, evaluated(spec), 0, nullptr};
   if (type == "ScalarType") return {kDType, evaluated(spec), 0, nullptr};
-  const bool whole = !has(spec, "e-") && spec != "inf" && (!has(spec, ".") || has(spec, ".."));
-  if (type == "float" || !whole)
-    return as_float(whole ? static_cast<double>(evaluated(spec)) : std::atof(spec.c_str()));
+  const bool is_integer = !has(spec, "e-") && spec != "inf" && (!has(spec, ".") || has(spec, ".."));
+  if (type == "float" || !is_integer)
+    return as_float(is_integer ? static_cast<double>(evaluated(spec)) : std::atof(spec.c_str()));
   if (type == "int" || type == "Scalar") return as_int(evaluated(spec));
   return fitting(argument);
 }
@@ -186,9 +186,9 @@ Sizes Arguments::evaluated_list(const std::string& text) {
     return Sizes(static_cast<size_t>(n), evaluated(inside.substr(0, times)));
   }
   Sizes list;
-  for (const std::string& one : split(inside, ',')) {
-    const auto first = one.find_first_not_of(' ');
-    list.push_back(evaluated(one.substr(first == std::string::npos ? 0 : first)));
+  for (const std::string& item : split(inside, ',')) {
+    const auto first = item.find_first_not_of(' ');
+    list.push_back(evaluated(item.substr(first == std::string::npos ? 0 : first)));
   }
   return list;
 }
@@ -274,7 +274,7 @@ uh_value Arguments::any_ints(const Argument& argument) {
   if (!length && random_.one_in(2)) n = rank;
   if (random_.one_in(200)) n = random_.in(60, 130);
   Sizes list(static_cast<size_t>(n));
-  for (int64_t& one : list) one = any_int(argument);
+  for (int64_t& item : list) item = any_int(argument);
   return scene_.ints(list);
 }
 
@@ -293,11 +293,11 @@ uh_value Arguments::any_scalar() {
 
 uh_value Arguments::any_string(const Argument& argument) {
   const auto known = kWords.find(std::string(argument.name));
-  auto words =
+  auto entry =
       known == kWords.end() || random_.one_in(8)
           ? std::next(kWords.begin(), random_.in(0, static_cast<int64_t>(kWords.size()) - 1))
           : known;
-  std::string text = random_.of(words->second);
+  std::string text = random_.of(entry->second);
   if (!text.empty() && random_.one_in(8))
     text[static_cast<size_t>(random_.in(0, static_cast<int64_t>(text.size()) - 1))] =
         static_cast<char>(random_.in(1, 127));

@@ -1,4 +1,4 @@
-// The graph and the pass through it: what is recorded, run, saved, and let go of.
+// The graph and the backward pass: recording, running, saved values and their release.
 #include <cmath>
 
 #include "backend/cpu/allocator.h"
@@ -30,8 +30,8 @@ GRAPH_TEST(a_node_of_several_outputs_takes_zeros_for_those_that_are_not_used) {
   CHECK(grad_fn(rows[0]).get() == grad_fn(rows[1]).get());
   backward(ops::sum(ops::mul(rows[1], rows[1])));
   same(grad(x), {0, 0, 6, 8});
-  const auto [values, places] = ops::topk(x, 2);
-  CHECK(!autograd::requires_grad(places));
+  const auto [values, indices] = ops::topk(x, 2);
+  CHECK(!autograd::requires_grad(indices));
   same(gradient(ops::sum(values), x), {0, 0, 1, 1});
   const auto [variance, mean] = ops::var_mean(x);
   same(gradient(mean, x), {0.25, 0.25, 0.25, 0.25});
@@ -42,11 +42,11 @@ GRAPH_TEST(gradients_of_several_passes_add_up_in_one_place) {
   const Tensor x = leaf({1, 2});
   const Tensor y = ops::sum(ops::mul(x, Scalar(3)));
   backward(y, kKeep);
-  const void* place = grad(x).data_as<double>();
+  const void* address = grad(x).data_as<double>();
   const Tensor first = grad(x);
   backward(y, kKeep);
   same(grad(x), {6, 6});
-  CHECK(grad(x).data_as<double>() == place, "the second gradient was not added in place");
+  CHECK(grad(x).data_as<double>() == address, "the second gradient was not added in place");
   same(first, {6, 6});
   autograd::set_grad(x, Tensor());
   backward(y);

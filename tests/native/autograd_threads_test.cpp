@@ -1,4 +1,4 @@
-// Threads: graphs of their own, one graph for all, and graphs that die while others run.
+// Threads: a graph per thread, one graph for all threads, and graphs that die while others run.
 #include <atomic>
 #include <cmath>
 #include <mutex>
@@ -26,7 +26,7 @@ void in_threads(const std::function<void(int)>& body) {
       try {
         body(t);
       } catch (...) {
-        const std::lock_guard<std::mutex> one(lock);
+        const std::lock_guard<std::mutex> guard(lock);
         wrong = std::current_exception();
       }
     });
@@ -104,8 +104,9 @@ GRAPH_TEST(threads_on_one_graph_that_is_not_kept) {
       again = ops::tanh(again);
       again = ops::index(ops::mul(again, again), {constant_index({1, 0})});
     }
-    const std::vector<double> one = read(gradient(ops::sum(again), x));
-    CHECK(std::abs(sum[0] - good * one[0]) < 1e-12 && std::abs(sum[1] - good * one[1]) < 1e-12,
+    const std::vector<double> expected = read(gradient(ops::sum(again), x));
+    CHECK(std::abs(sum[0] - good * expected[0]) < 1e-12 &&
+              std::abs(sum[1] - good * expected[1]) < 1e-12,
           good.load(), " passes ended well");
   }
 }
@@ -138,7 +139,7 @@ GRAPH_TEST(threads_hand_their_graphs_on) {
       for (int k = 0; k < 5; ++k) y = ops::mul(y, y);
       Tensor other;
       {
-        const std::lock_guard<std::mutex> one(lock);
+        const std::lock_guard<std::mutex> guard(lock);
         other = std::exchange(shelf[static_cast<size_t>((t + i) % 4)], std::move(y));
       }
       if (other && i % 2) gradient(ops::sum(other), x);
@@ -147,7 +148,7 @@ GRAPH_TEST(threads_hand_their_graphs_on) {
   shelf.clear();
 }
 
-// A view of what was written gets its new Node from whichever thread asks first.
+// A view of a written base gets its new Node in the first thread that reads its history.
 GRAPH_TEST(threads_that_read_views_of_a_written_base) {
   for (int round = 0; round < 20; ++round) {
     const Tensor x = leaf({1, 2, 3, 4});

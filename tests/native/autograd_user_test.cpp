@@ -1,4 +1,4 @@
-// What users put into a pass: hooks, functions of their own, passes inside passes, and errors.
+// User code in a backward pass: hooks, custom functions, passes inside passes, and errors.
 #include <cmath>
 #include <thread>
 
@@ -98,17 +98,17 @@ GRAPH_TEST(a_throwing_node_leaves_no_slot_of_its_pass_behind) {
   const Tensor z = ops::sum(ops::mul(y, y));
   CHECK_FAILS(backward(z, kKeep), "this step is broken");
   CHECK(autograd::running_node() == nullptr);
-  // Another thread, whose passes have other addresses, has to find every Node free too.
-  std::string said;
+  // Every Node must also be free for another thread, whose passes have other addresses.
+  std::string error_message;
   std::thread other([&] {
     try {
       backward(z, kKeep);
     } catch (const Error& error) {
-      said = error.what();
+      error_message = error.what();
     }
   });
   other.join();
-  CHECK(said.find("this step is broken") != std::string::npos, said);
+  CHECK(error_message.find("this step is broken") != std::string::npos, error_message);
   broken = false;
   backward(z);
   same(grad(x), {4, 32});
@@ -183,7 +183,7 @@ GRAPH_TEST(a_function_of_the_users_is_called_and_let_go_of_once) {
   }
 }
 
-// x after `depth` Nodes each of which runs a pass of its own inside the pass.
+// x after `depth` Nodes, each of which runs another backward pass inside the pass.
 Tensor nested(const Tensor& x, int depth, int& deepest) {
   return through(x, [depth, &deepest](const Tensor& g) {
     deepest = std::max(deepest, depth);

@@ -60,12 +60,12 @@ std::vector<uh_handle> differentiable(const uh_value* results, int n) {
   return result;
 }
 
-// The call that is running: what a crash, or a call that does not come back, is told by.
+// The running call, for the report of a crash or of a call that does not return.
 const Arguments* g_running = nullptr;
 const char* g_phase = "";
 constexpr unsigned kSecondsPerCall = 30;
 
-void tell_running() {
+void report_running() {
   if (!g_running) return;
   const std::string text = std::string("\nwhile ") + g_phase + g_running->text();
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
@@ -74,7 +74,7 @@ void tell_running() {
 void too_slow(int) {
   static const char text[] = "\na call does not come back";
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
-  tell_running();
+  report_running();
   _exit(1);
 }
 
@@ -158,10 +158,10 @@ bool call(const OperatorInfo& op, Random& random, int64_t& passes) {
   return n >= 0;
 }
 
-// What was reached, said openly: an operator whose calls were all refused has not been tested.
-void tell_coverage(const std::vector<const OperatorInfo*>& operators,
-                   const std::vector<int64_t>& succeeded, const std::vector<int64_t>& passes,
-                   int64_t calls) {
+// Reports the coverage: an operator whose calls all failed has not been tested.
+void report_coverage(const std::vector<const OperatorInfo*>& operators,
+                     const std::vector<int64_t>& succeeded, const std::vector<int64_t>& passes,
+                     int64_t calls) {
   std::string never;
   int64_t differentiated = 0, good = 0;
   for (size_t i = 0; i < operators.size(); ++i) {
@@ -185,9 +185,9 @@ FUZZ(every_operator_with_random_arguments) {
     return op->full_name().find(budget.operators) == std::string::npos;
   });
 #if defined(__SANITIZE_ADDRESS__)
-  __sanitizer_set_death_callback(tell_running);
+  __sanitizer_set_death_callback(report_running);
 #endif
-  std::signal(SIGABRT, [](int) { tell_running(); });  // UndefinedBehaviorSanitizer's way to end
+  std::signal(SIGABRT, [](int) { report_running(); });  // UndefinedBehaviorSanitizer's way to end
   std::signal(SIGALRM, too_slow);
   const int64_t before = pool_allocator().stats().live_bytes;
   std::vector<int64_t> succeeded(operators.size(), 0), passes(operators.size(), 0);
@@ -199,17 +199,17 @@ FUZZ(every_operator_with_random_arguments) {
       succeeded[i] += call(*operators[i], random, passes[i]);
   }
   CHECK_EQ(pool_allocator().stats().live_bytes, before);
-  tell_coverage(operators, succeeded, passes, calls);
+  report_coverage(operators, succeeded, passes, calls);
 }
 
 TEST(a_boxed_call_names_what_is_wrong) {
   uh_value results[8];
-  const uh_value one{kInt, 1, 0, nullptr};
-  CHECK_EQ(uh_call_boxed("no_such_operator", &one, 1, results), -1);
+  const uh_value argument_one{kInt, 1, 0, nullptr};
+  CHECK_EQ(uh_call_boxed("no_such_operator", &argument_one, 1, results), -1);
   CHECK(std::strstr(uh_last_error(), "no_such_operator"), uh_last_error());
-  CHECK_EQ(uh_call_boxed("t", &one, 0, results), -1);
+  CHECK_EQ(uh_call_boxed("t", &argument_one, 0, results), -1);
   CHECK(std::strstr(uh_last_error(), "expected 1 arguments, got 0"), uh_last_error());
-  CHECK_EQ(uh_call_boxed("t", &one, 1, results), -1);
+  CHECK_EQ(uh_call_boxed("t", &argument_one, 1, results), -1);
   CHECK(std::strstr(uh_last_error(), "expected Tensor, got int"), uh_last_error());
   const uh_value none{kNone, 0, 0, nullptr};
   CHECK_EQ(uh_call_boxed("t", &none, 1, results), -1);

@@ -38,11 +38,11 @@ class Random {
   uint64_t state_;
 };
 
-// How long, from which seed and with which operators a fuzz test may go on.
+// The seed, time limit and operators of a fuzz test.
 struct Budget {
   uint64_t seed;
   double seconds;
-  std::string operators;  // those whose name holds this
+  std::string operators;  // those whose name contains this
   bool over() const;      // of the running test
 };
 
@@ -90,14 +90,14 @@ template <class... Parts>
 // Runs `body`, which must throw an Error whose text holds `part`.
 #define CHECK_FAILS(body, part)                                                                    \
   do {                                                                                             \
-    std::string said_ = "nothing";                                                                 \
+    std::string thrown_ = "nothing";                                                               \
     try {                                                                                          \
       body;                                                                                        \
     } catch (const ::uh::Error& error_) {                                                          \
-      said_ = error_.what();                                                                       \
+      thrown_ = error_.what();                                                                     \
     }                                                                                              \
-    if (said_.find(part) == std::string::npos)                                                     \
-      ::uh::test::failed(__FILE__, __LINE__, #body ": wanted '", part, "', said: ", said_);        \
+    if (thrown_.find(part) == std::string::npos)                                                   \
+      ::uh::test::failed(__FILE__, __LINE__, #body ": wanted '", part, "', said: ", thrown_);      \
   } while (false)
 
 }  // namespace uh::test

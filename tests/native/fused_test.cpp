@@ -1,9 +1,9 @@
-// Fused groups against the operators they are made of: random programs of steps, run as one and
-// run one by one, must give the same bits.
+// Fused groups against their operators: random programs of steps, run as one kernel and run
+// operator by operator, must give the same bits.
 //
-// Where the inputs are not all row-major and of one shape, eager itself may run the scalar form of
-// a loop where the group runs its vector form, and glibc's vector functions differ from its scalar
-// ones in the last bits: programs with such functions are then compared to a tolerance.
+// If the inputs are not all row-major and of one shape, eager mode may run the scalar form of a
+// loop and the group its vector form. glibc's vector functions differ from its scalar ones in the
+// last bits, so programs with such functions are then compared with a tolerance.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -33,9 +33,9 @@ const std::vector<DType> kBlockDTypes = {DType::kFloat32, DType::kFloat32, DType
 
 // Threads are a choice of the whole process: restored when a test ends, passed or not.
 struct Threads {
-  explicit Threads(int n) : found(get_num_threads()) { set_num_threads(n); }
-  ~Threads() { set_num_threads(found); }
-  int found;
+  explicit Threads(int n) : previous(get_num_threads()) { set_num_threads(n); }
+  ~Threads() { set_num_threads(previous); }
+  int previous;
 };
 
 void fill(const Tensor& t, Random& random) {
@@ -85,11 +85,11 @@ struct Program {
   std::vector<Term> terms;
   Builder builder;
   std::vector<Tensor> inputs;
-  std::vector<Tensor> wanted;
+  std::vector<Tensor> expected;
   std::string text;
-  bool chains = true;   // steps read what other steps have made
+  bool chains = true;   // steps read results of other steps
   bool alone = false;   // one operator, of the inputs
-  bool simple = false;  // only operators that blocks of machine code are made of
+  bool simple = false;  // only operators that machine code blocks support
   bool exact = true;    // vector and scalar forms of its loops agree
 
   void input(const Tensor& t) {
@@ -101,7 +101,7 @@ struct Program {
   }
   void output(size_t i) {
     builder.output(terms[i]);
-    wanted.push_back(values[i]);
+    expected.push_back(values[i]);
     text += "  return %" + std::to_string(i) + "\n";
   }
 };
@@ -268,15 +268,15 @@ void check_same(const Tensor& result, const Tensor& expected, double tolerance,
 void check_program(Program& p, Random& random, bool dense) {
   const size_t count = p.values.size();
   for (size_t i = p.inputs.size(); i < count; ++i) {
-    if (i + 1 == count || (p.wanted.size() < 8 && random.one_in(4))) p.output(i);
+    if (i + 1 == count || (p.expected.size() < 8 && random.one_in(4))) p.output(i);
   }
-  if (p.wanted.empty()) return;
+  if (p.expected.empty()) return;
   const ProgramRef program = p.builder.build();
-  std::vector<Tensor> outputs(p.wanted.size());
+  std::vector<Tensor> outputs(p.expected.size());
   run(*program, p.inputs, outputs);
   const double tolerance = dense || p.exact ? 0 : 1e-3;
   for (size_t i = 0; i < outputs.size(); ++i)
-    check_same(outputs[i], p.wanted[i], tolerance, p.text);
+    check_same(outputs[i], p.expected[i], tolerance, p.text);
   (void)Json::parse(describe(*program));
 }
 
@@ -301,14 +301,14 @@ void random_dense(Random& random, bool simple) {
 void random_shapes(Random& random, bool exact) {
   Program p;
   p.chains = exact;
-  Dims whole;
+  Dims shape;
   for (int64_t d = random.in(0, 4); d > 0; --d)
-    whole.push_back(random.one_in(12) ? 0 : random.one_in(6) ? random.in(1, 600) : random.in(1, 7));
-  if (numel_of(whole) > 200000) return;
+    shape.push_back(random.one_in(12) ? 0 : random.one_in(6) ? random.in(1, 600) : random.in(1, 7));
+  if (numel_of(shape) > 200000) return;
   const int64_t n = random.in(1, 5);
   for (int64_t i = 0; i < n; ++i) {
-    const auto skipped = static_cast<size_t>(random.one_in(3) ? random.in(0, whole.ndim()) : 0);
-    Dims sizes(IntSpan(whole.data() + skipped, whole.size() - skipped));
+    const auto skipped = static_cast<size_t>(random.one_in(3) ? random.in(0, shape.ndim()) : 0);
+    Dims sizes(IntSpan(shape.data() + skipped, shape.size() - skipped));
     for (size_t d = 0; d < sizes.size(); ++d) {
       if (random.one_in(5)) sizes[d] = 1;
     }
@@ -326,7 +326,7 @@ Term must(std::optional<Term> term) {
 }  // namespace
 
 FUZZ(fused_programs_of_one_shape) {
-  const Threads one(1);
+  const Threads single(1);
   for (uint64_t i = 0; i < 50 || !budget.over(); ++i) {
     Random random(budget.seed * 1000003 + i);
     random_dense(random, i % 3 == 0);
@@ -341,7 +341,7 @@ FUZZ(fused_programs_of_any_shape) {
 }
 
 TEST(fused_every_operator_alone) {
-  const Threads one(1);
+  const Threads single(1);
   Random random(7);
   std::set<std::string> seen;
   for (int round = 0; round < 12000; ++round) {
@@ -407,14 +407,14 @@ TEST(fused_reductions_do_not_depend_on_threads) {
   const Term tx = b.input({DType::kFloat32});
   CHECK(b.reduce("sum", must(b.step("sigmoid", std::array<StepArgument, 1>{tx})), 1));
   const ProgramRef program = b.build();
-  std::array<Tensor, 1> one, two;
+  std::array<Tensor, 1> by_one, by_three;
   {
     const Threads threads(1);
-    run(*program, std::array{x}, one);
+    run(*program, std::array{x}, by_one);
   }
   const Threads threads(3);
-  run(*program, std::array{x}, two);
-  CHECK(std::memcmp(one[0].data(), two[0].data(), 12) == 0);
+  run(*program, std::array{x}, by_three);
+  CHECK(std::memcmp(by_one[0].data(), by_three[0].data(), 12) == 0);
 }
 
 TEST(fused_composites_and_numbers) {

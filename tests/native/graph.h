@@ -46,10 +46,10 @@ class CallHook final : public autograd::Hook {
 // On the gradient of a tensor that an operator made.
 int64_t hook(const Tensor& t, CallHook::Body body);
 
-// A Node whose formula is a function, behind a copy of `input`.
+// A copy of `input` with a Node whose formula is this function.
 Tensor through(const Tensor& input, std::function<Tensor(const Tensor&)> formula);
 
-// Runs a test and looks that no storage that it made is left.
+// Runs a test and checks that no storage of it is left.
 void leaving_nothing(const std::function<void()>& body);
 
 #define GRAPH_TEST(name)                                                                           \

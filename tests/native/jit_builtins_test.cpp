@@ -184,13 +184,13 @@ TEST(numbers_are_written_alike_in_every_locale) {
   const std::locale before =
       std::locale::global(std::locale(std::locale::classic(), new Commas));  // the locale owns it
   const std::string joined_text = message(1234567, " ", 0.5);
-  const std::string shown = text(make_container<List>(std::vector<IValue>{0.5, 1234567.25}));
+  const std::string printed = text(make_container<List>(std::vector<IValue>{0.5, 1234567.25}));
   const Stack formatted =
       called("aten::format", {IValue(std::string("{} {:.2f} {}")), 0.5, 1234.5, int64_t{1234567}});
   const Stack read = called("aten::Float.str", {IValue(std::string("1234.5"))});
   std::locale::global(before);
   CHECK_EQ(joined_text, "1234567 0.5");
-  CHECK_EQ(shown, "[0.5, 1234567.25]");
+  CHECK_EQ(printed, "[0.5, 1234567.25]");
   CHECK_EQ(text(formatted.at(0)), "\"0.5 1234.50 1234567\"");
   CHECK_EQ(text(read.at(0)), "1234.5");
 }
@@ -205,7 +205,7 @@ FUZZ(builtins_with_any_arguments) {
     const Builtin& builtin = *random.of(all);
     const std::string name(builtin.schema().name());
     if (name == "rangelist" || name == "set_grad_enabled" || name == "set_inference_mode")
-      continue;  // may be asked for too much, or stay switched on
+      continue;  // may allocate too much, or stay switched on
     const Signature& signature = signature_of(builtin);
     Stack stack;
     for (const Parameter& p : signature.parameters) stack.push_back(value_for(random, *p.type));

@@ -1,5 +1,5 @@
-// What compiled programs hold, and that they let go of it: methods know their class, objects own
-// them, and nobody is left behind; what a recording says of tensors adds up.
+// The references of compiled programs and their release: methods refer to their class, objects own
+// the methods, nothing leaks, and the holders in a recording add up.
 #include <array>
 #include <map>
 #include <mutex>
@@ -70,7 +70,7 @@ TEST(classes_methods_and_graphs_go_with_their_objects) {
     for (int k = 0; k < 4; ++k) CHECK_EQ(forward(object, ones({2, 3})).data_as<float>()[0], 2.0f);
     CHECK_EQ(class_count(), before[2] + 1);
   }
-  CHECK(alive() == before, "something was left behind");
+  CHECK(alive() == before, "something leaked");
   CHECK_EQ(weight.impl()->use_count(), 1);
 }
 
@@ -78,50 +78,50 @@ TEST(a_class_without_objects_knows_no_method_any_more) {
   const Ref<ClassType> type = make_ref<ClassType>("__torch__.HoldsNothing");
   type->add_method("forward",
                    make_ref<Function>("forward", parse("graph(%x : Tensor):\n  return (%x)\n")));
-  CHECK(!type->method("forward"), "nobody owned the method");
+  CHECK(!type->method("forward"), "the method had no owner");
   const Ref<Methods> methods = type->methods();
   type->add_method("forward",
                    make_ref<Function>("forward", parse("graph(%x : Tensor):\n  return (%x)\n")));
   CHECK(static_cast<bool>(type->method("forward")), "it was not kept");
 }
 
-// Who holds each tensor, as a recording tells it.
+// The holders of each tensor according to a recording.
 class Ledger {
  public:
-  void hear(const events::Record& r) {
+  void process(const events::Record& r) {
     const auto kind = static_cast<events::Kind>(r.kind);
     const std::lock_guard guard(lock_);
     if (kind == events::Kind::kUSE || kind == events::Kind::kUNUSE) {
       const bool use = kind == events::Kind::kUSE;
-      int& held = held_[r.a][{r.b, r.c, r.e}];
-      held += use ? 1 : -1;
-      if (held < 0 || held > 1) wrong_ = message("tensor ", r.a, " is held ", held, " times");
-      if (held == 0) held_[r.a].erase({r.b, r.c, r.e});
-      if (r.b >= static_cast<int64_t>(events::Holder::kRegister)) ++told_;
+      int& count = holders_[r.a][{r.b, r.c, r.e}];
+      count += use ? 1 : -1;
+      if (count < 0 || count > 1) wrong_ = message("tensor ", r.a, " is held ", count, " times");
+      if (count == 0) holders_[r.a].erase({r.b, r.c, r.e});
+      if (r.b >= static_cast<int64_t>(events::Holder::kRegister)) ++recorded_;
     }
-    if (kind == events::Kind::kTENSOR_FREE) held_.erase(r.a);
+    if (kind == events::Kind::kTENSOR_FREE) holders_.erase(r.a);
   }
   size_t holders(int64_t tensor) {
     const std::lock_guard guard(lock_);
-    return held_[tensor].size();
+    return holders_[tensor].size();
   }
   std::string wrong() { return wrong_; }
-  int64_t told() { return told_; }
+  int64_t recorded() { return recorded_; }
 
  private:
   std::mutex lock_;
-  std::map<int64_t, std::map<std::tuple<int64_t, int64_t, int64_t>, int>> held_;
+  std::map<int64_t, std::map<std::tuple<int64_t, int64_t, int64_t>, int>> holders_;
   std::string wrong_;
-  int64_t told_ = 0;
+  int64_t recorded_ = 0;
 };
 
-TEST(what_is_told_of_holders_is_taken_back) {
+TEST(recorded_holders_are_all_released) {
   const auto before = alive();
   Ledger ledger;
   const Tensor weight = ones({3}), x = ones({2, 3});
   {
     Recording recording(1 << 16, 1 << 22, 4,
-                        [&](const events::Record& r, std::string_view) { ledger.hear(r); });
+                        [&](const events::Record& r, std::string_view) { ledger.process(r); });
     Tensor retained;
     {
       const IValue object = module(weight);
@@ -129,15 +129,15 @@ TEST(what_is_told_of_holders_is_taken_back) {
       const IValue list = make_container<List>(std::vector<IValue>{x, retained, x});
       list.list()->items.erase(list.list()->items.begin());
       list.list()->written();
-      CHECK_EQ(x.impl()->use_count(), 2);  // telling takes no reference
+      CHECK_EQ(x.impl()->use_count(), 2);  // recording takes no reference
       CHECK_EQ(weight.impl()->use_count(), 2);
     }
     recording.finish();
     CHECK_EQ(ledger.wrong(), "");
-    CHECK(ledger.told() > 40, "little was told: ", ledger.told());
+    CHECK(ledger.recorded() > 40, "few holders were recorded: ", ledger.recorded());
     for (const Tensor& t : {weight, x, retained}) CHECK_EQ(ledger.holders(t.id()), 0u);
   }
-  CHECK(alive() == before, "something was left behind");
+  CHECK(alive() == before, "something leaked");
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 
 using namespace uh::jit;
 
-std::string shown(const Stack& stack) {
+std::string printed(const Stack& stack) {
   std::string all;
   for (const IValue& value : stack) all += (all.empty() ? "" : " ") + print(value);
   return all;
@@ -34,7 +34,7 @@ std::string every_way(const GraphRef& graph, const Stack& arguments) {
     Stack stack = arguments;
     try {
       run(*code, stack);
-      all[way] = shown(stack);
+      all[way] = printed(stack);
     } catch (const Error& error) {
       all[way] = error.what();
     }
@@ -108,11 +108,14 @@ TEST(jit_loops_and_branches) {
 }
 
 TEST(jit_division_by_zero_says_where) {
-  const std::string said = every_way(kDivide, {int64_t{1}, int64_t{0}});
-  CHECK(said.find("Traceback of TorchScript (most recent call last):") != std::string::npos, said);
-  CHECK(said.find("aten::floordiv(%a, %b)") != std::string::npos, said);
-  CHECK(said.find("ZeroDivisionError: integer division or modulo by zero") != std::string::npos,
-        said);
+  const std::string error_message = every_way(kDivide, {int64_t{1}, int64_t{0}});
+  CHECK(
+      error_message.find("Traceback of TorchScript (most recent call last):") != std::string::npos,
+      error_message);
+  CHECK(error_message.find("aten::floordiv(%a, %b)") != std::string::npos, error_message);
+  CHECK(error_message.find("ZeroDivisionError: integer division or modulo by zero") !=
+            std::string::npos,
+        error_message);
 }
 
 TEST(jit_numbers_change_places) {
@@ -213,30 +216,30 @@ class Program {
  private:
   std::string fresh() { return "%v" + std::to_string(next_++); }
   const std::string& any(const std::string& type) { return random_.of(known_[type]); }
-  void line(const std::string& type, const std::string& name, const std::string& what) {
-    out_ += indent_ + name + " : " + type + " = " + what + "\n";
+  void line(const std::string& type, const std::string& name, const std::string& expr) {
+    out_ += indent_ + name + " : " + type + " = " + expr + "\n";
     known_[type].push_back(name);
   }
   std::string number() { return any(random_.one_in(2) ? "int" : "float"); }
 
   void statements(int64_t n, int depth) {
     for (int64_t k = 0; k < n; ++k) {
-      const int64_t what = random_.in(0, depth > 0 ? 11 : 8);
-      if (what <= 2) {
-        line("int", fresh(), random_.of(whole_) + "(" + any("int") + ", " + any("int") + ")");
-      } else if (what <= 4) {
+      const int64_t choice = random_.in(0, depth > 0 ? 11 : 8);
+      if (choice <= 2) {
+        line("int", fresh(), random_.of(integer_ops_) + "(" + any("int") + ", " + any("int") + ")");
+      } else if (choice <= 4) {
         std::string a = any("float"), b = number();
         if (random_.one_in(2)) std::swap(a, b);
-        line("float", fresh(), random_.of(real_) + "(" + a + ", " + b + ")");
-      } else if (what == 5) {
+        line("float", fresh(), random_.of(float_ops_) + "(" + a + ", " + b + ")");
+      } else if (choice == 5) {
         line("bool", fresh(), random_.of(compare_) + "(" + number() + ", " + number() + ")");
-      } else if (what == 6) {
+      } else if (choice == 6) {
         line("float", fresh(), random_.of(functions_) + "(" + number() + ")");
-      } else if (what == 7) {
+      } else if (choice == 7) {
         line("int", fresh(), random_.of(to_whole_) + "(" + any("float") + ")");
-      } else if (what == 8) {
+      } else if (choice == 8) {
         line("bool", fresh(), "aten::__not__(" + any("bool") + ")");
-      } else if (what <= 10) {
+      } else if (choice <= 10) {
         branch(depth);
       } else {
         loop(depth);
@@ -304,11 +307,11 @@ class Program {
   std::string out_, indent_ = "  ";
   int next_ = 0;
   std::map<std::string, std::vector<std::string>> known_;
-  const std::vector<std::string> whole_ = {
+  const std::vector<std::string> integer_ops_ = {
       "aten::add",        "aten::sub",        "aten::mul",    "aten::floordiv",
       "aten::remainder",  "aten::__and__",    "aten::__or__", "aten::__xor__",
       "aten::__lshift__", "aten::__rshift__", "prim::min",    "prim::max"};
-  const std::vector<std::string> real_ = {
+  const std::vector<std::string> float_ops_ = {
       "aten::add",       "aten::sub", "aten::mul", "aten::div", "aten::floordiv",
       "aten::remainder", "prim::min", "prim::max", "aten::pow", "aten::atan2"};
   const std::vector<std::string> compare_ = {"aten::eq", "aten::ne", "aten::lt",

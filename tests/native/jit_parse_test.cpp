@@ -1,4 +1,4 @@
-// Texts of types and graphs: what is read, that it is written again as it was, and nonsense.
+// Parsing types and graphs: valid text, which prints as it was, and nonsense.
 #include "check.h"
 #include "jit/ir/verify.h"
 #include "jit/text/parse.h"
@@ -200,7 +200,7 @@ TEST(a_wrong_graph_is_refused_with_the_place) {
   CHECK_FAILS(body("  %1 : Tensor = aten::relu(%x, %x)\n"), "takes 1 arguments, not 2");
   CHECK_FAILS(body("  %1 : Tensor = prim::Cosntant()\n"), "there is no operator prim::Cosntant");
   CHECK_FAILS(body("  %x : Tensor = aten::relu(%x)\n"), "%x is already defined");
-  CHECK_FAILS(body("  %1 : int = prim::Constant[value=\"a\"]()\n"), "a str is no int");
+  CHECK_FAILS(body("  %1 : int = prim::Constant[value=\"a\"]()\n"), "expected int, not a str");
   CHECK_FAILS(body("  %1 : int = prim::Constant()\n"), "a constant without a value");
   CHECK_FAILS(body("  %1 : str = prim::Constant[value=\"a\n"), "the quotes are not closed");
   CHECK_FAILS(body("  %1 : int[] = prim::ListConstruct(%s)\n"), "an element is a str");
@@ -230,9 +230,9 @@ FUZZ(graph_text_mutations) {
   Random random(budget.seed);
   const auto& seeds = graph_texts();
   const std::string alphabet = "()[]{}%:,=->#\"\\. \n019azT_?";
-  const std::vector<std::string> words = {"prim::If", "prim::Loop", "aten::add", "int",
-                                          "Tensor",   "block0",     "return",    "value",
-                                          "%x.1",     "[1, 2]",     "Float(",    "prim::Constant"};
+  const std::vector<std::string> tokens = {"prim::If", "prim::Loop", "aten::add", "int",
+                                           "Tensor",   "block0",     "return",    "value",
+                                           "%x.1",     "[1, 2]",     "Float(",    "prim::Constant"};
   for (int64_t n = 0; !budget.over(); ++n) {
     std::string text = random.of(seeds);
     for (int64_t edit = random.in(1, 5); edit > 0 && !text.empty(); --edit) {
@@ -248,7 +248,7 @@ FUZZ(graph_text_mutations) {
           text.insert(
               at, text.substr(static_cast<size_t>(random.in(0, static_cast<int64_t>(at))), length));
           break;
-        case 3: text.insert(at, random.of(words)); break;
+        case 3: text.insert(at, random.of(tokens)); break;
         default: {
           const std::string& other = random.of(seeds);
           text = text.substr(0, at) + other.substr(std::min(at / 2, other.size()));

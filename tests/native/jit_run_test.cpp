@@ -28,7 +28,7 @@ Stack called(Function& f, Stack arguments) {
   return arguments;
 }
 
-std::string shown(const Stack& stack) {
+std::string printed(const Stack& stack) {
   std::string all;
   for (const IValue& value : stack) all += (all.empty() ? "" : " ") + print(value);
   return all;
@@ -144,16 +144,17 @@ TEST(jit_calls_have_frames_and_a_limit) {
   const CodeRef code = compile(outer->graph_ref(), "outer");
   Stack stack{int64_t{7}};
   run(*code, stack);
-  CHECK_EQ(shown(stack), "1");
+  CHECK_EQ(printed(stack), "1");
   stack = {int64_t{0}};
-  std::string said;
+  std::string error_message;
   try {
     run(*code, stack);
   } catch (const Error& error) {
-    said = error.what();
+    error_message = error.what();
   }
-  const size_t caller = said.find("In outer"), callee = said.find("In inner");
-  CHECK(caller != std::string::npos && callee != std::string::npos && caller < callee, said);
+  const size_t caller = error_message.find("In outer"), callee = error_message.find("In inner");
+  CHECK(caller != std::string::npos && callee != std::string::npos && caller < callee,
+        error_message);
   CHECK(stack.empty());
 }
 
@@ -179,7 +180,7 @@ TEST(jit_code_is_specialised_and_bails_out) {
   };
   for (int k = 0; k < 5; ++k) call({2, 3}, DType::kFloat32);
   CHECK_EQ(executor.specialised_count(), size_t{1});
-  // Another batch is no reason.
+  // Another batch size does not fail the guards.
   const Stack batch{ones({7, 3}), ones({7, 3})};
   CHECK_EQ(executor.mismatch(executor.code_for(batch, false), batch.data()), "");
   const Stack flat{ones({3}), ones({3})};
@@ -203,8 +204,8 @@ TEST(jit_arguments_are_bound_as_in_pytorch) {
 )");
   f->set_defaults({IValue(2.5), make_container<List>()});
   CHECK_EQ(f->schema_text(), "f(int x, float y=2.5, float[] l=[]) -> float");
-  CHECK_EQ(shown(called(*f, {int64_t{1}})), "2.5");
-  CHECK_EQ(shown(called(*f, {int64_t{1}, int64_t{3}})), "3.");
+  CHECK_EQ(printed(called(*f, {int64_t{1}})), "2.5");
+  CHECK_EQ(printed(called(*f, {int64_t{1}, int64_t{3}})), "3.");
   CHECK_FAILS(called(*f, {}), "f() is missing value for argument 'x'. Declaration: f(int x");
   CHECK_FAILS(
       called(*f, {1.5}),
@@ -218,7 +219,7 @@ TEST(jit_arguments_are_bound_as_in_pytorch) {
               "Argument 'x' specified both as positional and keyword argument");
   stack = {int64_t{1}};
   f->bind(stack, 1, {{"y", IValue(int64_t{4})}});
-  CHECK_EQ(shown(stack), "1 4. []");
+  CHECK_EQ(printed(stack), "1 4. []");
 }
 
 TEST(jit_long_loops_ask_whether_to_go_on) {
@@ -232,14 +233,14 @@ TEST(jit_long_loops_ask_whether_to_go_on) {
     options.scalar_programs = scalar;
     const CodeRef code = compile(parse(kSum), "f", options);
     Stack stack{INT64_MAX};
-    std::string said;
+    std::string error_message;
     try {
       run(*code, stack);
     } catch (const Error& error) {
       CHECK(error.kind() == ErrorKind::kForeign);
-      said = error.what();
+      error_message = error.what();
     }
-    CHECK_EQ(said, "stop");
+    CHECK_EQ(error_message, "stop");
   }
   g_interrupt = nullptr;
 }
@@ -257,8 +258,8 @@ TEST(jit_steps_are_recorded) {
   const Tensor x = ones({2}, 3.0f), flat = ones({}, 3.0f);
   for (int k = 0; k < 3; ++k) called(*f, {x, int64_t{1}});
   std::map<int64_t, int64_t> counts;
-  std::map<int64_t, int64_t> frames;  // frame: steps told so far
-  int64_t depth_wrong = 0, steps_told = -1;
+  std::map<int64_t, int64_t> frames;  // frame: recorded steps so far
+  int64_t depth_wrong = 0, steps_recorded = -1;
   std::string reason, outputs;
   {
     Recording recording(1 << 12, 1 << 20, events::kOn, [&](const events::Record& r, auto blob) {
@@ -271,7 +272,7 @@ TEST(jit_steps_are_recorded) {
       }
       if (kind == Kind::kBAIL_OUT) reason = blob;
       if (kind == Kind::kJIT_FRAME_END) {
-        steps_told = r.c - frames[r.a];
+        steps_recorded = r.c - frames[r.a];
         outputs = blob;
       }
     });
@@ -284,7 +285,7 @@ TEST(jit_steps_are_recorded) {
   CHECK_EQ(count(Kind::kGUARD), 1);
   CHECK_EQ(count(Kind::kBAIL_OUT), 1);
   CHECK_EQ(count(Kind::kCODE), 2);
-  CHECK_EQ(steps_told, 0);
+  CHECK_EQ(steps_recorded, 0);
   CHECK_EQ(depth_wrong, 0);
   CHECK(reason.find("input x: Float(requires_grad=0, device=cpu), specialised for Float(*") == 0,
         reason);

@@ -30,7 +30,7 @@ void in_threads(const std::function<void(int)>& body) {
       try {
         body(t);
       } catch (...) {
-        const std::lock_guard<std::mutex> one(lock);
+        const std::lock_guard<std::mutex> guard(lock);
         wrong = std::current_exception();
       }
     });
@@ -73,7 +73,7 @@ double first_of(const Tensor& t) {
   return t.dtype() == DType::kFloat32 ? double{t.data_as<float>()[0]} : t.data_as<double>()[0];
 }
 
-// A call with what the thread and the trip choose: five kinds of inputs, more than are specialised.
+// A call whose inputs depend on thread and trip: five kinds, more than are specialised.
 void call_once(Function& f, int thread, int trip) {
   const int kind = (thread + trip / 3) % 5;
   const DType dtype = kind == 1 ? DType::kFloat64 : DType::kFloat32;
@@ -133,7 +133,7 @@ TEST(jit_threads_that_a_recording_comes_to) {
   });
 }
 
-// Gradients of a group for many sizes: each is traced once, by whoever comes first.
+// Gradients of a group for many sizes: the first thread traces each of them once.
 TEST(jit_threads_that_go_back_through_one_group) {
   const Ref<Function> f = make_ref<Function>("f", parse(kMixed));
   in_threads([&](int t) {

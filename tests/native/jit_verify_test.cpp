@@ -35,12 +35,12 @@ Node* find(const Graph& graph, const char* kind) {
   return match;
 }
 
-// The graph with one change, which must be refused with these words.
-void refused(const char* words, const std::function<void(Graph&)>& change) {
+// Changes the graph and expects verify() to fail with this message.
+void refused(const char* expected, const std::function<void(Graph&)>& change) {
   const GraphRef graph = parse(kText);
   verify(*graph);
   change(*graph);
-  CHECK_FAILS(verify(*graph), words);
+  CHECK_FAILS(verify(*graph), expected);
 }
 
 TEST(a_value_is_made_before_it_is_used) {
@@ -66,18 +66,18 @@ TEST(a_call_has_all_arguments_of_their_types) {
 }
 
 TEST(blocks_fit_their_if_and_loop) {
-  refused("the condition of an If is a bool",
+  refused("the condition of an If must be a bool",
           [](Graph& g) { find(g, "prim::If")->set_input(0, g.inputs()[1]); });
   refused("it has 2 blocks, not 1", [](Graph& g) { find(g, "prim::If")->drop_block(1); });
-  refused("what a block returns is a int, not a Tensor",
+  refused("a returned value of a block is a int, not a Tensor",
           [](Graph& g) { find(g, "prim::If")->block(1)->set_return(0, g.inputs()[1]); });
   refused("must return what the node outputs",
           [](Graph& g) { find(g, "prim::If")->block(1)->drop_return(0); });
-  refused("the trip count of a Loop is an int",
+  refused("the trip count of a Loop must be an int",
           [](Graph& g) { find(g, "prim::Loop")->set_input(0, g.inputs()[2]); });
-  refused("what a Loop begins with is a int, not a Tensor",
+  refused("an initial value of a Loop is a int, not a Tensor",
           [](Graph& g) { find(g, "prim::Loop")->set_input(2, g.inputs()[1]); });
-  refused("what a Loop carries on is a int, not a Tensor",
+  refused("a returned value of a Loop is a int, not a Tensor",
           [](Graph& g) { find(g, "prim::Loop")->block(0)->set_return(1, g.inputs()[1]); });
   refused("Loop condition must be bool",
           [](Graph& g) { find(g, "prim::Loop")->block(0)->set_return(0, g.inputs()[1]); });

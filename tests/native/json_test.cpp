@@ -38,7 +38,7 @@ void write_value(Random& random, JsonWriter& writer, int depth) {
   }
 }
 
-void write_again(const Json& json, JsonWriter& writer) {
+void write_copy(const Json& json, JsonWriter& writer) {
   switch (json.kind()) {
     case Json::Kind::kNull: writer.value(nullptr); return;
     case Json::Kind::kBool: writer.value(json.as_bool()); return;
@@ -47,12 +47,12 @@ void write_again(const Json& json, JsonWriter& writer) {
     case Json::Kind::kString: writer.value(json.as_string()); return;
     case Json::Kind::kArray:
       writer.begin_array();
-      for (const Json& item : json.as_array()) write_again(item, writer);
+      for (const Json& item : json.as_array()) write_copy(item, writer);
       writer.end_array();
       return;
     case Json::Kind::kObject:
       writer.begin_object();
-      for (const auto& [name, value] : json.as_object()) write_again(value, writer.key(name));
+      for (const auto& [name, value] : json.as_object()) write_copy(value, writer.key(name));
       writer.end_object();
   }
 }
@@ -122,7 +122,7 @@ FUZZ(json_read_back) {
     JsonWriter writer, again;
     write_value(random, writer, 0);
     std::string text = writer.take();
-    write_again(Json::parse(text), again);
+    write_copy(Json::parse(text), again);
     CHECK_EQ(again.text(), text);
     for (int64_t i = random.in(1, 4); i > 0 && !text.empty(); --i)
       text[static_cast<size_t>(random.in(0, static_cast<int64_t>(text.size()) - 1))] =

@@ -43,7 +43,7 @@ static bool run(const Test& test, const Budget& budget) {
 int main(int argc, char** argv) {
   using namespace uh::test;
   Budget budget{1, 2.0, ""};
-  std::vector<std::string> words;
+  std::vector<std::string> patterns;
   bool searches = true;
   for (int i = 1; i < argc; ++i) {
     if (!std::strcmp(argv[i], "--seconds") && i + 1 < argc)
@@ -55,16 +55,16 @@ int main(int argc, char** argv) {
     else if (!std::strcmp(argv[i], "--facts"))
       searches = false;
     else
-      words.emplace_back(argv[i]);
+      patterns.emplace_back(argv[i]);
   }
   uh_initialise();
   int ran = 0, broken = 0;
   for (const Test& test : tests()) {
     if (!searches && std::string(test.name).starts_with("fuzz_")) continue;
-    bool wanted = words.empty();
-    for (const std::string& word : words)
-      wanted |= std::string(test.name).find(word) != std::string::npos;
-    if (!wanted) continue;
+    bool is_selected = patterns.empty();
+    for (const std::string& pattern : patterns)
+      is_selected |= std::string(test.name).find(pattern) != std::string::npos;
+    if (!is_selected) continue;
     ++ran;
     broken += !run(test, budget);
   }

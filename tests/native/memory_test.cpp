@@ -153,7 +153,7 @@ FUZZ(pool_against_a_model) {
     auto [p, n] = live[i];
     const auto mark = static_cast<unsigned char>(n);
     CHECK(std::all_of(p, p + n, [mark](unsigned char c) { return c == mark; }),
-          "a block was handed out twice");
+          "a block was allocated twice");
     pool_allocator().raw_deallocate(p, n);
     bytes -= static_cast<int64_t>(n);
     live[i] = live.back();

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t kSide = 4;
 
-// What the calls of a pair have in common. Made anew for each pair, for some calls use it up.
+// The tensors that both calls of a pair use; new ones for each pair, as some calls release them.
 struct Shared {
   uh_handle leaf;    // requires a gradient
   uh_handle plain;   // of kSide x kSide, does not
@@ -252,10 +252,10 @@ const Call kCalls[] = {
      }},
     {"last reference",
      [](const Shared& s) {
-       const uh_handle mine = uh_mul_tt(s.result, s.leaf);
-       const uh_handle second = uh_retain(mine);
+       const uh_handle own = uh_mul_tt(s.result, s.leaf);
+       const uh_handle second = uh_retain(own);
        std::thread other([second] { uh_release(second); });
-       uh_release(mine);
+       uh_release(own);
        other.join();
      }},
     {"run a function", [](const Shared& s) { drop(uh_function_call_1(s.function, s.leaf)); }},
@@ -301,7 +301,7 @@ const Call kCalls[] = {
      }},
 };
 
-// Two threads that run one call each, as often as told, starting together.
+// Two threads that start together and run one call each, `times` times.
 class Pair {
  public:
   Pair() : other_([this] { serve(); }) {}
@@ -310,12 +310,12 @@ class Pair {
     together_.arrive_and_wait();
     other_.join();
   }
-  void run(const Call& here, const Call& there, const Shared& shared, int times) {
-    there_ = &there;
+  void run(const Call& first, const Call& second, const Shared& shared, int times) {
+    second_ = &second;
     shared_ = &shared;
     times_ = times;
     together_.arrive_and_wait();
-    for (int i = 0; i < times; ++i) here.run(shared);
+    for (int i = 0; i < times; ++i) first.run(shared);
     together_.arrive_and_wait();
   }
 
@@ -324,14 +324,14 @@ class Pair {
     for (;;) {
       together_.arrive_and_wait();
       if (stop_) return;
-      for (int i = 0; i < times_; ++i) there_->run(*shared_);
+      for (int i = 0; i < times_; ++i) second_->run(*shared_);
       together_.arrive_and_wait();
     }
   }
 
   std::barrier<> together_{2};
   bool stop_ = false;
-  const Call* there_ = nullptr;
+  const Call* second_ = nullptr;
   const Shared* shared_ = nullptr;
   int times_ = 0;
   std::thread other_;
@@ -339,11 +339,11 @@ class Pair {
 
 void run_all_pairs(int times) {
   Pair pair;
-  for (const Call& here : kCalls) {
-    for (const Call& there : kCalls) {
-      if (&there < &here) continue;
+  for (const Call& first : kCalls) {
+    for (const Call& second : kCalls) {
+      if (&second < &first) continue;
       const Shared shared = make_shared();
-      pair.run(here, there, shared, times);
+      pair.run(first, second, shared, times);
       release(shared);
     }
   }

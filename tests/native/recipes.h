@@ -9,9 +9,8 @@
 //   int       N*2+1, or low..high
 //   int[]     [N,2] or [N;3] for three times N
 //   others    as they are written
-// Letters are sizes that the whole call shares; a|b is a choice; None and - are no value.
-// A name without overload serves all overloads, in-place and out= forms that have no line of their
-// own.
+// Letters are sizes that the whole call shares; a|b is a choice; None and - mean no value.
+// A name without overload serves all overloads, in-place and out= forms without their own line.
 #pragma once
 
 #include <map>

@@ -52,7 +52,7 @@ uint64_t Recording::finish() {
     thread_.join();
     if (!wrong_.empty()) throw Failure(std::exchange(wrong_, ""));
   }
-  return taken_;
+  return records_read_;
 }
 
 void Recording::drain() {
@@ -69,26 +69,27 @@ void Recording::take() {
       reinterpret_cast<const Record*>(reinterpret_cast<std::byte*>(header_) + kHeaderBytes);
   const auto* blobs = reinterpret_cast<const std::byte*>(records + header_->capacity_records);
   const uint64_t head = header_->head.load(std::memory_order_acquire);
-  for (; taken_ < head; ++taken_) {
-    const Record& r = records[taken_ & (header_->capacity_records - 1)];
-    if (r.number != taken_ && wrong_.empty()) {
-      wrong_ = "record " + std::to_string(taken_) + " has the number " + std::to_string(r.number);
+  for (; records_read_ < head; ++records_read_) {
+    const Record& r = records[records_read_ & (header_->capacity_records - 1)];
+    if (r.number != records_read_ && wrong_.empty()) {
+      wrong_ =
+          "record " + std::to_string(records_read_) + " has the number " + std::to_string(r.number);
     }
     if (r.flags & events::kHasBlob) {
       const uint64_t at = static_cast<uint64_t>(r.e) & (header_->capacity_blob - 1);
       uint64_t length = 0;
       std::memcpy(&length, blobs + at, 8);
-      const uint64_t whole = 8 + ((length + 7) & ~uint64_t{7});
-      if (at + whole > header_->capacity_blob && wrong_.empty()) {
-        wrong_ = "the blob of record " + std::to_string(taken_) +
+      const uint64_t padded = 8 + ((length + 7) & ~uint64_t{7});
+      if (at + padded > header_->capacity_blob && wrong_.empty()) {
+        wrong_ = "the blob of record " + std::to_string(records_read_) +
                  " wraps: " + std::to_string(length) + " bytes";
       }
       if (hear_) hear_(r, {reinterpret_cast<const char*>(blobs + at + 8), length});
-      header_->blob_tail.store(static_cast<uint64_t>(r.e) + whole, std::memory_order_release);
+      header_->blob_tail.store(static_cast<uint64_t>(r.e) + padded, std::memory_order_release);
     } else if (hear_) {
       hear_(r, {});
     }
-    header_->tail.store(taken_ + 1, std::memory_order_release);
+    header_->tail.store(records_read_ + 1, std::memory_order_release);
   }
 }
 

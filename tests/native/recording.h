@@ -38,7 +38,7 @@ class Recording {
   events::RingHeader* header_;
   std::atomic<bool> stop_{false};
   const Hear hear_;
-  uint64_t taken_ = 0;
+  uint64_t records_read_ = 0;
   std::string wrong_;
   std::thread thread_;
 };

@@ -1,4 +1,4 @@
-// The recorder and its ring: order, blobs, threads, small rings, and files that are no ring.
+// The recorder and its ring: order, blobs, threads, small rings, and files that are not rings.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -117,7 +117,7 @@ FUZZ(headers_with_wrong_capacities) {
     }
     if (uh_record_open(fd, 0) == 0) {
       CHECK(records >= 1 && blob >= 64, records, " records, ", blob, " bytes");
-      if (records >= 4 && blob >= 256) {  // room for these, as nobody takes them out
+      if (records >= 4 && blob >= 256) {  // room for these, as there is no reader
         events::emit(events::Kind::kLINE, 1);
         events::emit_blob(events::Kind::kSOURCE, 1, 0, 0, 0, "some bytes", 10);
       }

@@ -27,19 +27,19 @@ int64_t product(const Sizes& sizes) {
 
 uh_value as_value(uh_handle h) { return {kTensor, static_cast<int64_t>(h), 0, nullptr}; }
 
-std::string shown(const Sizes& values) {
+std::string described(const Sizes& values) {
   std::string out = "[";
   for (int64_t v : values) out += (out.size() > 1 ? ", " : "") + std::to_string(v);
   return out + "]";
 }
 
-std::string shown(uh_handle h) {
+std::string described(uh_handle h) {
   if (!h) return "none";
   Sizes sizes(static_cast<size_t>(uh_ndim(h))), strides(sizes);
   uh_sizes(h, sizes.data(), uh_ndim(h));
   uh_strides(h, strides.data(), uh_ndim(h));
-  return std::string(name(static_cast<DType>(uh_dtype(h)))) + shown(sizes) + " strides " +
-         shown(strides) + " offset " + std::to_string(uh_offset(h)) +
+  return std::string(name(static_cast<DType>(uh_dtype(h)))) + described(sizes) + " strides " +
+         described(strides) + " offset " + std::to_string(uh_offset(h)) +
          (uh_device(h) ? " meta" : "") + " #" + std::to_string(uh_tensor_id(h));
 }
 
@@ -98,8 +98,8 @@ uh_value Scene::tensors(const std::vector<uh_handle>& values) {
 }
 
 uh_value Scene::string(std::string text) {
-  const auto& kept = strings_.emplace_back(new std::string(std::move(text)));
-  return {kString, static_cast<int64_t>(kept->size()), 0, kept->data()};
+  const auto& stored = strings_.emplace_back(new std::string(std::move(text)));
+  return {kString, static_cast<int64_t>(stored->size()), 0, stored->data()};
 }
 
 uh_handle Scene::tensor(const Wanted& expected) {
@@ -178,9 +178,9 @@ uh_handle Scene::laid_out(const Wanted& expected) {
     // Walks all positions; those on the diagonal of the last two dimensions are heavy.
     Sizes at(rank, 0);
     for (size_t d = rank; d > 0;) {
-      int64_t where = offset;
-      for (size_t k = 0; k < rank; ++k) where += at[k] * strides[k];
-      if (at[rank - 1] == at[rank - 2]) values[static_cast<size_t>(where)] = 8.0;
+      int64_t address = offset;
+      for (size_t k = 0; k < rank; ++k) address += at[k] * strides[k];
+      if (at[rank - 1] == at[rank - 2]) values[static_cast<size_t>(address)] = 8.0;
       for (d = rank; d > 0 && ++at[d - 1] == result.sizes[d - 1]; --d) at[d - 1] = 0;
     }
   }
@@ -192,10 +192,10 @@ uh_handle Scene::laid_out(const Wanted& expected) {
   // What is written must not be a leaf, nor a view of one.
   if (differentiated && result.plain)
     flat = call("clone", {as_value(with_gradient(flat)), {kNone, 0, 0, nullptr}});
-  const uh_handle whole =
+  const uh_handle tensor =
       call("as_strided",
            {as_value(flat), ints(result.sizes), ints(strides), {kInt, offset, 0, nullptr}});
-  return differentiated && !result.plain ? with_gradient(whole) : whole;
+  return differentiated && !result.plain ? with_gradient(tensor) : tensor;
 }
 
 // The shape may be one that no machine has memory for: only shapes are computed of it.
@@ -239,16 +239,16 @@ std::string described(const uh_value& value) {
   const auto n = static_cast<size_t>(std::max<int64_t>(value.i, 0));
   const auto* list = static_cast<const int64_t*>(value.p);
   switch (value.tag) {
-    case kTensor: return shown(static_cast<uh_handle>(value.i));
+    case kTensor: return described(static_cast<uh_handle>(value.i));
     case kInt: return std::to_string(value.i);
     case kFloat: return message(value.d);
     case kBool: return value.i ? "true" : "false";
-    case kInts: return shown(Sizes(list, list + n));
+    case kInts: return described(Sizes(list, list + n));
     case kString: return message('"', std::string(static_cast<const char*>(value.p), n), '"');
     case kTensors: {
       std::string out = "{";
       for (size_t i = 0; i < n; ++i)
-        out += (i ? "; " : "") + shown(static_cast<uh_handle>(list[i]));
+        out += (i ? "; " : "") + described(static_cast<uh_handle>(list[i]));
       return out + "}";
     }
     case kDType: return "dtype " + std::to_string(value.i);

@@ -44,7 +44,7 @@ struct Wanted {
   int dtype;
   Values values = kAny;
   int64_t bound = 0;
-  bool plain = false;  // an element has a place of its own: it may be written to
+  bool plain = false;  // no two elements share memory: it may be written to
 };
 
 class Scene {
@@ -63,7 +63,7 @@ class Scene {
   uh_value tensors(const std::vector<uh_handle>& values);
   uh_value string(std::string text);
 
-  int64_t letter(char name);  // a size, the same whenever it is asked for
+  int64_t letter(char name);  // a size, the same for each use of the letter
   int64_t size();             // any size
   int64_t number();           // small, now and then as large as it gets
   double real();
@@ -92,7 +92,7 @@ class Scene {
   std::vector<std::unique_ptr<std::string>> strings_;
 };
 
-// What an argument was, for the report of a call that went wrong.
+// Describes an argument for the report of a failed call.
 std::string described(const uh_value& value);
 
 }  // namespace uh::test

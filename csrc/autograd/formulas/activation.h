@@ -1,4 +1,4 @@
-// Gradients of activations that are no single pass.
+// Gradients of activations that need more than one operator.
 #pragma once
 
 #include "autograd/formula.h"

@@ -7,7 +7,7 @@
 
 namespace uh::autograd {
 
-// Of query, key, value and, where it is added and wanted, the mask.
+// The gradients of query, key, value and, if `needs_mask`, the mask.
 std::tuple<Tensor, Tensor, Tensor, Tensor> attention_backward(
     const Tensor& grad, const Tensor& query, const Tensor& key, const Tensor& value,
     const Tensor& mask, const Tensor& output, const Tensor& logsumexp, bool is_causal,

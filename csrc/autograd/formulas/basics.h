@@ -1,16 +1,16 @@
-// Gradients of arithmetic, sums and views where one line does not say it.
+// Gradients of arithmetic, sums and views that do not fit into a line of yaml.
 #pragma once
 
 #include "autograd/formula.h"
 
 namespace uh::autograd {
 
-// The gradient of a sum: every element summed gets that of its sum.
+// The gradient of a sum: each element gets the gradient of its sum.
 Tensor sum_backward(const Tensor& grad, const Dims& sizes, const std::optional<Dims>& dim,
                     bool keepdim);
-// How many elements a reduction over `dim` takes together.
+// The number of elements per result of a reduction over `dim`.
 int64_t reduced(const Dims& sizes, const std::optional<Dims>& dim);
-// The gradient of reduced dimensions put back as size 1.
+// The gradient with the reduced dimensions restored as size 1.
 Tensor with_dims(const Tensor& grad, const Dims& sizes, const std::optional<Dims>& dim,
                  bool keepdim);
 

@@ -1,4 +1,4 @@
-// Gradients of modified Bessel functions at and beside 0.
+// Gradients of modified Bessel functions at and near 0.
 #pragma once
 
 #include "autograd/formula.h"

@@ -5,7 +5,7 @@
 
 namespace uh::autograd {
 
-// Where fmax and fmin take `self`: NaN loses, and of equal elements the first is taken.
+// True for the elements of `self` that fmax and fmin return: not for NaN, but for ties.
 Tensor fmax_takes(const Tensor& self, const Tensor& other);
 Tensor fmin_takes(const Tensor& self, const Tensor& other);
 

@@ -1,11 +1,11 @@
-// The gradient of nll_loss's gradient: it is linear in what comes to it.
+// The gradient of nll_loss's gradient: it is linear in its grad_output.
 #pragma once
 
 #include "autograd/formula.h"
 
 namespace uh::autograd {
 
-// `grad` belongs to the gradient of the scores, whose sizes it has.
+// `grad` has the sizes of the scores.
 Tensor nll_twice(const Tensor& grad, const Tensor& target, const Tensor& weight, int64_t reduction,
                  int64_t ignore_index, const Tensor& total_weight);
 

@@ -5,10 +5,10 @@
 
 namespace uh::autograd {
 
-// What embedding_bag tells of its bags.
+// The results of embedding_bag that describe its bags.
 struct Bags {
   Tensor bag_of;   // of each index
-  Tensor sizes;    // how many indices counted
+  Tensor sizes;    // the number of indices that count
   Tensor largest;  // mode 2: the row that each element came from
   int64_t mode;    // 0 sum, 1 mean, 2 max
   int64_t padding;
@@ -18,7 +18,7 @@ Tensor embedding_twice(const Tensor& grad, const Tensor& indices, int64_t rows, 
                        bool by_frequency);
 Tensor bag_weight_backward(const Tensor& grad, const Tensor& indices, const Bags& bags,
                            const Tensor& scales, const Dims& sizes, bool by_frequency);
-// Of the factor that each index has.
+// The gradient of per_sample_weights.
 Tensor bag_scale_backward(const Tensor& grad, const Tensor& weight, const Tensor& indices,
                           const Bags& bags);
 

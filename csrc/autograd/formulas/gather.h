@@ -1,4 +1,4 @@
-// Gradients of reading by an index: what was read is added where it stood.
+// Gradients of reading by an index: the gradient is added at the positions that were read.
 #pragma once
 
 #include "autograd/formula.h"

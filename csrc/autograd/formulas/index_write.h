@@ -10,7 +10,7 @@ namespace uh::autograd {
 // The slices of `grad` that a source of these sizes went to.
 Tensor index_source_backward(const Tensor& grad, int64_t dim, const Tensor& index,
                              const Dims& sizes);
-// Of the one value that index_fill wrote.
+// The gradient of the value that index_fill wrote.
 Tensor filled_value_backward(const Tensor& grad, int64_t dim, const Tensor& index);
 std::tuple<Tensor, Tensor> index_reduce_backward(const Tensor& grad, const Tensor& self,
                                                  int64_t dim, const Tensor& index,

@@ -1,4 +1,4 @@
-// Gradients of joining and repeating: the parts taken apart again.
+// Gradients of joining and repeating: the parts of the gradient.
 #pragma once
 
 #include "autograd/formula.h"

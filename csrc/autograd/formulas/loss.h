@@ -5,7 +5,7 @@
 
 namespace uh::autograd {
 
-// What each element's loss counts in the result: 1 / n where the mean was taken.
+// The weight of each element's loss in the result: 1 / n for the mean.
 double loss_factor(int64_t reduction, const Dims& self, const Dims& target);
 Tensor weighted(const Tensor& grad, const Tensor& weight);
 Tensor bernoulli_backward_target(const Tensor& grad, const Tensor& self, double factor);

@@ -5,10 +5,10 @@
 
 namespace uh::autograd {
 
-// The sum of the elements that the mask chooses: the gradient of the value put there.
+// The sum of the elements that the mask selects: the gradient of the value written there.
 Tensor masked_sum(const Tensor& grad, const Tensor& mask);
 Tensor masked_select_backward(const Tensor& grad, const Dims& sizes, const Tensor& mask);
-// Of the source, whose last elements may be unused.
+// The gradient of the source, whose last elements may be unused.
 Tensor masked_scatter_backward(const Tensor& grad, const Tensor& mask, const Dims& sizes);
 
 }  // namespace uh::autograd

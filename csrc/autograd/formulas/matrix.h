@@ -1,4 +1,4 @@
-// Words that the gradients of linear algebra are written in.
+// Functions for the gradients of linear algebra.
 #pragma once
 
 #include "autograd/formula.h"

@@ -5,7 +5,7 @@
 
 namespace uh::autograd {
 
-// Nothing (an empty tensor) for the order 0, which counts.
+// Undefined for the order 0, which counts elements.
 Tensor norm_backward(const Tensor& grad, const Tensor& self, const Scalar& ord,
                      const Tensor& result, const std::optional<Dims>& dim, bool keepdim);
 Tensor renorm_backward(const Tensor& grad, const Tensor& self, const Scalar& p, int64_t dim,

@@ -1,4 +1,4 @@
-// Gradients of poolings where one line does not say it.
+// Gradients of poolings that do not fit into a line of yaml.
 #pragma once
 
 #include "autograd/formula.h"

@@ -5,7 +5,7 @@
 
 namespace uh::autograd {
 
-// `t` in the dtype of `like`: operands of products that promote may be of others.
+// `t` in the dtype of `like`: products that promote accept operands of other dtypes.
 inline Tensor in_dtype_of(const Tensor& t, const Tensor& like) {
   if (t.dtype() == like.dtype()) return t;
   return ops::_to_copy(t, like.dtype(), Device::kUndefined, MemoryFormat::kUndefined);

@@ -1,4 +1,4 @@
-// Gradients of reductions: where among the elements reduced that of their result goes.
+// Gradients of reductions: the shares of the reduced elements in the gradient of their result.
 #pragma once
 
 #include "autograd/formula.h"
@@ -15,7 +15,7 @@ Tensor aminmax_backward(const Tensor& grad_min, const Tensor& grad_max, const Te
                         const Tensor& max);
 // The same for one element of the whole tensor, which may be NaN.
 Tensor evenly_distributed(const Tensor& grad, const Tensor& self, const Tensor& result);
-// The gradient of elements that were chosen along `dim`, each once: where `indices` say.
+// The gradient of elements that were selected by `indices` along `dim`, each once.
 Tensor chosen_backward(const Tensor& grad, int64_t dim, const Tensor& indices, const Dims& sizes,
                        bool keepdim);
 Tensor logsumexp_backward(const Tensor& grad, const Tensor& self, const Tensor& result,

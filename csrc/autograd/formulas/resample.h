@@ -1,11 +1,11 @@
-// Gradients of resampling where one line does not say it.
+// Gradients of resampling that do not fit into a line of yaml.
 #pragma once
 
 #include "autograd/formula.h"
 
 namespace uh::autograd {
 
-// Factors as _upsample_backward takes them: 0 where none was given.
+// Factors for _upsample_backward: 0 for those that are not set.
 std::vector<double> factors(std::initializer_list<std::optional<double>> argument);
 // The operator that `mode` and the number of factors name.
 Tensor upsampled(const Tensor& t, const Dims& sizes, const std::vector<double>& factors,

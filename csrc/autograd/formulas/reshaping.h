@@ -5,7 +5,7 @@
 
 namespace uh::autograd {
 
-// What was on the diagonal has been overwritten.
+// Zero on the diagonal, which was overwritten.
 Tensor fill_diagonal_backward(const Tensor& grad, bool wrap);
 
 }  // namespace uh::autograd

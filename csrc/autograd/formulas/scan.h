@@ -1,11 +1,11 @@
-// Gradients of scans: an element counts in all results from its own on.
+// Gradients of scans: an element contributes to its own result and all later ones.
 #pragma once
 
 #include "autograd/formulas/gather.h"
 
 namespace uh::autograd {
 
-// Whether an element is 0. A meta tensor may have one.
+// True if an element is 0, and for meta tensors, which may have one.
 bool has_zero(const Tensor& self);
 // The product of all elements before each one along `dim`; 1 for the first.
 Tensor exclusive_cumprod(const Tensor& self, int64_t dim);

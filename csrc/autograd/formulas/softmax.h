@@ -5,10 +5,10 @@
 
 namespace uh::autograd {
 
-// Of the output that the gradient of softmax was made with; `grad` belongs to that gradient.
+// The gradient of `output` in softmax's gradient formula; `grad` is the gradient of its result.
 Tensor softmax_twice(const Tensor& grad, const Tensor& grad_output, int64_t dim,
                      const Tensor& output);
-// The same of log_softmax; and of the gradient that came to it.
+// The same for log_softmax, and the gradient of its grad_output.
 Tensor log_softmax_twice(const Tensor& grad, const Tensor& grad_output, int64_t dim,
                          const Tensor& output);
 Tensor log_softmax_gradient_twice(const Tensor& grad, int64_t dim, const Tensor& output);

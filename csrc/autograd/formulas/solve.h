@@ -5,15 +5,15 @@
 
 namespace uh::autograd {
 
-// Both, the other way round: an operator's arguments may stand in another order than the formula's.
+// Swaps two gradients, if the operator's arguments have another order than the formula's.
 inline std::tuple<Tensor, Tensor> swapped(std::tuple<Tensor, Tensor> both) {
   return {std::move(std::get<1>(both)), std::move(std::get<0>(both))};
 }
 
-// Whether the right-hand side is a vector, or a batch of them.
+// True if the right-hand side is a vector or a batch of vectors.
 bool is_vector(const Tensor& a, const TensorInfo& b);
 Tensor inverse_gradient(const Tensor& grad, const Tensor& inverse);
-// Of A X = B (or X A = B): those of A and B, as far as they are wanted.
+// The gradients of A and B in A X = B (or X A = B), as far as they are required.
 std::tuple<Tensor, Tensor> solve_gradients(const Tensor& grad, const Tensor& a, const Tensor& x,
                                            const Tensor& lu, const Tensor& pivots, bool left,
                                            bool vector, bool wants_a, bool wants_b);
@@ -29,7 +29,7 @@ std::tuple<Tensor, Tensor> lu_solve_gradients(const Tensor& grad, const Tensor& 
 std::tuple<Tensor, Tensor> solve_triangular_gradients(const Tensor& grad, const Tensor& a,
                                                       const Tensor& x, bool upper, bool left,
                                                       bool unit, bool wants_a, bool wants_b);
-// Of the deprecated operator, whose second result is a copy of A.
+// The gradients of the deprecated operator, whose second result is a copy of A.
 std::tuple<Tensor, Tensor> triangular_solve_gradients(const Tensor& grad, const Tensor& grad_copy,
                                                       const Tensor& a, const Tensor& x, bool upper,
                                                       bool transpose, bool unit, bool wants_a,

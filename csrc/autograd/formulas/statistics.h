@@ -1,4 +1,4 @@
-// Elements that were chosen: see reduce.h.
+// Selected elements: see reduce.h.
 #pragma once
 
 #include "autograd/formulas/reduce.h"

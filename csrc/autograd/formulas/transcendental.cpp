@@ -8,9 +8,9 @@ namespace uh::autograd {
 
 // The root of z * z - 1 is not that of z - 1 times that of z + 1 on the left half of the plane.
 Tensor acosh_backward(const Tensor& grad, const Tensor& self) {
-  const Scalar one(1);
-  if (!is_complex(self.dtype())) return grad * ops::rsqrt(self * self - one);
-  return grad * conj(ops::rsqrt(self - one) * ops::rsqrt(self + one));
+  const Scalar unit(1);
+  if (!is_complex(self.dtype())) return grad * ops::rsqrt(self * self - unit);
+  return grad * conj(ops::rsqrt(self - unit) * ops::rsqrt(self + unit));
 }
 
 Tensor erf_backward(const Tensor& grad, const Tensor& self) {

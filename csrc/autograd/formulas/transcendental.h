@@ -11,7 +11,7 @@ inline constexpr double kTwoBySqrtPi = 1.12837916709551257390;
 
 Tensor acosh_backward(const Tensor& grad, const Tensor& self);
 Tensor erf_backward(const Tensor& grad, const Tensor& self);
-// grad * log(other), 0 where `self` is 0 and the logarithm is not there.
+// grad * log(other), 0 where `self` is 0, whatever the logarithm.
 Tensor xlogy_backward(const Tensor& grad, const Operand& self, const Operand& other);
 
 // 1 / (a^2 + b^2); 0 where both are 0, so that the angle at the origin has gradient 0.

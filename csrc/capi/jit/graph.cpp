@@ -32,13 +32,13 @@ std::vector<Value*> values_of(uh_graph handle, const int64_t* ids, int64_t n) {
   for (int64_t i = 0; i < n; ++i) values.push_back(value_of(handle, ids[i]));
   return values;
 }
-size_t index_of(int64_t i, size_t n, const char* what) {
-  check_kind(i >= 0 && static_cast<size_t>(i) < n, ErrorKind::kIndex, "graph: ", what, " ", i,
+size_t index_of(int64_t i, size_t n, const char* noun) {
+  check_kind(i >= 0 && static_cast<size_t>(i) < n, ErrorKind::kIndex, "graph: ", noun, " ", i,
              " of ", n);
   return static_cast<size_t>(i);
 }
 
-// The ends of a block stay where they are: only nodes between them stand before something.
+// A node of a block that can be moved: not the block's parameters or returns.
 Node* inside_of_block(uh_graph handle, int64_t id) {
   Node* node = node_of(handle, id);
   check(
@@ -46,7 +46,7 @@ Node* inside_of_block(uh_graph handle, int64_t id) {
       "graph: ", node->kind().text(), " is the end of a block");
   return node;
 }
-Node* place_of(uh_graph handle, int64_t id) {
+Node* insertion_point(uh_graph handle, int64_t id) {
   Node* node = node_of(handle, id);
   check(node->owner() && node != node->owner()->param_node(),
         "graph: cannot insert before block parameters");
@@ -55,19 +55,19 @@ Node* place_of(uh_graph handle, int64_t id) {
 
 bool holds(const Graph& graph, const Graph& other) {
   if (&graph == &other) return true;
-  bool found = false;
+  bool is_inside = false;
   graph.each_node([&](const Node* node) {
     for (const auto& [name, attribute] : node->attributes())
-      found = found || (attribute.graph && holds(*attribute.graph, other));
+      is_inside = is_inside || (attribute.graph && holds(*attribute.graph, other));
   });
-  return found;
+  return is_inside;
 }
 
-// What the block of a node uses from outside becomes its parameter, and an input of the node.
-void take_in(Node& node) {
+// Turns outside values that the block of a node uses into parameters of it and inputs of the node.
+void capture_outside_values(Node& node) {
   Block& block = *node.block(0);
   std::unordered_map<const Value*, Value*> inside;
-  const auto taken = [&](Value* value) {
+  const auto captured = [&](Value* value) {
     if (value->block() == &block) return value;
     Value*& param = inside[value];
     if (!param) {
@@ -77,9 +77,9 @@ void take_in(Node& node) {
     return param;
   };
   for (Node* each : block.nodes())
-    for (size_t i = 0; i < each->inputs().size(); ++i) each->set_input(i, taken(each->input(i)));
+    for (size_t i = 0; i < each->inputs().size(); ++i) each->set_input(i, captured(each->input(i)));
   for (size_t i = 0; i < block.returns().size(); ++i)
-    block.set_return(i, taken(block.returns()[i]));
+    block.set_return(i, captured(block.returns()[i]));
 }
 
 }  // namespace
@@ -165,7 +165,7 @@ int uh_graph_insert_at_end(uh_graph self, int64_t block) {
   return done([&] { graph_of(self).set_insert_point(block_of(self, block)); });
 }
 int uh_graph_insert_before(uh_graph self, int64_t node) {
-  return done([&] { graph_of(self).set_insert_point(place_of(self, node)); });
+  return done([&] { graph_of(self).set_insert_point(insertion_point(self, node)); });
 }
 uh_source uh_source_new(const char* file, int first_line, const char* text) {
   return guard(0, [&] {
@@ -221,20 +221,20 @@ int64_t uh_graph_call_result(uh_graph self, const char* name, const int64_t* arg
 int uh_node_move(uh_graph self, int64_t node, int64_t before) {
   return done([&] {
     Node* moved = inside_of_block(self, node);
-    Node* place = place_of(self, before);
-    for (const Node* around = place->owner()->owner(); around; around = around->owner()->owner())
-      check(around != moved, "graph: ", print(*moved), " is moved into a block of its own");
-    moved->move_before(place);
+    Node* next = insertion_point(self, before);
+    for (const Node* around = next->owner()->owner(); around; around = around->owner()->owner())
+      check(around != moved, "graph: ", print(*moved), " is moved into its own block");
+    moved->move_before(next);
   });
 }
 int uh_node_destroy(uh_graph self, int64_t node) {
   return done([&] {
-    Node* gone = inside_of_block(self, node);
-    for (const Value* output : gone->outputs()) {
-      check(!output->has_uses(), "graph: %", output->name(), " of ", print(*gone),
+    Node* erased = inside_of_block(self, node);
+    for (const Value* output : erased->outputs()) {
+      check(!output->has_uses(), "graph: %", output->name(), " of ", print(*erased),
             " is still used; replace its uses first");
     }
-    gone->destroy();
+    erased->destroy();
   });
 }
 int uh_node_set_input(uh_graph self, int64_t node, int64_t index, int64_t value) {
@@ -294,7 +294,7 @@ int uh_node_outline(uh_graph self, int64_t node, const char* name) {
     Node* outlined = node_of(self, node);
     check(outlined->blocks().size() == 1, "graph: a node of one block can be outlined");
     if (graph.insert_point()->owner() == outlined->block(0)) graph.set_insert_point(graph.block());
-    take_in(*outlined);
+    capture_outside_values(*outlined);
     Attribute attribute;
     attribute.graph = graph.split_off(outlined);
     attribute.graph->set_name("<forked function>");

@@ -57,7 +57,7 @@ const char* uh_pass_run_recorded(uh_graph self, const char* name) {
   return text_of(buffer, [&] {
     std::vector<KeptRewrite> rewrites;
     RewriteCount outer;
-    outer.kept = &rewrites;
+    outer.saved = &rewrites;
     RewriteCount* match = t_rewrites;
     t_rewrites = &outer;
     try {

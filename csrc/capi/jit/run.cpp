@@ -37,7 +37,7 @@ IValue value_of_box(uh_box handle) { return Ref<Container>::share(&box_of(handle
 uh_box give_box(const IValue& value) {
   return give_ref(Ref<Container>(*value.get_if<Ref<Container>>()));
 }
-// A handle on a class is one on its methods: Note [Who owns methods] in jit/ir/type.h.
+// A handle on a class is one on its methods: Note [Ownership of methods] in jit/ir/type.h.
 ClassType& class_of(uh_class handle) {
   check(handle != 0, "class: the handle is 0");
   return reinterpret_cast<Methods*>(handle)->type();
@@ -268,7 +268,7 @@ uh_handle uh_function_call_tensors(uh_function self, const uh_handle* args, int6
     Function& function = function_of(self);
     function.call(stack);
     Tensor* result = stack.empty() ? nullptr : stack.back().get_if<Tensor>();
-    check(result && *result, "function ", function.name(), ": its result is no tensor");
+    check(result && *result, "function ", function.name(), ": its result is not a tensor");
     return give(std::move(*result));
   });
 }
@@ -288,7 +288,7 @@ int uh_graph_run(uh_graph self, const uh_value* args, int64_t n, uh_value* ret_v
     calls::use_any();
     const GraphRef graph = graph_of(self).copy();
     check_kind(graph->inputs().size() == static_cast<size_t>(n), ErrorKind::kType, "graph: takes ",
-               graph->inputs().size(), " inputs, ", n, " were given");
+               graph->inputs().size(), " inputs, got ", n);
     verify(*graph);
     Stack stack = values_of(args, n);
     run(*compile(graph, graph->name()), stack, nullptr);
@@ -307,25 +307,27 @@ const char* uh_function_code(uh_function self, const uh_value* args, int64_t n) 
     return function_of(self).executor().code_for(values_of(args, n), true).text();
   });
 }
-void uh_function_tell(uh_function self, const char* how, const char* file, const char* json) {
+void uh_function_record_origin(uh_function self, const char* origin, const char* file,
+                               const char* json) {
   if (!events::on()) return;
-  // Nobody asks whether it went well: a handle of 0 is told to whoever asks for the last error.
+  // There is no status to return: a handle of 0 only sets the last error.
   done([&] {
     const Function& f = function_of(self);
     events::emit_blob(events::Kind::kFUNCTION_NEW, f.id(), events::intern(f.name()),
-                      events::intern(how), events::intern(file), json,
+                      events::intern(origin), events::intern(file), json,
                       std::char_traits<char>::length(json));
   });
 }
 
-int64_t uh_jit_alive(const char* what) {
+int64_t uh_jit_alive(const char* kind) {
   return guard(-1, [&]() -> int64_t {
-    const std::string word = what;
-    if (word == "function") return Function::alive();
-    if (word == "graph") return Graph::alive();
-    if (word == "class") return class_count();
-    if (word == "code") return Code::alive();
-    fail(ErrorKind::kValue, "alive: expected function, graph, class or code, got '", word, "'");
+    const std::string_view kind_name = kind;
+    if (kind_name == "function") return Function::alive();
+    if (kind_name == "graph") return Graph::alive();
+    if (kind_name == "class") return class_count();
+    if (kind_name == "code") return Code::alive();
+    fail(ErrorKind::kValue, "alive: expected function, graph, class or code, got '", kind_name,
+         "'");
   });
 }
 
@@ -365,11 +367,11 @@ void uh_jit_trace_span(uh_source source, int line, int column, int end_line, int
   TracingState::current().graph().set_span(span_of(source, line, column, end_line, end_column));
 }
 
-static std::atomic<int (*)()> g_ask{nullptr};
-void uh_set_interrupt(int (*ask)(void)) {
-  g_ask = ask;
-  g_interrupt = ask ? +[] {
-    const auto host = g_ask.load();
+static std::atomic<int (*)()> g_host_check{nullptr};
+void uh_set_interrupt(int (*check)(void)) {
+  g_host_check = check;
+  g_interrupt = check ? +[] {
+    const auto host = g_host_check.load();
     const OutsideCalls outside;
     if (host && host() != 0) throw_last_error();
   } : nullptr;
@@ -389,19 +391,20 @@ int uh_graph_bind(uh_graph self, const char* name, uh_function function) {
 }
 
 int uh_graph_bind_host(uh_graph self, const char* name, uh_host_fn call, void* context,
-                       void (*drop)(void*)) {
+                       void (*release)(void*)) {
   return done([&] {
-    const std::shared_ptr<void> kept(context, [drop](void* held) {
+    const std::shared_ptr<void> shared_context(context, [release](void* pointer) {
       const OutsideCalls host;
-      drop(held);
+      release(pointer);
     });
-    const auto run = [call, kept](const Stack& arguments) {
+    const auto run = [call, shared_context](const Stack& arguments) {
       std::vector<uh_value> args;
       for (const IValue& argument : arguments) args.push_back(write_value(argument));
       uh_value result{};
       {
         const OutsideCalls host;
-        if (call(kept.get(), args.data(), static_cast<int64_t>(args.size()), &result) != 0)
+        if (call(shared_context.get(), args.data(), static_cast<int64_t>(args.size()), &result) !=
+            0)
           throw_last_error();
       }
       return read_value(result);

@@ -1,4 +1,4 @@
-// What Python's side of a trace tells: see underhood_jit_trace.h.
+// Calls of Python's tracer: see underhood_jit_trace.h.
 #include "capi/convert.h"
 #include "capi/returned_string.h"
 #include "capi/underhood_jit_trace.h"
@@ -7,8 +7,9 @@
 using namespace uh;       // NOLINT: this file is nothing but calls into uh
 using namespace uh::jit;  // NOLINT
 
-uh_handle uh_jit_trace_size(uh_handle tensor, const char* what, int64_t dim) {
-  return guard(0, [&] { return give(TracingState::current().size_of(take(tensor), what, dim)); });
+uh_handle uh_jit_trace_size(uh_handle tensor, const char* property, int64_t dim) {
+  return guard(0,
+               [&] { return give(TracingState::current().size_of(take(tensor), property, dim)); });
 }
 int uh_jit_trace_argument(const char* name, int64_t index, uh_handle tensor) {
   return done([&] { TracingState::current().give_argument(name, index, take(tensor)); });
@@ -41,7 +42,7 @@ int uh_jit_trace_leave(void) {
 }
 int uh_jit_trace_pause(int paused) {
   return done([&] {
-    TracingState::current();  // there is one
+    TracingState::current();  // fails if there is none
     if (paused != 0) {
       t_state.included = t_state.included - Key::kTracer;
     } else {

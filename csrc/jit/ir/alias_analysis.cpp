@@ -80,7 +80,7 @@ bool is_mutable_type(const Type& type) { return bits_of(type) != 0; }
 bool is_only_read(const Value* value) {
   for (const Use& use : value->uses()) {
     const Node& node = *use.node;
-    if (role_of(node) != Role::kOperator || may_hand_on(*node.op())) return false;
+    if (role_of(node) != Role::kOperator || may_return_argument(*node.op())) return false;
     if (node.op()->schema().is_view() || !written_inputs(node).empty()) return false;
   }
   return true;
@@ -89,7 +89,7 @@ bool is_only_read(const Value* value) {
 AliasDb::AliasDb(const Graph& graph) {
   for (int kind = 0; kind < kKinds; ++kind)
     memory_.push_back(
-        {static_cast<Kind>(kind), kind == kTensor || kind == kPlain ? Places{} : kOutside});
+        {static_cast<Kind>(kind), kind == kTensor || kind == kPlain ? Locations{} : kOutside});
   memory_.push_back({kSwitch, {}});
   graph.each_node([&](const Node* node) { switches_gradients_ |= switches(*node); });
   for (const Value* input : graph.inputs()) point(input, kOutside);
@@ -102,55 +102,56 @@ AliasDb::AliasDb(const Graph& graph) {
   mark(graph);
 }
 
-AliasDb::Place AliasDb::make(const Value* value, int part, Kind kind) {
-  const auto [it, added] = made_[part].try_emplace(value->id(), static_cast<Place>(memory_.size()));
+AliasDb::Location AliasDb::make(const Value* value, int part, Kind kind) {
+  const auto [it, added] =
+      created_[part].try_emplace(value->id(), static_cast<Location>(memory_.size()));
   if (added) memory_.push_back({kind, {}});
   return it->second;
 }
 
-AliasDb::Places AliasDb::of_kinds(const Places& places, unsigned bits) const {
-  Places fitting;
-  for (const Place p : places)
+AliasDb::Locations AliasDb::of_kinds(const Locations& locations, unsigned bits) const {
+  Locations fitting;
+  for (const Location p : locations)
     if (bits >> memory_[static_cast<size_t>(p)].kind & 1U) fitting.push_back(p);
   return fitting;
 }
 
-void AliasDb::point(const Value* value, const Places& to) {
+void AliasDb::point(const Value* value, const Locations& to) {
   const unsigned bits = bits_of(*value->type());
   if (bits == 0) return;
   changed_ |= merge(points_[value->id()], of_kinds(to, bits));
 }
 
-void AliasDb::put(const Places& containers, const Places& content) {
-  for (const Place p : containers) {
+void AliasDb::put(const Locations& containers, const Locations& content) {
+  for (const Location p : containers) {
     Memory& memory = memory_[static_cast<size_t>(p)];
     if (memory.kind != kTensor && memory.kind != kPlain) changed_ |= merge(memory.content, content);
   }
 }
 
-AliasDb::Places AliasDb::places(const Value* value) const {
+AliasDb::Locations AliasDb::locations(const Value* value) const {
   if (const auto it = points_.find(value->id()); it != points_.end()) return it->second;
-  Places anything;
+  Locations anything;
   if (!complete_) return anything;  // a Value carried around a loop, before its first turn
   const unsigned bits = bits_of(*value->type());
   for (size_t p = 0; bits != 0 && p < memory_.size(); ++p)
-    if (bits >> memory_[p].kind & 1U) anything.push_back(static_cast<Place>(p));
+    if (bits >> memory_[p].kind & 1U) anything.push_back(static_cast<Location>(p));
   return anything;
 }
 
-AliasDb::Places AliasDb::places(const std::vector<Value*>& values) const {
-  Places all;
-  for (const Value* value : values) merge(all, places(value));
+AliasDb::Locations AliasDb::locations(const std::vector<Value*>& values) const {
+  Locations all;
+  for (const Value* value : values) merge(all, locations(value));
   return all;
 }
 
-AliasDb::Places AliasDb::content(const Places& containers) const {
-  Places all;
-  for (const Place p : containers) merge(all, memory_[static_cast<size_t>(p)].content);
+AliasDb::Locations AliasDb::content(const Locations& containers) const {
+  Locations all;
+  for (const Location p : containers) merge(all, memory_[static_cast<size_t>(p)].content);
   return all;
 }
 
-AliasDb::Places AliasDb::reachable(Places from) const {
+AliasDb::Locations AliasDb::reachable(Locations from) const {
   while (merge(from, content(from))) {
   }
   return from;
@@ -176,18 +177,18 @@ void AliasDb::visit(const Node& node) {
                         : bits == kListBit ? kList
                         : bits == kDictBit ? kDict
                                            : kObject;
-      const Place own = make(node.output(), 0, kind);
+      const Location own = make(node.output(), 0, kind);
       point(node.output(), {own});
-      put({own}, places(node.inputs()));
+      put({own}, locations(node.inputs()));
       return;
     }
     case Role::kSame:
-      for (const Value* output : node.outputs()) point(output, places(node.inputs()));
+      for (const Value* output : node.outputs()) point(output, locations(node.inputs()));
       return;
     case Role::kTakeOut:
-      for (const Value* output : node.outputs()) point(output, content(places(node.inputs())));
+      for (const Value* output : node.outputs()) point(output, content(locations(node.inputs())));
       return;
-    case Role::kSetAttr: put(places(node.input(0)), places(node.input(1))); return;
+    case Role::kSetAttr: put(locations(node.input(0)), locations(node.input(1))); return;
     case Role::kBlocks: visit_blocks(node); return;
     case Role::kFresh:
       for (const Value* output : node.outputs()) point(output, {make(output, 0, kTensor)});
@@ -207,27 +208,28 @@ void AliasDb::visit_blocks(const Node& node) {
       const Value* param = block->params()[i];
       points_.try_emplace(param->id());
       if (!loop || i == 0) continue;
-      point(param, places(node.input(i + 1)));
-      if (i < block->returns().size()) point(param, places(block->returns()[i]));
+      point(param, locations(node.input(i + 1)));
+      if (i < block->returns().size()) point(param, locations(block->returns()[i]));
     }
     visit(*block);
   }
   for (size_t i = 0; i < node.outputs().size(); ++i) {
-    if (loop) point(node.output(i), places(node.input(i + 2)));
+    if (loop) point(node.output(i), locations(node.input(i + 2)));
     for (const Block* block : node.blocks())
-      point(node.output(i), places(block->returns()[loop ? i + 1 : i]));
+      point(node.output(i), locations(block->returns()[loop ? i + 1 : i]));
   }
 }
 
 void AliasDb::visit_operator(const Node& node) {
   const FunctionSchema& schema = node.op()->schema();
-  Places viewed;
+  Locations viewed;
   for (size_t i = 0; i < schema.arguments.size() && i < node.inputs().size(); ++i) {
     const Argument& a = schema.arguments[i];
-    if (a.is_view() || a.is_write()) merge(viewed, places(node.input(i)));
+    if (a.is_view() || a.is_write()) merge(viewed, locations(node.input(i)));
   }
   // A composite (reshape) may return its argument, and its schema does not say so.
-  const Places quiet = may_hand_on(*node.op()) ? reachable(places(node.inputs())) : Places();
+  const Locations quiet =
+      may_return_argument(*node.op()) ? reachable(locations(node.inputs())) : Locations();
   for (size_t i = 0; i < node.outputs().size(); ++i) {
     const Value* output = node.output(i);
     // Forms that write return nothing in our schemas; the Value in graphs is what was written.
@@ -236,7 +238,7 @@ void AliasDb::visit_operator(const Node& node) {
                           : schema.is_mutable();
     if (output->type()->is(TypeKind::kList)) {
       const bool plain = bits_of(*output->type()) == kPlainBit;
-      const Place list = make(output, 0, plain ? kPlain : kList);
+      const Location list = make(output, 0, plain ? kPlain : kList);
       point(output, {list});
       put({list}, view ? viewed : quiet);
       if (!view && !plain) put({list}, {make(output, 1, kTensor)});
@@ -249,24 +251,25 @@ void AliasDb::visit_operator(const Node& node) {
 
 // Of lists and dictionaries: a result may be a new one, an argument, or something out of it.
 void AliasDb::visit_builtin(const Node& node) {
-  const Places from = reachable(places(node.inputs()));
+  const Locations from = reachable(locations(node.inputs()));
   for (const Value* output : node.outputs()) {
     const unsigned bits = bits_of(*output->type());
     if (bits == 0) continue;
     point(output, from);
     for (int kind = 0, part = 0; kind < kKinds && part < 2; ++kind) {
       if ((bits >> kind & 1U) == 0) continue;
-      const Place own = make(output, part++, static_cast<Kind>(kind));
+      const Location own = make(output, part++, static_cast<Kind>(kind));
       point(output, {own});
       put({own}, from);
     }
   }
-  for (const Value* written : written_inputs(node)) put(places(written), places(node.inputs()));
+  for (const Value* written : written_inputs(node))
+    put(locations(written), locations(node.inputs()));
 }
 
 // Its effects are unknown: it may keep and mix all that it can reach.
 void AliasDb::visit_call(const Node& node) {
-  Places all = places(node.inputs());
+  Locations all = locations(node.inputs());
   merge(all, kOutside);
   all = reachable(std::move(all));
   put(all, all);
@@ -276,7 +279,7 @@ void AliasDb::visit_call(const Node& node) {
 const AliasDb::Access& AliasDb::access(const Node& node) const {
   if (const auto it = access_.find(node.id()); it != access_.end()) return it->second;
   Access access;
-  access.read = reachable(places(node.inputs()));
+  access.read = reachable(locations(node.inputs()));
   if (role_of(node) == Role::kCall) {
     merge(access.read, kOutside);
     access.written = access.read = reachable(std::move(access.read));
@@ -285,7 +288,7 @@ const AliasDb::Access& AliasDb::access(const Node& node) const {
   if (switches_gradients_ && computes(node)) merge(access.read, kGradientSwitch);
   // A write to a list writes the list, not its items; a list of parameters is the exception.
   for (const Value* value : written_inputs(node))
-    merge(access.written, writes_items(node) ? reachable(places(value)) : places(value));
+    merge(access.written, writes_items(node) ? reachable(locations(value)) : locations(value));
   for (const Block* block : node.blocks()) {
     for (const Node* inner = block->first(); inner != block->return_node(); inner = inner->next()) {
       const Access& more = this->access(*inner);
@@ -298,37 +301,40 @@ const AliasDb::Access& AliasDb::access(const Node& node) const {
 
 void AliasDb::mark(const Graph& graph) {
   graph.each_node([&](const Node* node) {
-    for (const Place p : access(*node).written) {
+    for (const Location p : access(*node).written) {
       memory_[static_cast<size_t>(p)].written = true;
       if (changes_shape(*node)) memory_[static_cast<size_t>(p)].reshaped = true;
     }
   });
-  Places seen = kOutside;
-  merge(seen, places(graph.outputs()));
-  for (const Place p : reachable(std::move(seen))) memory_[static_cast<size_t>(p)].escapes = true;
+  Locations seen = kOutside;
+  merge(seen, locations(graph.outputs()));
+  for (const Location p : reachable(std::move(seen)))
+    memory_[static_cast<size_t>(p)].escapes = true;
 }
 
-bool AliasDb::any(const Places& places, bool Memory::*what) const {
-  return std::any_of(places.begin(), places.end(),
-                     [&](Place p) { return memory_[static_cast<size_t>(p)].*what; });
+bool AliasDb::any(const Locations& locations, bool Memory::*property) const {
+  return std::any_of(locations.begin(), locations.end(),
+                     [&](Location p) { return memory_[static_cast<size_t>(p)].*property; });
 }
 
-bool AliasDb::may_alias(const Value* a, const Value* b) const { return meet(places(a), places(b)); }
+bool AliasDb::may_alias(const Value* a, const Value* b) const {
+  return meet(locations(a), locations(b));
+}
 
 bool AliasDb::may_contain_alias(const Value* a, const Value* b) const {
-  return meet(reachable(places(a)), reachable(places(b)));
+  return meet(reachable(locations(a)), reachable(locations(b)));
 }
 
 bool AliasDb::writes_to(const Node* node, const Value* value) const {
-  return meet(access(*node).written, reachable(places(value)));
+  return meet(access(*node).written, reachable(locations(value)));
 }
 
 bool AliasDb::has_writers(const Value* value) const {
-  return any(reachable(places(value)), &Memory::written);
+  return any(reachable(locations(value)), &Memory::written);
 }
 
 bool AliasDb::is_reshaped(const Value* value) const {
-  return any(places(value), &Memory::reshaped);
+  return any(locations(value), &Memory::reshaped);
 }
 
 bool AliasDb::reads_written(const Node* node) const {
@@ -336,13 +342,13 @@ bool AliasDb::reads_written(const Node* node) const {
 }
 
 bool AliasDb::escapes(const Value* value) const {
-  return any(reachable(places(value)), &Memory::escapes);
+  return any(reachable(locations(value)), &Memory::escapes);
 }
 
 bool AliasDb::makes_memory(const Node* node) const {
   for (const Value* output : node->outputs()) {
     if (!is_mutable_type(*output->type())) continue;
-    if (points_.count(output->id()) == 0 || made_[0].count(output->id()) != 0) return true;
+    if (points_.count(output->id()) == 0 || created_[0].count(output->id()) != 0) return true;
   }
   return false;
 }
@@ -356,9 +362,9 @@ bool AliasDb::may_become_one(const Value* a, const Value* b) const {
 void AliasDb::became_one(const Value* a, const Value* b) {
   if (!is_mutable_type(*a->type())) return;
   if (escapes(b))
-    for (const Place p : reachable(places(a))) memory_[static_cast<size_t>(p)].escapes = true;
+    for (const Location p : reachable(locations(a))) memory_[static_cast<size_t>(p)].escapes = true;
   if (escapes(a))
-    for (const Place p : reachable(places(b))) memory_[static_cast<size_t>(p)].escapes = true;
+    for (const Location p : reachable(locations(b))) memory_[static_cast<size_t>(p)].escapes = true;
 }
 
 bool AliasDb::may_swap(const Node* a, const Node* b) const {

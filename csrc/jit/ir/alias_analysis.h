@@ -26,11 +26,11 @@ bool is_only_read(const Value* value);
 
 class AliasDb {
  public:
-  using Place = int32_t;
-  using Places = std::vector<Place>;  // in order
+  using Location = int32_t;
+  using Locations = std::vector<Location>;  // in order
   // What a node does with memory, the nodes in its blocks included.
   struct Access {
-    Places read, written;
+    Locations read, written;
   };
 
   explicit AliasDb(const Graph& graph);
@@ -45,43 +45,43 @@ class AliasDb {
   // The same for any node of the graph.
   bool has_writers(const Value* value) const;
   // The same for a list or dictionary itself, not for its items.
-  bool is_list_written(const Value* value) const { return any(places(value), &Memory::written); }
+  bool is_list_written(const Value* value) const { return any(locations(value), &Memory::written); }
   // True if any node may change the shape of this very tensor: t_(), resize_(), out=.
   bool is_reshaped(const Value* value) const;
   const Access& access(const Node& node) const;
   // True if code outside the graph may hold one of them.
-  bool escape(const Places& places) const { return any(places, &Memory::escapes); }
+  bool escape(const Locations& locations) const { return any(locations, &Memory::escapes); }
   // True if something that the node reads is written by any node.
   bool reads_written(const Node* node) const;
-  // Whether someone outside may hold it, before the graph is run or after.
+  // True if code outside the graph may hold it, before or after the run.
   bool escapes(const Value* value) const;
   // True if an output of the node is new memory, rather than a view of an existing tensor.
   bool makes_memory(const Node* node) const;
 
-  // True if `a` may replace `b`, of equal content, although they were apart: neither is written,
-  // and not both are seen outside, where who gets two results may write to one of them.
+  // True if `a` may replace `b`, whose content is equal, although they have separate memory:
+  // neither is written, and not both escape, as the caller may write to one of two results.
   bool may_become_one(const Value* a, const Value* b) const;
   // True if the graph switches the recording of gradients on or off. Every operator on tensors
-  // reads that switch, as if it were memory: it stays on its side of where it is written.
+  // reads that switch, as if it were memory, and may not move across a write of it.
   bool switches_gradients() const { return switches_gradients_; }
   // Must be called when `a` has replaced `b`.
   void became_one(const Value* a, const Value* b);
 
-  // Whether two nodes may change places: neither writes what the other reads or writes, and not
-  // both do something else that is seen. Says nothing of Values that one makes for the other.
+  // True if two nodes may swap: neither writes memory that the other reads or writes, and at most
+  // one has another visible effect. Ignores Values that one computes for the other.
   bool may_swap(const Node* a, const Node* b) const;
-  // Whether `node` may stand right after `earlier`, which is before it in the same block or in one
-  // around it: it may change places with all that is between, and with all of a loop that it
-  // leaves. Says nothing of the Values that it needs.
+  // True if `node` may move to right after `earlier`, an earlier node of the same block or of one
+  // around it: it may swap with all nodes in between, and with all nodes of a loop that it leaves.
+  // Ignores the Values that it needs.
   bool may_move_up_to(const Node* node, const Node* earlier) const;
 
  private:
   // kPlain: a list or dictionary of numbers and strings, which holds no other memory.
-  // kSwitch: no memory, but whether gradients are recorded.
+  // kSwitch: not memory, but the switch that records gradients.
   enum Kind : int8_t { kTensor, kList, kDict, kObject, kPlain, kKinds, kSwitch = kKinds };
   struct Memory {
     Kind kind;
-    Places content;
+    Locations content;
     bool written = false, reshaped = false, escapes = false;
   };
 
@@ -93,18 +93,19 @@ class AliasDb {
   void visit_call(const Node& node);
   void mark(const Graph& graph);
 
-  Places places(const Value* value) const;  // what it is
-  Places places(const std::vector<Value*>& values) const;
-  Places reachable(Places from) const;  // and what is in it
-  Places content(const Places& containers) const;
-  Place make(const Value* value, int part, Kind kind);
-  Places of_kinds(const Places& places, unsigned bits) const;
-  void point(const Value* value, const Places& to);  // to those of them that its type can be
-  void put(const Places& containers, const Places& content);
-  bool any(const Places& places, bool Memory::*what) const;
+  Locations locations(const Value* value) const;  // that it may be
+  Locations locations(const std::vector<Value*>& values) const;
+  Locations reachable(Locations from) const;  // and their content
+  Locations content(const Locations& containers) const;
+  Location make(const Value* value, int part, Kind kind);
+  Locations of_kinds(const Locations& locations, unsigned bits) const;
+  void point(const Value* value, const Locations& to);  // to those that fit its type
+  void put(const Locations& containers, const Locations& content);
+  bool any(const Locations& locations, bool Memory::*property) const;
 
-  std::unordered_map<int64_t, Places> points_;  // by number of the Value
-  std::unordered_map<int64_t, Place> made_[2];  // itself, the items of a new list
+  std::unordered_map<int64_t, Locations> points_;  // by number of the Value
+  std::unordered_map<int64_t, Location>
+      created_[2];  // of the value itself, of the items of a new list
   std::vector<Memory> memory_;
   mutable std::unordered_map<int64_t, Access> access_;  // by number of the node
   bool changed_ = false;

@@ -58,7 +58,7 @@ class NamedTypes {
     });
   }
 
-  std::vector<TypeRef> found;
+  std::vector<TypeRef> types;
 
  private:
   void add(const Type& type) {
@@ -66,12 +66,12 @@ class NamedTypes {
     if (!type.is(TypeKind::kClass) && !dynamic_cast<const EnumType*>(&type)) return;
     if (!seen_.insert(&type).second) return;
     if (type.is(TypeKind::kEnum)) {
-      found.push_back(TypeRef::share(const_cast<Type*>(&type)));
+      types.push_back(TypeRef::share(const_cast<Type*>(&type)));
       return;
     }
     auto& named = const_cast<ClassType&>(static_cast<const ClassType&>(type));
-    if (!named.is_plain()) return;  // a module's: its objects have what they need
-    found.push_back(TypeRef::share(&named));
+    if (!named.is_plain()) return;  // a module's class: its objects hold what they need
+    types.push_back(TypeRef::share(&named));
     for (const auto& attribute : named.attributes()) add(*attribute.type);
     const Ref<Methods> methods = named.methods();
     for (const auto& [name, function] : methods->all)
@@ -95,11 +95,11 @@ EnumType::EnumType(std::string name, Members members)
 EnumType::~EnumType() { forget(name_); }
 
 IValue EnumType::member(std::string_view name) const {
-  for (const auto& [held, value] : members_) {
-    if (held != name) continue;
+  for (const auto& [member_name, value] : members_) {
+    if (member_name != name) continue;
     const IValue result = make_container<Object>(
         Ref<RefCounted>::share(const_cast<EnumType*>(this)), Ref<RefCounted>(), 2);
-    result.object()->slots = {held, value};
+    result.object()->slots = {member_name, value};
     return result;
   }
   return {};
@@ -122,7 +122,7 @@ int64_t class_count() {
 std::vector<TypeRef> named_types_of(const Graph& graph) {
   NamedTypes all;
   all.add(graph);
-  return std::move(all.found);
+  return std::move(all.types);
 }
 
 Methods::Methods(Ref<ClassType> type) : type_(std::move(type)) {}
@@ -171,15 +171,15 @@ Ref<Methods> ClassType::methods() {
 
 Ref<Function> ClassType::method(std::string_view name) const {
   const Ref<Methods> methods = const_cast<ClassType*>(this)->methods();
-  for (const auto& [held, function] : methods->all)
-    if (held == name) return function;
+  for (const auto& [method_name, function] : methods->all)
+    if (method_name == name) return function;
   return nullptr;
 }
 
 void ClassType::add_method(std::string name, Ref<Function> function) {
   check(!method(name), name_, ": has a method '", name, "' already");
   const Ref<Methods> all = methods();
-  if (!plain_) {  // Note [Who owns methods]
+  if (!plain_) {  // Note [Ownership of methods]
     for (const TypeRef& type : named_types_of(function->graph()))
       if (type->is(TypeKind::kClass))
         all->keeps.push_back(static_cast<ClassType&>(*type).methods());

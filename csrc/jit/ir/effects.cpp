@@ -106,7 +106,7 @@ Role role_of(const Node& node) {
   return it == roles().end() ? Role::kCall : it->second;
 }
 
-bool may_hand_on(const OperatorInfo& op) {
+bool may_return_argument(const OperatorInfo& op) {
   return op.differentiation() == Differentiation::kComposite || op.name_space() != "aten" ||
          op.has_tag(Tag::kMaybeAliasingOrMutating);
 }

@@ -29,16 +29,16 @@ Role role_of(const Node& node);
 // Nothing is noticed when the node is not there and its outputs are not used: it has no side
 // effects, and neither it nor a node in its blocks writes.
 bool is_pure(const Node& node);
-// The arguments that the node itself writes, also where its schema keeps quiet about it (the
+// The arguments that the node itself writes, including those that its schema does not declare (the
 // running mean of batch_norm).
 std::vector<Value*> written_inputs(const Node& node);
 
 // True if a result of the operator may be an argument, or a view of one, though its schema does not
 // say so: reshape, contiguous.
-bool may_hand_on(const OperatorInfo& op);
-// Whether it writes the tensors in the lists that written_inputs() names: the steps of optimisers.
+bool may_return_argument(const OperatorInfo& op);
+// True if it writes the tensors in the lists of written_inputs(): the steps of optimisers.
 bool writes_items(const Node& node);
-// Whether what it writes may have another shape afterwards.
+// True if it may change the shapes of the tensors that it writes.
 bool changes_shape(const Node& node);
 
 // True if swapping the first two inputs changes nothing, not even the layout

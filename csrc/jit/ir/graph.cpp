@@ -55,7 +55,7 @@ int64_t Graph::reserve_function() {
 }
 
 int64_t Graph::take_function() {
-  if (std::exchange(taken_, true)) function_ = 0;
+  if (std::exchange(function_has_graph_, true)) function_ = 0;
   return reserve_function();
 }
 
@@ -224,7 +224,7 @@ GraphRef Graph::copy() const {
   GraphRef graph = make_ref<Graph>();
   graph->name_ = name_;
   graph->function_ = function_;
-  graph->taken_ = function_ != 0;
+  graph->function_has_graph_ = function_ != 0;
   std::unordered_map<const Value*, Value*> map;
   for (const Value* input : inputs()) {
     Value* new_value = graph->add_input("", input->type_);

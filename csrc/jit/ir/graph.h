@@ -2,19 +2,19 @@
 //
 // What: PyTorch's IR, with its text (print.h, parse.h). A Node has a kind ("aten::mul",
 // "prim::If"), inputs, outputs, attributes and blocks. A Block begins with parameters (the outputs
-// of its param node) and ends with what it returns (the inputs of its return node).
+// of its param node) and ends with its results (the inputs of its return node).
 // Invariant: a Value is used only after it was made, in the same or an inner block; `uses` lists
 // exactly the inputs that name it. verify() checks all of it. If violated: the interpreter reads a
 // register that was never written.
 //
-// Note [Origins]: every Node and Value has a number that no other has in the process, also not in
-// another graph. A Value's origins are the numbers of the Values that it was made from: of the
-// graph that was copied, of the function that was inlined, of the nodes that a rewrite looked at.
-// With the source spans of Nodes, every Value of every graph leads back to lines of the program.
+// Note [Origins]: every Node and Value has a number that is unique in the process. A Value's
+// origins are the numbers of the Values that it comes from: those of a copied graph, of an inlined
+// function, of the nodes that a rewrite replaced. With the source spans of Nodes, every Value of
+// every graph leads back to lines of the program.
 //
-// Note [Edits]: a graph changes only through the functions below, each of which is one Edit. What a
-// pass does is recorded in Rewrites (rewrite.h), which keep the Edits: applied one by one to the
-// snapshot of a graph (snapshot.h) they give every graph in between, up to the last.
+// Note [Edits]: a graph changes only through the functions below, each of which is one Edit. Passes
+// record Rewrites (rewrite.h), which store the Edits: applied one by one to the snapshot of a graph
+// (snapshot.h), they produce every graph in between, up to the last.
 #pragma once
 
 #include <functional>
@@ -61,9 +61,9 @@ struct CallSite;
 struct Span {
   Ref<Source> source;
   int line = 0, column = 0, end_line = 0, end_column = 0;
-  Ref<CallSite> caller = {};  // of a node that was inlined: where the call stood
-  bool shown =
-      true;  // in printed graphs; nodes that a trace adds have a span, and PyTorch prints none
+  Ref<CallSite> caller = {};  // of an inlined node: the span of the call
+  // False for nodes that a trace adds: they have a span, but PyTorch prints none.
+  bool is_printed = true;
 
   explicit operator bool() const { return static_cast<bool>(source); }
   std::string text() const;  // "model.py:12:8"
@@ -379,7 +379,7 @@ class Graph final : public RefCounted {
 
   int64_t id_;
   int64_t function_ = 0;
-  bool taken_ = false;  // there is a function of that number
+  bool function_has_graph_ = false;  // a function with the number function_ owns this graph
   std::string name_;
   std::unordered_map<int64_t, std::unique_ptr<Node>> nodes_;
   std::unordered_map<int64_t, std::unique_ptr<Value>> values_;

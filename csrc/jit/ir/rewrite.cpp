@@ -8,9 +8,9 @@ namespace uh::jit {
 thread_local RewriteCount* t_rewrites = nullptr;
 
 Rewrite::Rewrite(Graph& graph, std::string rule, const std::vector<const Node*>& concerned,
-                 std::source_location where)
-    : Rewrite(graph, std::move(rule), concerned, where.file_name(),
-              static_cast<int>(where.line())) {}
+                 std::source_location location)
+    : Rewrite(graph, std::move(rule), concerned, location.file_name(),
+              static_cast<int>(location.line())) {}
 
 Rewrite::Rewrite(Graph& graph, std::string rule, const std::vector<const Node*>& concerned,
                  std::string file, int line)
@@ -24,7 +24,7 @@ Rewrite::Rewrite(Graph& graph, std::string rule, const std::vector<const Node*>&
   }
   version_ = graph.version();
   // Numbers as JSON are for a listener; the count is always updated.
-  keeps_edits_ = t_rewrites && (t_rewrites->run != 0 || t_rewrites->kept);
+  keeps_edits_ = t_rewrites && (t_rewrites->run != 0 || t_rewrites->saved);
   graph.rewrite_ = this;
 }
 
@@ -48,8 +48,8 @@ Rewrite::~Rewrite() {
     events::emit_blob(events::Kind::kREWRITE, t_rewrites->run, index, events::intern(rule_), line_,
                       text.data(), text.size());
   }
-  if (t_rewrites->kept)
-    t_rewrites->kept->push_back(
+  if (t_rewrites->saved)
+    t_rewrites->saved->push_back(
         {rule_, reason_, file_, line_, std::move(nodes_), std::move(edits_)});
 }
 

@@ -20,7 +20,7 @@ namespace uh::jit {
 class Rewrite {
  public:
   Rewrite(Graph& graph, std::string rule, const std::vector<const Node*>& concerned,
-          std::source_location where = std::source_location::current());
+          std::source_location location = std::source_location::current());
   // For rules that are written in Python.
   Rewrite(Graph& graph, std::string rule, const std::vector<const Node*>& concerned,
           std::string file, int line);
@@ -28,7 +28,7 @@ class Rewrite {
   Rewrite(const Rewrite&) = delete;
   Rewrite& operator=(const Rewrite&) = delete;
 
-  // The answer to "why did this vanish?".
+  // Sets the reason for the rewrite, which the explorer shows for an erased node.
   void because(std::string reason) { reason_ = std::move(reason); }
 
   const std::vector<int64_t>& origins() const { return origins_; }
@@ -58,10 +58,10 @@ struct KeptRewrite {
 
 // The state of a pass run, and its listener: set by the pass manager around a pass.
 struct RewriteCount {
-  int64_t run = 0;                           // number of the pass run in events; 0: not recorded
-  int64_t rewrites = 0;                      // that changed something
-  int64_t edits = 0;                         // inside of rewrites
-  std::vector<KeptRewrite>* kept = nullptr;  // null: not kept
+  int64_t run = 0;                            // number of the pass run in events; 0: not recorded
+  int64_t rewrites = 0;                       // that changed something
+  int64_t edits = 0;                          // inside of rewrites
+  std::vector<KeptRewrite>* saved = nullptr;  // null: not saved
 };
 extern thread_local RewriteCount* t_rewrites;
 

@@ -195,11 +195,11 @@ bool same_type(const Type& a, const Type& b) {
 
 namespace {
 bool facts_within(const TensorProperties& a, const TensorProperties& expected) {
-  const auto fits = [](const std::optional<Dims>& mine, const std::optional<Dims>& requested) {
+  const auto fits = [](const std::optional<Dims>& own, const std::optional<Dims>& requested) {
     if (!requested) return true;
-    if (!mine || mine->size() != requested->size()) return false;
+    if (!own || own->size() != requested->size()) return false;
     for (size_t i = 0; i < requested->size(); ++i)
-      if ((*requested)[i] >= 0 && (*requested)[i] != (*mine)[i]) return false;
+      if ((*requested)[i] >= 0 && (*requested)[i] != (*own)[i]) return false;
     return true;
   };
   return (expected.dtype == DType::kUndefined || expected.dtype == a.dtype) &&

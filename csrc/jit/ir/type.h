@@ -108,11 +108,11 @@ class Function;
 class Graph;
 class ClassType;
 
-// The methods of a class. Note [Who owns methods]: the graph of a method knows the class, as the
-// type of its `self`. Would the class own the method, neither were ever freed. So methods are owned
-// by the Objects of the class and by who else has a handle on it; they keep the class, and the
-// class knows them as long as they exist. A program's classes have no Objects before it
-// runs: the methods of the module that uses them keep theirs.
+// The methods of a class. Note [Ownership of methods]: the graph of a method holds the class, as
+// the type of its `self`. If the class owned the method, neither would ever be freed. So the
+// Objects of the class and the handles on it own the methods; the methods own the class, which has
+// a plain pointer to them while they live. A program's classes have no Objects before it runs: the
+// methods of the module that uses a class keep the methods of that class alive.
 class Methods final : public RefCounted {
  public:
   explicit Methods(Ref<ClassType> type);
@@ -145,10 +145,10 @@ class ClassType final : public Type {
   bool is_plain() const { return plain_; }
   void set_plain() { plain_ = true; }
   const std::vector<Attribute>& attributes() const { return attributes_; }
-  // -1 when there is none of that name.
+  // The index of an attribute, or -1.
   int64_t slot(std::string_view name) const;
   void add_attribute(Attribute attribute);
-  // Retained by the code that adds methods, or needs them to stay: Note [Who owns methods].
+  // Retained by the code that adds methods, or needs them to stay: Note [Ownership of methods].
   Ref<Methods> methods();
   Ref<Function> method(std::string_view name) const;  // null when there is none
   void add_method(std::string name, Ref<Function> function);

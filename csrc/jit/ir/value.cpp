@@ -52,8 +52,8 @@ void Value::set_name(std::string_view name) {
             std::all_of(stem.begin(), stem.end(), fits),
         "graph: '", name, "' is not a valid value name: letters, digits, _ and ., not only digits");
   std::string full(name);
-  for (auto held = g.names_.find(full); held != g.names_.end() && held->second != this;
-       held = g.names_.find(full)) {
+  for (auto owner = g.names_.find(full); owner != g.names_.end() && owner->second != this;
+       owner = g.names_.find(full)) {
     full = stem + "." + std::to_string(++g.suffixes_[stem]);
   }
   if (full == name_) return;

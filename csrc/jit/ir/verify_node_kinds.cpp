@@ -24,11 +24,12 @@ std::string counts(const Node& node, size_t inputs, size_t outputs, size_t block
   return "";
 }
 
-std::string mismatch(const char* what, const Type& is, const Type& expected) {
-  return message(what, " is a ", is.text(), ", not a ", expected.text());
+std::string mismatch(const char* noun, const Type& is, const Type& expected) {
+  return message(noun, " is a ", is.text(), ", not a ", expected.text());
 }
 
-// Both ways, as what is known may be more or less: an output of a call that a pass made special.
+// In both directions, as the tensor properties may be more or fewer: an output of a specialised
+// call.
 bool related(const Type& a, const Type& b) { return agree(a, b) || agree(b, a); }
 
 std::string constant(const Node& node, bool calls) {
@@ -39,7 +40,7 @@ std::string constant(const Node& node, bool calls) {
     return message("its value is a ", value->value.type_name(), ", not a ", type.text());
   }
   if (const Attribute* name = node.attribute("name")) {
-    if (!type.is(K::kFunction)) return "a constant with a name is a function";
+    if (!type.is(K::kFunction)) return "a constant with a name must be a function";
     return calls && !name->object ? "its function is not there" : "";
   }
   return is_subtype(*make_type(K::kNone), type) ? "" : "a constant without a value";
@@ -48,14 +49,15 @@ std::string constant(const Node& node, bool calls) {
 std::string branches(const Node& node, bool) {
   if (std::string reason = counts(node, 1, node.outputs().size(), 2); !reason.empty())
     return reason;
-  if (!type_of_input(node, 0).is(K::kBool)) return "the condition of an If is a bool";
+  if (!type_of_input(node, 0).is(K::kBool)) return "the condition of an If must be a bool";
   for (const Block* b : node.blocks()) {
-    if (!b->params().empty()) return "a block of an If has parameters";
+    if (!b->params().empty()) return "a block of an If must not have parameters";
     if (b->returns().size() != node.outputs().size())
       return "a block of an If must return what the node outputs";
     for (size_t i = 0; i < b->returns().size(); ++i)
       if (!agree(*b->returns()[i]->type(), *node.output(i)->type()))
-        return mismatch("what a block returns", *b->returns()[i]->type(), *node.output(i)->type());
+        return mismatch("a returned value of a block", *b->returns()[i]->type(),
+                        *node.output(i)->type());
   }
   return "";
 }
@@ -64,22 +66,22 @@ std::string loop(const Node& node, bool) {
   const size_t carried = node.outputs().size();
   if (std::string reason = counts(node, carried + 2, carried, 1); !reason.empty()) return reason;
   const Block& body = *node.block(0);
-  if (!type_of_input(node, 0).is(K::kInt)) return "the trip count of a Loop is an int";
-  if (!type_of_input(node, 1).is(K::kBool)) return "the condition of a Loop is a bool";
+  if (!type_of_input(node, 0).is(K::kInt)) return "the trip count of a Loop must be an int";
+  if (!type_of_input(node, 1).is(K::kBool)) return "the condition of a Loop must be a bool";
   if (body.params().size() != carried + 1)
     return "the block of a Loop must take (iteration, carried...)";
   if (body.returns().size() != carried + 1)
-    return "the block of a Loop returns a condition and what it carries";
-  if (!body.params()[0]->type()->is(K::kInt)) return "the round of a Loop is an int";
+    return "the block of a Loop must return a condition and the carried values";
+  if (!body.params()[0]->type()->is(K::kInt)) return "the iteration of a Loop must be an int";
   if (!body.returns()[0]->type()->is(K::kBool)) return "Loop condition must be bool";
   for (size_t i = 0; i < carried; ++i) {
-    const Type& held = *body.params()[i + 1]->type();
-    if (!agree(type_of_input(node, i + 2), held))
-      return mismatch("what a Loop begins with", type_of_input(node, i + 2), held);
-    if (!agree(*body.returns()[i + 1]->type(), held))
-      return mismatch("what a Loop carries on", *body.returns()[i + 1]->type(), held);
-    if (!agree(held, *node.output(i)->type()))
-      return mismatch("what a Loop carries", held, *node.output(i)->type());
+    const Type& carried_type = *body.params()[i + 1]->type();
+    if (!agree(type_of_input(node, i + 2), carried_type))
+      return mismatch("an initial value of a Loop", type_of_input(node, i + 2), carried_type);
+    if (!agree(*body.returns()[i + 1]->type(), carried_type))
+      return mismatch("a returned value of a Loop", *body.returns()[i + 1]->type(), carried_type);
+    if (!agree(carried_type, *node.output(i)->type()))
+      return mismatch("a carried value of a Loop", carried_type, *node.output(i)->type());
   }
   return "";
 }
@@ -87,7 +89,7 @@ std::string loop(const Node& node, bool) {
 std::string list(const Node& node, bool) {
   if (std::string reason = counts(node, node.inputs().size(), 1); !reason.empty()) return reason;
   const Type& result_type = *node.output()->type();
-  if (!result_type.is(K::kList)) return "it makes a list";
+  if (!result_type.is(K::kList)) return "its output must be a list";
   for (const Value* item : node.inputs())
     if (!agree(*item->type(), *result_type.element()))
       return mismatch("an element", *item->type(), *result_type.element());
@@ -98,7 +100,7 @@ std::string tuple(const Node& node, bool) {
   if (std::string reason = counts(node, node.inputs().size(), 1); !reason.empty()) return reason;
   const Type& result_type = *node.output()->type();
   if (!result_type.is(K::kTuple) || result_type.inner().size() != node.inputs().size())
-    return "it makes a tuple of its inputs";
+    return "its output must be a tuple of its inputs";
   for (size_t i = 0; i < node.inputs().size(); ++i)
     if (!agree(type_of_input(node, i), *result_type.inner()[i]))
       return mismatch("an element", type_of_input(node, i), *result_type.inner()[i]);
@@ -109,7 +111,7 @@ std::string dict(const Node& node, bool) {
   if (std::string reason = counts(node, node.inputs().size(), 1); !reason.empty()) return reason;
   const Type& result_type = *node.output()->type();
   if (!result_type.is(K::kDict) || node.inputs().size() % 2 != 0)
-    return "it makes a dictionary of keys and values";
+    return "its output must be a dictionary of its keys and values";
   for (size_t i = 0; i < node.inputs().size(); ++i)
     if (!agree(type_of_input(node, i), *result_type.inner()[i % 2]))
       return mismatch(i % 2 ? "a value" : "a key", type_of_input(node, i),
@@ -121,7 +123,7 @@ std::string tuple_unpack(const Node& node, bool) {
   if (std::string reason = counts(node, 1, node.outputs().size()); !reason.empty()) return reason;
   const Type& actual = type_of_input(node, 0);
   if (!actual.is(K::kTuple) || actual.inner().size() != node.outputs().size())
-    return message("its outputs are the elements of a ", actual.text());
+    return message("its outputs must be the elements of a ", actual.text());
   for (size_t i = 0; i < node.outputs().size(); ++i)
     if (!related(*actual.inner()[i], *node.output(i)->type()))
       return mismatch("an element", *actual.inner()[i], *node.output(i)->type());
@@ -131,7 +133,7 @@ std::string tuple_unpack(const Node& node, bool) {
 std::string list_unpack(const Node& node, bool) {
   if (std::string reason = counts(node, 1, node.outputs().size()); !reason.empty()) return reason;
   const Type& actual = type_of_input(node, 0);
-  if (!actual.is(K::kList)) return message("it takes a list, not a ", actual.text());
+  if (!actual.is(K::kList)) return message("its input must be a list, not a ", actual.text());
   for (const Value* output : node.outputs())
     if (!related(*actual.element(), *output->type()))
       return mismatch("an element", *actual.element(), *output->type());
@@ -140,8 +142,8 @@ std::string list_unpack(const Node& node, bool) {
 
 std::string tuple_index(const Node& node, bool) {
   if (std::string reason = counts(node, 2, 1); !reason.empty()) return reason;
-  if (!type_of_input(node, 0).is(K::kTuple)) return "it takes a tuple";
-  if (!type_of_input(node, 1).is(K::kInt)) return "the index of a tuple is an int";
+  if (!type_of_input(node, 0).is(K::kTuple)) return "its input must be a tuple";
+  if (!type_of_input(node, 1).is(K::kInt)) return "the index of a tuple must be an int";
   const auto& inner = type_of_input(node, 0).inner();
   const IValue* constant = node.input(1)->constant();
   const int64_t* index = constant ? constant->get_if<int64_t>() : nullptr;
@@ -150,7 +152,7 @@ std::string tuple_index(const Node& node, bool) {
     const bool same = std::all_of(inner.begin(), inner.end(), [&](const TypeRef& type) {
       return related(*type, *node.output()->type());
     });
-    return same ? "" : "an index that is not constant is for a tuple of one type";
+    return same ? "" : "an index that is not constant needs a tuple of one type";
   }
   if (*index < -n || *index >= n) return "tuple index out of range";
   const Type& element = *inner[static_cast<size_t>(*index < 0 ? *index + n : *index)];
@@ -169,7 +171,8 @@ std::string tuple_slice(const Node& node, bool) {
     return at ? *at : -1;
   };
   const int64_t from = number("beg"), to = number("end");
-  if (!actual.is(K::kTuple) || !result_type.is(K::kTuple)) return "it makes a tuple of a tuple";
+  if (!actual.is(K::kTuple) || !result_type.is(K::kTuple))
+    return "its input and output must be tuples";
   if (from < 0 || to < from || to > static_cast<int64_t>(actual.inner().size()) ||
       static_cast<int64_t>(result_type.inner().size()) != to - from)
     return "beg and end are not within the tuple";
@@ -180,37 +183,38 @@ std::string tuple_slice(const Node& node, bool) {
   return "";
 }
 
-// What a class has under the name that the node says; null where it has none.
+// The class of the node's first input, or null.
 const ClassType* class_of(const Node& node) {
   const Type& type = type_of_input(node, 0);
   return type.is(K::kClass) ? static_cast<const ClassType*>(&type) : nullptr;
 }
+// The type of the attribute that the node names, or null.
 const Type* attribute_type(const Node& node) {
   const ClassType* type = class_of(node);
   const int64_t slot = type ? type->slot(node.text_attribute("name")) : -1;
   return slot < 0 ? nullptr : type->attributes()[static_cast<size_t>(slot)].type.get();
 }
-std::string no_member(const Node& node, const char* what) {
-  return message("a ", type_of_input(node, 0).text(), " has no ", what, " '",
+std::string no_member(const Node& node, const char* noun) {
+  return message("a ", type_of_input(node, 0).text(), " has no ", noun, " '",
                  node.text_attribute("name"), "'");
 }
 
 std::string get_attribute(const Node& node, bool) {
   if (std::string reason = counts(node, 1, 1); !reason.empty()) return reason;
-  const Type* held = attribute_type(node);
-  if (!held) return no_member(node, "attribute");
-  return related(*held, *node.output()->type())
+  const Type* expected = attribute_type(node);
+  if (!expected) return no_member(node, "attribute");
+  return related(*expected, *node.output()->type())
              ? ""
-             : mismatch("the attribute", *held, *node.output()->type());
+             : mismatch("the attribute", *expected, *node.output()->type());
 }
 
 std::string set_attribute(const Node& node, bool) {
   if (std::string reason = counts(node, 2, 0); !reason.empty()) return reason;
-  const Type* held = attribute_type(node);
-  if (!held) return no_member(node, "attribute");
-  return agree(type_of_input(node, 1), *held)
+  const Type* expected = attribute_type(node);
+  if (!expected) return no_member(node, "attribute");
+  return agree(type_of_input(node, 1), *expected)
              ? ""
-             : mismatch("what is set", type_of_input(node, 1), *held);
+             : mismatch("the assigned value", type_of_input(node, 1), *expected);
 }
 
 std::string call_of(const Function& function, const Node& node, size_t first) {
@@ -223,13 +227,13 @@ std::string call_of(const Function& function, const Node& node, size_t first) {
       return mismatch("an argument", type_of_input(node, i + first), *parameters[i]->type());
   const auto& results = function.graph().outputs();
   if (results.size() != 1 || !related(*results[0]->type(), *node.output()->type()))
-    return message(function.name(), " does not give a ", node.output()->type()->text());
+    return message(function.name(), " does not return a ", node.output()->type()->text());
   return "";
 }
 
 std::string call_function(const Node& node, bool calls) {
   if (node.inputs().empty() || node.outputs().size() != 1 || !node.blocks().empty())
-    return "it has a function, its arguments and one output";
+    return "it must have a function, its arguments and one output";
   if (!type_of_input(node, 0).is(K::kFunction)) return "callee is not a function";
   const Attribute* name = node.input(0)->node()->attribute("name");
   if (!name) return "its callee is not a constant";
@@ -239,7 +243,7 @@ std::string call_function(const Node& node, bool calls) {
 
 std::string call_method(const Node& node, bool calls) {
   if (node.inputs().empty() || node.outputs().size() != 1 || !node.blocks().empty())
-    return "it has an object, its arguments and one output";
+    return "it must have an object, its arguments and one output";
   const ClassType* type = class_of(node);
   if (!type) return no_member(node, "method");
   if (!calls) return "";
@@ -247,8 +251,8 @@ std::string call_method(const Node& node, bool calls) {
   return method ? call_of(*method, node, 0) : no_member(node, "method");
 }
 
-// What is claimed is something that the value may be. An optional that turned out to be None is
-// still cast in the branch that does not run.
+// The value may have the type that the cast claims. A constant None may be cast to anything, in a
+// branch that does not run.
 std::string cast(const Node& node, bool) {
   if (std::string reason = counts(node, 1, 1); !reason.empty()) return reason;
   const Type& from = type_of_input(node, 0);
@@ -260,20 +264,20 @@ std::string cast(const Node& node, bool) {
 std::string is_instance_of(const Node& node, bool) {
   if (std::string reason = counts(node, 1, 1); !reason.empty()) return reason;
   const Attribute* types = node.attribute("types");
-  if (!types || types->types.empty()) return "it has the types that it asks for";
-  return node.output()->type()->is(K::kBool) ? "" : "it gives a bool";
+  if (!types || types->types.empty()) return "it must have the attribute types";
+  return node.output()->type()->is(K::kBool) ? "" : "its output must be a bool";
 }
 
 std::string uninitialized(const Node& node, bool) { return counts(node, 0, 1); }
 
 std::string create_object(const Node& node, bool) {
   if (std::string reason = counts(node, 0, 1); !reason.empty()) return reason;
-  return node.output()->type()->is(K::kClass) ? "" : "it makes an object of a class";
+  return node.output()->type()->is(K::kClass) ? "" : "its output must be an object of a class";
 }
 
 std::string fusion_group(const Node& node, bool) {
   const Attribute* sub = node.attribute("Subgraph");
-  if (!sub || !sub->graph || !node.blocks().empty()) return "it has a subgraph and no blocks";
+  if (!sub || !sub->graph || !node.blocks().empty()) return "it must have a subgraph and no blocks";
   const Graph& graph = *sub->graph;
   if (graph.inputs().size() != node.inputs().size() ||
       graph.outputs().size() != node.outputs().size())
@@ -287,14 +291,14 @@ std::string fusion_group(const Node& node, bool) {
   for (const Node* inner = graph.block()->first(); inner != graph.block()->return_node();
        inner = inner->next())
     if (!inner->op() && !inner->is("prim::Constant") && !inner->is("prim::ListConstruct"))
-      return "a group holds operators, constants and lists, and no " + inner->kind().text();
+      return "a group may only have operators, constants and lists, got " + inner->kind().text();
   return "";
 }
 
-// Begins what its subgraph says: one result, of the future that it gives.
+// A fork runs its subgraph; its output is a future of the subgraph's only result.
 std::string fork(const Node& node, bool calls) {
   const Attribute* sub = node.attribute("Subgraph");
-  if (!sub || !sub->graph || !node.blocks().empty()) return "it has a subgraph and no blocks";
+  if (!sub || !sub->graph || !node.blocks().empty()) return "it must have a subgraph and no blocks";
   const Graph& graph = *sub->graph;
   if (graph.inputs().size() != node.inputs().size() || graph.outputs().size() != 1 ||
       node.outputs().size() != 1)
@@ -309,16 +313,16 @@ std::string fork(const Node& node, bool calls) {
   return "";
 }
 
-// Raising without the builtin of that name: a message, and a class as an attribute or an input.
+// The inputs are a message and perhaps a class.
 std::string raise(const Node& node, bool) {
   if (node.inputs().empty() || node.inputs().size() > 2 || !node.outputs().empty())
-    return "it has a message, perhaps a class, and no outputs";
-  return type_of_input(node, 0).is(K::kString) ? "" : "its message is a str";
+    return "it must have a message, perhaps a class, and no outputs";
+  return type_of_input(node, 0).is(K::kString) ? "" : "its message must be a str";
 }
 
-// A call of Python, known where it is run.
+// A call of Python, whose types are checked when it runs.
 std::string foreign(const Node& node, bool) {
-  return node.blocks().empty() ? "" : "a call has no blocks";
+  return node.blocks().empty() ? "" : "a call must not have blocks";
 }
 
 const std::unordered_map<std::string, Rule>& rules() {

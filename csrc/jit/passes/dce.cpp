@@ -39,7 +39,7 @@ class Liveness {
 
   void need(const Node* node) {
     if (!nodes_.insert(node).second) return;
-    for (const AliasDb::Place location : alias_.access(*node).read) read_.insert(location);
+    for (const AliasDb::Location location : alias_.access(*node).read) read_.insert(location);
     if (node->is("prim::If")) {
       need(node->input(0));
     } else if (node->is("prim::Loop")) {
@@ -85,9 +85,9 @@ class Liveness {
     bool any = false;
     for (const Node*& writer : writers_) {
       if (!writer) continue;
-      const AliasDb::Places& written = alias_.access(*writer).written;
+      const AliasDb::Locations& written = alias_.access(*writer).written;
       bool seen = lives(writer) || alias_.escape(written);
-      for (const AliasDb::Place location : written) seen = seen || read_.count(location) != 0;
+      for (const AliasDb::Location location : written) seen = seen || read_.count(location) != 0;
       if (!seen) continue;
       need(writer);
       writer = nullptr;
@@ -99,7 +99,7 @@ class Liveness {
   AliasDb alias_;
   std::unordered_set<const Node*> nodes_;
   std::unordered_set<const Value*> values_;
-  std::unordered_set<AliasDb::Place> read_;
+  std::unordered_set<AliasDb::Location> read_;
   std::vector<const Value*> new_values_;
   std::vector<const Node*> writers_;
 };

@@ -39,7 +39,7 @@ bool Peephole::may_be_recorded_otherwise(const Node* node) const {
 }
 
 bool Peephole::same(Node* node, Value* with, const char* rule, std::vector<Node*> concerned,
-                    std::string because, Where where) {
+                    std::string because, Location location) {
   const Value* output = node->output();
   if (may_be_recorded_otherwise(node)) return false;
   if (alias_.makes_memory(node)) {
@@ -49,17 +49,17 @@ bool Peephole::same(Node* node, Value* with, const char* rule, std::vector<Node*
       for (const Value* part : between->outputs())
         if (alias_.has_writers(part)) return false;
   }
-  return same_object(node, with, rule, std::move(concerned), std::move(because), where);
+  return same_object(node, with, rule, std::move(concerned), std::move(because), location);
 }
 
 bool Peephole::same_object(Node* node, Value* with, const char* rule, std::vector<Node*> concerned,
-                           std::string because, Where where) {
+                           std::string because, Location location) {
   Value* output = node->output();
   if (!fits(with, output)) return false;
   // Views of one memory, but t_() of one does not turn the other.
   if (!node->is("prim::unchecked_cast") && (alias_.is_reshaped(with) || alias_.is_reshaped(output)))
     return false;
-  Rewrite r(graph_, rule, all_of(node, concerned), where);
+  Rewrite r(graph_, rule, all_of(node, concerned), location);
   if (!because.empty()) r.because(std::move(because));
   alias_.became_one(with, output);
   with->add_origin(output->id());
@@ -69,11 +69,11 @@ bool Peephole::same_object(Node* node, Value* with, const char* rule, std::vecto
 }
 
 bool Peephole::same_parts(Node* node, const std::vector<Value*>& with, const char* rule,
-                          std::vector<Node*> concerned, std::string because, Where where) {
+                          std::vector<Node*> concerned, std::string because, Location location) {
   const std::vector<Value*> parts = with;  // which may be the inputs of a node that goes
   for (size_t i = 0; i < parts.size(); ++i)
     if (!fits(parts[i], node->output(i))) return false;
-  Rewrite r(graph_, rule, all_of(node, concerned), where);
+  Rewrite r(graph_, rule, all_of(node, concerned), location);
   if (!because.empty()) r.because(std::move(because));
   for (size_t i = 0; i < parts.size(); ++i) {
     alias_.became_one(parts[i], node->output(i));
@@ -85,13 +85,13 @@ bool Peephole::same_parts(Node* node, const std::vector<Value*>& with, const cha
 }
 
 bool Peephole::constant(Node* node, IValue value, const char* rule, std::vector<Node*> concerned,
-                        std::string because, Where where) {
+                        std::string because, Location location) {
   Value* output = node->output();
   if (!is_instance(value, *output->type())) return false;
   if (!is_immutable(value) &&
       (!value.list() || alias_.has_writers(output) || alias_.escapes(output)))
     return false;
-  Rewrite r(graph_, rule, all_of(node, concerned), where);
+  Rewrite r(graph_, rule, all_of(node, concerned), location);
   if (!because.empty()) r.because(std::move(because));
   const bool is_list = value.list() != nullptr;
   Node* new_node = graph_.create_constant(std::move(value))->insert_before(node);
@@ -102,10 +102,10 @@ bool Peephole::constant(Node* node, IValue value, const char* rule, std::vector<
 }
 
 bool Peephole::instead(Node* node, const char* rule, std::vector<Node*> concerned, const Make& make,
-                       std::string because, Where where) {
+                       std::string because, Location location) {
   if (may_be_recorded_otherwise(node)) return false;
   Value* output = node->output();
-  Rewrite r(graph_, rule, all_of(node, concerned), where);
+  Rewrite r(graph_, rule, all_of(node, concerned), location);
   if (!because.empty()) r.because(std::move(because));
   graph_.set_insert_point(node);
   Value* new_value = make(graph_);
@@ -117,13 +117,13 @@ bool Peephole::instead(Node* node, const char* rule, std::vector<Node*> concerne
 }
 
 bool Peephole::reach_through(Node* node, size_t i, Value* value, const char* rule,
-                             std::vector<Node*> concerned, std::string because, Where where) {
+                             std::vector<Node*> concerned, std::string because, Location location) {
   if (may_be_recorded_otherwise(node)) return false;
   for (const Node* between : concerned)
     for (const Value* output : between->outputs())
       if (alias_.is_reshaped(output)) return false;
   if (alias_.is_reshaped(value)) return false;
-  Rewrite r(graph_, rule, all_of(node, concerned), where);
+  Rewrite r(graph_, rule, all_of(node, concerned), location);
   if (!because.empty()) r.because(std::move(because));
   node->set_input(i, value);
   for (Node* between : concerned)

@@ -24,37 +24,38 @@ namespace uh::jit {
 
 class Peephole {
  public:
-  using Where = std::source_location;
+  using Location = std::source_location;
 
   explicit Peephole(Graph& graph) : graph_(graph), alias_(graph) {}
 
   Graph& graph() const { return graph_; }
   const AliasDb& alias() const { return alias_; }
 
-  // `with`, which was there before, stands for the node's output; `concerned`: the other nodes that
-  // the rule looked at. Refuses, and returns false, where the two could be told apart by a write:
-  // unless `same_object`, where the operator itself gives its argument back.
+  // Replaces the node's output by `with`, an existing Value; `concerned`: the other nodes that the
+  // rule matched. Returns false, and changes nothing, if a write could distinguish the two.
+  // same_object does not check that: the operator itself returns its argument.
   bool same(Node* node, Value* with, const char* rule, std::vector<Node*> concerned = {},
-            std::string because = "", Where where = Where::current());
+            std::string because = "", Location location = Location::current());
   bool same_object(Node* node, Value* with, const char* rule, std::vector<Node*> concerned = {},
-                   std::string because = "", Where where = Where::current());
-  // The same of a node with several outputs.
+                   std::string because = "", Location location = Location::current());
+  // The same for a node with several outputs.
   bool same_parts(Node* node, const std::vector<Value*>& with, const char* rule,
                   std::vector<Node*> concerned, std::string because = "",
-                  Where where = Where::current());
-  // A constant replaces it. A list only if it is never written and does not escape; never a tensor.
+                  Location location = Location::current());
+  // Replaces the node by a constant. A list only if it is never written and does not escape; never
+  // a tensor.
   bool constant(Node* node, IValue value, const char* rule, std::vector<Node*> concerned = {},
-                std::string because = "", Where where = Where::current());
-  // The nodes that `make` inserts before the node replace it; it maps Values to Values. Whether
-  // what it reads is written on the way is for the rule to ask.
+                std::string because = "", Location location = Location::current());
+  // Replaces the node by the nodes that `make` inserts before it. The rule must check that their
+  // inputs are not written in between.
   using Make = std::function<Value*(Graph& graph)>;
   bool instead(Node* node, const char* rule, std::vector<Node*> concerned, const Make& make,
-               std::string because = "", Where where = Where::current());
-  // Input i becomes another Value: the node reaches through what lies between, views of the same
-  // memory (else the rule looks whether either is written).
+               std::string because = "", Location location = Location::current());
+  // Replaces input i by `value`, past the `concerned` nodes in between, which are views of the same
+  // memory (for others, the rule must check that neither is written).
   bool reach_through(Node* node, size_t i, Value* value, const char* rule,
                      std::vector<Node*> concerned, std::string because = "",
-                     Where where = Where::current());
+                     Location location = Location::current());
 
   // A list's items if it is built here and never written.
   const std::vector<Value*>* items(const Value* list) const;
@@ -85,13 +86,13 @@ const PeepholeRules& fact_rules();
 // The known properties of a tensor; nothing if the Value is not a tensor.
 const TensorProperties* facts_of(const Value* value);
 std::optional<int64_t> known_rank(const Value* value);
-// All sizes; nothing where one is not known.
+// All sizes, or nothing if one is unknown.
 std::optional<std::vector<int64_t>> known_sizes(const Value* value);
 DType known_dtype(const Value* value);
-// True if the elements are dense, in any order of dimensions: what a pointwise
-// operator gives from such a tensor is laid out as it is.
+// True if the elements are dense, in any order of dimensions: the result of a pointwise operator
+// then has the same layout.
 bool is_dense(const Value* value);
-// Whether the tensor is known to be row-major.
+// True if the tensor is known to be row-major.
 bool is_row_major(const Value* value);
 
 }  // namespace uh::jit

@@ -30,8 +30,9 @@ bool of_tensor(const Node* node) {
 }
 
 bool to_x(Peephole& p, Node* node, Value* x, const char* rule,
-          Peephole::Where where = Peephole::Where::current()) {
-  return is_dense(x) && p.same(node, x, rule, {}, "exact for every element of this dtype", where);
+          Peephole::Location location = Peephole::Location::current()) {
+  return is_dense(x) &&
+         p.same(node, x, rule, {}, "exact for every element of this dtype", location);
 }
 
 bool times_one(Peephole& p, Node* node) {
@@ -77,31 +78,32 @@ bool to_the_first(Peephole& p, Node* node) {
   return is_one(node->input(1), known_dtype(x)) && to_x(p, node, x, "x ** 1 -> x");
 }
 
-// The same operator twice, which takes itself back.
-// `fits`: for which dtypes the operator raises no error.
-bool twice(Peephole& p, Node* node, const char* rule, bool (*fits)(DType), Peephole::Where where) {
+// The same operator twice, which is its own inverse.
+// `fits`: true for dtypes for which the operator raises no error.
+bool twice(Peephole& p, Node* node, const char* rule, bool (*fits)(DType),
+           Peephole::Location location) {
   Node* inner = node->input(0)->node();
   if (!of_tensor(node) || inner->op() != node->op() || !is_dense(inner->input(0)) ||
       !fits(known_dtype(inner->input(0))))
     return false;
-  return p.same(node, inner->input(0), rule, {inner}, "", where);
+  return p.same(node, inner->input(0), rule, {inner}, "", location);
 }
 
 bool negated_twice(Peephole& p, Node* node) {
   const auto fits = [](DType dtype) {
     return is_integral(dtype) || is_floating(dtype) || is_complex(dtype);
   };
-  return twice(p, node, "-(-x) -> x", fits, Peephole::Where::current());
+  return twice(p, node, "-(-x) -> x", fits, Peephole::Location::current());
 }
 
 bool inverted_twice(Peephole& p, Node* node) {
   const auto fits = [](DType dtype) { return is_integral(dtype) || dtype == DType::kBool; };
-  return twice(p, node, "~~x -> x", fits, Peephole::Where::current());
+  return twice(p, node, "~~x -> x", fits, Peephole::Location::current());
 }
 
 bool not_twice(Peephole& p, Node* node) {
   const auto fits = [](DType dtype) { return dtype == DType::kBool; };  // of others it makes bools
-  return twice(p, node, "logical_not(logical_not(x)) -> x", fits, Peephole::Where::current());
+  return twice(p, node, "logical_not(logical_not(x)) -> x", fits, Peephole::Location::current());
 }
 
 }  // namespace

@@ -12,9 +12,10 @@ const TensorProperties* asked_about(const Peephole& p, const Node* node) {
 }
 
 bool answer(Peephole& p, Node* node, IValue value, const char* rule,
-            Peephole::Where where = Peephole::Where::current()) {
+            Peephole::Location location = Peephole::Location::current()) {
   return p.constant(node, std::move(value), rule, {},
-                    "%" + node->input(0)->name() + " is " + node->input(0)->type()->text(), where);
+                    "%" + node->input(0)->name() + " is " + node->input(0)->type()->text(),
+                    location);
 }
 
 bool rank(Peephole& p, Node* node) {
@@ -23,9 +24,9 @@ bool rank(Peephole& p, Node* node) {
          answer(p, node, static_cast<int64_t>(facts->sizes->size()), "x.dim() -> what is known");
 }
 
-// Of all dimensions, or of one.
+// The sizes or strides of all dimensions, or of one.
 bool extent(Peephole& p, Node* node, const std::optional<Dims>& dims, const char* rule,
-            Peephole::Where where) {
+            Peephole::Location location) {
   if (!dims) return false;
   if (node->inputs().size() == 1) {
     std::vector<IValue> items;
@@ -33,25 +34,25 @@ bool extent(Peephole& p, Node* node, const std::optional<Dims>& dims, const char
       if (n < 0) return false;
       items.emplace_back(n);
     }
-    return answer(p, node, make_container<List>(std::move(items)), rule, where);
+    return answer(p, node, make_container<List>(std::move(items)), rule, location);
   }
   const std::optional<int64_t> dim = constant_int(node->input(1));
   const int64_t rank = static_cast<int64_t>(dims->size());
   if (!dim || *dim < -rank || *dim >= rank) return false;
   const int64_t n = (*dims)[static_cast<size_t>(*dim < 0 ? *dim + rank : *dim)];
-  return n >= 0 && answer(p, node, n, rule, where);
+  return n >= 0 && answer(p, node, n, rule, location);
 }
 
 bool size(Peephole& p, Node* node) {
   const TensorProperties* facts = asked_about(p, node);
   return facts &&
-         extent(p, node, facts->sizes, "x.size() -> what is known", Peephole::Where::current());
+         extent(p, node, facts->sizes, "x.size() -> what is known", Peephole::Location::current());
 }
 
 bool stride(Peephole& p, Node* node) {
   const TensorProperties* facts = asked_about(p, node);
-  return facts &&
-         extent(p, node, facts->strides, "x.stride() -> what is known", Peephole::Where::current());
+  return facts && extent(p, node, facts->strides, "x.stride() -> what is known",
+                         Peephole::Location::current());
 }
 
 bool numel(Peephole& p, Node* node) {

@@ -10,7 +10,7 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-// Whether a caller may get the Value, by itself or in a container, and see which tensor it is.
+// True if a caller may get the Value, by itself or in a container, and see which tensor it is.
 bool is_returned(const Value* value) {
   return std::any_of(value->uses().begin(), value->uses().end(), [](const Use& use) {
     if (use.node->is("prim::Return")) return true;
@@ -20,16 +20,16 @@ bool is_returned(const Value* value) {
   });
 }
 
-// `with` in place of a view of it that PyTorch does not remove: unless a caller gets the view, and
-// would find that it is the tensor itself.
+// Replaces a view that PyTorch does not remove by the viewed tensor, unless a caller gets the view and
+// could see that it is the tensor itself.
 bool same_unless_returned(Peephole& p, Node* node, Value* with, const char* rule,
                           std::vector<Node*> concerned = {}, std::string because = "",
-                          Peephole::Where where = Peephole::Where::current()) {
+                          Peephole::Location location = Peephole::Location::current()) {
   return !is_returned(node->output()) &&
-         p.same(node, with, rule, std::move(concerned), std::move(because), where);
+         p.same(node, with, rule, std::move(concerned), std::move(because), location);
 }
 
-Node* made_by(const Value* value, std::initializer_list<const char*> kinds) {
+Node* producer(const Value* value, std::initializer_list<const char*> kinds) {
   for (const char* kind : kinds)
     if (value->node()->is(kind)) return value->node();
   return nullptr;
@@ -48,17 +48,17 @@ bool is_valid_view(const Node* node) {
 
 // As PyTorch does, whatever the rank: that t() refuses more than two dimensions is lost.
 bool t_twice(Peephole& p, Node* node) {
-  Node* inner = made_by(node->input(0), {"aten::t"});
+  Node* inner = producer(node->input(0), {"aten::t"});
   return inner && p.same(node, inner->input(0), "x.t().t() -> x", {inner});
 }
 
 bool numpy_t_twice(Peephole& p, Node* node) {
-  Node* inner = made_by(node->input(0), {"aten::numpy_T"});
+  Node* inner = producer(node->input(0), {"aten::numpy_T"});
   return inner && p.same(node, inner->input(0), "x.T.T -> x", {inner});
 }
 
-// The two dimensions of a transpose of `x`, which has the rank of what it turns, counted from the
-// front; nothing where it may raise.
+// The two dimensions of a transpose of a tensor with the rank of `x`, counted from the front;
+// nothing if the call may raise.
 std::optional<std::pair<int64_t, int64_t>> dims_of_transpose(const Node* node, const Value* x) {
   std::optional<int64_t> a = constant_int(node->input(1)), b = constant_int(node->input(2));
   const std::optional<int64_t> rank = known_rank(x);
@@ -71,7 +71,7 @@ std::optional<std::pair<int64_t, int64_t>> dims_of_transpose(const Node* node, c
 }
 
 bool transpose_twice(Peephole& p, Node* node) {
-  Node* inner = made_by(node->input(0), {"aten::transpose", "aten::swapaxes", "aten::swapdims"});
+  Node* inner = producer(node->input(0), {"aten::transpose", "aten::swapaxes", "aten::swapdims"});
   if (!inner) return false;
   const auto dims = dims_of_transpose(node, inner->input(0));
   return dims && dims == dims_of_transpose(inner, inner->input(0)) &&
@@ -83,8 +83,8 @@ bool transpose_twice(Peephole& p, Node* node) {
 bool t_and_transpose(Peephole& p, Node* node) {
   Node* inner =
       node->is("aten::t")
-          ? made_by(node->input(0), {"aten::transpose", "aten::swapaxes", "aten::swapdims"})
-          : made_by(node->input(0), {"aten::t"});
+          ? producer(node->input(0), {"aten::transpose", "aten::swapaxes", "aten::swapdims"})
+          : producer(node->input(0), {"aten::t"});
   if (!inner || known_rank(inner->input(0)) != 2) return false;
   const Node* transpose = node->is("aten::t") ? inner : node;
   const std::optional<int64_t> a = constant_int(transpose->input(1));
@@ -128,7 +128,7 @@ bool permute_in_order(Peephole& p, Node* node) {
 }
 
 bool permute_twice(Peephole& p, Node* node) {
-  Node* inner = made_by(node->input(0), {"aten::permute"});
+  Node* inner = producer(node->input(0), {"aten::permute"});
   if (!inner) return false;
   const std::optional<Ints> last = order_of(p, node), first = order_of(p, inner);
   if (!last || !first || last->size() != first->size()) return false;
@@ -159,7 +159,7 @@ bool is_view_by_size(const Node* node) {
 // That the first view can be taken has to be known: x.t().view(12) may raise.
 bool view_of_view(Peephole& p, Node* node) {
   if (!node->is("aten::reshape") && !is_view_by_size(node)) return false;
-  Node* inner = made_by(node->input(0), {"aten::view"});
+  Node* inner = producer(node->input(0), {"aten::view"});
   if (!inner || !is_view_by_size(inner) || !is_valid_view(inner)) return false;
   return p.reach_through(node, 0, inner->input(0),
                          node->is("aten::view") ? "x.view(a).view(b) -> x.view(b)"
@@ -170,7 +170,7 @@ bool view_of_view(Peephole& p, Node* node) {
 // Of a row-major tensor a reshape is a view, too.
 bool view_of_reshape(Peephole& p, Node* node) {
   if (!node->is("aten::reshape") && !is_view_by_size(node)) return false;
-  Node* inner = made_by(node->input(0), {"aten::reshape"});
+  Node* inner = producer(node->input(0), {"aten::reshape"});
   if (!inner || !is_row_major(inner->input(0)) || !is_valid_view(inner)) return false;
   return p.reach_through(node, 0, inner->input(0), "x.reshape(a).view(b) -> x.view(b)", {inner},
                          "x is row-major: reshape is a view of it");
@@ -182,7 +182,7 @@ bool view_as_it_is(Peephole& p, Node* node) {
   // Where the recording of gradients is off, the view has none and x may.
   if (p.alias().switches_gradients()) return false;
   // x.view(x.size())
-  Node* size = made_by(node->input(1), {"aten::size"});
+  Node* size = producer(node->input(1), {"aten::size"});
   if (size && size->inputs().size() == 1 && size->input(0) == x &&
       !p.alias().is_list_written(size->output()))
     return p.same_object(node, x, "x.view(x.size()) -> x", {size});
@@ -200,7 +200,7 @@ bool expand_as_it_is(Peephole& p, Node* node) {
 }
 
 bool expand_of_expand(Peephole& p, Node* node) {
-  Node* inner = made_by(node->input(0), {"aten::expand"});
+  Node* inner = producer(node->input(0), {"aten::expand"});
   const std::optional<Ints> expected = p.ints(node->input(1));
   if (!inner || !expected || std::count(expected->begin(), expected->end(), -1) != 0) return false;
   if (!known_sizes(inner->input(0)) || !known_sizes(inner->output())) return false;  // may raise
@@ -217,7 +217,7 @@ std::optional<Ints> squeezed(Peephole& p, const Node* node) {
 }
 
 bool squeeze_of_unsqueeze(Peephole& p, Node* node) {
-  Node* inner = made_by(node->input(0), {"aten::unsqueeze"});
+  Node* inner = producer(node->input(0), {"aten::unsqueeze"});
   if (!inner) return false;
   const std::optional<int64_t> added = constant_int(inner->input(1));
   const std::optional<Ints> removed = squeezed(p, node);
@@ -227,7 +227,7 @@ bool squeeze_of_unsqueeze(Peephole& p, Node* node) {
 }
 
 bool unsqueeze_of_squeeze(Peephole& p, Node* node) {
-  Node* inner = made_by(node->input(0), {"aten::squeeze"});
+  Node* inner = producer(node->input(0), {"aten::squeeze"});
   if (!inner) return false;
   Value* x = inner->input(0);
   const std::optional<int64_t> added = constant_int(node->input(1));
@@ -276,7 +276,7 @@ bool asks_for_rows(const Node& contiguous) {
 }
 
 bool contiguous_of_contiguous(Peephole& p, Node* node) {
-  Node* inner = made_by(node->input(0), {"aten::contiguous"});
+  Node* inner = producer(node->input(0), {"aten::contiguous"});
   const bool plain = asks_for_rows(*node);
   if (inner && plain && asks_for_rows(*inner))
     return p.same_object(node, inner->output(), "x.contiguous().contiguous() -> x.contiguous()");
@@ -285,7 +285,7 @@ bool contiguous_of_contiguous(Peephole& p, Node* node) {
 }
 
 bool detach_twice(Peephole& p, Node* node) {
-  Node* inner = made_by(node->input(0), {"aten::detach"});
+  Node* inner = producer(node->input(0), {"aten::detach"});
   return inner && p.same(node, inner->output(), "x.detach().detach() -> x.detach()");
 }
 

@@ -20,7 +20,7 @@ Ref<Function> callee_of(const Node& node) {
   for (const auto& [name, attribute] : node.input(0)->node()->attributes())
     if (attribute.object)
       return Ref<Function>::share(static_cast<Function*>(attribute.object.get()));
-  fail(ErrorKind::kRuntime, "compile: what ", print(node), " calls is no function");
+  fail(ErrorKind::kRuntime, "compile: callee is not a function: ", print(node));
 }
 
 Ref<Function> method_of(const Node& node) {

@@ -1,8 +1,7 @@
-// What a node names, as the compiler looks it up: the function or method that it calls, the place
-// of an attribute.
+// Look-ups for the compiler: the function or method that a node calls, the slot of an attribute.
 //
-// Invariant: each throws a RuntimeError that quotes the node where there is nothing of that name: a
-// graph may have been changed since it was verified.
+// Invariant: a failed look-up throws a RuntimeError that quotes the node: a graph may have changed
+// since it was verified.
 #pragma once
 
 #include "jit/ir/graph.h"

@@ -148,9 +148,9 @@ std::string Code::json() const {
   return w.take();
 }
 
-void Code::tell(int64_t function) const {
+void Code::record(int64_t function) const {
   const uint64_t generation = events::g_generation.load(std::memory_order_relaxed) + 1;
-  if (told_.exchange(generation, std::memory_order_relaxed) == generation) return;
+  if (recorded_in_.exchange(generation, std::memory_order_relaxed) == generation) return;
   const std::string text = json();
   events::emit_blob(events::Kind::kCODE, function, id_, graph_->id(),
                     static_cast<int64_t>(instructions_.size()), text.data(), text.size());

@@ -1,14 +1,13 @@
 // Code: what a Graph becomes to be run: a list of instructions for a machine with registers and a
 // stack, as the talk "PyTorch under the hood" shows it.
 //
-// What: an instruction takes its operands off the stack and leaves its results on it; LOAD, MOVE
-// and STORE go between stack and registers. A Value that is used once, at once, never leaves the
-// stack; any other lives in a register from its definition to its last use, which is a MOVE: it
-// empties the register, so that a tensor dies as early as in a program written by hand. Invariant:
-// a register holds one Value at a time; at every pc the stack has the same depth whichever way led
-// there. Code is immutable once compiled, and keeps its graph alive. If violated: an operator is
-// called with another's arguments. Read next: compile.cpp (who makes it), interpreter.h (who runs
-// it).
+// What: an instruction pops its operands from the stack and pushes its results; LOAD, MOVE and
+// STORE transfer between stack and registers. A Value that is used once, at once, never leaves the
+// stack. Any other is in a register from its definition to its last use, which is a MOVE: it
+// empties the register, so that a tensor dies as early as in hand-written code. Invariant: a
+// register holds one Value at a time; at every pc the stack has the same depth on all paths. Code
+// is immutable once compiled, and keeps its graph alive. If violated: an operator gets another
+// operator's arguments. Read next: compile.cpp (creates Code), interpreter.h (runs it).
 #pragma once
 
 #include <array>
@@ -33,14 +32,14 @@ class ScalarProgram;
   UH_OPCODE(Move, "MOVE", "register", "", "pushes a register's value and empties the register")    \
   UH_OPCODE(Store, "STORE", "register", "", "pops into a register")                                \
   UH_OPCODE(StoreN, "STOREN", "first register", "registers", "pops into registers in a row")       \
-  UH_OPCODE(Drop, "DROP", "", "", "pops a value that nobody uses")                                 \
+  UH_OPCODE(Drop, "DROP", "", "", "pops an unused value")                                          \
   UH_OPCODE(DropR, "DROPR", "register", "", "empties a register")                                  \
   UH_OPCODE(Const, "CONST", "constant", "", "pushes a constant")                                   \
-  UH_OPCODE(Jump, "JUMP", "target", "", "goes on elsewhere")                                       \
+  UH_OPCODE(Jump, "JUMP", "target", "", "jumps")                                                   \
   UH_OPCODE(JumpIfFalse, "JUMP_IF_FALSE", "target", "", "pops a bool and jumps when it is false")  \
   UH_OPCODE(Loop, "LOOP", "target", "first of two registers",                                      \
-            "pops a bool; counts up, and jumps when it is false or all trips are made")            \
-  UH_OPCODE(Call, "CALL", "function", "arguments", "enters a function in a frame of its own")      \
+            "pops a bool; counts up; jumps if it is false or after the last iteration")            \
+  UH_OPCODE(Call, "CALL", "function", "arguments", "enters a function in a new frame")             \
   UH_OPCODE(CallMethod, "CALL_METHOD", "function", "arguments", "enters a method")                 \
   UH_OPCODE(Return, "RETURN", "", "results", "leaves the frame")                                   \
   UH_OPCODE(List, "LIST", "", "items", "pops items, pushes a list")                                \
@@ -52,10 +51,10 @@ class ScalarProgram;
   UH_OPCODE(Object, "OBJECT", "type", "", "pushes a new object of a class")                        \
   UH_OPCODE(GetAttr, "GET_ATTR", "slot", "", "pops an object, pushes its attribute")               \
   UH_OPCODE(SetAttr, "SET_ATTR", "slot", "", "pops an object and a value, sets its attribute")     \
-  UH_OPCODE(IsInstance, "ISINSTANCE", "type", "types", "pops a value, pushes whether it is one")   \
+  UH_OPCODE(IsInstance, "ISINSTANCE", "type", "types", "pops a value, pushes true if it is one")   \
   UH_OPCODE(Raise, "RAISE", "", "operands", "pops message and class, and raises")                  \
-  UH_OPCODE(Guard, "GUARD", "guard", "", "goes to BAIL_OUT when an argument is not as promised")   \
-  UH_OPCODE(BailOut, "BAIL_OUT", "", "", "goes on with code that promises less")                   \
+  UH_OPCODE(Guard, "GUARD", "guard", "", "goes to BAIL_OUT if an argument does not match")         \
+  UH_OPCODE(BailOut, "BAIL_OUT", "", "", "continues in less specialised code")                     \
   UH_OPCODE(Fused, "FUSED", "fusion group", "arguments", "runs a fusion group tile by tile")       \
   UH_OPCODE(Scalar, "SCALAR", "program", "arguments", "runs a scalar program, unboxed")
 
@@ -73,8 +72,8 @@ struct Instruction {
 };
 static_assert(sizeof(Instruction) == 8);
 
-// What specialised code relies on of one tensor argument; checked by GUARD at its entry. Sizes are
-// no part of it: a batch of another size runs the same code.
+// Properties of a tensor argument that specialised code relies on; GUARD checks them at its entry.
+// They do not include sizes: a batch of another size runs the same code.
 struct InputGuard {
   int32_t input = 0;
   DType dtype = DType::kUndefined;
@@ -87,7 +86,7 @@ struct InputGuard {
   // "Float(*, *, requires_grad=0, device=cpu)"
   std::string text() const;
 };
-// The guard that this value passes; rank -1 for what is no tensor, which no guard looks at.
+// The guard that this value passes; rank -1 if it is not a tensor, which no guard checks.
 InputGuard guard_of(const IValue& value, int32_t input);
 
 class Code final : public RefCounted {
@@ -115,12 +114,12 @@ class Code final : public RefCounted {
   std::string text() const;
   // {"name", "registers", "watched", "instructions": [{"text", "op", "x", "n", "node", "value",
   //  "span"}], "constants": [text], "guards": [{"input", "text"}]}
-  // watched: loops of nothing but numbers are machine code while nobody records; this is the same
-  // without, so that every step can be seen.
+  // watched: without a recording, loops of numbers are machine code; this is Code without it, for a
+  // recording of every step.
   std::string json() const;
-  // Tells the recorder of this code, once per recording.
-  void tell(int64_t function) const;
-  static int64_t alive();  // how many there are
+  // Records this code, once per recording.
+  void record(int64_t function) const;
+  static int64_t alive();  // the number of live Codes
 
  private:
   friend class Compiler;
@@ -151,15 +150,15 @@ class Code final : public RefCounted {
   std::vector<Ref<FusionGroup>> groups_;
   std::vector<Ref<RefCounted>> forks_;  // whose operators it calls
   size_t register_count_ = 0, input_count_ = 0, output_count_ = 0;
-  size_t bail_out_ = 0;   // pc of BAIL_OUT
-  bool watched_ = false;  // compiled without scalar programs
-  mutable std::atomic<uint64_t> told_{0};
+  size_t bail_out_ = 0;                           // pc of BAIL_OUT
+  bool watched_ = false;                          // compiled without scalar programs
+  mutable std::atomic<uint64_t> recorded_in_{0};  // the last recording that has it
 };
 using CodeRef = Ref<Code>;
 
 struct CompileOptions {
   std::vector<InputGuard> guards;
-  bool scalar_programs = true;  // loops of numbers unboxed; without, every step can be watched
+  bool scalar_programs = true;  // loops of numbers unboxed; false: every step can be recorded
 };
 
 // Throws a RuntimeError that names the node where a graph holds what cannot be run.

@@ -44,7 +44,7 @@ class Compiler {
     }
     emit(Opcode::kReturn, 0, code_->output_count_);
     if (!options_.guards.empty()) {
-      code_->bail_out_ = here();
+      code_->bail_out_ = next_pc();
       emit(Opcode::kBailOut);
     }
     code_->register_count_ = register_count_;
@@ -55,16 +55,16 @@ class Compiler {
  private:
   using Values = std::vector<const Value*>;
 
-  size_t here() const { return code_->instructions_.size(); }
+  size_t next_pc() const { return code_->instructions_.size(); }
 
   size_t emit(Opcode op, size_t x = 0, size_t n = 0, const Value* value = nullptr) {
     check(n < kMaxRegisters, "compile: ", text_of(op), " with ", n, " operands");
     code_->instructions_.push_back({op, static_cast<uint16_t>(n), static_cast<int32_t>(x)});
     code_->nodes_.push_back(node_);
     code_->values_.push_back(value);
-    return here() - 1;
+    return next_pc() - 1;
   }
-  void set_target(size_t pc) { code_->instructions_[pc].x = static_cast<int32_t>(here()); }
+  void set_target(size_t pc) { code_->instructions_[pc].x = static_cast<int32_t>(next_pc()); }
 
   void guards() {
     code_->guards_ = options_.guards;
@@ -114,14 +114,15 @@ class Compiler {
     emit(Opcode::kConst, it->second, 0, value);
   }
 
-  // Where the results of `node` go, which lie on the stack.
+  // Pops the results of `node` into their registers.
   void store(const Node* node) {
     const auto& outputs = node->outputs();
-    const bool kept = given_back(*node).empty();  // of what was written only what is used is there
+    // An operator in place pushes only results that have uses.
+    const bool pushes_unused = given_back(*node).empty();
     for (size_t i = outputs.size(); i-- > 0;) {
       const Value* value = outputs[i];
       if (!value->has_uses()) {
-        if (kept) emit(Opcode::kDrop);
+        if (pushes_unused) emit(Opcode::kDrop);
       } else {
         emit(Opcode::kStore, register_[value] = take(), 0, value);
       }
@@ -129,10 +130,10 @@ class Compiler {
   }
 
   // ---- last uses
-  // The value was used for the last time by `node`, which is behind us.
+  // Ends the value after its last use by `node`, which has been compiled.
   void end_of(const Value* value, const Node* node) {
     const bool in_if = node->is("prim::If") && uses_.used_within(node, value);
-    if (in_if) return;  // its branches have seen to it
+    if (in_if) return;  // its branches end it
     if (node->is("prim::Loop") && uses_.used_within(node, value)) {
       emit(Opcode::kDropR, register_.at(value), 0, value);
       return;
@@ -140,19 +141,20 @@ class Compiler {
     code_->instructions_[last_load_.at(value)].op = Opcode::kMove;
   }
 
-  // What ends at this statement of `at`, and gives its register back when it was made in `at`.
+  // Ends the values whose last use is this statement of `at`; frees the registers of those defined
+  // in `at`.
   void ends_at(const Block& at, const Node* node, const Values& dying) {
     for (const Value* value : ending(at, node, dying)) {
       end_of(value, node);
-      if (value->block() == &at && !kept_.count(value)) give_back(register_.at(value));
+      if (value->block() == &at && !loop_parameters_.count(value)) give_back(register_.at(value));
     }
   }
   Values ending(const Block& at, const Node* node, const Values& dying) const {
     Values all;
     for (const Value* value : uses_.ending_at(node)) {
-      const bool ours =
+      const bool ends_here =
           value->block() == &at || std::find(dying.begin(), dying.end(), value) != dying.end();
-      if (ours && register_.count(value)) all.push_back(value);
+      if (ends_here && register_.count(value)) all.push_back(value);
     }
     return all;
   }
@@ -172,7 +174,7 @@ class Compiler {
     }
   }
 
-  // `dying`: values from outside that nobody uses after this block.
+  // `dying`: outside values without a use after this block.
   void block(const Block& at, const Values& dying) {
     for (const Node* node = at.first(); node != at.return_node(); node = node->next()) {
       if (node->is("prim::Constant") || uses_.is_inlined(node)) continue;
@@ -182,7 +184,7 @@ class Compiler {
       ends_at(at, node, dying);
     }
   }
-  // Pushes what the block returns.
+  // Pushes the results of the block.
   void results(const Block& at, const Values& dying = {}) {
     node_ = at.return_node();
     for (const Value* value : at.returns()) load(value);
@@ -263,7 +265,7 @@ class Compiler {
       const Value* param = body.params()[i + 1];
       register_[param] = carried[i];
       register_[node->output(i)] = carried[i];
-      kept_.insert(param);
+      loop_parameters_.insert(param);
     }
     for (size_t i = carried.size(); i-- > 0;)
       emit(Opcode::kStore, carried[i], 0, body.params()[i + 1]);
@@ -421,10 +423,10 @@ class Compiler {
   }
 
   template <class T>
-  static size_t index_of(std::vector<T>& all, T one) {
-    const auto it = std::find(all.begin(), all.end(), one);
+  static size_t index_of(std::vector<T>& all, T item) {
+    const auto it = std::find(all.begin(), all.end(), item);
     if (it != all.end()) return static_cast<size_t>(it - all.begin());
-    all.push_back(one);
+    all.push_back(item);
     return all.size() - 1;
   }
 
@@ -437,11 +439,11 @@ class Compiler {
     return {info, builtin, dynamic_cast<BoxedOperator*>(info) != nullptr, lists};
   }
 
-  size_t index_of_function(Ref<Function> one) {
+  size_t index_of_function(Ref<Function> function) {
     auto& all = code_->functions_;
     for (size_t i = 0; i < all.size(); ++i)
-      if (all[i].get() == one.get()) return i;
-    all.push_back(std::move(one));
+      if (all[i].get() == function.get()) return i;
+    all.push_back(std::move(function));
     return all.size() - 1;
   }
 
@@ -452,7 +454,7 @@ class Compiler {
   std::unordered_map<const Value*, size_t> register_;
   std::unordered_map<const Value*, size_t> constants_;
   std::unordered_map<const Value*, size_t> last_load_;
-  std::unordered_set<const Value*> kept_;  // parameters of loops: their registers are the loop's
+  std::unordered_set<const Value*> loop_parameters_;  // their registers belong to the loop
   std::vector<size_t> free_;
   size_t register_count_ = 0;
 };

@@ -12,7 +12,8 @@
 namespace uh::jit {
 namespace {
 
-std::string words(const InputGuard& promised, const IValue& value, const std::string& name) {
+std::string guard_failure(const InputGuard& promised, const IValue& value,
+                          const std::string& name) {
   const InputGuard seen = guard_of(value, promised.input);
   return message("input ", name, ": ", seen.text(), ", specialised for ", promised.text());
 }
@@ -153,7 +154,7 @@ Executor::Plan& Executor::specialise(const std::vector<InputGuard>& guards, int6
   options.guards = guards;
   plan->code = compile(plan->graph, function_.name(), options);
   if (events::on()) {
-    plan->code->tell(function_.id());
+    plan->code->record(function_.id());
     JsonWriter w;
     w.begin_object();
     for (const InputGuard& guard : guards) {
@@ -205,7 +206,8 @@ std::string Executor::mismatch(const Code& code, const IValue* arguments) const 
   for (const InputGuard& guard : code.guards()) {
     if (guard.holds(arguments[guard.input])) continue;
     const auto& inputs = function_.graph().inputs();
-    return words(guard, arguments[guard.input], inputs[static_cast<size_t>(guard.input)]->name());
+    return guard_failure(guard, arguments[guard.input],
+                         inputs[static_cast<size_t>(guard.input)]->name());
   }
   return "";
 }
@@ -220,7 +222,7 @@ const Code& Executor::bail_out(const Frame& frame, const Stack& stack, bool reco
   if (plan) current_.store(plan, std::memory_order_release);
   const Code& next = code_of(plan ? *plan : any, recorded);
   if (events::on()) {
-    next.tell(function_.id());
+    next.record(function_.id());
     emit_text(events::Kind::kBAIL_OUT, frame.code->id(), frame.id, static_cast<int64_t>(frame.pc),
               next.id(), mismatch(*frame.code, arguments));
   }
@@ -232,7 +234,7 @@ void Executor::record_guard(const Frame& frame, const InputGuard& guard, const I
   if (!events::on()) return;
   const auto& inputs = function_.graph().inputs();
   emit_text(events::Kind::kGUARD, frame.code->id(), frame.id, holds, static_cast<int64_t>(frame.pc),
-            words(guard, value, inputs[static_cast<size_t>(guard.input)]->name()));
+            guard_failure(guard, value, inputs[static_cast<size_t>(guard.input)]->name()));
 }
 
 GraphRef Executor::graph_for(const Stack& arguments) {

@@ -92,18 +92,18 @@ void push_moved(Stack& stack, IValue& value) {
     value = IValue();
   }
 }
-void pop_into(Stack& stack, IValue& place) {
+void pop_into(Stack& stack, IValue& target) {
   IValue& top = stack.back();
   Tensor* from = top.get_if<Tensor>();
-  Tensor* to = place.get_if<Tensor>();
+  Tensor* to = target.get_if<Tensor>();
   if (from && to) {
     *to = std::move(*from);
   } else {
-    place = std::move(top);
+    target = std::move(top);
   }
   stack.pop_back();
 }
-// Nothing is kept alive; what is no longer used may stay as an empty Tensor.
+// Releases the value; the register may keep an empty Tensor.
 void empty_register(IValue& value) {
   if (Tensor* t = value.get_if<Tensor>()) {
     if (*t) *t = Tensor();
@@ -126,8 +126,8 @@ IValue popped(Stack& stack) {
 
 void unpack(Stack& stack, size_t n) {
   const IValue packed = popped(stack);
-  const auto fits = [&](size_t have, const char* what) {
-    check(have == n, "Expected ", n, " elements in a ", what, " but found ", have);
+  const auto fits = [&](size_t size, const char* noun) {
+    check(size == n, "Expected ", n, " elements in a ", noun, " but found ", size);
   };
   if (const Tuple* tuple = packed.tuple()) {
     fits(tuple->items.size(), "tuple");
@@ -432,14 +432,14 @@ void run(const Code& code, Stack& stack, Executor* executor) {
       for (size_t i = frames.size(); i-- > 0;)
         record_frame_end(frames[i], machine.stack, &error_message);
     const auto* inner = dynamic_cast<const NodeError*>(&error);
-    const std::string where =
+    const std::string trace =
         frames.empty() ? std::string() : traceback(frames, inner ? inner->node : nullptr);
     interpreter.clear();
     if (uses) uses->ended(stack, stack.size());
-    if (error.kind() == ErrorKind::kForeign || where.empty()) throw;
+    if (error.kind() == ErrorKind::kForeign || trace.empty()) throw;
     const std::string name = error.kind() == kScriptError ? "" : class_name(error.kind()) + ": ";
     throw Error(error.kind(),
-                message("The following operation failed in the TorchScript interpreter.\n", where,
+                message("The following operation failed in the TorchScript interpreter.\n", trace,
                         name, error_message, "\n"));
   } catch (...) {
     interpreter.clear();

@@ -2,11 +2,11 @@
 //
 // What: one loop over instructions. A call of a scripted function is a new frame of the same loop,
 // so recursion costs no C++ stack; there are at most kMaxFrames. Two loops come from one template:
-// while a recording is on, each step is told (JIT_STEP), otherwise nothing asks.
-// Invariant: what is thrown out of run() says where in the program it happened ("Traceback of
-// TorchScript"), and keeps the class of the error; the stack then is as long as without the
-// arguments. An exception of the host language goes through as it is.
-// Read next: interpreter_errors.cpp (tracebacks), interpreter_events.cpp (what a step tells).
+// one records each step (JIT_STEP), the other has no check for a recording.
+// Invariant: an error thrown by run() keeps its class and gets the position in the program
+// ("Traceback of TorchScript"); the stack is then as long as without the arguments. An exception of
+// the host language is not changed. Read next: interpreter_errors.cpp (tracebacks),
+// interpreter_events.cpp (the events of a step).
 #pragma once
 
 #include <string>
@@ -20,38 +20,38 @@ namespace uh::jit {
 class Executor;
 
 constexpr size_t kMaxFrames = 10'000;
-// Of one run as many steps are recorded; then a JIT_WARNING says that the rest is not.
+// The maximum of recorded steps per run; then a JIT_WARNING says that later steps are missing.
 constexpr int64_t kMaxRecordedSteps = 20'000;
 
-// What `raise` and `assert` of scripted programs throw: torch.jit.Error.
+// The error of `raise` and `assert` in scripted programs: torch.jit.Error.
 inline constexpr ErrorKind kScriptError = ErrorKind::kScript;
 
-// Takes the code's inputs off the stack and leaves its outputs there. `executor` gives other code
-// when a guard does not hold; null where the code has no guards.
+// Pops the code's inputs from the stack and pushes its outputs. `executor` supplies other code if a
+// guard fails; null if the code has no guards.
 void run(const Code& code, Stack& stack, Executor* executor = nullptr);
 
 struct Frame {
   const Code* code;
   Executor* executor;
   size_t pc = 0;
-  size_t registers = 0;  // where its registers begin
-  size_t stack = 0;      // how long the stack is without its arguments
+  size_t registers = 0;  // the index of its first register
+  size_t stack = 0;      // the length of the stack without its arguments
   int64_t id = 0;        // of events; 0 while nothing is recorded
   int64_t steps = 0;
 };
 
 // "Traceback of TorchScript (most recent call last):" and the lines of each frame.
-// `where`: the node of the last frame, where its instruction stands for several.
-std::string traceback(const std::vector<Frame>& frames, const Node* where = nullptr);
-// What Python calls an error of this kind.
+// `failed`: the failed node of the last frame, if its instruction runs several nodes.
+std::string traceback(const std::vector<Frame>& frames, const Node* failed = nullptr);
+// The name of Python's class for this kind of error.
 std::string class_name(ErrorKind kind);
 // Pops the operands of prim::RaiseException and throws: "RuntimeError: AssertionError: x", or with
 // the class that the program names.
 [[noreturn]] void raise_exception(Stack& stack, size_t n);
-// One place: file, line, function, the lines around it and `~~~~ <--- HERE`.
-std::string place_text(const Span& span, const std::string& function);
+// A traceback entry: file, line, function, the lines around the span and `~~~~ <--- HERE`.
+std::string highlight(const Span& span, const std::string& function);
 
-// Events with a text, then one function per event.
+// Emits an event with a string; below is one function per event.
 void emit_text(events::Kind kind, int64_t a, int64_t b, int64_t c, int64_t d,
                const std::string& text);
 int64_t next_frame_id();

@@ -33,7 +33,7 @@ std::string defined_in(const std::string& text) {
 
 }  // namespace
 
-std::string place_text(const Span& span, const std::string& function) {
+std::string highlight(const Span& span, const std::string& function) {
   const std::string defined = defined_in(span.source->text);
   std::string text = message("  File \"", span.source->file, "\", line ", span.line, ", in ",
                              defined.empty() ? function : defined, "\n");
@@ -68,17 +68,17 @@ std::string class_name(ErrorKind kind) {
   }
 }
 
-std::string traceback(const std::vector<Frame>& frames, const Node* where) {
+std::string traceback(const std::vector<Frame>& frames, const Node* failed) {
   std::string text = "Traceback of TorchScript (most recent call last):\n";
   const auto add = [&](const Frame& frame) {
-    const Node* node = where && &frame == &frames.back() ? where : frame.code->node(frame.pc);
+    const Node* node = failed && &frame == &frames.back() ? failed : frame.code->node(frame.pc);
     if (node && node->span()) {
-      // Inlined code has no frame, and knows where it was called.
+      // Inlined code has no frame; its span leads to the span of the call.
       std::vector<const Span*> positions;
       for (const Span* at = &node->span(); at; at = at->caller ? &at->caller->span : nullptr)
         positions.push_back(at);
       for (size_t i = positions.size(); i-- > 0;)
-        text += place_text(*positions[i], frame.code->name());
+        text += highlight(*positions[i], frame.code->name());
     } else {
       text += "  In " + frame.code->name() + (node ? ": " + print(*node) : "") + "\n";
     }

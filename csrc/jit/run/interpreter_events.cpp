@@ -92,7 +92,7 @@ std::string short_json(const IValue& value) {
 
 void record_frame(const Frame& frame, int64_t parent, const Stack& stack) {
   const int64_t function = frame.executor ? frame.executor->function_id() : 0;
-  frame.code->tell(function);
+  frame.code->record(function);
   JsonWriter w;
   w.begin_object();
   write_stack(w, "inputs", stack, frame.stack);

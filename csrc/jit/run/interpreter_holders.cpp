@@ -60,7 +60,7 @@ void InterpreterHolders::registers(const Frame& frame, size_t first, size_t n,
   change(registers_, frame.registers + first, frame.registers + first + n, fresh);
 }
 
-void InterpreterHolders::tell() {
+void InterpreterHolders::record() {
   record_references(dropped_, taken_);
   dropped_.clear();
   taken_.clear();
@@ -68,7 +68,7 @@ void InterpreterHolders::tell() {
 
 void InterpreterHolders::entered(const Frame& frame, const Stack& on) {
   stack(frame, on);
-  tell();
+  record();
 }
 
 void InterpreterHolders::stepped(const Frame& frame, const Instruction& i, const IValue* constant,
@@ -81,12 +81,12 @@ void InterpreterHolders::stepped(const Frame& frame, const Instruction& i, const
     default: break;
   }
   stack(frame, on);
-  tell();
+  record();
 }
 
 void InterpreterHolders::left(const Frame& frame) {
   change(registers_, frame.registers, kEnd, {});
-  tell();
+  record();
 }
 
 void InterpreterHolders::ended(const Stack& out, size_t first) {

@@ -1,9 +1,8 @@
-// InterpreterHolders: the references of a recorded run of the interpreter, slot by slot, reported
-// as it changes.
+// InterpreterHolders: records the references of the interpreter's slots whenever they change.
 //
-// What: after each step the slots that the instruction can have changed are compared with what was
-// said of them; so a view can say "register 3 (%h) of frame 7" of a tensor that no name knows.
-// Invariant: there is none while nothing is recorded, and it takes no reference.
+// What: after each step it compares the slots that the instruction may have changed with their last
+// recorded content. So a view can show "register 3 (%h) of frame 7" as the holder of a tensor that
+// no Python name refers to. Invariant: it exists only during a recording, and takes no reference.
 #pragma once
 
 #include "jit/run/interpreter.h"
@@ -12,7 +11,7 @@ namespace uh::jit {
 
 class InterpreterHolders {
  public:
-  void entered(const Frame& frame, const Stack& stack);  // the arguments are its own now
+  void entered(const Frame& frame, const Stack& stack);  // the frame owns the arguments now
   void stepped(const Frame& frame, const Instruction& instruction, const IValue* registers,
                const Stack& stack);
   void left(const Frame& frame);  // its registers are empty
@@ -25,14 +24,14 @@ class InterpreterHolders {
     TensorUse use;
   };
   using Slots = std::vector<Slot>;  // ascending
-  // The slots of [low, high) are `fresh` now.
+  // Replaces the slots of [low, high) by `fresh`.
   void change(Slots& recorded, size_t low, size_t high, const Slots& fresh);
   void stack(const Frame& frame, const Stack& stack);
   void registers(const Frame& frame, size_t first, size_t n, const IValue* registers);
-  void tell();
+  void record();
 
   Slots stack_, registers_;
-  std::vector<TensorUse> dropped_, taken_;  // since the last tell()
+  std::vector<TensorUse> dropped_, taken_;  // since the last record()
 };
 
 }  // namespace uh::jit

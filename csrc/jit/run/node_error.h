@@ -11,7 +11,7 @@ namespace uh::jit {
 
 class NodeError : public Error {
  public:
-  NodeError(const Error& error, const Node* where) : Error(error), node(where) {}
+  NodeError(const Error& error, const Node* failed) : Error(error), node(failed) {}
   const Node* const node;
 };
 

@@ -155,8 +155,8 @@ void SafetensorsReader::read_header() {
     if (!reason.starts_with("JSON: ")) throw;
     damaged(message("its header is wrong: ", reason.substr(6)));
   }
-  made_.resize(entries_.size());
-  for (size_t i = 0; i < entries_.size(); ++i) places_.emplace(entries_[i].name, i);
+  tensors_.resize(entries_.size());
+  for (size_t i = 0; i < entries_.size(); ++i) indices_.emplace(entries_[i].name, i);
 }
 
 void SafetensorsReader::refuse_pickle(std::string_view start) const {
@@ -248,8 +248,8 @@ void SafetensorsReader::read_complex() {
 // ---- tensors
 
 int64_t SafetensorsReader::find(std::string_view name) const {
-  const auto it = places_.find(name);
-  return it == places_.end() ? -1 : static_cast<int64_t>(it->second);
+  const auto it = indices_.find(name);
+  return it == indices_.end() ? -1 : static_cast<int64_t>(it->second);
 }
 
 const std::string* SafetensorsReader::metadata(std::string_view key) const {
@@ -266,7 +266,7 @@ Tensor SafetensorsReader::tensor(std::string_view name) {
 Tensor SafetensorsReader::tensor(size_t which) {
   check_kind(which < entries_.size(), ErrorKind::kIndex, "load: there are ", entries_.size(),
              " tensors in ", name_, ", and no number ", which);
-  if (made_[which]) return made_[which];
+  if (tensors_[which]) return tensors_[which];
   Tensor result;
   const Entry& entry = entries_[which];
   const size_t count = entry.end - entry.begin;
@@ -289,7 +289,7 @@ Tensor SafetensorsReader::tensor(size_t which) {
     for (std::byte* at = result.data(); at != result.data() + count; ++at)
       if (*at > std::byte{1}) *at = std::byte{1};
   record_write(result);
-  return made_[which] = std::move(result);
+  return tensors_[which] = std::move(result);
 }
 
 }  // namespace uh::jit

@@ -2,13 +2,12 @@
 //
 // What: eight bytes of length, a JSON header, then the tensors' bytes without holes. The reader
 // checks the header against the file before anything is created from it, and reads each tensor into
-// new memory on request. A file that was opened with map() is mapped instead: its
-// tensors are the pages, which a write to them does not carry into the file, and which they keep
-// mapped when the reader has gone; a program that truncates the file then ends this one (SIGBUS).
-// Nothing in a file is run, and what is allocated is bounded by its size.
-// Invariant: every entry's bytes are inside the file, and their number follows from its dtype and
-// sizes. If violated: a damaged file reads memory of others. engine/serialization.py reads and
-// writes the same format.
+// new memory on request. map() maps the file: its tensors are its pages. A write to
+// them does not reach the file, and they keep the file mapped after the reader is destroyed; a
+// program that truncates the file then ends this one (SIGBUS). Nothing in a file is run, and its
+// size limits the memory that is allocated. Invariant: every entry's bytes are inside the file, and
+// their number follows from its dtype and sizes. If violated: a damaged file reads memory of
+// others. engine/serialization.py reads and writes the same format.
 #pragma once
 
 #include <functional>
@@ -96,8 +95,8 @@ class SafetensorsReader {
   std::string name_;
   size_t start_ = 0;  // of the tensors' bytes
   std::vector<Entry> entries_;
-  std::vector<Tensor> made_;
-  std::unordered_map<std::string_view, size_t> places_;
+  std::vector<Tensor> tensors_;
+  std::unordered_map<std::string_view, size_t> indices_;
   std::map<std::string, std::string, std::less<>> metadata_;
 };
 

@@ -44,10 +44,10 @@ class ModelReader {
       for (const Json& method : each.at("methods").as_array())
         type.add_method(method.at("as").as_string(), read_function(method));
     }
-    for (const Ref<Function>& function : made_) bind(*function);
+    for (const Ref<Function>& function : new_functions_) bind(*function);
     refuse_circles();
     // After the methods: verify() looks calls of methods up.
-    for (const Ref<Function>& function : made_) verify(function->graph());
+    for (const Ref<Function>& function : new_functions_) verify(function->graph());
     const Json::Array& objects = model.at("objects").as_array();
     check(!objects.empty(), "load: the model has no object");
     make_objects(objects);
@@ -99,7 +99,7 @@ class ModelReader {
                       });
   }
 
-  // Note [Who owns methods] in ir/type.h: those of classes without objects have no other owner.
+  // Note [Ownership of methods] in ir/type.h: those of classes without objects have no other owner.
   void keep_classes() {
     const Ref<Methods> root = static_cast<ClassType&>(*objects_[0].object()->type).methods();
     for (const Ref<Methods>& methods : methods_)
@@ -131,7 +131,7 @@ class ModelReader {
     check(defaults.size() <= function->graph().inputs().size(), "load: ", function->name(), " has ",
           defaults.size(), " defaults for ", function->graph().inputs().size(), " parameters");
     function->set_defaults(std::move(defaults));
-    made_.push_back(function);
+    new_functions_.push_back(function);
     return function;
   }
 
@@ -284,7 +284,7 @@ class ModelReader {
   std::map<std::string, TypeRef, std::less<>> aliases_;
   std::vector<Ref<Methods>> methods_;  // of these classes, until there are objects
   std::map<std::string, Ref<Function>> functions_;
-  std::vector<Ref<Function>> made_;
+  std::vector<Ref<Function>> new_functions_;
   std::unordered_map<const Function*, std::vector<const Function*>> calls_;
   std::vector<IValue> objects_;
 };

@@ -60,19 +60,19 @@ std::string_view Cursor::try_word(std::string_view more) {
   return since(from);
 }
 
-std::string_view Cursor::word(std::string_view what, std::string_view more) {
+std::string_view Cursor::word(std::string_view expected, std::string_view more) {
   const std::string_view result = try_word(more);
-  if (result.empty()) wrong(what);
+  if (result.empty()) wrong(expected);
   return result;
 }
 
-int64_t Cursor::integer(std::string_view what) {
+int64_t Cursor::integer(std::string_view expected) {
   skip();
   int64_t number = 0;
   const char* from = text_.data() + at_;
   const auto [end, error] = std::from_chars(from, text_.data() + text_.size(), number);
   if (error == std::errc::result_out_of_range) refuse(at_, "the number does not fit 64 bits");
-  if (error != std::errc()) wrong(what);
+  if (error != std::errc()) wrong(expected);
   at_ += static_cast<size_t>(end - from);
   return number;
 }
@@ -151,8 +151,9 @@ void Cursor::stop(const std::string& problem) const {
          at_ + after.size() < text_.size() && is_continuation(text_[at_ + after.size()]))
     after.remove_suffix(1);  // no part of a character
   const auto inside = std::count_if(before.begin(), before.end(), is_continuation);
-  fail(ErrorKind::kRuntime, what_, ": line ", line(), ", column ", column(), ": ", problem, "\n  ",
-       before, after, "\n  ", std::string(before.size() - static_cast<size_t>(inside), ' '), "^");
+  fail(ErrorKind::kRuntime, subject_, ": line ", line(), ", column ", column(), ": ", problem,
+       "\n  ", before, after, "\n  ", std::string(before.size() - static_cast<size_t>(inside), ' '),
+       "^");
 }
 
 void Cursor::wrong(std::string_view expected) const {

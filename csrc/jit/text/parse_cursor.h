@@ -17,9 +17,8 @@ bool in_word(char c);
 
 class Cursor {
  public:
-  // `what` is read, and named first in errors: "type", "graph". It must outlive the Cursor, as
-  // the text must.
-  Cursor(std::string_view text, const char* what) : text_(text), what_(what) {}
+  // `subject` begins every error: "type", "graph". It must outlive the Cursor, as must the text.
+  Cursor(std::string_view text, const char* subject) : text_(text), subject_(subject) {}
 
   bool done() {
     skip();
@@ -30,7 +29,7 @@ class Cursor {
     skip();
     return at_ < text_.size() ? text_[at_] : '\0';
   }
-  // The character at hand, a space as well.
+  // The character at the cursor, which may be a space.
   char raw() const { return at_ < text_.size() ? text_[at_] : '\0'; }
   bool eat(char c) {
     if (peek() != c) return false;
@@ -38,15 +37,14 @@ class Cursor {
     return true;
   }
   bool eat(std::string_view token);
-  // The same for a whole word: "in" is none of "int".
+  // The same for a full word: "in" does not match "int".
   bool eat_word(std::string_view word);
   void expect(std::string_view token);
-  // Characters of words, beginning with none of the digits; with `more` these as well. Empty
-  // where there is none.
+  // A word, which does not start with a digit and may contain characters of `more`; else empty.
   std::string_view try_word(std::string_view more = "");
-  std::string_view word(std::string_view what, std::string_view more = "");
-  // An integer with its sign, that fits.
-  int64_t integer(std::string_view what);
+  std::string_view word(std::string_view expected, std::string_view more = "");
+  // A signed integer of 64 bits.
+  int64_t integer(std::string_view expected);
   // Everything up to the end of the line, or to `end`.
   std::string_view rest_of_line();
   // The string between quotes, with escapes replaced; the cursor is at the opening quote.
@@ -56,10 +54,10 @@ class Cursor {
   void go(size_t at) { at_ = at; }
   std::string_view text() const { return text_; }
   std::string_view since(size_t from) const { return text_.substr(from, at_ - from); }
-  int line() const;    // of the place, from 1
+  int line() const;    // of the cursor, from 1
   int column() const;  // in characters, from 1
 
-  // Throws a RuntimeError: what was expected, where, and the line with a caret below it.
+  // Throws a RuntimeError with the expectation, the position, and the line with a caret below it.
   [[noreturn]] void wrong(std::string_view expected) const;
   // The same for what could be read and makes no sense; points at `from`.
   [[noreturn]] void refuse(size_t from, std::string_view reason);
@@ -85,7 +83,7 @@ class Cursor {
   [[noreturn]] void stop(const std::string& problem) const;
 
   std::string_view text_;
-  const char* what_;
+  const char* subject_;
   size_t at_ = 0;
   int depth_ = 0;
 };

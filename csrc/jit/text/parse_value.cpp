@@ -48,7 +48,7 @@ class ValueReader {
   }
 
  private:
-  // annotate(List[int], []): what an empty list holds, the type of the constant tells as well.
+  // annotate(List[int], []): ignores the type, which is also the type of the constant.
   IValue annotated() {
     cursor_.expect("(");
     for (int depth = 0; depth > 0 || cursor_.raw() != ','; cursor_.go(cursor_.at() + 1)) {

@@ -11,8 +11,8 @@ namespace uh::jit {
 
 Attribute read_attribute(Cursor& cursor, const std::vector<IValue>* constants);
 
-// The value as the type has it, which its text alone does not determine: 1 is a bool, "cpu" a
-// Device, [1, 2] an int[]. Throws at `from` where it is not of the type.
+// Converts a value to the type, which its text alone does not determine: 1 may be a bool, "cpu" a
+// Device, [1, 2] an int[]. Throws at `from` if it does not fit.
 IValue as_type(Cursor& cursor, size_t from, IValue value, const Type& type);
 
 }  // namespace uh::jit

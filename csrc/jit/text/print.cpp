@@ -62,30 +62,30 @@ std::string bracketed(const Items& items, char open, char close, const Print& ea
   return out + close;
 }
 
-std::string print_tensor(const Tensor& t, const Print& how) {
+std::string print_tensor(const Tensor& t, const Print& options) {
   if (!t) return "None";
-  if (how.constants) {
-    how.constants->push_back(IValue(t));
-    return "CONSTANTS.c" + std::to_string(how.constants->size() - 1);
+  if (options.constants) {
+    options.constants->push_back(IValue(t));
+    return "CONSTANTS.c" + std::to_string(options.constants->size() - 1);
   }
   if (t.numel() != 1 || t.is_meta()) return "<Tensor>";
   const Scalar value = read_scalar(t);
   return "{" + (value.is_float() ? number_of(value.to_double()) : print(IValue(value))) + "}";
 }
 
-std::string print_attribute(const Attribute& attribute, const Print& how) {
+std::string print_attribute(const Attribute& attribute, const Print& options) {
   if (attribute.graph) return "<Graph>";
   if (!attribute.types.empty())
     return bracketed(attribute.types, '[', ']', [](const TypeRef& t) { return t->text(); });
-  return print(attribute.value, how);
+  return print(attribute.value, options);
 }
 
 class Printer {
  public:
-  Printer(const Print& how) : how_(how) {}
+  Printer(const Print& options) : options_(options) {}
 
   std::string graph(const Graph& g) {
-    // In this order: a text that is read from the top meets every subgraph where it is used.
+    // In the order of use: a reader meets each subgraph after the node that uses it.
     write_graph("graph", g, 0);
     for (size_t i = 0; i < subgraphs_.size(); ++i) {
       out_ += "with " + subgraphs_[i].name + " = ";
@@ -158,7 +158,7 @@ class Printer {
     out_ += ")";
     if (!node.scope().empty()) out_ += ", scope: " + node.scope();
     // Archives keep every place.
-    if (how_.with_source && node.span() && (node.span().shown || how_.constants))
+    if (options_.with_source && node.span() && (node.span().is_printed || options_.constants))
       out_ += " # " + node.span().text();
   }
 
@@ -169,7 +169,7 @@ class Printer {
       // None is a constant without a value, as in PyTorch.
       if (node.is("prim::Constant") && name == "value" && attribute.value.is_none()) continue;
       std::string literal = typed_number(node, attribute);
-      if (literal.empty()) literal = print_attribute(attribute, how_);
+      if (literal.empty()) literal = print_attribute(attribute, options_);
       if (literal == "[]" && node.is("prim::Constant") && node.outputs().size() == 1)
         literal = "annotate(" + node.output()->type()->annotation() + ", [])";
       list += (list.empty() ? "" : ", ") + name + "=" + literal;
@@ -182,10 +182,10 @@ class Printer {
     const Tensor* t = attribute.value.get_if<Tensor>();
     if (!node.is("prim::Constant") || node.outputs().size() != 1 || !t || !*t) return "";
     const bool wrapped = t->impl()->wrapped_number();
-    if ((how_.constants && !wrapped) || t->numel() != 1 || t->is_meta()) return "";
+    if ((options_.constants && !wrapped) || t->numel() != 1 || t->is_meta()) return "";
     const Type& type = *node.output()->type();
     if (!is_floating(t->dtype()) || !type.is(TypeKind::kTensor) || type.facts().dtype != t->dtype())
-      return how_.constants ? print_tensor(*t, Print()) : "";
+      return options_.constants ? print_tensor(*t, Print()) : "";
     std::string number = number_of(read_scalar(*t).to_double());
     if (number.back() == '.') number.pop_back();
     return "{" + number + "}";
@@ -202,7 +202,7 @@ class Printer {
     }
   }
 
-  const Print& how_;
+  const Print& options_;
   std::string out_;
   struct Subgraph {
     std::string name;  // "prim::FusionGroup_0"
@@ -215,9 +215,9 @@ class Printer {
 
 std::string number_of(double value) { return number(value); }
 
-std::string print(const IValue& value, const Print& how) {
-  const auto inner = [&](const IValue& v) { return print(v, how); };
-  if (const auto* t = value.get_if<Tensor>()) return print_tensor(*t, how);
+std::string print(const IValue& value, const Print& options) {
+  const auto inner = [&](const IValue& v) { return print(v, options); };
+  if (const auto* t = value.get_if<Tensor>()) return print_tensor(*t, options);
   if (const auto* i = value.get_if<int64_t>()) return std::to_string(*i);
   if (const auto* d = value.get_if<double>()) return number(*d);
   if (const auto* b = value.get_if<bool>()) return *b ? "1" : "0";
@@ -235,7 +235,7 @@ std::string print(const IValue& value, const Print& how) {
   if (const auto* list = value.get_if<std::vector<double>>())
     return bracketed(*list, '[', ']', number);
   if (const auto* list = value.get_if<std::vector<Tensor>>())
-    return bracketed(*list, '[', ']', [&](const Tensor& t) { return print_tensor(t, how); });
+    return bracketed(*list, '[', ']', [&](const Tensor& t) { return print_tensor(t, options); });
   if (const List* list = value.list()) return bracketed(list->items, '[', ']', inner);
   if (const Tuple* tuple = value.tuple()) return bracketed(tuple->items, '(', ')', inner);
   if (const Dict* dict = value.dict())
@@ -248,15 +248,17 @@ std::string print(const IValue& value, const Print& how) {
   return "None";
 }
 
-std::string print(const Attribute& attribute, const Print& how) {
-  return print_attribute(attribute, how);
+std::string print(const Attribute& attribute, const Print& options) {
+  return print_attribute(attribute, options);
 }
 
-std::string print(const Graph& graph, const Print& how) { return Printer(how).graph(graph); }
+std::string print(const Graph& graph, const Print& options) {
+  return Printer(options).graph(graph);
+}
 
 std::string print(const Node& node, bool with_source) {
-  const Print how{.with_source = with_source};
-  return Printer(how).line(node);
+  const Print options{.with_source = with_source};
+  return Printer(options).line(node);
 }
 
 std::string Graph::text(bool with_source) const {

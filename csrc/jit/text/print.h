@@ -18,19 +18,19 @@ namespace uh::jit {
 
 struct Print {
   bool with_source = true;
-  // Receives the tensors of constants: the text then contains CONSTANTS.c0, and can be parsed
-  // with these. Without it a tensor of one element is written {2.5}, a larger one <Tensor>, which
-  // cannot.
+  // Receives the tensors of constants: the text then contains CONSTANTS.c0, and can be parsed with
+  // these. Without it a tensor of one element is written {2.5}, a larger one <Tensor>, which cannot
+  // be parsed.
   std::vector<IValue>* constants = nullptr;
 };
 
-std::string print(const Graph& graph, const Print& how = {});
-// One node as its line, without indentation and blocks: what messages quote.
+std::string print(const Graph& graph, const Print& options = {});
+// The line of a node for messages, without indentation and blocks.
 std::string print(const Node& node, bool with_source = false);
 // A constant: `1`, `2.5`, `2.`, `"text"`, `[1, 2]`, `(1, 2)`, `{"a": 1}`, `None`.
-std::string print(const IValue& value, const Print& how = {});
-std::string print(const Attribute& attribute, const Print& how = {});
-// A number as graphs write it: enough digits to be read back, "2." when it is whole.
+std::string print(const IValue& value, const Print& options = {});
+std::string print(const Attribute& attribute, const Print& options = {});
+// A number as graphs write it: enough digits to be parsed exactly, "2." for an integer.
 std::string number_of(double value);
 
 }  // namespace uh::jit

@@ -10,13 +10,14 @@ namespace {
 constexpr const char* kForward = "prim::TracedModuleForward";
 using Replaced = std::unordered_map<const Value*, Value*>;
 
-// Nodes that are made where another stands: they come from the same line.
-Node* made_at(const Node& where, Node* node) {
-  node->set_span(where.span());
-  return without_place(node);
+// Gives a new node the span of the node whose line it comes from.
+Node* with_span_of(const Node& origin, Node* node) {
+  node->set_span(origin.span());
+  return hide_span(node);
 }
 
-// Inside of blocks a Value cannot have the name of one outside: it gets it with its graph.
+// Names for Values in blocks, which cannot have the name of an outside Value until they have a
+// graph.
 using Names = std::vector<std::pair<Value*, std::string>>;
 
 Value* add_param_like(Block* block, Value* outer, Names& names) {
@@ -69,7 +70,7 @@ class ToMethods {
       return match;
     };
     if (block == graph_.block())
-      for (Value* value : scopes_.found_again) replaced(value, *block->return_node());
+      for (Value* value : scopes_.shared) replaced(value, *block->return_node());
     std::vector<Node*> nodes = block->nodes();
     nodes.push_back(block->return_node());
     for (Node* node : nodes) {
@@ -88,8 +89,9 @@ class ToMethods {
   // Null if it is not within `module`.
   Value* attribute_from(Block* block, const Object* module, Value* self, const Value* value,
                         const Node& user) {
-    std::vector<const Place*> path;
-    for (const Place* at = &scopes_.attributes.at(value);; at = &scopes_.modules.at(at->owner)) {
+    std::vector<const AttributeRef*> path;
+    for (const AttributeRef* at = &scopes_.attributes.at(value);;
+         at = &scopes_.modules.at(at->owner)) {
       path.push_back(at);
       if (at->owner == module) break;
       if (at->owner == scopes_.self) return nullptr;
@@ -98,7 +100,7 @@ class ToMethods {
     for (auto it = path.rbegin(); it != path.rend(); ++it) {
       Node* node = graph_.create("prim::GetAttr", {self}, 0)->insert_before(before);
       node->set_attribute("name", IValue((*it)->attribute));
-      made_at(user, node)->set_scope("");
+      with_span_of(user, node)->set_scope("");
       Value* read = node->add_output((*it)->type);
       read->add_origin(self->id());
       take_name(read, (*it)->attribute);
@@ -156,7 +158,7 @@ class ToMethods {
         new_node->add_output(tuple_of(std::move(types)));
         for (const Value* result : results) new_node->output()->add_origin(result->id());
       }
-      made_at(*node, new_node)->set_scope("");
+      with_span_of(*node, new_node)->set_scope("");
       while (!inner->returns().empty()) inner->drop_return(inner->returns().size() - 1);
       inner->add_return(new_node->output());
       one_result(node, new_node->output());
@@ -169,7 +171,7 @@ class ToMethods {
     tuple->add_origin(result->id());
     if (!before.empty()) {
       Node* unpack = graph_.create("prim::TupleUnpack", {tuple}, 0)->insert_after(node);
-      made_at(*node, unpack)->set_scope("");
+      with_span_of(*node, unpack)->set_scope("");
       for (Value* input_value : before) {
         Value* part = unpack->add_output(input_value->type());
         part->add_origin(input_value->id());
@@ -209,7 +211,7 @@ class ToMethods {
       calls(node->block(0));
       const std::string name = add_method(node);
       Node* call = graph_.create("prim::CallMethod", node->inputs(), 0)->insert_before(node);
-      made_at(*node, call)->set_scope("");
+      with_span_of(*node, call)->set_scope("");
       call->set_attribute("name", IValue(name));
       Value* result = call->add_output(unshaped(node->output()->type()));
       result->add_origin(node->output()->id());
@@ -244,8 +246,8 @@ class ToMethods {
 
 std::string Scopes::path(const Object* module) const {
   if (module == self) return "__module";
-  const Place& place = modules.at(module);
-  return path(place.owner) + "." + plain_name(place.attribute);
+  const AttributeRef& ref = modules.at(module);
+  return path(ref.owner) + "." + plain_name(ref.attribute);
 }
 
 std::string plain_name(std::string name) {
@@ -256,9 +258,9 @@ std::string plain_name(std::string name) {
   return name;
 }
 
-Node* without_place(Node* node) {
+Node* hide_span(Node* node) {
   Span span = node->span();
-  span.shown = false;
+  span.is_printed = false;
   node->set_span(std::move(span));
   return node;
 }

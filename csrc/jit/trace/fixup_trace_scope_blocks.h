@@ -18,7 +18,7 @@
 namespace uh::jit {
 
 // The path of a module or tensor within the traced module.
-struct Place {
+struct AttributeRef {
   const Object* owner;
   std::string attribute;
   TypeRef type;  // of the attribute
@@ -26,13 +26,13 @@ struct Place {
 
 struct Scopes {
   const Object* self = nullptr;  // the module that is traced
-  std::unordered_map<const Object*, Place> modules;
-  // Values that stand for modules and tensors of modules until the end: made by nodes without
-  // inputs, at the beginning.
-  std::unordered_map<const Value*, Place> attributes;
-  // Tensors that lie in several places, as often as they were found again: PyTorch looks at these
-  // first, which the order of its graphs shows.
-  std::vector<Value*> found_again;
+  std::unordered_map<const Object*, AttributeRef> modules;
+  // Placeholders for modules and tensors of modules until the end of the trace: outputs of nodes
+  // without inputs, at the beginning of the graph.
+  std::unordered_map<const Value*, AttributeRef> attributes;
+  // Tensors that are several attributes, once for each further attribute. PyTorch handles them
+  // first, as the order of its graphs shows.
+  std::vector<Value*> shared;
   // The module of each prim::TracedModuleForward.
   std::unordered_map<const Node*, const Object*> calls;
 
@@ -40,13 +40,13 @@ struct Scopes {
   std::string path(const Object* module) const;
 };
 
-// Modules may have any name; a text has letters, digits and _ of it.
+// A module may have any name; printed names have only its letters, digits and _.
 std::string plain_name(std::string name);
 
-// Makes the methods of all that was called, and leaves calls in `graph`.
+// Turns the blocks of called modules into methods, and leaves calls in `graph`.
 void make_methods(Graph& graph, const Scopes& scopes);
 
-// This node's span is not printed: PyTorch has none for nodes without source.
-Node* without_place(Node* node);
+// Hides the span of a node in printed graphs: PyTorch has none for nodes without source.
+Node* hide_span(Node* node);
 
 }  // namespace uh::jit

@@ -39,18 +39,18 @@ std::optional<PyTorchCall> as_convolution(const OperatorInfo& op, const Stack& a
     return Dims(n, 0);  // the output_padding of a convolution that is not transposed
   };
   if (!argument("padding").get_if<Dims>()) return std::nullopt;  // "same"
-  for (const Overload* one : overloads_of(ops::convolution_op)) {
-    if (one->schema().name() != "_convolution") continue;
+  for (const Overload* overload : overloads_of(ops::convolution_op)) {
+    if (overload->schema().name() != "_convolution") continue;
     const Stack inputs = {
         arguments[0],        arguments[1],         arguments[2], argument("stride"),
         argument("padding"), argument("dilation"), transposed,   argument("output_padding"),
         argument("groups")};
-    return PyTorchCall{one, *one->arguments_from(inputs, input->device())};
+    return PyTorchCall{overload, *overload->arguments_from(inputs, input->device())};
   }
   return std::nullopt;
 }
 
-// The operators that PyTorch's functions of these names call, which is what its traces hold.
+// The operators that PyTorch's functions of these names call, and that its traces contain.
 std::optional<PyTorchCall> by_another_name(const OperatorInfo& op, const Stack& arguments) {
   const std::string name(op.schema().name());
   if (name == "det" || name == "slogdet" || name == "matrix_exp") {
@@ -76,9 +76,9 @@ PyTorchCall to_pytorch_call(const OperatorInfo& op, const Stack& arguments, cons
   if (auto match = as_convolution(op, arguments)) return *std::move(match);
   if (auto match = by_another_name(op, arguments)) return *std::move(match);
   const Tensor* result = results.empty() ? nullptr : results[0].get_if<Tensor>();
-  for (const Overload* one : overloads_of(op))
-    if (auto argument = one->arguments_from(arguments, result ? result->device() : Device::kCPU))
-      return {one, *std::move(argument)};
+  for (const Overload* overload : overloads_of(op))
+    if (auto argument = overload->arguments_from(arguments, result ? result->device() : Device::kCPU))
+      return {overload, *std::move(argument)};
   return {&op, arguments};
 }
 

@@ -37,20 +37,20 @@ class Living {
       const Node* node = tail.back();
       tail.pop_back();
       if (node->is("prim::Param") || !nodes_.insert(node).second) continue;
-      for (const AliasDb::Place place : alias_.access(*node).read) read_.insert(place);
+      for (const AliasDb::Location location : alias_.access(*node).read) read_.insert(location);
       for (const Value* input : node->inputs()) tail.push_back(input->node());
     }
   }
 
-  bool seen(const AliasDb::Places& written) const {
+  bool seen(const AliasDb::Locations& written) const {
     return alias_.escape(written) ||
            std::any_of(written.begin(), written.end(),
-                       [&](AliasDb::Place place) { return read_.count(place) != 0; });
+                       [&](AliasDb::Location location) { return read_.count(location) != 0; });
   }
 
   AliasDb alias_;
   std::unordered_set<const Node*> nodes_;
-  std::unordered_set<AliasDb::Place> read_;
+  std::unordered_set<AliasDb::Location> read_;
 };
 
 }  // namespace

@@ -48,18 +48,18 @@ bool is_one(const IValue& value) {
 // While something runs that is one node of this thread's trace; it may itself trace.
 class Aside {
  public:
-  Aside() : kept_(std::move(t_tracing)), included_(t_state.included) {
+  Aside() : suspended_(std::move(t_tracing)), included_(t_state.included) {
     t_state.included = t_state.included - Key::kTracer;
   }
   ~Aside() {
-    t_tracing = std::move(kept_);
+    t_tracing = std::move(suspended_);
     t_state.included = included_;
   }
   Aside(const Aside&) = delete;
   Aside& operator=(const Aside&) = delete;
 
  private:
-  std::unique_ptr<TracingState> kept_;
+  std::unique_ptr<TracingState> suspended_;
   const KeySet included_;
 };
 
@@ -69,8 +69,8 @@ std::string text_of_object(const Object& object) {
 
 }  // namespace
 
-// Once, before any thread: who has no key Tracer never asks for it.
-[[maybe_unused]] const bool g_told = (g_tracer = &record_call) != nullptr;
+// Set once, before any thread starts; a call without the key Tracer never reads it.
+[[maybe_unused]] const bool g_is_tracer_set = (g_tracer = &record_call) != nullptr;
 
 TracingState::TracingState(std::string name) : graph_(make_ref<Graph>()) {
   graph_->set_name(std::move(name));
@@ -111,41 +111,41 @@ Value* TracingState::number_from(const Tensor& tensor, const Type& type) {
   Node* at = graph_->insert_point();
   if (!from->is_param()) graph_->set_insert_point(from->node()->next());
   Value* number = emit_value(*graph_, kind, {from});
-  without_place(number->node());
+  hide_span(number->node());
   graph_->set_insert_point(at);
   return number;
 }
 
 const TracingState::TracedArgument* TracingState::find_traced(std::string_view name,
                                                               int64_t index) const {
-  for (const TracedArgument& one : traced_arguments_)
-    if (one.index == index && one.name == name) return &one;
+  for (const TracedArgument& traced : traced_arguments_)
+    if (traced.index == index && traced.name == name) return &traced;
   return nullptr;
 }
 
 Value* TracingState::argument(const OperatorInfo& op, size_t i, const IValue& value) {
   const Argument& argument = op.schema().arguments[i];
-  // One number stands for both of int[2]; PyTorch's Python says it twice.
+  // One number is both elements of int[2]; PyTorch's Python expands it.
   const auto n = as_in_python_ ? static_cast<size_t>(signature_of(op).parameters[i].fixed_size) : 0;
   if (value.get_if<Tensor>() || value.is_none()) return value_of(value);
   if (!traced_arguments_.empty() && argument.type.base() != SchemaKind::kTensor) {
     if (const auto* dims = value.get_if<Dims>()) {
-      const TracedArgument* whole = dims->size() == 1 ? find_traced(argument.name, -1) : nullptr;
+      const TracedArgument* for_all = dims->size() == 1 ? find_traced(argument.name, -1) : nullptr;
       std::vector<Value*> parts;
       for (size_t k = 0; k < dims->size(); ++k) {
-        const TracedArgument* one =
-            whole ? whole : find_traced(argument.name, static_cast<int64_t>(k));
-        parts.push_back(one && is_number(one->tensor, (*dims)[k])
-                            ? number_from(one->tensor, *make_type(TypeKind::kInt))
+        const TracedArgument* traced =
+            for_all ? for_all : find_traced(argument.name, static_cast<int64_t>(k));
+        parts.push_back(traced && is_number(traced->tensor, (*dims)[k])
+                            ? number_from(traced->tensor, *make_type(TypeKind::kInt))
                             : graph_->insert_constant(IValue((*dims)[k])));
       }
       if (parts.size() == 1) parts.resize(std::max<size_t>(1, n), parts[0]);
       return build("prim::ListConstruct", parts, type_of(value));
     }
-    const TracedArgument* one = find_traced(argument.name, -1);
-    if (!one) one = find_traced(argument.name, 0);  // of a list of one, which is a number there
-    if (one && is_number(one->tensor, from_value<Scalar>(value)))
-      return number_from(one->tensor, *jit_type(argument.type));
+    const TracedArgument* traced = find_traced(argument.name, -1);
+    if (!traced) traced = find_traced(argument.name, 0);  // a list of one, which is a number here
+    if (traced && is_number(traced->tensor, from_value<Scalar>(value)))
+      return number_from(traced->tensor, *jit_type(argument.type));
   }
   if (as_in_python_ && op.has_tag(Tag::kWrapsNumbers) &&
       signature_of(op).parameters[i].takes_number) {
@@ -174,7 +174,7 @@ void TracingState::add_results(Node* node, const OperatorInfo& op, const Stack& 
     if (const Tensor* t = result.get_if<Tensor>(); t && *t) know(*t, output);
     if (const auto* list = result.get_if<std::vector<Tensor>>()) {
       Node* unpack = graph_->insert(graph_->create("prim::ListUnpack", {output}, 0));
-      without_place(unpack);
+      hide_span(unpack);
       for (const Tensor& t : *list) {
         Value* item = unpack->add_output(t ? type_of_tensor(t) : tensor_type());
         if (t) know(t, item);
@@ -183,9 +183,9 @@ void TracingState::add_results(Node* node, const OperatorInfo& op, const Stack& 
   }
 }
 
-void TracingState::record(const OperatorInfo& called, const Stack& given, const Stack& results) {
+void TracingState::record(const OperatorInfo& called, const Stack& args, const Stack& results) {
   const PyTorchCall written_call =
-      as_in_python_ ? to_pytorch_call(called, given, results) : PyTorchCall{&called, given};
+      as_in_python_ ? to_pytorch_call(called, args, results) : PyTorchCall{&called, args};
   const OperatorInfo& op = *written_call.op;
   const Stack& arguments = written_call.arguments;
   std::vector<Value*> inputs;
@@ -228,7 +228,7 @@ Tensor TracingState::size_of(const Tensor& tensor, std::string_view name, int64_
   if (!all) inputs.push_back(graph_->insert_constant(IValue(dim)));
   Value* number = emit_value(*graph_, all ? "aten::numel" : "aten::size", inputs);
   Value* new_value = emit_value(*graph_, "prim::NumToTensor", {number});
-  without_place(new_value->node());
+  hide_span(new_value->node());
   new_value->set_type(tensor_type({DType::kInt64, Dims{}, Dims{}, std::nullopt, Device::kCPU}));
   Tensor result = ops::full(Dims{}, Scalar(match), DType::kInt64);
   know(result, new_value);
@@ -251,7 +251,7 @@ void TracingState::call(Function& function, Stack& stack) {
     named = graph_->insert(graph_->create("prim::Constant", {}, 0));
     named->set_attribute(
         "name", Attribute{IValue(function.name()), {}, {}, Ref<RefCounted>::share(&function)});
-    inputs.push_back(without_place(named)->add_output(make_type(TypeKind::kFunction)));
+    inputs.push_back(hide_span(named)->add_output(make_type(TypeKind::kFunction)));
   }
   for (size_t i = 0; i < stack.size(); ++i) {
     const Tensor* input = i < requested.size() ? requested[i].get_if<Tensor>() : nullptr;
@@ -262,7 +262,7 @@ void TracingState::call(Function& function, Stack& stack) {
   }
   Node* node =
       graph_->insert(graph_->create(method ? "prim::CallMethod" : "prim::CallFunction", inputs, 0));
-  without_place(node);
+  hide_span(node);
   if (method) {
     const size_t dot = function.name().find_last_of('.');
     node->set_attribute("name", IValue(function.name().substr(dot + 1)));  // npos + 1 is 0
@@ -302,7 +302,7 @@ Value* TracingState::object_value(const Object* object) {
   check(it != scopes_.modules.end(), "Tried to trace ", text_of_object(*object),
         " but it is not part of the active trace. Modules that are called during a trace must be "
         "registered as submodules of the thing being traced.");
-  return value = stand_in(it->second, it->second.type);
+  return value = placeholder(it->second, it->second.type);
 }
 
 void TracingState::enter(const IValue& module) {

@@ -1,14 +1,14 @@
-// Tracing: what a thread's operators do, as a graph. Note [Tracing] of dispatch/operator.h.
+// Tracing: records a thread's operator calls as a graph. Note [Tracing] of dispatch/operator.h.
 //
-// What: between begin and end every outermost operator call becomes a Node, its tensors the Values
-// that they were when they were made. A tensor that nobody told of is a constant, and so is every
-// number: Python decided it while the trace was made, and another input cannot change it. Sizes
-// that Python asks for (size_of) are tensors without dimensions meanwhile, so that what is computed
-// from them stays in the graph; where one becomes an int argument of an operator, the caller says
-// which (give_argument), and the graph has aten::Int there.
-// A submodule that is called has its nodes in a separate block (enter, leave), and at the end in
-// a separate method: fixup_trace_scope_blocks.h. Invariant: `values_` holds a reference on every
-// tensor it knows, so that no address is used twice. A write in place gives its tensor a new Value.
+// What: between begin and end every outermost operator call becomes a Node, its tensors Values. A
+// tensor that is neither an input nor a result is a constant, and so is every number: Python
+// computed it during the trace, and another input cannot change it. Sizes (size_of) are tensors
+// without dimensions during a trace, so that computations with them stay in the graph. If one
+// becomes an int argument of an operator, the caller says which (give_argument), and the graph gets
+// an aten::Int. A submodule that is called has its nodes in a separate block (enter, leave), and at
+// the end in a separate method: fixup_trace_scope_blocks.h. Invariant: `values_` holds a reference
+// on every tensor in it, so that no address is used twice. A write in place gives its tensor a new
+// Value.
 #pragma once
 
 #include <unordered_map>
@@ -57,17 +57,17 @@ class TracingState {
   // The next operator's argument, or element `index` of it (-1: the whole), is this tensor's value.
   void give_argument(std::string name, int64_t index, Tensor tensor);
   void forget_arguments() { traced_arguments_.clear(); }
-  // The names of tensors in Python at present: a Value without a name takes it where it is used.
+  // The names of tensors in Python at present: a Value without a name takes it at its next use.
   void set_names(std::vector<std::pair<const TensorImpl*, std::string>> names);
 
  private:
   explicit TracingState(std::string name);
   void know(const Tensor& tensor, Value* value);
-  void know_parts(const IValue& value, Value* whole);
+  void know_parts(const IValue& value, Value* container);
   Value* object_value(const Object* object);
-  void find_places(const Object* module);
+  void find_attributes(const Object* module);
   Value* attribute_of(const TensorImpl* impl);
-  Value* stand_in(const Place& place, TypeRef type);
+  Value* placeholder(const AttributeRef& ref, TypeRef type);
   Value* used(const TensorImpl* impl, Value* value);
   Value* build(Symbol kind, const std::vector<Value*>& parts, TypeRef type);
   Value* argument(const OperatorInfo& op, size_t i, const IValue& value);
@@ -94,10 +94,10 @@ class TracingState {
   bool as_in_python_ = false;
   std::unique_ptr<HolderTracker> holders_;  // destroyed after the tensors that it reports
   std::unordered_map<const TensorImpl*, TracedValue> values_;
-  int64_t told_ = 0;
+  int64_t last_time_ = 0;
   Scopes scopes_;
   std::vector<Node*> entered_;
-  std::unordered_map<const TensorImpl*, Place> places_;
+  std::unordered_map<const TensorImpl*, AttributeRef> attribute_refs_;
   std::unordered_map<const Object*, Value*> objects_;
   std::vector<TracedArgument> traced_arguments_;
   std::unordered_map<const TensorImpl*, std::string> names_;
@@ -106,7 +106,7 @@ class TracingState {
 // Removes unused nodes without effects, as at the end of PyTorch's traces: random numbers too.
 void remove_dead_of_trace(Graph& graph);
 
-// Gives the Value this name as PyTorch does in traces: who had it is called x.1, x.3...
+// Gives the Value this name as PyTorch does in traces: its previous owner becomes x.1, x.3...
 void take_name(Value* value, const std::string& name);
 
 }  // namespace uh::jit

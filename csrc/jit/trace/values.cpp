@@ -6,7 +6,7 @@ namespace uh::jit {
 
 void TracingState::know(const Tensor& tensor, Value* value) {
   const auto [it, fresh] =
-      values_.insert_or_assign(tensor.impl(), TracedValue{tensor, value, ++told_});
+      values_.insert_or_assign(tensor.impl(), TracedValue{tensor, value, ++last_time_});
   if (!fresh || !events::on()) return;
   if (!holders_) holders_ = std::make_unique<HolderTracker>(events::Holder::kTrace, graph_->id());
   holders_->take(value->id(), tensor);
@@ -57,10 +57,10 @@ Value* TracingState::used(const TensorImpl* impl, Value* value) {
   return value;
 }
 
-// The parts of a tuple or list of tensors that was given, taken apart at the beginning.
-void TracingState::know_parts(const IValue& value, Value* whole) {
+// Unpacks a tuple or list of tensors that is an input, at the beginning of the graph.
+void TracingState::know_parts(const IValue& value, Value* container) {
   if (const Tensor* t = value.get_if<Tensor>()) {
-    know(*t, whole);
+    know(*t, container);
     return;
   }
   const std::vector<IValue>* items = nullptr;
@@ -69,13 +69,13 @@ void TracingState::know_parts(const IValue& value, Value* whole) {
   if (const Dict* dict = value.dict()) {
     for (const auto& [key, item] : dict->items()) {
       Value* k = graph_->insert_constant(key);
-      Node* get = graph_->insert(graph_->create("aten::__getitem__", {whole, k}, 0));
+      Node* get = graph_->insert(graph_->create("aten::__getitem__", {container, k}, 0));
       know_parts(item, get->add_output(type_of(item)));
     }
   }
   if (!items) return;
-  Node* unpack = without_place(graph_->insert(
-      graph_->create(value.tuple() ? "prim::TupleUnpack" : "prim::ListUnpack", {whole}, 0)));
+  Node* unpack = hide_span(graph_->insert(
+      graph_->create(value.tuple() ? "prim::TupleUnpack" : "prim::ListUnpack", {container}, 0)));
   for (const IValue& item : *items) know_parts(item, unpack->add_output(type_of(item)));
 }
 
@@ -91,48 +91,48 @@ Value* TracingState::add_self(const IValue& module) {
   Value* input = graph_->add_input("self", type_of(module));
   objects_[self] = input;
   scopes_.self = self;
-  find_places(self);
+  find_attributes(self);
   return input;
 }
 
-// What is found a second time keeps the first place.
-void TracingState::find_places(const Object* module) {
+// An attribute that is reached again keeps its first path.
+void TracingState::find_attributes(const Object* module) {
   const auto& type = static_cast<const ClassType&>(*module->type.get());
   for (size_t i = 0; i < module->slots.size(); ++i) {
     const auto& [name, attribute_type, is_parameter, is_buffer] = type.attributes()[i];
-    const Place place{module, name, attribute_type};
+    const AttributeRef ref{module, name, attribute_type};
     if (const Tensor* t = module->slots[i].get_if<Tensor>();
-        t && *t && !places_.try_emplace(t->impl(), place).second)
-      scopes_.found_again.push_back(value_of(*t));
+        t && *t && !attribute_refs_.try_emplace(t->impl(), ref).second)
+      scopes_.shared.push_back(value_of(*t));
     if (const Object* inner = module->slots[i].object();
-        inner && inner != scopes_.self && scopes_.modules.try_emplace(inner, place).second)
-      find_places(inner);
+        inner && inner != scopes_.self && scopes_.modules.try_emplace(inner, ref).second)
+      find_attributes(inner);
   }
 }
 
-// A Value at the beginning, of which make_methods makes GetAttrs where it is used.
-Value* TracingState::stand_in(const Place& place, TypeRef type) {
+// A Value at the beginning of the graph; make_methods replaces its uses by GetAttrs.
+Value* TracingState::placeholder(const AttributeRef& ref, TypeRef type) {
   Node* node = graph_->create("prim::GetAttr", {}, 0);
   node->insert_after(graph_->block()->param_node());
-  node->set_attribute("name", IValue(place.attribute));
+  node->set_attribute("name", IValue(ref.attribute));
   Value* value = node->add_output(std::move(type));
-  scopes_.attributes.emplace(value, place);
+  scopes_.attributes.emplace(value, ref);
   return value;
 }
 
 Value* TracingState::attribute_of(const TensorImpl* impl) {
-  const auto it = places_.find(impl);
-  if (it == places_.end()) return nullptr;
-  const Place& place = it->second;
-  const IValue& slot = place.owner->slots[static_cast<size_t>(
-      static_cast<const ClassType&>(*place.owner->type.get()).slot(place.attribute))];
-  return stand_in(place, type_of(slot));
+  const auto it = attribute_refs_.find(impl);
+  if (it == attribute_refs_.end()) return nullptr;
+  const AttributeRef& ref = it->second;
+  const IValue& slot = ref.owner->slots[static_cast<size_t>(
+      static_cast<const ClassType&>(*ref.owner->type.get()).slot(ref.attribute))];
+  return placeholder(ref, type_of(slot));
 }
 
 Value* TracingState::build(Symbol kind, const std::vector<Value*>& parts, TypeRef type) {
   Node* node = graph_->insert(graph_->create(kind, parts, 0));
   node->add_output(std::move(type));
-  return without_place(node)->output();
+  return hide_span(node)->output();
 }
 
 Value* TracingState::value_of(const IValue& value) {
@@ -199,7 +199,7 @@ Value* TracingState::value_of(const IValue& value) {
     return build("prim::DictConstruct", items);
   }
   Value* constant = graph_->insert_constant(value);
-  if (value.is_none()) without_place(constant->node());
+  if (value.is_none()) hide_span(constant->node());
   return constant;
 }
 

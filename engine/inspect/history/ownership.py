@@ -82,7 +82,7 @@ def _object_owners(history: History, tensor: int, m: int) -> Owners | None:
 
 
 def _references(names: Iterable[NameFact]) -> tuple[Holder, ...]:
-    """One holder per reference: see the note on it in engine/_native/names.h."""
+    """One holder per reference: see Note [Holders of bindings] in engine/_native/names.h."""
     references: dict[object, list[NameFact]] = {}
     for index, name in enumerate(names):
         step = "" if name.kind in ("NAME", "CELL") else _last_step(name.name)  # a cell holds one

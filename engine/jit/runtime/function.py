@@ -1,4 +1,4 @@
-"""ScriptFunction: a compiled function that is called like the Python function it was made from."""
+"""ScriptFunction: a compiled function that is called like its Python original."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MAY_HAVE_NAMES = (tuple, list, dict)
 
 
 class NativeFunction:
-    """One reference on a function of the core: a name, a graph, and what runs it."""
+    """One reference on a function of the core: a name, a graph and its executor."""
 
     def __init__(self, handle: int) -> None:
         if not handle:
@@ -35,11 +35,11 @@ class NativeFunction:
 
     @classmethod
     def of(cls, name: str, graph: int) -> NativeFunction:
-        """A function of this graph, of which a reference is taken."""
+        """A new function that takes a reference on this graph."""
         return cls(lib.uh_function_new(name.encode(), graph))
 
     def __del__(self) -> None:
-        if lib is not None:  # while Python ends, modules are cleared first
+        if lib is not None:  # None at exit: Python clears modules first
             lib.uh_function_release(getattr(self, "handle", 0))
 
     def set_defaults(self, values: Sequence[Any]) -> None:
@@ -48,7 +48,7 @@ class NativeFunction:
         c_integer(lib.uh_function_set_defaults(self.handle, native.array, native.count))
 
     def call(self, args: Sequence[Any]) -> Any:
-        """Runs it. Raises: what its operators raise, and TypeError for arguments of other types."""
+        """Runs the function. Raises: the errors of its operators; TypeError for arguments of wrong types."""
         native = BoxedArgs(args)
         result = ffi.new("uh_value *")
         if lib.uh_function_call(self.handle, native.array, native.count, result) != 0:
@@ -68,7 +68,7 @@ class NativeFunction:
 
     @property
     def schema(self) -> Schema:
-        """Such as "f(Tensor x, int n=2) -> Tensor"."""
+        """The schema, such as "f(Tensor x, int n=2) -> Tensor"."""
         return Schema(c_string(lib.uh_function_schema(self.handle)))
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -83,13 +83,12 @@ class NativeFunction:
             default: Any = inspect.Parameter.empty
             if c_integer(lib.uh_function_default(self.handle, i, value)):
                 default = to_python(value)
-            name = graph_input.debugName().partition(".")[
-                0
-            ]  # "x.1" of the graph is the parameter x
+            # "x.1" of the graph is the parameter x.
+            name = graph_input.debugName().partition(".")[0]
             if not name.isidentifier() or keyword.iskeyword(name):
                 name = f"argument_{i}"
             stem, others = name, itertools.count()
-            while name in used_names:  # "x.1" and "x.3": what a trace was given from outside
+            while name in used_names:  # "x.1" and "x.3" of a trace
                 name = f"{stem}{next(others)}"
             used_names.add(name)
             kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -112,7 +111,7 @@ class NativeFunction:
         return c_string(lib.uh_function_code(self.handle, native.array, native.count))
 
     def takes_tensors(self) -> bool:
-        """Returns whether all parameters are tensors, and the one result is."""
+        """Returns true if all parameters are tensors, and the result is one tensor."""
         graph = self.graph
         values = [*graph.inputs(), *graph.outputs()]
         return len(graph.outputs()) == 1 and all(_is_tensor(value.type()) for value in values)
@@ -122,7 +121,7 @@ class NativeFunction:
         if not lib.uh_recording():
             return
         facts = {**facts, "graph": c_integer(lib.uh_graph_id(self.graph._handle))}
-        lib.uh_function_tell(
+        lib.uh_function_record_origin(
             self.handle, origin.encode(), file.encode(), json.dumps(facts).encode()
         )
 
@@ -135,7 +134,7 @@ def misfit(
     kwargs: dict[str, Any],
     more: int = 0,
 ) -> RuntimeError:
-    """Says why the arguments of a call do not fit, as PyTorch words it; `more` come before all of them."""
+    """Returns PyTorch's error for arguments that do not fit; `more` counts arguments before `args`."""
     parameters = signature.parameters.values()
     plain = [
         parameter.name for parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY
@@ -171,7 +170,7 @@ def _is_tensor(type: str) -> bool:
 
 
 def _call_tensors(handle: int, args: tuple[Any, ...]) -> int:
-    """Calls with tensors only: up to three are passed without a list."""
+    """Calls a function of tensors; up to three are passed without a list."""
     if len(args) == 1:
         return lib.uh_function_call_1(handle, args[0]._h)
     if len(args) == 2:
@@ -208,7 +207,9 @@ class ScriptFunction:
             p.default is p.empty and p.kind is not p.KEYWORD_ONLY
             for p in signature.parameters.values()
         )
-        self._plain = self._simple and native.takes_tensors()  # to one tensor: the usual call
+        self._plain = (
+            self._simple and native.takes_tensors()
+        )  # tensors to one tensor: the usual call
         self.__name__ = self.__qualname__ = native.name
         self.__doc__ = fn.__doc__
         self.__wrapped__ = fn
@@ -228,7 +229,7 @@ class ScriptFunction:
             try:
                 result = _call_tensors(self._handle, args)
             except AttributeError:
-                pass  # no tensor: the general way says what is wrong
+                pass  # not a tensor: the general call below raises the right error
             else:
                 return wrap(result) if result else raise_last()
         return self._native.call(self._bound(args, kwargs))
@@ -240,7 +241,7 @@ class ScriptFunction:
 
     @property
     def qualified_name(self) -> str:
-        """The name as PyTorch gives it: `__torch__.f`."""
+        """PyTorch's qualified name: `__torch__.f`."""
         return f"__torch__.{self.name}"
 
     @property
@@ -270,11 +271,11 @@ class ScriptFunction:
 
     @property
     def code(self) -> str:
-        """The graph as Python source again."""
+        """The graph, printed as Python source."""
         return python_of(self._native, getattr(self._compiled, "display_name", self.name))
 
     def save(self, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
-        """Writes it to one file: see `jit.save`."""
+        """Writes the function to one file: see `jit.save`."""
         archive.write(self._as_module(), f, _extra_files)
 
     def save_to_buffer(self, _extra_files: dict[str, Any] | None = None) -> bytes:
