@@ -1,11 +1,11 @@
-"""How fast the autograd view opens and answers in a large graph: `python benchmarks/autograd_view.py [nodes]`.
+"""The speed of the autograd view in a large graph: `python benchmarks/autograd_view.py [nodes]`.
 
-A program is recorded that builds a residual network of so many nodes (10,000) over 200 weights and runs
-backward through it. Then, best of three for what happens once and the 95th percentile for keys:
+Records a program that builds a residual network of `nodes` nodes (10,000) over 200 weights and runs
+backward through it. Prints the best of three of opening and the 95th percentile of keys:
 
-open:   reading the trace, folding it, the model of the moment before backward, with 40 nodes looked at
-key:    the model after one step of each grain, with the 40 nodes round the focus looked at
-drawn:  the same with the picture of 120x40 drawn
+open:   reading the trace, folding it, the model of the moment before backward, with 40 nodes read
+key:    the model after one step of each grain, with the 40 nodes round the focus read
+drawn:  the same, and drawing the picture of 120x40
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The other benchmarks were chosen by hand, so other cases can stay slow. These are products of tables:
 operators x dtypes x layouts x sizes, with odd sizes among them. A figure is a ratio as in run.py: our time /
 PyTorch's on one thread, in turn, in one process. `--json` stores the ratios, `--compare FILE` prints
-what changed since they were stored.
+the changes since they were stored.
 """
 
 from __future__ import annotations

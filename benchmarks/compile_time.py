@@ -1,8 +1,8 @@
-"""What it costs to compile: `python benchmarks/compile_time.py [nodes...]`, in time of the processor.
+"""The processor time of compiling: `python benchmarks/compile_time.py [nodes...]`.
 
 Per size of a scripted function: the front end, the first call (general code) and the third (specialised code,
-fused), medians over functions of their own. At most 5 ms are wanted for the third with 50 nodes. With
-`--passes` the passes that take longest, as a recording has them.
+fused), medians over different functions. The third should take at most 5 ms for 50 nodes. `--passes` prints
+the slowest passes of a recording.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from engine.inspect.recorder import record
 from engine.inspect.trace import TraceReader
 
 ROUNDS = 9
-WANTED = {50: 5.0}  # ms
-LINES = (  # a step of one node or two each, with numbers of their own
+MAX_MS = {50: 5.0}  # ms
+LINES = (  # each is a step of one or two nodes; {} is a different number in each function
     "a = a + x",
     "a = a * 0.5{}1",
     "a = a - y * 1.{}",
@@ -37,7 +37,7 @@ LINES = (  # a step of one node or two each, with numbers of their own
 
 
 def function(nodes: int, folder: Path, number: int) -> Callable[..., Any]:
-    """A new function of some so many pointwise operators: what is compiled already costs nothing."""
+    """A new function of about `nodes` pointwise operators; compiling one again would cost nothing."""
     body, results = ["def f(x, y):", "    a = x * y"], 1
     while results < nodes:
         line = LINES[len(body) % len(LINES)].format(len(body))
@@ -110,7 +110,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         for nodes in options.nodes:
             front, first, third = costs(nodes, Path(folder))
-            expected = WANTED.get(nodes)
+            expected = MAX_MS.get(nodes)
             verdict = "" if expected is None else "  ok" if third <= expected else "  SLOW"
             good = good and verdict != "  SLOW"
             print(

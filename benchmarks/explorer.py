@@ -1,13 +1,13 @@
-"""How fast the explorer answers, measured at a pseudo-terminal of 120x40 as a person would feel it.
+"""The response time of the explorer for a user, measured at a pseudo-terminal of 120x40.
 
     python benchmarks/explorer.py [trace.uht [view [at]]]
 
-first frame: from starting the process until the screen's first whole frame was written.
+first frame: from starting the process until the screen's first full frame was written.
 loaded:      until the views of the trace were drawn as well.
 key:         from writing a key until the last byte of the answer (nothing more for 40 ms).
-cpu:         what of it the explorer itself computed (Linux only): the figure to trust on a busy machine.
+cpu:         the processor time of the explorer in it (Linux only): the figure to trust on a busy machine.
 The terminal's own drawing is not in these figures. Without a trace the gallery's first script is recorded.
-With the view `autograd` a graph of 10,000 nodes is recorded, and the keys are those that go through it.
+With the view `autograd` a graph of 10,000 nodes is recorded, and the keys move in it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How fast a long trace opens and answers: `python benchmarks/history.py [events]`.
+"""The speed of opening and querying a long trace: `python benchmarks/history.py [events]`.
 
 The trace is synthetic: a loop that adds two 4x4 tensors and binds the result to a name. Prints one
 figure a line; opening times are the best of three.
@@ -116,7 +116,7 @@ def write_trace(path: Path, events: int) -> int:
 
 
 def everything(history: History, m: int) -> None:
-    """What the views ask for one screen."""
+    """Runs the queries of the views for one screen."""
     history.event(m)
     tensors = history.tensors_at(m)
     history.names_at(m)

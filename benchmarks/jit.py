@@ -1,9 +1,9 @@
-"""Fused groups beside eager, torch.jit and jax.jit: `python benchmarks/jit.py [--jax PYTHON] [--threads N]`.
+"""Fused groups, compared with eager, torch.jit and jax.jit: `python benchmarks/jit.py [--jax PYTHON] [--threads N]`.
 
-One line per function and size: our time, then our time / theirs, all on one core or on N. PyTorch is timed in
-turn with us in one process; jax may live in an environment of its own (it brings its own NumPy), whose Python
-`--jax` names, and is timed by this file run there, in turn with us round by round. Nobody may leave the N
-cores: jax takes every one that it is let, whatever it is told. The bounds are those of the issue.
+One line per function and size: our time, then our time / theirs, all on one core or on N. PyTorch is timed
+in turn with us in one process. jax may have its own environment (it needs its own NumPy): `--jax` names its
+Python, which runs this file, and we alternate with it. The affinity limits all of them to N cores, because jax
+ignores its setting and uses every core that it can. The bounds are those of the issue.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TORCH_BOUND, JAX_BOUND = 0.25, 1.0
 
 
 def numbers(n: int, seed: int) -> list[float]:
-    """The same numbers everywhere; a few thousand of them, repeated, so that making them is quick."""
+    """The same numbers for all libraries: a few thousand, repeated, which is quick."""
     period = min(n, 4001)
     return [((i * 7919 + seed * 104729) % 4001) / 1000.0 - 2.0 for i in range(period)]
 
@@ -105,7 +105,7 @@ def serve_jax() -> int:
 
 
 class Jax:
-    """jax in a process of its own, asked for one time after the other."""
+    """A process with jax, which measures one time per request."""
 
     def __init__(self, python: str) -> None:
         self.process = subprocess.Popen(

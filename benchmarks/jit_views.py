@@ -1,14 +1,14 @@
-"""How fast recordings of compiled programs open and answer: `python benchmarks/jit_views.py [size]`.
+"""The speed of opening and querying recordings of compiled programs: `python benchmarks/jit_views.py [size]`.
 
-Three programs are recorded, `size` times as large as told here (1):
+Three programs are recorded, `size` (1) times as large as described here:
 
-graph:      a trace of 10,000 nodes, of which peephole takes 5,000 away one rewrite after the other
+graph:      a trace of 10,000 nodes, of which peephole erases 5,000, one per rewrite
 functions:  500 scripted functions, each called three times
 steps:      a loop of 1,000,000 instructions in 60 calls
 
 open:  reading the trace and folding it
-first: the first model of the JIT view and of the interpreter's: every graph of the recording is gone through
-seek:  the model at a moment chosen by chance; step: after one rewrite, or one instruction. Median and worst.
+first: the first model of the JIT view and of the interpreter's: they read every graph of the recording
+seek:  the model at a random moment; step: after one rewrite, or one instruction. Median and worst.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Operators on sizes that people use, beside PyTorch's: `python benchmarks/operators.py [NAME...] [--threads]`.
+"""Operators on usual sizes, compared with PyTorch: `python benchmarks/operators.py [NAME...] [--threads]`.
 
 A figure is a ratio as in run.py: our time / PyTorch's on one thread, in turn, in one process. The last line
-is their geometric mean. `--threads` compares two of our own threads with one instead: 2.0 is perfect.
+is their geometric mean. `--threads` compares two threads of ours with one: 2.0 is perfect.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def numbers(m: Any, *shape: int, seed: int = 1) -> Any:
     )
 
 
-def whole(m: Any, limit: int, *shape: int) -> Any:
+def integers(m: Any, limit: int, *shape: int) -> Any:
     return m.arange(math.prod(shape)).mul(2654435761).remainder(limit).view(*shape)
 
 
@@ -153,13 +153,13 @@ def attention(m: Any) -> Work:
 
 @workload
 def cross_entropy(m: Any) -> Work:
-    x, y = numbers(m, 4096, 1000), whole(m, 1000, 4096)
+    x, y = numbers(m, 4096, 1000), integers(m, 1000, 4096)
     return lambda: m.nn.functional.cross_entropy(x, y)
 
 
 @workload
 def embedding(m: Any) -> Work:
-    w, i = numbers(m, 30000, 128), whole(m, 30000, 64, 128)
+    w, i = numbers(m, 30000, 128), integers(m, 30000, 64, 128)
     return lambda: m.nn.functional.embedding(i, w)
 
 
@@ -172,7 +172,7 @@ def index_by_mask(m: Any) -> Work:
 
 @workload
 def gather(m: Any) -> Work:
-    x, i = numbers(m, 2000, 2000), whole(m, 2000, 2000, 2000)
+    x, i = numbers(m, 2000, 2000), integers(m, 2000, 2000, 2000)
     return lambda: m.gather(x, 1, i)
 
 
@@ -242,7 +242,7 @@ def main() -> int:
     unknown = set(options.names) - set(WORKLOADS)
     if unknown:
         parser.error(
-            f"no workload is called {', '.join(sorted(unknown))}; there are {', '.join(WORKLOADS)}"
+            f"unknown workloads {', '.join(sorted(unknown))}; choose from {', '.join(WORKLOADS)}"
         )
     selected = {name: WORKLOADS[name] for name in options.names or WORKLOADS}
     if options.threads:

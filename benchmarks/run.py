@@ -1,7 +1,7 @@
-"""The engine's figures beside PyTorch's, where that is installed: `python benchmarks/run.py [--json]`.
+"""The engine's figures, compared with PyTorch's if it is installed: `python benchmarks/run.py [--json]`.
 
 A figure is a ratio: the median over rounds of our time / PyTorch's, both timed in turn (A B A B) in
-one process on one thread, so that whatever slows the machine slows both. Below 1 is faster.
+one process on one thread, so that anything that slows the machine slows both. Below 1 is faster.
 The recorder's figures are ratios as well: a recorded program's loop against the same loop unrecorded.
 """
 
@@ -221,7 +221,7 @@ def unrecorded(script: Path) -> float:
 
 
 def recorded(script: Path, **options: bool) -> float:
-    """The loop's time as the program itself saw it; a process of its own records it."""
+    """The loop's time, measured by the program itself; another process records it."""
     code = (
         "import sys; from engine.inspect.recorder import record_program; "
         f"sys.exit(record_program([{str(script)!r}], sys.argv[1], **{options!r}))"
@@ -239,7 +239,7 @@ def main() -> int:
     options = parser.parse_args()
     figures = []
 
-    def tell(figure: Figure) -> None:
+    def report(figure: Figure) -> None:
         figures.append(figure)
         if not options.json:
             print(figure, flush=True)
@@ -248,8 +248,8 @@ def main() -> int:
         print(f"{'':<34} {'ours':>11} {'theirs':>11} {'ratio':>7}")
     for group in (engine_figures, recorder_figures):
         for figure in group():
-            tell(figure)
-    tell(Figure("python -c 'import engine'", import_time("engine"), None, None, None))
+            report(figure)
+    report(Figure("python -c 'import engine'", import_time("engine"), None, None, None))
     if options.json:
         print(json.dumps([asdict(figure) for figure in figures], indent=1))
     return 0

@@ -145,8 +145,12 @@ EXEMPTIONS = (
     Exemption("name ours", "{tests,benchmarks}/**", "", "compares the engine with PyTorch"),
     Exemption("name theirs", "{tests,benchmarks}/**", "", "compares the engine with PyTorch"),
     Exemption("name mine", "tests/**", r"\btheirs\b", "compares two runs"),
-    Exemption("name where", "engine/**", r"def where|where: .*(Tensor|None)", "PyTorch's"),
-    Exemption("name sort", "{engine,csrc}/**", r"(def|Tensor\S*|tuple<.*>) sort\(", "PyTorch's"),
+    Exemption(
+        "name where", "{engine,benchmarks}/**", r"def where|where: .*(Tensor|None)", "PyTorch's"
+    ),
+    Exemption(
+        "name sort", "{engine,csrc,benchmarks}/**", r"(def|Tensor\S*|tuple<.*>) sort\(", "PyTorch's"
+    ),
     Exemption("name one", "**", r"\bone\w* = .*(\b1\b|\b1\.0|ones?\()", "the number 1"),
     Exemption("name one", "lessons/25_fusion/**", "", "the function that becomes one group"),
     Exemption("name words", "**", r"\.split\(", "the words of a string"),

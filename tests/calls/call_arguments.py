@@ -26,7 +26,7 @@ FLOATS = {"float16": 65504.0, "bfloat16": 3.3e38, "float32": 3.4e38, "float64": 
 COMPLEX = ("complex64", "complex128")
 DTYPES = ("bool", *INTS, *FLOATS, *COMPLEX)
 LAYOUTS = ("plain", "transposed", "strided", "offset", "expanded", "overlapping")  # and "tiled"
-VIEWS = ("whole", "reversed", "first", "rest", "flat")
+VIEWS = ("integer", "reversed", "first", "rest", "flat")
 FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
 TILES = 300  # how often a tensor of the layout "tiled" has its numbers, along the first dimension
 LARGE = (1000, 2**16, 2**22, 2**25)  # results of such sizes take seconds at most
@@ -111,7 +111,7 @@ class Call:
         values = self.values(signature)
         if self.target.is_method and (values[0] is None or not is_tensor(values[0])):
             values[0] = self.tensor(self.shape)
-        self.hand_over(signature.parameters, values)
+        self.pass_arguments(signature.parameters, values)
         if self.one_in(4):
             self.disturb()
 
@@ -139,9 +139,9 @@ class Call:
                 values.append(self.fitting(parameter))
         return values
 
-    def cooked(self, one: Parameter, text: str) -> Spec:
-        """The value that a recipe tells."""
-        kind = one.type.rstrip("?")
+    def cooked(self, parameter: Parameter, text: str) -> Spec:
+        """The value of a recipe."""
+        kind = parameter.type.rstrip("?")
         if text == "None":
             return ("value", None)
         if ":" in text and "{" not in text:
@@ -157,7 +157,7 @@ class Call:
                 return ("list", *(("value", float(part)) for part in text.strip("[]").split(",")))
             return self.sequence(evaluate_list(text, self.letters, self.dice))
         if kind == "str":
-            if one.name == "reduction":
+            if parameter.name == "reduction":
                 return ("value", self.dice.choice(("none", "mean", "sum")))
             return ("value", text)
         try:
@@ -216,9 +216,9 @@ class Call:
             shape.insert(self.dice.randint(0, len(shape)), self.size())
         return shape
 
-    def fitting(self, one: Parameter) -> Spec:
+    def fitting(self, parameter: Parameter) -> Spec:
         """A value of the parameter's type."""
-        kind, name, dice = one.type, one.name, self.dice
+        kind, name, dice = parameter.type, parameter.name, self.dice
         if kind.endswith("?"):
             if self.one_in(3):
                 return ("value", None)
@@ -231,12 +231,12 @@ class Call:
             items = [self.named_tensor(name) for _ in range(dice.randint(0, 3))]
             return (dice.choice(("list", "tuple")), *items)
         if kind == "int":
-            return ("value", self.whole(name))
+            return ("value", self.integer(name))
         if kind.startswith("int["):
             count = int(kind[4:-1] or dice.choice((0, 1, 2, 3, len(self.shape))))
             if count and self.one_in(5):
-                return ("value", self.whole(name))
-            return self.sequence([self.whole(name) for _ in range(count)])
+                return ("value", self.integer(name))
+            return self.sequence([self.integer(name) for _ in range(count)])
         if kind == "float":
             return ("value", self.real())
         if kind == "float[]":
@@ -244,7 +244,7 @@ class Call:
         if kind == "bool":
             return ("value", self.one_in(2))
         if kind == "Scalar":
-            return ("value", dice.choice((1, 2, True, 1j, self.real(), self.whole(""))))
+            return ("value", dice.choice((1, 2, True, 1j, self.real(), self.integer(""))))
         if kind == "str":
             if name not in WORDS or self.one_in(8):
                 return ("value", dice.choice(STRANGE_WORDS))
@@ -266,11 +266,11 @@ class Call:
         if kind < 3:
             return self.tensor(self.shape)
         if kind < 5:
-            return ("value", self.whole(""))
+            return ("value", self.integer(""))
         if kind == 5:
             return ("value", self.real())
         if kind == 6:
-            return self.sequence([self.whole("") for _ in range(dice.randint(0, 4))])
+            return self.sequence([self.integer("") for _ in range(dice.randint(0, 4))])
         if kind == 7:
             return ("value", dice.choice((True, False, None)))
         if kind == 8:
@@ -298,7 +298,7 @@ class Call:
     def size(self) -> int:
         return 0 if self.one_in(25) else self.dice.randint(1, 4)
 
-    def whole(self, name: str) -> int:
+    def integer(self, name: str) -> int:
         if ("dim" in name or "axis" in name) and self.shape and not self.one_in(8):
             return self.dice.randrange(-len(self.shape), len(self.shape))
         return self.dice.choice(WHOLE) if self.one_in(6) else self.dice.randint(-1, 4)
@@ -380,9 +380,9 @@ class Call:
                     numbers[i] = dice.choice(odd)
         return numbers
 
-    # ---- how they are handed over
+    # ---- positional or by name
 
-    def hand_over(self, parameters: tuple[Parameter, ...], values: list[Spec | None]) -> None:
+    def pass_arguments(self, parameters: tuple[Parameter, ...], values: list[Spec | None]) -> None:
         """By position up to some argument, the others by name."""
         by_name = self.one_in(3) and self.dice.randint(1, max(1, len(parameters)))
         for position, (index, value) in enumerate(zip(parameters, values, strict=True)):

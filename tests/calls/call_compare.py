@@ -62,7 +62,7 @@ def _gradients(theirs: Any, ours: Any, numbers: bool) -> str | None:
 
 
 def no_farther(theirs: Any, ours: Any, wide: Any) -> bool:
-    """Whether our numbers are as near as PyTorch's to those of the same call in double precision."""
+    """Return true if our numbers are as near as PyTorch's to those of the same call in double precision."""
     leaves = [list(_numbers(outcome[1:])) for outcome in (theirs, ours, wide)]
     if len({tuple(map(len, leave)) for leave in leaves}) > 1:
         return False
@@ -109,8 +109,8 @@ def _tree(a: Any, b: Any, numbers: bool, strides: bool = True) -> str | None:
         return None
     if len(a) != len(b):
         return f"structure of {len(b) - 1} results, PyTorch's are {len(a) - 1}"
-    for one, other in zip(a[1:], b[1:], strict=True):
-        if result := _tree(one, other, numbers, strides):
+    for left, right in zip(a[1:], b[1:], strict=True):
+        if result := _tree(left, right, numbers, strides):
             return result
     return None
 

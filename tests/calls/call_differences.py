@@ -1,11 +1,11 @@
-"""Where the engine and PyTorch may differ, each with its reason; nothing else may."""
+"""The differences between the engine and PyTorch that are allowed, each with its reason."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-# Drawn numbers, or memory as it was found: dtype, shape and strides are compared, numbers are not.
+# Random numbers, or uninitialised memory: dtype, shape and strides are compared, numbers are not.
 NO_NUMBERS = re.compile(
     r"(Tensor\.|nn\.functional\.|)(.*(empty|rand|dropout|bernoulli|multinomial|normal|poisson$|binomial|uniform|cauchy"
     r"|exponential|geometric|rrelu|gumbel|fractional_max_pool).*|resize_|resize_as_|new|multi_head_attention_forward)"
@@ -16,11 +16,11 @@ MEMORY = re.compile(r"memory|allocat|too large|overflow|Storage size|bytes", re.
 
 @dataclass(frozen=True)
 class Difference:
-    """Calls of names that match `path` may differ as `found` matches, for this reason."""
+    """Calls of names that match `path` may differ as `difference` matches, for this reason."""
 
     reason: str
     path: str
-    found: str
+    difference: str
     call: str = ""  # what the call's text has to match, too
 
 
@@ -124,7 +124,7 @@ DIFFERENCES: tuple[Difference, ...] = (
         r"PyTorch('s is| raises) TypeError.*\|.*must be (?!Tensor|tuple of Tensors)[\w. ]+, not ",
     ),
     Difference(
-        "NumPy's `axis` and `keepdims` beside `dim` and `keepdim`",
+        "NumPy's `axis` and `keepdims` in addition to `dim` and `keepdim`",
         r".*",
         r"unexpected keyword argument '(axis|keepdims)'",
     ),
@@ -141,12 +141,12 @@ DIFFERENCES: tuple[Difference, ...] = (
 )
 
 
-def reason(path: str, found: str, call: str = "") -> str | None:
+def reason(path: str, difference: str, call: str = "") -> str | None:
     """Why this difference is allowed; None if it is not."""
     for item in DIFFERENCES:
         if (
             re.fullmatch(item.path, path)
-            and re.search(item.found, found, re.DOTALL)
+            and re.search(item.difference, difference, re.DOTALL)
             and re.search(item.call, call)
         ):
             return item.reason
@@ -163,7 +163,7 @@ INTERNAL_IN_PYTORCH = (
 
 
 def internal_in_pytorch_too(path: str, outcome: tuple[object, ...]) -> bool:
-    """Whether PyTorch's own Python ends in the same error of a built-in class for such arguments."""
+    """Return true if PyTorch's own Python raises the same built-in class for such arguments."""
     return any(
         re.fullmatch(names, path) and re.fullmatch(kinds, str(outcome[1]))
         for names, kinds in INTERNAL_IN_PYTORCH

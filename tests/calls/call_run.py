@@ -64,7 +64,7 @@ class Builder:
         if tag == "value":
             return spec[1]
         if tag in ("list", "tuple", "size"):
-            items = [self.build(one) for one in spec[1:]]
+            items = [self.build(item) for item in spec[1:]]
             return (
                 items if tag == "list" else tuple(items) if tag == "tuple" else self.lib.Size(items)
             )
@@ -137,7 +137,7 @@ def view(source: Any, kind: str) -> Any:
 
 
 class Library:
-    """The engine or PyTorch: its public names, and what its tensors tell."""
+    """The engine or PyTorch: its public names, and the facts of its tensors."""
 
     def __init__(self, name: str) -> None:
         self.module = importlib.import_module(name)
@@ -282,7 +282,7 @@ def main() -> None:
     library.module.set_num_threads(1)
     selected = [t for t in targets() if not terms or any(word in t.path for word in terms)]
     stream = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints is no outcome
+    os.dup2(2, 1)  # the output of a library is not an outcome
     with open(os.environ["PROGRESS"], "r+b") as file:
         progress = mmap.mmap(file.fileno(), 32)
         longest, longest_number = 0.0, 0

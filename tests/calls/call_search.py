@@ -1,11 +1,11 @@
 """Searches for calls that crash, hang, end in an internal error or differ from PyTorch.
 
     python tests/calls/call_search.py --count 100000 --seed 1            (the engine alone)
-    python tests/calls/call_search.py --count 10000 --torch --op sub     (with PyTorch beside, names with `sub`)
+    python tests/calls/call_search.py --count 10000 --torch --op sub     (against PyTorch, names with `sub`)
     python tests/calls/call_search.py --seed 1 --show 4711 [--torch]     (one call and its outcomes)
 
 Every call follows from its seed and number. Calls run in a child process with a memory limit; one that ends the
-child, or takes longer than 10 seconds, is a finding, and the search goes on behind it.
+child, or takes longer than 10 seconds, is a finding, and the search continues after it.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ class Finding:
     seed: int
     number: int
     path: str
-    found: str
+    difference: str
     call: str = ""
 
 
 class Child:
-    """The process that runs the calls in one library, started again behind each call that ends it."""
+    """The process that runs the calls in one library, started again after each call that ends it."""
 
     def __init__(
         self,
@@ -57,12 +57,12 @@ class Child:
         seed: int,
         numbers: list[int] | range,
         mode: str,
-        words: list[str],
+        terms: list[str],
         python: Sequence[str] = (sys.executable,),
         seconds: float = SECONDS,
     ) -> None:
         self.python, self.seconds = python, seconds
-        self.library, self.seed, self.mode, self.words = library, seed, mode, words
+        self.library, self.seed, self.mode, self.terms = library, seed, mode, terms
         self.left = numbers
         self.progress = tempfile.NamedTemporaryFile()  # noqa: SIM115  (open as long as this)
         self.process: subprocess.Popen[bytes] | None = None
@@ -100,7 +100,7 @@ class Child:
             self.mode,
         ]
         self.process = subprocess.Popen(
-            [*map(str, command), *self.words],
+            [*map(str, command), *self.terms],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=environment,
@@ -180,7 +180,7 @@ def search(
     start: int,
     count: int,
     torch: bool,
-    words: list[str],
+    terms: list[str],
     say: Any,
     python: Sequence[str] = (sys.executable,),
     seconds: float = SECONDS,
@@ -188,20 +188,20 @@ def search(
     """Runs the calls; returns counts and findings."""
     counts: collections.Counter[str] = collections.Counter()
     findings: list[Finding] = []
-    selected = [t for t in targets() if not words or any(word in t.path for word in words)]
+    selected = [t for t in targets() if not terms or any(word in t.path for word in terms)]
 
-    def note(number: int, found: str, may_differ: bool = False) -> None:
+    def note(number: int, difference: str, may_differ: bool = False) -> None:
         call = Call(selected, seed, number)
         text = call_text(call)
-        if may_differ and (allowed := reason(call.path, found, text)):
+        if may_differ and (allowed := reason(call.path, difference, text)):
             counts[f"allowed: {allowed}"] += 1
             return
-        finding = Finding(seed, number, call.path, found, text)
+        finding = Finding(seed, number, call.path, difference, text)
         findings.append(finding)
         say(finding)
 
     numbers = range(start, start + count)
-    ours = Child("engine", seed, numbers, "full" if torch else "look", words, python, seconds)
+    ours = Child("engine", seed, numbers, "full" if torch else "look", terms, python, seconds)
     if not torch:
         for number, outcome in ours.outcomes():
             if outcome is None:
@@ -219,7 +219,7 @@ def search(
         counts["calls"] += count - counts["unbuilt"]
         print(ours.measured())
         return counts, findings
-    result = Child("torch", seed, numbers, "full", words)
+    result = Child("torch", seed, numbers, "full", terms)
     doubtful: dict[int, tuple[str, Any, Any]] = {}
     for (number, b), (other, a) in zip(ours.outcomes(), result.outcomes(), strict=True):
         assert number == other
@@ -245,7 +245,7 @@ def search(
                     f"{output}{location} | {b[2] if b[0] == 'raised' else ''} | {a[2] if a[0] == 'raised' else ''}",
                     may_differ=True,
                 )
-    judge = Child("torch", seed, list(doubtful), "wide", words)
+    judge = Child("torch", seed, list(doubtful), "wide", terms)
     for number, wide in judge.outcomes():
         output, a, b = doubtful[number]
         if wide and wide[0] == "returned" and no_farther(a, b, wide):
@@ -255,12 +255,12 @@ def search(
     return counts, findings
 
 
-def show(seed: int, number: int, torch: bool, words: list[str]) -> None:
+def show(seed: int, number: int, torch: bool, terms: list[str]) -> None:
     """Prints one call and what comes of it."""
-    selected = [t for t in targets() if not words or any(word in t.path for word in words)]
+    selected = [t for t in targets() if not terms or any(word in t.path for word in terms)]
     print(call_text(Call(selected, seed, number)))
     for library in ("engine", "torch") if torch else ("engine",):
-        for _, outcome in Child(library, seed, [number], "full", words).outcomes():
+        for _, outcome in Child(library, seed, [number], "full", terms).outcomes():
             print(f"{library}: {outcome}")
 
 
@@ -303,11 +303,11 @@ def main() -> int:
     )
     kinds: dict[tuple[str, str], list[Finding]] = {}
     for item in findings:
-        kinds.setdefault((item.path, re.sub(r"\d+", "#", item.found)[:60]), []).append(item)
+        kinds.setdefault((item.path, re.sub(r"\d+", "#", item.difference)[:60]), []).append(item)
     for alike in sorted(kinds.values(), key=len):
         first = alike[0]
         print(
-            f"{len(alike)} x {first.path}: {first.found[:300]}\n    #{first.number} {first.call[:600]}"
+            f"{len(alike)} x {first.path}: {first.difference[:300]}\n    #{first.number} {first.call[:600]}"
         )
     print(f"{dict(counts)}; {len(findings)} findings; {time.monotonic() - began:.0f} s")
     return bool(findings)

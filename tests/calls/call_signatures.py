@@ -1,4 +1,4 @@
-"""What can be called: every public function and method, and the arguments that each is said to accept.
+"""Every public function and method, and the arguments that each accepts by its signature.
 
 Signatures come from the operators' schemas, and from Python's own where a function is written by hand.
 """
@@ -115,7 +115,7 @@ def _methods(by_name: dict[str, list[FunctionSchema]]) -> Iterator[Target]:
 def signatures(
     call: Callable[..., Any], name: str, by_name: dict[str, list[FunctionSchema]]
 ) -> tuple[Signature, ...]:
-    """What `call` accepts, by the schemas of its name, those that its documentation names, and Python."""
+    """The signatures of `call`: from the schemas of its name and of its documentation, and from Python."""
     schemas = list(by_name.get(name) or by_name.get(name.removesuffix("_"), ()))
     for text in re.findall(r"Schema: ``(.+?)``", getattr(call, "__doc__", None) or ""):
         schemas += by_name.get(parse_schema(text).name, [])

@@ -342,7 +342,7 @@ def test_wrong_arguments_are_type_errors(call: Callable[[Any], Any]) -> None:
         (lambda x: engine.fmax(x.cfloat(), x.cfloat()), RuntimeError),
         (lambda x: engine.kl_div(x.long(), x.long()), RuntimeError),
         (lambda x: F.lp_pool2d(x[None], 2, (1, 1, 1)), ValueError),
-        # Of two faults the shapes' is told, as PyTorch tells it.
+        # Of two faults the error is about the shapes, as in PyTorch.
         (lambda x: engine.bitwise_and(x, engine.ones(3, 3)), RuntimeError),
     ],
 )

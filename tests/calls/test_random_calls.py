@@ -16,7 +16,7 @@ from call_signatures import targets
 
 def test_none_crashes_hangs_or_ends_in_an_error_from_inside() -> None:
     actual: list[Any] = []
-    counts, _ = search(seed=1, start=0, count=6000, torch=False, words=[], say=actual.append)
+    counts, _ = search(seed=1, start=0, count=6000, torch=False, terms=[], say=actual.append)
     assert counts["calls"] + counts["unbuilt"] == 6000
     assert counts["unbuilt"] < 60
     assert not actual
@@ -39,9 +39,11 @@ def test_a_call_that_ends_the_process_is_found_and_the_search_goes_on(
 ) -> None:
     monkeypatch.setenv("CALL_RUN_ABORTS_AT", "30")
     actual: list[Any] = []
-    counts, _ = search(seed=1, start=0, count=60, torch=False, words=["abs"], say=actual.append)
+    counts, _ = search(seed=1, start=0, count=60, torch=False, terms=["abs"], say=actual.append)
     assert counts["ended"] == 1
-    assert [(item.number, item.found) for item in actual] == [(30, "ends the process: signal 6")]
+    assert [(item.number, item.difference) for item in actual] == [
+        (30, "ends the process: signal 6")
+    ]
 
 
 TENSOR = ("tensor", "float32", (2,), (1,), False, None, None, [1.0, 2.0], "cpu")
@@ -75,6 +77,8 @@ def test_pytorch_agrees_on_a_few_hundred_calls() -> None:
     pytest.importorskip("torch")
     actual: list[Any] = []
     terms = ["atan2", "addcmul", "lerp", "Tensor.sub", "maximum"]
-    counts, _ = search(seed=1, start=0, count=400, torch=True, words=terms, say=actual.append)
+    counts, _ = search(seed=1, start=0, count=400, torch=True, terms=terms, say=actual.append)
     assert counts["PyTorch returned"] > 100
-    assert not [item for item in actual if "values" in item.found or "gradient" in item.found]
+    assert not [
+        item for item in actual if "values" in item.difference or "gradient" in item.difference
+    ]

@@ -1,8 +1,8 @@
-"""From PyTorch's arguments to the engine's and back, byte by byte, and from its functions to ours.
+"""Conversion of PyTorch's arguments to the engine's and back, byte by byte, and of its functions to ours.
 
 A tensor keeps its dtype, sizes, strides, offset and the bytes of its whole storage; tensors that share a
-storage there share one here. What the engine has no word for (sparse tensors, float8) is Unsupported:
-such a sample is counted as skipped.
+storage there share one here. Values that the engine does not have (sparse tensors, float8) raise
+Unsupported: such a sample is counted as skipped.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class Arguments:
 
 
 def _dense(t: torch.Tensor) -> bool:
-    """Whether sizes and strides reach every element of a storage of numel() elements once."""
+    """Return true if sizes and strides reach every element of a storage of numel() elements once."""
     steps = sorted(
         (step, size) for size, step in zip(t.size(), t.stride(), strict=True) if size > 1
     )
@@ -167,14 +167,14 @@ def to_torch(t: Any) -> torch.Tensor:
 
 
 def same_storage(a: Any, b: Any) -> bool:
-    """Whether two tensors of one side lie in one storage."""
+    """Return true if two tensors of one side share a storage."""
     if isinstance(a, torch.Tensor):
         return bool(a.untyped_storage()._cdata == b.untyped_storage()._cdata)
     return bool(a.untyped_storage() == b.untyped_storage())
 
 
 def to_engine_word(value: Any) -> Any:
-    """Dtypes, devices, layouts, generators, functions...: everything that is no tensor or container."""
+    """Dtypes, devices, layouts, generators, functions...: everything other than tensors and containers."""
     if isinstance(value, torch.dtype):
         return engine_dtype(value)
     if isinstance(value, torch.Size):
@@ -207,7 +207,7 @@ def _module(value: torch.nn.Module) -> Any:
     if isinstance(value, torch.nn.TransformerEncoderLayer):
         return _encoder_layer(value)
     if any(True for _ in (*value.parameters(), *value.buffers())):
-        raise Unsupported(f"a {type(value).__name__} with tensors of its own")
+        raise Unsupported(f"a {type(value).__name__} with its own tensors")
     result = find(f"nn.{type(value).__name__}")()
     for name, setting in vars(value).items():
         if not name.startswith("_"):
@@ -216,7 +216,7 @@ def _module(value: torch.nn.Module) -> Any:
 
 
 def _encoder_layer(value: torch.nn.TransformerEncoderLayer) -> Any:
-    """The engine's layer of the same settings; its tensors are of its own making."""
+    """The engine's layer of the same settings, with new tensors."""
     attention, linear = value.self_attn, value.linear1
     return find("nn.TransformerEncoderLayer")(
         attention.embed_dim,

@@ -1,4 +1,4 @@
-"""Which operators are compared: all of PyTorch's operator database, first issue 3's list.
+"""The operators to compare: all of PyTorch's operator database, first issue 3's list.
 
 Names are those of PyTorch's operator database: `name` or `name/variant`; a bare name stands for all its
 variants. Only `database()` imports PyTorch, so that the list can be read where PyTorch is absent.
@@ -60,7 +60,7 @@ LISTED = _LIST.split()
 
 @dataclass(frozen=True)
 class Deviation:
-    """A difference that is meant: it counts as passed, and the coverage table tells it."""
+    """A difference that is meant: it counts as passed, and the coverage table lists it."""
 
     operator: str  # a glob on full names
     difference: str  # a glob on the difference's text, "float32 out empty: strides (1,), ..."
@@ -96,7 +96,7 @@ DEVIATIONS: tuple[Deviation, ...] = (
         Deviation(
             name,
             "* out strided: no error; PyTorch raises RuntimeError: *",
-            "PyTorch folds a batch into rows, and then cannot write to an out= that does not fold alike",
+            "PyTorch folds a batch into rows, and then cannot write to an out= that does not fold in the same way",
         )
         for name in ("matmul", "nn.functional.linear")
     ),
@@ -271,11 +271,11 @@ def database() -> dict[str, Any]:
 
 def listed() -> list[str]:
     """The full names of the issue's list, in its order."""
-    return chosen(LISTED)
+    return matching(LISTED)
 
 
-def chosen(patterns: Iterable[str]) -> list[str]:
-    """Full names for what was asked: `pad`, `nn.functional.pad`, `.../pad/circular` or a glob.
+def matching(patterns: Iterable[str]) -> list[str]:
+    """Full names for patterns: `pad`, `nn.functional.pad`, `.../pad/circular` or a glob.
 
     Raises: SystemExit for a name that PyTorch's database does not have.
     """

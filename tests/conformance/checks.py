@@ -23,16 +23,16 @@ from tables import CRASHES_PYTORCH
 import engine
 
 OUTS = ("empty", "strided", "other dtype", "narrow dtype")
-FEW, WHOLE = 6, 100_000  # elements of a tensor that are told by value: usually, and of one sample
+FEW, WHOLE = 6, 100_000  # elements of a tensor in a report: usually, and for a single sample
 # The CPU's generator is the only one here; the original formats a traceback for each other device.
 torch.manual_seed = torch.default_generator.manual_seed
 SLOW = 10.0  # seconds of CPU that no call may take
-ALIAS_SAMPLES = 3  # an alias is the same function: a few samples show that it is there
+ALIAS_SAMPLES = 3  # an alias is the same function: a few samples suffice
 
 
 @dataclass
 class Report:
-    """What one operator's samples of one dtype (or its error inputs) showed."""
+    """The results of an operator's samples of one dtype (or of its error inputs)."""
 
     operator: str
     dtype: str  # "errors" for error inputs
@@ -138,7 +138,7 @@ def forms_of(op: Any, missing: set[str]) -> Iterator[Form]:
 def check_samples(
     op: Any, dtype: torch.dtype, say: Callable[[str], None], only: int | None
 ) -> Report:
-    """All samples of one dtype. `say` is told what runs, in case that it does not return."""
+    """All samples of one dtype. `say` gets each call before it runs, in case it does not return."""
     report = Report(full_name(op), str(dtype).removeprefix("torch."))
     forms = list(forms_of(op, report.missing))
     few = FEW if only is None else WHOLE
@@ -182,7 +182,7 @@ def check_sample(
     text: str,
     position: int,
 ) -> bool:
-    """Whether all forms agree on one sample."""
+    """Return true if all forms agree on one sample."""
     passed = True
     for form in forms:
         if form.name.startswith("alias") and position >= ALIAS_SAMPLES:
@@ -198,7 +198,7 @@ def check_sample(
     except Exception:
         return passed
     for kind in OUTS:
-        out = None if (op.name, kind) in CRASHES_PYTORCH else made_out(expected, kind)
+        out = None if (op.name, kind) in CRASHES_PYTORCH else make_out(expected, kind)
         if out is not None:
             with_out = dict(kwargs, out=out)
             precision = next((a.dtype for _, a, _ in leaves_of(expected, expected)), None)
@@ -209,10 +209,10 @@ def check_sample(
     return passed
 
 
-def made_out(expected: Any, kind: str) -> Any:
-    """What `out=` is given for a result; None where there is nothing to try."""
+def make_out(expected: Any, kind: str) -> Any:
+    """A tensor for `out=` that fits a result; None if there is nothing to try."""
     if isinstance(expected, (list, tuple)):
-        parts = tuple(made_out(item, kind) for item in expected)
+        parts = tuple(make_out(item, kind) for item in expected)
         return None if any(part is None for part in parts) else parts
     if not isinstance(expected, torch.Tensor) or expected.layout is not torch.strided:
         return None

@@ -2,10 +2,10 @@
 
 Compared: structure (tuple or list, field names, Python scalars), dtype, shape, strides, which input's
 storage a result shares and where, whether it *is* an input, and values. Strides of dimensions of size 1
-and of empty tensors reach nothing and are compared in views only, where they tell what was done.
+and of empty tensors reach nothing and are compared in views only, where they follow from the view operator.
 
-Values: torch.testing.assert_close's tolerances. Beyond them a floating result still passes if it is no
-farther from PyTorch's own result in float64 than PyTorch's is: long sums, half precision.
+Values: torch.testing.assert_close's tolerances. Beyond them a floating result still passes if it is
+at least as near to PyTorch's result in float64 as PyTorch's own: long sums, half precision.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ WIDE = {
 
 
 class Call:
-    """What was called, and with which tensors: PyTorch's and the engine's input of each pair."""
+    """A call and its tensors: PyTorch's and the engine's input of each pair."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class Call:
         return None
 
     def _source(self, t: Any, side: int) -> tuple[int, bool] | None:
-        """Which input it shares a storage with, and whether it is that very object."""
+        """The input that shares its storage, and true if it is that same object."""
         for position, pair in enumerate(self.pairs):
             if pair[side] is t:
                 return position, True
@@ -156,7 +156,7 @@ def leaves_of(theirs: Any, ours: Any, path: str = "") -> Iterator[tuple[str, Any
 
 
 def structure(theirs: Any, ours: Any) -> str | None:
-    """How the containers, and the classes of what is in them, differ."""
+    """The difference between two containers or between the classes of their items."""
     if isinstance(theirs, torch.Tensor):
         return None if isinstance(ours, engine.Tensor) else f"{_kind(ours)}, PyTorch's is a Tensor"
     if isinstance(theirs, torch.Size):
@@ -189,7 +189,7 @@ def _kind(value: Any) -> str:
 
 
 def value_difference(a: Any, b: Any, precision: torch.dtype | None = None) -> str | None:
-    """How the values differ beyond the dtype's tolerance (or `precision`'s), NaN being equal to NaN."""
+    """The difference of values beyond the dtype's tolerance (or `precision`'s); NaN equals NaN."""
     if isinstance(a, torch.dtype):
         return None if bridge.torch_dtype(b) is a else f"{b}, PyTorch's is {a}"
     if isinstance(a, (float, complex)):
@@ -226,7 +226,7 @@ def no_farther(
     ours: torch.Tensor,
     precision: torch.dtype | None = None,
 ) -> bool:
-    """Whether ours is within tolerance of the float64 result, or our largest error within PyTorch's."""
+    """Return true if ours is within tolerance of the float64 result, or has no larger error than PyTorch's."""
     rtol, atol = max(TOLERANCES.get(dtype, (0, 0)) for dtype in (ours.dtype, precision))
     ours, theirs = ours.to(wide.dtype), theirs.resolve_conj().to(wide.dtype)
     if torch.isclose(ours, wide, rtol=rtol, atol=atol, equal_nan=True).all():

@@ -34,7 +34,7 @@ layout or dtype the engine does not have are left out and counted as skipped. A 
 cell has no samples in PyTorch, and `-` was not measured.
 
 """
-MISSED = 20  # names of unmeasured tasks that the page lists; their number is told in any case
+MISSED = 20  # names of unmeasured tasks that the page lists; it always has their number
 Rows = dict[str, dict[str, dict[str, Any]]]
 
 
@@ -214,7 +214,7 @@ def _cell(name: str, own: dict[str, dict[str, Any]], kinds: list[str]) -> str:
 
 
 def _differences(reports: list[dict[str, Any]], modules: list[dict[str, Any]]) -> str:
-    """What fails: the first difference of each cell."""
+    """The failures: the first difference of each cell."""
     lines = []
     for report in [*reports, *modules]:
         errors = report.get("errors", 0) - report.get("errors_passed", 0)

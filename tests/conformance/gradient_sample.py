@@ -13,12 +13,12 @@ from tables import CHANCES, RANDOM
 
 import engine
 
-# An error this small beside the largest element is rounding.
+# An error this small relative to the largest element is rounding.
 SCALE = {torch.float32: 1e-6, torch.float64: 1e-10, torch.complex128: 1e-10}
 
 
 class GradientSample:
-    """`difference()` runs the sample; afterwards `compared` tells whether PyTorch differentiates it."""
+    """`difference()` runs the sample; afterwards `compared` is true if PyTorch differentiates it."""
 
     def __init__(self, op: Any, ours: Callable[..., Any], sample: Any) -> None:
         self.op = op
@@ -113,7 +113,7 @@ class GradientSample:
         return self._second(inputs, left, right, expected, got) if twice else None
 
     def _no_farther(self, position: int, count: int, a: Any, b: Any, grads: Any) -> bool:
-        """Whether a float32 gradient is as near to PyTorch's own in float64 as PyTorch's float32 is."""
+        """Return true if a float32 gradient is as near to PyTorch's in float64 as PyTorch's float32 one."""
         if a is None or b is None or a.dtype is not torch.float32:
             return False
         arguments = ((self.sample.input, *self.sample.args), self.sample.kwargs)

@@ -13,7 +13,7 @@
 One line per operator and dtype: samples whole / total, then the first difference. Compared: which results
 require gradients, the gradients of all inputs for the same random gradients of the results, second derivatives
 (of the inputs and of the results' gradients) where PyTorch has them, and the name of the first result's grad_fn,
-which is told but does not fail a sample. A crash or a hang ends only the child that ran the operator. Exit status:
+which is reported but does not fail a sample. A crash or a hang ends only the child that ran the operator. Exit status:
 0 if everything passed.
 """
 
@@ -117,7 +117,7 @@ def family_names(family: str) -> set[str]:
 
 
 def tasks_of(options: argparse.Namespace) -> list[Task]:
-    """(operator, dtype) for everything asked for that PyTorch differentiates."""
+    """(operator, dtype) for the selected operators that PyTorch differentiates."""
     import torch
 
     expected: set[str] = set().union(*map(family_names, options.family))

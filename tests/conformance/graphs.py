@@ -3,9 +3,9 @@
     python tests/conformance/graphs.py add linalg.*     these operators (default: all that the engine has)
 
 One paragraph per operator whose traces differ, with the lines of the first sample that does; at the
-end how many samples are written alike. What differs by choice: functions that are one operator in
-PyTorch and Python here, or the other way round; sizes that PyTorch's Python asks for on the way;
-numbers that the engine's Python makes lists of one.
+end the number of equal graphs. Differences by choice: functions that are one operator in
+PyTorch and Python here, or the other way round; sizes that PyTorch's Python reads on the way;
+numbers that the engine's Python turns into lists of one.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def compared(op: Any) -> Iterator[tuple[list[str], list[str]]]:
 def main() -> int:
     warnings.simplefilter("ignore")
     alike = total = 0
-    for name in catalog.chosen(sys.argv[1:]) or catalog.present():
+    for name in catalog.matching(sys.argv[1:]) or catalog.present():
         output = False
         for ours, other in compared(catalog.database()[name]):
             total += 1
@@ -112,7 +112,7 @@ def main() -> int:
             for who, lines, others in (("engine", ours, other), ("torch ", other, ours)):
                 for line in [item for item in lines if item not in others][:FEW]:
                     print(f"    {who}  {line[:160]}")
-    print(f"{alike} of {total} samples are written alike")
+    print(f"{alike} of {total} samples have equal graphs")
     return 0
 
 

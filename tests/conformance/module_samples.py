@@ -41,7 +41,7 @@ LBFGS_FAR = 2e-4  # in float32: it divides by products of nearly equal gradients
 
 @dataclass
 class Report:
-    """How many samples of one module or optimizer passed, and the first difference of the others."""
+    """The number of passed samples of a module or optimizer, and the first difference of each other one."""
 
     name: str
     samples: int = 0
@@ -52,7 +52,7 @@ class Report:
     differences: list[str] = field(default_factory=list)
 
     @property
-    def whole(self) -> bool:
+    def is_clean(self) -> bool:
         return self.passed == self.samples and self.errors_passed == self.errors
 
 
@@ -187,15 +187,15 @@ def _tensors(value: Any) -> Iterator[Any]:
             yield from _tensors(item)
 
 
-def _differ(what: str, expected: Any, actual: Any, dtype: Any, far: float = 0) -> str | None:
+def _differ(path: str, expected: Any, actual: Any, dtype: Any, far: float = 0) -> str | None:
     """The first difference between two structures of tensors and numbers, in words."""
     if isinstance(expected, float) or isinstance(actual, float):  # or a tensor of one number
         rtol, atol = (far, far) if far else FAR[dtype]
         near = math.isclose(float(expected), float(actual), rel_tol=rtol, abs_tol=atol)
-        return None if near else f"{what}: {actual} instead of {expected}"
+        return None if near else f"{path}: {actual} instead of {expected}"
     if isinstance(expected, torch.Tensor):
         if not isinstance(actual, engine.Tensor):
-            return f"{what}: {type(actual).__name__} instead of a tensor"
+            return f"{path}: {type(actual).__name__} instead of a tensor"
         own = bridge.to_torch(actual.detach())
         rtol, atol = (far, far) if far else FAR[dtype]
         try:
@@ -203,19 +203,19 @@ def _differ(what: str, expected: Any, actual: Any, dtype: Any, far: float = 0) -
                 own, expected.detach(), rtol=rtol, atol=atol, equal_nan=True, check_stride=False
             )
         except AssertionError as error:
-            return f"{what}: {' '.join(str(error).split())}"
+            return f"{path}: {' '.join(str(error).split())}"
         return None
     if isinstance(expected, dict):
         if set(expected) != set(actual):
-            return f"{what}: keys {list(actual)} instead of {list(expected)}"
-        pairs = [(f"{what} {key}", value, actual[key]) for key, value in expected.items()]
+            return f"{path}: keys {list(actual)} instead of {list(expected)}"
+        pairs = [(f"{path} {key}", value, actual[key]) for key, value in expected.items()]
     elif isinstance(expected, (list, tuple)):
         if len(expected) != len(actual):
-            return f"{what}: {len(actual)} items instead of {len(expected)}"
-        pairs = [(what, a, b) for a, b in zip(expected, actual, strict=True)]
+            return f"{path}: {len(actual)} items instead of {len(expected)}"
+        pairs = [(path, a, b) for a, b in zip(expected, actual, strict=True)]
     else:
         same = expected == actual or (expected is None and actual is None)
-        return None if same else f"{what}: {actual!r} instead of {expected!r}"
+        return None if same else f"{path}: {actual!r} instead of {expected!r}"
     return next((d for n, a, b in pairs if (d := _differ(n, a, b, dtype, far))), None)
 
 
@@ -325,7 +325,7 @@ def _bad_optimizer(info: Any, name: str, sample: Any) -> str | None:
     terms = bridge.Arguments()
     try:
         params, kwargs = terms.copy(bad.params), terms.copy(bad.kwargs)
-    except TypeError:  # what is no list of tensors
+    except TypeError:  # not a list of tensors
         params, kwargs = bad.params, bad.kwargs
     return _compare_errors(
         lambda: info.optim_cls(bad.params, **bad.kwargs),
@@ -341,14 +341,14 @@ def reports(names: list[str]) -> Iterator[Report]:
     from torch.testing._internal.common_modules import module_db
     from torch.testing._internal.common_optimizers import optim_db
 
-    def wanted(name: str) -> bool:
+    def is_selected(name: str) -> bool:
         return not names or any(fnmatch.fnmatch(name, pattern) for pattern in names)
 
     for info in module_db:
-        if wanted(info.name):
+        if is_selected(info.name):
             yield check_module(info)
     for info in optim_db:
-        if wanted(info.optim_cls.__name__):
+        if is_selected(info.optim_cls.__name__):
             yield check_optimizer(info)
 
 
@@ -365,16 +365,16 @@ def main(arguments: list[str]) -> int:
     for item in recorded(map(asdict, reports(options.names)), options.json):
         report = Report(**{key: value for key, value in item.items() if key != "commit"})
         results.append(report)
-        if not report.whole:
+        if not report.is_clean:
             print(
                 f"{report.name}: {report.passed}/{report.samples}, errors "
                 f"{report.errors_passed}/{report.errors}"
             )
             for difference in report.differences[:3]:
                 print(f"    {difference}")
-    full = sum(report.whole for report in results)
+    full = sum(report.is_clean for report in results)
     passed, samples = sum(r.passed for r in results), sum(r.samples for r in results)
-    print(f"{full} of {len(results)} whole, {passed} of {samples} samples")
+    print(f"{full} of {len(results)} is_clean, {passed} of {samples} samples")
     return 0 if full == len(results) else 1
 
 

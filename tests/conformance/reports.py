@@ -1,4 +1,4 @@
-"""Files of reports: one report a line (JSON), written as they come, so that a run that was cut off can go on."""
+"""Files of reports: one report a line (JSON), written as they come, so that an interrupted run can continue."""
 
 from __future__ import annotations
 

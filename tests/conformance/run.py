@@ -14,7 +14,7 @@
 
 One line per operator and dtype: samples passed / total, then the first difference: dtype, form (function,
 method, in-place, operator, alias, out ...), what differs | the call that showed it. A crash or a hang ends
-only the child that ran the operator, and is told with the sample that was running. Exit status: 0 if
+only the child that ran the operator, and is reported with the sample that was running. Exit status: 0 if
 everything passed.
 """
 
@@ -89,7 +89,7 @@ def serve(
 
 
 class Child:
-    """A process that works on some tasks of one operator, and what it is told to have done by when."""
+    """A process that works on some tasks of one operator, its progress and its deadline."""
 
     def __init__(
         self, numbers: list[int], tasks: list[Task], target: Work, only: int | None
@@ -112,14 +112,14 @@ class Child:
         return report
 
     def hangs(self, timeout: float) -> bool:
-        """Whether it has been on one sample for longer than `timeout` seconds."""
+        """Return true if one sample has taken more than `timeout` seconds."""
         doing = self.note[:]
         if doing != self._doing:
             self._doing, self._deadline = doing, time.monotonic() + timeout
         return time.monotonic() > self._deadline
 
     def ended(self) -> str:
-        """How the process ended."""
+        """The signal or exit status that ended the process."""
         self.process.join()
         code = self.process.exitcode or 0
         return signal.Signals(-code).name if code < 0 else f"exit status {code}"
@@ -128,7 +128,7 @@ class Child:
 def run(
     tasks: list[Task], jobs: int, timeout: float, only: int | None, target: Work = work
 ) -> Iterator[dict[str, Any]]:
-    """The tasks' reports in the order of the tasks; each operator runs in a child of its own.
+    """The tasks' reports in the order of the tasks; each operator runs in its own child process.
 
     A task that ends its child leaves the operator's other tasks to a new child.
     """
@@ -140,9 +140,9 @@ def run(
     import_lazy_modules()
     gc.freeze()  # children collect no garbage among what they share with this process
 
-    def fail(child: Child, what: str) -> None:
+    def fail(child: Child, reason: str) -> None:
         number = child.numbers.pop(0)
-        finished[number] = lost(tasks[number], what, child.note)
+        finished[number] = lost(tasks[number], reason, child.note)
         del running[child.pipe]
         if child.numbers:
             waiting.append(child.numbers)
@@ -192,12 +192,12 @@ def import_lazy_modules() -> None:
     importlib.import_module("engine.masked")
 
 
-def lost(task: Task, what: str, note: mmap.mmap) -> dict[str, Any]:
+def lost(task: Task, reason: str, note: mmap.mmap) -> dict[str, Any]:
     """The report on a child that sent none."""
     text = note[:].partition(b"\0")[0].decode(errors="replace")
     return {
         "operator": task[0], "dtype": task[1], "samples": 1, "passed": 0, "skipped": {}, "forms": {},
-        "differences": [f"{task[1]} {what} | {text}"], "deviations": {}, "missing": [], "slowest": 0.0,
+        "differences": [f"{task[1]} {reason} | {text}"], "deviations": {}, "missing": [], "slowest": 0.0,
     }  # fmt: skip
 
 
@@ -221,7 +221,7 @@ def line(report: dict[str, Any], width: int, verbose: bool) -> str:
 
 
 def absent(report: dict[str, Any]) -> bool:
-    """Whether the operator itself is not there, so that nothing was compared."""
+    """Return true if the operator itself is missing, so that nothing was compared."""
     return bool(report["missing"]) and not any(counts[0] for counts in report["forms"].values())
 
 
@@ -280,7 +280,7 @@ def main() -> int:
 
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
-    names = catalog.chosen(options.names) if options.names else catalog.listed()
+    names = catalog.matching(options.names) if options.names else catalog.listed()
     if options.all:
         names = [name for name in catalog.everything() if catalog.missing_reason(name) is None]
     number, count = options.slice

@@ -1,4 +1,4 @@
-"""Where equal values cannot be asked for, and what is asked instead, each with its reason."""
+"""Results that need not be equal, and the checks that replace equality, each with its reason."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ CRASHES_PYTORCH = {(name, "strided") for name in ("tril", "triu", "lu_unpack", "
 
 @dataclass(frozen=True)
 class Freedom:
-    """Results that may differ, and what of them (with the call's inputs) must not."""
+    """Results that may differ, and a function of them (and of the call's inputs) that must be equal."""
 
     reason: str
-    kept: Callable[[Any, list[torch.Tensor]], list[torch.Tensor]]
+    invariant: Callable[[Any, list[torch.Tensor]], list[torch.Tensor]]
     eps: float = 100  # the tolerance, in units of the dtype's precision
 
     def allows(self, call: Any, theirs: list[Any], ours: list[Any]) -> bool:
-        """Whether what must be equal is equal, within a tolerance for a few multiplications."""
-        left, right = self.kept(call, theirs), self.kept(call, ours)
+        """Return true if the invariants are equal, within a tolerance for a few multiplications."""
+        left, right = self.invariant(call, theirs), self.invariant(call, ours)
         for a, b in zip(left, right, strict=True):
             eps = torch.finfo(a.dtype).eps if a.dtype.is_floating_point or a.is_complex() else 0.0
             scale = float(a.abs().max()) if eps and a.numel() else 0.0
@@ -87,7 +87,7 @@ def _tied(call: Any, results: list[torch.Tensor]) -> list[torch.Tensor]:
 
 
 def _unique(call: Any, results: list[torch.Tensor]) -> list[torch.Tensor]:
-    """In any order, if that was asked for: the elements, what the inverse leads to, the counts."""
+    """The elements, the elements at the inverse and the counts; in any order unless `sorted`."""
     values = results[0]
     if call.kwargs.get("sorted", True) or call.kwargs.get("dim") is not None:
         return results
@@ -125,7 +125,7 @@ def _finite(call: Any, theirs: torch.Tensor, ours: torch.Tensor) -> str | None:
 
 
 def _normal(call: Any, theirs: torch.Tensor, ours: torch.Tensor) -> str | None:
-    """Finite, not all alike, and with a mean within 6 standard errors of PyTorch's."""
+    """Finite, not all equal, and with a mean within 6 standard errors of PyTorch's."""
     if result := _finite(call, theirs, ours):
         return result
     count = ours.numel()
@@ -182,7 +182,7 @@ def _multinomial(call: Any, theirs: torch.Tensor, ours: torch.Tensor) -> str | N
 
 
 def _dropped(call: Any, theirs: torch.Tensor, ours: torch.Tensor) -> str | None:
-    """What both kept is alike; all or none is kept where chance has no part, else about as many."""
+    """Elements that both invariant are equal; both keep all or none if p is 0 or 1, else a similar number."""
     p = call.kwargs.get("p", call.args[1] if len(call.args) > 1 else 0.5)
     if p in (0, 1) or not call.kwargs.get("training", True):
         return None if torch.equal(theirs, ours) else "values: differ, though chance has no part"
@@ -190,12 +190,12 @@ def _dropped(call: Any, theirs: torch.Tensor, ours: torch.Tensor) -> str | None:
     both = left & right
     rtol = 1e-5 if theirs.itemsize >= 4 else 1e-2
     if not torch.allclose(theirs[both], ours[both], rtol=rtol):
-        return "values: an element that was kept differs"
+        return "values: an element that was invariant differs"
     saved, own = float(left.double().mean()), float(right.double().mean())
     few = theirs.numel() < 50
     if few or call.name != "nn.functional.dropout" or abs(saved - own) < 0.4:
         return None  # the others drop whole channels: few draws
-    return f"values: {own:.2f} of the elements kept, PyTorch keeps {saved:.2f}"
+    return f"values: {own:.2f} of the elements invariant, PyTorch keeps {saved:.2f}"
 
 
 RANDOM: dict[str, Callable[[Any, torch.Tensor, torch.Tensor], str | None]] = {
@@ -229,7 +229,7 @@ CHANCES = {"nn.functional.scaled_dot_product_attention": "dropout_p"}
 
 
 def random_difference(call: Any, leaves: list[tuple[str, Any, Any]]) -> Any:
-    """What is wrong with a drawn result, None if nothing; NotImplemented for calls that draw nothing."""
+    """The fault of a random result, or None; NotImplemented for calls without random numbers."""
     name = call.name.partition("/")[0]
     check = RANDOM.get(name)
     if check is None and call.kwargs.get(CHANCES.get(name, ""), 0) > 0:

@@ -1,7 +1,7 @@
 """PyTorch's own samples for every listed operator, where PyTorch is installed (see run.py).
 
-One run of run.py, in a process of its own that no crash or hang of an operator ends, serves all tests that
-were selected; each test reads its operator's and dtype's part.
+All selected tests share one run of run.py, in another process, which survives a crash or hang of an operator.
+Each test reads the part of its operator and dtype.
 """
 
 from __future__ import annotations

@@ -97,7 +97,9 @@ def test_pytorch_passes_against_itself() -> None:
     reported = output(str(HERE / "pytorch_itself.py"), *names, "sparse.mm")
     assert "FAIL" not in reported, reported
     assert "operators: 9 of 9 pass wholly" in reported  # split has two sets of samples
-    assert "0/0 (16 skipped)" in reported, "sparse tensors are not for the engine, and that is told"
+    assert "0/0 (16 skipped)" in reported, (
+        "sparse tensors are not for the engine, and the report says so"
+    )
 
 
 def test_what_is_missing_has_a_reason_and_is_missing() -> None:

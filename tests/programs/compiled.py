@@ -46,7 +46,7 @@ def source_of(text: str) -> tuple[list[str], list[str], str]:
 
 
 def function_of(lib: Any, source: str) -> Any:
-    """The function, in a module of its own whose source compilers find."""
+    """The function, in a new module whose source is visible to compilers."""
     file = f"<program {next(NUMBERS)}>"
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     module = types.ModuleType("program")
@@ -142,9 +142,9 @@ def trace(lib: Any, f: Any, inputs: list[Any]) -> Any:
 
 
 def compiles_as(torch: Any, text: str, compiler: Compiler) -> bool:
-    """Whether PyTorch compiles the program to what the engine compiles it to, or neither compiles it.
+    """Return true if both compile the program to the same, or neither compiles it.
 
-    Compiled code may do something else than Python does: `x[...]` is `x` there, `.data` is not traced.
+    Compiled code may differ from Python: `x[...]` is `x` there, `.data` is not traced.
     """
     names, _, source = source_of(text)
     programs: list[Any] = []

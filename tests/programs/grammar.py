@@ -293,7 +293,7 @@ class Writer:
         )
 
     def other(self, x: Any) -> str:
-        """What broadcasts with x: a variable, a part of one, a new tensor; sometimes anything."""
+        """An operand that broadcasts with x: a variable, a part of one, a new tensor; sometimes anything."""
         if self.chance(0.15):
             return self.number()
         for _ in range(4):
@@ -309,7 +309,7 @@ class Writer:
         return self.variable().text
 
     def out(self, x: Any) -> str:
-        """What a result may be written to: of its dtype, mostly."""
+        """A tensor for `out=`, mostly of the result's dtype."""
         if self.chance(0.3):
             return self.tensor(
                 (self.random.randint(0, 3),) * self.random.randint(0, 2),
@@ -440,7 +440,7 @@ class Writer:
     # Statements
 
     def append(self, statement: str) -> None:
-        """Runs the statement, and forgets what has become too large to go on with."""
+        """Runs the statement, and deletes variables that have become too large."""
         before = set(self.session.names)
         error = self.session.run(statement)
         if self.compiled and error is not None and self.chance(0.8):
@@ -524,7 +524,7 @@ def broadcasts(a: Any, b: Any) -> bool:
 
 
 def same_kind(a: Any, b: Any) -> bool:
-    """Whether a's values can be written into b."""
+    """Return true if a's values can be written into b."""
     order = [x.is_complex() * 2 + x.is_floating_point() for x in (a, b)]
     return order[0] <= order[1]
 

@@ -47,7 +47,7 @@ UNTRACEABLE = re.compile(r"\.data = |\.resize_|\.set_\(")
 
 
 def reason_for(difference: Difference) -> str | None:
-    """Why this difference is meant; None where it is not."""
+    """The reason for an intended difference, else None."""
     for reason, (fact, detail, statement) in KNOWN.items():
         if (
             re.fullmatch(fact, difference.fact)

@@ -1,4 +1,4 @@
-"""What a program did, statement by statement, as facts that can be compared."""
+"""The effects of a program, statement by statement, as facts that can be compared."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from tests.programs.grammar import Session
 
-# How far apart results may be, by what they were computed in: sums are taken in another order.
+# Tolerances of results by dtype: the order of sums may differ.
 TOLERANCES = {"float32": 2e-5, "complex64": 2e-5, "float16": 8e-3, "bfloat16": 6e-2}
 FACTS = (
     "shape", "stride", "storage_offset", "dtype", "requires_grad", "is_leaf", "grad_fn", "_version", "_base",
@@ -88,12 +88,14 @@ def facts_of_all(lib: Any, tensors: dict[str, Any]) -> dict[str, Facts]:
     result = {name: facts(lib, x, storages, tensors) for name, x in tensors.items()}
     for name, x in tensors.items():
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of results it is no gradient, but may be set
+            warnings.simplefilter(
+                "ignore"
+            )  # the .grad of a result may be set, though it is not a gradient
             grad = x.grad
         if grad is not None:
             shared = next((other for other, y in tensors.items() if y is grad), "")
             result[name]["grad"] = (shared, facts(lib, grad, storages, {}))
-            # How often a gradient was written to while it was computed is nobody's concern.
+            # The number of writes during the computation of a gradient may differ.
             result[name]["grad"][1]["_version"] = 0
             if shared:
                 result[shared]["_version"] = 0
@@ -101,7 +103,7 @@ def facts_of_all(lib: Any, tensors: dict[str, Any]) -> dict[str, Facts]:
 
 
 def facts(lib: Any, x: Any, storages: dict[int, int], tensors: dict[str, Any]) -> Facts:
-    """What can be asked of a tensor; an error is its class."""
+    """The observable properties of a tensor; an error is its class."""
     storage = x.untyped_storage()
     nbytes = storage.nbytes()
     address = storage.data_ptr() if nbytes else -1 - len(storages)
@@ -128,7 +130,7 @@ def facts(lib: Any, x: Any, storages: dict[int, int], tensors: dict[str, Any]) -
 
 
 def answer(question: Callable[[], Any]) -> Any:
-    """The answer, or the class of the error: some views may not be asked for their history."""
+    """The answer, or the class of the error: some views raise if their history is read."""
     try:
         return question()
     except RuntimeError as error:
@@ -186,7 +188,7 @@ def difference(steps: list[Step], expected: list[Step]) -> Difference | None:
 
 
 def tolerance_of(tensors: dict[str, Facts]) -> float:
-    """Of the least precise dtype: values move from one tensor to others."""
+    """The tolerance of the least precise dtype: values move from one tensor to others."""
     return max([1e-9, *(TOLERANCES.get(value["dtype"], 1e-9) for value in tensors.values())])
 
 

@@ -1,15 +1,15 @@
-"""Looks for programs that do not do in the engine what they do in PyTorch, or compiled what they do in Python.
+"""Searches for programs that behave differently in the engine than in PyTorch, or compiled than in Python.
 
-    python -m tests.programs.search --mode pytorch --count 100000      beside PyTorch, statement by statement
-    python -m tests.programs.search --mode script --count 20000        `jit.script` beside the same Python; needs
-    python -m tests.programs.search --mode trace --count 20000         no PyTorch, and no more does `jit.trace`
+    python -m tests.programs.search --mode pytorch --count 100000      against PyTorch, statement by statement
+    python -m tests.programs.search --mode script --count 20000        `jit.script` against the same Python, without
+    python -m tests.programs.search --mode trace --count 20000         PyTorch; likewise `jit.trace`
     ... --seed 5000     the first seed (a program is what its seed draws)
     ... --jobs 2        processes at once
     ... --show 7        prints the program of a seed, as a script, and how it goes
-    ... --classes 40    at most so many classes of difference are made small and printed
+    ... --classes 40    the number of classes of difference that are reduced and printed, at most
 
-Prints the number of programs, of differences, and of each class the first program, made as small as it goes on
-differing. Exit status: 0 where there is no difference. A process that dies is a difference, too.
+Prints the number of programs, of differences, and for each class the first program, reduced to the smallest that
+still differs. Exit status: 0 if there is no difference. A process that dies is a difference, too.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ COMPILERS: dict[str, compiled.Compiler] = {"script": compiled.script, "trace": c
 
 
 def known_reason(mode: str, text: str, result: Difference) -> str | None:
-    """Why a difference is meant; None where it is not."""
+    """The reason for an intended difference, else None."""
     if mode == "trace" and UNTRACEABLE.search(text):
         return "PyTorch cannot trace resize_, set_ and x.data = y"
     if mode not in COMPILERS or not importlib.util.find_spec("torch"):
@@ -110,8 +110,8 @@ def work(mode: str, seeds: range, pipe: Connection) -> None:
 
 
 def reduce(mode: str, seed: int, signature: str, alone: bool, pipe: Connection) -> None:
-    """In a child: the smallest program that shows the class of difference. `alone`: each in a child of its own,
-    where one of them ends its process."""
+    """In a child: the smallest program that shows the class of difference. `alone`: run each in another child,
+    because one of them ends its process."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     signal.alarm(120)
     fact = signature.partition(":")[0]
@@ -176,7 +176,7 @@ class Search:
                     del children[pipe]
 
     def died(self, seed: int, code: int | None) -> None:
-        """PyTorch's own ends are no difference."""
+        """A program that also ends PyTorch's process is not a difference."""
         if self.mode == "pytorch" and in_child(run_alone, (text_of(self.mode, seed),)) is not None:
             self.known["PyTorch's process ended"] += 1
         else:

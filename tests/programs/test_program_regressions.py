@@ -1,4 +1,4 @@
-"""What the search for programs (search.py) found, each as small as it became, with PyTorch's result."""
+"""Programs that the search (search.py) found, reduced, with PyTorch's result."""
 
 from __future__ import annotations
 
@@ -405,13 +405,13 @@ def test_data_in_a_trace_counts_its_own_versions() -> None:
 
 def test_compiled_code_returns_a_view_and_not_its_input() -> None:
     @jit.script
-    def whole(x: engine.Tensor) -> engine.Tensor:
+    def full_slice(x: engine.Tensor) -> engine.Tensor:
         return x[:]
 
     x = engine.ones(2, requires_grad=True)
     for _ in range(4):
-        assert whole(x) is not x
-        assert whole(x).grad_fn is not None
+        assert full_slice(x) is not x
+        assert full_slice(x).grad_fn is not None
 
 
 def test_a_script_views_as_another_dtype() -> None:
