@@ -24,9 +24,9 @@ def _checked(seed: int, function: str) -> int:
     try:
         seed = int(seed)
     except (TypeError, ValueError):
-        raise TypeError(f"{function}: a seed is an int, got {seed!r}") from None
+        raise TypeError(f"{function}: the seed must be an int, got {seed!r}") from None
     if not -(2**63) <= seed < _SEEDS:
-        raise ValueError(f"{function}: a seed is between -2**63 and 2**64 - 1, got {seed}")
+        raise ValueError(f"{function}: the seed must be between -2**63 and 2**64 - 1, got {seed}")
     return seed % _SEEDS
 
 
@@ -84,9 +84,9 @@ class Generator:
 
 
 def drawing(generator: Generator | None, function: str) -> AbstractContextManager[None]:
-    """Make the operators inside the block draw from this generator; None is the process's.
+    """Make the operators inside the block draw from this generator, or from the default one if None.
 
-    Raises: TypeError unless it is a generator.
+    Raises: TypeError if `generator` is not a Generator.
     """
     if generator is None:
         return default_generator.drawing()
@@ -147,7 +147,7 @@ def _unpacked(state: Tensor) -> tuple[int, int]:
 
 
 def manual_seed(seed: int) -> Generator:
-    """Restart the process's generator from `seed`, so that the same numbers follow every time.
+    """Restart the process's generator from `seed`, so that the same random numbers follow.
 
     >>> import engine
     >>> _ = engine.manual_seed(0); a = engine.rand(2)

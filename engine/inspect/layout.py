@@ -1,10 +1,10 @@
-"""A tensor laid over memory, in bytes: which elements touch which bytes, both ways.
+"""The layout of a tensor in bytes: from elements to bytes, and from bytes to elements.
 
-Going from an index to its byte is a sum of products. Going back is not: with stride 0 (expand) or
+The byte of an element is a sum of products. The reverse is a search: with stride 0 (expand) or
 overlapping windows (unfold) one byte belongs to many elements, and in a hole it belongs to none. The
-search here walks the dimensions from the largest stride down and enters only those steps from which
-the wanted bytes can still be reached, so asking about one row of cells costs the same in a storage
-of ten elements and of ten million.
+search walks the dimensions from the largest stride down, and enters only steps from which the requested
+bytes can be reached. So a query for one row of cells costs the same in a storage of ten elements and of
+ten million.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Extent:
         strides: Sequence[int],
         itemsize: int,
     ) -> Extent:
-        """Convert PyTorch's description, which counts in elements."""
+        """Convert an offset and strides in elements, as PyTorch has them."""
         in_bytes = tuple(stride * itemsize for stride in strides)
         return cls(offset * itemsize, tuple(sizes), in_bytes, itemsize)
 
@@ -77,18 +77,18 @@ class Extent:
         return self.start, self.start + reach + self.itemsize
 
     def byte(self, index: Sequence[int]) -> int:
-        """Return where the element at `index` starts."""
+        """Return the first byte of the element at `index`."""
         return self.start + sum(i * s for i, s in zip(index, self.strides, strict=True))
 
     def elements(self, lo: int, hi: int) -> Iterator[Hit]:
-        """The elements with a byte in [lo, hi). Stride-0 dimensions are counted, not walked."""
+        """The elements with a byte in [lo, hi). Stride-0 dimensions only add to `times`."""
         if self.numel == 0 or lo >= hi:
             return
         order = sorted(
             (d for d, n in enumerate(self.sizes) if n > 1 and self.strides[d]),
             key=lambda d: (-self.strides[d], d),
         )
-        reach = [0]  # how far the dimensions after this one can still get
+        reach = [0]  # the largest distance that the remaining dimensions can add
         for d in reversed(order):
             reach.append(reach[-1] + (self.sizes[d] - 1) * self.strides[d])
         reach.reverse()
@@ -113,13 +113,13 @@ class Extent:
             yield from walk(0, self.start)
 
     def hits(self, lo: int, hi: int) -> tuple[list[Hit], bool]:
-        """The first MAX_HITS of `elements`, and whether these are all."""
+        """The first MAX_HITS of `elements`, and true if these are all."""
         matches = list(islice(self.elements(lo, hi), MAX_HITS + 1))
         return matches[:MAX_HITS], len(matches) <= MAX_HITS
 
     @property
     def nested(self) -> bool:
-        """Each dimension steps over all that the smaller ones reach: no byte can be hit twice."""
+        """True if each stride exceeds the extent of the smaller dimensions: then no byte has two elements."""
         end = self.itemsize
         for stride, size in sorted(zip(self.strides, self.sizes, strict=True)):
             if size > 1:
@@ -142,7 +142,7 @@ class Extent:
         return Extent(self.start, tuple(n for n, _ in merged), tuple(s for _, s in merged), run)
 
     def starts(self) -> np.ndarray | None:
-        """Every different element start, rising; nothing if marking them would take too long."""
+        """The distinct starts of elements, ascending; None if there are too many to compute."""
         import numpy as np
 
         at = np.array([self.start] if self.numel else [], dtype=np.int64)
@@ -154,19 +154,19 @@ class Extent:
         return at
 
     def distinct(self) -> int | None:
-        """Return how many different bytes the tensor touches; nothing if that was not counted."""
+        """Return the number of distinct bytes of the tensor, or None if there are too many to count."""
         return _distinct(self)
 
     @property
     def repeats(self) -> bool | None:
-        """Return whether some byte belongs to more than one element; nothing if that was not decided."""
+        """Return true if a byte belongs to more than one element, or None if that is unknown."""
         if self.numel == 0 or self.nested:
             return False
         distinct = self.distinct()
         return None if distinct is None else distinct < self.numel * self.itemsize
 
     def meets(self, other: Extent) -> bool | None:
-        """Return whether the two have a byte in common: exactly, or nothing if that is too hard to say."""
+        """Return true if the two share a byte, or None if that would take too long to decide."""
         (lo, hi), (other_lo, other_hi) = self.span, other.span
         return max(lo, other_lo) < min(hi, other_hi) and _meet(self, other)
 
@@ -187,16 +187,16 @@ def _meet(first: Extent, other: Extent) -> bool | None:
     low = min(first.start, other.start)
     current, present = (np.asarray(_Nowhere(extent.merged(), low)) for extent in (first, other))
     try:
-        # NumPy's stubs know of two special limits only; any number of steps is one
+        # NumPy's stubs allow two special limits only; any number of steps is valid
         return bool(np.shares_memory(current, present, MAX_WORK))  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return None
 
 
 class _Nowhere:
-    """Describes an array at made-up addresses: NumPy decides overlap from them, reading no memory.
+    """An array interface with artificial addresses, from which NumPy computes overlap without reading memory.
 
-    A run of bytes is a dimension: as an item it could not be longer than 2 GiB.
+    The bytes of a run are a dimension, because an item cannot be longer than 2 GiB.
     """
 
     def __init__(self, runs: Extent, low: int) -> None:
@@ -210,11 +210,11 @@ class _Nowhere:
 
 
 def covered(starts: np.ndarray, ends: np.ndarray) -> int:
-    """Return how many bytes the stretches [start, end), sorted by start, cover together."""
+    """Return the number of bytes in the union of the ranges [start, end), which are sorted by start."""
     import numpy as np
 
     if not len(starts):
         return 0
-    reached = np.maximum.accumulate(ends)  # how far the stretches up to each have come
+    reached = np.maximum.accumulate(ends)  # the largest end of the ranges up to each
     gaps = (starts[1:] - reached[:-1]).clip(min=0)
     return int(reached[-1] - starts[0] - gaps.sum())

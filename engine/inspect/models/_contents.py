@@ -1,7 +1,7 @@
-"""The bytes of a storage at a moment, as far as a trace knows them, read as numbers.
+"""The recorded bytes of a storage at a moment, decoded to numbers.
 
 Not every byte is known: large writes are sampled, a budget can run out, and memory that was only
-allocated was never seen. An unknown byte stays unknown; it is never shown as a zero.
+allocated was never recorded. An unknown byte is never shown as a zero.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 BUDGET = 1 << 16  # elements of one tensor that are read for its statistics
 COUNTED = 1 << 22  # bytes of a storage that are read to count how many are known
-SPREAD = 1 << 26  # bytes over which the elements read may lie; those beyond stay unknown
+SPREAD = 1 << 26  # elements further than this from the first one stay unknown (bytes)
 _PAGE = 1 << 16
 
 
 class _Pages:
-    """Bytes and what is known of them, asked of the history a page at a time."""
+    """Bytes with a mask of the known ones, read from the history a page at a time."""
 
     def __init__(self, history: History, storage: int, moment: int) -> None:
         self._history = history
@@ -35,7 +35,7 @@ class _Pages:
         self._read: dict[int, tuple[bytes, np.ndarray]] = {}
 
     def stretch(self, lo: int, hi: int) -> tuple[bytes, np.ndarray]:
-        """[lo, hi); what the history does not answer for (no memory, too much) is unknown."""
+        """The bytes [lo, hi); those that the history does not have are unknown."""
         import numpy as np
 
         data, known = self._history.bytes_of(self._storage, self._moment, lo, hi)
@@ -53,22 +53,22 @@ class _Pages:
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """The bytes of one storage. As JSON: how many there are, and how many of them are known."""
+    """The bytes of one storage. Its JSON has their number and the number of known ones."""
 
     nbytes: int
-    known: int | None  # nothing where the storage is too large to count
+    known: int | None  # None if the storage is too large to count
 
     @classmethod
     def of(
         cls, history: History, storage: int, moment: int, nbytes: int, count: bool = True
     ) -> Contents:
-        """`count`: also say how many bytes are known, which reads all of a storage."""
+        """`count`: also count the known bytes, which reads all of a storage."""
         pages = _Pages(history, storage, moment)
         known = None
         if count and nbytes <= COUNTED:
             known = sum(int(pages.page(n)[1].sum()) for n in range(-(-nbytes // _PAGE)))
         contents = cls(nbytes, known)
-        object.__setattr__(contents, "_pages", pages)  # not a fact: not a field
+        object.__setattr__(contents, "_pages", pages)  # not a field: not part of the JSON
         return contents
 
     def value(self, dtype: DTypeInfo, byte: int) -> Any | None:
@@ -87,7 +87,7 @@ class Contents:
         return decode(dtype, data[lo : lo + dtype.itemsize])[0]
 
     def elements(self, dtype: DTypeInfo, extent: Extent) -> tuple[np.ndarray, np.ndarray]:
-        """(values, which are known) of the first BUDGET elements of `once(extent)`, in order."""
+        """(values, mask of known ones) of the first BUDGET elements of `once(extent)`, in order."""
         import numpy as np
 
         sizes = once(extent)
@@ -96,7 +96,7 @@ class Contents:
         if lo < 0 or hi > self.nbytes:
             raise ValueError(f"bytes {lo} to {hi} are not in a storage of {self.nbytes} bytes")
         for size, stride in zip(sizes, extent.strides, strict=True):
-            # in order: the first BUDGET elements of the whole are within the first few of each part
+            # in order: the first BUDGET elements are within the first few steps of each dimension
             steps = np.arange(min(size, BUDGET), dtype=np.int64) * (
                 stride if size > 1 and at.size else 0
             )
@@ -108,7 +108,7 @@ class Contents:
         data, known = pages.stretch(lo, hi)
         if not at.size:
             return decode(dtype, b""), known
-        # both seen as overlapping elements, one starting at every byte, so that `at` can pick them
+        # both as arrays of overlapping elements, one per byte, which `at` can index
         last, size = len(data) - dtype.itemsize + 1, dtype.itemsize
         elements = np.ndarray((last,), f"V{size}", data, strides=(1,))
         sure = np.ndarray((last, size), bool, known.tobytes(), strides=(1, 1))
@@ -116,5 +116,5 @@ class Contents:
 
 
 def once(extent: Extent) -> Sequence[int]:
-    """The sizes with each stride-0 dimension taken once: its elements are one and the same."""
+    """The sizes, with 1 for each stride-0 dimension, whose elements are all the same."""
     return [n if s else min(n, 1) for n, s in zip(extent.sizes, extent.strides, strict=True)]

@@ -1,7 +1,7 @@
-"""Messages between a worker and the loader: pickles, followed by large tensors as plain bytes.
+"""Messages between a worker and the loader: a pickle, followed by the bytes of large tensors.
 
-A tensor's memory is written to the pipe directly, and read directly into the memory of the loader's tensor: only the
-pipe itself copies it.
+The worker writes a tensor's memory to the pipe, and the loader reads it into the memory of its tensor: only the pipe
+copies it.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import engine
 from engine._native import ffi
 from engine.storage import readable_address
 
-_LARGE = 4096  # bytes from which a tensor is sent separately
+_LARGE = 4096  # bytes; tensors of this size and above are sent separately
 
 
 class Message:
     """A message to send: it is pickled on creation, so that later changes do not affect it."""
 
     def __init__(self, content: Any, owns_tensors: bool = False) -> None:
-        """`owns_tensors`: the tensors of the content have no other holders, so that none has to be copied."""
+        """`owns_tensors`: the tensors of the content have no other holders and need no copy."""
         file = io.BytesIO()
         pickler = _Pickler(file, owns_tensors)
         pickler.dump(content)
