@@ -165,7 +165,7 @@ class Pointwise:
     all_numbers: bool = False  # every operand may be a number at once: add(2, 3)
     exact_out: bool = False  # out= must have the dtype of the result
     loop: str = "loop"  # the template that runs the expression (backend/cpu/loops.h)
-    widened: bool = True  # 16-bit floats run the loop of floats; False: a loop of their own
+    widened: bool = True  # 16-bit floats run the loop of floats; False: separate loops
 
 
 @dataclass(frozen=True)
