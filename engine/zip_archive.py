@@ -15,6 +15,7 @@ import os
 import pickle
 import pickletools
 import tempfile
+import warnings
 import zipfile
 from collections import Counter, OrderedDict
 from collections.abc import Callable
@@ -239,13 +240,15 @@ class _Interpreter:
 
     def run(self, content: bytes) -> Any:
         """Return the object that the pickle describes."""
-        for opcode, argument, _ in pickletools.genops(content):
-            if opcode.name == "STOP":
-                break
-            action = _ACTIONS.get(opcode.name)
-            if action is None:
-                raise RuntimeError(f"the pickle has the opcode {opcode.name}")
-            action(self, argument)
+        with warnings.catch_warnings():  # of escape sequences in damaged text
+            warnings.simplefilter("ignore", DeprecationWarning)
+            for opcode, argument, _ in pickletools.genops(content):
+                if opcode.name == "STOP":
+                    break
+                action = _ACTIONS.get(opcode.name)
+                if action is None:
+                    raise RuntimeError(f"the pickle has the opcode {opcode.name}")
+                action(self, argument)
         if len(self._stack) != 1:
             raise RuntimeError("the pickle is incomplete")
         return self._stack[0]

@@ -43,7 +43,18 @@ RESULTS = {
 }
 # What class Tensor says itself, and names of C++.
 NO_METHODS = {
-    *("data", "dim", "dtype", "is_leaf", "item", "numel", "requires_grad", "requires_grad_", "size", "sizes"),
+    *(
+        "data",
+        "dim",
+        "dtype",
+        "is_leaf",
+        "item",
+        "numel",
+        "requires_grad",
+        "requires_grad_",
+        "size",
+        "sizes",
+    ),
     *("stride", "to", "type_as", "is_floating_point", "is_complex"),
 }
 

@@ -190,6 +190,7 @@ class Library:
         if isinstance(error, LookupError) and type(error) is LookupError:
             return ("missing",)
         internal = isinstance(error, INTERNAL) or bool(PRIVATE.search(message))
+        internal = internal and not message.startswith("Torch not compiled with")
         if not full and (not internal or isinstance(error, MemoryError)):
             return None
         location = ""

@@ -22,7 +22,7 @@ static void tensors() {
   HOLDS((a.sizes() == uh::Sizes{2, 2}));
   const Tensor b = (2.0 * a + a.matmul(a) - 1.0).relu() / 2.0;
   HOLDS((b.doubles() == std::vector<double>{4, 6.5, 10, 14.5}));
-  HOLDS((1.0 - a).sum().item() == -6 && (-a).mean().item() == -2.5);
+  HOLDS((1.0 - a).sum().item<double>() == -6 && (-a).mean().item<double>() == -2.5);
   HOLDS((a > 2.0).ints() == (std::vector<int64_t>{0, 0, 1, 1}));
   HOLDS(a.t()[0].doubles()[1] == 3 && a.t().contiguous().data_ptr<float>()[1] == 3);
   HOLDS(a.argmax(1).ints()[0] == 1 && a.reshape({4}).sizes()[0] == 4);

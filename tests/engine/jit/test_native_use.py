@@ -7,6 +7,7 @@ import re
 import shutil
 import struct
 import subprocess
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -143,13 +144,22 @@ def test_the_cpp_header_does_what_it_says(tmp_path):
     assert done.stdout == "all of it holds\n"
 
 
-@pytest.mark.parametrize("header", sorted(p.name for p in (PACKAGE / "include").rglob("*.h*")))
+HEADERS = PACKAGE / "include"
+
+
+@pytest.mark.parametrize(
+    "header", sorted(str(p.relative_to(HEADERS)) for p in HEADERS.rglob("*.h*"))
+)
 def test_headers_stand_alone(header):
     """Each compiles by itself, those of C as C and as C++."""
-    include = ["-I", PACKAGE / "include", "-include", f"underhood/{header}", "-x"]
+    python = pytest.importorskip("pybind11").get_include()
+    own = [HEADERS, HEADERS / "torch/csrc/api/include"]
+    folders = [f"-I{folder}" for folder in own if folder.is_dir()]
+    folders += [f"-isystem{folder}" for folder in (python, sysconfig.get_path("include"))]
+    include = [*folders, "-include", header, "-x"]
     remainder = ["-fsyntax-only", *WARNINGS, os.devnull]
     compiled(CXX, "-std=c++20", *include, "c++", *remainder)
-    if header.endswith(".h"):
+    if header.startswith("underhood/") and header.endswith(".h"):
         compiled(CC, "-std=c11", *include, "c", *remainder)
 
 

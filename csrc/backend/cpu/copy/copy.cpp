@@ -38,7 +38,6 @@ Tensor copied(const Tensor& self, const Tensor& out) {
 
 // Whether both are the same elements in the same order.
 bool describes_same(const Tensor& a, const Tensor& b) {
-  if (a.is_same(b)) return true;
   return a.storage() == b.storage() && a.dtype() == b.dtype() && a.offset() == b.offset() &&
          a.sizes() == b.sizes() && a.strides() == b.strides();
 }
@@ -53,7 +52,11 @@ Scalar single_value(const Tensor& value, std::string_view op) {
 
 void copy(KeySet, const Tensor& self, const Tensor& src, bool) {
   check_broadcasts_to(src.sizes(), self.sizes(), "copy_");
-  if (describes_same(self, src)) return;
+  if (self.is_same(src)) return;
+  if (describes_same(self, src)) {
+    if (!self.is_meta()) self.data();  // throws where the storage has been made too small
+    return;
+  }
   check_no_internal_overlap(self, "copy_");
   if (self.is_meta()) return;
   check_no_partial_overlap(self, src, "copy_");
