@@ -26,6 +26,9 @@ KNOWN = {
     "PyTorch's masked_scatter_ reads what it has written, and stops in the middle of a source that is too short": (
         "values", "", r"masked_scatter_\(",
     ),
+    "PyTorch's products write memory that they still read": (
+        "values", "", r"(?s)addmm_\(|addmv_\(|lib\.(matmul|mm|bmm)\(.*out=",
+    ),
     "PyTorch keeps a negative size that it rejects": (
         "shape", r"not \(.*-\d.*\) \(after RuntimeError\)$", r"resize_",
     ),
