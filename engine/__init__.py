@@ -85,7 +85,7 @@ _NAMES = {
     "IntTensor LongTensor ShortTensor set_default_tensor_type",
 }
 _MODULES = (
-    "accelerator autograd backends cpu cuda distributed distributions fft func inspect jit library linalg "
+    "accelerator autograd backends cpu cuda distributed fft func inspect jit library linalg "
     "masked mps mtia nn ops "
     "optim return_types signal special utils version xpu"
 )
@@ -103,7 +103,6 @@ if TYPE_CHECKING:
         cpu,
         cuda,
         distributed,
-        distributions,
         fft,
         func,
         inspect,
