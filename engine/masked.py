@@ -64,7 +64,7 @@ def _input_mask(input: Tensor, *, mask: Tensor) -> Tensor:
         raise IndexError(
             "_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)"
         )
-    return ops.ne(ops.expand(mask, *input.shape), 0)
+    return ops.ne(ops.expand(mask, input.shape), 0)
 
 
 def _highest(input: Tensor, name: str) -> Any:

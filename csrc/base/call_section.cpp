@@ -127,14 +127,15 @@ bool is_changed() {
   if (!g_changing.load(std::memory_order_acquire)) return false;
   Maker& m = maker();
   const std::lock_guard guard(m.lock);
-  if (m.owner.load(std::memory_order_relaxed) == &mine()) return false;
-  return std::any_of(m.targets.begin(), m.targets.end(),
-                     [&](const void* target) { return !target || names(mine(), target); });
+  if (m.owner.load(std::memory_order_relaxed) == &state_of_thread()) return false;
+  return std::any_of(m.targets.begin(), m.targets.end(), [&](const void* target) {
+    return !target || names(state_of_thread(), target);
+  });
 }
 
 // Is not in anybody's way until nothing that this thread names is being changed.
 void wait_until_changed() {
-  State& self = mine();
+  State& self = state_of_thread();
   for (Patience patience; is_changed();) {
     self.waiting.store(true, std::memory_order_seq_cst);
     while (is_changed()) patience.wait();
@@ -150,13 +151,13 @@ State& first_call() {
 }
 
 void enter_slowly() {
-  const State& self = mine();
+  const State& self = state_of_thread();
   if (self.depth.load(std::memory_order_relaxed) > 1) return;  // the section around is waited for
   wait_until_changed();
 }
 
 void use_slowly(uint32_t before) {
-  State& self = mine();
+  State& self = state_of_thread();
   if (before > kMaxObjects) return;
   if (self.count.load(std::memory_order_relaxed) <= kMaxObjects) {
     // Used before in this call: a thread that changes it waits for us already.
@@ -168,7 +169,7 @@ void use_slowly(uint32_t before) {
 }
 
 void use_any() {
-  State& self = mine();
+  State& self = state_of_thread();
   const uint32_t before = self.count.load(std::memory_order_relaxed);
   self.count.store(kAny, kAnnounce);
   compiler_fence();
@@ -189,7 +190,7 @@ OutsideCalls::~OutsideCalls() {
 Change::Change(const void* object, const void* memory, bool has_looked) {
   using namespace calls;
   Maker& m = maker();
-  State& self = mine();
+  State& self = state_of_thread();
   const bool nested = m.owner.load(std::memory_order_relaxed) == &self;
   if (!nested) {
     self.target = object;
@@ -255,7 +256,8 @@ void after_fork() {
 }
 void after_fork_in_child() {
   // The other threads have not come along.
-  std::erase_if(calls::maker().threads, [](auto* state) { return state != &calls::mine(); });
+  std::erase_if(calls::maker().threads,
+                [](auto* state) { return state != &calls::state_of_thread(); });
   after_fork();
 }
 

@@ -52,7 +52,7 @@ struct State {
 // for what is reached in one instruction, and shares it with others.
 extern thread_local constinit State* t_calls __attribute__((tls_model("initial-exec")));
 State& first_call();
-inline State& mine() {
+inline State& state_of_thread() {
   State* state = t_calls;
   return state ? *state : first_call();
 }
@@ -75,7 +75,7 @@ void use_slowly(uint32_t before);
 class CallSection {
  public:
   CallSection()
-      : state_(calls::mine()),
+      : state_(calls::state_of_thread()),
         depth_(state_.depth.load(std::memory_order_relaxed)),
         count_(state_.count.load(std::memory_order_relaxed)) {
     state_.depth.store(depth_ + 1, calls::kAnnounce);
@@ -99,7 +99,7 @@ namespace calls {
 
 // Within a section: until its end no other thread changes `object`.
 inline void use(const void* object) {
-  State& state = mine();
+  State& state = state_of_thread();
   const uint32_t before = state.count.load(std::memory_order_relaxed);
   if (before < kMaxObjects) [[likely]] {
     state.objects[before].store(object, std::memory_order_relaxed);
@@ -121,7 +121,8 @@ inline void let_changes_in();
 // Around what the host does for a call: hooks, Functions, foreign deleters.
 class OutsideCalls {
  public:
-  OutsideCalls() : state_(calls::mine()), depth_(state_.depth.load(std::memory_order_relaxed)) {
+  OutsideCalls()
+      : state_(calls::state_of_thread()), depth_(state_.depth.load(std::memory_order_relaxed)) {
     state_.depth.store(0, std::memory_order_release);
   }
   ~OutsideCalls();

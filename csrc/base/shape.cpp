@@ -16,12 +16,13 @@ int64_t checked_numel(IntSpan sizes, std::string_view op) {
   bool overflow = false;
   bool zero = false;
   for (int64_t s : sizes) {
-    check(s >= 0, op, ": trying to create tensor with negative dimension ", s, ": ", shown(sizes));
+    check(s >= 0, op, ": trying to create tensor with negative dimension ", s, ": ",
+          printed(sizes));
     zero = zero || s == 0;
     // Without elements too, as in NumPy: strides are products of the other sizes.
     overflow = __builtin_mul_overflow(n, s ? s : 1, &n) || overflow;
   }
-  check(!overflow, op, ": storage size calculation overflowed with sizes=", shown(sizes));
+  check(!overflow, op, ": storage size calculation overflowed with sizes=", printed(sizes));
   return zero ? 0 : n;
 }
 
@@ -61,7 +62,7 @@ Dims broadcast_shapes(IntSpan a, IntSpan b) {
     const int64_t x = a_longer ? size : other;
     const int64_t y = a_longer ? other : size;
     fail(ErrorKind::kRuntime, "The size of tensor a (", x, ") must match the size of tensor b (", y,
-         ") at non-singleton dimension ", i + shift, ": ", shown(a), " and ", shown(b));
+         ") at non-singleton dimension ", i + shift, ": ", printed(a), " and ", printed(b));
   }
   return out;
 }

@@ -115,11 +115,11 @@ std::string to_string(IntSpan values);
 inline std::ostream& operator<<(std::ostream& out, const Dims& d) { return out << to_string(d); }
 
 // A span as an argument of check(): its text is only made when the check fails.
-struct Shown {
+struct Printed {
   IntSpan values;
 };
-inline Shown shown(IntSpan values) { return {values}; }
-inline std::ostream& operator<<(std::ostream& out, Shown s) { return out << to_string(s.values); }
+inline Printed printed(IntSpan values) { return {values}; }
+inline std::ostream& operator<<(std::ostream& out, Printed s) { return out << to_string(s.values); }
 
 // The product of the sizes; throws when one is negative or the product overflows int64.
 int64_t checked_numel(IntSpan sizes, std::string_view op);

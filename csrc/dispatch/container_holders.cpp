@@ -4,10 +4,11 @@
 namespace uh {
 namespace {
 
-void add_items(std::vector<HolderTracker::Found>& matches, const std::vector<IValue>& items) {
+void add_items(std::vector<HolderTracker::Reference>& references,
+               const std::vector<IValue>& items) {
   for (size_t i = 0; i < items.size(); ++i)
     each_tensor(items[i],
-                [&](const Tensor& t) { matches.push_back({static_cast<int64_t>(i), &t}); });
+                [&](const Tensor& t) { references.push_back({static_cast<int64_t>(i), &t}); });
 }
 
 // A key as Python would write it, as far as it is short.
@@ -21,39 +22,40 @@ std::string text_of_key(const IValue& key) {
 
 }  // namespace
 
-Object::ArgumentStream Object::words = nullptr;
+Object::AttributeName Object::attribute_name = nullptr;
 
-void Container::tell(events::Holder holder, const std::vector<HolderTracker::Found>& matches) {
+void Container::record_items(events::Holder holder,
+                             const std::vector<HolderTracker::Reference>& references) {
   if (!tracker_) {
-    if (matches.empty()) return;
+    if (references.empty()) return;
     if (number_ == 0) number_ = HolderTracker::next_number();
     tracker_ = std::make_unique<HolderTracker>(holder, number_);
   }
-  tracker_->now(matches);
+  tracker_->update(references);
 }
 
-void List::tell() {
-  std::vector<HolderTracker::Found> matches;
-  add_items(matches, items);
-  Container::tell(events::Holder::kList, matches);
+void List::record_items() {
+  std::vector<HolderTracker::Reference> references;
+  add_items(references, items);
+  Container::record_items(events::Holder::kList, references);
 }
 
-void Tuple::tell() {
-  std::vector<HolderTracker::Found> matches;
-  add_items(matches, items);
-  Container::tell(events::Holder::kTuple, matches);
+void Tuple::record_items() {
+  std::vector<HolderTracker::Reference> references;
+  add_items(references, items);
+  Container::record_items(events::Holder::kTuple, references);
 }
 
-void Dict::tell() {
-  std::vector<HolderTracker::Found> matches;
+void Dict::record_items() {
+  std::vector<HolderTracker::Reference> references;
   for (const auto& [key, value] : items_) {
     const auto add = [&, &key = key](const Tensor& t) {
-      matches.push_back({events::intern(text_of_key(key)), &t});
+      references.push_back({events::intern(text_of_key(key)), &t});
     };
     each_tensor(key, add);
     each_tensor(value, add);
   }
-  Container::tell(events::Holder::kDict, matches);
+  Container::record_items(events::Holder::kDict, references);
 }
 
 // A million objects that each hold the next would go in a million nested calls: what they hold
@@ -73,18 +75,18 @@ Object::~Object() {
   t_waiting = nullptr;
 }
 
-void Object::tell() {
+void Object::record_items() {
   if (number_ == 0) number_ = HolderTracker::next_number();
-  std::vector<HolderTracker::Found> matches;
+  std::vector<HolderTracker::Reference> references;
   for (size_t i = 0; i < slots.size(); ++i) {
     each_tensor(slots[i], [&](const Tensor& t) {
       // As long as there is no class, an Object is a future.
       const std::string description =
-          words ? words(*this, i, number_) : message("result of future ", number_);
-      matches.push_back({events::intern(description), &t});
+          attribute_name ? attribute_name(*this, i, number_) : message("result of future ", number_);
+      references.push_back({events::intern(description), &t});
     });
   }
-  Container::tell(events::Holder::kObject, matches);
+  Container::record_items(events::Holder::kObject, references);
 }
 
 }  // namespace uh

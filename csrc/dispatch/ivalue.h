@@ -32,13 +32,13 @@ struct Container : RefCounted {
   // To be called after every write to it: records what it holds now.
   void written() {
     if (events::on()) [[unlikely]]
-      tell();
+      record_items();
   }
 
  protected:
-  virtual void tell() = 0;
+  virtual void record_items() = 0;
   // Records these references as the current ones.
-  void tell(events::Holder holder, const std::vector<HolderTracker::Found>& matches);
+  void record_items(events::Holder holder, const std::vector<HolderTracker::Reference>& matches);
 
   int64_t number_ = 0;  // as a holder; 0 as long as it was none
 
@@ -78,8 +78,8 @@ class IValue {
  private:
   template <class T>
   T* container(Container::Kind kind) const {
-    const auto* held = std::get_if<Ref<Container>>(&v_);
-    return held && (*held)->kind == kind ? static_cast<T*>(held->get()) : nullptr;
+    const auto* reference = std::get_if<Ref<Container>>(&v_);
+    return reference && (*reference)->kind == kind ? static_cast<T*>(reference->get()) : nullptr;
   }
 
   Variant v_;
@@ -107,7 +107,7 @@ struct List final : Container {
   std::vector<IValue> items;
 
  protected:
-  void tell() override;
+  void record_items() override;
 };
 
 struct Tuple final : Container {
@@ -117,7 +117,7 @@ struct Tuple final : Container {
   const std::vector<IValue> items;
 
  protected:
-  void tell() override;
+  void record_items() override;
 };
 
 // Entries in the order in which they were put in, as in Python. Keys are numbers, strings or
@@ -134,7 +134,7 @@ struct Dict final : Container {
   void clear();
 
  protected:
-  void tell() override;
+  void record_items() override;
 
  private:
   std::vector<Entry> items_;
@@ -152,11 +152,11 @@ struct Object final : Container {
   std::vector<IValue> slots;
 
   // Returns the name of an attribute for recordings: the JIT provides it.
-  using ArgumentStream = std::string (*)(const Object& object, size_t slot, int64_t number);
-  static ArgumentStream words;
+  using AttributeName = std::string (*)(const Object& object, size_t slot, int64_t number);
+  static AttributeName attribute_name;
 
  protected:
-  void tell() override;
+  void record_items() override;
 };
 
 template <class T, class... A>

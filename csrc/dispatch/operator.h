@@ -9,8 +9,8 @@
 // Note [Operators are compiled once]: some 1300 operators have some 370 signatures. What an Op does
 // is written in operator_calls.h, which only the generated signatures_<n>.cpp include: they compile
 // it once per signature, and a caller, of which there are thousands, is one plain call.
-// Read next: operator_calls.h, dispatcher.h (the registry and libraries), record_call.h (what a
-// recorded call tells).
+// Read next: operator_calls.h, dispatcher.h (the registry and libraries), record_call.h (what is
+// recorded of a call).
 #pragma once
 
 #include <array>
@@ -72,7 +72,7 @@ using BoxedFallback = void (*)(OperatorInfo& op, Key key, Stack& stack);
 class TensorsAmong {
  public:
   void add(const Tensor& t) {
-    if (t) found_.push_back(&t);
+    if (t) tensors_.push_back(&t);
   }
   void add(const Operand& o) { add(o.tensor); }
   void add(const std::vector<Tensor>& list) {
@@ -84,10 +84,10 @@ class TensorsAmong {
   }
   template <class T>
   void add(const T&) {}
-  const TensorList& found() const { return found_; }
+  const TensorList& tensors() const { return tensors_; }
 
  private:
-  TensorList found_;
+  TensorList tensors_;
 };
 
 // A fact about an operator that its schema does not say: generated/tags.h, from dispatch/tags.yaml.

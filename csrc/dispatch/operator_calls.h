@@ -65,17 +65,17 @@ template <class R, class... A>
   if (keys.has(Key::kTracer)) return traced(args...);
   TensorsAmong arguments;
   (arguments.add(args), ...);
-  const bool needs_gradient = g_barrier.enter(*this, arguments.found());
+  const bool needs_gradient = g_barrier.enter(*this, arguments.tensors());
   const Without<Key::kAutograd> below;
   if constexpr (std::is_void_v<R>) {
     (*this)(args...);
-    if (needs_gradient) g_barrier.leave(*this, arguments.found(), {arguments.found()[0]});
+    if (needs_gradient) g_barrier.leave(*this, arguments.tensors(), {arguments.tensors()[0]});
   } else {
     R result = (*this)(args...);
     if (needs_gradient) {
       TensorsAmong results;
       results.add(result);
-      g_barrier.leave(*this, arguments.found(), results.found());
+      g_barrier.leave(*this, arguments.tensors(), results.tensors());
     }
     return result;
   }

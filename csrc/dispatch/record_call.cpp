@@ -15,7 +15,7 @@ CallRecord::CallRecord(const OperatorInfo& op)
 void CallRecord::argument(const Scalar& s) {
   if (s.is_complex()) {
     put(11, std::bit_cast<int64_t>(s.to_complex().re));
-    words_.push(std::bit_cast<int64_t>(s.imag()));
+    arguments_.push(std::bit_cast<int64_t>(s.imag()));
   } else if (s.is_float())
     argument(s.to_double());
   else if (s.kind() == Scalar::Kind::kBool)
@@ -26,22 +26,22 @@ void CallRecord::argument(const Scalar& s) {
 
 void CallRecord::argument(const Dims& dims) {
   put(5, dims.ndim());
-  for (int64_t d : dims) words_.push(d);
+  for (int64_t d : dims) arguments_.push(d);
 }
 
 void CallRecord::argument(const std::vector<Tensor>& list) {
   put(7, static_cast<int64_t>(list.size()));
-  for (const Tensor& t : list) words_.push(t ? t.id() : 0);
+  for (const Tensor& t : list) arguments_.push(t ? t.id() : 0);
 }
 
 void CallRecord::argument(const std::vector<double>& list) {
   put(10, static_cast<int64_t>(list.size()));
-  for (double v : list) words_.push(std::bit_cast<int64_t>(v));
+  for (double v : list) arguments_.push(std::bit_cast<int64_t>(v));
 }
 
 void CallRecord::enter() {
-  events::emit_blob(events::Kind::kOP_ENTER, call_, op_, current_call(), n_args_, words_.data(),
-                    words_.size() * 8);
+  events::emit_blob(events::Kind::kOP_ENTER, call_, op_, current_call(), n_args_, arguments_.data(),
+                    arguments_.size() * 8);
   scope_.emplace(call_);
 }
 

@@ -89,18 +89,18 @@ class CallRecord {
 
  private:
   void put(int64_t tag) {
-    words_.push(tag);
+    arguments_.push(tag);
     ++n_args_;
   }
   void put(int64_t tag, int64_t payload) {
     put(tag);
-    words_.push(payload);
+    arguments_.push(payload);
   }
 
   int64_t op_;
   int64_t call_;
   int64_t n_args_ = 0;
-  ArgumentStream words_;
+  ArgumentStream arguments_;
   ArgumentStream results_;
   std::optional<CallScope> scope_;
 };

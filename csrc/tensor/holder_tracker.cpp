@@ -86,11 +86,11 @@ HolderTracker::~HolderTracker() {
   unsettled(recorded_);
 }
 
-void HolderTracker::now(const std::vector<Found>& matches) {
+void HolderTracker::update(const std::vector<Reference>& references) {
   std::vector<TensorUse> fresh, dropped, added;
-  for (const Found& match : matches) {
-    watch(*match.tensor->impl());
-    fresh.push_back({kind_, holder_, match.place, match.tensor->id()});
+  for (const Reference& reference : references) {
+    watch(*reference.tensor->impl());
+    fresh.push_back({kind_, holder_, reference.index, reference.tensor->id()});
   }
   const auto same = [](const TensorUse& a, const TensorUse& b) {
     return a.place == b.place && a.tensor == b.tensor;

@@ -43,12 +43,12 @@ class HolderTracker {
   HolderTracker(const HolderTracker&) = delete;
   HolderTracker& operator=(const HolderTracker&) = delete;
 
-  struct Found {
-    int64_t place;
+  struct Reference {
+    int64_t index;
     const Tensor* tensor;
   };
-  // All that is held now, in a stable order.
-  void now(const std::vector<Found>& matches);
+  // All that is held at present, in a stable order.
+  void update(const std::vector<Reference>& references);
   // One more.
   void take(int64_t index, const Tensor& tensor);
 

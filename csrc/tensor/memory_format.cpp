@@ -25,7 +25,7 @@ Dims dense_strides(IntSpan sizes, MemoryFormat format) {
         "unsupported memory format option ", static_cast<int>(format));
   check(format == MemoryFormat::kContiguous || sizes.size() == wanted_rank(format),
         "required rank ", wanted_rank(format), " tensor to use channels_last format, got sizes ",
-        shown(sizes));
+        printed(sizes));
   const Dims order = memory_order(sizes.size(), format);
   Dims strides(sizes.size());
   int64_t step = 1;

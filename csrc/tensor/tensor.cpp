@@ -22,8 +22,8 @@ int64_t extent(IntSpan sizes, IntSpan strides) {
     overflow = __builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) ||
                __builtin_add_overflow(end, reach, &end) || overflow;
   }
-  check(!overflow, "empty_strided: storage size calculation overflowed with sizes=", shown(sizes),
-        " and strides=", shown(strides));
+  check(!overflow, "empty_strided: storage size calculation overflowed with sizes=", printed(sizes),
+        " and strides=", printed(strides));
   return end;
 }
 
@@ -64,7 +64,7 @@ Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype, Device device)
         ") must match dimensionality of strides (", strides.size(), ")");
   for (int64_t s : strides) {
     check(s >= 0, "empty_strided: negative strides are not supported, got strides ",
-          shown(strides));
+          printed(strides));
   }
   return fresh({Dims(sizes), Dims(strides), 0}, extent(sizes, strides), dtype, device);
 }

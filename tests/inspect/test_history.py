@@ -304,7 +304,9 @@ def test_sentences_use_the_names_of_the_moment(talk):
         "bytes 0 to 24 of storage 1 were written through tensor a (#2) by zero_"
     )
     assert recorded[at["line 4"]] == "line demo.py:4 is about to run: del x"
-    assert "tensor #2 was made on storage 1: float32 (3, 2), strides (1, 3), offset 0" in recorded
+    assert (
+        "tensor #2 was created on storage 1: float32 (3, 2), strides (1, 3), offset 0" in recorded
+    )
     assert recorded[at["y"]] == "name y was bound to tensor #2"
     assert recorded[at["end"]] == "name n was bound to 3"
     assert "operator t was called: t(x)" in recorded

@@ -44,12 +44,12 @@ StraightLineCode::StraightLineCode(const Graph& graph) : n_inputs_(graph.inputs(
   }
   for (const Value* output : graph.outputs()) outputs_.push_back(slot_of(output));
   if (events::on()) {
-    std::vector<HolderTracker::Found> matches;
+    std::vector<HolderTracker::Reference> references;
     for (size_t i = 0; i < slots_.size(); ++i)
       each_tensor(slots_[i],
-                  [&](const Tensor& t) { matches.push_back({static_cast<int64_t>(i), &t}); });
+                  [&](const Tensor& t) { references.push_back({static_cast<int64_t>(i), &t}); });
     holders_ = std::make_unique<HolderTracker>(events::Holder::kGroup, graph.id());
-    holders_->now(matches);
+    holders_->update(references);
   }
 
   std::vector<bool> retained(slots_.size());

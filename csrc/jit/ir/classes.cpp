@@ -38,7 +38,7 @@ std::string words_of(const Object& object, size_t slot, int64_t number) {
 }
 
 // From the start: a future is an Object of a program that may have no class.
-[[maybe_unused]] const bool g_words_known = (Object::words = &words_of, true);
+[[maybe_unused]] const bool g_words_known = (Object::attribute_name = &words_of, true);
 
 // Everything that a program names, from one graph on.
 class NamedTypes {

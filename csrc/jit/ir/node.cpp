@@ -60,14 +60,14 @@ std::string Node::text_attribute(std::string_view name) const {
 }
 
 void Node::record_held() {
-  std::vector<HolderTracker::Found> matches;
+  std::vector<HolderTracker::Reference> references;
   for (const auto& [name, attribute] : attributes_)
-    each_tensor(attribute.value, [&](const Tensor& t) { matches.push_back({id_, &t}); });
+    each_tensor(attribute.value, [&](const Tensor& t) { references.push_back({id_, &t}); });
   if (!holders_) {
-    if (matches.empty()) return;
+    if (references.empty()) return;
     holders_ = std::make_unique<HolderTracker>(events::Holder::kConstant, graph_->id());
   }
-  holders_->now(matches);
+  holders_->update(references);
 }
 
 void Node::set_attribute(std::string_view name, Attribute attribute) {

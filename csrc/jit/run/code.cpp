@@ -55,13 +55,13 @@ Code::~Code() { --g_alive; }
 int64_t Code::alive() { return g_alive; }
 
 void Code::record_constants() {
-  std::vector<HolderTracker::Found> matches;
+  std::vector<HolderTracker::Reference> references;
   for (size_t i = 0; i < constants_.size(); ++i)
     each_tensor(constants_[i],
-                [&](const Tensor& t) { matches.push_back({static_cast<int64_t>(i), &t}); });
-  if (matches.empty()) return;
+                [&](const Tensor& t) { references.push_back({static_cast<int64_t>(i), &t}); });
+  if (references.empty()) return;
   holders_ = std::make_unique<HolderTracker>(events::Holder::kCode, id_);
-  holders_->now(matches);
+  holders_->update(references);
 }
 
 std::string Code::text(size_t pc) const {

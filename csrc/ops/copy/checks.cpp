@@ -12,8 +12,8 @@ void check_broadcasts_to(IntSpan sizes, IntSpan target, std::string_view op) {
   bool ok = sizes.size() <= target.size();
   for (size_t d = 0; ok && d < sizes.size(); ++d)
     ok = sizes[d] == 1 || sizes[d] == target[d + shift];
-  check(ok, op, ": the shape ", shown(sizes), " cannot be broadcast to the shape ", shown(target),
-        ": every size must be equal or 1, counted from the right");
+  check(ok, op, ": the shape ", printed(sizes), " cannot be broadcast to the shape ",
+        printed(target), ": every size must be equal or 1, counted from the right");
 }
 
 // `out` with other sizes takes those of `result`, and its order in memory.

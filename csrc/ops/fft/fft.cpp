@@ -195,13 +195,15 @@ UH_FFT(irfft, c2r, false)
 UH_FFT(hfft, c2r, true)
 UH_FFT(ihfft, r2c, false)
 
-// As in PyTorch an `out` that is resized is row-major for complex numbers, and has the order of the
-// result for real ones: their transform is conjugated into it, element by element.
+// As in PyTorch: complex numbers are converted to the dtype of `out`, which is row-major where it is
+// resized. The transform of real ones is conjugated into it, element by element: it has the dtype
+// and the order of the result.
 void fft_ifft_out(KeySet, const Tensor& self, MaybeInt n, int64_t dim, const Norm& norm,
                   const Tensor& out) {
   const Tensor result = ops::fft_ifft(self, n, dim, norm);
-  if (is_complex(self.dtype())) resize_row_major(out, result);
-  write_exact_out(out, result, "fft_ifft");
+  if (!is_complex(self.dtype())) return write_exact_out(out, result, "fft_ifft");
+  resize_row_major(out, result);
+  write_out(out, result, "fft_ifft");
 }
 
 namespace {

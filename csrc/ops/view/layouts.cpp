@@ -8,20 +8,20 @@ Dims infer_size(IntSpan size, int64_t numel) {
   Dims out(size);
   std::optional<size_t> open;
   for (size_t d = 0; d < size.size(); ++d) {
-    check(size[d] >= -1, "view: invalid shape dimension ", size[d], " in ", shown(size));
+    check(size[d] >= -1, "view: invalid shape dimension ", size[d], " in ", printed(size));
     if (size[d] != -1) continue;
-    check(!open, "view: only one dimension can be inferred, got shape ", shown(size));
+    check(!open, "view: only one dimension can be inferred, got shape ", printed(size));
     open = d;
     out[d] = 1;
   }
   const int64_t known = checked_numel(out, "view");
   if (open && known == 0) {
     fail(ErrorKind::kRuntime, "cannot reshape tensor of ", numel, " elements into shape ",
-         shown(size),
+         printed(size),
          " because the unspecified dimension size -1 can be any value and is ambiguous");
   }
   const bool fits = open ? numel % known == 0 : numel == known;
-  check(fits, "shape '", shown(size), "' is invalid for input of size ", numel);
+  check(fits, "shape '", printed(size), "' is invalid for input of size ", numel);
   if (open) out[*open] = numel / known;
   return out;
 }
@@ -111,7 +111,7 @@ Layout as_strided(const Tensor& self, IntSpan size, IntSpan stride,
                   std::optional<int64_t> argument) {
   const int64_t offset = argument.value_or(self.offset());
   check(size.size() == stride.size(), "as_strided: mismatch in length of strides and shape: size ",
-        shown(size), ", stride ", shown(stride));
+        printed(size), ", stride ", printed(stride));
   check(offset >= 0, "as_strided: storage offset must be non-negative, got ", offset);
   checked_numel(size, "as_strided");
   int64_t last = offset;
@@ -119,19 +119,20 @@ Layout as_strided(const Tensor& self, IntSpan size, IntSpan stride,
   for (size_t d = 0; d < size.size(); ++d) {
     check(stride[d] >= 0,
           "as_strided: negative strides are not supported at the moment, got strides: ",
-          shown(stride));
+          printed(stride));
     none = none || size[d] == 0;
     int64_t reach = 0;
     const bool over = size[d] > 0 && (__builtin_mul_overflow(size[d] - 1, stride[d], &reach) ||
                                       __builtin_add_overflow(last, reach, &last));
-    check(!over, "as_strided: sizes ", shown(size), " with strides ", shown(stride), " overflow");
+    check(!over, "as_strided: sizes ", printed(size), " with strides ", printed(stride),
+          " overflow");
   }
   const int64_t width = itemsize(self.dtype());
-  check(last < INT64_MAX / width, "as_strided: sizes ", shown(size), " with strides ",
-        shown(stride), " overflow");
+  check(last < INT64_MAX / width, "as_strided: sizes ", printed(size), " with strides ",
+        printed(stride), " overflow");
   const int64_t available = static_cast<int64_t>(self.storage()->nbytes()) / width;
-  check(none || self.is_meta() || last < available, "as_strided: setStorage: sizes ", shown(size),
-        ", strides ", shown(stride), ", storage offset ", offset, ", and itemsize ", width,
+  check(none || self.is_meta() || last < available, "as_strided: setStorage: sizes ", printed(size),
+        ", strides ", printed(stride), ", storage offset ", offset, ", and itemsize ", width,
         " requiring a storage size of ", none ? 0 : (last + 1) * width,
         " are out of bounds for storage of size ", self.storage()->nbytes());
   return {Dims(size), Dims(stride), offset};

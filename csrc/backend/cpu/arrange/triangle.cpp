@@ -21,11 +21,12 @@ int64_t clamped(int64_t value, int64_t low, int64_t high) {
   return std::min(std::max(value, low), high);
 }
 
-// Row i keeps columns [first, last) of n; `upper` keeps from the diagonal on, else up to it.
-struct Kept {
+// The columns [first, last) of n that row i retains: from the diagonal on if `upper`, else up to
+// it.
+struct Columns {
   int64_t first, last;
 };
-Kept kept(int64_t i, int64_t n, int64_t diagonal, bool upper) {
+Columns columns_of_row(int64_t i, int64_t n, int64_t diagonal, bool upper) {
   if (upper) return {clamped(i + diagonal, 0, n), n};
   return {0, clamped(i + diagonal + 1, 0, n)};
 }
@@ -44,7 +45,7 @@ Tensor triangle(const Tensor& self, int64_t diagonal, bool upper, std::string_vi
   diagonal = clamped(diagonal, -m - 1, n + 1);
   parallel_for(0, out.numel() / n, std::max<int64_t>(1, 65536 / n), [&](int64_t lo, int64_t hi) {
     for (int64_t row = lo; row < hi; ++row) {
-      const auto [first, last] = kept(row % m, n, diagonal, upper);
+      const auto [first, last] = columns_of_row(row % m, n, diagonal, upper);
       std::byte* to = out.data() + row * n * item;
       const std::byte* from = source.data() + row * n * item;
       std::memset(to, 0, static_cast<size_t>(first * item));
@@ -89,7 +90,7 @@ void cut(const Tensor& self, int64_t diagonal, bool upper, std::string_view op) 
   parallel_for(0, self.numel() / n, std::max<int64_t>(1, 65536 / n), [&](int64_t lo, int64_t hi) {
     Odometer<1> at(rows, outer, lo);
     for (int64_t row = lo; row < hi; ++row, at.step()) {
-      const auto [first, last] = kept(row % m, n, diagonal, upper);
+      const auto [first, last] = columns_of_row(row % m, n, diagonal, upper);
       std::byte* to = self.data() + at.offsets()[0] * item;
       zero(to, 0, first);
       zero(to, last, n);

@@ -5,8 +5,7 @@
 
 namespace uh {
 
-// Whether that is what a convolution of floats is, or its gradient: `out` and `input` are its
-// sides.
+// True for a convolution of floats, or a gradient of one, of that kind.
 bool is_product(const Tensor& out, const Tensor& input, const Tensor& weight,
                 const ConvolutionOptions& options);
 

@@ -54,7 +54,7 @@ Tensor addmv(KeySet, const Tensor& self, const Tensor& mat, const Tensor& vec, c
   check(mat.ndim() == 2 && vec.ndim() == 1 && self.ndim() <= 1,
         "addmv: vector + matrix @ vector expected, got ", self.ndim(), ", ", mat.ndim(), ", ",
         vec.ndim());
-  check(mat.size(1) == vec.size(0), "addmv: size mismatch, got input (", shown(self.sizes()),
+  check(mat.size(1) == vec.size(0), "addmv: size mismatch, got input (", printed(self.sizes()),
         "), mat (", mat.size(0), "x", mat.size(1), "), vec (", vec.size(0), ")");
   check_product_dtypes(mat, vec, "mat and vec");
   return with_addend({mat.size(0)}, self, mat, Reading::kMatrix, vec, Reading::kColumn, {},
