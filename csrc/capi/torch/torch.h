@@ -71,7 +71,7 @@ namespace detail {
 template <class... T>
 std::string str(const T&... parts) {
   std::ostringstream out;
-  (out << ... << parts);
+  ((out << parts), ...);
   return out.str();
 }
 }  // namespace detail
