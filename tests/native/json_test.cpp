@@ -105,13 +105,13 @@ TEST(json_says_what_is_wrong_and_where) {
   CHECK_FAILS(Json::parse("1e999"), "a number that a double can hold");
   CHECK_FAILS(Json::parse("NaN"), "expected a value");
   CHECK_FAILS(Json::parse("\"a\nb\""), "to be escaped");
-  CHECK_FAILS(Json::parse("{\"a\":1}").at("a").as_string(), "a string at byte 5, found a whole");
+  CHECK_FAILS(Json::parse("{\"a\":1}").at("a").as_string(), "a string at byte 5, found an integer");
   CHECK_FAILS(Json::parse("{}").at("b"), "has no member 'b'");
 }
 
 TEST(json_has_limits) {
-  CHECK_FAILS(Json::parse(std::string(1000000, '[')), "more than 64 arrays and objects");
-  CHECK_FAILS(Json::parse("[[[1]]]", {.depth = 2}), "more than 2 arrays");
+  CHECK_FAILS(Json::parse(std::string(1000000, '[')), "more than 64 nested arrays and objects");
+  CHECK_FAILS(Json::parse("[[[1]]]", {.depth = 2}), "more than 2 nested arrays");
   CHECK_FAILS(Json::parse("[1,2,3]", {.values = 3}), "more than 3 values");
   CHECK_FAILS(Json::parse("[1]", {.bytes = 2}), "more than 2");
 }
