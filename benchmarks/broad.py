@@ -13,8 +13,8 @@ import importlib
 import itertools
 import json
 import math
+import operator
 import re
-import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from run import Work, show_time, timed
+from run import Work, compare, geometric_mean
 
 Make = Callable[[Any], Work]
 
@@ -43,17 +43,8 @@ class Workload:
     name: str
     make: Make
 
-
-@dataclass(frozen=True)
-class Ratio:
-    workload: Workload
-    ours: float  # seconds
-    theirs: float
-    ratio: float
-
     def __str__(self) -> str:
-        name = f"{self.workload.group}/{self.workload.name}"
-        return f"{name:<52} {show_time(self.ours)} {show_time(self.theirs)} {self.ratio:7.2f}"
+        return f"{self.group}/{self.name}"
 
 
 # ---- operands
@@ -87,9 +78,8 @@ def operand(m: Any, layout: str, dtype: str, seed: int = 1) -> Any:
 
 def function(m: Any, name: str) -> Callable[..., Any]:
     """A function by its path below the module: `nn.functional.gelu`."""
-    for part in name.split("."):
-        m = getattr(m, part)
-    return m  # type: ignore[no-any-return]
+    result: Callable[..., Any] = operator.attrgetter(name)(m)
+    return result
 
 
 # ---- the tables
@@ -503,27 +493,15 @@ FAMILIES = (
 # ---- measuring
 
 
-def measure(workload: Workload, peers: list[Any]) -> Ratio:
-    works = [workload.make(module) for module in peers]
-    for work in works:
-        timed(work, 2)
-    times = max(1, round(BLOCK / max(timed(works[0], 1), 1e-8)))
-    rounds = [[timed(work, times) for work in works] for _ in range(ROUNDS)]
-    ours, theirs = (statistics.median(side) for side in zip(*rounds, strict=True))
-    return Ratio(workload, ours, theirs, statistics.median(a / b for a, b in rounds))
+def group_of(name: str) -> str:
+    return name.partition("/")[0]
 
 
-def geometric_mean(ratios: list[float]) -> float:
-    return math.exp(statistics.fmean(map(math.log, ratios)))
-
-
-def print_groups(ratios: list[Ratio]) -> None:
+def print_groups(ratios: dict[str, float]) -> None:
     groups: dict[str, list[float]] = {}
-    for ratio in ratios:
-        groups.setdefault(ratio.workload.group, []).append(ratio.ratio)
-    throughput = [
-        ratio.ratio for ratio in ratios if ratio.workload.group not in ("overhead", "training")
-    ]
+    for name, ratio in ratios.items():
+        groups.setdefault(group_of(name), []).append(ratio)
+    throughput = [r for n, r in ratios.items() if group_of(n) not in ("overhead", "training")]
     if throughput:
         groups["all throughput"] = throughput
     print(f"\n{'':<16} {'count':>6} {'mean':>6} {'worst':>6} {'above 1.3':>10}")
@@ -534,11 +512,11 @@ def print_groups(ratios: list[Ratio]) -> None:
         )
 
 
-def print_changes(ratios: list[Ratio], stored: dict[str, float]) -> None:
+def print_changes(ratios: dict[str, float], stored: dict[str, float]) -> None:
     changes = [
-        (ratio.ratio / stored[name], name, stored[name], ratio.ratio)
-        for ratio in ratios
-        if (name := f"{ratio.workload.group}/{ratio.workload.name}") in stored
+        (ratio / stored[name], name, stored[name], ratio)
+        for name, ratio in ratios.items()
+        if name in stored
     ]
     if not changes:
         print("\nno workload in common with the stored run")
@@ -567,28 +545,29 @@ def main() -> int:
         workload
         for family in FAMILIES
         for workload in family()
-        if re.search(options.pattern, f"{workload.group}/{workload.name}")
+        if re.search(options.pattern, str(workload))
     ]
     if not workloads:
         parser.error(f"no workload matches {options.pattern!r}; --list prints them")
     if options.list:
-        print(*(f"{workload.group}/{workload.name}" for workload in workloads), sep="\n")
+        print(*workloads, sep="\n")
         return 0
     peers = [importlib.import_module("engine"), importlib.import_module("torch")]
     for module in peers:
         module.set_num_threads(1)
-    begin, ratios = time.perf_counter(), []
+    begin, figures = time.perf_counter(), []
     for workload in workloads:
-        ratios.append(measure(workload, peers))
-        print(ratios[-1], flush=True)
+        figures.append(compare(str(workload), workload.make, peers, rounds=ROUNDS, block=BLOCK))
+        print(figures[-1], flush=True)
+    ratios = {figure.name: figure.ratio for figure in figures if figure.ratio is not None}
     print_groups(ratios)
     print(
         f"\nthe {options.worst} worst of {len(ratios)}, after {time.perf_counter() - begin:.0f} s"
     )
-    for ratio in sorted(ratios, key=lambda r: -r.ratio)[: options.worst]:
-        print(ratio)
+    for figure in sorted(figures, key=lambda f: -ratios[f.name])[: options.worst]:
+        print(figure)
     if options.json:
-        measured = {f"{r.workload.group}/{r.workload.name}": round(r.ratio, 3) for r in ratios}
+        measured = {name: round(ratio, 3) for name, ratio in ratios.items()}
         options.json.write_text(json.dumps(measured, indent=1) + "\n")
     if stored is not None:
         print_changes(ratios, stored)

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from run import Work, compare, show_time, timed
+from run import Work, compare, geometric_mean, show_time, timed
 
 WORKLOADS: dict[str, Callable[[Any], Work]] = {}
 ROUNDS = 7
@@ -261,7 +261,7 @@ def main() -> int:
         if figure.ratio is not None:
             ratios.append(figure.ratio)
     if ratios:
-        print(f"geometric mean {math.exp(statistics.fmean(map(math.log, ratios))):.2f}")
+        print(f"geometric mean {geometric_mean(ratios):.2f}")
     return 0
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import math
 import statistics
 import subprocess
 import sys
@@ -37,7 +38,7 @@ class Figure:
     bound: float | None
 
     def __str__(self) -> str:
-        line = f"{self.name:<34} {show_time(self.ours)}"
+        line = f"{self.name:<50} {show_time(self.ours)}"
         if self.theirs is None or self.ratio is None:
             return line
         verdict = "" if self.bound is None else f"  {'ok' if self.ratio <= self.bound else 'OVER'}"
@@ -60,18 +61,30 @@ def timed(work: Work, times: int) -> float:
     return (time.perf_counter() - begin) / times
 
 
-def compare(name: str, make: Callable[[Any], Work], peers: list[Any], bound: float) -> Figure:
-    """Our time and PyTorch's, in turn."""
+def compare(
+    name: str,
+    make: Callable[[Any], Work],
+    peers: list[Any],
+    bound: float | None = None,
+    *,
+    rounds: int = ROUNDS,
+    block: float = BLOCK,
+) -> Figure:
+    """Our time and PyTorch's, in turn: the median over `rounds` blocks that last about `block` seconds."""
     works = [make(module) for module in peers]
     for work in works:
         timed(work, 2)
-    times = max(1, round(BLOCK / max(timed(works[0], 3), 1e-8)))
-    rounds = [[timed(work, times) for work in works] for _ in range(ROUNDS)]
-    ours = statistics.median(r[0] for r in rounds)
+    times = max(1, round(block / max(timed(works[0], 1), 1e-8)))
+    seconds = [[timed(work, times) for work in works] for _ in range(rounds)]
+    ours = statistics.median(r[0] for r in seconds)
     if len(peers) == 1:
         return Figure(name, ours, None, None, bound)
-    ratio = statistics.median(r[0] / r[1] for r in rounds)
-    return Figure(name, ours, statistics.median(r[1] for r in rounds), ratio, bound)
+    ratio = statistics.median(r[0] / r[1] for r in seconds)
+    return Figure(name, ours, statistics.median(r[1] for r in seconds), ratio, bound)
+
+
+def geometric_mean(ratios: list[float]) -> float:
+    return math.exp(statistics.fmean(map(math.log, ratios)))
 
 
 # ---- calls on small tensors: what is timed is the way from Python to the kernel and back
@@ -245,7 +258,7 @@ def main() -> int:
             print(figure, flush=True)
 
     if not options.json:
-        print(f"{'':<34} {'ours':>11} {'theirs':>11} {'ratio':>7}")
+        print(f"{'':<50} {'ours':>11} {'theirs':>11} {'ratio':>7}")
     for group in (engine_figures, recorder_figures):
         for figure in group():
             report(figure)

@@ -6,20 +6,20 @@ The functions that need a device raise PyTorch's RuntimeError.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
+
+from engine.absent_device import (
+    device_count as device_count,
+)
+from engine.absent_device import (
+    is_available as is_available,
+)
+from engine.absent_device import (
+    needs_device,
+)
 
 if TYPE_CHECKING:
     from engine.dtypes import device
-
-
-def is_available() -> bool:
-    """Return False: there is no accelerator."""
-    return False
-
-
-def device_count() -> int:
-    """Return 0."""
-    return 0
 
 
 def current_accelerator(check_available: bool = False) -> device | None:
@@ -28,12 +28,9 @@ def current_accelerator(check_available: bool = False) -> device | None:
 
 
 def _needs_device(name: str) -> Callable[..., NoReturn]:
-    def call(*args: Any, **options: Any) -> NoReturn:
-        raise RuntimeError("Cannot access accelerator device when none is available.")
-
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = "Raise RuntimeError: this needs an accelerator."
-    return call
+    return needs_device(
+        name, RuntimeError, "Cannot access accelerator device when none is available."
+    )
 
 
 current_device_idx = _needs_device("current_device_idx")

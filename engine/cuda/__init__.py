@@ -9,6 +9,32 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from engine.absent_device import (
+    device_count as device_count,
+)
+from engine.absent_device import (
+    empty_cache as empty_cache,
+)
+from engine.absent_device import (
+    is_available as is_available,
+)
+from engine.absent_device import (
+    is_bf16_supported as is_bf16_supported,
+)
+from engine.absent_device import (
+    is_initialized as is_initialized,
+)
+from engine.absent_device import (
+    manual_seed as manual_seed,
+)
+from engine.absent_device import (
+    manual_seed_all as manual_seed_all,
+)
+from engine.absent_device import (
+    memory_allocated,
+    needs_device,
+)
+
 _MESSAGE = "Torch not compiled with CUDA enabled"
 
 has_half, has_magma = True, False
@@ -23,43 +49,9 @@ class OutOfMemoryError(RuntimeError):
     """Not enough memory of a device; never raised without one."""
 
 
-def is_available() -> bool:
-    """Return False: there is no CUDA device.
-
-    >>> is_available()
-    False
-    """
-    return False
-
-
-def is_initialized() -> bool:
-    """Return False: nothing starts CUDA."""
-    return False
-
-
-def device_count() -> int:
-    """Return 0."""
-    return 0
-
-
-def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Return False: no device supports it."""
-    return False
-
-
 def is_tf32_supported() -> bool:
     """Return False: no device supports it."""
     return False
-
-
-def manual_seed(seed: int) -> None:
-    """Seed the generator of the current device: there is none, so this does nothing."""
-    int(seed)
-
-
-def manual_seed_all(seed: int) -> None:
-    """Seed the generators of all devices: there are none, so this does nothing."""
-    int(seed)
 
 
 def seed() -> None:
@@ -79,10 +71,6 @@ def set_rng_state_all(new_states: Any) -> None:
     """Restore the states of all devices' generators. Raises: AssertionError if there are any."""
     for _ in new_states:
         _refuse()
-
-
-def empty_cache() -> None:
-    """Release unused memory of the devices: there is none."""
 
 
 def ipc_collect() -> NoReturn:
@@ -110,21 +98,8 @@ def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
     return {}
 
 
-def _no_bytes(name: str) -> Callable[..., int]:
-    def count(device: Any = None) -> int:
-        return 0
-
-    count.__name__ = count.__qualname__ = name
-    count.__doc__ = "Return 0: no memory of a device is in use."
-    return count
-
-
-memory_allocated = _no_bytes("memory_allocated")
-max_memory_allocated = _no_bytes("max_memory_allocated")
-memory_reserved = _no_bytes("memory_reserved")
-max_memory_reserved = _no_bytes("max_memory_reserved")
-memory_cached = _no_bytes("memory_cached")
-max_memory_cached = _no_bytes("max_memory_cached")
+max_memory_allocated = memory_reserved = max_memory_reserved = memory_allocated
+memory_cached = max_memory_cached = memory_allocated
 
 
 def _refuse() -> NoReturn:
@@ -132,12 +107,7 @@ def _refuse() -> NoReturn:
 
 
 def _needs_device(name: str) -> Callable[..., NoReturn]:
-    def call(*args: Any, **options: Any) -> NoReturn:
-        _refuse()
-
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = "Raise AssertionError: this needs a CUDA device."
-    return call
+    return needs_device(name, AssertionError, _MESSAGE)
 
 
 init = _needs_device("init")

@@ -123,6 +123,14 @@ def _prepare(
     return replaced, chosen_args, _tensors(chosen_args)
 
 
+def _with_aux(result: Any, has_aux: bool) -> tuple[Any, Any]:
+    """Return the output to differentiate and what a function with `has_aux` returns next to it."""
+    if not has_aux:
+        return result, None
+    output, aux = result
+    return output, aux
+
+
 def _restored(values: list[Tensor], like: Any) -> Any:
     """Return the values in the containers of `like`."""
     remaining = iter(values)
@@ -139,10 +147,7 @@ def grad_and_value(func: Any, argnums: int | tuple[int, ...] = 0, has_aux: bool 
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         with _call():
             replaced, selected, variables = _prepare(args, argnums)
-            output = func(*replaced, **kwargs)
-            aux = None
-            if has_aux:
-                output, aux = output
+            output, aux = _with_aux(func(*replaced, **kwargs), has_aux)
             if not isinstance(output, Tensor) or output.dim():
                 kind = (
                     f"{output.dim()} dims" if isinstance(output, Tensor) else type(output).__name__
@@ -181,10 +186,7 @@ def vjp(func: Any, *primals: Any, has_aux: bool = False) -> Any:
     """
     with _call():
         replaced, selected, variables = _prepare(primals, tuple(range(len(primals))))
-        output = func(*replaced)
-        aux = None
-        if has_aux:
-            output, aux = output
+        output, aux = _with_aux(func(*replaced), has_aux)
         leaves = frozenset(_calls.leaves)
         released = _released((output, aux))
 
@@ -212,10 +214,7 @@ def jacrev(func: Any, argnums: int | tuple[int, ...] = 0, *, has_aux: bool = Fal
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         with _call():
             replaced, selected, variables = _prepare(args, argnums)
-            output = func(*replaced, **kwargs)
-            aux = None
-            if has_aux:
-                output, aux = output
+            output, aux = _with_aux(func(*replaced, **kwargs), has_aux)
 
             def jacobian(y: Tensor) -> Any:
                 rows = [_gradients(element, variables) for element in y.reshape(-1)]

@@ -152,13 +152,17 @@ class CustomOpDef:
             )
 
         def register(function: Callable[..., Any]) -> Callable[..., Any]:
-            single = device_types is None or isinstance(device_types, str)
-            for device_type in [device_types] if single else list(device_types or ()):
+            types: list[str | None] = (
+                [device_types]
+                if device_types is None or isinstance(device_types, str)
+                else list(device_types)
+            )
+            for device_type in types:
                 is_new = device_type not in self._backend_fns
-                self._backend_fns[device_type] = function  # type: ignore[index]
+                self._backend_fns[device_type] = function
                 keys = device_keys("default" if device_type is None else device_type)
                 for key in keys if is_new else ():
-                    self._lib.impl(self._name, self._kernel(device_type), key)  # type: ignore[arg-type]
+                    self._lib.impl(self._name, self._kernel(device_type), key)
             return function
 
         return register if fn is None else register(fn)

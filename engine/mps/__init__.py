@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import NoReturn
 
-
-def is_available() -> bool:
-    """Return False: there is no MPS device."""
-    return False
-
-
-def device_count() -> int:
-    """Return 0."""
-    return 0
-
-
-def manual_seed(seed: int) -> None:
-    """Seed the generator of the device: there is none, so this does nothing."""
-    int(seed)
+from engine.absent_device import (
+    device_count as device_count,
+)
+from engine.absent_device import (
+    is_available as is_available,
+)
+from engine.absent_device import (
+    manual_seed as manual_seed,
+)
+from engine.absent_device import (
+    needs_device,
+)
 
 
 def seed() -> None:
@@ -26,12 +24,7 @@ def seed() -> None:
 
 
 def _needs_device(name: str, operation: str) -> Callable[..., NoReturn]:
-    def call(*args: Any, **options: Any) -> NoReturn:
-        raise RuntimeError(f"Cannot execute {operation}() without MPS backend.")
-
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = "Raise RuntimeError: this needs an MPS device."
-    return call
+    return needs_device(name, RuntimeError, f"Cannot execute {operation}() without MPS backend.")
 
 
 empty_cache = _needs_device("empty_cache", "emptyCache")

@@ -3,58 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import NoReturn
 
-
-def is_available() -> bool:
-    """Return False: there is no XPU device."""
-    return False
-
-
-def is_initialized() -> bool:
-    """Return False: nothing starts the driver."""
-    return False
-
-
-def device_count() -> int:
-    """Return 0."""
-    return 0
-
-
-def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Return False: no device supports it."""
-    return False
-
-
-def manual_seed(seed: int) -> None:
-    """Seed the generator of the current device: there is none, so this does nothing."""
-    int(seed)
-
-
-def manual_seed_all(seed: int) -> None:
-    """Seed the generators of all devices: there are none, so this does nothing."""
-    int(seed)
-
-
-def empty_cache() -> None:
-    """Release unused memory of the devices: there is none."""
-
-
-def memory_allocated(device: Any = None) -> int:
-    """Return 0: no memory of a device is in use."""
-    return 0
-
+from engine.absent_device import (
+    device_count as device_count,
+)
+from engine.absent_device import (
+    empty_cache as empty_cache,
+)
+from engine.absent_device import (
+    is_available as is_available,
+)
+from engine.absent_device import (
+    is_bf16_supported as is_bf16_supported,
+)
+from engine.absent_device import (
+    is_initialized as is_initialized,
+)
+from engine.absent_device import (
+    manual_seed as manual_seed,
+)
+from engine.absent_device import (
+    manual_seed_all as manual_seed_all,
+)
+from engine.absent_device import (
+    memory_allocated,
+    needs_device,
+)
 
 max_memory_allocated = memory_reserved = max_memory_reserved = memory_allocated
 
 
 def _needs_device(name: str) -> Callable[..., NoReturn]:
-    def call(*args: Any, **options: Any) -> NoReturn:
-        raise AssertionError("Torch not compiled with XPU enabled")
-
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = "Raise AssertionError: this needs an XPU device."
-    return call
+    return needs_device(name, AssertionError, "Torch not compiled with XPU enabled")
 
 
 current_device = _needs_device("current_device")

@@ -5,7 +5,7 @@
 
 namespace uh {
 
-// True for a convolution of floats, or a gradient of one, of that kind.
+// True if this convolution, or this gradient of one, of floats is such a product.
 bool is_product(const Tensor& out, const Tensor& input, const Tensor& weight,
                 const ConvolutionOptions& options);
 
