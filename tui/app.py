@@ -121,6 +121,7 @@ class Underhood(App[int]):
         ScrollBar.renderer = PlainScrollBar if self.ascii else ScrollBarRender
         self._first, self._options = first, options
         self.key_queue = KeyQueue(self, super().on_event)
+        self._warned = -1  # the number of the key that asked to leave
         self.register_theme(DARK)
         self.register_theme(LIGHT)
         self.theme = self._known_theme()
@@ -185,6 +186,22 @@ class Underhood(App[int]):
         Textual cannot switch it)."""
         show = self.switch_screen if instead and len(self.screen_stack) > 1 else self.push_screen
         show(make_screen(name, **options))
+
+    async def action_quit(self) -> None:
+        """Leave Underhood."""
+        self.quit()
+
+    def quit(self) -> None:
+        """End; if that loses something, only when asked twice running."""
+        lost = next(
+            filter(None, (getattr(each, "unsaved", str)() for each in self.screen_stack)), ""
+        )
+        typed = self.key_queue.forwarded
+        if lost and typed != self._warned + 1:
+            self._warned = typed
+            self.notify(f"{lost} The same key again leaves.", severity="warning", timeout=4)
+            return
+        self.exit(0)
 
     def action_safe(self) -> None:
         """ctrl+c never kills: it says how to leave."""

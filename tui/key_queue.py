@@ -27,6 +27,7 @@ TURNS = (
     10,
 )  # minimum and maximum iterations to wait for: a key may post a message that posts another
 
+PASSING = ("escape", "ctrl+q", "ctrl+c")  # keys that do not wait for a screen that reads
 Typed = events.Key | events.Paste
 
 
@@ -40,6 +41,8 @@ class KeyQueue:
         self._task: asyncio.Task[None] | None = None
         self._open = False
         self._seen: Screen[Any] | None = None  # the screen that has been drawn and has its focus
+        self._holding: Screen[Any] | None = None  # the screen that is not ready for keys
+        self.forwarded = 0  # keys that have been forwarded
 
     def open(self) -> None:
         """Start forwarding: the first screen is there, and gets the keys typed before."""
@@ -51,11 +54,37 @@ class KeyQueue:
         if self._task is not None:
             self._task.cancel()
 
+    def hold(self, screen: Screen[Any]) -> None:
+        """Let keys wait while this screen is the active one, until `release`: it is still reading."""
+        self._holding = screen
+
+    def release(self, screen: Screen[Any]) -> None:
+        """The screen is ready, or left: forward the keys that waited for it."""
+        if self._holding is screen:
+            self._holding = None
+            if self._open and self._waiting and self._task is None:
+                self._task = asyncio.create_task(self._forward_waiting([]))
+
+    @property
+    def _blocked(self) -> bool:
+        return self._holding is not None and self._app.screen is self._holding
+
+    def _passes(self, key: str) -> bool:
+        """Return whether a key does not wait; `q` does if others wait before it."""
+        return key in PASSING or (key == "q" and not self._waiting)
+
     async def take(self, event: Typed) -> None:
         """Forward a key now, or after the waiting ones."""
+        if self._blocked and isinstance(event, events.Key) and self._passes(event.key):
+            self._waiting.clear()  # it gives up what the others were typed for
+            await self._send(event)
+            return
+        if self._blocked and self._open and self._task is None:
+            self._waiting.append(event)
+            return
         if self._task is None and self._open and self._app.screen is self._seen:
             reached = self._reached()
-            await self._forward(event)
+            await self._send(event)
         else:
             self._waiting.append(event)
             reached = []
@@ -71,14 +100,18 @@ class KeyQueue:
         """Wait for the last key, then forward the keys that came in the meantime, one by one."""
         try:
             await self._settled(reached)
-            while self._waiting and self._app.is_running:
+            while self._waiting and self._app.is_running and not self._blocked:
                 reached = self._reached()
-                await self._forward(self._waiting.popleft())
+                await self._send(self._waiting.popleft())
                 await self._settled(reached)
         except Exception as error:  # an action failed: handled as in any other task of Textual
             self._app._handle_exception(error)
         finally:
             self._task = None
+
+    async def _send(self, event: Typed) -> None:
+        self.forwarded += 1
+        await self._forward(event)
 
     def _reached(self) -> list[MessagePump]:
         """The widgets that see a key, from the inside out."""

@@ -207,7 +207,13 @@ EXPLORE = KeyGroup(
 SCREEN = KeyGroup(
     "Screen",
     (
-        Key("leave", "escape", "leave", "Go back one screen."),
+        Key(
+            "leave",
+            "escape",
+            "leave",
+            "Go back one thing: stop playing, show all panes, return from what a key opened; then, pressed "
+            "twice, leave the screen.",
+        ),
         Key("quit", "q", "quit", "Leave Underhood.", True),
     ),
 )
@@ -235,7 +241,8 @@ HOME = KeyGroup(
         Key("pick('continue')", "c", "continue", "Continue your lesson.", True),
         Key("pick('lessons')", "1", "lessons", "The list of lessons.", True),
         Key("pick('playground')", "2", "playground", "Type lines and watch what they do.", True),
-        Key("quit", "q,escape", "quit", "Leave Underhood.", True),
+        Key("quit", "q", "quit", "Leave Underhood.", True),
+        Key("leave", "escape", "leave", "Pressed twice: leave Underhood."),
     ),
 )
 

@@ -41,6 +41,7 @@ class JumpEntry:
     moment: int
     selection: Selection
     view: str
+    opened: str = ""  # the view that the jump opened, if that was another
 
 
 class Navigator:
@@ -113,9 +114,13 @@ class Navigator:
 
     def _act(self, owner: View, action: Action, argument: str = "") -> str:
         method = getattr(owner, action.name)
+        if action.leads_in and owner is not self.active_view:
+            self.remember()
+        before = self.view
         sentence: str = method(self, argument) if argument else method(self)
         if action.leads_in:
             self.show_view(owner.name)
+            self._opened(before)
         return sentence
 
     # Drawing
@@ -282,15 +287,31 @@ class Navigator:
     def remember(self) -> None:
         """Add the current state to the jump list, so that Backspace returns to it."""
         entry = JumpEntry(self.moment, self.selection, self.view)
-        if not self._past or self._past[-1] != entry:
+        if not self._past or replace(self._past[-1], opened="") != entry:
             self._past.append(entry)
             del self._past[:-MAX_JUMPS]
+
+    def _opened(self, before: str) -> None:
+        """The last jump opened the active view, if that was not the active one `before`."""
+        if self._past and self.view != before:
+            self._past[-1] = replace(self._past[-1], opened=self.view)
+
+    def close_view(self) -> str:
+        """Return from the active view to where a jump opened it; "" if the user chose it."""
+        opening = [entry.opened for entry in self._past]
+        if self.view not in opening:
+            return ""
+        row = len(opening) - 1 - opening[::-1].index(self.view)
+        entry = self._past[row]
+        del self._past[row:]
+        self.moment, self.selection, self.view = entry.moment, entry.selection, entry.view
+        return f"back at event {self.moment:,}"
 
     def back(self) -> str:
         """Return to the state before the last jump."""
         while self._past:
             entry = self._past.pop()
-            if entry != JumpEntry(self.moment, self.selection, self.view):
+            if replace(entry, opened="") != JumpEntry(self.moment, self.selection, self.view):
                 self.moment, self.selection, self.view = entry.moment, entry.selection, entry.view
                 return f"back at event {self.moment:,}"
         return "jump list is empty"
@@ -336,9 +357,11 @@ class Navigator:
         """Show the target in the first view that opens targets of its class."""
         if target.item is None:
             return ""
+        before = self.view
         for each in opening(target.item):
             sentence = each.follow(self, target.item)
             if sentence is not None:
+                self._opened(before)
                 return sentence
         return ""
 

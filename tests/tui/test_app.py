@@ -280,8 +280,10 @@ async def test_a_script_that_fails_opens_where_it_failed(tmp_path: Path) -> None
 
 async def test_escape_from_the_first_screen_leads_home(tmp_path: Path) -> None:
     async with exploring(saved(tmp_path)) as pilot:
-        await pilot.press("escape")
+        await pilot.press("escape", "escape")
         await until_shown(pilot, "Playground")
+        await pilot.press("escape")
+        assert pilot.app.is_running
         await pilot.press("escape")
         assert not pilot.app.is_running or pilot.app.return_code == 0
 

@@ -97,12 +97,12 @@ async def test_answering_on_the_screen() -> None:
         screen = app.screen
         assert isinstance(screen, LessonScreen)
         await until(pilot, lambda: screen.session is not None and screen.query_one(Input).has_focus)
-        await pilot.press("question_mark", "enter")
+        await pilot.press("question_mark")
         await until(pilot, lambda: screen.messages[0][1].startswith("Hint 1"))
         await pilot.press("7", "7", "7", "enter")
         await until(pilot, lambda: screen.messages[0][0] == "warn")
         assert screen.query_one(Input).value == ""
-        await pilot.press("exclamation_mark", "enter")
+        await pilot.press("exclamation_mark")
         await until(pilot, lambda: screen.messages[0][0] == "number")
         screen.query_one(Input).value = screen.messages[0][1].removeprefix("The engine says ")
         await pilot.press("enter")

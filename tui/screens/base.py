@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.screen import Screen
+from textual.widget import Widget
 
 from tui.keys import ANYWHERE, KeyGroup, key_label
 from tui.widgets.bar import Bar, Word
@@ -31,6 +32,11 @@ class BaseScreen(Screen[None]):
     KEYS: ClassVar[tuple[KeyGroup, ...]] = ()
     AUTO_FOCUS = ""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._last_focus: Widget | None = None
+        self._question_at = -1  # the number of the key that has to be pressed twice
+
     def compose(self) -> ComposeResult:
         yield TooSmall()
         with Vertical(id="body"):
@@ -39,6 +45,45 @@ class BaseScreen(Screen[None]):
     def body(self) -> ComposeResult:
         """The widgets of this screen."""
         raise NotImplementedError(f"{type(self).__name__} has no body()")
+
+    # The focus: Textual takes it from a widget that is hidden, and keys without a focus do nothing
+
+    def on_descendant_focus(self) -> None:
+        """Remember what has the focus."""
+        self._last_focus = self.focused
+
+    def on_descendant_blur(self) -> None:
+        """A widget that lost the focus may have been hidden."""
+        self.call_after_refresh(self._restore_focus)
+
+    def on_resize(self) -> None:
+        """A widget that was hidden for lack of room may be back."""
+        self.call_after_refresh(self._restore_focus)
+
+    def _restore_focus(self) -> None:
+        """Return the focus to the widget that had it, or to another."""
+        if self.focused is not None or not is_open(self):
+            return
+        chain = self.focus_chain
+        if self._last_focus in chain:
+            self.set_focus(self._last_focus)
+        elif chain:
+            self.set_focus(chain[0])
+
+    # Leaving
+
+    def confirmed(self, question: str) -> bool:
+        """Return whether this key was pressed twice running; the first time, show the question."""
+        typed: int = self.app.key_queue.forwarded  # type: ignore[attr-defined]
+        if typed == self._question_at + 1:
+            return True
+        self._question_at = typed
+        self.show_question(question)
+        return False
+
+    def show_question(self, question: str) -> None:
+        """Show what pressing the same key again does."""
+        self.notify(question, timeout=4, markup=False)
 
     async def on_bar_clicked(self, event: Bar.Clicked) -> None:
         """Do what the clicked word stands for, where that is done."""
@@ -57,7 +102,11 @@ class BaseScreen(Screen[None]):
 
     def action_quit(self) -> None:
         """Leave Underhood."""
-        self.app.exit(0)
+        self.app.quit()  # type: ignore[attr-defined]
+
+    def unsaved(self) -> str:
+        """Return a sentence about the loss when the application ends; "" without one."""
+        return ""
 
 
 def key_words(

@@ -41,6 +41,8 @@ class ExploreScreen(BaseScreen):
     ):
         super().__init__()
         self.trace, self.at, self.first_view, self.script = trace, at, view, script
+        self._nav: Navigator | None = None
+        self._restored = False  # whether the recording is shown where it was left
 
     def body(self) -> ComposeResult:
         yield Bar(id="title")
@@ -57,7 +59,25 @@ class ExploreScreen(BaseScreen):
         self.viewer.waiting(
             f"recording {self.script.name} ..." if self.script else "reading the recording ..."
         )
+        self.app.key_queue.hold(self)  # type: ignore[attr-defined]
         self.call_after_refresh(self.run_worker, self._load, thread=True, exclusive=True)
+
+    def on_unmount(self) -> None:
+        self.app.key_queue.release(self)  # type: ignore[attr-defined]
+        if self._nav is not None and self.trace is not None:
+            from tui.places import save_place
+
+            save_place(self.app.memory, self.trace, self._nav)  # type: ignore[attr-defined]
+
+    def action_leave(self) -> None:
+        """Go back one thing at a time; only a second Esc leaves the recording."""
+        if self.viewer.close_one():
+            return
+        if self.viewer.nav is None or self.confirmed("Esc again leaves; your place is remembered"):
+            super().action_leave()
+
+    def show_question(self, question: str) -> None:
+        self.viewer.show(question)
 
     # Reading
 
@@ -83,9 +103,12 @@ class ExploreScreen(BaseScreen):
     def _opened(self, trace: Path) -> Navigator:
         """Open the trace and draw the first views once, so that the screen's thread need not."""
         from tui.navigator import open_navigator
+        from tui.places import restore_place
         from tui.views import view_with_role
 
         nav = open_navigator(trace, self.at, self.first_view)
+        if not self.at and not self.first_view:
+            self._restored = restore_place(self.app.memory, trace, nav)  # type: ignore[attr-defined]
         warm(nav, (nav.view, view_with_role("side").name))
         return nav
 
@@ -119,6 +142,8 @@ class ExploreScreen(BaseScreen):
     def _loaded(self, nav: Navigator | None, problem: str) -> None:
         if not is_open(self):
             return
+        self._nav = nav
+        self.app.key_queue.release(self)  # type: ignore[attr-defined]
         if nav is None:
             self.viewer.waiting(problem or "no recording was made")
             self.notify(problem or "no recording was made", severity="error", markup=False)
@@ -131,6 +156,8 @@ class ExploreScreen(BaseScreen):
         if self.trace is not None:
             self.app.memory.remember_trace(self.trace)  # type: ignore[attr-defined]
         self.viewer.set_navigator(nav)
+        if self._restored:
+            self.viewer.show("where you left it; > goes to the end, g start to the beginning")
         if not nav.history.trace.finished:
             follow(self, lambda: self.viewer.nav, self._grow, LIVE_SECONDS)
 

@@ -125,12 +125,15 @@ class HomeScreen(BaseScreen):
             self._go("lesson", lesson=self.lesson) if self.lesson else self._go("lessons")
         elif key in ("lessons", "playground"):
             self._go(key)
-        elif key == "quit":
-            self.action_quit()
         elif key.endswith(".py"):
             self._go("explore", script=Path(key))
         else:
             self._go("explore", trace=Path(key))
+
+    def action_leave(self) -> None:
+        """The lowest screen: Esc ends the application, but not because of one Esc too many."""
+        if self.confirmed("Esc again leaves Underhood"):
+            self.action_quit()
 
     def _go(self, name: str, **options: Path | str) -> None:
         self.app.go(name, **options)  # type: ignore[attr-defined]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.events import Key
+from textual.widget import Widget
 from textual.widgets import Input
 
 from tui.keys import CURSOR, LESSON, KeyGroup, bindings
@@ -37,7 +38,22 @@ WATCH_SECONDS = 0.5
 READABLE = 84  # columns: longer lines of prose tire the eye
 VERDICT_ROWS = 9
 SCROLLS = {"up": "up", "down": "down", "pageup": "page_up", "pagedown": "page_down"}
+# Keys of the lesson that no picture takes; Enter follows there, as in every picture.
+RESERVED = frozenset(key for row in LESSON.rows if row.bar for key in row.keys.split(",")) - {
+    "enter"
+} | {"shift+tab"}
 SIDE_BY_SIDE = 100  # columns for text and picture at once; below it Tab changes between them
+
+
+class AnswerLine(Input):
+    """The line for a prediction. `?` and `!` act in an empty line: no answer starts with them."""
+
+    async def _on_key(self, event: Key) -> None:
+        if event.character in ("?", "!") and not self.value.strip():
+            event.stop()
+            event.prevent_default()
+            self.value = ""
+            self.post_message(self.Submitted(self, event.character))
 
 
 class Prose(Canvas, inherit_bindings=False):
@@ -83,9 +99,9 @@ class LessonScreen(BaseScreen):
         yield Bar(id="title")
         with Horizontal(id="lesson"):
             yield Prose(id="prose")
-            yield Viewer(side=False)
+            yield Viewer(side=False, reserved=RESERVED)
         yield Canvas(id="verdict")
-        yield Input(id="answer", placeholder="your answer", select_on_focus=False)
+        yield AnswerLine(id="answer", placeholder="your answer", select_on_focus=False)
         yield Bar(id="keys")
 
     def on_mount(self) -> None:
@@ -109,11 +125,16 @@ class LessonScreen(BaseScreen):
     # Showing
 
     def on_descendant_focus(self) -> None:
-        """While an answer is typed the letters are part of it: the key bar says what does work."""
-        bar = self.query_one("#keys", Bar)
+        self._show_keys()
+
+    def _show_keys(self) -> None:
+        """The key bar: what works in the pane that has the focus. (In an answer letters are letters.)"""
+        bar, viewer = self.query_one("#keys", Bar), self.query_one(Viewer)
         if self.query_one("#answer").has_focus:
             hints = self.session is not None and bool(self.session.step.hints)
             bar.say(answering_words(hints))
+        elif viewer.main.has_focus:
+            bar.say(picture_words())
         else:
             bar.say(key_words(self.KEYS, getattr(self.app, "ascii", False)))
 
@@ -244,12 +265,15 @@ class LessonScreen(BaseScreen):
         session, typed = self.session, event.value.strip()
         if session is None:
             return
-        if session.right and not typed:
-            self.action_next_step()
-        elif typed == "?":
+        if not typed:
+            if session.right:
+                self.action_next_step()
+            else:
+                self._show_messages([("dim", "Type an answer; ! shows it.")])
+        elif typed.endswith("?"):
             event.input.value = ""
             self.action_hint()
-        elif typed == "!":
+        elif typed.endswith("!"):
             event.input.value = ""
             self._in_thread(session.reveal, self._show_messages)
         else:
@@ -377,15 +401,16 @@ class LessonScreen(BaseScreen):
 
     def action_next_pane(self) -> None:
         """Between text, answer line and picture."""
-        viewer = self.query_one(Viewer)
-        if viewer.main.has_focus or viewer.nav is None:
-            self.remove_class("looking")
-            session = self.session
-            asking = session is not None and session.step.kind == "predict" and not session.right
-            self.query_one("#answer" if asking else "#prose").focus()
-        else:
-            self.add_class("looking")
-            viewer.main.focus()
+        viewer, session = self.query_one(Viewer), self.session
+        panes: list[Widget] = [self.query_one("#prose")]
+        if session is not None and session.step.kind == "predict" and not session.right:
+            panes.append(self.query_one("#answer"))
+        if viewer.nav is not None:
+            panes.append(viewer.main)
+        current = next((row for row, pane in enumerate(panes) if pane.has_focus), -1)
+        following = panes[(current + 1) % len(panes)]
+        self.set_class(following is viewer.main, "looking")
+        following.focus()
 
     def action_look(self) -> None:
         """Open the recording of this step in the full explorer."""
@@ -401,6 +426,8 @@ class LessonScreen(BaseScreen):
         """Go from the answer line or the picture to the text, from there to the previous screen."""
         if self.query_one("#prose").has_focus or self.session is None:
             super().action_leave()
+            return
+        if self.query_one(Viewer).has_focus_within and self.query_one(Viewer).close_one():
             return
         self.remove_class("looking")
         self.query_one("#prose").focus()
@@ -418,6 +445,23 @@ def answering_words(hints: bool) -> list[Word]:
     for key, label in keys:
         if key != "?" or hints:
             content += [Word(key, "name"), Word(f" {label}  ")]
+    return content
+
+
+def picture_words() -> list[Word]:
+    """The keys that work while the picture has the focus."""
+    content = key_words(())
+    for action, key, label in (
+        ("next_step", "n", "next"),
+        ("next_pane", "Tab", "text"),
+        ("step(1)", "]", "step"),
+        ("step(-1)", "[", "step back"),
+        ("follow", "Enter", "follow"),
+        ("act", "r", "do it"),
+        ("hint", "h", "hint"),
+        ("who_owns", "o", "owners"),
+    ):
+        content += [Word(key, "name", action), Word(f" {label}  ", "", action)]
     return content
 
 

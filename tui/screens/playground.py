@@ -70,7 +70,9 @@ class PlaygroundScreen(BaseScreen):
 
     def __init__(self) -> None:
         super().__init__()
+        self.viewer = Viewer(self._show_title)
         self.session: Session | None = None
+        self.entered = 0  # lines that the user entered
         self.messages: list[tuple[str, str]] = [("stdout", WELCOME)]
         self.waiting: deque[str] = deque()  # lines typed while one is running
         self.typed: list[str] = []  # lines of a statement that is not complete yet
@@ -80,7 +82,7 @@ class PlaygroundScreen(BaseScreen):
 
     def body(self) -> ComposeResult:
         yield Bar(id="title")
-        yield Viewer(self._show_title)
+        yield self.viewer
         yield Canvas(id="talk")
         with Horizontal(id="line"):
             yield Label(">>>", id="sign", markup=False)
@@ -93,12 +95,10 @@ class PlaygroundScreen(BaseScreen):
         self.query_one("#talk").can_focus = False
         self._show_talk()
         self._show_title()
-        self.query_one(Viewer).waiting("starting Python ...")
+        self.viewer.waiting("starting Python ...")
         self.call_after_refresh(self.run_worker, self._start, thread=True, exclusive=True)
         self.set_interval(POLL_SECONDS, self._listen)
-        follow(
-            self, lambda: self.query_one(Viewer).nav, self._grow, POLL_SECONDS, self._stands_still
-        )
+        follow(self, lambda: self.viewer.nav, self._grow, POLL_SECONDS, self._stands_still)
 
     # The session
 
@@ -124,8 +124,8 @@ class PlaygroundScreen(BaseScreen):
         if not self.is_attached:
             return False
         self.session = session
-        self.query_one(Viewer).set_navigator(None)
-        self.query_one(Viewer).waiting("type a line; what it does to memory appears here")
+        self.viewer.set_navigator(None)
+        self.viewer.waiting("type a line; what it does to memory appears here")
         self.waiting.appendleft(FIRST)
         self._feed()
         return True
@@ -138,8 +138,8 @@ class PlaygroundScreen(BaseScreen):
             self._hear(reply)
         self._feed()
         self._show_title()
-        if self.query_one(Viewer).nav is None:
-            self._open(self.query_one(Viewer))
+        if self.viewer.nav is None:
+            self._open(self.viewer)
 
     def _hear(self, reply: Reply) -> None:
         if reply.kind in STYLES:
@@ -167,7 +167,7 @@ class PlaygroundScreen(BaseScreen):
         before = nav.last
         nav.take(history)
         nav.select_newest(before)
-        self.query_one(Viewer).show()
+        self.viewer.show()
 
     def _open(self, viewer: Viewer) -> None:
         """The recording exists as soon as the first events are written."""
@@ -195,6 +195,7 @@ class PlaygroundScreen(BaseScreen):
         event.stop()
         event.input.value = ""
         self.past.add(event.value)
+        self.entered += bool(event.value.strip())
         self.waiting.append(event.value)
         self._feed()
 
@@ -225,13 +226,22 @@ class PlaygroundScreen(BaseScreen):
         self.query_one(Prompt).focus()
 
     def action_picture(self) -> None:
-        """Esc: interrupt, else to the picture, else back."""
+        """Esc: interrupt, else to the picture, else one thing back."""
         if self.session is not None and self.session.busy:
             self.action_interrupt()
         elif self.query_one(Prompt).has_focus:
-            self.query_one(Viewer).main.focus()
-        else:
+            self.viewer.main.focus()
+        elif not self.viewer.close_one() and (
+            not self.unsaved() or self.confirmed(f"{self.unsaved()} Esc again leaves.")
+        ):
             self.action_leave()
+
+    def unsaved(self) -> str:
+        """Its variables end with its process."""
+        alive = self.session is not None and self.session.alive and self.entered
+        return (
+            "The playground's Python and its variables end; its recording stays." if alive else ""
+        )
 
     def action_interrupt(self) -> None:
         """ctrl+c: stop the running line; the third time, its process."""
@@ -292,7 +302,7 @@ class PlaygroundScreen(BaseScreen):
         self._show_talk()
 
     def _show_title(self) -> None:
-        content = title_words(self.query_one(Viewer).nav, "playground", "live")
+        content = title_words(self.viewer.nav, "playground", "live")
         session = self.session
         if session is not None and session.busy:
             state = "paused at" if session.paused else "running,"
@@ -302,4 +312,4 @@ class PlaygroundScreen(BaseScreen):
 
     def signs(self) -> list[tuple[str, list[tuple[str, str]]]]:
         """For the help sheet."""
-        return list(self.query_one(Viewer).signs())
+        return list(self.viewer.signs())

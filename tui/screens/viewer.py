@@ -38,10 +38,18 @@ class Viewer(Vertical):
 
     BINDINGS = bindings(EXPLORE)
 
-    def __init__(self, changed: Callable[[], None] | None = None, *, side: bool = True) -> None:
+    def __init__(
+        self,
+        changed: Callable[[], None] | None = None,
+        *,
+        side: bool = True,
+        reserved: frozenset[str] = frozenset(),
+    ) -> None:
         """`changed` is called when the moment, the selection or the view is another one. (A message
-        would come a frame later: two paints for one key.)"""
+        would come a frame later: two paints for one key.) `reserved`: keys of the screen around it."""
         super().__init__()
+        self._reserved = reserved
+        self._bindings = without(self._bindings, reserved)
         self._changed = changed or (lambda: None)
         self.nav: Navigator | None = None
         self.side = side  # whether there may be a second view
@@ -70,7 +78,7 @@ class Viewer(Vertical):
 
         rows = {row.action: row for group in key_groups() for row in group.rows}
         bound = BindingsMap(bindings(KeyGroup("Views", tuple(rows.values()))))
-        self._bindings = BindingsMap.merge([self._bindings, bound])
+        self._bindings = BindingsMap.merge([self._bindings, without(bound, self._reserved)])
         self._views_bound = True
 
     @property
@@ -82,8 +90,10 @@ class Viewer(Vertical):
     def compose(self) -> ComposeResult:
         yield Bar(id="tabs")
         with Horizontal(id="panes"):
-            yield Canvas(self._selected, id="side")
-            yield Canvas(self._selected, id="main")
+            for name in ("side", "main"):
+                canvas = Canvas(self._selected, id=name)
+                canvas._bindings = without(canvas._bindings, self._reserved)
+                yield canvas
         yield Bar(id="status")
         yield Scrubber(id="strip")
 
@@ -375,6 +385,19 @@ class Viewer(Vertical):
         self.main.focus()
         self.call_after_refresh(self.show)
 
+    def close_one(self) -> bool:
+        """Take back the last thing: stop playing, show all panes, return from a view that a key opened.
+        Returns whether there was one."""
+        if self._playing is not None:
+            self._stop_playing("paused")
+        elif self.has_class("zoomed"):
+            self.action_zoom()
+        elif self.nav is not None and (sentence := self.nav.close_view()):
+            self.show(sentence)
+        else:
+            return False
+        return True
+
     def action_play(self) -> None:
         """Step on by itself until the end, or until the key is pressed again."""
         if self._playing is not None:
@@ -474,7 +497,7 @@ class Viewer(Vertical):
         if word in done:
             self.show(done[word]())
         elif word in ("q", "quit"):
-            self.app.exit(0)
+            self.app.call_later(self.app.run_action, "app.quit")
         elif word in ("help", "?"):
             self.app.call_later(self.app.run_action, "help")
         elif word[0].isdigit() or word.startswith("line:"):
@@ -496,6 +519,14 @@ class Viewer(Vertical):
 
         signs = help_of(self.view, self.app.glyphs)  # type: ignore[attr-defined]
         yield f"{view(self.view).title}: what is on the screen", list(signs.items())
+
+
+def without(bound: BindingsMap, keys: frozenset[str]) -> BindingsMap:
+    """The bindings without these keys."""
+    left = bound.copy()
+    for key in keys & left.key_to_bindings.keys():
+        del left.key_to_bindings[key]
+    return left
 
 
 def viewer_bar(ascii: bool) -> list[Word]:
