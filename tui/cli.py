@@ -142,14 +142,18 @@ def make_parser() -> argparse.ArgumentParser:
 
     open_ = command("open", open_trace, "look inside a recording (by default the newest)")
     open_.add_argument("trace", nargs="?", help="a .uht file")
-    open_.add_argument("--at", default="", metavar="N", help="event number, `end` or `line:12`")
+    open_.add_argument(
+        "--at", default="", metavar="N", help="event number, `end`, `line:12` or `train.py:12`"
+    )
     open_.add_argument("--view", choices=VIEWS, default="", help="the view to begin with")
     look_options(open_)
 
     show_ = command("show", show, "print one view of a recording as text or JSON")
     show_.add_argument("trace", nargs="?", help="a .uht file (by default the newest recording)")
     show_.add_argument("--view", choices=VIEWS, default="", help="default: the first view")
-    show_.add_argument("--at", default="end", metavar="N", help="event number, `end` or `line:12`")
+    show_.add_argument(
+        "--at", default="end", metavar="N", help="event number, `end`, `line:12` or `train.py:12`"
+    )
     show_.add_argument(
         "--select",
         default="",
@@ -194,7 +198,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     export_.add_argument("--view", choices=VIEWS, default="", help="which view is written")
     export_.add_argument(
-        "--at", default="end", metavar="N", help="event number, `end` or `line:12`"
+        "--at", default="end", metavar="N", help="event number, `end`, `line:12` or `train.py:12`"
     )
     export_.add_argument("--select", default="", metavar="WHAT", help="node=5, tensor=3, name=x")
     export_.add_argument("--form", default="", metavar="F", help="as for show")

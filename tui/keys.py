@@ -118,7 +118,13 @@ EXPLORE = KeyGroup(
             "JIT an instruction, a rewrite, a pass.",
             True,
         ),
-        Key("go", "g", "go to", "Go to an event number, `end`, `start` or `line:12`.", True),
+        Key(
+            "go",
+            "g",
+            "go to",
+            "Go to an event number, `end`, `start`, `line:12` or `train.py:12`.",
+            True,
+        ),
         Key("first", "less_than_sign,ctrl+home", "first", "Go to the first event."),
         Key("last", "greater_than_sign,G,ctrl+end", "last", "Go to the last event."),
         Key(

@@ -127,7 +127,7 @@ class Navigator:
 
     def model(self, name: str) -> Any:
         """The model of the view `name` at this moment."""
-        return view(name).project(self.history, self.moment, self.selection)
+        return view(name).model(self)
 
     def picture(self, name: str, width: int, height: int, glyphs: Glyphs) -> Picture:
         """The view `name`, drawn for a room of `width` x `height` cells."""
@@ -215,7 +215,7 @@ class Navigator:
         return f"step by {self.grain}"
 
     def go(self, spec: str) -> str:
-        """Go to an event number, +5, -5, start, end, last or line:12."""
+        """Go to an event number, +5, -5, start, end, last, line:12 or train.py:12."""
         try:
             moment = find_moment(self.history, spec, self.moment)
         except ValueError as error:

@@ -298,7 +298,9 @@ class Viewer(Vertical):
     def action_go(self) -> None:
         from tui.screens.prompt import PromptScreen
 
-        ask = PromptScreen("go", "go to", "event number, +5, -5, start, end, last or line:12")
+        ask = PromptScreen(
+            "go", "go to", "event number, +5, -5, start, end, last, line:12 or train.py:12"
+        )
         self.app.push_screen(ask, self._go)
 
     def action_search(self) -> None:
@@ -500,7 +502,7 @@ class Viewer(Vertical):
             self.app.call_later(self.app.run_action, "app.quit")
         elif word in ("help", "?"):
             self.app.call_later(self.app.run_action, "help")
-        elif word[0].isdigit() or word.startswith("line:"):
+        elif word[0].isdigit() or ":" in word:
             self.show(nav.go(word))
         else:
             self.show(nav.command(word, argument))

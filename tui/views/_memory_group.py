@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from engine.inspect.models._wording import bytes_text, pluralise, shape_text
-from engine.inspect.models.memory import NameBox, StorageBox, TensorBox
+from engine.inspect.models.memory import MemoryMap, NameBox, StorageBox, TensorBox
 from engine.inspect.selection import (
     NameSelection,
     ObjectSelection,
@@ -61,12 +61,46 @@ class Columns:
         return sum(self.bytes)
 
 
+@dataclass(frozen=True, slots=True)
+class BarScale:
+    """The scale of all bars of a map: `merged` units of `scale` bytes are `wide` cells."""
+
+    scale: int
+    merged: int
+    wide: int
+
+    @classmethod
+    def of(cls, model: MemoryMap, columns: Columns) -> BarScale:
+        """The scale at which the longest bar fills the column."""
+        _, room = columns.bytes
+        units = [storage.nbytes for storage in model.storages if storage.address]
+        longest = max(1, -(-max(units, default=1) // model.scale))
+        merged = -(-longest // room)
+        if any(storage.bucket != model.scale for storage in model.storages):
+            merged = 1 << (merged - 1).bit_length()  # an element takes a power of two of units
+        return cls(model.scale, merged, 1 if merged > 1 else min(room // longest, 4))
+
+    @property
+    def cell(self) -> int:
+        """The bytes of a cell; 0: a cell is less than one unit."""
+        return self.scale * self.merged // self.wide if self.wide == 1 else 0
+
+    def entries(self, bucket: int) -> tuple[int, int]:
+        """(entries of a bar that are drawn together, cells that they take)."""
+        if bucket >= self.scale * self.merged:
+            return 1, bucket // (self.scale * self.merged) * self.wide
+        return self.scale * self.merged // bucket, self.wide
+
+
 class Group:
     """As many blocks of lines as the storage has tensors; drawn when the first line is looked at."""
 
-    def __init__(self, storage: StorageBox, columns: Columns, glyphs: Glyphs) -> None:
+    def __init__(
+        self, storage: StorageBox, columns: Columns, bars: BarScale, glyphs: Glyphs
+    ) -> None:
         self.storage = storage
         self.columns = columns
+        self.bars = bars
         self.glyphs = glyphs
         min_lines = 4 if columns.boxed else 3
         self.starts = [0]
@@ -218,9 +252,7 @@ class Group:
             grid.put(x, y, "no memory", "dim", target, room)
             return
         grid.put(x, y, f"{storage.address + tensor.lo:#x}", "address", target, room)
-        cells = min(len(tensor.bar) or 1, room)
-        step = -(-len(tensor.bar) // cells) if tensor.bar else 1
-        wide = max(1, min(room * step // max(1, len(tensor.bar)), 4))
+        step, wide = self.bars.entries(storage.bucket)
         at = x
         for low in range(0, len(tensor.bar), step):
             share = tensor.bar[low : low + step]
@@ -229,7 +261,7 @@ class Group:
             if start <= storage.byte < start + step * storage.bucket:
                 sign, style = self.glyphs.mark, "highlighted"
             byte = cell_target(tensor.id, storage.id, start)
-            at = grid.put(at, y + 1, sign * wide, style, byte)
+            at = grid.put(at, y + 1, sign * min(wide, x + room - at), style, byte)
         if not self.columns.boxed:
             grid.put(x, y + 2, f"+{tensor.lo} to +{tensor.hi}", "dim", target, room)
 

@@ -114,6 +114,10 @@ class View:
 
         return project(self.name, history, moment, selection)
 
+    def model(self, nav: Navigator) -> Any:
+        """Return the model at the navigator's moment; a view whose options choose facts overrides it."""
+        return self.project(nav.history, nav.moment, nav.selection)
+
     def draw(self, model: Any, context: DrawContext) -> Picture:
         """Return the picture of a model; a pure function."""
         raise NotImplementedError(f"{type(self).__name__} has no draw()")

@@ -14,7 +14,7 @@ from engine.inspect.models.memory import FreedTensor, MemoryMap
 from engine.inspect.selection import TensorSelection
 from tui.render import Glyphs, Picture, Span, Target, stack
 from tui.render.boxes import Grid
-from tui.views._memory_group import Columns, Group
+from tui.views._memory_group import BarScale, Columns, Group
 from tui.views._view import DrawContext, View
 
 HELP = {
@@ -47,7 +47,10 @@ class MemoryView(View):
         """The whole map; each storage's part is drawn when it is first looked at."""
         columns = Columns.within(context.width)
         parts = [_head(model, columns, context.glyphs)]
-        parts += [Group(storage, columns, context.glyphs).picture() for storage in model.storages]
+        bars = BarScale.of(model, columns)
+        parts += [
+            Group(storage, columns, bars, context.glyphs).picture() for storage in model.storages
+        ]
         if not model.storages:
             parts.append(Picture.of([[Span("  no tensor exists at this moment", "dim")]]))
         if model.hidden:
@@ -71,12 +74,22 @@ def _head(model: MemoryMap, columns: Columns, glyphs: Glyphs) -> Picture:
         summary += [Span(f", {preposition} line {model.line}: ", "dim"), Span(model.code, "text")]
     grid = Grid(columns.width, 3 if columns.boxed else 4, glyphs)
     grid.spans(0, 0, summary)
+    grid.put(*_scale_note(model, columns), "dim")
     names = ("names", "PyObject", "TensorImpl", "Storage", "bytes")
     at = (columns.names, columns.object, columns.tensor, columns.storage, columns.bytes)
     for title, (left, _) in zip(names, at, strict=True):
         inside = columns.boxed and title not in ("names", "bytes")
         grid.put(left + inside, 2, title, "head")
     return grid.picture()
+
+
+def _scale_note(model: MemoryMap, columns: Columns) -> tuple[int, int, str]:
+    """Position and text of the scale of all bars; no text if there is no bar."""
+    bars = BarScale.of(model, columns)
+    if not model.storages or not bars.cell:
+        return 1, 1, ""
+    text = f"bars: {bytes_text(bars.cell)} a cell"
+    return max(1, columns.width - len(text)), 1, text
 
 
 def _freed(freed: Sequence[FreedTensor], columns: Columns, glyphs: Glyphs) -> Picture:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from math import log
 
-from engine.inspect.models.timeline import EventRow, Life, Timeline
+from engine.inspect.models.timeline import EventRow, Life, Timeline, project
 from engine.inspect.selection import CallSelection, SelectionItem, StorageSelection, TensorSelection
+from tui.navigator import Navigator
 from tui.render import Glyphs, Picture, Target, fit
 from tui.render.boxes import Grid
-from tui.views._view import DrawContext, View
+from tui.views._view import DrawContext, View, ViewOptions, action
+from tui.views._zoom import zoom_caption, zoomed
 
 HELP = {
-    "▁▂▃▄▅▆▇█": "The whole run from left to right by event number. The height is the number of events "
-    "of the busiest line in that range; each step roughly doubles it.",
+    "▁▂▃▄▅▆▇█": "The run, or the part that + and - zoom to, from left to right by event number. The height is "
+    "the number of events of the busiest line in that range; each step roughly doubles it.",
     "▴": "This moment on the bar.",
     "✖": "An error or an exception.",
     "╞": "The selected tensor was created here.",
@@ -49,6 +52,13 @@ _STYLES = {
 _MAX_INDENT = 6  # nested calls that are indented
 
 
+@dataclass(frozen=True, slots=True)
+class TimelineOptions(ViewOptions):
+    """`zoom`: how often the window of the bar was halved."""
+
+    zoom: int = 0
+
+
 class TimelineView(View):
     """The whole run, and the events round this moment."""
 
@@ -56,6 +66,22 @@ class TimelineView(View):
     key = "2"
     title = "Timeline"
     help = HELP
+    Options = TimelineOptions
+
+    def model(self, nav: Navigator) -> Timeline:
+        """The model with the zoomed window of the bar."""
+        zoom = nav.options_of(self.name).zoom
+        return project(nav.history, nav.moment, nav.selection, zoom)
+
+    @action("plus", "zoom in", "Show half as much of the run in the bar.")
+    def zoom_in(self, nav: Navigator) -> str:
+        """Halve the window."""
+        return zoomed(self, nav, 1)
+
+    @action("minus", "zoom out", "Show twice as much of the run in the bar.")
+    def zoom_out(self, nav: Navigator) -> str:
+        """Double the window."""
+        return zoomed(self, nav, -1)
 
     def draw(self, model: Timeline, context: DrawContext) -> Picture:
         """Exactly as high as there is room; the moment a little above the middle of the list."""
@@ -87,35 +113,47 @@ def _title(grid: Grid, model: Timeline, glyphs: Glyphs) -> None:
 
 def _bar(grid: Grid, model: Timeline, glyphs: Glyphs) -> int:
     """Draw density, marks below it, and the lifetime of the selected tensor; the line after them."""
-    wide = grid.width - 2
+    wide, size = grid.width - 2, model.last - model.first
     highest = log(1 + max(model.density))
 
     def column(moment: int) -> int:
-        return 1 + moment * wide // model.end
+        return 1 + (moment - model.first) * wide // size
+
+    def inside(moments: Iterable[int]) -> Iterable[tuple[int, int]]:
+        return ((each, column(each)) for each in moments if model.first <= each < model.last)
 
     for cell in range(wide):
-        low = -(-cell * model.end // wide)  # the first event of this column; a short run skips some
-        high = max(low, -(-(cell + 1) * model.end // wide) - 1)
-        low = min(low, (cell * model.end) // wide) if low == high else low
+        low = -(-cell * size // wide)  # the first event of this column; a short run skips some
+        high = max(low, -(-(cell + 1) * size // wide) - 1)
+        low = min(low, (cell * size) // wide) if low == high else low
         caused = max(model.density[low // model.span : high // model.span + 1])
+        low += model.first
         style = "bar" if low <= model.moment else "track"
         target = Target(event=low)
         grid.put(1 + cell, 1, glyphs.level(log(1 + caused) / highest), style, target)
-    _marks(grid, ((moment, column(moment)) for moment in model.errors), 2, glyphs.fail, "error")
+    _marks(grid, inside(model.errors), 2, glyphs.fail, "error")
     grid.put(column(model.moment), 2, glyphs.arrow_up, "current", Target(event=model.moment))
+    measure = f"height: events of the busiest line, at most {max(model.density):,}"
+    y = 3 if model.life is None else 4
+    caption = zoom_caption(measure, model.first, model.last, model.end, glyphs)
+    grid.put(1, y, caption, "dim")
     if model.life is None:
-        return 3
+        return y + 1
     life = model.life
-    stop = column(life.freed_at if life.freed_at >= 0 else model.end - 1)
+    freed = life.freed_at if life.freed_at >= 0 else model.end - 1
+    if freed < model.first or life.created_at >= model.last:
+        return y + 1
     target = Target(TensorSelection(life.tensor), event=life.created_at)
-    start = column(life.created_at)
+    start = column(max(life.created_at, model.first))
+    stop = column(min(freed, model.last - 1))
     grid.put(start, 3, glyphs.life * (stop - start + 1), "path", target)
-    _marks(grid, ((moment, column(moment)) for moment in life.writes), 3, glyphs.write, "good")
-    grid.put(start, 3, glyphs.created, "path", target)
-    if life.freed_at >= 0:
+    _marks(grid, inside(life.writes), 3, glyphs.write, "good")
+    if life.created_at >= model.first:
+        grid.put(start, 3, glyphs.created, "path", target)
+    if 0 <= life.freed_at < model.last:
         grid.put(stop, 3, glyphs.freed, "path", Target(event=life.freed_at))
     _name_life(grid, life, start, stop, target)
-    return 4
+    return y + 1
 
 
 def _name_life(grid: Grid, life: Life, start: int, stop: int, target: Target) -> None:

@@ -380,6 +380,27 @@ class Tables:
             for thread in np.unique(threads)
         }
 
+    def lines_of(self, moments: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(frame, file, line) of the program at each of the moments; 0: no line was running."""
+        frame = np.zeros(len(moments), np.int64)
+        threads = self.events["thread"][moments]
+        default = next(iter(self.current.values()), None)
+        for thread in np.unique(threads):
+            begins = self.current.get(int(thread), default)
+            if begins is None:
+                continue
+            own = threads == thread
+            at = np.searchsorted(begins[0], moments[own], "right") - 1
+            frame[own] = np.where(at >= 0, begins[1][at], 0)
+        lines = self.lines
+        row = rows_before(lines.frame, lines.since, frame, moments)
+        matches = row >= 0
+        matches[matches] &= lines.until[row[matches]] > moments[matches]
+        file, line = (
+            np.append(column, 0)[np.where(matches, row, -1)] for column in (lines.file, lines.line)
+        )
+        return frame, file, line
+
     @cached_property
     def exceptions(self) -> Table:
         return self.moments("EXCEPTION")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from engine.inspect.history import History
     from engine.inspect.selection import Selection
 
-BUCKETS = 32  # cells of a bar: the resolution of the bytes that a tensor touches
+BUCKETS = 32  # cells of the bar of the largest storage: the resolution of all bars
 EXACT = 64  # elements per cell up to which "fully used" is exact for any strides
 LIMIT = 400  # tensors in one map; the others are counted
 
@@ -72,7 +72,7 @@ class StorageBox:
     allocator: str
     device: str
     use_count: int
-    bucket: int  # bytes per cell of the bars
+    bucket: int  # bytes per entry of the bars: `scale`, or one element if that is larger
     byte: int  # the selected byte, counted from the start; -1 when it is not in this storage
     tensors: tuple[TensorBox, ...]
     highlighted: bool
@@ -100,6 +100,7 @@ class MemoryMap:
     hidden: int  # of these, not among the storages below
     storage_count: int
     live_bytes: int
+    scale: int  # the bytes that a cell stands for, in all bars; `bucket` is a multiple of it
     storages: tuple[StorageBox, ...]
     freed: tuple[FreedTensor, ...]
 
@@ -115,8 +116,9 @@ def project(history: History, moment: int, selection: Selection) -> MemoryMap:
     for fact in visible:
         by_storage.setdefault(fact.storage, []).append(fact)
     bare = {fact.storage for fact in facts} - by_storage.keys()  # left out with their tensors
+    scale = _scale([fact for fact in storages if fact.id not in bare], visible)
     boxes = tuple(
-        _storage(history, moment, selection, fact, by_storage.get(fact.id, []), names)
+        _storage(history, moment, selection, fact, by_storage.get(fact.id, []), names, scale)
         for fact in sorted(storages, key=lambda fact: fact.id)
         if fact.id not in bare
     )
@@ -129,6 +131,7 @@ def project(history: History, moment: int, selection: Selection) -> MemoryMap:
         hidden=len(facts) - len(visible),
         storage_count=len(storages),
         live_bytes=sum(fact.nbytes for fact in storages),
+        scale=scale,
         storages=boxes,
         freed=_freed(history, moment, facts),
     )
@@ -163,8 +166,9 @@ def _storage(
     fact: Any,
     tensors: Sequence[Any],
     names: dict[int, list[NameBox]],
+    scale: int,
 ) -> StorageBox:
-    bucket = _bucket(fact.nbytes, min((tensor.itemsize for tensor in tensors), default=1))
+    bucket = max(scale, min((tensor.itemsize for tensor in tensors), default=1))
     boxes = tuple(
         _tensor(history, moment, selection, tensor, fact, bucket, names.get(tensor.id, []))
         for tensor in sorted(tensors, key=lambda tensor: tensor.id)
@@ -239,10 +243,16 @@ def _kept_by(owners: Any) -> tuple[str, ...]:
     )
 
 
-def _bucket(nbytes: int, itemsize: int) -> int:
-    """Bytes per cell of a bar: whole elements, and at most BUCKETS cells."""
-    elements = max(1, -(-nbytes // itemsize))
-    return -(-elements // BUCKETS) * itemsize
+def _scale(storages: Sequence[Any], tensors: Sequence[Any]) -> int:
+    """The bytes of a cell for which the largest storage takes BUCKETS cells at most. Whole elements of every
+    dtype or, if elements are larger than that, a power of two, of which each element takes several."""
+    sizes = {tensor.itemsize for tensor in tensors} or {1}
+    largest = max((fact.nbytes for fact in storages), default=0)
+    min_bytes = max(-(-largest // BUCKETS), min(sizes))
+    max_size = max(sizes)
+    if min_bytes >= max_size:
+        return -(-min_bytes // max_size) * max_size
+    return 1 << (min_bytes - 1).bit_length()
 
 
 @lru_cache(maxsize=8192)  # the same tensors are drawn at one moment after the other

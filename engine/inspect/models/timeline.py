@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 AROUND = 45  # events in words before and after the moment
 COLUMNS = 240  # the resolution of the bar
 MOST = 1000  # marks of one kind on the bar
+CLOSEST = 60  # events of the smallest window
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,9 @@ class Life:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """`density[i]`: how many events the busiest line caused among events [i * span, (i + 1) * span)."""
+    """`density[i]`: how many events the busiest line caused among events first + [i * span, (i + 1) * span).
+
+    The bar shows the events [first, last): all, or those of a zoomed window."""
 
     moment: int
     end: int
@@ -64,20 +67,33 @@ class Timeline:
     duration: int
     rows: tuple[EventRow, ...]
     steps: tuple[Step, ...]
+    first: int
+    last: int
     span: int
     density: tuple[int, ...]
     errors: tuple[int, ...]
     life: Life | None
 
 
-def project(history: History, moment: int, selection: Selection) -> Timeline:
-    """The events round `moment` and the shape of the whole run."""
+def window(moment: int, end: int, zoom: int) -> tuple[int, int]:
+    """The events [first, last) that a bar shows: all, or 1/2 of them for every step of the zoom.
+
+    It moves by halves, so that it stays where it is while the moment steps."""
+    size = min(end, max(CLOSEST, end >> zoom))
+    half = max(1, size // 2)
+    first = max(0, min(moment // half * half - half // 2, end - size))
+    return first, first + size
+
+
+def project(history: History, moment: int, selection: Selection, zoom: int = 0) -> Timeline:
+    """The events round `moment` and the shape of the whole run, or of a part of it."""
     end = history.end
     if not end:
-        return Timeline(moment, 0, 0, 0, 0, (), (), 1, (), (), None)
+        return Timeline(moment, 0, 0, 0, 0, (), (), 0, 0, 1, (), (), None)
     times = history.tables.events["t"]
     current = history.line_at(moment)
-    span = max(1, -(-end // COLUMNS))
+    first, last = window(moment, end, zoom)
+    span = max(1, -(-(last - first) // COLUMNS))
     errors = history.tables.numbers("ERROR", "EXCEPTION")
     return Timeline(
         moment=moment,
@@ -87,8 +103,10 @@ def project(history: History, moment: int, selection: Selection) -> Timeline:
         duration=int(times[-1] - times[0]),
         rows=tuple(_rows(history, moment, selection)),
         steps=tuple(_steps(history, moment)),
+        first=first,
+        last=last,
         span=span,
-        density=_density(history, end, span),
+        density=_density(history, first, last, span),
         errors=tuple(int(number) for number in errors[:MOST]),
         life=_life(history, moment, selection),
     )
@@ -127,14 +145,14 @@ def _steps(history: History, moment: int) -> Iterator[Step]:
         yield Step(grain, history.previous(moment, grain), history.next(moment, grain))
 
 
-@per_history(max_entries=1)  # the whole run looks the same from every moment of it
-def _density(history: History, end: int, span: int) -> tuple[int, ...]:
+@per_history(max_entries=4)  # the same window looks the same from every moment of it
+def _density(history: History, begin: int, end: int, span: int) -> tuple[int, ...]:
     """Per stretch of the bar, the most events that one line of the program caused there."""
     import numpy as np
 
-    edges = np.unique(np.concatenate([[0], history.tables.lines.since, [end]]))
+    edges = np.unique(np.concatenate([[0], history.tables.lines.since, [history.end]]))
     caused = np.diff(edges)
-    low = np.arange(0, end, span)
+    low = np.arange(begin, end, span)
     high = np.minimum(low + span, end) - 1
     first = np.searchsorted(edges, low, "right") - 1
     last = np.searchsorted(edges, high, "right") - 1

@@ -16,7 +16,7 @@ from engine.inspect.history.autograd.backward_pass import BackwardPass
 from engine.inspect.history.autograd.components import Parts
 from engine.inspect.history.autograd.tables import AutogradTables
 from engine.inspect.history.facts import Fact, VersionFact
-from engine.inspect.history.table import Ints, rows_before
+from engine.inspect.history.table import Ints
 
 if TYPE_CHECKING:
     from engine.inspect.history import History
@@ -139,25 +139,7 @@ class Autograd:
     @cached_property
     def source_lines(self) -> tuple[Ints, Ints, Ints]:
         """(frame, file, line) of the program for each row of the nodes; 0: no line was running."""
-        moments, tables = self.tables.nodes.since, self.history.tables
-        frame = np.zeros(len(moments), np.int64)
-        threads = tables.events["thread"][moments]
-        default = next(iter(tables.current.values()), None)
-        for thread in np.unique(threads):
-            begins = tables.current.get(int(thread), default)
-            if begins is None:
-                continue
-            own = threads == thread
-            at = np.searchsorted(begins[0], moments[own], "right") - 1
-            frame[own] = np.where(at >= 0, begins[1][at], 0)
-        lines = tables.lines
-        row = rows_before(lines.frame, lines.since, frame, moments)
-        matches = row >= 0
-        matches[matches] &= lines.until[row[matches]] > moments[matches]
-        file, line = (
-            np.append(column, 0)[np.where(matches, row, -1)] for column in (lines.file, lines.line)
-        )
-        return frame, file, line
+        return self.history.tables.lines_of(self.tables.nodes.since)
 
     def parts_of_run(self, run: BackwardPass) -> Ints:
         """The parts that a backward pass reaches."""

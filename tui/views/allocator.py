@@ -1,0 +1,232 @@
+"""Memory over time: live bytes as a graph, the peak and what was alive then, and what leaks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from engine.inspect.models._wording import bytes_text, pluralise
+from engine.inspect.models.allocator import Creator, Leak, LiveMemory, file_name, project
+from engine.inspect.selection import LineSelection, StorageSelection, TensorSelection
+from tui.navigator import Navigator
+from tui.render import Glyphs, Picture, Target, fit
+from tui.render.boxes import Grid
+from tui.views._view import DrawContext, View, ViewOptions, action
+from tui.views._zoom import zoom_caption, zoomed
+
+HELP = {
+    "▁▂▃▄▅▆▇": "The top of a column of the graph, in eighths of a line.",
+    "█": "Live bytes that the line at the top of the list created: most at the peak.",
+    "▓": "Live bytes that the second line of the list created.",
+    "░": "Live bytes that all other lines created.",
+    "▴": "This moment.",
+    "◆": "The peak: the first moment with most live bytes.",
+    "✖": "A leak: each iteration of a loop leaves memory allocated.",
+    "▌": "The line, tensor or storage is selected.",
+    "▶": "The line that created most bytes is running at this moment.",
+    ",": "Between thousands.",
+}
+
+_LABEL = 10  # columns for the bytes at the left of the graph
+_FILLS = ("tensor0", "tensor1", "track")
+
+
+@dataclass(frozen=True, slots=True)
+class AllocatorOptions(ViewOptions):
+    """`zoom`: how often the window was halved."""
+
+    zoom: int = 0
+
+
+class AllocatorView(View):
+    """Live bytes over the run, the peak, and what grows."""
+
+    name = "allocator"
+    key = "T"
+    title = "Memory over time"
+    help = HELP
+    Options = AllocatorOptions
+
+    def model(self, nav: Navigator) -> LiveMemory:
+        """The model of the zoomed window."""
+        zoom = nav.options_of(self.name).zoom
+        return project(nav.history, nav.moment, nav.selection, zoom)
+
+    def draw(self, model: LiveMemory, context: DrawContext) -> Picture:
+        """The graph above, what leaks and who created what below."""
+        width, glyphs = max(60, context.width), context.glyphs
+        rows = max(4, min(12, context.height // 3))
+        listed = len(model.creators) + bool(model.hidden) + (0 if model.leaks else 2)
+        grid = Grid(width, rows + 5 + 3 * len(model.leaks) + listed, glyphs)
+        if model.peak_at < 0:
+            grid.put(1, 0, "no storage has been created", "dim")
+            return grid.picture()
+        _title(grid, model)
+        _graph(grid, model, rows, glyphs)
+        y = _marks(grid, model, rows + 1, glyphs)
+        for leak in model.leaks:
+            y = _leak(grid, leak, y, context)
+        _list(grid, model, y, context)
+        return grid.picture()
+
+    @action("P", "peak", "Go to the peak: the moment with most live bytes.", leads_in=True)
+    def to_peak(self, nav: Navigator) -> str:
+        """Go to the first moment with most live bytes."""
+        model = project(nav.history, nav.moment, nav.selection)
+        if model.peak_at < 0:
+            return "no storage has been created"
+        nav.remember()
+        nav.move(model.peak_at)
+        return f"the peak: {bytes_text(model.peak)} in {_location(model)}"
+
+    @action("plus", "zoom in", "Show half as much of the run.")
+    def zoom_in(self, nav: Navigator) -> str:
+        """Halve the window."""
+        return zoomed(self, nav, 1)
+
+    @action("minus", "zoom out", "Show twice as much of the run.")
+    def zoom_out(self, nav: Navigator) -> str:
+        """Double the window."""
+        return zoomed(self, nav, -1)
+
+
+def _location(model: LiveMemory) -> str:
+    if not model.peak_line:
+        return "no line of the program"
+    return f"line {model.peak_line} of {file_name(model.peak_path)}"
+
+
+def _title(grid: Grid, model: LiveMemory) -> None:
+    x = grid.put(1, 0, bytes_text(model.live_bytes), "number")
+    x = grid.put(x, 0, f" live on {pluralise(model.live_count, 'storage')}", "dim")
+    dot = f" {grid.glyphs.dot} "
+    x = grid.put(x, 0, f"{dot}peak ", "dim")
+    target = Target(event=model.peak_at)
+    x = grid.put(x, 0, bytes_text(model.peak), "number", target)
+    x = grid.put(x, 0, f" at event {model.peak_at:,}", "dim", target)
+    if model.peak_line:
+        x = grid.put(x, 0, f", line {model.peak_line}", "dim", target)
+        if grid.width - x > 24:
+            grid.put(x, 0, f": {model.peak_code}", "text", target)
+
+
+def _graph(grid: Grid, model: LiveMemory, rows: int, glyphs: Glyphs) -> None:
+    """Columns from the line `rows` upwards: each layer on the one below it."""
+    highest, wide = max(1, model.highest), grid.width - _LABEL - 1
+    fills = (glyphs.full, glyphs.part, glyphs.empty)
+    for label, y in ((bytes_text(model.highest), 1), ("0", rows)):
+        grid.put(0, y, fit(label, _LABEL - 1, glyphs.ellipsis, align=">"), "dim")
+    columns = list(zip(*model.layers, strict=True))
+    for cell in range(wide):
+        low = cell * len(columns) // wide
+        high = max(low + 1, (cell + 1) * len(columns) // wide)
+        values = max(columns[low:high], key=sum)
+        event = min(model.last - 1, model.first + low * model.span)
+        target = Target(event=event)
+        total = sum(values)
+        eighths = round(total / highest * rows * 8) or int(total > 0)
+        for row in range(-(-eighths // 8)):
+            level = (row + 0.5) / rows * highest
+            layer, filled = 0, values[0]
+            while layer < len(values) - 1 and level >= filled:
+                layer += 1
+                filled += values[layer]
+            while layer and not values[layer]:
+                layer -= 1
+            part = eighths - row * 8
+            sign = fills[layer] if part >= 8 else glyphs.levels[part]
+            grid.put(_LABEL + cell, rows - row, sign, _FILLS[layer], target)
+
+
+def _marks(grid: Grid, model: LiveMemory, y: int, glyphs: Glyphs) -> int:
+    wide = grid.width - _LABEL - 1
+
+    def mark(moment: int, sign: str, style: str) -> None:
+        if model.first <= moment < model.last:
+            x = _LABEL + (moment - model.first) * wide // (model.last - model.first)
+            grid.put(x, y, sign, style, Target(event=moment))
+
+    mark(model.peak_at, glyphs.mark, "warn")
+    mark(model.moment, glyphs.arrow_up, "current")
+    measure = "height: most live bytes of a column"
+    grid.put(1, y + 1, zoom_caption(measure, model.first, model.last, model.end, glyphs), "dim")
+    return y + 3
+
+
+def _leak(grid: Grid, leak: Leak, y: int, context: DrawContext) -> int:
+    """Two lines: the loop and its bytes, and their holder."""
+    glyphs = context.glyphs
+    target = Target(_item(leak.tensor, leak.storage), event=leak.since)
+    each = bytes_text(round(leak.bytes / leak.leaving))
+    x = grid.put(1, y, f"{glyphs.fail} leak", "error", target)
+    text = (
+        f": {leak.leaving} of {pluralise(leak.iterations, 'iteration')} of line {leak.line} left "
+        f"{each} each: {pluralise(leak.count, 'storage')}, {bytes_text(leak.bytes)}"
+    )
+    grid.put(x, y, text, "text", target)
+    lines = ", ".join(map(str, leak.creators[:4]))
+    more = f" and {len(leak.creators) - 4} more" if len(leak.creators) > 4 else ""
+    who = "; ".join(leak.held_by[:3]).replace("…", glyphs.ellipsis) or "no recorded name"
+    word = "line" if len(leak.creators) == 1 else "lines"
+    grid.put(3, y + 1, f"created in {word} {lines}{more}, held by ", "dim", target)
+    x = 3 + len(f"created in {word} {lines}{more}, held by ")
+    grid.put(x, y + 1, who, "name", target)
+    return y + 3
+
+
+def _item(tensor: int, storage: int) -> Any:
+    return TensorSelection(tensor, storage) if tensor else StorageSelection(storage)
+
+
+def _list(grid: Grid, model: LiveMemory, y: int, context: DrawContext) -> None:
+    glyphs, width = context.glyphs, grid.width
+    bar = max(8, min(24, width // 6))
+    code = width - 4 - 6 - 30 - bar
+    grid.put(1, y, "alive at the peak, by line", "head")
+    at = width - 30 - bar
+    for title, x in (("storages", at), ("at the peak", at + 9), ("now", at + 25)):
+        grid.put(x, y, title, "head")
+    largest = max((creator.peak_bytes for creator in model.creators), default=1) or 1
+    for index, creator in enumerate(model.creators):
+        _creator(grid, creator, index, y + 1 + index, (code, at, bar), largest, context)
+    if model.hidden:
+        more = f"and {pluralise(model.hidden, 'more line')}"
+        grid.put(3, y + 1 + len(model.creators), more, "dim", None)
+    if model.leaks:
+        return
+    grid.put(
+        1,
+        y + 2 + len(model.creators) + bool(model.hidden),
+        f"{glyphs.dot} no loop allocates memory in every iteration that stays",
+        "dim",
+    )
+
+
+def _creator(
+    grid: Grid,
+    creator: Creator,
+    index: int,
+    y: int,
+    room: tuple[int, int, int],
+    largest: int,
+    context: DrawContext,
+) -> None:
+    glyphs, selection, (code, at, bar) = context.glyphs, context.selection, room
+    line = LineSelection(creator.file, creator.line)
+    item = _item(creator.tensor, creator.storage)
+    target = Target(item, (line,) if creator.line else (), event=creator.since)
+    if selection.line == line or (creator.tensor and selection.tensor == creator.tensor):
+        grid.put(0, y, glyphs.highlighted, "path", target)
+    layer = min(index, len(_FILLS) - 1)
+    grid.put(1, y, (glyphs.full, glyphs.part, glyphs.empty)[layer], _FILLS[layer], target)
+    x = grid.put(3, y, f"{creator.line or '-':>4} ", "number", target)
+    names = ", ".join(name for name in creator.names if not name.startswith("#"))
+    text = creator.code or "before the first line"
+    end = grid.put(x, y, text, "text", target, code)
+    if names and x + code - end > 6:
+        grid.put(end + 2, y, names, "name", target, x + code - end - 2)
+    grid.put(at, y, f"{creator.peak_count:>8,}", "number", target)
+    grid.put(at + 9, y, f"{bytes_text(creator.peak_bytes):>11}", "number", target)
+    grid.put(at + 21, y, f"{bytes_text(creator.bytes):>11}", "dim", target)
+    cells = max(1, round(creator.peak_bytes / largest * (bar - 4))) if creator.peak_bytes else 0
+    grid.put(at + 34, y, glyphs.full * min(cells, grid.width - at - 34), _FILLS[layer], target)
