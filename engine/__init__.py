@@ -87,7 +87,7 @@ _NAMES = {
 _MODULES = (
     "accelerator autograd backends cpu cuda distributed fft func inspect jit library linalg "
     "masked mps mtia nn ops "
-    "optim return_types signal special utils version xpu"
+    "optim return_types signal sparse_conv special utils version xpu"
 )
 _LAZY = {
     **{_name: f"engine.{_home}" for _home, _names in _NAMES.items() for _name in _names.split()},
@@ -117,6 +117,7 @@ if TYPE_CHECKING:
         optim,
         return_types,
         signal,
+        sparse_conv,
         special,
         utils,
         version,

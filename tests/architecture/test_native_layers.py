@@ -94,10 +94,8 @@ def test_a_header_of_jit_knows_what_it_stands_on(folder: str) -> None:
 
 
 def test_every_folder_of_csrc_has_its_place() -> None:
-    known = {*RANK, "codegen", "examples"}
-    folders = {
-        path.relative_to(ROOT / "csrc").parts[0] for path in under("csrc") if len(path.parts)
-    }
+    known = {*RANK, "codegen", "examples", "extensions"}
+    folders = {path.relative_to(ROOT / "csrc").parts[0] for path in under("csrc", "")}
     unknown = {f for f in folders if (ROOT / "csrc" / f).is_dir()} - known
     assert not unknown, f"csrc/{', csrc/'.join(unknown)}: no layer; give it one here and in DESIGN"
 
@@ -108,11 +106,34 @@ def test_includes_in_quotes_are_paths_from_csrc() -> None:
     for path in SOURCES:
         if path.is_relative_to(ROOT / "csrc" / "examples"):
             continue
+        if path.is_relative_to(ROOT / "csrc" / "extensions"):
+            continue
         for use in includes(path):
             if not generated_layer(use.target) and not (ROOT / "csrc" / use.target).is_file():
                 broken.append(
                     f"{use}: no such file below csrc, and not one that csrc/codegen writes"
                 )
+    assert not broken, report(broken)
+
+
+def test_an_extension_uses_its_own_and_the_installed_headers_only() -> None:
+    """csrc/extensions are written as anybody outside would write them."""
+    broken = []
+    for path in under("csrc/extensions", ".h", ".cpp"):
+        broken += [
+            f"{use}: not a header of this extension"
+            for use in includes(path)
+            if not (path.parent / use.target).is_file()
+        ]
+        broken += [
+            f"{use}: not an installed header"
+            for use in includes(path, "<")
+            if "/" in use.target
+            and not (
+                use.target.startswith("underhood/")
+                and (ROOT / "csrc" / "capi" / Path(use.target).name).is_file()
+            )
+        ]
     assert not broken, report(broken)
 
 

@@ -11,7 +11,8 @@ import pytest
 from tests.architecture.sources import Use, imports, module_of, name_of, report, text_of, under
 
 # engine: _native < { dtypes, tensor, creation, ... } < autograd < nn < { jit, optim }; jit.script and
-# jit.trace take modules and give modules; a library's operators are traced
+# jit.trace take modules and give modules; a library's operators are traced; sparse_conv's layers
+# are modules over one
 ENGINE = {
     "_native": 0,
     "autograd": 2,
@@ -20,6 +21,7 @@ ENGINE = {
     "jit": 4,
     "optim": 4,
     "library": 5,
+    "sparse_conv": 5,
 }
 PLAIN = 1  # every other module of engine
 SIBLINGS = {frozenset(("jit", "optim"))}
