@@ -85,7 +85,7 @@ _NAMES = {
     "IntTensor LongTensor ShortTensor set_default_tensor_type",
 }
 _MODULES = (
-    "accelerator autograd backends cpu cuda distributed fft func inspect jit library linalg "
+    "accelerator autograd backends cpu cuda distributed distributions fft func inspect jit library linalg "
     "masked mps mtia nn ops "
     "optim return_types signal sparse_conv special utils version xpu"
 )
@@ -103,6 +103,7 @@ if TYPE_CHECKING:
         cpu,
         cuda,
         distributed,
+        distributions,
         fft,
         func,
         inspect,

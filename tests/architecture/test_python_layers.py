@@ -18,6 +18,7 @@ ENGINE = {
     "autograd": 2,
     "utils": 2,
     "nn": 3,
+    "distributions": 4,
     "jit": 4,
     "optim": 4,
     "library": 5,
