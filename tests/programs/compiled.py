@@ -81,24 +81,32 @@ def outcome(
         return type(error).__name__, str(error), {}
     finally:
         lib.set_grad_enabled(mode)
-    parts = [x.abs().sum() for x in results if x.requires_grad]
-    if leaves and parts:
-        try:
-            total = parts[0]
-            for part in parts[1:]:
-                total = total + part.to(total.dtype)
-            gradients = lib.autograd.grad(total, leaves, allow_unused=True)
-            results += [x for x in gradients if x is not None]
-        except Exception as error:
-            return "gradients: " + type(error).__name__, str(error), {}
+    try:
+        results += gradients(lib, results, leaves)
+    except Exception as error:
+        return "gradients: " + type(error).__name__, str(error), {}
     facts = facts_of_all(lib, {f"{i:03}": x for i, x in enumerate(results)})
     for number, (fact, x) in enumerate(zip(facts.values(), results, strict=True)):
         fact.update(grad_fn=None, _base=None, nbytes=0, grad=None, retains_grad=False)
-        if number >= len(inputs) and not any(x is y for y in inputs):
+        if number >= len(inputs):
             fact.update(_version=0, is_leaf=False)
+        # The strides of dimensions of size 1 lead nowhere; a fused group's are those of row-major memory.
+        strides = zip(x.stride(), x.shape, strict=True)
+        fact["stride"] = [stride for stride, size in strides if size != 1]
         if not x.numel():
             fact.update(storage=0)
     return None, "", facts
+
+
+def gradients(lib: Any, results: list[Any], leaves: list[Any]) -> list[Any]:
+    """The gradients of the sum of all results in the leaves that have one."""
+    parts = [x.abs().sum() for x in results if x.requires_grad]
+    if not leaves or not parts:
+        return []
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part.to(total.dtype)
+    return [x for x in lib.autograd.grad(total, leaves, allow_unused=True) if x is not None]
 
 
 def compare(label: str, ours: Any, expected: Any, source: str) -> Difference | None:
@@ -169,7 +177,48 @@ def compiles_as(torch: Any, text: str, compiler: Compiler) -> bool:
     return True
 
 
+def without_dead_writes(text: str) -> str:
+    """The program without the statements that write a new tensor only, which nothing reads.
+
+    Compiled code does not run them, as PyTorch's does not, so that their errors do not come.
+    """
+    return "\n".join(
+        ast.unparse(node)
+        for node in ast.parse(text).body
+        if not (isinstance(node, ast.Expr) and _writes_new_tensor(node.value))
+    )
+
+
+def _writes_new_tensor(call: ast.expr) -> bool:
+    outs = [k.value for k in getattr(call, "keywords", ()) if k.arg == "out"]
+    names = {n.id for out in outs for n in ast.walk(out) if isinstance(n, ast.Name)}
+    return bool(outs) and names == {"lib"}
+
+
+def compilable_part(lib: Any, text: str, compiler: Compiler) -> str:
+    """The inputs, and each statement that `lib` can compile after those before it."""
+    part: list[str] = []
+    for node in ast.parse(text).body:
+        with_node = [*part, ast.unparse(node)]
+        names, _, source = source_of("\n".join(with_node))
+        try:
+            compiler(lib, function_of(lib, source), inputs_of(lib, "\n".join(with_node), names))
+        except Exception:
+            continue
+        part = with_node
+    return "\n".join(part)
+
+
 def _compiled(text: str, compiler: Compiler, calls: int) -> Difference | None:
+    result = _difference(text, compiler, calls)
+    if result is not None and result.fact == "does not raise":
+        live = without_dead_writes(text)
+        if live != text:
+            return _difference(live, compiler, calls)
+    return result
+
+
+def _difference(text: str, compiler: Compiler, calls: int) -> Difference | None:
     names, _, source = source_of(text)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

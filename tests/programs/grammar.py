@@ -105,7 +105,7 @@ WRITES = patterns("""
     {}.add_({}.mT)  {}.conj_physical_()  {}.sgn_()  {}.reciprocal_()  {}.sub_({}.sum())
     {}.div_({b}, rounding_mode='floor')  {}.swapaxes_({d}, {d})  {}.addmm_({b}, {b})
     {}.scatter_reduce_({d}, lib.zeros_like({}, dtype=lib.int64), {b}, 'sum')  lib.relu_({})
-    {}.floor_divide_({n})  {}.nan_to_num_()  {}.copysign_({n})  {}.cumprod_({d})  {}.hardtanh_()
+    {}.floor_divide_({n})  {}.nan_to_num_()  {}.copysign_({n})  {}.cumprod_({d})  lib.nn.functional.hardtanh_({})
 """)
 CHANGES = patterns("""
     {} += {b}  {} *= {n}  {} -= {b}  {} /= 2  {}[{i}] += {n}  {}[{s}] *= {n}  {}[{i}] = {n}  {}[{s}] = {b}
@@ -422,7 +422,7 @@ class Writer:
             text = self.tensor(shape, dtype)
             if self.chance(0.15) and math.prod(shape) > 1:
                 text = self.choice(
-                    f"{text}.t()",
+                    f"{text}.t()" if len(shape) < 3 else f"{text}.transpose(0, -1)",
                     f"{text}.expand(2, *{shape})",
                     f"{text}[0:1].expand{shape}",
                     f"{text}[::2]",

@@ -41,8 +41,20 @@ KNOWN = {
     "PyTorch finds that an empty tensor has no such slice when it describes it": (
         "error class", r"^IndexError \(index_fill.* not RuntimeError \(setStorage", r"index_fill",
     ),
-    "PyTorch does not trace no_grad, and neither does the engine": (
-        "raises", r"(?s)^call .*leaf Variable that requires grad is being used", r"no_grad",
+    "compiled `x[i] += y` writes once; Python writes the element, then assigns it": (
+        "_version", r"^call ", r"\] [-+*/]+=",
+    ),
+    "compiled code indexes with a tensor without dimensions by aten::index, a copy; Python makes a view": (
+        "stride|storage|storage_offset|shape|values|_version|raises", r"^call ", r"\[lib\.tensor\((-?\d+|True|False)\)",
+    ),
+    "compiled `x[:] = y` is copy_, which rejects overlapping memory; Python fills with a single element": (
+        "raises", r"(?s)^call .*copy_: unsupported operation: some elements", r"\] =",
+    ),
+    "compiled code has every operator of a Tensor as a method": (
+        "does not raise|error class", r"^call .*, not AttributeError \('Tensor' object has no attribute", "",
+    ),
+    "compiled code has an operator's checks alone: that of a leaf comes before that of the index": (
+        "error class", r"(?s)^call .*: RuntimeError .*leaf Variable that requires.*, not IndexError", r"\] =",
     ),
 }  # fmt: skip
 # What PyTorch's tracer warns of, or refuses: whatever comes of it may differ.

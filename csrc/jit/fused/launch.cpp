@@ -135,9 +135,11 @@ void run(const FusedKernel& program, std::span<const Tensor> inputs, std::span<T
   const bool plain = !inputs.empty() && program.all_inputs_used && !program.reduces();
   if (!plain || !all_alike(inputs)) return run_around(program, inputs, outputs, numbers, launch);
   const TensorImpl& first = *inputs[0].impl();
+  // Not the first's strides: those of its dimensions of size 1 may be any.
+  const Layout row_major{first.sizes(), contiguous_strides(first.sizes()), 0};
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Output& output = program.outputs[i];
-    outputs[i] = empty_dense(first.layout(), first.numel(), output.dtype);
+    outputs[i] = empty_dense(row_major, first.numel(), output.dtype);
   }
   TileLoop walk(program);
   walk.set_numbers(numbers);

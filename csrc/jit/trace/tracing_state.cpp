@@ -198,6 +198,9 @@ void TracingState::record(const OperatorInfo& called, const Stack& args, const S
   Node* node = graph_->create(Symbol(op.qualified_name()), inputs, 0);
   node->set_op(&op);
   graph_->insert(node);
+  // A constant that every call gives another shape is of no shape.
+  if (op.has_tag(Tag::kInplaceView) && inputs[0]->node()->is("prim::Constant"))
+    inputs[0]->set_type(tensor_type());
   add_results(node, op, arguments, results);
   if (events::on()) {
     events::emit(events::Kind::kTRACED, graph_->id(), node->id(), last_call(),

@@ -13,7 +13,7 @@ from engine.jit.frontend.calls import call_compiled
 from engine.jit.frontend.dispatch import compiles, expression
 from engine.jit.frontend.environment import Context
 from engine.jit.frontend.errors import not_supported
-from engine.jit.frontend.operators import PROPERTIES
+from engine.jit.frontend.operators import PROPERTIES, takes_self
 from engine.jit.frontend.sugared_values import (
     MethodValue,
     ModuleMethod,
@@ -104,7 +104,7 @@ def value_attribute(c: Context, tree: ast.AST, owner: SimpleValue, name: str) ->
         attribute = getattr(Tensor, name, None)
         if isinstance(attribute, property) and not name.startswith("_"):
             return call_compiled(c, tree, attribute.fget, Arguments(c, [owner], {}))
-        if hasattr(Tensor, name) and not name.startswith("__"):
+        if (hasattr(Tensor, name) or takes_self(name)) and not name.startswith("__"):
             return MethodValue(name, owner)
     elif kind == "Tuple" and name in owner.type.fields:
         index = owner.type.fields.index(name)

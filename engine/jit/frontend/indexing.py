@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import EnumMeta
 from typing import Any
 
+from engine import dtypes
 from engine.jit.frontend import hints
 from engine.jit.frontend.dispatch import compiles, expression, value
 from engine.jit.frontend.environment import Context
@@ -266,6 +267,10 @@ def tensor_place(c: Context, tree: ast.Subscript, view: SimpleValue) -> IndexedV
 def _as_index(c: Context, tree: ast.AST, index: SimpleValue) -> SimpleValue:
     if index.type == TENSOR:
         return index
+    if isinstance(tree, ast.List) and not tree.elts:  # as in Python: no elements
+        index = c.builder.prim(tree, "prim::ListConstruct", [], list_of(INT))
+        options = {"dtype": c.builder.constant(tree, dtypes.int64)}
+        return c.builder.call(tree, "aten::tensor", [index], options)
     if index.type.element.kind not in ("int", "bool", "List"):
         word = "int and bool" if index.type.element == FLOAT else "numbers"
         raise c.fail(tree, f"a list that indexes a Tensor holds {word}, not {index.type.element}")

@@ -44,6 +44,14 @@ def names() -> frozenset[str]:
     return frozenset(operators.names())
 
 
+@lru_cache(maxsize=256)
+def takes_self(name: str) -> bool:
+    """Return true if compiled code has the operator as a method of Tensors: its first argument is `self`."""
+    schemas = (operators.schema(full_name) for full_name in operators.names().get(name, ()))
+    firsts = (schema.arguments[0] for schema in schemas if schema.arguments)
+    return any(first.name == "self" and first.type.kind == "Tensor" for first in firsts)
+
+
 def in_engine(fn: object) -> bool:
     """Returns whether a function belongs to the engine."""
     module = getattr(fn, "__module__", None) or ""

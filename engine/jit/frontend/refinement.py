@@ -23,8 +23,12 @@ from engine.jit.frontend.sugared_values import (
 from engine.jit.types.jit_type import (
     ANY,
     BOOL,
+    COMPLEX,
+    FLOAT,
+    INT,
     NONE,
     SCALAR,
+    TENSOR,
     Type,
     is_subtype,
     list_of,
@@ -40,6 +44,13 @@ _COMPARISONS = {
     ast.Eq: "aten::eq",
     ast.NotEq: "aten::ne",
 }
+_MIRRORED = {
+    "aten::lt": "aten::gt",
+    "aten::le": "aten::ge",
+    "aten::gt": "aten::lt",
+    "aten::ge": "aten::le",
+}
+_NUMBERS = (INT, FLOAT, COMPLEX, SCALAR)
 
 
 @dataclass
@@ -293,7 +304,11 @@ def _compare(
         return contained
     name = _COMPARISONS[type(op)]
     done = operated(c, tree, left, f"__{name.removeprefix('aten::')}__", [right])
-    return c.builder.call(tree, name, [left, right]) if done is None else c.as_value(tree, done)
+    if done is not None:
+        return c.as_value(tree, done)
+    if right.type == TENSOR and left.type in _NUMBERS:  # `2 < x` is `x > 2`: a Tensor, not a bool
+        return c.builder.call(tree, _MIRRORED.get(name, name), [right, left])
+    return c.builder.call(tree, name, [left, right])
 
 
 def _may_be_none(type: Type) -> bool:

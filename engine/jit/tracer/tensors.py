@@ -169,6 +169,14 @@ def _type_as(self: Tensor, other: Tensor) -> Tensor:
     return converted
 
 
+def _detach_(self: Tensor) -> Tensor:
+    """In a trace the tensor is from then on the result of a `detach`."""
+    _before["detach_"](self)
+    if recording():
+        record_call("aten::detach", [self], self)
+    return self
+
+
 # ---- indexing: with the ends that Python wrote, not those that the example's sizes make of them
 
 
@@ -310,6 +318,7 @@ def _install() -> None:
         "nelement": _numel,
         "to": _to,
         "type_as": _type_as,
+        "detach_": _detach_,
         "__getitem__": _getitem,
         "__setitem__": _setitem,
     }

@@ -3,6 +3,7 @@
 
 #include "generated/kernels/creation.h"
 #include "generated/ops/copy.h"
+#include "generated/ops/creation.h"
 #include "memory/device_registry.h"
 #include "ops/copy/copy.h"
 
@@ -103,6 +104,40 @@ Tensor new_full(KeySet, const Tensor& self, const Dims& size, const Scalar& fill
 
 Tensor scalar_tensor(KeySet, const Scalar& s, DType dtype, Device device) {
   return filled(empty(IntSpan(), float_unless(dtype), cpu_unless(device)), s);
+}
+
+void zeros_out(KeySet, const Dims& size, const Tensor& out) {
+  write_out(out, ops::zeros(size, out.dtype(), out.device()), "zeros");
+}
+
+void ones_out(KeySet, const Dims& size, const Tensor& out) {
+  write_out(out, ops::ones(size, out.dtype(), out.device()), "ones");
+}
+
+void full_out(KeySet, const Dims& size, const Scalar& fill_value, const Tensor& out) {
+  write_out(out, ops::full(size, fill_value, out.dtype(), out.device()), "full");
+}
+
+void arange_out(KeySet keys, const Scalar& end, const Tensor& out) {
+  arange_start_out(keys, Scalar(0), end, Scalar(1), out);
+}
+
+void arange_start_out(KeySet, const Scalar& start, const Scalar& end, const Scalar& step,
+                      const Tensor& out) {
+  write_out(out, ops::arange(start, end, step, out.dtype(), out.device()), "arange");
+}
+
+void linspace_out(KeySet, const Scalar& start, const Scalar& end, int64_t steps,
+                  const Tensor& out) {
+  write_out(out, ops::linspace(start, end, steps, out.dtype(), out.device()), "linspace");
+}
+
+void eye_out(KeySet, int64_t n, const Tensor& out) {
+  write_out(out, ops::eye(n, std::nullopt, out.dtype(), out.device()), "eye");
+}
+
+void eye_m_out(KeySet, int64_t n, int64_t m, const Tensor& out) {
+  write_out(out, ops::eye(n, m, out.dtype(), out.device()), "eye");
 }
 
 }  // namespace uh::kernels

@@ -46,8 +46,6 @@ std::vector<Tensor> index_per_dim(const Tensor& self, const std::vector<Tensor>&
   return result;
 }
 
-bool single(const Tensor& t) { return t && is_mask(t) && t.ndim() == 0; }
-
 // A mask without dimensions has an extra dimension, which self then has there, too.
 Advanced resolve_singles(const Tensor& self, const std::vector<Tensor>& indices) {
   Layout layout{{}, {}, self.offset()};
@@ -60,8 +58,8 @@ Advanced resolve_singles(const Tensor& self, const std::vector<Tensor>& indices)
     }
   };
   for (const Tensor& t : indices) {
-    masks.push_back(single(t) ? alias(t, {{1}, {1}, t.offset()}) : t);
-    if (single(t)) {
+    masks.push_back(is_single_mask(t) ? alias(t, {{1}, {1}, t.offset()}) : t);
+    if (is_single_mask(t)) {
       layout.sizes.push_back(1);
       layout.strides.push_back(1);
     } else {
@@ -119,6 +117,8 @@ void check_tensor(const Tensor& index, int64_t size, int64_t dim) {
 }
 
 }  // namespace
+
+bool is_single_mask(const Tensor& t) { return t && is_mask(t) && t.ndim() == 0; }
 
 Dims Advanced::result_sizes() const {
   Dims sizes = before;
@@ -204,7 +204,8 @@ Advanced plan_indices(const Tensor& self, const std::vector<Tensor>& per_dim) {
 }
 
 Advanced resolve_indices(const Tensor& self, const std::vector<Tensor>& indices) {
-  if (std::any_of(indices.begin(), indices.end(), single)) return resolve_singles(self, indices);
+  if (std::any_of(indices.begin(), indices.end(), is_single_mask))
+    return resolve_singles(self, indices);
   const std::vector<Tensor> per_dim = index_per_dim(self, indices);
   Advanced a = plan_indices(self, per_dim);
   const size_t indexed = a.index_strides.size();

@@ -27,6 +27,9 @@ struct Advanced {
   IndexWalk walk(IntSpan dense) const;
 };
 
+// A mask without dimensions: it adds a dimension to self rather than takes one.
+bool is_single_mask(const Tensor& t);
+
 // `indices` has one entry per leading dimension of self, or per mask; an empty Tensor keeps its
 // dimension.
 // The shapes alone, for indices of which there is one per dimension: without positions.

@@ -1,8 +1,10 @@
 // The operators of index.yaml.
-#include "generated/kernels/index.h"
+#include <algorithm>
+
 #include "backend/cpu/index/advanced.h"
 #include "backend/cpu/index/mask.h"
 #include "backend/cpu/scatter/scatter_indices.h"
+#include "generated/kernels/index.h"
 #include "generated/kernels/masked.h"
 #include "ops/copy/copy.h"
 
@@ -87,7 +89,9 @@ Tensor index(KeySet, const Tensor& self, const std::vector<Tensor>& indices) {
 
 void index_put_into(KeySet keys, const Tensor& self, const std::vector<Tensor>& indices,
                     const Tensor& values, bool accumulate) {
-  check_kind(static_cast<int64_t>(indices.size()) <= self.ndim(), ErrorKind::kIndex,
+  const auto takes_dim = [](const Tensor& t) { return !is_single_mask(t); };
+  const int64_t dims = std::count_if(indices.begin(), indices.end(), takes_dim);
+  check_kind(std::max<int64_t>(dims, 1) <= self.ndim(), ErrorKind::kIndex,
              "too many indices for tensor of dimension ", self.ndim(), " (got ", indices.size(),
              ")");
   if (const Tensor mask = only_mask(self, indices); mask && values.numel() == 1 && !accumulate) {
