@@ -74,6 +74,8 @@ inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
 # Imported on first use, so that `import engine` stays light: the names of each module, then whole modules.
 _NAMES = {
     "autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
+    "checks": "_check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_type "
+    "_check_value",
     "default_device": "get_default_device set_default_device",
     "dlpack": "from_dlpack",
     "modes": "are_deterministic_algorithms_enabled get_deterministic_debug_mode "
@@ -129,6 +131,13 @@ if TYPE_CHECKING:
         is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
     )
     from engine.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
+    from engine.checks import _check as _check
+    from engine.checks import _check_index as _check_index
+    from engine.checks import _check_is_size as _check_is_size
+    from engine.checks import _check_not_implemented as _check_not_implemented
+    from engine.checks import _check_tensor_all as _check_tensor_all
+    from engine.checks import _check_type as _check_type
+    from engine.checks import _check_value as _check_value
     from engine.default_device import get_default_device as get_default_device
     from engine.default_device import set_default_device as set_default_device
     from engine.dlpack import from_dlpack as from_dlpack

@@ -3,19 +3,26 @@
 `load_library` loads a shared object that registers its own operators; they are called as
 `engine.ops.<namespace>.<operator>(...)`. These calls are boxed: arguments are passed on a stack of
 tagged values, as the interpreter passes them. They accept what the schema accepts, by position or by
-name. In programs, `engine.add` is faster.
+name.
 """
 
 from __future__ import annotations
 
 import os
 from functools import lru_cache
-from typing import Any
+from typing import Any, NoReturn
 
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
+from engine._native.operator_base import _NamespaceBase, _OperatorBase
 from engine.boxed import box, check, unbox
-from engine.function_schema import FunctionSchema, operator_names, operator_schema
+from engine.function_schema import (
+    REQUIRED,
+    FunctionSchema,
+    SchemaType,
+    operator_names,
+    operator_schema,
+)
 
 __all__ = ["aten", "kernels", "load_library", "loaded_libraries", "schema", "schemas"]
 
@@ -98,7 +105,21 @@ def kernels(name: str) -> dict[str, str]:
     return registered
 
 
-class Overload:
+# The letters of operator_call.c; it converts no other types.
+_LETTERS = {"Tensor": "t", "int": "i", "float": "f", "bool": "b", "Scalar": "n", "str": "s"}
+_LIST_LETTERS = {"int": "l", "Tensor": "m"}
+
+
+def _letter(type_: SchemaType) -> str:
+    """The letter of an argument's type, in upper case for an optional one; "x" if only None is converted."""
+    if type_.kind == "Optional":
+        return _letter(type_.inner[0]).upper()
+    if type_.kind == "List":
+        return _LIST_LETTERS.get(type_.inner[0].kind, "x")
+    return _LETTERS.get(type_.kind, "x")
+
+
+class Overload(_OperatorBase):
     """One operator, callable. `tags` are facts that its schema does not say, by PyTorch's names."""
 
     def __init__(self, full_name: str, namespace: str = "aten") -> None:
@@ -106,14 +127,38 @@ class Overload:
         self.namespace = namespace
         self.__name__ = full_name
         self.__doc__ = self.schema.text
+        self._prepare_native(self)
+
+    def _prepare_native(self, target: _OperatorBase) -> None:
+        """Let `target` call this operator natively, if its results are of types that have a letter."""
+        if any(_letter(r.type) in "xXnN" for r in self.schema.returns):
+            return
+        arguments = self.schema.arguments
+        target._prepare(
+            self.qualified_name.encode(),
+            "".join(_letter(a.type) for a in arguments).encode(),
+            tuple(a.name for a in arguments),
+            tuple(... if a.default is REQUIRED else a.default for a in arguments),
+            sum(not a.keyword_only for a in arguments),
+            self._returned,
+        )
+
+    @property
+    def _returned(self) -> int:
+        """The argument that a call without results returns, or -1: an operator of the engine what it wrote."""
+        written = self.schema.written
+        return written if written is not None and self.namespace == "aten" else -1
 
     @property
     def qualified_name(self) -> str:
         """Namespace, name and overload: "aten::add.Tensor"."""
         return f"{self.namespace}::{self.schema.full_name}"
 
-    def __call__(self, *args: Any, **options: Any) -> Any:
-        """Call the operator through the dispatcher's boxed entry."""
+    def _raise_last(self) -> NoReturn:
+        raise_last()
+
+    def _call_generic(self, *args: Any, **options: Any) -> Any:
+        """Call the operator with values of all types, or say what is wrong with them."""
         values = self.schema.bind(args, options)
         boxed, alive = box(values, self.schema)
         results = ffi.new("uh_value[8]")
@@ -123,15 +168,14 @@ class Overload:
             raise_last()
         returned = [unbox(results[i]) for i in range(count)]
         if not returned:
-            written = self.schema.written
-            return None if written is None or self.namespace != "aten" else values[written]
+            return None if self._returned < 0 else values[self._returned]
         return returned[0] if len(returned) == 1 else tuple(returned)
 
     def __repr__(self) -> str:
         return f"<engine.ops.{self.namespace}.{self.schema.full_name}>"
 
 
-class Packet:
+class Packet(_OperatorBase):
     """All operators of one name; a call takes the first whose schema the arguments fit."""
 
     def __init__(self, name: str, overloads: dict[str, Overload], namespace: str = "aten") -> None:
@@ -139,6 +183,12 @@ class Packet:
         self.__doc__ = "\n".join(overload.schema.text for overload in overloads.values())
         self.namespace = namespace
         self._overloads = overloads
+        if len(overloads) == 1:
+            (only,) = overloads.values()
+            only._prepare_native(self)
+
+    def _raise_last(self) -> NoReturn:
+        raise_last()
 
     @property
     def qualified_name(self) -> str:
@@ -155,8 +205,8 @@ class Packet:
             raise AttributeError(f"{self.__name__} has no overload {name!r}; there are {available}")
         return self._overloads[name]
 
-    def __call__(self, *args: Any, **options: Any) -> Any:
-        """Calls the first overload that can take these arguments."""
+    def _call_generic(self, *args: Any, **options: Any) -> Any:
+        """Call the first overload that can take these arguments."""
         mismatches = []
         for overload in self._overloads.values():
             try:
@@ -171,44 +221,47 @@ class Packet:
         return f"<engine.ops.{self.namespace}.{self.__name__}: {', '.join(self._overloads)}>"
 
 
-class Namespace:
-    """`engine.ops.aten`: the operators of the engine, or `engine.ops.mine`: those of a library."""
+class Namespace(_NamespaceBase):
+    """`engine.ops.aten`: the operators of the engine, or `engine.ops.mine`: those of a library.
+
+    Its packets are attributes until operators are registered or removed: then `_forget` runs before the next access.
+    """
 
     def __init__(self, name: str) -> None:
         self.__name__ = name
-        self._packets: dict[str, Packet] = {}
-        self._packets_generation = -1
 
     def __dir__(self) -> list[str]:
         return sorted(_by_namespace().get(self.__name__, {}))
 
+    def _forget(self) -> None:
+        for name, value in list(vars(self).items()):
+            if isinstance(value, Packet):
+                delattr(self, name)
+
     def __getattr__(self, name: str) -> Packet:
         if name.startswith("__"):
             raise AttributeError(name)
-        generation = lib.uh_operator_generation()
-        known = _at_generation(generation).get(self.__name__, {})
-        if self._packets_generation != generation:
-            self._packets, self._packets_generation = {}, generation
-        if name not in self._packets:
-            if name not in known:
-                hint = "" if known else "; load its library first with engine.ops.load_library"
-                raise AttributeError(f"engine.ops.{self.__name__} has no operator {name!r}{hint}")
-            overloads = {
-                full_name.partition(".")[2] or "default": Overload(full_name, self.__name__)
-                for full_name in known[name]
-            }
-            self._packets[name] = Packet(name, overloads, self.__name__)
-        return self._packets[name]
+        known = _by_namespace().get(self.__name__, {})
+        if name not in known:
+            hint = "" if known else "; load its library first with engine.ops.load_library"
+            raise AttributeError(f"engine.ops.{self.__name__} has no operator {name!r}{hint}")
+        overloads = {
+            full_name.partition(".")[2] or "default": Overload(full_name, self.__name__)
+            for full_name in known[name]
+        }
+        packet = Packet(name, overloads, self.__name__)
+        setattr(self, name, packet)
+        return packet
 
     def __repr__(self) -> str:
         return f"<engine.ops.{self.__name__}>"
 
 
 aten = Namespace("aten")
-_namespaces = {"aten": aten}
 
 
 def __getattr__(name: str) -> Namespace:
     if name.startswith("_"):
         raise AttributeError(f"module 'engine.ops' has no attribute {name!r}")
-    return _namespaces.setdefault(name, Namespace(name))
+    namespace = globals()[name] = Namespace(name)
+    return namespace

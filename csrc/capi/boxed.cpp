@@ -1,6 +1,8 @@
 // Operators by name: the boxed entry of the C ABI.
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <memory>
 
 #include "base/json.h"
 #include "capi/convert.h"
@@ -52,20 +54,28 @@ void check_present(const OperatorInfo& op, const Argument& argument, const IValu
   if (list && argument.type.is_list() && argument.type.element().is(SchemaKind::kTensor))
     present = std::all_of(list->begin(), list->end(), is_defined);
   if (dtype) present = *dtype != DType::kUndefined;
-  check_kind(present, ErrorKind::kType, op.full_name(), ": argument '", argument.name, "' must be ",
-             argument.type.text(), ", got None; schema: ", op.schema_text());
+  if (!present) [[unlikely]]
+    fail(ErrorKind::kType, op.full_name(), ": argument '", argument.name, "' must be ",
+         argument.type.text(), ", got None; schema: ", op.schema_text());
 }
 
-// The memory that returned pointers lead into, until the next call. All functions here share it: a
-// library that is loaded late shares 1664 bytes of thread-local memory with all others.
-IValue& last_returned() {
-  thread_local IValue value;
-  return value;
+// The memory that returned pointers lead into: of the last values, for a call may return several.
+// All functions here share it: a library that is loaded late shares 1664 bytes of thread-local
+// memory with all others.
+IValue& next_returned() {
+  struct Returned {
+    std::array<IValue, kReturnedValues> values;
+    size_t next = 0;
+  };
+  thread_local std::unique_ptr<Returned> returned;
+  if (!returned) returned = std::make_unique<Returned>();
+  return returned->values[returned->next++ % kReturnedValues];
 }
 
 const char* returned(std::string text) {
-  last_returned() = std::move(text);
-  return last_returned().get_if<std::string>()->c_str();
+  IValue& value = next_returned();
+  value = std::move(text);
+  return value.get_if<std::string>()->c_str();
 }
 
 OperatorInfo& find(const char* name) {
@@ -102,7 +112,7 @@ uh_value write_value(IValue value) {
     return {UH_VALUE_DEVICE, device->code(), 0, nullptr};
   if (const auto* box = value.get_if<Ref<Container>>())
     return {UH_VALUE_BOX, reinterpret_cast<int64_t>(Ref<Container>(*box).leak()), 0, nullptr};
-  IValue& last = last_returned();
+  IValue& last = next_returned();
   last = std::move(value);
   if (const auto* dims = last.get_if<Dims>()) return {UH_VALUE_INTS, dims->ndim(), 0, dims->data()};
   if (const auto* floats = last.get_if<std::vector<double>>())
@@ -115,12 +125,14 @@ uh_value write_value(IValue value) {
 int call_boxed(OperatorInfo& op, const uh_value* args, int64_t n, uh_value* ret_results,
                uh_value (*write)(IValue)) {
   const auto& arguments = op.schema().arguments;
-  check_kind(static_cast<size_t>(n) == arguments.size(), ErrorKind::kType, op.full_name(),
-             ": expected ", arguments.size(), " arguments, got ", n,
-             "; schema: ", op.schema_text());
-  check(op.schema().returns.size() <= 8, op.full_name(), ": has ", op.schema().returns.size(),
-        " results; the C ABI carries 8");
+  if (static_cast<size_t>(n) != arguments.size()) [[unlikely]]
+    fail(ErrorKind::kType, op.full_name(), ": expected ", arguments.size(), " arguments, got ", n,
+         "; schema: ", op.schema_text());
+  if (op.schema().returns.size() > 8) [[unlikely]]
+    fail(ErrorKind::kRuntime, op.full_name(), ": has ", op.schema().returns.size(),
+         " results; the C ABI carries 8");
   Stack stack;
+  stack.reserve(arguments.size());
   for (const Argument& argument : arguments) {
     stack.push_back(read_value(args[stack.size()]));
     check_present(op, argument, stack.back());

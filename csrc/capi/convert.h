@@ -71,7 +71,8 @@ uh_list* give_list(std::vector<Tensor> values);
 uh_scalar to_c(const Scalar& s);
 // Copies strings and arrays.
 IValue read_value(const uh_value& value);
-// Strings and lists of numbers are valid until this thread calls write_value again.
+// Strings and lists of numbers are valid until this thread calls write_value that often again.
+constexpr size_t kReturnedValues = 64;
 uh_value write_value(IValue value);
 
 inline uh_scalar failed_scalar() { return {-2, 0, 0}; }

@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <deque>
+#include <forward_list>
 #include <list>
 
 #include "autograd/library_formula.h"
@@ -55,7 +55,7 @@ class LentValues {
     if (const Tensor* t = value.get_if<Tensor>())
       return {*t ? UH_VALUE_TENSOR : UH_VALUE_NONE, static_cast<int64_t>(handle(*t)), 0, nullptr};
     if (const auto* list = value.get_if<std::vector<Tensor>>()) {
-      auto& handles = handles_.emplace_back();
+      auto& handles = handles_.emplace_front();
       for (const Tensor& t : *list) handles.push_back(handle(t));
       return {UH_VALUE_TENSORS, static_cast<int64_t>(list->size()), 0, handles.data()};
     }
@@ -71,7 +71,7 @@ class LentValues {
   }
 
   std::vector<uh_value> values_;
-  std::deque<std::vector<uh_handle>> handles_;
+  std::forward_list<std::vector<uh_handle>> handles_;
 };
 
 // What a library passes along with one of its functions.

@@ -18,7 +18,7 @@
 #include <complex>
 #include <cstdint>
 #include <cstring>
-#include <deque>
+#include <forward_list>
 #include <initializer_list>
 #include <limits>
 #include <memory>
@@ -548,7 +548,7 @@ class Boxing {
     return {UH_VALUE_FLOATS, static_cast<int64_t>(v.size()), 0, v.data()};
   }
   uh_value box(const std::vector<Tensor>& v) {
-    auto& handles = handles_.emplace_back();
+    auto& handles = handles_.emplace_front();
     for (const Tensor& t : v) handles.push_back(t.handle());
     return {UH_VALUE_TENSORS, static_cast<int64_t>(v.size()), 0, handles.data()};
   }
@@ -559,7 +559,7 @@ class Boxing {
   }
 
  private:
-  std::deque<std::vector<uh_handle>> handles_;
+  std::forward_list<std::vector<uh_handle>> handles_;  // no memory where there are none
 };
 
 inline double imaginary_of(int64_t word) {

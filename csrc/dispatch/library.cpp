@@ -82,8 +82,24 @@ Reader reader_of(const SchemaType& type) {
   }
 }
 
+// True for a value that is what a reader of the type would return, as most are.
+bool is_ready(const SchemaType& type, const IValue& value) {
+  switch (type.kind) {
+    case SchemaKind::kTensor: {
+      const Tensor* tensor = value.get_if<Tensor>();
+      return tensor && *tensor;
+    }
+    case SchemaKind::kInt: return value.get_if<int64_t>() != nullptr;
+    case SchemaKind::kFloat: return value.get_if<double>() != nullptr;
+    case SchemaKind::kBool: return value.get_if<bool>() != nullptr;
+    case SchemaKind::kString: return value.get_if<std::string>() != nullptr;
+    default: return false;
+  }
+}
+
 // The value as kernels of this type get it; false where it is of another type.
 bool read_in_place(const SchemaType& type, IValue& value) {
+  if (is_ready(type, value)) return true;
   const Tensor* tensor = value.get_if<Tensor>();
   const bool none = value.is_none() || (tensor && !*tensor);
   if (none) {
@@ -97,6 +113,9 @@ bool read_in_place(const SchemaType& type, IValue& value) {
   }
   return true;
 }
+
+// A value in messages.
+std::string word(const IValue& value) { return value.is_none() ? "None" : value.type_name(); }
 
 KeySet keys_of_stack(const Stack& stack) {
   KeySet keys;
@@ -244,7 +263,14 @@ void BoxedOperator::no_boxed_kernel(KeySet keys) const {
 BoxedOperator::KernelRef BoxedOperator::kernel_for(KeySet keys, Key* ret_key) {
   const std::lock_guard guard(lock_);
   const KeySet usable = keys & kernels_;
-  if (usable.empty()) no_boxed_kernel(keys);
+  if (usable.empty()) {
+    // An operator that only writes has no results to compute on Meta.
+    if (retired_ || !keys.has(Key::kMeta) || !schema().returns.empty()) no_boxed_kernel(keys);
+    static const auto& nothing = *new KernelRef(
+        std::make_shared<const Kernel>(Kernel{[](KeySet, Stack& s) { s.clear(); }, nullptr}));
+    *ret_key = Key::kMeta;
+    return nothing;
+  }
   *ret_key = usable.highest();
   const KernelRef& own = own_[static_cast<size_t>(*ret_key)];
   return own ? own : composite_;
@@ -253,27 +279,28 @@ BoxedOperator::KernelRef BoxedOperator::kernel_for(KeySet keys, Key* ret_key) {
 // Numbers become what the schema says, lists the arrays that kernels read.
 void BoxedOperator::check_arguments(Stack& stack) const {
   const std::span<const Argument> arguments = schema().arguments;
-  check_kind(stack.size() == arguments.size(), ErrorKind::kType, name_space(), "::", full_name(),
-             ": expected ", arguments.size(), " arguments, got ", stack.size(),
-             "; schema: ", schema_text());
+  if (stack.size() != arguments.size()) [[unlikely]]
+    fail(ErrorKind::kType, name_space(), "::", full_name(), ": expected ", arguments.size(),
+         " arguments, got ", stack.size(), "; schema: ", schema_text());
   for (size_t i = 0; i < arguments.size(); ++i) {
-    const std::string got = stack[i].is_none() ? "None" : stack[i].type_name();
-    check_kind(read_in_place(arguments[i].type, stack[i]), ErrorKind::kType, name_space(),
-               "::", full_name(), ": argument '", arguments[i].name, "' must be ",
-               arguments[i].type.text(), ", got ", got, "; schema: ", schema_text());
+    if (!read_in_place(arguments[i].type, stack[i])) [[unlikely]]
+      fail(ErrorKind::kType, name_space(), "::", full_name(), ": argument '", arguments[i].name,
+           "' must be ", arguments[i].type.text(), ", got ", word(stack[i]),
+           "; schema: ", schema_text());
   }
 }
 
 void BoxedOperator::check_results(Stack& stack) const {
   const std::span<const Argument> results = schema().returns;
-  check(stack.size() == results.size(), name_space(), "::", full_name(), ": the kernel returned ",
-        stack.size(), " results where the schema has ", results.size(),
-        "; schema: ", schema_text());
+  if (stack.size() != results.size()) [[unlikely]]
+    fail(ErrorKind::kRuntime, name_space(), "::", full_name(), ": the kernel returned ",
+         stack.size(), " results where the schema has ", results.size(),
+         "; schema: ", schema_text());
   for (size_t i = 0; i < results.size(); ++i) {
-    const std::string got = stack[i].is_none() ? "None" : stack[i].type_name();
-    check(read_in_place(results[i].type, stack[i]), name_space(), "::", full_name(),
-          ": the kernel returned ", got, " as result ", i, ", where the schema has ",
-          results[i].type.text(), "; schema: ", schema_text());
+    if (!read_in_place(results[i].type, stack[i])) [[unlikely]]
+      fail(ErrorKind::kRuntime, name_space(), "::", full_name(), ": the kernel returned ",
+           word(stack[i]), " as result ", i, ", where the schema has ", results[i].type.text(),
+           "; schema: ", schema_text());
   }
 }
 

@@ -246,6 +246,14 @@ static PyObject* wrap(PyObject* unused, PyObject* number) {
   return (PyObject*)tensor;
 }
 
+PyObject* uh_wrap_number(PyObject* handle) { return wrap(NULL, handle); }
+
+int uh_tensor_handle(PyObject* object, uint64_t* ret_handle) {
+  PyObject* number = PyObject_TypeCheck(object, tensor_class) ? ((Wrapper*)object)->handle : NULL;
+  if (number) *ret_handle = PyLong_AsUnsignedLongLong(number);
+  return number != NULL;
+}
+
 // For objects that `wrap` did not make: those of subclasses.
 static PyObject* remember(PyObject* self, PyObject* unused) {
   Wrapper* tensor = (Wrapper*)self;
@@ -351,7 +359,8 @@ static PyGetSetDef tensor_properties[] = {
 
 static PyMethodDef tensor_methods[] = {
     {"_nested", nested, METH_O, "The elements in nested lists, read as the kind of a struct."},
-    {"_remember", remember, METH_NOARGS, "Makes this the one object of its TensorImpl; returns it."},
+    {"_remember", remember, METH_NOARGS,
+     "Makes this the one object of its TensorImpl; returns it."},
     {"_wrap", wrap, METH_O | METH_STATIC, "The object of a handle, which moves into it."},
     {"_set_classes", set_classes, METH_VARARGS | METH_STATIC,
      "The class that `_wrap` makes, and the class of shapes."},

@@ -1,11 +1,12 @@
 // _TensorBase and _NodeBase: the native parts of engine.Tensor and of the Nodes of autograd, as
 // PyTorch's THPVariable and THPCppFunction are.
 //
-// What: PyObject_HEAD, then the slot `_h` or `_node` (a Python int: the address of the TensorImpl or
-// Node), then the list of weak references. They exist for their deallocator: giving the reference
-// back costs a third of what a `__del__` in Python does, and a tensor dies with every operator call.
-// And for Python's collector: Note [Cycles through the core] in tensor_base.c.
-// Invariant: the slot is set once, right after the object is made, to a handle this object then owns.
+// What: PyObject_HEAD, then the slot `_h` or `_node` (a Python int: the address of the TensorImpl
+// or Node), then the list of weak references. They exist for their deallocator: giving the
+// reference back costs a third of what a `__del__` in Python does, and a tensor dies with every
+// operator call. And for Python's collector: Note [Cycles through the core] in tensor_base.c.
+// Invariant: the slot is set once, right after the object is made, to a handle this object then
+// owns.
 #pragma once
 
 #include <stdint.h>
@@ -15,4 +16,9 @@
 int uh_base_types(uintptr_t list);
 /* cdef end */
 
-// uh_base_types   makes both types and appends them to `list`; -1 when memory is out
+struct _object* uh_wrap_number(struct _object* handle);
+int uh_tensor_handle(struct _object* object, uint64_t* ret_handle);
+
+// uh_base_types    makes both types and appends them to `list`; -1 when memory is out
+// uh_wrap_number   the object of a handle, which is a Python int and moves into it
+// uh_tensor_handle the handle of an engine.Tensor; 0 for any other object

@@ -172,6 +172,7 @@ def test_c_inside_engine_uses_the_c_abi_alone() -> None:
     allowed = {
         "capi/underhood.h",
         "capi/underhood_autograd.h",
+        "capi/underhood_library.h",
         "generated/underhood_ops.h",
         "events/event_list.inc",
     }

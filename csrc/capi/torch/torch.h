@@ -147,6 +147,15 @@ inline std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
 #define TORCH_LIBRARY_IMPL(ns, key, m) UH_LIBRARY_IMPL(ns, key, m)
 #define TORCH_FN(function) &function
 
+// A source without pybind11 may define the function by which Python imports it: it is visible where
+// -fvisibility=hidden hides all others.
+#ifdef TORCH_EXTENSION_NAME
+#define UNDERHOOD_MODULE(name) UNDERHOOD_MODULE_OF(name)
+#define UNDERHOOD_MODULE_OF(name) PyInit_##name
+struct _object;  // PyObject
+extern "C" __attribute__((visibility("default"))) _object* UNDERHOOD_MODULE(TORCH_EXTENSION_NAME)();
+#endif
+
 // Runs a lambda in which scalar_t is the C++ type of a dtype.
 #define UNDERHOOD_CASE(dtype, type, ...)                                                           \
   case dtype: {                                                                                    \

@@ -20,10 +20,16 @@ from engine.utils.cpp_extension.build import Build, default_folder
 from engine.utils.cpp_extension.compiler import include_paths, library_paths
 
 if TYPE_CHECKING:
-    from engine.utils.cpp_extension.setup_commands import BuildExtension, CppExtension
+    from engine.utils.cpp_extension.setup_commands import (
+        BuildExtension,
+        CppExtension,
+        CUDAExtension,
+    )
 
 __all__ = [
+    "CUDA_HOME",
     "BuildExtension",
+    "CUDAExtension",
     "CppExtension",
     "include_paths",
     "library_paths",
@@ -31,11 +37,14 @@ __all__ = [
     "load_inline",
 ]
 
+CUDA_HOME = None
+"""No CUDA is installed: a setup.py that compares it with None builds CppExtensions."""
+
 _loaded: dict[Path, ModuleType] = {}
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("BuildExtension", "CppExtension"):  # they need setuptools
+    if name in ("BuildExtension", "CUDAExtension", "CppExtension"):  # they need setuptools
         from engine.utils.cpp_extension import setup_commands
 
         return getattr(setup_commands, name)

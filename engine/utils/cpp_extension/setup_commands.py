@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import setuptools
 from setuptools.command.build_ext import build_ext
 
-from engine.utils.cpp_extension.compiler import include_paths, library_paths
+from engine.utils.cpp_extension.compiler import include_paths, library_paths, package_folder
 
 _STANDARD = "-std=c++20"
 
@@ -24,6 +24,17 @@ def CppExtension(name: str, sources: list[str], *args: Any, **kwargs: Any) -> se
     kwargs["runtime_library_dirs"] = [*kwargs.get("runtime_library_dirs", []), *library_paths()]
     kwargs["language"] = "c++"
     return setuptools.Extension(name, sources, *args, **kwargs)
+
+
+def CUDAExtension(name: str, sources: list[str], *args: Any, **kwargs: Any) -> NoReturn:
+    """Raise OSError: there is no CUDA; a setup.py chooses CppExtension where `CUDA_HOME` is None."""
+    raise OSError(
+        "CUDA_HOME environment variable is not set. Please set it to your CUDA install root."
+    )
+
+
+def _headers() -> list[str]:
+    return sorted(map(str, (package_folder() / "include").rglob("*.h*")))
 
 
 class BuildExtension(build_ext):
@@ -50,6 +61,7 @@ class BuildExtension(build_ext):
         flags = list(flags.get("cxx", []) if isinstance(flags, dict) else flags)
         macro = f"-DTORCH_EXTENSION_NAME={ext.name.rpartition('.')[2]}"
         standard = [] if any(flag.startswith("-std=") for flag in flags) else [_STANDARD]
+        ext.depends = [*ext.depends, *_headers()]  # built again when the engine has changed
         ext.extra_compile_args = [*standard, "-fvisibility=hidden", macro, *flags]
         super().build_extension(ext)
 

@@ -119,6 +119,39 @@ def test_lltm_ahead_of_time(tmp_path):
     check_lltm(lltm_ahead)
 
 
+def test_a_setup_script_that_prefers_cuda():
+    assert cpp_extension.CUDA_HOME is None
+    with pytest.raises(OSError, match="CUDA_HOME environment variable is not set"):
+        cpp_extension.CUDAExtension("a", ["a.cpp"])
+
+
+def test_a_module_without_pybind11(tmp_path):
+    source = tmp_path / "plain_module.cpp"
+    source.write_text(
+        textwrap.dedent("""
+        #include <Python.h>
+        #include <torch/all.h>
+        #include <torch/library.h>
+        extern "C" {
+        PyObject* PyInit_plain_module(void) {
+          static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "plain_module", NULL, -1, NULL};
+          return PyModule_Create(&definition);
+        }
+        }
+        at::Tensor half(const at::Tensor& x) {
+          at::Tensor result = torch::empty(x.sizes(), x.options());
+          for (int64_t i = 0; i < x.numel(); ++i)
+            result.data_ptr<float>()[i] = x.contiguous().data_ptr<float>()[i] / 2;
+          return result;
+        }
+        TORCH_LIBRARY(plain_module, m) { m.def("half(Tensor x) -> Tensor"); }
+        TORCH_LIBRARY_IMPL(plain_module, CPU, m) { m.impl("half", &half); }
+        """)
+    )
+    cpp_extension.load("plain_module", str(source), ["-O0"], build_directory=str(tmp_path))
+    assert engine.ops.plain_module.half(engine.ones(2)).tolist() == [0.5, 0.5]
+
+
 def test_nothing_is_copied(cpp):
     x = engine.ones(2, 3)
     assert cpp.itself(x) is x
