@@ -66,7 +66,8 @@ Canvas {
     scrollbar-corner-color: $surface;
 }
 Bar#title, Bar#keys { background: $panel; }
-Viewer #tabs, Viewer #status, Viewer #strip { background: $surface; }
+Viewer #tabs, Viewer #watch, Viewer #status, Viewer #strip { background: $surface; }
+Viewer #watch { display: none; }
 Viewer #panes { height: 1fr; }
 Viewer Canvas { border: $edge $panel; height: 1fr; border-title-color: $text-muted; }
 Viewer Canvas:focus { border: $edge $primary; border-title-color: $text; }

@@ -1,4 +1,4 @@
-"""The command palette: every row of the key table that holds where you are, by name."""
+"""The command palette: every row of the key table that holds where you are, by name; and the lessons."""
 
 from __future__ import annotations
 
@@ -32,7 +32,18 @@ class KeyCommands(Provider):
         for node, key in reachable(self.screen):
             keys = f"  [{key_label(key.keys, ascii)}]" if key.keys else ""
             run = partial(self.app.run_action, key.action, node)
-            yield key.label.capitalize() + keys, key.description, run
+            yield key.label[:1].upper() + key.label[1:] + keys, key.description, run
+
+        if not self.screen.is_modal:
+            yield from self._lessons()
+
+    def _lessons(self) -> Iterator[tuple[str, str, partial]]:
+        from tui.screens.lessons import read_lessons
+
+        for lesson in read_lessons()[0]:
+            name = f"Lesson {lesson.number}: {lesson.title}"
+            go = self.app.go  # type: ignore[attr-defined]
+            yield name, "Open this lesson.", partial(go, "lesson", lesson=lesson.name)
 
     async def discover(self) -> Hits:
         for name, description, run in self._commands():

@@ -62,6 +62,9 @@ NAMES = {
     "right_parenthesis": ")",
     "plus": "+",
     "minus": "-",
+    "asterisk": "*",
+    "apostrophe": "'",
+    "backslash": "\\",
 }
 PLAIN = {"↑": "up", "↓": "down", "←": "left", "→": "right"}
 
@@ -134,8 +137,29 @@ EXPLORE = KeyGroup(
             "Find text in events, names, operators and source lines.",
             True,
         ),
+        Key("search_back", "backslash", "find back", "Find text, backwards."),
         Key("search_next(1)", "n", "next", "Find the next match."),
         Key("search_next(-1)", "N", "previous", "Find the previous match."),
+        Key(
+            "until",
+            "U",
+            "run until",
+            "Run until a condition holds: `x[2] > 5`, `y.version changes`, `line 12 3 times`, "
+            "`allocation over 1 MB`, `error`.",
+        ),
+        Key(
+            "watch",
+            "X",
+            "watch",
+            "Watch an expression over recorded values: `x[2]`, `y.version`, `loss.item()`; the same again "
+            "removes it.",
+        ),
+        Key("bookmark", "asterisk", "bookmark", "Set a bookmark with a note at this moment."),
+        Key(
+            "bookmarks", "apostrophe", "bookmarks", "List the bookmarks; Enter goes to one of them."
+        ),
+        Key("next_tensor(1)", "a,ctrl+down", "next tensor", "Select the next living tensor."),
+        Key("next_tensor(-1)", "ctrl+up", "previous tensor", "Select the previous living tensor."),
         Key(
             "who_wrote",
             "w",

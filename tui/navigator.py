@@ -21,12 +21,14 @@ from engine.inspect.selection import (
     Selection,
     SelectionItem,
     StorageSelection,
+    TensorSelection,
     ValueSelection,
     parse_selection,
     sort_of,
 )
 from engine.inspect.trace import TraceReader
 from tui.location_spec import find_moment
+from tui.notes import Notes
 from tui.render import Glyphs, Picture, Target
 from tui.render.target import TargetItem, ViewItem
 from tui.views import Action, DrawContext, View, opening, view, view_with_role, views
@@ -54,6 +56,7 @@ class Navigator:
         self.options: dict[str, Any] = {}
         self.view = view or view_with_role("first").name
         self.needle = ""
+        self.notes = Notes()
         self.moment = -1
         self._before = ""  # the grain before a view with its own grain
         self._suit_grain(self.active_view)
@@ -369,19 +372,55 @@ class Navigator:
 
     def search(self, text: str, direction: int = 1) -> str:
         """Go to the next event whose sentence, names or operator contain the text."""
-        self.needle = text or self.needle
-        if not self.needle:
-            return "no pattern; press / to search"
-        sentence = self.active_view.search(self, self.needle, direction)
+        sentence = self.begin_search(text, direction)
         if sentence is not None:
             return sentence
         moment = self.history.find(self.needle, self.moment, direction)
+        return self.arrive(moment, direction, self.moment)
+
+    def begin_search(self, text: str, direction: int) -> str | None:
+        """Search the picture of the active view. None: the events are to be searched for `needle`."""
+        self.needle = text or self.needle
+        if not self.needle:
+            return "no pattern; press / to search"
+        return self.active_view.search(self, self.needle, direction)
+
+    def arrive(self, moment: int | None, direction: int, start: int) -> str:
+        """Go to a match, or say that there is none after or before `start`."""
         if moment is None:
-            way = "after" if direction > 0 else "before"
-            return f"{self.needle!r} does not occur {way} event {self.moment:,}"
+            way, key, other = (
+                ("after", "N", "before") if direction > 0 else ("before", "n", "after")
+            )
+            text = f"{self.needle!r} does not occur {way} event {start:,}"
+            return f"{text}; {key} searches {other} it"
         self.remember()
         self.move(moment)
         return ""
+
+    def arrive_until(self, moment: int | None, condition: str, start: int) -> str:
+        """Go to the moment at which a condition came true."""
+        if moment is None:
+            return f"{condition} does not come true after event {start:,}"
+        self.remember()
+        self.move(moment)
+        line = self.line()
+        return f"{condition}: event {moment:,}{f', line {line.line}' if line else ''}"
+
+    def next_tensor(self, direction: int) -> str:
+        """Select the next or previous living tensor, in the order in which they were created."""
+        alive = sorted(int(each) for each in self.history.tables.tensors.id[self._alive()])
+        if not alive:
+            return "no tensor exists at this moment"
+        later = [each for each in alive if each > self.selection.tensor]
+        earlier = [each for each in alive if each < self.selection.tensor]
+        row = (later or alive)[0] if direction > 0 else (earlier or alive)[-1]
+        self.select(Target(TensorSelection(row)))
+        return (
+            f"tensor {self.history.label(row, self.moment)}: {alive.index(row) + 1} of {len(alive)}"
+        )
+
+    def _alive(self) -> Any:
+        return self.history.tables.tensors.at(self.moment)
 
     # Growing
 
@@ -396,6 +435,7 @@ class Navigator:
 def open_navigator(path: Path, at: str = "", view: str = "", select: str = "") -> Navigator:
     """Open a trace at the requested location. Raises: TraceError or ValueError."""
     nav = Navigator(History(TraceReader.open(path)), view=view)
+    nav.notes = Notes.load(path)
     for wish, act in ((at, nav.go), (select, nav.select_text)):
         problem = wish and act(wish)
         if problem:

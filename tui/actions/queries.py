@@ -134,7 +134,8 @@ def why(nav: Navigator) -> str:
 
 
 def _page(question: str, answer: Answer) -> list[str]:
-    hint = f"See event {answer.moment:,}: `g`, then its number." if answer.moment >= 0 else ""
+    link = f"[event {answer.moment:,}](event:{answer.moment})"
+    hint = f"It happened at {link}." if answer.moment >= 0 else ""
     facts = [f"- {fact}" for fact in answer.facts]
     return [f"# {question}", "", f"{answer.text}.", "", *facts, "", hint, ""]
 

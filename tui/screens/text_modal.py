@@ -9,16 +9,19 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.screen import ModalScreen
 
-from tui.render import Picture
+from tui.render import Picture, Target
 from tui.widgets.canvas import Canvas
 
 
 class TextModal(ModalScreen[None]):
-    """Shows what `draw(width)` gives, with a title. Esc, q, Enter or ? close it."""
+    """Shows what `draw(width)` gives, with a title. Esc, q or ? close it; Enter and a click follow a link."""
 
     BINDINGS: ClassVar = [
-        Binding(key, "dismiss", show=False)
-        for key in ("escape", "q", "question_mark", "f1", "ctrl+c", "e")
+        *(
+            Binding(key, "dismiss", show=False)
+            for key in ("escape", "q", "question_mark", "f1", "ctrl+c", "e")
+        ),
+        Binding("enter", "follow", show=False),
     ]
     SCOPED_CSS = False
     DEFAULT_CSS = """
@@ -31,12 +34,18 @@ class TextModal(ModalScreen[None]):
     TextModal.-narrow Canvas { width: 100%; height: 100%; }
     """
 
-    def __init__(self, title: str, draw: Callable[[int], Picture]) -> None:
+    def __init__(
+        self,
+        title: str,
+        draw: Callable[[int], Picture],
+        follow: Callable[[Target], None] | None = None,
+    ) -> None:
+        """`follow` goes where a link of the page leads."""
         super().__init__()
-        self.heading, self.draw = title, draw
+        self.heading, self.draw, self.follow = title, draw, follow
 
     def compose(self) -> ComposeResult:
-        canvas = Canvas()
+        canvas = Canvas(self._selected, click_enters=self.follow is not None)
         canvas.border_title = self.heading
         canvas.border_subtitle = "Esc closes"
         yield canvas
@@ -45,4 +54,21 @@ class TextModal(ModalScreen[None]):
         self.query_one(Canvas).focus()
 
     def on_canvas_fitted(self, event: Canvas.Fitted) -> None:
-        event.canvas.show_picture(self.draw(event.canvas.room().width))
+        canvas = event.canvas
+        canvas.show_picture(self.draw(canvas.room().width))
+        rows = range(min(canvas.picture.height, canvas.room().height))
+        if self.follow is not None and any(canvas.picture.targets(y) for y in rows):
+            canvas.border_subtitle = "Enter follows, Esc closes"
+            if canvas.cursor is None:
+                canvas.action_cursor(0, 1)
+
+    def _selected(self, target: Target, entered: bool) -> None:
+        if entered:
+            self.action_follow()
+
+    def action_follow(self) -> None:
+        """Close, and go where the link under the cursor leads."""
+        cursor = self.query_one(Canvas).cursor
+        self.dismiss()
+        if self.follow is not None and cursor is not None:
+            self.app.call_later(self.follow, cursor.target)

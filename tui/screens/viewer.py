@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.binding import BindingsMap
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal
 from textual.geometry import Size
 from textual.timer import Timer
 
@@ -20,6 +20,7 @@ from tui.keys import EXPLORE, SCREEN, KeyGroup, bindings
 from tui.render import Picture, Target, clean
 from tui.render.target import ViewItem
 from tui.screens.base import is_open, key_words
+from tui.screens.finding import Finding
 from tui.screens.tabs import tab_words
 from tui.widgets.bar import Bar, Word
 from tui.widgets.canvas import Canvas, focus_row
@@ -33,7 +34,7 @@ PLAY_SECONDS = 0.25
 TWO_FROM = 110  # columns; every view is made to fit 80
 
 
-class Viewer(Vertical):
+class Viewer(Finding):
     """One or two views of a navigator, the line that says what happened, the strip of time."""
 
     BINDINGS = bindings(EXPLORE)
@@ -94,6 +95,7 @@ class Viewer(Vertical):
                 canvas = Canvas(self._selected, id=name)
                 canvas._bindings = without(canvas._bindings, self._reserved)
                 yield canvas
+        yield Bar(id="watch")
         yield Bar(id="status")
         yield Scrubber(id="strip")
 
@@ -148,6 +150,7 @@ class Viewer(Vertical):
         self.query_one("#status", Bar).say(
             [Word(" "), Word(sentence or nav.sentence(), "title" if sentence else "")]
         )
+        self.show_watches()
         self._show_strip()
         self._changed()
 
@@ -303,21 +306,6 @@ class Viewer(Vertical):
         )
         self.app.push_screen(ask, self._go)
 
-    def action_search(self) -> None:
-        from tui.screens.prompt import PromptScreen
-
-        def search(text: str | None) -> None:
-            if text and self.nav is not None:
-                self.show(self.nav.search(text))
-
-        self.app.push_screen(
-            PromptScreen("search", "/", "text in events, names, operators"), search
-        )
-
-    def action_search_next(self, direction: int) -> None:
-        if self.nav is not None:
-            self.show(self.nav.search("", direction))
-
     def action_who_wrote(self) -> None:
         if self.nav is not None:
             from tui.actions.queries import who_wrote
@@ -390,6 +378,8 @@ class Viewer(Vertical):
     def close_one(self) -> bool:
         """Take back the last thing: stop playing, show all panes, return from a view that a key opened.
         Returns whether there was one."""
+        if self.cancel_search():
+            return True
         if self._playing is not None:
             self._stop_playing("paused")
         elif self.has_class("zoomed"):
@@ -460,7 +450,7 @@ class Viewer(Vertical):
         from tui.screens.text_modal import TextModal
 
         draw = body if callable(body) else lambda width: prose(body, width)
-        self.app.push_screen(TextModal(title, draw))
+        self.app.push_screen(TextModal(title, draw, self.follow_link))
 
     def action_export(self) -> None:
         """Write the screen as SVG to the current folder."""
@@ -480,7 +470,7 @@ class Viewer(Vertical):
     def action_command(self) -> None:
         from tui.screens.prompt import PromptScreen
 
-        hint = "a view, go 120, select x, grain op, find text, quit"
+        hint = "a view, go 120, select x, grain op, find text, until x[2] > 5, watch x, note text"
         self.app.push_screen(PromptScreen("command", ":", hint), self.command)
 
     def command(self, text: str | None) -> None:
@@ -493,11 +483,18 @@ class Viewer(Vertical):
             "go": lambda: nav.go(argument),
             "select": lambda: nav.select_text(argument),
             "grain": lambda: nav.set_grain(argument),
-            "find": lambda: nav.search(argument),
             "view": lambda: nav.show_view(argument),
+            "note": lambda: nav.notes.mark(nav.moment, argument),
+        }
+        acts: dict[str, Callable[[str], None]] = {
+            "find": self.search,
+            "until": self.run_until,
+            "watch": self.watch_expression,
         }
         if word in done:
             self.show(done[word]())
+        elif word in acts and argument:
+            acts[word](argument)
         elif word in ("q", "quit"):
             self.app.call_later(self.app.run_action, "app.quit")
         elif word in ("help", "?"):

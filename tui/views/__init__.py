@@ -86,8 +86,8 @@ def key_groups(active: str = "") -> tuple[KeyGroup, ...]:
             Key(
                 f"view('{each.key}')",
                 each.key,
-                f"view {each.title}",
-                f"Show the view {each.title}.",
+                f"show the {_spoken(each.title)} view",
+                f"Show the {_spoken(each.title)} view. {(type(each).__doc__ or '').splitlines()[0]}",
             )
             for each in views().values()
         ),
@@ -103,6 +103,11 @@ def key_groups(active: str = "") -> tuple[KeyGroup, ...]:
         if rows:
             groups.append(KeyGroup(f"{each.title} view", tuple(rows)))
     return tuple(groups)
+
+
+def _spoken(title: str) -> str:
+    """A title within a sentence: `memory map`, but `JIT`."""
+    return title if title.isupper() else title.lower()
 
 
 COMMON = {

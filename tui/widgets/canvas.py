@@ -59,8 +59,12 @@ class Canvas(ScrollView, can_focus=True):
         def control(self) -> Canvas:
             return self.canvas
 
-    def __init__(self, select: Select | None = None, *, id: str | None = None) -> None:
+    def __init__(
+        self, select: Select | None = None, *, id: str | None = None, click_enters: bool = False
+    ) -> None:
+        """`click_enters`: a single click follows its target, as in a page of links."""
         super().__init__(id=id)
+        self._click_enters = click_enters
         self._select: Select = select or (lambda target, entered: None)
         self.picture = Picture.of([])
         self.cursor: CursorPosition | None = None
@@ -211,10 +215,16 @@ class Canvas(ScrollView, can_focus=True):
         self._select(cursor.target, entered)
 
     async def on_click(self, event: events.Click) -> None:
-        row, column = event.y + self.scroll_offset.y, event.x + self.scroll_offset.x
+        at = event.get_content_offset(self)
+        if at is None:  # on the frame
+            return
+        row, column = at.y + self.scroll_offset.y, at.x + self.scroll_offset.x
         for left, right, target in merged_targets(self.picture, row):
             if left <= column < right:
-                self._move(CursorPosition(row, left, right, target), entered=event.chain > 1)
+                self._move(
+                    CursorPosition(row, left, right, target),
+                    entered=self._click_enters or event.chain > 1,
+                )
                 return
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:

@@ -1,7 +1,7 @@
 """Lesson text as a picture: the small part of Markdown that the lessons use, and nothing else.
 
 Headings (#), paragraphs, lists (- or 1.), quotes (>), tables (|), fenced code, **bold**, *italic*,
-`code`.
+`code`, [links](event:12) to an event.
 Textual's own Markdown takes 3-4 ms per block; this takes that for a whole page.
 """
 
@@ -11,10 +11,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tui.render import UNICODE, Glyphs, Picture, Span, cells
+from tui.render import UNICODE, Glyphs, Picture, Span, Target, cells
 from tui.render.highlight import Coloured
 
-INLINE = re.compile(r"(\*\*.+?\*\*|`[^`]+`|(?<![\w*])\*[^*\s][^*]*\*(?![\w*]))")
+INLINE = re.compile(
+    r"(\[[^\]]+\]\(event:\d+\)|\*\*.+?\*\*|`[^`]+`|(?<![\w*])\*[^*\s][^*]*\*(?![\w*]))"
+)
+LINK = re.compile(r"\[([^\]]+)\]\(event:(\d+)\)")
 ITEM = re.compile(r"^(\s*)([-*]|\d+\.)\s+(.*)$")
 RULE = re.compile(r"^\|[:| ]*-[-:| ]*\|$")  # between the head of a table and its rows
 FOLDED = 6  # cells that a folded line is set in
@@ -190,7 +193,10 @@ def pieces(text: str, base: str = "") -> list[Piece]:
     """Cut a text at its marks: **bold**, *italic* and `code`."""
     cut_at = []
     for part in INLINE.split(text):
-        if part.startswith("**") and len(part) > 4:
+        link = LINK.fullmatch(part)
+        if link:
+            cut_at.append((link[1], f"{base} path event:{link[2]}".strip()))
+        elif part.startswith("**") and len(part) > 4:
             cut_at += pieces(part[2:-2], f"{base} title".strip())  # `code` may be inside
         elif part.startswith("`") and len(part) > 2:
             cut_at.append((part[1:-1], f"{base} op".strip()))
@@ -214,17 +220,28 @@ def wrap(parts: list[Piece], width: int) -> list[list[Span]]:
             lines.append([])
             used, gap = 0, ""
         if used and gap:
-            lines[-1].append(Span(gap, word[0][1]))
+            lines[-1].append(_span(gap, word[0][1]))
             used += len(gap)
         for text, style in word:
             while used + cells(text) > width:
-                lines[-1].append(Span(text[: width - used], style))
+                lines[-1].append(_span(text[: width - used], style))
                 text, used = text[width - used :], 0
                 lines.append([])
-            lines[-1].append(Span(text, style))
+            lines[-1].append(_span(text, style))
             used += cells(text)
         gap = " "
     return lines
+
+
+def _span(text: str, style: str) -> Span:
+    """A span; the word `event:12` of a style makes it a link to that event."""
+    names, target = [], None
+    for name in style.split():
+        if name.startswith("event:"):
+            target = Target(event=int(name.removeprefix("event:")))
+        else:
+            names.append(name)
+    return Span(text, " ".join(names), target)
 
 
 def split_words(parts: list[Piece]) -> Iterator[list[Piece]]:

@@ -35,7 +35,7 @@ from engine.inspect.history.facts import (
 )
 from engine.inspect.history.fold import Tables
 from engine.inspect.history.jit import Jit
-from engine.inspect.history.search import Search
+from engine.inspect.history.search import Check, Search
 from engine.inspect.history.storage_contents import StorageContents
 from engine.inspect.layout import Extent
 from engine.inspect.trace import TraceReader
@@ -340,9 +340,9 @@ class History:
         """Return what a step can be in this trace, from the finest to the coarsest."""
         return steps.grains(self.tables)
 
-    def find(self, text: str, m: int, step: int = 1) -> int | None:
+    def find(self, text: str, m: int, step: int = 1, check: Check | None = None) -> int | None:
         """The nearest moment after (step 1) or before (-1) m that matches: see search.py."""
-        return self._search(text).find(m, step)
+        return self._search(text).find(m, step, check)
 
 
 def _extent(index: Extent | int) -> Extent | None:

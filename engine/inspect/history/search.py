@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from engine.inspect.history import History
 
 Mask = np.ndarray
+Check = Callable[[int, int], None]
+EVERY = 64  # events between two calls of a check
 _PART_OF_HEX = re.compile("[0-9a-fx]+")
 _ANY_ARGUMENT = re.compile(r"\d+|0x[0-9a-f]+|true|false|none|inf|nan|e|float\d+|int\d+|cpu|meta")
 
@@ -62,13 +64,16 @@ class Search:
             self._keep_speakers()
         self.candidates = np.flatnonzero(self.possible) if text.strip() else np.empty(0, np.int64)
 
-    def find(self, m: int, step: int) -> int | None:
-        """The nearest match after m (step > 0) or before it."""
+    def find(self, m: int, step: int, check: Check | None = None) -> int | None:
+        """The nearest match after m (step > 0) or before it. `check` is called now and then with the numbers
+        of events that were searched, and of all; what it raises ends the search."""
         if step > 0:
             ahead = self.candidates[np.searchsorted(self.candidates, m, "right") :]
         else:
             ahead = self.candidates[: np.searchsorted(self.candidates, m, "left")][::-1]
-        for moment in ahead:
+        for number, moment in enumerate(ahead):
+            if check is not None and number % EVERY == 0:
+                check(number, len(ahead))
             if not self.text or self.pattern.search(self._sentence(int(moment))):
                 return int(moment)
         return None

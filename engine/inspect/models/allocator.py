@@ -136,6 +136,11 @@ def highest(history: History) -> tuple[int, int]:
     return int(moments[row]), int(totals[row])
 
 
+def live_bytes(history: History) -> tuple[np.ndarray, np.ndarray]:
+    """(moments at which live bytes change, live bytes from there on)."""
+    return _series(history, -1)
+
+
 @per_history(max_entries=LAYERS + 2)
 def _series(history: History, layer: int) -> tuple[np.ndarray, np.ndarray]:
     """(moments at which live bytes change, bytes from there on), of all storages (-1) or of a layer."""
