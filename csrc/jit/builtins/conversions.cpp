@@ -8,7 +8,7 @@
 #include "jit/builtins/register_builtin.h"
 #include "jit/builtins/tensors.h"
 #include "jit/builtins/utf8.h"
-#include "ops/copy/copy.h"
+#include "ops/copy/element.h"
 
 namespace uh::jit {
 namespace {

@@ -135,8 +135,10 @@ void define_list_reading() {
 
 void define_list_building() {
   define("add.t(t[] a, t[] b) -> t[]", boxed<[](List& a, List& b) { return joined_lists(a, b); }>);
-  define("mul.left_t(t[] l, int n) -> t[]", boxed<[](List& l, Int n) { return repeated(l, n); }>);
-  define("mul.right_(int n, t[] l) -> t[]", boxed<[](Int n, List& l) { return repeated(l, n); }>);
+  define("mul.left_t(t[] l, int n) -> t[]", boxed<[](List& l, Int n) { return repeated(l, n); }>,
+         kLengthFromNumber);
+  define("mul.right_(int n, t[] l) -> t[]", boxed<[](Int n, List& l) { return repeated(l, n); }>,
+         kLengthFromNumber);
   constexpr auto copy = &boxed<[](List& l) { return new_list(l.items); }>;
   define("copy.t(t[](a) self) -> t[]", copy);
   define("list.t(t[] l) -> t[]", copy);
@@ -159,7 +161,8 @@ void define_list_building() {
            Items items;
            for (Int i = 0; i < n; ++i) items.emplace_back(i);
            return new_list(std::move(items));
-         }>);
+         }>,
+         kLengthFromNumber);
 }
 
 void define_list_writing() {

@@ -23,6 +23,7 @@ using StringArg = const std::string&;
 // The schema with its namespace unless that is aten: "prim::abs.int(int a) -> int".
 void define(std::string_view schema, Builtin::Function function, TagSet tags = 0);
 inline constexpr TagSet kEffect = tag_set(Tag::kHasSideEffects);
+inline constexpr TagSet kLengthFromNumber = tag_set(Tag::kLengthFromNumber);
 inline constexpr TagSet kNeverRaises = tag_set(Tag::kNeverRaises);
 inline constexpr TagSet kCommutative = tag_set(Tag::kCommutative);
 

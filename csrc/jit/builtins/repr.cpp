@@ -2,11 +2,11 @@
 #include <charconv>
 #include <cmath>
 
+#include "backend/cpu/copy/elements.h"
 #include "jit/builtins/float_conversion.h"
 #include "jit/builtins/register_builtin.h"
 #include "jit/builtins/string_format.h"
 #include "jit/ir/type.h"
-#include "ops/copy/copy.h"
 
 namespace uh::jit {
 namespace {

@@ -286,8 +286,10 @@ void define_cutting() {
 
 void define_string_building() {
   define("add.str(str a, str b) -> str", boxed<[](StringArg a, StringArg b) { return a + b; }>);
-  define("mul.str_int(str a, int b) -> str", boxed<[](StringArg s, Int n) { return times(s, n); }>);
-  define("mul.int_str(int a, str b) -> str", boxed<[](Int n, StringArg s) { return times(s, n); }>);
+  define("mul.str_int(str a, int b) -> str", boxed<[](StringArg s, Int n) { return times(s, n); }>,
+         kLengthFromNumber);
+  define("mul.int_str(int a, str b) -> str", boxed<[](Int n, StringArg s) { return times(s, n); }>,
+         kLengthFromNumber);
   define("join(str self, str[] values) -> str",
          boxed<[](StringArg s, List& l) { return joined_by(s, l); }>);
   define("replace(str self, str old, str new, int max=-1) -> str",
@@ -295,15 +297,18 @@ void define_string_building() {
            return replaced(s, a, b, limit);
          }>);
   define("center(str self, int width, str fillchar=\" \") -> str",
-         boxed<[](StringArg s, Int width, StringArg fill) { return padded(s, width, fill, '^'); }>);
+         boxed<[](StringArg s, Int width, StringArg fill) { return padded(s, width, fill, '^'); }>,
+         kLengthFromNumber);
   define("ljust(str self, int width, str fillchar=\" \") -> str",
-         boxed<[](StringArg s, Int width, StringArg fill) { return padded(s, width, fill, '<'); }>);
+         boxed<[](StringArg s, Int width, StringArg fill) { return padded(s, width, fill, '<'); }>,
+         kLengthFromNumber);
   define("rjust(str self, int width, str fillchar=\" \") -> str",
-         boxed<[](StringArg s, Int width, StringArg fill) { return padded(s, width, fill, '>'); }>);
+         boxed<[](StringArg s, Int width, StringArg fill) { return padded(s, width, fill, '>'); }>,
+         kLengthFromNumber);
   define("zfill(str self, int width) -> str",
-         boxed<[](StringArg s, Int width) { return zero_filled(s, width); }>);
+         boxed<[](StringArg s, Int width) { return zero_filled(s, width); }>, kLengthFromNumber);
   define("expandtabs(str self, int tabsize=8) -> str",
-         boxed<[](StringArg s, Int size) { return tabs_expanded(s, size); }>);
+         boxed<[](StringArg s, Int size) { return tabs_expanded(s, size); }>, kLengthFromNumber);
 }
 
 }  // namespace

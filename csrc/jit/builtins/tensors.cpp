@@ -7,7 +7,7 @@
 #include "generated/ops/copy.h"
 #include "generated/ops/view.h"
 #include "jit/builtins/register_builtin.h"
-#include "ops/copy/copy.h"
+#include "ops/copy/element.h"
 
 namespace uh::jit {
 namespace {

@@ -108,19 +108,15 @@ int64_t length_of(const IValue* value) {
   return text ? static_cast<int64_t>(text->size()) : 0;
 }
 
-// "a" * 10**12: a string or list whose length follows from a number, as such or as a factor, is not
-// computed.
-bool may_be_endless(const Node& node) {
-  bool container = node.is("prim::rangelist");
+// "a" * 10**12 is not computed: as a length, or as a factor of one, the number is too large.
+bool is_too_long(const Node& node) {
+  if (!node.op()->has_tag(Tag::kLengthFromNumber)) return false;
   int64_t limit = 0, longest = 1;
   for (const Value* input : node.inputs()) {
-    const TypeRef& type = input->type();
-    container = container || type->is(TypeKind::kString) || type->is(TypeKind::kList);
     longest = std::max(longest, length_of(input->constant()));
     if (const std::optional<int64_t> n = constant_int(input)) limit = std::max(limit, *n);
   }
-  return as_builtin(node.op()) && container && limit > kMaxElements / longest &&
-         !node.is("aten::slice") && !node.is("aten::__getitem__");
+  return limit > kMaxElements / longest;
 }
 
 class ConstantPropagation {
@@ -225,7 +221,7 @@ class ConstantPropagation {
     }
     if (node.is("prim::TupleIndex")) return item_of(arguments);
     const OperatorInfo* op = node.op();
-    if (!op || !is_pure(node) || may_be_endless(node)) return std::nullopt;
+    if (!op || !is_pure(node) || is_too_long(node)) return std::nullopt;
     if (!as_builtin(op) && (op->name_space() != "aten" || op->has_tag(Tag::kUninitializedResult)))
       return std::nullopt;
     return results_of(node, std::move(arguments));
