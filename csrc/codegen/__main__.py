@@ -19,6 +19,7 @@ import cpp_ops
 import declarations
 import events
 import expression_cpp
+import folds
 import formula
 import fused
 import lists
@@ -68,6 +69,9 @@ def generate(args: argparse.Namespace) -> None:
         out / "underhood_methods.inc": cpp_header.methods_inc(ops),
         out / "helpers.h": expression_cpp.helpers_h(pointwise.all_helpers()),
         out / "fused_table.cpp": fused.table_cpp(ops),
+        out / "folds.h": folds.folds_h(ops),
+        out / "fold_table.cpp": folds.table_cpp(ops),
+        out / "pointwise" / "folds.cpp": folds.loops_cpp(ops),
         out / "saved_table.cpp": saved.table_cpp(ops),
         out / "overload_table.cpp": overloads.table_cpp(ops),
         out / "schema_types.h": schema_tables.types_h(ops),

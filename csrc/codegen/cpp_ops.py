@@ -10,6 +10,7 @@ import re
 from zlib import crc32
 
 import autograd
+import folds
 import schema_tables
 from model import Argument, Operator
 from pointwise import PARAMETERS
@@ -287,7 +288,7 @@ def _checked_kernel(op: Operator, kernel: str) -> str:
 
 def generated_kernels(op: Operator) -> list[str]:
     """The C++ of every kernel that is generated for an operator."""
-    kernels = []
+    kernels = [folds.kernel(op)] if op.fold else []
     if op.base and not op.pointwise:
         kernels.append(_formed_kernel(op))
     elif checked(op) and not op.pointwise and not op.is_structured:
@@ -318,7 +319,9 @@ def register_cpp(ops: list[Operator], family: str) -> str:
         f'#include "generated/ops/{family}.h"',
         '#include "generated/schema_types.h"',
         f'#include "generated/structured/{family}.h"',
-        '#include "ops/copy/copy.h"',
+        '#include "generated/folds.h"' if any(op.fold for op in ops) else "",
+        '#include "ops/copy/write_out.h"',
+        '#include "ops/overlap.h"',
         '#include "ops/as_view.h"',
         '#include "ops/common_device_check.h"',
         '#include "ops/resize_output.h"\n' if any(op.row_major for op in ops) else "",
@@ -354,6 +357,11 @@ def register_cpp(ops: list[Operator], family: str) -> str:
             else:
                 enter(op, key, function, kernel)
         lines += generated_kernels(op)
+        if op.fold:
+            registrations.append(
+                f'  structured::register_{op.cpp_name}<{op.cpp_name}_fold>(Key::kCPU, "{op.cpp_name}");'
+            )
+            enter(op, "Meta", f"structured::{op.cpp_name}_shape", op.cpp_name)
         if op.pointwise and not op.base:
             kernel_name = f'"pointwise {op.name}"'
             registrations += [

@@ -168,6 +168,19 @@ class Pointwise:
     widened: bool = True  # 16-bit floats run the loop of floats; False: separate loops
 
 
+FOLDS = ("sum", "prod", "min", "max")
+
+
+@dataclass(frozen=True)
+class Fold:
+    """The fold of a reduction: the kernel of eager calls, and the last step of fused groups."""
+
+    by: str  # one of FOLDS
+    of: str = ""  # the expression of an element that is folded; "": the element
+    int_of: str = ""  # the same of integers
+    divided: bool = False  # by the number of elements
+
+
 @dataclass(frozen=True)
 class Operator:
     name: str  # "add", "add_"
@@ -209,6 +222,7 @@ class Operator:
     overload_defaults: tuple[tuple[str, int], ...] = ()
     suffixed: bool = False  # the C++ name includes the overload, as the plain name is taken
     tags: tuple[str, ...] = ()  # of csrc/dispatch/tags.yaml
+    fold: Fold | None = None
 
     @property
     def is_structured(self) -> bool:
@@ -395,7 +409,7 @@ _KEYS |= {
 }
 _KEYS |= {"numbers", "check", "promoting", "loop", "widened", "overlap"}
 _KEYS |= {"gradient", "decompose", "node", "differentiable", "differentiable_if"}
-_KEYS |= {"overloads", "overload_defaults", "bumps", "tags", "structured"}
+_KEYS |= {"overloads", "overload_defaults", "bumps", "tags", "structured", "fold"}
 
 
 def _default_python(name: str) -> tuple[str, ...]:
@@ -430,6 +444,24 @@ def _overlap(entry: dict, arguments: tuple[Argument, ...]) -> tuple[tuple[str, b
             f"{entry['schema']}: overlap must be partial or any, of tensors, got {declared}"
         )
     return tuple((name, refused == "any") for name, refused in table.items())
+
+
+def _fold(entry: dict) -> Fold | None:
+    if "fold" not in entry:
+        return None
+    declared = dict(entry["fold"])
+    fold = Fold(
+        declared.pop("by", ""),
+        declared.pop("of", ""),
+        declared.pop("int", ""),
+        declared.pop("divided", False),
+    )
+    if declared or fold.by not in FOLDS or "structured" not in entry or "kernel" in entry:
+        raise DeclarationError(
+            f"{entry['schema']}: fold must be by, of, int and divided, by one of {', '.join(FOLDS)}, "
+            f"of a structured operator without a kernel, got {entry['fold']}"
+        )
+    return fold
 
 
 def _tags(entry: dict) -> tuple[str, ...]:
@@ -478,7 +510,8 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
         kernels = {"CPU": kernel}  # Meta has the shape rule
     elif kernel:
         kernels = {"CPU": kernel, "Meta": kernel}
-    if not kernels and not is_pointwise:
+    fold = _fold(entry)
+    if not kernels and not is_pointwise and not fold:
         raise DeclarationError(f"{entry['schema']}: no kernel and no expression")
     op = Operator(
         name,
@@ -510,6 +543,7 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
         overloads=tuple(entry.get("overloads", ())),
         overload_defaults=tuple(entry.get("overload_defaults", {}).items()),
         overlap=_overlap(entry, arguments),
+        fold=fold,
     )
     if is_pointwise:
         expr = str(entry["expr"])
@@ -563,6 +597,7 @@ def _inplace(op: Operator) -> Operator:
         results=(),
         kernels={},
         shape_rule="",
+        fold=None,
         base=op.cpp_name,
         aliases=tuple(f"{alias}_" for alias in op.aliases),
         script_aliases=tuple(_inplace_alias(alias) for alias in op.script_aliases),
@@ -589,6 +624,7 @@ def _out(op: Operator) -> Operator:
         results=(),
         kernels={},
         shape_rule="",
+        fold=None,
         base=op.cpp_name,
         aliases=(),
         script_aliases=(),

@@ -5,7 +5,7 @@
 #include "base/call_section.h"
 #include "generated/ops/copy.h"
 #include "generated/ops/view.h"
-#include "ops/copy/copy.h"
+#include "ops/copy/write_out.h"
 #include "ops/promotion.h"
 #include "ops/stride_order.h"
 

@@ -1,6 +1,6 @@
 #include "ops/pointwise_checks.h"
 
-#include "ops/copy/copy.h"
+#include "ops/copy/element.h"
 
 namespace uh::checks {
 

@@ -47,6 +47,7 @@ GENERATED = {
     "generated/ops": "dispatch",
     "generated/kernels": "ops",
     "generated/pointwise": "backend",
+    "generated/folds.h": "backend",
     "generated/helpers.h": "backend",
     "generated/pass_list.inc": "jit",
     "generated/underhood_ops.h": "capi",

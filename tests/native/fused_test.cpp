@@ -376,9 +376,9 @@ TEST(fused_reductions) {
     Builder b;
     const Term tx = b.input({dtype}), ty = b.input({dtype});
     const Term z = must(b.step("mul.Tensor", std::array<StepArgument, 2>{tx, ty}));
-    for (const char* op : {"aten::sum", "mean", "aten::amax", "amin"})
+    for (const char* op : {"aten::sum", "mean", "aten::amax", "amin", "nansum"})
       CHECK(b.reduce(op, z, dims, keepdim));
-    CHECK(!b.reduce("prod", z, dims));
+    CHECK(!b.reduce("std", z, dims));
     CHECK(!b.reduce("sum", z, dims == 1 ? 2 : 1));
     if (round % 2) b.output(z);
     const ProgramRef program = b.build();
@@ -395,7 +395,8 @@ TEST(fused_reductions) {
     check_same(result[1], ops::mean(product, over, keepdim), near, text);
     check_same(result[2], ops::amax(product, over, keepdim), 0, text);
     check_same(result[3], ops::amin(product, over, keepdim), 0, text);
-    if (round % 2) check_same(result[4], product, 0, text);
+    check_same(result[4], ops::nansum(product, over, keepdim), near, text);
+    if (round % 2) check_same(result[5], product, 0, text);
   }
 }
 

@@ -1,17 +1,10 @@
-// Folds of mapped elements: sums without NaN, and the sums of norms.
+// Folds of mapped elements: counts of numbers, and the sums of norms.
 #pragma GCC optimize("O3")
 
 #include "backend/cpu/fold.h"
 
 namespace uh::UH_ISA {
 namespace {
-
-template <class T>
-struct WithoutNan {
-  using Element = T;
-  using Lane = T;
-  static Lane apply(T x) { return x == x ? x : T(0); }
-};
 
 template <class T>
 struct IsNumber {
@@ -38,7 +31,6 @@ struct Square {
 template <class T>
 void fill(FoldTable& table) {
   constexpr DType dtype = dtype_of<T>::value;
-  table.at(FoldOp::kNanSum, dtype) = make_fold<Sum, WithoutNan<T>, double>();
   table.at(FoldOp::kNumbers, dtype) = make_fold<Sum, IsNumber<T>, double>();
   table.at(FoldOp::kAbsSum, dtype) = make_fold<Sum, Absolute<T>, double>();
   table.at(FoldOp::kSquareSum, dtype) = make_fold<Sum, Square<T>, double>();

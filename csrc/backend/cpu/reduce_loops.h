@@ -17,7 +17,6 @@ enum class FoldOp {
   kProd,
   kMin,
   kMax,
-  kNanSum,     // a NaN counts as 0
   kNumbers,    // how many elements are not NaN
   kAbsSum,     // of |x|
   kSquareSum,  // of x * x
@@ -67,6 +66,14 @@ struct FoldTable {
   const Fold& at(FoldOp op, DType dtype) const {
     return fold[static_cast<int>(op)][static_cast<int>(dtype)];
   }
+};
+
+// The folds of one expression, by compute dtype.
+struct FoldRow {
+  Fold fold[kDTypeCount];
+
+  Fold& at(DType dtype) { return fold[static_cast<int>(dtype)]; }
+  const Fold& at(DType dtype) const { return fold[static_cast<int>(dtype)]; }
 };
 
 struct ReduceLoops : FoldTable {

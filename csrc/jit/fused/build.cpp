@@ -3,8 +3,8 @@
 #include <bit>
 #include <cstring>
 
+#include "backend/cpu/copy/elements.h"
 #include "jit/fused/steps.h"
-#include "ops/copy/copy.h"
 #include "ops/promotion.h"
 
 namespace uh::jit::fused {
@@ -274,25 +274,18 @@ void Builder::output(Term term) {
 
 bool Builder::reduce(std::string_view op, Term term, int dims, bool keepdim) {
   FusedKernel& p = *program_;
-  op = plain(op);
+  const FoldOperator* reduction = find_fold_operator(plain(op));
   const TermKind kind = this->kind(term);
   const bool other = p.reduces() && p.reduced_dims != dims;
-  if (p.outputs.size() >= kMaxOutputs || !is_floating(kind.dtype) || kind.zero_dim || other)
+  if (!reduction || p.outputs.size() >= kMaxOutputs || !is_floating(kind.dtype) || kind.zero_dim ||
+      other)
     return false;
-  const bool mean = op == "mean";
-  const FoldOp fold = op == "amax" ? FoldOp::kMax : op == "amin" ? FoldOp::kMin : FoldOp::kSum;
-  if (fold == FoldOp::kSum && op != "sum" && !mean) return false;
   const DType folded = is_reduced_floating(kind.dtype) ? DType::kFloat32 : kind.dtype;
-  const int id = p.converted(term.id, folded);
-  p.outputs.push_back({.item = id,
-                       .fold = &fold_of(fold, folded),
+  p.outputs.push_back({.item = p.converted(term.id, folded),
+                       .reduction = reduction,
+                       .fold = &reduction->fold(folded),
                        .dtype = kind.dtype,
-                       .keepdim = keepdim,
-                       .mean = mean,
-                       .name = fold == FoldOp::kMax   ? "amax"
-                               : fold == FoldOp::kMin ? "amin"
-                               : mean                 ? "mean"
-                                                      : "sum"});
+                       .keepdim = keepdim});
   p.reduced_dims = dims;
   return true;
 }

@@ -95,7 +95,7 @@ class Describer {
     for (const Output& output : p_.outputs) {
       w_.begin_object().member("dtype", uh::name(output.dtype));
       if (output.fold) {
-        w_.member("reduce", output.name).member("keepdim", output.keepdim);
+        w_.member("reduce", output.reduction->name).member("keepdim", output.keepdim);
         w_.member("dims", p_.reduced_dims);  // -1: all
       }
       w_.key("tree");

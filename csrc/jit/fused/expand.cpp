@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "jit/fused/steps.h"
-#include "ops/copy/copy.h"
+#include "ops/copy/element.h"
 
 namespace uh::jit::fused {
 namespace {

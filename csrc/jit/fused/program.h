@@ -82,9 +82,10 @@ class Builder {
 
   // Outputs come from run() in the order of these calls.
   void output(Term term);
-  // sum, mean, amax or amin ("aten::sum") over the last `dims` dimensions, or over all of them
-  // (kAllDims); false, and no change, where it cannot end a program: elements that are not
-  // floating, or other dimensions than the other reductions of the program.
+  // A reduction that one fold computes ("aten::sum"; yaml key `fold`) over the last `dims`
+  // dimensions, or over all of them (kAllDims); false, and no change, where it cannot end a
+  // program: it has no fold, elements that are not floating, or other dimensions than the other
+  // reductions of the program.
   static constexpr int kAllDims = -1;
   bool reduce(std::string_view op, Term term, int dims, bool keepdim = false);
 

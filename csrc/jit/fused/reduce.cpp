@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backend/cpu/copy/elements.h"
 #include "base/parallel.h"
 #include "jit/fused/tile_loop.h"
-#include "ops/copy/copy.h"
 
 namespace uh::jit::fused {
 namespace {
@@ -69,8 +69,8 @@ void fold_tile(Accumulators& acc, const Rows& rows, const std::byte* data, int64
 
 Tensor make_reduced(const FusedKernel& program, const Output& output, const Dims& sizes) {
   const Rows rows(program, sizes);
-  const bool adds = output.name == "sum" || output.name == "mean";
-  check_kind(adds || rows.length > 0 || rows.rows == 0, ErrorKind::kIndex, output.name,
+  const FoldOperator& op = *output.reduction;
+  check_kind(op.has_identity() || rows.length > 0 || rows.rows == 0, ErrorKind::kIndex, op.name,
              ": nothing to choose from: a reduced dimension has size 0, sizes ", sizes);
   const size_t outer = Rows::outer_dims(program, sizes);
   Dims result(IntSpan(sizes.data(), outer));
@@ -115,7 +115,8 @@ void run_reduced(const TileLoop& walk, const Dims& sizes, std::span<Tensor> outp
     for (int64_t row = 0; row < rows.rows; ++row) {
       std::byte* first = values + row * rows.blocks * fold.bytes;
       for (int64_t b = 1; b < rows.blocks; ++b) fold.merge(first, first + b * fold.bytes, 1);
-      if (output.mean) *reinterpret_cast<double*>(first) /= static_cast<double>(rows.length);
+      if (output.reduction->divided)
+        *reinterpret_cast<double*>(first) /= static_cast<double>(rows.length);
       std::memmove(values + row * fold.bytes, first, static_cast<size_t>(fold.bytes));
     }
     cast_run(results[i]->data(), output.dtype, values, fold.accumulator, rows.rows);

@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "backend/cpu/reduce_loops.h"
+#include "backend/cpu/reduce/reducer.h"
 #include "jit/fused/block.h"
 #include "jit/fused/program.h"
 #include "jit/fused/step_operators.h"
@@ -73,11 +73,10 @@ struct Unit {
 
 struct Output {
   int item;
-  const Fold* fold = nullptr;  // of a reduction
+  const FoldOperator* reduction = nullptr;
+  const Fold* fold = nullptr;  // of the reduction
   DType dtype;                 // of the result
   bool keepdim = false;
-  bool mean = false;
-  std::string_view name = {};  // "sum"
 };
 
 class FusedKernel {

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
+#include "backend/cpu/reduce/reducer.h"
 #include "dispatch/dispatcher.h"
-#include "generated/tags.h"
+#include "jit/schema_matching/overload.h"
 
 namespace uh::jit {
 
@@ -162,13 +163,15 @@ std::optional<std::vector<int64_t>> dims_of(const Value& value, int64_t rank) {
 }  // namespace
 
 std::optional<Reduction> as_reduction(const Node& node, const Type& input) {
-  if (!node.op() || !node.op()->has_tag(Tag::kFusibleReduction)) return std::nullopt;
+  if (!node.op() || node.op()->name_space() != "aten") return std::nullopt;
+  std::string op = combined(*node.op()).full_name();
+  if (!find_fold_operator(op)) return std::nullopt;
   if (!input.is(TypeKind::kTensor) || node.writes()) return std::nullopt;
   const TensorProperties& facts = input.facts();
   const int64_t rank = facts.sizes ? facts.sizes->ndim() : -1;
   if (rank == 0 || (facts.dtype != DType::kUndefined && !is_floating(facts.dtype)))
     return std::nullopt;
-  Reduction result{node.kind().text(), Builder::kAllDims, false};
+  Reduction result{std::move(op), Builder::kAllDims, false};
   const auto& arguments = node.op()->schema().arguments;
   for (size_t i = 1; i < arguments.size(); ++i) {
     const Value& value = *node.input(i);

@@ -40,11 +40,11 @@ Value* insert_call(Graph& graph, std::string_view name, const std::vector<Value*
 std::optional<fused::TermKind> as_step(const Node& node,
                                        const std::function<TypeRef(Value*)>& type_of);
 
-// A sum, mean, amax or amin that ends a group, with the number of last dimensions that it reduces
-// (Builder::kAllDims: all); nothing if it cannot. If the rank is unknown, `dim` must count from the
-// last dimension.
+// A reduction (yaml key `fold`) that ends a group, with the number of last dimensions that it
+// reduces (Builder::kAllDims: all); nothing if it cannot. If the rank is unknown, `dim` must count
+// from the last dimension.
 struct Reduction {
-  std::string op;  // "aten::sum"
+  std::string op;  // "sum"
   int dims;
   bool keepdim;
 };

@@ -8,7 +8,7 @@
 
 #include "jit/pass.h"
 #include "jit/schema_matching/signature.h"
-#include "ops/copy/copy.h"
+#include "ops/copy/element.h"
 
 namespace uh::jit {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "generated/ops/creation.h"
 #include "jit/ir/verify.h"
-#include "ops/copy/copy.h"
+#include "ops/copy/element.h"
 
 namespace uh::jit {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "jit/function.h"
-#include "ops/copy/copy.h"
+#include "ops/copy/element.h"
 
 namespace uh::jit {
 namespace {

@@ -10,7 +10,7 @@
 #include "jit/schema_matching/builtin_calls.h"
 #include "jit/schema_matching/signature.h"
 #include "jit/trace/pytorch_call.h"
-#include "ops/copy/copy.h"
+#include "ops/copy/element.h"
 #include "tensor/call_scope.h"
 
 namespace uh::jit {

@@ -10,4 +10,10 @@ Tensor copy_to_host(const Tensor& self);
 // The reverse: writes the bytes that `self` spans from those of `host`, which has its layout.
 void copy_from_host(const Tensor& self, const Tensor& host);
 
+// Copies the elements of one tensor of the host into another, converted and broadcast. The CPU
+// backend registers it.
+using HostCopy = void (*)(const Tensor& to, const Tensor& from);
+void register_host_copy(HostCopy copy);
+void copy_on_host(const Tensor& to, const Tensor& from);
+
 }  // namespace uh

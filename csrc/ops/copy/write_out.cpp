@@ -1,10 +1,13 @@
+#include "ops/copy/write_out.h"
+
 #include <algorithm>
 
 #include "base/call_section.h"
 #include "generated/ops/copy.h"
 #include "generated/ops/view.h"
 #include "memory/device_registry.h"
-#include "ops/copy/copy.h"
+#include "ops/copy/device_copy.h"
+#include "ops/overlap.h"
 
 namespace uh {
 void check_broadcasts_to(IntSpan sizes, IntSpan target, std::string_view op) {
@@ -39,7 +42,7 @@ static Tensor apart_from(const Tensor& out, const Tensor& result) {
   if (result.storage() != out.storage() || out.is_meta()) return result;
   if (!is_host(out.device())) return ops::clone(result, MemoryFormat::kPreserve);
   Tensor copy = empty_like(result, result.dtype());
-  copy_elements(copy, result);
+  copy_on_host(copy, result);
   return copy;
 }
 
@@ -53,7 +56,7 @@ void write_exact_out(const Tensor& out, const Tensor& result, std::string_view o
   check_no_internal_overlap(out, op);
   if (out.is_meta()) return;
   if (!is_host(out.device())) return ops::copy_(out, elements, false);
-  copy_elements(out, elements);
+  copy_on_host(out, elements);
   record_write(out);
 }
 
@@ -79,7 +82,7 @@ void write_out(const Tensor& out, const Tensor& result, std::string_view op) {
   check_no_internal_overlap(out, op);
   if (out.is_meta()) return;
   if (!is_host(out.device())) return ops::copy_(out, elements, false);
-  copy_elements(out, elements);
+  copy_on_host(out, elements);
   record_write(out);
 }
 

@@ -8,7 +8,6 @@
 #include "generated/ops/linalg.h"
 #include "generated/ops/reduce.h"
 #include "generated/ops/view.h"
-#include "ops/copy/copy.h"
 #include "ops/einsum/equation.h"
 
 namespace uh::kernels {

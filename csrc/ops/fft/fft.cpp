@@ -10,7 +10,7 @@
 #include "generated/ops/fft.h"
 #include "generated/ops/join.h"
 #include "generated/ops/view.h"
-#include "ops/copy/copy.h"
+#include "ops/copy/write_out.h"
 #include "ops/resize_output.h"
 
 namespace uh::kernels {
@@ -195,9 +195,9 @@ UH_FFT(irfft, c2r, false)
 UH_FFT(hfft, c2r, true)
 UH_FFT(ihfft, r2c, false)
 
-// As in PyTorch: complex numbers are converted to the dtype of `out`, which is row-major where it is
-// resized. The transform of real ones is conjugated into it, element by element: it has the dtype
-// and the order of the result.
+// As in PyTorch: complex numbers are converted to the dtype of `out`, which is row-major where it
+// is resized. The transform of real ones is conjugated into it, element by element: it has the
+// dtype and the order of the result.
 void fft_ifft_out(KeySet, const Tensor& self, MaybeInt n, int64_t dim, const Norm& norm,
                   const Tensor& out) {
   const Tensor result = ops::fft_ifft(self, n, dim, norm);

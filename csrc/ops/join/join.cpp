@@ -1,7 +1,7 @@
 // The shape rules of join.yaml, and forms that write into a tensor.
 #include "generated/kernels/join.h"
 #include "generated/ops/join.h"
-#include "ops/copy/copy.h"
+#include "ops/copy/write_out.h"
 #include "ops/join/shapes.h"
 
 namespace uh {

@@ -4,7 +4,7 @@
 #include "generated/ops/comparison.h"
 #include "generated/ops/copy.h"
 #include "generated/ops/reduce.h"
-#include "ops/copy/copy.h"
+#include "ops/copy/write_out.h"
 #include "ops/reduce/shapes.h"
 
 namespace uh::kernels {

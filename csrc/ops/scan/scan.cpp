@@ -1,7 +1,7 @@
 // The shape rules of scan.yaml, and forms that write into a tensor.
 #include "generated/kernels/scan.h"
 #include "generated/ops/scan.h"
-#include "ops/copy/copy.h"
+#include "ops/copy/write_out.h"
 #include "ops/scan/shapes.h"
 
 namespace uh::shapes {

@@ -7,7 +7,7 @@
 #include "generated/ops/copy.h"
 #include "generated/ops/linalg.h"
 #include "generated/ops/view.h"
-#include "ops/copy/copy.h"
+#include "ops/copy/element.h"
 #include "ops/view/layouts.h"
 
 namespace uh::kernels {

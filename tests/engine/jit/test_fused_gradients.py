@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import assume, given, settings
 
 import engine
@@ -14,6 +16,7 @@ from engine.jit import Graph
 from engine.jit.runtime.function import NativeFunction
 from tests.engine.jit.graph_programs import Program, as_one, evaluate, programs
 
+ROOT = Path(__file__).resolve().parents[3]
 Fn = Callable[..., Any]
 
 
@@ -63,6 +66,26 @@ def test_gradients_are_eagers(name: str) -> None:
             engine.allclose(a, b, rtol=1e-5, atol=1e-6)
             for a, b in zip(actual, expected, strict=True)
         )
+
+
+def _folded() -> list[str]:
+    """The operators whose entries declare a fold."""
+    entries = yaml.safe_load((ROOT / "csrc/ops/reduce.yaml").read_text())
+    return [entry["schema"].partition("(")[0] for entry in entries if "fold" in entry]
+
+
+@pytest.mark.parametrize("op", _folded())
+def test_a_reduction_with_a_fold_ends_a_group(op: str) -> None:
+    reduce = getattr(engine, op)
+    fn = lambda x, y: reduce(x * y + x, -1)  # noqa: E731
+    inputs = leaves((4, 5), (4, 5), seed=3)
+    traced = fused(fn, *inputs)
+    expected = engine.autograd.grad(fn(*inputs).sum(), inputs)
+    result = traced(*inputs)
+    assert type(result.grad_fn).__name__ == "FusionGroupBackward"
+    assert engine.allclose(result, fn(*inputs))
+    for a, b in zip(engine.autograd.grad(result.sum(), inputs), expected, strict=True):
+        assert engine.allclose(a, b)
 
 
 @pytest.mark.parametrize("name", CASES)

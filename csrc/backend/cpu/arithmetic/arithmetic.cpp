@@ -3,9 +3,9 @@
 
 #include <cmath>
 
+#include "backend/cpu/copy/elements.h"
 #include "generated/ops/arithmetic.h"
 #include "generated/ops/copy.h"
-#include "ops/copy/copy.h"
 
 namespace uh::kernels {
 

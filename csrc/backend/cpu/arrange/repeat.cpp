@@ -2,6 +2,7 @@
 #include <new>
 #include <numeric>
 
+#include "backend/cpu/copy/elements.h"
 #include "generated/kernels/arrange.h"
 #include "generated/ops/arrange.h"
 #include "generated/ops/copy.h"
@@ -9,7 +10,6 @@
 #include "generated/ops/gather.h"
 #include "generated/ops/join.h"
 #include "generated/ops/view.h"
-#include "ops/copy/copy.h"
 
 namespace uh::kernels {
 namespace {

@@ -1,10 +1,10 @@
 // Stacking tensors of different ranks, and cutting them apart.
+#include "backend/cpu/copy/elements.h"
 #include "generated/kernels/arrange.h"
 #include "generated/ops/arrange.h"
 #include "generated/ops/copy.h"
 #include "generated/ops/join.h"
 #include "generated/ops/view.h"
-#include "ops/copy/copy.h"
 #include "ops/view/layouts.h"
 
 namespace uh::kernels {

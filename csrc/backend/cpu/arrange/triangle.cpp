@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backend/cpu/copy/elements.h"
 #include "base/parallel.h"
 #include "generated/kernels/arrange.h"
 #include "generated/ops/arrange.h"
@@ -9,7 +10,6 @@
 #include "generated/ops/creation.h"
 #include "generated/ops/view.h"
 #include "generated/ops/view_copy.h"
-#include "ops/copy/copy.h"
 #include "ops/geometry.h"
 #include "ops/overlap.h"
 

@@ -11,6 +11,7 @@
 #include "backend/cpu/linalg/gemm.h"
 #include "base/parallel.h"
 #include "generated/kernels/attention.h"
+#include "ops/copy/write_out.h"
 
 namespace uh::kernels {
 

@@ -5,11 +5,12 @@
 #include <vector>
 
 #include "backend/cpu/attention/problem.h"
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/linalg/gemm.h"
 #include "backend/cpu/loop_plan.h"
 #include "base/parallel.h"
 #include "generated/kernels/attention.h"
-#include "ops/copy/copy.h"
+#include "ops/copy/write_out.h"
 
 namespace uh::kernels {
 

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "backend/cpu/attention_loops.h"
-#include "ops/copy/copy.h"
+#include "backend/cpu/copy/elements.h"
 
 namespace uh::attention {
 

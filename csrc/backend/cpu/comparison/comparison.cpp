@@ -4,7 +4,7 @@
 #include "generated/ops/comparison.h"
 #include "generated/ops/reduce.h"
 #include "generated/pointwise/comparison.h"
-#include "ops/copy/copy.h"
+#include "ops/copy/element.h"
 
 namespace uh::kernels {
 

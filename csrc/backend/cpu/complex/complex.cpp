@@ -1,11 +1,12 @@
 // The operators of complex.yaml that are not expressions.
 #include "generated/kernels/complex.h"
+#include "backend/cpu/copy/elements.h"
 #include "generated/ops/arithmetic.h"
 #include "generated/ops/complex.h"
 #include "generated/ops/linalg.h"
 #include "generated/ops/transcendental.h"
 #include "generated/ops/view.h"
-#include "ops/copy/copy.h"
+#include "ops/copy/write_out.h"
 
 namespace uh::kernels {
 namespace {

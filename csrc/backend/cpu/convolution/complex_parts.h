@@ -2,7 +2,7 @@
 // products.
 #pragma once
 
-#include "ops/copy/copy.h"
+#include "backend/cpu/copy/elements.h"
 
 namespace uh {
 

@@ -3,10 +3,10 @@
 #include "generated/kernels/convolution.h"
 #include "backend/cpu/convolution/complex_parts.h"
 #include "backend/cpu/convolution/convolve.h"
+#include "backend/cpu/copy/elements.h"
 #include "generated/ops/convolution.h"
 #include "generated/ops/padding.h"
 #include "generated/ops/view.h"
-#include "ops/copy/copy.h"
 
 namespace uh::kernels {
 namespace {

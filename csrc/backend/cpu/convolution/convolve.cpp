@@ -8,10 +8,10 @@
 #include "backend/cpu/convolution/product.h"
 #include "backend/cpu/convolution/scatter.h"
 #include "backend/cpu/convolution/task.h"
+#include "backend/cpu/copy/elements.h"
 #include "base/parallel.h"
 #include "memory/allocator.h"
 #include "ops/convolution/axis.h"
-#include "ops/copy/copy.h"
 
 namespace uh {
 namespace {

@@ -1,7 +1,7 @@
 #include "backend/cpu/convolution/product.h"
 
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/linalg/gemm.h"
-#include "ops/copy/copy.h"
 
 namespace uh {
 namespace {

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "backend/cpu/conv_scatter_loops.h"
+#include "backend/cpu/copy/elements.h"
 #include "base/parallel.h"
 #include "memory/allocator.h"
 #include "ops/convolution/axis.h"
-#include "ops/copy/copy.h"
 
 namespace uh {
 namespace {

@@ -16,10 +16,10 @@
 #include "backend/cpu/conv_weight_loops.h"
 #include "backend/cpu/convolution/convolve.h"
 #include "backend/cpu/convolution/product.h"
+#include "backend/cpu/copy/elements.h"
 #include "base/parallel.h"
 #include "memory/allocator.h"
 #include "ops/convolution/axis.h"
-#include "ops/copy/copy.h"
 
 namespace uh {
 namespace {

@@ -1,5 +1,6 @@
 // The operators of copy.yaml.
-#include "ops/copy/copy.h"
+#include "backend/cpu/copy/elements.h"
+#include "ops/copy/write_out.h"
 
 #include "backend/cpu/copy_loops.h"
 #include "backend/cpu/tensor_iterator.h"

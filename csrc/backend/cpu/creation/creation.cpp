@@ -1,11 +1,11 @@
 // The operators of creation.yaml that only set every element to one value.
 #include <cstring>
 
+#include "backend/cpu/copy/elements.h"
 #include "generated/kernels/creation.h"
 #include "generated/ops/copy.h"
 #include "generated/ops/creation.h"
 #include "memory/device_registry.h"
-#include "ops/copy/copy.h"
 
 namespace uh::kernels {
 namespace {

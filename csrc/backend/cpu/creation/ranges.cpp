@@ -1,10 +1,10 @@
 // arange, linspace, eye: elements that follow from their index.
 #include <cmath>
 
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/copy_loops.h"
 #include "base/parallel.h"
 #include "generated/kernels/creation.h"
-#include "ops/copy/copy.h"
 
 namespace uh::kernels {
 namespace {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/cross_entropy/alignments.h"
 #include "base/parallel.h"
 #include "generated/kernels/cross_entropy.h"
@@ -13,7 +14,6 @@
 #include "generated/ops/comparison.h"
 #include "generated/ops/cross_entropy.h"
 #include "generated/ops/view.h"
-#include "ops/copy/copy.h"
 #include "ops/loss/reduction.h"
 
 namespace uh::kernels {

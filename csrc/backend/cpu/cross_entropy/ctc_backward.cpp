@@ -1,9 +1,9 @@
 // The gradient of ctc_loss. beta[t][s] is the logarithm of the sum over all ways to continue from
 // label s at step t; alpha + beta of the labels of a class is what the alignments give that class.
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/cross_entropy/alignments.h"
 #include "base/parallel.h"
 #include "generated/kernels/cross_entropy.h"
-#include "ops/copy/copy.h"
 #include "ops/operand_checks.h"
 
 namespace uh::kernels {

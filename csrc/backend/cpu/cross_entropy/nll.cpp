@@ -1,10 +1,10 @@
 // nll_loss: one score of each row, the target class's, with its weight.
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/cross_entropy/scores.h"
 #include "base/parallel.h"
 #include "generated/kernels/cross_entropy.h"
 #include "generated/ops/cross_entropy.h"
 #include "generated/ops/view.h"
-#include "ops/copy/copy.h"
 #include "ops/loss/reduction.h"
 
 namespace uh::kernels {

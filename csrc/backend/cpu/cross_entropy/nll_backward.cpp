@@ -1,8 +1,8 @@
 // The gradient of nll_loss: minus the weight at each target, zero everywhere else.
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/cross_entropy/scores.h"
 #include "base/parallel.h"
 #include "generated/kernels/cross_entropy.h"
-#include "ops/copy/copy.h"
 #include "ops/loss/reduction.h"
 #include "ops/operand_checks.h"
 

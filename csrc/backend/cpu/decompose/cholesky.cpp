@@ -1,10 +1,10 @@
 // Cholesky factors, and what is solved and inverted with them.
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/linalg/checks.h"
 #include "backend/cpu/linalg/lapack.h"
 #include "backend/cpu/linalg/matrices.h"
 #include "generated/kernels/decompose.h"
 #include "generated/ops/decompose.h"
-#include "ops/copy/copy.h"
 #include "ops/geometry.h"
 
 namespace uh::kernels {

@@ -6,7 +6,6 @@
 #include "backend/cpu/linalg/matrices.h"
 #include "generated/kernels/decompose.h"
 #include "generated/ops/decompose.h"
-#include "ops/copy/copy.h"
 
 namespace uh::kernels {
 namespace {

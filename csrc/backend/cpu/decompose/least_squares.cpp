@@ -1,4 +1,5 @@
 // Least squares by one of LAPACK's four drivers.
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/linalg/checks.h"
 #include "backend/cpu/linalg/lapack.h"
 #include "backend/cpu/linalg/matrices.h"
@@ -8,7 +9,6 @@
 #include "generated/ops/creation.h"
 #include "generated/ops/reduce.h"
 #include "generated/ops/view.h"
-#include "ops/copy/copy.h"
 #include "ops/geometry.h"
 
 namespace uh::kernels {

@@ -3,6 +3,7 @@
 #include <limits>
 #include <vector>
 
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/distance_loops.h"
 #include "backend/cpu/linalg/matrices.h"
 #include "base/parallel.h"
@@ -10,7 +11,6 @@
 #include "generated/ops/arithmetic.h"
 #include "generated/ops/norms.h"
 #include "generated/ops/view.h"
-#include "ops/copy/copy.h"
 #include "ops/geometry.h"
 #include "ops/operand_checks.h"
 

@@ -1,10 +1,10 @@
 // The gradient of embedding: each gradient is added to the row it was read from.
 #pragma GCC optimize("O3")
 
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/embedding/rows.h"
 #include "base/parallel.h"
 #include "generated/kernels/embedding.h"
-#include "ops/copy/copy.h"
 #include "ops/operand_checks.h"
 
 namespace uh::kernels {

@@ -1,8 +1,8 @@
 // embedding_bag: rows of a table, reduced bag by bag.
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/embedding/rows.h"
 #include "base/parallel.h"
 #include "generated/kernels/embedding.h"
-#include "ops/copy/copy.h"
 
 namespace uh::kernels {
 namespace {

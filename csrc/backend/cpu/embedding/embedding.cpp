@@ -1,9 +1,9 @@
 // The operators of embedding.yaml but embedding_bag.
 #include <cmath>
 
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/embedding/rows.h"
 #include "generated/kernels/embedding.h"
-#include "ops/copy/copy.h"
 
 namespace uh {
 

@@ -1,5 +1,6 @@
 // Short-time Fourier transforms: windows of a signal, each transformed; and the signal again from
 // the sum of its windows.
+#include "backend/cpu/copy/elements.h"
 #include "generated/kernels/fft.h"
 #include "generated/ops/arithmetic.h"
 #include "generated/ops/complex.h"
@@ -9,7 +10,6 @@
 #include "generated/ops/reduce.h"
 #include "generated/ops/view.h"
 #include "generated/ops/view_backward.h"
-#include "ops/copy/copy.h"
 
 namespace uh::kernels {
 namespace {

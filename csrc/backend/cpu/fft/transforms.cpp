@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/fft/transform.h"
 #include "backend/cpu/fft_loops.h"
 #include "base/parallel.h"
 #include "generated/kernels/fft.h"
 #include "generated/ops/fft.h"
 #include "generated/ops/view.h"
-#include "ops/copy/copy.h"
 
 namespace uh::kernels {
 namespace {

@@ -1,8 +1,8 @@
 // The kernels of gather.yaml.
 #include "generated/kernels/gather.h"
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/index/along.h"
 #include "generated/ops/view.h"
-#include "ops/copy/copy.h"
 
 namespace uh::kernels {
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/index/mask.h"
 #include "base/parallel.h"
-#include "ops/copy/copy.h"
 #include "ops/stride_order.h"
 
 namespace uh {

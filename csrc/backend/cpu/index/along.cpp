@@ -1,6 +1,6 @@
 #include "backend/cpu/index/along.h"
 
-#include "ops/copy/copy.h"
+#include "backend/cpu/copy/elements.h"
 
 namespace uh {
 namespace {

@@ -1,12 +1,12 @@
 // The operators of index.yaml.
 #include <algorithm>
 
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/index/advanced.h"
 #include "backend/cpu/index/mask.h"
 #include "backend/cpu/scatter/scatter_indices.h"
 #include "generated/kernels/index.h"
 #include "generated/kernels/masked.h"
-#include "ops/copy/copy.h"
 
 namespace uh::kernels {
 namespace {

@@ -1,8 +1,8 @@
 #include "backend/cpu/index/mask.h"
 
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/copy_loops.h"
 #include "base/parallel.h"
-#include "ops/copy/copy.h"
 
 namespace uh {
 namespace {

@@ -1,8 +1,8 @@
 // The operators of index_write.yaml: a 1-d index names slices of self.
 #include "generated/kernels/index_write.h"
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/scatter/scatter_indices.h"
 #include "generated/ops/view.h"
-#include "ops/copy/copy.h"
 
 namespace uh::kernels {
 namespace {

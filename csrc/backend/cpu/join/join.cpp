@@ -1,6 +1,6 @@
 // The kernels of join.yaml. Each copies its inputs into parts of the result.
 #include "generated/kernels/join.h"
-#include "ops/copy/copy.h"
+#include "backend/cpu/copy/elements.h"
 #include "ops/join/shapes.h"
 
 namespace uh::kernels {

@@ -5,11 +5,11 @@
 #include <array>
 #include <atomic>
 
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/gemm_loops.h"
 #include "backend/cpu/linalg/tiled.h"
 #include "backend/cpu/loop_plan.h"
 #include "base/parallel.h"
-#include "ops/copy/copy.h"
 #include "ops/geometry.h"
 
 namespace uh {

@@ -1,8 +1,8 @@
 // The operators of linalg.yaml: shapes and errors; gemm.h does the arithmetic.
 #include "generated/kernels/linalg.h"
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/linalg/checks.h"
 #include "backend/cpu/linalg/gemm.h"
-#include "ops/copy/copy.h"
 
 namespace uh::kernels {
 namespace {

@@ -1,8 +1,8 @@
 #include "backend/cpu/linalg/matrices.h"
 
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/linalg/gemm.h"
 #include "backend/cpu/linalg/lapack.h"
-#include "ops/copy/copy.h"
 #include "ops/geometry.h"
 
 namespace uh {

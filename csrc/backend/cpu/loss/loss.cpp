@@ -1,6 +1,7 @@
 // The operators of loss.yaml.
 #include <cmath>
 
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/loss/pointwise_loss.h"
 #include "generated/kernels/loss.h"
 #include "generated/ops/activation.h"
@@ -9,7 +10,6 @@
 #include "generated/ops/loss.h"
 #include "generated/ops/transcendental.h"
 #include "generated/pointwise/loss.h"
-#include "ops/copy/copy.h"
 
 namespace uh::kernels {
 namespace {

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <vector>
 
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/loop_plan.h"
 #include "backend/cpu/pointwise.h"
 #include "backend/cpu/reduce_loops.h"
 #include "base/parallel.h"
-#include "ops/copy/copy.h"
 
 namespace uh {
 namespace {

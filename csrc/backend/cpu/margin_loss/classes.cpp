@@ -1,7 +1,7 @@
 // multi_margin_loss and multilabel_margin_loss: every class of a row against its target classes.
+#include "backend/cpu/copy/elements.h"
 #include "base/parallel.h"
 #include "generated/kernels/margin_loss.h"
-#include "ops/copy/copy.h"
 #include "ops/loss/reduction.h"
 #include "ops/operand_checks.h"
 

@@ -1,12 +1,13 @@
 // The operators of masked.yaml.
 #include "generated/kernels/masked.h"
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/copy_loops.h"
 #include "backend/cpu/index/mask.h"
 #include "backend/cpu/scatter/scatter_indices.h"
 #include "base/parallel.h"
 #include "generated/ops/masked.h"
 #include "generated/ops/view.h"
-#include "ops/copy/copy.h"
+#include "ops/copy/write_out.h"
 #include "ops/geometry.h"
 
 namespace uh::kernels {

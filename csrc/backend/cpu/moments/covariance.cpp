@@ -1,4 +1,5 @@
 // cov and corrcoef: composed of other operators.
+#include "backend/cpu/copy/elements.h"
 #include "generated/kernels/moments.h"
 #include "generated/ops/arithmetic.h"
 #include "generated/ops/comparison.h"
@@ -9,7 +10,6 @@
 #include "generated/ops/reduce.h"
 #include "generated/ops/transcendental.h"
 #include "generated/ops/view.h"
-#include "ops/copy/copy.h"
 
 namespace uh::kernels {
 namespace {

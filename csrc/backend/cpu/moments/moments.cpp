@@ -3,12 +3,12 @@
 
 #include <cmath>
 
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/reduce/reducer.h"
 #include "generated/ops/arithmetic.h"
 #include "generated/ops/complex.h"
 #include "generated/ops/transcendental.h"
 #include "generated/ops/view.h"
-#include "ops/copy/copy.h"
 
 namespace uh::kernels {
 namespace {

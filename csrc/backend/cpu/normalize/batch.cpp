@@ -2,6 +2,7 @@
 #include <cmath>
 #include <vector>
 
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/normalize/common.h"
 #include "backend/cpu/normalize_loops.h"
 #include "backend/cpu/reduce/reducer.h"
@@ -12,7 +13,7 @@
 #include "generated/ops/normalize.h"
 #include "generated/ops/reduce.h"
 #include "generated/ops/view.h"
-#include "ops/copy/copy.h"
+#include "ops/copy/write_out.h"
 
 namespace uh::kernels {
 namespace {

@@ -3,12 +3,12 @@
 #include <cmath>
 #include <vector>
 
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/normalize/common.h"
 #include "backend/cpu/normalize_backward_loops.h"
 #include "backend/cpu/reduce/reducer.h"
 #include "base/parallel.h"
 #include "generated/kernels/normalize.h"
-#include "ops/copy/copy.h"
 
 namespace uh::kernels {
 namespace {

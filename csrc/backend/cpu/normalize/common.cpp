@@ -1,7 +1,7 @@
 #include "backend/cpu/normalize/common.h"
 
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/reduce/reducer.h"
-#include "ops/copy/copy.h"
 #include "tensor/memory_format.h"
 
 namespace uh {

@@ -7,7 +7,6 @@
 #include "base/parallel.h"
 #include "generated/kernels/normalize.h"
 #include "generated/ops/normalize.h"
-#include "ops/copy/copy.h"
 
 namespace uh::kernels {
 namespace {

@@ -1,12 +1,12 @@
 // Gradients of layer_norm and rms_norm: every row by itself, the parameters' summed over the rows.
 #include <algorithm>
 
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/normalize/common.h"
 #include "backend/cpu/normalize_backward_loops.h"
 #include "backend/cpu/reduce/reducer.h"
 #include "base/parallel.h"
 #include "generated/kernels/normalize.h"
-#include "ops/copy/copy.h"
 
 namespace uh::kernels {
 namespace {

@@ -1,11 +1,11 @@
 // Optimizer steps over lists of parameters: one call for all of them, one pass over their memory.
 #include <cmath>
 
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/loop_plan.h"
 #include "backend/cpu/optim_loops.h"
 #include "base/parallel.h"
 #include "generated/kernels/optim.h"
-#include "ops/copy/copy.h"
 #include "tensor/call_scope.h"
 
 namespace uh::kernels {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backend/cpu/copy/elements.h"
 #include "base/parallel.h"
 #include "generated/kernels/padding.h"
 #include "generated/ops/padding.h"
-#include "ops/copy/copy.h"
 #include "ops/suggested_format.h"
 
 namespace uh::kernels {

@@ -1,7 +1,7 @@
 // Gradients of poolings: maxima are put back in their places, means are shared out.
+#include "backend/cpu/copy/elements.h"
 #include "base/parallel.h"
 #include "generated/kernels/pooling.h"
-#include "ops/copy/copy.h"
 #include "ops/operand_checks.h"
 #include "ops/pooling/common.h"
 

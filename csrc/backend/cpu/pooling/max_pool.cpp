@@ -2,13 +2,13 @@
 #include <algorithm>
 #include <limits>
 
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/pool_loops.h"
 #include "base/parallel.h"
 #include "generated/kernels/pooling.h"
 #include "generated/ops/copy.h"
 #include "generated/ops/pooling.h"
 #include "generated/ops/view.h"
-#include "ops/copy/copy.h"
 #include "ops/pooling/windows.h"
 
 namespace uh::kernels {

@@ -2,10 +2,11 @@
 //
 // The addend is copied into the result, and the product adds itself to it: one pass over memory
 // less than product and sum apart.
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/linalg/checks.h"
 #include "backend/cpu/linalg/gemm.h"
 #include "generated/kernels/products.h"
-#include "ops/copy/copy.h"
+#include "ops/copy/write_out.h"
 
 namespace uh::kernels {
 namespace {

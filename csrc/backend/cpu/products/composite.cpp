@@ -16,7 +16,7 @@
 #include "generated/ops/scan.h"
 #include "generated/ops/solve.h"
 #include "generated/ops/view.h"
-#include "ops/copy/copy.h"
+#include "ops/copy/write_out.h"
 
 namespace uh::kernels {
 namespace {

@@ -2,10 +2,10 @@
 #include <cmath>
 #include <cstring>
 
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/random_loops.h"
 #include "base/parallel.h"
 #include "generated/kernels/random.h"
-#include "ops/copy/copy.h"
 #include "ops/random/generator.h"
 
 namespace uh::kernels {

@@ -3,6 +3,7 @@
 // Note [Gradients of cells]: the gates after their activation are a result, so that the gradient
 // can be written in terms of results alone. Backward runs one loop; where its own gradient is
 // required (create_graph) it is composed of operators.
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/normalize/common.h"
 #include "backend/cpu/recurrent_loops.h"
 #include "base/parallel.h"
@@ -12,7 +13,6 @@
 #include "generated/ops/recurrent.h"
 #include "generated/ops/transcendental.h"
 #include "generated/ops/view.h"
-#include "ops/copy/copy.h"
 #include "tensor/thread_state.h"
 
 namespace uh::kernels {

@@ -7,13 +7,13 @@
 // input is the same with equal batch sizes.
 #include <algorithm>
 
+#include "backend/cpu/copy/elements.h"
 #include "generated/kernels/recurrent.h"
 #include "generated/ops/copy.h"
 #include "generated/ops/join.h"
 #include "generated/ops/random.h"
 #include "generated/ops/recurrent.h"
 #include "generated/ops/view.h"
-#include "ops/copy/copy.h"
 #include "ops/recurrent/cells.h"
 #include "ops/recurrent/steps.h"
 #include "tensor/thread_state.h"

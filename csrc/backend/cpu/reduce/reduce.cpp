@@ -3,7 +3,8 @@
 
 #include <cmath>
 
-#include "backend/cpu/reduce/reducer.h"
+#include "backend/cpu/copy/elements.h"
+#include "generated/folds.h"
 #include "generated/ops/arithmetic.h"
 #include "generated/ops/bits.h"
 #include "generated/ops/comparison.h"
@@ -11,17 +12,9 @@
 #include "generated/ops/reduce.h"
 #include "generated/ops/transcendental.h"
 #include "generated/ops/view.h"
-#include "ops/copy/copy.h"
 
 namespace uh::kernels {
 namespace {
-
-// Accumulators of floats and, as two doubles each, of complex numbers, divided by the count.
-template <int kParts>
-void divided(void* values, const std::byte* acc, int64_t n, double count) {
-  const auto* sums = reinterpret_cast<const double*>(acc);
-  for (int64_t i = 0; i < n * kParts; ++i) static_cast<double*>(values)[i] = sums[i] / count;
-}
 
 void logarithms(void* values, const std::byte* acc, int64_t n, double) {
   const auto* parts = reinterpret_cast<const LogSumExp*>(acc);
@@ -33,9 +26,7 @@ void logarithms(void* values, const std::byte* acc, int64_t n, double) {
 
 void fold(const Tensor& self, const std::optional<Dims>& dim, FoldOp op, const Folded& result) {
   const DType dtype = result.out.dtype();
-  const bool counts = op == FoldOp::kSum && dtype == DType::kInt64 && self.dtype() == DType::kBool;
-  fold_into({result}, self, ReducedDims(self, dim), op, counts ? DType::kBool : dtype,
-            counts ? DType::kUInt8 : sum_compute_dtype(dtype));
+  fold_into({result}, self, ReducedDims(self, dim), op, dtype, sum_compute_dtype(dtype));
 }
 
 void fold_extreme(const Tensor& self, const std::optional<Dims>& dim, FoldOp op,
@@ -106,26 +97,6 @@ void hash_tensor(const Tensor& self, const Dims& dim, bool, int64_t, const Tenso
   copy_elements(result, ops::reshape(bits, result.sizes()));
 }
 
-void sum(const Tensor& self, const std::optional<Dims>& dim, bool, DType, const Tensor& result) {
-  fold(self, dim, FoldOp::kSum, {result});
-}
-
-void prod(const Tensor& self, const std::optional<Dims>& dim, bool, DType, const Tensor& result) {
-  fold(self, dim, FoldOp::kProd, {result});
-}
-
-void mean(const Tensor& self, const std::optional<Dims>& dim, bool, DType, const Tensor& result) {
-  const auto count = static_cast<double>(ReducedDims(self, dim).count(self));
-  fold(self, dim, FoldOp::kSum,
-       {result, is_complex(result.dtype()) ? divided<2> : divided<1>, count});
-}
-
-void amax(const Tensor& self, const std::optional<Dims>& dim, bool, const Tensor& result) {
-  fold_extreme(self, dim, FoldOp::kMax, result);
-}
-void amin(const Tensor& self, const std::optional<Dims>& dim, bool, const Tensor& result) {
-  fold_extreme(self, dim, FoldOp::kMin, result);
-}
 void aminmax(const Tensor& self, std::optional<int64_t> dim, bool, const Tensor& min,
              const Tensor& max) {
   fold_extreme(self, as_dims(dim), FoldOp::kMin, min);
@@ -165,15 +136,10 @@ void count_nonzero(const Tensor& self, std::optional<int64_t> dim, const Tensor&
   count_nonzero_dims(self, dim ? Dims{*dim} : Dims{}, result);
 }
 
-void nansum(const Tensor& self, const std::optional<Dims>& dim, bool, DType, const Tensor& result) {
-  const bool may_be_nan = is_floating(self.dtype()) && is_inexact(result.dtype());
-  fold(self, dim, may_be_nan ? FoldOp::kNanSum : FoldOp::kSum, {result});
-}
-
 void nanmean(const Tensor& self, const std::optional<Dims>& dim, bool, DType,
              const Tensor& result) {
   const Tensor count = empty_like(result, result.dtype());
-  fold(self, dim, FoldOp::kNanSum, {result});
+  run_fold(fold_nansum, self, dim, result);
   fold(self, dim, FoldOp::kNumbers, {count});
   copy_elements(result, ops::div(result, count));
 }

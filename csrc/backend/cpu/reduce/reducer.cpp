@@ -4,10 +4,10 @@
 #include <cstring>
 #include <memory>
 
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/copy_loops.h"
 #include "backend/cpu/loop_plan.h"
 #include "base/parallel.h"
-#include "ops/copy/copy.h"
 #include "ops/geometry.h"
 
 namespace uh {
@@ -211,7 +211,22 @@ void record_run(const Tensor& out, const Tensor& self) {
                .operands = {{itemsize(out.dtype()), {0}}, {item, {item}}}});
 }
 
+// Accumulators of floats and, as two doubles each, of complex numbers, divided by the count.
+template <int kParts>
+void divided(void* values, const std::byte* acc, int64_t n, double count) {
+  const auto* sums = reinterpret_cast<const double*>(acc);
+  for (int64_t i = 0; i < n * kParts; ++i) static_cast<double*>(values)[i] = sums[i] / count;
+}
+
 }  // namespace
+
+const FoldOperator* find_fold_operator(std::string_view name) {
+  const auto table = fold_operators();
+  const auto at = std::lower_bound(
+      table.begin(), table.end(), name,
+      [](const FoldOperator& op, std::string_view n) { return std::string_view(op.name) < n; });
+  return at != table.end() && at->name == name ? &*at : nullptr;
+}
 
 DType sum_compute_dtype(DType dtype) {
   if (is_complex(dtype)) return dtype;
@@ -232,10 +247,9 @@ DType extreme_compute_dtype(DType dtype) {
 }
 
 void fold_into(std::initializer_list<Folded> results, const Tensor& self, const ReducedDims& dims,
-               FoldOp op, DType read_as, DType compute) {
+               const Fold& fold, DType read_as, DType compute) {
   const Tensor& first = results.begin()->out;
   if (first.numel() == 0) return;
-  const Fold& fold = fold_of(op, compute);
   check_kind(fold.run != nullptr, ErrorKind::kInternal, "no fold for ", name(compute));
   const bool direct = self.dtype() == read_as && read_as == compute;
   if (direct && self.is_contiguous() && first.numel() == 1 && self.numel() <= kSlice &&
@@ -299,6 +313,25 @@ void fold_into(std::initializer_list<Folded> results, const Tensor& self, const 
     result.made(values.data(), acc, count, result.parameter);
     store_results(p, result.out, fold.accumulator, values.data(), count);
   }
+}
+
+void run_fold(const FoldOperator& op, const Tensor& self, const std::optional<Dims>& dim,
+              const Tensor& result) {
+  const ReducedDims dims(self, dim);
+  const DType dtype = result.dtype();
+  const bool elements = op.mapped == nullptr;
+  // Sums of truth values count them.
+  const bool counts =
+      elements && op.by == FoldOp::kSum && dtype == DType::kInt64 && self.dtype() == DType::kBool;
+  const DType compute = counts                           ? DType::kUInt8
+                        : elements && !op.has_identity() ? extreme_compute_dtype(dtype)
+                                                         : sum_compute_dtype(dtype);
+  Folded folded{result};
+  if (op.divided) {
+    folded.made = is_complex(dtype) ? divided<2> : divided<1>;
+    folded.parameter = static_cast<double>(dims.count(self));
+  }
+  fold_into({folded}, self, dims, op.fold(compute), counts ? DType::kBool : dtype, compute);
 }
 
 void best_into(const Tensor& values, const Tensor& indices, const Tensor& self, int64_t dim,

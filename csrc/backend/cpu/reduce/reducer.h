@@ -2,6 +2,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <span>
 
 #include "backend/cpu/reduce_loops.h"
 #include "ops/reduce/shapes.h"
@@ -24,7 +25,31 @@ struct Folded {
 // out[...] = fold over the removed dimensions of self, elements read as `read_as` and then computed
 // in `compute`. Several results of one fold have the same sizes and strides.
 void fold_into(std::initializer_list<Folded> results, const Tensor& self, const ReducedDims& dims,
-               FoldOp op, DType read_as, DType compute);
+               const Fold& fold, DType read_as, DType compute);
+inline void fold_into(std::initializer_list<Folded> results, const Tensor& self,
+                      const ReducedDims& dims, FoldOp op, DType read_as, DType compute) {
+  fold_into(results, self, dims, fold_of(op, compute), read_as, compute);
+}
+
+// A reduction that one fold computes, as its entry declares it (yaml key `fold`).
+struct FoldOperator {
+  const char* name;  // "nansum"
+  FoldOp by;
+  const FoldRow& (*mapped)() = nullptr;  // the folds of its expression; null: of the elements
+  bool divided = false;                  // by the number of elements
+
+  // False for the largest and the smallest element, which no elements do not have.
+  bool has_identity() const { return by == FoldOp::kSum || by == FoldOp::kProd; }
+  const Fold& fold(DType compute) const {
+    return mapped ? mapped().at(compute) : fold_of(by, compute);
+  }
+};
+std::span<const FoldOperator> fold_operators();                 // generated, sorted by name
+const FoldOperator* find_fold_operator(std::string_view name);  // null: it is none
+
+// result[...] = the fold over `dim`.
+void run_fold(const FoldOperator& op, const Tensor& self, const std::optional<Dims>& dim,
+              const Tensor& result);
 
 // values[...] and indices[...] of the best element along `dim`; `values` may be empty. Both must be
 // contiguous and have self's sizes without `dim` (or with size 1 there).

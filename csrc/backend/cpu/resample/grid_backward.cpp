@@ -1,9 +1,9 @@
 // Gradients of grid_sampler: every pixel gets what its weight says of the gradient, and every place
 // how the result changes when it moves.
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/resample/sampler.h"
 #include "base/parallel.h"
 #include "generated/kernels/resample.h"
-#include "ops/copy/copy.h"
 #include "ops/operand_checks.h"
 
 namespace uh::kernels {

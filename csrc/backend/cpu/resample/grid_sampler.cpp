@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/resample/sampler.h"
 #include "base/parallel.h"
 #include "generated/kernels/resample.h"
 #include "generated/ops/resample.h"
-#include "ops/copy/copy.h"
 
 namespace uh::kernels {
 namespace {

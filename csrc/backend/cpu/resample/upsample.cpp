@@ -4,12 +4,12 @@
 #include <cmath>
 #include <cstring>
 
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/resample/taps.h"
 #include "backend/cpu/resample_loops.h"
 #include "base/parallel.h"
 #include "generated/kernels/resample.h"
 #include "generated/ops/resample.h"
-#include "ops/copy/copy.h"
 #include "ops/suggested_format.h"
 
 namespace uh::kernels {

@@ -1,4 +1,5 @@
 // Differences of neighbours and integrals by the trapezoidal rule: composed of other operators.
+#include "backend/cpu/copy/elements.h"
 #include "generated/kernels/scan.h"
 #include "generated/ops/arithmetic.h"
 #include "generated/ops/comparison.h"
@@ -7,7 +8,7 @@
 #include "generated/ops/reduce.h"
 #include "generated/ops/scan.h"
 #include "generated/ops/view.h"
-#include "ops/copy/copy.h"
+#include "ops/copy/write_out.h"
 
 namespace uh::kernels {
 namespace {

@@ -1,10 +1,10 @@
 // The kernels of scan.yaml: running sums, products and extremes.
 #include "backend/cpu/scan_loops.h"
 
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/reduce/reducer.h"
 #include "backend/cpu/scan/lines.h"
 #include "generated/kernels/scan.h"
-#include "ops/copy/copy.h"
 
 namespace uh::kernels {
 namespace {

@@ -1,7 +1,7 @@
 // The operators of scatter.yaml: an index of as many dimensions as self says where each value goes.
 #include "generated/kernels/scatter.h"
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/scatter/scatter_indices.h"
-#include "ops/copy/copy.h"
 
 namespace uh::kernels {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "ops/copy/copy.h"
+#include "backend/cpu/copy/elements.h"
 
 namespace uh {
 namespace {

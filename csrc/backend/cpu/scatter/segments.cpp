@@ -3,9 +3,9 @@
 #include <cmath>
 #include <limits>
 
+#include "backend/cpu/copy/elements.h"
 #include "base/parallel.h"
 #include "generated/kernels/scatter.h"
-#include "ops/copy/copy.h"
 
 namespace uh::kernels {
 namespace {

@@ -1,6 +1,6 @@
 // bincount: one counter, or one sum, per number.
+#include "backend/cpu/copy/elements.h"
 #include "generated/kernels/search.h"
-#include "ops/copy/copy.h"
 
 namespace uh::kernels {
 

@@ -1,12 +1,12 @@
 // The operators of search.yaml that look into sorted sequences: searchsorted, bucketize, isin.
 #include <limits>
 
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/index_loops.h"
 #include "backend/cpu/search/sequence.h"
 #include "backend/cpu/sort/lines.h"
 #include "base/parallel.h"
 #include "generated/kernels/search.h"
-#include "ops/copy/copy.h"
 
 namespace uh::kernels {
 namespace {

@@ -1,10 +1,10 @@
 // The kernels of softmax.yaml.
 #include "generated/kernels/softmax.h"
 
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/reduce/reducer.h"
 #include "backend/cpu/scan/lines.h"
 #include "backend/cpu/softmax_loops.h"
-#include "ops/copy/copy.h"
 
 namespace uh::kernels {
 namespace {

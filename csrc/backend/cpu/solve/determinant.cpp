@@ -9,7 +9,6 @@
 #include "generated/ops/comparison.h"
 #include "generated/ops/solve.h"
 #include "generated/ops/transcendental.h"
-#include "ops/copy/copy.h"
 
 namespace uh::kernels {
 namespace {

@@ -1,5 +1,6 @@
 // Equations: LU factors, and what is solved with them.
 #include "generated/kernels/solve.h"
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/linalg/checks.h"
 #include "backend/cpu/linalg/lapack.h"
 #include "backend/cpu/linalg/matrices.h"
@@ -8,7 +9,6 @@
 #include "generated/ops/creation.h"
 #include "generated/ops/solve.h"
 #include "generated/ops/view.h"
-#include "ops/copy/copy.h"
 #include "ops/geometry.h"
 
 namespace uh {

@@ -4,7 +4,6 @@
 #include "backend/cpu/linalg/matrices.h"
 #include "backend/cpu/solve/factors.h"
 #include "generated/kernels/solve.h"
-#include "ops/copy/copy.h"
 #include "ops/geometry.h"
 
 namespace uh::kernels {

@@ -1,8 +1,8 @@
 // The kernels of sort.yaml: which lines there are; lines.h sorts one.
 #include "generated/kernels/sort.h"
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/sort/lines.h"
 #include "base/parallel.h"
-#include "ops/copy/copy.h"
 
 namespace uh::kernels {
 namespace {

@@ -3,6 +3,7 @@
 #include <complex>
 #include <numbers>
 
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/special.h"
 #include "base/parallel.h"
 #include "generated/kernels/spacing.h"
@@ -12,7 +13,6 @@
 #include "generated/ops/scan.h"
 #include "generated/ops/spacing.h"
 #include "generated/ops/view.h"
-#include "ops/copy/copy.h"
 
 namespace uh::kernels {
 namespace {

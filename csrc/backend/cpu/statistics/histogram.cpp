@@ -1,6 +1,7 @@
 #pragma GCC optimize("O3")
 
 // histc and histogram: how many elements fall into each bin.
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/statistics/selected.h"
 #include "generated/kernels/statistics.h"
 #include "generated/ops/statistics.h"

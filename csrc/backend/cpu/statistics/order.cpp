@@ -1,6 +1,7 @@
 // median, nanmedian, kthvalue and mode.
 #include <numeric>
 
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/statistics/selected.h"
 #include "base/parallel.h"
 #include "generated/kernels/statistics.h"

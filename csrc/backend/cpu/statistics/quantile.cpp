@@ -1,4 +1,5 @@
 // quantile and nanquantile.
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/statistics/selected.h"
 #include "base/parallel.h"
 #include "generated/kernels/statistics.h"

@@ -8,7 +8,6 @@
 
 #include "backend/cpu/reduce/reducer.h"
 #include "backend/cpu/scan/lines.h"
-#include "ops/copy/copy.h"
 
 namespace uh {
 

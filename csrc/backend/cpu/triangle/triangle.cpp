@@ -1,6 +1,6 @@
 // The operators of triangle.yaml.
 #include "generated/kernels/triangle.h"
-#include "ops/copy/copy.h"
+#include "backend/cpu/copy/elements.h"
 
 namespace uh::kernels {
 namespace {

@@ -3,9 +3,9 @@
 #include <array>
 #include <cstring>
 
+#include "backend/cpu/copy/elements.h"
 #include "base/parallel.h"
 #include "generated/kernels/unfold.h"
-#include "ops/copy/copy.h"
 
 namespace uh::kernels {
 namespace {

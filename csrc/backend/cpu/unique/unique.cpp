@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <numeric>
 
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/sort/lines.h"
 #include "generated/kernels/unique.h"
 #include "generated/ops/gather.h"
 #include "generated/ops/view.h"
-#include "ops/copy/copy.h"
 
 namespace uh::kernels {
 namespace {

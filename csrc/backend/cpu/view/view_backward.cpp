@@ -1,10 +1,11 @@
 // Gradients of views: zeros of the viewed tensor's shape, with the gradient where the view looked.
 #include "generated/kernels/view_backward.h"
+#include "backend/cpu/copy/elements.h"
 #include "generated/kernels/view.h"
 #include "generated/ops/arithmetic.h"
 #include "generated/ops/copy.h"
 #include "generated/ops/view.h"
-#include "ops/copy/copy.h"
+#include "ops/copy/write_out.h"
 
 namespace uh::kernels {
 namespace {

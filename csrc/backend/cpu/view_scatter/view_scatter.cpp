@@ -1,8 +1,8 @@
 // The operators of view_scatter.yaml: clone, view, copy.
 #include "generated/kernels/view_scatter.h"
+#include "backend/cpu/copy/elements.h"
 #include "generated/ops/copy.h"
 #include "generated/ops/view.h"
-#include "ops/copy/copy.h"
 
 namespace uh::kernels {
 namespace {
