@@ -22,7 +22,6 @@ from engine.inspect.selection import (
     SelectionItem,
     StorageSelection,
     TensorSelection,
-    ValueSelection,
     parse_selection,
     sort_of,
 )
@@ -243,7 +242,7 @@ class Navigator:
 
     def _unaffected(self, item: SelectionItem | None, also: tuple[SelectionItem, ...]) -> Selection:
         """The items that stay selected. A node replaces both the data and the position in the program."""
-        if isinstance(item, ValueSelection):
+        if item is not None and sort_of(item) == "value":
             return self.selection
         if isinstance(item, NodeSelection):
             return Selection(value=self.selection.value)

@@ -7,7 +7,7 @@ node of the autograd graph, a line of the program, a call, and something in a co
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from engine.inspect.history import History
@@ -74,13 +74,34 @@ class CallSelection:
 
 @dataclass(frozen=True, slots=True)
 class ValueSelection:
-    """A Value of a compiled graph, or another part of a compiled function (history/jit/source_ranges.py)."""
+    """A Value of a compiled graph."""
 
     value: int
 
 
+@dataclass(frozen=True, slots=True)
+class GraphNodeSelection:
+    """A node of a compiled graph that makes no Value."""
+
+    node: int
+
+
+@dataclass(frozen=True, slots=True)
+class SyntaxSelection:
+    """A part of the source of a compiled function: it stays selected from pass to pass, as a Value does.
+
+    index: the line of the file, or the position among the function's tokens or the nodes of its tree.
+    """
+
+    function: int
+    part: Literal["line", "token", "tree"]
+    index: int
+
+
+JitSelection = ValueSelection | GraphNodeSelection | SyntaxSelection
+
 DataSelection = TensorSelection | CellSelection | StorageSelection
-SelectionItem = DataSelection | NodeSelection | LineSelection | CallSelection | ValueSelection
+SelectionItem = DataSelection | NodeSelection | LineSelection | CallSelection | JitSelection
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +112,7 @@ class Selection:
     node: NodeSelection | None = None
     line: LineSelection | None = None
     call: CallSelection | None = None
-    value: ValueSelection | None = None
+    value: JitSelection | None = None
 
     @classmethod
     def of(cls, *items: SelectionItem) -> Selection:
@@ -135,13 +156,13 @@ def sort_of(item: SelectionItem) -> str:
             return "line"
         case CallSelection():
             return "call"
-        case ValueSelection():
+        case ValueSelection() | GraphNodeSelection() | SyntaxSelection():
             return "value"
         case _:
             return "data"
 
 
-KEYS = ("name", "tensor", "storage", "byte", "node", "file", "line", "call", "value")
+KEYS = ("name", "tensor", "storage", "byte", "node", "file", "line", "call", "value", "graph_node")
 """What can be typed: `x`, `name=x`, `tensor=3`, `storage=2,byte=16`, `line=4`."""
 
 
@@ -175,6 +196,8 @@ def parse_selection(spec: str, history: History, moment: int) -> tuple[Selection
         items.append(NodeSelection(numbers["node"]))
     if numbers.get("value"):
         items.append(ValueSelection(numbers["value"]))
+    if numbers.get("graph_node"):
+        items.append(GraphNodeSelection(numbers["graph_node"]))
     if not items:
         raise ValueError("nothing to select; try name=x or tensor=3")
     return tuple(items)
@@ -212,8 +235,13 @@ def selection_parts(selection: Selection) -> dict[str, int | str | tuple[int, ..
         parts["call"] = selection.call.call
     if selection.node is not None:
         parts["node"] = selection.node.node
-    if selection.value is not None:
-        parts["value"] = selection.value.value
+    match selection.value:
+        case ValueSelection(value):
+            parts["value"] = value
+        case GraphNodeSelection(node):
+            parts["graph_node"] = node
+        case SyntaxSelection(function, part, index):
+            parts |= {"function": function, "part": part, "position": index}
     parts = {key: part for key, part in parts.items() if part}
     if selection.cell is not None and selection.cell.byte is not None:
         parts["byte"] = selection.cell.byte

@@ -40,7 +40,8 @@ def test_it_fits_and_every_sign_and_style_is_known(glyphs):
             for at, pane in enumerate(PANES):
                 nav.options["fused"] = FusedOptions(pane=pane)
                 selected = loop[len(loop) // 2].value if loop and at % 2 else 0
-                nav.selection = replace(nav.selection, value=ValueSelection(selected))
+                item = ValueSelection(selected) if selected else None
+                nav.selection = replace(nav.selection, value=item)
                 for width, height in SIZES:
                     drawn = nav.picture("fused", width, height, glyphs)
                     assert (drawn.width, drawn.height) == (width, height)
@@ -77,11 +78,11 @@ def test_enter_on_the_group_leads_into_its_kernel_and_backspace_returns():
     assert "fusion" in nav.press("F")
     start = nav.moment
     row = next(r for r in nav.model("jit").rows if " = prim::FusionGroup" in r.text)
-    output = nav.follow(Target(ValueSelection(row.number)))
+    output = nav.follow(Target(row.item))
     assert "kernel" in output
     assert nav.view == "fused"
     assert nav.moment in launches(FUSES)
-    assert nav.selection.value.value == row.number
+    assert nav.selection.value == row.item
     nav.back()
     assert (nav.view, nav.moment) == ("jit", start)
 

@@ -48,8 +48,8 @@ def every(glyphs=UNICODE):
             for pane in PANES:
                 nav = navigator_at(program, at, pane=pane, idle=at % 2 == 0)
                 rows = nav.model("jit").rows
-                for value in (0, rows[len(rows) // 2].number if rows else 3):
-                    nav.selection = replace(nav.selection, value=ValueSelection(value))
+                for item in (None, rows[len(rows) // 2].item if rows else ValueSelection(3)):
+                    nav.selection = replace(nav.selection, value=item)
                     width, height = SIZES[at % len(SIZES)]
                     yield nav, width, height, picture(nav, width, height, glyphs)
 
@@ -84,7 +84,7 @@ def test_what_is_selected_shows_in_all_panes_without_colour():
     nav = peephole()
     row = next(row for row in nav.model("jit").rows if row.change == "removed")
     plain = picture(nav, 118, 34).text()
-    nav.selection = replace(nav.selection, value=ValueSelection(row.number))
+    nav.selection = replace(nav.selection, value=row.item)
     highlighted = picture(nav, 118, 34).text()
     assert plain.count("▌") == 0
     assert (
@@ -166,7 +166,7 @@ def test_boxes_show_what_a_pass_did_and_what_is_selected_without_colour():
     row = next(row for row in nav.model("jit").rows if row.change == "removed")
     plain = picture(nav, 118, 40).text()
     assert "[ -%" in plain or "│ -%" in plain
-    nav.selection = replace(nav.selection, value=ValueSelection(row.number))
+    nav.selection = replace(nav.selection, value=row.item)
     assert "◆-%" in picture(nav, 118, 40).text()
 
 
@@ -316,7 +316,7 @@ def graphs_start(nav: Navigator) -> int:
 def test_the_page_tells_all_about_what_is_selected():
     nav = peephole()
     row = next(row for row in nav.model("jit").rows if row.change == "removed")
-    nav.selection = replace(nav.selection, value=ValueSelection(row.number))
+    nav.selection = replace(nav.selection, value=row.item)
     page = queries.page(nav)
     for terms in (
         "It was removed in pass peephole",
@@ -339,13 +339,13 @@ def test_pointing_at_a_line_of_the_graph_selects_its_value_and_stays_in_the_next
         if isinstance(t.item, ValueSelection)
     ]
     live = next(r for r in nav.model("jit").rows if "aten::relu" in r.text and r.change not in GONE)
-    nav.select(next(target for target in targets if target.item.value == live.number))
-    assert nav.selection.value.value == live.number
+    nav.select(next(target for target in targets if target.item == live.item))
+    assert nav.selection.value == live.item
     nav.press("full_stop")
     result = [
         row.text for row in nav.model("jit").rows if row.highlighted and row.change not in GONE
     ]
-    assert nav.selection.value.value == live.number
+    assert nav.selection.value == live.item
     assert any("aten::relu" in text for text in result)
 
 
@@ -355,12 +355,12 @@ def test_enter_goes_to_where_a_line_vanished_or_was_made_and_backspace_returns()
     nav.go(str(run_of(nav.history, "dce", graphs(nav.history)[0]).until))
     start, model = nav.moment, nav.model("jit")
     freed = next(row for row in model.rows if row.change == "gone" and "aten::t(" in row.text)
-    assert "removed here: x.t().t() -> x" in nav.follow(Target(ValueSelection(freed.number)))
+    assert "removed here: x.t().t() -> x" in nav.follow(Target(freed.item))
     assert nav.model("jit").position == "in peephole, rewrite 1 of 1"
     nav.back()
     assert nav.moment == start
     result = next(row for row in model.rows if row.change == "" and "aten::mul(" in row.text)
-    assert "created here" in nav.follow(Target(ValueSelection(result.number)))
+    assert "created here" in nav.follow(Target(result.item))
     assert nav.moment < start
 
 
@@ -409,12 +409,12 @@ def test_w_goes_to_what_made_a_value_and_on_to_what_that_was_made_from():
     nav = peephole()
     rows = nav.model("jit").rows
     result = next(row for row in rows if "aten::mul" in row.text and row.change == "")
-    nav.select(Target(ValueSelection(result.number)))
+    nav.select(Target(result.item))
     links, start = nav.history.jit.links, nav.moment
     output = who_wrote(nav)
     assert "created with its graph" in output
     assert "w again" in output
-    assert nav.moment == links.creations[links.node_of[result.number]].moment < start
+    assert nav.moment == links.creations[links.node_of[result.item.value]].moment < start
     before = nav.selection.value.value
     while "again" in (output := who_wrote(nav)):
         assert nav.selection.value.value in links.origins(before)
@@ -429,12 +429,12 @@ def test_o_names_who_reads_a_value():
     nav = peephole()
     rows = [row for row in nav.model("jit").rows if row.change not in GONE]
     result = next(row for row in rows if "aten::mul" in row.text)
-    nav.select(Target(ValueSelection(result.number)))
+    nav.select(Target(result.item))
     output = who_owns(nav)
-    readers = [row for row in rows if result.number in row.used]
+    readers = [row for row in rows if result.item.value in row.used]
     assert readers
     assert f"is used by {len(readers)} line" in output
     assert readers[0].text[:40] in output
     last = next(row for row in rows if row.text.startswith("return"))
-    nav.select(Target(ValueSelection(last.number)))
+    nav.select(Target(last.item))
     assert who_owns(nav).startswith("no uses of")

@@ -9,7 +9,7 @@ from engine.inspect.models._wording import bytes_text, pluralise
 from engine.inspect.models.fused import FusedModel, LaunchRow, LineRow
 from engine.inspect.models.jit import links_take_long
 from engine.inspect.models.jit.fused_tree import ExpressionRow, LoopRow
-from engine.inspect.selection import ValueSelection
+from engine.inspect.selection import GraphNodeSelection, SyntaxSelection, ValueSelection
 from tui.render import Glyphs, Picture, Span, Target, cells, fit
 from tui.render.boxes import Grid
 from tui.render.glyphs import translated
@@ -76,7 +76,7 @@ class FusedView(IRView):
     title = "Fused"
     help = HELP
     fills_screen = True
-    opens: ClassVar = {ValueSelection: 0}
+    opens: ClassVar = {ValueSelection: 0, GraphNodeSelection: 0, SyntaxSelection: 0}
     Options = FusedOptions
 
     def draw(self, model: FusedModel, context: DrawContext) -> Picture:
@@ -109,8 +109,10 @@ class FusedView(IRView):
         for y, (text, style) in enumerate(about[:story], height - story):
             grid.put(1, y, translated(text, context.glyphs), style)
         picture = grid.picture()
-        steps = [row.value for row in model.loop if row.kind == "step" and row.value]
-        lists = (steps, [row.number for row in model.lines], [row.number for row in model.source])
+        steps = [
+            ValueSelection(row.value) for row in model.loop if row.kind == "step" and row.value
+        ]
+        lists = (steps, [row.item for row in model.lines], [row.item for row in model.source])
         picture.guide = guide_of(model.selected, lists, bottom - top)
         return picture
 
@@ -162,7 +164,7 @@ class FusedView(IRView):
     def follow(self, nav: Navigator, item: TargetItem) -> str | None:
         """Go from a FusionGroup to its kernel: its last launch up to this moment, else its first."""
         jit = nav.history.jit
-        node = node_of(nav, item.value) if isinstance(item, ValueSelection) else 0
+        node = node_of(nav, item)
         if nav.view == self.name or not jit.links.kind_of.get(node, "").startswith(
             "prim::FusionGroup"
         ):
@@ -349,7 +351,7 @@ def graph_pane(grid: Grid, region: Region, model: FusedModel, context: DrawConte
         return
 
     def draw(row: LineRow, y: int) -> None:
-        target = Target(ValueSelection(row.number))
+        target = Target(row.item)
         highlighted = _marks(grid, region, y, glyphs, row, target)
         number = str(row.step) if row.step >= 0 else ""
         grid.put(region.left + 2, y, fit(number, 3, align=">"), "number" + highlighted, target)

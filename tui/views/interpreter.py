@@ -194,7 +194,7 @@ def _source(grid: Grid, model: InterpreterModel, context: DrawContext, region: R
     glyphs, first_line = context.glyphs, model.source[0].line
 
     def draw(row: SourceLine, y: int) -> None:
-        target = Target(ValueSelection(row.number))
+        target = Target(row.item)
         if row.highlighted:
             grid.put(region.left, y, glyphs.highlighted, "path", target)
         if row.current:

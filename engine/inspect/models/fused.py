@@ -17,10 +17,11 @@ from engine.inspect.models.jit.fused_tree import (
     lines_of,
 )
 from engine.inspect.models.jit.graph_timeline import timeline_of
-from engine.inspect.models.jit.lines import Part, number_of_line, parts_of
+from engine.inspect.models.jit.lines import Part, item_of_line, parts_of
 from engine.inspect.models.jit.passes import title_of
 from engine.inspect.models.jit.rule import short_path
 from engine.inspect.models.jit.source import SourceRow, Sources, functions_of
+from engine.inspect.selection import JitSelection, ValueSelection
 
 if TYPE_CHECKING:
     from engine.inspect.history import History
@@ -44,7 +45,7 @@ class LineRow:
     """A line of the group's own graph, and the step that computes it (-1: none)."""
 
     parts: tuple[Part, ...]
-    number: int
+    item: JitSelection
     step: int
     highlighted: bool
     selected: bool
@@ -106,7 +107,7 @@ class FusedModel:
     source: tuple[SourceRow, ...] = ()
     why_no_source: str = ""
     launches: tuple[LaunchRow, ...] = ()
-    selected: int = 0
+    selected: JitSelection | None = None
     story: tuple[str, ...] = ()
 
 
@@ -117,7 +118,7 @@ def project(history: History, moment: int, selection: Selection) -> FusedModel:
     kernel = jit.fused.kernel(number, moment) if number else None
     if kernel is None:
         return FusedModel(moment, _why(jit))
-    return _View(history, kernel, moment, selection.value.value if selection.value else 0).model()
+    return _View(history, kernel, moment, selection.value).model()
 
 
 def _why(jit: Any) -> str:
@@ -141,10 +142,14 @@ def _why(jit: Any) -> str:
 class _View:
     """One kernel at one moment."""
 
-    def __init__(self, history: History, kernel: Kernel, moment: int, selected: int) -> None:
+    def __init__(
+        self, history: History, kernel: Kernel, moment: int, selected: JitSelection | None
+    ) -> None:
         self.history, self.jit, self.kernel = history, history.jit, kernel
         self.moment, self.selected = moment, selected
-        self.family = self.jit.links.family([selected]) if selected else frozenset()
+        self.family = (
+            self.jit.links.family(self.jit.links.seeds(selected)) if selected else frozenset()
+        )
         self.launches = self.jit.fused.launches(kernel.id)
 
     def model(self) -> FusedModel:
@@ -209,15 +214,15 @@ class _View:
         match, rows = self.kernel.match, []
         step_of = {value: step for step, values in match.values.items() for value in values}
         for line in lines_of(self.kernel.subgraph):
-            results = {item.id for item in line.outputs} or {value for value, _ in line.inputs}
-            number = number_of_line(line)
-            step = next((step_of[item.id] for item in line.outputs if item.id in step_of), -1)
-            selected = number == self.selected or (
-                line.role != "return" and self.selected in results and self.selected != 0
+            results = {output.id for output in line.outputs} or {value for value, _ in line.inputs}
+            item = item_of_line(line)
+            step = next((step_of[out.id] for out in line.outputs if out.id in step_of), -1)
+            selected = item == self.selected or (
+                line.role != "return"
+                and isinstance(self.selected, ValueSelection)
+                and self.selected.value in results
             )
-            rows.append(
-                LineRow(parts_of(line), number, step, bool(results & self.family), selected)
-            )
+            rows.append(LineRow(parts_of(line), item, step, bool(results & self.family), selected))
         return tuple(rows)
 
     def _source(self, function: Any) -> tuple[tuple[SourceRow, ...], Any]:

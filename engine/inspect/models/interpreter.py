@@ -9,8 +9,8 @@ from numpy import bincount
 
 from engine.inspect.history.cache import per_history
 from engine.inspect.history.jit.ir import SourceRange
-from engine.inspect.history.jit.source_ranges import LINE, number_of
 from engine.inspect.models._wording import method_name
+from engine.inspect.selection import SyntaxSelection
 
 if TYPE_CHECKING:
     from engine.inspect.history import History
@@ -74,11 +74,11 @@ class NoteRow:
 @dataclass(frozen=True, slots=True)
 class SourceLine:
     """A line of a compiled function. here: the instruction that ran last comes from it; next: the one
-    that runs next. number: what is selected by it."""
+    that runs next. item: what is selected by it."""
 
     line: int
     text: str
-    number: int
+    item: SyntaxSelection
     current: bool
     next: bool
     highlighted: bool
@@ -176,7 +176,9 @@ class _Frame:
         self.code = self.jit.code(self._code_now(int(table.code[row])))
         self.selection = selection
         self.family = (
-            self.jit.links.family([selection.value.value]) if selection.value else frozenset()
+            self.jit.links.family(self.jit.links.seeds(selection.value))
+            if selection.value
+            else frozenset()
         )
 
     def _code_now(self, code: int) -> int:
@@ -283,7 +285,7 @@ class _Frame:
         highlighted = {value.line for value in indices if value.file == function.file}
         return tuple(
             SourceLine(
-                line, text, number_of(function.id, LINE, line),
+                line, text, SyntaxSelection(function.id, "line", line),
                 source_range is not None and source_range.line == line, coming == line, line in highlighted,
             )
             for line, text in enumerate(function.source.splitlines(), function.first_line)

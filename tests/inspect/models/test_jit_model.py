@@ -10,22 +10,14 @@ from dataclasses import replace
 import pytest
 
 from engine.inspect.history.jit.ir import IrGraph
-from engine.inspect.history.jit.source_ranges import (
-    LINE,
-    TOKEN,
-    TREE,
-    node_number,
-    number_of,
-    what_is,
-)
 from engine.inspect.models import project, to_json
 from engine.inspect.models._wording import method_name
 from engine.inspect.models.jit import JitModel
 from engine.inspect.models.jit.graph_timeline import GraphTimeline, timeline_of
 from engine.inspect.models.jit.lines import short_type
 from engine.inspect.models.jit.rule import rule_text
+from engine.inspect.selection import JitSelection, Selection, SyntaxSelection, ValueSelection
 from tests.inspect.jit_traces import LOOP, recorded
-from tests.inspect.selections import select
 from tests.inspect.trace_builder import TraceBuilder
 
 BRANCHES = """
@@ -79,8 +71,8 @@ PROGRAMS = {"loop": LOOP, "branches": BRANCHES, "broken": BROKEN}
 GONE = ("gone", "removed", "left")
 
 
-def at(history, moment: int, value: int = 0) -> JitModel:
-    return project("jit", history, moment, select(value=value))
+def at(history, moment: int, item: JitSelection | None = None) -> JitModel:
+    return project("jit", history, moment, Selection(value=item))
 
 
 def graphs(history) -> list[int]:
@@ -95,10 +87,10 @@ def run_of(history, name: str, graph: int):
     return next(run for run in history.jit.runs(graph, history.end) if run.name == name)
 
 
-def value_named(model: JitModel, kind: str) -> int:
+def value_named(model: JitModel, kind: str) -> JitSelection:
     """The first Value that is made by a node of this kind."""
     return next(
-        row.number for row in model.rows if f" = {kind}" in row.text and row.change not in GONE
+        row.item for row in model.rows if f" = {kind}" in row.text and row.change not in GONE
     )
 
 
@@ -175,13 +167,13 @@ def test_why_a_node_vanished_names_pass_rule_place_and_what_stands_for_it():
     run = run_of(history, "peephole", graphs(history)[0])
     model = at(history, run.until)
     inner, outer = (row for row in model.rows if row.change == "removed")
-    story = " ".join(at(history, run.until, outer.number).story)
+    story = " ".join(at(history, run.until, outer.item).story)
     assert re.search(r"removed in pass peephole \(\d+\)", story)
     assert '"x.t().t() -> x" (csrc/jit/peephole/' in story
     assert "%x.1 replaces it" in story
     assert 'by the rule "a call -> the nodes of its callee"' in story
-    assert "It has no replacement" in " ".join(at(history, run.until, inner.number).story)
-    before = " ".join(at(history, run.since, outer.number).story)
+    assert "It has no replacement" in " ".join(at(history, run.until, inner.item).story)
+    before = " ".join(at(history, run.since, outer.item).story)
     assert "It will be removed in pass peephole" in before
     assert "It was removed" not in before
 
@@ -191,14 +183,12 @@ def test_a_merged_node_says_which_value_stands_for_it():
     run = run_of(history, "cse", graphs(history)[0])
     model = at(history, run.until)
     merged = next(row for row in model.rows if row.change == "removed" and "aten::mul(" in row.text)
-    story = " ".join(at(history, run.until, merged.number).story)
+    story = " ".join(at(history, run.until, merged.item).story)
     assert "computed before -> what was computed before" in story
     name = story.partition(" replaces it")[0].split()[-1]
     saved = next(row for row in model.rows if row.text.startswith(f"{name} : "))
     assert saved.text.partition(" = ")[2] == merged.text.partition(" = ")[2]
-    highlighted = {
-        row.node for row in at(history, run.until, merged.number).rows if row.highlighted
-    }
+    highlighted = {row.node for row in at(history, run.until, merged.item).rows if row.highlighted}
     assert {merged.node, saved.node} <= highlighted
 
 
@@ -209,7 +199,7 @@ def test_a_line_of_an_inlined_function_lights_what_became_of_it_and_back():
     helper = next(f for f in jit.functions(history.end) if f.name == "helper")
     inlined = run_of(history, "inline", graph).until
     line = helper.first_line + 2  # return x.t().t() * 2
-    model = at(history, inlined, number_of(helper.id, LINE, line))
+    model = at(history, inlined, SyntaxSelection(helper.id, "line", line))
     highlighted = [row.text for row in model.rows if row.highlighted]
     assert sum("aten::t(" in text for text in highlighted) == 2
     assert any("aten::mul(" in text for text in highlighted)
@@ -244,20 +234,16 @@ def test_a_selected_tree_node_or_token_stays_selected_in_every_pass():
     )
     tokens = jit.syntax(looped.id)["tokens"]
     token = next(i for i, item in enumerate(tokens) if item[1] == "relu")
-    for number in (number_of(looped.id, TREE, index), number_of(looped.id, TOKEN, token)):
+    for item in (
+        SyntaxSelection(looped.id, "tree", index),
+        SyntaxSelection(looped.id, "token", token),
+    ):
         for moment in timeline_of(jit.history, graph).moments:
-            model = at(history, moment, number)
+            model = at(history, moment, item)
             alive = [row for row in model.rows if row.highlighted and row.change not in GONE]
             assert any("aten::relu" in row.text for row in alive), moment
             assert model.story
-            assert model.selected == number
-
-
-def test_numbers_of_places_and_nodes_are_read_back():
-    assert what_is(17) == ("value", 17, 0, 0)
-    assert what_is(node_number(17)) == ("node", 17, 0, 0)
-    for kind in (TREE, LINE, TOKEN):
-        assert what_is(number_of(3, kind, 1234)) == ("place", 3, kind, 1234)
+            assert model.selected == item
 
 
 def test_parameters_come_from_where_the_function_names_them():
@@ -265,7 +251,7 @@ def test_parameters_come_from_where_the_function_names_them():
     graph = graphs(history)[0]
     moment = timeline_of(history, graph).moments[0]
     head = at(history, moment).rows[0]
-    x = next(part.value for part in head.parts if part.text == "%x.1")
+    x = next(ValueSelection(part.value) for part in head.parts if part.text == "%x.1")
     model = at(history, moment, x)
     assert any(row.highlighted and row.kind == "arg" and row.text == "x" for row in model.tree)
 
@@ -389,7 +375,7 @@ def test_a_rewrite_cannot_name_a_file_that_is_not_the_engines(path, tmp_path):
 def test_the_model_is_json(program):
     history = recorded(PROGRAMS[program])
     for moment in range(0, history.end, max(1, history.end // 25)):
-        model = at(history, moment, 5)
+        model = at(history, moment, ValueSelection(5))
         assert json.loads(json.dumps(to_json(model)))["moment"] == moment
 
 
@@ -397,7 +383,7 @@ def test_a_return_lights_what_it_takes():
     history = recorded(LOOP)
     moment = timeline_of(history, graphs(history)[0]).moments[0]
     last = at(history, moment).rows[-1]
-    model = at(history, moment, last.number)
+    model = at(history, moment, last.item)
     assert model.rows[-1].selected
     assert [row.text for row in model.rows if row.highlighted and "prim::Loop(" in row.text]
 
@@ -473,7 +459,7 @@ def test_what_went_into_a_group_is_told_where_it_is_now():
         if row.change == "removed" and "aten::tanh" in row.text
     ]  # fmt: skip
     assert freed
-    story = at(history, fuse.until, freed[0].number).story
+    story = at(history, fuse.until, freed[0].item).story
     output = re.search(r"(%\S+) in (prim::FusionGroup_\d+) does its work\.$", story[1])
     assert output
     name, group = output.groups()

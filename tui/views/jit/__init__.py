@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from engine.inspect.models import jit as models
 from engine.inspect.models.jit import JitModel
-from engine.inspect.selection import ValueSelection
+from engine.inspect.selection import GraphNodeSelection, SyntaxSelection, ValueSelection
 from tui.render import Glyphs, Picture
 from tui.render.target import TargetItem
 from tui.views._view import DrawContext, Page, ViewOptions, action
@@ -90,7 +90,7 @@ class JITView(IRView):
     help = HELP
     grain = "rewrite"
     fills_screen = True
-    opens: ClassVar = {ValueSelection: 1}
+    opens: ClassVar = {ValueSelection: 1, GraphNodeSelection: 1, SyntaxSelection: 1}
     draws_graph = True
     Options = JITOptions
 
@@ -186,9 +186,9 @@ class JITView(IRView):
 
     def follow(self, nav: Navigator, item: TargetItem) -> str:
         """Go to the rewrite that removed the selection or, if it still exists, created it."""
-        if nav.view != self.name or not isinstance(item, ValueSelection):
+        if nav.view != self.name or type(item) not in self.opens:
             return nav.show_view(self.name)
-        return queries.follow(nav, item.value)
+        return queries.follow(nav, item)
 
     def search(self, nav: Navigator, pattern: str, direction: int) -> str | None:
         return queries.search(nav, pattern, direction)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from engine.inspect.models.jit import JitModel
 from engine.inspect.models.jit.dataflow import FlowBox, constants_of, label
 from engine.inspect.models.jit.lines import GraphRow
-from engine.inspect.selection import ValueSelection
 from tui.render import Span, Target, cells
 from tui.render.boxes import Grid
 from tui.render.glyphs import translated
@@ -219,7 +218,7 @@ class Drawing:
         name = next((part.text for part in row.parts if part.value), "return")
         text = f"{glyphs.far}{name}"[: boxes_layout.widths[item]]
         style = "path" if self._is_highlighted(head, tail) else "dim"
-        target = Target(ValueSelection(row.number))
+        target = Target(row.item)
         raster.text(
             boxes_layout.left[item] - left, boxes_layout.top[item] - top, text, style, target
         )
@@ -233,7 +232,7 @@ class Drawing:
             boxes_layout.top[item] - top,
             boxes_layout.widths[item],
         )
-        target = Target(ValueSelection(row.number))
+        target = Target(row.item)
         highlighted = row.highlighted or row.selected
         frame = "path" if highlighted else "frame"
         if boxes_layout.box == 3:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from engine.inspect.models.jit import JitModel
 from engine.inspect.models.jit.lines import GraphRow
-from engine.inspect.selection import ValueSelection
 from tui.render import Span, Target
 from tui.render.boxes import Grid
 from tui.render.glyphs import UP
@@ -40,7 +39,7 @@ def diagram_pane(grid: Grid, region: Region, model: JitModel, context: DrawConte
 
     def draw(row: GraphRow, y: int) -> None:
         at = number_of[id(row)]
-        target = Target(ValueSelection(row.number))
+        target = Target(row.item)
         if row.highlighted or row.selected:
             grid.put(region.left, y, glyphs.highlighted, "path", target)
         if row.selected:

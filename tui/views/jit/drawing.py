@@ -56,11 +56,11 @@ def draw(model: JitModel, context: DrawContext) -> Picture:
 def _guide(model: JitModel, context: DrawContext, room: int) -> Guide:
     """Pages go along the graph, or along the source or the tree when something of these is selected."""
     rows = graph_rows(model, context.options.ghosts, room)
-    selected = next((row.number for row in rows if row.selected), model.selected)
+    selected = next((row.item for row in rows if row.selected), model.selected)
     lists = (
-        [row.number for row in rows],
-        [row.number for row in model.source if row.line],
-        [row.number for row in model.tree if row.kind],
+        [row.item for row in rows],
+        [row.item for row in model.source if row.line],
+        [row.item for row in model.tree if row.kind],
     )
     return guide_of(selected, lists, room)
 

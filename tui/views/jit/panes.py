@@ -10,7 +10,7 @@ from typing import Any
 from engine.inspect.models.jit import JitModel
 from engine.inspect.models.jit.lines import GraphRow
 from engine.inspect.models.jit.passes import PassRow
-from engine.inspect.selection import ValueSelection
+from engine.inspect.selection import JitSelection, ValueSelection
 from tui.render import Glyphs, Span, Target, cells, fit
 from tui.render.boxes import Grid
 from tui.render.highlight import python
@@ -34,7 +34,7 @@ class Folded:
     """Removed lines, drawn as one row."""
 
     count: int
-    number: int
+    item: JitSelection
     change: str = "gone"
     selected: bool = False
     highlighted: bool = False
@@ -58,7 +58,7 @@ def graph_rows(model: JitModel, ghosts: str, room: int) -> list[GraphRow | Folde
             last = neighbours[-1]
             assert isinstance(last, GraphRow)
             highlighted = any(row.highlighted for row in neighbours)
-            folded.append(Folded(len(neighbours), last.number, highlighted=highlighted))
+            folded.append(Folded(len(neighbours), last.item, highlighted=highlighted))
         else:
             folded += neighbours
     return folded
@@ -86,7 +86,7 @@ def graph_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext
 
 def graph_line(grid: Grid, region: Region, row: GraphRow, y: int, context: DrawContext) -> None:
     glyphs = context.glyphs
-    line_target = Target(ValueSelection(row.number))
+    line_target = Target(row.item)
     x = region.left
     if row.highlighted or row.selected:
         grid.put(x, y, glyphs.highlighted, "path", line_target)
@@ -112,7 +112,7 @@ def graph_line(grid: Grid, region: Region, row: GraphRow, y: int, context: DrawC
 
 
 def folded_line(grid: Grid, region: Region, row: Folded, y: int, glyphs: Glyphs) -> None:
-    target = Target(ValueSelection(row.number))
+    target = Target(row.item)
     if row.highlighted:
         grid.put(region.left, y, glyphs.highlighted, "path", target)
     grid.put(region.left + 2, y, glyphs.dot, "ghost", target)
@@ -133,7 +133,7 @@ def before_pane(grid: Grid, region: Region, model: JitModel, context: DrawContex
     def draw(row: GraphRow | Folded, y: int) -> None:
         if isinstance(row, Folded):
             return
-        target = Target(ValueSelection(row.number))
+        target = Target(row.item)
         text = row.before or row.text
         sign = {"changed": "-", "removed": "-", "left": "-"}.get(row.change, " ")
         if row.change in ("added", "moved", "gone"):
@@ -166,7 +166,7 @@ def source_pane(grid: Grid, region: Region, model: JitModel, context: DrawContex
         if not row.line:
             grid.put(region.left + 1, y, f"{glyphs.dot} {row.text}", "title", room=region.width - 1)
             return
-        target = Target(ValueSelection(row.number))
+        target = Target(row.item)
         if row.highlighted or row.selected:
             grid.put(region.left, y, glyphs.highlighted, "path", target)
         if row.selected:
@@ -196,7 +196,7 @@ def tree_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext)
         if not row.kind:
             grid.put(region.left + 1, y, f"{glyphs.dot} {row.text}", "title", room=region.width - 1)
             return
-        target = Target(ValueSelection(row.number))
+        target = Target(row.item)
         if row.highlighted or row.selected:
             grid.put(region.left, y, glyphs.highlighted, "path", target)
         if row.selected:
@@ -220,7 +220,7 @@ def token_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext
         return
 
     def draw(row: Any, y: int) -> None:
-        target = Target(ValueSelection(row.number))
+        target = Target(row.item)
         if row.highlighted or row.selected:
             grid.put(region.left, y, context.glyphs.highlighted, "path", target)
         if row.selected:
@@ -245,7 +245,7 @@ def code_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext)
     glyphs = context.glyphs
 
     def draw(row: Any, y: int) -> None:
-        target = Target(ValueSelection(row.number)) if row.number else None
+        target = Target(row.item) if row.item else None
         if row.highlighted:
             grid.put(region.left, y, glyphs.highlighted, "path", target)
         if row.selected:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engine.inspect.models._wording import pluralise
-from engine.inspect.selection import ValueSelection
+from engine.inspect.selection import GraphNodeSelection, ValueSelection
 from tui.render import Target
 
 if TYPE_CHECKING:
@@ -101,10 +101,10 @@ def all_functions(nav: Navigator) -> tuple[Any, ...]:
     return function_rows(jit, focus_at(jit, nav.moment), nav.last)
 
 
-def follow(nav: Navigator, number: int) -> str:
+def follow(nav: Navigator, item: object) -> str:
     """Go to the rewrite that removed the selection or, if it still exists, created it."""
     links = nav.history.jit.links
-    node = node_of(nav, number)
+    node = node_of(nav, item)
     removal, creation = links.removals.get(node), links.creations.get(node)
     if creation is None:
         return "this is a line of your source; select a line of the graph"
@@ -115,33 +115,23 @@ def follow(nav: Navigator, number: int) -> str:
     return f"created here: {creation.rule}; Backspace returns"
 
 
-def selected_value(nav: Navigator) -> int:
-    """The number of the selected Value or part of a function; 0: none."""
-    value = nav.selection.value
-    return value.value if value is not None else 0
-
-
-def node_of(nav: Navigator, number: int) -> int:
-    """The node that a selected number stands for, or that defines its Value; 0: none."""
-    from engine.inspect.history.jit.source_ranges import what_is
-
-    kind, item, _, _ = what_is(number)
-    if kind == "node":
-        return item
-    return nav.history.jit.links.node_of.get(item, 0) if kind == "value" else 0
+def node_of(nav: Navigator, item: object) -> int:
+    """The node that is selected, or that defines the selected Value; 0: none."""
+    if isinstance(item, GraphNodeSelection):
+        return item.node
+    return (
+        nav.history.jit.links.node_of.get(item.value, 0) if isinstance(item, ValueSelection) else 0
+    )
 
 
 def who_made(nav: Navigator) -> str:
     """Go to the phase or rewrite that created the selected Value; again: to its origin."""
-    from engine.inspect.history.jit.source_ranges import what_is
-
     links = nav.history.jit.links
-    kind, value, _, _ = what_is(selected_value(nav))
-    if kind == "node":
-        value = next(iter(links.values_of.get(value, ())), 0)
-    creation = (
-        links.creations.get(links.node_of.get(value, -1)) if kind in ("value", "node") else None
-    )
+    selected = nav.selection.value
+    value = 0
+    if isinstance(selected, (ValueSelection, GraphNodeSelection)):
+        value = min(links.seeds(selected), default=0)
+    creation = links.creations.get(links.node_of.get(value, -1))
     if creation is None:
         return "select a Value or a line of the graph, not a line of your source"
     origin = ""
@@ -169,10 +159,11 @@ def who_made(nav: Navigator) -> str:
 
 def who_reads(nav: Navigator) -> str:
     """List the lines of the graph that use the selected Value at this moment."""
-    number = selected_value(nav)
+    selected = nav.selection.value
     rows = [row for row in nav.model(VIEW).rows if row.change not in ("gone", "removed", "left")]
-    own = next((row for row in rows if row.number == number or number in row.defined), None)
-    values = set(own.defined) if own is not None and own.number == number else {number}
+    value = selected.value if isinstance(selected, ValueSelection) else 0
+    own = next((row for row in rows if row.item == selected or value in row.defined), None)
+    values = set(own.defined) if own is not None and own.item == selected else {value}
     name = next((part.text for row in rows for part in row.parts if part.value in values), "it")
     readers = [row for row in rows if values & set(row.used)]
     if own is None:
@@ -197,7 +188,7 @@ def search(nav: Navigator, text: str, direction: int) -> str | None:
     for row in ahead:
         if pattern in row.text.lower():
             nav.remember()
-            nav.select(Target(ValueSelection(row.number)))
+            nav.select(Target(row.item))
             return f"{row.text[:60]}; n for the next"
     for moment, value, sentence in _elsewhere(nav, pattern, direction):
         nav.remember()

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from engine.inspect.history.gc_pause import all_stays
 from engine.inspect.history.jit.ir import Json, SourceRange
 from engine.inspect.history.jit.payload_schema import graph_in
-from engine.inspect.history.jit.source_ranges import LINE, TOKEN, Extent, inside, what_is
+from engine.inspect.history.jit.source_ranges import Extent, inside
+from engine.inspect.selection import GraphNodeSelection, JitSelection, ValueSelection
 
 if TYPE_CHECKING:
     from engine.inspect.history.jit import Jit
@@ -148,13 +149,12 @@ class Links:
                 fact.moment, fact.run, fact.rule, fact.reason, replaced_by
             )
 
-    def family(self, numbers: Iterable[int]) -> frozenset[int]:
+    def family(self, values: Iterable[int]) -> frozenset[int]:
         """These Values, all that they were made from, and all that was made from these.
 
-        A negative number (source_ranges.py) stands for the Values that come from a place. A function that
-        is specialised has two graphs of one origin: what is the same in both belongs together.
+        A function that is specialised has two graphs of one origin: what is the same in both belongs together.
         """
-        seeds = {value for number in numbers for value in self.seeds(number)}
+        seeds = set(values)
         seeds |= self._copies(seeds)
         sources = self._closure(seeds, self._from)
         return frozenset(sources | self._copies(sources) | self._closure(seeds, self._to))
@@ -170,26 +170,27 @@ class Links:
         creation = self.creations.get(self.node_of.get(value, -1))
         return creation is not None and creation.run == 0
 
-    def seeds(self, number: int) -> frozenset[int]:
-        """The Values that a selected number stands for."""
-        kind, item, which, index = what_is(number)
-        if kind == "value":
-            return frozenset((item,))
-        if kind == "node":
-            return frozenset(self.values_of.get(item, ()))
-        function = self._jit.function(item)
+    def seeds(self, selected: JitSelection | None) -> frozenset[int]:
+        """The Values that a selection stands for: its own, or those that come from its source."""
+        if selected is None:
+            return frozenset()
+        if isinstance(selected, ValueSelection):
+            return frozenset((selected.value,))
+        if isinstance(selected, GraphNodeSelection):
+            return frozenset(self.values_of.get(selected.node, ()))
+        function, index = self._jit.function(selected.function), selected.index
         if function is None:
             return frozenset()
-        if which == LINE:
+        if selected.part == "line":
             return self.at_line(function.file, index)
-        if which == TOKEN:
-            tokens = self._jit.syntax(item).get("tokens", [])
+        if selected.part == "token":
+            tokens = self._jit.syntax(selected.function).get("tokens", [])
             return (
                 self._round(function.file, tuple(tokens[index][2:]))
                 if index < len(tokens)
                 else frozenset()
             )
-        tree = self._jit.tree(item)
+        tree = self._jit.tree(selected.function)
         span = tree[index].span if index < len(tree) else None
         return self._within(function.file, span) if span else frozenset()
 

@@ -1,9 +1,4 @@
-"""Places in the source of compiled functions, and one number for each thing that can be pointed at.
-
-A selection holds one number. A positive one is a Value of a graph. A negative one is a line, a token or
-a node of the tree of a function (`number_of`), or a node of a graph that makes no Value (`node_number`),
-so that these stay selected from pass to pass exactly as a Value does.
-"""
+"""The syntax tree of a compiled function, and ranges of its source."""
 
 from __future__ import annotations
 
@@ -11,32 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-TREE, LINE, TOKEN = 0, 1, 2
-_KINDS, _SHIFT = 4, 1 << 24  # sorts in an item; items of a function
-
 Json = dict[str, Any]
 Extent = tuple[int, int, int, int]
 """Line, column, last line, column after the last: as in the recorded tree."""
-
-
-def number_of(function: int, kind: int, index: int) -> int:
-    """The number of a tree node (by its place in `tree_of`), a line (of the file) or a token."""
-    return -2 * (function * _SHIFT + index * _KINDS + kind)
-
-
-def node_number(node: int) -> int:
-    """The number of a node of a graph that makes no Value."""
-    return -2 * node - 1
-
-
-def what_is(number: int) -> tuple[str, int, int, int]:
-    """("value", id, 0, 0), ("node", id, 0, 0) or ("place", function, sort, index)."""
-    if number >= 0:
-        return "value", number, 0, 0
-    if number % 2:
-        return "node", (-number - 1) // 2, 0, 0
-    function, item = divmod(-number // 2, _SHIFT)
-    return "place", function, item % _KINDS, item // _KINDS
 
 
 @dataclass(frozen=True, slots=True)

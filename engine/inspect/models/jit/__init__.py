@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from engine.inspect.history.jit import RewriteFact
-from engine.inspect.history.jit.source_ranges import what_is
 from engine.inspect.models.jit.dataflow import FlowBox, Wires, flow_of
 from engine.inspect.models.jit.explanation import story_of
 from engine.inspect.models.jit.graph_timeline import (
@@ -30,6 +29,7 @@ from engine.inspect.models.jit.passes import (
 from engine.inspect.models.jit.rejected import rejected
 from engine.inspect.models.jit.rule import RuleText, rule_of, short_path
 from engine.inspect.models.jit.source import SourceRow, Sources, TokenRow, TreeRow, functions_of
+from engine.inspect.selection import GraphNodeSelection, JitSelection, ValueSelection
 
 if TYPE_CHECKING:
     from engine.inspect.history import History
@@ -80,7 +80,7 @@ class CodeRow:
 
     pc: int
     text: str
-    number: int
+    item: ValueSelection | None  # the first Value that it makes
     highlighted: bool
     selected: bool
     current: bool  # a frame that runs now ran it last
@@ -117,7 +117,7 @@ class JitModel:
     tokens: Sequence[TokenRow] = ()
     code: tuple[CodeRow, ...] = ()
     code_ahead: bool = False  # the instructions come later
-    selected: int = 0
+    selected: JitSelection | None = None
     story: tuple[str, ...] = ()  # sentences about the selection: its origin and its removal
     failed: str = ""
     rejected: tuple[str, ...] = ()  # an error of the front end: nothing was compiled since
@@ -145,7 +145,7 @@ def project(history: History, moment: int, selection: Selection) -> JitModel:
         lines = rejected(history, moment)
         why = REFUSED if lines else NOT_YET if jit.tables.any else NOTHING
         return JitModel(moment, why, rejected=lines)
-    return _View(jit, focus, moment, selection.value.value if selection.value else 0).model()
+    return _View(jit, focus, moment, selection.value).model()
 
 
 def takes_long(history: History, moment: int, boxes: bool = False) -> bool:
@@ -172,7 +172,7 @@ def links_take_long(history: History) -> bool:
 class _View:
     """One graph of one function, at one moment."""
 
-    def __init__(self, jit: Any, focus: Focus, moment: int, selected: int) -> None:
+    def __init__(self, jit: Any, focus: Focus, moment: int, selected: JitSelection | None) -> None:
         self.jit, self.focus, self.moment, self.selected = jit, focus, moment, selected
         self.links = jit.links
         self.family = self.links.family(self._meant()) if selected else frozenset()
@@ -230,11 +230,12 @@ class _View:
             warnings=self._warnings(),
         )
 
-    def _meant(self) -> list[int]:
-        """Return what is selected; of a node that makes nothing (a return) what it takes."""
-        kind, node, _, _ = what_is(self.selected)
-        if kind != "node" or self.links.values_of.get(node):
-            return [self.selected]
+    def _meant(self) -> Iterable[int]:
+        """Return the selected Values; of a node that makes nothing (a return) what it takes."""
+        seeds = self.links.seeds(self.selected)
+        if seeds or not isinstance(self.selected, GraphNodeSelection):
+            return seeds
+        node = self.selected.node
         timeline = timeline_of(self.jit.history, self.focus.graph)
         line = timeline.lines(state_at(timeline, self.moment)).get(node)
         return [value for value, _ in line.inputs] if line is not None else []
@@ -304,16 +305,17 @@ class _View:
         if not len(own):
             return (), False
         code = self.jit._code(int(own[-1]))
-        selected = self.links.seeds(self.selected) if self.selected else frozenset()
+        selected = self.links.seeds(self.selected)
         running = self._pc(code.id)
         rows = []
         for pc, item in enumerate(code.instructions):
             values = frozenset((int(item["value"]),)) - {0} or frozenset(
                 self.links.values_of.get(int(item["node"]), ())
             )
+            first = ValueSelection(min(values)) if values else None
             rows.append(
                 CodeRow(
-                    pc, item["text"], min(values, default=0), bool(values & self.family),
+                    pc, item["text"], first, bool(values & self.family),
                     bool(values & selected), pc == running,
                 )
             )  # fmt: skip

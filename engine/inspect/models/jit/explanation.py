@@ -4,32 +4,37 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.inspect.history.jit.source_ranges import LINE, TREE, what_is
 from engine.inspect.models.jit.graph_timeline import GraphTimeline, state_at, timeline_of
 from engine.inspect.models.jit.rule import rule_of, short_path
+from engine.inspect.selection import (
+    GraphNodeSelection,
+    JitSelection,
+    SyntaxSelection,
+    ValueSelection,
+)
 
 
-def story_of(jit: Any, selected: int, graph: int, moment: int) -> tuple[str, ...]:
+def story_of(jit: Any, selected: JitSelection | None, graph: int, moment: int) -> tuple[str, ...]:
     """The sentences about the selection; () without one."""
-    if not selected:
-        return ()
-    kind, item, which, index = what_is(selected)
-    if kind == "value":
-        return _Story(jit, graph, moment).value(item)
-    if kind == "node":
-        return _Story(jit, graph, moment).node(item)
-    return _source_story(jit, selected, item, which, index, graph, moment)
+    match selected:
+        case None:
+            return ()
+        case ValueSelection(value):
+            return _Story(jit, graph, moment).value(value)
+        case GraphNodeSelection(node):
+            return _Story(jit, graph, moment).node(node)
+        case SyntaxSelection():
+            return _source_story(jit, selected, graph, moment)
 
 
-def _source_story(
-    jit: Any, selected: int, function: int, which: int, index: int, graph: int, moment: int
-) -> tuple[str, ...]:
+def _source_story(jit: Any, selected: SyntaxSelection, graph: int, moment: int) -> tuple[str, ...]:
+    function, index = selected.function, selected.index
     fact = jit.function(function)
     name = fact.name if fact else f"function {function}"
     tree = jit.tree(function)
-    if which == LINE:
+    if selected.part == "line":
         subject = f"Line {index} of {name}"
-    elif which == TREE and index < len(tree):
+    elif selected.part == "tree" and index < len(tree):
         subject = f"{tree[index].kind} {tree[index].text}".strip() + f" in {name}"
     else:
         tokens = jit.syntax(function).get("tokens", [])
@@ -40,7 +45,7 @@ def _source_story(
     timeline = timeline_of(jit.history, graph)
     present = timeline.names(state_at(timeline, moment))
     current = seeds & present.keys()
-    alive = jit.links.family([selected]) & present.keys()
+    alive = jit.links.family(seeds) & present.keys()
     if not seeds:
         return (f"{subject}: no node of a graph comes from it.",)
     names = _Names(jit, timeline, present)

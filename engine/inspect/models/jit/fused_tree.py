@@ -8,6 +8,7 @@ from typing import Any
 from engine.inspect.history.jit.fused import Kernel
 from engine.inspect.history.jit.ir import IrGraph, Json
 from engine.inspect.models._wording import bytes_text, pluralise
+from engine.inspect.selection import JitSelection, ValueSelection
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +49,12 @@ class LoopRow:
 class Program:
     """The rows of one kernel, with what belongs to the selection lit."""
 
-    def __init__(self, kernel: Kernel, family: frozenset[int], selected: int) -> None:
+    def __init__(
+        self, kernel: Kernel, family: frozenset[int], selected: JitSelection | None
+    ) -> None:
         self.kernel, self.match = kernel, kernel.match
-        self.family, self.selected = family, selected
+        self.family = family
+        self.selected = selected.value if isinstance(selected, ValueSelection) else 0
         self.rows: list[ExpressionRow] = []
         self._drawn: set[int] = set()
 

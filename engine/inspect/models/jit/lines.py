@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from engine.inspect.history.cache import per_history
 from engine.inspect.history.jit.ir import IrLine
-from engine.inspect.history.jit.source_ranges import node_number
 from engine.inspect.models.jit.graph_timeline import GraphTimeline, LineHistory, timeline_of
+from engine.inspect.selection import GraphNodeSelection, JitSelection, ValueSelection
 
 if TYPE_CHECKING:
     from engine.inspect.history import History
@@ -34,7 +34,7 @@ class GraphRow:
     """
 
     node: int
-    number: int  # what is selected when the whole line is
+    item: JitSelection  # what is selected when the whole line is
     depth: int
     parts: tuple[Part, ...]
     change: str
@@ -114,10 +114,10 @@ def _reading(line: IrLine) -> tuple[Any, ...]:
     return _NUMBERED.sub("", line.kind), line.attributes, declared, line.inputs
 
 
-def number_of_line(line: IrLine) -> int:
+def item_of_line(line: IrLine) -> JitSelection:
     """Return what is selected by pointing at a whole line: its first output, else its node."""
-    makes = line.role in ("node",) and line.outputs
-    return line.outputs[0].id if makes else node_number(line.node)
+    makes = line.role == "node" and line.outputs
+    return ValueSelection(line.outputs[0].id) if makes else GraphNodeSelection(line.node)
 
 
 class Rows:
@@ -145,33 +145,36 @@ class Rows:
             if row is not None:
                 rows.append(row)
         self.plain = tuple(rows)
-        self._by_value: dict[int, list[int]] | None = None
+        self._by_item: dict[JitSelection, list[int]] | None = None
 
-    def highlighted(self, family: frozenset[int], selected: int) -> tuple[GraphRow, ...]:
+    def highlighted(
+        self, family: frozenset[int], selected: JitSelection | None
+    ) -> tuple[GraphRow, ...]:
         """The rows with what belongs to the selection lit."""
         if not family and not selected:
             return self.plain
-        indices = self._rows_of_numbers()
-        highlighted = {at for value in family for at in indices.get(value, ())}
+        indices = self._rows_of_items()
+        highlighted = {at for value in family for at in indices.get(ValueSelection(value), ())}
+        value = selected.value if isinstance(selected, ValueSelection) else 0
         picked = {
             at
-            for at in indices.get(selected, ())
-            if self.plain[at].number == selected or selected in self.plain[at].defined
+            for at in (indices.get(selected, ()) if selected else ())
+            if self.plain[at].item == selected or value in self.plain[at].defined
         }
         rows = list(self.plain)
         for at in highlighted | picked:
             rows[at] = replace(rows[at], highlighted=at in highlighted, selected=at in picked)
         return tuple(rows)
 
-    def _rows_of_numbers(self) -> dict[int, list[int]]:
-        """The rows that a Value or a row's own number highlights."""
-        if self._by_value is None:
-            self._by_value = {}
+    def _rows_of_items(self) -> dict[JitSelection, list[int]]:
+        """The rows that a Value or a row's own item highlights."""
+        if self._by_item is None:
+            self._by_item = {}
             for at, row in enumerate(self.plain):
                 makes = row.defined or [part.value for part in row.parts if part.value]
-                for number in {row.number, *makes}:
-                    self._by_value.setdefault(number, []).append(at)
-        return self._by_value
+                for item in {row.item, *map(ValueSelection, makes)}:
+                    self._by_item.setdefault(item, []).append(at)
+        return self._by_item
 
     def _row(
         self, frame: LineHistory, base: dict[int, IrLine], state: int, complete: bool
@@ -218,7 +221,7 @@ def _plain(frame: LineHistory, line: IrLine, change: str) -> GraphRow:
 def _full_row(frame: LineHistory, line: IrLine, change: str, before: str) -> GraphRow:
     location = f"{line.source_range.file}:{line.source_range.line}" if line.source_range else ""
     return GraphRow(
-        frame.key, number_of_line(line), line.depth, parts_of(line), change, before, False, False,
+        frame.key, item_of_line(line), line.depth, parts_of(line), change, before, False, False,
         location, tuple(item.id for item in line.outputs), tuple(dict.fromkeys(n for n, _ in line.inputs)),
     )  # fmt: skip
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from engine.inspect.history.jit.ir import SourceRange
-from engine.inspect.history.jit.source_ranges import LINE, TOKEN, TREE, Extent, inside, number_of
+from engine.inspect.history.jit.source_ranges import Extent, inside
 from engine.inspect.models._wording import method_name
+from engine.inspect.selection import JitSelection, SyntaxSelection, ValueSelection
 
 if TYPE_CHECKING:
     from engine.inspect.history import History
@@ -21,7 +22,7 @@ class SourceRow:
     function: int
     line: int
     text: str
-    number: int  # what is selected by it
+    item: SyntaxSelection | None  # what is selected by it
     highlighted: bool
     selected: bool
     spans: tuple[tuple[int, int], ...]  # columns that what is lit comes from
@@ -37,7 +38,7 @@ class TreeRow:
     kind: str
     text: str
     line: int
-    number: int
+    item: SyntaxSelection | None
     highlighted: bool
     selected: bool
 
@@ -51,7 +52,7 @@ class TokenRow:
     text: str
     line: int
     column: int
-    number: int
+    item: SyntaxSelection
     highlighted: bool
     selected: bool
 
@@ -78,12 +79,20 @@ class LazyRows(Sequence[Any]):
 class Sources:
     """The functions that a graph comes from, with the rows of the selection highlighted."""
 
-    def __init__(self, jit: Any, functions: Iterable[Any], family: frozenset[int], selected: int):
+    def __init__(
+        self,
+        jit: Any,
+        functions: Iterable[Any],
+        family: frozenset[int],
+        selected: JitSelection | None,
+    ):
         self.jit, self.functions = jit, tuple(functions)
         self.selected = selected
         self.ranges = jit.links.own_ranges(family) if family else frozenset()
         self.selected_ranges = (
-            jit.links.own_ranges(jit.links.seeds(selected)) if selected > 0 else frozenset()
+            jit.links.own_ranges((selected.value,))
+            if isinstance(selected, ValueSelection)
+            else frozenset()
         )
 
     def _in_file(self, function: Any, ranges: frozenset[SourceRange]) -> set[Extent]:
@@ -97,19 +106,19 @@ class Sources:
             strings = function.source.splitlines()
             if len(self.functions) > 1 and strings:
                 rows.append(
-                    SourceRow(function.id, 0, method_name(function.name), 0, False, False, ())
+                    SourceRow(function.id, 0, method_name(function.name), None, False, False, ())
                 )
             highlighted, selected = (
                 self._in_file(function, self.ranges),
                 self._in_file(function, self.selected_ranges),
             )
             for line, text in enumerate(strings, function.first_line):
-                number = number_of(function.id, LINE, line)
+                item = SyntaxSelection(function.id, "line", line)
                 spans = tuple(
                     sorted({_columns(span, text) for span in highlighted if span[0] == line})
                 )
-                own = number == self.selected or any(span[0] == line for span in selected)
-                rows.append(SourceRow(function.id, line, text, number, bool(spans), own, spans))
+                own = item == self.selected or any(span[0] == line for span in selected)
+                rows.append(SourceRow(function.id, line, text, item, bool(spans), own, spans))
         return tuple(rows)
 
     def tree(self) -> tuple[TreeRow, ...]:
@@ -118,17 +127,17 @@ class Sources:
             nodes = self.jit.tree(function.id)
             if len(self.functions) > 1 and nodes:
                 name = method_name(function.name)
-                rows.append(TreeRow(function.id, 0, "", "", name, 0, 0, False, False))
+                rows.append(TreeRow(function.id, 0, "", "", name, 0, None, False, False))
             spans = [node.span for node in nodes]
             highlighted = _exact(self._in_file(function, self.ranges), spans)
             selected = _exact(self._in_file(function, self.selected_ranges), spans)
             for index, node in enumerate(nodes):
-                number = number_of(function.id, TREE, index)
+                item = SyntaxSelection(function.id, "tree", index)
                 rows.append(
                     TreeRow(
                         function.id, node.depth, node.field, node.kind, node.text,
-                        node.span[0] if node.span else 0, number,
-                        index in highlighted, number == self.selected or index in selected,
+                        node.span[0] if node.span else 0, item,
+                        index in highlighted, item == self.selected or index in selected,
                     )
                 )  # fmt: skip
         return tuple(rows)
@@ -147,14 +156,14 @@ class Sources:
             for index, (kind, text, *span) in enumerate(
                 self.jit.syntax(function.id).get("tokens", [])
             ):
-                number = number_of(function.id, TOKEN, index)
+                item = SyntaxSelection(function.id, "token", index)
                 extent = (span[0], span[1], span[2], span[3])
                 # A token belongs to the smallest range that contains it: `*` to the product.
                 highlighted = bool(text.strip()) and _within(extent, current)
-                own = number == self.selected or (highlighted and _within(extent, selected))
+                own = item == self.selected or (highlighted and _within(extent, selected))
                 rows.append(
                     TokenRow(
-                        function.id, kind, text, span[0], span[1], number, highlighted,
+                        function.id, kind, text, span[0], span[1], item, highlighted,
                         own,
                     )
                 )  # fmt: skip
