@@ -6,6 +6,7 @@
 #include "generated/ops/copy.h"
 #include "generated/ops/creation.h"
 #include "memory/device_registry.h"
+#include "ops/copy/write_out.h"
 
 namespace uh::kernels {
 namespace {
