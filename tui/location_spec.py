@@ -7,13 +7,14 @@ from pathlib import PurePath
 import numpy as np
 
 from engine.inspect.history import History
+from engine.inspect.history.failure import fatal_failure
 
-USAGE = "an event number, +5, -5, start, end, last, line:12 or train.py:12"
+USAGE = "an event number, +5, -5, start, end, last, error, line:12 or train.py:12"
 
 
 def find_moment(history: History, spec: str, current: int) -> int:
     """The event number that `spec` means at the moment `current`: 120, +5, -5, start, end, last,
-    line:12, train.py:12. Raises: ValueError for any other."""
+    error, line:12, train.py:12. Raises: ValueError for any other."""
     last = int(history.end) - 1
     word = spec.strip().lower()
     if word in ("start", "first", "begin"):
@@ -22,6 +23,11 @@ def find_moment(history: History, spec: str, current: int) -> int:
         return last
     if word == "end":
         return last_full_moment(history)
+    if word == "error":
+        failure = fatal_failure(history)
+        if failure is None:
+            raise ValueError("this program did not end with an exception")
+        return failure.moment
     if word.startswith(("line:", "l:")):
         return line_moment(history, word.partition(":")[2], current)
     name, colon, line = spec.strip().rpartition(":")

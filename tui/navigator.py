@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.inspect.history import History
+from engine.inspect.history.failure import fatal_failure
 from engine.inspect.selection import (
     CallSelection,
     DataSelection,
@@ -53,14 +54,15 @@ class Navigator:
         self.selection = Selection()
         self.grain = "line" if len(history.tables.lines) else "op"
         self.options: dict[str, Any] = {}
-        self.view = view or view_with_role("first").name
+        failure = fatal_failure(history) if not at else None
+        self.view = view or view_with_role("side" if failure else "first").name
         self.needle = ""
         self.notes = Notes()
         self.moment = -1
         self._before = ""  # the grain before a view with its own grain
         self._suit_grain(self.active_view)
         self._past: list[JumpEntry] = []
-        self.go(at or "end")
+        self.go(at or ("error" if failure else "end"))
         self._past.clear()
 
     @property

@@ -78,7 +78,7 @@ static Class class_of(PyObject *object) {
   if (type == &PyFunction_Type) return PyFunction_GET_CLOSURE(object) ? kFunction : kHidden;
   if (type == &PyGen_Type) return kGenerator;
   if (type == &PyModule_Type || type == &PyCFunction_Type || PyType_Check(object)) return kHidden;
-  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return kOther;
+  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return PyDict_Check(object) ? kDict : kOther;  // defaultdict
   if (PyType_IsSubtype(type, g_tensor_type)) return kTensor;
   return PyModule_Check(object) ? kHidden : kInstance;
 }
@@ -459,6 +459,9 @@ static void walk(Walk *w, PyObject *object, Class cls, int depth, int end) {
     PyObject *key, *value;
     Py_ssize_t at = 0;
     for (int i = 0; i < kMaxItems && PyDict_Next(object, &at, &key, &value); ++i, ++w->visits) {
+      if (class_of(key) == kTensor) {  // the state of an optimizer: its keys are references, too
+        visit(w, object, (uint64_t)i, key, kSlot, depth + 1, add_path(w, end, ".keys()[%zd]", NULL, i));
+      }
       visit(w, object, (uint64_t)(uintptr_t)key, value, kSlot, depth + 1, add_key(w, end, key, i));
     }
   } else if (cls == kFunction) {

@@ -170,7 +170,7 @@ def parse_selection(spec: str, history: History, moment: int) -> tuple[Selection
     """The items that a user typed, the one that is meant first. ValueError: what is wrong with them."""
     name, numbers = _parts(spec)
     if name:
-        named = [fact for fact in history.names_at(moment) if fact.name == name]
+        named = [fact for fact in history.names_at(moment) if name in (fact.name, fact.label)]
         if not named:
             raise ValueError(f"no name {name!r} exists at event {moment}")
         numbers["tensor"] = named[-1].tensor

@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from engine.inspect.history.facts import Holder
+from engine.inspect.history.failure import failure_at
 from engine.inspect.history.why import Answer, why_alive, why_no_grad, why_stale
+from engine.inspect.history.why_failed import why_failed
 from engine.inspect.layout import Extent
 from engine.inspect.models._wording import writer
 from engine.inspect.selection import CallSelection, LineSelection
@@ -113,6 +115,11 @@ def why(nav: Navigator) -> str:
     if (page := nav.active_view.why(nav)) is not None:
         return page
     parts: list[str] = []
+    failure = failure_at(history, moment)
+    if failure is not None:
+        parts += [f"# {failure.title}", "", *_page("Why?", why_failed(history, failure))]
+        if not selection:
+            return "\n".join(parts)
     tensor = selection.tensor if history.tensor(selection.tensor, moment) is not None else 0
     nodes = [selection.node.node] if selection.node else []
     fact = history.tensor(tensor, moment) if tensor else None

@@ -154,6 +154,18 @@ def cut(text: str, width: int, ellipsis: str = "…") -> str:
     return ("".join(clipped) + ellipsis) if width >= cells(ellipsis) else ""
 
 
+def cut_middle(text: str, width: int, ellipsis: str = "…") -> str:
+    """The text in at most `width` cells; a longer one loses its middle, or where there is little room
+    its start: of paths (`net.0.weight`) the end differs."""
+    if cells(text) <= width or width < 4:
+        return cut(text, width, ellipsis)
+    tail = width - cells(ellipsis) if width < 12 else (width - 1) * 2 // 3
+    end = text[-tail:]
+    while cells(end) > tail:
+        end = end[1:]
+    return ellipsis + end if width < 12 else cut(text, width - cells(end), ellipsis) + end
+
+
 def fit(text: str, width: int, ellipsis: str = "…", align: str = "<") -> str:
     """`text` in exactly `width` cells: cut or padded, to the left (`<`) or to the right (`>`)."""
     text = cut(text, width, ellipsis)

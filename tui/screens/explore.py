@@ -140,6 +140,8 @@ class ExploreScreen(BaseScreen):
         return f"{self.script.name} ended with exit code {program.returncode}: {last}"
 
     def _loaded(self, nav: Navigator | None, problem: str) -> None:
+        from engine.inspect.history.failure import fatal_failure
+
         if not is_open(self):
             return
         self._nav = nav
@@ -156,8 +158,11 @@ class ExploreScreen(BaseScreen):
         if self.trace is not None:
             self.app.memory.remember_trace(self.trace)  # type: ignore[attr-defined]
         self.viewer.set_navigator(nav)
+        failure = fatal_failure(nav.history)
         if self._restored:
             self.viewer.show("where you left it; > goes to the end, g start to the beginning")
+        elif failure is not None and nav.moment == failure.moment:
+            self.viewer.show(f"it ended with {failure.type} on line {failure.line}; W explains it")
         if not nav.history.trace.finished:
             follow(self, lambda: self.viewer.nav, self._grow, LIVE_SECONDS)
 

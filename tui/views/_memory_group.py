@@ -13,7 +13,7 @@ from engine.inspect.selection import (
     StorageSelection,
     TensorSelection,
 )
-from tui.render import Glyphs, Picture, Span, Target
+from tui.render import Glyphs, Picture, Span, Target, cut_middle
 from tui.render.boxes import Grid
 from tui.render.theme import tensor_style
 from tui.views._cells import cell_target
@@ -21,7 +21,7 @@ from tui.views._cells import cell_target
 BOXED_FROM = 116
 _NAMES = 6  # names drawn for one tensor; how many more there are is said
 # the columns that get the room beyond the minimum, in this order, and how much of it
-_GROW = (("names", 3), ("bytes", 24), ("tensor", 12), ("names", 7))
+_GROW = (("names", 3), ("bytes", 8), ("names", 15), ("bytes", 16), ("tensor", 12))
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,8 @@ class Group:
     def _name(self, grid: Grid, x: int, y: int, name: NameBox, tensor: TensorBox, room: int) -> int:
         target = Target(NameSelection(tensor.id, self.storage.id, name.text))
         style = "name highlighted" if tensor.highlighted else "name"
-        after = grid.put(x, y, name.text, style, target, room)
+        text = cut_middle(name.text, room, self.glyphs.ellipsis)
+        after = grid.put(x, y, text, style, target, room)
         if name.function and not name.in_current_frame and x + room - after > 4:
             after = grid.put(
                 after, y, f" in {name.function.strip('<>')}", "dim", target, x + room - after

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import PurePath
 
 from engine.inspect.models.source import BoundName, SourceLine, SourceModel
-from engine.inspect.selection import LineSelection, NameSelection
-from tui.render import Picture, Span, Target, fit, line_width
+from engine.inspect.selection import LineSelection, NameSelection, TensorSelection
+from tui.render import Picture, Span, Target, cut_middle, fit, line_width
 from tui.render.boxes import Grid
 from tui.render.highlight import python
 from tui.views._view import DrawContext, View
@@ -21,7 +22,7 @@ HELP = {
     "names": "The names of the running function and what they are bound to at this moment.",
     "stack": "The functions that have been called and have not returned; the lowest one is running.",
     "▾": "This many names do not fit.",
-    "✖": "An exception is propagating.",
+    "✖": "An exception: its message, the line that raised it. Underlined sizes do not fit together.",
     "│": "Between the code and the panes next to it.",
     "─": "Between the code and the panes below it.",
 }
@@ -45,15 +46,16 @@ class SourceView(View):
         width, height = max(24, context.width), max(8, context.height)
         grid = Grid(width, height, context.glyphs)
         _title(grid, model, context)
+        top = _failure(grid, model, context)
         if width >= _SIDE_BY_SIDE:
             code = width * 3 // 5
-            grid.down(code, 1, height - 1)
-            _code(grid, model, context, code - 1, 1, height)
-            below = _names(grid, model, context, code + 2, 1, height - len(model.stack) - 2)
+            grid.down(code, top, height - 1)
+            _code(grid, model, context, code - 1, top, height)
+            below = _names(grid, model, context, code + 2, top, height - len(model.stack) - 2)
             _stack(grid, model, context, code + 2, below + 1, height)
             return grid.picture()
-        rows = min(len(model.names) + 1, height // 3)
-        _code(grid, model, context, width, 1, height - rows - 1)
+        rows = min(len(model.names) + 1, max(2, (height - top) // 3))
+        _code(grid, model, context, width, top, height - rows - 1)
         grid.across(0, width - 1, height - rows - 1)
         _names(grid, model, context, 1, height - rows, height)
         return grid.picture()
@@ -64,8 +66,69 @@ def _title(grid: Grid, model: SourceModel, context: DrawContext) -> None:
     if model.stack:
         way = f" {context.glyphs.arrow} ".join(frame.function for frame in model.stack)
         x = grid.put(x, 0, f" {context.glyphs.dot} {way}", "dim")
-    if model.error:
+    if model.error and model.failure is None:
         grid.put(x + 2, 0, f"{context.glyphs.fail} {model.error}", "error")
+
+
+def _failure(grid: Grid, model: SourceModel, context: DrawContext) -> int:
+    """Draw the exception: its whole message, the operands with their sizes below each other. Returns
+    the line after it."""
+    failure, glyphs = model.failure, context.glyphs
+    if failure is None:
+        return 1
+    target = Target(LineSelection(failure.file, failure.line), event=failure.moment)
+    y = 1
+    for row in _wrapped(failure.title, grid.width - 4)[: max(2, grid.height // 3)]:
+        grid.put(1, y, glyphs.fail if y == 1 else " ", "error", target)
+        grid.put(3, y, row, "error", target)
+        y += 1
+    operands = failure.operands[: max(1, grid.height // 6)]
+    if operands:
+        grid.put(3, y, f"{failure.op} was called with", "dim")
+        y += 1
+    widths = [max((len(each.name) for each in operands), default=0)]
+    widths.append(min(24, max((len(each.label) for each in operands), default=0)))
+    widths.append(max((len(each.dtype) for each in operands), default=0))
+    cells = _columns([each.sizes for each in operands])
+    for each in operands:
+        to = Target(TensorSelection(each.tensor))
+        x = grid.put(5, y, fit(each.name, widths[0]), "dim", to) + 1
+        x = (
+            grid.put(
+                x, y, fit(cut_middle(each.label, widths[1], glyphs.ellipsis), widths[1]), "name", to
+            )
+            + 1
+        )
+        x = grid.put(x, y, fit(each.dtype, widths[2]), "type", to) + 2
+        x += sum(width + 3 for width in cells[: len(cells) - len(each.sizes)])
+        own = cells[len(cells) - len(each.sizes) :]
+        for i, (size, wrong, width) in enumerate(zip(each.sizes, each.wrong, own, strict=True)):
+            x = grid.put(x, y, f" {glyphs.times} ", "dim", to) if i else x
+            text = fit(str(size), width, align=">")
+            x = grid.put(x, y, " " * (width - len(str(size))), "", to)
+            x = grid.put(x, y, text.strip(), "error" if wrong else "number", to)
+        if not each.sizes:
+            grid.put(x, y, "()", "number", to)
+        if len({operand.device for operand in operands}) > 1:
+            grid.put(x + 1, y, f"on {each.device}", "type", to)
+        y += 1
+    hidden = len(failure.operands) - len(operands)
+    more = f" {glyphs.arrow_down} {hidden} more" if hidden > 0 else ""
+    grid.put(3, y, f"line {failure.line}; W explains it{more}", "dim", target)
+    grid.across(0, grid.width - 1, y + 1)
+    return y + 2
+
+
+def _columns(shapes: list[tuple[int, ...]]) -> list[int]:
+    """The width of each column of sizes, which are aligned at the right as in broadcasting."""
+    rank = max((len(shape) for shape in shapes), default=0)
+    rows = [(0,) * (rank - len(shape)) + shape for shape in shapes]
+    return [max(len(str(row[column])) for row in rows) for column in range(rank)]
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """The text in lines; one that is too long breaks between words."""
+    return [part for line in text.splitlines() for part in textwrap.wrap(line, width) or [""]]
 
 
 def _code(
@@ -101,7 +164,9 @@ def _gutter(
         grid.put(0, y, glyphs.highlighted, "path", target)
     if line.touched:
         grid.put(1, y, glyphs.mark, "name", target)
-    if line.current:
+    if line.number == model.failed_line:
+        grid.put(2, y, glyphs.fail, "error", target)
+    elif line.current:
         grid.put(2, y, glyphs.current, "current", target)
     style = "head" if line.current else "dim"
     grid.put(3, y, fit(str(line.number), 4, align=">"), style, target)
@@ -136,7 +201,9 @@ def _names(
     visible = sorted(model.names, key=lambda name: (name.highlighted, name.since))[-room:]
     if hidden > 0:
         grid.put(x + 6, top, f"{context.glyphs.arrow_down} {hidden} more", "dim")
-    wide = min(16, max((len(name.name) for name in visible), default=0))
+    after = max((len(name.text) + len(f" . tensor {name.tensor}") for name in visible), default=0)
+    wide = max(16, grid.width - x - 4 - after)
+    wide = min(wide, max((len(name.name) for name in visible), default=0))
     for y, name in enumerate(sorted(visible, key=lambda name: name.since), top + 1):
         _name(grid, x, y, name, wide, context)
     return top + 1 + len(visible)
@@ -150,7 +217,8 @@ def _name(grid: Grid, x: int, y: int, name: BoundName, wide: int, context: DrawC
     if name.changed:
         grid.put(x, y, glyphs.write, "good", target)
     style = "name highlighted" if name.highlighted else "name"
-    grid.put(x + 2, y, fit(name.name, wide, glyphs.ellipsis), style, target)
+    label = fit(cut_middle(name.name, wide, glyphs.ellipsis), wide)
+    grid.put(x + 2, y, label, style, target)
     text = name.text.replace("×", glyphs.times) if name.tensor else name.text
     after = grid.put(x + 3 + wide, y, text, "type" if name.tensor else "text", target)
     if name.tensor:

@@ -205,7 +205,7 @@ class History:
             rank = _NAME_ORDER.index(name.kind) if name.kind in _NAME_ORDER else len(_NAME_ORDER)
             return (rank, depth.get(name.frame, len(depth)), name.since)
 
-        return min(names, key=rank).name
+        return min(names, key=rank).label
 
     # The program
 
@@ -251,6 +251,10 @@ class History:
     def exceptions(self, m: int) -> tuple[ExceptionFact, ...]:
         """Every exception raised up to the moment."""
         return each(self._rows.exception, range(self.tables.exceptions.started_by(m)))
+
+    def exception(self, row: int) -> ExceptionFact:
+        """The exception in this row of its table."""
+        return self._rows.exception(row)
 
     def output(self, m: int) -> tuple[OutputFact, ...]:
         """Return what the program has written up to the moment."""

@@ -11,6 +11,7 @@ from math import prod
 from typing import Any
 
 from engine.inspect.events import itemsize, short_op
+from engine.inspect.history.paths import parameter_path
 from engine.inspect.layout import Extent
 
 
@@ -108,6 +109,11 @@ class NameFact(Fact):
     tensor: int
     text: str
     holder: int = 0
+
+    @property
+    def label(self) -> str:
+        """The name as a user writes it: `net.0.weight`."""
+        return parameter_path(self.name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,7 @@ def _references(names: Iterable[NameFact]) -> tuple[Holder, ...]:
         references.setdefault(key, []).append(name)
     holders = []
     for paths in references.values():
-        first, paths_text = paths[0], ", also ".join(name.name for name in paths)
+        first, paths_text = paths[0], ", also ".join(name.label for name in paths)
         holders.append(Holder(first.kind, paths_text, 1, first.frame, first.since))
     return tuple(holders)
 

@@ -143,7 +143,7 @@ def _names(history: History, moment: int, running: int) -> dict[int, list[NameBo
     for fact in history.names_at(moment):
         if fact.tensor:
             function = functions.get(fact.frame, "")
-            box = NameBox(fact.name, fact.kind, fact.frame, function, fact.frame == running)
+            box = NameBox(fact.label, fact.kind, fact.frame, function, fact.frame == running)
             matches.setdefault(fact.tensor, []).append(box)
     return matches
 

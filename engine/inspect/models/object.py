@@ -114,7 +114,7 @@ def shown_tensor(history: History, moment: int, selection: Selection) -> tuple[i
     named = [fact for fact in history.names_at(moment) if fact.tensor]
     if named:
         last = max(named, key=lambda fact: fact.since)
-        return last.tensor, f"bound last, to {last.name}; nothing is selected"
+        return last.tensor, f"bound last, to {last.label}; nothing is selected"
     return 0, "no name leads to a tensor at this moment, and nothing is selected"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from engine.inspect.history.failure import Failure, failure_at, fatal_failure
 from engine.inspect.models._wording import shape_text
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ class SourceModel:
     names: tuple[BoundName, ...]
     stack: tuple[StackFrame, ...]
     error: str
+    failure: Failure | None  # the exception that is raised, or that ended the program
+    failed_line: int  # the line of this file at which the program ended; 0: none
 
 
 def project(history: History, moment: int, selection: Selection) -> SourceModel:
@@ -78,6 +81,7 @@ def project(history: History, moment: int, selection: Selection) -> SourceModel:
     file = selected.file if selected else near.file if near else _first_file(history)
     path, text = history.source(file) if file else ("", "")
     current = at_cursor.line if at_cursor and at_cursor.file == file else 0
+    ending = fatal_failure(history)
     return SourceModel(
         moment=moment,
         file=file,
@@ -88,6 +92,8 @@ def project(history: History, moment: int, selection: Selection) -> SourceModel:
         names=_names(history, moment, selection, near.frame if near else 0),
         stack=_stack(history, moment),
         error=_error(history, moment),
+        failure=failure_at(history, moment),
+        failed_line=ending.line if ending is not None and ending.file == file else 0,
     )
 
 
@@ -163,7 +169,7 @@ def _names(
             text = f"{tensor.dtype} {shape_text(tensor.sizes)}"
         matches.append(
             BoundName(
-                name=fact.name,
+                name=fact.label,
                 kind=fact.kind,
                 tensor=fact.tensor,
                 storage=tensor.storage if tensor else 0,

@@ -6,7 +6,6 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 
 from engine.inspect.models.autograd import Autograd, NodeBox
-from engine.inspect.models.autograd.components import parameter_path
 from engine.inspect.selection import NodeSelection, Selection
 from tui.render import Target, cells, cut
 from tui.render.glyphs import DOWN, UP, translated
@@ -274,7 +273,7 @@ def belongs(box: NodeBox | None, selection: Selection) -> bool:
 def tensor_name(box: NodeBox) -> str:
     """The name of the tensor whose grad_fn a node is, if it has one."""
     named = (flow.label for flow in box.outputs if not flow.label.startswith("#"))
-    return parameter_path(next(named, ""))
+    return next(named, "")
 
 
 def known_values(text: str) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from engine.inspect.models._wording import pluralise, shape_text
 from engine.inspect.models.autograd import Autograd, Flow, NodeBox, SavedBox
-from engine.inspect.models.autograd.components import parameter_path
 from engine.inspect.selection import CallSelection, LineSelection, NodeSelection
 from tui.render import Line, Span, Target, cells, clean, cut
 from tui.render.glyphs import translated
@@ -132,7 +131,7 @@ def _title(pane: Pane, box: NodeBox) -> None:
 
 
 def _label(name: str, tensor: int) -> str:
-    return name if name.startswith("#") else f"{parameter_path(name)} #{tensor}"
+    return name if name.startswith("#") else f"{name} #{tensor}"
 
 
 def _tensor(pane: Pane, flow: Flow, node: int) -> Iterable[Span]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engine.inspect.history.paths import parameter_path
 from engine.inspect.history.table import Ints
 from engine.inspect.models._calls import full_name
 from engine.inspect.models.autograd.boxes import Edge, NodeFact, Part
@@ -16,17 +17,11 @@ if TYPE_CHECKING:
 
 COPY_SLICES = "CopySlices"
 _BACKWARD = re.compile(r"Backward\d*$")
-_KEPT_IN = re.compile(r"\._(?:modules|parameters|buffers)\['([^'\]]*)'\]")
 
 
 def short_name(name: str) -> str:
     """`Mul` of `MulBackward0`, `Scale` of `ScaleBackward`."""
     return _BACKWARD.sub("", name) or name
-
-
-def parameter_path(name: str) -> str:
-    """`net.fc1.weight` of `net._modules['fc1']._parameters['weight']`: where a user would look."""
-    return _KEPT_IN.sub(r".\1", name)
 
 
 class PartMaker:
@@ -193,7 +188,7 @@ class PartMaker:
             return "?", ""
         table = self.history.tables.names
         names = self.history.names_of(variable, moment)
-        label = parameter_path(self.history.label(variable, moment))
+        label = self.history.label(variable, moment)
         if not names:
             rows = table.where("tensor", variable)
             if not len(rows):

@@ -1,0 +1,18 @@
+"""Paths of the recorder as users write them: `net.fc1.weight`, `optimizer.param_groups[0].lr`."""
+
+from __future__ import annotations
+
+import re
+
+_KEPT_IN = re.compile(r"\._(?:modules|parameters|buffers)\['([^'\]]*)'\]")
+
+
+_STATE = re.compile(r"\.state\[key (\d+)\]\['([^'\]]*)'\]")
+
+
+def parameter_path(name: str) -> str:
+    """`net.fc1.weight` of `net._modules['fc1']._parameters['weight']`: where a user would look; and
+    `optimizer.state[0].exp_avg` of the state that an optimizer keeps per parameter."""
+    if ".state[key " in name:
+        name = _STATE.sub(r".state[\1].\2", name)
+    return _KEPT_IN.sub(r".\1", name) if "._" in name else name

@@ -1,0 +1,167 @@
+"""Why did it fail? What an exception means, which recorded facts led to it, and what to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from engine.inspect.history.failure import Failure, Operand
+from engine.inspect.history.why import Answer, location, why_no_grad, why_stale
+
+if TYPE_CHECKING:
+    from engine.inspect.history import History
+
+Explain = Callable[["History", Failure], Answer]
+
+
+def why_failed(history: History, failure: Failure) -> Answer:
+    """Explain an exception by its kind; one that is not known by its line and its names."""
+    for pattern, explain in _RULES:
+        if re.search(pattern, failure.message):
+            return explain(history, failure)
+    return _unknown(history, failure)
+
+
+def _answer(failure: Failure, text: str, *facts: str) -> Answer:
+    return Answer(text, tuple(fact for fact in facts if fact), failure.moment)
+
+
+def _described(operand: Operand) -> str:
+    sizes = " × ".join(map(str, operand.sizes)) or "()"
+    return f"{operand.name} is {operand.label}: {operand.dtype}, sizes {sizes}, on {operand.device}"
+
+
+def _raised(history: History, failure: Failure) -> str:
+    event = f"{failure.op} failed" if failure.op else f"{failure.type} was raised"
+    return f"{event}{location(history, failure.moment)}"
+
+
+def _shape(history: History, failure: Failure) -> Answer:
+    pairs = [
+        f"{operand.label} has size {size} in dimension {i}"
+        for operand in failure.operands
+        for i, (size, wrong) in enumerate(zip(operand.sizes, operand.wrong, strict=True))
+        if wrong
+    ]
+    text = f"The shapes do not fit: {_raised(history, failure)}"
+    rule = "Sizes have to be equal where tensors meet; when broadcasting, a size of 1 also fits."
+    if "multiplied" in failure.message:
+        rule = (
+            "A product needs the last size of the first equal to the one that meets it in the second; "
+            "linear multiplies with the transposed weight, so the last sizes of both meet."
+        )
+    origins = [_origin(history, operand, failure.moment) for operand in failure.operands]
+    facts = [*map(_described, failure.operands), *pairs, *filter(None, origins)]
+    return _answer(failure, text, *facts, rule)
+
+
+def _origin(history: History, operand: Operand, m: int) -> str:
+    if not any(operand.wrong):
+        return ""
+    table = history.tables.tensors
+    rows = table.until_now("id", operand.tensor, m)
+    at = location(history, int(table.since[rows[0]])) if len(rows) else ""
+    return f"{operand.label} got its sizes{at}" if at else ""
+
+
+def _in_place(history: History, failure: Failure) -> Answer:
+    nodes = dict.fromkeys(saved.node for saved in history.autograd.stale(failure.moment))
+    answers = [each for node in nodes for each in why_stale(history, node, failure.moment)]
+    text = f"A saved tensor was overwritten before backward needed it: {_raised(history, failure)}"
+    facts = [fact for each in answers for fact in (each.text, *each.facts)]
+    remedy = "Use the operator without the underscore, or clone() the tensor before it is changed."
+    return Answer(text, (*facts, remedy), answers[0].moment if answers else failure.moment)
+
+
+def _freed(history: History, failure: Failure) -> Answer:
+    runs, line = history.autograd.tables.runs, history.line_at(failure.moment)
+    rows = range(runs.started_by(line.since if line else failure.moment))
+    earlier = [location(history, int(runs.since[row])) for row in rows[-2:]]
+    facts = [f"a backward pass ran{at} and freed the saved tensors of its graph" for at in earlier]
+    remedy = (
+        "Compute the loss again before each backward(); retain_graph=True keeps the saved tensors for "
+        "one more pass; a result of an earlier step needs detach()."
+    )
+    text = f"The graph was freed by an earlier backward pass: {_raised(history, failure)}"
+    return _answer(failure, text, *facts, remedy)
+
+
+def _no_graph(history: History, failure: Failure) -> Answer:
+    text = f"There is nothing to differentiate: {_raised(history, failure)}"
+    frame = history.frame_at(failure.moment)
+    code = history.line_text(failure.file, failure.line)
+    facts = []
+    for name in history.names_at(failure.moment, frame):
+        if name.tensor and re.search(rf"\b{re.escape(name.name)}\b", code):
+            facts.append(why_no_grad(history, name.tensor, failure.moment).text)
+    remedy = (
+        "backward() needs a tensor that was computed, with gradients on, from one with "
+        "requires_grad=True; detach(), item(), no_grad() and integer dtypes end the graph."
+    )
+    return _answer(failure, text, *facts, remedy)
+
+
+def _implicit(history: History, failure: Failure) -> Answer:
+    text = f"backward() without an argument starts from one number: {_raised(history, failure)}"
+    return _answer(
+        failure,
+        text,
+        "Reduce first (sum() or mean()), or pass a gradient of the same shape.",
+    )
+
+
+def _leaf(history: History, failure: Failure) -> Answer:
+    text = (
+        f"A leaf that requires a gradient must not be changed in place: {_raised(history, failure)}"
+    )
+    remedy = "Change it under torch.no_grad(), as optimizers do, or work on a copy: x = x + 1."
+    return _answer(failure, text, *map(_described, failure.operands), remedy)
+
+
+def _dtype(history: History, failure: Failure) -> Answer:
+    text = f"The dtypes do not fit: {_raised(history, failure)}"
+    remedy = "Convert one side: x.to(other.dtype), x.float(), or create it with dtype=."
+    return _answer(failure, text, *map(_described, failure.operands), remedy)
+
+
+def _device(history: History, failure: Failure) -> Answer:
+    text = f"The devices do not fit: {_raised(history, failure)}"
+    remedy = "Move model and data to one device with .to(device) before they meet."
+    return _answer(failure, text, *map(_described, failure.operands), remedy)
+
+
+def _index(history: History, failure: Failure) -> Answer:
+    text = f"An index is outside its dimension: {_raised(history, failure)}"
+    remedy = "Valid indices of a dimension of size n are -n to n - 1; for classes and embeddings 0 to n - 1."
+    return _answer(failure, text, *map(_described, failure.operands), remedy)
+
+
+def _unknown(history: History, failure: Failure) -> Answer:
+    names = history.names_at(failure.moment, history.frame_at(failure.moment))
+    code = history.line_text(failure.file, failure.line)
+    facts = list(map(_described, failure.operands))
+    for name in names:
+        if re.search(rf"\b{re.escape(name.name)}\b", code):
+            label = f"tensor #{name.tensor}" if name.tensor else name.text
+            facts.append(f"{name.name} was {label}")
+    callers = history.frames_at(failure.moment)[:-1]
+    facts += [f"called by {frame.function}" for frame in reversed(callers)]
+    return _answer(failure, _raised(history, failure), *facts)
+
+
+_RULES: tuple[tuple[str, Explain], ...] = (
+    (r"modified by an in-?place operation", _in_place),
+    (r"backward through the graph a second time", _freed),
+    (r"does not require grad and does not have a grad_fn", _no_graph),
+    (r"grad can be implicitly created only", _implicit),
+    (r"leaf Variable that requires grad", _leaf),
+    (r"same device|compiled with CUDA|No CUDA|device type", _device),
+    (r"out of bounds|out of range", _index),
+    (r"same dtype|scalar type|expected .* dtype|floating point and complex dtype", _dtype),
+    (
+        r"must match|cannot be multiplied|do not broadcast|is invalid for input of size|channels|"
+        r"Expected size|equal size|tensor size|batch_size|sizes? .*(differ|mismatch)",
+        _shape,
+    ),
+)
