@@ -340,8 +340,16 @@ Blocks& waiting() {
 }
 bool g_initialised = false;
 
+// The shared object that a block is in.
+std::string object_of(const uh_library_block& block) {
+  Dl_info info{};
+  return ::dladdr(reinterpret_cast<void*>(block.run), &info) != 0 ? text_or(info.dli_fname, "")
+                                                                  : std::string();
+}
+
 void run_block(uh_library_block& block) {
-  auto library = std::make_unique<Library>(block.name_space, block.kind, block.location);
+  auto library =
+      std::make_unique<Library>(block.name_space, block.kind, block.location, object_of(block));
   call_out(block.location,
            [&] { return block.run(block.context, reinterpret_cast<uh_library*>(library.get())); });
   block.library = std::move(library);
@@ -375,15 +383,10 @@ void run_waiting() {
   run_blocks(std::move(ready));
 }
 
-bool is_in(const uh_library_block* block, const std::string& path) {
-  Dl_info info{};
-  return ::dladdr(reinterpret_cast<void*>(block->run), &info) != 0 && info.dli_fname == path;
-}
-
 void load_object(const std::string& path) {
   const std::lock_guard lock(load_lock());
   if (std::any_of(alive().begin(), alive().end(),
-                  [&](const uh_library_block* block) { return is_in(block, path); }))
+                  [&](const uh_library_block* block) { return object_of(*block) == path; }))
     return;
   Blocks blocks;
   Blocks* const outer = std::exchange(t_loading, &blocks);

@@ -397,8 +397,11 @@ void BoxedOperator::call_boxed(Stack& stack) {
 
 // ---- Library
 
-Library::Library(std::string name_space, Kind kind, std::string location)
-    : namespace_(std::move(name_space)), kind_(kind), location_(std::move(location)) {
+Library::Library(std::string name_space, Kind kind, std::string location, std::string object)
+    : namespace_(std::move(name_space)),
+      kind_(kind),
+      location_(std::move(location)),
+      object_(std::move(object)) {
   check_kind(is_word(namespace_), ErrorKind::kValue, "library: not a namespace: '", namespace_,
              "'");
   check_kind(namespace_ != "aten" && namespace_ != "prim", ErrorKind::kValue, namespace_,
@@ -446,6 +449,7 @@ BoxedOperator& Library::define(std::string_view schema) {
   // Never freed (see the head of library.h), and never torn down at exit.
   static auto& operators = *new std::vector<BoxedOperator*>;
   auto op = std::make_unique<BoxedOperator>(namespace_, without_namespace(schema));
+  op->origin_ = message(namespace_, "::", op->schema_text(), "\n", location_, "\n", object_);
   Dispatcher::instance().enter(*op, namespace_);
   defined_.push_back(op.get());
   const std::lock_guard guard(g_lock);
@@ -467,6 +471,12 @@ void Library::implement(std::string_view name, KernelTarget target, BoxedKernel 
       std::make_shared<const BoxedOperator::Kernel>(BoxedOperator::Kernel{std::move(kernel), this}),
       kernel_name);
   implemented_.push_back(&op);
+}
+
+int64_t recorded_schema(const OperatorInfo& op) {
+  if (op.name_space() == "aten") return op.recorded_name();
+  const auto* boxed = dynamic_cast<const BoxedOperator*>(&op);
+  return boxed ? boxed->recorded_origin() : op.recorded_name();
 }
 
 bool is_library_namespace(std::string_view name_space) {

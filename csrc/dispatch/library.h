@@ -51,6 +51,9 @@ class BoxedOperator final : public OperatorInfo {
   void redispatch(KeySet keys, Stack& stack);
   // The same for a kernel outside of the engine, whose arguments are checked.
   void call_below_autograd(Stack& stack);
+  // String id of the schema with its namespace, then on lines of their own where it was defined and
+  // the shared object that did it.
+  int64_t recorded_origin() const { return recorded_origin_.number(origin_); }
 
  private:
   friend class Library;
@@ -73,7 +76,9 @@ class BoxedOperator final : public OperatorInfo {
   [[noreturn]] void no_boxed_kernel(KeySet keys) const;
 
   const std::shared_ptr<const FunctionSchema> parsed_;  // schema() refers to it
-  std::mutex lock_;                                     // of the kernels
+  std::string origin_;
+  events::InternedText recorded_origin_;
+  std::mutex lock_;  // of the kernels
   std::array<KernelRef, kKeyCount> own_;
   KernelRef composite_;
   bool retired_ = false;
@@ -84,8 +89,9 @@ class Library {
   // A namespace has one kDefine at a time, and any number of kFragment.
   enum class Kind : int8_t { kDefine, kFragment, kImplement };
 
-  // `location` says where it was registered, for messages: "FILE:12".
-  explicit Library(std::string name_space, Kind kind = Kind::kFragment, std::string location = "");
+  // `location` says where it was registered: "FILE:12"; `object` in which shared object, if in one.
+  explicit Library(std::string name_space, Kind kind = Kind::kFragment, std::string location = "",
+                   std::string object = "");
   ~Library();
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
@@ -103,9 +109,12 @@ class Library {
 
   const std::string namespace_;
   const Kind kind_;
-  const std::string location_;
+  const std::string location_, object_;
   std::vector<BoxedOperator*> defined_, implemented_;
 };
+
+// String id of an operator's schema; of one that a library defined, with its origin.
+int64_t recorded_schema(const OperatorInfo& op);
 
 // True if a library that may define operators is alive in the namespace.
 bool is_library_namespace(std::string_view name_space);

@@ -1,16 +1,16 @@
 #include "dispatch/record_call.h"
 
-#include "dispatch/operator.h"
+#include "dispatch/library.h"
 
 namespace uh {
 
 void record_hop(const OperatorInfo& op, Key key, KeySet keys) {
-  events::emit(events::Kind::kHOP, current_call(), op.recorded_name(), static_cast<int64_t>(key),
+  events::emit(events::Kind::kHOP, current_call(), recorded_schema(op), static_cast<int64_t>(key),
                keys.bits(), op.recorded_kernel(key));
 }
 
 CallRecord::CallRecord(const OperatorInfo& op)
-    : op_(op.recorded_name()), call_(next_id(IdSpace::kCall)) {}
+    : op_(recorded_schema(op)), call_(next_id(IdSpace::kCall)) {}
 
 void CallRecord::argument(const Scalar& s) {
   if (s.is_complex()) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from engine.inspect.models._declaration import Origin
 from engine.inspect.models._wording import shape_text
 from engine.inspect.models.dispatch import (
     ArgumentRow,
@@ -49,6 +50,8 @@ HELP = {
     "▶": "This call, among those of the same tree or line.",
     "✖": "The call failed.",
     "from": "The one entry in csrc/ops that declares the operator.",
+    "library": "The shared object that registered the operator: load_library or an import loaded it.",
+    "source": "The UH_LIBRARY block, or the line of Python, that defined the operator.",
     "becomes": "The code that the generator wrote from the entry: compiled into the engine, or installed in Python.",
     "# - { } [ ] | > \" ' * & ! ; < / ? + % ~ @ ^ `": "In the entry and below it: YAML, C++, the schema as they are.",
     "…": "Truncated, or more than fits.",
@@ -322,6 +325,8 @@ def _origin(model: DispatchModel, context: DrawContext) -> list[Line]:
     origin = model.origin
     if not origin.path:
         return [_heading("from", f"this engine declares no operator {model.name}")]
+    if not origin.entry:
+        return _registration(origin, context)
     left: list[Line] = [_heading("from", f"{origin.path}:{origin.line}")]
     side_by_side = context.width >= SIDE
     half = context.width // 2 - 1 if side_by_side else context.width
@@ -339,6 +344,19 @@ def _origin(model: DispatchModel, context: DrawContext) -> list[Line]:
         left_line = left[y] if y < len(left) else ()
         gap = half + 2 - sum(span.width for span in left_line)
         lines.append((*left_line, Span(" " * gap), *(right[y] if y < len(right) else ())))
+    return lines
+
+
+def _registration(origin: Origin, context: DrawContext) -> list[Line]:
+    """Where a library registered the operator: its source, and the shared object or the program."""
+    source = f"{origin.path}:{origin.line}" if origin.line else origin.path
+    library = origin.library or "a Python program, with engine.library"
+    lines: list[Line] = [_heading("from", "a library, not csrc/ops")]
+    for name, text in (("source", source), ("library", library)):
+        text, room = clean(text), max(8, context.width - 13)
+        if cells(text) > room:  # the end of a path says more than its start
+            text = context.glyphs.ellipsis + text[1 - room :]
+        lines.append((Span(f"   {fit(name, 9, '')}", "name"), Span(text, "string")))
     return lines
 
 

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "dispatch/dispatcher.h"
+#include "dispatch/library.h"
 #include "generated/ops/creation.h"
 #include "generated/tags.h"
 #include "jit/builtins/builtin.h"
@@ -204,7 +204,7 @@ void TracingState::record(const OperatorInfo& called, const Stack& args, const S
   add_results(node, op, arguments, results);
   if (events::on()) {
     events::emit(events::Kind::kTRACED, graph_->id(), node->id(), last_call(),
-                 called.recorded_name());
+                 recorded_schema(called));
   }
 }
 

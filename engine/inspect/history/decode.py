@@ -159,7 +159,8 @@ class Rows:
     def call(self, row: int, line: LineFact | None) -> CallFact:
         """`line` is the line of the program that the call ran under."""
         got = _row(self.tables.calls, row)
-        schema = self.trace.string(got["op"])
+        schema, _, origin = self.trace.string(got["op"]).partition("\n")
+        defined_at, _, library = origin.partition("\n")
         results: tuple[int, ...] = ()
         if got["exit"] < FOREVER:
             left = fields_of(self.tables.events[got["exit"]])
@@ -177,6 +178,8 @@ class Rows:
             frame=line.frame if line else 0,
             file=line.file if line else 0,
             line=line.line if line else 0,
+            defined_at=defined_at,
+            library=library,
         )
 
     def hop(self, row: int) -> HopFact:

@@ -159,6 +159,8 @@ class CallFact(Fact):
     frame: int
     file: int
     line: int
+    defined_at: str = ""  # of an operator of a library: "FILE:12"
+    library: str = ""  # the shared object that defined it; "": a Python program did
 
     @property
     def op(self) -> str:

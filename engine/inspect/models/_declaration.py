@@ -18,12 +18,16 @@ class GeneratedCode:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The entry and its results. `path` "" : this engine does not declare the operator."""
+    """The entry and its results. `path` "" : this engine does not declare the operator.
+
+    An operator of a library has no entry: `path` and `line` are those of its registration.
+    """
 
     path: str = ""
     line: int = 0
     entry: tuple[str, ...] = ()
     generated: tuple[GeneratedCode, ...] = ()
+    library: str = ""  # the shared object that registered it
 
 
 UNKNOWN = Origin()
@@ -67,6 +71,12 @@ def origin(name: str) -> Origin:
         if public:
             results.append(GeneratedCode("public names", (", ".join(public),)))
     return Origin(f"csrc/ops/{family}.yaml", line, _own_lines(entry), tuple(results))
+
+
+def origin_of_library(location: str, library: str) -> Origin:
+    """The origin of an operator that a library registered at a location such as "lltm.cpp:12"."""
+    path, _, line = location.rpartition(":")
+    return Origin(path, int(line), library=library) if line.isdecimal() else Origin(location)
 
 
 def _own_lines(entry: str) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from engine.inspect.models._calls import (
     root_of,
     time_at,
 )
-from engine.inspect.models._declaration import UNKNOWN, Origin, origin
+from engine.inspect.models._declaration import UNKNOWN, Origin, origin, origin_of_library
 
 if TYPE_CHECKING:
     from engine.inspect.history import History
@@ -179,7 +179,9 @@ def project(history: History, moment: int, selection: Selection) -> DispatchMode
         plans=_plans(history, call, moment),
         tree=_tree(history, root_of(history, call), call.id, moment),
         neighbours=_neighbours(history, call, moment),
-        origin=origin(full_name(call.schema)),
+        origin=origin_of_library(call.defined_at, call.library)
+        if call.defined_at
+        else origin(full_name(call.schema)),
     )
 
 
