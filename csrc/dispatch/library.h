@@ -51,8 +51,8 @@ class BoxedOperator final : public OperatorInfo {
   void redispatch(KeySet keys, Stack& stack);
   // The same for a kernel outside of the engine, whose arguments are checked.
   void call_below_autograd(Stack& stack);
-  // String id of the schema with its namespace, then on lines of their own where it was defined and
-  // the shared object that did it.
+  // String id of three lines: the schema with its namespace, where it was defined, and the shared
+  // object that did it.
   int64_t recorded_origin() const { return recorded_origin_.number(origin_); }
 
  private:

@@ -23,13 +23,13 @@ from tests.engine.extending.building import build_library
 NAMESPACE = "test_registered"
 
 
-def one(dtype: str) -> Any:
+def single_tensors(dtype: str) -> Any:
     for shape in ((), (3,), (2, 3), (0, 2), (2, 1, 4)):
         yield Sample((array(dtype, *shape),), name=str(shape))
         yield Sample((array(dtype, *shape, seed=1), 0.5), name=f"{shape} beta")
 
 
-def two(dtype: str) -> Any:
+def pairs(dtype: str) -> Any:
     for a, b in (((3,), (3,)), ((2, 3), (3,)), ((2, 1), (1, 3)), ((), (2,)), ((0, 3), (3,))):
         yield Sample((array(dtype, *a), array(dtype, *b, seed=1), 2), name=f"{a} {b}")
 
@@ -60,7 +60,7 @@ ROWS = {
     "swish": Row(
         f"ops.{NAMESPACE}.swish",
         lambda x, beta=1.0: x / (1 + np.exp(-beta * x)),
-        one,
+        single_tensors,
         FLOATS,
         bad=(
             Bad(lambda m: call("swish", m.ones(2, dtype=m.int64)), NotImplementedError, "Long"),
@@ -72,7 +72,7 @@ ROWS = {
     "muladd": Row(
         f"ops.{NAMESPACE}.muladd",
         lambda a, b, c: a * b + c,
-        two,
+        pairs,
         (*FLOATS, "float16", "int64", "complex64"),
         bad=(Bad(lambda m: call("muladd", m.ones(2), m.ones(3), 1), RuntimeError, "2.*3"),),
     ),
@@ -96,7 +96,9 @@ ROWS = {
 }
 CASES = [pytest.param(row, d, id=f"{name}-{d}") for name, row in ROWS.items() for d in row.dtypes]
 BAD = [
-    pytest.param(bad, id=f"{name}-{i}") for name, row in ROWS.items() for i, bad in enumerate(row.bad)
+    pytest.param(bad, id=f"{name}-{i}")
+    for name, row in ROWS.items()
+    for i, bad in enumerate(row.bad)
 ]
 GENERIC = [
     test_ops.test_values_and_dtype,
@@ -161,15 +163,15 @@ def test_traced(name: str) -> None:
     for sample in ROWS[name].samples("float64"):
         leaves: list[Array] = []
 
-        def place(item: Array, leaves: list[Array] = leaves) -> Any:
+        def add_leaf(item: Array, leaves: list[Array] = leaves) -> Any:
             leaves.append(item)
             return item
 
-        converted = [convert(a, place) for a in sample.args]
+        converted = [convert(a, add_leaf) for a in sample.args]
 
         def program(*tensors: Any, converted: Any = converted) -> Any:
-            rest = iter(tensors)
-            return call(name, *[convert(a, lambda _: next(rest)) for a in converted])
+            remaining = iter(tensors)
+            return call(name, *[convert(a, lambda _: next(remaining)) for a in converted])
 
         tensors = tuple(tensor(engine, leaf) for leaf in leaves)
         traced = engine.jit.trace(program, tensors)

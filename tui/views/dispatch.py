@@ -348,7 +348,7 @@ def _origin(model: DispatchModel, context: DrawContext) -> list[Line]:
 
 
 def _registration(origin: Origin, context: DrawContext) -> list[Line]:
-    """Where a library registered the operator: its source, and the shared object or the program."""
+    """Draw the source line at which a library registered the operator, and its shared object."""
     source = f"{origin.path}:{origin.line}" if origin.line else origin.path
     library = origin.library or "a Python program, with engine.library"
     lines: list[Line] = [_heading("from", "a library, not csrc/ops")]

@@ -9,11 +9,15 @@ from pathlib import Path
 import pytest
 
 import engine
+from engine import library
 from engine.inspect.history import History
 from engine.inspect.live import storage_id, tensor_id
+from engine.inspect.models import dispatch
 from engine.inspect.recorder import record
+from engine.inspect.selection import CallSelection, Selection
 from engine.inspect.trace import TraceReader
 from tests.engine.extending.building import build_library, build_program
+from tui.cli import main
 
 HERE = Path(__file__).parent
 
@@ -211,6 +215,39 @@ def test_a_recording_shows_the_call_with_its_arguments(signed, tmp_path):
     assert [hop.kernel for hop in hops] == ["signed_sqrt (Autograd)", "signed_sqrt (CPU)"]
     written = history.last_write(storage_id(y), -1, history.end - 1)
     assert written.call == calls["fill_with_"].id
+
+
+def test_the_dispatch_view_shows_the_library_and_the_source(signed, path, tmp_path, capsys):
+    own = library.Library("test_signed", "FRAGMENT")
+    own.define("from_python(Tensor x) -> Tensor")
+    own.impl("from_python", lambda x: x + 1, "CPU")
+    file = tmp_path / "calls.uht"
+    x = engine.tensor([4.0, -9.0])
+    with record(file):
+        signed.signed_sqrt(x, 2.0)
+        signed.from_python(x)
+    history = History(TraceReader.open(file))
+    numbers = {history.call(n).op: n for n in history.tables.calls.id.tolist()}
+    model = dispatch.project(
+        history, history.end - 1, Selection.of(CallSelection(numbers["signed_sqrt"]))
+    )
+    assert model.name == "test_signed::signed_sqrt"
+    assert model.schema == "test_signed::signed_sqrt(Tensor x, float scale=1.0) -> Tensor"
+    assert model.origin.library == str(path)
+    assert model.origin.path.endswith("signed_sqrt.cpp")
+    line = (HERE / "signed_sqrt.cpp").read_text().splitlines()[model.origin.line - 1]
+    assert line.startswith("UH_LIBRARY(test_signed, m)")
+    model = dispatch.project(
+        history, history.end - 1, Selection.of(CallSelection(numbers["from_python"]))
+    )
+    assert (model.origin.path, model.origin.library) == (__file__, "")
+    own._destroy()
+    for name, expected in (("signed_sqrt", str(path)), ("from_python", "a Python program")):
+        moment = str(history.call(numbers[name]).since + 1)
+        main(["show", "--view", "dispatch", "--at", moment, "--width", "200", str(file)])
+        text = capsys.readouterr().out
+        assert "a library, not csrc/ops" in text
+        assert expected in text
 
 
 def test_a_file_that_cannot_be_loaded_is_an_error(tmp_path):
