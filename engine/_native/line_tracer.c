@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "names.h"
+#include "output.h"
 
 // Facts about a code object, stored on the code object and freed with it.
 typedef struct {
@@ -262,6 +263,7 @@ static void on_line(PyFrameObject* frame, PyCodeObject* code, const CodeInfo* in
   diff_names(r, frame, code);
   uh_check_foreign();
   r->raising = 0;
+  uh_output_flush();
   uh_emit(UH_LINE, 0, r->id, info->file, PyFrame_GetLineNumber(frame), 0, 0);
 }
 

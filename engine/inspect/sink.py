@@ -32,8 +32,10 @@ class RingSink:
         Without an exit code it is left to the writer to find out how the program ended.
         """
         if self.stopped or os.getpid() != self.pid:  # a forked child is not what is recorded
+            lib.uh_output_end()
             return ""
         self.stopped = True
+        lib.uh_output_end()
         if self.lines:
             line_tracer.uninstall()
         if exit_code is not None:
@@ -70,6 +72,7 @@ def start(ring: Ring, argv: list[str], module: str = "") -> RingSink:
     }
     text = json.dumps(about).encode()
     lib.uh_emit_blob(PROGRAM_BEGIN, 0, os.getpid(), sys.hexversion, 0, 0, text, len(text))
+    lib.uh_output_begin(id(sys.stdout), id(sys.stderr))
     if lines:
         line_tracer.install()
     return RingSink(lines)

@@ -20,6 +20,8 @@ HELP = {
     "(100k); if there is room.",
     "✎": "The previous line bound this name.",
     "names": "The names of the running function and what they are bound to at this moment.",
+    "output": "The lines that the program has written to stdout so far (stderr: underlined), each after the "
+    "number of the line that wrote it; Enter goes there.",
     "stack": "The functions that have been called and have not returned; the lowest one is running.",
     "▾": "This many names do not fit.",
     "✖": "An exception: its message, the line that raised it. Underlined sizes do not fit together.",
@@ -29,6 +31,7 @@ HELP = {
 
 _SIDE_BY_SIDE = 100  # from this width names and stack are next to the code, else below it
 _GUTTER = 16  # cells before the code: marks, line number, hits
+_OUTPUT_BELOW = 3  # lines of output below the code
 _NARROW = 60  # below this width the hits are left out
 
 
@@ -51,9 +54,16 @@ class SourceView(View):
             code = width * 3 // 5
             grid.down(code, top, height - 1)
             _code(grid, model, context, code - 1, top, height)
-            below = _names(grid, model, context, code + 2, top, height - len(model.stack) - 2)
-            _stack(grid, model, context, code + 2, below + 1, height)
+            output = min(len(model.output) + 2, height // 3) if model.output else 0
+            bottom = height - output
+            below = _names(grid, model, context, code + 2, top, bottom - len(model.stack) - 2)
+            _stack(grid, model, context, code + 2, below + 1, bottom)
+            _output(grid, model, context, (code + 2, width), bottom + 1, height)
             return grid.picture()
+        if model.output:
+            height -= min(len(model.output), _OUTPUT_BELOW) + 1
+            grid.across(0, width - 1, height)
+            _output(grid, model, context, (1, width), height, grid.height)
         rows = min(len(model.names) + 1, max(2, (height - top) // 3))
         _code(grid, model, context, width, top, height - rows - 1)
         grid.across(0, width - 1, height - rows - 1)
@@ -223,6 +233,29 @@ def _name(grid: Grid, x: int, y: int, name: BoundName, wide: int, context: DrawC
     after = grid.put(x + 3 + wide, y, text, "type" if name.tensor else "text", target)
     if name.tensor:
         grid.put(after, y, f" {glyphs.dot} tensor {name.tensor}", "dim", target)
+
+
+def _output(
+    grid: Grid,
+    model: SourceModel,
+    context: DrawContext,
+    columns: tuple[int, int],
+    top: int,
+    bottom: int,
+) -> None:
+    """The heading, and the newest lines that fit below it; the lines that this line wrote stand out."""
+    left, right = columns
+    if not model.output or top >= bottom:
+        return
+    grid.put(left, top, " output " if left == 1 else "output", "head")
+    visible = model.output[-(bottom - top - 1) :] if bottom - top > 1 else ()
+    for y, line in enumerate(visible, top + 1):
+        target = Target(event=line.moment)
+        newest = line.moment == model.moment
+        style = "error" if line.stream == 2 else "highlighted" if newest else "text"
+        number = f"{line.line or '-':>4} "
+        x = grid.put(left, y, number, "dim", target)
+        grid.put(x, y, line.text, style, target, right - x)
 
 
 def _stack(

@@ -18,6 +18,7 @@ HELP = {
     "▁▂▃▄▅▆▇█": "The run, or the part that + and - zoom to, from left to right by event number. The height is "
     "the number of events of the busiest line in that range; each step roughly doubles it.",
     "▴": "This moment on the bar.",
+    "·": "Below the bar: the program wrote to stdout or stderr. Elsewhere a separator.",
     "✖": "An error or an exception.",
     "╞": "The selected tensor was created here.",
     "━": "It exists.",
@@ -131,6 +132,7 @@ def _bar(grid: Grid, model: Timeline, glyphs: Glyphs) -> int:
         style = "bar" if low <= model.moment else "track"
         target = Target(event=low)
         grid.put(1 + cell, 1, glyphs.level(log(1 + caused) / highest), style, target)
+    _marks(grid, inside(model.outputs), 2, glyphs.dot, "name")
     _marks(grid, inside(model.errors), 2, glyphs.fail, "error")
     grid.put(column(model.moment), 2, glyphs.arrow_up, "current", Target(event=model.moment))
     measure = f"height: events of the busiest line, at most {max(model.density):,}"

@@ -81,6 +81,7 @@ CODES: dict[str, tuple[str, ...]] = {
     "device": DEVICES,
     "holder_kind": tuple(name.lower() for name in HOLDERS),
     "key": KEYS,
+    "stream": ("stdin", "stdout", "stderr"),
 }
 """Fields that hold a small code, and its names."""
 

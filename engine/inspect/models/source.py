@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from engine.inspect.history import History
     from engine.inspect.selection import Selection
 
+OUTPUT = 12  # lines of output
 MOST = 2000  # events that are looked up to mark the lines they belong to
 
 
@@ -56,6 +57,16 @@ class StackFrame:
 
 
 @dataclass(frozen=True, slots=True)
+class OutputLine:
+    """A line that the program wrote to stdout (stream 1) or stderr (2)."""
+
+    stream: int
+    text: str
+    line: int  # of the program, that was running; 0: none
+    moment: int
+
+
+@dataclass(frozen=True, slots=True)
 class SourceModel:
     """The file of the selected line's or the running frame's code."""
 
@@ -67,6 +78,7 @@ class SourceModel:
     lines: tuple[SourceLine, ...]
     names: tuple[BoundName, ...]
     stack: tuple[StackFrame, ...]
+    output: tuple[OutputLine, ...]
     error: str
     failure: Failure | None  # the exception that is raised, or that ended the program
     failed_line: int  # the line of this file at which the program ended; 0: none
@@ -91,6 +103,7 @@ def project(history: History, moment: int, selection: Selection) -> SourceModel:
         lines=_lines(history, moment, selection, file, text.splitlines(), current),
         names=_names(history, moment, selection, near.frame if near else 0),
         stack=_stack(history, moment),
+        output=_output(history, moment),
         error=_error(history, moment),
         failure=failure_at(history, moment),
         failed_line=ending.line if ending is not None and ending.file == file else 0,
@@ -195,6 +208,22 @@ def _stack(history: History, moment: int) -> tuple[StackFrame, ...]:
         )
         for frame in history.frames_at(moment)
     )
+
+
+def _output(history: History, moment: int) -> tuple[OutputLine, ...]:
+    """The last lines that the program wrote up to the moment, oldest first."""
+    table = history.tables.output
+    lines: list[OutputLine] = []
+    for row in range(table.started_by(moment) - 1, -1, -1):
+        at, stream = int(table.since[row]), int(table.stream[row])
+        running = history.line_at(at)
+        number = running.line if running else 0
+        text = history.text(at)
+        parts = text.removesuffix("\n").split("\n")[-OUTPUT:]
+        lines += [OutputLine(stream, part, number, at) for part in reversed(parts)]
+        if len(lines) >= OUTPUT:
+            break
+    return tuple(reversed(lines[:OUTPUT]))
 
 
 def _error(history: History, moment: int) -> str:

@@ -72,6 +72,7 @@ class Timeline:
     span: int
     density: tuple[int, ...]
     errors: tuple[int, ...]
+    outputs: tuple[int, ...]  # of the window, one per column at most
     life: Life | None
 
 
@@ -89,7 +90,7 @@ def project(history: History, moment: int, selection: Selection, zoom: int = 0) 
     """The events round `moment` and the shape of the whole run, or of a part of it."""
     end = history.end
     if not end:
-        return Timeline(moment, 0, 0, 0, 0, (), (), 0, 0, 1, (), (), None)
+        return Timeline(moment, 0, 0, 0, 0, (), (), 0, 0, 1, (), (), (), None)
     times = history.tables.events["t"]
     current = history.line_at(moment)
     first, last = window(moment, end, zoom)
@@ -108,6 +109,7 @@ def project(history: History, moment: int, selection: Selection, zoom: int = 0) 
         span=span,
         density=_density(history, first, last, span),
         errors=tuple(int(number) for number in errors[:MOST]),
+        outputs=_outputs(history, first, last, span),
         life=_life(history, moment, selection),
     )
 
@@ -159,6 +161,13 @@ def _density(history: History, begin: int, end: int, span: int) -> tuple[int, ..
     between = np.stack([first, last + 1], axis=1).ravel()
     matches = np.maximum.reduceat(np.append(caused, 0), between)[::2]
     return tuple(int(count) for count in matches)
+
+
+def _outputs(history: History, first: int, last: int, span: int) -> tuple[int, ...]:
+    """The moments of the window at which the program wrote to stdout or stderr, one per column at most."""
+    moments = history.tables.output.since
+    inside = moments[(moments >= first) & (moments < last)].tolist()
+    return tuple({(moment - first) // span: moment for moment in reversed(inside)}.values())[::-1]
 
 
 def _life(history: History, moment: int, selection: Selection) -> Life | None:
