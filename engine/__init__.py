@@ -88,7 +88,7 @@ _NAMES = {
 }
 _MODULES = (
     "accelerator autograd backends cpu cuda distributed distributions fft func inspect jit library linalg "
-    "masked mps mtia nn ops "
+    "masked mps mtia nn onnx ops "
     "optim return_types signal sparse_conv special utils version xpu"
 )
 _LAZY = {
@@ -116,6 +116,7 @@ if TYPE_CHECKING:
         mps,
         mtia,
         nn,
+        onnx,
         ops,
         optim,
         return_types,

@@ -44,6 +44,7 @@ void write_node(JsonWriter& w, const Node& node) {
   w.begin_object();
   w.member("id", node.id()).member("kind", node.kind().text());
   if (node.op()) w.member("schema", node.op()->schema_text());
+  if (!node.scope().empty()) w.member("scope", node.scope());
   w.key("attributes").begin_object();
   for (const auto& [name, attribute] : node.attributes())
     if (!attribute.graph) w.member(name, print(attribute));

@@ -2,7 +2,7 @@
 //
 // {"graph": id, "name", "block": B}
 // B = {"id", "param", "return": numbers of its nodes, "params": [V], "nodes": [N], "returns": [id]}
-// N = {"id", "kind", "schema"?, "attributes": {name: text}, "graphs"?: {name: snapshot},
+// N = {"id", "kind", "schema"?, "scope"?, "attributes": {name: text}, "graphs"?: {name: snapshot},
 //      "inputs": [id], "outputs": [V], "blocks": [B], "span": [file, line, column, end_line,
 //      end_column] or null}
 // V = {"id", "name", "type", "origins": [id]}

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from engine._native import lib
+from engine.jit.c_results import c_integer
+from engine.jit.ir.graph import Graph
 from engine.jit.runtime.function import NativeFunction
 from engine.jit.runtime.module import ScriptModule
 from engine.jit.runtime.native_classes import NativeClass, ObjectBox, Slot
@@ -58,6 +60,22 @@ def trace_module(
         for name, args in examples.items():
             check(getattr(scripted, name), getattr(module, name), args, tolerance)
     return scripted
+
+
+def trace_graph(
+    call: Callable[..., Any], args: tuple[Any, ...], names: list[str], module: Module | None
+) -> tuple[Graph, ObjectBox | None]:
+    """The graph of one call with its calls inlined, and the module's object, which the graph's first input is.
+
+    Without a module there is no such input, and weights are constants of the graph.
+    """
+    tree = _Tree(module) if module is not None else None
+    box = tree.box if tree is not None else None
+    objects = tree.objects if tree is not None else {}
+    handle, _ = record(_named(call, names), args, "forward", box, objects, strict=False)
+    graph = Graph(handle)
+    c_integer(lib.uh_pass_run(graph._handle, b"inline"))
+    return graph, box
 
 
 def _named(method: Callable[..., Any], names: list[str]) -> Callable[..., Any]:

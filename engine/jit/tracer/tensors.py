@@ -25,7 +25,11 @@ from engine.tensor_new import is_array, is_sequence
 
 _LAST = (1 << 63) - 1  # the end of a slice that has none
 # The engine's modules that compute with sizes: the trace contains what they compute.
-_WITH_SIZES = ("engine.nn.modules.rnn", "engine.nn.functional.attention")
+_WITH_SIZES = (
+    "engine.nn.modules.rnn",
+    "engine.nn.functional.attention",
+    "engine.nn.functional.sizes",
+)
 
 _live = threading.local()
 _lock = threading.Lock()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engine._generated import ops
 from engine.creation import arange
+from engine.nn.functional.sizes import followed_size
 from engine.tensor import Tensor
 
 _MODES = {"sum": 0, "mean": 1, "max": 2}
@@ -83,7 +84,8 @@ def embedding_bag(
     if input.dim() == 2:
         if offsets is not None:
             raise ValueError("embedding_bag: 2-d input has one bag per row: offsets must be None")
-        offsets = arange(input.size(0), dtype=input.dtype, device=input.device) * input.size(1)
+        bags = arange(followed_size(input, 0), dtype=input.dtype, device=input.device)
+        offsets = bags * followed_size(input, 1)
         include_last_offset = False
         input = input.reshape(-1)
         if per_sample_weights is not None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from engine._generated import ops
 from engine.dtypes import get_default_dtype
+from engine.nn.functional.sizes import followed_size
 from engine.overloads import Function, broadcast_sizes
 from engine.tensor import Tensor
 
@@ -224,7 +225,7 @@ def kl_div(
     batches = reduction == "batchmean"
     code = _code("sum" if word == "batchmean" else word)
     loss = ops.kl_div(input, target, code, log_target=log_target)
-    return ops.div(loss, input.size(0)) if batches and input.dim() != 0 else loss
+    return ops.div(loss, followed_size(input, 0)) if batches and input.dim() != 0 else loss
 
 
 @_documented(ops.poisson_nll_loss)

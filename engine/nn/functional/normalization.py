@@ -156,10 +156,8 @@ def local_response_norm(
         raise ValueError(f"local_response_norm: expected 3 or more dimensions, got {input.dim()}")
     if input.numel() == 0:
         return input
-    shape = list(input.shape)
-    before = input.new_zeros([shape[0], size // 2, *shape[2:]])
-    after = input.new_zeros([shape[0], (size - 1) // 2, *shape[2:]])
-    padded = ops.cat([before, input * input, after], 1)
+    around = [0, 0] * (input.dim() - 2) + [size // 2, (size - 1) // 2]
+    padded = ops.pad(input * input, around)
     total = padded.unfold(1, size, 1).sum(-1)
     mean = total / size if input.is_floating_point() else total // size
     return input / (mean * alpha + k) ** beta

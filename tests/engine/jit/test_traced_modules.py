@@ -216,3 +216,10 @@ def test_a_trace_is_frozen_with_its_submodules():
     result = jit.freeze(jit.trace(module, x))
     assert "prim::CallMethod" not in str(result.graph)
     assert engine.allclose(result(x), module(x))
+
+
+def test_nodes_say_which_module_they_come_from():
+    nested = nn.Sequential(nn.Sequential(nn.Linear(2, 2)), nn.ReLU())
+    graph = jit.trace(nested, engine.ones(1, 2)).inlined_graph
+    scopes = [node.scopeName() for node in graph.nodes() if node.kind().startswith("aten::")]
+    assert scopes == ["__module.0/__module.0.0", "__module.1"]

@@ -93,6 +93,7 @@ def _node(payload: Any) -> bool:
         and all(map(_block, payload["blocks"]))
         and all(type(text) is str for text in payload["attributes"].values())
         and type(payload.get("schema", "")) is str
+        and type(payload.get("scope", "")) is str
         and all(map(graph, payload.get("graphs", {}).values()))
         and _span(payload["span"])
     )

@@ -1,0 +1,149 @@
+"""Views and writes in place: ONNX has neither, so a write becomes a new value of the tensor and of all its views.
+
+A view knows its root and how it is read from it. A write to a view goes to the root through positions: the view of a
+tensor that counts its own elements says which of them are written. So any view can be written that can be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from engine.function_schema import FunctionSchema
+from engine.jit.ir.graph import Node
+from engine.jit.ir.graph import Value as IRValue
+from engine.onnx.errors import SymbolicValueError
+from engine.onnx.values import Value
+
+if TYPE_CHECKING:
+    from engine.onnx.conversion import Conversion
+
+# Their result may share the operand's memory, which no schema says, or is a list of views.
+_PERHAPS = frozenset(
+    f"aten::{name}"
+    for name in [
+        "reshape",
+        "flatten",
+        "contiguous",
+        "to",
+        "type_as",
+        "chunk",
+        "split",
+        "split_with_sizes",
+        "tensor_split",
+        "unbind",
+    ]
+)
+
+
+class View(NamedTuple):
+    """A Value of the IR that shares the memory of another."""
+
+    root: int
+    read: Callable[[Any], Any]
+
+
+class Aliases:
+    """The views of a graph, by the numbers of their Values."""
+
+    def __init__(self, conversion: Conversion) -> None:
+        self._conversion = conversion
+        self._views: dict[int, View] = {}
+        self._perhaps: dict[int, IRValue] = {}
+        self._order = {node._id: i for i, node in enumerate(conversion.graph.all_nodes())}
+
+    def note(self, node: Node, schema: FunctionSchema, reread: Callable[[Any], Any]) -> None:
+        """Remembers a node's output as a view, if it is one."""
+        if not node.inputs() or not node.outputs():
+            return
+        source = node.input(0)
+        if node.kind() in _PERHAPS:
+            self._perhaps[node.output(0).unique()] = source
+        elif len(node.outputs()) == 1 and schema.arguments[0].alias_set and schema.returns:
+            if schema.returns[0].type.kind != "Tensor":
+                self._perhaps[node.output().unique()] = source
+                return
+            parent = self._views.get(source.unique())
+            root = parent.root if parent else source.unique()
+            read = (lambda base: reread(parent.read(base))) if parent else reread
+            self._views[node.output().unique()] = View(root, read)
+
+    def pass_on(self, source: IRValue, output: IRValue) -> None:
+        """`output` is, or is part of, `source`."""
+        if source.unique() in self._views:
+            self._views[output.unique()] = self._views[source.unique()]
+        if source.unique() in self._perhaps:
+            self._perhaps[output.unique()] = self._perhaps[source.unique()]
+
+    def write(self, node: Node, target: IRValue, result: Any) -> Any:
+        """A write in place of `result` to `target`; the value that the tensor then has.
+
+        Raises: SymbolicValueError for a write to an input or a weight, or one that a block cannot pass out.
+        """
+        conversion, builder = self._conversion, self._conversion.builder
+        old = conversion.get(target)
+        if not isinstance(old, Value) or not isinstance(result, Value):
+            return result
+        self._check(node, target)
+        new = builder.cast(result, old.dtype)
+        if new.shape != old.shape:
+            new = builder.op("Expand", new, builder.shape_of(old))
+        view = self._views.get(target.unique())
+        root = view.root if view else target.unique()
+        base = new if view is None else self._written(conversion.values[root], view, new)
+        conversion.values[root] = base
+        for number, other in list(self._views.items()):
+            if other.root == root and number in conversion.values:
+                conversion.values[number] = other.read(base)
+        conversion.values[target.unique()] = new
+        for output in node.outputs():
+            self._views[output.unique()] = View(root, view.read if view else lambda base: base)
+        return new
+
+    def _written(self, base: Value, view: View, new: Value) -> Value:
+        builder = self._conversion.builder
+        before, builder.result_dtype = builder.result_dtype, None
+        shape = builder.shape_of(base)
+        count = builder.reduce("ReduceProd", shape, None, keep=False)
+        zero, step = builder.constant(np.array(0)), builder.constant(np.array(1))
+        positions = builder.op("Reshape", builder.op("Range", zero, count, step), shape)
+        positions.shape = base.shape
+        flat = [builder.op("Reshape", x, [-1]) for x in (base, view.read(positions), new)]
+        written = builder.op("Reshape", builder.op("ScatterElements", *flat, axis_i=0), shape)
+        written.shape = base.shape
+        builder.result_dtype = before
+        return written
+
+    def _check(self, node: Node, target: IRValue) -> None:
+        conversion = self._conversion
+        number = target.unique()
+        root = self._views[number].root if number in self._views else number
+        source = self._perhaps.get(number) or self._perhaps.get(root)
+        while source is not None:
+            if self._is_input(source.unique()) or self._used_later(source, node):
+                raise SymbolicValueError(
+                    f"writes in place to what may share memory with %{source.debugName()}, which the model reads later "
+                    "or was passed; clone() it before"
+                )
+            source = self._perhaps.get(source.unique())
+        if self._is_input(root):
+            raise SymbolicValueError(
+                f"the model changes its input or weight %{target.debugName()} in place, which a model of ONNX cannot; "
+                "clone() it before"
+            )
+        if conversion.depth_of.get(root, 0) < conversion.depth:
+            raise SymbolicValueError(
+                f"writes in place to %{target.debugName()}, which is older than the branch or loop around the write"
+            )
+
+    def _is_input(self, number: int) -> bool:
+        conversion = self._conversion
+        value = conversion.values.get(number)
+        weight = isinstance(value, Value) and bool(value.parameter)
+        return weight or number in {value.unique() for value in conversion.graph.inputs()}
+
+    def _used_later(self, value: IRValue, node: Node) -> bool:
+        position = self._order[node._id]
+        return any(self._order.get(use.user._id, position + 1) > position for use in value.uses())

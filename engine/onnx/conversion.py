@@ -1,0 +1,248 @@
+"""A graph of the compiler into nodes of ONNX, one IR node after the other.
+
+A Value of the IR has a counterpart: a Value of the builder for what is computed, and a plain Python object for
+what is known already (numbers, lists, modules), so that branches on constants are decided here. What cannot be written
+is collected, with its source line, and raised at the end all at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from engine.function_schema import FunctionSchema, parse_schema
+from engine.jit.ir.graph import Block, Graph, Node
+from engine.jit.ir.graph import Value as IRValue
+from engine.jit.types.ivalues import ObjectBox
+from engine.onnx import registry
+from engine.onnx.aliases import Aliases
+from engine.onnx.builder import Builder, Origin
+from engine.onnx.errors import OnnxExporterError, SymbolicValueError, UnsupportedOperatorError
+from engine.onnx.values import Value
+from engine.tensor import Tensor
+
+
+class Unavailable:
+    """The counterpart of a Value that could not be written; all that is computed from it is, too."""
+
+
+UNAVAILABLE = Unavailable()
+
+
+class Uninitialized:
+    """The counterpart of prim::Uninitialized: never read, any value will do."""
+
+
+UNINITIALIZED = Uninitialized()
+
+
+class ModuleObject(NamedTuple):
+    """A module whose attributes the graph reads."""
+
+    box: ObjectBox
+    path: str  # "" of the model, "encoder.linear" of a submodule
+
+
+class Problem(NamedTuple):
+    """One thing that has no ONNX form."""
+
+    kind: str
+    source: str
+    reason: str  # "" for an operator that is not in the table
+
+
+_OPERANDS = {"a": "self", "b": "other"}  # numbers have other names than tensors
+Handler = Callable[["Conversion", Node], Any]
+_handlers: dict[str, Handler] = {}
+
+
+def handles(*kinds: str) -> Callable[[Handler], Handler]:
+    """Decorates what writes these kinds of nodes; it returns what the outputs stand for."""
+
+    def register(function: Handler) -> Handler:
+        _handlers.update(dict.fromkeys(kinds, function))
+        return function
+
+    return register
+
+
+class Conversion:
+    """The state while one graph is written."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        builder: Builder,
+        functions: Mapping[str, Any],
+        export_params: bool,
+        static: bool,
+    ) -> None:
+        self.graph, self.builder, self.functions = graph, builder, functions
+        self.export_params = export_params
+        self.static = static  # the sizes in the IR's types hold for every input
+        self.values: dict[int, Any] = {}
+        self.problems: list[Problem] = []
+        self.parameters: dict[int, Value] = {}  # by the handle of the tensor
+        self.aliases = Aliases(self)
+        self.depth = 0
+        self.depth_of: dict[int, int] = {}
+
+    # Values
+
+    def get(self, value: IRValue) -> Any:
+        """The counterpart of a Value of the IR."""
+        return self.values[value.unique()]
+
+    def bind(self, value: IRValue, counterpart: Any) -> None:
+        """Sets the counterpart of a Value of the IR."""
+        if isinstance(counterpart, Value):
+            counterpart = self._typed(value, counterpart)
+        self.values[value.unique()] = counterpart
+        self.depth_of[value.unique()] = self.depth
+
+    def _typed(self, value: IRValue, counterpart: Value) -> Value:
+        """Returns the counterpart with dtype and sizes of the IR's type."""
+        of = value.type()
+        kind = of.dtype()
+        if kind is not None and counterpart.dtype != kind and not counterpart.is_sequence:
+            if counterpart.dtype is None:
+                counterpart.dtype = kind
+            else:
+                counterpart = self.builder.cast(counterpart, kind)
+        sizes = of.sizes() if self.static else None
+        if sizes is not None and None not in sizes and counterpart.array is None:
+            counterpart.shape = tuple(sizes)
+        elif counterpart.shape is None and of.dim() is not None:
+            counterpart.shape = tuple(self.builder.unknown_size() for _ in range(of.dim() or 0))
+        return counterpart
+
+    def parameter(self, tensor: Tensor, name: str) -> Value:
+        """The initialiser of a weight; a tied one has the name under which it was met first."""
+        if tensor._h not in self.parameters:
+            value = self.builder.parameter(name, tensor, self.export_params)
+            self.parameters[tensor._h] = value
+        return self.parameters[tensor._h]
+
+    # Nodes
+
+    def convert_block(self, block: Block) -> None:
+        """Writes the nodes of a block."""
+        for node in block.nodes():
+            self.convert(node)
+
+    def convert(self, node: Node) -> None:
+        """Writes one node; what it cannot write becomes a Problem."""
+        builder = self.builder
+        before = builder.origin, builder.result_dtype
+        builder.origin = _origin(node)
+        outputs = node.outputs()
+        builder.result_dtype = outputs[0].type().dtype() if outputs else None
+        try:
+            handler = _handlers.get(node.kind())
+            results = handler(self, node) if handler is not None else self._operator(node)
+        except SymbolicValueError as error:
+            self.problem(node, str(error))
+            results = UNAVAILABLE
+        if results is UNAVAILABLE or len(outputs) == 1:
+            results = [results] * len(outputs)
+        for output, result in zip(outputs, results or (), strict=bool(outputs)):
+            self.bind(output, result)
+        builder.origin, builder.result_dtype = before
+
+    def problem(self, node: Node, reason: str) -> None:
+        """Records that a node cannot be written."""
+        problem = Problem(_title(node), node.sourceRange(), reason)
+        if problem not in self.problems:
+            self.problems.append(problem)
+
+    def _operator(self, node: Node) -> Any:
+        kind = node.kind()
+        arguments = [self.get(value) for value in node.inputs()]
+        schema = parse_schema(str(node.schema())) if node.schema() else None
+        writes = schema is not None and schema.written is not None
+        out_of_place = kind[:-1] if writes and kind.endswith("_") else kind
+        overload = schema.overload_name if schema else ""
+        entry = registry.find(kind, overload, self.builder.opset)
+        if entry is None:
+            entry = registry.find(out_of_place, overload, self.builder.opset)
+        if kind in self.functions:
+            return self._python_function(kind, arguments)
+        if entry is None or schema is None:
+            self.problem(node, "")
+            return UNAVAILABLE
+        if any(map(_unavailable, arguments)):
+            return UNAVAILABLE
+        result = self._call(entry, schema, arguments)
+        if writes:
+            target = node.inputs()[schema.written or 0]
+            return self.aliases.write(node, target, result)
+        self.aliases.note(
+            node, schema, lambda new: self._call(entry, schema, [new, *arguments[1:]])
+        )
+        return result
+
+    def _call(self, entry: registry.Entry, schema: FunctionSchema, arguments: list[Any]) -> Any:
+        if not entry.by_name:
+            return entry.function(self.builder, *arguments)
+        parameters = entry.parameters
+        names = [
+            argument.name
+            if argument.name in parameters
+            else _OPERANDS.get(argument.name, argument.name)
+            for argument in schema.arguments
+        ]
+        return entry.function(self.builder, **dict(zip(names, arguments, strict=True)))
+
+    def _python_function(self, kind: str, arguments: list[Any]) -> Any:
+        """A call of an autograd Function that has a `symbolic`."""
+        if any(map(_unavailable, arguments)):
+            return UNAVAILABLE
+        function, template = self.functions[kind]
+        tensors = iter(arguments)
+        operands = [next(tensors) if argument is TENSOR else argument for argument in template]
+        return function.symbolic(self.builder, *operands)
+
+    # The end
+
+    def raise_problems(self) -> None:
+        """Raises all problems in one error, if there are any."""
+        if not self.problems:
+            return
+        unknown = [problem for problem in self.problems if not problem.reason]
+        lines = [
+            f"  {p.kind}{f': {p.reason}' if p.reason else ''}{f'  ({p.source})' if p.source else ''}"
+            for p in self.problems
+        ]
+        count = len(self.problems)
+        title = f"onnx.export: {count} operation{'s' * (count > 1)} of the model cannot be written in ONNX"
+        hint = ""
+        if unknown:
+            hint = (
+                "\nFor an operator without a form: engine.onnx.register_custom_op_symbolic, or a static method "
+                "`symbolic` of an autograd Function"
+            )
+        error: type[OnnxExporterError] = UnsupportedOperatorError if unknown else SymbolicValueError
+        raise error("\n".join([f"{title}:", *lines]) + hint)
+
+
+TENSOR = object()  # in the arguments of a Function: the next tensor
+
+
+def _unavailable(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(map(_unavailable, value))
+    return value is UNAVAILABLE
+
+
+def _title(node: Node) -> str:
+    kind = node.kind()
+    if node.schema() and parse_schema(str(node.schema())).overload_name:
+        return f"{kind}.{parse_schema(str(node.schema())).overload_name}"
+    return kind
+
+
+def _origin(node: Node) -> Origin:
+    outputs = ", ".join(f"%{value.debugName()}" for value in node.outputs())
+    inputs = ", ".join(f"%{value.debugName()}" for value in node.inputs())
+    text = f"{outputs} = {node.kind()}({inputs})" if outputs else f"{node.kind()}({inputs})"
+    return Origin(node._id, node.kind(), text, node.sourceRange(), node.scopeName())

@@ -1,0 +1,13 @@
+"""The calls of Functions that this thread's export records."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+live = threading.local()
+
+
+def calls() -> Any:
+    """The FunctionCalls of this thread's export; None outside of one."""
+    return getattr(live, "calls", None)
