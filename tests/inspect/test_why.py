@@ -59,7 +59,12 @@ def test_holders_add_up_to_the_use_count():
     answer = why_alive(history, x, b.now)
     assert answer.text == "x is used 4 times: 1 + 1 + 2 = 4; its Python object has 3 more"
     node, leaf = b.made_by[y][0], b.accumulators[x]
-    assert answer.facts == (
+    ways = [fact for fact in answer.facts if fact.startswith("kept by ")]
+    assert ways[1:3] == [
+        "kept by item losses[0] → name losses → the module, since line 2",
+        "kept by closure variable f.x → name f → the module, since line 2",
+    ]
+    assert answer.facts[len(ways) :] == (
         "1 its Python object, since line 1",
         f"1 variable of node {leaf} (AccumulateGrad), since line 3",
         f"2 saved by node {node} (MulBackward0) as _saved_self and _saved_other, since line 3",

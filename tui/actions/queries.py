@@ -12,6 +12,7 @@ from engine.inspect.history.facts import Holder
 from engine.inspect.history.failure import failure_at
 from engine.inspect.history.why import Answer, why_alive, why_no_grad, why_stale
 from engine.inspect.history.why_failed import why_failed
+from engine.inspect.history.why_node import why_node_alive, why_node_runs
 from engine.inspect.layout import Extent
 from engine.inspect.models._wording import writer
 from engine.inspect.selection import CallSelection, LineSelection
@@ -92,7 +93,8 @@ def who_owns(nav: Navigator) -> str:
     if not owners.holders:
         return f"{subject}: no holder is known"
     also = f"; its TensorImpl also by {_named(others)}" if others else ""
-    return f"{subject} is held {owners.count} times: {_named(owners.holders)}{also}"
+    count = "once" if owners.count == 1 else f"{owners.count} times"
+    return f"{subject} is held {count}: {_named(owners.holders)}{also}"
 
 
 def _named(holders: Sequence[Holder]) -> str:
@@ -129,6 +131,10 @@ def why(nav: Navigator) -> str:
     for node in dict.fromkeys(nodes):
         for answer in why_stale(history, node, moment):
             parts += _page("What wrote a saved tensor?", answer)
+    if selection.node:
+        node = selection.node.node
+        parts += _page("Does this node run next?", why_node_runs(history, node, moment))
+        parts += _page("What keeps this node alive?", why_node_alive(history, node, moment))
     if selection.node and not tensor:
         tensor = history.autograd.variable(selection.node.node)
     if tensor:

@@ -78,6 +78,8 @@ def _object_owners(history: History, tensor: int, m: int) -> Owners | None:
         return None
     then, current = (_references(history.names_of(tensor, at)) for at in (seen.since, m))
     remaining = max(seen.refcount - len(then), 0)
+    if not current and not remaining:  # it lives: then something that is not a name holds it
+        remaining = 1
     return _with_rest(current, len(current) + remaining, seen.since)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.inspect.history.facts import CallFact
+from engine.inspect.history.keepers import keepers
 
 if TYPE_CHECKING:
     from engine.inspect.history import History
@@ -78,6 +79,7 @@ def why_alive(history: History, tensor: int, m: int) -> Answer:
         f"{holder.count} {holder.name}{_since(history, holder.since)}"
         for holder in owners.impl.holders
     ]
+    facts = [f"kept by {way.text}" for way in keepers(history, tensor, m)] + facts
     text = f"{name} is used {_times(owners.impl.count)}: {counts} = {owners.impl.count}"
     if owners.object is not None:
         facts += [
