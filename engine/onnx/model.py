@@ -9,12 +9,13 @@ import onnx
 from onnx import helper, numpy_helper
 
 from engine.jit.ir.graph import Graph
+from engine.jit.ir.graph import Value as IRValue
 from engine.jit.runtime.function import ScriptFunction
 from engine.jit.runtime.module import ScriptModule
 from engine.jit.tracer.module import trace_graph
 from engine.jit.types.ivalues import ObjectBox
 from engine.nn import Module
-from engine.onnx import control_flow, node_kinds, symbolics  # noqa: F401  (they fill the tables)
+from engine.onnx import control_flow, lowered, node_kinds, symbolics  # noqa: F401  (they fill the tables)
 from engine.onnx.arguments import Inputs, tensors_of
 from engine.onnx.builder import Builder, type_proto
 from engine.onnx.conversion import Conversion, ModuleObject
@@ -49,10 +50,24 @@ def build(
         results = [conversion.get(value) for value in graph.outputs()]
     conversion.raise_problems()
     outputs = _outputs(builder, results, inputs)
-    return ONNXProgram(
-        _finished(builder, declared, outputs, export_params, weights_as_inputs, custom_opsets),
-        str(graph),
-    )
+    ir = str(graph)
+    proto = _finished(builder, declared, outputs, export_params, weights_as_inputs, custom_opsets)
+    if lowered.recording():
+        title = str(getattr(model, "__name__", type(model).__name__)).strip("<>")
+        lowered.record(graph, proto.graph, _names(conversion, graph), title, model)
+    return ONNXProgram(proto, ir)
+
+
+def _names(conversion: Conversion, graph: Graph) -> dict[str, IRValue]:
+    """The Values of the graph that the model has a name for: inputs and weights."""
+    nodes = [node for node in graph.nodes() if node.kind() in ("prim::GetAttr", "prim::Constant")]
+    values = [*graph.inputs(), *(output for node in nodes for output in node.outputs())]
+    named: dict[str, IRValue] = {}
+    for value in values:
+        counterpart = conversion.values.get(value.unique())
+        if isinstance(counterpart, Value):
+            named.setdefault(counterpart.name, value)
+    return named
 
 
 def _graph_of(model: Any, inputs: Inputs) -> tuple[Graph, ObjectBox | None, list[Any]]:
