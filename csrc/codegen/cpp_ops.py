@@ -286,9 +286,23 @@ def _checked_kernel(op: Operator, kernel: str) -> str:
     )
 
 
+def _copied_kernel(op: Operator) -> str:
+    """The functional form of an operator that has an in-place kernel alone: it writes a copy."""
+    first, *others = (a.name for a in op.arguments)
+    tensors = ", ".join(a.name for a in op.arguments if _holds_tensors(a))
+    check = f'  check_one_device(keys, "{op.name}", {tensors});\n' if checked(op) else ""
+    return (
+        f"{op.cpp_result} {op.cpp_name}_copied(KeySet keys, {op.cpp_parameters}) {{\n{check}"
+        f"  Tensor result = dense_copy({first});\n"
+        f"  kernels::{op.copied}(keys, {', '.join(['result', *others])});\n  return result;\n}}"
+    )
+
+
 def generated_kernels(op: Operator) -> list[str]:
     """The C++ of every kernel that is generated for an operator."""
     kernels = [folds.kernel(op)] if op.fold else []
+    if op.copied:
+        kernels.append(_copied_kernel(op))
     if op.base and not op.pointwise:
         kernels.append(_formed_kernel(op))
     elif checked(op) and not op.pointwise and not op.is_structured:
@@ -320,6 +334,7 @@ def register_cpp(ops: list[Operator], family: str) -> str:
         '#include "generated/schema_types.h"',
         f'#include "generated/structured/{family}.h"',
         '#include "generated/folds.h"' if any(op.fold for op in ops) else "",
+        '#include "backend/cpu/copy/elements.h"' if any(op.copied for op in ops) else "",
         '#include "ops/copy/write_out.h"',
         '#include "ops/overlap.h"',
         '#include "ops/as_view.h"',
@@ -362,6 +377,9 @@ def register_cpp(ops: list[Operator], family: str) -> str:
                 f'  structured::register_{op.cpp_name}<{op.cpp_name}_fold>(Key::kCPU, "{op.cpp_name}");'
             )
             enter(op, "Meta", f"structured::{op.cpp_name}_shape", op.cpp_name)
+        if op.copied:
+            for key in ("CPU", "Meta"):
+                enter(op, key, f"{op.cpp_name}_copied", op.copied.removesuffix("_into"))
         if op.pointwise and not op.base:
             kernel_name = f'"pointwise {op.name}"'
             registrations += [

@@ -223,6 +223,7 @@ class Operator:
     suffixed: bool = False  # the C++ name includes the overload, as the plain name is taken
     tags: tuple[str, ...] = ()  # of csrc/dispatch/tags.yaml
     fold: Fold | None = None
+    copied: str = ""  # the in-place kernel that a functional form runs on a copy of `self`
 
     @property
     def is_structured(self) -> bool:
@@ -511,7 +512,8 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
     elif kernel:
         kernels = {"CPU": kernel, "Meta": kernel}
     fold = _fold(entry)
-    if not kernels and not is_pointwise and not fold:
+    copied = "" if kernels or is_pointwise else entry.get("inplace_kernel", "")
+    if not kernels and not is_pointwise and not fold and not copied:
         raise DeclarationError(f"{entry['schema']}: no kernel and no expression")
     op = Operator(
         name,
@@ -544,6 +546,7 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
         overload_defaults=tuple(entry.get("overload_defaults", {}).items()),
         overlap=_overlap(entry, arguments),
         fold=fold,
+        copied=copied,
     )
     if is_pointwise:
         expr = str(entry["expr"])
@@ -598,6 +601,7 @@ def _inplace(op: Operator) -> Operator:
         kernels={},
         shape_rule="",
         fold=None,
+        copied="",
         base=op.cpp_name,
         aliases=tuple(f"{alias}_" for alias in op.aliases),
         script_aliases=tuple(_inplace_alias(alias) for alias in op.script_aliases),
@@ -625,6 +629,7 @@ def _out(op: Operator) -> Operator:
         kernels={},
         shape_rule="",
         fold=None,
+        copied="",
         base=op.cpp_name,
         aliases=(),
         script_aliases=(),

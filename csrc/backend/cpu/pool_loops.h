@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "backend/cpu/per_isa.h"
 #include "base/dtype.h"
@@ -35,5 +36,15 @@ struct AllPoolLoops {
 };
 
 UH_PER_ISA(AllPoolLoops, pool_loops)
+
+template <class T>
+const PoolLoops<T>& pool_loops_of() {
+  if constexpr (std::is_same_v<T, float>)
+    return pool_loops().f32;
+  else if constexpr (std::is_same_v<T, double>)
+    return pool_loops().f64;
+  else
+    return pool_loops().i64;
+}
 
 }  // namespace uh

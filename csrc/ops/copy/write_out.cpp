@@ -46,9 +46,7 @@ static Tensor apart_from(const Tensor& out, const Tensor& result) {
   return copy;
 }
 
-void write_exact_out(const Tensor& out, const Tensor& result, std::string_view op) {
-  check(out.dtype() == result.dtype(), op, ": Expected out tensor to have dtype ",
-        name(result.dtype()), ", but got ", name(out.dtype()), " instead");
+static void write(const Tensor& out, const Tensor& result, std::string_view op) {
   check(out.device() == result.device(), op, ": expected out on ", name(result.device()),
         " but it is on ", name(out.device()));
   const Tensor elements = apart_from(out, result);
@@ -58,6 +56,12 @@ void write_exact_out(const Tensor& out, const Tensor& result, std::string_view o
   if (!is_host(out.device())) return ops::copy_(out, elements, false);
   copy_on_host(out, elements);
   record_write(out);
+}
+
+void write_exact_out(const Tensor& out, const Tensor& result, std::string_view op) {
+  check(out.dtype() == result.dtype(), op, ": Expected out tensor to have dtype ",
+        name(result.dtype()), ", but got ", name(out.dtype()), " instead");
+  write(out, result, op);
 }
 
 void write_self(const Tensor& self, const Tensor& result, std::string_view op) {
@@ -75,15 +79,7 @@ void write_out(const Tensor& out, const Tensor& result, std::string_view op) {
   check(category(result.dtype()) <= category(out.dtype()), op, ": result type ",
         info(result.dtype()).title, " can't be cast to the desired output type ",
         info(out.dtype()).title);
-  check(out.device() == result.device(), op, ": expected out on ", name(result.device()),
-        " but it is on ", name(out.device()));
-  const Tensor elements = apart_from(out, result);
-  take_sizes(out, elements);
-  check_no_internal_overlap(out, op);
-  if (out.is_meta()) return;
-  if (!is_host(out.device())) return ops::copy_(out, elements, false);
-  copy_on_host(out, elements);
-  record_write(out);
+  write(out, result, op);
 }
 
 }  // namespace uh

@@ -227,27 +227,6 @@ void put_into(KeySet, const Tensor& self, const Tensor& index, const Tensor& sou
   record_write(self);
 }
 
-Tensor index_add(KeySet keys, const Tensor& self, int64_t dim, const Tensor& index,
-                 const Tensor& source, const Scalar& alpha) {
-  Tensor out = dense_copy(self);
-  index_add_into(keys, out, dim, index, source, alpha);
-  return out;
-}
-
-Tensor index_copy(KeySet keys, const Tensor& self, int64_t dim, const Tensor& index,
-                  const Tensor& source) {
-  Tensor out = dense_copy(self);
-  index_copy_into(keys, out, dim, index, source);
-  return out;
-}
-
-Tensor index_reduce(KeySet keys, const Tensor& self, int64_t dim, const Tensor& index,
-                    const Tensor& source, const std::string& reduce, bool include_self) {
-  Tensor out = dense_copy(self);
-  index_reduce_into(keys, out, dim, index, source, reduce, include_self);
-  return out;
-}
-
 Tensor index_fill(KeySet keys, const Tensor& self, int64_t dim, const Tensor& index,
                   const Scalar& value) {
   Tensor out = like_copy(self);

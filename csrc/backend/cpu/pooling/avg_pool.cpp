@@ -13,16 +13,6 @@
 namespace uh::kernels {
 namespace {
 
-template <class T>
-const PoolLoops<T>& loops_of() {
-  if constexpr (std::is_same_v<T, float>)
-    return pool_loops().f32;
-  else if constexpr (std::is_same_v<T, double>)
-    return pool_loops().f64;
-  else
-    return pool_loops().i64;
-}
-
 // Rows are added up first; then windows along the row if they are all equal, or one by one.
 template <class T>
 struct AvgPool {
@@ -32,7 +22,7 @@ struct AvgPool {
   int64_t divisor;  // 0: the number of elements
 
   void plane(T* out, const T* in, T* column) const {
-    const PoolLoops<T>& loops = loops_of<T>();
+    const PoolLoops<T>& loops = pool_loops_of<T>();
     const int64_t width = w.axes[2].in, height = w.axes[1].in;
     for (const Part& z : parts[0]) {
       for (const Part& y : parts[1]) {
@@ -58,8 +48,8 @@ struct AvgPool {
       for (last = first; last < n && is_full(parts[2][static_cast<size_t>(last)]);) ++last;
       std::fill(out + first, out + last, T{});
       for (int64_t k = 0; k < x.kernel; ++k)
-        loops_of<T>().add_step(out + first, column + first * x.stride - x.padding + k, x.stride,
-                               last - first);
+        pool_loops_of<T>().add_step(out + first, column + first * x.stride - x.padding + k,
+                                    x.stride, last - first);
       divide(out + first, last - first, inside * x.kernel, area * x.kernel);
     }
     for (int64_t o = 0; o < n; ++o) {

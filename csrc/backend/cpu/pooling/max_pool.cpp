@@ -15,16 +15,6 @@ namespace uh::kernels {
 namespace {
 
 template <class T>
-const PoolLoops<T>& loops_of() {
-  if constexpr (std::is_same_v<T, float>)
-    return pool_loops().f32;
-  else if constexpr (std::is_same_v<T, double>)
-    return pool_loops().f64;
-  else
-    return pool_loops().i64;
-}
-
-template <class T>
 constexpr T lowest_value() {
   return std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity()
                                      : std::numeric_limits<T>::lowest();
@@ -56,7 +46,7 @@ struct Span {
 template <class T>
 struct MaxPool {
   const Windows& w;
-  const PoolLoops<T>& loops = loops_of<T>();
+  const PoolLoops<T>& loops = pool_loops_of<T>();
   std::vector<Inside> inside = {};
 
   explicit MaxPool(const Windows& windows) : w(windows) {

@@ -112,46 +112,4 @@ void scatter_reduce_two_into(KeySet, const Tensor& self, int64_t dim, const Tens
   folded(self, dim, index, src, op, include_self, "scatter_reduce");
 }
 
-Tensor scatter_src(KeySet keys, const Tensor& self, int64_t dim, const Tensor& index,
-                   const Tensor& src) {
-  Tensor out = dense_copy(self);
-  scatter_src_into(keys, out, dim, index, src);
-  return out;
-}
-
-Tensor scatter_value(KeySet keys, const Tensor& self, int64_t dim, const Tensor& index,
-                     const Scalar& value) {
-  Tensor out = dense_copy(self);
-  scatter_value_into(keys, out, dim, index, value);
-  return out;
-}
-
-Tensor scatter_reduce_word(KeySet keys, const Tensor& self, int64_t dim, const Tensor& index,
-                           const Tensor& src, const std::string& reduce) {
-  Tensor out = dense_copy(self);
-  scatter_reduce_word_into(keys, out, dim, index, src, reduce);
-  return out;
-}
-
-Tensor scatter_value_reduce(KeySet keys, const Tensor& self, int64_t dim, const Tensor& index,
-                            const Scalar& value, const std::string& reduce) {
-  Tensor out = dense_copy(self);
-  scatter_value_reduce_into(keys, out, dim, index, value, reduce);
-  return out;
-}
-
-Tensor scatter_add(KeySet keys, const Tensor& self, int64_t dim, const Tensor& index,
-                   const Tensor& src) {
-  Tensor out = dense_copy(self);
-  scatter_add_into(keys, out, dim, index, src);
-  return out;
-}
-
-Tensor scatter_reduce_two(KeySet keys, const Tensor& self, int64_t dim, const Tensor& index,
-                          const Tensor& src, const std::string& reduce, bool include_self) {
-  Tensor out = dense_copy(self);
-  scatter_reduce_two_into(keys, out, dim, index, src, reduce, include_self);
-  return out;
-}
-
 }  // namespace uh::kernels
