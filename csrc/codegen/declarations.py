@@ -60,7 +60,7 @@ def public(op: Operator) -> tuple[str, ...]:
 
 def declarations_py(folder: Path, ops: list[Operator]) -> str:
     """ENTRIES: (family, line) -> yaml text. OPERATORS: full name -> (family, line, C++ stub, Python
-    stub, public names). TAGS: full name -> tags."""
+    stub, public names). TAGS: full name -> tags. GRADIENTS: full name -> (arguments, formula) of each formula."""
     yaml_entries = {
         (path.stem, line): text
         for path in sorted(folder.glob("*.yaml"))
@@ -71,6 +71,14 @@ def declarations_py(folder: Path, ops: list[Operator]) -> str:
         "ENTRIES": yaml_entries,
         "OPERATORS": operators,
         "TAGS": {op.full_name: op.tags for op in ops},
+        "GRADIENTS": {
+            op.full_name: tuple(
+                (", ".join(names), " ".join(formula.split()))
+                for names, formula in op.gradient.items()
+            )
+            for op in ops
+            if op.gradient
+        },
     }
     rows = (
         f"{name} = {{\n{''.join(f'    {k!r}: {v!r},{chr(10)}' for k, v in table.items())}}}\n"

@@ -116,11 +116,6 @@ def allocator_stats(name: str = "pool") -> AllocatorStats:
     return AllocatorStats(*(getattr(stats, field) for field in AllocatorStats.__dataclass_fields__))
 
 
-def pool_enabled() -> bool:
-    """Return whether new storages come from the caching pool."""
-    return bool(lib.uh_pool_enabled())
-
-
 def set_pool_enabled(enabled: bool) -> None:
     """Switches the caching pool on or off for storages made from now on."""
     lib.uh_pool_set_enabled(int(enabled))

@@ -13,7 +13,7 @@ from typing import Any
 
 import engine
 from engine.function_schema import REQUIRED as NO_DEFAULT
-from engine.function_schema import Argument, FunctionSchema, parse_schema
+from engine.function_schema import Argument, FunctionSchema
 
 REQUIRED: Any = object()
 NAMESPACES = ("", "nn.functional", "linalg", "special", "fft")
@@ -115,10 +115,9 @@ def _methods(by_name: dict[str, list[FunctionSchema]]) -> Iterator[Target]:
 def signatures(
     call: Callable[..., Any], name: str, by_name: dict[str, list[FunctionSchema]]
 ) -> tuple[Signature, ...]:
-    """The signatures of `call`: from the schemas of its name and of its documentation, and from Python."""
-    schemas = list(by_name.get(name) or by_name.get(name.removesuffix("_"), ()))
-    for text in re.findall(r"Schema: ``(.+?)``", getattr(call, "__doc__", None) or ""):
-        schemas += by_name.get(parse_schema(text).name, [])
+    """The signatures of `call`: from the schemas of its name (or its own, of an alias), and from Python."""
+    names = (name, getattr(call, "__name__", name), name.removesuffix("_"))
+    schemas = next((by_name[each] for each in names if each in by_name), ())
     matches = {schema.full_name: _of_schema(schema) for schema in schemas}
     for own in _of_python(call, name):
         if len(own.parameters) > 1 or not matches:

@@ -78,13 +78,6 @@ class TensorFact(Fact):
 
 
 @dataclass(frozen=True, slots=True)
-class WrapperFact(Fact):
-    """A Python Tensor object stood for the tensor."""
-
-    tensor: int
-
-
-@dataclass(frozen=True, slots=True)
 class ObjectFact(Fact):
     """A look at the Python object: its header's bytes as they were at `since`."""
 
@@ -240,15 +233,6 @@ class VersionFact(Fact):
     version: int
     tensor: int
     call: int
-
-
-@dataclass(frozen=True, slots=True)
-class HoldFact(Fact):
-    """A reference to a storage or a tensor."""
-
-    id: int
-    kind: str
-    holder: int
 
 
 @dataclass(frozen=True, slots=True)

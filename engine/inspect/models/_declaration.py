@@ -33,17 +33,16 @@ class Origin:
 UNKNOWN = Origin()
 
 
-def entry_of(name: str) -> str | None:
-    """The yaml text that declares the operator of this full name (`add.Tensor`)."""
-    entries, operators = _declarations()
-    matches = operators.get(name)
-    return None if matches is None else entries.get((matches[0], matches[1]))
-
-
 def has_tag(name: str, tag: str) -> bool:
     """Return whether the declaration of the operator of this full name has a tag."""
     declared = _module()
     return declared is not None and tag in declared.TAGS.get(name, ())
+
+
+def gradient_of(name: str) -> tuple[tuple[str, str], ...]:
+    """(arguments, formula) of each gradient formula that the entry of an operator declares."""
+    declared = _module()
+    return () if declared is None else declared.GRADIENTS.get(name, ())
 
 
 @lru_cache(maxsize=256)

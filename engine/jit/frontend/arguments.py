@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from engine.jit.frontend.builder import can_be_constant
 from engine.jit.frontend.dispatch import expression, value
@@ -13,14 +13,14 @@ from engine.jit.frontend.errors import not_supported
 from engine.jit.frontend.expressions import make_list
 from engine.jit.frontend.signatures import Parameter
 from engine.jit.frontend.sugared_values import (
-    ModuleValue,
     PythonValue,
     SimpleValue,
     SugaredTupleValue,
+    SugaredValue,
 )
 from engine.jit.types.jit_type import FLOAT, INT, TENSOR, Type, is_subtype, list_of, tuple_of
 
-Argument = ast.expr | SimpleValue | PythonValue | SugaredTupleValue | ModuleValue
+Argument: TypeAlias = ast.expr | SugaredValue
 
 
 class Arguments:
@@ -86,7 +86,7 @@ class Arguments:
 def _spread(c: Context, starred: ast.Starred) -> list[Argument]:
     sugared = expression(c, starred.value)
     if isinstance(sugared, SugaredTupleValue):
-        return list(sugared.items)  # type: ignore[arg-type]
+        return list(sugared.items)
     spread = c.as_value(starred.value, sugared)
     if spread.type.kind == "List" and c.inside_engine:  # x.expand(*sizes): as the list that it is
         return [spread]

@@ -277,11 +277,6 @@ class Node:
             builder.name(value, name)
         return value
 
-    def add_input(self, index: int, value: SimpleValue) -> None:
-        """One more argument."""
-        builder = self.builder
-        builder._done(lib.uh_node_insert_input(builder.handle, self.id, index, value.id))
-
     def add_block(self) -> int:
         """A block within."""
         return self.builder._number(lib.uh_node_add_block(self.builder.handle, self.id))

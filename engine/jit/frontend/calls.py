@@ -267,8 +267,8 @@ def _at_compile_time(c: Context, fn: Any, arguments: Arguments) -> SugaredValue 
     passed = [*arguments.args, *arguments.options.values()]
     sugared = [expression(c, x) if isinstance(x, ast.expr) else x for x in passed]
     count = len(arguments.args)
-    arguments.args = sugared[:count]  # type: ignore[assignment]
-    arguments.options = dict(zip(arguments.options, sugared[count:], strict=True))  # type: ignore[arg-type]
+    arguments.args = [*sugared[:count]]
+    arguments.options = {**dict(zip(arguments.options, sugared[count:], strict=True))}
     constants = []
     for operand in sugared:
         known = (

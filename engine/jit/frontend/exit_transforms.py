@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
 from engine.jit.frontend.builder import Node
@@ -27,7 +28,15 @@ from engine.jit.frontend.refinement import CondValue, condition
 from engine.jit.frontend.sugared_values import SimpleValue
 from engine.jit.types.jit_type import BOOL, NONE, Type, is_subtype, unify
 
-Step: TypeAlias = ast.stmt | Callable[[], Exit]
+
+@dataclass(frozen=True)
+class ExitStep:
+    """A step that always leaves the block: what follows the last statement."""
+
+    compile: Callable[[], Exit]
+
+
+Step: TypeAlias = ast.stmt | ExitStep | Callable[[], Exit]
 _ENDS = frozenset(("exits", "throws"))
 # Statements that are several steps, after which the rest of the block follows: with_statements.py.
 _FLATTENED: dict[type, Callable[[Context, Any], list[Step]]] = {}
@@ -72,7 +81,7 @@ def _leaves_one(step: Step) -> str:
     if isinstance(step, (ast.For, ast.While)):
         inside = any(isinstance(inner, ast.Return) for inner in ast.walk(step))
         return "might" if inside else "falls"
-    return getattr(step, "way", "falls")
+    return "exits" if isinstance(step, ExitStep) else "falls"
 
 
 def _is_endless(step: Step) -> bool:
@@ -97,7 +106,7 @@ def run(c: Context, steps: Sequence[Step]) -> Exit:
             if done:
                 return ended
         else:
-            ended = statement(c, step) if isinstance(step, ast.stmt) else step()
+            ended = _compile(c, step)
         if ended.way == "might" and _is_endless(step):
             ended = Exit("exits", ended.values)
         if ended.way in _ENDS:
@@ -107,6 +116,12 @@ def run(c: Context, steps: Sequence[Step]) -> Exit:
         if ended.way == "might":
             return ended
     return FALLS
+
+
+def _compile(c: Context, step: Step) -> Exit:
+    if isinstance(step, ast.stmt):
+        return statement(c, step)
+    return step.compile() if isinstance(step, ExitStep) else step()
 
 
 def run_and_close(c: Context, steps: Sequence[Step]) -> Exit:

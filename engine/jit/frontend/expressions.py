@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
 
 from engine.jit.frontend import hints
 from engine.jit.frontend.dispatch import compiles, expression, reject_node, value
@@ -366,13 +365,3 @@ def _format_spec(tree: ast.expr | None) -> str | None:
 def truth(c: Context, tree: ast.expr) -> SimpleValue:
     """`bool(x)`."""
     return as_bool(c, tree, value(c, tree))
-
-
-def python_constant(c: Context, tree: ast.expr) -> Any:
-    """Returns the constant that an expression is; MISSING for any other."""
-    sugared = expression(c, tree)
-    if isinstance(sugared, SimpleValue):
-        return sugared.constant
-    if isinstance(sugared, PythonValue):
-        return sugared.object
-    return MISSING

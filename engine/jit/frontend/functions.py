@@ -17,7 +17,7 @@ from engine.jit.frontend.compiled_function import CompiledFunction
 from engine.jit.frontend.dispatch import Keyword
 from engine.jit.frontend.environment import Context, Exit, Variable
 from engine.jit.frontend.errors import CompileError, not_supported, source_excerpt
-from engine.jit.frontend.exit_transforms import Step, leaves, run
+from engine.jit.frontend.exit_transforms import ExitStep, Step, leaves, run
 from engine.jit.frontend.grad_modes import modes_of, within
 from engine.jit.frontend.materialise import native_function
 from engine.jit.frontend.parsing import parse
@@ -239,7 +239,7 @@ def _body(c: Context, tree: ast.FunctionDef, fn: Callable[..., Any]) -> None:
 
 
 def _return_nothing(c: Context, tree: ast.FunctionDef) -> Step:
-    def step() -> Exit:
+    def compile_return() -> Exit:
         if c.returns is not None and not is_subtype(NONE, c.returns):
             c.fail(
                 tree,
@@ -249,8 +249,7 @@ def _return_nothing(c: Context, tree: ast.FunctionDef) -> Step:
         c.returns = c.returns or NONE
         return Exit("exits", [c.builder.constant(tree.body[-1], None)])
 
-    step.way = "exits"  # type: ignore[attr-defined]
-    return step
+    return ExitStep(compile_return)
 
 
 def _finish(

@@ -41,6 +41,18 @@ class Iterable:
     )  # of zip(...) in enumerate(...): the lengths
 
 
+def _known(index: SimpleValue | int) -> int:
+    """The position of an unrolled element."""
+    assert isinstance(index, int)
+    return index
+
+
+def _computed(index: SimpleValue | int) -> SimpleValue:
+    """The position of a loop, which the program computes."""
+    assert isinstance(index, SimpleValue)
+    return index
+
+
 def walk(c: Context, tree: ast.expr, sugared: SugaredValue) -> Iterable:
     """Returns how to iterate over an expression. Raises: CompileError for what is not iterable."""
     if (
@@ -57,7 +69,7 @@ def walk(c: Context, tree: ast.expr, sugared: SugaredValue) -> Iterable:
         sugared = sugared.concrete_type.items_of(c, tree, sugared)
     if isinstance(sugared, SugaredTupleValue):
         items = list(sugared.items)
-        return Iterable(len(items), None, lambda i: items[int(i)])  # type: ignore[arg-type]
+        return Iterable(len(items), None, lambda i: items[_known(i)])
     if isinstance(sugared, RangeValue):
         return _walk_range(c, tree, sugared)
     if isinstance(sugared, IterableTree):
@@ -65,7 +77,7 @@ def walk(c: Context, tree: ast.expr, sugared: SugaredValue) -> Iterable:
     iterated = c.as_value(tree, sugared)
     if iterated.type.kind == "Tuple":
         inner = iterated.type.inner
-        return Iterable(len(inner), None, lambda i: tuple_item(c, tree, iterated, int(i)))  # type: ignore[arg-type]
+        return Iterable(len(inner), None, lambda i: tuple_item(c, tree, iterated, _known(i)))
     if iterated.type.kind == "Dict":
         iterated = c.builder.call(tree, "aten::keys", [iterated])
     if iterated.type.kind not in ("List", "str", "Tensor"):
@@ -80,10 +92,11 @@ def walk(c: Context, tree: ast.expr, sugared: SugaredValue) -> Iterable:
     length = c.builder.call(tree, "aten::len", [iterated])
 
     def element(i: SimpleValue | int) -> SugaredValue:
-        assert isinstance(i, SimpleValue)
+        index = _computed(i)
         if iterated.type == TENSOR:
-            return c.builder.call(tree, "aten::select", [iterated, c.builder.constant(tree, 0), i])
-        return c.builder.call(tree, "aten::__getitem__", [iterated, i])
+            first = c.builder.constant(tree, 0)
+            return c.builder.call(tree, "aten::select", [iterated, first, index])
+        return c.builder.call(tree, "aten::__getitem__", [iterated, index])
 
     return Iterable(None, length, element)
 
@@ -106,12 +119,12 @@ def _walk_range(c: Context, tree: ast.expr, range_value: RangeValue) -> Iterable
 
         return Iterable(None, None, counted, first)
     if range_value.start is None and range_value.step is None:
-        return Iterable(None, range_value.stop, lambda i: i)  # type: ignore[arg-type, return-value]
+        return Iterable(None, range_value.stop, _computed)
     start = range_value.start or builder.constant(tree, 0)
     step = range_value.step or builder.constant(tree, 1)
     length = builder.call(tree, "aten::__range_length", [start, range_value.stop, step])
     derive = "aten::__derive_index"
-    return Iterable(None, length, lambda i: builder.call(tree, derive, [i, start, step]))  # type: ignore[list-item]
+    return Iterable(None, length, lambda i: builder.call(tree, derive, [_computed(i), start, step]))
 
 
 def _walk_together(

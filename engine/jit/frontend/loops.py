@@ -22,7 +22,7 @@ from engine.jit.frontend.environment import (
     Variable,
 )
 from engine.jit.frontend.errors import not_supported
-from engine.jit.frontend.exit_transforms import Step, exit_return, leaves, run
+from engine.jit.frontend.exit_transforms import ExitStep, Step, exit_return, leaves, run
 from engine.jit.frontend.expressions import check_key, make_list
 from engine.jit.frontend.iterables import Iterable, walk
 from engine.jit.frontend.refinement import condition
@@ -165,11 +165,7 @@ def first_true(c: Context, tree: ast.AST) -> SimpleValue:
 
 
 def _continue_step(c: Context, tree: ast.AST, body: Body) -> Step:
-    def step() -> Exit:
-        return Exit("exits", body.values(tree, body.go_on(), None))
-
-    step.way = "exits"  # type: ignore[attr-defined]
-    return step
+    return ExitStep(lambda: Exit("exits", body.values(tree, body.go_on(), None)))
 
 
 @compiles(ast.While)

@@ -15,7 +15,7 @@ from engine.inspect.models._wording import method_name
 from engine.inspect.models.jit import JitModel
 from engine.inspect.models.jit.graph_timeline import GraphTimeline, timeline_of
 from engine.inspect.models.jit.lines import short_type
-from engine.inspect.models.jit.rule import rule_text
+from engine.inspect.models.jit.rule import rule_of, rule_text
 from engine.inspect.selection import JitSelection, Selection, SyntaxSelection, ValueSelection
 from tests.inspect.jit_traces import LOOP, recorded
 from tests.inspect.trace_builder import TraceBuilder
@@ -160,6 +160,16 @@ def test_the_differences_are_those_of_the_pass_or_of_the_one_rewrite():
         assert (model.added, model.removed, model.changed) == (0, 2, 1)
     assert at(history, rewrite.moment).position == "in peephole, rewrite 1 of 1"
     assert at(history, run.until).position == "after peephole"
+
+
+def test_the_rule_of_every_rewrite_shows_its_lines_of_the_engines_source():
+    jit = recorded(LOOP).jit
+    rewrites = [rewrite for run in jit.tables.runs.id.tolist() for rewrite in jit.rewrites(run)]
+    assert len(rewrites) > 10
+    for rewrite in rewrites:
+        rule = rule_of(jit, rewrite)
+        assert rule.path.startswith("csrc/jit/"), rule.why
+        assert rule.lines[rule.line - rule.first].strip(), rule
 
 
 def test_why_a_node_vanished_names_pass_rule_place_and_what_stands_for_it():

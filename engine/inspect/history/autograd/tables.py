@@ -112,10 +112,6 @@ class AutogradTables:
         return self.tables.moments("UNPACK")
 
     @cached_property
-    def stales(self) -> Table:
-        return self.tables.moments("STALE")
-
-    @cached_property
     def hooks(self) -> Table:
         """`node` is the node that was taken from the queue last, in the same thread; `run` its pass.
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 ROUND = 14  # lines before and after the rule
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 SOURCE_FOLDERS = ("csrc", "engine")
 LARGEST = 1 << 20  # bytes of a file that is still looked into
 
@@ -46,7 +46,9 @@ def rule_text(file: str, line: int, rule: str, recorded: str = "") -> RuleText:
         path = _own_source(short)
         if path is None:
             return RuleText(
-                short, line, why=f"{short} is neither in the trace nor in this engine's source"
+                short,
+                line,
+                why=f"{short}:{line} is neither in the trace nor in this engine's source",
             )
         try:
             lines = path.read_text(errors="replace").splitlines()
