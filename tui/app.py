@@ -18,6 +18,8 @@ from textual.theme import Theme
 from tui.key_queue import KeyQueue
 from tui.keys import ANYWHERE, bindings
 from tui.render import ASCII, UNICODE, Glyphs, clean_lines
+from tui.render.contrast import FRAME, readable
+from tui.render.theme import STYLES
 from tui.settings import Memory, Settings, load_settings
 
 if TYPE_CHECKING:
@@ -59,6 +61,7 @@ BaseScreen > TooSmall { display: none; }
 BaseScreen.-tiny > TooSmall, BaseScreen.-low > TooSmall { display: block; }
 BaseScreen.-tiny > #body, BaseScreen.-low > #body { display: none; }
 #body { height: 1fr; }
+Input > .input--placeholder { color: $quiet; }
 Canvas {
     scrollbar-background: $surface;
     scrollbar-background-hover: $surface; scrollbar-background-active: $surface;
@@ -69,8 +72,8 @@ Bar#title, Bar#keys { background: $panel; }
 Viewer #tabs, Viewer #watch, Viewer #status, Viewer #strip { background: $surface; }
 Viewer #watch { display: none; }
 Viewer #panes { height: 1fr; }
-Viewer Canvas { border: $edge $panel; height: 1fr; border-title-color: $text-muted; }
-Viewer Canvas:focus { border: $edge $primary; border-title-color: $text; }
+Viewer Canvas { border: $edge $line; height: 1fr; border-title-color: $quiet; }
+Viewer Canvas:focus { border: $edge $line-focus; border-title-color: $text; }
 Viewer #side { display: none; overflow-x: hidden; }
 Viewer.two #side { display: block; }
 Viewer.plain Canvas, Viewer.plain Canvas:focus { border: none; }
@@ -133,11 +136,35 @@ class Underhood(App[int]):
         """`$edge`: how frames are drawn."""
         return {"edge": "ascii" if self.ascii else "round"}
 
+    def get_css_variables(self) -> dict[str, str]:
+        """The theme's, and `$line`, `$line-focus` and `$quiet` (titles), which can be read in each."""
+        variables = super().get_css_variables()
+        theme, ground = self.current_theme, variables["surface"]
+        if theme.ansi or not ground.startswith("#"):
+            focus = "ansi_bright_blue" if theme.dark else "ansi_blue"
+            return variables | {
+                "line": "ansi_default",
+                "line-focus": focus,
+                "quiet": "ansi_default",
+            }
+        return variables | {
+            "line": readable(variables["panel"], ground, FRAME),
+            "line-focus": readable(variables["primary"], ground, FRAME),
+            "quiet": readable(STYLES["dim"].dark if theme.dark else STYLES["dim"].light, ground),
+        }
+
     def get_default_screen(self) -> Screen[Any]:
         """The first screen is the lowest one: no empty screen is drawn before it."""
         return make_screen(self._first, **self._options)
 
     def _known_theme(self) -> str:
+        """The theme of the settings; with 16 colours the one that uses the terminal's own."""
+        name = self._theme_of_settings()
+        if self.console.color_system != "standard" or self.available_themes[name].ansi:
+            return name
+        return "ansi-dark" if self.available_themes[name].dark else "ansi-light"
+
+    def _theme_of_settings(self) -> str:
         for name in (self.settings.theme, self.memory.get("theme", "")):
             if name in self.available_themes:
                 return str(name)
@@ -179,7 +206,8 @@ class Underhood(App[int]):
         self.exit(return_code=128 + number)
 
     def _remember_theme(self, theme: Theme) -> None:
-        if theme.name != self.settings.theme:
+        sixteen = self.console.color_system == "standard"
+        if theme.name != self.settings.theme and not sixteen:
             self.memory.put("theme", theme.name)
 
     def go(self, name: str, instead: bool = False, **options: Any) -> None:

@@ -24,57 +24,59 @@ class StyleRule(NamedTuple):
 STYLES: dict[str, StyleRule] = {
     # text
     "text": StyleRule("", "#c0caf5", "#2e3440", "default", "Plain text."),
-    "dim": StyleRule("dim", "#6b7394", "#7a8194", "bright_black", "Aside, or not yet."),
-    "head": StyleRule("bold", "#7aa2f7", "#2456b3", "bright_blue", "A heading."),
-    "title": StyleRule("bold", "#e0e6ff", "#111827", "bright_white", "What is shown."),
-    "name": StyleRule("bold", "#e0af68", "#8a5a00", "yellow", "A Python name or a field's name."),
-    "number": StyleRule("", "#ff9e64", "#a8430b", "cyan", "A number that was recorded."),
+    "dim": StyleRule("dim", "#6b7394", "#7a8194", "default", "Aside, or not yet."),
+    "head": StyleRule("bold", "#7aa2f7", "#2456b3", "bright_cyan", "A heading."),
+    "title": StyleRule("bold", "#e0e6ff", "#111827", "default", "What is shown."),
+    "name": StyleRule(
+        "bold", "#e0af68", "#8a5a00", "bright_yellow", "A Python name or a field's name."
+    ),
+    "number": StyleRule("", "#ff9e64", "#a8430b", "bright_cyan", "A number that was recorded."),
     "address": StyleRule("", "#7dcfff", "#00698c", "bright_cyan", "An address in memory."),
     "type": StyleRule(
-        "italic", "#bb9af7", "#6d3fc0", "magenta", "A type, or the origin of something."
+        "italic", "#bb9af7", "#6d3fc0", "bright_magenta", "A type, or the origin of something."
     ),
-    "op": StyleRule("bold", "#9ece6a", "#3f7a12", "green", "An operator call."),
+    "op": StyleRule("bold", "#9ece6a", "#3f7a12", "bright_green", "An operator call."),
     # source text
-    "keyword": StyleRule("bold", "#bb9af7", "#6d3fc0", "magenta", "A keyword of Python."),
-    "string": StyleRule("", "#9ece6a", "#3f7a12", "green", "A string of Python."),
-    "comment": StyleRule("italic", "#6b7394", "#7a8194", "bright_black", "A comment of Python."),
+    "keyword": StyleRule("bold", "#bb9af7", "#6d3fc0", "bright_magenta", "A keyword of Python."),
+    "string": StyleRule("", "#9ece6a", "#3f7a12", "bright_green", "A string of Python."),
+    "comment": StyleRule("italic", "#6b7394", "#7a8194", "default", "A comment of Python."),
     # drawing
-    "frame": StyleRule("", "#414868", "#b4bac8", "bright_black", "The frame of a box."),
-    "wire": StyleRule(
-        "", "#565f89", "#9aa2b5", "bright_black", "A wire from one thing to another."
+    "frame": StyleRule("", "#414868", "#b4bac8", "default", "The frame of a box."),
+    "wire": StyleRule("", "#565f89", "#9aa2b5", "default", "A wire from one thing to another."),
+    "bar": StyleRule(
+        "", "#7aa2f7", "#2456b3", "bright_cyan", "The used, or the past, part of a bar."
     ),
-    "bar": StyleRule("", "#7aa2f7", "#2456b3", "blue", "The used, or the past, part of a bar."),
-    "track": StyleRule("dim", "#414868", "#b4bac8", "bright_black", "The rest of a bar."),
-    "hole": StyleRule("dim", "#565f89", "#9aa2b5", "bright_black", "Bytes that no tensor reaches."),
-    "ghost": StyleRule("dim strike", "#565f89", "#9aa2b5", "bright_black", "Freed a moment ago."),
-    "unknown": StyleRule(
-        "dim italic", "#565f89", "#9aa2b5", "bright_black", "Not in the recording."
-    ),
+    "track": StyleRule("dim", "#414868", "#b4bac8", "default", "The rest of a bar."),
+    "hole": StyleRule("dim", "#565f89", "#9aa2b5", "default", "Bytes that no tensor reaches."),
+    "ghost": StyleRule("dim strike", "#565f89", "#9aa2b5", "default", "Freed a moment ago."),
+    "unknown": StyleRule("dim italic", "#565f89", "#9aa2b5", "default", "Not in the recording."),
     # states
     "highlighted": StyleRule(
         "bold", "#ffd866 on #2f3450", "#7a4b00 on #fff1c2", "bright_yellow", "Selected."
     ),
     "path": StyleRule("bold", "#ffd866", "#7a4b00", "bright_yellow", "The path to the selection."),
     "cursor": StyleRule("reverse", "", "", "", "Under the cursor."),
-    "current": StyleRule("bold reverse", "#7aa2f7", "#2456b3", "bright_blue", "This moment."),
-    "good": StyleRule("bold", "#9ece6a", "#3f7a12", "green", "Right, new or just written."),
-    "warn": StyleRule("bold underline", "#e0af68", "#8a5a00", "yellow", "Worth a second look."),
-    "waits": StyleRule("", "#7aa2f7", "#2456b3", "blue", "A node that waits for gradients."),
-    "ready": StyleRule("bold", "#e0af68", "#8a5a00", "yellow", "A node in the ready queue."),
+    "current": StyleRule("bold reverse", "#7aa2f7", "#2456b3", "bright_cyan", "This moment."),
+    "good": StyleRule("bold", "#9ece6a", "#3f7a12", "bright_green", "Right, new or just written."),
+    "warn": StyleRule(
+        "bold underline", "#e0af68", "#8a5a00", "bright_yellow", "Worth a second look."
+    ),
+    "waits": StyleRule("", "#7aa2f7", "#2456b3", "bright_cyan", "A node that waits for gradients."),
+    "ready": StyleRule("bold", "#e0af68", "#8a5a00", "bright_yellow", "A node in the ready queue."),
     "done": StyleRule(
-        "", "#9ece6a", "#3f7a12", "green", "A node that has run; a gradient that came."
+        "", "#9ece6a", "#3f7a12", "bright_green", "A node that has run; a gradient that came."
     ),
     "error": StyleRule("bold underline", "#f7768e", "#b3123a", "bright_red", "An error."),
 }
 
 # eight tensors side by side; beyond eight they repeat
 _TENSORS = (
-    ("", "#7aa2f7", "#2456b3", "bright_blue"),
-    ("underline", "#e0af68", "#8a5a00", "yellow"),
-    ("bold", "#9ece6a", "#3f7a12", "green"),
-    ("italic", "#bb9af7", "#6d3fc0", "magenta"),
-    ("bold underline", "#7dcfff", "#00698c", "cyan"),
-    ("bold italic", "#f7768e", "#b3123a", "red"),
+    ("", "#7aa2f7", "#2456b3", "bright_cyan"),
+    ("underline", "#e0af68", "#8a5a00", "bright_yellow"),
+    ("bold", "#9ece6a", "#3f7a12", "bright_green"),
+    ("italic", "#bb9af7", "#6d3fc0", "bright_magenta"),
+    ("bold underline", "#7dcfff", "#00698c", "bright_cyan"),
+    ("bold italic", "#f7768e", "#b3123a", "bright_red"),
     ("italic underline", "#73daca", "#0f766e", "bright_cyan"),
     ("bold italic underline", "#ff9e64", "#a8430b", "bright_magenta"),
 )
@@ -83,7 +85,18 @@ STYLES |= {
     for index, look in enumerate(_TENSORS)
 }
 
-THEMES = ("dark", "light", "ansi", "mono")
+THEMES = ("dark", "light", "ansi", "ansi_light", "mono")
+FRAMES = frozenset({"frame", "wire", "bar", "track", "hole"})
+"""Styles of lines and bars: less contrast will do than for text."""
+
+# On a light terminal only the dark half of the 16 colours can be read.
+_ON_LIGHT = {
+    "bright_magenta": "magenta",
+    "bright_red": "red",
+    "bright_cyan": "blue",
+    "bright_green": "default",
+    "bright_yellow": "default",
+}
 
 
 @lru_cache(maxsize=1024)
@@ -98,7 +111,9 @@ def definition(names: str, theme: str = "dark") -> str:
         look = STYLES[name]
         attributes += [word for word in look.attributes.split() if word not in attributes]
         if theme != "mono":
-            text, _, back = getattr(look, theme).partition(" on ")
+            column = "ansi" if theme == "ansi_light" else theme
+            text, _, back = getattr(look, column).partition(" on ")
+            text = _ON_LIGHT.get(text, text) if theme == "ansi_light" else text
             colour, background = text or colour, back or background
     if colour and "dim" in attributes:
         attributes.remove("dim")  # the colour is dim already; both together cannot be read

@@ -23,7 +23,7 @@ class EditScreen(ModalScreen[bool]):
     ]
     SCOPED_CSS = False
     DEFAULT_CSS = """
-    EditScreen TextArea, EditScreen TextArea:focus { border: $edge $primary; height: 1fr; }
+    EditScreen TextArea, EditScreen TextArea:focus { border: $edge $line-focus; height: 1fr; }
     EditScreen Bar { background: $panel; }
     """
 

@@ -75,8 +75,8 @@ class LessonScreen(BaseScreen):
     SCOPED_CSS = False
     DEFAULT_CSS = """
     #lesson { height: 1fr; }
-    #prose { width: 1fr; height: 1fr; border: $edge $panel; padding: 0 1; overflow-x: hidden; }
-    #prose:focus { border: $edge $primary; }
+    #prose { width: 1fr; height: 1fr; border: $edge $line; padding: 0 1; overflow-x: hidden; }
+    #prose:focus { border: $edge $line-focus; }
     #verdict { height: auto; background: $surface; padding: 0 1; display: none; overflow-x: hidden; }
     #verdict.filled { display: block; }
     #answer { border: none; height: 1; padding: 0 1; background: $panel; display: none; }

@@ -28,8 +28,8 @@ class TextModal(ModalScreen[None]):
     TextModal { align: center middle; }
     TextModal Canvas {
         width: 90%; max-width: 100; height: 80%;
-        border: $edge $primary; background: $surface; padding: 0 1;
-        border-title-style: bold; border-subtitle-color: $text-muted;
+        border: $edge $line-focus; background: $surface; padding: 0 1;
+        border-title-style: bold; border-subtitle-color: $quiet;
     }
     TextModal.-narrow Canvas { width: 100%; height: 100%; }
     """
@@ -56,6 +56,8 @@ class TextModal(ModalScreen[None]):
     def on_canvas_fitted(self, event: Canvas.Fitted) -> None:
         canvas = event.canvas
         canvas.show_picture(self.draw(canvas.room().width))
+        if not self.has_class("-narrow"):  # as tall as its text, within the screen
+            canvas.styles.height = max(5, min(canvas.picture.height + 2, self.size.height - 2))
         rows = range(min(canvas.picture.height, canvas.room().height))
         if self.follow is not None and any(canvas.picture.targets(y) for y in rows):
             canvas.border_subtitle = "Enter follows, Esc closes"
