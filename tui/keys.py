@@ -337,6 +337,7 @@ PLAYGROUND = KeyGroup(
             "more events",
             "Resume a line that is paused at its budget of events, with twice the budget.",
         ),
+        Key("save", "ctrl+s", "save", "Save the statements that ran as a Python script."),
         Key(
             "restart",
             "ctrl+r",

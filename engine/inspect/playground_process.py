@@ -8,6 +8,7 @@ Requests and replies are JSON, one per line. A request is {"id": n, "code": text
     {"id": n, "kind": "result", "text": repr}       the value of a last expression that is not None
     {"id": n, "kind": "error", "text": traceback}   an exception (also KeyboardInterrupt)
     {"id": n, "kind": "interrupted"}                SIGINT was heard; whether it ends is up to the code
+    {"id": n, "kind": "completions", "text": list}  what {"id": n, "complete": text} can become, as JSON
     {"id": n, "kind": "done"}                       always the last one
 
 What the code prints goes to stdout and stderr, which the other side has on pipes. Whatever happens
@@ -19,9 +20,11 @@ from __future__ import annotations
 import argparse
 import ast
 import codeop
+import inspect
 import json
 import linecache
 import os
+import rlcompleter
 import signal
 import sys
 import traceback
@@ -79,6 +82,31 @@ class Kernel:
             return [{"kind": "error", "text": _users_traceback(error)}]
         finally:
             self.running = False
+
+    def completions(self, text: str) -> list[str]:
+        """The names that `text`, the end of a line, can become. Only looks: attributes are listed and never read,
+        for reading a tensor's would be recorded."""
+        path, dot, last = text.rpartition(".")
+        if not dot:
+            names = rlcompleter.Completer(self.namespace).global_matches(text)
+            return sorted({name.strip().removesuffix("(") for name in names})
+        first, *parts = path.split(".")
+        if first not in self.namespace:
+            return []
+        value = self.namespace[first]
+        for part in parts:
+            get = getattr if isinstance(value, ModuleType) else inspect.getattr_static
+            try:
+                value = get(value, part)
+            except AttributeError:
+                return []
+        listed = dir(value) if isinstance(value, type | ModuleType) else object.__dir__(value)
+        hidden = not last.startswith("_")
+        return sorted(
+            f"{path}.{name}"
+            for name in set(listed)
+            if name.startswith(last) and not (hidden and name.startswith("_"))
+        )
 
     def _run(self, code: str, name: str) -> list[dict[str, str]]:
         tree = ast.parse(code, name)
@@ -149,7 +177,11 @@ def main(arguments: list[str] | None = None) -> None:
     for line in requests:
         request = json.loads(line)
         try:
-            messages = kernel.answer(request["code"])
+            if "complete" in request:
+                text = json.dumps(kernel.completions(request["complete"]))
+                messages = [{"kind": "completions", "text": text}]
+            else:
+                messages = kernel.answer(request["code"])
         except SystemExit as ending:
             code = ending.code if isinstance(ending.code, int) else int(ending.code is not None)
             break

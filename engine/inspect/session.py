@@ -41,7 +41,7 @@ _AGAIN = 0.1  # seconds after which a line that has not heard an interruption is
 class Reply:
     """Something the kernel said.
 
-    kind: ready, stdout, stderr, result, error, incomplete, done, paused (text says why), or died (text
+    kind: ready, stdout, stderr, result, error, incomplete, completions, done, paused (text says why), or died (text
     says how).
     """
 
@@ -191,12 +191,19 @@ class Session:
 
     def send(self, code: str) -> int:
         """Sends code to run; returns the number that its replies will carry (0: no kernel)."""
+        return self._request("code", code)
+
+    def complete(self, text: str) -> int:
+        """Asks what a name can become; the reply has kind "completions"."""
+        return self._request("complete", text)
+
+    def _request(self, kind: str, text: str) -> int:
         if not self.alive:
             return 0
         self._requests += 1
         if not self.busy:
             self._line_from = self._ring["head"]
-        self._outgoing += json.dumps({"id": self._requests, "code": code}).encode() + b"\n"
+        self._outgoing += json.dumps({"id": self._requests, kind: text}).encode() + b"\n"
         self._unanswered.append(self._requests)
         self._write_frames()
         return self._requests

@@ -17,7 +17,7 @@ from tui.app import Underhood
 from tui.lesson_session import LessonSession
 from tui.screens.edit import EditScreen
 from tui.screens.lesson import LessonScreen
-from tui.screens.playground import PlaygroundScreen
+from tui.screens.playground import PlaygroundScreen, Prompt
 
 TURNS = pytest.mark.parametrize("turns", [0, 1, 2, 5, 9, 14, 20, 30])
 
@@ -73,7 +73,7 @@ async def test_the_playground(turns: int) -> None:
         await until(pilot, lambda: isinstance(app.screen, PlaygroundScreen))
         screen = app.screen
         await until(pilot, lambda: ("result", "42") in screen.messages)
-        assert screen.query_one(Input).value == "b = 1"
+        assert screen.query_one(Prompt).value == "b = 1"
         assert screen.past.lines[-2:] == ["a=6*7", "a"]
 
 
@@ -85,7 +85,7 @@ async def test_a_paste_is_in_its_place() -> None:
         app.post_message(Paste(" = torch.ones(2"))
         app.post_message(key(")"))
         await pilot.pause()
-        assert app.screen.query_one(Input).value == "x = torch.ones(2)"
+        assert app.screen.query_one(Prompt).value == "x = torch.ones(2)"
 
 
 async def test_before_the_first_frame() -> None:
@@ -94,7 +94,7 @@ async def test_before_the_first_frame() -> None:
     app.post_message(key("7"))
     async with app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: isinstance(app.screen, PlaygroundScreen))
-        await until(pilot, lambda: app.screen.query_one(Input).value == "7")
+        await until(pilot, lambda: app.screen.query_one(Prompt).value == "7")
 
 
 @TURNS

@@ -6,13 +6,22 @@ a file. A message says so, and ctrl+r starts again.
 
 from __future__ import annotations
 
+import codeop
+import json
+import os
+import re
+import textwrap
 from collections import deque
-from typing import TYPE_CHECKING
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
+from textual.binding import Binding
 from textual.containers import Horizontal
-from textual.widgets import Input, Label
+from textual.message import Message
+from textual.widgets import Label, TextArea
 
 from tui.keys import PLAYGROUND, bindings
 from tui.render import Picture, Span, clean
@@ -41,18 +50,95 @@ STYLES = {
     "paused": "warn",
 }
 WELCOME = "Try: x = torch.arange(6).view(2, 3)   then: y = x.t()   then: y[0, 0] = 7"
-FIRST = "import engine as torch"
+FIRST = "import engine, engine as torch"
+NAME = re.compile(r"[^\W\d]\w*(?:\.\w*)*$")  # that ends at the cursor
+MAX_ROWS = 8  # of the prompt
+MAX_NAMES = 40  # completions that are listed
 
 
-class Prompt(Input):
-    """One line; a pasted text of several lines is sent whole."""
+class Prompt(TextArea):
+    """A statement of one or more lines. Enter sends it once it is complete, Alt+Enter and ctrl+j begin a new
+    line, ctrl+z takes back, up and down bring back earlier statements, Tab completes."""
 
-    def _on_paste(self, event: events.Paste) -> None:
-        if "\n" in event.text.strip():
-            event.stop()
-            event.prevent_default()
-            self.post_message(self.Submitted(self, self.value + event.text))
-        # else Textual itself calls the handler of Input, too
+    BINDINGS: ClassVar = [
+        Binding("enter", "enter", show=False, priority=True),
+        Binding("alt+enter,ctrl+j,shift+enter", "new_line", show=False, priority=True),
+        Binding("tab", "complete", show=False, priority=True),
+        Binding("ctrl+c", "screen.interrupt", show=False, priority=True),
+    ]
+
+    class Submitted(Message):
+        """The statement is complete."""
+
+        def __init__(self, value: str) -> None:
+            super().__init__()
+            self.value = value
+
+    class Completing(Message):
+        """Tab was pressed after `text`; "" where there is nothing to complete."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    def __init__(self) -> None:
+        super().__init__(
+            soft_wrap=False,
+            compact=True,
+            highlight_cursor_line=False,
+            placeholder="Python; Tab completes",
+        )
+
+    @property
+    def value(self) -> str:
+        """The text."""
+        return self.text
+
+    @value.setter
+    def value(self, text: str) -> None:
+        self.text = text
+        self.move_cursor(self.document.end)
+
+    def action_enter(self) -> None:
+        """Send the statement, or begin its next line."""
+        text = self.text.rstrip(" \t")  # an indent without a statement ends a block
+        if needs_more(text):
+            self.action_new_line()
+            return
+        self.text = ""
+        self.post_message(self.Submitted(text))
+
+    def action_new_line(self) -> None:
+        """Begin a line, indented as the one above it."""
+        line = self.document.get_line(self.cursor_location[0])
+        indent = line[: len(line) - len(line.lstrip())]
+        self.insert("\n" + indent + "    " * line.rstrip().endswith(":"))
+
+    def action_complete(self) -> None:
+        """Complete the name before the cursor; at the start of a line Tab leaves the prompt or indents."""
+        row, column = self.cursor_location
+        before = self.document.get_line(row)[:column]
+        name = NAME.search(before)
+        if name:
+            self.post_message(self.Completing(name[0]))
+        elif self.text:
+            self.insert("    ")
+        else:
+            self.screen.focus_next()
+
+    def on_text_area_changed(self) -> None:
+        """As high as the text, to a limit."""
+        self.parent.styles.height = min(MAX_ROWS, self.document.line_count)  # type: ignore[union-attr]
+
+
+def needs_more(text: str) -> bool:
+    """Return whether Python's own prompt would ask for another line; an empty last line ends a block."""
+    if not text.strip():
+        return False
+    try:
+        return codeop.compile_command(text, "<input>", "single") is None
+    except (SyntaxError, ValueError, OverflowError):
+        return False
 
 
 class PlaygroundScreen(BaseScreen):
@@ -63,9 +149,9 @@ class PlaygroundScreen(BaseScreen):
     SCOPED_CSS = False
     DEFAULT_CSS = """
     #talk { height: 20%; min-height: 4; max-height: 8; background: $surface; }
-    #line { height: 1; background: $panel; }
+    #line { height: 1; max-height: 8; background: $panel; }
     #line Label { width: auto; padding: 0 1; color: $accent; text-style: bold; }
-    #line Input { border: none; height: 1; padding: 0; width: 1fr; background: $panel; }
+    #line TextArea { border: none; height: 100%; padding: 0; width: 1fr; background: $panel; }
     """
 
     def __init__(self) -> None:
@@ -77,6 +163,8 @@ class PlaygroundScreen(BaseScreen):
         self.waiting: deque[str] = deque()  # lines typed while one is running
         self.typed: list[str] = []  # lines of a statement that is not complete yet
         self.past = LineMemory()
+        self.ran: list[str] = []  # statements that were sent and complete
+        self.completing = ""  # the text that the process is completing
         self.more = False  # the process said that the statement is not complete
         self.interrupts = 0
 
@@ -86,7 +174,7 @@ class PlaygroundScreen(BaseScreen):
         yield Canvas(id="talk")
         with Horizontal(id="line"):
             yield Label(">>>", id="sign", markup=False)
-            yield Prompt(placeholder="a line of Python", select_on_focus=False)
+            yield Prompt()
         plain = getattr(self.app, "ascii", False)
         yield Bar(key_words(self.KEYS, plain, typing=True), id="keys")
 
@@ -151,8 +239,11 @@ class PlaygroundScreen(BaseScreen):
             self._say("stdout", "ctrl+r starts a new one; the recording stays above")
         if reply.kind == "incomplete":
             self.more = True
+        elif reply.kind == "completions":
+            self._complete(json.loads(reply.text))
         elif reply.kind in ("done", "died"):
             if not self.more:
+                self.ran += ["\n".join(self.typed)] if self.typed else []
                 self.typed.clear()
             self._sign("..." if self.more else ">>>")
             self.more = False
@@ -191,9 +282,8 @@ class PlaygroundScreen(BaseScreen):
 
     # Typing
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
+    def on_prompt_submitted(self, event: Prompt.Submitted) -> None:
         event.stop()
-        event.input.value = ""
         self.past.add(event.value)
         self.entered += bool(event.value.strip())
         self.waiting.append(event.value)
@@ -215,12 +305,50 @@ class PlaygroundScreen(BaseScreen):
         self.interrupts = 0
         self.session.send("\n".join(self.typed))
 
+    def on_prompt_completing(self, event: Prompt.Completing) -> None:
+        event.stop()
+        if self.session is not None and not self.session.busy:
+            self.completing = event.text
+            self.session.complete(event.text)
+
+    def _complete(self, names: list[str]) -> None:
+        """Insert what all these names have in common; list them if that is nothing more."""
+        box, text = self.query_one(Prompt), self.completing
+        row, column = box.cursor_location
+        if not names or not box.document.get_line(row)[:column].endswith(text):
+            return
+        common = os.path.commonprefix(names)  # noqa: RUF071 (names, not paths)
+        if len(common) > len(text):
+            box.insert(common[len(text) :])
+        elif len(names) > 1:
+            short = [name.rpartition(".")[2] for name in names]
+            more = f"  ... and {len(short) - MAX_NAMES} more" if len(short) > MAX_NAMES else ""
+            width = self.query_one("#talk").size.width - 2
+            self._say("stdout", textwrap.fill("  ".join(short[:MAX_NAMES]) + more, max(20, width)))
+
+    def action_save(self) -> None:
+        """ctrl+s: write the statements that ran as a Python script into the current folder."""
+        if not self.ran[1:]:
+            self._say("stdout", "nothing has run yet")
+            return
+        path = Path.cwd() / f"playground-{datetime.now():%Y%m%d-%H%M%S}.py"
+        try:
+            path.write_text(
+                "\n".join(text.rstrip("\n") for text in self.ran) + "\n", encoding="utf-8"
+            )
+        except OSError as error:
+            self._say("died", f"not saved: {error}")
+            return
+        self._say("stdout", f"saved: {path}")
+
     def on_key(self, event: events.Key) -> None:
+        """Up on the first line and down on the last one: earlier statements, and later ones."""
         box = self.query_one(Prompt)
-        if box.has_focus and event.key in ("up", "down"):
+        edge = {"up": 0, "down": box.document.line_count - 1}.get(event.key)
+        if box.has_focus and edge is not None and box.cursor_location[0] == edge:
             event.stop()
+            event.prevent_default()
             box.value = self.past.move(-1 if event.key == "up" else 1, box.value)
-            box.cursor_position = len(box.value)
 
     def action_prompt(self) -> None:
         self.query_one(Prompt).focus()
