@@ -313,6 +313,18 @@ std::vector<Tensor> BoxedOperator::written(const Stack& stack) const {
   return tensors;
 }
 
+namespace {
+// New results that a kernel filled through a pointer would have no values in a recording.
+void record_results(const FunctionSchema& schema, const Stack& results) {
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!schema.returns[i].alias_info.set.empty()) continue;
+    each_tensor(results[i], [](const Tensor& t) {
+      if (!t.is_meta()) record_write(t);
+    });
+  }
+}
+}  // namespace
+
 void BoxedOperator::run(KeySet keys, Stack& stack) {
   Key key;
   const KernelRef kernel = kernel_for(keys, &key);
@@ -335,6 +347,8 @@ void BoxedOperator::run(KeySet keys, Stack& stack) {
     t.impl()->bump_version(current_call());
   }
   check_results(stack);
+  if (backend && events::on()) [[unlikely]]
+    record_results(schema(), stack);
 }
 
 void BoxedOperator::redispatch(KeySet keys, Stack& stack) { run(keys, stack); }

@@ -208,6 +208,8 @@ def test_a_recording_shows_the_call_with_its_arguments(signed, tmp_path):
     with record(file):
         signed.signed_sqrt(x, 2.0).sum().backward()
         signed.fill_with_(y, 3)
+        signs = signed.split_sign(y)
+    assert signs[1] == 0
     history = History(TraceReader.open(file))
     calls = {call.op: call for call in map(history.call, history.tables.calls.id.tolist())}
     assert [argument.value for argument in calls["signed_sqrt"].args] == [tensor_id(x), 2.0]
@@ -215,6 +217,9 @@ def test_a_recording_shows_the_call_with_its_arguments(signed, tmp_path):
     assert [hop.kernel for hop in hops] == ["signed_sqrt (Autograd)", "signed_sqrt (CPU)"]
     written = history.last_write(storage_id(y), -1, history.end - 1)
     assert written.call == calls["fill_with_"].id
+    (result,) = calls["split_sign"].results
+    storage = history.described(result, calls["split_sign"].until).storage
+    assert history.last_write(storage, -1, history.end - 1).call == calls["split_sign"].id
 
 
 def test_the_dispatch_view_shows_the_library_and_the_source(signed, path, tmp_path, capsys):
