@@ -193,6 +193,8 @@ def imported_as(name: str) -> None:
     """
     from engine import version
 
+    if not isinstance(name, str):
+        raise TypeError(f"imported_as: name must be a str, got {type(name).__name__}")
     _dtypes.set_namespace(name)
     if name == "torch":
         globals()["__version__"] = version.__version__ = f"{version.pytorch}+underhood"

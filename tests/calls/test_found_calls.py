@@ -350,3 +350,9 @@ def test_errors_have_pytorchs_class(call: Callable[[Any], Any], error: type[Exce
     with pytest.raises(error) as caught:
         call(engine.ones(2, 2))
     assert type(caught.value) is error
+
+
+def test_the_name_that_is_printed_is_a_str() -> None:
+    with pytest.raises(TypeError, match="name must be a str, got Tensor"):
+        engine.imported_as(engine.ones(2))
+    assert repr(engine.float32) == "engine.float32"
