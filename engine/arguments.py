@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import numbers
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from engine.dtypes import device, dtype, memory_format
-from engine.function_schema import SchemaType, operator_schema
+from engine.function_schema import Argument, SchemaType, operator_schema
 from engine.tensor import Tensor
 
 
@@ -67,8 +68,8 @@ def accepts(type_: SchemaType, value: object) -> bool:
     if kind == "int":
         return hasattr(value, "__index__") and not isinstance(value, bool)
     if kind in ("float", "Scalar"):
-        numbers = (bool, int, float, complex) if kind == "Scalar" else (bool, int, float)
-        return isinstance(value, numbers) or (isinstance(value, Tensor) and value.dim() == 0)
+        number = numbers.Complex if kind == "Scalar" else numbers.Real  # NumPy's, too
+        return isinstance(value, number) or (isinstance(value, Tensor) and value.dim() == 0)
     return isinstance(value, _CLASSES.get(kind, object))
 
 
@@ -93,13 +94,31 @@ def argument_error(name: str, operator: str, args: Sequence[object]) -> Exceptio
         )
     types = ", ".join(type_word(value) for value in args)
     if isinstance(cause, OverflowError):
-        numbers = ", ".join(repr(value) for value in args if isinstance(value, (int, tuple, list)))
-        return RuntimeError(f"{name}: {cause}; a number does not fit 64 bits: {numbers}")
+        return _overflow_error(name, schema.arguments, args) or RuntimeError(f"{name}: {cause}")
     if isinstance(cause, (ValueError, RuntimeError)):
         return cause
     return TypeError(
         f"{name}: cannot be called with ({types}): {cause}; the signature is {schema.text}"
     )
+
+
+def _overflow_error(
+    name: str, arguments: Sequence[Argument], args: Sequence[object]
+) -> Exception | None:
+    """An integer beyond 64 bits: PyTorch's class depends on the type of the argument."""
+    for argument, value in zip(arguments, args, strict=False):
+        items = value if isinstance(value, (tuple, list)) else (value,)
+        for item in items:
+            if isinstance(item, int) and not -(2**63) <= item < 2**63:
+                error: type[Exception] = OverflowError
+                if items is value:
+                    error = TypeError
+                elif argument.type.base == "int":
+                    error = ValueError
+                return error(
+                    f"{name}: argument {argument.name!r}: {item} does not fit into 64 bits"
+                )
+    return None
 
 
 def older_form(

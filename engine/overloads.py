@@ -196,14 +196,18 @@ FUNCTIONS["threshold_"] = "threshold_"
 
 
 @method
-def view(input: Tensor, *size: Any, dtype: dtype | None = None) -> Tensor:
+def view(
+    input: Tensor, *shape: Any, size: Sequence[int] | None = None, dtype: dtype | None = None
+) -> Tensor:
     """Return a view of the elements in another shape, or of the bytes as another dtype: `x.view(int8)`.
 
     Memory: none. Raises: RuntimeError when the strides do not allow it; `reshape` then copies.
     """
-    if dtype is not None or (len(size) == 1 and type(size[0]).__name__ == "dtype"):
-        return ops.view_dtype(input, as_dtype(size[0] if size else dtype, "view"))
-    return ops.view(input, *size)
+    if size is not None and not shape and dtype is None:
+        return ops.view(input, *size)
+    if dtype is not None or (len(shape) == 1 and type(shape[0]).__name__ == "dtype"):
+        return ops.view_dtype(input, as_dtype(shape[0] if shape else dtype, "view"))
+    return ops.view(input, *shape)
 
 
 @both

@@ -7,6 +7,7 @@ class queries it. engine/__init__.py installs the operators (x.add, x.t, x + y, 
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -378,7 +379,7 @@ class Tensor(_Base):
         return rows
 
     def __contains__(self, element: object) -> bool:
-        if not isinstance(element, (Tensor, bool, int, float, complex)):
+        if not isinstance(element, (Tensor, numbers.Complex)):
             raise RuntimeError(
                 "Tensor.__contains__ only supports Tensor or scalar, "
                 f"but you passed in a {type(element)}."

@@ -205,7 +205,7 @@ def _buffer(flat: list[Any], kind: dtype, function: str) -> tuple[dtype, Any]:
         lowest = limits.min if kind.is_signed else -limits.max
         for value in (min(numbers), max(numbers)):
             if not lowest <= value <= limits.max:
-                overflow = ValueError if kind is int64 else RuntimeError
+                overflow = RuntimeError if -(2**63) <= value < 2**63 else ValueError
                 raise overflow(
                     f"{function}: value {value} cannot be converted to type {kind.name} without "
                     f"overflow; {kind.name} holds {limits.min} to {limits.max}"

@@ -19,7 +19,8 @@ REQUIRED: Any = object()
 NAMESPACES = ("", "nn.functional", "linalg", "special", "fft")
 OUTSIDE = re.compile(
     # What a process has one of, files, and what is called back.
-    r"set_.*|imported_as|use_deterministic_algorithms|manual_seed|seed|initial_seed|fork_rng|get_rng_state|save|load|get_num_threads"
+    r"set_.*|imported_as|use_deterministic_algorithms|manual_seed|seed|initial_seed|fork_rng|get_rng_state"
+    r"|save|load|get_num_threads"
     r"|from_dlpack|from_bytes|get_printoptions|printoptions|register_.*hook|register_hook"
     r"|triplet_margin_with_distance_loss|data_ptr|seterr"
 )

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import engine
@@ -356,3 +357,40 @@ def test_the_name_that_is_printed_is_a_str() -> None:
     with pytest.raises(TypeError, match="name must be a str, got Tensor"):
         engine.imported_as(engine.ones(2))
     assert repr(engine.float32) == "engine.float32"
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda x, n: x.mul(n), OverflowError),
+        (lambda x, n: x < n, OverflowError),
+        (lambda x, n: x.fill_(n), OverflowError),
+        (lambda x, n: x.addcmul(x, x, value=n), OverflowError),
+        (lambda x, n: engine.full((2,), n), OverflowError),
+        (lambda x, n: x.select(0, n), ValueError),
+        (lambda x, n: engine.eye(n), ValueError),
+        (lambda x, n: engine.tensor(n, dtype=engine.uint8), ValueError),
+        (lambda x, n: engine.tensor([n], dtype=engine.int8), ValueError),
+        (lambda x, n: engine.zeros(n), TypeError),
+        (lambda x, n: x.view(n), TypeError),
+        (lambda x, n: x.repeat(n, 2), TypeError),
+    ],
+)
+def test_an_integer_beyond_64_bits_has_pytorchs_class(call, error) -> None:
+    for number in (2**70, -(2**70)):
+        with pytest.raises(error, match=str(number)):
+            call(engine.ones(2), number)
+
+
+def test_a_number_of_numpy_is_a_number() -> None:
+    x = engine.tensor([-4, 1])
+    assert engine.clamp_min_(x, np.int64(0)).tolist() == [0, 1]
+    assert engine.mul(x, np.float32(0.5)).tolist() == [0.0, 0.5]
+    assert np.int64(1) in x
+
+
+def test_arguments_that_pytorch_takes_by_name_or_as_int32() -> None:
+    x = engine.tensor([3, 1, 2])
+    assert x.view(size=(3, 1)).shape == (3, 1)
+    assert x.take_along_dim(engine.tensor([2, 0], dtype=engine.int32)).tolist() == [2, 3]
+    assert x.take_along_dim(engine.tensor([-1], dtype=engine.int32), 0).tolist() == [2]

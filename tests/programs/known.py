@@ -45,7 +45,8 @@ KNOWN = {
         "_version", r"^call ", r"\] [-+*/]+=",
     ),
     "compiled code indexes with a tensor without dimensions by aten::index, a copy; Python makes a view": (
-        "stride|storage|storage_offset|shape|values|_version|raises", r"^call ", r"[\[,] ?lib\.tensor\((-?\d+|True|False)\)",
+        "stride|storage|storage_offset|shape|values|_version|raises",
+        r"^call ", r"[\[,] ?lib\.tensor\((-?\d+|True|False)\)",
     ),
     "compiled `x[:] = y` is copy_, which rejects overlapping memory; Python fills with a single element": (
         "raises", r"(?s)^call .*copy_: unsupported operation: some elements", r"\] =",

@@ -74,6 +74,13 @@ def test_a_gradient_through_an_index_by_a_mask_without_dimensions() -> None:
     assert x.grad.tolist() == [1.0, 1.0, 1.0]
 
 
+def test_a_view_across_broken_strides_raises_as_in_python() -> None:
+    scripted = script("x.t().view(6)")
+    for _ in range(4):
+        with pytest.raises(RuntimeError, match="view size is not compatible"):
+            scripted(engine.ones(2, 3))
+
+
 def test_an_empty_list_selects_nothing_in_a_script() -> None:
     assert script("x[[]]")(engine.ones(3, 2)).shape == (0, 2)
 

@@ -72,7 +72,7 @@ Dims spread(const Tensor& own, const Tensor& other, size_t dim) {
 
 Tensor take_along_dim(KeySet, const Tensor& self, const Tensor& indices,
                       std::optional<int64_t> dim) {
-  check(indices.dtype() == DType::kInt64,
+  check(indices.dtype() == DType::kInt64 || indices.dtype() == DType::kInt32,
         "take_along_dim(): dtype of indices should be Long but got ", info(indices.dtype()).title);
   if (!dim) return ops::gather(ops::reshape(self, {-1}), 0, ops::reshape(indices, {-1}), false);
   check(self.ndim() == indices.ndim(),
