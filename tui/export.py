@@ -48,7 +48,7 @@ def write_graph(nav: Navigator, path: Path) -> str:
     if suffix in DOT:
         path.write_text(text, encoding="utf-8")
     else:
-        path.write_bytes(rendered(text, suffix[1:]))
+        path.write_bytes(rendered(text, suffix[1:], _graph_view(nav).name))
     return f"written: {path}"
 
 
@@ -104,16 +104,17 @@ def _written(path: Path, formats: dict[str, Callable[[], str]]) -> str:
     return f"written: {path}"
 
 
-def rendered(text: str, form: str) -> bytes:
+def rendered(text: str, form: str, view: str) -> bytes:
     """DOT text as SVG, PNG or PDF, by the graphviz package and its program `dot`."""
+    others = ".dot needs nothing" + (f", nor does .svg with --view {view}" if form == "svg" else "")
     try:
         graphviz = import_module("graphviz")
     except ImportError:
-        raise ExportError("this needs the package graphviz; DOT text needs nothing") from None
+        raise ExportError(f"this .{form} needs the package graphviz; {others}") from None
     try:
         rendered_bytes: bytes = graphviz.Source(text).pipe(format=form)
     except graphviz.ExecutableNotFound:
         raise ExportError(
-            "graphviz' program `dot` is not installed; DOT text needs nothing"
+            f"this .{form} needs graphviz' program `dot`, which is not installed; {others}"
         ) from None
     return rendered_bytes

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Check = Callable[[int, int], None]
 """Called with (events that were looked at, all events) now and then; what it raises ends the search."""
-EVERY = 64  # moments between two calls of a check
+EVERY = 16  # moments between two calls of a check
 USAGE = (
     "`x[2] > 5`, `y.version changes`, `line 12` or `train.py:12`, with `3 times`; "
     "`allocation over 1 MB`, `live over 1 GB`, `error`"

@@ -40,6 +40,9 @@ from engine.inspect.ring import (
 from engine.inspect.sink import why_it_stopped, working_directory
 
 _STARTUP = Path(__file__).with_name("startup")
+MANY_EVENTS = 5_000_000
+"""A recording with more events is slow to open; that is said when it ends."""
+TOO_LONG = "it opens slowly; to record some iterations only, write `with engine.inspect.record(path):` round them"
 _NOT_A_SCRIPT = ("-m", "-c", "-")
 
 
@@ -235,6 +238,8 @@ def record_program(
         code = recording.wait()
     if recording.problem:
         print(f"underhood: {recording.problem}", file=sys.stderr)
+    if recording.events > MANY_EVENTS:
+        print(f"underhood: {recording.events:,} events: {TOO_LONG}", file=sys.stderr)
     return code
 
 

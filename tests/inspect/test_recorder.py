@@ -314,3 +314,17 @@ def test_the_memory_of_a_ring_is_given_back(tmp_path: Path) -> None:
             for _ in range(10_000):
                 lib.uh_emit(6, 0, 0, 0, 0, 0, 0)
         assert shared() < before + 500, number
+
+
+def test_a_very_long_recording_is_reported_at_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from engine.inspect import recorder
+
+    script = tmp_path / "script.py"
+    script.write_text("x = 1\ny = 2\n")
+    assert recorder.record_program([str(script)], tmp_path / "short.uht") == 0
+    assert "events" not in capfd.readouterr().err
+    monkeypatch.setattr(recorder, "MANY_EVENTS", 3)
+    assert recorder.record_program([str(script)], tmp_path / "long.uht") == 0
+    assert "events: it opens slowly; to record some iterations only" in capfd.readouterr().err

@@ -110,3 +110,22 @@ def test_the_command_writes_by_view_and_suffix(
         assert f"written: {arguments[-1]}" in capsys.readouterr().out
     assert main(["export", trace, "--view", "memory", "-o", f"{tmp_path}/m.gv"]) == 1
     assert "is not a graph view" in capsys.readouterr().err
+
+
+def test_a_graph_without_graphviz_names_what_needs_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tui.export import rendered
+
+    def missing(name: str) -> None:
+        raise ImportError(name)
+
+    monkeypatch.setattr("tui.export.import_module", missing)
+    with pytest.raises(
+        ExportError, match=r"\.dot needs nothing, nor does \.svg with --view autograd"
+    ):
+        rendered("digraph {}", "svg", "autograd")
+    with pytest.raises(
+        ExportError, match=r"this \.png needs the package graphviz; \.dot needs nothing$"
+    ):
+        rendered("digraph {}", "png", "autograd")

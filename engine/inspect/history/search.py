@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 Mask = np.ndarray
 Check = Callable[[int, int], None]
-EVERY = 64  # events between two calls of a check
+EVERY = 16  # events between two calls of a check
 _PART_OF_HEX = re.compile("[0-9a-fx]+")
 _ANY_ARGUMENT = re.compile(r"\d+|0x[0-9a-f]+|true|false|none|inf|nan|e|float\d+|int\d+|cpu|meta")
 
