@@ -239,6 +239,9 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     for shape in shapes:
         if not isinstance(shape, (int, list, tuple)):
             raise TypeError(f"broadcast_shapes: expected ints or lists of ints, got {shape!r}")
+        for size in (shape,) if isinstance(shape, int) else shape:
+            if isinstance(size, int) and size < 0:
+                raise ValueError(f"broadcast_shapes: negative size {size} in {shape}")
     return Size(
         broadcast_sizes([(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes])
     )

@@ -14,6 +14,11 @@ def _listed(tensors: tuple[Any, ...], name: str) -> list[Tensor]:
     """Return the tensors of `f(a, b)` or `f([a, b])` as a list."""
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
         tensors = tuple(tensors[0])
+    return _separate(tensors, name)
+
+
+def _separate(tensors: tuple[Any, ...], name: str) -> list[Tensor]:
+    """Return the tensors of `f(a, b)` as a list. Raises: TypeError for `f([a, b])`."""
     for position, tensor in enumerate(tensors):
         if not isinstance(tensor, Tensor):
             raise TypeError(
@@ -53,7 +58,7 @@ def cartesian_prod(*tensors: Any) -> Tensor:
     >>> engine.cartesian_prod(engine.tensor([1, 2]), engine.tensor([3])).tolist()
     [[1, 3], [2, 3]]
     """
-    listed = _listed(tensors, "cartesian_prod")
+    listed = _separate(tensors, "cartesian_prod")
     result = ops.cartesian_prod(listed)
     return listed[0] if len(listed) == 1 else result
 
@@ -66,7 +71,7 @@ def block_diag(*tensors: Any) -> Tensor:
     >>> engine.block_diag(engine.tensor([[1]]), engine.tensor([2, 3])).tolist()
     [[1, 0, 0], [0, 2, 3]]
     """
-    return ops.block_diag(_listed(tensors, "block_diag"))
+    return ops.block_diag(_separate(tensors, "block_diag"))
 
 
 def _at_least(rank: int, doc: str) -> Any:
@@ -93,7 +98,7 @@ atleast_3d = function(
 @function
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """Expand all tensors to the shape that they broadcast to. Memory: none, views; one of that shape is itself."""
-    listed = _listed(tensors, "broadcast_tensors")
+    listed = _separate(tensors, "broadcast_tensors")
     shape = broadcast_sizes([tensor.shape for tensor in listed])
     return tuple(
         tensor if list(tensor.shape) == shape else ops.expand(tensor, shape) for tensor in listed

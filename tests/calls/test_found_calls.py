@@ -394,3 +394,17 @@ def test_arguments_that_pytorch_takes_by_name_or_as_int32() -> None:
     assert x.view(size=(3, 1)).shape == (3, 1)
     assert x.take_along_dim(engine.tensor([2, 0], dtype=engine.int32)).tolist() == [2, 3]
     assert x.take_along_dim(engine.tensor([-1], dtype=engine.int32), 0).tolist() == [2]
+
+
+def test_calls_that_pytorch_rejects() -> None:
+    x = engine.ones(2)
+    for function in (engine.block_diag, engine.cartesian_prod, engine.broadcast_tensors):
+        function(x, x)
+        with pytest.raises(TypeError, match="expected tensors, got list"):
+            function([x, x])
+    with pytest.raises(ValueError, match="negative size -1"):
+        engine.broadcast_shapes((-1, 2), (2,))
+    with pytest.raises(IndexError, match="padding must have 1 sizes"):
+        engine.nn.functional.max_unpool1d(x.view(1, 2), engine.tensor([[0, 1]]), 2, 2, (0, 0))
+    with pytest.raises(ValueError, match="both running_mean and running_var"):
+        engine.nn.functional.batch_norm(engine.ones(2, 3), engine.zeros(3), None)

@@ -96,6 +96,8 @@ def batch_norm(
     tensor([[-1.],
             [ 1.]])
     """
+    if (running_mean is None) != (running_var is None):
+        raise ValueError("batch_norm: expected both running_mean and running_var, or neither")
     if training:
         _check_batch(input.shape, input.shape)
         if eps <= 0.0:

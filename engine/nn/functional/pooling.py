@@ -294,6 +294,9 @@ def _unpooled_size(
     """Return the size before pooling: the smallest possible one, or `output_size` if it is valid."""
     dims = len(kernel)
     sizes = input.shape[-dims:]
+    for name, values in (("input", sizes), ("stride", stride), ("padding", padding)):
+        if len(values) != dims:
+            raise IndexError(f"max_unpool{dims}d: {name} must have {dims} sizes, got {values}")
     smallest = [
         (n - 1) * s + k - 2 * p for n, k, s, p in zip(sizes, kernel, stride, padding, strict=True)
     ]
