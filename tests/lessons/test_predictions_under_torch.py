@@ -16,7 +16,8 @@ from lessons._runner.loader import load_all
 torch = pytest.importorskip("torch")
 
 # What only this engine can be asked: its inspection, where its methods come from, which block its pool
-# gives, versions of saved tensors, passes, instructions, its files.
+# gives, versions of saved tensors, passes, instructions, its files and
+# builds.
 OURS = (
     ".__code__",
     '"Source:"',
@@ -32,6 +33,7 @@ OURS = (
     ".safetensors",
     "data[:length]",
     "forged",
+    "cpp_extension",
 )
 STEPS = [
     pytest.param(step, id=f"{lesson.number}-{step.name}")
