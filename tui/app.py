@@ -69,6 +69,7 @@ Canvas {
     scrollbar-corner-color: $surface;
 }
 Bar#title, Bar#keys { background: $panel; }
+Bar#tour { background: $boost; display: none; }
 Viewer #tabs, Viewer #watch, Viewer #status, Viewer #strip { background: $surface; }
 Viewer #watch { display: none; }
 Viewer #panes { height: 1fr; }
@@ -241,6 +242,7 @@ class Underhood(App[int]):
         from tui.screens.help import help_modal
 
         if not self.screen.is_modal:
+            getattr(self.screen, "help_opened", lambda: None)()
             self.push_screen(help_modal(self.screen))
 
 

@@ -295,7 +295,7 @@ def run(options: argparse.Namespace) -> int:
     path, code = record_here(options)
     if not path.exists():
         return code
-    return start(options, "explore", trace=path) or code
+    return start(options, "explore", trace=path, tour=True) or code
 
 
 def record(options: argparse.Namespace) -> int:

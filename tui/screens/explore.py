@@ -19,6 +19,7 @@ from tui.keys import SCREEN, bindings
 from tui.screens.base import BaseScreen, is_open
 from tui.screens.follow import follow
 from tui.screens.viewer import Viewer, viewer_bar
+from tui.tour import FACT, Tour
 from tui.widgets.bar import Bar, Word
 
 if TYPE_CHECKING:
@@ -37,15 +38,23 @@ class ExploreScreen(BaseScreen):
     BINDINGS = bindings(SCREEN)
 
     def __init__(
-        self, trace: Path | None = None, at: str = "", view: str = "", script: Path | None = None
+        self,
+        trace: Path | None = None,
+        at: str = "",
+        view: str = "",
+        script: Path | None = None,
+        tour: bool = False,
     ):
+        """`tour`: it is the user's own script, and the tour of six keys is offered if it was not taken yet."""
         super().__init__()
+        self._tour = Tour() if tour else None
         self.trace, self.at, self.first_view, self.script = trace, at, view, script
         self._nav: Navigator | None = None
         self._restored = False  # whether the recording is shown where it was left
 
     def body(self) -> ComposeResult:
         yield Bar(id="title")
+        yield Bar(id="tour")
         yield Viewer(self._show_title)
         yield Bar(viewer_bar(getattr(self.app, "ascii", False)), id="keys")
 
@@ -54,6 +63,10 @@ class ExploreScreen(BaseScreen):
         return self.query_one(Viewer)
 
     def on_mount(self) -> None:
+        if self._tour is not None and self.app.memory.get(FACT, False):  # type: ignore[attr-defined]
+            self._tour = None
+        self.viewer.acting = self._acted
+        self._show_tour()
         self.viewer.main.focus()
         self._show_title()
         self.viewer.waiting(
@@ -71,13 +84,46 @@ class ExploreScreen(BaseScreen):
 
     def action_leave(self) -> None:
         """Go back one thing at a time; only a second Esc leaves the recording."""
-        if self.viewer.close_one():
+        if self.viewer.close_one() or self.end_tour():
             return
         if self.viewer.nav is None or self.confirmed("Esc again leaves; your place is remembered"):
             super().action_leave()
 
     def show_question(self, question: str) -> None:
         self.viewer.show(question)
+
+    # The tour
+
+    def _acted(self, action: str) -> None:
+        """The viewer does an action: the tour may continue."""
+        if self._tour is not None and self._tour.acted(action):
+            self._show_tour()
+
+    def help_opened(self) -> None:
+        """Help is opened, by the application."""
+        self._acted("help()")
+
+    def end_tour(self) -> bool:
+        """End the tour for good. Returns whether there was one."""
+        if self._tour is None:
+            return False
+        self._tour = None
+        self.app.memory.put(FACT, True)  # type: ignore[attr-defined]
+        self._show_tour()
+        return True
+
+    def _show_tour(self) -> None:
+        bar = self.query_one("#tour", Bar)
+        if self._tour is not None and self._tour.over:
+            self._tour = None
+            self.notify("That was the tour. `underhood learn` has the lessons.", markup=False)
+            self.app.memory.put(FACT, True)  # type: ignore[attr-defined]
+        bar.display = self._tour is not None
+        if self._tour is None:
+            return
+        position, key, sentence = self._tour.parts()
+        start = [Word(f" {position} ", "current"), Word("  press "), Word(key, "name")]
+        bar.say([*start, Word(f"  {sentence}"), Word("   Esc ends the tour", "dim")])
 
     # Reading
 

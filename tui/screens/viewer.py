@@ -52,6 +52,7 @@ class Viewer(Finding):
         self._reserved = reserved
         self._bindings = without(self._bindings, reserved)
         self._changed = changed or (lambda: None)
+        self.acting: Callable[[str], None] = lambda action: None  # called with each action of a key
         self.nav: Navigator | None = None
         self.side = side  # whether there may be a second view
         self._playing: Timer | None = None
@@ -87,6 +88,11 @@ class Viewer(Finding):
         from tui.views import view_with_role
 
         return view_with_role("side").name
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Report the action, which Textual is about to run."""
+        self.acting(f"{action}({', '.join(map(repr, parameters))})")
+        return super().check_action(action, parameters)
 
     def compose(self) -> ComposeResult:
         yield Bar(id="tabs")

@@ -1,0 +1,50 @@
+"""The tour of six keys, on the first script that the user runs: each step waits for its key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A step of the tour: the action that completes it, the key, and a sentence about it."""
+
+    action: str
+    key: str
+    sentence: str
+
+
+STOPS = (
+    Stop("step(1)", "<  then ]", "goes to the start, then runs the next line of your script"),
+    Stop("step(-1)", "[", "takes that line back: time runs both ways"),
+    Stop("next_tensor(1)", "a", "selects a tensor; every view highlights what belongs to it"),
+    Stop("who_wrote()", "w", "goes to the line that last wrote the selected tensor"),
+    Stop("view('2')", "2", "shows another view, the timeline; the tabs name the keys of all views"),
+    Stop("help()", "?", "explains every key and every symbol on the screen"),
+)
+FACT = "tour_taken"
+"""The name under which the explorer remembers that the tour was taken or left."""
+
+
+class Tour:
+    """The position in the tour."""
+
+    def __init__(self) -> None:
+        self.at = 0
+
+    @property
+    def over(self) -> bool:
+        """Return whether every key was pressed."""
+        return self.at >= len(STOPS)
+
+    def acted(self, action: str) -> bool:
+        """Continue if that is the action that the tour waits for. Returns whether it is."""
+        if self.over or STOPS[self.at].action != action:
+            return False
+        self.at += 1
+        return True
+
+    def parts(self) -> tuple[str, str, str]:
+        """(position, key, sentence) of the current step."""
+        stop = STOPS[self.at]
+        return f"tour {self.at + 1}/{len(STOPS)}", stop.key, stop.sentence
