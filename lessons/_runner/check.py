@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from engine.inspect.models import VIEWS
 from lessons._runner import grading
 from lessons._runner.lesson import Lesson, LessonError, Step
 from lessons._runner.loader import FILES, LESSONS, load, load_all
@@ -28,21 +29,6 @@ MIN_ACCEPTED = 2
 MIN_REJECTED = 3
 MAX_LINES = 6  # of a reply
 COLUMNS = 100
-VIEWS = (
-    "source",
-    "timeline",
-    "memory",
-    "storage",
-    "strides",
-    "object",
-    "values",
-    "dispatch",
-    "microscope",
-    "autograd",
-    "jit",
-    "interpreter",
-    "fused",
-)
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -140,6 +140,7 @@ def test_lessons_use_engine_only() -> None:
         "jit",
         "nn",
         "optim",
+        "sparse_conv",
         "utils",
     }  # what a user's script imports
     actual = [
