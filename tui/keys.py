@@ -221,6 +221,13 @@ EXPLORE = KeyGroup(
         ),
         Key("next_pane", "tab", "pane", "Go to the next pane."),
         Key("previous_pane", "shift+tab", "pane back", "Go to the previous pane."),
+        Key("split(-1)", "ctrl+left", "splitter left", "Make the left pane narrower."),
+        Key(
+            "split(1)",
+            "ctrl+right",
+            "splitter right",
+            "Make the left pane wider; the mouse drags it.",
+        ),
         Key("zoom", "z", "zoom", "Give the focused pane the whole screen; again to restore."),
         Key(
             "export", "", "export picture", "Write the screen as an SVG file to the current folder."

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from textual.app import ComposeResult
 from textual.binding import BindingsMap
 from textual.containers import Horizontal
+from textual.events import MouseDown, MouseMove
 from textual.geometry import Size
 from textual.timer import Timer
 
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 PLAY_SECONDS = 0.25
 TWO_FROM = 110  # columns; every view is made to fit 80
+BOTH_FROM = 160  # columns: from here on the source, too, has a second view next to it
+SPLIT_STEP = 4  # columns by which a key moves the splitter
 
 
 class Viewer(Finding):
@@ -50,6 +53,8 @@ class Viewer(Finding):
         would come a frame later: two paints for one key.) `reserved`: keys of the screen around it."""
         super().__init__()
         self._reserved = reserved
+        self._split = 0  # the columns of the left pane that the user chose; 0: none
+        self._dragging = False  # the splitter
         self._bindings = without(self._bindings, reserved)
         self._changed = changed or (lambda: None)
         self.acting: Callable[[str], None] = lambda action: None  # called with each action of a key
@@ -87,7 +92,9 @@ class Viewer(Finding):
     def _side_name(self) -> str:
         from tui.views import view_with_role
 
-        return view_with_role("side").name
+        name = view_with_role("side").name
+        active = self.nav is not None and self.nav.view == name
+        return view_with_role("first").name if active and self.size.width >= BOTH_FROM else name
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Report the action, which Textual is about to run."""
@@ -180,10 +187,50 @@ class Viewer(Finding):
             and nav.view != self._side_name
         )
         if two:
-            self.query_one("#side").styles.width = max(TWO_FROM - 83, min(60, width - 83))
+            self.query_one("#side").styles.width = self._side_width(width)
         self.set_class(two, "two")
         self.set_class(width < 84, "plain")
         return two
+
+    def _side_width(self, width: int) -> int:
+        """The columns of the left pane: as the splitter says, else so that both views have room."""
+        smallest = TWO_FROM - 83
+        if self._split:
+            return max(smallest, min(self._split, width - smallest))
+        if self.nav is not None and self.nav.view != self._side_name and width >= BOTH_FROM:
+            from tui.views import view_with_role
+
+            if self._side_name == view_with_role("first").name:  # the source is on the right then
+                return max(86, width // 2)
+        return max(smallest, min(60, width - 83))
+
+    def action_split(self, direction: int) -> None:
+        """Move the splitter between the panes."""
+        if self.has_class("two"):
+            side = self.query_one("#side")
+            self._split_at(side.outer_size.width + direction * SPLIT_STEP)
+
+    def _split_at(self, column: int) -> None:
+        smallest = TWO_FROM - 83
+        self._split = max(smallest, min(column, self.size.width - smallest))
+        self._arrange()
+        self.call_after_refresh(self.show)
+
+    def on_mouse_down(self, event: MouseDown) -> None:
+        """Grab the frame between the panes."""
+        right = self.query_one("#side").region.right
+        if self.has_class("two") and event.screen_x in (right - 1, right):
+            self._dragging = True
+            self.capture_mouse()
+
+    def on_mouse_move(self, event: MouseMove) -> None:
+        if self._dragging:
+            self._split_at(int(event.screen_x) - self.region.x + 1)
+
+    def on_mouse_up(self) -> None:
+        if self._dragging:
+            self._dragging = False
+            self.release_mouse()
 
     def _rooms_to_be(self) -> tuple[Size, Size]:
         """The main view's room and the side view's, once there are two. Drawn for its present
