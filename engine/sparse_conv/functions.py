@@ -26,7 +26,12 @@ class GatherGemmScatter(Function):
     ) -> Tensor:
         ctx.save_for_backward(features, weight, in_rows, out_rows, starts)
         result: Tensor = operators().gather_gemm_scatter(
-            features, weight, in_rows, out_rows, starts, n_out
+            features,
+            weight,
+            in_rows,
+            out_rows,
+            starts,
+            int(n_out),  # a Tensor while it is traced
         )
         return result
 
@@ -56,9 +61,9 @@ class GatherGemmScatter(Function):
         def constant(values: Any, dtype: Any = engine.int64) -> Any:
             return g.op("Constant", value_t=engine.tensor(values, dtype=dtype))
 
-        rows = g.op("Gather", constant([n_out]), constant([0])) if type(n_out) is int else n_out
+        rows = constant([n_out]) if type(n_out) is int else g.op("Reshape", n_out, constant([-1]))
         shape = g.op("Concat", rows, constant([sizes[2]]), axis_i=0)
-        dtype = getattr(weight.type(), "dtype", lambda: None)() or engine.float32
+        dtype = weight.type().dtype() or engine.float32
         result = g.op("ConstantOfShape", shape, value_t=engine.zeros(1, dtype=dtype))
         for k in range(sizes[0]):
             first = g.op("Slice", starts, constant([k]), constant([k + 1]))
