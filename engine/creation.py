@@ -193,6 +193,12 @@ def result_dtype(out: Tensor | None, kind: dtype | None, function: str) -> dtype
         raise RuntimeError(
             f"{function}: dtype {title} does not match dtype of out parameter ({out.dtype.title})"
         )
+    root = out if out._base is None else out._base
+    if out.requires_grad and root.is_leaf and lib.uh_grad_enabled():
+        raise RuntimeError(
+            f"{function}(): functions with out=... arguments don't support automatic "
+            "differentiation, but one of the arguments requires grad."
+        )
     return out.dtype
 
 
@@ -222,7 +228,9 @@ def finish(
         if out.shape != result.shape and out.numel():
             warn_of_resize(out.shape, result.shape)
         ops.alias_copy_out(result, out=out)
-        result = out
+        if out.is_leaf:
+            return out.requires_grad_(requires_grad)
+        return out
     return result.requires_grad_(requires_grad) if requires_grad else result
 
 

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from engine._generated import ops
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
-from engine.dtypes import bool_, uint8
+from engine.dtypes import bool_, dtype, int8, int16, uint8
 from engine.tensor import Tensor, wrap
 from engine.tensor_new import is_array, is_sequence
 
@@ -21,6 +21,8 @@ from engine.tensor_new import is_array, is_sequence
 Advanced: TypeAlias = list[Tensor | None]
 # A view operator: (operator, dimension, start or index, stop, step).
 Step: TypeAlias = tuple[int, int, int, int, int]
+# Integers that a number of a program may not fit into. (PyTorch's wider ones are checked as they are written.)
+_NARROW = (uint8, int8, int16)
 _select = lib.uh_select
 _basic = lib.uh_basic_index
 
@@ -63,7 +65,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     """
     if not isinstance(value, (Tensor, bool, int, float, complex)):
         value = _value(self, value)
-    if value.__class__ is complex and not self.dtype.is_complex:
+    if _may_not_fit(value, self.dtype):
         ops.scalar_tensor(value, dtype=self.dtype)  # raises, whatever the index is
     if index is False:  # nothing
         return
@@ -71,12 +73,13 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         _write(self[None], value)
         return
     recorded = self.requires_grad or (isinstance(value, Tensor) and value.requires_grad)
-    if recorded and _is_whole(self, index):  # the graph has no view then
-        _write(self, value)
-        return
-    handle = _basic(self._h, id(index))
-    # index_put_ checks the shapes of masks, after it has checked whether the tensor may be written.
-    view, advanced = (wrap(handle), []) if handle else _resolve(self, index, check_masks=False)
+    handle = None if recorded else _basic(self._h, id(index))
+    if handle:
+        view, advanced = wrap(handle), []
+    else:
+        # index_put_ checks the shapes of masks, after it has checked whether the tensor may be written.
+        steps, advanced = _plan(self, index, check_masks=False)
+        view = _view(self, steps) if steps else self  # of all of it: the graph has no view then
     if not advanced:
         _write(view, value)
         return
@@ -95,24 +98,21 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     ops.index_put_(view, advanced, _without_leading_ones(value, value.dim()))
 
 
-def _is_whole(self: Tensor, index: Any) -> bool:
-    """Return True if the index consists of `...` and `:` only."""
-    items = index if index.__class__ is tuple else (index,)
-    colons = 0
-    for item in items:
-        if item is ...:
-            continue
-        if item.__class__ is not slice or item != slice(None):
-            return False
-        colons += 1
-    return colons <= self.dim()
+def _may_not_fit(value: Any, dtype: dtype) -> bool:
+    """Return True if a number may be none of the dtype's: a complex one, or one for narrow integers."""
+    if value.__class__ is complex:
+        return not dtype.is_complex
+    return not isinstance(value, Tensor) and dtype in _NARROW
 
 
 def _write(view: Tensor, value: Tensor | complex) -> None:
     if not isinstance(value, Tensor):
         if not view.is_contiguous():
             _check_no_overlap(view)
-        ops.fill__Scalar(view, value)
+        if view.dim() == 0 and view.requires_grad:  # PyTorch's graph shows a copy then
+            view.copy_(ops.scalar_tensor(value, dtype=view.dtype, device=view.device))
+        else:
+            ops.fill__Scalar(view, value)
         return
     if value.shape == view.shape:
         view.copy_(value)
@@ -196,8 +196,14 @@ def _consumes(item: Any) -> int:
     return 1
 
 
-def _resolve(self: Tensor, index: Any, check_masks: bool = True) -> tuple[Tensor, Advanced]:
+def _resolve(self: Tensor, index: Any) -> tuple[Tensor, Advanced]:
     """Return the view that the basic items select, and the index tensors by dimension of that view."""
+    steps, advanced = _plan(self, index)
+    return (self if advanced and not steps else _view(self, steps)), advanced
+
+
+def _plan(self: Tensor, index: Any, check_masks: bool = True) -> tuple[list[Step], Advanced]:
+    """Return the steps of the view that the basic items select, and the index tensors by dimension of that view."""
     items = [_normal(item) for item in _items(index)]
     needed = sum(map(_consumes, items))
     ndim = self.dim()
@@ -249,9 +255,7 @@ def _resolve(self: Tensor, index: Any, check_masks: bool = True) -> tuple[Tensor
         else:
             steps.append((lib.UH_SELECT, at, _position(item, size, dim), 0, 0))
         dim += 1
-    if not any(tensor is not None for tensor in advanced):
-        return _view(self, steps), []
-    return (_view(self, steps) if steps else self), advanced
+    return steps, advanced if any(tensor is not None for tensor in advanced) else []
 
 
 def _masked_dims(advanced: Advanced) -> int:

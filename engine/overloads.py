@@ -80,10 +80,8 @@ def set_(
     if isinstance(source, Tensor):
         if storage_offset is None:
             return ops.set_(input, source)
-        if source.dtype != input.dtype:
-            raise RuntimeError(
-                f"Could not set tensor of type {source.dtype} to a tensor of type {input.dtype}"
-            )
+        if source.dtype != input.dtype:  # the storage alone counts
+            source = source.untyped_storage()._tensor.detach()
     elif isinstance(source, UntypedStorage):
         if storage_offset is None:
             storage_offset, size = 0, (source.nbytes() // input.element_size(),)

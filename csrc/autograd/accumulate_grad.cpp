@@ -37,8 +37,8 @@ bool same_layout(const Tensor& leaf, const Tensor& gradient) {
 }
 
 Tensor copy_like(const Tensor& gradient, const Tensor& leaf) {
-  Tensor laid_out = is_dense(leaf) ? empty_like(leaf, gradient.dtype())
-                                   : empty(gradient.sizes(), gradient.dtype(), gradient.device());
+  if (!is_dense(leaf)) return ops::clone(gradient, MemoryFormat::kContiguous);
+  Tensor laid_out = empty_like(leaf, gradient.dtype());
   ops::copy_(laid_out, gradient, false);
   return laid_out;
 }

@@ -4,6 +4,7 @@
 
 #include "autograd/autograd_meta.h"
 #include "dispatch/operator.h"
+#include "generated/tags.h"
 
 namespace uh::autograd {
 namespace {
@@ -21,15 +22,29 @@ class NotImplementedNode final : public Node {
   std::string op_;
 };
 
+// PyTorch writes the out= forms of these as those of any operator without a formula: what they
+// write joins the graph.
+bool joins_as_out(const OperatorInfo& op) {
+  return op.has_tag(Tag::kViewCopy) || op.has_tag(Tag::kOutWithoutFormula);
+}
+
+// A leaf that requires grad, or a view of one, cannot join.
+bool is_of_leaf(const Tensor& written) {
+  const TensorImpl* base = written.impl()->base();
+  return requires_grad(written) &&
+         (is_leaf(written) || (base && is_leaf(Tensor::share(written.impl()->base()))));
+}
+
 bool enter(const OperatorInfo& op, const TensorList& arguments) {
   const bool required = std::any_of(arguments.begin(), arguments.end(),
                                     [](const Tensor* t) { return requires_grad(*t); });
   if (!required || op.differentiation() != Differentiation::kMissing) return false;
   const FunctionSchema& schema = op.schema();
-  for (const Argument& argument : schema.arguments) {
-    check(!(argument.is_write() && argument.keyword_only), schema.name(),
+  if (schema.is_out()) {
+    check(joins_as_out(op) && !is_of_leaf(*arguments.back()), schema.name(),
           "(): functions with out=... arguments don't support automatic differentiation, but one "
           "of the arguments requires grad.");
+    return true;
   }
   if (schema.is_mutable()) check_inplace(*arguments[0], true);
   return true;
@@ -40,7 +55,8 @@ void leave(const OperatorInfo& op, const TensorList& arguments, const TensorList
   Ref<Node> node = make_ref<NotImplementedNode>(message(op.name_space(), "::", op.full_name()));
   for (const Tensor* argument : arguments) node->add_edge(*argument);
   if (op.schema().is_mutable()) {
-    if (is_differentiable(results[0]->dtype())) rebase_history(*results[0], std::move(node));
+    const Tensor& written = op.schema().is_out() ? *arguments.back() : *arguments[0];
+    if (is_differentiable(written.dtype())) rebase_history(written, std::move(node));
     return;
   }
   for (const Tensor* result : results)

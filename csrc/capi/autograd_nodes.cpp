@@ -218,9 +218,8 @@ class RetainHook final : public Hook {
     AutogradMeta& m = meta(tensor);
     if (const Tensor grad = m.grad()) {
       set_grad(tensor, grad + gradients[0]);
-    } else {
-      const bool own = gradients[0].is_same(tensor);
-      set_grad(tensor, own ? copy_of(gradients[0]) : gradients[0]);
+    } else {  // a copy: what arrives may be shared, or repeat its elements
+      set_grad(tensor, ops::clone(gradients[0], MemoryFormat::kContiguous));
     }
   }
 

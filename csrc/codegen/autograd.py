@@ -297,7 +297,10 @@ def autograd_kernel(op: Operator) -> str:
         lines.append(f"  {extended}({written.name}, node);")
         for s in saved:
             if s.kind.startswith("result:"):
-                lines.append(f"  node->{s.name}_.save_output(*node, {written.name});")
+                condition = " || ".join(f"needs_{n}" for n in dict.fromkeys(s.users))
+                lines.append(
+                    f"  if ({condition}) node->{s.name}_.save_output(*node, {written.name});"
+                )
             elif _is_saved_result(s):
                 lines.append(f"  node->{s.name}_ = TensorInfo({written.name});")
         lines.append("}")
@@ -308,6 +311,12 @@ def autograd_kernel(op: Operator) -> str:
         lines.append(
             '  check(is_differentiable(result.dtype()), "Autograd not support dtype: ", '
             "info(result.dtype()).title);"
+        )
+    if not op.complex_gradient:
+        first = "std::get<0>(result)" if several else "result"
+        lines.append(
+            f'  check(!is_complex({first}.dtype()), "{op.name} does not support automatic '
+            'differentiation for outputs with complex dtype.");'
         )
     for i in range(len(op.results)):
         value = f"std::get<{i}>(result)" if several else "result"

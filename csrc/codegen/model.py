@@ -165,6 +165,7 @@ class Pointwise:
     all_numbers: bool = False  # every operand may be a number at once: add(2, 3)
     exact_out: bool = False  # out= must have the dtype of the result
     loop: str = "loop"  # the template that runs the expression (backend/cpu/loops.h)
+    unary_with_number: bool = False  # a number as second operand has no say in the result's strides
     widened: bool = True  # 16-bit floats run the loop of floats; False: separate loops
 
 
@@ -216,6 +217,7 @@ class Operator:
     node: str = ""  # the name of its Node, if PyTorch's does not follow from the operator's
     differentiable: tuple[str, ...] | None = None  # the results that have gradients; None: all
     differentiable_if: str = ""  # the condition, in terms of the arguments, for any gradient
+    complex_gradient: bool = True  # False: a complex result that requires grad is an error
     functional_results: tuple[Result, ...] = ()  # the results of the functional form
     # PyTorch's overloads, if this operator unites several, and values of arguments that one lacks.
     overloads: tuple[str, ...] = ()
@@ -408,8 +410,15 @@ _KEYS |= {
     "complex",
     "complex_result",
 }
-_KEYS |= {"numbers", "check", "promoting", "loop", "widened", "overlap"}
-_KEYS |= {"gradient", "decompose", "node", "differentiable", "differentiable_if"}
+_KEYS |= {"numbers", "check", "promoting", "loop", "widened", "overlap", "unary_with_number"}
+_KEYS |= {
+    "gradient",
+    "decompose",
+    "node",
+    "differentiable",
+    "differentiable_if",
+    "complex_gradient",
+}
 _KEYS |= {"overloads", "overload_defaults", "bumps", "tags", "structured", "fold"}
 
 
@@ -540,6 +549,7 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
         bumps=entry.get("bumps", ""),
         differentiable=tuple(entry["differentiable"]) if "differentiable" in entry else None,
         differentiable_if=entry.get("differentiable_if", ""),
+        complex_gradient=entry.get("complex_gradient", True),
         tags=_tags(entry),
         functional_results=results,
         overloads=tuple(entry.get("overloads", ())),
@@ -564,6 +574,7 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
             all_numbers=entry.get("numbers") == "all",
             exact_out="exact_out" in entry.get("forms", ()),
             loop=entry.get("loop", "loop"),
+            unary_with_number=entry.get("unary_with_number", False),
             widened=entry.get("widened", True),
         )
         op = replace(op, pointwise=pointwise)

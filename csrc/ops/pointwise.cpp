@@ -6,8 +6,9 @@
 #include "generated/ops/copy.h"
 #include "generated/ops/view.h"
 #include "ops/copy/write_out.h"
+#include "ops/pointwise_result.h"
 #include "ops/promotion.h"
-#include "ops/stride_order.h"
+#include "tensor/stride_order.h"
 
 namespace uh {
 
@@ -71,26 +72,6 @@ Device common_device(const PointwiseOp& op, std::span<const Input> inputs, const
 
 bool can_cast(DType from, DType to) { return category(from) <= category(to); }
 
-// What may not be written, before anything is: Note [Overlap]. `shape` is what the loop writes.
-void check_written(const PointwiseOp& op, Form form, const Tensor& target, const Dims& shape,
-                   std::span<const Input> inputs, DType dtype, DType result) {
-  check_no_internal_overlap(target, op.name);
-  const bool resized = form == Form::kOut && !(target.sizes() == shape);
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].is_number()) continue;
-    const Tensor& read = inputs[i].tensor;
-    if (target.storage() != read.storage()) continue;
-    if (resized) read.impl()->check_within_storage();  // growing the Storage would hide it
-    check_no_partial_overlap(target, read, op.name);
-    check(!resized || !target.is_same(read), op.name, ": output with shape ", target.sizes(),
-          " doesn't match the broadcast shape ", shape);
-    // An operand of another dtype is copied before the loop, a result of another one after it.
-    if (read.dtype() != operand_dtype(op, i, dtype) || target.dtype() != result) continue;
-    const Layout grown{shape, contiguous_strides(shape), target.offset()};
-    check_read_in_place(target, resized ? grown : target.impl()->layout(), read, op.name);
-  }
-}
-
 // Operands of one shape and all contiguous, or all dense with the same strides, decide the result's
 // strides at once, as with PyTorch: those of one that is contiguous are row-major whatever the
 // strides of its dimensions of size 1 are. A number is an operand of another shape.
@@ -121,11 +102,8 @@ bool all_flat(std::span<const Input> inputs, IntSpan shape) {
   return true;
 }
 
-Tensor allocate(std::span<const Input> inputs, const Dims& shape, DType dtype, Device device) {
-  if (device == Device::kMeta) checked_numel(shape, "empty");  // of inputs without bytes
-  if (all_flat(inputs, shape)) return empty(shape, dtype, device);
-  if (const std::optional<Dims> strides = common_strides(inputs, shape))
-    return empty_strided(shape, *strides, dtype, device);
+Dims result_strides(std::span<const Input> inputs, const Dims& shape) {
+  if (const std::optional<Dims> strides = common_strides(inputs, shape)) return *strides;
   struct Operand {
     Dims strides;
   };
@@ -136,11 +114,47 @@ Tensor allocate(std::span<const Input> inputs, const Dims& shape, DType dtype, D
     const Tensor& t = input.tensor;
     operands[n++].strides = operand_strides(t.sizes(), t.strides(), shape);
   }
-  const Dims order = stride_order(shape, std::span(operands).first(n));
-  return empty_strided(shape, dense_strides(shape, order), dtype, device);
+  return dense_strides(shape, stride_order(shape, std::span(operands).first(n)));
+}
+
+Tensor allocate(std::span<const Input> inputs, const Dims& shape, DType dtype, Device device) {
+  if (device == Device::kMeta) checked_numel(shape, "empty");  // of inputs without bytes
+  if (all_flat(inputs, shape)) return empty(shape, dtype, device);
+  return empty_strided(shape, result_strides(inputs, shape), dtype, device);
+}
+
+// What may not be written, before anything is: Note [Overlap]. `shape` is what the loop writes.
+void check_written(const PointwiseOp& op, Form form, const Tensor& target, const Dims& shape,
+                   std::span<const Input> inputs, DType dtype, DType result) {
+  check_no_internal_overlap(target, op.name);
+  const bool resized = form == Form::kOut && !(target.sizes() == shape);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].is_number()) continue;
+    const Tensor& read = inputs[i].tensor;
+    if (target.storage() != read.storage()) continue;
+    if (resized) read.impl()->check_within_storage();  // growing the Storage would hide it
+    check_no_partial_overlap(target, read, op.name);
+    check(!resized || !target.is_same(read), op.name, ": output with shape ", target.sizes(),
+          " doesn't match the broadcast shape ", shape);
+    // An operand of another dtype is copied before the loop, a result of another one after it.
+    if (read.dtype() != operand_dtype(op, i, dtype) || target.dtype() != result) continue;
+    const Layout layout = resized ? Layout{shape, result_strides(inputs, shape), target.offset()}
+                                  : target.impl()->layout();
+    check_read_in_place(target, layout, read, op.name);
+  }
 }
 
 }  // namespace
+
+Tensor empty_pointwise_result(std::span<const Input> inputs, DType dtype, Device device) {
+  return allocate(inputs, broadcast_all(inputs), dtype, device);
+}
+
+Tensor empty_unary_result(const PointwiseOp& op, std::span<const Input> inputs,
+                          const Params& params) {
+  const DType result = result_dtype(op, compute_dtype(op, inputs, params));
+  return empty_pointwise_result(inputs.first(1), result, inputs[0].tensor.device());
+}
 
 Params::Params(std::initializer_list<std::optional<Scalar>> values) {
   std::copy(values.begin(), values.end(), values_.begin());
@@ -202,7 +216,9 @@ PointwiseCall plan_pointwise(const PointwiseOp& op, Form form, std::span<const I
   check_written(op, form, out, shape, inputs, dtype, result);
   if (form == Form::kOut && !(out.sizes() == shape)) {
     const Change change(out.impl(), true);
+    const Dims strides = result_strides(inputs, shape);  // before an operand is resized
     ops::resize_(out, shape);
+    out.impl()->set_layout(Layout{shape, strides, out.offset()});
   }
   check(out.sizes() == shape, op.name, ": output with shape ", out.sizes(),
         " doesn't match the broadcast shape ", shape);

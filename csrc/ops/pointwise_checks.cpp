@@ -4,6 +4,17 @@
 
 namespace uh::checks {
 
+UH_CHECK(ordered) {
+  (void)inputs, (void)params;
+  check_kind(!is_complex(dtype), ErrorKind::kNotImplemented, "\"", op.name,
+             "\" not implemented for '", info(dtype).title, "'");
+}
+
+UH_CHECK(limit) {
+  ordered(op, inputs, params, dtype);
+  fitting(op, inputs, params, dtype);
+}
+
 UH_CHECK(fitting) {
   (void)op;
   for (const Input& o : inputs)
@@ -72,7 +83,7 @@ UH_CHECK(fraction) {
 UH_CHECK(limits) {
   check(params.has(0) || params.has(1), op.name,
         ": at least one of 'min' or 'max' must not be None");
-  fitting(op, inputs, params, dtype);
+  limit(op, inputs, params, dtype);
 }
 
 UH_CHECK(tolerance) {

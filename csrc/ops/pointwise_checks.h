@@ -11,6 +11,8 @@ namespace uh::checks {
 #define UH_CHECK(name)                                                                             \
   void name(const PointwiseOp& op, std::span<const Input> inputs, const Params& params, DType dtype)
 
+UH_CHECK(ordered);        // relu, floor: complex numbers, whatever the tensors' memory is
+UH_CHECK(limit);          // clamp_min: the same, and a limit that the dtype cannot hold
 UH_CHECK(fitting);        // threshold, where: numbers that an element of the dtype cannot hold
 UH_CHECK(alpha);          // add: a bool, fractional or complex factor has to fit the dtype
 UH_CHECK(subtraction);    // the same, and no bool operand

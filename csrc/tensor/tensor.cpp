@@ -1,11 +1,13 @@
 #include "tensor/tensor.h"
 
 #include <algorithm>
+#include <array>
 
 #include "memory/device_registry.h"
 #include "memory/foreign_writes.h"
 #include "tensor/call_scope.h"
 #include "tensor/dense.h"
+#include "tensor/stride_order.h"
 
 namespace uh {
 namespace {
@@ -91,24 +93,12 @@ Tensor empty_like(const Tensor& self, DType dtype, Device device) {
   if (self.numel() == 0 || is_dense(self))
     return empty_strided(self.sizes(), self.strides(), dtype, device);
   if (self.is_contiguous()) return empty(self.sizes(), dtype, device);
-  // Keep the order of the dimensions, close the gaps: strides sorted, then recomputed densely.
-  Dims order(static_cast<size_t>(self.ndim()));
-  for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
-  bool broadcast = false;
-  for (size_t i = 0; i < order.size(); ++i)
-    broadcast = broadcast || (self.strides()[i] == 0 && self.sizes()[i] > 1);
-  if (!broadcast) {
-    std::stable_sort(order.begin(), order.end(),
-                     [&](int64_t a, int64_t b) { return self.stride(a) > self.stride(b); });
-  }
-  Dims strides(order.size());
-  int64_t step = 1;
-  for (size_t i = order.size(); i-- > 0;) {
-    const auto d = static_cast<size_t>(order[i]);
-    strides[d] = step;
-    step *= std::max<int64_t>(self.sizes()[d], 1);
-  }
-  return empty_strided(self.sizes(), strides, dtype, device);
+  // Keep the order of the dimensions, close the gaps.
+  struct Operand {
+    IntSpan strides;
+  };
+  const Dims order = stride_order(self.sizes(), std::array{Operand{self.strides()}});
+  return empty_strided(self.sizes(), dense_strides(self.sizes(), order), dtype, device);
 }
 
 Tensor alias(const Tensor& self, Layout layout) {

@@ -251,8 +251,9 @@ class Writer:
     def variable(self) -> Variable:
         """Any tensor, more often a late one."""
         options = self.variables()
-        if not options:
-            return Variable("lib.ones(2)", engine.ones(2))
+        if not options:  # it deleted them all
+            self.append("x0 = lib.ones(2)")
+            options = self.variables()
         return options[
             max(self.random.randrange(len(options)), self.random.randrange(len(options)))
         ]

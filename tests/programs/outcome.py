@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import cmath
+import re
+import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -106,7 +108,9 @@ def facts(lib: Any, x: Any, storages: dict[int, int], tensors: dict[str, Any]) -
     """The observable properties of a tensor; an error is its class."""
     storage = x.untyped_storage()
     nbytes = storage.nbytes()
-    address = storage.data_ptr() if nbytes else -1 - len(storages)
+    address = answer(storage.data_ptr) if nbytes else None
+    if not isinstance(address, int):  # no memory, or PyTorch's zeros without any
+        address = -1 - len(storages)
     base = x._base
     return {
         "shape": tuple(x.shape),
@@ -124,7 +128,7 @@ def facts(lib: Any, x: Any, storages: dict[int, int], tensors: dict[str, Any]) -
         "nbytes": nbytes,
         "retains_grad": x.retains_grad,
         "is_conj": x.is_conj(),
-        "values": flat(x.detach().tolist()) if fits(x, nbytes) else "outside of its storage",
+        "values": values(x) if fits(x, nbytes) else "outside of its storage",
         "grad": None,
     }
 
@@ -135,6 +139,17 @@ def answer(question: Callable[[], Any]) -> Any:
         return question()
     except RuntimeError as error:
         return type(error).__name__
+
+
+def values(x: Any) -> Any:
+    """The elements. The bits of floating-point numbers differ in the last place: read as integers they say nothing."""
+    if x._base is not None and kind(x._base) == "float" and kind(x) == "int":
+        return "bits of numbers"
+    return flat(x.detach().tolist())
+
+
+def kind(x: Any) -> str:
+    return "float" if x.is_floating_point() or x.is_complex() else "int"
 
 
 def flat(values: Any) -> list[Any]:
@@ -179,12 +194,33 @@ def difference(steps: list[Step], expected: list[Step]) -> Difference | None:
         for name, ours in step.tensors.items():
             fact = different_fact(ours, other.tensors[name], tolerance)
             if fact:
-                after = f" (after {step.error})" if step.error else ""
-                detail = f"{name}: {ours[fact]}, not {other.tensors[name][fact]}{after}"
+                message = step.message.partition("\n")[0]
+                after = f" (after {step.error}: {message})" if step.error else ""
+                after += (
+                    " (elements share memory)" if fact == "values" and shares_memory(step) else ""
+                )
+                values = (value_of(all_facts, fact) for all_facts in (ours, other.tensors[name]))
+                detail = f"{name}: {', not '.join(map(str, values))}{after}"
                 return Difference(fact, step.statement, detail)
         if not near(step.seen, other.seen, tolerance):
             return Difference("seen", step.statement, f"{step.seen[-1:]}, not {other.seen[-1:]}")
     return None
+
+
+def shares_memory(step: Step) -> bool:
+    """Return True if elements of a tensor, or of a view in the statement, may share memory."""
+    return bool(re.search(r"unfold|expand|as_strided|broadcast|set_", step.statement)) or any(
+        overlaps(value["shape"], value["stride"]) for value in step.tensors.values()
+    )
+
+
+def overlaps(sizes: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    reach = 0
+    for stride, size in sorted(zip(strides, sizes, strict=True)):
+        if size > 1 and stride <= reach:
+            return True
+        reach += stride * (size - 1)
+    return False
 
 
 def tolerance_of(tensors: dict[str, Facts]) -> float:
@@ -199,11 +235,19 @@ def different_fact(ours: Facts, theirs: Facts, tolerance: float) -> str | None:
             if not near(a, b, tolerance):
                 return fact
         elif fact == "grad" and a is not None and b is not None:
-            if a[0] != b[0] or different_fact(a[1], b[1], tolerance):
+            if a[0] != b[0]:
                 return fact
+            if within := different_fact(a[1], b[1], tolerance):
+                return f"{fact} {within}"
         elif a != b:
             return fact
     return None
+
+
+def value_of(facts: Facts, fact: str) -> Any:
+    """The value of a fact of a tensor, or of its gradient: `grad stride`."""
+    outer, _, inner = fact.partition(" ")
+    return value_of(facts["grad"][1], inner) if inner else facts[outer]
 
 
 def near(a: Any, b: Any, tolerance: float) -> bool:
@@ -212,5 +256,16 @@ def near(a: Any, b: Any, tolerance: float) -> bool:
     if isinstance(a, (float, complex)) and isinstance(b, (float, complex)):
         if a == b or (cmath.isnan(a) and cmath.isnan(b)):
             return True
+        if cmath.isinf(a) or cmath.isinf(b):
+            return both_infinite(a, b)
+        if (a == 0) != (b == 0) and max(abs(a), abs(b)) < sys.float_info.min:
+            return False  # what memory held that was not written
         return abs(a - b) <= tolerance * max(1.0, abs(a), abs(b))
     return type(a) is type(b) and bool(a == b)
+
+
+def both_infinite(a: complex, b: complex) -> bool:
+    """Return True if two numbers are the same infinity. Complex infinity has no direction."""
+    if isinstance(a, complex) or isinstance(b, complex):
+        return cmath.isinf(a) and cmath.isinf(b)
+    return a == b

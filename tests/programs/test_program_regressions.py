@@ -71,10 +71,19 @@ STRIDES = {
     "engine.ones(1, 2)[..., 1] == 1": (1,),
     "engine.zeros_like(engine.ones(1, 3).t())": (1, 3),
     "engine.ones(3, 2).t().masked_fill(engine.zeros(2, 3) > 0, 1)": (3, 1),
+    "engine.arange(3.0).view(1, 3).t().square()": (1, 1),
+    "engine.zeros(0, 1) ** 2": (1, 1),
+    "engine.ones(3, 2).expand(2, 3, 2).mT.clone()": (6, 1, 2),
+    "engine.zeros_like(engine.ones(2, 3).mT.expand(2, 3, 2))": (6, 1, 3),
+    "engine.complex(engine.ones(2, 2).t(), engine.ones(2, 2).t())": (1, 2),
+    "engine.ones(3, 3).t().kron(engine.ones(3, 3).t())": (1, 9),
+    "engine.gt(engine.ones(2, 3).t(), 0, out=engine.zeros(()))": (1, 3),
+    "engine.add(engine.ones(2, 0).t(), 1, out=engine.zeros(2, 0))": (1, 0),
 }
 
 
 @pytest.mark.parametrize("expression", STRIDES)
+@pytest.mark.filterwarnings("ignore:An output")
 def test_strides(expression: str) -> None:
     assert eval(expression).stride() == STRIDES[expression]
 
@@ -162,7 +171,6 @@ def test_set_takes_a_storage_a_part_of_it_and_nothing() -> None:
         ((source.untyped_storage(), 0, (2,), (1, 1)), RuntimeError),
         ((source.untyped_storage(), 0, (2,), (-1,)), RuntimeError),
         ((source.untyped_storage(), 0), TypeError),
-        ((source.double(), 0, (1,)), RuntimeError),
         ((source.double(),), RuntimeError),
         ((3,), TypeError),
     ):
@@ -599,3 +607,115 @@ def test_a_trace_expands_what_is_assigned() -> None:
     traced = jit.trace(assign, (engine.ones(2, 3), engine.ones(1, 3)), check_trace=False)
     assert "aten::expand" in str(traced.graph)
     assert traced(engine.ones(2, 3), engine.arange(3.0).view(1, 3)).tolist() == [[1, 2, 3]] * 2
+
+
+# What a statement leaves in `y`, which is x * 1 of a leaf: the Node's name.
+HISTORIES = {
+    "y = (y * 1j).conj_physical()": "ConjPhysicalBackward0",
+    "y = y[:0].chunk(2)[0]": "SplitWithSizesBackward0",
+    "y = y.chunk(2)[0]": "SplitBackward0",
+    "y = (y * 1j).square()": "PowBackward0",
+    "y.square_()": "PowBackward0",
+    "y.div_(2, rounding_mode='floor')": "DivBackward2",
+    "y = y.t().reshape(3, 3)": "ReshapeAliasBackward0",
+    "y = y.reshape(9)": "ViewBackward0",
+    "y[:3] = y": "CopyBackwards",
+    "y[0:, :5] = y": "CopyBackwards",
+    "y[:3, :5] *= 2": "CopyBackwards",
+    "y[1:] = 2": "torch::autograd::CopySlices",
+    "y.fill_diagonal_(1)": "torch::autograd::CopySlices",
+    "y = y.sum(); y[()] = 3": "CopyBackwards",
+    "engine.diag(x, out=y)": "NotImplemented",
+    "engine.arange(3, out=y)": "NotImplemented",
+}
+
+
+@pytest.mark.parametrize("statement", HISTORIES)
+@pytest.mark.filterwarnings("ignore:An output")
+def test_name_of_the_node(statement: str) -> None:
+    x = engine.ones(3, 3, requires_grad=True)
+    names = {"engine": engine, "x": x, "y": x * 1}
+    exec(statement, names)
+    assert names["y"].grad_fn.name() == HISTORIES[statement]
+
+
+# Expression: the class of its error, or None. Where nothing is compared PyTorch asks for no order.
+ERRORS = {
+    "engine.zeros(0, dtype=engine.complex64).median()": None,
+    "engine.zeros(0, dtype=engine.uint8).median()": None,
+    "engine.zeros(0, dtype=engine.complex64, requires_grad=True).median()": RuntimeError,
+    "engine.ones(2, dtype=engine.complex64).median()": NotImplementedError,
+    "engine.zeros(0, dtype=engine.complex64).median(0)": IndexError,
+    "engine.zeros(0, dtype=engine.complex64).cummax(3)": None,
+    "engine.ones((), dtype=engine.complex64).cummax(0)": None,
+    "engine.ones((), dtype=engine.complex64).kthvalue(1)": None,
+    "engine.zeros((0, 2), dtype=engine.complex64).kthvalue(1, 1)": NotImplementedError,
+    "engine.zeros((0, 2), dtype=engine.complex64).mode(1)": None,
+    "engine.zeros(0, dtype=engine.int64).softmax(0)": None,
+    "engine.zeros((2, 0), dtype=engine.complex64).amax(0)": None,
+    "engine.zeros(0, dtype=engine.complex64).max(3)": IndexError,
+    "engine.ones(2, dtype=engine.complex64, requires_grad=True).slice_scatter(engine.ones(2) * 1j)": RuntimeError,
+    "engine.ones(2, dtype=engine.complex64).expand(2, 2).relu_()": NotImplementedError,
+    "engine.ones(2, dtype=engine.complex64).expand(2, 2).clamp_(min=0)": NotImplementedError,
+    "engine.ones(2, dtype=engine.complex64).expand(2, 2).round_()": RuntimeError,
+    "engine.ones(2, 3).half().cross(engine.ones(2, 3))": RuntimeError,
+    "engine.zeros(2, 0)[[5]]": None,
+    "engine.zeros(0, 2)[[5]]": IndexError,
+    "engine.zeros(3).scatter_add_(0, engine.tensor([0, 0, 0]), engine.ones(()))": RuntimeError,
+    "engine.ones(4).index_put_((engine.tensor(0),), engine.ones(1), True)": RuntimeError,
+    "engine.zeros(0).index_put_((engine.tensor(0),), engine.tensor([1]))": IndexError,
+    "engine.cat([engine.zeros(0), engine.zeros(0)], 3)": None,
+    "engine.stack([engine.arange(4), engine.tensor(1)], out=engine.tensor(True))": RuntimeError,
+    "engine.ones(2, dtype=engine.uint8).__setitem__(5, 300)": RuntimeError,
+    "engine.ones(2, dtype=engine.uint8).__setitem__(False, 300)": RuntimeError,
+    "engine.zeros(2, out=engine.ones(2, dtype=engine.complex64, requires_grad=True))": RuntimeError,
+    "engine.zeros(0).half().set_(engine.full((3,), 3), 0, (2,), (1,))": None,
+}
+
+
+@pytest.mark.parametrize("expression", ERRORS)
+def test_class_of_the_error(expression: str) -> None:
+    error = ERRORS[expression]
+    if error is None:
+        eval(expression)
+        return
+    with pytest.raises(error) as raised:
+        eval(expression)
+    assert raised.type is error
+
+
+def test_a_factory_decides_whether_its_out_requires_grad() -> None:
+    x = engine.ones(3, requires_grad=True)
+    with engine.no_grad():
+        engine.arange(3, out=x)
+    assert not x.requires_grad
+    y = engine.ones(3, requires_grad=True) * 1
+    engine.zeros(3, out=y)
+    assert y.requires_grad
+
+
+def test_a_retained_gradient_is_a_row_major_copy() -> None:
+    x = engine.ones(2, 3, requires_grad=True)
+    y = x * 1
+    y.retain_grad()
+    y.sum().backward(retain_graph=True)
+    assert y.grad.stride() == (3, 1)
+    y.grad = None
+    passed = engine.ones(2, 3)
+    y.backward(passed)
+    assert y.grad.data_ptr() != passed.data_ptr()
+
+
+def test_the_gradient_of_a_sum_repeats_one_number() -> None:
+    x = engine.ones(1, 3, requires_grad=True) * 1
+    assert engine.autograd.grad(x.sum(), x)[0].stride() == (0, 0)
+
+
+def test_a_square_in_place_is_saved_before_it_is_written() -> None:
+    x = engine.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 3
+    y.square_()
+    y.square_()
+    assert y._version == 2
+    y.sum().backward()
+    assert x.grad.tolist() == [324, 2592]

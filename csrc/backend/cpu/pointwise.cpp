@@ -8,7 +8,7 @@
 #include "backend/cpu/tensor_iterator.h"
 #include "generated/ops/copy.h"
 #include "ops/promotion.h"
-#include "ops/stride_order.h"
+#include "tensor/stride_order.h"
 
 namespace uh {
 namespace {

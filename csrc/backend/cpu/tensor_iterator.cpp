@@ -1,7 +1,7 @@
 #include "backend/cpu/tensor_iterator.h"
 
 #include "backend/cpu/loop_plan.h"
-#include "ops/stride_order.h"
+#include "tensor/stride_order.h"
 
 namespace uh {
 

@@ -4,7 +4,7 @@
 
 #include "backend/cpu/tensor_iterator.h"
 #include "ops/geometry.h"
-#include "ops/stride_order.h"
+#include "tensor/stride_order.h"
 
 namespace uh::jit::fused {
 namespace {

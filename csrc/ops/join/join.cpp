@@ -32,16 +32,16 @@ MemoryFormat common_format(const std::vector<Tensor>& tensors) {
 }
 
 // PyTorch raises a TypeError here, where other operators raise a RuntimeError.
-void check_out(const std::vector<Tensor>& tensors, const Tensor& out, std::string_view op) {
+void check_out_kind(const std::vector<Tensor>& tensors, const Tensor& out, std::string_view op) {
   const DType dtype = common_dtype(tensors);
   check_kind(tensors.empty() || category(dtype) <= category(out.dtype()), ErrorKind::kType, op,
              ": input types can't be cast to the desired output type ", info(out.dtype()).title);
-  for (const Tensor& t : tensors) {
-    check(!t.is_same(out), op,
-          ": unsupported operation: the input tensor and the written-to tensor refer to a single "
-          "memory location. Please clone() the tensor before performing the operation.");
-    check_no_overlap(out, t, op);
-  }
+}
+
+void write_joined(const std::vector<Tensor>& tensors, const Tensor& result, const Tensor& out,
+                  std::string_view op) {
+  for (const Tensor& t : tensors) check_out_overlap(out, result.sizes(), t, true, op);
+  write_out(out, result, op);
 }
 
 }  // namespace
@@ -55,7 +55,7 @@ Tensor cat(const std::vector<Tensor>& tensors, int64_t dim) {
   const Tensor* model = &tensors[0];
   size_t position = 0;
   for (size_t i = 0; i < tensors.size() && is_skipped(*model); ++i) model = &tensors[position = i];
-  if (is_skipped(*model)) model = &tensors[position = 0];
+  if (is_skipped(*model)) return empty(Dims{0}, common_dtype(tensors), model->device());
   Dims sizes = model->sizes();
   check(!sizes.empty(), "zero-dimensional tensor (at position ", position,
         ") cannot be concatenated");
@@ -135,12 +135,13 @@ Tensor repeat(const Tensor& self, const Dims& repeats) {
 namespace uh::kernels {
 
 void cat_out(KeySet, const std::vector<Tensor>& tensors, int64_t dim, const Tensor& out) {
-  check_out(tensors, out, "cat");
-  write_out(out, ops::cat(tensors, dim), "cat");
+  check_out_kind(tensors, out, "cat");
+  write_joined(tensors, ops::cat(tensors, dim), out, "cat");
 }
 void stack_out(KeySet, const std::vector<Tensor>& tensors, int64_t dim, const Tensor& out) {
-  check_out(tensors, out, "stack");
-  write_out(out, ops::stack(tensors, dim), "stack");
+  const Tensor result = ops::stack(tensors, dim);
+  check_out_kind(tensors, out, "stack");
+  write_joined(tensors, result, out, "stack");
 }
 
 }  // namespace uh::kernels

@@ -117,9 +117,9 @@ std::tuple<Tensor, Tensor> extremes(std::string_view op, const Tensor& self,
 
 std::tuple<Tensor, Tensor> extreme_along(std::string_view op, const Tensor& self, int64_t dim,
                                          bool keepdim) {
-  check(!is_complex(self.dtype()), op, "(): does not support complex input");
   const ReducedDims dims(self, Dims{wrap_dim(dim, self.ndim(), op)}, op);
   dims.check_not_empty(self, op);
+  check(!is_complex(self.dtype()), op, "(): does not support complex input");
   const Dims sizes = dims.result_sizes(self, keepdim);
   return {empty(sizes, self.dtype(), self.device()), empty(sizes, DType::kInt64, self.device())};
 }

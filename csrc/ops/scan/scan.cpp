@@ -20,8 +20,10 @@ Tensor logcumsumexp(const Tensor& self, int64_t dim) {
 }
 
 std::tuple<Tensor, Tensor> running_extreme(std::string_view op, const Tensor& self, int64_t dim) {
-  wrap_dim(dim, self.ndim(), op);
-  check_kind(!is_complex(self.dtype()), ErrorKind::kNotImplemented, "\"", op,
+  // PyTorch asks for nothing where nothing is compared: no elements, or one.
+  if (self.numel() > 0) wrap_dim(dim, self.ndim(), op);
+  const bool compares = self.numel() > 0 && self.ndim() > 0;
+  check_kind(!compares || !is_complex(self.dtype()), ErrorKind::kNotImplemented, "\"", op,
              "_cpu\" not implemented for '", info(self.dtype()).title, "'");
   return {empty(self.sizes(), self.dtype(), self.device()),
           empty(self.sizes(), DType::kInt64, self.device())};

@@ -9,7 +9,7 @@ namespace uh::shapes {
 
 Tensor softmax(std::string_view op, const Tensor& self, int64_t dim, bool half_to_float) {
   wrap_dim(dim, self.ndim(), op);
-  check_kind(is_floating(self.dtype()), ErrorKind::kNotImplemented, "\"", op,
+  check_kind(self.numel() == 0 || is_floating(self.dtype()), ErrorKind::kNotImplemented, "\"", op,
              "_kernel_impl\" not implemented for '", info(self.dtype()).title, "'");
   check(!half_to_float, op, ": half_to_float is for the GPU, got ", half_to_float);
   return empty(self.sizes(), self.dtype(), self.device());

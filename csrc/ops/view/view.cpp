@@ -80,8 +80,14 @@ Tensor view_dtype(KeySet, const Tensor& self, DType dtype) {
 
 Tensor reshape(KeySet, const Tensor& self, const Dims& shape) {
   const Dims sizes = layouts::infer_size(shape, self.numel());
-  if (layouts::view_strides(self.sizes(), self.strides(), sizes)) return ops::view(self, sizes);
+  if (const auto strides = layouts::view_strides(self.sizes(), self.strides(), sizes))
+    return self.is_contiguous() ? ops::view(self, sizes)
+                                : ops::_reshape_alias(self, sizes, *strides);
   return ops::_unsafe_view(ops::clone(self, MemoryFormat::kContiguous), sizes);
+}
+
+Tensor reshape_alias(KeySet, const Tensor& self, const Dims& size, const Dims& stride) {
+  return alias(self, Layout{size, stride, self.offset()});
 }
 
 Tensor t(KeySet, const Tensor& self) { return alias(self, layouts::t(self)); }
@@ -318,14 +324,14 @@ std::vector<Tensor> split(KeySet keys, const Tensor& self, int64_t split_size, i
   return split_with_sizes(keys, self, sizes, dim);
 }
 
-std::vector<Tensor> chunk(KeySet keys, const Tensor& self, int64_t chunks, int64_t dim) {
+std::vector<Tensor> chunk(KeySet, const Tensor& self, int64_t chunks, int64_t dim) {
   check(self.ndim() > 0, "chunk expects at least a 1-dimensional tensor");
   check(chunks > 0, "chunk expects `chunks` to be greater than 0, got: ", chunks);
   const int64_t size = self.sizes()[dim_of(self, dim, "chunk")];
   const int64_t each = size / chunks + (size % chunks != 0);
   if (each == 0) layouts::check_pieces(chunks, size, "chunk");
-  if (each == 0) return split_with_sizes(keys, self, Dims(static_cast<size_t>(chunks), 0), dim);
-  return split(keys, self, each, dim);
+  if (each == 0) return ops::split_with_sizes(self, Dims(static_cast<size_t>(chunks), 0), dim);
+  return ops::split(self, each, dim);
 }
 
 std::vector<Tensor> unbind(KeySet keys, const Tensor& self, int64_t dim) {

@@ -19,8 +19,6 @@ KNOWN = {
     "node_of[rsub]": "as above",
     "node_of[pow]": "as above",
     "node_of[rpow]": "as above",
-    "write_then_new_view": "x[0] = 5.0 fills; PyTorch copies a tensor with the number",
-    "function_in_place[square]": "a result of other tensors is copied into self",
     "saved_attributes[pow]": "a power has one node for all its forms: the result belongs to one",
     "saved_attributes[mean]": "a mean has one node for all its forms: dim belongs to one",
 }

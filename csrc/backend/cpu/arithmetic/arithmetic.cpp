@@ -9,12 +9,27 @@
 
 namespace uh::kernels {
 
+namespace {
+
+void check_rounding_mode(const std::string& mode) {
+  check(mode == "floor" || mode == "trunc",
+        "div: expected rounding_mode to be one of None, 'trunc', or 'floor' but found '", mode,
+        "'");
+}
+
+}  // namespace
+
+void div_rounded_inplace(KeySet, const Tensor& self, const Operand& other,
+                         const std::optional<std::string>& rounding_mode) {
+  if (!rounding_mode) return ops::div_(self, other);
+  check_rounding_mode(*rounding_mode);
+  *rounding_mode == "floor" ? ops::_div_floor_(self, other) : ops::_div_trunc_(self, other);
+}
+
 Tensor div_rounded(KeySet, const Operand& self, const Operand& other,
                    const std::optional<std::string>& rounding_mode) {
   if (!rounding_mode) return ops::div(self, other);
-  check(*rounding_mode == "floor" || *rounding_mode == "trunc",
-        "div: expected rounding_mode to be one of None, 'trunc', or 'floor' but found '",
-        *rounding_mode, "'");
+  check_rounding_mode(*rounding_mode);
   return *rounding_mode == "floor" ? ops::_div_floor(self, other) : ops::_div_trunc(self, other);
 }
 
@@ -54,9 +69,8 @@ Tensor positive(KeySet, const Tensor& self) {
   return self;
 }
 
-Tensor square(KeySet, const Tensor& self) {
-  return is_complex(self.dtype()) ? ops::mul(self, self) : ops::pow(self, Scalar(2));
-}
+Tensor square(KeySet, const Tensor& self) { return ops::pow(self, Scalar(2)); }
+void square_inplace(KeySet, const Tensor& self) { ops::pow_(self, Scalar(2)); }
 
 Tensor ldexp(KeySet, const Tensor& self, const Tensor& other) {
   return ops::mul(self, ops::pow(Scalar(2.0), other));

@@ -149,6 +149,15 @@ Tensor diag(KeySet, const Tensor& self, int64_t diagonal) {
   return ops::diagonal_copy(self, diagonal, 0, 1);
 }
 
+void diag_out(KeySet, const Tensor& self, int64_t diagonal, const Tensor& out) {
+  check(self.ndim() == 1 || self.ndim() == 2, "diag(): Supports 1D or 2D tensors. Got ",
+        self.ndim(), "D");
+  if (self.ndim() == 1)
+    ops::diag_embed_out(self, diagonal, 0, 1, out);
+  else
+    ops::diagonal_copy_out(self, diagonal, 0, 1, out);
+}
+
 Tensor diagflat(KeySet, const Tensor& self, int64_t offset) {
   return ops::diag(ops::reshape(self, Dims{-1}), offset);
 }

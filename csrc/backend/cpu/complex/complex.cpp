@@ -7,6 +7,7 @@
 #include "generated/ops/transcendental.h"
 #include "generated/ops/view.h"
 #include "ops/copy/write_out.h"
+#include "ops/pointwise_result.h"
 
 namespace uh::kernels {
 namespace {
@@ -87,8 +88,11 @@ Tensor view_as_complex(KeySet, const Tensor& self) {
   return relabelled(self, std::move(layout), to_complex(dtype));
 }
 
-Tensor conj_physical(KeySet, const Tensor& self) {
+Tensor conj(KeySet, const Tensor& self) {
   return is_complex(self.dtype()) ? ops::_conj(self) : self;
+}
+Tensor conj_physical(KeySet, const Tensor& self) {
+  return is_complex(self.dtype()) ? ops::_conj_physical(self) : self;
 }
 
 void conj_physical_inplace(KeySet, const Tensor& self) {
@@ -107,8 +111,8 @@ Tensor adjoint(KeySet, const Tensor& self) {
 
 Tensor complex_of_parts(KeySet, const Tensor& real, const Tensor& imag) {
   check_parts(real, imag);
-  Tensor out =
-      empty(broadcast_shapes(real.sizes(), imag.sizes()), to_complex(real.dtype()), real.device());
+  const Tensor out = empty_pointwise_result(std::array<Input, 2>{real, imag},
+                                            to_complex(real.dtype()), real.device());
   if (out.is_meta()) return out;
   copy_elements(part(out, 0), real);
   copy_elements(part(out, 1), imag);

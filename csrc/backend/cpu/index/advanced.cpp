@@ -5,7 +5,7 @@
 #include "backend/cpu/copy/elements.h"
 #include "backend/cpu/index/mask.h"
 #include "base/parallel.h"
-#include "ops/stride_order.h"
+#include "tensor/stride_order.h"
 
 namespace uh {
 namespace {
@@ -209,11 +209,13 @@ Advanced resolve_indices(const Tensor& self, const std::vector<Tensor>& indices)
   const std::vector<Tensor> per_dim = index_per_dim(self, indices);
   Advanced a = plan_indices(self, per_dim);
   const size_t indexed = a.index_strides.size();
-  const bool any = numel_of(a.index_sizes) > 0;
+  // PyTorch looks at no index of a result without elements, unless the dimension itself has none.
+  const bool any_index = numel_of(a.index_sizes) > 0;
+  const bool any = any_index && numel_of(a.before) > 0 && numel_of(a.after) > 0;
   for (size_t d = 0; d < per_dim.size(); ++d) {
     if (!per_dim[d]) continue;
     const int64_t size = self.sizes()[d], stride = self.strides()[d];
-    if (any) check_tensor(per_dim[d], size, static_cast<int64_t>(d));
+    if (any || (any_index && size == 0)) check_tensor(per_dim[d], size, static_cast<int64_t>(d));
     if (indexed == 1) {  // without negative indices, the index itself says where
       a.positions = in_shape(per_dim[d], a.index_sizes);
       const int64_t n = a.positions.numel();

@@ -100,6 +100,7 @@ void index_put_into(KeySet keys, const Tensor& self, const std::vector<Tensor>& 
   }
   check_no_overlap(self, values, "index_put_");
   for (const Tensor& t : indices) check_no_overlap(self, t, "index_put_");
+  if (self.numel() == 0 && !self.is_meta()) resolve_indices(self, indices);  // raises first
   check(self.dtype() == values.dtype(),
         "Index put requires the source and destination dtypes match, got ",
         info(self.dtype()).title, " for the destination and ", info(values.dtype()).title,
@@ -107,8 +108,7 @@ void index_put_into(KeySet keys, const Tensor& self, const std::vector<Tensor>& 
   if (self.is_meta()) return;
   const Advanced a = resolve_indices(self, indices);
   const Dims sizes = a.result_sizes();
-  check(values.ndim() <= sizes.ndim() || values.numel() == 1,
-        "shape mismatch: value tensor of shape ", values.sizes(),
+  check(values.ndim() <= sizes.ndim(), "shape mismatch: value tensor of shape ", values.sizes(),
         " cannot be broadcast to indexing result of shape ", sizes);
   for (int64_t d = 0; d < values.ndim() && values.numel() != 1; ++d) {
     const int64_t own = values.size(d),

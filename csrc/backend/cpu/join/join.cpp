@@ -41,6 +41,7 @@ void roll_row(const Tensor& self, int64_t shift, const Tensor& result) {
 }  // namespace
 
 void cat(const std::vector<Tensor>& tensors, int64_t dim, const Tensor& result) {
+  if (result.numel() == 0) return;
   const auto d = static_cast<size_t>(wrap_dim(dim, result.ndim(), "cat"));
   int64_t start = 0;
   for (const Tensor& t : tensors) {

@@ -3,6 +3,7 @@
 #include "backend/cpu/copy/elements.h"
 #include "backend/cpu/linalg/checks.h"
 #include "backend/cpu/linalg/gemm.h"
+#include "ops/view/layouts.h"
 
 namespace uh::kernels {
 namespace {
@@ -65,6 +66,8 @@ Tensor dot(KeySet, const Tensor& self, const Tensor& tensor) {
 Tensor unsafe_view(KeySet, const Tensor& self, const Dims& size) {
   check(checked_numel(size, "_unsafe_view") == self.numel(), "_unsafe_view: shape ", size,
         " is invalid for input of size ", self.numel());
+  if (const auto strides = layouts::view_strides(self.sizes(), self.strides(), size))
+    return alias(self, Layout{size, *strides, self.offset()});
   const Tensor dense = as_contiguous(self);
   return alias(dense, Layout{size, contiguous_strides(size), dense.offset()});
 }

@@ -307,6 +307,8 @@ Tensor linalg_cross(KeySet, const Tensor& self, const Tensor& other, int64_t dim
         " and ", other.sizes());
   check_kind(self.dtype() != DType::kBool, ErrorKind::kNotImplemented,
              "\"cross\" not implemented for 'Bool'");
+  check(self.dtype() == other.dtype(), "linalg.cross: expected scalar type ",
+        info(self.dtype()).title, " but found ", info(other.dtype()).title);
   const auto part = [&](int64_t i, int64_t j) {
     return ops::mul(ops::select(self, d, i), ops::select(other, d, j));
   };

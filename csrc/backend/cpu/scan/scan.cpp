@@ -35,6 +35,11 @@ void scan(const Tensor& self, int64_t dim, ScanOp op, std::string_view name, con
 
 void running_extreme(const Tensor& self, int64_t dim, bool max, const Tensor& values,
                      const Tensor& indices) {
+  if (self.numel() == 0) return;
+  if (self.ndim() == 0) {
+    copy_elements(values, self);
+    return fill_elements(indices, element_bytes(0, indices.dtype()));
+  }
   const DType compute = extreme_compute_dtype(self.dtype());
   const bool direct = compute == self.dtype();
   const Tensor x = as_contiguous(self, compute);

@@ -31,6 +31,8 @@ void check_shapes(const Tensor& self, int64_t dim, const Tensor& index, const Te
   check(rank(index) == rank(*src), op,
         "(): Index tensor must have the same number of dimensions as src tensor, got ",
         index.sizes(), " and ", src->sizes());
+  check(src->ndim() > 0 || index.numel() == 1, op, "(): Expected index ", index.sizes(),
+        " to be no larger than src ", src->sizes());
   for (int64_t d = 0; d < index.ndim() && src->ndim(); ++d) {
     check(index.size(d) <= src->size(d), op, "(): Expected index ", index.sizes(),
           " to be no larger than src ", src->sizes(), ": dimension ", d, " is");

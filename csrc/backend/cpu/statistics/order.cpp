@@ -5,11 +5,15 @@
 #include "backend/cpu/statistics/selected.h"
 #include "base/parallel.h"
 #include "generated/kernels/statistics.h"
+#include "generated/ops/copy.h"
+#include "generated/ops/view.h"
 
 namespace uh::kernels {
 namespace {
 
 using Pair = std::tuple<Tensor, Tensor>;
+
+enum class Ordered { kMedian, kKthvalue, kMode };
 
 void check_ordered(const Tensor& self, const char* name, bool truth = false) {
   check_kind(!is_complex(self.dtype()) && (truth || self.dtype() != DType::kBool),
@@ -102,12 +106,19 @@ bool occurs_twice(const T* x, int64_t stride, int64_t n, T value) {
 // Values and indices of one element per line: f(x, stride, n, buffer) is its value, and
 // tied(x, stride, n, value) its index where several elements have it, or where it is NaN.
 template <class F, class G>
-Pair pick(const Tensor& self, int64_t dim, bool keepdim, const char* name, const F& f,
-          const G& tied) {
+Pair pick(const Tensor& self, int64_t dim, bool keepdim, const char* name, Ordered ordered,
+          const F& f, const G& tied) {
   const int64_t d = wrap_dim(dim, self.ndim(), name);
   const ReducedDims dims(self, Dims{d}, name);
   dims.check_not_empty(self, name);
   const Dims sizes = dims.result_sizes(self, keepdim);
+  const bool compares = self.ndim() > 0 && (self.numel() > 0 || ordered != Ordered::kMode);
+  if (!compares && ordered != Ordered::kMedian) {  // PyTorch takes any dtype then
+    const Tensor indices = empty(sizes, DType::kInt64, self.device());
+    if (!indices.is_meta()) fill_elements(indices, element_bytes(0, DType::kInt64));
+    return {ops::clone(ops::view(self, sizes), MemoryFormat::kContiguous), indices};
+  }
+  check_ordered(self, name, ordered == Ordered::kMode);
   const DType compute = extreme_compute_dtype(self.dtype());
   Tensor result = empty(sizes, compute, self.device());
   Tensor indices = empty(sizes, DType::kInt64, self.device());
@@ -137,12 +148,12 @@ Pair pick(const Tensor& self, int64_t dim, bool keepdim, const char* name, const
 }
 
 Tensor median_of_all(const Tensor& self, bool ignore_nan, const char* name) {
-  check_ordered(self, name);
+  if (self.numel() > 0) check_ordered(self, name);
   Tensor out = empty({}, self.dtype(), self.device());
   if (out.is_meta()) return out;
-  if (self.numel() == 0) {
-    const Scalar nothing = is_floating(self.dtype()) ? Scalar(std::nan("")) : Scalar(INT64_MIN);
-    fill_elements(out, element_bytes(nothing, self.dtype()));
+  if (self.numel() == 0) {  // NaN, as the dtype has it
+    const double nothing = std::nan("");
+    cast_run(out.data(), out.dtype(), &nothing, DType::kFloat64, 1);
   } else {
     const DType compute = extreme_compute_dtype(self.dtype());
     const Tensor dense = as_contiguous(self, compute);
@@ -158,9 +169,8 @@ Tensor median_of_all(const Tensor& self, bool ignore_nan, const char* name) {
 
 Pair median_along(const Tensor& self, int64_t dim, bool keepdim, bool ignore_nan,
                   const char* name) {
-  check_ordered(self, name);
   return pick(
-      self, dim, keepdim, name,
+      self, dim, keepdim, name, Ordered::kMedian,
       [=](const auto* x, int64_t stride, int64_t n, auto& buffer) {
         return median_of(x, stride, n, ignore_nan, buffer);
       },
@@ -202,14 +212,13 @@ Pair nanmedian_dim(KeySet, const Tensor& self, int64_t dim, bool keepdim) {
 }
 
 Pair kthvalue(KeySet, const Tensor& self, int64_t k, int64_t dim, bool keepdim) {
-  check_ordered(self, "kthvalue");
   const int64_t d = wrap_dim(dim, self.ndim(), "kthvalue");
   const int64_t n = self.ndim() ? self.size(d) : 1;
   ReducedDims(self, Dims{d}, "kthvalue").check_not_empty(self, "kthvalue");
   check(k >= 1 && k <= n, "kthvalue(): selected number k out of range for dimension ", d,
         ": k = ", k, ", size ", n);
   return pick(
-      self, d, keepdim, "kthvalue",
+      self, d, keepdim, "kthvalue", Ordered::kKthvalue,
       [=](const auto* x, int64_t stride, int64_t size, auto& line) {
         line.resize(static_cast<size_t>(size));
         for (int64_t i = 0; i < size; ++i) line[static_cast<size_t>(i)] = x[i * stride];
@@ -221,9 +230,8 @@ Pair kthvalue(KeySet, const Tensor& self, int64_t k, int64_t dim, bool keepdim) 
 }
 
 Pair mode(KeySet, const Tensor& self, int64_t dim, bool keepdim) {
-  check_ordered(self, "mode", true);
   return pick(
-      self, dim, keepdim, "mode",
+      self, dim, keepdim, "mode", Ordered::kMode,
       [](const auto* x, int64_t stride, int64_t n, auto& line) {
         return most_frequent(x, stride, n, line);
       },

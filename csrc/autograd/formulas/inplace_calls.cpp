@@ -1,0 +1,30 @@
+// In-place operators that are a call of another one, where gradients are wanted: that one's Node is
+// the history, and it sees the version that it writes.
+#include "autograd/autograd_meta.h"
+#include "generated/kernels/arithmetic.h"
+#include "generated/kernels/reshaping.h"
+#include "generated/ops/arithmetic.h"
+#include "generated/ops/reshaping.h"
+
+namespace uh::kernels {
+
+void square_by_power(KeySet keys, const Tensor& self);
+void div_by_rounded(KeySet keys, const Tensor& self, const Operand& other,
+                    const std::optional<std::string>& rounding_mode);
+void fill_diagonal_of_view(KeySet keys, const Tensor& self, const Scalar& fill_value, bool wrap);
+
+void square_by_power(KeySet keys, const Tensor& self) { square_inplace(keys, self); }
+
+void div_by_rounded(KeySet keys, const Tensor& self, const Operand& other,
+                    const std::optional<std::string>& rounding_mode) {
+  div_rounded_inplace(keys, self, other, rounding_mode);
+}
+
+// The graph shows the view of the diagonal that is filled.
+void fill_diagonal_of_view(KeySet keys, const Tensor& self, const Scalar& fill_value, bool wrap) {
+  if (!autograd::requires_grad(self))
+    return ops::fill_diagonal__op.redispatch(keys.below(Key::kAutograd), self, fill_value, wrap);
+  fill_diagonal_(keys, self, fill_value, wrap);
+}
+
+}  // namespace uh::kernels
