@@ -214,11 +214,17 @@ def warn_of_resize(before: Sequence[int], after: Sequence[int]) -> None:
 
 
 def finish(
-    result: Tensor, out: Tensor | None, requires_grad: bool, *, keep_shape: bool = False
+    result: Tensor,
+    out: Tensor | None,
+    requires_grad: bool,
+    *,
+    keep_shape: bool = False,
+    value: int | None = None,
 ) -> Tensor:
     """Copy the result of a factory into `out`, if there is one, and set `requires_grad`.
 
-    With `keep_shape`, an `out` with the same number of elements keeps its shape.
+    With `keep_shape`, an `out` with the same number of elements keeps its shape. If all elements
+    are one `value`, elements of `out` may share memory.
     """
     if out is not None:
         if not isinstance(out, Tensor):
@@ -227,7 +233,10 @@ def finish(
             result = result.reshape(out.shape)
         if out.shape != result.shape and out.numel():
             warn_of_resize(out.shape, result.shape)
-        ops.alias_copy_out(result, out=out)
+        if value is not None and not out.requires_grad and out.shape == result.shape:
+            ops.fill__Scalar(out, value)
+        else:
+            ops.alias_copy_out(result, out=out)
         if out.is_leaf:
             return out.requires_grad_(requires_grad)
         return out
@@ -292,7 +301,7 @@ def _zeros_with_options(
     _need(size, "zeros")
     dtype = result_dtype(out, dtype, "zeros")
     result = ops.zeros(*size, dtype=dtype, device=device)
-    return finish(result, out, requires_grad)
+    return finish(result, out, requires_grad, value=0)
 
 
 _zeros_with_options.__name__ = _zeros_with_options.__qualname__ = "zeros"
@@ -318,7 +327,7 @@ def ones(
     result = ops.ones(*size, dtype=dtype, device=device)
     if out is None and not requires_grad:
         return result
-    return finish(result, out, requires_grad)
+    return finish(result, out, requires_grad, value=1)
 
 
 def full(

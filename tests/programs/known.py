@@ -11,7 +11,7 @@ KNOWN = {
     "the number of a Node's name, which counts PyTorch's overloads": (
         "grad_fn", r"\w+: ([A-Za-z]+Backward)\d, not \1\d$", "",
     ),
-    "there is no complex32": ("raises", r"got Half and Half", ""),
+    "there is no complex32": ("raises|error class", r"got Half and Half|'ComplexHalf'\)$", ""),
     "there is no complex32, so the statement before another one that raises does": (
         "names", "", r"(?s)lib\.complex\(.*\n",
     ),
@@ -21,12 +21,15 @@ KNOWN = {
     "PyTorch's kron cannot view its own product of transposed matrices": (
         "does not raise", r"RuntimeError \(view size is not compatible", r"\.kron\(",
     ),
+    "PyTorch's set_ grows the storage, but not for the sizes and strides that the tensor has already": (
+        "does not raise", r"RuntimeError \(setStorage: sizes", r"\.set_\(",
+    ),
     "memory that was not written has any values": ("values", "", r"resize_|set_\("),
     "PyTorch reduces into memory that it still reads": (
         "values", "", r"(?s)lib\.(sum|mean|prod|amax)\(.*out=",
     ),
     "PyTorch resizes out= before it reads it, where it is the operand": (
-        "shape|does not raise|error class", "", r"lib\.(sum|mean|prod|amax|matmul)\((\w+), .*out=\2\)",
+        "shape|does not raise|error class", "", r"lib\.(sum|mean|prod|amax|matmul)\((\w+)\b.*out=\2\b",
     ),
     "PyTorch does not notice operands with gaps in the written memory, and reads what it has written": (
         "raises|error class",
@@ -38,7 +41,7 @@ KNOWN = {
         "values", "", r"masked_scatter_\(",
     ),
     "PyTorch writes elements that share memory one by one, and reads what it has written": (
-        "values", r"\(elements share memory\)$", r"(logical_not|cumsum|cumprod|index_add|scatter)\w*_\(",
+        "values", r"\(elements share memory\)$", r"(logical_not|cumsum|cumprod|index_add|index_put|scatter)\w*_\(",
     ),
     "PyTorch's .grad is the caller's gradient, seen through a view": ("grad storage", "", r"backward\("),
     "PyTorch does not complete the loop of a division by zero": (
