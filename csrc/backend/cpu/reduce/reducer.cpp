@@ -317,6 +317,7 @@ void fold_into(std::initializer_list<Folded> results, const Tensor& self, const 
 
 void run_fold(const FoldOperator& op, const Tensor& self, const std::optional<Dims>& dim,
               const Tensor& result) {
+  if (result.numel() == 0) return;  // of any dtype
   const ReducedDims dims(self, dim);
   const DType dtype = result.dtype();
   const bool elements = op.mapped == nullptr;
