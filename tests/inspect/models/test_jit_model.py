@@ -520,3 +520,36 @@ def test_every_graph_of_the_recording_can_be_gone_to(program):
     assert all(row.name for row in model.functions)
     current = [graph.graph for row in model.functions for graph in row.graphs if graph.current]
     assert current == [model.graph]
+
+
+VANISHING = """
+import engine
+
+@engine.jit.script
+def f(x, y):
+    unused = x * 3
+    z = x + 0
+    w = z * 1
+    return (w + y).relu()
+
+for _ in range(3):
+    f(engine.ones(4), engine.ones(4))
+"""
+
+
+def test_a_source_line_that_vanished_says_where_it_went():
+    history = recorded(VANISHING)
+
+    def story(line: int) -> str:
+        item = SyntaxSelection(1, "line", line)
+        return " ".join(at(history, history.end - 1, item).story)
+
+    removed = story(5)
+    assert "nothing in this graph at this moment comes from it." in removed
+    assert (
+        '%unused.1 = aten::mul: It was removed in pass dce by the rule "an unused node"' in removed
+    )
+    assert "prim::Constant" not in removed
+    assert "%w.1 = aten::mul: It was removed in pass peephole" in story(7)
+    assert '"x * 1 -> x"' in story(7)
+    assert "does its work" in story(8)

@@ -52,9 +52,12 @@ def _source_story(jit: Any, selected: SyntaxSelection, graph: int, moment: int) 
     if current:
         come = "comes" if len(current) == 1 else "come"
         return (f"{subject}: {names.of(current)} of this graph {come} from it.",)
+    removed = _Story(jit, graph, moment).removals(seeds)
     if alive:
-        return (f"{subject}: nothing of this graph is its own; {names.of(alive)} belong to it.",)
-    return (f"{subject}: nothing in this graph at this moment comes from it.",)
+        belong = "belongs" if len(alive) == 1 else "belong"
+        text = f"{subject}: nothing of this graph is its own; {names.of(alive)} {belong} to it."
+        return (text, *removed)
+    return (f"{subject}: nothing in this graph at this moment comes from it.", *removed)
 
 
 class _Names:
@@ -98,6 +101,23 @@ class _Story:
         if kind is None:
             return ("A parameter or the return of a graph or block: not a node.",)
         return self._life(kind, node)
+
+    def removals(self, values: frozenset[int], maximum: int = 2) -> tuple[str, ...]:
+        """The removals of the nodes of these Values up to the moment, each by its own rule: those of this graph
+        first; constants only if there is nothing else."""
+        ends = []
+        for value in sorted(values):
+            node = self.links.node_of.get(value, 0)
+            end, kind = self.links.removals.get(node), self.links.kind_of.get(node, "")
+            if end is not None and end.moment <= self.moment:
+                constant = kind == "prim::Constant"
+                ends.append((node not in self.own, constant, end.moment, value, node, kind, end))
+        ends.sort(key=lambda each: each[:4])
+        computing = [each for each in ends if not each[1]] or ends
+        return tuple(
+            f"{self.names.of_value(value)} = {kind}: {self._removal(node, end)}"
+            for _, _, _, value, node, kind, end in computing[:maximum]
+        )
 
     def _life(self, subject: str, node: int) -> tuple[str, ...]:
         creation, end = self.links.creations.get(node), self.links.removals.get(node)
