@@ -210,14 +210,20 @@ def view(
 
 @both
 def split(
-    tensor: Tensor, split_size_or_sections: int | Tensor | Sequence[int], dim: int = 0
+    tensor: Tensor,
+    split_size_or_sections: int | Tensor | Sequence[int] | None = None,
+    dim: int = 0,
+    *,
+    split_size: int | Sequence[int] | None = None,
 ) -> tuple[Tensor, ...]:
     """Split a tensor along a dimension into pieces of one size (the last may be smaller), or of a list of sizes.
 
-    A tensor with a single element counts as one size.
+    A tensor with a single element counts as one size. `split_size` is the name of PyTorch's method.
     Memory: none, views.
     """
-    size: Any = split_size_or_sections
+    size: Any = split_size if split_size_or_sections is None else split_size_or_sections
+    if size is None:
+        raise TypeError("split: missing 1 required argument: 'split_size_or_sections'")
     if isinstance(size, Tensor):
         # A trace must see the Value of the size, so a tensor is passed as it is where the operator accepts it.
         plain = size.dim() == 0 and size.dtype == int64

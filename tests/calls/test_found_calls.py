@@ -392,6 +392,13 @@ def test_a_number_of_numpy_is_a_number() -> None:
 def test_arguments_that_pytorch_takes_by_name_or_as_int32() -> None:
     x = engine.tensor([3, 1, 2])
     assert x.view(size=(3, 1)).shape == (3, 1)
+    assert [part.tolist() for part in x.split(split_size=2)] == [[3, 1], [2]]
+    assert [part.tolist() for part in engine.split(x, split_size_or_sections=[1, 2])] == [
+        [3],
+        [1, 2],
+    ]
+    with pytest.raises(TypeError, match="missing 1 required argument"):
+        x.split()
     assert x.take_along_dim(engine.tensor([2, 0], dtype=engine.int32)).tolist() == [2, 3]
     assert x.take_along_dim(engine.tensor([-1], dtype=engine.int32), 0).tolist() == [2]
 
