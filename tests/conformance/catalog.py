@@ -133,6 +133,14 @@ DEVIATIONS: tuple[Deviation, ...] = (
         "* gradient: gradient 0: values: *",
         "PyTorch gives self the gradient of what src wrote over: its own gradcheck refuses that",
     ),
+    *(
+        Deviation(
+            name,
+            "float32 gradient: gradient 0: values: *",
+            "differences of singular values divide the gradient: in float32 both are off by 1e-5 where these are near",
+        )
+        for name in ("svd", "linalg.svd")
+    ),
     Deviation(
         "__rsub__",
         "errors: raises AttributeError: *",
