@@ -205,4 +205,6 @@ def test_the_playground_survives_what_is_typed(terminal: Terminal) -> None:
     line("z = torch.ones(3)")
     terminal.until("on z ")
     terminal.press("C-q")
+    terminal.until("The same key again leaves")
+    terminal.press("C-q")
     terminal.until("ENDED 0")
