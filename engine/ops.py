@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, NoReturn
 
 from engine._native import ffi, lib
-from engine._native.errors import raise_last
+from engine._native.errors import last_error, raise_last
 from engine._native.operator_base import _NamespaceBase, _OperatorBase
 from engine.boxed import box, check, unbox
 from engine.function_schema import (
@@ -44,7 +44,12 @@ def load_library(path: str | os.PathLike[str]) -> None:
     if not os.path.exists(full):
         raise FileNotFoundError(f"load_library: {os.fspath(path)}: cannot open shared object file")
     if lib.uh_library_load(os.fsencode(full)) != 0:
-        raise_last()
+        error = last_error()
+        if "undefined symbol: uh_" in str(error):
+            error = RuntimeError(
+                f"{error}. Hint: it was built for another version of the engine; build it again"
+            )
+        raise error
     loaded_libraries.add(full)
 
 

@@ -155,6 +155,17 @@ struct SchemaType<std::tuple<T...>> {
   }
 };
 
+// An argument of a kernel, which may be of another type than the schema's.
+template <class T>
+T read_argument(const uh_value* args, size_t i) {
+  try {
+    return Unboxing<T, false>::read(args[i]);
+  } catch (const Error& error) {
+    throw Error(error.kind(), "argument " + std::to_string(i) + ": the kernel " + error.what() +
+                                  ", which is not what the schema declares");
+  }
+}
+
 // The signature of a function, a function pointer or a lambda without captures.
 template <class F>
 struct Signature : Signature<decltype(&F::operator())> {};
@@ -165,8 +176,7 @@ struct Signature<R(A...)> {
   static void call(F& f, [[maybe_unused]] const uh_value* args, uh_values* results,
                    std::index_sequence<I...>) {
     // Parameters may be Tensor&.
-    std::tuple<std::remove_cvref_t<A>...> values{
-        Unboxing<std::remove_cvref_t<A>, false>::read(args[I])...};
+    std::tuple<std::remove_cvref_t<A>...> values{read_argument<std::remove_cvref_t<A>>(args, I)...};
     if constexpr (std::is_void_v<R>) {
       f(static_cast<A>(std::get<I>(values))...);
     } else {
