@@ -88,14 +88,19 @@ def _by_name() -> dict[str, list[Row]]:
 
 
 def written_operators(form: str) -> list[str]:
-    """The names of the operators that have that form: `out`, or `inplace`."""
+    """The names of the operators that have that form, `out` or `inplace`; factories read no tensor."""
     names = set()
     for schema in engine.ops.schemas().values():
         written = [a for a in schema.arguments if a.is_write]
         out = (
             written and written[-1].name == schema.arguments[-1].name and len(schema.arguments) > 1
         )
-        if written and (form == "out") == bool(out and schema.overload_name.endswith("out")):
+        reads = form == "inplace" or any("Tensor" in str(a.type) for a in schema.arguments[:-1])
+        if (
+            written
+            and reads
+            and (form == "out") == bool(out and schema.overload_name.endswith("out"))
+        ):
             names.add(schema.name)
     return sorted(names)
 
