@@ -19,6 +19,22 @@ GOLDEN = Path(__file__).parent / "golden"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="accept the pictures that are drawn now")
+    parser.addoption(
+        "--whole-walk", action="store_true", help="walk all sizes, colours and lessons"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "whole_walk: walked with --whole-walk only")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--whole-walk", default=False):
+        return
+    skip = pytest.mark.skip(reason="a sample is walked; --whole-walk walks all")
+    for item in items:
+        if item.get_closest_marker("whole_walk"):
+            item.add_marker(skip)
 
 
 @pytest.fixture(autouse=True)

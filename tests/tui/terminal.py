@@ -1,0 +1,99 @@
+"""The explorer in a separate terminal: keys go in through a pty, and pyte says what is on the screen."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pyte
+
+PATIENCE = 60.0  # seconds
+ESCAPE = b"\x1b"
+
+
+class Terminal:
+    """A running `underhood` and its screen."""
+
+    def __init__(
+        self, arguments: list[str], size: tuple[int, int], environment: dict[str, str], home: Path
+    ) -> None:
+        self.screen = pyte.Screen(*size)
+        self._stream = pyte.ByteStream(self.screen)
+        self._master, slave = pty.openpty()
+        self._set_size(*size)
+        known = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LC_ALL": "C.UTF-8"}
+        known |= {"UNDERHOOD_HOME": str(home), "TEXTUAL_ANIMATIONS": "none"}
+        variables = {k: v for k, v in os.environ.items() if k != "NO_COLOR"} | known | environment
+        self.program = subprocess.Popen(
+            [sys.executable, "-P", "-m", "tui", *arguments],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            env=variables,
+            start_new_session=True,
+        )
+        os.close(slave)
+
+    def _set_size(self, columns: int, rows: int) -> None:
+        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Change the size of the window."""
+        self.screen.resize(rows, columns)
+        self._set_size(columns, rows)
+        os.killpg(self.program.pid, signal.SIGWINCH)
+
+    def read(self, seconds: float = 0.05) -> None:
+        """Feed the screen with the output of the next moments."""
+        while select.select([self._master], [], [], seconds)[0]:
+            try:
+                data = os.read(self._master, 1 << 16)
+            except OSError:  # the program has ended
+                return
+            if not data:
+                return
+            self._stream.feed(data)
+
+    def faults(self) -> bool:
+        """Return whether an exception is on the screen."""
+        return any(sign in self.text for sign in ("Traceback (most", "─ Traceback", "NoMatches"))
+
+    @property
+    def text(self) -> str:
+        return "\n".join(line.rstrip() for line in self.screen.display)
+
+    def until(self, holds: Callable[[str], object], reason: str) -> None:
+        """Read until the screen is as expected."""
+        end = time.monotonic() + PATIENCE
+        while not holds(self.text):
+            self.read()
+            alive = self.program.poll() is None
+            assert alive, f"{reason}: it has ended\n{self.text}"
+            assert time.monotonic() < end, f"{reason}; the screen shows\n{self.text}"
+
+    def press(self, keys: bytes, holds: Callable[[str], object], reason: str) -> None:
+        """Press keys, and wait for their effect."""
+        os.write(self._master, keys)
+        self.until(holds, reason)
+        assert not self.faults(), self.text
+
+    def close(self) -> int:
+        """Quit; the exit code."""
+        os.write(self._master, b"\x11")
+        end = time.monotonic() + PATIENCE
+        while self.program.poll() is None:
+            self.read()
+            if time.monotonic() > end:
+                self.program.kill()
+        os.close(self._master)
+        return self.program.wait()
