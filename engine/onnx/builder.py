@@ -207,6 +207,8 @@ class Builder:
         tensors, which become constants. attributes: with a suffix for their kind, as in PyTorch: `axis_i=1`.
         """
         domain, _, kind = name.rpartition("::")
+        if kind == "Constant" and "value_t" in attributes:
+            return self.constant(attributes["value_t"])
         operands = [None if x is None else self.value(x) for x in inputs]
         while operands and operands[-1] is None:
             operands.pop()

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from engine import ops
 from engine.function_schema import FunctionSchema, parse_schema
 from engine.jit.ir.graph import Block, Graph, Node
 from engine.jit.ir.graph import Value as IRValue
 from engine.jit.types.ivalues import ObjectBox
+from engine.numpy_bridge import from_numpy
 from engine.onnx import registry
 from engine.onnx.aliases import Aliases
 from engine.onnx.builder import Builder, Origin
@@ -167,6 +169,8 @@ class Conversion:
             entry = registry.find(out_of_place, overload, self.builder.opset)
         if kind in self.functions:
             return self._python_function(kind, arguments)
+        if entry is None and schema is not None and _is_computable(kind, arguments):
+            return self._computed(kind, schema, arguments)
         if entry is None or schema is None:
             self.problem(node, "")
             return UNAVAILABLE
@@ -192,6 +196,21 @@ class Conversion:
             for argument in schema.arguments
         ]
         return entry.function(self.builder, **dict(zip(names, arguments, strict=True)))
+
+    def _computed(self, kind: str, schema: FunctionSchema, arguments: list[Any]) -> Any:
+        """The result of a library's operator on constants, which is a constant of the model."""
+        namespace, _, name = kind.partition("::")
+        packet = getattr(getattr(ops, namespace), name)
+        overload = getattr(packet, schema.overload_name or "default")
+        values = [_tensor_of(argument) for argument in arguments]
+        named = {a.name: v for a, v in zip(schema.arguments, values, strict=True) if a.keyword_only}
+        plain = [v for a, v in zip(schema.arguments, values, strict=True) if not a.keyword_only]
+        return self._as_constant(overload(*plain, **named))
+
+    def _as_constant(self, result: Any) -> Any:
+        if isinstance(result, (list, tuple)):
+            return type(result)(map(self._as_constant, result))
+        return self.builder.constant(result) if isinstance(result, Tensor) else result
 
     def _python_function(self, kind: str, arguments: list[Any]) -> Any:
         """A call of an autograd Function that has a `symbolic`."""
@@ -232,6 +251,22 @@ def _unavailable(value: Any) -> bool:
     if isinstance(value, (list, tuple)):
         return any(map(_unavailable, value))
     return value is UNAVAILABLE
+
+
+def _is_computable(kind: str, arguments: list[Any]) -> bool:
+    """True for an operator of a library whose arguments are all constants; weights are not."""
+    constant = all(
+        not isinstance(x, Value) or (x.array is not None and not x.parameter) for x in arguments
+    )
+    return (
+        constant
+        and not kind.startswith(("aten::", "prim::"))
+        and not any(map(_unavailable, arguments))
+    )
+
+
+def _tensor_of(value: Any) -> Any:
+    return from_numpy(value.array.copy()) if isinstance(value, Value) else value
 
 
 def _title(node: Node) -> str:

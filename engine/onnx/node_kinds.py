@@ -26,7 +26,7 @@ def constant(conversion: Conversion, node: Node) -> Any:
     name = node.output().debugName()
     if not isinstance(value, Tensor):
         return value
-    if value.numel() > 1 and not name.isdigit():
+    if value.numel() > 1 and name.startswith("self."):  # of a frozen module
         return conversion.parameter(value, name.removeprefix("self."))
     number = conversion.builder.constant(value)
     return number

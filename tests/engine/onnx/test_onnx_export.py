@@ -366,3 +366,21 @@ def test_files_and_file_objects(tmp_path: Path) -> None:
 def test_verbose_prints_the_model(capsys: pytest.CaptureFixture[str]) -> None:
     engine.onnx.export(nn.ReLU(), (engine.ones(2),), verbose=True)
     assert "Relu (input)" in capsys.readouterr().out
+
+
+def test_sparse_convolution_with_its_rulebook_computed_at_the_export() -> None:
+    sites = engine.tensor([[0, 1, 1], [0, 2, 2], [0, 3, 1]], dtype=engine.int32)
+
+    class Sparse(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv = engine.sparse_conv.SubMConv2d(2, 3, 3)
+
+        def forward(self, features: Tensor) -> Tensor:
+            grid = engine.sparse_conv.SparseConvTensor(features, sites, (5, 5), 1)
+            return self.conv(grid).features
+
+    model, features = Sparse(), engine.randn(3, 2)
+    program = engine.onnx.export(model, (features,))
+    assert "ScatterND" in _kinds(program.model_proto.graph)
+    assert_same(run(program, features), model(features))
