@@ -80,7 +80,7 @@ KNOWN = {
     ),
 }  # fmt: skip
 # What PyTorch's tracer warns of, or refuses: whatever comes of it may differ.
-UNTRACEABLE = re.compile(r"\.data = |\.resize_|\.set_\(")
+UNTRACEABLE = re.compile(r"\.data = |\.resize_|\.set_\(|\.detach_\(")
 
 
 def reason_for(difference: Difference) -> str | None:

@@ -61,7 +61,7 @@ COMPILERS: dict[str, compiled.Compiler] = {"script": compiled.script, "trace": c
 def known_reason(mode: str, text: str, result: Difference) -> str | None:
     """The reason for an intended difference, else None."""
     if mode == "trace" and UNTRACEABLE.search(text):
-        return "PyTorch cannot trace resize_, set_ and x.data = y"
+        return "PyTorch cannot trace resize_, set_ and x.data = y; its detach_ leaves the tensor of the caller"
     with_grad = text.replace("with lib.no_grad():", "if True:")
     if mode == "trace" and with_grad != text and CHECKS[mode](with_grad) is None:
         return "PyTorch does not trace no_grad, and neither does the engine"
