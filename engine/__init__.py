@@ -23,6 +23,7 @@ from engine import factories as _factories  # noqa: F401  (adds to the tables of
 from engine import functional as _functional  # noqa: F401  (adds to the tables of overloads)
 from engine import overloads as _overloads
 from engine import random_factories as _random_factories
+from engine import shared_memory as _shared_memory
 from engine._generated import ops as _raw
 from engine.autograd import tensor_methods as _differentiable
 from engine.autograd.grad_mode import enable_grad as enable_grad
@@ -55,7 +56,9 @@ __version__ = "0.1.0"
 _functions: dict[str, Any] = dict(_raw.FUNCTIONS)
 _methods: dict[str, Any] = dict(_raw.METHODS)
 _overloads.install(_functions, _methods)
-_methods.update(_casts.METHODS, **_random_factories.METHODS, **_differentiable.METHODS)
+_methods.update(
+    _shared_memory.METHODS, **_casts.METHODS, **_random_factories.METHODS, **_differentiable.METHODS
+)
 _methods.update(__getitem__=_getitem, __setitem__=_setitem)
 for _module in (_creation, _random_factories):
     _functions.update({_name: getattr(_module, _name) for _name in _module.__all__})
@@ -73,6 +76,11 @@ inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
 
 # Imported on first use, so that `import engine` stays light: the names of each module, then whole modules.
 _NAMES = {
+    "amp.autocast_mode": "autocast clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype "
+    "get_autocast_gpu_dtype is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled "
+    "set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype "
+    "set_autocast_enabled",
+    "compiler": "compile",
     "autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
     "checks": "_check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_type "
     "_check_value",
@@ -87,9 +95,9 @@ _NAMES = {
     "IntTensor LongTensor ShortTensor set_default_tensor_type",
 }
 _MODULES = (
-    "accelerator autograd backends cpu cuda distributed distributions fft func inspect jit library linalg "
-    "masked mps mtia nn onnx ops "
-    "optim return_types signal sparse_conv special utils version xpu"
+    "accelerator amp autograd backends compiler cpu cuda distributed distributions fft func inspect jit library linalg "
+    "masked mps mtia multiprocessing nn onnx ops "
+    "optim profiler return_types signal sparse_conv special utils version xpu"
 )
 _LAZY = {
     **{_name: f"engine.{_home}" for _home, _names in _NAMES.items() for _name in _names.split()},
@@ -100,8 +108,10 @@ _LAZY = {
 if TYPE_CHECKING:
     from engine import (  # noqa: F401
         accelerator,
+        amp,
         autograd,
         backends,
+        compiler,
         cpu,
         cuda,
         distributed,
@@ -115,10 +125,12 @@ if TYPE_CHECKING:
         masked,
         mps,
         mtia,
+        multiprocessing,
         nn,
         onnx,
         ops,
         optim,
+        profiler,
         return_types,
         signal,
         sparse_conv,
@@ -128,6 +140,19 @@ if TYPE_CHECKING:
         xpu,
     )
     from engine._generated.functions import *  # noqa: F403
+    from engine.amp.autocast_mode import autocast as autocast
+    from engine.amp.autocast_mode import clear_autocast_cache as clear_autocast_cache
+    from engine.amp.autocast_mode import get_autocast_cpu_dtype as get_autocast_cpu_dtype
+    from engine.amp.autocast_mode import get_autocast_dtype as get_autocast_dtype
+    from engine.amp.autocast_mode import get_autocast_gpu_dtype as get_autocast_gpu_dtype
+    from engine.amp.autocast_mode import is_autocast_cache_enabled as is_autocast_cache_enabled
+    from engine.amp.autocast_mode import is_autocast_cpu_enabled as is_autocast_cpu_enabled
+    from engine.amp.autocast_mode import is_autocast_enabled as is_autocast_enabled
+    from engine.amp.autocast_mode import set_autocast_cache_enabled as set_autocast_cache_enabled
+    from engine.amp.autocast_mode import set_autocast_cpu_dtype as set_autocast_cpu_dtype
+    from engine.amp.autocast_mode import set_autocast_cpu_enabled as set_autocast_cpu_enabled
+    from engine.amp.autocast_mode import set_autocast_dtype as set_autocast_dtype
+    from engine.amp.autocast_mode import set_autocast_enabled as set_autocast_enabled
     from engine.autograd.anomaly_mode import (
         is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
     )
@@ -139,6 +164,7 @@ if TYPE_CHECKING:
     from engine.checks import _check_tensor_all as _check_tensor_all
     from engine.checks import _check_type as _check_type
     from engine.checks import _check_value as _check_value
+    from engine.compiler import compile as compile
     from engine.default_device import get_default_device as get_default_device
     from engine.default_device import set_default_device as set_default_device
     from engine.dlpack import from_dlpack as from_dlpack

@@ -1,5 +1,6 @@
 // The C ABI of differentiation: tensors, modes, passes, saved_tensors_hooks. See
 // underhood_autograd.h for the contract of each function; autograd_nodes.cpp has those of Nodes.
+#include "autograd/autocast.h"
 #include "autograd/autograd_meta.h"
 #include "autograd/engine.h"
 #include "autograd/saved_tensor.h"
@@ -90,6 +91,22 @@ int uh_grad_enabled(void) { return grad_enabled(); }
 void uh_set_grad_enabled(int enabled) { set_grad_enabled(enabled != 0); }
 int uh_inference_enabled(void) { return t_state.inference; }
 void uh_set_inference_enabled(int enabled) { t_state.inference = enabled != 0; }
+
+int uh_autocast_enabled(void) { return autocast_enabled(); }
+void uh_set_autocast_enabled(int enabled) {
+  calls::use_any();
+  set_autocast_enabled(enabled != 0);
+}
+int uh_autocast_dtype(void) { return static_cast<int>(autocast_dtype()); }
+int uh_set_autocast_dtype(int dtype) {
+  return guard(-1, [&] {
+    set_autocast_dtype(static_cast<DType>(dtype));
+    return 0;
+  });
+}
+int uh_autocast_cache_enabled(void) { return autocast_cache_enabled(); }
+void uh_set_autocast_cache_enabled(int enabled) { set_autocast_cache_enabled(enabled != 0); }
+void uh_clear_autocast_cache(void) { clear_autocast_cache(); }
 
 namespace {
 

@@ -34,6 +34,14 @@ int uh_grad_enabled(void);
 void uh_set_grad_enabled(int enabled);
 int uh_inference_enabled(void);
 void uh_set_inference_enabled(int enabled);
+/* Autocast: calls cast their arguments. `dtype` is a code of dtypes.inc, float16 or bfloat16. */
+int uh_autocast_enabled(void);
+void uh_set_autocast_enabled(int enabled);
+int uh_autocast_dtype(void);
+int uh_set_autocast_dtype(int dtype);
+int uh_autocast_cache_enabled(void);
+void uh_set_autocast_cache_enabled(int enabled);
+void uh_clear_autocast_cache(void);
 
 /* ---- running backwards. flags: 1 keep graph, 2 create graph, 4 accumulate, 8 allow unused */
 int uh_backward(const uh_handle* roots, const uh_handle* gradients, int64_t n,

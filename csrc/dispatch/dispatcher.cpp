@@ -84,6 +84,16 @@ void Dispatcher::register_fallback(Key key, BoxedFallback fallback, const char* 
   for (const auto& entry : entries_) entry->op->set_fallback(key, fallback, name);
 }
 
+void Dispatcher::register_fallback(Key key, TagSet tags, BoxedFallback fallback, const char* name) {
+  std::lock_guard guard(g_lock);
+  for (const auto& entry : entries_) {
+    const auto& arguments = entry->op->schema().arguments;
+    const bool writes = std::any_of(arguments.begin(), arguments.end(),
+                                    [](const Argument& each) { return each.is_write(); });
+    if ((entry->op->tags() & tags) != 0 && !writes) entry->op->set_fallback(key, fallback, name);
+  }
+}
+
 OperatorInfo* Dispatcher::find(std::string_view name) const {
   const bool qualified = name.find("::") != std::string_view::npos;
   const std::string key = qualified ? std::string(name) : "aten::" + std::string(name);

@@ -30,6 +30,8 @@ class Dispatcher {
 
   // The kernel, at the key of a backend, of every operator that has none there. Note [Fallback].
   void register_fallback(Key key, BoxedFallback fallback, const char* name);
+  // The same for the operators that allocate their results and are tagged with one of `tags`.
+  void register_fallback(Key key, TagSet tags, BoxedFallback fallback, const char* name);
 
  private:
   struct Entry;

@@ -68,6 +68,10 @@ extern TracerCall g_tracer;
 // an entry for every operator, and a call costs what it costs elsewhere.
 using BoxedFallback = void (*)(OperatorInfo& op, Key key, Stack& stack);
 
+// Note [Autocast]: while a thread autocasts, its calls have the key AutocastCPU. It ranks above
+// Tracer, so that traces have the casts. Operators with a tag that begins with autocast_ have a
+// kernel there, which is a fallback as well: it casts the arguments and calls the operator again.
+
 // The tensors among arguments or results, for a barrier to look at.
 class TensorsAmong {
  public:

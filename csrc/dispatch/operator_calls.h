@@ -18,7 +18,7 @@ R Op<R(A...)>::operator()(A... args) const {
   KeySet keys;
   ((keys = keys | keys_of(args)), ...);
   keys = (keys | t_state.included) - t_state.excluded;
-  if (keys.empty()) keys = Key::kCPU;
+  if ((keys - Key::kAutocastCPU).empty()) keys = keys | Key::kCPU;
   if (!(keys & barrier_).empty()) [[unlikely]]
     return behind_barrier(keys, args...);
   if (events::on()) [[unlikely]]
@@ -62,6 +62,8 @@ template <class R, class... A>
 
 template <class R, class... A>
 [[gnu::noinline]] R Op<R(A...)>::behind_barrier(KeySet keys, A... args) const {
+  if (keys.has(Key::kAutocastCPU) && kernels().has(Key::kAutocastCPU))
+    return events::on() ? recorded(keys, args...) : kernel(Key::kAutocastCPU)(keys, args...);
   if (keys.has(Key::kTracer)) return traced(args...);
   TensorsAmong arguments;
   (arguments.add(args), ...);

@@ -1,6 +1,6 @@
 // Dispatch keys: what the dispatcher needs to know about a tensor, as bits of one word.
 //
-// What: functionality keys (Python, Tracer, Autograd, ADInplaceOrView) are above backend keys.
+// What: functionality keys (AutocastCPU, Tracer, Autograd, ADInplaceOrView) are above backend keys.
 // Invariant: a call runs the highest key in the union of its arguments' key sets for which the
 // operator has a kernel; that kernel redispatches with the keys below itself.
 // keys.inc lists them.

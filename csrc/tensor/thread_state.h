@@ -11,7 +11,7 @@ namespace uh {
 
 struct ThreadState {
   KeySet excluded;
-  KeySet included;  // keys that every call has: Tracer
+  KeySet included;  // keys that every call has: Tracer, AutocastCPU
   bool grad_enabled = true;
   bool inference = false;  // new tensors track neither versions nor gradients
 };

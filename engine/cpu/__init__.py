@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from engine.cpu import amp as amp
+
 
 def is_available() -> bool:
     """Return True."""

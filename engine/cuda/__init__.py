@@ -34,6 +34,7 @@ from engine.absent_device import (
     memory_allocated,
     needs_device,
 )
+from engine.cuda import amp as amp
 
 _MESSAGE = "Torch not compiled with CUDA enabled"
 

@@ -4,14 +4,27 @@ They are composed of `autograd.grad` and loops: `vmap` calls the function once f
 """
 
 from engine.func.functional_call import functional_call, stack_module_state
-from engine.func.gradients import grad, grad_and_value, jacrev, vjp
+from engine.func.gradients import (
+    grad,
+    grad_and_value,
+    hessian,
+    jacfwd,
+    jacrev,
+    jvp,
+    linearize,
+    vjp,
+)
 from engine.func.vmap import vmap
 
 __all__ = [
     "functional_call",
     "grad",
     "grad_and_value",
+    "hessian",
+    "jacfwd",
     "jacrev",
+    "jvp",
+    "linearize",
     "stack_module_state",
     "vjp",
     "vmap",

@@ -1,4 +1,4 @@
-"""grad, grad_and_value, vjp and jacrev: derivatives of functions, which can be nested.
+"""grad, vjp, jvp, jacrev, hessian and others: derivatives of functions, which can be nested.
 
 Each call differentiates with respect to new tensors over its arguments. A result keeps its graph only if it
 depends on other tensors that require a gradient: arguments of an outer call, or parameters.
@@ -15,7 +15,7 @@ import engine
 from engine._native import lib
 from engine.tensor import Tensor
 
-__all__ = ["grad", "grad_and_value", "jacrev", "vjp"]
+__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp"]
 
 
 def _map(function: Callable[[Any], Any], tree: Any) -> Any:
@@ -229,3 +229,82 @@ def jacrev(func: Any, argnums: int | tuple[int, ...] = 0, *, has_aux: bool = Fal
             return _released((jacobians, aux) if has_aux else jacobians)
 
     return wrapper
+
+
+def jvp(
+    func: Any, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False
+) -> Any:
+    """Return `func(*primals)` and how it changes along the tangents: the Jacobian times them.
+
+    There is no forward mode: the product is the derivative of `vjp` with respect to its cotangent, on which it
+    depends linearly. `strict` is accepted and changes nothing.
+    Raises: RuntimeError unless the tangents are those of the primals.
+
+    >>> jvp(engine.sin, (engine.tensor(0.0),), (engine.tensor(2.0),))
+    (tensor(0.), tensor(2.))
+    """
+    if not isinstance(primals, tuple):
+        raise RuntimeError(
+            "jvp(f, primals, tangents): Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
+        )
+    directions = _tensors(tangents)
+    if [x.shape for x in _tensors(primals)] != [x.shape for x in directions]:
+        raise RuntimeError(
+            "jvp(f, primals, tangents): Expected primals and tangents to have the same structure, got primals of "
+            f"sizes {[tuple(x.shape) for x in _tensors(primals)]} and tangents of sizes "
+            f"{[tuple(x.shape) for x in directions]}"
+        )
+    with _call():
+        replaced, _, variables = _prepare(primals, tuple(range(len(primals))))
+        output, aux = _with_aux(func(*replaced), has_aux)
+
+        def tangent(y: Tensor) -> Tensor:
+            cotangent = _fresh(engine.zeros_like(y))
+            pulled = _gradients(y, variables, cotangent)
+            along = sum(
+                ((g * v).sum() for g, v in zip(pulled, directions, strict=True)), engine.zeros(())
+            )
+            return _gradients(along, [cotangent])[0]
+
+        result = _released((output, _map(tangent, output), aux))
+    return result if has_aux else result[:2]
+
+
+def jacfwd(
+    func: Any,
+    argnums: int | tuple[int, ...] = 0,
+    has_aux: bool = False,
+    *,
+    randomness: str = "error",
+) -> Any:
+    """Return the function of `jacrev`: without a forward mode both take a backward pass for each element.
+
+    >>> jacfwd(lambda x: x * x)(engine.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
+    """
+    return jacrev(func, argnums, has_aux=has_aux)
+
+
+def hessian(func: Any, argnums: int | tuple[int, ...] = 0) -> Any:
+    """Return a function that returns the second derivatives of `func`.
+
+    >>> hessian(lambda x: (x**3).sum())(engine.tensor([1.0, 2.0]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
+    """
+    return jacfwd(jacrev(func, argnums), argnums)
+
+
+def linearize(func: Any, *primals: Any) -> tuple[Any, Any]:
+    """Return `func(*primals)` and the function from tangents of them to the tangent of the result.
+
+    >>> _, push = linearize(engine.sin, engine.tensor(0.0))
+    >>> push(engine.tensor(3.0))
+    tensor(3.)
+    """
+
+    def push(*tangents: Any) -> Any:
+        return jvp(func, primals, tangents)[1]
+
+    return func(*primals), push

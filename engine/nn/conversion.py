@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -13,6 +12,7 @@ from engine.casts import parse_to
 from engine.creation import empty_like
 from engine.nn.parameter import Parameter
 from engine.nn.traversal import Traversed
+from engine.shared_memory import is_shared, moved
 from engine.tensor import Tensor
 
 Self = TypeVar("Self", bound="Converted")
@@ -136,17 +136,9 @@ class Converted(Traversed):
         return self._apply(lambda x: x.cuda(device))
 
     def share_memory(self: Self) -> Self:
-        """Move all tensors to memory that this process shares with processes that it forks later."""
+        """Move all tensors to memory that this process shares with processes that it forks or sends them to."""
         return self._apply(_shared)
 
 
 def _shared(x: Tensor) -> Tensor:
-    """Copy a tensor to a memory mapping that forked processes share."""
-    if x.numel() == 0 or x.is_meta:
-        return x
-    import numpy
-
-    from engine.numpy_bridge import from_numpy
-
-    memory = from_numpy(numpy.frombuffer(mmap.mmap(-1, x.nbytes), numpy.uint8))
-    return memory.view(x.dtype).view(x.shape).copy_(x)
+    return x if x.is_meta or is_shared(x) else moved(x)

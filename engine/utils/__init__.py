@@ -1,4 +1,4 @@
-"""Utilities of training scripts: `data` (data sets, DataLoader), `checkpoint`, and `cpp_extension` (operators in C++).
+"""Utilities of training scripts: `data` (data sets, DataLoader), `checkpoint`, `tensorboard`, `cpp_extension`.
 
 They are imported on first use. `cmake_prefix_path` is the folder in which CMake's find_package(Underhood) finds the
 library for C and C++ programs; pkg-config's folder is `../pkgconfig` relative to it.
@@ -9,10 +9,10 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-_LAZY = ("checkpoint", "cpp_extension", "data")
+_LAZY = ("checkpoint", "cpp_extension", "data", "tensorboard")
 
 if TYPE_CHECKING:
-    from engine.utils import checkpoint, cpp_extension, data  # noqa: F401
+    from engine.utils import checkpoint, cpp_extension, data, tensorboard  # noqa: F401
 
     cmake_prefix_path: str
 

@@ -19,8 +19,10 @@ ENGINE = {
     "utils": 2,
     "nn": 3,
     "distributions": 4,
+    "multiprocessing": 4,
     "jit": 4,
     "optim": 4,
+    "compiler": 5,
     "library": 5,
     "sparse_conv": 5,
     "onnx": 6,
@@ -65,6 +67,7 @@ def test_engine_depends_on_little() -> None:
     optional = {
         "engine/utils/cpp_extension/setup_commands.py": "setuptools",  # of setup.py files
         "engine/onnx/": "onnx",  # the extra [onnx]
+        "engine/utils/tensorboard/__init__.py": "tensorboardX",
     }
     actual = [
         use
@@ -109,10 +112,12 @@ def test_inspect_sits_on_native_only() -> None:
 
 
 def test_nothing_of_engine_needs_inspect() -> None:
+    """Except a profile, which is a recording."""
     actual = [
         use
         for use in uses("engine")
-        if part(owner(use)) != "inspect" and use.target.startswith("engine.inspect")
+        if part(owner(use)) not in ("inspect", "profiler")
+        and use.target.startswith("engine.inspect")
     ]
     assert not actual, offences(actual, "engine works without engine.inspect")
 

@@ -114,3 +114,51 @@ def test_models_are_stacked():
 def test_errors(call, error):
     with pytest.raises(error):
         call()
+
+
+def along(t):
+    """Return products with Jacobians, Jacobians and second derivatives, as nested lists."""
+    x, y = t.tensor([0.3, -1.2]), t.tensor([[0.5], [2.0]])
+    v, w = t.tensor([1.0, 2.0]), t.tensor([[-1.0], [0.5]])
+    f = t.func
+
+    def function(a, b):
+        return {"product": a * b, "sum": (a.sin() * b.exp()).sum()}
+
+    values, tangents = f.jvp(function, (x, y), (v, w))
+    nested = f.jvp(lambda a: f.grad(lambda c: (c**3).sum())(a), (x,), (v,))[1]
+    output, push = f.linearize(lambda a: a.sin() * 2, x)
+    return [
+        {k: z.tolist() for k, z in values.items()},
+        {k: z.tolist() for k, z in tangents.items()},
+        nested.tolist(),
+        [output.tolist(), push(v).tolist()],
+        f.jacfwd(lambda a: a.cos() * a.sum())(x).tolist(),
+        f.hessian(lambda a: (a**3).sum() * a[0])(x).tolist(),
+        f.jvp(lambda a: (a * 2, 3), (x,), (v,), has_aux=True)[2] if t is engine else 3,
+        f.jvp(lambda a: t.ones(2), (x,), (v,))[1].tolist(),
+    ]
+
+
+def flattened(value):
+    if isinstance(value, dict):
+        value = list(value.values())
+    if not isinstance(value, list):
+        return [value]
+    return [number for item in value for number in flattened(item)]
+
+
+def test_forward_products_are_pytorchs():
+    torch = pytest.importorskip("torch")
+    assert flattened(along(engine)) == pytest.approx(flattened(along(torch)), rel=1e-5)
+
+
+def test_forward_products_of_known_functions():
+    x, v = engine.tensor([1.0, 2.0]), engine.tensor([3.0, 4.0])
+    value, tangent = engine.func.jvp(lambda a: a**2, (x,), (v,))
+    assert (value.tolist(), tangent.tolist()) == ([1.0, 4.0], [6.0, 16.0])
+    assert not tangent.requires_grad
+    with pytest.raises(RuntimeError, match="Expected primals to be a tuple"):
+        engine.func.jvp(engine.sin, x, v)
+    with pytest.raises(RuntimeError, match=r"sizes \[\(2,\)\] and tangents of sizes \[\(3,\)\]"):
+        engine.func.jvp(engine.sin, (x,), (engine.ones(3),))

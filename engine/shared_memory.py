@@ -1,0 +1,87 @@
+"""Tensors in memory that processes share: anonymous files, mapped by each of them."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import weakref
+
+import engine
+from engine._native import lib
+from engine.tensor import Tensor
+
+__all__ = ["METHODS", "is_shared", "mapping_of", "moved", "over", "share_memory_"]
+
+
+class Mapping(mmap.mmap):
+    """A mapping of an anonymous file, whose descriptor other processes get; closed with the last tensor."""
+
+    descriptor: int
+
+    @classmethod
+    def create(cls, size: int) -> Mapping:
+        """Map a new file of zeros."""
+        descriptor = os.memfd_create("underhood-tensor")
+        os.ftruncate(descriptor, size)
+        return cls.open(descriptor, size)
+
+    @classmethod
+    def open(cls, descriptor: int, size: int) -> Mapping:
+        """Map a file, whose descriptor belongs to the mapping from now on."""
+        mapping = cls(descriptor, size)
+        mapping.descriptor = descriptor
+        weakref.finalize(mapping, os.close, descriptor)
+        return mapping
+
+
+_mappings: weakref.WeakValueDictionary[int, Mapping] = weakref.WeakValueDictionary()  # by address
+
+
+def over(mapping: Mapping) -> Tensor:
+    """Return the bytes of a mapping as a tensor, which keeps it alive."""
+    import numpy
+
+    x: Tensor = engine.from_numpy(numpy.frombuffer(mapping, numpy.uint8))
+    _mappings[x.untyped_storage().data_ptr()] = mapping
+    return x
+
+
+def mapping_of(x: Tensor) -> Mapping | None:
+    """Return the mapping that is the tensor's memory, if it is shared."""
+    return _mappings.get(x.untyped_storage().data_ptr()) if x.numel() else None
+
+
+def is_shared(x: Tensor) -> bool:
+    """Return whether other processes can see the tensor's memory."""
+    return x.numel() == 0 or mapping_of(x) is not None
+
+
+def moved(x: Tensor) -> Tensor:
+    """Return a copy of the tensor, with its strides, in shared memory."""
+    extent = x.storage_offset() + 1
+    extent += sum((size - 1) * stride for size, stride in zip(x.shape, x.stride(), strict=True))
+    bytes_ = over(Mapping.create(max(extent * x.element_size(), 1)))
+    shared = bytes_.view(x.dtype).as_strided(x.shape, x.stride(), x.storage_offset())
+    with engine.no_grad():
+        shared.copy_(x)
+    return shared
+
+
+def share_memory_(x: Tensor) -> Tensor:
+    """Move the tensor's memory to where processes that get the tensor see each other's writes.
+
+    Raises: RuntimeError if views share the memory, which would stay behind: move it before they are created.
+    """
+    if is_shared(x) or x.is_meta:
+        return x
+    holders = lib.uh_storage_use_count(x._h)
+    if holders > 1:
+        raise RuntimeError(
+            f"share_memory_: the tensor's Storage has {holders} holders, such as views, which would keep the old "
+            "memory; call it before creating them"
+        )
+    x.data = moved(x.detach())
+    return x
+
+
+METHODS = {"is_shared": is_shared, "share_memory_": share_memory_}
