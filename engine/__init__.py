@@ -23,7 +23,6 @@ from engine import factories as _factories  # noqa: F401  (adds to the tables of
 from engine import functional as _functional  # noqa: F401  (adds to the tables of overloads)
 from engine import overloads as _overloads
 from engine import random_factories as _random_factories
-from engine import shared_memory as _shared_memory
 from engine._generated import ops as _raw
 from engine.autograd import tensor_methods as _differentiable
 from engine.autograd.grad_mode import enable_grad as enable_grad
@@ -56,9 +55,7 @@ __version__ = "0.1.0"
 _functions: dict[str, Any] = dict(_raw.FUNCTIONS)
 _methods: dict[str, Any] = dict(_raw.METHODS)
 _overloads.install(_functions, _methods)
-_methods.update(
-    _shared_memory.METHODS, **_casts.METHODS, **_random_factories.METHODS, **_differentiable.METHODS
-)
+_methods.update(_casts.METHODS, **_random_factories.METHODS, **_differentiable.METHODS)
 _methods.update(__getitem__=_getitem, __setitem__=_setitem)
 for _module in (_creation, _random_factories):
     _functions.update({_name: getattr(_module, _name) for _name in _module.__all__})
@@ -76,6 +73,7 @@ inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
 
 # Imported on first use, so that `import engine` stays light: the names of each module, then whole modules.
 _NAMES = {
+    "amp": "GradScaler",
     "amp.autocast_mode": "autocast clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype "
     "get_autocast_gpu_dtype is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled "
     "set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype "
@@ -86,6 +84,10 @@ _NAMES = {
     "_check_value",
     "default_device": "get_default_device set_default_device",
     "dlpack": "from_dlpack",
+    "function_forms": "alpha_dropout_ compiled_with_cxx11_abi detach_ dropout_ feature_alpha_dropout_ "
+    "feature_dropout_ get_device get_device_module get_file_path is_distributed is_inference "
+    "is_neg is_nonzero is_same_size is_signed is_storage is_vulkan_available norm_except_dim "
+    "range rrelu rrelu_ set_anomaly_enabled set_num_interop_threads typename",
     "modes": "are_deterministic_algorithms_enabled get_deterministic_debug_mode "
     "get_float32_matmul_precision get_num_interop_threads is_deterministic_algorithms_warn_only_enabled "
     "is_warn_always_enabled set_deterministic_debug_mode set_float32_matmul_precision "
@@ -140,6 +142,7 @@ if TYPE_CHECKING:
         xpu,
     )
     from engine._generated.functions import *  # noqa: F403
+    from engine.amp import GradScaler as GradScaler
     from engine.amp.autocast_mode import autocast as autocast
     from engine.amp.autocast_mode import clear_autocast_cache as clear_autocast_cache
     from engine.amp.autocast_mode import get_autocast_cpu_dtype as get_autocast_cpu_dtype
@@ -168,6 +171,30 @@ if TYPE_CHECKING:
     from engine.default_device import get_default_device as get_default_device
     from engine.default_device import set_default_device as set_default_device
     from engine.dlpack import from_dlpack as from_dlpack
+    from engine.function_forms import alpha_dropout_ as alpha_dropout_
+    from engine.function_forms import compiled_with_cxx11_abi as compiled_with_cxx11_abi
+    from engine.function_forms import detach_ as detach_
+    from engine.function_forms import dropout_ as dropout_
+    from engine.function_forms import feature_alpha_dropout_ as feature_alpha_dropout_
+    from engine.function_forms import feature_dropout_ as feature_dropout_
+    from engine.function_forms import get_device as get_device
+    from engine.function_forms import get_device_module as get_device_module
+    from engine.function_forms import get_file_path as get_file_path
+    from engine.function_forms import is_distributed as is_distributed
+    from engine.function_forms import is_inference as is_inference
+    from engine.function_forms import is_neg as is_neg
+    from engine.function_forms import is_nonzero as is_nonzero
+    from engine.function_forms import is_same_size as is_same_size
+    from engine.function_forms import is_signed as is_signed
+    from engine.function_forms import is_storage as is_storage
+    from engine.function_forms import is_vulkan_available as is_vulkan_available
+    from engine.function_forms import norm_except_dim as norm_except_dim
+    from engine.function_forms import range as range
+    from engine.function_forms import rrelu as rrelu
+    from engine.function_forms import rrelu_ as rrelu_
+    from engine.function_forms import set_anomaly_enabled as set_anomaly_enabled
+    from engine.function_forms import set_num_interop_threads as set_num_interop_threads
+    from engine.function_forms import typename as typename
     from engine.modes import (
         are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
     )

@@ -75,7 +75,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     recorded = self.requires_grad or (isinstance(value, Tensor) and value.requires_grad)
     handle = None if recorded else _basic(self._h, id(index))
     if handle:
-        view, advanced = wrap(handle), []
+        view = wrap(handle)
+        advanced: Advanced = []
     else:
         # index_put_ checks the shapes of masks, after it has checked whether the tensor may be written.
         steps, advanced = _plan(self, index, check_masks=False)

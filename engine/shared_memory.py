@@ -6,11 +6,11 @@ import mmap
 import os
 import weakref
 
-import engine
 from engine._native import lib
+from engine.numpy_bridge import from_numpy
 from engine.tensor import Tensor
 
-__all__ = ["METHODS", "is_shared", "mapping_of", "moved", "over", "share_memory_"]
+__all__ = ["is_shared", "mapping_of", "moved", "over", "share_memory_"]
 
 
 class Mapping(mmap.mmap):
@@ -41,7 +41,7 @@ def over(mapping: Mapping) -> Tensor:
     """Return the bytes of a mapping as a tensor, which keeps it alive."""
     import numpy
 
-    x: Tensor = engine.from_numpy(numpy.frombuffer(mapping, numpy.uint8))
+    x: Tensor = from_numpy(numpy.frombuffer(mapping, numpy.uint8))
     _mappings[x.untyped_storage().data_ptr()] = mapping
     return x
 
@@ -62,15 +62,13 @@ def moved(x: Tensor) -> Tensor:
     extent += sum((size - 1) * stride for size, stride in zip(x.shape, x.stride(), strict=True))
     bytes_ = over(Mapping.create(max(extent * x.element_size(), 1)))
     shared = bytes_.view(x.dtype).as_strided(x.shape, x.stride(), x.storage_offset())
-    with engine.no_grad():
-        shared.copy_(x)
-    return shared
+    return shared.copy_(x.detach())
 
 
 def share_memory_(x: Tensor) -> Tensor:
     """Move the tensor's memory to where processes that get the tensor see each other's writes.
 
-    Raises: RuntimeError if views share the memory, which would stay behind: move it before they are created.
+    Raises: RuntimeError if views share the memory, as they would keep the old one: move it before they are created.
     """
     if is_shared(x) or x.is_meta:
         return x
@@ -82,6 +80,3 @@ def share_memory_(x: Tensor) -> Tensor:
         )
     x.data = moved(x.detach())
     return x
-
-
-METHODS = {"is_shared": is_shared, "share_memory_": share_memory_}

@@ -151,6 +151,51 @@ class Tensor(_Base):
         """Return True if the only element is not 0. Raises: RuntimeError unless there is exactly one."""
         return bool(self)
 
+    def apply_(self, callable: Callable[[Any], Any]) -> Tensor:
+        """Replace each element by what a Python function returns for it. Slow: for tests and small tensors.
+
+        Raises: RuntimeError if the tensor requires grad.
+
+        >>> import engine
+        >>> engine.ones(2).apply_(lambda x: x + 1)
+        tensor([2., 2.])
+        """
+        if self.requires_grad:
+            raise RuntimeError(
+                "Can't call apply_() on Variable that requires grad. Use var.detach().apply_() instead."
+            )
+        values = [callable(value) for value in self.reshape(-1).tolist()]
+        return self.copy_(self.new_tensor(values).reshape(self.shape))
+
+    def map_(self, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+        """Replace each element by what a Python function returns for it and that of another tensor.
+
+        Raises: RuntimeError if one of the tensors requires grad.
+        """
+        if self.requires_grad or tensor.requires_grad:
+            raise RuntimeError(
+                "Can't call map_() on Variable that requires grad. Use var.detach().map_() instead."
+            )
+        others = tensor.expand_as(self).reshape(-1).tolist()
+        pairs = zip(self.reshape(-1).tolist(), others, strict=True)
+        values = [callable(a, b) for a, b in pairs]
+        return self.copy_(self.new_tensor(values).reshape(self.shape))
+
+    def is_shared(self) -> bool:
+        """Return True if other processes can see the memory: after `share_memory_`, or for no elements."""
+        from engine.shared_memory import is_shared
+
+        return is_shared(self)
+
+    def share_memory_(self) -> Tensor:
+        """Move the memory to where processes that get the tensor see each other's writes.
+
+        Raises: RuntimeError if views share the memory, as they would keep the old one.
+        """
+        from engine.shared_memory import share_memory_
+
+        return share_memory_(self)
+
     def new(self, *args: Any, device: Any = None) -> Tensor:
         """Create a tensor of this dtype: of sizes, or of a sequence's values, as `FloatTensor` does."""
         from engine.typed_tensors import new

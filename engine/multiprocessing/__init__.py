@@ -1,6 +1,6 @@
 """PyTorch's `torch.multiprocessing`: Python's `multiprocessing` with tensors in shared memory.
 
-Tensors that go through a Queue, a Pipe or the arguments of a Process are not copied but moved to shared memory:
+Tensors that are sent by a Queue, a Pipe or the arguments of a Process are not copied but moved to shared memory:
 both sides then see each other's writes.
 """
 
@@ -104,13 +104,13 @@ class SpawnContext:
             text = self._errors[failed].recv()
             message = f"\n\n-- Process {failed} terminated with the following error:\n{text}"
             raise ProcessRaisedException(message, failed, process.pid)
-        how = (
+        ending = (
             f"exit code {process.exitcode}"
             if process.exitcode > 0
             else f"signal {-process.exitcode}"
         )
         raise ProcessExitedException(
-            f"process {failed} terminated with {how}", failed, process.pid, process.exitcode
+            f"process {failed} terminated with {ending}", failed, process.pid, process.exitcode
         )
 
 

@@ -1,4 +1,4 @@
-"""How tensors cross to another process: as the descriptor of their memory and a layout."""
+"""Tensors sent to another process: as the descriptor of their memory and a layout."""
 
 from __future__ import annotations
 

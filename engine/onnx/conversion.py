@@ -266,7 +266,10 @@ def _is_computable(kind: str, arguments: list[Any]) -> bool:
 
 
 def _tensor_of(value: Any) -> Any:
-    return from_numpy(value.array.copy()) if isinstance(value, Value) else value
+    if not isinstance(value, Value):
+        return value
+    assert value.array is not None  # only constants are computed
+    return from_numpy(value.array.copy())
 
 
 def _title(node: Node) -> str:

@@ -31,10 +31,9 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--whole-walk", default=False):
         return
-    skip = pytest.mark.skip(reason="a sample is walked; --whole-walk walks all")
-    for item in items:
-        if item.get_closest_marker("whole_walk"):
-            item.add_marker(skip)
+    rare = [item for item in items if item.get_closest_marker("whole_walk")]
+    config.hook.pytest_deselected(items=rare)
+    items[:] = [item for item in items if item not in rare]
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,185 @@
+"""Functions of `torch` that are methods of Tensor, in-place forms of nn.functional, or older names."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import warnings
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import engine
+from engine.storage import UntypedStorage
+from engine.tensor import Tensor
+
+__all__ = [
+    "alpha_dropout_",
+    "compiled_with_cxx11_abi",
+    "detach_",
+    "dropout_",
+    "feature_alpha_dropout_",
+    "feature_dropout_",
+    "get_device",
+    "get_device_module",
+    "get_file_path",
+    "is_distributed",
+    "is_inference",
+    "is_neg",
+    "is_nonzero",
+    "is_same_size",
+    "is_signed",
+    "is_storage",
+    "is_vulkan_available",
+    "norm_except_dim",
+    "range",
+    "rrelu",
+    "rrelu_",
+    "set_anomaly_enabled",
+    "set_num_interop_threads",
+    "typename",
+]
+
+
+def _function(name: str) -> Callable[..., Any]:
+    def call(input: Tensor, *args: Any) -> Any:
+        return getattr(input, name)(*args)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"Return `input.{name}(...)`."
+    return call
+
+
+detach_ = _function("detach_")
+get_device = _function("get_device")
+is_inference = _function("is_inference")
+is_neg = _function("is_neg")
+is_nonzero = _function("is_nonzero")
+is_same_size = _function("is_same_size")
+is_signed = _function("is_signed")
+
+
+def is_distributed(input: Tensor) -> bool:
+    """Return False: no tensor is spread over processes."""
+    return False
+
+
+def is_storage(obj: Any) -> bool:
+    """Return whether the object is a Storage.
+
+    >>> is_storage(engine.ones(1).untyped_storage()), is_storage(engine.ones(1))
+    (True, False)
+    """
+    return isinstance(obj, UntypedStorage)
+
+
+def is_vulkan_available() -> bool:
+    """Return False."""
+    return False
+
+
+def typename(obj: Any) -> str:
+    """Return the name of an object's type with its module; a tensor's is that of its dtype.
+
+    >>> typename(engine.ones(1)), typename(3)
+    ('engine.FloatTensor', 'int')
+    """
+    if isinstance(obj, Tensor):
+        return str(obj.type())
+    kind = obj if isinstance(obj, type) else type(obj)
+    module = "" if kind.__module__ in ("builtins", None) else f"{kind.__module__}."
+    return f"{module}{kind.__qualname__}"
+
+
+def _in_place(name: str) -> Callable[..., Tensor]:
+    def call(input: Tensor, p: float, train: bool) -> Tensor:
+        return input.copy_(getattr(engine, name)(input, p, train))
+
+    call.__name__ = call.__qualname__ = f"{name}_"
+    call.__doc__ = f"Write `{name}(input, p, train)` into `input`."
+    return call
+
+
+dropout_ = _in_place("dropout")
+alpha_dropout_ = _in_place("alpha_dropout")
+feature_dropout_ = _in_place("feature_dropout")
+feature_alpha_dropout_ = _in_place("feature_alpha_dropout")
+
+
+def rrelu(
+    input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False
+) -> Tensor:
+    """Return `nn.functional.rrelu(...)`."""
+    result: Tensor = engine.nn.functional.rrelu(input, lower, upper, training)
+    return result
+
+
+def rrelu_(
+    input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False
+) -> Tensor:
+    """Write `nn.functional.rrelu(...)` into `input`."""
+    result: Tensor = engine.nn.functional.rrelu(input, lower, upper, training, inplace=True)
+    return result
+
+
+def range(start: Any = 0, end: Any = None, step: Any = 1, **options: Any) -> Tensor:
+    """Return the numbers from `start` to `end`, which is among them; deprecated in favour of `arange`."""
+    warnings.warn(
+        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent "
+        "with Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
+        UserWarning,
+        stacklevel=2,
+    )
+    if end is None:
+        start, end = 0, start
+    options.setdefault("dtype", engine.get_default_dtype())
+    count = int((end - start) / step) + 1
+    return start + step * engine.arange(count, **options)
+
+
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+    """Return the norms over all dimensions but `dim`, of the same number of dimensions; over all for -1.
+
+    >>> norm_except_dim(engine.ones(2, 4), 2, 0)
+    tensor([[2.],
+            [2.]])
+    """
+    if dim == -1:
+        return v.norm(pow)
+    others = [d for d, _ in enumerate(v.shape) if d != dim % v.dim()]
+    return engine.linalg.vector_norm(v, pow, others, keepdim=True)
+
+
+def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
+    """Switch anomaly detection on or off, as `autograd.set_detect_anomaly` does."""
+    engine.autograd.set_detect_anomaly(enabled, check_nan)
+
+
+def set_num_interop_threads(number: int) -> None:
+    """Accept a number of threads; operators of one thread run one after the other whatever it is.
+
+    Raises: RuntimeError unless it is positive.
+    """
+    if number <= 0:
+        raise RuntimeError("set_num_interop_threads expects a positive integer")
+
+
+def get_device_module(device: Any = None) -> ModuleType:
+    """Return the module of a type of device, that of the CPU by default."""
+    name = "cpu" if device is None else engine.device(device).type
+    try:
+        return importlib.import_module(f"engine.{name}")
+    except ModuleNotFoundError as error:
+        raise RuntimeError(
+            f"Device '{name}' does not have a corresponding module registered as 'torch.{name}'."
+        ) from error
+
+
+def get_file_path(*path_components: str) -> str:
+    """Return the path of a file below the package."""
+    return os.path.join(os.path.dirname(engine.__file__), *path_components)
+
+
+def compiled_with_cxx11_abi() -> bool:
+    """Return True."""
+    return True
