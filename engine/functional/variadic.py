@@ -97,8 +97,11 @@ atleast_3d = function(
 
 @function
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
-    """Expand all tensors to the shape that they broadcast to. Memory: none, views; one of that shape is itself."""
-    listed = _separate(tensors, "broadcast_tensors")
+    """Expand all tensors to the shape that they broadcast to. Memory: none, views; one of that shape is itself.
+
+    A list of tensors is taken too, as in PyTorch's scripts.
+    """
+    listed = _listed(tensors, "broadcast_tensors")
     shape = broadcast_sizes([tensor.shape for tensor in listed])
     return tuple(
         tensor if list(tensor.shape) == shape else ops.expand(tensor, shape) for tensor in listed

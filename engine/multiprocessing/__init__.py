@@ -1,11 +1,12 @@
 """PyTorch's `torch.multiprocessing`: Python's `multiprocessing` with tensors in shared memory.
 
-Tensors that are sent by a Queue, a Pipe or the arguments of a Process are not copied but moved to shared memory:
-both sides then see each other's writes.
+Tensors that are sent by a Queue, a Pipe or the arguments of a Process move to shared memory: both sides then see
+each other's writes. A tensor whose memory has views arrives as a copy, unless `share_memory_` moved it before them.
 """
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import traceback
 from collections.abc import Callable
@@ -100,7 +101,7 @@ class SpawnContext:
                 process.terminate()
             process.join()
         process = self.processes[failed]
-        if self._errors[failed].poll():
+        with contextlib.suppress(EOFError):  # it was killed before it could say anything
             text = self._errors[failed].recv()
             message = f"\n\n-- Process {failed} terminated with the following error:\n{text}"
             raise ProcessRaisedException(message, failed, process.pid)

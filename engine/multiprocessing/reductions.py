@@ -6,8 +6,9 @@ import math
 from multiprocessing.reduction import DupFd, ForkingPickler
 from typing import Any
 
+from engine._native import lib
 from engine.nn.parameter import Parameter
-from engine.shared_memory import Mapping, is_shared, mapping_of, moved, over
+from engine.shared_memory import Mapping, is_shared, mapping_of, moved, over, share_memory_
 from engine.tensor import Tensor
 
 __all__: list[str] = []
@@ -35,6 +36,8 @@ def _reduce(x: Tensor) -> Any:
         )
     if math.prod(x.shape) == 0:
         return x.__reduce_ex__(2)
+    if not is_shared(x) and lib.uh_storage_use_count(x._h) == 1:
+        share_memory_(x)
     shared = x if is_shared(x) else moved(x.detach())
     mapping = mapping_of(shared)
     assert mapping is not None  # it was moved
