@@ -16,13 +16,15 @@ import socket
 import tempfile
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from engine._native import lib
 from engine.inspect.recorder import record
 from engine.profiler.averages import EventList, as_chrome_trace
-from engine.profiler.spans import UserSpan, read_spans
+from engine.profiler.spans import UserSpan, nested, read_spans
 
 __all__ = [
     "ProfilerAction",
@@ -141,7 +143,8 @@ class profile:
 
     `on_trace_ready(self)` is called whenever a recording is complete. `record_shapes` keeps the sizes of arguments,
     `profile_memory` adds columns of memory. `with_stack`, `with_flops` and `with_modules` are accepted and add
-    nothing. Raises: RuntimeError while another profile or recording runs.
+    nothing. In a process that is recorded already a profile has the record_function blocks only, and says so.
+    Raises: RuntimeError while another profile runs.
     """
 
     def __init__(
@@ -162,6 +165,7 @@ class profile:
         self.step_num = 0
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._recording: record | None = None
+        self._is_running = False
         self._events: EventList | None = None
 
     # ---- what is recorded
@@ -174,22 +178,32 @@ class profile:
         global _blocks, _main_thread
         if _blocks is not None:
             raise RuntimeError("Profiler is already enabled on this thread")
-        self._folder = tempfile.TemporaryDirectory(prefix="underhood-profile-")
-        path = Path(self._folder.name) / "profile.uht"
-        self._recording = record(path, values=False, lines=False)
-        self._recording.__enter__()
+        if lib.uh_recording():
+            warnings.warn(
+                "profile: this process is being recorded already, so the profile has the record_function blocks "
+                "only; the recording has the operators",
+                stacklevel=4,
+            )
+        else:
+            self._folder = tempfile.TemporaryDirectory(prefix="underhood-profile-")
+            path = Path(self._folder.name) / "profile.uht"
+            self._recording = record(path, values=False, lines=False)
+            self._recording.__enter__()
+        self._is_running = True
         _blocks, _main_thread = [], threading.get_ident()
 
     def _end(self) -> None:
         global _blocks
-        assert self._recording is not None  # _begin() set both
-        assert self._folder is not None
-        self._recording.__exit__(None, None, None)
         blocks, _blocks = _blocks or [], None
-        spans = read_spans(str(self._recording.path), blocks, self.record_shapes)
+        self._is_running = False
+        if self._recording is None or self._folder is None:
+            spans = nested([block.event() for block in blocks])
+        else:
+            self._recording.__exit__(None, None, None)
+            spans = read_spans(str(self._recording.path), blocks, self.record_shapes)
+            self._folder.cleanup()
+            self._recording = self._folder = None
         self._events = EventList(spans, self.profile_memory)
-        self._folder.cleanup()
-        self._recording = self._folder = None
         if self.on_trace_ready is not None:
             self.on_trace_ready(self)
 
@@ -200,7 +214,7 @@ class profile:
 
     def stop(self) -> None:
         """End the profile."""
-        if self._recording is not None:
+        if self._is_running:
             self._end()
 
     def step(self) -> None:
@@ -208,9 +222,9 @@ class profile:
         is_saved = self._action is ProfilerAction.RECORD_AND_SAVE
         self.step_num += 1
         is_recorded = self._action in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
-        if self._recording is not None and (is_saved or not is_recorded):
+        if self._is_running and (is_saved or not is_recorded):
             self._end()
-        if self._recording is None and is_recorded:
+        if not self._is_running and is_recorded:
             self._begin()
 
     def __enter__(self) -> profile:

@@ -59,6 +59,11 @@ class UserSpan:
     start: int
     end: int
 
+    def event(self, main_thread: int = 1) -> FunctionEvent:
+        """Return the block as a span."""
+        thread = main_thread if self.is_main else 0
+        return FunctionEvent(self.name, thread, self.start / 1000, self.end / 1000, True)
+
 
 def read_spans(path: str, blocks: list[UserSpan], shapes: bool) -> list[FunctionEvent]:
     """Return the spans of a recording and the blocks of the program, by their beginning."""
@@ -68,13 +73,11 @@ def read_spans(path: str, blocks: list[UserSpan], shapes: bool) -> list[Function
     main = int(with_history.tables.events["thread"][0]) if with_history.end else 1
     allocated = _allocated(with_history)
     for block in blocks:
-        event = FunctionEvent(
-            block.name, main if block.is_main else 0, block.start / 1000, block.end / 1000, True
-        )
+        event = block.event(main)
         first, last = np.searchsorted(times, (block.start, block.end))
         event.cpu_memory_usage = int(allocated[last] - allocated[first])
         spans.append(event)
-    return _nested(spans)
+    return nested(spans)
 
 
 def _recorded_spans(history: History, shapes: bool) -> Iterator[FunctionEvent]:
@@ -136,7 +139,7 @@ def _allocated(history: History) -> Any:
     return np.cumsum(change)
 
 
-def _nested(spans: list[FunctionEvent]) -> list[FunctionEvent]:
+def nested(spans: list[FunctionEvent]) -> list[FunctionEvent]:
     """Find the parent of each span: the innermost one of its thread that encloses it."""
     spans.sort(key=lambda s: (s.start, -s.end, not s.is_user_annotation))
     open_spans: dict[int, list[FunctionEvent]] = {}

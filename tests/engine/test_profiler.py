@@ -129,3 +129,13 @@ def test_one_profile_at_a_time():
 def test_nothing_yet():
     with pytest.raises(AssertionError, match="recorded nothing yet"):
         profile().events()
+
+
+def test_a_recorded_program_profiles_its_blocks_only(tmp_path):
+    from engine.inspect import record
+
+    with record(tmp_path / "whole.uht"):
+        with pytest.warns(UserWarning, match="being recorded already"), profile() as p:
+            work()
+        assert [event.name for event in p.events()] == ["model"]
+        assert "model" in p.key_averages().table()
