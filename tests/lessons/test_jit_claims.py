@@ -1,4 +1,4 @@
-"""Lessons 21 to 27 describe compiled programs as the compiler recorded them."""
+"""Lessons 21 to 24 and 30 describe compiled programs as the compiler recorded them."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ SHOWN = {
     ("23_the_optimiser", "See every rewrite"): ("f", "aten::mul"),
     ("24_write_your_own_pass", "Compare it with the native passes"): ("f", "aten::mul"),
     ("24_write_your_own_pass", "Everything up to the failure"): ("f", "aten::mul"),
+    ("30_from_script_to_ship", "See both graphs"): ("damped", "prim::Loop"),
 }
 
 
