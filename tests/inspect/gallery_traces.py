@@ -12,13 +12,16 @@ from typing import Any, NamedTuple
 
 from engine.inspect.history import History
 from engine.inspect.trace import TraceReader
+from tests import gallery
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-GALLERY = {path.stem: path for path in sorted((ROOT / "lessons" / "gallery").glob("*.py"))}
 # Training repeats one step hundreds of times: what is counted at every line of it is counted for minutes, and
 # a step is in the others too.
 TRAINING = ("char_transformer", "leaking_losses", "lenet", "mlp_on_iris")
-SCRIPTS = {name: path for name, path in GALLERY.items() if name not in TRAINING}
+SCRIPTS = {
+    path.stem: path
+    for path in gallery.SCRIPTS
+    if path.stem not in TRAINING and path.name not in gallery.MEASURED
+}
 
 # Runs a script under a profiler that counts the calls into the engine's C functions.
 _COUNTED = """

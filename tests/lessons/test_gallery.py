@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from lessons._runner.loader import LESSONS
+from tests.gallery import FOLDER, MEASURED, SCRIPTS
 
-SCRIPTS = sorted((LESSONS / "gallery").glob("*.py"))
 # The two generators give different numbers for the same seed.
 SEEDED = {
     "kmeans.py",
@@ -21,8 +20,6 @@ SEEDED = {
     "lenet.py",
     "char_transformer.py",
 }
-# It prints times, and would build PyTorch extensions for minutes.
-MEASURED = {"lltm.py"}
 
 UNDER_TORCH = """
 import pathlib, runpy, sys, torch
@@ -64,5 +61,5 @@ def test_scripts_with_random_numbers_run_under_pytorch() -> None:
 
 
 def test_every_script_is_in_the_readme() -> None:
-    readme = (LESSONS / "gallery" / "README.md").read_text(encoding="utf-8")
+    readme = (FOLDER / "README.md").read_text(encoding="utf-8")
     assert [script.name for script in SCRIPTS if f"`{script.name}`" not in readme] == []
