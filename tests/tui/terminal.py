@@ -18,7 +18,8 @@ from pathlib import Path
 import pyte
 
 PATIENCE = 60.0  # seconds
-ESCAPE = b"\x1b"
+PAUSE = 0.01  # seconds without output: a frame is complete
+ESCAPE = b"\x1b[27u"  # as newer terminals send it: ESC alone would join with the key after it
 
 
 class Terminal:
@@ -36,11 +37,9 @@ class Terminal:
         variables = {k: v for k, v in os.environ.items() if k != "NO_COLOR"} | known | environment
         self.program = subprocess.Popen(
             [sys.executable, "-P", "-m", "tui", *arguments],
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
             env=variables,
-            start_new_session=True,
+            # Its controlling terminal: should the tests be killed, it gets a SIGHUP.
+            preexec_fn=lambda: os.login_tty(slave),
         )
         os.close(slave)
 
@@ -54,8 +53,9 @@ class Terminal:
         os.killpg(self.program.pid, signal.SIGWINCH)
 
     def read(self, seconds: float = 0.05) -> None:
-        """Feed the screen with the output of the next moments."""
+        """Feed the screen with the output of the next moments, until a pause."""
         while select.select([self._master], [], [], seconds)[0]:
+            seconds = PAUSE
             try:
                 data = os.read(self._master, 1 << 16)
             except OSError:  # the program has ended
@@ -95,5 +95,10 @@ class Terminal:
             self.read()
             if time.monotonic() > end:
                 self.program.kill()
-        os.close(self._master)
         return self.program.wait()
+
+    def end(self) -> None:
+        """Kill the program if it still runs."""
+        self.program.kill()
+        self.program.wait()
+        os.close(self._master)

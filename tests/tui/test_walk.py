@@ -5,6 +5,8 @@ The suite walks a sample; `pytest tests/tui/test_walk.py --whole-walk` all sizes
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -38,65 +40,82 @@ LESSONS = [
 ]
 
 
-def opened(arguments: list[str], size: tuple[int, int], look: str, home: Path) -> Terminal:
+@contextmanager
+def opened(
+    arguments: list[str], size: tuple[int, int], look: str, home: Path
+) -> Iterator[Terminal]:
+    """A terminal, which has ended when the block is left."""
     more, environment, config = LOOKS[look]
     (home / "config").mkdir(parents=True)
     (home / "config" / "config.toml").write_text(config, "utf-8")
-    return Terminal([*arguments, *more], size, environment, home)
+    terminal = Terminal([*arguments, *more], size, environment, home)
+    try:
+        yield terminal
+    finally:
+        terminal.end()
 
 
 @pytest.mark.parametrize(("size", "look"), WALKS)
 def test_every_view_and_dialog(tmp_path: Path, size: tuple[int, int], look: str) -> None:
     trace = saved(tmp_path)
-    terminal = opened(["open", str(trace)], size, look, tmp_path / "home")
-    terminal.until(lambda text: "line 11" in text, "it did not open")
-    for number, view in enumerate(views().values()):
-        tab = f"{view.key} {view.title}"
-        terminal.press(
-            view.key.encode(), lambda text, tab=tab: tab in text.split("\n")[1], f"{tab} is dead"
-        )
-        for key, title in DIALOGS.items():
-            frame = "+" if look == "ascii" else "╭"
-            if size[0] < 100:
-                frame = ""
+    with opened(["open", str(trace)], size, look, tmp_path / "home") as terminal:
+        terminal.until(lambda text: "line 11" in text, "it did not open")
+        for number, view in enumerate(views().values()):
+            tab = f"{view.key} {view.title}"
             terminal.press(
-                key, lambda text, title=title: title in text and "closes" in text, f"{tab}: {key!r}"
+                view.key.encode(),
+                lambda text, tab=tab: tab in text.split("\n")[1],
+                f"{tab} is dead",
             )
-            assert frame in terminal.text
-            terminal.press(ESCAPE, lambda text: "closes" not in text, f"{tab}: Esc after {key!r}")
-        if number % 4 == 0:
-            terminal.resize(50, 15)
-            terminal.until(lambda text: "underhood needs 60 columns" in text, "too small")
-            terminal.resize(*size)
-            terminal.until(lambda text, tab=tab: tab in text, f"{tab}: did not come back")
-        terminal.press(b"<", lambda text: "event 0 of" in text, f"{tab}: < is dead")
-        terminal.press(b"]", lambda text: "event 0 of" not in text, f"{tab}: ] is dead")
-        terminal.press(b">", lambda text: "event 82 of" in text, f"{tab}: > is dead")
-    terminal.press(b"g", lambda text: "go to" in text.split("\n")[-1], "g is dead")
-    terminal.press(b"line:9\r", lambda text: "line 9 demo.py" in text, "the prompt")
-    assert terminal.close() == 0
+            for key, title in DIALOGS.items():
+                frame = "+" if look == "ascii" else "╭"
+                if size[0] < 100:
+                    frame = ""
+                terminal.press(
+                    key,
+                    lambda text, title=title: title in text and "closes" in text,
+                    f"{tab}: {key!r}",
+                )
+                assert frame in terminal.text
+                terminal.press(
+                    ESCAPE, lambda text: "closes" not in text, f"{tab}: Esc after {key!r}"
+                )
+            if number % 4 == 0:
+                terminal.resize(50, 15)
+                terminal.until(lambda text: "underhood needs 60 columns" in text, "too small")
+                terminal.resize(*size)
+                terminal.until(lambda text, tab=tab: tab in text, f"{tab}: did not come back")
+            terminal.press(b"<", lambda text: "event 0 of" in text, f"{tab}: < is dead")
+            terminal.press(b"]", lambda text: "event 0 of" not in text, f"{tab}: ] is dead")
+            terminal.press(b">", lambda text: "event 82 of" in text, f"{tab}: > is dead")
+        terminal.press(b"g", lambda text: "go to" in text.split("\n")[-1], "g is dead")
+        terminal.press(b"line:9\r", lambda text: "line 9 demo.py" in text, "the prompt")
+        assert terminal.close() == 0
 
 
 @pytest.mark.parametrize(("lesson", "size"), LESSONS)
 def test_every_step_of_a_lesson(tmp_path: Path, lesson: str, size: tuple[int, int]) -> None:
     steps = next(each for each in load_all() if each.name == lesson).steps
-    terminal = opened(["learn", lesson], size, "dark", tmp_path / "home")
-    for number, step in enumerate(steps, 1):
-        position = f"step {number} of {len(steps)}"
-        terminal.until(
-            lambda text, position=position: position in text.split("\n")[0], f"{position} is stuck"
-        )
-        if step.kind in ("run", "look"):
-            terminal.press(b"r", lambda text: "working" not in text, f"{position}: r is dead")
-            terminal.until(lambda text: "working" not in text, f"{position}: still working")
-        if step.kind == "predict":
-            terminal.press(b"!", lambda text: "engine says" in text, f"{position}: ! is dead")
-            terminal.press(ESCAPE, lambda text: "n next" in text, f"{position}: Esc is dead")
-        if number == 2:
-            terminal.resize(50, 15)
-            terminal.until(lambda text: "underhood needs 60 columns" in text, "too small")
-            terminal.resize(*size)
-        if number < len(steps):
-            after = f"step {number + 1} of {len(steps)}"
-            terminal.press(b"n", lambda text, after=after: after in text, f"{position}: n is dead")
-    assert terminal.close() == 0
+    with opened(["learn", lesson], size, "dark", tmp_path / "home") as terminal:
+        for number, step in enumerate(steps, 1):
+            position = f"step {number} of {len(steps)}"
+            terminal.until(
+                lambda text, position=position: position in text.split("\n")[0],
+                f"{position} is stuck",
+            )
+            if step.kind in ("run", "look"):
+                terminal.press(b"r", lambda text: "working" not in text, f"{position}: r is dead")
+                terminal.until(lambda text: "working" not in text, f"{position}: still working")
+            if step.kind == "predict":
+                terminal.press(b"!", lambda text: "engine says" in text, f"{position}: ! is dead")
+                terminal.press(ESCAPE, lambda text: "n next" in text, f"{position}: Esc is dead")
+            if number == 2:
+                terminal.resize(50, 15)
+                terminal.until(lambda text: "underhood needs 60 columns" in text, "too small")
+                terminal.resize(*size)
+            if number < len(steps):
+                after = f"step {number + 1} of {len(steps)}"
+                terminal.press(
+                    b"n", lambda text, after=after: after in text, f"{position}: n is dead"
+                )
+        assert terminal.close() == 0
