@@ -22,9 +22,8 @@ Tensor with_dims(const Tensor& grad, const Dims& sizes, const std::optional<Dims
 
 Tensor sum_backward(const Tensor& grad, const Dims& sizes, const std::optional<Dims>& dim,
                     bool keepdim) {
-  // PyTorch's gradient of a sum of everything repeats along every dimension, also those of size 1.
-  if (grad.ndim() == 0 && !grad_enabled())
-    return alias(grad, Layout{sizes, Dims(sizes.size(), 0), grad.offset()});
+  // A sum of everything repeats along every dimension, also those of size 1: their strides are 0.
+  if (!dim || dim->empty()) return ops::expand(grad, sizes, false);
   return ops::expand(with_dims(grad, sizes, dim, keepdim), sizes, false);
 }
 
