@@ -148,6 +148,7 @@ def flattened(value):
     return [number for item in value for number in flattened(item)]
 
 
+@pytest.mark.filterwarnings("ignore")  # PyTorch compiles its derivatives when first asked
 def test_forward_products_are_pytorchs():
     torch = pytest.importorskip("torch")
     assert flattened(along(engine)) == pytest.approx(flattened(along(torch)), rel=1e-5)
