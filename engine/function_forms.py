@@ -43,6 +43,8 @@ __all__ = [
 
 def _function(name: str) -> Callable[..., Any]:
     def call(input: Tensor, *args: Any) -> Any:
+        if not isinstance(input, Tensor):
+            raise TypeError(f"{name}: expected a Tensor, got {type(input).__name__}")
         return getattr(input, name)(*args)
 
     call.__name__ = call.__qualname__ = name

@@ -164,6 +164,7 @@ class Tensor(_Base):
             raise RuntimeError(
                 "Can't call apply_() on Variable that requires grad. Use var.detach().apply_() instead."
             )
+        _check_callable("apply_", callable)
         values = [callable(value) for value in self.reshape(-1).tolist()]
         return self.copy_(self.new_tensor(values).reshape(self.shape))
 
@@ -172,6 +173,8 @@ class Tensor(_Base):
 
         Raises: RuntimeError if one of the tensors requires grad.
         """
+        _expect_tensor("map_", "tensor", tensor)
+        _check_callable("map_", callable)
         if self.requires_grad or tensor.requires_grad:
             raise RuntimeError(
                 "Can't call map_() on Variable that requires grad. Use var.detach().map_() instead."
@@ -541,6 +544,11 @@ class Tensor(_Base):
 
 
 Tensor.__module__ = "engine"
+
+
+def _check_callable(function: str, value: object) -> None:
+    if not callable(value):
+        raise TypeError(f"{function}: expected a function, got {type(value).__name__}")
 
 
 def _expect_tensor(function: str, argument: str, value: object) -> None:

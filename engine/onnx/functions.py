@@ -5,6 +5,7 @@ The node calls an operator that exists only during the export and returns what `
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from engine.tensor import Tensor
 
 _NAMESPACE = "onnx_symbolic"
 _lock = threading.Lock()
+_numbers = itertools.count()
 _apply = Function.__dict__["apply"]
 
 
@@ -41,7 +43,7 @@ class FunctionCalls:
                 f"onnx.export: {function.__name__}.forward returns something else than tensors"
             )
         tensors = [argument for argument in args if isinstance(argument, Tensor)]
-        name = f"{function.__name__}_{len(self.functions)}"
+        name = f"{function.__name__}_{next(_numbers)}"  # another export's may still be registered
         parameters = ", ".join(f"Tensor t{i}" for i in range(len(tensors)))
         returned = ", ".join(["Tensor"] * len(outputs))
         schema = f"{name}({parameters}) -> {returned if len(outputs) == 1 else f'({returned})'}"

@@ -65,3 +65,14 @@ def test_range_is_deprecated():
 
 def test_examples():
     assert doctest.testmod(function_forms).failed == 0
+
+
+def test_arguments_of_other_types():
+    for call in (
+        lambda: engine.is_inference(True),
+        lambda: engine.ones(1).map_(2, max),
+        lambda: engine.ones(1).map_(engine.ones(1), None),
+        lambda: engine.ones(1).apply_(3),
+    ):
+        with pytest.raises(TypeError):
+            call()

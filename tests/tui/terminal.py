@@ -34,7 +34,9 @@ class Terminal:
         self._set_size(*size)
         known = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LC_ALL": "C.UTF-8"}
         known |= {"UNDERHOOD_HOME": str(home), "TEXTUAL_ANIMATIONS": "none"}
-        variables = {k: v for k, v in os.environ.items() if k != "NO_COLOR"} | known | environment
+        # A test worker's COLUMNS and LINES would count instead of the window's size.
+        others = {"NO_COLOR", "COLUMNS", "LINES"}
+        variables = {k: v for k, v in os.environ.items() if k not in others} | known | environment
         self.program = subprocess.Popen(
             [sys.executable, "-P", "-m", "tui", *arguments],
             env=variables,
