@@ -1,6 +1,6 @@
 #include "toy/kernels.h"
 
-#include "ops/stride_order.h"
+#include "tensor/stride_order.h"
 
 namespace uh::toy {
 namespace {
