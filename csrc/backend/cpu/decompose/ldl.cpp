@@ -81,6 +81,12 @@ Tensor linalg_ldl_solve(KeySet, const Tensor& ld, const Tensor& pivots, const Te
     const int64_t row = std::abs(int64_t{exchanges.data_as<int32_t>()[i]});
     check(row >= 1 && row <= n, kOp, ": pivots must be between 1 and ", n, ", got ", row);
   }
+  // Two negative pivots are a 2x2 block, for which LAPACK reads the row after the first.
+  for (int64_t i = 0; i < exchanges.numel();) {
+    const bool is_block = exchanges.data_as<int32_t>()[i] < 0;
+    check(!is_block || i % n + 1 < n, kOp, ": a negative pivot in the last row has no second one");
+    i += is_block ? 2 : 1;
+  }
   const Dims strides = broadcast_strides(own, contiguous_strides(own), batch.size());
   const auto g = make_geometry<1>(batch, {IntSpan(strides)}, false);
   visit_lapack(x.dtype(), [&](auto zero) {
