@@ -83,8 +83,10 @@ Tensor linalg_ldl_solve(KeySet, const Tensor& ld, const Tensor& pivots, const Te
   }
   // Two negative pivots are a 2x2 block, for which LAPACK reads the row after the first.
   for (int64_t i = 0; i < exchanges.numel();) {
-    const bool is_block = exchanges.data_as<int32_t>()[i] < 0;
-    check(!is_block || i % n + 1 < n, kOp, ": a negative pivot in the last row has no second one");
+    const int32_t* pivot = exchanges.data_as<int32_t>() + i;
+    const bool is_block = pivot[0] < 0;
+    check(!is_block || (i % n + 1 < n && pivot[1] < 0), kOp,
+          ": a negative pivot must be followed by a second one");
     i += is_block ? 2 : 1;
   }
   const Dims strides = broadcast_strides(own, contiguous_strides(own), batch.size());
