@@ -17,8 +17,10 @@ import numpy as np
 import pytest
 
 from engine.inspect.events import HAS_BLOB, RECORD
+from engine.inspect.events import FOREVER
 from engine.inspect.history import History
 from engine.inspect.history.jit.payload_schema import EDITS
+from engine.inspect.history.table import Table
 from engine.inspect.models import VIEWS, to_json
 from engine.inspect.trace import TraceError, TraceReader
 from tests.inspect.hostile import COMPILED, PLAIN, record
@@ -192,3 +194,11 @@ def test_the_kinds_of_edits_are_those_that_the_engine_records() -> None:
     text = (Path(__file__).parents[2] / "csrc/jit/ir/snapshot.cpp").read_text()
     names = text.partition("kEditNames[] = {")[2].partition("}")[0]
     assert set(re.findall(r'"(\w+)"', names)) == EDITS
+
+
+def test_the_largest_number_is_looked_up_like_any_other() -> None:
+    """A recording may hold any id, and the largest one has no successor."""
+    largest = (1 << 63) - 1
+    numbers = np.array([3, largest, 3, largest - 1])
+    table = Table(np.arange(4), np.full(4, FOREVER), id=numbers)
+    assert [table.where("id", value).tolist() for value in (3, largest, 4)] == [[0, 2], [1], []]

@@ -71,8 +71,8 @@ class Table:
             order = np.argsort(keys, kind="stable")
             self._by[column] = (order, keys[order])
         order, keys = self._by[column]
-        lo, hi = np.searchsorted(keys, [value, value + 1])
-        return order[lo:hi]
+        # Not the place of value + 1: the largest number has no successor.
+        return order[np.searchsorted(keys, value) : np.searchsorted(keys, value, "right")]
 
     def where_at(self, column: str, value: int, moment: int) -> Ints:
         """The rows with this value in the column that hold at the moment."""
