@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.inspect.events import HAS_BLOB, RECORD
-from engine.inspect.events import FOREVER
+from engine.inspect.events import FOREVER, HAS_BLOB, RECORD
 from engine.inspect.history import History
 from engine.inspect.history.jit.payload_schema import EDITS
 from engine.inspect.history.table import Table
