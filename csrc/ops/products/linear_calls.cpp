@@ -5,17 +5,18 @@
 #include "generated/ops/linalg.h"
 #include "generated/ops/products.h"
 #include "generated/ops/view.h"
+#include "ops/products/shapes.h"
 
 namespace uh::kernels {
 
-Tensor linear_calls(KeySet keys, const Tensor& input, const Tensor& weight, const Tensor& bias);
+Tensor linear_calls(KeySet, const Tensor& input, const Tensor& weight, const Tensor& bias);
 
-Tensor linear_calls(KeySet keys, const Tensor& input, const Tensor& weight, const Tensor& bias) {
+Tensor linear_calls(KeySet, const Tensor& input, const Tensor& weight, const Tensor& bias) {
   const int64_t inner = input.ndim() > 0 ? input.sizes().back() : -1;
   if (weight.ndim() != 2 || inner != weight.size(1))  // a vector, or wrong: its errors say so
     return weight.ndim() == 1 && !bias && inner == weight.size(0)
                ? ops::matmul(input, weight)
-               : linear(keys, input, weight, bias);
+               : shapes::linear(input, weight, bias);
   const Tensor columns = ops::t(weight);
   if (!bias) return ops::matmul(input, columns);
   if (input.ndim() == 2) return ops::addmm(bias, input, columns, Scalar(1), Scalar(1));

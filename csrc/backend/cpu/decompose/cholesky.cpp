@@ -1,6 +1,6 @@
 // Cholesky factors, and what is solved and inverted with them.
 #include "backend/cpu/copy/elements.h"
-#include "backend/cpu/linalg/checks.h"
+#include "ops/linalg/checks.h"
 #include "backend/cpu/linalg/lapack.h"
 #include "backend/cpu/linalg/matrices.h"
 #include "generated/kernels/decompose.h"

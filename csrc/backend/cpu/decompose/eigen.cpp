@@ -1,7 +1,7 @@
 // Eigenvalues and eigenvectors.
 #include <cmath>
 
-#include "backend/cpu/linalg/checks.h"
+#include "ops/linalg/checks.h"
 #include "backend/cpu/linalg/lapack.h"
 #include "backend/cpu/linalg/matrices.h"
 #include "generated/kernels/decompose.h"

@@ -1,5 +1,5 @@
 // Singular values, and what is decided by them: pseudo-inverses and ranks.
-#include "backend/cpu/linalg/checks.h"
+#include "ops/linalg/checks.h"
 #include "backend/cpu/linalg/lapack.h"
 #include "backend/cpu/linalg/matrices.h"
 #include "generated/kernels/decompose.h"

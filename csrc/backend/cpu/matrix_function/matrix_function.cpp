@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "backend/cpu/copy/elements.h"
-#include "backend/cpu/linalg/checks.h"
+#include "ops/linalg/checks.h"
 #include "backend/cpu/linalg/matrices.h"
 #include "generated/ops/arithmetic.h"
 #include "generated/ops/comparison.h"

@@ -9,6 +9,7 @@
 #include "backend/cpu/reduce/reducer.h"
 #include "base/parallel.h"
 #include "generated/kernels/normalize.h"
+#include "ops/normalize/shapes.h"
 
 namespace uh::kernels {
 namespace {
@@ -20,31 +21,30 @@ using Numbers = std::vector<double>;
 Numbers numbers_of(const Tensor& t, double otherwise, int64_t n) {
   Numbers out(static_cast<size_t>(n), otherwise);
   if (!t) return out;
-  check(t.numel() == n && !t.is_meta(), "backward of a normalisation: expected ", n,
-        " numbers, got sizes ", t.sizes());
+  check(t.numel() == n, "backward of a normalisation: expected ", n, " numbers, got sizes ",
+        t.sizes());
   const Tensor dense = as_contiguous(t, DType::kFloat64);
   std::copy_n(dense.data_as<double>(), n, out.begin());
   return out;
 }
 
-Tensor tensor_of(const Numbers& numbers, DType dtype) {
-  Tensor out = empty(Dims{static_cast<int64_t>(numbers.size())}, dtype);
-  cast_run(out.data(), dtype, numbers.data(), DType::kFloat64, out.numel());
-  record_write(out);
-  return out;
+void store(const Tensor& result, const Numbers& numbers) {
+  if (result)
+    cast_run(result.data(), result.dtype(), numbers.data(), DType::kFloat64, result.numel());
 }
 
 // An input and its gradient of `samples` samples, `channels` channels, `area` elements each.
 struct Planes {
-  Tensor grad, x, dx;
+  Tensor grad, x;
+  LoopOutput dx;
   int64_t samples, channels, area, item;
   const NormalizeBackwardLoops& loops;
 
-  Planes(const Tensor& grad_out, const Tensor& input, DType compute, bool wants_input, int64_t n,
-         int64_t c, int64_t hw)
+  Planes(const Tensor& grad_out, const Tensor& input, DType compute, const Tensor& grad_input,
+         int64_t n, int64_t c, int64_t hw)
       : grad(as_contiguous(grad_out, compute)),
         x(as_contiguous(input, compute)),
-        dx(wants_input ? contiguous_like(input, compute) : Tensor()),
+        dx(grad_input, compute),
         samples(n),
         channels(c),
         area(hw),
@@ -60,38 +60,26 @@ struct Planes {
   }
 };
 
-std::tuple<Tensor, Tensor, Tensor> nothing(const Tensor& input, const Tensor& weight,
-                                           DType original_dtype, int64_t channels,
-                                           const Dims& mask) {
-  const auto parameter = [&](bool required) {
-    Tensor t = required ? empty(Dims{channels}, original_dtype, input.device()) : Tensor();
-    if (t && !t.is_meta()) fill_elements(t, ElementBytes{});
-    return t;
-  };
-  return {mask[0] ? empty(input.sizes(), input.dtype(), input.device()) : Tensor(),
-          parameter(mask[1] != 0 && weight), parameter(mask[2] != 0)};
+// Without elements the parameters' gradients are sums of nothing.
+bool is_of_nothing(const Tensor& input, const Tensor& grad_weight, const Tensor& grad_bias) {
+  if (input.numel() > 0) return false;
+  for (const Tensor& sum : {grad_weight, grad_bias})
+    if (sum) fill_elements(sum, ElementBytes{});
+  return true;
 }
 
 }  // namespace
 
-std::tuple<Tensor, Tensor, Tensor> native_batch_norm_backward(
-    KeySet, const Tensor& grad_out, const Tensor& input, const Tensor& weight,
-    const Tensor& running_mean, const Tensor& running_var, const Tensor& save_mean,
-    const Tensor& save_invstd, bool train, double eps, const Dims& output_mask) {
-  const bool empty_line = input.ndim() < 2 && input.numel() == 0;
-  check(output_mask.size() == 3 && (input.ndim() >= 2 || empty_line) &&
-            grad_out.sizes() == input.sizes(),
-        "native_batch_norm_backward: grad_out of sizes ", grad_out.sizes(), " and input of ",
-        input.sizes(), " do not belong together");
-  check(train ? save_mean && save_invstd : running_mean && running_var,
-        "native_batch_norm_backward: the statistics are not defined");
-  const int64_t channels = empty_line ? 0 : input.size(1);
-  const DType compute = sum_compute_dtype(input.dtype());
-  const DType original_dtype = weight ? weight.dtype() : input.dtype();
-  if (input.is_meta() || input.numel() == 0)
-    return nothing(input, weight, original_dtype, channels, output_mask);
+void native_batch_norm_backward(const Tensor& grad_out, const Tensor& input, const Tensor& weight,
+                                const Tensor& running_mean, const Tensor& running_var,
+                                const Tensor& save_mean, const Tensor& save_invstd, bool train,
+                                double eps, const Dims&, const Tensor& result0,
+                                const Tensor& result1, const Tensor& result2) {
+  if (is_of_nothing(input, result1, result2)) return;
+  const DType compute = statistics_dtype(input.dtype());
+  const int64_t channels = input.size(1);
   const int64_t samples = input.size(0), area = input.numel() / (samples * channels);
-  const Planes p(grad_out, input, compute, output_mask[0] != 0, samples, channels, area);
+  const Planes p(grad_out, input, compute, result0, samples, channels, area);
   const auto count = static_cast<size_t>(channels);
   const Numbers mean = numbers_of(train ? save_mean : running_mean, 0, channels);
   Numbers rstd = numbers_of(train ? save_invstd : running_var, 1, channels);
@@ -120,10 +108,10 @@ std::tuple<Tensor, Tensor, Tensor> native_batch_norm_backward(
     b[i] = -a[i] * rstd[i] * rstd[i] * product[i] / m;
     c[i] = -a[i] * sum[i] / m;
   }
-  if (p.dx && area == 1) {
+  if (result0 && area == 1) {
     p.loops.columns(p.dx.data(), p.grad.data(), p.x.data(), a.data(), mean.data(), b.data(),
                     c.data(), samples, channels);
-  } else if (p.dx) {
+  } else if (result0) {
     p.each_plane([&](int64_t plane, int64_t start) {
       const auto i = static_cast<size_t>(plane % channels);
       p.loops.segment(p.dx.data() + start, p.grad.data() + start, p.x.data() + start, area, a[i],
@@ -131,26 +119,18 @@ std::tuple<Tensor, Tensor, Tensor> native_batch_norm_backward(
     });
   }
   for (size_t i = 0; i < count; ++i) product[i] *= rstd[i];
-  const Tensor dx = p.dx ? like_input(p.dx, input) : p.dx;
-  if (dx) record_write(dx);
-  return {dx, weight && output_mask[1] ? tensor_of(product, original_dtype) : Tensor(),
-          output_mask[2] ? tensor_of(sum, original_dtype) : Tensor()};
+  p.dx.store();
+  store(result1, product);
+  store(result2, sum);
 }
 
-std::tuple<Tensor, Tensor, Tensor> native_group_norm_backward(
-    KeySet, const Tensor& grad_out, const Tensor& input, const Tensor& mean, const Tensor& rstd,
-    const Tensor& weight, int64_t N, int64_t C, int64_t HxW, int64_t group,
-    const Dims& output_mask) {
-  check(output_mask.size() == 3 && group > 0 && C % group == 0 &&
-            checked_numel(Dims{N, C, HxW}, "native_group_norm_backward") == input.numel() &&
-            grad_out.sizes() == input.sizes() && mean.numel() == N * group,
-        "native_group_norm_backward: grad_out of sizes ", grad_out.sizes(), " and input of ",
-        input.sizes(), " do not belong together");
-  const DType compute = sum_compute_dtype(input.dtype());
-  const DType original_dtype = weight ? weight.dtype() : input.dtype();
-  if (input.is_meta() || input.numel() == 0)
-    return nothing(input, weight, original_dtype, C, output_mask);
-  const Planes p(grad_out, input, compute, output_mask[0] != 0, N, C, HxW);
+void native_group_norm_backward(const Tensor& grad_out, const Tensor& input, const Tensor& mean,
+                                const Tensor& rstd, const Tensor& weight, int64_t N, int64_t C,
+                                int64_t HxW, int64_t group, const Dims&, const Tensor& result0,
+                                const Tensor& result1, const Tensor& result2) {
+  if (is_of_nothing(input, result1, result2)) return;
+  const DType compute = statistics_dtype(input.dtype());
+  const Planes p(grad_out, input, compute, result0, N, C, HxW);
   const Numbers means = numbers_of(mean, 0, N * group), rstds = numbers_of(rstd, 1, N * group);
   const Numbers scale = numbers_of(weight, 1, C);
   Numbers sum(static_cast<size_t>(N * C)), product(sum.size());
@@ -160,7 +140,7 @@ std::tuple<Tensor, Tensor, Tensor> native_group_norm_backward(
     p.loops.sums(&sum[i], &product[i], p.grad.data() + start, p.x.data() + start, HxW,
                  means[i / static_cast<size_t>(channels)]);
   });
-  if (p.dx) {
+  if (result0) {
     Numbers b(means.size()), c(means.size());
     const auto m = static_cast<double>(channels * HxW);
     for (size_t g = 0; g < means.size(); ++g) {
@@ -186,10 +166,9 @@ std::tuple<Tensor, Tensor, Tensor> native_group_norm_backward(
     dbias[i % dbias.size()] += sum[i];
     dweight[i % dbias.size()] += product[i] * rstds[i / static_cast<size_t>(channels)];
   }
-  const Tensor dx = p.dx ? like_input(p.dx, input) : p.dx;
-  if (dx) record_write(dx);
-  return {dx, weight && output_mask[1] ? tensor_of(dweight, original_dtype) : Tensor(),
-          output_mask[2] ? tensor_of(dbias, original_dtype) : Tensor()};
+  p.dx.store();
+  store(result1, dweight);
+  store(result2, dbias);
 }
 
 }  // namespace uh::kernels

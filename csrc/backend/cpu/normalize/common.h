@@ -1,7 +1,5 @@
-// Shared by the normalisations: the dtypes of their parameters, and results in the input's layout.
+// Shared by the normalisations: inputs and results as the loops want them.
 #pragma once
-
-#include <string_view>
 
 #include "tensor/tensor.h"
 
@@ -9,29 +7,22 @@ namespace uh {
 
 // An input and its parameters as the loops want them: contiguous, in float32 or float64.
 struct NormalizeInput {
-  Tensor x, weight, bias;  // weight and bias may be empty
+  Tensor x, weight, bias;  // weight and bias may be undefined
   DType compute;
-  DType statistics;  // of mean and rstd: float32 when parameters of 16-bit inputs are, else the
-                     // input's
 };
+NormalizeInput prepare_normalize(const Tensor& input, const Tensor& weight, const Tensor& bias);
 
-// Throws for integers, and for a parameter whose dtype is neither the input's nor float32 with a
-// 16-bit input.
-void check_parameter_dtypes(const Tensor& input, std::initializer_list<Tensor> parameters,
-                            std::string_view op);
-NormalizeInput prepare_normalize(const Tensor& input, const Tensor& weight, const Tensor& bias,
-                                 std::string_view op);
+// Where the loops write a result: row-major, in their dtype. The result itself if it is that, else
+// a buffer that `store` converts. An undefined result has no data.
+class LoopOutput {
+ public:
+  LoopOutput(const Tensor& result, DType compute);
+  std::byte* data() const { return buffer_ ? buffer_.data() : nullptr; }
+  const Tensor& tensor() const { return buffer_; }
+  void store() const;
 
-// `made` (contiguous, in the compute dtype) as a tensor like `input`: its dtype, and its order of
-// dimensions where that is one of the channels-last formats.
-Tensor like_input(const Tensor& result, const Tensor& input);
-
-// A new tensor for the loops to write into.
-inline Tensor contiguous_like(const Tensor& input, DType dtype) {
-  return empty(input.sizes(), dtype, input.device());
-}
-
-// `self` itself, or its elements in another dtype.
-Tensor in_dtype(const Tensor& self, DType dtype);
+ private:
+  Tensor result_, buffer_;
+};
 
 }  // namespace uh

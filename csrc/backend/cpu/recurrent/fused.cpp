@@ -4,7 +4,6 @@
 // can be written in terms of results alone. Backward runs one loop; where its own gradient is
 // required (create_graph) it is composed of operators.
 #include "backend/cpu/copy/elements.h"
-#include "backend/cpu/normalize/common.h"
 #include "backend/cpu/recurrent_loops.h"
 #include "base/parallel.h"
 #include "generated/kernels/recurrent.h"
@@ -50,8 +49,9 @@ struct Rows {
     return empty(Dims({count, blocks * n}), compute, device);
   }
   Tensor out(const Tensor& t) const {
-    const Tensor result = in_dtype(t, dtype);
-    if (!result.is_meta()) record_write(result);
+    if (t.is_meta()) return empty(t.sizes(), dtype, t.device());
+    const Tensor result = as_contiguous(t, dtype);
+    record_write(result);
     return result;
   }
   const RecurrentLoops& loops() const { return recurrent_loops().of[static_cast<int>(compute)]; }

@@ -1,7 +1,7 @@
 // Determinants: the product of U's diagonal, and the sign of the row exchanges.
 #include <cmath>
 
-#include "backend/cpu/linalg/checks.h"
+#include "ops/linalg/checks.h"
 #include "backend/cpu/linalg/matrices.h"
 #include "backend/cpu/solve/factors.h"
 #include "generated/kernels/solve.h"

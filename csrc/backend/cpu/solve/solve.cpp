@@ -1,7 +1,7 @@
 // Equations: LU factors, and what is solved with them.
 #include "generated/kernels/solve.h"
 #include "backend/cpu/copy/elements.h"
-#include "backend/cpu/linalg/checks.h"
+#include "ops/linalg/checks.h"
 #include "backend/cpu/linalg/lapack.h"
 #include "backend/cpu/linalg/matrices.h"
 #include "backend/cpu/solve/factors.h"

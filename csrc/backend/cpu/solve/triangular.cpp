@@ -1,5 +1,5 @@
 // Equations with triangular matrices, by BLAS's trsm.
-#include "backend/cpu/linalg/checks.h"
+#include "ops/linalg/checks.h"
 #include "backend/cpu/linalg/lapack.h"
 #include "backend/cpu/linalg/matrices.h"
 #include "backend/cpu/solve/factors.h"

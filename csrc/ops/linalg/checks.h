@@ -1,11 +1,17 @@
 // The checks of matrix operators' arguments, with PyTorch's messages.
 #pragma once
 
+#include <algorithm>
 #include <string_view>
 
 #include "tensor/tensor.h"
 
 namespace uh {
+
+// The dimensions before the matrices of an operand of `matmul`: none for a matrix or a vector.
+inline IntSpan matrix_batch(const Tensor& t) {
+  return IntSpan(t.sizes()).first(static_cast<size_t>(std::max<int64_t>(t.ndim() - 2, 0)));
+}
 
 // Both have the same dtype, and one that products are defined for: "expected m1 and m2 to have...".
 void check_product_dtypes(const Tensor& a, const Tensor& b, std::string_view names);

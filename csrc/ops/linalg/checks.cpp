@@ -1,4 +1,4 @@
-#include "backend/cpu/linalg/checks.h"
+#include "ops/linalg/checks.h"
 
 namespace uh {
 namespace {

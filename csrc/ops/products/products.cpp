@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "backend/cpu/linalg/checks.h"
 #include "generated/kernels/products.h"
 #include "generated/ops/arithmetic.h"
 #include "generated/ops/comparison.h"
@@ -17,6 +16,7 @@
 #include "generated/ops/solve.h"
 #include "generated/ops/view.h"
 #include "ops/copy/write_out.h"
+#include "ops/linalg/checks.h"
 
 namespace uh::kernels {
 namespace {
