@@ -15,14 +15,17 @@ from typing import Any, NoReturn
 from engine._native import ffi, lib
 from engine._native.errors import last_error, raise_last
 from engine._native.operator_base import _NamespaceBase, _OperatorBase
-from engine.boxed import box, check, unbox
+from engine.arguments import accepts
+from engine.boxed import box_values, check, unbox
 from engine.function_schema import (
     REQUIRED,
+    Argument,
     FunctionSchema,
     SchemaType,
     operator_names,
     operator_schema,
 )
+from engine.tensor import Tensor
 
 __all__ = ["aten", "kernels", "load_library", "loaded_libraries", "schema", "schemas"]
 
@@ -124,6 +127,23 @@ def _letter(type_: SchemaType) -> str:
     return _LETTERS.get(type_.kind, "x")
 
 
+_NUMBERS = frozenset(("int", "float", "Scalar"))
+
+
+def _as_number(argument: Argument, value: Any, index: int = -1) -> Any:
+    """The number in a tensor without dimensions, where the schema has a number; a trace follows it."""
+    type_ = argument.type.without_optional
+    if type_.base not in _NUMBERS:
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_as_number(argument, element, i) for i, element in enumerate(value)]
+    if isinstance(value, Tensor) and accepts(SchemaType(type_.base), value):
+        if lib.uh_jit_trace_argument(argument.name.encode(), index, value._h) != 0:
+            raise_last()
+        return value.item()
+    return value
+
+
 class Overload(_OperatorBase):
     """One operator, callable. `tags` are facts that its schema does not say, by PyTorch's names."""
 
@@ -165,11 +185,14 @@ class Overload(_OperatorBase):
     def _call_generic(self, *args: Any, **options: Any) -> Any:
         """Call the operator with values of all types, or say what is wrong with them."""
         values = self.schema.bind(args, options)
-        boxed, alive = box(values, self.schema)
+        check(self.schema, values)
+        numbers = map(_as_number, self.schema.arguments, values)
+        boxed, alive = box_values([a.type for a in self.schema.arguments], list(numbers))
         results = ffi.new("uh_value[8]")
         count = lib.uh_call_boxed(self.qualified_name.encode(), boxed, len(values), results)
         del alive
         if count < 0:
+            lib.uh_jit_trace_forget_arguments()
             raise_last()
         returned = [unbox(results[i]) for i in range(count)]
         if not returned:

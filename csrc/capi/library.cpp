@@ -166,6 +166,16 @@ int uh_values_add(uh_values* values, const uh_value* value) {
   });
 }
 
+int uh_library_check_signature(uh_library* handle, const char* name, const char* signature,
+                               const char* kernel_name) {
+  return guard(-1, [&] {
+    library_of(handle)
+        .find(text_or(name, ""))
+        .check_signature(text_or(signature, ""), text_or(kernel_name, "kernel of a library"));
+    return 0;
+  });
+}
+
 int uh_library_implement(uh_library* handle, const char* name, const char* key, uh_kernel_fn kernel,
                          int64_t n_parameters, void* object, void (*destroy)(void*),
                          const char* kernel_name) {

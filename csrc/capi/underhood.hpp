@@ -673,6 +673,13 @@ struct Unboxing<Device, Owned> {
     return Device::of_code(v.i);
   }
 };
+template <bool Owned>
+struct Unboxing<MemoryFormat, Owned> {
+  static MemoryFormat read(const uh_value& v) {
+    if (v.tag != UH_VALUE_INT) wrong_value("a memory format");
+    return static_cast<MemoryFormat>(v.i);
+  }
+};
 template <class T, bool Owned>
 struct Unboxing<std::optional<T>, Owned> {
   static std::optional<T> read(const uh_value& v) {

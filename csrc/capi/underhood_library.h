@@ -39,6 +39,11 @@ int uh_library_define(uh_library* library, const char* schema);
 typedef int (*uh_kernel_fn)(void* context, const uh_value* args, int64_t n, uh_values* ret_results);
 /* Copies the value: a tensor is retained, and what `p` points to is the caller's again. */
 int uh_values_add(uh_values* values, const uh_value* value);
+/* Refuses a kernel whose parameters and results are of other types than the schema's. `signature`
+ * is what the kernel takes and returns, in the schema's language: "(Tensor a, int b) -> Tensor".
+ * A Tensor fits Tensor? as well: None arrives as a Tensor without a value. */
+int uh_library_check_signature(uh_library* library, const char* name, const char* signature,
+                               const char* kernel_name);
 /* `name` without the namespace; `key`: "CPU", "Meta" (the fake kernel), "Autograd",
  * "CompositeImplicitAutograd" (its gradient is that of the operators it calls) or
  * "CompositeExplicitAutograd". `n_parameters`: how many arguments the kernel takes, which

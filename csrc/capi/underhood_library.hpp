@@ -9,10 +9,10 @@
 // functions of ordinary C++ signatures as their kernels for a dispatch key: CPU, Meta (the fake
 // kernel, which computes the sizes of the results), Autograd, CompositeImplicitAutograd or
 // CompositeExplicitAutograd. Parameters are Tensor, std::vector<Tensor>, int64_t, double, bool,
-// Scalar, std::string, std::vector<int64_t>, std::vector<double>, ScalarType, Device, and
-// std::optional of them; results are the same, or a std::tuple of them.
-// Invariant: a kernel has as many parameters as its schema has arguments; def and impl refuse
-// others. An exception of a kernel becomes the exception of the caller, also in Python.
+// Scalar, std::string, std::vector<int64_t>, std::vector<double>, ScalarType, Device, MemoryFormat,
+// and std::optional of them; results are the same, or a std::tuple of them.
+// Invariant: a kernel has the types of its schema, of which it may read Tensor? as Tensor; def and
+// impl refuse others. An exception of a kernel becomes the exception of the caller, also in Python.
 #ifndef UNDERHOOD_LIBRARY_HPP
 #define UNDERHOOD_LIBRARY_HPP
 
@@ -75,6 +75,46 @@ class AutoDispatchBelowAutograd {
   int before_;
 };
 
+// Operators by name, with the type of a function: how a library calls those of a library.
+//
+//   static auto op = uh::Dispatcher::singleton()
+//                        .findSchemaOrThrow("mine::twice", "").typed<uh::Tensor(const
+//                        uh::Tensor&)>();
+//   uh::Tensor y = op.call(x);
+template <class F>
+class TypedOperatorHandle;
+template <class R, class... A>
+class TypedOperatorHandle<R(A...)> {
+ public:
+  explicit TypedOperatorHandle(uh_operator* op) : op_(op) {}
+  R call(A... arguments) const { return detail::call<R>(op_, arguments...); }
+
+ private:
+  uh_operator* op_;
+};
+class OperatorHandle {
+ public:
+  explicit OperatorHandle(uh_operator* op) : op_(op) {}
+  template <class F>
+  TypedOperatorHandle<std::remove_pointer_t<F>> typed() const {
+    return TypedOperatorHandle<std::remove_pointer_t<F>>(op_);
+  }
+
+ private:
+  uh_operator* op_;
+};
+class Dispatcher {
+ public:
+  static const Dispatcher& singleton() {
+    static const Dispatcher dispatcher;
+    return dispatcher;
+  }
+  OperatorHandle findSchemaOrThrow(const char* name, const char* overload) const {
+    const std::string full = *overload ? std::string(name) + "." + overload : std::string(name);
+    return OperatorHandle(detail::find(full.c_str()));
+  }
+};
+
 namespace detail {
 
 // Runs f for the C ABI: what it throws becomes this thread's last error.
@@ -132,10 +172,12 @@ struct SchemaType {
       return "ScalarType";
     else if constexpr (std::is_same_v<T, Device>)
       return "Device";
+    else if constexpr (std::is_same_v<T, MemoryFormat>)
+      return "MemoryFormat";
     else
       static_assert(kNever<T>,
                     "operators take int64_t, double, bool, Tensor, Scalar, std::string, "
-                    "ScalarType, Device, and lists and optionals of them");
+                    "ScalarType, Device, MemoryFormat, and lists and optionals of them");
   }
 };
 template <class T>
@@ -155,17 +197,6 @@ struct SchemaType<std::tuple<T...>> {
   }
 };
 
-// An argument of a kernel, which may be of another type than the schema's.
-template <class T>
-T read_argument(const uh_value* args, size_t i) {
-  try {
-    return Unboxing<T, false>::read(args[i]);
-  } catch (const Error& error) {
-    throw Error(error.kind(), "argument " + std::to_string(i) + ": the kernel " + error.what() +
-                                  ", which is not what the schema declares");
-  }
-}
-
 // The signature of a function, a function pointer or a lambda without captures.
 template <class F>
 struct Signature : Signature<decltype(&F::operator())> {};
@@ -176,7 +207,8 @@ struct Signature<R(A...)> {
   static void call(F& f, [[maybe_unused]] const uh_value* args, uh_values* results,
                    std::index_sequence<I...>) {
     // Parameters may be Tensor&.
-    std::tuple<std::remove_cvref_t<A>...> values{read_argument<std::remove_cvref_t<A>>(args, I)...};
+    std::tuple<std::remove_cvref_t<A>...> values{
+        Unboxing<std::remove_cvref_t<A>, false>::read(args[I])...};
     if constexpr (std::is_void_v<R>) {
       f(static_cast<A>(std::get<I>(values))...);
     } else {
@@ -191,7 +223,7 @@ struct Signature<R(A...)> {
       (i ? ", " : "") + SchemaType<std::remove_cvref_t<A>>::text() + " _" + std::to_string(i),
       ++i),
      ...);
-    return text + ") -> " + SchemaType<R>::text();
+    return text + ") -> " + SchemaType<std::remove_cvref_t<R>>::text();
   }
 };
 template <class R, class... A>
@@ -296,11 +328,14 @@ class Library {
   Library& implement(const std::string& name, const char* key, F function) {
     if (!key)
       throw Error(UH_ERROR_RUNTIME, "impl: no dispatch key; use UH_LIBRARY_IMPL, or name the key");
+    const std::string label = name + " (" + key + ")";
+    detail::check(uh_library_check_signature(library_, name.c_str(),
+                                             detail::Signature<F>::schema().c_str(),
+                                             label.c_str()) == 0);
     auto owned = std::make_unique<F>(std::move(function));
     detail::check(uh_library_implement(library_, name.c_str(), key, detail::run_kernel<F>,
                                        static_cast<int64_t>(detail::Signature<F>::kArity),
-                                       owned.release(), detail::destroy<F>,
-                                       (name + " (" + key + ")").c_str()) == 0);
+                                       owned.release(), detail::destroy<F>, label.c_str()) == 0);
     return *this;
   }
 

@@ -197,6 +197,45 @@ BoxedOperator::BoxedOperator(std::string_view name_space,
   set_differentiation(Differentiation::kMissing);
 }
 
+namespace {
+// A kernel's Tensor may be without a value, so it reads Tensor? and the elements of Tensor?[] too.
+bool fits(const SchemaType& schema, const SchemaType& kernel) {
+  if (schema.is(SchemaKind::kOptional) && schema.element().is(SchemaKind::kTensor) &&
+      kernel.is(SchemaKind::kTensor))
+    return true;
+  if (schema.kind != kernel.kind || schema.count != kernel.count) return false;
+  for (size_t i = 0; i < schema.count; ++i)
+    if (!fits(schema.first[i], kernel.first[i])) return false;
+  return true;
+}
+
+// What differs first: "argument 1 ('n') is int in the schema and str in the kernel"; or nothing.
+std::string first_difference(const char* role, std::span<const Argument> schema,
+                             std::span<const Argument> kernel) {
+  if (schema.size() != kernel.size())
+    return message("the schema has ", schema.size(), " ", role, "s and the kernel ", kernel.size());
+  for (size_t i = 0; i < schema.size(); ++i) {
+    if (fits(schema[i].type, kernel[i].type)) continue;
+    const std::string name =
+        schema[i].name.empty() ? "" : " ('" + std::string(schema[i].name) + "')";
+    return message(role, " ", i, name, " is ", schema[i].type.text(), " in the schema and ",
+                   kernel[i].type.text(), " in the kernel");
+  }
+  return "";
+}
+}  // namespace
+
+void BoxedOperator::check_signature(std::string_view signature,
+                                    std::string_view kernel_name) const {
+  const auto kernel = parse_schema("kernel" + std::string(signature));
+  std::string reason = first_difference("argument", schema().arguments, kernel->arguments);
+  if (reason.empty()) reason = first_difference("result", schema().returns, kernel->returns);
+  check(reason.empty(), kernel_name,
+        ": Inferred operator schema for a C++ kernel function doesn't match the expected function "
+        "schema. ",
+        reason, "; expected schema: ", schema_text(), "; inferred schema: ", signature);
+}
+
 void BoxedOperator::set_kernel(KernelTarget target, KernelRef kernel, std::string_view name) {
   const std::lock_guard guard(lock_);
   if (target.kind == KernelTarget::Kind::kKey) {

@@ -51,6 +51,9 @@ class BoxedOperator final : public OperatorInfo {
   void redispatch(KeySet keys, Stack& stack);
   // The same for a kernel outside of the engine, whose arguments are checked.
   void call_below_autograd(Stack& stack);
+  // Throws where a kernel of this signature, "(Tensor a, int b) -> Tensor", has other types than the
+  // schema.
+  void check_signature(std::string_view signature, std::string_view kernel_name) const;
   // String id of three lines: the schema with its namespace, where it was defined, and the shared
   // object that did it.
   int64_t recorded_origin() const { return recorded_origin_.number(origin_); }

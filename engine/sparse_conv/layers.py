@@ -62,7 +62,8 @@ class _WithRulebook(SparseModule):
         self.dilation = self._sizes("dilation", dilation, 1)
         if self.submanifold and any(size % 2 == 0 for size in self.kernel_size):
             raise ValueError(
-                f"{type(self).__name__}: kernel_size must be odd, so that it has a centre, got {kernel_size!r}"
+                f"{type(self).__name__}: kernel_size must be odd, so that it has a centre, got {kernel_size!r}. "
+                f"Hint: SparseConv{self.dims}d takes any size"
             )
         self.indice_key = indice_key
 
@@ -193,7 +194,9 @@ class _SubMConv(_Convolution):
 class SubMConv2d(_SubMConv):
     """A submanifold convolution over 2 dimensions: its active sites are those of its input.
 
-    It equals a dense convolution with padding `kernel_size // 2 * dilation`, taken at the active sites only.
+    It equals a dense convolution with padding `kernel_size // 2 * dilation`, taken at the active sites only. Kernel
+    sizes are odd, as in spconv: one of an even size has no centre, and which cells it would reach is a convention
+    (MinkowskiEngine's starts at the site itself, `padding="same"` of a dense one half a kernel before it).
     Layers with one `indice_key` and the same sites share a rulebook.
     """
 

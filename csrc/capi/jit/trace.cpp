@@ -12,7 +12,9 @@ uh_handle uh_jit_trace_size(uh_handle tensor, const char* property, int64_t dim)
                [&] { return give(TracingState::current().size_of(take(tensor), property, dim)); });
 }
 int uh_jit_trace_argument(const char* name, int64_t index, uh_handle tensor) {
-  return done([&] { TracingState::current().give_argument(name, index, take(tensor)); });
+  return done([&] {
+    if (TracingState::records()) TracingState::current().give_argument(name, index, take(tensor));
+  });
 }
 void uh_jit_trace_forget_arguments(void) {
   if (TracingState::on()) TracingState::current().forget_arguments();

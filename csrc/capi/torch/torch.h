@@ -27,41 +27,6 @@ using std::nullopt;
 using std::nullopt_t;
 using std::optional;
 
-// An operator by name, with the type of a function.
-template <class F>
-class TypedOperatorHandle;
-template <class R, class... A>
-class TypedOperatorHandle<R(A...)> {
- public:
-  explicit TypedOperatorHandle(uh_operator* op) : op_(op) {}
-  R call(A... arguments) const { return ::uh::detail::call<R>(op_, arguments...); }
-
- private:
-  uh_operator* op_;
-};
-class OperatorHandle {
- public:
-  explicit OperatorHandle(uh_operator* op) : op_(op) {}
-  template <class F>
-  TypedOperatorHandle<std::remove_pointer_t<F>> typed() const {
-    return TypedOperatorHandle<std::remove_pointer_t<F>>(op_);
-  }
-
- private:
-  uh_operator* op_;
-};
-class Dispatcher {
- public:
-  static const Dispatcher& singleton() {
-    static const Dispatcher dispatcher;
-    return dispatcher;
-  }
-  OperatorHandle findSchemaOrThrow(const char* name, const char* overload) const {
-    const std::string full = *overload ? std::string(name) + "." + overload : std::string(name);
-    return OperatorHandle(::uh::detail::find(full.c_str()));
-  }
-};
-
 namespace detail {
 [[noreturn]] inline void fail(int kind, const char* condition, const std::string& text) {
   throw ::uh::Error(kind, text.empty()

@@ -2,6 +2,7 @@
 // with the installed headers only and loaded by engine.ops.load_library.
 #include <underhood/underhood_library.hpp>
 
+#include "gradients.h"
 #include "products.h"
 #include "rulebook.h"
 
@@ -29,6 +30,8 @@ UH_LIBRARY_IMPL(sparse_conv, CPU, m) {
   m.impl("weight_gradient", &sparse_conv::weight_gradient);
   m.impl("max_pool_rows", &sparse_conv::max_pool_rows);
 }
+
+UH_LIBRARY_IMPL(sparse_conv, Autograd, m) { sparse_conv::register_gradients(m); }
 
 UH_LIBRARY_IMPL(sparse_conv, Meta, m) {
   m.impl("gather_gemm_scatter", &sparse_conv::gather_gemm_scatter_meta);

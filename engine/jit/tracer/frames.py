@@ -156,8 +156,9 @@ class Frames:
             if not isinstance(frame.f_locals["data"], Tensor):
                 return _Constant(frame.f_code is _code(creation.tensor))
             return None
-        if by_user or str(frame.f_globals.get("__name__", "")).startswith("engine._generated"):
-            self._give(frame, by_user)
+        module = str(frame.f_globals.get("__name__", ""))
+        if (by_user and module != "engine.ops") or module.startswith("engine._generated"):
+            self._give(frame, by_user)  # engine.ops gives its arguments by the schema's names
         if _gives_names(frame):
             self._record_names(frame)
             return self._in_functional

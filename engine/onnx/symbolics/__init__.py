@@ -16,4 +16,5 @@ from engine.onnx.symbolics import (  # noqa: F401
     reduce,
     resample,
     shape,
+    sparse_conv,
 )

@@ -276,9 +276,12 @@ BAD = {
     "could not parse dispatch key 'Nowhere'": f"""
         UH_LIBRARY(test_bad, m) {{ {FIRST} }}
         UH_LIBRARY_IMPL(test_bad, Nowhere, m) {{ m.impl("first", [](const Tensor& x) {{ return x; }}); }}""",
-    "has 0 parameters, where the schema has 1": f"""
+    "the schema has 1 arguments and the kernel 0": f"""
         UH_LIBRARY(test_bad, m) {{ {FIRST} }}
         UH_LIBRARY_IMPL(test_bad, CPU, m) {{ m.impl("first", [] {{ return 1.0; }}); }}""",
+    r"argument 0 \('x'\) is Tensor in the schema and str in the kernel": f"""
+        UH_LIBRARY(test_bad, m) {{ {FIRST} }}
+        UH_LIBRARY_IMPL(test_bad, CPU, m) {{ m.impl("first", [](std::string) {{ return Tensor(); }}); }}""",
     "reserved namespace": 'UH_LIBRARY(aten, m) { m.def("mine(Tensor x) -> Tensor"); }',
 }
 

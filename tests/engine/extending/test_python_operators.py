@@ -455,3 +455,18 @@ def test_written_arguments_are_named_correctly():
         infer_schema(f, mutates_args={"y"})
     with pytest.raises(ValueError, match="the string 'unknown'"):
         infer_schema(f, mutates_args="x")
+
+
+def test_numbers_may_be_tensors_without_dimensions_which_a_trace_follows(namespace):
+    """As in PyTorch; there a trace of a registered operator has the number as a constant."""
+    lib = Library(namespace, "DEF")
+    lib.define("scale(Tensor x, int n, int[2] sizes, float f=1.0) -> Tensor")
+    lib.impl("scale", lambda x, n, sizes, f: x * (n + sum(sizes)) * f, "CPU")
+    scale = getattr(engine.ops, namespace).scale
+    one, two = engine.tensor(1), engine.tensor(2)
+    assert scale(engine.ones(2), one, (two, 3), engine.tensor(0.5)).tolist() == [3, 3]
+    for wrong in (engine.tensor(1.5), engine.ones(1, dtype=engine.int64), engine.tensor(1j)):
+        with pytest.raises(TypeError, match="argument 'n' must be int, got Tensor"):
+            scale(engine.ones(2), wrong, (1, 1))
+    traced = engine.jit.trace(lambda x: scale(x, x.size(0), (x.size(1), 2)), (engine.ones(2, 3),))
+    assert traced(engine.ones(5, 4)).equal(engine.full((5, 4), 11.0))

@@ -141,6 +141,45 @@ def test_the_operators_are_those_of_a_loaded_library():
     assert "CPU" in engine.ops.kernels("sparse_conv::gather_gemm_scatter")
 
 
+@pytest.mark.parametrize("kernel_size", [2, (3, 4), (2, 1)])
+def test_submanifold_kernels_of_even_size_have_no_centre(kernel_size):
+    with pytest.raises(ValueError, match=r"must be odd.*Hint: SparseConv2d takes any size"):
+        SubMConv2d(2, 3, kernel_size)
+    sizes = (kernel_size, kernel_size) if isinstance(kernel_size, int) else kernel_size
+    with pytest.raises(ValueError, match="needs odd kernel sizes, which have a centre"):
+        sparse_conv.build_rulebook(engine.tensor(INDICES), 1, (5, 5), sizes, submanifold=True)
+    assert SparseConv2d(2, 3, kernel_size)(tensor()).channels == 3
+
+
+SITES = engine.tensor(INDICES)
+
+
+class Network(nn.Module):
+    """Two sparse layers around a site-wise one, from the features of fixed sites to a dense tensor."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = SparseSequential(
+            SubMConv2d(2, 4, 3), nn.ReLU(), SparseConv2d(4, 3, 2, stride=2)
+        )
+
+    def forward(self, features):
+        return self.layers(SparseConvTensor(features, SITES, (5, 5), 1)).dense()
+
+
+def test_a_trace_names_the_operators_and_has_their_gradients():
+    engine.manual_seed(0)
+    net = Network()
+    traced = engine.jit.trace(net, (engine.randn(3, 2),))
+    assert str(traced.inlined_graph).count("sparse_conv::gather_gemm_scatter") == 2
+    features = engine.randn(3, 2, requires_grad=True)
+    parameters = [features, *net.parameters()]
+    expected = engine.autograd.grad(net(features).square().sum(), parameters)
+    actual = engine.autograd.grad(traced(features).square().sum(), parameters)
+    for first, second in zip(expected, actual, strict=True):
+        assert engine.allclose(first, second)
+
+
 def test_meta_has_the_sizes_of_the_result():
     rulebook = sparse_conv.build_rulebook(
         engine.tensor(INDICES), 1, (5, 5), (3, 3), submanifold=True

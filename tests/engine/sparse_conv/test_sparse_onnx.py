@@ -1,4 +1,4 @@
-"""A sparse convolution in ONNX: its `symbolic` gives nodes that onnxruntime runs, for any number of sites."""
+"""A sparse convolution in ONNX: nodes that onnxruntime runs, for any number of sites."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 import engine
 from engine import nn, sparse_conv
-from engine.sparse_conv.functions import GatherGemmScatter
+from tests.engine.sparse_conv.test_sparse_layers import Network
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -23,9 +23,24 @@ class Convolution(nn.Module):
 
     def forward(self, features, in_rows, out_rows, starts):
         n_out = features.size(0)
-        return GatherGemmScatter.apply(
+        return engine.ops.sparse_conv.gather_gemm_scatter(
             features, self.weight, in_rows, out_rows, starts, n_out
         ).relu()
+
+
+def test_a_network_of_fixed_sites(tmp_path):
+    engine.manual_seed(1)
+    net, path = Network(), tmp_path / "network.onnx"
+    engine.onnx.export(net, (engine.randn(3, 2),), path, input_names=["x"], opset_version=18)
+    onnx.checker.check_model(onnx.load(path), full_check=True)
+    x = engine.randn(3, 2)
+    (actual,) = onnxruntime.InferenceSession(path).run(None, {"x": x.numpy()})
+    assert engine.allclose(engine.from_numpy(actual), net(x).detach(), atol=1e-5)
+
+
+def test_an_opset_that_cannot_add_is_refused(tmp_path):
+    with pytest.raises(engine.onnx.errors.OnnxExporterError, match="opset 16 on; this is opset 15"):
+        engine.onnx.export(Network(), (engine.randn(3, 2),), tmp_path / "x.onnx", opset_version=15)
 
 
 def arguments(density: float) -> tuple[engine.Tensor, ...]:
