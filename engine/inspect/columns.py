@@ -139,6 +139,66 @@ class _Packed:
         return out
 
 
+class _Mapped:
+    """All records of a trace by kind, as arrays of its index (see index.py): what nobody asks for is not read."""
+
+    first = 0
+
+    def __init__(self, arrays: Columns) -> None:
+        self._arrays = arrays
+        self.kinds = arrays["kinds"]
+
+    def positions(self, kind: int) -> np.ndarray:
+        return self._arrays.get(f"{kind}.n", _NONE)
+
+    def of_kind(self, kind: int, field: str) -> np.ndarray | int:
+        positions = self.positions(kind)
+        if field in ("n", "t", "thread", "kind") or not len(positions):
+            return self.gather(field, positions.astype(np.int64))
+        return self._column(kind, field)
+
+    def _column(self, kind: int, field: str) -> np.ndarray | int:
+        column = self._arrays[f"{kind}.{field}"]
+        return int(column[0]) if len(column) == 1 else column
+
+    def gather(self, field: str, positions: np.ndarray) -> np.ndarray:
+        if field == "kind":
+            return self.kinds[positions]
+        if field == "n":
+            return positions
+        if field == "t":
+            return self._arrays["t"][positions] + self._arrays["t_first"][positions // PACKED]
+        if field == "thread":
+            threads = self._arrays["thread"]
+            return threads[positions] if len(threads) > 1 else np.full(len(positions), threads[0])
+        kinds = self.kinds[positions]
+        out = np.empty(len(positions), np.int64)
+        for kind in np.unique(kinds).tolist():
+            rows = kinds == kind
+            column = self._column(kind, field)
+            if not isinstance(column, int):
+                indices = self.positions(kind)
+                column = column[indices.searchsorted(positions[rows].astype(indices.dtype))]
+            out[rows] = column
+        return out
+
+
+def arrays_of_events(events: Events) -> Columns:
+    """The arrays that `_Mapped` reads: of few bytes for each event, and one element where all are the same."""
+    kinds = _small(events.column("kind"))
+    times = events.column("t")
+    t_first = np.minimum.reduceat(times, np.arange(0, len(times), PACKED))
+    times -= np.repeat(t_first, PACKED)[: len(times)]
+    arrays = {"kinds": kinds, "t_first": t_first, "t": _small(times)}
+    arrays["thread"] = np.atleast_1d(_narrow(events.column("thread")))
+    for kind in np.unique(kinds).tolist():
+        numbers = events.numbers(kind)
+        arrays[f"{kind}.n"] = _small(numbers)
+        for field in ("flags", *PAYLOAD):
+            arrays[f"{kind}.{field}"] = np.atleast_1d(_narrow(events.of_kind(kind, field)))
+    return arrays
+
+
 _NONE = np.empty(0, np.int64)
 
 
@@ -315,6 +375,15 @@ class Store:
         self._tail = np.empty(0, RECORD)
         self._count = 0  # how many of `_tail` are records
         self._columns: Events | None = None
+
+    @classmethod
+    def mapped(cls, arrays: Columns) -> Store:
+        """All records of a trace, from the arrays of its index."""
+        store = cls()
+        segment = _Mapped(arrays)
+        store._packed.append(segment)
+        store._first = len(segment.kinds)
+        return store
 
     def __len__(self) -> int:
         return self._first + self._count

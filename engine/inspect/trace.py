@@ -19,8 +19,16 @@ from urllib.parse import quote
 import numpy as np
 
 from engine._generated.event_kinds import KINDS, SOURCE, STRING
-from engine.inspect.columns import Columns, Events, Store, columns_of_planes, columns_of_records
+from engine.inspect.columns import (
+    Columns,
+    Events,
+    Store,
+    arrays_of_events,
+    columns_of_planes,
+    columns_of_records,
+)
 from engine.inspect.events import BLOB_FIELD, HAS_BLOB, RECORD, record_field
+from engine.inspect.index import MIN_EVENTS, Index
 
 APPLICATION_ID = 0x55485431
 VERSION = 1
@@ -68,11 +76,14 @@ class TraceReader:
         self.meta: dict[str, str] = {}
         self._store = Store()
         self._firsts: list[int] = []  # the first event of each segment
-        self._packed: list[bytes] = []  # and its blobs, packed until they are read
+        # and its blobs, packed until they are read; None: they are in the file
+        self._packed: list[bytes | None] = []
         self._unpacked: dict[int, bytes] = {}
         self._strings: dict[int, str] = {}
         self._sources: dict[int, tuple[str, str]] = {}
         self._growing = False
+        self.index: Index | None = None
+        """The index of a long recording that is complete."""
         self._budget = _Budget()
         self._inflated_blobs: dict[int, int] = {}  # bytes by segment
         self._unpacking = (
@@ -199,8 +210,8 @@ class TraceReader:
             self._unpacked[segment] = data
             return data
         try:
-            data = _unpack(self._packed[segment], self._blob_room(segment))
-        except zlib.error as error:
+            data = _unpack(self._packed_blobs(segment), self._blob_room(segment))
+        except (zlib.error, TraceError, *_UNREADABLE) as error:
             self.warning = self.warning or (
                 f"{self.path}: the blobs from event {self._firsts[segment]} on are damaged "
                 f"({error}): shapes and values there are missing"
@@ -211,6 +222,15 @@ class TraceReader:
         while len(self._unpacked) > 1 and sum(map(len, self._unpacked.values())) > _CACHED:
             del self._unpacked[next(iter(self._unpacked))]
         return data
+
+    def _packed_blobs(self, segment: int) -> bytes:
+        packed = self._packed[segment]
+        if packed is not None:
+            return packed
+        with closing(_connect(Path(self.path))) as database:
+            query = "SELECT blobs FROM segments WHERE first = ?"
+            row = database.execute(query, (self._firsts[segment],)).fetchone()
+        return row[0] if row and isinstance(row[0], bytes) else b""
 
     def _blob_room(self, segment: int) -> int:
         """Return how many bytes the blobs of a segment may unpack to."""
@@ -230,8 +250,11 @@ class TraceReader:
                 database.execute("SELECT key FROM meta").fetchone()  # which it is from here on:
                 self._budget = _Budget(Path(self.path))  # what comes later only makes it larger
                 self._read_tables(database)
-                self._read_segments(database)
+                if before or not self._read_index(database):
+                    self._read_segments(database)
             self._growing = not self.finished
+            if self.finished and len(self) >= MIN_EVENTS and self.index is None:
+                self._make_index()
         except sqlite3.OperationalError as error:
             if "locked" not in str(error):  # the recorder is closing the file: next time, then
                 self._stop(str(error))
@@ -241,6 +264,34 @@ class TraceReader:
         except (*_UNREADABLE, zlib.error, _Damage) as error:
             self._stop(str(error))
         return self._end - before
+
+    def _read_index(self, database: sqlite3.Connection) -> bool:
+        """Take the events of a complete recording from its index; False if it has none."""
+        query = "SELECT first + count FROM segments ORDER BY first DESC LIMIT 1"
+        end = database.execute(query).fetchone()
+        if not self.finished or end is None or not isinstance(end[0], int) or end[0] < MIN_EVENTS:
+            return False
+        index = Index.of(Path(self.path))
+        arrays = index.load("events")
+        if arrays is None or len(arrays["kinds"]) != end[0]:
+            return False
+        self._map(index, arrays)
+        return True
+
+    def _make_index(self) -> None:
+        """Store the events of a complete recording for the next opening, and let go of our own."""
+        index = Index.of(Path(self.path))
+        arrays = arrays_of_events(self.columns)
+        arrays["firsts"] = np.array(self._firsts)
+        index.store("events", arrays)
+        if (stored := index.load("events")) is not None:
+            self._map(index, stored)
+
+    def _map(self, index: Index, arrays: Columns) -> None:
+        self.index = index
+        self._store = Store.mapped(arrays)
+        self._firsts = arrays["firsts"].tolist()
+        self._packed = [None] * len(self._firsts)
 
     def _read_segments(self, database: sqlite3.Connection) -> None:
         rows = database.execute(

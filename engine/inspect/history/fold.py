@@ -12,6 +12,8 @@ from engine.inspect.events import FOREVER, HAS_BLOB, HOLDERS, NUMBER, named_fiel
 from engine.inspect.history.table import (
     Table,
     ends_of,
+    indexed,
+    indexed_array,
     look_up,
     next_of_same,
     pair,
@@ -58,6 +60,7 @@ class Tables:
 
     def __init__(self, trace: TraceReader):
         self.trace = trace
+        self.index = trace.index
         self.events = trace.events
         self._columns = trace.columns
         self._numbers: dict[tuple[str, ...], np.ndarray] = {}
@@ -88,7 +91,7 @@ class Tables:
 
     # Memory
 
-    @cached_property
+    @indexed
     def blocks(self) -> Table:
         since, new = self.of("ALLOCATE")
         ended, old = self.of("FREE")
@@ -105,7 +108,7 @@ class Tables:
             reused=new["reused"],
         )
 
-    @cached_property
+    @indexed
     def storages(self) -> Table:
         """A resize ends one row and begins another; allocator and device stay as they were."""
         since, rows = self.of("STORAGE_NEW", "STORAGE_RESIZE")
@@ -129,11 +132,11 @@ class Tables:
             device=device,
         )
 
-    @cached_property
+    @indexed
     def holds(self) -> Table:
         return self._holds("storage", "HOLD", "DROP")
 
-    @cached_property
+    @indexed
     def uses(self) -> Table:
         """The holders of a tensor, at the longest until it is freed.
 
@@ -167,14 +170,14 @@ class Tables:
             columns["place"] = new["place"]
         return Table(since, until, **columns)
 
-    @cached_property
+    @indexed
     def storage_counts(self) -> Table:
         """The use count of each storage after each hold or drop."""
         since, rows = self.of("HOLD", "DROP")
         until = next_of_same(rows["storage"], since=since)
         return Table(since, until, id=rows["storage"], count=rows["use_count"])
 
-    @cached_property
+    @indexed
     def tensor_counts(self) -> Table:
         """The use count of each TensorImpl after each event that changed it."""
         since, rows = self.of("WRAP", "UNWRAP", "USE", "UNUSE", "COUNT")
@@ -183,7 +186,7 @@ class Tables:
 
     # Tensors
 
-    @cached_property
+    @indexed
     def tensors(self) -> Table:
         """A TENSOR_META ends one row and begins another."""
         since, rows = self.of("TENSOR_NEW", "TENSOR_META")
@@ -200,7 +203,7 @@ class Tables:
             offset=rows["offset"],
         )
 
-    @cached_property
+    @indexed
     def wrappers(self) -> Table:
         since, new = self.of("WRAP")
         ended, old = self.of("UNWRAP")
@@ -208,7 +211,7 @@ class Tables:
             since, pair((new["tensor"],), since, (old["tensor"],), ended), tensor=new["tensor"]
         )
 
-    @cached_property
+    @indexed
     def objects(self) -> Table:
         """A look at an object holds until the next look at it, or its death."""
         since, rows = self.of("OBJECT")
@@ -226,13 +229,13 @@ class Tables:
             type=rows["type"],
         )
 
-    @cached_property
+    @indexed
     def views(self) -> Table:
         return self.moments("VIEW")
 
     # Operators
 
-    @cached_property
+    @indexed
     def calls(self) -> Table:
         """[OP_ENTER, OP_EXIT), or up to the ERROR that ended it."""
         since, new = self.of("OP_ENTER")
@@ -251,7 +254,7 @@ class Tables:
             error=error,
         )
 
-    @cached_property
+    @indexed_array
     def by_compiler(self) -> np.ndarray:
         """Return which calls a pass of the compiler made: to learn of what size a result would be, on
         tensors without bytes, or what follows from constants. The program has nothing of them."""
@@ -267,14 +270,14 @@ class Tables:
             inside[own] = np.cumsum(started[own])
         return (row >= 0) & (np.append(inside, 0)[row] > 0)
 
-    @cached_property
+    @indexed_array
     def returns(self) -> np.ndarray:
         """The moments at which a call that the program made itself has ended."""
         calls = self.calls
         own = (calls.parent == 0) & ~self.by_compiler
         return np.sort(calls.until[own & (calls.until < FOREVER)])
 
-    @cached_property
+    @indexed_array
     def node_stops(self) -> np.ndarray:
         """The moments at which a node of the autograd graph was whole (the first tensor had it as
         grad_fn), was about to run, or a backward pass had ended."""
@@ -283,19 +286,19 @@ class Tables:
         attached = moments[first[nodes > 0]]
         return np.union1d(attached, self.numbers("NODE_ENTER", "BACKWARD_END"))
 
-    @cached_property
+    @indexed
     def hops(self) -> Table:
         return self.moments("HOP")
 
-    @cached_property
+    @indexed
     def plans(self) -> Table:
         return self.moments("PLAN")
 
-    @cached_property
+    @indexed
     def writes(self) -> Table:
         return self.moments("WRITE")
 
-    @cached_property
+    @indexed
     def versions(self) -> Table:
         since, rows = self.of("VERSION")
         until = next_of_same(rows["counter"], since=since)
@@ -310,7 +313,7 @@ class Tables:
 
     # Python
 
-    @cached_property
+    @indexed
     def frames(self) -> Table:
         since, new = self.of("FRAME_PUSH")
         ended, old = self.of("FRAME_POP")
@@ -325,7 +328,7 @@ class Tables:
             first_line=new["first_line"],
         )
 
-    @cached_property
+    @indexed
     def lines(self) -> Table:
         """A line holds until the next one of its frame, or until the frame is left."""
         since, rows = self.of("LINE")
@@ -336,7 +339,7 @@ class Tables:
         )
         return Table(since, until, frame=rows["frame"], file=rows["file"], line=rows["line"])
 
-    @cached_property
+    @indexed
     def names(self) -> Table:
         """A binding ends at the next binding or unbinding of the name, or with its frame.
 
@@ -401,17 +404,17 @@ class Tables:
         )
         return frame, file, line
 
-    @cached_property
+    @indexed
     def exceptions(self) -> Table:
         return self.moments("EXCEPTION")
 
-    @cached_property
+    @indexed
     def output(self) -> Table:
         return self.moments("OUTPUT")
 
     # Values
 
-    @cached_property
+    @indexed
     def values(self) -> Table:
         """Bytes of a storage as they were kept, from the write that they belong to.
 

@@ -6,12 +6,17 @@ sorted by `since`. Asking what holds at a moment is a cut: `at(m)`. No events ar
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.inspect.events import FOREVER
+
+if TYPE_CHECKING:
+    from engine.inspect.index import Arrays, Index
 
 Ints = NDArray[np.int64]
 
@@ -26,6 +31,8 @@ class Table:
         self.until = until
         self.columns = columns
         self._by: dict[str, tuple[Ints, Ints]] = {}
+        self._index: Index | None = None
+        self._index_name = ""
 
     def __len__(self) -> int:
         return len(self.since)
@@ -37,6 +44,24 @@ class Table:
             raise AttributeError(f"the table has no column {name!r}") from None
         return column
 
+    @classmethod
+    def indexed(cls, index: Index, name: str, build: Callable[[], Table]) -> Table:
+        """The table of this name in the index, built if it is not there yet."""
+
+        def arrays() -> Arrays:
+            table = build()
+            return {"since": table.since, "until": table.until, **table.columns}
+
+        table = cls(**index.arrays(name, arrays))
+        table._index, table._index_name = index, name
+        return table
+
+    def _derived(self, name: str, compute: Callable[[], Arrays]) -> Arrays:
+        """Arrays computed from the columns, which the index keeps as well."""
+        if self._index is None:
+            return compute()
+        return self._index.arrays(f"{self._index_name}.{name}", compute)
+
     def started_by(self, moment: int) -> int:
         """The number of rows that started at the moment or before."""
         return int(np.searchsorted(self.since, moment, "right"))
@@ -44,15 +69,19 @@ class Table:
     def at(self, moment: int) -> Ints:
         """The rows that hold at the moment, oldest first."""
         end = self.started_by(moment)
-        cuts, alive = self._cuts
+        cuts, bounds, alive = self._cuts
         cut = int(np.searchsorted(cuts, end, "right")) - 1
         rows = np.arange(cuts[cut], end)
-        if len(alive[cut]):
-            rows = np.concatenate([alive[cut], rows])
+        if bounds[cut] < bounds[cut + 1]:
+            rows = np.concatenate([alive[bounds[cut] : bounds[cut + 1]], rows])
         return rows[self.until[rows] > moment]
 
     @cached_property
-    def _cuts(self) -> tuple[Ints, list[Ints]]:
+    def _cuts(self) -> tuple[Ints, Ints, Ints]:
+        arrays = self._derived("cuts", self._make_cuts)
+        return arrays["cuts"], arrays["bounds"], arrays["alive"]
+
+    def _make_cuts(self) -> Arrays:
         """Every so often, which earlier rows still hold there, so that a cut looks at few rows.
 
         The distance grows with the number of living rows: all cuts together stay linear in size.
@@ -62,14 +91,14 @@ class Table:
             rows = np.concatenate([alive[-1], np.arange(cuts[-1], position)])
             alive.append(rows[self.until[rows] > self.since[position]])
             cuts.append(position)
-        return np.array(cuts), alive
+        bounds = np.cumsum([0, *map(len, alive)])
+        return {"cuts": np.array(cuts), "bounds": bounds, "alive": np.concatenate(alive)}
 
     def where(self, column: str, value: int) -> Ints:
         """The rows with this value in the column, oldest first."""
         if column not in self._by:
-            keys = self.columns[column]
-            order = np.argsort(keys, kind="stable")
-            self._by[column] = (order, keys[order])
+            arrays = self._derived(f"by_{column}", lambda: _sorted(self.columns[column]))
+            self._by[column] = arrays["order"], arrays["keys"]
         order, keys = self._by[column]
         # Not the place of value + 1: the largest number has no successor.
         return order[np.searchsorted(keys, value) : np.searchsorted(keys, value, "right")]
@@ -88,6 +117,35 @@ class Table:
         """The newest of `until_now`, or -1."""
         rows = self.until_now(column, value, moment)
         return int(rows[-1]) if len(rows) else -1
+
+
+def indexed(build: Callable[[Any], Table]) -> cached_property[Table]:
+    """Declare a table of a history that is built on its first use, or comes from the index of the trace."""
+
+    @wraps(build)
+    def table(tables: Any) -> Table:
+        if tables.index is None:
+            return build(tables)
+        return Table.indexed(tables.index, build.__qualname__, lambda: build(tables))
+
+    return cached_property(table)
+
+
+def indexed_array(build: Callable[[Any], np.ndarray]) -> cached_property[np.ndarray]:
+    """The same for a single array."""
+
+    @wraps(build)
+    def array(tables: Any) -> np.ndarray:
+        if tables.index is None:
+            return build(tables)
+        return tables.index.arrays(build.__qualname__, lambda: {"": build(tables)})[""]
+
+    return cached_property(array)
+
+
+def _sorted(keys: Ints) -> Arrays:
+    order = np.argsort(keys, kind="stable")
+    return {"order": order, "keys": keys[order]}
 
 
 def ends_of(ids: Ints, closed: Ints, when: Ints) -> Ints:

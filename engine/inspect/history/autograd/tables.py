@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from engine.inspect.events import FOREVER
@@ -12,6 +10,7 @@ from engine.inspect.history.table import (
     Ints,
     Table,
     ends_of,
+    indexed,
     look_up,
     next_of_same,
     pair,
@@ -27,11 +26,12 @@ class AutogradTables:
 
     def __init__(self, tables: Tables):
         self.tables = tables
+        self.index = tables.index
         self.of = tables.of
 
     # The graph
 
-    @cached_property
+    @indexed
     def nodes(self) -> Table:
         since, new = self.of("NODE_NEW")
         ended, old = self.of("NODE_FREE")
@@ -44,7 +44,7 @@ class AutogradTables:
             sequence=new["sequence"],
         )
 
-    @cached_property
+    @indexed
     def edges(self) -> Table:
         """An edge lives as long as the node that it leaves."""
         since, new = self.of("EDGE")
@@ -54,7 +54,7 @@ class AutogradTables:
             since, until, node=new["node"], index=new["index"], next=new["next"], input=new["input"]
         )
 
-    @cached_property
+    @indexed
     def grad_fns(self) -> Table:
         """A tensor's grad_fn holds until it is given another one, or freed."""
         since, new = self.of("GRAD_FN")
@@ -64,14 +64,14 @@ class AutogradTables:
         )
         return Table(since, until, tensor=new["tensor"], node=new["node"], output=new["output"])
 
-    @cached_property
+    @indexed
     def flags(self) -> Table:
         """requires_grad of leaves, as the program set it."""
         since, new = self.of("REQUIRES_GRAD")
         until = next_of_same(new["tensor"], since=since)
         return Table(since, until, tensor=new["tensor"], value=new["value"])
 
-    @cached_property
+    @indexed
     def saves(self) -> Table:
         """A node keeps a tensor until it releases it, at the latest when the node is freed.
 
@@ -107,11 +107,11 @@ class AutogradTables:
         row = rows_before(table.counter, -table.version, counter, -version - 1)
         return np.where(row >= 0, np.append(table.since, FOREVER)[row], FOREVER)
 
-    @cached_property
+    @indexed
     def unpacks(self) -> Table:
         return self.tables.moments("UNPACK")
 
-    @cached_property
+    @indexed
     def hooks(self) -> Table:
         """`node` is the node that was taken from the queue last, in the same thread; `run` its pass.
 
@@ -130,7 +130,7 @@ class AutogradTables:
 
     # Gradients of leaves
 
-    @cached_property
+    @indexed
     def grads(self) -> Table:
         """Return what .grad of a tensor is, from the moment it is set until it is set again."""
         since, new = self.of("GRAD_SET")
@@ -140,13 +140,13 @@ class AutogradTables:
         )
         return Table(since, until, tensor=new["tensor"], grad=new["grad"])
 
-    @cached_property
+    @indexed
     def accumulations(self) -> Table:
         return self.tables.moments("ACCUMULATE")
 
     # Backward passes
 
-    @cached_property
+    @indexed
     def runs(self) -> Table:
         """A backward pass, from BACKWARD_BEGIN until BACKWARD_END."""
         since, new = self.of("BACKWARD_BEGIN")
@@ -163,26 +163,26 @@ class AutogradTables:
             failed=look_up(new["run"], end["run"], end["failed"]),
         )
 
-    @cached_property
+    @indexed
     def dependencies(self) -> Table:
         return self.tables.moments("DEPENDENCY")
 
-    @cached_property
+    @indexed
     def pushes(self) -> Table:
         return self.tables.moments("READY_PUSH")
 
-    @cached_property
+    @indexed
     def pops(self) -> Table:
         return self.tables.moments("READY_POP")
 
-    @cached_property
+    @indexed
     def enters(self) -> Table:
         return self.tables.moments("NODE_ENTER", n="n_inputs")
 
-    @cached_property
+    @indexed
     def exits(self) -> Table:
         return self.tables.moments("NODE_EXIT", n="n_outputs")
 
-    @cached_property
+    @indexed
     def arrivals(self) -> Table:
         return self.tables.moments("ARRIVE")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 from engine.inspect.history.fold import Tables
-from engine.inspect.history.table import Table, ends_of
+from engine.inspect.history.table import Table, ends_of, indexed
 
 
 class JitTables:
@@ -13,22 +11,23 @@ class JitTables:
 
     def __init__(self, tables: Tables):
         self.tables = tables
+        self.index = tables.index
         self.of = tables.of
 
-    @cached_property
+    @indexed
     def functions(self) -> Table:
         return self.tables.moments("FUNCTION_NEW", id="function")
 
-    @cached_property
+    @indexed
     def syntax(self) -> Table:
         return self.tables.moments("SYNTAX")
 
-    @cached_property
+    @indexed
     def graphs(self) -> Table:
         """Snapshots of graphs; `phase` is the string of the pass or phase before."""
         return self.tables.moments("GRAPH", id="graph")
 
-    @cached_property
+    @indexed
     def runs(self) -> Table:
         """Runs of passes, from PASS_BEGIN to PASS_END; a run that did not end lasts forever."""
         since, new = self.of("PASS_BEGIN")
@@ -39,19 +38,19 @@ class JitTables:
             index=new["index"],
         )  # fmt: skip
 
-    @cached_property
+    @indexed
     def ends(self) -> Table:
         return self.tables.moments("PASS_END")
 
-    @cached_property
+    @indexed
     def rewrites(self) -> Table:
         return self.tables.moments("REWRITE")
 
-    @cached_property
+    @indexed
     def codes(self) -> Table:
         return self.tables.moments("CODE", id="code", size="instructions")
 
-    @cached_property
+    @indexed
     def frames(self) -> Table:
         """Frames of the interpreter, from JIT_FRAME to JIT_FRAME_END."""
         since, new = self.of("JIT_FRAME")
@@ -66,35 +65,35 @@ class JitTables:
             function=new["function"],
         )
 
-    @cached_property
+    @indexed
     def steps(self) -> Table:
         return self.tables.moments("JIT_STEP", written="registers")
 
-    @cached_property
+    @indexed
     def guards(self) -> Table:
         return self.tables.moments("GUARD")
 
-    @cached_property
+    @indexed
     def bail_outs(self) -> Table:
         return self.tables.moments("BAIL_OUT", to="to_code")
 
-    @cached_property
+    @indexed
     def specialisations(self) -> Table:
         return self.tables.moments("SPECIALISE")
 
-    @cached_property
+    @indexed
     def kernels(self) -> Table:
         return self.tables.moments("FUSED_NEW", id="kernel")
 
-    @cached_property
+    @indexed
     def launches(self) -> Table:
         return self.tables.moments("FUSED_RUN")
 
-    @cached_property
+    @indexed
     def traced(self) -> Table:
         return self.tables.moments("TRACED")
 
-    @cached_property
+    @indexed
     def warnings(self) -> Table:
         return self.tables.moments("JIT_WARNING")
 

@@ -1,0 +1,132 @@
+"""The index of a long recording: its columns and tables, which the next opening maps instead of computing.
+
+It lies in the user's cache folder and only we write it: a trace may come from anybody, and what is read from an
+index is trusted. An index belongs to one file as it is (path, size, time of its last change) and to this version of
+the code that made it. Everything in it can be computed again, so the oldest ones are deleted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+MIN_EVENTS = 1_000_000
+"""Shorter recordings are folded in about the time that reading an index takes."""
+MAX_BYTES = 4 << 30
+"""The bytes of all indexes together."""
+_ALIGN = 64
+
+Arrays = dict[str, np.ndarray]
+
+
+def indexes_directory() -> Path:
+    """Return where indexes are: the user's cache folder, or `UNDERHOOD_HOME`."""
+    from platformdirs import user_cache_path
+
+    if moved := os.environ.get("UNDERHOOD_HOME"):
+        return Path(moved) / "cache" / "index"
+    return user_cache_path("underhood", appauthor=False) / "index"
+
+
+class Index:
+    """Named groups of arrays in one folder. A folder that cannot be written to only costs time."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._writable = True
+
+    @classmethod
+    def of(cls, trace: Path) -> Index:
+        """The index of a trace file as it is now."""
+        status = trace.stat()
+        identity = f"{trace.resolve()}\0{status.st_size}\0{status.st_mtime_ns}\0{_code_version()}"
+        name = hashlib.sha256(os.fsencode(identity)).hexdigest()[:32]
+        return cls(indexes_directory() / name)
+
+    def arrays(self, name: str, compute: Callable[[], Arrays]) -> Arrays:
+        """The arrays of this name: those that were stored, else what `compute` returns."""
+        found = self.load(name)
+        if found is None:
+            found = compute()
+            self.store(name, found)
+        return found
+
+    def load(self, name: str) -> Arrays | None:
+        """Map the arrays of this name, None if they are not there."""
+        try:
+            data = np.asarray(np.memmap(self.folder / name, np.uint8, "r"))
+            size = int(data[:8].view("<u8")[0])
+            entries = json.loads(bytes(data[8 : 8 + size]))
+            return {key: _part(data, *entry) for key, *entry in entries}
+        except (OSError, ValueError, TypeError, IndexError):  # not there, or cut off
+            return None
+
+    def store(self, name: str, arrays: Arrays) -> None:
+        """Write the arrays of this name; nobody sees a part of them."""
+        if not self._writable:
+            return
+        path = self.folder / name
+        partial = path.with_name(f"{name}.{os.getpid()}.new")
+        try:
+            if not self.folder.is_dir():
+                self._begin()
+            with partial.open("wb") as file:
+                for piece in _pieces(arrays):
+                    file.write(piece)
+            partial.replace(path)
+        except OSError:  # no room, or a folder of somebody else
+            self._writable = False
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
+
+    def _begin(self) -> None:
+        """Make the folder, and room for it."""
+        self.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.folder.parent.chmod(0o700)
+        others = sorted(self.folder.parent.iterdir(), key=lambda each: each.stat().st_mtime)
+        sizes = [sum(file.stat().st_size for file in each.iterdir()) for each in others]
+        while others and sum(sizes) > MAX_BYTES:
+            shutil.rmtree(others.pop(0), ignore_errors=True)
+            del sizes[0]
+        self.folder.mkdir(mode=0o700)
+
+
+def _pieces(arrays: Arrays) -> Iterator[bytes]:
+    """The bytes of one file: the length of the list of arrays, the list, the arrays."""
+    entries: list[list[object]] = []
+    for key, array in arrays.items():
+        entries.append([key, array.dtype.str, len(array), 0])
+    room = 8 + len(json.dumps(entries)) + 20 * len(entries)
+    start = -room % _ALIGN + room
+    for entry, array in zip(entries, arrays.values(), strict=True):
+        entry[3] = start
+        start += array.nbytes + -array.nbytes % _ALIGN
+    head = json.dumps(entries).encode()
+    first = -room % _ALIGN + room
+    yield (len(head).to_bytes(8, "little") + head).ljust(first, b"\0")
+    for array in arrays.values():
+        yield array.tobytes()
+        yield bytes(-array.nbytes % _ALIGN)
+
+
+def _part(data: np.ndarray, dtype: str, count: int, start: int) -> np.ndarray:
+    """One array of a file. Raises: ValueError where the file ends before it."""
+    end = start + count * np.dtype(dtype).itemsize
+    if end > len(data):
+        raise ValueError(f"{len(data)} bytes, expected {end}")
+    return data[start:end].view(dtype)
+
+
+@cache
+def _code_version() -> str:
+    """A text that changes when the code that makes columns and tables does."""
+    files = sorted(Path(__file__).parent.rglob("*.py"))
+    return " ".join(f"{file.stat().st_size}.{file.stat().st_mtime_ns}" for file in files)
