@@ -140,7 +140,7 @@ class _Packed:
 
 
 class _Mapped:
-    """All records of a trace by kind, as arrays of its index (see index.py): what nobody asks for is not read."""
+    """All records of a trace by kind, as arrays of its index (see index.py): a column that is not used is not read."""
 
     first = 0
 

@@ -1,6 +1,6 @@
 """The index of a long recording: its columns and tables, which the next opening maps instead of computing.
 
-It lies in the user's cache folder and only we write it: a trace may come from anybody, and what is read from an
+It is a folder in the user's cache and only we write it: a trace may come from anybody, and what is read from an
 index is trusted. An index belongs to one file as it is (path, size, time of its last change) and to this version of
 the code that made it. Everything in it can be computed again, so the oldest ones are deleted.
 """
@@ -53,11 +53,11 @@ class Index:
 
     def arrays(self, name: str, compute: Callable[[], Arrays]) -> Arrays:
         """The arrays of this name: those that were stored, else what `compute` returns."""
-        found = self.load(name)
-        if found is None:
-            found = compute()
-            self.store(name, found)
-        return found
+        arrays = self.load(name)
+        if arrays is None:
+            arrays = compute()
+            self.store(name, arrays)
+        return arrays
 
     def load(self, name: str) -> Arrays | None:
         """Map the arrays of this name, None if they are not there."""
@@ -70,7 +70,7 @@ class Index:
             return None
 
     def store(self, name: str, arrays: Arrays) -> None:
-        """Write the arrays of this name; nobody sees a part of them."""
+        """Write the arrays of this name; the file appears when it is complete."""
         if not self._writable:
             return
         path = self.folder / name
@@ -82,7 +82,7 @@ class Index:
                 for piece in _pieces(arrays):
                     file.write(piece)
             partial.replace(path)
-        except OSError:  # no room, or a folder of somebody else
+        except OSError:  # a full disk, or a folder that is another user's
             self._writable = False
             with suppress(OSError):
                 partial.unlink(missing_ok=True)

@@ -279,7 +279,7 @@ class TraceReader:
         return True
 
     def _make_index(self) -> None:
-        """Store the events of a complete recording for the next opening, and let go of our own."""
+        """Store the events of a complete recording for the next opening, and release the decoded ones."""
         index = Index.of(Path(self.path))
         arrays = arrays_of_events(self.columns)
         arrays["firsts"] = np.array(self._firsts)
