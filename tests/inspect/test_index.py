@@ -43,7 +43,7 @@ def saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def answers(history: History) -> list[object]:
-    """What the tables and some questions at every moment say."""
+    """Ask all tables, and some questions at every moment."""
     tables = [getattr(history.tables, name) for name in TABLES]
     columns = [
         [t.since.tolist(), t.until.tolist(), *(c.tolist() for c in t.columns.values())]
@@ -124,7 +124,7 @@ def test_without_a_cache_folder_everything_is_computed(
     assert answers(History(reader)) == expected
 
 
-def test_a_damaged_index_is_computed_again(saved: Path) -> None:
+def test_a_damaged_index_is_replaced(saved: Path) -> None:
     reader = TraceReader.open(saved)
     expected = answers(History(reader))
     assert reader.index is not None
