@@ -6,7 +6,7 @@ tensor that counts its own elements says which of them are written. So any view 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -52,6 +52,7 @@ class Aliases:
         self._conversion = conversion
         self._views: dict[int, View] = {}
         self._perhaps: dict[int, IRValue] = {}
+        self._noted: dict[int, IRValue] = {}  # outputs that share memory, or may
         self._order = {node._id: i for i, node in enumerate(conversion.graph.all_nodes())}
 
     def note(self, node: Node, schema: FunctionSchema, reread: Callable[[Any], Any]) -> None:
@@ -59,6 +60,8 @@ class Aliases:
         if not node.inputs() or not node.outputs():
             return
         source = node.input(0)
+        if node.kind() in _PERHAPS or schema.arguments[0].alias_set:
+            self._noted |= {value.unique(): value for value in (source, *node.outputs())}
         if node.kind() in _PERHAPS:
             self._perhaps[node.output(0).unique()] = source
         elif len(node.outputs()) == 1 and schema.arguments[0].alias_set and schema.returns:
@@ -80,7 +83,8 @@ class Aliases:
     def write(self, node: Node, target: IRValue, result: Any) -> Any:
         """A write in place of `result` to `target`; the value that the tensor then has.
 
-        Raises: SymbolicValueError for a write to an input or a weight, or one that a block cannot pass out.
+        An input is a value like any other: the caller's own array stays as it is. Raises: SymbolicValueError for a
+        write to a weight, or one that a block cannot pass out.
         """
         conversion, builder = self._conversion, self._conversion.builder
         old = conversion.get(target)
@@ -99,6 +103,7 @@ class Aliases:
                 conversion.values[number] = other.read(base)
         conversion.values[target.unique()] = new
         for output in node.outputs():
+            self._noted[output.unique()] = output
             self._views[output.unique()] = View(root, view.read if view else lambda base: base)
         return new
 
@@ -122,28 +127,52 @@ class Aliases:
         root = self._views[number].root if number in self._views else number
         source = self._perhaps.get(number) or self._perhaps.get(root)
         while source is not None:
-            if self._is_input(source.unique()) or self._used_later(source, node):
+            if self.is_weight(source.unique()) or self._read_later(source, target, node):
                 raise SymbolicValueError(
                     f"writes in place to what may share memory with %{source.debugName()}, which the model reads later "
-                    "or was passed; clone() it before"
+                    "or keeps; clone() it before"
                 )
             source = self._perhaps.get(source.unique())
-        if self._is_input(root):
+        if self.is_weight(root):
             raise SymbolicValueError(
-                f"the model changes its input or weight %{target.debugName()} in place, which a model of ONNX cannot; "
+                f"the model changes its weight or buffer %{target.debugName()} in place, which a model of ONNX cannot; "
                 "clone() it before"
             )
         if conversion.depth_of.get(root, 0) < conversion.depth:
             raise SymbolicValueError(
-                f"writes in place to %{target.debugName()}, which is older than the branch or loop around the write"
+                f"writes in place to %{target.debugName()}, which is older than the branch or loop around the write; "
+                "write `x = x + 1` for `x += 1`"
             )
 
-    def _is_input(self, number: int) -> bool:
-        conversion = self._conversion
-        value = conversion.values.get(number)
-        weight = isinstance(value, Value) and bool(value.parameter)
-        return weight or number in {value.unique() for value in conversion.graph.inputs()}
+    def is_weight(self, number: int) -> bool:
+        """Returns whether a Value of the IR is a weight or a buffer."""
+        value = self._conversion.values.get(number)
+        return isinstance(value, Value) and bool(value.parameter)
 
-    def _used_later(self, value: IRValue, node: Node) -> bool:
+    def _read_later(self, source: IRValue, target: IRValue, node: Node) -> bool:
+        """Returns whether the model reads `source`, or what shares its memory, after this write to `target`."""
         position = self._order[node._id]
-        return any(self._order.get(use.user._id, position + 1) > position for use in value.uses())
+        return any(
+            self._order.get(use.user._id, position + 1) > position
+            for value in self._sharing(source)
+            if value.unique() != target.unique()
+            for use in value.uses()
+        )
+
+    def _sharing(self, source: IRValue) -> Iterator[IRValue]:
+        """All Values that may share the memory of `source`, with itself."""
+        root = self._root_of(source.unique())
+        for value in (source, *self._noted.values()):
+            if self._root_of(value.unique()) == root:
+                yield value
+
+    def _root_of(self, number: int) -> int:
+        """The Value whose memory this one may share: through views, and what are perhaps views."""
+        while True:
+            view, perhaps = self._views.get(number), self._perhaps.get(number)
+            if view is not None and view.root != number:
+                number = view.root
+            elif perhaps is not None:
+                number = perhaps.unique()
+            else:
+                return number

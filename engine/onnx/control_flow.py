@@ -333,10 +333,10 @@ def _check_writes(conversion: Conversion, node: Node, start: list[Value]) -> Non
                 inner.input(0).unique()
             )
             source = node.inputs()[position + 1]
-            if len(source.uses()) > 1 or conversion.aliases._is_input(source.unique()):
+            if len(source.uses()) > 1 or conversion.aliases.is_weight(source.unique()):
                 raise SymbolicValueError(
-                    f"the loop writes in place to %{source.debugName()}, which the model also reads elsewhere or was "
-                    "passed; write `x = x + 1` for `x += 1`"
+                    f"the loop writes in place to %{source.debugName()}, which the model also reads elsewhere or "
+                    "keeps; write `x = x + 1` for `x += 1`"
                 )
 
 

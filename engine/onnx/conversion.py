@@ -53,7 +53,8 @@ class Problem(NamedTuple):
     reason: str  # "" for an operator that is not in the table
 
 
-_OPERANDS = {"a": "self", "b": "other"}  # numbers have other names than tensors
+# Other names of operands: of numbers, writes in place and aliases.
+_OPERANDS = {"a": "self", "b": "other", "self": "input", "axis0": "dim0", "axis1": "dim1"}
 Handler = Callable[["Conversion", Node], Any]
 _handlers: dict[str, Handler] = {}
 
@@ -195,6 +196,9 @@ class Conversion:
             else _OPERANDS.get(argument.name, argument.name)
             for argument in schema.arguments
         ]
+        unknown = [name for name in names if name not in parameters]
+        if unknown and not entry.takes_options:
+            raise SymbolicValueError(f"has no form with the argument {unknown[0]!r}")
         return entry.function(self.builder, **dict(zip(names, arguments, strict=True)))
 
     def _computed(self, kind: str, schema: FunctionSchema, arguments: list[Any]) -> Any:

@@ -12,6 +12,7 @@ from engine.jit.ir.graph import Graph
 from engine.jit.ir.graph import Value as IRValue
 from engine.jit.runtime.function import ScriptFunction
 from engine.jit.runtime.module import ScriptModule
+from engine.jit.tracer.function import cloned
 from engine.jit.tracer.module import trace_graph
 from engine.jit.types.ivalues import ObjectBox
 from engine.nn import Module
@@ -85,7 +86,7 @@ def _graph_of(model: Any, inputs: Inputs) -> tuple[Graph, ObjectBox | None, list
         return model(*arguments)
 
     names = [inputs.names[i] for i in traced]
-    values = [inputs.values[i] for i in traced]
+    values = [cloned(inputs.values[i]) for i in traced]
     module = model if isinstance(model, Module) else None
     graph, box = trace_graph(call, tuple(values), names, module)
     return graph, box, values

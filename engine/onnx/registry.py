@@ -22,6 +22,7 @@ class Entry(NamedTuple):
     by_name: bool
     since: int = 1  # the oldest opset that it writes
     parameters: frozenset[str] = frozenset()
+    takes_options: bool = False  # any argument, by its name
 
 
 _builtin: dict[str, Entry] = {}
@@ -33,7 +34,9 @@ def symbolic(*names: str) -> Callable[[Symbolic], Symbolic]:
     """Decorates the symbolic function of these operators, of `aten` unless they name another namespace."""
 
     def register(function: Symbolic) -> Symbolic:
-        entry = Entry(function, True, 1, frozenset(inspect.signature(function).parameters))
+        parameters = inspect.signature(function).parameters
+        options = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+        entry = Entry(function, True, 1, frozenset(parameters), options)
         for name in names:
             _builtin[name if "::" in name else f"aten::{name}"] = entry
         return function

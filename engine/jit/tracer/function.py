@@ -134,7 +134,7 @@ def check(
 ) -> None:
     """Runs both again. Raises: TracingCheckError when their results differ by more than `tolerance`."""
     with no_grad():
-        actual, expected = traced(*_fresh(args)), fn(*_fresh(args))
+        actual, expected = traced(*cloned(args)), fn(*cloned(args))
     for index, (a, b) in enumerate(zip(_tensors(actual), _tensors(expected), strict=False)):
         if (
             a.shape != b.shape
@@ -147,13 +147,14 @@ def check(
             )
 
 
-def _fresh(value: Any) -> Any:
+def cloned(value: Any) -> Any:
+    """Return the value with its tensors cloned, which a model may write to."""
     if isinstance(value, Tensor):
         return value.detach().clone()
     if isinstance(value, (tuple, list)):
-        return type(value)(map(_fresh, value))
+        return type(value)(map(cloned, value))
     if isinstance(value, dict):
-        return {key: _fresh(element) for key, element in value.items()}
+        return {key: cloned(element) for key, element in value.items()}
     return value
 
 
@@ -194,4 +195,4 @@ def trace_function(
     return traced_function
 
 
-__all__ = ["TracerWarning", "TracingCheckError", "check", "record", "trace_function"]
+__all__ = ["TracerWarning", "TracingCheckError", "check", "cloned", "record", "trace_function"]

@@ -382,3 +382,12 @@ def copy_(g: Builder, self: Value, src: Value, non_blocking: Any = False) -> Any
 def fill(g: Builder, self: Value, value: Any = 0) -> Any:
     """A value everywhere."""
     return g.op("Expand", g.cast(value, self.dtype), g.shape_of(self))
+
+
+@symbolic("round.decimals")
+def round_decimals(g: Builder, self: Value, decimals: int) -> Any:
+    """Rounded to this many digits after the point, or before it."""
+    scale = 10.0 ** abs(decimals)
+    if decimals < 0:
+        return g.op("Round", self / scale) * scale
+    return g.op("Round", self * scale) / scale

@@ -83,7 +83,7 @@ def permute(g: Builder, self: Value, dims: Any) -> Any:
     return g.transpose(self, *(g.axis(self, d) for d in dims))
 
 
-@symbolic("transpose", "swapaxes")
+@symbolic("transpose", "swapaxes", "swapdims")
 def transpose(g: Builder, self: Value, dim0: int, dim1: int) -> Any:
     """Two axes exchanged."""
     order = list(range(g.rank_of(self)))

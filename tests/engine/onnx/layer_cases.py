@@ -87,6 +87,7 @@ for _name in [
 ]:
     layer(_name)
 layer("GELU", approximate="tanh")
+case("ReLU in place first", lambda: nn.Sequential(nn.ReLU(inplace=True), nn.Linear(6, 4)), (2, 6))
 case("ReLU in place", lambda: nn.Sequential(nn.Linear(6, 4), nn.ReLU(inplace=True)), (2, 6))
 layer("ELU", alpha=0.5)
 layer("Softplus", beta=2.0, threshold=1.0)

@@ -82,7 +82,21 @@ def _written(x: Tensor, y: Tensor) -> Any:
     return z, row
 
 
+def _written_inputs(x: Tensor, y: Tensor) -> Any:
+    row = x.relu_()[0]
+    flat = y.flatten()
+    flat.mul_(2)
+    row += 1
+    return x, row, flat
+
+
 OPERATORS["writes in place"] = _written
+OPERATORS["writes to inputs"] = _written_inputs
+OPERATORS["aliases"] = lambda x, y: (
+    x.swapaxes(0, 1).swapdims(0, 1) + nn.functional.dropout(y * 1, 0.5, False, inplace=True),
+    x.round(decimals=1),
+    (x * 100).round(decimals=-1),
+)
 
 
 def _matrices(size: int) -> tuple[Any, ...]:

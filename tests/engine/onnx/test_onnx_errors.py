@@ -130,17 +130,44 @@ def test_unsupported_operators_in_branches_are_listed_too() -> None:
         engine.onnx.export(model, (X,), dynamic_axes={"x": [0]})
 
 
-def test_a_model_that_changes_its_input() -> None:
-    def model(x: Tensor) -> Tensor:
-        x[:, 0] += 1
-        return x
+def test_a_model_that_changes_its_weight_or_buffer() -> None:
+    class Counter(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("count", engine.zeros(()))
+
+        def forward(self, x: Tensor) -> Tensor:
+            self.count.add_(1)
+            return x * self.count
 
     with pytest.raises(
-        errors.SymbolicValueError, match=r"changes its input or weight .* in place.*py:\d+"
+        errors.SymbolicValueError, match=r"changes its weight or buffer .* in place.*py:\d+"
     ):
-        engine.onnx.export(model, (X.clone(),))
-    with pytest.raises(errors.SymbolicValueError, match="changes its input or weight"):
-        engine.onnx.export(nn.ReLU(inplace=True), (X.clone(),))
+        engine.onnx.export(Counter(), (X,))
+
+
+def test_the_example_is_not_changed_by_a_model_that_writes_to_it() -> None:
+    x = engine.tensor([-1.0, 2.0])
+    engine.onnx.export(nn.ReLU(inplace=True), (x,))
+    assert x.tolist() == [-1, 2]
+
+
+def test_a_write_to_what_may_share_memory_with_what_is_read_later() -> None:
+    """A reshape is a view or a copy: where that matters, the export says so."""
+
+    def model(x: Tensor) -> Tensor:
+        y = x + 1
+        flat, view = y.reshape(-1), y.view(-1)
+        flat.relu_()
+        return view
+
+    with pytest.raises(errors.SymbolicValueError, match="may share memory with %y"):
+        engine.onnx.export(model, (X,))
+
+
+def test_an_overload_without_a_form() -> None:
+    with pytest.raises(errors.SymbolicValueError, match="has no form with the argument 'dtype'"):
+        engine.onnx.export(lambda x: x.view(engine.int32) + 1, (X,))
 
 
 def test_a_model_that_changes_its_state() -> None:
