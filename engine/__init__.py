@@ -99,7 +99,7 @@ _NAMES = {
 _MODULES = (
     "accelerator amp autograd backends compiler cpu cuda distributed distributions fft func inspect jit library linalg "
     "masked mps mtia multiprocessing nn onnx ops "
-    "optim profiler return_types signal sparse_conv special utils version xpu"
+    "optim profiler return_types serialization signal sparse_conv special utils version xpu"
 )
 _LAZY = {
     **{_name: f"engine.{_home}" for _home, _names in _NAMES.items() for _name in _names.split()},

@@ -1,271 +1,81 @@
-"""save and load: tensors and containers of them as one safetensors file.
-
-The file has the format of the `safetensors` package: a JSON header and the tensors' bytes. The nesting of the
-containers and all other values are JSON in its metadata (engine/pytree_json.py), so that any reader of the
-format can read every tensor, under its path: `optimizer.state.0.exp_avg`. Reading executes no code. PyTorch's
-own `.pt` files are engine/zip_archive.py's.
-
-Memory that tensors share is written once and is shared again after loading: tied weights under the name
-of the first, and views that overlap, or are not contiguous, as one flat tensor and an offset, sizes and
-strides for each. Tensors of one Storage that do not overlap are written separately.
-"""
+"""save and load: tensors, containers of them and modules, as safetensors files or as PyTorch's `.pt` files."""
 
 from __future__ import annotations
 
-import io
-import json
-import math
-import mmap as _mmap
 import os
 import pickle
-from dataclasses import dataclass
 from typing import Any
 
-from engine._native import ffi, lib
-from engine._native.errors import last_error, raise_last
-from engine._native.interrupt import listen
-from engine.dtypes import DTYPES, as_device, bfloat16, complex128, device, dtype, int16, namespace
-from engine.pytree_json import Reader, Writer
-from engine.storage import readable_address
+from engine.dtypes import namespace
+from engine.formats import legacy_file
+from engine.formats.zip_records import MAGIC
+from engine.saved_files.options import LoadEndianness as LoadEndianness
+from engine.saved_files.options import get_default_load_endianness as get_default_load_endianness
+from engine.saved_files.options import set_default_load_endianness as set_default_load_endianness
+from engine.saved_files.safe_globals import add_safe_globals as add_safe_globals
+from engine.saved_files.safe_globals import clear_safe_globals as clear_safe_globals
+from engine.saved_files.safe_globals import get_safe_globals as get_safe_globals
+from engine.saved_files.safe_globals import safe_globals as safe_globals
 
-__all__ = ["load", "save"]
+__all__ = [
+    "LoadEndianness",
+    "add_safe_globals",
+    "clear_safe_globals",
+    "get_default_load_endianness",
+    "get_safe_globals",
+    "get_unsafe_globals_in_checkpoint",
+    "load",
+    "safe_globals",
+    "save",
+    "set_default_load_endianness",
+]
 
-_KEY = "underhood"  # of the metadata
-_VERSION = 2  # of the metadata's layout; version 1 has no views
-_NAMES = {  # in the format; complex128, which it does not have, is written as pairs of F64
-    "BOOL": "bool", "U8": "uint8", "I8": "int8", "I16": "int16", "I32": "int32", "I64": "int64",
-    "F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64", "C64": "complex64",
-}  # fmt: skip
-_BY_NAME: dict[str, dtype] = {kind.name: kind for kind in DTYPES}
-
-
-# ---- writing
+DEFAULT_PROTOCOL = 2  # of the pickles that PyTorch writes
+_SUFFIXES = (".pt", ".pth", ".ckpt", ".bin", ".tar")
 
 
 def save(
     obj: Any,
     f: Any,
     pickle_module: Any = None,
-    pickle_protocol: int = 2,
+    pickle_protocol: int = DEFAULT_PROTOCOL,
     _use_new_zipfile_serialization: bool = True,
 ) -> None:
     """Write tensors, and dicts, lists, tuples and plain values that contain them, to one file.
 
     A path that ends in .pt, .pth, .ckpt, .bin or .tar becomes a file that `torch.load` reads, and may contain
     any object that can be pickled; so does every file of a program that imports the engine as `torch`.
-    The options of PyTorch's pickles have no effect.
+    Every other file is in the format safetensors. The options after `f` concern `.pt` files; `pickle_module`
+    has no effect.
 
     f: a path, or an object with `write`. A file is replaced when the new one is complete: a program that
     has mapped the old file keeps it, and a save that fails leaves it unchanged. Permissions and
     symbolic links are preserved; devices, pipes and /dev/stdout are written to directly; other hard links of
     the file keep the old content. `requires_grad`, strides and shared memory are saved; the graph is not.
-    Memory: contiguous tensors are written in place, views are copied first.
-    Raises: TypeError for values that cannot be written, RuntimeError for meta tensors, ValueError for
-    containers that contain themselves.
+    Memory: contiguous tensors are written in place; a safetensors file has copies of views, a `.pt` file their
+    whole Storage.
+    Raises: TypeError for values that cannot be written, RuntimeError for meta tensors in safetensors,
+    ValueError for containers that contain themselves in safetensors.
 
     >>> import io; file = io.BytesIO()
     >>> save({"w": engine.ones(2), "epoch": 3}, file); _ = file.seek(0); load(file)
     {'w': tensor([1., 1.]), 'epoch': 3}
     """
     if _is_for_torch(f):
-        from engine.zip_archive import write_archive
+        from engine.saved_files.torch_writer import write_torch_file
 
-        return write_archive(obj, f)
-    tensors = _Tensors()
-    tree = Writer(tensors.note).node(obj)
-    dense = tensors.written()
-    metadata = {_KEY: json.dumps({"version": tensors.version, "root": tree}, separators=(",", ":"))}
-    if hasattr(f, "write"):
-        f.write(_serialized(dense, metadata))
-    else:
-        _write(os.fspath(f), dense, metadata)
+        write_torch_file(obj, f, pickle_protocol, _use_new_zipfile_serialization)
+        return
+    from engine.saved_files.safetensors_file import write_safetensors
 
-
-_SUFFIXES = (".pt", ".pth", ".ckpt", ".bin", ".tar")
+    write_safetensors(obj, f)
 
 
 def _is_for_torch(f: Any) -> bool:
     """Return True for a file in PyTorch's format: by its suffix, or since the program imports `torch`."""
     if namespace() == "torch":
         return True
-    return not hasattr(f, "write") and os.fspath(f).endswith(
-        _SUFFIXES if isinstance(os.fspath(f), str) else tuple(x.encode() for x in _SUFFIXES)
-    )
-
-
-def _serialized(tensors: dict[str, Any], metadata: dict[str, str]) -> bytes:
-    from safetensors import TensorSpec, serialize
-
-    specs = {
-        name: TensorSpec(
-            dtype=tensor.dtype.name,
-            shape=list(tensor.shape),
-            data_ptr=readable_address(tensor),
-            data_len=tensor.nbytes,
-        )
-        for name, tensor in tensors.items()
-    }
-    return bytes(serialize(specs, metadata))
-
-
-def _write(path: Any, tensors: dict[str, Any], metadata: dict[str, str]) -> None:
-    """Write the file through the library, which replaces it atomically: csrc/jit/serialization/output_file.h."""
-    listen()
-    name = os.fsencode(path)
-    if b"\0" in name:
-        raise ValueError("embedded null byte")
-    writer = lib.uh_archive_writer_new()
-    try:
-        for key, text in metadata.items():
-            lib.uh_archive_writer_set_metadata(writer, key.encode(), text.encode())
-        for key, tensor in tensors.items():
-            if lib.uh_archive_writer_add(writer, key.encode(), tensor._h) == ffi.NULL:
-                raise_last()
-        if lib.uh_archive_writer_write(writer, name) != 0:
-            code = ffi.errno
-            error = last_error()
-            if code and isinstance(error, RuntimeError):
-                raise OSError(code, os.strerror(code), path)
-            raise error
-    finally:
-        lib.uh_archive_writer_free(writer)
-
-
-def _as_pairs(tensor: Any) -> Any:
-    if tensor.dtype is not complex128:
-        return tensor
-    from engine import view_as_real
-
-    return view_as_real(tensor)
-
-
-class _Tensors:
-    """The tensors of one file, and the name under which each memory range is written."""
-
-    def __init__(self) -> None:
-        self.version = 1
-        self._entries: list[_TensorEntry] = []
-
-    def note(self, suggested: str, tensor: Any) -> Any:
-        """Return the JSON value for a tensor, which `written` completes."""
-        if tensor.is_meta:
-            raise RuntimeError(f"save: {suggested} is a meta tensor: it has no elements to save")
-        content: dict[str, Any] = {"name": ""}
-        if tensor.requires_grad:
-            content["requires_grad"] = True
-        if tensor.dtype is complex128:
-            content["complex"] = True
-        self._entries.append(_TensorEntry(suggested, tensor.detach(), content))
-        return {"tensor": content}
-
-    def written(self) -> dict[str, Any]:
-        """Return the tensors to write by name: contiguous, each memory range once."""
-        by_name: dict[str, Any] = {}
-        for cluster in _clusters(self._entries):
-            name = _free(cluster[0].name, by_name)
-            first = cluster[0].tensor
-            same = all(_same(first, each.tensor) for each in cluster)
-            if same and not any(0 in each.tensor.stride() for each in cluster):
-                by_name[name] = _as_pairs(first.contiguous())
-            else:
-                by_name[name] = _write_views(cluster)
-                same = False
-            for each in cluster:
-                each.content["name"] = name
-                if same and not first.is_contiguous():
-                    each.content["strides"] = list(first.stride())
-            if not (same and first.is_contiguous()):
-                self.version = _VERSION
-        return by_name
-
-
-@dataclass(slots=True)
-class _TensorEntry:
-    """A tensor, its suggested name, and its JSON value."""
-
-    name: str
-    tensor: Any
-    content: dict[str, Any]
-
-    @property
-    def start(self) -> int:
-        """The address of the first element."""
-        return int(self.tensor.data_ptr())
-
-    @property
-    def end(self) -> int:
-        """The address after the last element."""
-        pairs = zip(self.tensor.shape, self.tensor.stride(), strict=True)
-        last = sum((size - 1) * stride for size, stride in pairs)
-        return self.start + int(last + 1) * int(self.tensor.itemsize)
-
-
-def _clusters(entries: list[_TensorEntry]) -> list[list[_TensorEntry]]:
-    """Group the tensors whose memory overlaps, in the order in which they were noted."""
-    clusters: list[list[_TensorEntry]] = [[each] for each in entries if each.tensor.numel() == 0]
-    end = 0
-    for each in sorted((n for n in entries if n.tensor.numel()), key=lambda n: n.start):
-        if each.start >= end:
-            clusters.append([])
-        clusters[-1].append(each)
-        end = max(end, each.end) if len(clusters[-1]) > 1 else each.end
-    order = {id(each): number for number, each in enumerate(entries)}
-    for cluster in clusters:
-        cluster.sort(key=lambda n: order[id(n)])
-    return sorted(clusters, key=lambda cluster: order[id(cluster[0])])
-
-
-def _same(a: Any, b: Any) -> bool:
-    """Return True if both tensors have the same elements in memory."""
-    return bool(
-        a.data_ptr() == b.data_ptr()
-        and a.shape == b.shape
-        and a.stride() == b.stride()
-        and a.dtype is b.dtype
-    )
-
-
-def _write_views(cluster: list[_TensorEntry]) -> Any:
-    """Return the memory that tensors share as a flat tensor, and add each tensor's position to its JSON value:
-    {"view": [offset, sizes, strides]}, in elements, and "dtype" if it differs from the flat tensor's."""
-    import engine
-
-    start, end = min(each.start for each in cluster), max(each.end for each in cluster)
-    kinds = {each.tensor.dtype for each in cluster}
-    grid = max(each.tensor.itemsize for each in cluster)  # every element starts at a multiple of it
-    skipped = start % grid if len(kinds) > 1 else 0
-    for each in cluster:
-        if (skipped + each.start - start) % each.tensor.itemsize:
-            raise RuntimeError(
-                f"save: {cluster[0].name} and {each.name} share memory, and the elements of one begin "
-                "within those of the other; save a .clone() of one"
-            )
-    flat = engine.zeros(-(-(skipped + end - start) // grid) * grid, dtype=engine.uint8)
-    at = ffi.cast("char *", flat.data_ptr()) + skipped
-    ffi.memmove(at, ffi.cast("char *", start), end - start)
-    for each in cluster:
-        tensor = each.tensor
-        offset = (skipped + each.start - start) // tensor.itemsize
-        each.content["view"] = [offset, list(tensor.shape), list(tensor.stride())]
-        if len(kinds) > 1:
-            each.content.pop("complex", None)
-            each.content["dtype"] = tensor.dtype.name
-    return flat if len(kinds) > 1 else _as_pairs(flat.view(kinds.pop()))
-
-
-def _free(suggested: str, used: dict[str, Any]) -> str:
-    """Return a name that is not used in the file yet."""
-    if suggested == "__metadata__":
-        suggested = "tensor.__metadata__"
-    # Any string may be a key of a dict; a name in the file is UTF-8, and ends at a NUL.
-    suggested = suggested.replace("\0", "\\0").encode(errors="backslashreplace").decode()
-    name, number = suggested, 2
-    while name in used:
-        name, number = f"{suggested}#{number}", number + 1
-    return name
-
-
-# ---- reading
+    return not hasattr(f, "write") and os.fsdecode(f).endswith(_SUFFIXES)
 
 
 def load(
@@ -275,227 +85,102 @@ def load(
     *,
     weights_only: bool | None = None,
     mmap: bool | None = None,
+    **pickle_load_args: Any,
 ) -> Any:
-    """Read a file that `save` wrote; of any other safetensors file, return a dict of its tensors by name.
+    """Read a file that `save` or `torch.save` wrote; any other safetensors file becomes a dict of its tensors.
 
-    f: a path, or an object with `read`. map_location: the device for all tensors ("cpu", "meta").
+    f: a path, or an object with `read`. map_location: the device for all tensors ("cpu", "meta"), a dict of
+    devices by the device in the file, or a function that takes a storage and its device.
     mmap=True: the tensors are the file's mapped pages, read on first access (a path only); writing to
     them does not change the file, and if another program truncates it, an access ends this one.
-    A file that `torch.save` wrote is read too: tensors, parameters and plain containers. weights_only=False
-    reads other objects in it, and runs what the file says: only for files that you trust.
-    Raises: FileNotFoundError; RuntimeError for a file that is damaged, cut short or of another format
-    (pickles among them, which are never executed); TypeError for dtypes the engine does not have.
+    A `.pt` file is read without executing anything: tensors, parameters, plain containers and what
+    `serialization.add_safe_globals` allows. weights_only=False reads other objects in it, and runs what the
+    file says: only for files that you trust. `pickle_module` and `pickle_load_args` are for that case.
+    Raises: FileNotFoundError; EOFError for an empty file; RuntimeError for a file that is damaged, cut short or of
+    another format; pickle.UnpicklingError for a pickle that is damaged or contains more than is allowed; TypeError
+    for dtypes the engine does not have.
     """
-    if pickle_module not in (None, pickle):
-        raise TypeError("load: there are no pickles in these files, so no pickle_module is used")
-    if _starts_as_zip(f):
-        return _load_archive(f, map_location, weights_only, mmap)
-    target_device = None if map_location is None else as_device(map_location, "load")
-    if hasattr(f, "read"):
-        if mmap:
-            raise ValueError("load: mmap=True needs a path, got an open file")
-        content = f.read()
-        if not isinstance(content, bytes):
-            raise TypeError(
-                f"load: the file gives {type(content).__name__}; open it with mode 'rb'"
-            )
-        _validate_bytes(content, "the file")
-        return _Loaded(_FromFile(io.BytesIO(content)), "the file", target_device).value()
-    path = os.fspath(f)
-    with open(path, "rb") as file:
-        if os.fstat(file.fileno()).st_size == 0:
-            raise RuntimeError(f"load: {path!r} is empty")
-        _validate_file(path, file)
-        if not mmap:
-            return _Loaded(_FromFile(file), repr(path), target_device).value()
-        pages = _mmap.mmap(file.fileno(), 0, access=_mmap.ACCESS_COPY)
-        return _Loaded(_FromPages(pages), repr(path), target_device).value()
-
-
-def _starts_as_zip(f: Any) -> bool:
-    if not hasattr(f, "read"):
-        with open(os.fspath(f), "rb") as file:
-            return file.read(4) == b"PK\x03\x04"
-    if not (hasattr(f, "seek") and hasattr(f, "tell")):
-        return False
-    try:
-        start = f.tell()
-        magic = f.read(4)
-        f.seek(start)
-    except OSError:  # a pipe
-        return False
-    return bool(magic == b"PK\x03\x04")
-
-
-def _load_archive(f: Any, map_location: Any, weights_only: bool | None, mmap: bool | None) -> Any:
-    from engine.zip_archive import read_archive
-
     if mmap and hasattr(f, "read"):
         raise ValueError("load: mmap=True needs a path, got an open file")
     is_safe = weights_only is not False
-    if hasattr(f, "read"):
-        return read_archive(f, "the file", map_location, is_safe)
-    with open(os.fspath(f), "rb") as file:
-        return read_archive(file, repr(os.fspath(f)), map_location, is_safe)
-
-
-def _validate_file(path: Any, file: Any) -> None:
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(path, framework="numpy"):
-            pass  # it opened, so the header is consistent with the file's size
-    except SafetensorError as error:
-        raise _refusal(repr(path), file.read(8), error) from None
-
-
-def _validate_bytes(content: bytes, name: str) -> None:
-    from safetensors import SafetensorError, deserialize
-
-    try:
-        deserialize(content)
-    except SafetensorError as error:
-        raise _refusal(name, content[:8], error) from None
-
-
-def _refusal(name: str, start: bytes, error: Exception) -> RuntimeError:
-    if start.startswith((b"PK\x03\x04", b"\x80")):
-        return RuntimeError(
-            f"load: {name} is a pickle, as torch.save wrote them before 1.6: pickles can run any code, "
-            "and are not read. Hint: load it with PyTorch and save it again"
+    if is_safe and pickle_module is not None:
+        raise RuntimeError(
+            "Can not safely load weights when explicit pickle_module is specified. Hint: leave it out, or "
+            "pass weights_only=False for a file that you trust"
         )
-    return RuntimeError(f"load: {name} is not a whole safetensors file: {error}")
+    if hasattr(f, "read"):
+        return _load(
+            f, f, "the file", map_location, is_safe, False, pickle_module, pickle_load_args
+        )
+    path = os.fspath(f)
+    with open(path, "rb") as file:
+        return _load(
+            *(f, file, repr(path), map_location, is_safe, bool(mmap), pickle_module),
+            pickle_load_args,
+        )
 
 
-class _FromFile:
-    """Reads each tensor from an open file into new memory."""
+def _load(
+    f: Any,
+    file: Any,
+    name: str,
+    map_location: Any,
+    is_safe: bool,
+    is_mapped: bool,
+    pickle_module: Any,
+    arguments: dict[str, Any],
+) -> Any:
+    start = _peek(file)
+    if start == b"":
+        raise EOFError(f"load: {name} is empty")
+    unpickling = (pickle_module or pickle, arguments)
+    if start is not None and start.startswith(MAGIC):
+        from engine.saved_files.torch_file import read_zip
 
-    def __init__(self, file: Any) -> None:
-        self.file = file
-
-    def bytes(self, start: int, end: int) -> bytes:
-        self.file.seek(start)
-        content: bytes = self.file.read(end - start)
-        return content
-
-    def tensor(self, start: int, kind: dtype, sizes: tuple[int, ...]) -> Any:
-        from engine import empty
-
-        result = empty(sizes, dtype=kind)
-        memory = memoryview(ffi.buffer(ffi.cast("char *", result.data_ptr()), result.nbytes))
-        self.file.seek(start)
-        while memory:
-            count = self.file.readinto(memory)
-            if not count:
-                raise RuntimeError("load: the file became shorter while it was read")
-            memory = memory[count:]
-        return result
-
-
-class _FromPages:
-    """Returns tensors over the pages of a mapped file."""
-
-    def __init__(self, pages: Any) -> None:
-        self.pages = pages
-
-    def bytes(self, start: int, end: int) -> bytes:
-        content: bytes = self.pages[start:end]
-        return content
-
-    def tensor(self, start: int, kind: dtype, sizes: tuple[int, ...]) -> Any:
-        import numpy as np
-
-        from engine import from_numpy
-
-        count = math.prod(sizes) * kind.itemsize
-        flat = np.frombuffer(self.pages, np.uint8, count=count, offset=start)
-        if flat.ctypes.data % kind.itemsize:  # other writers need not align tensors
-            flat = flat.copy()
-        stored = int16 if kind is bfloat16 else kind  # NumPy has no bfloat16
-        result = from_numpy(flat.view(stored.typestr).reshape(sizes))
-        return result if stored is kind else result.view(kind)
-
-
-class _Loaded:
-    """The content of one file whose header is valid."""
-
-    def __init__(
-        self, source: _FromFile | _FromPages, name: str, target_device: device | None
-    ) -> None:
-        self.source = source
-        self.name = name
-        self.target_device = target_device
-        self.start = 8 + int.from_bytes(source.bytes(0, 8), "little")
-        self.header: dict[str, Any] = json.loads(source.bytes(8, self.start))
-        self.metadata: dict[str, str] = self.header.pop("__metadata__", None) or {}
-        for tensor, entry in self.header.items():
-            if entry["dtype"] not in _NAMES:
-                raise TypeError(
-                    f"load: {tensor!r} in {name} has dtype {entry['dtype']}, which the engine does "
-                    f"not have; it has {', '.join(_NAMES)}"
-                )
-        self._tensors: dict[Any, Any] = {}  # by name, or by name and strides
-
-    def value(self) -> Any:
-        if _KEY not in self.metadata:
-            order = sorted(self.header, key=lambda name: self.header[name]["data_offsets"])
-            return {name: self.tensor(name) for name in order}
-        try:
-            tree = json.loads(self.metadata[_KEY])
-            version = tree["version"]
-            if version > _VERSION:
-                raise RuntimeError(
-                    f"load: {self.name} was written by a newer version of the engine: it has version "
-                    f"{version} of the form, and this engine reads up to version {_VERSION}"
-                )
-            return Reader(self._node).value(tree["root"])
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+        return read_zip(file, name, map_location, is_safe, is_mapped, *unpickling)
+    if start is not None and legacy_file.is_legacy(start):
+        if is_mapped:
             raise RuntimeError(
-                f"load: {self.name} has metadata that engine.save did not write: {error}"
-            ) from error
-
-    def _node(self, content: Any) -> Any:
-        if content["name"] not in self.header:
-            raise ValueError(f"there is no tensor {content['name']!r} in the file")
-        result = self.tensor(content["name"])
-        if content.get("complex") is True:
-            from engine import view_as_complex
-
-            result = view_as_complex(result)
-        if "view" in content:
-            offset, sizes, strides = content["view"]
-            if "dtype" in content:
-                result = result.view(_BY_NAME[content["dtype"]])
-            result = result.as_strided(sizes, strides, offset)
-        elif "strides" in content:
-            result = self._strided(content["name"], result, tuple(content["strides"]))
-        result = result.detach()
-        return result.requires_grad_() if content.get("requires_grad") is True else result
-
-    def _strided(self, name: str, rows: Any, strides: tuple[int, ...]) -> Any:
-        """Return a copy with other strides: the same one for every reference to it."""
-        from engine import empty_strided
-
-        if (name, strides) not in self._tensors:
-            copy = empty_strided(rows.shape, strides, dtype=rows.dtype, device=rows.device)
-            self._tensors[name, strides] = copy.copy_(rows)
-        return self._tensors[name, strides]
-
-    def tensor(self, name: str) -> Any:
-        """Return a tensor of the file: the same one for every reference to it."""
-        if name not in self._tensors:
-            result = self._read(name)
-            self._tensors[name] = (
-                result if self.target_device is None else result.to(self.target_device)
+                f"load: {name}: mmap can only be used with files saved with "
+                "`torch.save(_use_new_zipfile_serialization=True)`, please torch.save your checkpoint with "
+                "this option in order to use mmap."
             )
-        return self._tensors[name]
+        from engine.saved_files.torch_file import read_legacy
 
-    def _read(self, name: str) -> Any:
-        from engine import empty
+        return read_legacy(file, name, map_location, is_safe, *unpickling)
+    if start is not None and legacy_file.is_tar(start):
+        raise RuntimeError(
+            f"load: {name} is a tar, which torch.save wrote before 0.1.10, and is not supported. Hint: load it "
+            "with PyTorch and save it again"
+        )
+    from engine.saved_files.safetensors_file import read_safetensors
 
-        entry = self.header[name]
-        kind, sizes = _BY_NAME[_NAMES[entry["dtype"]]], tuple(entry["shape"])
-        begin, end = entry["data_offsets"]
-        if begin == end:
-            return empty(sizes, dtype=kind)
-        return self.source.tensor(self.start + begin, kind, sizes)
+    return read_safetensors(f, map_location, is_mapped)
+
+
+def _peek(file: Any) -> bytes | None:
+    """Return the first bytes of a file and stay where it is; None for a pipe."""
+    if not (hasattr(file, "seek") and hasattr(file, "tell")):
+        return None
+    try:
+        position = file.tell()
+        start = file.read(512)
+        file.seek(position)
+    except OSError:
+        return None
+    if not isinstance(start, bytes):
+        raise TypeError(f"load: the file gives {type(start).__name__}; open it with mode 'rb'")
+    return start
+
+
+def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
+    """Return the classes and functions in a `.pt` file that `load` does not allow by default.
+
+    Nothing is loaded or executed. Raises: RuntimeError for a file that is damaged, or in another format.
+    """
+    from engine.saved_files.torch_file import unsafe_globals
+
+    if hasattr(f, "read"):
+        return unsafe_globals(f, "the file")
+    with open(os.fspath(f), "rb") as file:
+        return unsafe_globals(file, repr(os.fspath(f)))

@@ -15,6 +15,7 @@ from tests.architecture.sources import Use, imports, module_of, name_of, report,
 # are modules over one
 ENGINE = {
     "_native": 0,
+    "formats": 0,
     "autograd": 2,
     "utils": 2,
     "nn": 3,

@@ -126,6 +126,12 @@ class RNNBase(Module):
             for name in self._flat_weights_names
         ]
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_flat_weights": self._flat_weights}  # PyTorch stores them
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__({name: state[name] for name in state if name != "_flat_weights"})
+
     @property
     def all_weights(self) -> list[list[Any]]:
         """The weights of every layer and direction."""

@@ -129,6 +129,8 @@ class TransformerEncoderLayer(_Layer):
         self.dropout1 = Dropout(dropout)
         self.dropout2 = Dropout(dropout)
         self.activation = _activation(activation)
+        names = {functional.relu: 1, functional.gelu: 2}  # PyTorch's modules read the number
+        self.activation_relu_or_gelu = names.get(self.activation, 0)
 
     def forward(
         self,
