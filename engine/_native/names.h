@@ -16,7 +16,9 @@ enum EventKind {
 
 enum HolderKind { kName = 1, kSlot = 2, kAttribute = 3, kCell = 4 };
 enum { kCut = 1 };                                  // flag: a container has more than kMaxItems items
-enum { kMaxItems = 64, kMaxVisits = 1024, kMaxDepth = 4, kPathBytes = 160, kTextBytes = 64 };
+enum { kMaxItems = 64, kMaxVisits = 1024, kMaxDepth = 4, kPathBytes = 400, kTextBytes = 64 };
+// Modules are followed to the bottom, however deep the network: its parameters have names.
+enum { kMaxSubmodules = 256, kMaxNesting = 48 };
 
 // Kinds of values. kHidden: modules, functions and classes, which are not recorded as names.
 typedef enum {
@@ -344,8 +346,8 @@ static void compare_dict(Scope *scope) {
 typedef struct {
   Scope *scope;
   uint64_t mix;
-  int visits, naming, n_new;
-  PyObject *above[kMaxDepth];
+  int visits, submodules, naming, n_new, n_above;
+  PyObject *above[kMaxNesting];
   char path[kPathBytes];
   Held *found;
   int room_found;
@@ -401,12 +403,25 @@ static int add_attribute(Walk *w, int end, PyObject *name) {
   return add_path(w, end, ".%s", text ? text : "?", 0);
 }
 
+// Whether this attribute is the table of submodules of an nn.Module.
+static int is_module_table(PyObject *key, PyObject *value) {
+  static PyObject *name;
+  if (!name) name = PyUnicode_InternFromString("_modules");
+  return key == name && PyDict_Check(value);
+}
+
 static void walk_instance(Walk *w, PyObject *object, int depth, int end) {
   PyObject *key, *value;
   Py_ssize_t at = 0;
-  for (int i = 0; i < kMaxItems && next_attribute(object, &at, &key, &value); ++i, ++w->visits) {
-    visit(w, object, (uint64_t)(uintptr_t)key, value, kAttribute, depth, add_attribute(w, end, key));
+  int n = 0, is_module = 0;
+  for (; n < kMaxItems && next_attribute(object, &at, &key, &value); ++n) {
+    const int table = is_module_table(key, value);
+    is_module |= table;
+    if (table && ++w->submodules > kMaxSubmodules) continue;
+    const int level = table ? depth - 2 : depth;  // submodules are as deep as their module
+    visit(w, object, (uint64_t)(uintptr_t)key, value, kAttribute, level, add_attribute(w, end, key));
   }
+  if (!is_module) w->visits += n;  // modules have a limit of their own
   for (PyTypeObject *type = Py_TYPE(object); type && type->tp_flags & Py_TPFLAGS_HEAPTYPE; type = type->tp_base) {
     for (PyMemberDef *slot = type->tp_members; slot && slot->name; ++slot) {
       if (slot->type != T_OBJECT_EX || slot->offset <= 0) continue;
@@ -443,11 +458,11 @@ static void walk_generator(Walk *w, PyObject *generator, int depth, int end) {
 }
 
 static void walk(Walk *w, PyObject *object, Class cls, int depth, int end) {
-  if (depth >= kMaxDepth || w->visits > kMaxVisits) return;
-  for (int i = 0; i < depth; ++i) {
+  if (depth >= kMaxDepth || w->visits > kMaxVisits || w->n_above == kMaxNesting) return;
+  for (int i = 0; i < w->n_above; ++i) {
     if (w->above[i] == object) return;
   }
-  w->above[depth] = object;
+  w->above[w->n_above++] = object;
   if (cls == kList || cls == kTuple) {
     PyObject **items = PySequence_Fast_ITEMS(object);
     const Py_ssize_t n = Py_SIZE(object) < kMaxItems ? Py_SIZE(object) : kMaxItems;
@@ -471,10 +486,11 @@ static void walk(Walk *w, PyObject *object, Class cls, int depth, int end) {
   } else if (cls == kInstance) {
     walk_instance(w, object, depth + 1, end);
   }
+  --w->n_above;
 }
 
 static void walk_roots(Walk *w) {
-  w->visits = 0;
+  w->visits = w->submodules = 0;
   for (int i = 0; i < w->scope->n_roots; ++i) {
     const Root *root = &w->scope->roots[i];
     if (!root->value || !is_container((Class)root->cls)) continue;

@@ -116,6 +116,18 @@ def test_a_handled_exception_and_an_exit_are_no_failures(tmp_path: Path) -> None
     assert handled.op == "add"
 
 
+def test_parameters_of_deep_networks_have_names(tmp_path: Path) -> None:
+    code = (
+        "nn = torch.nn\nclass Block(nn.Module):\n    def __init__(self, depth):\n"
+        "        super().__init__()\n"
+        "        self.inner = Block(depth - 1) if depth else nn.Sequential(nn.Linear(2, 2))\n"
+        "nets = [Block(6)]\nlink = {}\nlink['self'] = [link]\npass"
+    )
+    history = recorded(tmp_path, code)
+    names = {name.label for name in history.names_at(int(history.tables.lines.since[-1]))}
+    assert f"nets[0]{'.inner' * 7}.0.weight" in names
+
+
 def test_the_state_of_an_optimizer_has_names(tmp_path: Path) -> None:
     code = (
         "net = torch.nn.Sequential(torch.nn.Linear(2, 2))\n"

@@ -262,6 +262,22 @@ def test_modules_are_folded_with_what_lies_between_their_parameters():
     assert groups == {"net.layers.0": 5, "net.layers.1": 5}, "two Mm, what is between, two weights"
 
 
+def test_a_module_of_one_node_is_folded_and_an_optimizer_is_no_module():
+    from tui.views.autograd.fold import NODE, ORIGIN, fold
+
+    b = GradBuilder()
+    weight, bias = b.leaf((4, 1)), b.leaf((4,))
+    for index, tensor in enumerate((weight, bias)):  # the optimizer's names come first
+        b.bind(f"adam.param_groups[0]['params'][{index}]", tensor, "SLOT")
+        b.bind(f"net._modules['conv']._parameters['{'wb'[index]}']", tensor, "SLOT")
+    b.result("ConvolutionBackward0", (0, weight, bias), {}, (4, 4))
+    part = project("autograd", b.history(), b.now, Selection()).parts[0]
+    (item,) = fold(part, "modules").items
+    assert (item.label, len(item.members)) == ("net.conv", 3)
+    opened = fold(part, "modules", frozenset({(item.key[0], ORIGIN)})).items
+    assert [each.key[1] for each in opened] == [NODE] * 3
+
+
 def test_boxes_say_what_numbers_came_also_when_they_are_gone():
     """A node's gradients stay readable when the pass has used them up and the tensors are freed."""
     b = GradBuilder()

@@ -153,3 +153,39 @@ def test_a_step_is_an_instruction_here_until_another_grain_is_chosen():
     nav.set_grain("op")
     nav.show_view("memory")
     assert nav.grain == "op"
+
+
+GATE = """
+import engine
+
+@engine.jit.script
+def gate(x, hidden, steps: int):
+    scale = x * 2.0
+    for _ in range(steps):
+        hidden = engine.sigmoid(hidden) * engine.tanh(scale)
+    return hidden
+
+for _ in range(2):
+    gate(engine.ones(2), engine.zeros(2), 2)
+"""
+
+
+def test_registers_carry_the_names_of_the_program():
+    nav = navigator_of(GATE)
+    seen, text = {}, ""
+    while not nav.step(1, "instruction"):
+        for slot in nav.model("interpreter").registers:
+            seen[slot.variable or slot.name] = slot.name
+        text += nav.picture("interpreter", 118, 34, UNICODE).text()
+    assert {"x": "x.1", "steps": "steps.1", "scale": "scale.1"}.items() <= seen.items()
+    assert {"hidden", "iteration", "trip count"} <= set(seen)
+    assert "scale #" in text  # the variable, the tensor, the Value
+    assert "%scale.1" in text.partition("registers")[2]
+
+
+def test_columns_take_the_room_that_they_need():
+    nav = navigator_of(GATE)
+    nav.press("b")
+    text = nav.picture("interpreter", 160, 34, UNICODE).text()
+    assert "hidden = engine.sigmoid(hidden) * engine.tanh(scale)" in text
+    assert "STORE 3 (%scale.1)" in text

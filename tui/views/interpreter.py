@@ -12,7 +12,7 @@ from engine.inspect.models.interpreter import (
     SourceLine,
 )
 from engine.inspect.selection import TensorSelection, ValueSelection
-from tui.render import Picture, Span, Target, cells, fit
+from tui.render import Glyphs, Picture, Span, Target, cells, fit
 from tui.render.boxes import Grid
 from tui.render.glyphs import translated
 from tui.render.highlight import python
@@ -33,7 +33,8 @@ HELP = {
     "✎": "Written by the instruction that ran last.",
     "▌": "It belongs to the selection.",
     "×": "How often this frame has run the instruction; or between the sizes of a shape.",
-    "registers": "The values of the frame, by number. After the last use of its Value a register is reused: "
+    "registers": "The values of the frame, by number, with the program's name and the Value (%) where they "
+    "have one. After the last use of its Value a register is reused: "
     "MOVE empties it. A list is shown as it was when it was last stored or loaded.",
     "source": "The compiled function. The line of the instruction that ran last, and of the next one.",
     "stack": "Instructions take their inputs from its end and put their results there. The last is the top.",
@@ -76,7 +77,7 @@ class InterpreterView(IRView):
             return grid.picture()
         _title(grid, model, context)
         if width >= _BESIDE:
-            first_rule, second_rule = width * 31 // 100, width * 66 // 100
+            first_rule, second_rule = _rules(model, width)
             _source(grid, model, context, Region(0, first_rule, 2, height))
             grid.down(first_rule, 2, height - 1)
             grid.down(second_rule, 2, height - 1)
@@ -159,6 +160,17 @@ def _run_to(nav: Navigator, stop: str, direction: int) -> str:
     return ""
 
 
+def _rules(model: InterpreterModel, width: int) -> tuple[int, int]:
+    """The columns of the two rules: source and instructions have what they need where there is room."""
+    source = 8 + max((cells(line.text) for line in model.source), default=20)
+    texts = [cells(row.text) for row in model.instructions if row.op != "GUARD"]
+    instructions = 9 + max(texts, default=20) + sum(_tails(model.instructions))
+    room = width - max(_BESIDE * 3 // 10, width // 4)  # what registers, stack and notes leave
+    instructions = min(instructions, max(room - source, room * 45 // 100))
+    source = min(source, room - instructions)
+    return source, source + instructions
+
+
 def _title(grid: Grid, model: InterpreterModel, context: DrawContext) -> None:
     glyphs = context.glyphs
     x = grid.put(1, 0, model.function, "title")
@@ -218,15 +230,28 @@ def _instructions(
     grid: Grid, model: InterpreterModel, context: DrawContext, region: Region
 ) -> None:
     at = model.pc if model.pc >= 0 else max(0, model.next_pc)
+    tails = _tails(model.instructions)
 
     def draw(row: InstructionRow, y: int) -> None:
-        _instruction(grid, y, row, context, region)
+        _instruction(grid, y, row, context, region, tails)
 
     listed(grid, region, context.glyphs, "instructions", model.instructions, at, draw)
 
 
+def _tails(rows: tuple[InstructionRow, ...]) -> tuple[int, int]:
+    """The columns of how often each instruction ran, and of its line."""
+    runs = max((row.runs for row in rows), default=0)
+    lines = [row.source_range.line for row in rows if row.source_range is not None]
+    return (len(f"{runs:,}") + 2 if runs > 1 else 0), len(str(max(lines, default=0))) + 2
+
+
 def _instruction(
-    grid: Grid, y: int, row: InstructionRow, context: DrawContext, region: Region
+    grid: Grid,
+    y: int,
+    row: InstructionRow,
+    context: DrawContext,
+    region: Region,
+    tails: tuple[int, int],
 ) -> None:
     glyphs, x = context.glyphs, region.left
     target = Target(ValueSelection(row.value)) if row.value else None
@@ -240,7 +265,7 @@ def _instruction(
     grid.put(x + 2, y, fit(str(row.pc), 4, align=">"), "dim", target)
     times = f"{row.runs:,}{glyphs.times}" if row.runs > 1 else ""
     line = f":{row.source_range.line}" if row.source_range is not None else ""
-    tail = f"{fit(times, 7, glyphs.ellipsis, '>')} {fit(line, 5)}"
+    tail = f"{fit(times, tails[0], align='>')} {fit(line, tails[1] - 1)}"
     wide = region.width - 8 - cells(tail)
     highlighted = f"{style} highlighted" if row.highlighted or row.current else style
     grid.put(x + 7, y, fit(row.text, wide, glyphs.ellipsis), highlighted, target)
@@ -290,15 +315,32 @@ def _slots(
         if slot.fresh:
             grid.put(x, y, glyphs.write, "good", target)
         at = grid.put(x + 2, y, fit(str(slot.number), 3, align=">"), "dim", target)
-        text = slot.text.replace("×", glyphs.times)
-        name = f" %{slot.name}" if slot.name else ""
-        room_left = max(4, right - at - 2 - len(name))
-        style = "highlighted" if slot.highlighted else "type" if slot.tensor else "number"
-        after = grid.put(
-            at + 1, y, fit(text, min(room_left, max(4, len(text))), glyphs.ellipsis), style, target
-        )
-        grid.put(after, y, fit(name, max(0, right - after - 1), glyphs.ellipsis), "dim", target)
+        _put_slot(grid, slot, at + 1, y, right - 1, glyphs, target)
     return top + 1 + len(keep)
+
+
+def _put_slot(
+    grid: Grid, slot: SlotRow, x: int, y: int, right: int, glyphs: Glyphs, target: Target | None
+) -> None:
+    """`scale  #47 float32 2×3  %scale.1`: the variable, what it is, and where there is room its Value."""
+    own = slot.name and not slot.value  # the compiler's own: an iteration
+    value = f"%{slot.name}" if slot.value else ""
+    name = slot.variable or (slot.name if own else value)
+    if name:
+        style = "dim" if own else "name"
+        x = (
+            grid.put(
+                x, y, fit(name, min(cells(name), (right - x) // 2), glyphs.ellipsis), style, target
+            )
+            + 1
+        )
+    style = "highlighted" if slot.highlighted else "type" if slot.tensor else "number"
+    text = slot.text.replace("×", glyphs.times).removeprefix(f"{name} " if name else "")
+    x = grid.put(
+        x, y, fit(text, min(max(1, right - x), cells(text)), glyphs.ellipsis), style, target
+    )
+    if slot.variable and right - x > cells(value):
+        grid.put(x + 1, y, value, "dim", target)
 
 
 def _selected_slots(slots: tuple[SlotRow, ...], room: int) -> tuple[SlotRow, ...]:
@@ -325,7 +367,8 @@ def _frames(
     for y, frame in enumerate(visible, top + 1):
         target = Target(event=frame.since)
         mark = glyphs.current if frame.current else " "
-        text = f" {glyphs.dot} frame {frame.frame}, pc {frame.pc}"
+        pc = "not started" if frame.pc < 0 else f"pc {frame.pc}"
+        text = f" {glyphs.dot} frame {frame.frame}, {pc}"
         name = fit(
             frame.function, min(cells(frame.function), right - x - 5 - cells(text)), glyphs.ellipsis
         )

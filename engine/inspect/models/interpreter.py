@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,7 @@ class SlotRow:
     tensor: int
     storage: int
     name: str  # of the Value, without %
+    variable: str  # the program's name for it: `scale` of the Value %scale.1; "" if it has none
     value: int
     fresh: bool  # written by the instruction that ran last
     highlighted: bool
@@ -150,6 +152,35 @@ def _described(history: History, code: int) -> list[tuple[str, str, SourceRange 
         )
         for instruction in (fact.instructions if fact is not None else ())
     ]
+
+
+@per_history(max_entries=1024)
+def _register_names(history: History, code: int) -> dict[tuple[int, int], tuple[int, str]]:
+    """The Value and its name that each instruction of a code moves into each register. Where several
+    are stored at once, or for the compiler's own use, it is the Value for which the register is read."""
+    fact = history.jit.code(code)
+    listed = fact.instructions if fact is not None else ()
+    names: dict[tuple[int, int], tuple[int, str]] = {}
+    later: dict[int, tuple[int, str]] = {}  # what each register is read as from here on
+    for pc in range(len(listed) - 1, -1, -1):
+        op, x, n = listed[pc]["op"], int(listed[pc]["x"]), int(listed[pc]["n"])
+        value, name = int(listed[pc]["value"]), _value_name(listed[pc])
+        if op in ("STORE", "STOREN"):
+            for register in range(x, x + (n if op == "STOREN" else 1)):
+                names[register, pc] = later.pop(register, (0, ""))
+        if op == "STORE" and value:
+            names[x, pc] = (value, name)
+        elif op in ("LOAD", "MOVE", "DROPR") and value:
+            later[x] = (value, name)
+        elif op == "LOOP":
+            names[n, pc] = later[n] = (0, "iteration")
+            later[n + 1] = (0, "trip count")
+    return names
+
+
+def _value_name(instruction: dict[str, Any]) -> str:
+    """The name of an instruction's Value, without %."""
+    return str(instruction["text"]).partition("(%")[2].rstrip(")")
 
 
 def _values_made(history: History, instruction: dict[str, Any]) -> frozenset[int]:
@@ -303,7 +334,12 @@ class _Frame:
     def _registers(self, rows: Any) -> tuple[SlotRow, ...]:
         current = int(self.jit.tables.steps.since[rows[-1]]) if len(rows) else -1
         return tuple(
-            self._slot(value.register, value.value, value.pc, value.moment == current)
+            self._slot(
+                value.register,
+                value.value,
+                self._names.get((value.register, value.pc), (0, "")),
+                value.moment == current,
+            )
             for value in self.jit.registers.after(self.number, rows)
         )
 
@@ -312,20 +348,31 @@ class _Frame:
             references = self.jit.json(int(self.jit.tables.steps.since[rows[-1]])).get("stack", [])
         else:
             references = self.jit.json(self.since).get("inputs", [])
-        return tuple(self._slot(i, value, -1, False) for i, value in enumerate(references))
+        return tuple(self._slot(i, value, (0, ""), False) for i, value in enumerate(references))
 
-    def _slot(self, number: int, value: dict[str, Any], pc: int, fresh: bool) -> SlotRow:
+    @property
+    def _names(self) -> dict[tuple[int, int], tuple[int, str]]:
+        return _register_names(self.history, self.code.id) if self.code is not None else {}
+
+    def _slot(
+        self, number: int, value: dict[str, Any], named: tuple[int, str], fresh: bool
+    ) -> SlotRow:
         tensor = int(value.get("tensor", 0))
-        ir_value, name = 0, ""
-        if (instruction := self._at(pc)) is not None:
-            ir_value = int(instruction["value"])
-            _, _, name = instruction["text"].partition("(%")
+        ir_value, name = named
         fact = self.history.described(tensor, self.moment) if tensor else None
         return SlotRow(
             number, self._text(value), "Tensor" if tensor else str(value.get("type", "")), tensor,
-            fact.storage if fact else 0, name.rstrip(")"), ir_value, fresh,
+            fact.storage if fact else 0, name, self._variable(name), ir_value, fresh,
             bool(tensor and tensor == self.selection.tensor) or ir_value in self.family,
         )  # fmt: skip
+
+    def _variable(self, name: str) -> str:
+        """The name in the source that a Value is called after; "" for one that has none there."""
+        base = name.rpartition(".")[0] if name.rpartition(".")[2].isdigit() else name
+        function = self.jit.function(int(self.jit.tables.frames.function[self.row]))
+        if function is None or not base.isidentifier():
+            return ""
+        return base if re.search(rf"\b{re.escape(base)}\b", function.source) else ""
 
     def _text(self, value: dict[str, Any]) -> str:
         tensor = int(value.get("tensor", 0))

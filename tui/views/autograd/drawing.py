@@ -37,8 +37,8 @@ def draw(model: Autograd, context: DrawContext) -> Picture:
     head = [_pass(model, context), _queue(model, context)]
     rows = height - len(head) - 1
     if width >= WIDE:
-        pane_width = max(MIN_PANE, min(MAX_PANE, width * 42 // 100))
-        left = width - pane_width - 1
+        left = _graph_width(part, context, rows)
+        pane_width = width - left - 1
         graph, drawn, seen = _graph(model, part, context, left, rows)
         pane = _pane(model, drawn.folded, context, pane_width, rows)
         lines = [*head, _rule(model, drawn, part, context, left, seen)]
@@ -50,6 +50,17 @@ def draw(model: Autograd, context: DrawContext) -> Picture:
     lines = [*head, _rule(model, drawn, part, context, -1, seen), *graph]
     lines += [(Span(context.glyphs.wire(LEFT | RIGHT) * width, "frame"),), *pane]
     return _guided(Picture.of(lines, width), model, drawn, width, rows - below, pane)
+
+
+def _graph_width(part: Part, context: DrawContext, rows: int) -> int:
+    """The columns of the graph next to the pane: the pane gives way to a graph that is wider."""
+    pane = max(MIN_PANE, min(MAX_PANE, context.width * 42 // 100))
+    left, most = context.width - pane - 1, context.width - MIN_PANE - 1
+    drawn = scene(part, context.options, left, rows)
+    if drawn.layout is not None and drawn.layout.width <= left:
+        return left
+    wider = scene(part, context.options, most, rows)
+    return most if wider.layout is None else max(left, min(most, wider.layout.width))
 
 
 def _guided(
@@ -183,8 +194,11 @@ def _rule(
         parts.append(f"graph {model.parts.index(part) + 1} of {len(model.parts)}")
     if model.hidden:
         parts.append(f"{model.hidden} more hidden")
-    title = f" {f' {glyphs.dot} '.join(filter(None, parts))} "
     left = at if at >= 0 else context.width
+    title = f" {f' {glyphs.dot} '.join(filter(None, parts))} "
+    if cells(title) > left - 2:  # what is visible is worth more than how many nodes there are
+        del parts[1]
+        title = f" {f' {glyphs.dot} '.join(filter(None, parts))} "
     title = cut(title, max(0, left - 2), glyphs.ellipsis)
     line = [
         Span(wire, "frame"),

@@ -107,7 +107,11 @@ def fold(part: Part, mode: str = "", opened: frozenset[tuple[int, int]] = frozen
     items: list[Item] = []
     item_at = [-1] * len(nodes)
     for times, members in groups:
-        if len(members) == 1 and len(members[0]) == 1:
+        if (
+            len(members) == 1
+            and len(members[0]) == 1
+            and not _is_module(part, members[0][0], mode, opened)
+        ):
             index = members[0][0]
             item = Item((nodes[index].id, NODE), (index,), 1, nodes[index].label)
         else:
@@ -118,6 +122,12 @@ def fold(part: Part, mode: str = "", opened: frozenset[tuple[int, int]] = frozen
     _add_inner(part, items, item_at)
     _add_leaves(part, items, item_at)
     return _connected(part, items, item_at)
+
+
+def _is_module(part: Part, index: int, mode: str, opened: frozenset[tuple[int, int]]) -> bool:
+    """Return whether a node alone is a folded module: a convolution with its weight and bias."""
+    node = part.nodes[index]
+    return mode == "modules" and bool(node.module) and (node.id, ORIGIN) not in opened
 
 
 def _blocks(

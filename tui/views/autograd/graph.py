@@ -90,13 +90,16 @@ class Window:
         return raster
 
     def seen(self) -> str:
-        """The visible layers in words, if some are not visible."""
+        """The visible layers and columns in words, if some are not visible."""
         tops, box = self.layout.tops, self.layout.box
         first = bisect_left(tops, self.y)
         last = bisect_right(tops, self.y + self.height - box)
-        if first == 0 and last == len(tops):
-            return ""
-        return f"layers {first + 1}-{last} of {len(tops)}"
+        parts = []
+        if first or last < len(tops):
+            parts.append(f"layers {first + 1}-{last} of {len(tops)}")
+        if self.layout.width > self.width:
+            parts.append(f"columns {self.x + 1}-{self.x + self.width} of {self.layout.width}")
+        return f" {self.context.glyphs.dot} ".join(parts)
 
     def _sign(self, item: int) -> StateGlyph:
         if item not in self._signs:
@@ -180,6 +183,12 @@ class Window:
             self._row(raster, placed)
         else:
             self._box(raster, placed)
+        middle = placed.y + self.layout.box // 2
+        if placed.x < 0 < placed.x + placed.width:  # more of it is outside the window
+            raster.text(0, middle, self.context.glyphs.ellipsis, placed.frame, placed.target)
+        if placed.x < self.width < placed.x + placed.width:
+            last = self.width - 1
+            raster.text(last, middle, self.context.glyphs.ellipsis, placed.frame, placed.target)
 
     def _box(self, raster: Raster, placed: PlacedItem) -> None:
         """Draw state and name inside a frame; in its top line the buffer and the tensor whose gradient it holds,

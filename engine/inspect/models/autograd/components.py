@@ -189,14 +189,20 @@ class PartMaker:
         table = self.history.tables.names
         names = self.history.names_of(variable, moment)
         label = self.history.label(variable, moment)
+        rows = table.where("tensor", variable)
+        ever = [(int(table.frame[row]), self.history.string(int(table.name[row]))) for row in rows]
         if not names:
-            rows = table.where("tensor", variable)
-            if not len(rows):
+            if not ever:
                 return f"#{variable}", ""
-            label = parameter_path(self.history.string(int(table.name[rows[0]])))
-        paths = sorted((name.frame, parameter_path(name.name)) for name in names)
-        modules = [path.rpartition(".")[0] for _, path in paths if "." in path]
-        return label, modules[0] if modules else ""
+            label = parameter_path(ever[0][1])
+        now = [(name.frame, name.name) for name in names]
+        # An optimizer has the parameters too, and none of its names is a module's.
+        modules = sorted(each for each in now if "._parameters[" in each[1]) or sorted(
+            each for each in ever if "._parameters[" in each[1]
+        )
+        plain = sorted(each for each in now if "." in each[1] and not each[1].endswith("]"))
+        path = next((parameter_path(name) for _, name in (*modules, *plain)), "")
+        return label, path.rpartition(".")[0]
 
     def _module(self, edges: tuple[Edge, ...], modules: dict[int, str]) -> str:
         """The module whose attributes its parameters are."""
