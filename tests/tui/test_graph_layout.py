@@ -223,3 +223,12 @@ def test_repeats_find_blocks_and_nothing_else():
     assert repeats("") == []
     for run in repeats("abbabbabbabb"):
         assert run == Run(0, 3, 4), "the run that spares most, not the one that is shortest"
+
+
+def test_a_window_cuts_nothing_where_there_is_room():
+    from tui.views.jit.boxes import within
+
+    assert within(0, 78, 4, 80, 20) == 2, "boxes from column 4 to 80 fit into 78 columns"
+    assert within(-3, 30, 0, 20, 5) == -3, "a smaller picture stays centred"
+    assert within(0, 10, 30, 60, 35) == 30, "empty columns before the first box are left out"
+    assert within(90, 10, 30, 60, 35) == 35, "the focus stays in sight"

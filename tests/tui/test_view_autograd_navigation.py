@@ -319,3 +319,22 @@ def test_the_command_line_draws_and_exports_graphs(tmp_path, capsys):
     text = capsys.readouterr().out
     assert "─ list · 4 nodes" in text
     assert "MulBackward0  node" in text
+
+
+def test_the_pane_gives_way_to_a_wide_graph_and_what_is_cut_is_marked():
+    b = GradBuilder()
+    leaves = [b.leaf((2,), f"parameter_{number}") for number in range(6)]
+    b.result("CatBackward0", tuple(leaves), {}, (12,))
+    history = b.history()
+
+    def text(width: int) -> str:
+        nav = Navigator(history, at=str(b.now), view="autograd")
+        nav.set_option("form", "rows")
+        return nav.picture("autograd", width, 24, UNICODE).text()
+
+    wide = text(170)
+    assert all(f"parameter_{number}" in wide for number in range(6))
+    assert "columns" not in wide
+    narrow = text(80)
+    assert "columns 1-" in narrow or "columns" in narrow
+    assert "…" in narrow

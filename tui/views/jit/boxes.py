@@ -62,6 +62,15 @@ def boxes_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext
     Drawing(model, context, region).onto(grid)
 
 
+def within(start: int, room: int, low: int, high: int, at: int) -> int:
+    """The start of a window, moved as little as needed so that nothing from `low` to `high` is cut if it
+    fits, and no room is lost if it does not; `at` stays in sight."""
+    if high - low <= room:
+        return min(max(start, high - room), low)
+    start = min(max(start, low), high - room)
+    return min(max(start, at - room + 1), at)
+
+
 class Drawing:
     """One state of a graph, drawn on the layout of all."""
 
@@ -108,10 +117,7 @@ class Drawing:
         boxes_layout, region = self.placed.layout, self.region
         focus = self._focus()
         x, y = boxes_layout.middle(focus) if boxes_layout.count else (0, 0)
-        left, top = (
-            corner(x, self.width, boxes_layout.width),
-            corner(y, self.height, boxes_layout.height),
-        )
+        left, top = self._corner(x, y)
         raster = Raster(self.width, self.height, self.context.glyphs)
         layers = boxes_layout.layers_within(top, top + self.height)
         channels = range(max(0, layers.start - 1), min(layers.stop, len(boxes_layout.channels)))
@@ -135,6 +141,17 @@ class Drawing:
         self._head(grid, raster, left, top)
         for line in range(self.height):
             grid.spans(region.left, region.top + 1 + line, raster.line(line), self.width)
+
+    def _corner(self, x: int, y: int) -> tuple[int, int]:
+        """The start of the window round (x, y). The places of nodes of other states need not be in sight."""
+        placed, drawn = self.placed.layout, list(self.rows)
+        left, top = corner(x, self.width, placed.width), corner(y, self.height, placed.height)
+        if drawn:
+            right = max(placed.left[at] + placed.widths[at] for at in drawn)
+            bottom = max(placed.top[at] + placed.box for at in drawn)
+            left = within(left, self.width, min(placed.left[at] for at in drawn), right, x)
+            top = within(top, self.height, min(placed.top[at] for at in drawn), bottom, y)
+        return left, top
 
     def _focus(self) -> int:
         """The box that the window is drawn round; not one that an earlier pass removed, if there is another."""
@@ -263,3 +280,7 @@ class Drawing:
         for span in line.line(0):
             raster.text(at, y, span.text, span.style, span.target)
             at += cells(span.text)
+        if x < 0 < x + width:  # more of it is outside the window
+            raster.text(0, y, glyphs.ellipsis, frame, target)
+        if x < self.width < x + width:
+            raster.text(self.width - 1, y, glyphs.ellipsis, frame, target)
