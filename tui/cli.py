@@ -152,7 +152,11 @@ def make_parser() -> argparse.ArgumentParser:
     show_.add_argument("trace", nargs="?", help="a .uht file (by default the newest recording)")
     show_.add_argument("--view", choices=VIEWS, default="", help="default: the first view")
     show_.add_argument(
-        "--at", default="end", metavar="N", help="event number, `end`, `line:12` or `train.py:12`"
+        "--at",
+        default="",
+        metavar="N",
+        help="event number, `end`, `error`, `line:12` or `train.py:12`; by default the last moment with "
+        "live tensors, or the exception that ended the program",
     )
     show_.add_argument(
         "--select",
@@ -198,7 +202,11 @@ def make_parser() -> argparse.ArgumentParser:
     )
     export_.add_argument("--view", choices=VIEWS, default="", help="which view is written")
     export_.add_argument(
-        "--at", default="end", metavar="N", help="event number, `end`, `line:12` or `train.py:12`"
+        "--at",
+        default="",
+        metavar="N",
+        help="event number, `end`, `error`, `line:12` or `train.py:12`; by default the last moment with "
+        "live tensors, or the exception that ended the program",
     )
     export_.add_argument("--select", default="", metavar="WHAT", help="node=5, tensor=3, name=x")
     export_.add_argument("--form", default="", metavar="F", help="as for show")

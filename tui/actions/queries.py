@@ -5,6 +5,7 @@ Each takes the navigator and returns one sentence; the first two also move to th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -122,21 +123,25 @@ def why(nav: Navigator) -> str:
         parts += [f"# {failure.title}", "", *_page("Why?", why_failed(history, failure))]
         if not selection:
             return "\n".join(parts)
+    focus = 0 if selection else nav.active_view.focus_node(nav)
     tensor = selection.tensor if history.tensor(selection.tensor, moment) is not None else 0
-    nodes = [selection.node.node] if selection.node else []
+    subject = selection.node.node if selection.node else focus
+    nodes = [subject] if subject else []
     fact = history.tensor(tensor, moment) if tensor else None
     for saved in history.autograd.stale(moment):
-        is_selected = saved.storage == fact.storage if fact is not None else not selection.node
+        is_selected = saved.storage == fact.storage if fact is not None else not subject
         nodes += [saved.node] if is_selected else []
     for node in dict.fromkeys(nodes):
         for answer in why_stale(history, node, moment):
             parts += _page("What wrote a saved tensor?", answer)
-    if selection.node:
-        node = selection.node.node
-        parts += _page("Does this node run next?", why_node_runs(history, node, moment))
-        parts += _page("What keeps this node alive?", why_node_alive(history, node, moment))
+    if subject:
+        parts += _page("Does this node run next?", why_node_runs(history, subject, moment))
+        parts += _page("What keeps this node alive?", why_node_alive(history, subject, moment))
     if selection.node and not tensor:
         tensor = history.autograd.variable(selection.node.node)
+    for each in () if selection else grads_read(nav):
+        label = history.label(each, moment)
+        parts += _page(f"Why is {label}.grad what it is?", why_no_grad(history, each, moment))
     if tensor:
         label = history.label(tensor, moment)
         parts += _page(f"Why is {label}.grad what it is?", why_no_grad(history, tensor, moment))
@@ -144,6 +149,21 @@ def why(nav: Navigator) -> str:
     return (
         "\n".join(parts) or "no saved tensor was overwritten; select a tensor or a node to ask more"
     )
+
+
+def grads_read(nav: Navigator) -> list[int]:
+    """The tensors whose .grad the current line reads."""
+    line, history = nav.line(), nav.history
+    if line is None:
+        return []
+    code = history.line_text(line.file, line.line)
+    names = history.names_at(nav.moment, history.frame_at(nav.moment))
+    read = {
+        each.tensor
+        for each in names
+        if re.search(rf"(?<![\w.]){re.escape(each.label)}\.grad\b", code)
+    }
+    return sorted(read - {0})
 
 
 def _page(question: str, answer: Answer) -> list[str]:

@@ -157,6 +157,10 @@ class View:
         """Explain the selected thing, in Markdown; None: it is a tensor or a node."""
         return None
 
+    def focus_node(self, nav: Navigator) -> int:
+        """Return the node of the autograd graph that this view is about; 0: none."""
+        return 0
+
     def details(self, nav: Navigator, glyphs: Glyphs) -> Page | None:
         """Return everything about what is in focus; None: this view has no details."""
         return None

@@ -66,7 +66,12 @@ def _origin(history: History, operand: Operand, m: int) -> str:
 
 
 def _in_place(history: History, failure: Failure) -> Answer:
-    nodes = dict.fromkeys(saved.node for saved in history.autograd.stale(failure.moment))
+    stale = {saved.node for saved in history.autograd.stale(failure.moment)}
+    run = history.autograd.run_at(failure.moment)
+    reached = {node for node in stale if run is not None and run.order_of(node, failure.moment)}
+    nodes = sorted(
+        stale, key=lambda node: (node not in reached, -node)
+    )  # the one that failed first
     answers = [each for node in nodes for each in why_stale(history, node, failure.moment)]
     text = f"A saved tensor was overwritten before backward needed it: {_raised(history, failure)}"
     facts = [fact for each in answers for fact in (each.text, *each.facts)]

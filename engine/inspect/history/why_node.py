@@ -43,7 +43,9 @@ def _state(history: History, run: BackwardPass, node: int, m: int) -> tuple[str,
             return f"ran as number {order} of backward pass {run.id}", [], int(run.entered[index])
         return f"did not run in backward pass {run.id}", [], run.since
     if node in run.running(m).tolist():
-        return "runs now: every gradient that it needs has arrived", [_RULE], m
+        waiting = run.ready(m).tolist()
+        then = f"then {describe(int(run.nodes[waiting[0]]))} runs" if waiting else ""
+        return "runs now: every gradient that it needs has arrived", [_RULE, then], m
     if order := run.order_of(node, m):
         return f"has run: it was number {order} of the pass", [], int(run.entered[index])
     ready = run.ready(m).tolist()

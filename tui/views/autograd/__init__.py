@@ -85,6 +85,7 @@ class AutogradView(View):
     key = "0"
     title = "Autograd"
     help = HELP
+    grain = "node"
     opens: ClassVar = {NodeSelection: 0, Edge: 0, Group: 0}
     draws_graph = True
     Options = AutogradOptions
@@ -182,6 +183,10 @@ class AutogradView(View):
         if box is None:
             return f"node {node}"
         return f"{box.fact.name} {box.fact.label}" if box.fact.leaf else box.fact.name
+
+    def focus_node(self, nav: Navigator) -> int:
+        """The node that the graph is drawn round: the one that runs, else the newest result's."""
+        return int(nav.model(self.name).focus)
 
     def details(self, nav: Navigator, glyphs: Glyphs) -> Page:
         """Everything about the node in focus, as long as it needs to be."""

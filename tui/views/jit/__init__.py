@@ -194,7 +194,9 @@ class JITView(IRView):
         return queries.search(nav, pattern, direction)
 
     def why(self, nav: Navigator) -> str | None:
-        return queries.page(nav) if self.has_value(nav) else None
+        if self.has_value(nav) or not nav.selection:
+            return queries.page(nav) or None
+        return None
 
     def details(self, nav: Navigator, glyphs: Glyphs) -> Page | None:
         return Page("JIT", queries.page(nav)) if nav.view == self.name else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engine.inspect.models._wording import pluralise
+from engine.inspect.models.jit.explanation import story_of
 from engine.inspect.selection import GraphNodeSelection, ValueSelection
 from tui.render import Target
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from tui.navigator import Navigator
 
 VIEW = "jit"
+MOST_LINES = 60  # lines of a source that a page explains
 PHASES = {
     "source": ("source", "the source"),
     "tree": ("syntax", "the tokens and the tree"),
@@ -260,6 +262,8 @@ def page(nav: Navigator) -> str:
                 "```",
                 "",
             ]
+    elif model.rewrite is None and model.function:
+        parts += _lines(nav, model)
     if model.rejected:
         parts += ["# The compiler rejected the function", "", "```", *model.rejected, "```", ""]
     if model.failed:
@@ -276,6 +280,18 @@ def page(nav: Navigator) -> str:
         "Select a line, a node of the tree or a Value to read its origin and why it was "
         "removed; step by rewrite to see the rule of each."
     )
+
+
+def _lines(nav: Navigator, model: Any) -> list[str]:
+    """Where each line of the source went: into which Values, or by which rewrite it was removed."""
+    items = [row.item for row in model.source if row.line and row.item is not None]
+    stories = [
+        story_of(nav.history.jit, item, model.graph, nav.moment)
+        for item in items
+        if item.part == "line"
+    ]
+    facts = [f"- {' '.join(sentences)}" for sentences in stories[:MOST_LINES] if sentences]
+    return ["# Where each line went", "", *facts, ""] if facts else []
 
 
 def _rule(rule: Any) -> list[str]:

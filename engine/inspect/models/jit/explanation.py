@@ -114,10 +114,11 @@ class _Story:
                 ends.append((node not in self.own, constant, end.moment, value, node, kind, end))
         ends.sort(key=lambda each: each[:4])
         computing = [each for each in ends if not each[1]] or ends
-        return tuple(
+        sentences = dict.fromkeys(  # one Value may have been removed under two numbers
             f"{self.names.of_value(value)} = {kind}: {self._removal(node, end)}"
-            for _, _, _, value, node, kind, end in computing[:maximum]
+            for _, _, _, value, node, kind, end in computing
         )
+        return tuple(sentences)[:maximum]
 
     def _life(self, subject: str, node: int) -> tuple[str, ...]:
         creation, end = self.links.creations.get(node), self.links.removals.get(node)
