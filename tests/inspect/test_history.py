@@ -122,9 +122,26 @@ def test_steps_forwards_and_backwards_visit_the_same_moments(grain):
         assert all(history.calls_at(stop) == () for stop in forward[1:-1])
 
 
+def test_bookkeeping_is_a_step_of_raw_events_only():
+    from engine.inspect.history.steps import BOOKKEEPING
+
+    history = random_program(5, 120).history()
+    kinds = {}
+    for grain in ("event", "raw event"):
+        seen, m = [], 0
+        while (after := history.next(m, grain)) > m:
+            m = after
+            seen.append(history.event(m).kind)
+        kinds[grain] = seen
+    assert len(kinds["raw event"]) == history.end - 1
+    assert set(kinds["event"][:-1]).isdisjoint(BOOKKEEPING)
+    assert {"HOLD", "STRING"} & set(kinds["raw event"])
+    assert set(kinds["raw event"]) - set(kinds["event"]) <= set(BOOKKEEPING)
+
+
 def test_an_unknown_grain_is_named():
     with pytest.raises(
-        ValueError, match="'week' is not one of event, instruction, rewrite, op, node, pass, line"
+        ValueError, match="'week' is not one of raw event, event, instruction, rewrite, op, node, pass, line"
     ):
         TraceBuilder().history().next(0, "week")
 

@@ -219,12 +219,13 @@ def _event(grid: Grid, y: int, row: EventRow, model: Timeline, glyphs: Glyphs) -
     x = grid.put(3, y, number, "number" if not coming else "dim", target) + 1
     kind = fit(row.kind.lower().replace("_", " "), 14, glyphs.ellipsis)
     style = _STYLES.get(row.kind, "text")
-    x = grid.put(x, y, kind, "dim" if coming else style, target)
+    x = grid.put(x, y, kind, "dim" if coming or row.bookkeeping else style, target)
     x = grid.put(x, y, (glyphs.wire(1) + " ") * min(row.depth, _MAX_INDENT), "wire")
     if row.kind == "OP_ENTER":
         x = grid.put(x, y, f"{glyphs.call} ", "dim" if coming else "op", target)
     sentence = row.sentence.replace("×", glyphs.times)
-    style = "dim" if coming else "highlighted" if current else "text"
+    aside = coming or row.bookkeeping
+    style = "highlighted" if current and not coming else "dim" if aside else "text"
     last = grid.put(x, y, sentence, style, target)
     apart = row.time - model.elapsed
     when = _time(row.time) if current else ("+" if apart >= 0 else "-") + _time(abs(apart))

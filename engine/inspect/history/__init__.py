@@ -331,11 +331,11 @@ class History:
 
     # Moving
 
-    def next(self, m: int, grain: str = "event") -> int:
-        """The next stop of a grain ("event", "op", "node", "line"); the last moment when there is none."""
+    def next(self, m: int, grain: str = "raw event") -> int:
+        """The next stop of a grain ("raw event", "event", "op", "node", "line"); the last moment when there is none."""
         return steps.next_stop(self.tables, m, grain)
 
-    def previous(self, m: int, grain: str = "event") -> int:
+    def previous(self, m: int, grain: str = "raw event") -> int:
         """The stop before; moment 0 when there is none."""
         return steps.previous_stop(self.tables, m, grain)
 

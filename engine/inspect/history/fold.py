@@ -72,6 +72,14 @@ class Tables:
             self._numbers[kinds] = parts[0] if len(parts) == 1 else np.sort(np.concatenate(parts))
         return self._numbers[kinds]
 
+    def numbers_without(self, *kinds: str) -> np.ndarray:
+        """The numbers of all events of other kinds, ascending."""
+        key = ("other than", *kinds)
+        if key not in self._numbers:
+            left_out = np.isin(self.events["kind"], [NUMBER[kind] for kind in kinds])
+            self._numbers[key] = np.flatnonzero(~left_out)
+        return self._numbers[key]
+
     def of(self, *kinds: str) -> tuple[np.ndarray, EventColumns]:
         """(numbers, columns) of all events of these kinds."""
         numbers = self.numbers(*kinds)

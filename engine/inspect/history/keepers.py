@@ -177,6 +177,12 @@ def _node_way(history: History, node: int, m: int, seen: set[int]) -> Keeper:
     return Keeper((described, holder), False, since)
 
 
+def result_name(history: History, node: int, m: int) -> str:
+    """The name of the nearest result whose graph contains the node; "" if none has a name."""
+    named = (tensor for *_, tensor in _results(history, node, m) if history.names_of(tensor, m))
+    return next((history.label(tensor, m) for tensor in named), "")
+
+
 def _results(history: History, node: int, m: int) -> list[tuple[int, int, int]]:
     """(node, distance, tensor) of the living tensors whose grad_fn leads to a node, nearest first."""
     tables = history.autograd.tables

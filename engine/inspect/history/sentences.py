@@ -42,6 +42,8 @@ def sentence(history: History, m: int, kind: Kind, fields: dict[str, int]) -> st
         template = template.replace("rewrites", "rewrite")
     if fields.get("refcount") == 1:
         template = template.replace("references", "reference")
+    if kind.name == "GRAPH" and named.get("phase") == "as it came":
+        template = "the first graph of function {function} is graph {graph}: {nodes} nodes"
     try:
         text = template.format(**named)
     except (KeyError, IndexError, ValueError):

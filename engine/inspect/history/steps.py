@@ -1,6 +1,7 @@
 """Stepping: the moments at which each grain stops.
 
-`event` stops everywhere. `op` stops where an operator that the program called has returned, so that
+`raw event` stops everywhere. `event` leaves out the bookkeeping: records about the recording itself, and
+reference counts, which follow from the events around them. `op` stops where an operator that the program called has returned, so that
 its result can be seen. `node` stops where a node of the autograd graph is whole, where one is about
 to run backward with all of its gradients, and where a backward pass has ended. `line` stops where a
 line is about to run: all that the line before it did is there. Of the JIT: `instruction` stops where
@@ -15,14 +16,20 @@ import numpy as np
 
 from engine.inspect.history.fold import Tables
 
-GRAINS = ("event", "instruction", "rewrite", "op", "node", "pass", "line")
+GRAINS = ("raw event", "event", "instruction", "rewrite", "op", "node", "pass", "line")
 """From the finest to the coarsest."""
+BOOKKEEPING = (
+    "STRING", "SOURCE", "VALUES", "THREAD", "OBJECT", "HOLD", "DROP", "USE", "UNUSE", "EDGE", "GRAD_FN",
+)  # fmt: skip
+"""Kinds of events that no line of a program caused by itself: they are no steps."""
 NEEDS = {"node": "NODE_NEW", "instruction": "JIT_STEP", "rewrite": "REWRITE", "pass": "PASS_END"}
 """A grain that not every trace has, and the event without which it does not."""
 
 
 def stops(tables: Tables, grain: str) -> np.ndarray:
     """All stops of a grain, ascending."""
+    if grain == "event":
+        return tables.numbers_without(*BOOKKEEPING)
     if grain == "op":
         return tables.returns
     if grain == "node":
@@ -46,7 +53,7 @@ def grains(tables: Tables) -> tuple[str, ...]:
 
 def next_stop(tables: Tables, m: int, grain: str) -> int:
     last = max(len(tables.events) - 1, 0)
-    if grain == "event":
+    if grain == "raw event":
         return min(m + 1, last)
     moments = stops(tables, grain)
     index = int(np.searchsorted(moments, m, "right"))
@@ -54,7 +61,7 @@ def next_stop(tables: Tables, m: int, grain: str) -> int:
 
 
 def previous_stop(tables: Tables, m: int, grain: str) -> int:
-    if grain == "event":
+    if grain == "raw event":
         return max(m - 1, 0)
     moments = stops(tables, grain)
     index = int(np.searchsorted(moments, m, "left")) - 1

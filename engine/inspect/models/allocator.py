@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from engine.inspect.history.cache import per_history
+from engine.inspect.history.keepers import result_name
 from engine.inspect.models.timeline import window
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ MOST = 40  # creators that are listed
 NAMES = 3  # tensors of a creator that are named
 ITERATIONS = 4  # a loop leaks from this many iterations on that left something
 SAMPLES = 24  # storages of a leak whose holders are looked up
-REACH = 4096  # nodes of a graph that are searched for the result that keeps it
 _STEP = re.compile(r"\[\d+\]")
 
 
@@ -395,35 +394,11 @@ def holder(history: History, storage: int, m: int) -> str:
             return history.label(tensor, m)
     for tensor in tensors:
         for saved in history.autograd.savers(tensor, m):
-            name = _result(history, saved.node, m)
+            name = result_name(history, saved.node, m)
             if name:
                 return f"the graph of {name}"
     owners = (each.name for tensor in tensors for each in history.owners(tensor, m).impl.holders)
     return next((name for name in owners if name), "")
-
-
-def _result(history: History, node: int, m: int) -> str:
-    """The name of a tensor whose graph contains the node."""
-    tables, seen = history.autograd.tables, {node}
-    for each in _towards_results(history, node, m, seen):
-        for row in tables.grad_fns.where_at("node", each, m).tolist():
-            tensor = int(tables.grad_fns.tensor[row])
-            if history.names_of(tensor, m):
-                return history.label(tensor, m)
-    return ""
-
-
-def _towards_results(history: History, node: int, m: int, seen: set[int]) -> Iterator[int]:
-    """The node, and those whose edges lead to it, nearest first."""
-    edges, queue = history.autograd.tables.edges, [node]
-    while queue and len(seen) < REACH:
-        current = queue.pop(0)
-        yield current
-        for row in edges.where_at("next", current, m).tolist():
-            user = int(edges.node[row])
-            if user not in seen:
-                seen.add(user)
-                queue.append(user)
 
 
 def file_name(path: str) -> str:

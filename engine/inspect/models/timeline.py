@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.inspect.history.cache import per_history
+from engine.inspect.history.steps import BOOKKEEPING
 from engine.inspect.selection import CallSelection, LineSelection
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class EventRow:
     storage: int
     call: int
     highlighted: bool
+    bookkeeping: bool  # not a step of the grain `event`
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +140,7 @@ def _rows(history: History, moment: int, selection: Selection) -> Iterator[Event
             or storage == selection.storage != 0
             or CallSelection(call) == selection.call
             or (event.kind == "LINE" and line == selection.line),
+            bookkeeping=event.kind in BOOKKEEPING,
         )
         running += event.kind == "OP_ENTER"
 
