@@ -268,6 +268,10 @@ def make_screen(name: str, **options: Any) -> Screen[Any]:
         from tui.screens.lesson import LessonScreen
 
         return LessonScreen(options.get("lesson", ""))
+    if name == "saved_file":
+        from tui.screens.saved_file import SavedFileScreen
+
+        return SavedFileScreen(**options)
     raise ValueError(f"there is no screen named {name!r}")
 
 

@@ -141,7 +141,9 @@ def make_parser() -> argparse.ArgumentParser:
     look_options(run_)
 
     open_ = command("open", open_trace, "look inside a recording (by default the newest)")
-    open_.add_argument("trace", nargs="?", help="a .uht file")
+    open_.add_argument(
+        "trace", nargs="?", help="a .uht file; or a .pt or safetensors file, shown as a table"
+    )
     open_.add_argument(
         "--at", default="", metavar="N", help="event number, `end`, `line:12` or `train.py:12`"
     )
@@ -294,6 +296,8 @@ def open_trace(options: argparse.Namespace) -> int:
     """`underhood open`."""
     path = trace_path(options.trace)
     need_terminal("open")
+    if is_saved_file(path):
+        return start(options, "saved_file", path=path)
     return start(options, "explore", trace=path, at=options.at, view=options.view)
 
 
@@ -348,9 +352,10 @@ def record_here(options: argparse.Namespace) -> tuple[Path, int]:
 
 def show(options: argparse.Namespace) -> int:
     """`underhood show`."""
-    from tui.show import print_view
+    from tui.show import print_saved_file, print_view
 
-    return print_view(trace_path(options.trace), options)
+    path = trace_path(options.trace)
+    return (print_saved_file if is_saved_file(path) else print_view)(path, options)
 
 
 def export(options: argparse.Namespace) -> int:
@@ -378,6 +383,15 @@ def export(options: argparse.Namespace) -> int:
     except (TraceError, ValueError, ExportError, OSError) as error:
         raise Failure(str(error)) from None
     return 0
+
+
+def is_saved_file(path: Path) -> bool:
+    """Return True for a file of tensors: `.pt`, safetensors."""
+    if path.suffix == ".uht":
+        return False
+    from engine.inspect import saved_file
+
+    return saved_file.is_saved_file(str(path))
 
 
 def trace_path(name: str | None) -> Path:

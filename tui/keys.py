@@ -293,6 +293,16 @@ LESSONS = KeyGroup(
     ),
 )
 
+SAVED_FILE = KeyGroup(
+    "Saved file",
+    (
+        Key("cursor(-1)", "up,k", "up", "To the row above.", True),
+        Key("cursor(1)", "down,j", "down", "To the row below.", True),
+        Key("leave", "escape,backspace", "back", "Back to where you came from."),
+        Key("quit", "q", "quit", "Leave Underhood.", True),
+    ),
+)
+
 LESSON = KeyGroup(
     "Lesson",
     (

@@ -32,6 +32,29 @@ def print_view(path: Path, options: argparse.Namespace) -> int:
     return 0
 
 
+def print_saved_file(path: Path, options: argparse.Namespace) -> int:
+    """Print the table of a file of tensors; 1 if it cannot be read."""
+    from dataclasses import asdict
+
+    from engine.inspect.saved_file import SavedFileError, read_saved_file
+    from tui.render import SETS
+    from tui.saved_file import draw_saved_file
+
+    try:
+        file = read_saved_file(str(path))
+    except (SavedFileError, OSError) as error:
+        complain(f"underhood show: {path}: {error}")
+        return 1
+    if options.json:
+        write(json_text(asdict(file)))
+        return 0
+    width = options.width or shutil.get_terminal_size((100, 40)).columns
+    plain = options.ascii or not encodes(sys.stdout, "┼▸")
+    glyphs = SETS["ascii" if plain else "unicode"]
+    write(draw_saved_file(file, "", width, glyphs).text())
+    return 0
+
+
 def set_options(nav: Navigator, options: argparse.Namespace) -> None:
     """Draw as the command line says; ValueError for what the view does not have."""
     for name in ("form", "fold"):

@@ -71,8 +71,10 @@ class Records:
             raise RecordError(f"the record {name!r} is compressed, which torch.save never does")
         if info.flag_bits & 1:
             raise RecordError(f"the record {name!r} is encrypted, which torch.save never does")
-        self._file.seek(min(max(info.header_offset, 0), self._size))
-        header = self._file.read(_LOCAL_HEADER)
+        header = b""
+        if 0 <= info.header_offset < self._size:
+            self._file.seek(info.header_offset)
+            header = self._file.read(_LOCAL_HEADER)
         if len(header) < _LOCAL_HEADER or header[:4] != MAGIC:
             raise RecordError(f"it is a damaged zip: no record {name!r} at {info.header_offset}")
         lengths = int.from_bytes(header[26:28], "little"), int.from_bytes(header[28:30], "little")

@@ -374,3 +374,14 @@ def test_storages_are_aligned_in_the_file(tmp_path):
             start = info.header_offset
             lengths = struct.unpack_from("<2H", content, start + 26)
             assert "/data/" not in info.filename or (start + 30 + sum(lengths)) % 64 == 0
+
+
+def test_a_record_before_the_file(tmp_path):
+    """An offset below 0: the end of the zip claims a longer directory than there is."""
+    engine.save({"x": engine.ones(3)}, tmp_path / "a.pt")
+    content = bytearray((tmp_path / "a.pt").read_bytes())
+    end = content.rindex(b"PK\5\6")
+    struct.pack_into("<I", content, end + 16, struct.unpack_from("<I", content, end + 16)[0] + 40)
+    (tmp_path / "b.pt").write_bytes(content)
+    with pytest.raises(RuntimeError, match="no record"):
+        engine.load(tmp_path / "b.pt")
