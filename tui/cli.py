@@ -36,6 +36,7 @@ examples:
   underhood run train.py --epochs 2      record the script here, then look inside
   underhood run --as torch script.py     the same for a script that imports torch
   underhood record -o a.uht -m pkg.mod   only record
+  underhood run --steps 3:5 train.py     only two steps of a long program
   underhood open                         the newest recording
   underhood show --view memory --at end  the memory map as text, without a terminal
   underhood export -o graph.svg          the autograd graph at the end, by graphviz
@@ -86,7 +87,7 @@ def split_program(argv: list[str]) -> tuple[list[str], list[str]]:
     at = 1
     while at < len(argv):
         word = argv[at]
-        if word in ("-o", "--output", "--values-budget", "--as"):
+        if word in ("-o", "--output", "--values-budget", "--as", "--steps"):
             at += 2
         elif word == "--":
             return argv[:at], argv[at + 1 :]
@@ -137,6 +138,13 @@ def make_parser() -> argparse.ArgumentParser:
             type=byte_count,
             metavar="BYTES",
             help="size budget for element values, e.g. 64M (default 256M)",
+        )
+        subparser.add_argument(
+            "--steps",
+            type=step_range,
+            metavar="FIRST:LAST",
+            help="record these steps only, e.g. 3:5 for steps 3 and 4 counted from 0; a step ends with "
+            "Optimizer.step() or engine.inspect.step()",
         )
     look_options(run_)
 
@@ -268,6 +276,16 @@ def byte_count(text: str) -> int:
     return count
 
 
+def step_range(text: str) -> tuple[int, int | None]:
+    """`3:5` -> (3, 5)."""
+    from engine.inspect.chosen_steps import parse_steps
+
+    try:
+        return parse_steps(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def need_terminal(command: str) -> None:
     """Exit 2 unless a person can look and type: Textual would hang without a terminal."""
     if sys.stdin.isatty() and sys.stderr.isatty():
@@ -345,7 +363,9 @@ def record_here(options: argparse.Namespace) -> tuple[Path, int]:
     try:
         if not options.output:
             path = new_trace_path("command" if program[0] == "-c" else program[named])
-        return path, record_program(program, path, alias=options.alias, **budget)
+        return path, record_program(
+            program, path, alias=options.alias, steps=options.steps, **budget
+        )
     except (OSError, sqlite3.Error) as error:  # the trace cannot be made there
         raise Failure(f"cannot write a trace: {error}") from None
 

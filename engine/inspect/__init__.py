@@ -9,6 +9,7 @@ _HOMES = {
     "History": "engine.inspect.history",
     "record": "engine.inspect.recorder",
     "record_program": "engine.inspect.recorder",
+    "step": "engine.inspect.chosen_steps",
     "TraceReader": "engine.inspect.trace",
     "TraceError": "engine.inspect.trace",
     "Selection": "engine.inspect.selection",

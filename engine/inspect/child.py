@@ -12,22 +12,27 @@ import sys
 from contextlib import suppress
 
 from engine.inspect import line_tracer, sink
+from engine.inspect.chosen_steps import ChosenSteps
 from engine.inspect.ring import Ring
 
 _STDERR = 2
 
 
-def begin(fd: int, script: str, module: str) -> None:
-    """Record this process into the ring of `fd`, up to its last atexit function."""
+def begin(fd: int, script: str, module: str, steps: tuple[int, int | None] | None) -> None:
+    """Record this process into the ring of `fd`: all of it up to its last atexit function, or chosen steps."""
     if script:
         line_tracer.claim(script)
     argv = [module or sys.argv[0], *sys.argv[1:]]
-    running = sink.start(Ring(fd), argv, module)
+    running: sink.RingSink | ChosenSteps
+    if steps is None:
+        running = sink.start(Ring(fd), argv, module, is_running=False)
+    else:
+        running = ChosenSteps(Ring(fd), argv, module, *steps)
     # Registered before anything of the user's, so it runs after the user's atexit functions.
     atexit.register(_end, running, _identity(_STDERR))
 
 
-def _end(running: sink.RingSink, stderr: tuple[int, int] | None) -> None:
+def _end(running: sink.RingSink | ChosenSteps, stderr: tuple[int, int] | None) -> None:
     """Says what is to be said on the stderr that the program began with, if it is still there."""
     if (problem := running.stop(None)) and stderr and _identity(_STDERR) == stderr:
         with suppress(OSError):

@@ -6,7 +6,9 @@ codes in their fields from csrc/events/codes.inc and its like.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -45,6 +47,7 @@ __all__ = [
     "key_names",
     "kind_of",
     "named_fields",
+    "named_payload",
     "record_field",
     "short_op",
 ]
@@ -114,6 +117,12 @@ class Event:
         raise KeyError(f"{self.kind} has no field {name!r}; it has {known}")
 
 
+@cache
+def _layout(kind: Kind) -> tuple[tuple[str, int], ...]:
+    """The used fields with their positions in the payload."""
+    return tuple((name, kind.fields.index(name)) for name in named_fields(kind))
+
+
 def record_field(kind: Kind, name: str) -> str:
     """The field of RECORD in which events of this kind have `name`, a field of event_list.inc."""
     if name not in kind.fields:
@@ -128,8 +137,13 @@ def named_fields(kind: Kind) -> tuple[str, ...]:
 
 def fields_of(record: np.void) -> dict[str, int]:
     """The used fields of one record by name."""
-    kind = kind_of(int(record["kind"]))
-    return {name: int(record[record_field(kind, name)]) for name in named_fields(kind)}
+    _, _, _, number, _, *payload = record.item()
+    return dict(named_payload(kind_of(number), payload))
+
+
+def named_payload(kind: Kind, payload: Sequence[int]) -> tuple[tuple[str, int], ...]:
+    """The used fields of an event by name, from all five."""
+    return tuple([(name, payload[position]) for name, position in _layout(kind)])
 
 
 def kind_of(number: int) -> Kind:

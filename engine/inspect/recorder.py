@@ -41,8 +41,11 @@ from engine.inspect.sink import why_it_stopped, working_directory
 
 _STARTUP = Path(__file__).with_name("startup")
 MANY_EVENTS = 5_000_000
-"""A recording with more events is slow to open; that is said when it ends."""
-TOO_LONG = "it opens slowly; to record some iterations only, write `with engine.inspect.record(path):` round them"
+"""A recording with more events is slow to open; that is said as soon as it has so many."""
+TOO_LONG = (
+    "it opens slowly; to record some iterations only, use `underhood record --steps 3:5`, or write "
+    "`with engine.inspect.record(path):` round them"
+)
 _NOT_A_SCRIPT = ("-m", "-c", "-")
 
 
@@ -121,6 +124,7 @@ class ProgramRecording:
         budget: int = DEFAULT_VALUES_BUDGET,
         lines: bool = True,
         alias: str = "",
+        steps: tuple[int, int | None] | None = None,
     ) -> None:
         from engine.inspect.writer import TraceWriter
 
@@ -139,6 +143,7 @@ class ProgramRecording:
             "script": "" if argv[0] in _NOT_A_SCRIPT else absolute(argv[0]),
             "module": module,
             "alias": alias,
+            "steps": steps,
         }
         python_path = [str(_STARTUP), *filter(None, [os.environ.get("PYTHONPATH")])]
         environment = {
@@ -199,8 +204,12 @@ class ProgramRecording:
 
     def wait(self) -> int:
         """Records to the end of the program; returns its exit code."""
+        warned = False
         while self.exit_code is None:
             self.step()
+            if self.events > MANY_EVENTS and not warned:
+                warned = True
+                print(f"underhood: more than {MANY_EVENTS:,} events: {TOO_LONG}", file=sys.stderr)
             if not self._writer.has_backlog:
                 time.sleep(0.01)
         self.close()
@@ -215,13 +224,15 @@ def record_program(
     budget: int = DEFAULT_VALUES_BUDGET,
     lines: bool = True,
     alias: str = "",
+    steps: tuple[int, int | None] | None = None,
 ) -> int:
     """Runs `python argv...` as it is and records it: a script, `-m module` or `-c command`.
 
     The program has this process's stdin, stdout, stderr and working directory, and its exit code
     is returned (128 + n after signal n). The trace goes to `path`, by default to a new file in
     `traces_directory()`; a file that is there already is never overwritten (FileExistsError).
-    With `alias="torch"` the program's `import torch` finds the engine.
+    With `alias="torch"` the program's `import torch` finds the engine. With `steps=(3, 5)` steps 3 and 4 are
+    recorded, counted from 0 (None: to the end): a step ends with `Optimizer.step` or `engine.inspect.step`.
     A script that Python cannot even open leaves no trace.
     """
     if argv[0].startswith("-") and argv[0] not in _NOT_A_SCRIPT:
@@ -232,14 +243,12 @@ def record_program(
             running.append(process)
             return _shell_code(process.wait())
         recording = ProgramRecording(
-            argv, path, values=values, budget=budget, lines=lines, alias=alias
+            argv, path, values=values, budget=budget, lines=lines, alias=alias, steps=steps
         )
         running.append(recording.process)
         code = recording.wait()
     if recording.problem:
         print(f"underhood: {recording.problem}", file=sys.stderr)
-    if recording.events > MANY_EVENTS:
-        print(f"underhood: {recording.events:,} events: {TOO_LONG}", file=sys.stderr)
     return code
 
 

@@ -13,7 +13,7 @@ import sys
 from engine._generated.event_kinds import PROGRAM_BEGIN, PROGRAM_END
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
-from engine.inspect import line_tracer
+from engine.inspect import line_tracer, snapshot
 from engine.inspect.ring import HEADER_BYTES, MODE_LINES, SILENT, Header, Ring, alive
 
 
@@ -53,12 +53,14 @@ def why_it_stopped(header: Header) -> str:
     return ""
 
 
-def start(ring: Ring, argv: list[str], module: str = "") -> RingSink:
+def start(ring: Ring, argv: list[str], module: str = "", is_running: bool = True) -> RingSink:
     """Begins to record this process into `ring`, according to the mode in its header.
 
+    A program that is running has tensors already, and they are recorded first.
     The ring is closed: from here on it is the core that has it mapped.
     """
     lines = bool(ring["mode"] & MODE_LINES)
+    tensors = snapshot.describe_tensors() if is_running else []
     try:
         if lib.uh_record_open(ring.fd, ring["values_budget"]) != 0:
             raise_last()
@@ -72,6 +74,7 @@ def start(ring: Ring, argv: list[str], module: str = "") -> RingSink:
     }
     text = json.dumps(about).encode()
     lib.uh_emit_blob(PROGRAM_BEGIN, 0, os.getpid(), sys.hexversion, 0, 0, text, len(text))
+    snapshot.emit(tensors)
     lib.uh_output_begin(id(sys.stdout), id(sys.stderr))
     if lines:
         line_tracer.install()

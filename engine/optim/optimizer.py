@@ -10,6 +10,7 @@ from copy import deepcopy
 from itertools import chain
 from typing import Any
 
+from engine._native.iterations import end_iteration, listeners
 from engine.nn.hooks import RemovableHandle
 from engine.optim.hooks import register
 from engine.optim.state import packed, unpacked
@@ -64,6 +65,8 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
         result = step(self, *args, **kwargs)
         for hook in (*self._hooks("step_post").values(), *_after_every_step.values()):
             hook(self, (self, *args), kwargs)
+        if listeners:
+            end_iteration(id(self))
         return result
 
     return hooked

@@ -30,12 +30,9 @@ def as_csv(history: History) -> str:
     table = csv.writer(output)
     table.writerow(["event", "ns", "thread", "kind", *FIELDS, "sentence"])
     began = int(history.tables.events["t"][0]) if history.end else 0
-    for number in range(history.end):
-        event = history.event(number)
-        row = history.tables.events[number]
-        fields = [int(row[field]) for field in FIELDS]
-        columns = [_cell(event.kind), *fields, _cell(event.sentence)]
-        table.writerow([number, int(row["t"]) - began, int(row["thread"]), *columns])
+    for event, record in history.each_event():
+        columns = [_cell(event.kind), *record[-len(FIELDS) :], _cell(event.sentence)]
+        table.writerow([event.number, event.time - began, event.thread, *columns])
     return output.getvalue()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -13,6 +14,7 @@ from engine.inspect.events import DEVICES, coded, dtype_name
 from engine.inspect.history.facts import Argument
 
 
+@lru_cache(maxsize=4096)
 def parameter_names(schema: str) -> tuple[str, ...]:
     """`add.Tensor(Tensor self, *, Scalar alpha=1) -> Tensor` gives (self, alpha)."""
     inside = schema[schema.find("(") + 1 : schema.rfind(")", 0, schema.find("->"))]

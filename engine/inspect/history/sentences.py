@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import PurePath
+from string import Formatter
 from typing import TYPE_CHECKING
 
 from engine.inspect.events import ALLOCATORS, DEVICES, HOLDERS, KEYS, coded, short_op
@@ -20,36 +22,49 @@ _MOST_TEXT = 60
 
 
 def sentence(history: History, m: int, kind: Kind, fields: dict[str, int]) -> str:
-    named = {field: say(history, m, field, value) for field, value in fields.items()}
-    if "holder" in fields:
+    template = _template(history, kind, fields)
+    used = _used(template)
+    named = {field: say(history, m, field, fields[field]) for field in used if field in fields}
+    if "holder" in used:
         named["holder"] = _holder(history, m, fields["holder_kind"], fields["holder"])
         if "tensor" in fields:
             named |= autograd_descriptions.holder(history, m, fields)
             named |= jit_descriptions.holder(history, m, fields)
-    if "line" in fields:
+    if "line" in used:
         named["line"] = location(history, m, fields)
-    if "owner" in fields:
+    if "owner" in used:
         named["owner"] = autograd_descriptions.owner(history, m, fields)
     if kind.name == "NODE_NEW":
         named["node"] = fields["node"]
     named |= jit_descriptions.event_words(history, kind.name, fields)
-    template = reworded(kind.name, kind.sentence, fields)
-    if kind.name == "OP_ENTER" and history.of_compiler(fields["call"]):
-        template = template.replace("was called", "was called by the compiler")
-    if kind.name == "WRITE" and not fields["tensor"]:
-        template = template.replace(" through tensor {tensor}", "")
-    if fields.get("changes") == 1:
-        template = template.replace("rewrites", "rewrite")
-    if fields.get("refcount") == 1:
-        template = template.replace("references", "reference")
-    if kind.name == "GRAPH" and named.get("phase") == "as it came":
-        template = "the first graph of function {function} is graph {graph}: {nodes} nodes"
     try:
         text = template.format(**named)
     except (KeyError, IndexError, ValueError):
         text = kind.sentence
     more = _MORE.get(kind.name)
     return text + more(history, m, fields) if more else text
+
+
+def _template(history: History, kind: Kind, fields: dict[str, int]) -> str:
+    """The kind's sentence, in the form that this event needs."""
+    template = reworded(kind.name, kind.sentence, fields)
+    if kind.name == "OP_ENTER" and history.of_compiler(fields["call"]):
+        return template.replace("was called", "was called by the compiler")
+    if kind.name == "WRITE" and not fields["tensor"]:
+        return template.replace(" through tensor {tensor}", "")
+    if kind.name == "GRAPH" and history.string(fields["phase"]) == "as it came":
+        return "the first graph of function {function} is graph {graph}: {nodes} nodes"
+    if fields.get("changes") == 1:
+        return template.replace("rewrites", "rewrite")
+    if fields.get("refcount") == 1:
+        return template.replace("references", "reference")
+    return template
+
+
+@cache
+def _used(template: str) -> tuple[str, ...]:
+    """The fields that a sentence names."""
+    return tuple(dict.fromkeys(name for _, name, _, _ in Formatter().parse(template) if name))
 
 
 def location(history: History, m: int, fields: dict[str, int]) -> str:

@@ -34,7 +34,7 @@ def _begin() -> None:
             from engine.inspect import alias
 
             alias.install(details["alias"])
-        child.begin(fd, details["script"], details["module"])
+        child.begin(fd, details["script"], details["module"], details["steps"])
     except (
         Exception
     ) as error:  # the program runs all the same; the recorder says why it has no lines

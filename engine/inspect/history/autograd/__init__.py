@@ -78,6 +78,7 @@ class Autograd:
         memoise = history.cache.memoise
         self._run = memoise(self._backward_pass, 64)
         self._variable = memoise(self._variable_of, 65536)
+        self._name_and_variable = memoise(self._describe, 65536)
         self._parts_of_run = memoise(self._reached_parts, 64)
 
     def _backward_pass(self, row: int) -> BackwardPass:
@@ -122,12 +123,18 @@ class Autograd:
 
     def describe_node(self, node: int, m: int = -1) -> str:
         """`5 (MulBackward0)`, alive or not; for a leaf also its tensor."""
+        name, variable = self._name_and_variable(node)
+        if not name:
+            return str(node)
+        variable = variable if m >= 0 else 0
+        return f"{node} ({name}{f' of {self.history.label(variable, m)}' if variable else ''})"
+
+    def _describe(self, node: int) -> tuple[str, int]:
+        """Its name, "" where it is unknown, and the leaf that it accumulates into."""
         row = self.row(node)
         if row < 0:
-            return str(node)
-        name = self.history.string(int(self.tables.nodes.name[row]))
-        variable = self.variable(node) if m >= 0 else 0
-        return f"{node} ({name}{f' of {self.history.label(variable, m)}' if variable else ''})"
+            return "", 0
+        return self.history.string(int(self.tables.nodes.name[row])), self.variable(node)
 
     def named(self, names: list[int], tensors: Ints) -> Ints:
         """The nodes with one of these names (string ids), and the leaves of these tensors."""
