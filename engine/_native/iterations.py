@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 listeners: list[Callable[[int], None]] = []
-"""Called with a number that tells one optimizer from another."""
+"""Called with a number that differs between optimizers."""
 
 
 def end_iteration(requester: int) -> None:
-    """Tell the listeners that the requester has ended an iteration."""
+    """Call every listener: the requester has ended an iteration."""
     for listener in (*listeners,):
         listener(requester)

@@ -41,7 +41,7 @@ from engine.inspect.sink import why_it_stopped, working_directory
 
 _STARTUP = Path(__file__).with_name("startup")
 MANY_EVENTS = 5_000_000
-"""A recording with more events is slow to open; that is said as soon as it has so many."""
+"""A recording with more events is slow to open; that is said as soon as it has more."""
 TOO_LONG = (
     "it opens slowly; to record some iterations only, use `underhood record --steps 3:5`, or write "
     "`with engine.inspect.record(path):` round them"

@@ -80,8 +80,8 @@ def _described(handle: Any, wrapped: bool, storages: set[int], tensors: set[int]
     counter = int(lib.uh_counter_id(handle))
     layout = int(lib.uh_dtype(handle)) | (int(lib.uh_device(handle)) & 0xFF) << 8
     layout |= int(lib.uh_is_wrapped_number(handle)) << 16 | int(lib.uh_key_set(handle)) << 32
-    words = (counter, base, rank, *sizes, *strides)
-    blob = struct.pack(f"<{len(words)}q", *words)
+    description = (counter, base, rank, *sizes, *strides)
+    blob = struct.pack(f"<{len(description)}q", *description)
     events.append(Pending(TENSOR_NEW, (number, storage, layout, int(lib.uh_offset(handle))), blob))
     if base:
         events.append(Pending(USE, (base, _TENSOR, number, 1)))

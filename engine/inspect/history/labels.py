@@ -1,4 +1,4 @@
-"""What a tensor is called at a moment: a name of the running frame, else any name, else `#17`.
+"""The label of a tensor at a moment: a name of the running frame, else any name, else `#17`.
 
 The names of a tensor change at few moments, so what holds between two changes is looked up once.
 """
