@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from engine._generated import ops
 from engine._native import lib
 from engine._native.errors import raise_last
+from engine.arguments import type_word
 from engine.dtypes import CPU, as_device, as_dtype, device, dtype
 from engine.numpy_bridge import from_numpy, share
 from engine.tensor import Tensor, wrap
@@ -157,6 +158,12 @@ def frombuffer(
     import numpy as np
 
     kind = as_dtype(dtype, "frombuffer")
+    try:
+        memoryview(buffer)
+    except TypeError:
+        raise ValueError(
+            f"frombuffer: object does not implement Python buffer protocol: {type_word(buffer)}"
+        ) from None
     bytes_ = np.frombuffer(buffer, np.uint8, offset=offset)
     if count > 0:
         if count * kind.itemsize > bytes_.size:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import os
 import warnings
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import engine
+from engine.arguments import SCALAR, accepts, type_word
 from engine.storage import UntypedStorage
 from engine.tensor import Tensor
 
@@ -95,7 +97,10 @@ def typename(obj: Any) -> str:
 
 def _in_place(name: str) -> Callable[..., Tensor]:
     def call(input: Tensor, p: float, train: bool) -> Tensor:
-        return input.copy_(getattr(engine, name)(input, p, train))
+        if not isinstance(input, Tensor):
+            raise TypeError(f"{name}_: argument 'input' must be Tensor, got {type_word(input)}")
+        result = getattr(engine, name)(input, p, train)
+        return input if result is input else input.copy_(result)
 
     call.__name__ = call.__qualname__ = f"{name}_"
     call.__doc__ = f"Write `{name}(input, p, train)` into `input`."
@@ -124,19 +129,35 @@ def rrelu_(
     return result
 
 
-def range(start: Any = 0, end: Any = None, step: Any = 1, **options: Any) -> Tensor:
-    """Return the numbers from `start` to `end`, which is among them; deprecated in favour of `arange`."""
+def range(
+    start: float, end: float, step: float = 1, *, out: Tensor | None = None, **options: Any
+) -> Tensor:
+    """Return the numbers from `start` to `end`, which is among them; deprecated in favour of `arange`.
+
+    Raises: RuntimeError for a step of 0, or away from `end`.
+    """
+    for name, value in (("start", start), ("end", end), ("step", step)):
+        if not accepts(SCALAR, value):
+            raise TypeError(f"range: argument {name!r} must be a number, got {type_word(value)}")
     warnings.warn(
         "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent "
         "with Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
         UserWarning,
         stacklevel=2,
     )
-    if end is None:
-        start, end = 0, start
-    options.setdefault("dtype", engine.get_default_dtype())
+    if step == 0:
+        raise RuntimeError("range: step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"range: unsupported range: {start} -> {end}")
+    if (end - start) / step < 0:
+        raise RuntimeError(
+            f"range: upper bound and lower bound inconsistent with step sign: {start} -> {end} by {step}"
+        )
+    dtype = out.dtype if out is not None else options.pop("dtype", None)
     count = int((end - start) / step) + 1
-    return start + step * engine.arange(count, **options)
+    options["dtype"] = dtype or engine.get_default_dtype()
+    result: Tensor = start + step * engine.arange(count, **options)
+    return result if out is None else out.resize_(count).copy_(result)
 
 
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
@@ -148,8 +169,9 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     """
     if dim == -1:
         return v.norm(pow)
-    others = [d for d, _ in enumerate(v.shape) if d != dim % v.dim()]
-    return engine.linalg.vector_norm(v, pow, others, keepdim=True)
+    rows = v.movedim(dim, 0)
+    shape = [size if d == dim % v.dim() else 1 for d, size in enumerate(v.shape)]
+    return rows.reshape(rows.shape[0], -1).norm(pow, 1).reshape(shape)
 
 
 def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
@@ -168,6 +190,10 @@ def set_num_interop_threads(number: int) -> None:
 
 def get_device_module(device: Any = None) -> ModuleType:
     """Return the module of a type of device, that of the CPU by default."""
+    if not isinstance(device, (engine.device, str, type(None))):
+        raise RuntimeError(
+            f"Invalid value of device '{device}', expect engine.device, str, or None"
+        )
     name = "cpu" if device is None else engine.device(device).type
     try:
         return importlib.import_module(f"engine.{name}")

@@ -164,6 +164,8 @@ class Tensor(_Base):
             raise RuntimeError(
                 "Can't call apply_() on Variable that requires grad. Use var.detach().apply_() instead."
             )
+        if not self.numel():
+            return self
         _check_callable("apply_", callable)
         values = [callable(value) for value in self.reshape(-1).tolist()]
         return self.copy_(self.new_tensor(values).reshape(self.shape))
@@ -418,13 +420,7 @@ class Tensor(_Base):
 
     def __reversed__(self) -> Tensor:
         """Return the rows in reverse order, as a copy."""
-        if self.dim() == 0:
-            return self
-        from engine.creation import arange
-
-        last = len(self) - 1
-        rows: Tensor = self[arange(last, -1, -1)]
-        return rows
+        return self.flip(0) if self.dim() else self
 
     def __contains__(self, element: object) -> bool:
         if not isinstance(element, (Tensor, numbers.Complex)):

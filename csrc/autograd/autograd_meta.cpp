@@ -98,7 +98,7 @@ Edge history_of(const Tensor& tensor) {
   }
   check_view(tensor);  // its base was written: that is a write to the view as well
   const Tensor base = Tensor::share(impl->base());
-  Ref<Node> new_node = view_node(base, tensor);
+  Ref<Node> new_node = view_node(base, tensor, result.node);
   new_node->add_edge(gradient_edge(base));
   const uint32_t output = new_node->add_input(tensor);
   const std::lock_guard<std::mutex> one_at_a_time(lock);

@@ -41,12 +41,13 @@ Layout relative(const Layout& view, DType dtype, const Layout& base, DType base_
 // AsStridedBackward0: the gradient of a view, put into zeros of the base's shape.
 class ViewNode final : public Node {
  public:
-  ViewNode(const Tensor& base, const Tensor& view)
-      : base_(base.impl()->layout()),
+  ViewNode(const Tensor& base, const Tensor& view, std::string name)
+      : name_(std::move(name)),
+        base_(base.impl()->layout()),
         view_(relative(view.impl()->layout(), view.dtype(), base_, base.dtype())),
         base_dtype_(base.dtype()),
         view_dtype_(view.dtype()) {}
-  std::string name() const override { return "AsStridedBackward0"; }
+  std::string name() const override { return name_; }
 
   Gradients apply(Gradients gradients) override {
     Gradients result(1);
@@ -84,6 +85,7 @@ class ViewNode final : public Node {
     return ops::view_as_real(in(base));
   }
 
+  const std::string name_;
   Layout base_, view_;
   DType base_dtype_, view_dtype_;
 };
@@ -127,8 +129,11 @@ Gradients CopySlices::apply(Gradients gradients) {
   return result;
 }
 
-Ref<Node> view_node(const Tensor& base, const Tensor& view) {
-  return make_ref<ViewNode>(base, view);
+Ref<Node> view_node(const Tensor& base, const Tensor& view, const Ref<Node>& before) {
+  std::string name = before ? before->name() : "";
+  if (name != "ViewAsComplexBackward0" && name != "ViewAsRealBackward0")
+    name = "AsStridedBackward0";
+  return make_ref<ViewNode>(base, view, std::move(name));
 }
 
 }  // namespace uh::autograd

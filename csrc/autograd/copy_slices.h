@@ -27,7 +27,9 @@ class CopySlices final : public Node {
   Ref<Node> write_;
 };
 
-// A Node that is the history of `view` as a view of `base`: AsStridedBackward0.
-Ref<Node> view_node(const Tensor& base, const Tensor& view);
+// A Node that is the history of `view` as a view of `base`. Its name is AsStridedBackward0, as
+// PyTorch's, unless the last step from base to view is one that as_strided cannot do: reading
+// complex numbers as real ones, or the other way round. `before`: the view's history so far.
+Ref<Node> view_node(const Tensor& base, const Tensor& view, const Ref<Node>& before);
 
 }  // namespace uh::autograd

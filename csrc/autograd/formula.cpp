@@ -25,13 +25,6 @@ Tensor or_zeros(const Tensor& gradient, const Tensor& like) {
   return gradient ? gradient : zeros(like.sizes(), like.dtype(), like.device());
 }
 
-void visit_operand(SavedVisitor& visitor, std::string_view name, SavedOperand& saved) {
-  if (saved.tensor.was_defined())
-    visitor.tensor(name, saved.tensor);
-  else
-    visitor.value(name, IValue(saved.number));
-}
-
 Tensor with_own_history(const Tensor& other, const Tensor& written) {
   if (!other || &other.impl()->counter() != &written.impl()->counter()) return other;
   const Ref<Node> node = grad_fn(other);

@@ -91,9 +91,6 @@ inline Tensor copy_of(const Tensor& t) {
   return ops::clone(t, MemoryFormat::kUndefined);
 }
 
-// An operand under a name of each_saved: its tensor or its number.
-void visit_operand(SavedVisitor& visitor, std::string_view name, SavedOperand& saved);
-
 // `other` with its history from before `written` is written: if they share a version counter, a new
 // tensor over the same bytes that keeps that history. Note [Saved and written].
 Tensor with_own_history(const Tensor& other, const Tensor& written);

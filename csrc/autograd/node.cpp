@@ -139,6 +139,10 @@ class Releaser final : public SavedVisitor {
     for (SavedTensor& element : saved) element.release(node_, slot_++);
   }
   void value(std::string_view, const IValue&) override {}
+  void operand(std::string_view name, SavedOperand& saved) override {
+    saved.release_number();
+    SavedVisitor::operand(name, saved);
+  }
 
  private:
   const Node& node_;

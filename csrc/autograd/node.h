@@ -47,6 +47,7 @@ struct InputInfo {
 };
 
 class SavedTensor;
+struct SavedOperand;
 
 // Visits the saved values of a Node, under PyTorch's names of the attributes.
 class SavedVisitor {
@@ -55,6 +56,8 @@ class SavedVisitor {
   virtual void tensor(std::string_view name, SavedTensor& saved) = 0;
   virtual void tensors(std::string_view name, std::vector<SavedTensor>& saved) = 0;
   virtual void value(std::string_view name, const IValue& value) = 0;
+  // A pointwise operand: its tensor or its number, unless told otherwise.
+  virtual void operand(std::string_view name, SavedOperand& saved);
 };
 
 class Node : public RefCounted {

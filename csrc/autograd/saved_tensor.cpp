@@ -122,6 +122,23 @@ Ref<Packed> SavedTensor::packed(const Node& owner) const {
   return packed_;
 }
 
+void fail_released(const Node& owner) {
+  fail(ErrorKind::kRuntime,
+       "Trying to backward through the graph a second time (or directly access saved tensors "
+       "after they have already been freed). Saved intermediate values of the graph are freed "
+       "when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
+       "backward through the graph a second time or if you need to access saved tensors after "
+       "calling backward. Node: ",
+       owner.name());
+}
+
+void SavedVisitor::operand(std::string_view name, SavedOperand& saved) {
+  if (saved.tensor.was_defined())
+    tensor(name, saved.tensor);
+  else
+    value(name, saved.state == SavedOperand::State::kTensor ? IValue() : IValue(saved.number));
+}
+
 Tensor SavedTensor::unpack(Node& owner, bool with_node) const {
   if (!was_defined_) return Tensor();
   owner.lock().lock();
@@ -129,15 +146,7 @@ Tensor SavedTensor::unpack(Node& owner, bool with_node) const {
   const Ref<Packed> packed = packed_;
   const Ref<Node> node = node_;
   owner.lock().unlock();
-  if (!result && !packed) {
-    fail(ErrorKind::kRuntime,
-         "Trying to backward through the graph a second time (or directly access saved tensors "
-         "after they have already been freed). Saved intermediate values of the graph are freed "
-         "when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
-         "backward through the graph a second time or if you need to access saved tensors after "
-         "calling backward. Node: ",
-         owner.name());
-  }
+  if (!result && !packed) fail_released(owner);
   if (packed) {
     Tensor result = packed->unpack();
     record_hook(HookKind::kUnpack, owner.id(), Tensor(), result);

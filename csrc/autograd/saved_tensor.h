@@ -10,6 +10,8 @@
 // TensorImpl without a Node and a base is enough for the message.
 #pragma once
 
+#include <atomic>
+
 #include "autograd/node.h"
 
 namespace uh::autograd {
@@ -66,17 +68,31 @@ class SavedTensor {
   enum class Rewritten : int8_t { kNo, kItself, kBase, kView } rewritten_ = Rewritten::kNo;
 };
 
+// Raises: what the Node saved was released by an earlier pass.
+[[noreturn]] void fail_released(const Node& owner);
+
 // A pointwise operand: a tensor or a number.
 struct SavedOperand {
+  // PyTorch wraps the number of some operators (`x * 2`) as a tensor, which it saves and releases;
+  // a second pass therefore raises here, too, although the number is still there.
+  enum class State : uint8_t { kTensor, kNumber, kWrappedNumber, kReleased };
   SavedTensor tensor;
   Scalar number;
+  std::atomic<State> state{State::kTensor};
 
-  void save(const Node& owner, const Operand& operand, const Tensor& written = Tensor()) {
-    operand.is_number() ? void(number = operand.number)
-                        : tensor.save(owner, operand.tensor, written);
+  void save(const Node& owner, const Operand& operand, const Tensor& written = Tensor(),
+            bool wraps_numbers = false) {
+    if (!operand.is_number()) return tensor.save(owner, operand.tensor, written);
+    number = operand.number;
+    state = wraps_numbers ? State::kWrappedNumber : State::kNumber;
   }
   Operand unpack(Node& owner) const {
-    return tensor.was_defined() ? Operand(tensor.unpack(owner)) : Operand(number);
+    if (tensor.was_defined()) return tensor.unpack(owner);
+    if (state.load(std::memory_order_relaxed) == State::kReleased) fail_released(owner);
+    return number;
+  }
+  void release_number() {
+    if (state == State::kWrappedNumber) state = State::kReleased;
   }
 };
 

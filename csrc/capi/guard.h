@@ -8,7 +8,16 @@
 
 namespace uh {
 
-void set_last_error(ErrorKind kind, const char* text);
+// Note [The last error]
+// Between a call that failed and its host's reading of the error, other code may run on the thread:
+// a garbage collector's finalizers, whose own calls may fail. A thread's errors are therefore a
+// stack. A failure goes on top; the host that has read an error takes it away again; so what
+// nested code does leaves the errors below as they are.
+
+// Returns how many errors were there before.
+size_t set_last_error(ErrorKind kind, const char* text);
+// Takes away errors that nobody reads any more, until so many are left.
+void forget_errors(size_t until);
 // Throws this thread's last error, which a failed callback has set.
 [[noreturn]] void throw_last_error();
 

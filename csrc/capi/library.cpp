@@ -96,12 +96,12 @@ using ContextRef = std::shared_ptr<const Context>;
 // Runs a function of the library's and throws what it says went wrong.
 template <class F>
 void call_out(std::string_view caller, F&& f) {
-  set_last_error(ErrorKind::kInternal, "");
+  const size_t before = set_last_error(ErrorKind::kInternal, "");
   const int status = [&] {
     const OutsideCalls host;
     return f();
   }();
-  if (status == 0) return;
+  if (status == 0) return forget_errors(before);
   check(*uh_last_error() != '\0', caller, " failed without saying why");
   throw_last_error();
 }

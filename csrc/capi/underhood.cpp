@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 #include "autograd/autograd_meta.h"
 #include "autograd/not_implemented_fallback.h"
@@ -27,17 +29,32 @@
 namespace uh {
 namespace {
 
-thread_local ErrorKind t_kind = ErrorKind::kInternal;
-thread_local std::string t_text;
+struct Failure {
+  ErrorKind kind = ErrorKind::kInternal;
+  std::string text;
+};
+// Note [The last error]. A host that does not read its errors fills the stack no further than this.
+constexpr size_t kMostFailures = 16;
+thread_local std::vector<Failure> t_failures;
 
 }  // namespace
 
-void set_last_error(ErrorKind kind, const char* text) {
-  t_kind = kind;
-  t_text = text;
+size_t set_last_error(ErrorKind kind, const char* text) {
+  if (t_failures.size() == kMostFailures) t_failures.erase(t_failures.begin());
+  t_failures.push_back({kind, text});
+  return t_failures.size() - 1;
 }
 
-void throw_last_error() { throw Error(t_kind, t_text); }
+void forget_errors(size_t until) {
+  if (t_failures.size() > until) t_failures.resize(until);
+}
+
+void throw_last_error() {
+  if (t_failures.empty()) throw Error(ErrorKind::kInternal, "a callback failed without an error");
+  const Failure last = std::move(t_failures.back());
+  t_failures.pop_back();
+  throw Error(last.kind, last.text);
+}
 
 void initialise() {
   static std::once_flag once;
@@ -62,8 +79,13 @@ int uh_initialise(void) {
   });
 }
 
-int uh_last_error_kind(void) { return static_cast<int>(t_kind); }
-const char* uh_last_error(void) { return t_text.c_str(); }
+int uh_last_error_kind(void) {
+  return static_cast<int>(t_failures.empty() ? ErrorKind::kInternal : t_failures.back().kind);
+}
+const char* uh_last_error(void) { return t_failures.empty() ? "" : t_failures.back().text.c_str(); }
+void uh_forget_last_error(void) {
+  if (!t_failures.empty()) t_failures.pop_back();
+}
 
 void uh_release(uh_handle self) {
   TensorImpl* impl = impl_of(self);

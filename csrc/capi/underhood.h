@@ -49,9 +49,12 @@ typedef struct {
 
 int uh_initialise(void); /* registers the operators; called once at import */
 
-/* ---- errors: valid until the next failing call of the same thread */
+/* ---- errors: the last of this thread, valid until its next call of any kind that fails. A host
+ * that may run other code before it reads an error (finalizers) forgets each that it has read: the
+ * error below it, of the call that the other code came after, is then the last again. */
 int uh_last_error_kind(void); /* a uh_error_kind */
 const char* uh_last_error(void);
+void uh_forget_last_error(void);
 
 /* ---- handles */
 void uh_release(uh_handle self); /* the Python object died (UNWRAP): releases its reference */

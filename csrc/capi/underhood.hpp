@@ -43,7 +43,9 @@ inline namespace v1 {
 
 class Error : public std::runtime_error {
  public:
-  Error() : std::runtime_error(uh_last_error()), kind_(uh_last_error_kind()) {}
+  Error() : std::runtime_error(uh_last_error()), kind_(uh_last_error_kind()) {
+    uh_forget_last_error();
+  }
   Error(int kind, const std::string& text) : std::runtime_error(text), kind_(kind) {}
   int kind() const { return kind_; }  // a uh_error_kind
 

@@ -212,7 +212,7 @@ def node_class(op: Operator) -> str:
                 case "tensor" | "result":
                     lines.append(f'    visitor.tensor("{name}", {s.name}_);')
                 case "operand":
-                    lines.append(f'    visit_operand(visitor, "{name}", {s.name}_);')
+                    lines.append(f'    visitor.operand("{name}", {s.name}_);')
                 case "tensors":
                     lines.append(f'    visitor.tensors("{name}", {s.name}_);')
                 case "infos":
@@ -242,7 +242,13 @@ def _save(op: Operator, s: Saved, written: Argument | None) -> str:
     if written and s.name == written.name:
         source, inplace_of = "original", ""
     match s.kind:
-        case "tensor" | "operand":
+        case "operand":
+            written_tensor = written.name if inplace_of else "Tensor()"
+            wraps = "true" if "wraps_numbers" in op.tags else "false"
+            return (
+                f"  if ({condition}) node->{s.name}_.save(*node, {source}, {written_tensor}, {wraps});"
+            )
+        case "tensor":
             return f"  if ({condition}) node->{s.name}_.save(*node, {source}{inplace_of});"
         case "tensors":
             return f"  if ({condition}) save_all(*node, {source}, node->{s.name}_{inplace_of});"

@@ -50,9 +50,15 @@ def pass_on(error: BaseException) -> None:
 
 
 def last_error() -> BaseException:
-    """Return the exception for this thread's last failing call."""
+    """Return the exception for this thread's last failing call, and forget that error.
+
+    A finalizer may run at any time before it is read. Errors are a stack (Note [The last error]), so that what a
+    finalizer's calls leave is this one, as long as every failure is read.
+    """
     text = ffi.string(lib.uh_last_error()).decode("utf-8", "replace")
-    return exception_of(lib.uh_last_error_kind(), text)
+    kind = lib.uh_last_error_kind()
+    lib.uh_forget_last_error()
+    return exception_of(kind, text)
 
 
 def exception_of(kind: int, text: str) -> BaseException:

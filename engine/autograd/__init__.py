@@ -142,8 +142,16 @@ def _into_inputs(
     inputs: tuple[Any, ...],
     flags: int,
 ) -> None:
-    """Run backward(inputs=...) with non-leaf tensors, which retain their gradients from now on."""
-    if all(not isinstance(root, Tensor) or root.requires_grad for root in roots):
+    """Run backward(inputs=...) with non-leaf tensors, which retain their gradients from now on.
+
+    They do so before the graph runs, for its hooks, but not if no graph can run: an invalid root is reported first.
+    """
+    valid = all(
+        not isinstance(root, Tensor)
+        or (root.requires_grad and (gradient is not None or root.numel() == 1))
+        for root, gradient in zip(roots, gradients, strict=True)
+    )
+    if valid:
         for tensor in inputs:
             if isinstance(tensor, Tensor) and not tensor.is_leaf:
                 tensor.retain_grad()

@@ -135,6 +135,77 @@ DIFFERENCES: tuple[Difference, ...] = (
     Difference("there is no uint64 here", r".*", r"PyTorch's is uint64"),
     # ---- arguments
     Difference(
+        "PyTorch's functions in Python ask for an attribute of what is not a tensor; here it is a TypeError",
+        r".*",
+        r"^class TypeError, PyTorch's is AttributeError \|.*(must be|expected|got|not)",
+    ),
+    Difference(
+        "there is no CUDA, whatever the argument",
+        r"Tensor\.cuda",
+        r"^class AssertionError",
+    ),
+    Difference(
+        "a list of tensors, as PyTorch's scripts take it",
+        r"broadcast_tensors",
+        r"^returns, PyTorch raises TypeError.*expected Tensor as element 0 in argument 0, but got (list|tuple)",
+    ),
+    Difference(
+        "names of arguments from PyTorch's schema, where its Python functions have others",
+        r".*(copy_|heaviside_?|swapaxes_?|swapdims_?|result_type|__(get|set)item__|__contains__)",
+        r"^returns, PyTorch raises TypeError.*(missing \d+ required|takes no keyword|positional-only|keywords were)",
+    ),
+    Difference(
+        "None for an optional `dim` or `axis`, or both names of it, where PyTorch's overloads have no None",
+        r"(Tensor\.)?(squeeze_?|prod|sum|mean|any|all)",
+        r"^returns, PyTorch raises TypeError.*((axis|dim)=|NoneType|keepdims?=|missing 1 required)",
+    ),
+    Difference(
+        "true_divide is div, with its rounding_mode",
+        r"(Tensor\.)?true_divide_?",
+        r"^returns, PyTorch raises TypeError.*rounding_mode",
+    ),
+    Difference(
+        "the pinned memory of any device: there is none",
+        r"Tensor\.is_pinned",
+        r"^returns, PyTorch raises RuntimeError.*(accelerator|Device index)",
+    ),
+    # ---- what PyTorch itself does wrong
+    Difference(
+        "PyTorch's backward fails where a real result was computed in complex numbers",
+        r".*",
+        r"^gradient is there.*isFloatingType\(grad|tensor does not have a device",
+    ),
+    Difference(
+        "PyTorch's FFT library fails",
+        r"fft\..*",
+        r"^returns, PyTorch raises RuntimeError.*MKL FFT error",
+    ),
+    Difference(
+        "PyTorch's own assertion fails",
+        r".*",
+        r"PyTorch('s is| raises) RuntimeError.*INTERNAL ASSERT",
+    ),
+    Difference(
+        "PyTorch's expand keeps negative sizes where another size is 0",
+        r"(Tensor\.|)(expand|broadcast_to)",
+        r"^raises RuntimeError.*leading, non-existing dimension",
+    ),
+    Difference(
+        "PyTorch's convolution of an empty batch forgets the channels",
+        r".*conv.*",
+        r"^shape \(0,",
+    ),
+    Difference(
+        "factors of random projections are unique up to a sign, or a factor of absolute value 1",
+        r"(Tensor\.)?(svd|pca)_lowrank",
+        r"^values:",
+    ),
+    Difference(
+        "LAPACK rejects infinities and NaN at different stages",
+        r"(Tensor\.)?(linalg\.)?(pinv(erse)?|matrix_norm|matrix_rank|svd|svdvals|cond|norm|nuclear_norm|eigvals)",
+        r"^(raises|class) (LinAlgError|RuntimeError).*(non-finite|infs or NaNs)",
+    ),
+    Difference(
         "a number is converted where Python converts it: bool, int, a tensor of one element, a number of NumPy's",
         r".*",
         r"PyTorch('s is| raises) TypeError.*\|.*must be (?!Tensor|tuple of Tensors)[\w. ]+, not ",

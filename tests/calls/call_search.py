@@ -31,6 +31,7 @@ from typing import Any
 from call_arguments import Call, call_text
 from call_compare import difference, no_farther
 from call_differences import internal_in_pytorch_too, reason
+from call_faults import wrong_in_two_ways
 from call_signatures import targets
 
 SECONDS = 10.0  # of its processor's time, or four times as many on the wall
@@ -235,7 +236,9 @@ def search(
             counts[f"PyTorch {a[0]}"] += 1
             path = Call(selected, seed, number).path
             output = difference(path, a, b)
-            if output and "values:" in output:
+            if output and both_raise(a, b) and wrong_in_two_ways(b[1:3], a[1:3]):
+                counts["wrong in two ways: each reports one"] += 1
+            elif output and "values:" in output:
                 doubtful[number] = output, a, b
             elif output:
                 internal = b[0] == "raised" and b[3]
@@ -253,6 +256,11 @@ def search(
         else:
             note(number, output, may_differ=True)
     return counts, findings
+
+
+def both_raise(theirs: Any, ours: Any) -> bool:
+    """Return True if both outcomes are errors, and ours does not come from inside."""
+    return theirs[0] == ours[0] == "raised" and not ours[3]
 
 
 def show(seed: int, number: int, torch: bool, terms: list[str]) -> None:

@@ -415,3 +415,175 @@ def test_calls_that_pytorch_rejects() -> None:
         engine.nn.functional.max_unpool1d(x.view(1, 2), engine.tensor([[0, 1]]), 2, 2, (0, 0))
     with pytest.raises(ValueError, match="both running_mean and running_var"):
         engine.nn.functional.batch_norm(engine.ones(2, 3), engine.zeros(3), None)
+
+
+EMPTY_MATRICES: list[tuple[str, Callable[[Any], Any]]] = [
+    ("linalg.eigh", lambda a: engine.linalg.eigh(a)),
+    ("linalg.cholesky", lambda a: engine.linalg.cholesky(a)),
+    ("linalg.ldl_factor", lambda a: engine.linalg.ldl_factor(a)),
+    ("linalg.svd", lambda a: engine.linalg.svd(a)),
+    ("linalg.svdvals", lambda a: engine.linalg.svdvals(a)),
+    ("linalg.lu_factor", lambda a: engine.linalg.lu_factor(a)),
+    ("linalg.lu", lambda a: engine.linalg.lu(a)),
+    ("linalg.solve", lambda a: engine.linalg.solve(a, a)),
+    ("linalg.cond", lambda a: engine.linalg.cond(a)),
+    ("lu_solve", lambda a: a.lu_solve(a, engine.ones(a.shape[:-1], dtype=engine.int32))),
+]
+
+
+@pytest.mark.parametrize("sizes", [(0, 2, 2), (1, 0, 0)])
+@pytest.mark.parametrize(("name", "call"), EMPTY_MATRICES, ids=[name for name, _ in EMPTY_MATRICES])
+def test_lapack_is_not_asked_for_an_empty_tensor(
+    name: str, call: Callable[[Any], Any], sizes: tuple[int, ...]
+) -> None:
+    result = call(engine.ones(sizes, dtype=engine.float16))
+    first = result if isinstance(result, engine.Tensor) else result[0]
+    assert first.dtype == engine.float16
+    with pytest.raises((RuntimeError, NotImplementedError), match="Low precision dtypes"):
+        call(engine.ones(2, 2, dtype=engine.float16))
+    if name in ("linalg.eigh", "linalg.lu_factor", "linalg.lu"):
+        call(engine.ones(sizes, dtype=engine.int32))
+
+
+def test_determinants_and_factors_of_dtypes_without_lapack() -> None:
+    assert engine.linalg.det(engine.ones(2, 0, 0, dtype=engine.float16)).tolist() == [1, 1]
+    pivots = engine.tensor([2, 2], dtype=engine.int32)
+    for dtype in (engine.int64, engine.float16, engine.complex64):
+        parts = engine.lu_unpack(engine.tensor([[2, 3], [4, 5]], dtype=dtype), pivots)
+        assert [part.dtype for part in parts] == 3 * [dtype]
+        assert [part.tolist() for part in parts] == [
+            [[0, 1], [1, 0]],
+            [[1, 0], [4, 1]],
+            [[2, 3], [0, 5]],
+        ]
+
+
+def test_distances_within_fewer_than_two_rows_have_any_floating_dtype() -> None:
+    assert F.pdist(engine.ones(1, 3, dtype=engine.float16)).shape == (0,)
+    assert F.pdist(engine.ones(2, 0, dtype=engine.bfloat16)).tolist() == [0]
+    with pytest.raises(NotImplementedError, match="not implemented for 'Half'"):
+        F.pdist(engine.ones(2, 3, dtype=engine.float16))
+    with pytest.raises(RuntimeError, match="only supports floating-point"):
+        F.pdist(engine.ones(1, 3, dtype=engine.int32))
+
+
+DROPOUTS = ("dropout", "alpha_dropout", "feature_dropout", "feature_alpha_dropout")
+
+
+@pytest.mark.parametrize("name", DROPOUTS)
+def test_dropout_that_drops_nothing_writes_nothing(name: str) -> None:
+    x = engine.ones(2, 3, requires_grad=True)
+    in_place = getattr(engine, f"{name}_")
+    assert in_place(x, 0.5, False) is x
+    assert in_place(x, 0.0, True) is x
+    with pytest.raises(RuntimeError, match="leaf Variable"):
+        in_place(x, 0.5, True)
+    with pytest.raises(TypeError, match="must be Tensor, got int"):
+        in_place(3, 0.5, True)
+
+
+def test_dropout_of_integers() -> None:
+    x = engine.tensor([[1, 2]])
+    assert engine.dropout(x, 1.0, True).tolist() == [[0, 0]]
+    assert engine.dropout(x > 0, 1.0, True).tolist() == [[False, False]]
+    assert engine.dropout_(x.clone(), 1.0, True).tolist() == [[0, 0]]
+    assert [t.tolist() for t in engine.native_dropout(x, 2.0, False)] == [[[1, 2]], [[True, True]]]
+    for call in (engine.dropout, engine.dropout_, engine.feature_dropout):
+        with pytest.raises(RuntimeError, match="can't be cast"):
+            call(x, 0.5, True)
+
+
+@pytest.mark.filterwarnings("ignore:torch.range is deprecated")
+def test_range() -> None:
+    assert engine.range(0, 1, 0.25).tolist() == [0, 0.25, 0.5, 0.75, 1]
+    assert engine.range(3, 0, -1, dtype=engine.int64).tolist() == [3, 2, 1, 0]
+    out = engine.ones(1, dtype=engine.int32)
+    assert engine.range(0, 2, out=out) is out
+    assert out.tolist() == [0, 1, 2]
+    for arguments in ((3, 0), (0, 3, 0), (0, float("inf")), (float("nan"), 3)):
+        with pytest.raises(RuntimeError, match="range: "):
+            engine.range(*arguments)
+    for wrong in ((1,), (), ("a", 2), ([1], 2)):
+        with pytest.raises(TypeError):
+            engine.range(*wrong)
+
+
+def test_the_loss_of_logits_is_computed_in_the_memory_of_the_target() -> None:
+    loss = F.binary_cross_entropy_with_logits
+    with pytest.raises(RuntimeError, match="can't be cast to the desired output type Long"):
+        loss(engine.ones(2), engine.ones(2, dtype=engine.int64))
+    with pytest.raises(RuntimeError, match="doesn't match the broadcast shape"):
+        engine.binary_cross_entropy_with_logits(engine.ones(3), engine.tensor(1.0))
+    assert loss(engine.ones(2), engine.ones(2, dtype=engine.float64)).dtype == engine.float64
+
+
+def test_layouts_of_results() -> None:
+    x = engine.ones(2, 4).t()
+    assert x.mvlgamma(1).stride() == (2, 1)
+    assert reversed(x).stride() == (1, 4)
+    assert engine.norm_except_dim(engine.tensor([3.0, -4.0])).tolist() == [3, 4]
+    assert engine.norm_except_dim(engine.ones(2, 3, 4), 2, 1).shape == (1, 3, 1)
+    with pytest.raises(IndexError):
+        engine.norm_except_dim(engine.tensor(1.0))
+
+
+def test_classes_of_errors_that_pytorch_gives_them() -> None:
+    with pytest.raises(RuntimeError, match="`shifts` required"):
+        engine.fft.fftshift(engine.tensor(1.0))
+    with pytest.raises(ValueError, match="does not implement Python buffer protocol"):
+        engine.frombuffer(2, dtype=engine.int8)
+    for bounds in ((float("nan"),), (0.5, 0.1), (0.1, float("inf"))):
+        with pytest.raises(RuntimeError, match="rrelu: lower"):
+            F.rrelu(engine.ones(2), *bounds)
+    with pytest.raises(TypeError, match="'lower' must be a number, got NoneType"):
+        engine.rrelu(engine.ones(2), None)
+    with pytest.raises(RuntimeError, match="Invalid value of device '2'"):
+        engine.get_device_module(2)
+    with pytest.raises(RuntimeError, match="step must be positive"):
+        engine.slice_copy(engine.ones(2), step=0)
+    with pytest.raises(RuntimeError, match="dropout probability"):
+        F.dropout(engine.ones(2), float("nan"))
+    with pytest.raises(TypeError, match="'input' must be Tensor, got int"):
+        F.adaptive_max_pool1d(3, 2)
+    with pytest.raises(RuntimeError):
+        F.adaptive_max_pool1d(engine.ones(4), [2])
+    assert engine.ones(0).apply_(3).shape == (0,)
+    for order in ("nuc", 2):
+        with pytest.raises(RuntimeError, match="matrix_norm: Low precision dtypes"):
+            engine.linalg.matrix_norm(engine.ones(2, 2, dtype=engine.float16), order)
+    z = engine.ones(2, dtype=engine.complex64)
+    for call in (z.clamp, z.clamp_min, z.clamp_max):
+        with pytest.raises(NotImplementedError, match="complex"):
+            call(engine.ones(2))
+
+
+def test_powers_of_two_scale_in_the_dtype_of_the_number() -> None:
+    for dtype in (engine.float16, engine.bfloat16, engine.float32, engine.float64):
+        x = engine.tensor([1.5, -1.0], dtype=dtype)
+        y = engine.ldexp(x, engine.tensor([3, -2], dtype=engine.int8))
+        assert (y.dtype, y.tolist()) == (dtype, [12, -0.25])
+    tiny = engine.tensor([2.0**-100])
+    assert engine.ldexp(tiny, engine.tensor([200])).tolist() == [2.0**100]  # 2 ** 200 is no float32
+    with pytest.raises(NotImplementedError, match="not implemented for 'Bool'"):
+        engine.ldexp(tiny, engine.tensor([True]))
+
+
+def test_gradients_of_16_bit_sums_of_exponentials() -> None:
+    for dtype in (engine.float16, engine.bfloat16):
+        x = engine.zeros(4, dtype=dtype, requires_grad=True)
+        x.logcumsumexp(0).sum().backward()
+        expected = [1 + 1 / 2 + 1 / 3 + 1 / 4, 1 / 2 + 1 / 3 + 1 / 4, 1 / 3 + 1 / 4, 1 / 4]
+        assert x.grad.tolist() == pytest.approx(expected, rel=2e-2)
+
+
+def test_a_loss_must_not_depend_on_the_phase_of_singular_vectors() -> None:
+    x = engine.view_as_complex(engine.arange(32.0).sin().reshape(4, 4, 2)).requires_grad_()
+    u, s, vh = engine.linalg.svd(x)
+    ((u.abs() ** 2).sum() + s.sum() + (u @ vh).real.sum()).backward(retain_graph=True)
+    with pytest.raises(RuntimeError, match="specified up to multiplication by e"):
+        (u.real.sum() + vh.imag.sum()).backward()
+
+
+def test_vandermonde_matrices_of_16_bit_numbers() -> None:
+    with pytest.raises(RuntimeError, match="supports floating point"):
+        engine.linalg.vander(engine.ones(3, dtype=engine.float16))

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from call_arguments import Call, call_text
 from call_compare import difference
+from call_faults import wrong_in_two_ways
 from call_search import search
 from call_signatures import targets
 
@@ -82,3 +83,23 @@ def test_pytorch_agrees_on_a_few_hundred_calls() -> None:
     assert not [
         item for item in actual if "values" in item.difference or "gradient" in item.difference
     ]
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "expected"),
+    [
+        # An index and a dtype; a dtype and sizes; an argument and the graph.
+        (("IndexError", "x: dimension out of range"), ("NotImplementedError", "not implemented for 'Half'"), True),
+        (("NotImplementedError", "\"f\" not implemented for 'Half'"), ("RuntimeError", "A must be batches of square matrices"), True),
+        (("TypeError", "f: argument 'x' must be int, got str"), ("RuntimeError", "a leaf Variable that requires grad"), True),
+        # One fault under two classes; a fault under a class that PyTorch does not give it; an unknown one.
+        (("RuntimeError", "x: dimension out of range"), ("IndexError", "Dimension out of range"), False),
+        (("ValueError", "\"f\" not implemented for 'Half'"), ("RuntimeError", "sizes differ"), False),
+        (("ValueError", "step must be positive, got 0"), ("RuntimeError", "slice step must be positive"), False),
+        (("RuntimeError", "oh"), ("IndexError", "Dimension out of range"), False),
+    ],
+)  # fmt: skip
+def test_a_call_that_is_wrong_in_two_ways_is_recognised(
+    ours: tuple[str, str], theirs: tuple[str, str], expected: bool
+) -> None:
+    assert wrong_in_two_ways(ours, theirs) is expected

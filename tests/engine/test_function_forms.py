@@ -60,7 +60,7 @@ def test_the_same_error_as_pytorch(name):
 
 def test_range_is_deprecated():
     with pytest.warns(UserWarning, match="use torch.arange"):
-        assert engine.range(3).tolist() == [0.0, 1.0, 2.0, 3.0]
+        assert engine.range(0, 3).tolist() == [0.0, 1.0, 2.0, 3.0]
 
 
 def test_examples():

@@ -47,3 +47,31 @@ def test_maxima_and_places(kernel: int, step: int, dilation: int, dtype: str) ->
         want, location = window_by_window(x, kernel, step, dilation)
         np.testing.assert_array_equal(values.numpy()[0], want)
         np.testing.assert_array_equal(positions.numpy()[0], location)
+
+
+WINDOWS_OF_PADDING = [
+    (1, (1, 1, 3), (2, 1, 1, 4), [3]),
+    (2, (1, 1, 1, 4), (2, 1, 1, 2), [5, 4, 5, 6]),
+    (3, (1, 1, 1, 1, 1), (2, 1, 1, 2), [3]),
+]
+
+
+@pytest.mark.parametrize(("dims", "sizes", "window", "indices"), WINDOWS_OF_PADDING)
+def test_a_window_of_padding_only_has_no_gradient(
+    dims: int, sizes: tuple[int, ...], window: tuple[int, int, int, int], indices: list[int]
+) -> None:
+    x = engine.ones(sizes, requires_grad=True)
+    pool = getattr(engine.nn.functional, f"max_pool{dims}d")
+    y, at = pool(x, *window, return_indices=True)
+    assert at.flatten().tolist() == indices  # outside of the input
+    assert y.isneginf().all()
+    y.sum().backward()
+    assert not x.grad.any()
+
+
+def test_the_maximum_of_padding_only_is_the_lowest_value_of_the_dtype() -> None:
+    for dtype, lowest in ((engine.int32, -(2**31)), (engine.int8, -128), (engine.uint8, 0)):
+        x = engine.ones(1, 1, 1, 1, dtype=dtype)
+        for indices in (False, True):
+            y = engine.nn.functional.max_pool2d(x, 2, 1, 1, 2, return_indices=indices)
+            assert (y[0] if indices else y).item() == lowest

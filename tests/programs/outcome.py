@@ -199,12 +199,21 @@ def difference(steps: list[Step], expected: list[Step]) -> Difference | None:
                 after += (
                     " (elements share memory)" if fact == "values" and shares_memory(step) else ""
                 )
+                if fact.endswith("stride") and only_where_one(ours, other.tensors[name], fact):
+                    after += " (where the size is 1)"
                 values = (value_of(all_facts, fact) for all_facts in (ours, other.tensors[name]))
                 detail = f"{name}: {', not '.join(map(str, values))}{after}"
                 return Difference(fact, step.statement, detail)
         if not near(step.seen, other.seen, tolerance):
             return Difference("seen", step.statement, f"{step.seen[-1:]}, not {other.seen[-1:]}")
     return None
+
+
+def only_where_one(ours: Facts, theirs: Facts, fact: str) -> bool:
+    """Return True if strides differ only in dimensions of size 1, which no element uses."""
+    a, b = (value_of(facts, fact) for facts in (ours, theirs))
+    sizes = value_of(ours, fact.replace("stride", "shape"))
+    return all(x == y or size == 1 for x, y, size in zip(a, b, sizes, strict=True))
 
 
 def shares_memory(step: Step) -> bool:

@@ -719,3 +719,69 @@ def test_a_square_in_place_is_saved_before_it_is_written() -> None:
     assert y._version == 2
     y.sum().backward()
     assert x.grad.tolist() == [324, 2592]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x * 2", "2 * x", "x / 2", "x * True", "x.clone().mul_(2)", "x.clone().div_(2)", "x.div(2.5)",
+    ],
+)  # fmt: skip
+def test_a_number_that_pytorch_saves_as_a_tensor_is_released_with_the_graph(text: str) -> None:
+    y = eval(text, {"x": engine.ones(2, requires_grad=True)})
+    y.sum().backward(retain_graph=True)
+    y.sum().backward()
+    with pytest.raises(RuntimeError, match="a second time"):
+        y.sum().backward()
+
+
+@pytest.mark.parametrize("text", ["x + 2", "2 - x", "x - 1", "x % 2", "x.fmod(2)", "-x"])
+def test_what_saves_nothing_goes_backward_again(text: str) -> None:
+    x = engine.ones(2, requires_grad=True)
+    y = eval(text, {"x": x})
+    y.backward(engine.ones(2))
+    y.backward(engine.ones(2))
+    assert x.grad.abs().tolist() == [2, 2]
+
+
+def test_a_saved_operand_that_no_gradient_needs_is_none() -> None:
+    node = (engine.ones(2, requires_grad=True) * 2).grad_fn
+    assert (node._saved_self, node._saved_other) == (None, 2)
+
+
+def test_a_view_whose_base_is_written_is_named_after_its_conversion() -> None:
+    x = engine.zeros(2, 2, requires_grad=True) * 1
+    z = engine.zeros(2, dtype=engine.complex64, requires_grad=True) * 1
+    as_complex, as_real = engine.view_as_complex(x), engine.view_as_real(z)
+    row = as_real[0]
+    for base in (x, z, x):
+        base.mul_(2)
+    assert type(as_complex.grad_fn).__name__ == "ViewAsComplexBackward0"
+    assert type(as_real.grad_fn).__name__ == "ViewAsRealBackward0"
+    assert type(row.grad_fn).__name__ == "AsStridedBackward0"
+
+
+def test_view_as_complex_does_not_look_at_strides_that_no_element_uses() -> None:
+    assert engine.view_as_complex(engine.zeros(4).as_strided((1, 2), (1, 1))).stride() == (0,)
+    for sizes in ((2, 2), (0, 2)):
+        with pytest.raises(RuntimeError, match="stride divisible by 2"):
+            engine.view_as_complex(engine.zeros(4).as_strided(sizes, (1, 1)))
+
+
+def test_the_gradient_of_a_root_arrives_in_its_dtype() -> None:
+    x = engine.tensor(1.5, requires_grad=True)
+    x.backward(engine.tensor(0.5, dtype=engine.float16))
+    assert (x.grad.dtype, x.grad.item()) == (engine.float32, 0.5)
+    passed = engine.ones((), dtype=engine.float64)
+    assert engine.autograd.grad(x, x, passed)[0].dtype == engine.float32
+
+
+def test_an_invalid_root_leaves_the_inputs_of_backward_as_they_are() -> None:
+    x = engine.ones(2, requires_grad=True)
+    y = x * 2
+    for inputs in ([y], [y.sum()]):
+        with pytest.raises(RuntimeError, match="only for scalar outputs"):
+            y.backward(inputs=inputs)
+        assert not inputs[0].retains_grad
+    y.sum().backward(inputs=[y])
+    assert y.retains_grad

@@ -152,16 +152,19 @@ Tensor svd_gradient(const Tensor& grad_u, const Tensor& grad_s, const Tensor& gr
   const Tensor gv = grad_vh ? adjoint(first_rows(grad_vh, k)) : grad_vh;
   const Tensor squares = s * s, distance = differences(squares);
   Tensor middle, turn;  // turn: the diagonal, imaginary, of what turns u against vh
+  Tensor products;      // of both: u and vh may turn together, and the loss must not depend on it
   if (gu) {
     const Tensor product = skew(times(adjoint(u), gu));
     turn = diagonal(product);
+    products = product;
     middle = product / distance * row(s);
   }
   if (gv) {
     const Tensor product = skew(times(vh, gv));
-    turn = turn ? turn : Tensor();
+    products = sum(products, product);
     middle = sum(middle, column(s) * (product / distance));
   }
+  check_phase(products, "svd_backward");
   middle = middle - embedded(diagonal(middle));
   if (turn && is_complex(u.dtype())) middle = middle + embedded(turn / (s * Scalar(2.0)));
   if (grad_s) middle = middle + embedded(grad_s);

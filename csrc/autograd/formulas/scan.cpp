@@ -54,8 +54,10 @@ Tensor logcumsumexp_backward(const Tensor& grad, const Tensor& self, const Tenso
   };
   if (is_complex(grad.dtype())) return conj(backwards(ops::log(conj(grad)) - result));
   // Not minus infinity, from which nothing can be subtracted when this is differentiated again.
-  const double never = grad.dtype() == DType::kFloat64 ? std::numeric_limits<double>::lowest()
-                                                       : std::numeric_limits<float>::lowest();
+  const double never = grad.dtype() == DType::kFloat64    ? std::numeric_limits<double>::lowest()
+                       : grad.dtype() == DType::kFloat16  ? -65504.0
+                       : grad.dtype() == DType::kBFloat16 ? -0x1.FEp127
+                                                          : std::numeric_limits<float>::lowest();
   const Tensor sizes = ops::log(ops::abs(grad));
   const auto from_end = [&](const Tensor& counted) {
     return backwards(ops::where(counted, sizes, Scalar(never)) - result);

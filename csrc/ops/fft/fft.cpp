@@ -224,7 +224,7 @@ Tensor shifted(const Tensor& self, const MaybeDims& dim, bool back) {
     const int64_t n = self.ndim() ? self.size(d) : 1;
     shifts.push_back(back ? (n + 1) / 2 : n / 2);
   }
-  if (dims.empty()) return ops::clone(self, MemoryFormat::kUndefined);
+  check(!dims.empty(), "fftshift: `shifts` required: there is no dimension to move along");
   return ops::roll(self, shifts, dims);
 }
 

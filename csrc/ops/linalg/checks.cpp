@@ -46,6 +46,11 @@ void check_lapack_dtype(const Tensor& t, std::string_view op, Lapack refusal) {
              ": Low precision dtypes not supported. Got ", info(t.dtype()).title);
 }
 
+void check_lapack_dtype_unless_empty(const Tensor& t, std::string_view op, Lapack refusal) {
+  const bool reaches = refusal == Lapack::kKernelOnly || is_reduced_floating(t.dtype());
+  if (t.numel() > 0 || !reaches) check_lapack_dtype(t, op, refusal);
+}
+
 void check_same_dtype(const Tensor& first, const Tensor& second, std::string_view op,
                       std::string_view first_name, std::string_view second_name) {
   check(first.dtype() == second.dtype(), op, ": Expected ", first_name, " and ", second_name,

@@ -28,6 +28,10 @@ void check_square(const Tensor& t, std::string_view op, std::string_view argumen
 // a floating one (and its kernel is missing then), some only for the kernel.
 enum class Lapack { kDtypes, kFloating, kKernelOnly };
 void check_lapack_dtype(const Tensor& t, std::string_view op, Lapack refusal = Lapack::kFloating);
+// The same for operators that never reach LAPACK with an empty tensor, whose dtype it then does not
+// matter to.
+void check_lapack_dtype_unless_empty(const Tensor& t, std::string_view op,
+                                     Lapack refusal = Lapack::kFloating);
 // The same dtype as `first`.
 void check_same_dtype(const Tensor& first, const Tensor& second, std::string_view op,
                       std::string_view first_name, std::string_view second_name);

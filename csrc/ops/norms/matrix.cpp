@@ -50,6 +50,11 @@ Tensor with_dims(const Tensor& self, int64_t rows, int64_t columns) {
   return ops::unsqueeze(first, std::max(rows, columns));
 }
 
+void check_precision(const Tensor& self) {
+  check(!is_reduced_floating(self.dtype()), kName, ": Low precision dtypes not supported. Got ",
+        info(self.dtype()).title);
+}
+
 // Singular values of the matrices, along a new last dimension.
 Tensor singular_values(const Tensor& self, int64_t rows, int64_t columns) {
   Dims order;
@@ -68,6 +73,7 @@ Tensor linalg_matrix_norm(KeySet, const Tensor& self, const Scalar& ord, const D
   check(!ord.is_complex(), kName, ": Order ", ord, " not supported.");
   const double order = ord.to_double(), size = std::abs(order);
   check(size == 1 || size == 2 || std::isinf(size), kName, ": Order ", ord, " not supported.");
+  if (size == 2) check_precision(self);
   const Tensor x = converted(self, dtype);
   if (size == 2) {
     const Tensor values = singular_values(x, rows, columns);
@@ -85,6 +91,7 @@ Tensor linalg_matrix_norm_named(KeySet, const Tensor& self, const std::string& o
   const auto [rows, columns] = matrix_dims(self, dim);
   check(ord == "fro" || ord == "nuc", kName, ": Order ", ord, " not supported.");
   if (ord == "fro") return ops::linalg_vector_norm(self, Scalar(2), dim, keepdim, dtype);
+  check_precision(self);
   const Tensor values = singular_values(converted(self, dtype), rows, columns);
   const Tensor out = ops::sum(values, Dims{-1}, false, DType::kUndefined);
   return keepdim ? with_dims(out, rows, columns) : out;

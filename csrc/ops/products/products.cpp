@@ -329,6 +329,9 @@ Tensor cross(KeySet, const Tensor& self, const Tensor& other, std::optional<int6
 
 Tensor linalg_vander(KeySet, const Tensor& x, std::optional<int64_t> count) {
   check(x.dtype() != DType::kBool, "linalg.vander: Not implemented for Bool");
+  check(!is_reduced_floating(x.dtype()),
+        "linalg.vander supports floating point, complex, and integer tensors, but got ",
+        info(x.dtype()).title);
   check(!count || *count > 1, "linalg.vander: N must be greater than 1, got ", count.value_or(0));
   const Tensor items = x.ndim() > 0 ? x : ops::unsqueeze(x, 0);
   const int64_t n = count.value_or(items.sizes().back());

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "generated/ops/arithmetic.h"
+#include "generated/ops/copy.h"
 #include "generated/ops/rounding.h"
 #include "generated/ops/special.h"
 #include "generated/ops/transcendental.h"
@@ -24,7 +25,7 @@ void polygamma_inplace(KeySet, const Tensor& self, int64_t n) { ops::polygamma_o
 Tensor mvlgamma(KeySet, const Tensor& self, int64_t p) {
   check(p >= 1, "mvlgamma: p has to be greater than or equal to 1, got ", p);
   check(p <= kManyTerms, "mvlgamma: p has to be at most ", kManyTerms, ", got ", p);
-  Tensor sum = ops::lgamma(self);
+  Tensor sum = ops::lgamma(ops::contiguous(self));  // sums of terms side by side: row-major
   for (int64_t i = 1; i < p; ++i) {
     const Tensor shifted = ops::sub(self, Scalar(static_cast<double>(i) / 2), Scalar(1));
     ops::add_(sum, ops::lgamma(shifted), Scalar(1));

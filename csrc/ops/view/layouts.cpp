@@ -141,7 +141,7 @@ Layout as_strided(const Tensor& self, IntSpan size, IntSpan stride,
 Layout slice(const Tensor& self, int64_t dim, std::optional<int64_t> start,
              std::optional<int64_t> end, int64_t step) {
   check_kind(self.ndim() > 0, ErrorKind::kIndex, "slice() cannot be applied to a 0-dim tensor");
-  check_kind(step > 0, ErrorKind::kValue, "slice: step must be greater than zero, got ", step);
+  check(step > 0, "slice: step must be positive, got ", step);
   const auto d = static_cast<size_t>(wrap_dim(dim, self.ndim(), "slice"));
   Layout out = self.impl()->layout();
   const int64_t size = out.sizes[d];

@@ -6,10 +6,12 @@ a new tensor and `input` itself.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 from engine._generated import ops
+from engine.arguments import SCALAR, accepts, type_word
 from engine.overloads import Function
 from engine.tensor import Tensor
 
@@ -103,13 +105,18 @@ def rrelu(
 
     Formula: out = input > 0 ? input : slope * input
     Shape: that of ``input``. Dtype: floating. Memory: a new tensor, or ``input`` with `inplace`.
-    Raises: RuntimeError when lower > upper.
+    Raises: RuntimeError when lower > upper, or one is not finite.
 
     >>> rrelu(engine.tensor([-16., 2.]), 0.25, 0.75)
     tensor([-8.,  2.])
     """
-    if lower > upper:
-        raise RuntimeError(f"rrelu: lower {lower} should be less than or equal to upper {upper}")
+    for name, bound in (("lower", lower), ("upper", upper)):
+        if not accepts(SCALAR, bound):
+            raise TypeError(f"rrelu: argument {name!r} must be a number, got {type_word(bound)}")
+    if not (math.isfinite(lower) and math.isfinite(upper) and lower <= upper):
+        raise RuntimeError(
+            f"rrelu: lower {lower} should be less than or equal to upper {upper}, and both finite"
+        )
     if not training:
         return leaky_relu(input, (lower + upper) / 2, inplace)
     slopes = ops.add(ops.mul(ops.rand_like(input), upper - lower), lower)

@@ -7,9 +7,14 @@ from engine.tensor import Tensor
 
 
 def _checked(p: float) -> float:
-    if not 0.0 <= p <= 1.0:
+    if p < 0.0 or p > 1.0:  # the operator rejects NaN
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     return p
+
+
+def _written(input: Tensor, result: Tensor) -> Tensor:
+    """Write what dropout returned into its input; nothing where it is the input: nothing was dropped."""
+    return input if result is input else input.copy_(result)
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -31,7 +36,7 @@ def alpha_dropout(
 ) -> Tensor:
     """Apply dropout for `selu` networks: dropped elements become its negative limit; mean and variance are kept."""
     result = ops.alpha_dropout(input, _checked(p), training)
-    return input.copy_(result) if inplace else result
+    return _written(input, result) if inplace else result
 
 
 def feature_alpha_dropout(
@@ -39,14 +44,16 @@ def feature_alpha_dropout(
 ) -> Tensor:
     """Apply `alpha_dropout` to entire channels."""
     result = ops.feature_alpha_dropout(input, _checked(p), training)
-    return input.copy_(result) if inplace else result
+    return _written(input, result) if inplace else result
 
 
 def _channels(input: Tensor, p: float, training: bool, inplace: bool, batched: bool) -> Tensor:
     source = input if batched else input.unsqueeze(0)
     result = ops.feature_dropout(source, _checked(p), training)
+    if result is source:
+        return input
     result = result if batched else result.squeeze(0)
-    return input.copy_(result) if inplace else result
+    return _written(input, result) if inplace else result
 
 
 def dropout1d(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from engine._generated import ops
+from engine.arguments import type_word
 from engine.tensor import Tensor
 
 Sizes: TypeAlias = int | Sequence[int]
@@ -90,8 +91,12 @@ max_pool3d, max_pool3d_with_indices = _max_pool(3)
 
 def _adaptive(input: Tensor, output_size: Any, dims: int) -> Sizes:
     """Replace each None in `output_size` by the size of its dimension."""
-    if isinstance(output_size, int):
-        return output_size
+    if not isinstance(input, Tensor):
+        raise TypeError(
+            f"adaptive_max_pool{dims}d: argument 'input' must be Tensor, got {type_word(input)}"
+        )
+    if isinstance(output_size, int) or dims == 1:
+        return output_size  # the operator checks it
     if input.dim() <= len(output_size):
         raise ValueError(
             f"adaptive pooling: input dimension should be at least {len(output_size) + 1}, "
@@ -296,7 +301,9 @@ def _unpooled_size(
     sizes = input.shape[-dims:]
     for name, values in (("input", sizes), ("stride", stride), ("padding", padding)):
         if len(values) != dims:
-            raise IndexError(f"max_unpool{dims}d: {name} must have {dims} sizes, got {values}")
+            raise IndexError(
+                f"max_unpool{dims}d: {name} must have {dims} sizes, got {list(values)}"
+            )
     smallest = [
         (n - 1) * s + k - 2 * p for n, k, s, p in zip(sizes, kernel, stride, padding, strict=True)
     ]

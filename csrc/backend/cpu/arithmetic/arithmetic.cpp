@@ -6,6 +6,7 @@
 #include "backend/cpu/copy/elements.h"
 #include "generated/ops/arithmetic.h"
 #include "generated/ops/copy.h"
+#include "generated/ops/rounding.h"
 
 namespace uh::kernels {
 
@@ -72,7 +73,22 @@ Tensor positive(KeySet, const Tensor& self) {
 Tensor square(KeySet, const Tensor& self) { return ops::pow(self, Scalar(2)); }
 void square_inplace(KeySet, const Tensor& self) { ops::pow_(self, Scalar(2)); }
 
+// Integral exponents scale in the dtype of self, in two steps: 2 ** other may not fit where the
+// result does.
 Tensor ldexp(KeySet, const Tensor& self, const Tensor& other) {
+  if (is_floating(self.dtype()) && !is_inexact(other.dtype())) {
+    check_kind(other.dtype() != DType::kBool, ErrorKind::kNotImplemented,
+               "\"ldexp_cpu\" not implemented for 'Bool'");
+    const auto in = [](const Tensor& t, DType dtype) {
+      return ops::_to_copy(t, dtype, Device::kUndefined, MemoryFormat::kUndefined);
+    };
+    const DType wide = is_reduced_floating(self.dtype()) ? DType::kFloat32 : self.dtype();
+    const Tensor exponent = in(other, wide);
+    const Tensor half = ops::floor(ops::mul(exponent, Scalar(0.5)));
+    const Tensor rest = ops::sub(exponent, half, Scalar(1));
+    const Tensor once = ops::mul(in(self, wide), ops::pow(Scalar(2.0), half));
+    return in(ops::mul(once, ops::pow(Scalar(2.0), rest)), self.dtype());
+  }
   return ops::mul(self, ops::pow(Scalar(2.0), other));
 }
 

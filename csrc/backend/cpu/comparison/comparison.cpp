@@ -15,17 +15,29 @@ void nan_to_num_into(KeySet, const Tensor& self, std::optional<double> nan,
                 Params({nan, posinf, neginf}), self);
 }
 
+namespace {
+
+void check_ordered(const Tensor& self) {
+  check_kind(!is_complex(self.dtype()), ErrorKind::kNotImplemented,
+             "clamp is not supported for complex types, got ", name(self.dtype()));
+}
+
+}  // namespace
+
 Tensor clamp_tensors(KeySet, const Tensor& self, const Tensor& min, const Tensor& max) {
+  check_ordered(self);
   check(min || max, "clamp: at least one of 'min' or 'max' must not be None");
   if (min && max) return ops::_clamp_both(self, min, max);
   return min ? ops::maximum(self, min) : ops::minimum(self, max);
 }
 
 Tensor clamp_min_tensor(KeySet, const Tensor& self, const Tensor& min) {
+  check_ordered(self);
   return ops::maximum(self, min);
 }
 
 Tensor clamp_max_tensor(KeySet, const Tensor& self, const Tensor& max) {
+  check_ordered(self);
   return ops::minimum(self, max);
 }
 

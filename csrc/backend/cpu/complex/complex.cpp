@@ -75,8 +75,9 @@ Tensor view_as_complex(KeySet, const Tensor& self) {
         self.strides());
   layout.sizes.erase(last);
   layout.strides.erase(last);
-  for (int64_t& stride : layout.strides) {
-    check(stride % 2 == 0,
+  for (size_t d = 0; d < last; ++d) {
+    int64_t& stride = layout.strides[d];
+    check(stride % 2 == 0 || layout.sizes[d] == 1,  // a stride that no element uses
           "view_as_complex: Tensor must have a stride divisible by 2 for all but last dimension, "
           "got strides ",
           self.strides());

@@ -24,7 +24,7 @@ char triangle(bool upper) { return upper ? 'U' : 'L'; }
 std::tuple<Tensor, Tensor> linalg_cholesky_ex(KeySet, const Tensor& self, bool upper,
                                               bool check_errors) {
   check_square(self, "linalg.cholesky");
-  check_lapack_dtype(self, "linalg.cholesky");
+  check_lapack_dtype_unless_empty(self, "linalg.cholesky");
   const int64_t n = rows_of(self);
   check_lapack_size(n, n, "linalg.cholesky");
   const Tensor factor = column_major_copy(self);

@@ -20,7 +20,7 @@ std::string zero_pivot(int info) {
 std::tuple<Tensor, Tensor, Tensor> linalg_ldl_factor_ex(KeySet, const Tensor& self, bool hermitian,
                                                         bool check_errors) {
   check_square(self, "torch.linalg.ldl_factor_ex");
-  check_lapack_dtype(self, "torch.linalg.ldl_factor_ex");
+  check_lapack_dtype_unless_empty(self, "torch.linalg.ldl_factor_ex");
   const Dims batch = batch_of(self);
   const int64_t n = rows_of(self);
   check_lapack_size(64 * n, n, "torch.linalg.ldl_factor_ex");
@@ -57,7 +57,7 @@ Tensor linalg_ldl_solve(KeySet, const Tensor& ld, const Tensor& pivots, const Te
                         bool hermitian) {
   constexpr std::string_view kOp = "torch.linalg.ldl_solve";
   check_square(ld, kOp, "LD");
-  check_lapack_dtype(ld, kOp);
+  check_lapack_dtype_unless_empty(ld, kOp);
   check_same_dtype(ld, b, kOp, "LD", "B");
   check(b.ndim() >= 2, kOp, ": Expected B to have at least 2 dimensions, but it has ", b.ndim(),
         " dimensions instead");

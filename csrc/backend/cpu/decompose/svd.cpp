@@ -31,7 +31,7 @@ std::string no_singular_values(int info) {
 // Values of 0 have no vectors: a full U or Vh is then any orthonormal matrix.
 void fill_identities(const Tensor& t) {
   const int64_t rows = rows_of(t), columns = columns_of(t), members = numel_of(batch_of(t));
-  visit_lapack(t.dtype(), [&](auto zero) {
+  visit_any(t.dtype(), [&](auto zero) {
     using T = decltype(zero);
     for (int64_t i = 0; i < members; ++i)
       set_identity(t.data_as<T>() + i * rows * columns, rows, columns);
@@ -44,7 +44,7 @@ std::tuple<Tensor, Tensor, Tensor> svd_of(KeySet, const Tensor& a, bool full_mat
                                           bool compute_uv,
                                           const std::optional<std::string>& driver) {
   check_matrix(a, "linalg.svd");
-  check_lapack_dtype(a, "linalg.svd");
+  check_lapack_dtype_unless_empty(a, "linalg.svd");
   check(!driver,
         "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with "
         "cuSOLVER backend.");

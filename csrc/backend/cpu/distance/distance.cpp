@@ -88,8 +88,11 @@ Tensor cdist(KeySet, const Tensor& x1, const Tensor& x2, double p, std::optional
 
 Tensor pdist(KeySet, const Tensor& self, double p) {
   check(self.ndim() == 2, "pdist only supports 2D tensors, got: ", self.ndim(), "D");
-  check_distance(self, p, "pdist");
   const int64_t n = rows_of(self), k = columns_of(self);
+  check(is_floating(self.dtype()), "pdist only supports floating-point dtypes");
+  check_kind(n < 2 || k == 0 || !is_reduced_floating(self.dtype()), ErrorKind::kNotImplemented,
+             "\"pdist\" not implemented for '", info(self.dtype()).title, "'");
+  check(p >= 0, "pdist only supports non-negative p values, got ", p);
   const Tensor out = empty(Dims{n < 2 ? 0 : n * (n - 1) / 2}, self.dtype(), self.device());
   if (out.is_meta() || out.numel() == 0) return out;
   if (k == 0) {

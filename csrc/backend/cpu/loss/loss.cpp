@@ -73,6 +73,14 @@ Tensor binary_cross_entropy(KeySet, const Tensor& self, const Tensor& target, co
 Tensor binary_cross_entropy_with_logits(KeySet, const Tensor& self, const Tensor& target,
                                         const Tensor& weight, const Tensor& pos_weight,
                                         int64_t reduction) {
+  // PyTorch multiplies 1 - target in place: it has to hold the products.
+  constexpr std::string_view kOp = "binary_cross_entropy_with_logits";
+  check(is_inexact(target.dtype()) || !is_inexact(self.dtype()), kOp, ": result type ",
+        info(self.dtype()).title, " can't be cast to the desired output type ",
+        info(target.dtype()).title);
+  const Dims sizes = broadcast_shapes(target.sizes(), self.sizes());
+  check(sizes == target.sizes(), kOp, ": output with shape ", target.sizes(),
+        " doesn't match the broadcast shape ", sizes);
   Tensor losses;
   if (pos_weight) {
     const Tensor factor = plus(ops::mul(minus(pos_weight, Scalar(1)), target), Scalar(1));

@@ -55,7 +55,7 @@ Tensor by_inverse(const Tensor& a, const Norm& norm) {
 
 void check_cond(const Tensor& a) {
   check_matrix(a, "linalg.cond");
-  check_lapack_dtype(a, "linalg.cond");
+  check_lapack_dtype_unless_empty(a, "linalg.cond");
 }
 
 }  // namespace

@@ -14,10 +14,16 @@
 namespace uh::kernels {
 namespace {
 
+// The maximum of no elements (a window of padding only): the lowest value of the result's dtype.
 template <class T>
-constexpr T lowest_value() {
-  return std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity()
-                                     : std::numeric_limits<T>::lowest();
+T lowest_value(DType result) {
+  if constexpr (std::is_floating_point_v<T>) return -std::numeric_limits<T>::infinity();
+  T lowest{};
+  visit(result, [&](auto zero) {
+    using Result = decltype(zero);
+    if constexpr (std::is_integral_v<Result>) lowest = std::numeric_limits<Result>::lowest();
+  });
+  return lowest;
 }
 
 // The windows [lo, hi) whose element `k` lies inside the input.
@@ -46,10 +52,11 @@ struct Span {
 template <class T>
 struct MaxPool {
   const Windows& w;
+  const T lowest;
   const PoolLoops<T>& loops = pool_loops_of<T>();
   std::vector<Inside> inside = {};
 
-  explicit MaxPool(const Windows& windows) : w(windows) {
+  MaxPool(const Windows& windows, DType result) : w(windows), lowest(lowest_value<T>(result)) {
     // A kernel may be much longer than the input: only elements that some window has inside.
     const Window& x = w.axes[2];
     const int64_t before = x.padding - (x.out - 1) * x.stride;
@@ -87,7 +94,7 @@ struct MaxPool {
         folded = column;
         loops.max_row(column, in, ax.in);
       });
-      std::fill_n(out, ax.out, lowest_value<T>());
+      std::fill_n(out, ax.out, lowest);
       if (folded) along(out, folded);
     }
   }
@@ -133,7 +140,7 @@ struct MaxPool {
       const auto start = [](const Window& a, int64_t n) {
         return n * a.stride - a.padding + Span(a, n).first * a.dilation;
       };
-      std::fill_n(out, ax.out, lowest_value<T>());
+      std::fill_n(out, ax.out, lowest);
       for (int64_t x = 0; x < ax.out; ++x)  // where nothing is larger: the window's first element
         index[x] = (start(az, oz) * ay.in + start(ay, oy)) * ax.in + start(ax, x);
       rows(oz, oy, [&](int64_t row) {
@@ -152,8 +159,8 @@ void for_planes(const Windows& w, const F& f) {
 }
 
 template <class T>
-void run_max(T* out, int64_t* index, const T* in, const Windows& w) {
-  const MaxPool<T> pool(w);
+void run_max(T* out, int64_t* index, const T* in, const Windows& w, DType dtype) {
+  const MaxPool<T> pool(w, dtype);
   for_planes(w, [&](int64_t lo, int64_t hi) {
     std::vector<T> column(static_cast<size_t>(w.axes[2].in));
     for (int64_t p = lo; p < hi; ++p) {
@@ -188,7 +195,7 @@ std::tuple<Tensor, Tensor> pooled(const Tensor& self, int64_t dims, const PoolAr
   const auto run = [&](auto zero) {
     using T = decltype(zero);
     run_max(result.data_as<T>(), indices ? made_index.data_as<int64_t>() : nullptr, in.data_as<T>(),
-            w);
+            w, out.dtype());
   };
   compute == DType::kFloat32   ? run(float{})
   : compute == DType::kFloat64 ? run(double{})

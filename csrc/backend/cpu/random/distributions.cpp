@@ -18,6 +18,18 @@ void check_floating_dtype(const Tensor& t, std::string_view op) {
              "\" not implemented for '", info(t.dtype()).title, "'");
 }
 
+// What everything is multiplied by where all is dropped; it does not promote.
+Scalar zero_of(const Tensor& t) {
+  return t.dtype() == DType::kBool ? Scalar(false) : Scalar(int64_t{0});
+}
+
+// Dropout scales its mask in the dtype of the input.
+void check_scalable(const Tensor& input, std::string_view op) {
+  check(is_inexact(input.dtype()), op, ": result type Float can't be cast to the desired ",
+        "output type ", info(input.dtype()).title);
+  check_floating_dtype(input, op);
+}
+
 Tensor even_draws(IntSpan sizes) { return ops::rand(Dims(sizes), DType::kFloat64, Device::kCPU); }
 
 // self[...] = f(u) for even draws u of [0, 1).
@@ -67,7 +79,7 @@ Tensor channel_mask(const Tensor& input, std::string_view op) {
 // out = kept ? input * scale + shift : dropped * scale + shift, `mask` broadcasting to the input.
 Tensor dropped(const Tensor& input, const Tensor& mask, double p, double floor, double scale,
                double shift) {
-  check_floating_dtype(input, "dropout");
+  check_scalable(input, "dropout");
   ops::bernoulli__float(mask, 1 - p);
   const auto as_input = [&](const Tensor& t) {
     return ops::_to_copy(t, input.dtype(), Device::kUndefined, MemoryFormat::kUndefined);
@@ -263,18 +275,22 @@ Tensor poisson(KeySet, const Tensor& self) {
 
 std::tuple<Tensor, Tensor> native_dropout(KeySet, const Tensor& input, double p,
                                           std::optional<bool> train) {
-  check_floating_dtype(input, "native_dropout");
-  check_probability(p, "dropout");
-  Tensor mask = empty_like(input, DType::kBool), out = empty_like(input, input.dtype());
-  if (out.is_meta()) return {out, mask};
   const bool dropping = train.value_or(true);
   if (dropping) {
-    ops::bernoulli__float(mask, 1 - p);
-  } else {
+    check_scalable(input, "native_dropout");
+    check_probability(p, "dropout");
+  }
+  Tensor mask = empty_like(input, DType::kBool), out = empty_like(input, input.dtype());
+  if (out.is_meta()) return {out, mask};
+  if (!dropping) {
     fill_elements(mask, element_bytes(Scalar(true), DType::kBool));
     record_write(mask);
+    copy_elements(out, input);
+    record_write(out);
+    return {out, mask};
   }
-  const double scale = !dropping || p == 1 ? 1 : 1 / (1 - p);
+  ops::bernoulli__float(mask, 1 - p);
+  const double scale = p == 1 ? 1 : 1 / (1 - p);
   // Both are dense in the same order: element by element in memory order.
   Tensor source = input;
   if (!(input.strides() == out.strides())) {
@@ -301,18 +317,20 @@ std::tuple<Tensor, Tensor> native_dropout(KeySet, const Tensor& input, double p,
 Tensor dropout(KeySet, const Tensor& input, double p, bool train) {
   check_probability(p, "dropout");
   if (p == 0 || !train || input.numel() == 0) return input;
+  if (p == 1) return ops::mul(input, zero_of(input));
   return std::get<0>(ops::native_dropout(input, p, true));
 }
 
 void dropout_inplace(KeySet, const Tensor& self, double p, bool train) {
   check_probability(p, "dropout");
   if (p == 0 || !train || self.numel() == 0) return;
-  check_floating_dtype(self, "native_dropout");
+  if (p == 1) return ops::mul_(self, zero_of(self));
+  check_scalable(self, "dropout");
   const Tensor mask = empty_like(self, DType::kBool);
   ops::bernoulli__float(mask, 1 - p);
   const Tensor retained =
       ops::_to_copy(mask, self.dtype(), Device::kUndefined, MemoryFormat::kUndefined);
-  ops::mul_(self, ops::mul(retained, Scalar(p == 1 ? 1 : 1 / (1 - p))));
+  ops::mul_(self, ops::mul(retained, Scalar(1 / (1 - p))));
 }
 
 Tensor feature_dropout(KeySet, const Tensor& input, double p, bool train) {

@@ -1,7 +1,7 @@
 // Determinants: the product of U's diagonal, and the sign of the row exchanges.
 #include <cmath>
 
-#include "ops/linalg/checks.h"
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/linalg/matrices.h"
 #include "backend/cpu/solve/factors.h"
 #include "generated/kernels/solve.h"
@@ -9,6 +9,7 @@
 #include "generated/ops/comparison.h"
 #include "generated/ops/solve.h"
 #include "generated/ops/transcendental.h"
+#include "ops/linalg/checks.h"
 
 namespace uh::kernels {
 namespace {
@@ -53,10 +54,13 @@ void for_factors(const Factors& factors, int64_t n, const F& f) {
 
 std::tuple<Tensor, Tensor, Tensor> det_with_factors(KeySet, const Tensor& a) {
   check_square(a, "linalg.det");
-  check_lapack_dtype(a, "linalg.det");
+  check_lapack_dtype_unless_empty(a, "linalg.det");
   const Tensor result = empty(batch_of(a), a.dtype(), a.device());
   const Factors factors = lu_factors(a, "linalg.det");
-  if (!a.is_meta()) {
+  if (!a.is_meta() && a.numel() == 0) {  // the product of no elements
+    fill_elements(result, element_bytes(Scalar(1), a.dtype()));
+    record_write(result);
+  } else if (!a.is_meta()) {
     const int64_t n = rows_of(a);
     visit_lapack(a.dtype(), [&](auto zero) {
       using T = decltype(zero);

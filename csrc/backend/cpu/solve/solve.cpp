@@ -88,7 +88,7 @@ bool is_vector_rhs(const Tensor& a, const Tensor& b) {
 std::tuple<Tensor, Tensor, Tensor> linalg_lu_factor_ex(KeySet, const Tensor& a, bool pivot,
                                                        bool check_errors) {
   check_matrix(a, "linalg.lu_factor");
-  check_lapack_dtype(a, "linalg.lu_factor", Lapack::kKernelOnly);
+  check_lapack_dtype_unless_empty(a, "linalg.lu_factor", Lapack::kKernelOnly);
   check(pivot || a.numel() == 0,
         "linalg.lu_factor: LU without pivoting is not implemented on the CPU");
   Factors result = lu_factors(a, "linalg.lu_factor");
@@ -104,7 +104,7 @@ std::tuple<Tensor, Tensor> linalg_lu_factor(KeySet, const Tensor& a, bool pivot)
 
 std::tuple<Tensor, Tensor, Tensor> linalg_lu(KeySet, const Tensor& a, bool pivot) {
   check_matrix(a, "linalg.lu");
-  check_lapack_dtype(a, "linalg.lu", Lapack::kKernelOnly);
+  check_lapack_dtype_unless_empty(a, "linalg.lu", Lapack::kKernelOnly);
   const auto [lu, pivots, info] = ops::linalg_lu_factor_ex(a, pivot, false);
   return ops::lu_unpack(lu, pivots, true, pivot);
 }
@@ -131,7 +131,7 @@ std::tuple<Tensor, Tensor, Tensor> lu_unpack(KeySet, const Tensor& lu, const Ten
   const Tensor source = as_contiguous(lu);
   const Tensor exchanges = unpack_pivots ? as_contiguous(pivots) : pivots;
   const int64_t members = numel_of(batch);
-  visit_lapack(lu.dtype(), [&](auto zero) {
+  visit_any(lu.dtype(), [&](auto zero) {
     using T = decltype(zero);
     for (int64_t b = 0; b < members; ++b) {
       const T* from = source.data_as<T>() + b * m * n;
@@ -164,7 +164,7 @@ std::tuple<Tensor, Tensor, Tensor> lu_unpack(KeySet, const Tensor& lu, const Ten
 Tensor linalg_lu_solve(KeySet, const Tensor& lu, const Tensor& pivots, const Tensor& b, bool left,
                        bool adjoint) {
   constexpr std::string_view kOp = "linalg.lu_solve";
-  check_lapack_dtype(lu, kOp);
+  check_lapack_dtype_unless_empty(lu, kOp);
   check(pivots.dtype() == DType::kInt32,
         "linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32, got ",
         name(pivots.dtype()));
@@ -216,7 +216,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> solve_with_factors(KeySet, const Tens
                                                               const Tensor& b, bool left,
                                                               bool check_errors) {
   constexpr std::string_view kOp = "linalg.solve";
-  check_lapack_dtype(a, kOp);
+  check_lapack_dtype_unless_empty(a, kOp);
   check_same_dtype(a, b, kOp, "A", "B");
   check_square(a, kOp);
   check(b.ndim() >= 1, "linalg.solve: B must have at least one dimension");
