@@ -84,6 +84,7 @@ _NAMES = {
     "_check_value",
     "default_device": "get_default_device set_default_device",
     "dlpack": "from_dlpack",
+    "func.vmap": "vmap",
     "function_forms": "alpha_dropout_ compiled_with_cxx11_abi detach_ dropout_ feature_alpha_dropout_ "
     "feature_dropout_ get_device get_device_module get_file_path is_distributed is_inference "
     "is_neg is_nonzero is_same_size is_signed is_storage is_vulkan_available norm_except_dim "
@@ -97,9 +98,9 @@ _NAMES = {
     "IntTensor LongTensor ShortTensor set_default_tensor_type",
 }
 _MODULES = (
-    "accelerator amp autograd backends compiler cpu cuda distributed distributions fft func inspect jit library linalg "
-    "masked mps mtia multiprocessing nn onnx ops "
-    "optim profiler return_types serialization signal sparse_conv special utils version xpu"
+    "__config__ _dynamo _inductor accelerator amp autograd backends compiler cpu cuda distributed distributions export "
+    "fft func fx hub inspect jit library linalg masked mps mtia multiprocessing nn onnx ops optim overrides profiler "
+    "return_types serialization signal sparse_conv special testing types utils version xpu"
 )
 _LAZY = {
     **{_name: f"engine.{_home}" for _home, _names in _NAMES.items() for _name in _names.split()},
@@ -109,6 +110,9 @@ _LAZY = {
 
 if TYPE_CHECKING:
     from engine import (  # noqa: F401
+        __config__,
+        _dynamo,
+        _inductor,
         accelerator,
         amp,
         autograd,
@@ -118,8 +122,11 @@ if TYPE_CHECKING:
         cuda,
         distributed,
         distributions,
+        export,
         fft,
         func,
+        fx,
+        hub,
         inspect,
         jit,
         library,
@@ -132,11 +139,14 @@ if TYPE_CHECKING:
         onnx,
         ops,
         optim,
+        overrides,
         profiler,
         return_types,
         signal,
         sparse_conv,
         special,
+        testing,
+        types,
         utils,
         version,
         xpu,
@@ -171,6 +181,7 @@ if TYPE_CHECKING:
     from engine.default_device import get_default_device as get_default_device
     from engine.default_device import set_default_device as set_default_device
     from engine.dlpack import from_dlpack as from_dlpack
+    from engine.func.vmap import vmap as vmap
     from engine.function_forms import alpha_dropout_ as alpha_dropout_
     from engine.function_forms import compiled_with_cxx11_abi as compiled_with_cxx11_abi
     from engine.function_forms import detach_ as detach_

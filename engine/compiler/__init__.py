@@ -7,14 +7,28 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from engine import jit
 from engine.nn.module import Module
 from engine.tensor import Tensor
 
-__all__ = ["OptimizedModule", "compile", "disable", "is_compiling", "list_backends", "reset"]
+__all__ = [
+    "OptimizedModule",
+    "allow_in_graph",
+    "assume_constant_result",
+    "compile",
+    "cudagraph_mark_step_begin",
+    "disable",
+    "is_compiling",
+    "is_dynamo_compiling",
+    "is_exporting",
+    "list_backends",
+    "reset",
+    "set_stance",
+]
 
 _DISABLED = "_engine_compiler_disabled"
 
@@ -153,3 +167,33 @@ def reset() -> None:
 def list_backends(exclude_tags: Any = ()) -> list[str]:
     """Return the names that `compile` takes: all mean the compiler here."""
     return ["inductor"]
+
+
+def allow_in_graph(fn: Any) -> Any:
+    """Return the function: those that the compiler does not understand run eagerly."""
+    return fn
+
+
+def assume_constant_result(fn: Any) -> Any:
+    """Return the function: the compiler here does not fold its result."""
+    return fn
+
+
+def cudagraph_mark_step_begin() -> None:
+    """Mark the start of an iteration for CUDA graphs: there are none."""
+
+
+def is_dynamo_compiling() -> bool:
+    """Return False: a program is compiled from its source, not by running it."""
+    return False
+
+
+def is_exporting() -> bool:
+    """Return False: nothing is exported by running it."""
+    return False
+
+
+@contextmanager
+def set_stance(stance: str = "default", **options: Any) -> Iterator[None]:
+    """Choose when to recompile inside the block: programs here compile once for all sizes."""
+    yield

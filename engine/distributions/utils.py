@@ -67,3 +67,14 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
         raise ValueError(f"diag ({diag}) provided is outside [{-size}, {size - 1}].")
     row, column = engine.tril_indices(size, size, diag)
     return mat[..., row, column]
+
+
+def _sum_rightmost(value: Tensor, dim: int) -> Tensor:
+    """Return the sum over the last `dim` dimensions; libraries that extend distributions call it."""
+    return value.flatten(value.dim() - dim).sum(-1) if dim else value
+
+
+def _standard_normal(shape: Any, dtype: Any, device: Any) -> Tensor:
+    """Return draws of the standard normal distribution."""
+    drawn: Tensor = engine.randn(tuple(shape), dtype=dtype, device=device)
+    return drawn

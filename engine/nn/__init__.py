@@ -21,10 +21,10 @@ from engine.nn.parameter import Parameter as Parameter
 from engine.nn.parameter import UninitializedBuffer as UninitializedBuffer
 from engine.nn.parameter import UninitializedParameter as UninitializedParameter
 
-_FOLDERS = ("init", "parallel", "utils")
+_FOLDERS = ("attention", "common_types", "grad", "init", "parallel", "utils")
 
 if TYPE_CHECKING:
-    from engine.nn import init, parallel, utils  # noqa: F401
+    from engine.nn import attention, common_types, grad, init, parallel, utils  # noqa: F401
     from engine.nn.modules.attention import MultiheadAttention as MultiheadAttention
     from engine.nn.modules.rnn import *  # noqa: F403
     from engine.nn.modules.transformer import *  # noqa: F403

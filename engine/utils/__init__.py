@@ -9,10 +9,32 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-_LAZY = ("checkpoint", "cpp_extension", "data", "tensorboard")
+_LAZY = (
+    "_pytree",
+    "benchmark",
+    "checkpoint",
+    "cpp_extension",
+    "data",
+    "deterministic",
+    "dlpack",
+    "hooks",
+    "model_zoo",
+    "tensorboard",
+)
 
 if TYPE_CHECKING:
-    from engine.utils import checkpoint, cpp_extension, data, tensorboard  # noqa: F401
+    from engine.utils import (  # noqa: F401
+        _pytree,
+        benchmark,
+        checkpoint,
+        cpp_extension,
+        data,
+        deterministic,
+        dlpack,
+        hooks,
+        model_zoo,
+        tensorboard,
+    )
 
     cmake_prefix_path: str
 

@@ -20,10 +20,14 @@ from engine.autograd import Function, backward, graph
 __all__ = [
     "CheckpointError",
     "CheckpointFunction",
+    "check_backward_validity",
     "checkpoint",
     "checkpoint_sequential",
+    "detach_variable",
+    "get_device_states",
     "noop_context_fn",
     "set_checkpoint_early_stop",
+    "set_device_states",
 ]
 
 
@@ -148,6 +152,36 @@ def checkpoint_sequential(
             preserve_rng_state=preserve,
         )
     return run(size * (segments - 1), len(steps))(input)
+
+
+def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the arguments with each tensor detached, its requires_grad as before."""
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(
+            "Only tuple of tensors is supported. Got Unsupported input type: ",
+            type(inputs).__name__,
+        )
+    return tuple(
+        x.detach().requires_grad_(x.requires_grad) if isinstance(x, engine.Tensor) else x
+        for x in inputs
+    )
+
+
+def check_backward_validity(inputs: Any) -> None:
+    """Warn if no tensor of `inputs` requires a gradient."""
+    if not any(map(_needs_grad, inputs)):
+        warnings.warn(
+            "None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2
+        )
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
+    """Return the devices of the arguments other than the CPU, and their generators' states: none are there."""
+    return [], []
+
+
+def set_device_states(devices: Any, states: Any, *, device_type: str | None = None) -> None:
+    """Restore what `get_device_states` returned: nothing."""
 
 
 # ---- use_reentrant=True

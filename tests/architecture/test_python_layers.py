@@ -24,6 +24,7 @@ ENGINE = {
     "jit": 4,
     "optim": 4,
     "compiler": 5,
+    "_dynamo": 6,
     "library": 5,
     "sparse_conv": 5,
     "onnx": 6,

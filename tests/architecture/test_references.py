@@ -30,7 +30,7 @@ NOT_OURS = {
     "file.py", "demo.py", "tui.py", "name.txt", "config.toml", "classes.txt",
     "underhood_ops.h", "capi_ops.cpp", "pass_list.inc", "TensorIterator.cpp", "pycore_code.h",
     "golden/name.txt", "internal/pycore_code.h", "_generated/ops.py", "conftest.py",
-    "model.py", "main.py", "program.py", "native_functions.yaml", "derivatives.yaml",
+    "hubconf.py", "model.py", "main.py", "program.py", "native_functions.yaml", "derivatives.yaml",
     "Python.h", "CMakeLists.txt", "DESIGN.md", "glossary.md", "array.h", "usercustomize.py",
 }  # fmt: skip
 GENERATED = (

@@ -28,6 +28,7 @@ __all__ = [
     "LazyInstanceNorm1d",
     "LazyInstanceNorm2d",
     "LazyInstanceNorm3d",
+    "SyncBatchNorm",
 ]
 
 
@@ -330,3 +331,55 @@ class LazyInstanceNorm3d(_LazyNormBase, InstanceNorm3d):
     """An InstanceNorm3d that infers `num_features` from its first input."""
 
     cls_to_become = InstanceNorm3d
+
+
+class SyncBatchNorm(_BatchNorm):
+    """BatchNorm whose statistics are those of all processes of a group: here one process is the group.
+
+    Inputs have 2 dimensions or more.
+    """
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: Any = None,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
+        )
+        self.process_group = process_group
+
+    ranks = tuple(range(2, 65))
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() < 2:
+            raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
+        """Return the module with a SyncBatchNorm of the same parameters in place of each BatchNorm."""
+        result = module
+        if isinstance(module, _BatchNorm) and not isinstance(module, SyncBatchNorm):
+            sync = cls(
+                module.num_features,
+                module.eps,
+                module.momentum,
+                module.affine,
+                module.track_running_stats,
+                process_group,
+            )
+            for table in ("_parameters", "_buffers"):
+                getattr(sync, table).update(getattr(module, table))
+            sync.training = module.training
+            result = sync
+        for name, child in module.named_children():
+            result.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return result

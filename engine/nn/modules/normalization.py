@@ -10,7 +10,7 @@ from engine.nn.module import Module
 from engine.nn.modules.utils import new_parameter, weight_and_bias
 from engine.tensor import Tensor
 
-__all__ = ["GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
+__all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
 
 
 def _shape(normalized_shape: Any) -> tuple[int, ...]:
@@ -183,6 +183,27 @@ class LocalResponseNorm(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+class CrossMapLRN2d(Module):
+    """LocalResponseNorm of Torch7: for images (N, C, H, W), with `size` channels around, the same formula."""
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
+        super().__init__()
+        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.dim() != 4:
+            raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
+        # Neighbours after the channel win over those before it where `size` is even, unlike local_response_norm.
+        channels = input.shape[1]
+        before = (self.size - 1) // 2
+        squares = F.pad((input * input).unsqueeze(1), (0, 0, 0, 0, before, self.size - 1 - before))
+        means = F.avg_pool3d(squares, (self.size, 1, 1), stride=1).squeeze(1)[:, :channels]
+        return input / (self.k + self.alpha * means) ** self.beta
 
     def extra_repr(self) -> str:
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
