@@ -39,7 +39,7 @@ def load_library(path: str | os.PathLike[str]) -> None:
 
     Loading it again does nothing. Its operators stay until the process ends.
 
-    Raises: FileNotFoundError when there is no such file; RuntimeError when it cannot be loaded,
+    Raises: FileNotFoundError when there is no such file; OSError when it cannot be loaded; RuntimeError when it
     registers no operators, or its registration fails: a malformed schema, or an operator that is
     registered already. A library that fails registers nothing.
     """
@@ -52,6 +52,8 @@ def load_library(path: str | os.PathLike[str]) -> None:
             error = RuntimeError(
                 f"{error}. Hint: it was built for another version of the engine; build it again"
             )
+        if "load_library: cannot load" in str(error):
+            error = OSError(str(error))
         raise error
     loaded_libraries.add(full)
 

@@ -189,7 +189,7 @@ class LocalResponseNorm(Module):
 
 
 class CrossMapLRN2d(Module):
-    """LocalResponseNorm of Torch7: for images (N, C, H, W), with `size` channels around, the same formula."""
+    """LocalResponseNorm of Torch7, for images (N, C, H, W): the sum has the first channel too."""
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
         super().__init__()
@@ -198,12 +198,15 @@ class CrossMapLRN2d(Module):
     def forward(self, input: Tensor) -> Tensor:
         if input.dim() != 4:
             raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
-        # Neighbours after the channel win over those before it where `size` is even, unlike local_response_norm.
-        channels = input.shape[1]
+        # As in Torch7: an even size counts as the odd one below, and the first channel is in every sum.
         before = (self.size - 1) // 2
-        squares = F.pad((input * input).unsqueeze(1), (0, 0, 0, 0, before, self.size - 1 - before))
-        means = F.avg_pool3d(squares, (self.size, 1, 1), stride=1).squeeze(1)[:, :channels]
-        return input / (self.k + self.alpha * means) ** self.beta
+        squares = F.pad((input * input).unsqueeze(1), (0, 0, 0, 0, before, before))
+        sums = F.avg_pool3d(squares, (2 * before + 1, 1, 1), stride=1, divisor_override=1).squeeze(
+            1
+        )
+        first = (input[:, :1] * input[:, :1]).expand_as(input[:, before + 1 :])
+        sums = sums + F.pad(first, (0, 0, 0, 0, before + 1, 0))[:, : input.shape[1]]
+        return input / (self.k + self.alpha / self.size * sums) ** self.beta
 
     def extra_repr(self) -> str:
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

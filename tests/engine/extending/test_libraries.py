@@ -260,7 +260,7 @@ def test_a_file_that_cannot_be_loaded_is_an_error(tmp_path):
         engine.ops.load_library(tmp_path / "no_such_library.so")
     text = tmp_path / "text.so"
     text.write_text("not a shared object")
-    with pytest.raises(RuntimeError, match=r"load_library: cannot load .*text.so"):
+    with pytest.raises(OSError, match=r"load_library: cannot load .*text.so"):
         engine.ops.load_library(text)
 
 
