@@ -1,7 +1,7 @@
 """The engine's figures, compared with PyTorch's if it is installed: `python benchmarks/run.py [--json]`.
 
-A figure is a ratio: the median over rounds of our time / PyTorch's, both timed in turn (A B A B) in
-one process on one thread, so that anything that slows the machine slows both. Below 1 is faster.
+A figure is a ratio: our least time over rounds / PyTorch's, both timed in turn (A B A B) in one process
+on one thread. What is timed is the processor's time: other processes take none of it. Below 1 is faster.
 The recorder's figures are ratios as well: a recorded program's loop against the same loop unrecorded.
 """
 
@@ -53,12 +53,12 @@ def show_time(seconds: float) -> str:
     return f"{seconds * 1e9:8.0f} ns"
 
 
-def timed(work: Work, times: int) -> float:
+def timed(work: Work, times: int, clock: Callable[[], float] = time.perf_counter) -> float:
     """Seconds of one call, over a block of `times` calls."""
-    begin = time.perf_counter()
+    begin = clock()
     for _ in range(times):
         work()
-    return (time.perf_counter() - begin) / times
+    return (clock() - begin) / times
 
 
 def compare(
@@ -70,17 +70,16 @@ def compare(
     rounds: int = ROUNDS,
     block: float = BLOCK,
 ) -> Figure:
-    """Our time and PyTorch's, in turn: the median over `rounds` blocks that last about `block` seconds."""
+    """Our time and PyTorch's, in turn: the least of `rounds` blocks that last about `block` seconds."""
     works = [make(module) for module in peers]
     for work in works:
         timed(work, 2)
     times = max(1, round(block / max(timed(works[0], 1), 1e-8)))
-    seconds = [[timed(work, times) for work in works] for _ in range(rounds)]
-    ours = statistics.median(r[0] for r in seconds)
-    if len(peers) == 1:
+    seconds = [[timed(work, times, time.process_time) for work in works] for _ in range(rounds)]
+    ours, *theirs = (max(min(column), 1e-9) for column in zip(*seconds, strict=True))
+    if not theirs:
         return Figure(name, ours, None, None, bound)
-    ratio = statistics.median(r[0] / r[1] for r in seconds)
-    return Figure(name, ours, statistics.median(r[1] for r in seconds), ratio, bound)
+    return Figure(name, ours, theirs[0], ours / theirs[0], bound)
 
 
 def geometric_mean(ratios: list[float]) -> float:

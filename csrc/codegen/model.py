@@ -167,6 +167,7 @@ class Pointwise:
     loop: str = "loop"  # the template that runs the expression (backend/cpu/loops.h)
     unary_with_number: bool = False  # a number as second operand has no say in the result's strides
     widened: bool = True  # 16-bit floats run the loop of floats; False: separate loops
+    bits16: str = ""  # or the expression of their bits, as uint16_t
 
 
 FOLDS = ("sum", "prod", "min", "max")
@@ -410,7 +411,16 @@ _KEYS |= {
     "complex",
     "complex_result",
 }
-_KEYS |= {"numbers", "check", "promoting", "loop", "widened", "overlap", "unary_with_number"}
+_KEYS |= {
+    "numbers",
+    "check",
+    "promoting",
+    "loop",
+    "widened",
+    "bits16",
+    "overlap",
+    "unary_with_number",
+}
 _KEYS |= {
     "gradient",
     "decompose",
@@ -576,6 +586,7 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
             loop=entry.get("loop", "loop"),
             unary_with_number=entry.get("unary_with_number", False),
             widened=entry.get("widened", True),
+            bits16=entry.get("bits16", ""),
         )
         op = replace(op, pointwise=pointwise)
     forms = list(entry.get("forms", ["inplace", "out"] if is_pointwise else []))

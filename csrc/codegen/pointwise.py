@@ -2,7 +2,8 @@
 
 An expression (expression.py) is compiled as a C++ lambda over the compute type `T` of its operands;
 the loops themselves (contiguous, broadcast scalar, tiled) are in csrc/backend/cpu/loops.h. 16-bit
-floats run the loop of floats (csrc/backend/cpu/widened.h) unless the entry says `widened: false`.
+floats run the loop of floats (csrc/backend/cpu/widened.h) unless the entry says `widened: false`, or
+`bits16`, an expression of their bits.
 """
 
 from __future__ import annotations
@@ -140,6 +141,15 @@ def suffix(ctype: str) -> str:
     return re.sub(r"\W", "_", ctype.removesuffix("_t").removeprefix("std::")).strip("_").lower()
 
 
+def _bits(op: Operator, operand: str) -> str:
+    """The expression over the bits of a 16-bit float, of operators with one operand."""
+    assert op.pointwise
+    names: dict[str, Node] = {operand: Operand(Type.ELEMENT, operand)}
+    origin = f"{op.family}.yaml:{op.line}: {op.full_name}, bits16"
+    node = parse(op.pointwise.bits16, Scope(origin, names, all_helpers(), "int"), Type.ELEMENT)
+    return expression_cpp.cpp(node, "int")
+
+
 def _loop(op: Operator, ctype: str, category: str) -> str:
     node = parsed(op, category)
     assert op.pointwise
@@ -165,6 +175,11 @@ def _loop(op: Operator, ctype: str, category: str) -> str:
         f"void {op.cpp_name}_{suffix(ctype)}"
         "(char* const* data, const int64_t* strides, int64_t n, const Params& q) {\n"
     )
+    if ctype in SMALL_FLOATS and op.pointwise.bits16:
+        return (
+            f"{head}  (void)q;\n  using T = uint16_t;\n"
+            f"  loop<T, T>(data, strides, n, [](T {names[0]}) {{ return {_bits(op, names[0])}; }});\n}}\n"
+        )
     expression = expression_cpp.cpp(node, category)
     if ctype in SMALL_FLOATS and op.pointwise.widened:
         if "<E>" in expression:

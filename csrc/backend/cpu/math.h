@@ -31,15 +31,15 @@ UH_MVEC(exp)
 UH_MVEC(exp2)
 UH_MVEC(expm1)
 UH_MVEC(log)
-UH_MVEC(log2) UH_MVEC(log10) UH_MVEC(log1p) UH_MVEC(sin) UH_MVEC(cos) UH_MVEC(tan) UH_MVEC(asin)
-    UH_MVEC(acos) UH_MVEC(atan) UH_MVEC(sinh) UH_MVEC(cosh) UH_MVEC(tanh) UH_MVEC(asinh)
-        UH_MVEC(acosh) UH_MVEC(atanh) UH_MVEC(erf) UH_MVEC(erfc) UH_MVEC2(pow) UH_MVEC2(atan2)
-            UH_MVEC2(hypot)
+UH_MVEC(log2)
+UH_MVEC(log10) UH_MVEC(log1p) UH_MVEC(sin) UH_MVEC(cos) UH_MVEC(tan) UH_MVEC(asin) UH_MVEC(acos)
+    UH_MVEC(atan) UH_MVEC(sinh) UH_MVEC(cosh) UH_MVEC(tanh) UH_MVEC(asinh) UH_MVEC(acosh)
+        UH_MVEC(atanh) UH_MVEC(erf) UH_MVEC(erfc) UH_MVEC2(pow) UH_MVEC2(atan2) UH_MVEC2(hypot)
 #undef UH_MVEC
 #undef UH_MVEC2
 #endif
 
-                namespace uh::UH_ISA::m {
+            namespace uh::UH_ISA::m {
 
 #define UH_UNARY(name)                                                                             \
   inline float name(float x) { return ::name##f(x); }                                              \
@@ -48,14 +48,14 @@ UH_MVEC(log2) UH_MVEC(log10) UH_MVEC(log1p) UH_MVEC(sin) UH_MVEC(cos) UH_MVEC(ta
   UH_UNARY(expm1)
   UH_UNARY(log2)
   UH_UNARY(log10)
-  UH_UNARY(sin) UH_UNARY(cos) UH_UNARY(tan) UH_UNARY(asin) UH_UNARY(acos) UH_UNARY(atan)
-      UH_UNARY(sinh) UH_UNARY(cosh) UH_UNARY(asinh) UH_UNARY(acosh) UH_UNARY(atanh) UH_UNARY(erfc)
-          UH_UNARY(sqrt) UH_UNARY(floor) UH_UNARY(ceil) UH_UNARY(trunc) UH_UNARY(fabs)
-              UH_UNARY(rint)
+  UH_UNARY(sin)
+  UH_UNARY(cos) UH_UNARY(tan) UH_UNARY(asin) UH_UNARY(acos) UH_UNARY(atan) UH_UNARY(sinh)
+      UH_UNARY(cosh) UH_UNARY(asinh) UH_UNARY(acosh) UH_UNARY(atanh) UH_UNARY(erfc) UH_UNARY(sqrt)
+          UH_UNARY(floor) UH_UNARY(ceil) UH_UNARY(trunc) UH_UNARY(fabs) UH_UNARY(rint)
 #undef UH_UNARY
 
-                  inline double
-                  exp(double x) {
+              inline double
+              exp(double x) {
     return ::exp(x);
   }
   inline float log(float x) { return log_float(x); }
@@ -147,17 +147,50 @@ UH_MVEC(log2) UH_MVEC(log10) UH_MVEC(log1p) UH_MVEC(sin) UH_MVEC(cos) UH_MVEC(ta
     return std::is_signed_v<T> && b == static_cast<T>(-1);
   }
 
+  // The remainder with the sign of `a`: exact, as std::fmod, which takes a step for every bit of
+  // the quotient. In double a quotient of two floats is off by 2^-51 of itself, and what it leaves
+  // of `a` is exact, because all of it is a multiple of the last bit of `b`: six quotients reduce
+  // the largest (2^277) to one that is off by at most 1. Without branches, so that loops are
+  // vectorised.
+  inline float fmod(float a, float b) {
+#if defined(__FMA__)
+    const double x = fabs(static_cast<double>(a)), y = fabs(static_cast<double>(b)),
+                 inverse = 1 / y;
+    double r = x;
+#pragma GCC unroll 6
+    for (int i = 0; i < 6; ++i) r = __builtin_fma(-trunc(r * inverse), y, r);
+    r = r < 0 ? r + y : r;
+    r = r >= y ? r - y : r;
+    return copysign(static_cast<float>(x < y ? x : r), a);
+#else
+  return std::fmod(a, b);
+#endif
+  }
+  // One quotient, where it has no more digits than a double: rounded up to an integer it leaves a
+  // remainder below 0, which is exact, too.
+  inline double fmod(double a, double b) {
+#if defined(__FMA__)
+    const double x = fabs(a), y = fabs(b), quotient = x / y;
+    if (quotient < 0x1p53) [[likely]] {
+      double r = __builtin_fma(-trunc(quotient), y, x);
+      r = r < 0 ? r + y : r;
+      return copysign(x < y ? x : r, a);
+    }
+#endif
+    return std::fmod(a, b);
+  }
+
   // Rounds towards minus infinity, as Python's //.
   template <class T>
   inline T floor_div(T a, T b, const Params& q) {
     if constexpr (std::is_floating_point_v<T>) {
-      if (b == 0) return a / b;
-      const T r = std::fmod(a, b);
-      T d = (a - r) / b;
-      if (r != 0 && (b < 0) != (r < 0)) d -= 1;
-      if (d == 0) return copysign(T(0), a / b);
+      const T r = fmod(a, b), all = a / b;
+      const T whole = (a - r) / b;
+      const T d = (r != 0) & ((b < 0) != (r < 0)) ? whole - 1 : whole;
       const T f = floor(d);
-      return d - f > T(0.5) ? f + 1 : f;
+      const T near = d - f > T(0.5) ? f + 1 : f;
+      const T result = d == 0 ? copysign(T(0), all) : near;
+      return b == 0 ? all : result;
     } else {
       if (bad_divisor(b, q)) return 0;
       if (overflows(b)) return sub(T(0), a);
@@ -178,8 +211,8 @@ UH_MVEC(log2) UH_MVEC(log10) UH_MVEC(log1p) UH_MVEC(sin) UH_MVEC(cos) UH_MVEC(ta
   template <class T>
   inline T remainder(T a, T b, const Params& q) {
     if constexpr (std::is_floating_point_v<T>) {
-      const T r = std::fmod(a, b);
-      return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+      const T r = fmod(a, b);
+      return (r != 0) & ((r < 0) != (b < 0)) ? r + b : r;
     } else {
       if (bad_divisor(b, q)) return 0;
       if (overflows(b)) return 0;
@@ -191,7 +224,7 @@ UH_MVEC(log2) UH_MVEC(log10) UH_MVEC(log1p) UH_MVEC(sin) UH_MVEC(cos) UH_MVEC(ta
   template <class T>
   inline T fmod(T a, T b, const Params& q) {
     if constexpr (std::is_floating_point_v<T>)
-      return std::fmod(a, b);
+      return fmod(a, b);
     else {
       if (bad_divisor(b, q)) return 0;
       return overflows(b) ? T(0) : static_cast<T>(a % b);
@@ -219,15 +252,18 @@ UH_MVEC(log2) UH_MVEC(log10) UH_MVEC(log1p) UH_MVEC(sin) UH_MVEC(cos) UH_MVEC(ta
 
   template <class T>
   inline T shift_left(T a, T b) {
+    using Wide = std::conditional_t<sizeof(T) < 8, uint32_t, uint64_t>;
     constexpr auto bits = static_cast<T>(8 * sizeof(T));
-    if (b < 0 || b >= bits) return 0;
-    return static_cast<T>(static_cast<uint64_t>(a) << b);
+    const T shifted = static_cast<T>(static_cast<Wide>(a) << (b & (bits - 1)));
+    return (b < 0) | (b >= bits) ? T(0) : shifted;
   }
   template <class T>
   inline T shift_right(T a, T b) {
-    constexpr auto bits = static_cast<T>(8 * sizeof(T));
-    if (b < 0 || b >= bits) return a < 0 ? static_cast<T>(-1) : T(0);
-    return static_cast<T>(a >> b);
+    using Wide = std::conditional_t<sizeof(T) < 8, int32_t, int64_t>;
+    using Count = std::make_unsigned_t<Wide>;
+    constexpr Count kMost = 8 * sizeof(Wide) - 1;  // then all bits are those of the sign
+    const auto count = static_cast<Count>(static_cast<Wide>(b));  // a negative one is large
+    return static_cast<T>(static_cast<Wide>(a) >> (count < kMost ? count : kMost));
   }
 
 }  // namespace uh::UH_ISA::m

@@ -84,6 +84,8 @@ ReduceLoops make() {
     loops.best[1][static_cast<int>(dtype)] = best_fold<Max, T>();
   };
   extremes(uint8_t{});
+  extremes(int8_t{});
+  extremes(int16_t{});
   extremes(int32_t{});
   extremes(int64_t{});
   extremes(float{});

@@ -33,7 +33,7 @@ void fold_extreme(const Tensor& self, const std::optional<Dims>& dim, FoldOp op,
                   const Tensor& result) {
   if (result.numel() == 0) return;  // of any dtype
   fold_into({{result}}, self, ReducedDims(self, dim), op, self.dtype(),
-            extreme_compute_dtype(self.dtype()));
+            extreme_fold_dtype(self.dtype()));
 }
 
 // all is the minimum of truth values, any their maximum.

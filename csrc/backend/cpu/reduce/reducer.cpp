@@ -234,16 +234,19 @@ DType sum_compute_dtype(DType dtype) {
   return dtype == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
 }
 
-DType extreme_compute_dtype(DType dtype) {
+DType extreme_fold_dtype(DType dtype) {
   if (is_complex(dtype)) no_such_dtype(dtype);  // complex numbers have no order
   switch (dtype) {
     case DType::kBool: return DType::kUInt8;
-    case DType::kInt8:
-    case DType::kInt16: return DType::kInt32;
     case DType::kFloat16:
     case DType::kBFloat16: return DType::kFloat32;
     default: return dtype;
   }
+}
+
+DType extreme_compute_dtype(DType dtype) {
+  const bool small = dtype == DType::kInt8 || dtype == DType::kInt16;
+  return small ? DType::kInt32 : extreme_fold_dtype(dtype);
 }
 
 void fold_into(std::initializer_list<Folded> results, const Tensor& self, const ReducedDims& dims,
@@ -325,7 +328,7 @@ void run_fold(const FoldOperator& op, const Tensor& self, const std::optional<Di
   const bool counts =
       elements && op.by == FoldOp::kSum && dtype == DType::kInt64 && self.dtype() == DType::kBool;
   const DType compute = counts                           ? DType::kUInt8
-                        : elements && !op.has_identity() ? extreme_compute_dtype(dtype)
+                        : elements && !op.has_identity() ? extreme_fold_dtype(dtype)
                                                          : sum_compute_dtype(dtype);
   Folded folded{result};
   if (op.divided) {
@@ -337,7 +340,7 @@ void run_fold(const FoldOperator& op, const Tensor& self, const std::optional<Di
 
 void best_into(const Tensor& values, const Tensor& indices, const Tensor& self, int64_t dim,
                bool max) {
-  const DType compute = extreme_compute_dtype(self.dtype());
+  const DType compute = extreme_fold_dtype(self.dtype());
   const BestFold& best = reduce_loops().best[max ? 1 : 0][static_cast<int>(compute)];
   const Dims single_dim{dim};
   const Reduction p = make_reduction(
@@ -392,7 +395,7 @@ void best_into(const Tensor& values, const Tensor& indices, const Tensor& self, 
 }
 
 void best_in_row(const Tensor& index, const Tensor& self, bool max) {
-  const DType compute = extreme_compute_dtype(self.dtype());
+  const DType compute = extreme_fold_dtype(self.dtype());
   const ReduceLoops& loops = reduce_loops();
   const BestFold& best = loops.best[max ? 1 : 0][static_cast<int>(compute)];
   const int64_t n = self.numel(), item = itemsize(self.dtype());

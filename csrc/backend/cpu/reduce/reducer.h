@@ -12,6 +12,7 @@ namespace uh {
 // The dtype a fold converts to before it starts: one that the loops are made for.
 DType sum_compute_dtype(DType dtype);      // float32, float64, int64
 DType extreme_compute_dtype(DType dtype);  // uint8, int32, int64, float32, float64
+DType extreme_fold_dtype(DType dtype);     // the same, int8 and int16: what min and max fold in
 
 // A result of a reduction: where it goes, and how it is made from the accumulators: `made` writes n
 // values of the fold's accumulator dtype.
