@@ -80,6 +80,13 @@ class Aliases:
         if source.unique() in self._perhaps:
             self._perhaps[output.unique()] = self._perhaps[source.unique()]
 
+    def same(self, source: IRValue, other: IRValue) -> None:
+        """`other` is the tensor `source` itself: a write to either is one to both."""
+        if isinstance(self._conversion.get(source), Value):
+            number = source.unique()
+            self._views[other.unique()] = self._views.get(number, View(number, lambda base: base))
+            self._noted |= {number: source, other.unique(): other}
+
     def write(self, node: Node, target: IRValue, result: Any) -> Any:
         """A write in place of `result` to `target`; the value that the tensor then has.
 

@@ -231,11 +231,17 @@ def _condition_stays(conversion: Conversion, node: Node) -> bool:
 
 def _unrolled(conversion: Conversion, node: Node, trips: int, initial: list[Any]) -> Any:
     block, carried = node.blocks()[0], initial
+    sources = node.inputs()[2:]
     for step in range(trips):
         for parameter, value in zip(block.inputs(), [step, *carried], strict=True):
             conversion.bind(parameter, value)
+        for source, parameter in zip(sources, block.inputs()[1:], strict=True):
+            conversion.aliases.same(source, parameter)
         conversion.convert_block(block)
-        carried = [conversion.get(value) for value in block.outputs()[1:]]
+        sources = block.outputs()[1:]
+        carried = [conversion.get(value) for value in sources]
+    for source, output in zip(sources, node.outputs(), strict=True):
+        conversion.aliases.same(source, output)
     return _several(carried)
 
 

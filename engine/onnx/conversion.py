@@ -54,7 +54,14 @@ class Problem(NamedTuple):
 
 
 # Other names of operands: of numbers, writes in place and aliases.
-_OPERANDS = {"a": "self", "b": "other", "self": "input", "axis0": "dim0", "axis1": "dim1"}
+_OPERANDS = {
+    "a": "self",
+    "b": "other",
+    "t": "data",
+    "self": "input",
+    "axis0": "dim0",
+    "axis1": "dim1",
+}
 Handler = Callable[["Conversion", Node], Any]
 _handlers: dict[str, Handler] = {}
 

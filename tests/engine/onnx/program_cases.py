@@ -187,7 +187,19 @@ def breaking(x: Tensor, y: Tensor) -> Tensor:
     return total
 
 
-for _function in (branches, early_return, collatz, running_sums, growing, checked, breaking):
+@engine.jit.script
+def written_in_a_loop(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """A loop that is repeated, for it writes in place to a tensor that has another name and a view outside."""
+    z = x
+    row = x[0]
+    for _ in range(3):
+        z += 1
+        z.view(-1)[0] = 7.0
+    return x * 2, z, row
+
+
+_FUNCTIONS = (branches, early_return, collatz, running_sums, growing, checked, breaking)
+for _function in (*_FUNCTIONS, written_in_a_loop):
     PROGRAMS.append(Case(_function.name, lambda function=_function: function, _matrices))
 
 
