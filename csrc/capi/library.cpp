@@ -2,9 +2,14 @@
 #include "dispatch/library.h"
 
 #include <dlfcn.h>
+#if __has_include(<elf.h>)
+#include <elf.h>
+#endif
 
 #include <algorithm>
+#include <cstring>
 #include <forward_list>
+#include <fstream>
 #include <list>
 
 #include "autograd/library_formula.h"
@@ -393,11 +398,37 @@ void run_waiting() {
   run_blocks(std::move(ready));
 }
 
+// dlopen maps what the headers promise; where the file is shorter, as after a copy that was cut
+// off, reading it is a bus error. Whatever else is wrong with a file dlopen says itself.
+void check_complete([[maybe_unused]] const std::string& path) {
+#if __has_include(<elf.h>)
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const auto size = static_cast<uint64_t>(std::max<std::streamoff>(file.tellg(), 0));
+  const auto read = [&](uint64_t position, void* to, size_t n) {
+    file.seekg(static_cast<std::streamoff>(position));
+    return static_cast<bool>(file.read(static_cast<char*>(to), static_cast<std::streamsize>(n)));
+  };
+  Elf64_Ehdr header{};
+  if (!file || !read(0, &header, sizeof header) ||
+      std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+      header.e_phentsize != sizeof(Elf64_Phdr))
+    return;
+  for (size_t i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment{};
+    const bool here = read(header.e_phoff + i * sizeof segment, &segment, sizeof segment);
+    check(here && (segment.p_type != PT_LOAD ||
+                   (segment.p_filesz <= size && segment.p_offset <= size - segment.p_filesz)),
+          "load_library: cannot load ", path, ": the file is cut off after ", size, " bytes");
+  }
+#endif
+}
+
 void load_object(const std::string& path) {
   const std::lock_guard lock(load_lock());
   if (std::any_of(alive().begin(), alive().end(),
                   [&](const uh_library_block* block) { return object_of(*block) == path; }))
     return;
+  check_complete(path);
   Blocks blocks;
   Blocks* const outer = std::exchange(t_loading, &blocks);
   const uint64_t before = Dispatcher::instance().generation();

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import engine
-from engine import library
+from engine import library, sparse_conv
 from engine.inspect.history import History
 from engine.inspect.live import storage_id, tensor_id
 from engine.inspect.models import dispatch
@@ -262,6 +262,18 @@ def test_a_file_that_cannot_be_loaded_is_an_error(tmp_path):
     text.write_text("not a shared object")
     with pytest.raises(OSError, match=r"load_library: cannot load .*text.so"):
         engine.ops.load_library(text)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.3])
+def test_a_library_that_was_cut_off_is_an_error(share, tmp_path):
+    """A copy that was interrupted: reading what its headers promise would end the process."""
+    sparse_conv.build_rulebook(engine.zeros(0, 2, dtype=engine.int64), 1, [1], [1])
+    whole = next(path for path in engine.ops.loaded_libraries if "libsparse_conv" in path)
+    content = Path(whole).read_bytes()
+    part = tmp_path / "part.so"
+    part.write_bytes(content[: int(share * len(content))])
+    with pytest.raises(RuntimeError, match=r"load_library: cannot load .*part.so: .*(cut off|short)"):
+        engine.ops.load_library(part)
 
 
 FIRST = 'm.def("first(Tensor x) -> Tensor");'
