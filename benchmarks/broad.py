@@ -86,7 +86,7 @@ def function(m: Any, name: str) -> Callable[..., Any]:
 
 
 def pointwise() -> Iterator[Workload]:
-    unary = ("exp", "log", "tanh", "sigmoid", "sqrt", "sin", "abs", "nn.functional.gelu")
+    unary = ("exp", "log", "tanh", "sigmoid", "sqrt", "sin", "abs", "neg", "nn.functional.gelu")
     for name, dtype, layout in itertools.product(unary, FLOATS, ("dense", "columns", "transposed")):
 
         def make(m: Any, name: str = name, dtype: str = dtype, layout: str = layout) -> Work:
@@ -104,7 +104,11 @@ def pointwise() -> Iterator[Workload]:
         "logical_or": ("bool", "float32"),
         "pow": ("float32", "float64"),
         "atan2": ("float32",),
-        "remainder": ("int32", "float32"),
+        "remainder": ("int32", "float32", "float64", "bfloat16"),
+        "fmod": ("int16", "float32"),
+        "floor_divide": ("int32", "float32"),
+        "bitwise_left_shift": ("int8", "int16", "int32"),
+        "bitwise_right_shift": ("uint8", "int16", "int64"),
     }
     for name, dtypes in binary.items():
         for dtype, layout in itertools.product(dtypes, ("dense", "row", "column", "transposed")):
@@ -120,7 +124,7 @@ def reductions() -> Iterator[Workload]:
     names = {
         "sum": ("float32", "float64", "bfloat16", "int32", "uint8", "bool"),
         "mean": ("float32", "float16"),
-        "amax": ("float32", "bfloat16", "int8"),
+        "amax": ("float32", "float64", "bfloat16", "int8", "int16"),
         "argmax": ("float32", "int64"),
         "prod": ("float32", "int64"),
         "std": ("float32", "float64"),
@@ -282,6 +286,8 @@ def layers() -> Iterator[Workload]:
         Convolution(2, (64, 64), 28, 1),
         Convolution(2, (256, 64), 7, 1),
         Convolution(2, (512, 512), 1, 1),
+        Convolution(2, (512, 512), 1, 3),
+        Convolution(2, (512, 512), 2, 3),
         Convolution(2, (3, 32), 64, 3),
         Convolution(2, (32, 32), 33, 3),
         Convolution(2, (16, 32), 28, 5),
