@@ -48,8 +48,8 @@ Tensor copy_like(const Tensor& gradient, const Tensor& leaf) {
 AccumulateGrad::AccumulateGrad(const Tensor& leaf) : Node(UINT64_MAX), leaf_(leaf) {
   add_input(leaf);
   if (events::on()) [[unlikely]]
-    events::emit(events::Kind::kUSE, leaf.id(), static_cast<int64_t>(events::Holder::kSaved), id(),
-                 leaf.impl()->use_count());
+    events::emit(events::Kind::kTENSOR_RETAIN, leaf.id(),
+                 static_cast<int64_t>(events::Holder::kSaved), id(), leaf.impl()->use_count());
 }
 
 AccumulateGrad::~AccumulateGrad() {
@@ -58,8 +58,8 @@ AccumulateGrad::~AccumulateGrad() {
   if (m.accumulator == this) m.accumulator = nullptr;
   m.lock.unlock();
   if (events::on()) [[unlikely]]
-    events::emit(events::Kind::kUNUSE, leaf_.id(), static_cast<int64_t>(events::Holder::kSaved),
-                 id(), leaf_.impl()->use_count() - 1);
+    events::emit(events::Kind::kTENSOR_RELEASE, leaf_.id(),
+                 static_cast<int64_t>(events::Holder::kSaved), id(), leaf_.impl()->use_count() - 1);
 }
 
 HookList AccumulateGrad::leaf_hooks() const {

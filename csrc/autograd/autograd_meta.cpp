@@ -242,12 +242,13 @@ void set_grad(const Tensor& tensor, const Tensor& grad) {
   const Tensor old = m.set_grad(grad);
   if (events::on()) [[unlikely]] {
     if (old)
-      events::emit(events::Kind::kUNUSE, old.id(), holder, tensor.id(),
+      events::emit(events::Kind::kTENSOR_RELEASE, old.id(), holder, tensor.id(),
                    old.impl()->use_count() - 1);
     events::emit(events::Kind::kGRAD_SET, tensor.id(), grad ? grad.id() : 0);
   }
   if (grad && events::on()) [[unlikely]]
-    events::emit(events::Kind::kUSE, grad.id(), holder, tensor.id(), grad.impl()->use_count());
+    events::emit(events::Kind::kTENSOR_RETAIN, grad.id(), holder, tensor.id(),
+                 grad.impl()->use_count());
 }
 
 void retain_grad(const Tensor& tensor, Ref<Hook> hook) {

@@ -213,8 +213,9 @@ void GraphTask::arrive(uint32_t slot, uint32_t input, Tensor gradient) {
   if (gradient) {
     Tensor& have = entry.buffer[input];
     if (have && events::on()) [[unlikely]]
-      events::emit(events::Kind::kUNUSE, have.id(), static_cast<int64_t>(events::Holder::kBuffer),
-                   entry.node->id(), have.impl()->use_count() - 1);
+      events::emit(events::Kind::kTENSOR_RELEASE, have.id(),
+                   static_cast<int64_t>(events::Holder::kBuffer), entry.node->id(),
+                   have.impl()->use_count() - 1);
     if (have) {
       Tensor before = std::move(have);
       have = sum(std::move(before), gradient);
@@ -227,8 +228,9 @@ void GraphTask::arrive(uint32_t slot, uint32_t input, Tensor gradient) {
     events::emit(events::Kind::kARRIVE, id_, entry.node->id(), input, arrived,
                  have ? have.id() : 0);
     if (have && arrived)
-      events::emit(events::Kind::kUSE, have.id(), static_cast<int64_t>(events::Holder::kBuffer),
-                   entry.node->id(), have.impl()->use_count());
+      events::emit(events::Kind::kTENSOR_RETAIN, have.id(),
+                   static_cast<int64_t>(events::Holder::kBuffer), entry.node->id(),
+                   have.impl()->use_count());
   }
   if (--entry.missing == 0) push(slot);
 }
@@ -265,7 +267,7 @@ void GraphTask::run_node(uint32_t slot) {
     events::emit(events::Kind::kREADY_POP, id_, node->id());
     for (const Tensor& gradient : gradients) {
       if (gradient)
-        events::emit(events::Kind::kUNUSE, gradient.id(),
+        events::emit(events::Kind::kTENSOR_RELEASE, gradient.id(),
                      static_cast<int64_t>(events::Holder::kBuffer), node->id(),
                      gradient.impl()->use_count() - 1);
     }

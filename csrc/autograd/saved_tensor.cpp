@@ -96,7 +96,8 @@ void SavedTensor::keep(const Node& owner, const Tensor& tensor, const Tensor& in
     const Finder slot(owner, *this);
     events::emit(events::Kind::kSAVE, owner.id(), slot.index(), tensor.id(), version_,
                  events::intern(slot.name()));
-    events::emit(events::Kind::kUSE, tensor.id(), holder(), owner.id(), tensor.impl()->use_count());
+    events::emit(events::Kind::kTENSOR_RETAIN, tensor.id(), holder(), owner.id(),
+                 tensor.impl()->use_count());
   }
 }
 
@@ -220,7 +221,7 @@ void SavedTensor::release(const Node& owner, int64_t slot) {
   node_ = nullptr;
   lock.unlock();
   if (tensor && events::on()) [[unlikely]] {
-    events::emit(events::Kind::kUNUSE, tensor.id(), holder(), owner.id(),
+    events::emit(events::Kind::kTENSOR_RELEASE, tensor.id(), holder(), owner.id(),
                  tensor.impl()->use_count() - 1);
     events::emit(events::Kind::kRELEASE, owner.id(), slot, tensor.id());
   }

@@ -41,7 +41,7 @@ class Entry(NamedTuple):
 def parse(path: Path) -> list[Entry]:
     """The entries of the list in order. One with a name or number that another has is an error."""
     entries: list[Entry] = []
-    for name, number, *columns in lists.entries(path, "UH_EVENT", 9):
+    for name, number, _, *columns in lists.entries(path, "UH_EVENT", 10):
         fields = tuple(str(field) for field in columns[:5])
         entry = Entry(str(name), int(number), fields, str(columns[5]), str(columns[6]))
         if any(entry.name == other.name or entry.number == other.number for other in entries):

@@ -10,7 +10,7 @@
 namespace uh::events {
 
 enum class Kind : uint16_t {
-#define UH_EVENT(name, number, a, b, c, d, e, blob, sentence) k##name = number,
+#define UH_EVENT(name, number, time, a, b, c, d, e, blob, sentence) k##name = number,
 #include "events/event_list.inc"
 #undef UH_EVENT
 };

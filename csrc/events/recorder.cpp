@@ -82,32 +82,16 @@ Ring& ring() {
   return *instance;
 }
 
-// Reading the clock costs as much as the rest of a record, so only what begins or ends something
-// does; what happens inside an operator carries the time of the record before it.
+// Column `time` of event_list.inc.
 bool reads_clock(Kind kind) {
+  enum class Time : bool { previous, now };
   switch (kind) {
-    case Kind::kALLOCATE:
-    case Kind::kFREE:
-    case Kind::kSTORAGE_NEW:
-    case Kind::kSTORAGE_FREE:
-    case Kind::kHOLD:
-    case Kind::kDROP:
-    case Kind::kTENSOR_NEW:
-    case Kind::kTENSOR_FREE:
-    case Kind::kUSE:
-    case Kind::kUNUSE:
-    case Kind::kCOUNT:
-    case Kind::kVIEW:
-    case Kind::kWRAP:
-    case Kind::kHOP:
-    case Kind::kWRITE:
-    case Kind::kVERSION:
-    case Kind::kVALUES:
-    case Kind::kNAME_BIND:
-    case Kind::kNAME_UNBIND:
-    case Kind::kOBJECT: return false;
-    default: return true;
+#define UH_EVENT(name, number, time, a, b, c, d, e, blob, sentence)                                \
+  case Kind::k##name: return Time::time == Time::now;
+#include "events/event_list.inc"
+#undef UH_EVENT
   }
+  return true;
 }
 
 // A small number per thread and recording; THREAD records its name once.
@@ -300,7 +284,7 @@ std::vector<std::byte> sample(const ValueSource& s) {
 
 void open(int fd, uint64_t value_budget) {
   check(!on(), "record: this process is already being recorded");
-  struct stat st {};
+  struct stat st{};
   check(fstat(fd, &st) == 0 && st.st_size > static_cast<off_t>(kHeaderBytes),
         "record: file descriptor ", fd, " is not a ring: it is too short or closed");
   void* at =

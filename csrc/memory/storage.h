@@ -58,13 +58,15 @@ class Storage final : public RefCounted {
 
   void held_by(events::Holder kind, int64_t holder) {
     if (events::on()) [[unlikely]] {
-      events::emit(events::Kind::kHOLD, id_, static_cast<int64_t>(kind), holder, use_count());
+      events::emit(events::Kind::kSTORAGE_RETAIN, id_, static_cast<int64_t>(kind), holder,
+                   use_count());
     }
   }
   // To be called just before the reference is released.
   void dropped_by(events::Holder kind, int64_t holder) {
     if (events::on()) [[unlikely]] {
-      events::emit(events::Kind::kDROP, id_, static_cast<int64_t>(kind), holder, use_count() - 1);
+      events::emit(events::Kind::kSTORAGE_RELEASE, id_, static_cast<int64_t>(kind), holder,
+                   use_count() - 1);
     }
   }
 

@@ -29,7 +29,7 @@ int64_t count_of(int64_t tensor) {
 thread_local std::unordered_map<int64_t, int64_t> t_unsettled;
 
 void emit(events::Kind kind, const TensorUse& use, int64_t count) {
-  events::emit(kind, use.tensor, static_cast<int64_t>(use.kind), use.holder, count, use.place);
+  events::emit(kind, use.tensor, static_cast<int64_t>(use.kind), use.holder, count, use.position);
 }
 
 }  // namespace
@@ -60,15 +60,15 @@ void record_references(const std::vector<TensorUse>& dropped, const std::vector<
     if (const int64_t count = count_of(use.tensor); count > 0)
       emit(kind, use, std::max<int64_t>(count + remainder, 0));
   };
-  for (const TensorUse& use : dropped) record(events::Kind::kUNUSE, use, -1);
-  for (const TensorUse& use : added) record(events::Kind::kUSE, use, 1);
+  for (const TensorUse& use : dropped) record(events::Kind::kTENSOR_RELEASE, use, -1);
+  for (const TensorUse& use : added) record(events::Kind::kTENSOR_RETAIN, use, 1);
 }
 
 void settle_counts() {
   if (!events::on()) return;
   for (const auto& [tensor, recorded] : t_unsettled) {
     const int64_t count = count_of(tensor);
-    if (count > 0 && count != recorded) events::emit(events::Kind::kCOUNT, tensor, count);
+    if (count > 0 && count != recorded) events::emit(events::Kind::kUSE_COUNT, tensor, count);
   }
   t_unsettled.clear();
 }
@@ -93,7 +93,7 @@ void HolderTracker::update(const std::vector<Reference>& references) {
     fresh.push_back({kind_, holder_, reference.index, reference.tensor->id()});
   }
   const auto same = [](const TensorUse& a, const TensorUse& b) {
-    return a.place == b.place && a.tensor == b.tensor;
+    return a.position == b.position && a.tensor == b.tensor;
   };
   // References that stayed are in both in the same order.
   size_t begin = 0, ends = 0;

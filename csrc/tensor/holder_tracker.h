@@ -2,10 +2,10 @@
 //
 // What: a slot that is written and emptied (a register, an item of a list, an attribute) has no
 // constructor and destructor that could record it. The owner of such slots has a tracker and shows
-// it their contents; differences from the last report are recorded as UNUSE and USE.
-// Invariant: made and used only while a recording is on, and takes no reference: every count is
-// what it is without. A tensor that has gone is not spoken of again: its TENSOR_FREE ended its
-// uses.
+// it their contents; differences from the last report are recorded as TENSOR_RELEASE and
+// TENSOR_RETAIN. Invariant: made and used only while a recording is on, and takes no reference:
+// every count is what it is without. A tensor that has gone is not spoken of again: its TENSOR_FREE
+// ended its uses.
 #pragma once
 
 #include <memory>
@@ -16,10 +16,10 @@
 
 namespace uh {
 
-// One reference: whose, where in it, to what. See events::Holder for what holder and place are.
+// One reference: whose, where in it, to what. See events::Holder for what holder and position are.
 struct TensorUse {
   events::Holder kind;
-  int64_t holder, place, tensor;
+  int64_t holder, position, tensor;
 };
 
 // Records references that were dropped and added, after all of them were. `passing`: tensors to
@@ -31,7 +31,7 @@ void watch(TensorImpl& impl);
 void forget(int64_t tensor);
 
 // Counts that were recorded while another holder had a reference for a moment are recorded again
-// without it (COUNT).
+// without it (USE_COUNT).
 // Called where nothing passes on tensors: at the end of what compiled, traced or loaded.
 void settle_counts();
 

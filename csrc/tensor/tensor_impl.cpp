@@ -29,8 +29,8 @@ TensorImpl::~TensorImpl() {
   if (watched_) forget(id_);
   if (!events::on()) return;
   if (base_) {
-    events::emit(events::Kind::kUNUSE, base_->id(), static_cast<int64_t>(events::Holder::kTensor),
-                 id_, base_->use_count() - 1);
+    events::emit(events::Kind::kTENSOR_RELEASE, base_->id(),
+                 static_cast<int64_t>(events::Holder::kTensor), id_, base_->use_count() - 1);
   }
   events::emit(events::Kind::kTENSOR_FREE, id_, storage_->id());
   storage_->dropped_by(events::Holder::kTensor, id_);
@@ -46,8 +46,8 @@ void TensorImpl::set_base(Ref<TensorImpl> base, ViewOrigin origin) {
   set_history_version(version());
   if (!is_inference()) add_key(Key::kAutograd);
   if (events::on()) [[unlikely]] {
-    events::emit(events::Kind::kUSE, base_->id(), static_cast<int64_t>(events::Holder::kTensor),
-                 id_, base_->use_count());
+    events::emit(events::Kind::kTENSOR_RETAIN, base_->id(),
+                 static_cast<int64_t>(events::Holder::kTensor), id_, base_->use_count());
   }
 }
 
@@ -62,7 +62,7 @@ void TensorImpl::check_writable() const {
 void TensorImpl::bump_version(int64_t call) {
   const int64_t current = counter().bump();
   if (events::on()) [[unlikely]] {
-    events::emit(events::Kind::kVERSION, counter().id(), current, id_, call);
+    events::emit(events::Kind::kVERSION_BUMP, counter().id(), current, id_, call);
   }
 }
 

@@ -28,7 +28,7 @@ _SIZE = re.compile(
 )
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _CHANGING = (
-    "WRITE", "NAME_BIND", "NAME_UNBIND", "VERSION", "TENSOR_META", "GRAD_SET", "FRAME_PUSH", "FRAME_POP",
+    "WRITE", "NAME_BIND", "NAME_UNBIND", "VERSION_BUMP", "TENSOR_META", "GRAD_SET", "FRAME_PUSH", "FRAME_POP",
 )  # fmt: skip
 
 

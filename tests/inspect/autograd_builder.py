@@ -75,7 +75,7 @@ class GradBuilder(TraceBuilder):
         text = self.string(f"_saved_{name}")
         version = self.counters.get(self._counter(tensor), 0)
         self.emit("SAVE", node.id, slot, tensor, version, text)
-        self.use(tensor, "SAVED", node.id)
+        self.retain(tensor, "SAVED", node.id)
 
     def _counter(self, tensor: int) -> int:
         return self.storages[self.state[tensor]["storage"]]["counter"]
@@ -92,7 +92,7 @@ class GradBuilder(TraceBuilder):
         if tensor not in self.accumulators:
             result = self.node("AccumulateGrad", sequence=FIRST)
             result.variable = tensor
-            self.use(tensor, "SAVED", result.id)
+            self.retain(tensor, "SAVED", result.id)
             self.accumulators[tensor] = result.id
         return self.accumulators[tensor], 0
 
@@ -130,7 +130,7 @@ class GradBuilder(TraceBuilder):
 
     def _release(self, node: GraphNode, slot: int, tensor: int) -> None:
         self.emit("RELEASE", node.id, slot, tensor)
-        self.unuse(tensor, "SAVED", node.id)
+        self.release(tensor, "SAVED", node.id)
         del node.saved[slot]
 
     # A backward pass
@@ -240,4 +240,4 @@ class GradBuilder(TraceBuilder):
         self.emit("ACCUMULATE", variable, incoming, grad, 2 if had else 0, run)
         self.emit("GRAD_SET", variable, grad)
         if not had:
-            self.use(grad, "GRAD", variable)
+            self.retain(grad, "GRAD", variable)

@@ -67,19 +67,19 @@ class Replay:
     def storage_free(self, storage, *_):
         del self.storages[storage]
 
-    def hold(self, storage, kind, holder, count, _):
+    def storage_retain(self, storage, kind, holder, count, _):
         self.holds[storage, kind, holder] += 1
         self.storage_counts[storage] = count
 
-    def drop(self, storage, kind, holder, count, _):
+    def storage_release(self, storage, kind, holder, count, _):
         self.holds[storage, kind, holder] -= 1
         self.storage_counts[storage] = count
 
-    def use(self, tensor, kind, holder, count, _):
+    def tensor_retain(self, tensor, kind, holder, count, _):
         self.uses[tensor, kind, holder] += 1
         self.use_counts[tensor] = count
 
-    def unuse(self, tensor, kind, holder, count, _):
+    def tensor_release(self, tensor, kind, holder, count, _):
         self.uses[tensor, kind, holder] -= 1
         self.use_counts[tensor] = count
 
@@ -127,7 +127,7 @@ class Replay:
 
     error = op_exit
 
-    def version(self, counter, version, *_):
+    def version_bump(self, counter, version, *_):
         self.versions[counter] = version
 
     def write(self, storage, tensor, lo, hi, call):
@@ -197,9 +197,9 @@ def random_program(seed: int, steps: int = 60) -> TraceBuilder:
         elif act == "meta":
             b.meta(x, (3,), (r.randrange(3),))
         elif act == "use":
-            b.use(x, "SAVED", 7)
+            b.retain(x, "SAVED", 7)
             if r.random() < 0.7:
-                b.unuse(x, "SAVED", 7)
+                b.release(x, "SAVED", 7)
         elif act == "fail":
             with b.op("mm(Tensor self, Tensor mat2) -> Tensor", [T(x), T(x)]) as call:
                 call.fail("mm: inner sizes differ: (2, 3) @ (2, 3); 3 != 2")

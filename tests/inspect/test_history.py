@@ -260,7 +260,7 @@ def test_an_operators_own_references_go_with_it():
     x = b.tensor((2,))
     with b.op("view(Tensor(a) self) -> Tensor(a)", [T(x)]):
         b.state[x]["uses"] += 1  # the kernel's own: no event records its end
-        inside = b.use(x, "TENSOR", 2)
+        inside = b.retain(x, "TENSOR", 2)
         b.state[x]["uses"] -= 1
     history = b.history()
     during, after = (history.owners(x, m).impl for m in (inside, b.now))

@@ -27,10 +27,10 @@ def test_a_recording_that_began_in_the_middle_answers():
     """Things end that were never seen to begin."""
     b = TraceBuilder()
     b.emit("UNWRAP", 5, 0)
-    b.emit("DROP", 3, 6, 5, 0)
+    b.emit("STORAGE_RELEASE", 3, 6, 5, 0)
     b.emit("OP_EXIT", 7, 1, 5)
     b.emit("FRAME_POP", 9)
-    b.hold(b.storage(8), "NUMPY", 1)
+    b.retain_storage(b.storage(8), "NUMPY", 1)
     history = b.history()
     assert [history.event(m).sentence for m in range(history.end)]
     owners = history.storage_owners(1, b.now)

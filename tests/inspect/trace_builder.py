@@ -269,16 +269,16 @@ class TraceBuilder:
         }
         return number
 
-    def hold(self, storage: int, kind: str, holder: int) -> int:
+    def retain_storage(self, storage: int, kind: str, holder: int) -> int:
         self.storages[storage]["count"] += 1
         count = self.storages[storage]["count"]
-        return self.emit("HOLD", storage, HOLDERS.index(kind), holder, count)
+        return self.emit("STORAGE_RETAIN", storage, HOLDERS.index(kind), holder, count)
 
-    def drop(self, storage: int, kind: str, holder: int) -> int:
+    def release_storage(self, storage: int, kind: str, holder: int) -> int:
         """Release the holder's reference; the last one frees the storage."""
         fact = self.storages[storage]
         fact["count"] -= 1
-        number = self.emit("DROP", storage, HOLDERS.index(kind), holder, fact["count"])
+        number = self.emit("STORAGE_RELEASE", storage, HOLDERS.index(kind), holder, fact["count"])
         if fact["count"] == 0:
             self.emit("STORAGE_FREE", storage, fact["address"], fact["nbytes"])
             if fact["codes"][0]:
@@ -316,7 +316,7 @@ class TraceBuilder:
                 (offset + (reach if prod(sizes) else 0)) * width, allocator, device
             )
         number = self.id("tensor")
-        self.hold(storage, "TENSOR", number)
+        self.retain_storage(storage, "TENSOR", number)
         self.state[number] = {
             "storage": storage,
             "dtype": dtype,
@@ -357,13 +357,13 @@ class TraceBuilder:
         self.state[tensor]["wrapped"] = True
         return self.emit("WRAP", tensor, self.state[tensor]["uses"])
 
-    def use(self, tensor: int, kind: str, holder: int) -> int:
+    def retain(self, tensor: int, kind: str, holder: int) -> int:
         self.state[tensor]["uses"] += 1
-        return self.emit("USE", tensor, HOLDERS.index(kind), holder, self.state[tensor]["uses"])
+        return self.emit("TENSOR_RETAIN", tensor, HOLDERS.index(kind), holder, self.state[tensor]["uses"])
 
-    def unuse(self, tensor: int, kind: str, holder: int) -> int:
+    def release(self, tensor: int, kind: str, holder: int) -> int:
         self.state[tensor]["uses"] -= 1
-        return self.emit("UNUSE", tensor, HOLDERS.index(kind), holder, self.state[tensor]["uses"])
+        return self.emit("TENSOR_RELEASE", tensor, HOLDERS.index(kind), holder, self.state[tensor]["uses"])
 
     def free(self, tensor: int) -> int:
         """The Python object dies, and the tensor with it."""
@@ -372,7 +372,7 @@ class TraceBuilder:
             fact["uses"] -= 1
             self.emit("UNWRAP", tensor, fact["uses"])
         number = self.emit("TENSOR_FREE", tensor, fact["storage"])
-        self.drop(fact["storage"], "TENSOR", tensor)
+        self.release_storage(fact["storage"], "TENSOR", tensor)
         return number
 
     def object(self, tensor: int, refcount: int = 2, address: int = 0, header: bytes = b"") -> int:
@@ -409,7 +409,7 @@ class TraceBuilder:
         if call:
             counter = self.storages[fact["storage"]]["counter"]
             self.counters[counter] = self.counters.get(counter, 0) + 1
-            self.emit("VERSION", counter, self.counters[counter], tensor, call)
+            self.emit("VERSION_BUMP", counter, self.counters[counter], tensor, call)
         if keep and values is not None:
             self.emit("VALUES", fact["storage"], lo, hi, 0, blob=raw)
         return number

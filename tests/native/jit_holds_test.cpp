@@ -91,8 +91,8 @@ class Ledger {
   void process(const events::Record& r) {
     const auto kind = static_cast<events::Kind>(r.kind);
     const std::lock_guard guard(lock_);
-    if (kind == events::Kind::kUSE || kind == events::Kind::kUNUSE) {
-      const bool use = kind == events::Kind::kUSE;
+    if (kind == events::Kind::kTENSOR_RETAIN || kind == events::Kind::kTENSOR_RELEASE) {
+      const bool use = kind == events::Kind::kTENSOR_RETAIN;
       int& count = holders_[r.a][{r.b, r.c, r.e}];
       count += use ? 1 : -1;
       if (count < 0 || count > 1) wrong_ = message("tensor ", r.a, " is held ", count, " times");

@@ -217,7 +217,7 @@ def _event(grid: Grid, y: int, row: EventRow, model: Timeline, glyphs: Glyphs) -
     digits = max(5, len(f"{model.end:,}"))
     number = fit(f"{row.number:,}", digits, align=">")
     x = grid.put(3, y, number, "number" if not coming else "dim", target) + 1
-    kind = fit(row.kind.lower().replace("_", " "), 14, glyphs.ellipsis)
+    kind = fit(row.kind.lower().replace("_", " "), 15, glyphs.ellipsis)
     style = _STYLES.get(row.kind, "text")
     x = grid.put(x, y, kind, "dim" if coming or row.bookkeeping else style, target)
     x = grid.put(x, y, (glyphs.wire(1) + " ") * min(row.depth, _MAX_INDENT), "wire")

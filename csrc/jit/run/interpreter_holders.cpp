@@ -7,7 +7,7 @@ namespace uh::jit {
 namespace {
 
 constexpr size_t kEnd = std::numeric_limits<size_t>::max();
-constexpr int kPcShift = 16;  // place of a register: see events::Holder
+constexpr int kPcShift = 16;  // position of a register: see events::Holder
 
 }  // namespace
 

@@ -142,14 +142,14 @@ class Tables:
 
     @indexed
     def holds(self) -> Table:
-        return self._holds("storage", "HOLD", "DROP")
+        return self._holds("storage", "STORAGE_RETAIN", "STORAGE_RELEASE")
 
     @indexed
     def uses(self) -> Table:
         """The holders of a tensor, at the longest until it is freed.
 
         The releases of a freed node or of a failed backward pass are not recorded."""
-        table = self._holds("tensor", "USE", "UNUSE")
+        table = self._holds("tensor", "TENSOR_RETAIN", "TENSOR_RELEASE")
         ended, tensors = self.of("TENSOR_FREE")
         freed, nodes = self.of("NODE_FREE")
         until = np.minimum(table.until, ends_of(table.id, tensors["tensor"], ended))
@@ -170,25 +170,25 @@ class Tables:
     def _holds(self, item: str, take: str, leave: str) -> Table:
         since, new = self.of(take)
         ended, old = self.of(leave)
-        identity = (item, "holder_kind", "holder") + (("place",) if item == "tensor" else ())
+        identity = (item, "holder_kind", "holder") + (("position",) if item == "tensor" else ())
         keys = [tuple(rows[field] for field in identity) for rows in (new, old)]
         until = pair(keys[0], since, keys[1], ended)
         columns = {"id": new[item], "kind": new["holder_kind"], "holder": new["holder"]}
         if item == "tensor":
-            columns["place"] = new["place"]
+            columns["position"] = new["position"]
         return Table(since, until, **columns)
 
     @indexed
     def storage_counts(self) -> Table:
-        """The use count of each storage after each hold or drop."""
-        since, rows = self.of("HOLD", "DROP")
+        """The use count of each storage after each retain or release."""
+        since, rows = self.of("STORAGE_RETAIN", "STORAGE_RELEASE")
         until = next_of_same(rows["storage"], since=since)
         return Table(since, until, id=rows["storage"], count=rows["use_count"])
 
     @indexed
     def tensor_counts(self) -> Table:
         """The use count of each TensorImpl after each event that changed it."""
-        since, rows = self.of("WRAP", "UNWRAP", "USE", "UNUSE", "COUNT")
+        since, rows = self.of("WRAP", "UNWRAP", "TENSOR_RETAIN", "TENSOR_RELEASE", "USE_COUNT")
         until = next_of_same(rows["tensor"], since=since)
         return Table(since, until, id=rows["tensor"], count=rows["use_count"])
 
@@ -308,7 +308,7 @@ class Tables:
 
     @indexed
     def versions(self) -> Table:
-        since, rows = self.of("VERSION")
+        since, rows = self.of("VERSION_BUMP")
         until = next_of_same(rows["counter"], since=since)
         return Table(
             since,

@@ -56,7 +56,7 @@ def _impl_owners(history: History, tensor: int, m: int) -> Owners:
     several: dict[tuple[str, int, int], list[int]] = {}
     for row in tables.uses.where_at("id", tensor, m).tolist():
         kind, holder = coded(HOLDERS, int(tables.uses.kind[row])), int(tables.uses.holder[row])
-        key = kind, holder, int(tables.uses.place[row])
+        key = kind, holder, int(tables.uses.position[row])
         several.setdefault(key, []).append(int(tables.uses.since[row]))
     for (kind, holder, index), since in several.items():
         if kind in HOLDS:

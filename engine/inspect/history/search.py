@@ -234,7 +234,7 @@ class Search:
                 tensors = self._named(lambda text: fragment in text.lower())
                 nodes = self.history.autograd.named(strings, tensors)
                 values = np.concatenate([tensors, nodes])
-            elif field == "place":  # the sentence has special words for the JIT's holders
+            elif field == "position":  # the sentence has special words for the JIT's holders
                 could |= self._column(kind, "holder_kind", numbers) >= HOLDERS.index(HOLDS[0])
             elif field in CODES:
                 values = [i for i, name in enumerate(CODES[field]) if fragment in name.lower()]

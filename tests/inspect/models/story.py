@@ -85,7 +85,7 @@ def record() -> Story:
     b.object(z, 3)
     lines[12] = b.line(12)
     w = b.tensor((2, 2), values=[1, 2, 3, 4], allocator="foreign")
-    b.hold(b.state[w]["storage"], "NUMPY", 1)
+    b.retain_storage(b.state[w]["storage"], "NUMPY", 1)
     b.bind("w", w)
     b.object(w, 2)
     b.exception("RuntimeError", "no more", 12)

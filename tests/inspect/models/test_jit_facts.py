@@ -97,7 +97,7 @@ def test_a_step_of_a_pass_goes_to_the_end_of_the_next_one_that_changed_something
 def test_a_register_is_called_as_an_instruction_on_that_register_calls_it():
     history = recorded(LOOP)
     jit, named = history.jit, 0
-    for m in history.tables.numbers("USE").tolist():
+    for m in history.tables.numbers("TENSOR_RETAIN").tolist():
         output = re.search(r"register (\d+) \((%\S+)\) of frame (\d+)", history.event(m).sentence)
         if output is None:
             continue

@@ -322,7 +322,7 @@ def test_events_of_the_jit_say_names():
     assert history.event(rewrite.moment).sentence.endswith("x.t().t() -> x")
     assert history.find("x.t().t()", -1, 1) is not None
     assert (
-        history.event(history.find("kind:SYNTAX", -1, 1)).sentence == "function helper was parsed"
+        history.event(history.find("kind:AST", -1, 1)).sentence == "function helper was parsed"
     )
 
 

@@ -205,7 +205,7 @@ class Autograd:
     def _variable_of(self, row: int) -> int:
         """The leaf of a node: the next recorded event is that the node holds it."""
         tables, node = self.history.tables, int(self.tables.nodes.id[row])
-        moments = tables.numbers("USE")
+        moments = tables.numbers("TENSOR_RETAIN")
         index, saved = (
             np.searchsorted(moments, self.tables.nodes.since[row]),
             HOLDERS.index("SAVED"),
@@ -289,7 +289,7 @@ class Autograd:
             AccumulationFact(
                 int(table.since[row]),
                 tensor,
-                *(int(table.columns[name][row]) for name in ("incoming", "grad", "how", "run")),
+                *(int(table.columns[name][row]) for name in ("incoming", "grad", "mode", "run")),
             )
             for row in table.until_now("tensor", tensor, m)
         )

@@ -110,7 +110,7 @@ def _gradients(history: History, m: int, fields: Fields) -> str:
 
 
 def _accumulation(history: History, m: int, fields: Fields) -> str:
-    word = accumulation_mode(fields["how"])
+    word = accumulation_mode(fields["mode"])
     return f": {word}" if word else ""
 
 
@@ -140,8 +140,8 @@ MORE: dict[str, Callable[[History, int, Fields], str]] = {
 
 _HOLDERS = " .grad of the saved tensors of node the input buffer accumulategrad backward "
 ADDED = {
-    "USE": _HOLDERS,
-    "UNUSE": _HOLDERS,
+    "TENSOR_RETAIN": _HOLDERS,
+    "TENSOR_RELEASE": _HOLDERS,
     **{kind.name: " of " for kind in KINDS.values() if set(NODES) & set(kind.fields)},
     "EDGE": " of nowhere that argument needs no gradient ",
     "GRAD_FN": " of has no grad_fn any more ",

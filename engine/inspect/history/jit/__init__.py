@@ -149,7 +149,7 @@ class Jit:
             moment,
             int(table.id[row]),
             self.history.string(int(table.name[row])),
-            self.history.string(int(table.how[row])),
+            self.history.string(int(table.origin[row])),
             self.history.string(int(table.file[row])),
             int(facts.get("first_line", 0)),
             str(facts.get("source", "")),

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 TEXTS = (
     "FUNCTION_NEW",
-    "SYNTAX",
+    "AST",
     "GRAPH",
     "PASS_BEGIN",
     "PASS_END",
@@ -24,7 +24,7 @@ TEXTS = (
     "JIT_WARNING",
 )
 """Kinds whose sentence contains names that none of their fields holds as a string."""
-_NAMED = ("how", "phase", "pass", "rule")
+_NAMED = ("origin", "phase", "pass", "rule")
 
 
 def event_words(history: History, kind: str, fields: dict[str, int]) -> dict[str, str]:
@@ -48,7 +48,7 @@ def holder(history: History, m: int, fields: dict[str, int]) -> dict[str, str]:
     if kind not in HOLDS:
         return {}
     first, _, remaining = holder_words(
-        history, kind, fields["holder"], fields["place"], m
+        history, kind, fields["holder"], fields["position"], m
     ).partition(" ")
     return {"holder_kind": first, "holder": remaining}
 

@@ -1,6 +1,6 @@
 """The JIT's holders of a tensor in words: a register of a frame, an attribute, a constant, an item.
 
-csrc/events/record.h defines `holder` and `place` of USE for each kind of holder.
+csrc/events/record.h defines `holder` and `position` of TENSOR_RETAIN for each kind of holder.
 """
 
 from __future__ import annotations

@@ -226,7 +226,7 @@ _PROGRAM = record(
 
 FORMS: dict[str, Form] = {
     "FUNCTION_NEW": record({"first_line": number, "source": text, "graph": number}),
-    "SYNTAX": record({"tokens": each(_token), "tree": _syntax}),
+    "AST": record({"tokens": each(_token), "tree": _syntax}),
     "GRAPH": graph,
     "REWRITE": record({"reason": text, "file": text, "nodes": each(number)}, edits=each(_edit)),
     "CODE": record(

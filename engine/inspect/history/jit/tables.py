@@ -20,7 +20,7 @@ class JitTables:
 
     @indexed
     def syntax(self) -> Table:
-        return self.tables.moments("SYNTAX")
+        return self.tables.moments("AST")
 
     @indexed
     def graphs(self) -> Table:
