@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from engine._generated.event_kinds import SYNTAX
+from engine._generated.event_kinds import AST
 from engine._native import lib
 from engine.jit.c_results import c_integer, c_string
 from engine.jit.frontend.compiled_function import CompiledFunction
@@ -53,7 +53,7 @@ def record_syntax(native: NativeFunction, source: Any) -> None:
     if lib.uh_recording():
         text = f'{{"tokens": {source.tokens_json()}, "tree": {source.tree_json()}}}'.encode()
         number = lib.uh_function_id(native.handle)
-        lib.uh_emit_blob(SYNTAX, 0, number, 0, 0, 0, text, len(text))
+        lib.uh_emit_blob(AST, 0, number, 0, 0, 0, text, len(text))
 
 
 def signature_of(compiled: CompiledFunction) -> inspect.Signature:

@@ -92,7 +92,7 @@ class Source:
         return comments
 
     def tokens_json(self) -> str:
-        """[[kind, text, line, column, end_line, end_column], ...] for the SYNTAX event."""
+        """[[kind, text, line, column, end_line, end_column], ...] for the AST event."""
         shift = self.first_line - 1
         tokens = [
             [
