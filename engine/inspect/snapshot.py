@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 from engine._generated.codes import ALLOCATORS, HOLDERS
 from engine._generated.event_kinds import (
     GRAD_SET,
-    HOLD,
     REQUIRES_GRAD,
     STORAGE_NEW,
+    STORAGE_RETAIN,
     TENSOR_NEW,
-    USE,
+    TENSOR_RETAIN,
     VALUES,
-    VERSION,
+    VERSION_BUMP,
     WRAP,
 )
 from engine._native import ffi, lib
@@ -72,7 +72,9 @@ def _described(handle: Any, wrapped: bool, storages: set[int], tensors: set[int]
     if storage not in storages:
         storages.add(storage)
         events += _storage(handle, storage)
-    events.append(Pending(HOLD, (storage, _TENSOR, number, int(lib.uh_storage_use_count(handle)))))
+    events.append(
+        Pending(STORAGE_RETAIN, (storage, _TENSOR, number, int(lib.uh_storage_use_count(handle))))
+    )
     rank = int(lib.uh_ndim(handle))
     sizes, strides = ffi.new("int64_t[]", rank), ffi.new("int64_t[]", rank)
     lib.uh_sizes(handle, sizes, rank)
@@ -84,15 +86,15 @@ def _described(handle: Any, wrapped: bool, storages: set[int], tensors: set[int]
     blob = struct.pack(f"<{len(description)}q", *description)
     events.append(Pending(TENSOR_NEW, (number, storage, layout, int(lib.uh_offset(handle))), blob))
     if base:
-        events.append(Pending(USE, (base, _TENSOR, number, 1)))
+        events.append(Pending(TENSOR_RETAIN, (base, _TENSOR, number, 1)))
     if wrapped:
         events.append(Pending(WRAP, (number, int(lib.uh_use_count(handle)))))
     if version := int(lib.uh_version(handle)):
-        events.append(Pending(VERSION, (counter, version, number)))
+        events.append(Pending(VERSION_BUMP, (counter, version, number)))
     if lib.uh_is_leaf(handle) and lib.uh_requires_grad(handle):
         events.append(Pending(REQUIRES_GRAD, (number, 1)))
         if grad := _other(lib.uh_grad(handle), events, storages, tensors):
-            events.append(Pending(USE, (grad, _GRAD, number, 1)))
+            events.append(Pending(TENSOR_RETAIN, (grad, _GRAD, number, 1)))
             events.append(Pending(GRAD_SET, (number, grad)))
     return events
 

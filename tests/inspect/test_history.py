@@ -135,13 +135,14 @@ def test_bookkeeping_is_a_step_of_raw_events_only():
         kinds[grain] = seen
     assert len(kinds["raw event"]) == history.end - 1
     assert set(kinds["event"][:-1]).isdisjoint(BOOKKEEPING)
-    assert {"HOLD", "STRING"} & set(kinds["raw event"])
+    assert {"STORAGE_RETAIN", "STRING"} & set(kinds["raw event"])
     assert set(kinds["raw event"]) - set(kinds["event"]) <= set(BOOKKEEPING)
 
 
 def test_an_unknown_grain_is_named():
     with pytest.raises(
-        ValueError, match="'week' is not one of raw event, event, instruction, rewrite, op, node, pass, line"
+        ValueError,
+        match="'week' is not one of raw event, event, instruction, rewrite, op, node, pass, line",
     ):
         TraceBuilder().history().next(0, "week")
 
@@ -392,7 +393,7 @@ def test_filters(talk):
     assert kinds("name:x") == ["NAME_BIND", "NAME_UNBIND"]
     assert kinds("tensor:a kind:WRITE") == ["WRITE"]
     assert kinds("tensor:1 kind:TENSOR") == ["TENSOR_NEW", "TENSOR_FREE"]
-    assert kinds("storage:1 kind:STORAGE") == ["STORAGE_NEW"]
+    assert kinds("storage:1 kind:STORAGE_NEW") == ["STORAGE_NEW"]
     assert kinds("key:ADInplaceOrView") == ["HOP"]
     assert kinds("kind:LINE demo.py:4") == ["LINE"]
     assert kinds("function:f") == ["FRAME_PUSH"]

@@ -252,7 +252,10 @@ def test_holders_have_names_that_a_person_understands(
 
 def test_sentences_say_who_holds() -> None:
     history = recorded(MODULES)
-    result = [history.event(m).sentence for m in history.tables.numbers("TENSOR_RETAIN", "TENSOR_RELEASE").tolist()]
+    result = [
+        history.event(m).sentence
+        for m in history.tables.numbers("TENSOR_RETAIN", "TENSOR_RELEASE").tolist()
+    ]
     assert any(
         re.search(r"is now held by register \d+ \(%\S+\) of frame \d+ \(", s) for s in result
     )

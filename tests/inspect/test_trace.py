@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from trace_builder import T, TraceBuilder, add_segment, create_tables
 
-from engine.inspect.events import RECORD
+from engine.inspect.events import NUMBER, RECORD
 from engine.inspect.history import History
 from engine.inspect.trace import TraceError, TraceReader
 
@@ -281,3 +281,17 @@ def test_flipped_bytes_never_crash(tmp_path):
         assert trace or str(path) in message
         if trace:
             sentences(trace)
+
+
+def test_kinds_that_were_renamed_have_their_numbers() -> None:
+    """Earlier recordings hold the numbers."""
+    names = (
+        "STORAGE_RETAIN",
+        "STORAGE_RELEASE",
+        "TENSOR_RETAIN",
+        "TENSOR_RELEASE",
+        "USE_COUNT",
+        "VERSION_BUMP",
+        "AST",
+    )
+    assert [NUMBER[name] for name in names] == [22, 23, 37, 38, 39, 44, 81]

@@ -359,11 +359,15 @@ class TraceBuilder:
 
     def retain(self, tensor: int, kind: str, holder: int) -> int:
         self.state[tensor]["uses"] += 1
-        return self.emit("TENSOR_RETAIN", tensor, HOLDERS.index(kind), holder, self.state[tensor]["uses"])
+        return self.emit(
+            "TENSOR_RETAIN", tensor, HOLDERS.index(kind), holder, self.state[tensor]["uses"]
+        )
 
     def release(self, tensor: int, kind: str, holder: int) -> int:
         self.state[tensor]["uses"] -= 1
-        return self.emit("TENSOR_RELEASE", tensor, HOLDERS.index(kind), holder, self.state[tensor]["uses"])
+        return self.emit(
+            "TENSOR_RELEASE", tensor, HOLDERS.index(kind), holder, self.state[tensor]["uses"]
+        )
 
     def free(self, tensor: int) -> int:
         """The Python object dies, and the tensor with it."""

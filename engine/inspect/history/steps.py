@@ -19,7 +19,8 @@ from engine.inspect.history.fold import Tables
 GRAINS = ("raw event", "event", "instruction", "rewrite", "op", "node", "pass", "line")
 """From the finest to the coarsest."""
 BOOKKEEPING = (
-    "STRING", "SOURCE", "VALUES", "THREAD", "OBJECT", "HOLD", "DROP", "USE", "UNUSE", "EDGE", "GRAD_FN",
+    "STRING", "SOURCE", "VALUES", "THREAD", "OBJECT", "EDGE", "GRAD_FN",
+    "STORAGE_RETAIN", "STORAGE_RELEASE", "TENSOR_RETAIN", "TENSOR_RELEASE",
 )  # fmt: skip
 """Kinds of events that no line of a program caused by itself: they are no steps."""
 NEEDS = {"node": "NODE_NEW", "instruction": "JIT_STEP", "rewrite": "REWRITE", "pass": "PASS_END"}

@@ -321,9 +321,7 @@ def test_events_of_the_jit_say_names():
     rewrite = history.jit.rewrites(run.id)[0]
     assert history.event(rewrite.moment).sentence.endswith("x.t().t() -> x")
     assert history.find("x.t().t()", -1, 1) is not None
-    assert (
-        history.event(history.find("kind:AST", -1, 1)).sentence == "function helper was parsed"
-    )
+    assert history.event(history.find("kind:AST", -1, 1)).sentence == "function helper was parsed"
 
 
 def test_a_trace_without_the_jit_says_what_to_do():
