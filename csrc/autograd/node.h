@@ -56,7 +56,7 @@ class SavedVisitor {
   virtual void tensor(std::string_view name, SavedTensor& saved) = 0;
   virtual void tensors(std::string_view name, std::vector<SavedTensor>& saved) = 0;
   virtual void value(std::string_view name, const IValue& value) = 0;
-  // A pointwise operand: its tensor or its number, unless told otherwise.
+  // A pointwise operand: by default its tensor or its number.
   virtual void operand(std::string_view name, SavedOperand& saved);
 };
 

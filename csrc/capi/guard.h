@@ -8,15 +8,14 @@
 
 namespace uh {
 
-// Note [The last error]
-// Between a call that failed and its host's reading of the error, other code may run on the thread:
-// a garbage collector's finalizers, whose own calls may fail. A thread's errors are therefore a
-// stack. A failure goes on top; the host that has read an error takes it away again; so what
-// nested code does leaves the errors below as they are.
+// Note [The last error]: between a call that failed and its host's reading of the error, other code
+// may run on the thread: a garbage collector's finalizers, whose own calls may fail. A thread's
+// errors therefore form a stack. Each failure is pushed; the host pops each error that it has read,
+// and nested code leaves the errors below as they are.
 
 // Returns how many errors were there before.
 size_t set_last_error(ErrorKind kind, const char* text);
-// Takes away errors that nobody reads any more, until so many are left.
+// Pops errors that no caller reads, down to this many.
 void forget_errors(size_t until);
 // Throws this thread's last error, which a failed callback has set.
 [[noreturn]] void throw_last_error();

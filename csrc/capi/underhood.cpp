@@ -34,13 +34,13 @@ struct Failure {
   std::string text;
 };
 // Note [The last error]. A host that does not read its errors fills the stack no further than this.
-constexpr size_t kMostFailures = 16;
+constexpr size_t kMaxFailures = 16;
 thread_local std::vector<Failure> t_failures;
 
 }  // namespace
 
 size_t set_last_error(ErrorKind kind, const char* text) {
-  if (t_failures.size() == kMostFailures) t_failures.erase(t_failures.begin());
+  if (t_failures.size() == kMaxFailures) t_failures.erase(t_failures.begin());
   t_failures.push_back({kind, text});
   return t_failures.size() - 1;
 }

@@ -135,7 +135,7 @@ DIFFERENCES: tuple[Difference, ...] = (
     Difference("there is no uint64 here", r".*", r"PyTorch's is uint64"),
     # ---- arguments
     Difference(
-        "PyTorch's functions in Python ask for an attribute of what is not a tensor; here it is a TypeError",
+        "PyTorch's functions in Python look up an attribute of an argument that is not a tensor: here a TypeError",
         r".*",
         r"^class TypeError, PyTorch's is AttributeError \|.*(must be|expected|got|not)",
     ),

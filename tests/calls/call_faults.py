@@ -1,8 +1,8 @@
-"""What an error says is wrong with a call: its fault.
+"""Faults: the kinds of mistakes in a call that errors speak of.
 
 A call may be wrong in two ways, of which each library reports the one that it looks at first. Which one is not part
 of PyTorch's interface: it follows from the order of checks in each operator. Two errors of different classes are
-therefore no difference if each names a fault of its own, and has the class that PyTorch gives to such a fault. Two
+therefore no difference if each names another fault, and has the class that PyTorch gives to such a fault. Two
 errors about the same fault, and errors about a fault that has no entry here, remain differences.
 """
 
@@ -61,7 +61,8 @@ FAULTS = tuple(
         (
             "sizes that do not fit",
             "RuntimeError|ValueError",
-            r"(?i)size|shape|broadcast|too small|only supported on matrices|implicitly created only for scalar|buffer|dimension|batches of square matrices|number of elements|numel|length|[1-4]D\b"
+            r"(?i)size|shape|broadcast|too small|only supported on matrices|implicitly created only for scalar|buffer"
+            r"|dimension|batches of square matrices|number of elements|numel|length|[1-4]D\b"
             r"|stride|kernel|padding|dilation|groups|channels",
         ),
         (

@@ -563,7 +563,9 @@ def test_powers_of_two_scale_in_the_dtype_of_the_number() -> None:
         y = engine.ldexp(x, engine.tensor([3, -2], dtype=engine.int8))
         assert (y.dtype, y.tolist()) == (dtype, [12, -0.25])
     tiny = engine.tensor([2.0**-100])
-    assert engine.ldexp(tiny, engine.tensor([200])).tolist() == [2.0**100]  # 2 ** 200 is no float32
+    assert engine.ldexp(tiny, engine.tensor([200])).tolist() == [
+        2.0**100
+    ]  # 2 ** 200 is not a float32
     with pytest.raises(NotImplementedError, match="not implemented for 'Bool'"):
         engine.ldexp(tiny, engine.tensor([True]))
 

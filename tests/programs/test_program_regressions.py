@@ -736,7 +736,7 @@ def test_a_number_that_pytorch_saves_as_a_tensor_is_released_with_the_graph(text
 
 
 @pytest.mark.parametrize("text", ["x + 2", "2 - x", "x - 1", "x % 2", "x.fmod(2)", "-x"])
-def test_what_saves_nothing_goes_backward_again(text: str) -> None:
+def test_a_second_backward_of_what_saves_nothing(text: str) -> None:
     x = engine.ones(2, requires_grad=True)
     y = eval(text, {"x": x})
     y.backward(engine.ones(2))

@@ -85,9 +85,9 @@ Tensor ldexp(KeySet, const Tensor& self, const Tensor& other) {
     const DType wide = is_reduced_floating(self.dtype()) ? DType::kFloat32 : self.dtype();
     const Tensor exponent = in(other, wide);
     const Tensor half = ops::floor(ops::mul(exponent, Scalar(0.5)));
-    const Tensor rest = ops::sub(exponent, half, Scalar(1));
+    const Tensor remainder = ops::sub(exponent, half, Scalar(1));
     const Tensor once = ops::mul(in(self, wide), ops::pow(Scalar(2.0), half));
-    return in(ops::mul(once, ops::pow(Scalar(2.0), rest)), self.dtype());
+    return in(ops::mul(once, ops::pow(Scalar(2.0), remainder)), self.dtype());
   }
   return ops::mul(self, ops::pow(Scalar(2.0), other));
 }
