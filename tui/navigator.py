@@ -29,10 +29,11 @@ from engine.inspect.selection import (
 from engine.inspect.trace import TraceReader
 from tui.location_spec import find_moment
 from tui.notes import Notes
-from tui.render import Glyphs, Picture, Target
+from tui.render import Glyphs, Picture, Target, cut
 from tui.render.target import TargetItem, ViewItem
 from tui.views import Action, DrawContext, View, opening, view, view_with_role, views
 
+NEEDLE = 30  # cells of a pattern that a sentence quotes
 MAX_JUMPS = 200  # jumps that can be taken back
 
 
@@ -392,7 +393,7 @@ class Navigator:
             way, key, other = (
                 ("after", "N", "before") if direction > 0 else ("before", "n", "after")
             )
-            text = f"{self.needle!r} does not occur {way} event {start:,}"
+            text = f"{cut(self.needle, NEEDLE, '…')!r} does not occur {way} event {start:,}"
             return f"{text}; {key} searches {other} it"
         self.remember()
         self.move(moment)

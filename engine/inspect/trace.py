@@ -310,6 +310,8 @@ class TraceReader:
         self.warning = (
             f"{self.path}: damaged after event {self._end - 1} ({why}); "
             f"showing the {self._end} events before it"
+            if self._end
+            else f"{self.path}: damaged before its first event ({why}); there is nothing to show"
         )
 
     def _read_tables(self, database: sqlite3.Connection) -> None:

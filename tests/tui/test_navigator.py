@@ -80,6 +80,12 @@ def test_a_stride_from_lines_goes_over_calls(nav: Navigator) -> None:
     assert line_of(nav) == 10
 
 
+def test_a_long_pattern_does_not_hide_that_it_was_not_found(nav: Navigator) -> None:
+    sentence = nav.search("pasted " * 1000)
+    assert len(sentence) < 110
+    assert "does not occur after event" in sentence
+
+
 def test_a_stride_from_events_goes_by_operators(nav: Navigator) -> None:
     nav.set_grain("event")
     nav.go("line:8")

@@ -204,3 +204,22 @@ def test_a_tensor_of_many_names_says_how_many_are_not_drawn():
     assert len(model.storages[0].tensors[0].names) == 50
     for width in (80, 120):
         assert "44 more" in view("memory").draw(model, DrawContext(width, 24)).text()
+
+
+def test_the_source_lists_one_of_many_paths_to_a_tensor():
+    from tui.navigator import Navigator
+
+    b = TraceBuilder()
+    b.file("/demo.py", "x\ny\n")
+    b.frame("<module>")
+    b.line(1)
+    x = b.tensor((2,))
+    b.object(x)
+    b.bind("x", x)
+    for path in ("loader.sampler.data.cache[0]", "images.cache[0]", "loader.data.cache[0]"):
+        b.bind(path, x, "SLOT")
+    b.line(2)
+    nav = Navigator(b.history())
+    names = {name.name: name.others for name in nav.model("source").names}
+    assert names == {"x": 0, "images.cache[0]": 2}
+    assert "tensor 1 · +2" in nav.picture("source", 120, 30, UNICODE).text()

@@ -19,7 +19,8 @@ HELP = {
     "/": "How often the line has started: so far / in the whole recording, or only so far, rounded "
     "(100k); if there is room.",
     "✎": "The previous line bound this name.",
-    "names": "The names of the running function and what they are bound to at this moment.",
+    "names": "The names of the running function and what they are bound to at this moment. After one that is the "
+    "shortest way to its tensor, +2: two longer ways are not listed.",
     "output": "The lines that the program has written to stdout so far (stderr: underlined), each after the "
     "number of the line that wrote it; Enter goes there.",
     "stack": "The functions that have been called and have not returned; the lowest one is running.",
@@ -211,7 +212,7 @@ def _names(
     visible = sorted(model.names, key=lambda name: (name.highlighted, name.since))[-room:]
     if hidden > 0:
         grid.put(x + 6, top, f"{context.glyphs.arrow_down} {hidden} more", "dim")
-    after = max((len(name.text) + len(f" . tensor {name.tensor}") for name in visible), default=0)
+    after = max((len(name.text) + len(_aside(name, ".")) for name in visible), default=0)
     wide = max(16, grid.width - x - 4 - after)
     wide = min(wide, max((len(name.name) for name in visible), default=0))
     for y, name in enumerate(sorted(visible, key=lambda name: name.since), top + 1):
@@ -232,7 +233,13 @@ def _name(grid: Grid, x: int, y: int, name: BoundName, wide: int, context: DrawC
     text = name.text.replace("×", glyphs.times) if name.tensor else name.text
     after = grid.put(x + 3 + wide, y, text, "type" if name.tensor else "text", target)
     if name.tensor:
-        grid.put(after, y, f" {glyphs.dot} tensor {name.tensor}", "dim", target)
+        grid.put(after, y, _aside(name, glyphs.dot), "dim", target)
+
+
+def _aside(name: BoundName, dot: str) -> str:
+    """The tensor's number, and how many longer names it has."""
+    others = f" {dot} +{name.others}" if name.others else ""
+    return f" {dot} tensor {name.tensor}{others}"
 
 
 def _output(

@@ -42,6 +42,7 @@ class BoundName:
     changed: bool  # bound by the line before
     highlighted: bool
     since: int
+    others: int  # longer paths that lead to the same tensor, and are not listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +175,18 @@ def _names(
         return ()
     before = history.names_at(history.previous(moment, "line"), frame)
     same = {(fact.name, fact.tensor, fact.text) for fact in before}
+    facts = history.names_at(moment, frame)
+    shortest: dict[int, str] = {}  # by tensor, of the paths through containers
+    paths: dict[int, int] = {}
+    for fact in facts:
+        if fact.tensor and fact.kind != "NAME":
+            paths[fact.tensor] = paths.get(fact.tensor, 0) + 1
+            if len(fact.name) < len(shortest.get(fact.tensor, fact.name + " ")):
+                shortest[fact.tensor] = fact.name
     matches = []
-    for fact in history.names_at(moment, frame):
+    for fact in facts:
+        if fact.kind != "NAME" and shortest.get(fact.tensor, fact.name) != fact.name:
+            continue
         tensor = history.tensor(fact.tensor, moment) if fact.tensor else None
         text = fact.text
         if tensor:
@@ -190,6 +201,7 @@ def _names(
                 changed=(fact.name, fact.tensor, fact.text) not in same,
                 highlighted=fact.tensor == selection.tensor != 0,
                 since=fact.since,
+                others=paths[fact.tensor] - 1 if fact.name == shortest.get(fact.tensor) else 0,
             )
         )
     return tuple(sorted(matches, key=lambda name: name.since))

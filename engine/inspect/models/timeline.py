@@ -146,7 +146,7 @@ def _rows(history: History, moment: int, selection: Selection) -> Iterator[Event
 
 
 def _steps(history: History, moment: int) -> Iterator[Step]:
-    for grain in history.grains:
+    for grain in history.grains[1:]:  # of the finest, the steps are the numbers next to this one
         yield Step(grain, history.previous(moment, grain), history.next(moment, grain))
 
 
