@@ -1,8 +1,8 @@
 """The peak memory of training steps, compared with PyTorch's: `python benchmarks/memory.py [REGEX] [--json]`.
 
 A figure is how far the process's resident memory rises above what it was before the network was built:
-parameters, their gradients, the optimizer's state, saved tensors, and what the allocator keeps. Each is taken
-in a process of its own, after a step of the same network on one small input, which loads the code that it runs.
+parameters, their gradients, the optimizer's state, saved tensors, and what the allocator keeps. Each is
+taken in a separate process, after a step of the same network on one small input, which loads the code it runs.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def lenet(m: Any) -> Example:
 
 
 def lstm(m: Any) -> Example:
-    class Last(m.nn.Module):  # type: ignore[misc]
+    class Last(m.nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.lstm = m.nn.LSTM(64, 256, batch_first=True)
@@ -56,7 +56,7 @@ def transformer(m: Any) -> Example:
 def resnet(m: Any) -> Example:
     nn = m.nn
 
-    class Block(nn.Module):  # type: ignore[misc, name-defined]
+    class Block(nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.path = nn.Sequential(
@@ -94,7 +94,7 @@ def resident(key: str) -> int:
 
 
 def peak(module: str, name: str) -> int:
-    """How far this process's memory rises when it builds and trains a network."""
+    """Builds and trains a network; returns how far the memory of this process rises."""
     m = importlib.import_module(module)
     m.set_num_threads(1)
     network, small, batch = NETWORKS[name](m)
