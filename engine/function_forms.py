@@ -167,6 +167,8 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     tensor([[2.],
             [2.]])
     """
+    if not isinstance(v, Tensor):
+        raise TypeError(f"norm_except_dim: argument 'v' must be Tensor, got {type_word(v)}")
     if dim == -1:
         return v.norm(pow)
     rows = v.movedim(dim, 0)

@@ -525,6 +525,8 @@ def test_layouts_of_results() -> None:
     assert engine.norm_except_dim(engine.ones(2, 3, 4), 2, 1).shape == (1, 3, 1)
     with pytest.raises(IndexError):
         engine.norm_except_dim(engine.tensor(1.0))
+    with pytest.raises(TypeError, match="'v' must be Tensor, got int"):
+        engine.norm_except_dim(3)
 
 
 def test_classes_of_errors_that_pytorch_gives_them() -> None:
