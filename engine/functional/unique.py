@@ -30,7 +30,10 @@ def unique(
     (tensor([1, 3]), tensor([1, 2]))
     """
     if dim is None:
-        values, inverse, counts = ops._unique2(input, sorted, return_inverse, return_counts)
+        try:
+            values, inverse, counts = ops._unique2(input, sorted, return_inverse, return_counts)
+        except TypeError as error:  # in the name of the function that was called
+            raise TypeError(str(error).replace("_unique2", "unique")) from None
     else:
         values, inverse, counts = ops.unique_dim(input, dim, sorted, return_inverse, return_counts)
     if return_inverse and return_counts:
