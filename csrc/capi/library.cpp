@@ -415,9 +415,9 @@ void check_complete([[maybe_unused]] const std::string& path) {
     return;
   for (size_t i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr segment{};
-    const bool here = read(header.e_phoff + i * sizeof segment, &segment, sizeof segment);
-    check(here && (segment.p_type != PT_LOAD ||
-                   (segment.p_filesz <= size && segment.p_offset <= size - segment.p_filesz)),
+    const bool is_read = read(header.e_phoff + i * sizeof segment, &segment, sizeof segment);
+    check(is_read && (segment.p_type != PT_LOAD ||
+                      (segment.p_filesz <= size && segment.p_offset <= size - segment.p_filesz)),
           "load_library: cannot load ", path, ": the file is cut off after ", size, " bytes");
   }
 #endif

@@ -155,9 +155,9 @@ def test_a_kernel_whose_types_are_not_the_schema_s_is_refused_when_it_is_registe
         "inferred schema: (Tensor _0, str _1) -> Tensor"
     )
     x = engine.ones(2)
-    rest = (None, [None, x], [1, 2, 3], engine.float32)
+    arguments = (None, [None, x], [1, 2, 3], engine.float32)
     for memory_format, number in ((None, -1), (engine.channels_last, 2)):
-        y, n = bad.fits(x, *rest, memory_format, engine.device("cpu"), 1, "word")
+        y, n = bad.fits(x, *arguments, memory_format, engine.device("cpu"), 1, "word")
         assert (y is x, n) == (True, number)
 
 

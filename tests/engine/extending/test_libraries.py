@@ -268,11 +268,13 @@ def test_a_file_that_cannot_be_loaded_is_an_error(tmp_path):
 def test_a_library_that_was_cut_off_is_an_error(share, tmp_path):
     """A copy that was interrupted: reading what its headers promise would end the process."""
     sparse_conv.build_rulebook(engine.zeros(0, 2, dtype=engine.int64), 1, [1], [1])
-    whole = next(path for path in engine.ops.loaded_libraries if "libsparse_conv" in path)
-    content = Path(whole).read_bytes()
+    library_path = next(path for path in engine.ops.loaded_libraries if "libsparse_conv" in path)
+    content = Path(library_path).read_bytes()
     part = tmp_path / "part.so"
     part.write_bytes(content[: int(share * len(content))])
-    with pytest.raises(RuntimeError, match=r"load_library: cannot load .*part.so: .*(cut off|short)"):
+    with pytest.raises(
+        RuntimeError, match=r"load_library: cannot load .*part.so: .*(cut off|short)"
+    ):
         engine.ops.load_library(part)
 
 

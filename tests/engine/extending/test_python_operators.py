@@ -463,8 +463,8 @@ def test_numbers_may_be_tensors_without_dimensions_which_a_trace_follows(namespa
     lib.define("scale(Tensor x, int n, int[2] sizes, float f=1.0) -> Tensor")
     lib.impl("scale", lambda x, n, sizes, f: x * (n + sum(sizes)) * f, "CPU")
     scale = getattr(engine.ops, namespace).scale
-    one, two = engine.tensor(1), engine.tensor(2)
-    assert scale(engine.ones(2), one, (two, 3), engine.tensor(0.5)).tolist() == [3, 3]
+    number, size = engine.tensor(1), engine.tensor(2)
+    assert scale(engine.ones(2), number, (size, 3), engine.tensor(0.5)).tolist() == [3, 3]
     for wrong in (engine.tensor(1.5), engine.ones(1, dtype=engine.int64), engine.tensor(1j)):
         with pytest.raises(TypeError, match="argument 'n' must be int, got Tensor"):
             scale(engine.ones(2), wrong, (1, 1))
