@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
 from engine._native import ffi, lib
-from engine.dtypes import CPU, as_device
+from engine.dtypes import CPU, as_device, device
 
 if TYPE_CHECKING:
     from engine.tensor import Tensor
@@ -40,12 +40,17 @@ class Generator:
     """A source of random numbers, independent of the default one: `rand(3, generator=g)`."""
 
     def __init__(self, device: object = "cpu") -> None:
-        self.device = as_device(device, "Generator")
-        if self.device.type != "cpu":
+        requested = as_device(device, "Generator")
+        if requested.type != "cpu":
             raise RuntimeError(
-                f"Generator: there is no generator of {str(self.device)!r}, only of 'cpu'"
+                f"Generator: there is no generator of {str(requested)!r}, only of 'cpu'"
             )
         self._seed, self._offset = 67280421310721, 0  # PyTorch's default seed
+
+    @property
+    def device(self) -> device:
+        """The CPU."""
+        return CPU
 
     def manual_seed(self, seed: int) -> Generator:
         """Restart the generator from `seed`."""
@@ -69,6 +74,12 @@ class Generator:
         """Restore a state that `get_state` returned."""
         self._seed, self._offset = _unpacked(new_state)
         return self
+
+    def clone_state(self) -> Generator:
+        """Return another generator that draws the same numbers from here on."""
+        clone = Generator(self.device)
+        clone.set_state(self.get_state())
+        return clone
 
     @contextmanager
     def drawing(self) -> Iterator[None]:
@@ -101,7 +112,7 @@ class _DefaultGenerator(Generator):
     """The generator of the process, which the native operators draw from."""
 
     def __init__(self) -> None:
-        self.device = CPU
+        """Start nothing: the seed and the offset are the library's."""
 
     @property
     def _seed(self) -> int:  # type: ignore[override]

@@ -245,9 +245,7 @@ def _save(op: Operator, s: Saved, written: Argument | None) -> str:
         case "operand":
             written_tensor = written.name if inplace_of else "Tensor()"
             wraps = "true" if "wraps_numbers" in op.tags else "false"
-            return (
-                f"  if ({condition}) node->{s.name}_.save(*node, {source}, {written_tensor}, {wraps});"
-            )
+            return f"  if ({condition}) node->{s.name}_.save(*node, {source}, {written_tensor}, {wraps});"
         case "tensor":
             return f"  if ({condition}) node->{s.name}_.save(*node, {source}{inplace_of});"
         case "tensors":

@@ -110,7 +110,9 @@ def test_inspect_sits_on_native_only() -> None:
         and top(use.target) == "engine"
         and part(use.target) not in ("inspect", "_native", "_generated", "formats")
     ]
-    assert not actual, offences(actual, "engine.inspect knows engine._native, engine.formats and itself only")
+    assert not actual, offences(
+        actual, "engine.inspect knows engine._native, engine.formats and itself only"
+    )
 
 
 def test_nothing_of_engine_needs_inspect() -> None:

@@ -153,3 +153,12 @@ def test_switches_that_scripts_set():
     with pytest.raises(AssertionError, match="expected SDPBackend values, got 'math'"):
         nn.attention.sdpa_kernel("math").__enter__()
     assert benchmark.Timer("x + 1", globals={"x": 1}).timeit(3).number_per_run == 3
+
+
+def test_a_clone_of_a_generator_draws_the_same_numbers():
+    generator = engine.Generator().manual_seed(3)
+    engine.rand(2, generator=generator)
+    clone = generator.clone_state()
+    assert engine.rand(4, generator=clone).tolist() == engine.rand(4, generator=generator).tolist()
+    assert generator.device == engine.device("cpu")
+    assert engine.default_generator.device.type == "cpu"
