@@ -163,8 +163,8 @@ def _run_to(nav: Navigator, stop: str, direction: int) -> str:
 def _rules(model: InterpreterModel, width: int) -> tuple[int, int]:
     """The columns of the two rules: source and instructions have what they need where there is room."""
     source = 8 + max((cells(line.text) for line in model.source), default=20)
-    texts = [cells(row.text) for row in model.instructions if row.op != "GUARD"]
-    instructions = 9 + max(texts, default=20) + sum(_tails(model.instructions))
+    lengths = [cells(row.text) for row in model.instructions if row.op != "GUARD"]
+    instructions = 9 + max(lengths, default=20) + sum(_tails(model.instructions))
     room = width - max(_BESIDE * 3 // 10, width // 4)  # what registers, stack and notes leave
     instructions = min(instructions, max(room - source, room * 45 // 100))
     source = min(source, room - instructions)

@@ -55,12 +55,12 @@ def draw(model: Autograd, context: DrawContext) -> Picture:
 def _graph_width(part: Part, context: DrawContext, rows: int) -> int:
     """The columns of the graph next to the pane: the pane gives way to a graph that is wider."""
     pane = max(MIN_PANE, min(MAX_PANE, context.width * 42 // 100))
-    left, most = context.width - pane - 1, context.width - MIN_PANE - 1
+    left, max_left = context.width - pane - 1, context.width - MIN_PANE - 1
     drawn = scene(part, context.options, left, rows)
     if drawn.layout is not None and drawn.layout.width <= left:
         return left
-    wider = scene(part, context.options, most, rows)
-    return most if wider.layout is None else max(left, min(most, wider.layout.width))
+    wider = scene(part, context.options, max_left, rows)
+    return max_left if wider.layout is None else max(left, min(max_left, wider.layout.width))
 
 
 def _guided(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tui.navigator import Navigator
 
 VIEW = "jit"
-MOST_LINES = 60  # lines of a source that a page explains
+MAX_LINES = 60  # lines of a source that a page explains
 PHASES = {
     "source": ("source", "the source"),
     "tree": ("syntax", "the tokens and the tree"),
@@ -283,14 +283,14 @@ def page(nav: Navigator) -> str:
 
 
 def _lines(nav: Navigator, model: Any) -> list[str]:
-    """Where each line of the source went: into which Values, or by which rewrite it was removed."""
+    """List where each line of the source went: into which Values, or by which rewrite it was removed."""
     items = [row.item for row in model.source if row.line and row.item is not None]
     stories = [
         story_of(nav.history.jit, item, model.graph, nav.moment)
         for item in items
         if item.part == "line"
     ]
-    facts = [f"- {' '.join(sentences)}" for sentences in stories[:MOST_LINES] if sentences]
+    facts = [f"- {' '.join(sentences)}" for sentences in stories[:MAX_LINES] if sentences]
     return ["# Where each line went", "", *facts, ""] if facts else []
 
 

@@ -195,12 +195,12 @@ class PartMaker:
             if not ever:
                 return f"#{variable}", ""
             label = parameter_path(ever[0][1])
-        now = [(name.frame, name.name) for name in names]
+        current = [(name.frame, name.name) for name in names]
         # An optimizer has the parameters too, and none of its names is a module's.
-        modules = sorted(each for each in now if "._parameters[" in each[1]) or sorted(
+        modules = sorted(each for each in current if "._parameters[" in each[1]) or sorted(
             each for each in ever if "._parameters[" in each[1]
         )
-        plain = sorted(each for each in now if "." in each[1] and not each[1].endswith("]"))
+        plain = sorted(each for each in current if "." in each[1] and not each[1].endswith("]"))
         path = next((parameter_path(name) for _, name in (*modules, *plain)), "")
         return label, path.rpartition(".")[0]
 
