@@ -1,0 +1,30 @@
+"""Why the engine prints something else than PyTorch for the examples of a docstring: name -> reason.
+
+Listed so far: distributions, amp, func, profiler, utils, autograd, jit, multiprocessing, compiler, serialization, random and
+testing. Sparse tensors are being added; `torch`, `Tensor`, `nn`, `optim`, `linalg`, `fft` and `special` were not run whole.
+"""
+
+from __future__ import annotations
+
+REASONS: dict[str, str] = {
+    "torch.func.functionalize": "torch.fx is not part of the engine",
+    "torch.func.rearrange": "missing: notation of dimensions by names",
+    "torch.func.vmap": "the example prints a function: the engine's is written in Python",
+    "torch.profiler.record_function": "missing: autograd.profiler, the older interface; profiler.profile is there",
+    "torch.utils.data.random_split": "objects print the engine's module",
+    "torch.autograd.enforce_grad_layout_policy": "missing: gradients have the layout of the parameter",
+    "torch.autograd.functional.jvp": "the last Node of the second result has the name of another view",
+    "torch.autograd.forward_ad.dual_level": "missing: forward mode by dual numbers; func.jvp is there",
+    "torch.autograd.forward_ad.make_dual": "missing: forward mode by dual numbers; func.jvp is there",
+    "torch.autograd.forward_ad.unpack_dual": "missing: forward mode by dual numbers; func.jvp is there",
+    "torch.autograd.graph.allow_mutation_on_saved_tensors": "missing: a version that changed is an error",
+    "torch.autograd.graph.register_multi_grad_hook": "objects print the engine's module",
+    "torch.jit.Future.then": "missing: futures",
+    "torch.jit.Future.add_done_callback": "missing: futures",
+    "torch.jit.Future.set_result": "missing: futures",
+    "torch.jit.Future.set_exception": "missing: futures",
+    "torch.serialization.skip_data": "missing: files without the bytes of storages",
+    "torch.random.thread_safe_generator": "missing: generators of data loading threads",
+    "torch.testing.assert_close": "missing: torch.testing",
+    "torch.testing.make_tensor": "missing: torch.testing",
+}
