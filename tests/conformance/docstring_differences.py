@@ -1,7 +1,8 @@
 """Why the engine prints something else than PyTorch for the examples of a docstring: name -> reason.
 
-Listed so far: distributions, amp, func, profiler, utils, autograd, jit, multiprocessing, compiler, serialization, random and
-testing. Sparse tensors are being added; `torch`, `Tensor`, `nn`, `optim`, `linalg`, `fft` and `special` were not run whole.
+Listed so far: distributions, amp, func, profiler, utils, autograd, jit, multiprocessing, compiler, serialization,
+random and testing. Sparse tensors are being added; `torch`, `Tensor`, `nn`, `optim`, `linalg`, `fft` and `special`
+were not run to the end.
 """
 
 from __future__ import annotations
