@@ -197,6 +197,9 @@ class Module(Converted, Stateful, Hooked):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        if "_forward_hooks_always_called" not in self.__dict__:  # a file of PyTorch before 2.1
+            for name, table in vars(Module()).items():
+                self.__dict__.setdefault(name, table)
 
     # ---- registration
 

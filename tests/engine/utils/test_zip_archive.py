@@ -385,3 +385,14 @@ def test_a_record_before_the_file(tmp_path):
     (tmp_path / "b.pt").write_bytes(content)
     with pytest.raises(RuntimeError, match="no record"):
         engine.load(tmp_path / "b.pt")
+
+
+def test_a_module_of_an_older_pytorch_has_no_tables_of_later_hooks():
+    """As files of 1.13 have it; a module that is loaded runs and takes hooks."""
+    model = engine.nn.Linear(2, 2)
+    later = ("_forward_hooks_always_called", "_forward_hooks_with_kwargs", "_backward_pre_hooks")
+    state = {name: value for name, value in vars(model).items() if name not in later}
+    loaded = engine.nn.Linear.__new__(engine.nn.Linear)
+    loaded.__setstate__(state)
+    loaded.register_forward_hook(lambda *_: None, always_call=True)
+    assert loaded(engine.ones(2)).shape == (2,)
