@@ -117,7 +117,8 @@ EXPLORE = KeyGroup(
             "grain",
             "s",
             "grain",
-            "Choose what one step is: an event (without bookkeeping, or every raw event), an operator call, a node of the graph, a line; of the "
+            "Choose what one step is: an event (without bookkeeping, or every raw event), "
+            "an operator call, a node of the graph, a line; of the "
             "JIT an instruction, a rewrite, a pass.",
             True,
         ),

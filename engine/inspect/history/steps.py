@@ -1,13 +1,12 @@
 """Stepping: the moments at which each grain stops.
 
 `raw event` stops everywhere. `event` leaves out the bookkeeping: records about the recording itself, and
-reference counts, which follow from the events around them. `op` stops where an operator that the program called has returned, so that
-its result can be seen. `node` stops where a node of the autograd graph is whole, where one is about
-to run backward with all of its gradients, and where a backward pass has ended. `line` stops where a
-line is about to run: all that the line before it did is there. Of the JIT: `instruction` stops where
-the interpreter has run one, `rewrite` where a pass has changed its graph once, `pass` where a pass
-that changed it has ended. The first and the last moment are stops of every grain, so stepping is
-symmetric.
+reference counts, which follow from the events around them. `op` stops where an operator that the program called
+has returned, so that its result can be seen. `node` stops where a node of the autograd graph is whole, where
+one is about to run backward with all of its gradients, and where a backward pass has ended. `line` stops where
+a line is about to run: all that the line before it did is there. Of the JIT: `instruction` stops where the
+interpreter has run one, `rewrite` where a pass has changed its graph once, `pass` where a pass that changed it
+has ended. The first and the last moment are stops of every grain, so stepping is symmetric.
 """
 
 from __future__ import annotations
