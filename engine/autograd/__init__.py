@@ -148,7 +148,10 @@ def _into_inputs(
     """
     valid = all(
         not isinstance(root, Tensor)
-        or (root.requires_grad and (gradient is not None or root.numel() == 1))
+        or (
+            root.requires_grad
+            and (gradient is not None or (root.numel() == 1 and root.is_floating_point()))
+        )
         for root, gradient in zip(roots, gradients, strict=True)
     )
     if valid:

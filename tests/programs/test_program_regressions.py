@@ -783,5 +783,9 @@ def test_an_invalid_root_leaves_the_inputs_of_backward_as_they_are() -> None:
         with pytest.raises(RuntimeError, match="only for scalar outputs"):
             y.backward(inputs=inputs)
         assert not inputs[0].retains_grad
+    z = y.sum().to(engine.complex64)
+    with pytest.raises(RuntimeError, match="real scalar outputs"):
+        z.backward(inputs=[y])
+    assert not y.retains_grad
     y.sum().backward(inputs=[y])
     assert y.retains_grad
