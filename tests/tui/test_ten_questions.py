@@ -1,4 +1,4 @@
-"""What people come with: ten questions on six programs, each answered within five keys of opening.
+"""Test that ten questions on six programs are answered within five keys of opening.
 
 The programs in `questions/` are ordinary scripts. They are recorded as users record them, opened in the
 explorer, and the answer is read from its screen.
@@ -17,7 +17,7 @@ import pytest
 from tests.tui.waiting import exploring, until_shown
 
 PROGRAMS = Path(__file__).parent / "questions"
-MOST_KEYS = 5
+MAX_KEYS = 5
 QUESTIONS = [
     ("who wrote it?", "rnn_state", "a w", ("written by operator _fused_sgd_ on line 22",)),
     (
@@ -124,7 +124,7 @@ async def test_it_is_answered_within_five_keys(
     keys: str,
     answers: tuple[str, ...],
 ) -> None:
-    assert len(keys.split()) <= MOST_KEYS, question
+    assert len(keys.split()) <= MAX_KEYS, question
     monkeypatch.setenv("UNDERHOOD_HOME", str(tmp_path))  # nothing is remembered of another question
     async with exploring(recorded(program), (120, 40)) as pilot:
         for key in keys.split():
