@@ -184,9 +184,17 @@ def frombuffer(
 # ---- from sizes
 
 
-def _need(size: tuple[Any, ...], function: str) -> None:
-    if not size:
-        raise TypeError(f"{function}: missing the argument 'size': ints, or a tuple of ints")
+def size_arguments(args: tuple[Any, ...], size: Any, function: str) -> tuple[Any, ...]:
+    """Return the sizes of a factory that takes them one by one, as a tuple, or as the keyword `size`."""
+    if size is None:
+        if not args:
+            raise TypeError(f"{function}: missing the argument 'size': ints, or a tuple of ints")
+        return args
+    if args:
+        raise TypeError(f"{function}() got multiple values for argument 'size'")
+    if isinstance(size, int):
+        raise TypeError(f"{function}(): argument 'size' must be tuple of ints, not int")
+    return (size,)
 
 
 def result_dtype(out: Tensor | None, kind: dtype | None, function: str) -> dtype | None:
@@ -251,7 +259,8 @@ def finish(
 
 
 def empty(
-    *size: Any,
+    *args: Any,
+    size: Any = None,
     out: Tensor | None = None,
     dtype: dtype | None = None,
     layout: Any = None,
@@ -266,9 +275,9 @@ def empty(
     >>> engine.empty(2, 3).shape
     engine.Size([2, 3])
     """
-    _need(size, "empty")
+    sizes = size_arguments(args, size, "empty")
     dtype = result_dtype(out, dtype, "empty")
-    result = ops.empty(*size, dtype=dtype, device=device, memory_format=memory_format)
+    result = ops.empty(*sizes, dtype=dtype, device=device, memory_format=memory_format)
     if out is None and not requires_grad:
         return result
     return finish(result, out, requires_grad)
@@ -297,7 +306,8 @@ def zeros(*size: Any, **options: Any) -> Tensor:
 
 
 def _zeros_with_options(
-    *size: Any,
+    *args: Any,
+    size: Any = None,
     out: Tensor | None = None,
     dtype: dtype | None = None,
     layout: Any = None,
@@ -305,9 +315,9 @@ def _zeros_with_options(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    _need(size, "zeros")
+    sizes = size_arguments(args, size, "zeros")
     dtype = result_dtype(out, dtype, "zeros")
-    result = ops.zeros(*size, dtype=dtype, device=device)
+    result = ops.zeros(*sizes, dtype=dtype, device=device)
     return finish(result, out, requires_grad, value=0)
 
 
@@ -315,7 +325,8 @@ _zeros_with_options.__name__ = _zeros_with_options.__qualname__ = "zeros"
 
 
 def ones(
-    *size: Any,
+    *args: Any,
+    size: Any = None,
     out: Tensor | None = None,
     dtype: dtype | None = None,
     layout: Any = None,
@@ -329,9 +340,9 @@ def ones(
     >>> engine.ones(2)
     tensor([1., 1.])
     """
-    _need(size, "ones")
+    sizes = size_arguments(args, size, "ones")
     dtype = result_dtype(out, dtype, "ones")
-    result = ops.ones(*size, dtype=dtype, device=device)
+    result = ops.ones(*sizes, dtype=dtype, device=device)
     if out is None and not requires_grad:
         return result
     return finish(result, out, requires_grad, value=1)

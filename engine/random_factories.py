@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from engine._generated import ops
-from engine.creation import Device, finish, like_factory, result_dtype
+from engine.creation import Device, finish, like_factory, result_dtype, size_arguments
 from engine.dtypes import dtype
 from engine.random import Generator, drawing
 from engine.tensor import Tensor
@@ -30,7 +30,8 @@ __all__ = [
 
 
 def rand(
-    *size: Any,
+    *args: Any,
+    size: Any = None,
     generator: Generator | None = None,
     out: Tensor | None = None,
     dtype: dtype | None = None,
@@ -45,14 +46,16 @@ def rand(
     >>> bool((engine.rand(100) < 1).all())
     True
     """
+    sizes = size_arguments(args, size, "rand")
     dtype = result_dtype(out, dtype, "rand")
     with drawing(generator, "rand"):
-        result = ops.rand(*size, dtype=dtype, device=device)
+        result = ops.rand(*sizes, dtype=dtype, device=device)
     return finish(result, out, requires_grad)
 
 
 def randn(
-    *size: Any,
+    *args: Any,
+    size: Any = None,
     generator: Generator | None = None,
     out: Tensor | None = None,
     dtype: dtype | None = None,
@@ -62,14 +65,15 @@ def randn(
     pin_memory: bool = False,
 ) -> Tensor:
     """Numbers drawn from the normal distribution with mean 0 and standard deviation 1."""
+    sizes = size_arguments(args, size, "randn")
     dtype = result_dtype(out, dtype, "randn")
     with drawing(generator, "randn"):
-        result = ops.randn(*size, dtype=dtype, device=device)
+        result = ops.randn(*sizes, dtype=dtype, device=device)
     return finish(result, out, requires_grad)
 
 
 def randint(
-    low: int,
+    low: int | None = None,
     high: int | Sequence[int] | None = None,
     size: Sequence[int] | None = None,
     *,
@@ -88,9 +92,13 @@ def randint(
     >>> engine.randint(3, 4, (2,))
     tensor([3, 3])
     """
-    if high is None or isinstance(high, (tuple, list)):  # randint(high, size)
+    if low is None:
+        low = 0
+    elif high is None or isinstance(high, (tuple, list)):  # randint(high, size)
         size = size if high is None else high
         low, high = 0, low
+    if high is None:
+        raise TypeError("randint: missing the argument 'high', the first integer that is not drawn")
     if size is None:
         raise TypeError("randint: missing the argument 'size', a tuple of ints")
     dtype = result_dtype(out, dtype, "randint")

@@ -121,7 +121,7 @@ ByteSpan byte_span(const Tensor& self) {
 void record_write(const Tensor& self) {
   if (!events::on()) [[likely]]
     return;
-  if (!self) return;  // a result that was not asked for
+  if (!self) return;  // a result that was not requested
   const ByteSpan span = byte_span(self);
   if (span.hi <= span.lo) return;
   if (!is_host(self.device())) {  // its bytes are not the host's to read

@@ -1,6 +1,6 @@
-"""The iterations of a training program, for those who count them: an optimizer ends one with each step.
+"""The iterations of a training program, for whatever counts them: each step of an optimizer ends one.
 
-PyTorch's profiler takes the same for an iteration when it is told to record some of them (its KinetoStepTracker).
+The schedule of PyTorch's profiler counts iterations in the same way (its KinetoStepTracker).
 """
 
 from __future__ import annotations

@@ -403,7 +403,7 @@ static int add_attribute(Walk *w, int end, PyObject *name) {
   return add_path(w, end, ".%s", text ? text : "?", 0);
 }
 
-// Whether this attribute is the table of submodules of an nn.Module.
+// Return whether this attribute is the table of submodules of an nn.Module.
 static int is_module_table(PyObject *key, PyObject *value) {
   static PyObject *name;
   if (!name) name = PyUnicode_InternFromString("_modules");
@@ -421,7 +421,7 @@ static void walk_instance(Walk *w, PyObject *object, int depth, int end) {
     const int level = table ? depth - 2 : depth;  // submodules are as deep as their module
     visit(w, object, (uint64_t)(uintptr_t)key, value, kAttribute, level, add_attribute(w, end, key));
   }
-  if (!is_module) w->visits += n;  // modules have a limit of their own
+  if (!is_module) w->visits += n;  // modules are counted against another limit
   for (PyTypeObject *type = Py_TYPE(object); type && type->tp_flags & Py_TPFLAGS_HEAPTYPE; type = type->tp_base) {
     for (PyMemberDef *slot = type->tp_members; slot && slot->name; ++slot) {
       if (slot->type != T_OBJECT_EX || slot->offset <= 0) continue;

@@ -39,6 +39,7 @@ from engine.cuda import amp as amp
 _MESSAGE = "Torch not compiled with CUDA enabled"
 
 has_half, has_magma = True, False
+_initialized = False  # programs read it, although is_initialized() is the public name
 default_generators: tuple[Any, ...] = ()
 
 

@@ -5,30 +5,17 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from engine.nn.modules.paths import PATHS
+
 __all__ = ["engine_object", "pytorch_name"]
 
 # Classes of which the module has another name in PyTorch.
-_HOMES = {
+_HOMES = {name: f"torch.nn.modules.{module}" for name, module in PATHS.items()} | {
     name: home
     for home, names in {
         "torch._C": "Generator",
         "torch.storage": "UntypedStorage",
-        "torch.nn.modules.activation": "LogSoftmax MultiheadAttention Softmax Softmax2d Softmin",
-        "torch.nn.modules.adaptive": "AdaptiveLogSoftmaxWithLoss",
-        "torch.nn.modules.channelshuffle": "ChannelShuffle",
-        "torch.nn.modules.container": "ModuleDict ModuleList ParameterDict ParameterList Sequential",
-        "torch.nn.modules.flatten": "Flatten Unflatten",
-        "torch.nn.modules.fold": "Fold Unfold",
-        "torch.nn.modules.instancenorm": "InstanceNorm1d InstanceNorm2d InstanceNorm3d LazyInstanceNorm1d "
-        "LazyInstanceNorm2d LazyInstanceNorm3d",
         "torch.nn.modules.linear": "NonDynamicallyQuantizableLinear",
-        "torch.nn.modules.loss": "CosineEmbeddingLoss HingeEmbeddingLoss MarginRankingLoss "
-        "MultiLabelMarginLoss MultiLabelSoftMarginLoss MultiMarginLoss SoftMarginLoss TripletMarginLoss "
-        "TripletMarginWithDistanceLoss",
-        "torch.nn.modules.module": "Module",
-        "torch.nn.modules.pixelshuffle": "PixelShuffle PixelUnshuffle",
-        "torch.nn.modules.rnn": "GRUCell LSTMCell RNNCell RNNCellBase",
-        "torch.nn.modules.sparse": "Embedding EmbeddingBag",
         "torch.optim": "Adafactor Muon",
         "torch.optim.adamw": "AdamW",
         "torch.optim.lr_scheduler": "ChainedScheduler ConstantLR CosineAnnealingLR "

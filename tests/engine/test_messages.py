@@ -1,4 +1,4 @@
-"""Messages name the function that was called, never a private one behind it."""
+"""Messages name the function that was called, never a private one that it calls."""
 
 from __future__ import annotations
 

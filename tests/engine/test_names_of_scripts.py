@@ -162,3 +162,20 @@ def test_a_clone_of_a_generator_draws_the_same_numbers():
     assert engine.rand(4, generator=clone).tolist() == engine.rand(4, generator=generator).tolist()
     assert generator.device == engine.device("cpu")
     assert engine.default_generator.device.type == "cpu"
+
+
+@pytest.mark.parametrize("factory", ["zeros", "ones", "empty", "rand", "randn"])
+def test_factories_take_their_sizes_as_a_keyword(factory: str) -> None:
+    create = getattr(engine, factory)
+    assert create(size=(2, 3), dtype=engine.float64).shape == (2, 3)
+    assert create(size=[]).shape == ()
+    with pytest.raises(TypeError, match="multiple values for argument 'size'"):
+        create(2, size=(3,))
+    with pytest.raises(TypeError, match="must be tuple of ints, not int"):
+        create(size=3)
+
+
+def test_randint_takes_all_its_arguments_by_keyword() -> None:
+    assert engine.randint(high=4, size=(2, 3)).shape == (2, 3)
+    with pytest.raises(TypeError, match="missing the argument 'high'"):
+        engine.randint(size=(2,))

@@ -79,8 +79,8 @@ def test_clamp_with_either_limit(dtype: str, limits: tuple[int | None, int | Non
     low, high = limits
     a = np.arange(-60, 61).astype(dtype)
     at_least = a if low is None else np.maximum(a, a.dtype.type(low))
-    wanted = at_least if high is None else np.minimum(at_least, a.dtype.type(high))
-    np.testing.assert_array_equal(engine.tensor(a).clamp(low, high).numpy(), wanted)
+    expected = at_least if high is None else np.minimum(at_least, a.dtype.type(high))
+    np.testing.assert_array_equal(engine.tensor(a).clamp(low, high).numpy(), expected)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16"])

@@ -185,8 +185,8 @@ UH_MVEC(log10) UH_MVEC(log1p) UH_MVEC(sin) UH_MVEC(cos) UH_MVEC(tan) UH_MVEC(asi
   inline T floor_div(T a, T b, const Params& q) {
     if constexpr (std::is_floating_point_v<T>) {
       const T r = fmod(a, b), all = a / b;
-      const T whole = (a - r) / b;
-      const T d = (r != 0) & ((b < 0) != (r < 0)) ? whole - 1 : whole;
+      const T quotient = (a - r) / b;
+      const T d = (r != 0) & ((b < 0) != (r < 0)) ? quotient - 1 : quotient;
       const T f = floor(d);
       const T near = d - f > T(0.5) ? f + 1 : f;
       const T result = d == 0 ? copysign(T(0), all) : near;

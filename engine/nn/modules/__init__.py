@@ -6,6 +6,7 @@ Recurrent layers, attention and transformers are imported on first use.
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import Any
 
 from engine.nn.containers import *  # noqa: F403
@@ -39,6 +40,7 @@ from engine.nn.modules.loss import *  # noqa: F403
 from engine.nn.modules.margin_loss import *  # noqa: F403
 from engine.nn.modules.normalization import *  # noqa: F403
 from engine.nn.modules.padding import *  # noqa: F403
+from engine.nn.modules.paths import add_paths
 from engine.nn.modules.pooling import *  # noqa: F403
 from engine.nn.modules.shape import *  # noqa: F403
 from engine.nn.modules.softmax import *  # noqa: F403
@@ -77,6 +79,9 @@ __all__ += pooling.__all__
 __all__ += shape.__all__
 __all__ += softmax.__all__
 __all__ += upsampling.__all__
+
+
+add_paths(sys.modules[__name__])
 
 
 def __getattr__(name: str) -> Any:

@@ -12,7 +12,7 @@ struct NormalizeInput {
 };
 NormalizeInput prepare_normalize(const Tensor& input, const Tensor& weight, const Tensor& bias);
 
-// Where the loops write a result: row-major, in their dtype. The result itself if it is that, else
+// The memory that loops write a result into: row-major, in their dtype. The result itself if it is that, else
 // a buffer that `store` converts. An undefined result has no data.
 class LoopOutput {
  public:
