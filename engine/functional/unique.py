@@ -29,11 +29,13 @@ def unique(
     >>> engine.unique(engine.tensor([3, 1, 3]), return_counts=True)
     (tensor([1, 3]), tensor([1, 2]))
     """
+    # Checked here, as the operator's messages would name a private function.
+    if not isinstance(input, Tensor):
+        raise TypeError(f"unique(): argument 'input' must be Tensor, not {type(input).__name__}")
+    if not isinstance(sorted, bool):
+        raise TypeError(f"unique(): argument 'sorted' must be bool, not {type(sorted).__name__}")
     if dim is None:
-        try:
-            values, inverse, counts = ops._unique2(input, sorted, return_inverse, return_counts)
-        except TypeError as error:  # in the name of the function that was called
-            raise TypeError(str(error).replace("_unique2", "unique")) from None
+        values, inverse, counts = ops._unique2(input, sorted, return_inverse, return_counts)
     else:
         values, inverse, counts = ops.unique_dim(input, dim, sorted, return_inverse, return_counts)
     if return_inverse and return_counts:

@@ -267,9 +267,14 @@ class TraceReader:
 
     def _read_index(self, database: sqlite3.Connection) -> bool:
         """Take the events of a complete recording from its index; False if it has none."""
+        if not self.finished:
+            return False
         query = "SELECT first + count FROM segments ORDER BY first DESC LIMIT 1"
-        end = database.execute(query).fetchone()
-        if not self.finished or end is None or not isinstance(end[0], int) or end[0] < MIN_EVENTS:
+        try:
+            end = database.execute(query).fetchone()
+        except sqlite3.DatabaseError:  # cut off, perhaps: the segments are read as far as they go
+            return False
+        if end is None or not isinstance(end[0], int) or end[0] < MIN_EVENTS:
             return False
         index = Index.of(Path(self.path))
         arrays = index.load("events")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from engine.nn.modules.paths import PATHS
+from engine.layer_paths import PATHS
 
 __all__ = ["engine_object", "pytorch_name"]
 

@@ -97,7 +97,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Lesson:
-    """`name` is the folder's name (`04_strides`), `covers` the facts of `facts.toml` it teaches."""
+    """`name` is the folder's name (`04_strides`), `covers` the facts of `facts.toml` it teaches.
+
+    `time_limit` is the processor time in seconds that the code of a step may take.
+    """
 
     name: str
     title: str
@@ -105,6 +108,7 @@ class Lesson:
     covers: tuple[str, ...]
     steps: tuple[Step, ...]
     folder: Path
+    time_limit: float = 10.0
 
     def exercise_step(self) -> int:
         """The number of the exercise among the steps (every lesson has exactly one)."""

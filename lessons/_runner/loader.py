@@ -69,6 +69,7 @@ def load(name: str, root: Path = LESSONS) -> Lesson:
         covers=tuple(_need(table, "covers", f"{folder.name}/lesson.toml")),
         steps=tuple(steps),
         folder=folder,
+        time_limit=float(table.get("time_limit", Lesson.time_limit)),
     )
 
 

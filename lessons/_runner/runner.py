@@ -52,12 +52,12 @@ class Runner:
         lesson: Lesson,
         progress: Progress | None = None,
         folder: Path | None = None,
-        time_limit: float = 10.0,
+        time_limit: float | None = None,
     ) -> None:
         self.lesson = lesson
         self.progress = progress
         self.folder = folder or home() / lesson.name
-        self.time_limit = time_limit
+        self.time_limit = lesson.time_limit if time_limit is None else time_limit
 
     # ---- running ------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ import pytest
 import engine
 
 PRIVATE = re.compile(r"(?<![\w.])_[a-z]\w+")
-SETTINGS = re.compile("set_|use_|seed|manual_seed|save|load|compile|inference_mode")
+SETTINGS = re.compile("set_|use_|imported_as|seed|manual_seed|save|load|compile|inference_mode")
 WRONG: tuple[tuple[Any, ...], ...] = (("x",), (), (object(),), (1, 2, "x", 4))
 HOMES = (engine, engine.linalg, engine.fft, engine.special, engine.nn.functional, engine.Tensor)
 

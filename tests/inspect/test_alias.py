@@ -16,14 +16,14 @@ assert torch.nn.modules.linear.Linear is Linear
 print(torch.__version__.split(".")[0], torch.ones(2).shape, torch.float32, torch.ones(1).type())
 print(torch.tensor([1], dtype=torch.int16), engine.__spec__.name, engine.nn.__spec__.name)
 try:
-    import torch._dynamo
+    import torch.futures
 except ModuleNotFoundError as error:
     print(error)
 """
 PRINTED = """\
 2 torch.Size([2]) torch.float32 torch.FloatTensor
 tensor([1], dtype=torch.int16) engine engine.nn
-No module named 'torch._dynamo'
+No module named 'torch.futures'
 """
 
 

@@ -74,7 +74,7 @@ class Side:
         raise RuntimeError(" | ".join(lines[-3:]))
 
     def seconds(self, steps: int) -> float:
-        """Return the CPU time of so many steps."""
+        """Return the CPU time of `steps` steps."""
         assert self.process.stdin is not None
         self.process.stdin.write(f"{steps}\n")
         self.process.stdin.flush()

@@ -5,7 +5,7 @@
 Each function below builds a model of a published package, unmodified, and returns (module, loss, optimizer or None).
 PyTorch, which runs first, writes the initial weights to WEIGHTS.npz and the engine reads them; random numbers of the
 steps come from NumPy in both, and dropout is 0. The first line printed has the losses as JSON; then each number read
-from stdin is answered by the CPU time of so many steps.
+from stdin is answered by the CPU time of that number of steps.
 """
 
 from __future__ import annotations

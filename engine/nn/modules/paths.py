@@ -1,4 +1,4 @@
-"""The modules of PyTorch whose layers lie in other files here: `from torch.nn.modules.sparse import Embedding`."""
+"""The modules of PyTorch whose layers are in other files here: `from torch.nn.modules.sparse import Embedding`."""
 
 from __future__ import annotations
 
@@ -6,30 +6,9 @@ import sys
 from types import ModuleType
 from typing import Any
 
-__all__ = ["PATHS", "add_paths"]
+from engine.layer_paths import PATHS
 
-# By the name of the class: its module in `torch.nn.modules`.
-PATHS = {
-    name: module
-    for module, names in {
-        "activation": "LogSoftmax MultiheadAttention Softmax Softmax2d Softmin",
-        "adaptive": "AdaptiveLogSoftmaxWithLoss",
-        "channelshuffle": "ChannelShuffle",
-        "container": "Container ModuleDict ModuleList ParameterDict ParameterList Sequential",
-        "flatten": "Flatten Unflatten",
-        "fold": "Fold Unfold",
-        "instancenorm": "InstanceNorm1d InstanceNorm2d InstanceNorm3d LazyInstanceNorm1d "
-        "LazyInstanceNorm2d LazyInstanceNorm3d",
-        "loss": "CosineEmbeddingLoss HingeEmbeddingLoss MarginRankingLoss "
-        "MultiLabelMarginLoss MultiLabelSoftMarginLoss MultiMarginLoss SoftMarginLoss TripletMarginLoss "
-        "TripletMarginWithDistanceLoss",
-        "module": "Module",
-        "pixelshuffle": "PixelShuffle PixelUnshuffle",
-        "rnn": "GRUCell LSTMCell RNNCell RNNCellBase",
-        "sparse": "Embedding EmbeddingBag",
-    }.items()
-    for name in names.split()
-}
+__all__ = ["add_paths"]
 
 
 def add_paths(layers: ModuleType) -> None:

@@ -144,6 +144,7 @@ layer("Fold", (6, 8), 2, stride=2, shape=(2, 12, 12))
 
 # Normalisation
 layer("BatchNorm1d", 6)
+layer("SyncBatchNorm", 6)
 layer("BatchNorm2d", 3, shape=(2, 3, 4, 5))
 layer("BatchNorm2d", 3, affine=False, shape=(2, 3, 4, 5))
 layer("BatchNorm3d", 3, shape=(2, 3, 4, 5, 2))
@@ -156,6 +157,7 @@ layer("LayerNorm", 6)
 layer("LayerNorm", (3, 6), elementwise_affine=False, shape=(2, 3, 6))
 layer("RMSNorm", 6)
 layer("LocalResponseNorm", 3, shape=(2, 6, 4, 5))
+layer("CrossMapLRN2d", 3, shape=(2, 6, 4, 5))
 
 # Pooling
 for _rank, _shape in ((1, (2, 3, 12)), (2, (2, 3, 8, 12)), (3, (2, 3, 4, 8, 6))):

@@ -101,6 +101,8 @@ def _all_layers():
     yield "GroupNorm", (lambda: nn.GroupNorm(2, 4)), (IMAGE,)
     yield "RMSNorm", (lambda: nn.RMSNorm(4)), (ROWS,)
     yield "LocalResponseNorm", (lambda: nn.LocalResponseNorm(3)), (IMAGE,)
+    yield "CrossMapLRN2d", (lambda: nn.CrossMapLRN2d(3)), (IMAGE,)
+    yield "SyncBatchNorm", (lambda: nn.SyncBatchNorm(IMAGE.shape[1])), (IMAGE,)
     yield "Embedding", (lambda: nn.Embedding(5, 3)), (LABELS,)
     yield "Embedding(padding)", (lambda: nn.Embedding(5, 3, padding_idx=1, max_norm=1.0)), (LABELS,)
     for mode in ("sum", "mean", "max"):
