@@ -162,12 +162,12 @@ def take_list(pointer: Any) -> tuple[Tensor, ...]:
     return result
 
 
-def take_tuple(function: Callable[..., int], n: int, *args: Any) -> tuple[Tensor, ...]:
-    """Call a C function that writes `n` handles, and wrap them."""
+def take_tuple(function: Callable[..., int], n: int, *args: Any) -> tuple[Tensor | None, ...]:
+    """Call a C function that writes `n` handles, and wrap them; a result that nobody asked for is None."""
     out = ffi.new("uh_handle[]", n)
     if function(*args, out):
         raise_last()
-    return tuple(wrap(h) for h in out)
+    return tuple(wrap(h) if h else None for h in out)
 
 
 def read_scalar(value: Any) -> bool | int | float | complex:

@@ -8,6 +8,7 @@
 #include "backend/cpu/convolution/product.h"
 #include "backend/cpu/convolution/scatter.h"
 #include "backend/cpu/convolution/task.h"
+#include "backend/cpu/convolution/trim.h"
 #include "backend/cpu/copy/elements.h"
 #include "base/parallel.h"
 #include "memory/allocator.h"
@@ -81,10 +82,11 @@ class Convolution {
   T* out_data() const { return reinterpret_cast<T*>(out_.data()); }
   int64_t step(size_t a) const { return options_.transposed ? axes_[a].stride : 1; }
 
-  // A pixel that meets no other has no neighbours: all of them may lie along one axis.
+  // A pixel that meets no other has no neighbours: all of them may lie along one axis. With
+  // output_padding, some outputs meet no pixel at all.
   void merge_axes() {
     for (const ConvAxis& a : axes_)
-      if (a.kernel != 1 || a.stride != 1 || a.padding != 0) return;
+      if (a.kernel != 1 || a.stride != 1 || a.padding != 0 || a.in != a.out) return;
     axes_[kX].in = axes_[kX].out = out_plane_;
     axes_[0].in = axes_[0].out = axes_[1].in = axes_[1].out = 1;
     in_stride_ = {0, 0, 1};
@@ -210,15 +212,29 @@ class Convolution {
 
   void pack_block(T* to, const ConvPart& part, const T* from, int64_t rows, int64_t rows_stride,
                   int64_t taps_stride) const {
+    switch (rows) {
+      case 1: return pack_rows<1>(to, part, from, rows_stride, taps_stride);
+      case 2: return pack_rows<2>(to, part, from, rows_stride, taps_stride);
+      case 4: return pack_rows<4>(to, part, from, rows_stride, taps_stride);
+      default: return pack_rows<8>(to, part, from, rows_stride, taps_stride);
+    }
+  }
+
+  // The number of rows is known when this is compiled: a loop over as few would cost more than the
+  // copies.
+  template <int rows>
+  void pack_rows(T* to, const ConvPart& part, const T* from, int64_t rows_stride,
+                 int64_t taps_stride) const {
+    std::vector<int64_t> offsets;
+    for (const ConvTap& z : *part.taps[0])
+      for (const ConvTap& y : *part.taps[1])
+        for (const ConvTap& x : *part.taps[2])
+          offsets.push_back(z.element * weight_stride_[0] + y.element * weight_stride_[1] +
+                            x.element * weight_stride_[2]);
     for (int64_t c = 0; c < in_channels_; ++c, from += taps_stride) {
-      for (const ConvTap& z : *part.taps[0]) {
-        for (const ConvTap& y : *part.taps[1]) {
-          for (const ConvTap& x : *part.taps[2]) {
-            const T* w = from + z.element * weight_stride_[0] + y.element * weight_stride_[1] +
-                         x.element * weight_stride_[2];
-            for (int64_t r = 0; r < rows; ++r) *to++ = w[r * rows_stride];
-          }
-        }
+      for (const int64_t offset : offsets) {
+        for (int r = 0; r < rows; ++r) to[r] = from[offset + r * rows_stride];
+        to += rows;
       }
     }
   }
@@ -488,9 +504,10 @@ void run(const Tensor& out, const Tensor& input, const Tensor& weight, const Ten
 
 }  // namespace
 
-void convolve(const Tensor& out, const Tensor& input, const Tensor& weight, const Tensor& bias,
-              const ConvolutionOptions& options) {
+void convolve(const Tensor& out, const Tensor& input, const Tensor& whole, const Tensor& bias,
+              const ConvolutionOptions& whole_options) {
   if (out.numel() == 0) return;
+  const auto [weight, options] = trim(whole, input, out, whole_options);
   if (is_product(out, input, weight, options))
     return convolve_by_product(out, input, weight, bias, options.transposed);
   if (is_floating(out.dtype()) && scatter_pays(out, input, weight, options))

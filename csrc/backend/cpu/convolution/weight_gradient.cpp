@@ -10,12 +10,14 @@
 // more than the pixels, the inputs of every element are copied side by side first.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <vector>
 
 #include "backend/cpu/allocator.h"
 #include "backend/cpu/conv_weight_loops.h"
 #include "backend/cpu/convolution/convolve.h"
 #include "backend/cpu/convolution/product.h"
+#include "backend/cpu/convolution/trim.h"
 #include "backend/cpu/copy/elements.h"
 #include "base/parallel.h"
 #include "memory/allocator.h"
@@ -73,6 +75,15 @@ class WeightGradient {
  private:
   static int64_t volume(const Spatial& s) { return s[0] * s[1] * s[2]; }
 
+  // Whether no element of the weight meets padding.
+  bool reads_input_only() const {
+    for (size_t a = 0; a < kConvDims; ++a) {
+      const int64_t last = (pixels_[a] - 1) * stride_[a] + (kernel_[a] - 1) * dilation_[a];
+      if (padding_[a] != 0 || last >= in_[a]) return false;
+    }
+    return true;
+  }
+
   // Where each tap's input lies, from that of the first.
   void make_offsets() {
     const int64_t plane = volume(size_);
@@ -89,7 +100,7 @@ class WeightGradient {
   // ---- pixel by pixel, a vector of rows at a time
 
   void run_pixels() {
-    borrows_ = padding_ == Spatial{0, 0, 0};
+    borrows_ = reads_input_only();
     for (size_t a = 0; a < kConvDims; ++a)
       size_[a] =
           borrows_ ? in_[a] : (pixels_[a] - 1) * stride_[a] + (kernel_[a] - 1) * dilation_[a] + 1;
@@ -134,10 +145,24 @@ class WeightGradient {
         }
       });
     }
-    for (int64_t group = 0; group < groups_; ++group)
-      for (int64_t r = 0; r < row_channels_; ++r)
-        for (int64_t k = 0; k < taps_; ++k)
-          out_[(group * row_channels_ + r) * taps_ + k] = sums[(group * taps_ + k) * wide + r];
+    store_sums(sums, wide);
+  }
+
+  // From [group][tap][row] to [group][row][tap], a few rows at a time: a line of the cache is read
+  // once.
+  void store_sums(const T* sums, int64_t wide) const {
+    constexpr int64_t kRows = 64 / sizeof(T);
+    const int64_t blocks = ceil_div(row_channels_, kRows);
+    parallel_for(0, groups_ * blocks, 1 + 65536 / (taps_ * kRows), [&](int64_t lo, int64_t hi) {
+      for (int64_t i = lo; i < hi; ++i) {
+        const int64_t group = i / blocks, first = i % blocks * kRows;
+        const int64_t rows = std::min(kRows, row_channels_ - first);
+        T* const to = out_ + (group * row_channels_ + first) * taps_;
+        const T* from = sums + group * taps_ * wide + first;
+        for (int64_t k = 0; k < taps_; ++k, from += wide)
+          for (int64_t r = 0; r < rows; ++r) to[r * taps_ + k] = from[r];
+      }
+    });
   }
 
   void run_taps(T* sums, int64_t wide, typename Loops::Pixels from, int64_t tap, int64_t end,
@@ -171,7 +196,7 @@ class WeightGradient {
 
   bool plan_windows() {
     if (stride_ != Spatial{1, 1, 1}) return false;
-    borrows_ = padding_ == Spatial{0, 0, 0};
+    borrows_ = reads_input_only();
     for (size_t a = 0; a < kConvDims; ++a)
       size_[a] = borrows_ ? in_[a] : pixels_[a] + (kernel_[a] - 1) * dilation_[a];
     length_ = ((pixels_[0] - 1) * size_[1] + pixels_[1] - 1) * size_[2] + pixels_[2];
@@ -351,7 +376,17 @@ class WeightGradient {
 }  // namespace
 
 void convolve_weight(const Tensor& out, const Tensor& rows, const Tensor& columns,
-                     const ConvolutionOptions& options) {
+                     const ConvolutionOptions& whole_options) {
+  const bool forwards = !whole_options.transposed;
+  const auto [part, options] =
+      trim(out, forwards ? columns : rows, forwards ? rows : columns, whole_options);
+  if (part.sizes() != out.sizes()) {
+    const Tensor gradient = empty(part.sizes(), out.dtype());
+    convolve_weight(gradient, rows, columns, options);
+    std::memset(out.data(), 0, static_cast<size_t>(out.numel() * itemsize(out.dtype())));
+    copy_elements(part, gradient);
+    return;
+  }
   if (is_product(rows, columns, out, options)) return weight_by_product(out, rows, columns);
   if (out.dtype() == DType::kFloat32)
     WeightGradient<float>(out, rows, columns, options, float_conv_weight_loops()).run();
