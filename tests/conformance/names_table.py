@@ -189,7 +189,9 @@ def _wrapped(text: str, indent: str = "") -> str:
 def problems(rows: list[Name]) -> list[str]:
     """Return names without a reason, and patterns that no name needs."""
     out = [row for row in rows if row.status == "out"]
-    unexplained = [f"{row.full} is out without a reason in {REASONS.name}" for row in out if not row.note]
+    unexplained = [
+        f"{row.full} is out without a reason in {REASONS.name}" for row in out if not row.note
+    ]
     names = [row.full.removeprefix("torch.") for row in out]
     for _, patterns in reasons():
         unexplained += [

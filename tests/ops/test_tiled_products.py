@@ -108,7 +108,9 @@ def test_a_nan_stays_in_its_row() -> None:
     assert int(lost.sum()) == 33
 
 
-@pytest.mark.skipif(level_in_use("v4") != "v4", reason="these products are OpenBLAS's without AVX-512")
+@pytest.mark.skipif(
+    level_in_use("v4") != "v4", reason="these products are OpenBLAS's without AVX-512"
+)
 @pytest.mark.parametrize(("m", "n"), [(700, 64), (64, 700), (300, 301)])
 def test_threads_change_no_result(m: int, n: int) -> None:
     a, _ = matrix(m, 260, False, "float32", 1)

@@ -26,4 +26,6 @@ def add_paths(layers: ModuleType) -> None:
             alias.__dict__["__all__"] = [name for name, home in PATHS.items() if home == module]
             sys.modules[path] = alias
             setattr(layers, module, alias)
-        sys.modules[path].__dict__["__getattr__"] = lambda name, module=module: attribute_of(module, name)
+        sys.modules[path].__dict__["__getattr__"] = lambda name, module=module: attribute_of(
+            module, name
+        )

@@ -272,9 +272,7 @@ def test_a_library_that_was_cut_off_is_an_error(share, tmp_path):
     content = Path(library_path).read_bytes()
     part = tmp_path / "part.so"
     part.write_bytes(content[: int(share * len(content))])
-    with pytest.raises(
-        OSError, match=r"load_library: cannot load .*part.so: .*(cut off|short)"
-    ):
+    with pytest.raises(OSError, match=r"load_library: cannot load .*part.so: .*(cut off|short)"):
         engine.ops.load_library(part)
 
 
