@@ -163,7 +163,7 @@ def take_list(pointer: Any) -> tuple[Tensor, ...]:
 
 
 def take_tuple(function: Callable[..., int], n: int, *args: Any) -> tuple[Tensor | None, ...]:
-    """Call a C function that writes `n` handles, and wrap them; a result that nobody asked for is None."""
+    """Call a C function that writes `n` handles, and wrap them; a result that was not requested is None."""
     out = ffi.new("uh_handle[]", n)
     if function(*args, out):
         raise_last()

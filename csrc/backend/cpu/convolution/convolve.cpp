@@ -504,10 +504,10 @@ void run(const Tensor& out, const Tensor& input, const Tensor& weight, const Ten
 
 }  // namespace
 
-void convolve(const Tensor& out, const Tensor& input, const Tensor& whole, const Tensor& bias,
-              const ConvolutionOptions& whole_options) {
+void convolve(const Tensor& out, const Tensor& input, const Tensor& kernel, const Tensor& bias,
+              const ConvolutionOptions& kernel_options) {
   if (out.numel() == 0) return;
-  const auto [weight, options] = trim(whole, input, out, whole_options);
+  const auto [weight, options] = trim(kernel, input, out, kernel_options);
   if (is_product(out, input, weight, options))
     return convolve_by_product(out, input, weight, bias, options.transposed);
   if (is_floating(out.dtype()) && scatter_pays(out, input, weight, options))

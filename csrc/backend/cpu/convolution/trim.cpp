@@ -30,7 +30,7 @@ TrimmedKernel trim(const Tensor& weight, const Tensor& in, const Tensor& out,
     const Axis axis{small.size(d),     large.size(d),      weight.size(d),
                     options.stride[a], options.padding[a], options.dilation[a]};
     int64_t first = 0, end = axis.kernel;
-    // A tap's padding stays at least 0: kernels that begin behind the edge have a way of their own.
+    // The padding stays at least 0: the loops expect it.
     while (first < end && !axis.meets(first) && (first + 1) * axis.dilation <= axis.padding)
       ++first;
     while (end > first && !axis.meets(end - 1)) --end;

@@ -376,10 +376,10 @@ class WeightGradient {
 }  // namespace
 
 void convolve_weight(const Tensor& out, const Tensor& rows, const Tensor& columns,
-                     const ConvolutionOptions& whole_options) {
-  const bool forwards = !whole_options.transposed;
+                     const ConvolutionOptions& kernel_options) {
+  const bool forwards = !kernel_options.transposed;
   const auto [part, options] =
-      trim(out, forwards ? columns : rows, forwards ? rows : columns, whole_options);
+      trim(out, forwards ? columns : rows, forwards ? rows : columns, kernel_options);
   if (part.sizes() != out.sizes()) {
     const Tensor gradient = empty(part.sizes(), out.dtype());
     convolve_weight(gradient, rows, columns, options);
