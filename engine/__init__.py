@@ -241,6 +241,9 @@ else:
         if name in _functions:
             value = globals()[name] = _raw.find(_functions[name])
             return value
+        if name.startswith("_foreach_"):
+            value = globals()[name] = getattr(importlib.import_module("engine.foreach"), name)
+            return value
         if name not in _LAZY:
             raise AttributeError(f"module 'engine' has no attribute {name!r}")
         home = _LAZY[name]

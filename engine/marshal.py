@@ -19,6 +19,22 @@ _SEQUENCES = {tuple, list, Size}
 _BITS, _DOUBLE = struct.Struct("<q"), struct.Struct("<d")
 
 
+def numpy_operand(value: Any, arrays: bool = False) -> Any:
+    """Return NumPy's bool as a float, which it is to PyTorch's operators, and where `arrays` an array as a tensor.
+
+    NotImplemented for anything else.
+    """
+    if type(value).__module__ != "numpy":
+        return NotImplemented
+    if type(value).__name__ in ("bool", "bool_"):
+        return float(value)
+    if not arrays or type(value).__name__ != "ndarray":
+        return NotImplemented
+    from engine.numpy_bridge import from_numpy
+
+    return from_numpy(value)
+
+
 def number(value: Any) -> tuple[int, int, float]:
     """Convert a Python number to (kind, integer, real); None becomes kind -1.
 

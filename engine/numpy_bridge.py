@@ -165,7 +165,7 @@ def to_numpy(tensor: Tensor) -> np.ndarray[Any, Any]:
 
 def to_array(tensor: Tensor, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]:
     """Return the array of `Tensor.__array__`, by NumPy 2's rules for `dtype` and `copy`."""
-    array = to_numpy(tensor)
+    array = tensor.numpy()
     if dtype is not None and array.dtype != dtype:
         if copy is False:
             raise ValueError(f"__array__: {array.dtype} to {dtype} needs a copy, got copy=False")

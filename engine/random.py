@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engine._native import ffi, lib
 from engine.dtypes import CPU, as_device, device
@@ -190,10 +190,29 @@ def set_rng_state(new_state: Tensor) -> None:
 
 
 @contextmanager
-def fork_rng() -> Iterator[None]:
-    """Restore the state of the process's generator after the block."""
+def fork_rng(
+    devices: Iterable[Any] | None = None,
+    enabled: bool = True,
+    _caller: str = "fork_rng",
+    _devices_kw: str = "devices",
+    device_type: str = "cuda",
+) -> Iterator[None]:
+    """Restore the state of the process's generator after the block, and those of `devices` of a type.
+
+    Every device of the type is meant where `devices` is None. With `enabled=False` the block changes the states.
+    """
+    if not enabled:
+        yield
+        return
+    from engine.function_forms import get_device_module
+
+    module = get_device_module(device_type)
+    listed = list(range(module.device_count()) if devices is None else devices)
+    of_devices = [module.get_rng_state(device) for device in listed]
     before = _state()
     try:
         yield
     finally:
         lib.uh_set_rng_state(*before)
+        for device, state in zip(listed, of_devices, strict=True):
+            module.set_rng_state(state, device)

@@ -51,6 +51,7 @@ class Tensor(_Base):
     """
 
     __slots__ = ()
+    __array_priority__ = 1000  # NumPy leaves `np.float64(2) * x` to the tensor
 
     def __new__(cls, *args: Any) -> Tensor:
         from engine.creation import empty, tensor
@@ -464,6 +465,14 @@ class Tensor(_Base):
         from engine.numpy_bridge import to_array
 
         return to_array(self, dtype, copy)
+
+    def __array_wrap__(
+        self, array: np.ndarray[Any, Any], context: Any = None, return_scalar: bool = False
+    ) -> Tensor:
+        """Return the result of a NumPy function of this tensor as a tensor; bools as uint8, as PyTorch."""
+        from engine.creation import from_numpy
+
+        return from_numpy(array.astype("uint8") if array.dtype == bool else array)
 
     def __buffer__(self, flags: int) -> memoryview:
         """Support memoryview(x) in Python 3.12 and later; before, use memoryview(x.numpy())."""

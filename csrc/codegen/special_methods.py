@@ -62,6 +62,8 @@ OPTIONS = {
     **dict.fromkeys(("__add__", "__radd__", "__sub__", "__iadd__", "__isub__"), "alpha"),
     **dict.fromkeys(("__truediv__", "__div__", "__itruediv__", "__idiv__"), "rounding_mode"),
 }
+# Those that take an array of NumPy; it is NumPy that computes the others, and `Tensor.__array_wrap__` what follows.
+OF_ARRAYS = {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__rtruediv__", "__rdiv__"}
 RAISING = {"__rdiv__", "__radd__", "__rmul__", "__rand__", "__ror__", "__rxor__"}
 UNARY_OPERATORS = {
     "__neg__": "neg",
@@ -94,6 +96,16 @@ def _head(name: str, target: str) -> list[str]:
     return lines
 
 
+def _converted(name: str) -> list[str]:
+    """The lines that convert NumPy's operands and leave others to the other class."""
+    arrays = ", arrays=True" if name in OF_ARRAYS else ""
+    return [
+        "    if not isinstance(other, _OPERANDS):",
+        f"        other = numpy_operand(other{arrays})",
+        "        if other is NotImplemented: return NotImplemented",
+    ]
+
+
 def _binary_method(name: str, op: Operator, swapped: bool) -> str:
     left, right = ("other", "self") if swapped else ("self", "other")
     # An `alpha` multiplies what is added: `__radd__` adds `other`, too.
@@ -106,7 +118,9 @@ def _binary_method(name: str, op: Operator, swapped: bool) -> str:
             f"    if kind is Tensor: r = _uh_{op.cpp_name}_tt(self._h, other._h)",
             f"    elif kind is float: r = _uh_{op.cpp_name}_td(self._h, other)",
             f"    elif kind is int and -_SMALL < other < _SMALL: r = _uh_{op.cpp_name}_ti(self._h, other)",
-            f"    else: return {op.cpp_name}(self, other) if isinstance(other, _OPERANDS) else NotImplemented",
+            "    else:",
+            *(f"    {line}" for line in _converted(name)),
+            f"        return {op.cpp_name}(self, other)",
             "    if not r: raise_last()",
             "    return wrap(r)\n\n",
         ]
@@ -121,10 +135,7 @@ def _binary_method(name: str, op: Operator, swapped: bool) -> str:
     # As PyTorch divides by a tensor: the rounding, and what is saved for the gradient, are those of both steps.
     inverse = swapped and op.name == "div"
     call = "self.reciprocal() * other" if inverse else f"{op.cpp_name}({left}, {right})"
-    lines += [
-        "    if not isinstance(other, _OPERANDS): return NotImplemented",
-        f"    return {call}\n\n",
-    ]
+    lines += [*_converted(name), f"    return {call}\n\n"]
     return "\n".join(lines)
 
 
@@ -154,7 +165,7 @@ def write(
         if target in by_name:
             text = [
                 *_head(name, "div__Tensor_mode" if target == "div_" else target),
-                "    if not isinstance(other, _OPERANDS): return NotImplemented",
+                *_converted(name),
                 f"    return {target}(self, other)\n\n",
             ]
             add(name, "\n".join(text), by_name[target].family)

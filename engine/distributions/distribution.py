@@ -102,6 +102,21 @@ class Distribution:
             vars(expanded)[name] = value.expand((*batch_shape, *event))
         return expanded
 
+    def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
+        """Return the object that `expand` of a class `cls` fills: `_instance`, or a new one of this object's class.
+
+        Raises: NotImplementedError if a subclass defines `__init__` but not `expand`.
+        """
+        if _instance is not None:
+            return _instance
+        own: Any = type(self)
+        if own.__init__ is not cls.__init__:  # type: ignore[misc]
+            raise NotImplementedError(
+                f"Subclass {own.__name__} of {cls.__name__} that defines a custom __init__ method "
+                "must also define a custom .expand() method."
+            )
+        return own.__new__(own)
+
     @property
     def batch_shape(self) -> Any:
         """The shape of the batch of distributions."""

@@ -139,6 +139,8 @@ def test_random_numbers_repeat():
     assert engine.equal(engine.randn(4), b)
     with engine.fork_rng():
         engine.rand(10)
+    with engine.random.fork_rng(devices=[], enabled=True):
+        engine.rand(10)
     own = engine.Generator().manual_seed(3)
     assert engine.equal(engine.rand(4, generator=own), a)
     assert not engine.equal(engine.rand(4, generator=own), a)

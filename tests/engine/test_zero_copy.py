@@ -113,6 +113,38 @@ def test_arrays_that_cannot_be_shared(array, error, pattern):
         engine.from_numpy(array)
 
 
+@pytest.mark.parametrize("number", [np.float64(2), np.float32(2), np.int64(2), np.bool_(True)])
+def test_numbers_of_numpy_are_operands_on_both_sides(number):
+    x = engine.tensor([1.0, 3.0], requires_grad=True)
+    for result, expected in (
+        (number * x, float(number) * x),
+        (number - x, float(number) - x),
+        (number / x, float(number) / x),
+        (x**number, x ** float(number)),
+        (number < x, float(number) < x),
+    ):
+        assert type(result) is engine.Tensor
+        assert engine.equal(result, expected)
+
+
+def test_arrays_are_operands():
+    x, array = engine.tensor([1.0, 3.0]), np.array([1.0, 2.0])
+    assert (x == array).tolist() == (array == x).tolist() == [True, False]
+    assert (x != array).tolist() == [False, True]
+    for result, expected in (
+        (x * array, [1, 6]),
+        (x + array, [2, 5]),
+        (array / x, [1, 2 / 3]),
+        (np.sqrt(x), [1, 3**0.5]),
+    ):
+        assert type(result) is engine.Tensor
+        assert result.tolist() == pytest.approx(expected)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        array * x
+    with pytest.raises(RuntimeError, match="Can't call numpy"):
+        np.asarray(x.clone().requires_grad_())
+
+
 def test_read_only_arrays_warn():
     array = np.ones(2)
     array.flags.writeable = False

@@ -1,8 +1,6 @@
 // What optimizers and gradient clipping do to every tensor of a list: one call for all of them.
 #include "generated/kernels/optim.h"
 #include "generated/ops/arithmetic.h"
-#include "generated/ops/copy.h"
-#include "generated/ops/creation.h"
 #include "generated/ops/norms.h"
 
 namespace uh::kernels {
@@ -12,18 +10,8 @@ int64_t foreach_add_scalar(KeySet, const std::vector<Tensor>& self, const Scalar
   return static_cast<int64_t>(self.size());
 }
 
-int64_t foreach_mul_scalar(KeySet, const std::vector<Tensor>& self, const Scalar& scalar) {
-  for (const Tensor& t : self) ops::mul_(t, scalar);
-  return static_cast<int64_t>(self.size());
-}
-
 int64_t foreach_mul_tensor(KeySet, const std::vector<Tensor>& self, const Tensor& other) {
   for (const Tensor& t : self) ops::mul_(t, other);
-  return static_cast<int64_t>(self.size());
-}
-
-int64_t foreach_zero(KeySet, const std::vector<Tensor>& self) {
-  for (const Tensor& t : self) ops::zero_(t);
   return static_cast<int64_t>(self.size());
 }
 

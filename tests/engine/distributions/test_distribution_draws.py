@@ -113,3 +113,23 @@ def test_checks_can_be_switched_off():
         assert Normal(0.0, -1.0).scale == -1
     finally:
         engine.distributions.Distribution.set_default_validate_args(True)
+
+
+def test_a_subclass_with_an_init_of_its_own_needs_its_own_expand():
+    class Scaled(engine.distributions.Distribution):
+        def __init__(self, base, factor):
+            super().__init__(base.batch_shape, validate_args=False)
+            self.base, self.factor = base, factor
+
+        def expand(self, batch_shape, _instance=None):
+            expanded = self._get_checked_instance(Scaled, _instance)
+            Scaled.__init__(expanded, self.base.expand(batch_shape), self.factor)
+            return expanded
+
+    class Named(Scaled):
+        def __init__(self, name):
+            super().__init__(Normal(0.0, 1.0), 2)
+
+    assert Scaled(Normal(0.0, 1.0), 2).expand((3,)).batch_shape == (3,)
+    with pytest.raises(NotImplementedError, match="Subclass Named of Scaled"):
+        Named("x").expand((3,))
