@@ -138,6 +138,8 @@ def pointwise_kernel(op: Operator) -> str:
 
 
 def _result_names(op: Operator) -> list[str]:
+    if not op.results:
+        return []
     return (
         [r.name or f"result{i}" for i, r in enumerate(op.results)]
         if len(op.results) > 1
@@ -150,7 +152,9 @@ def _result_parameters(op: Operator) -> list[str]:
 
 
 def structured_kernel(op: Operator) -> str:
-    """A structured operator on a device: its shape rule allocates the results, a kernel fills them."""
+    """A structured operator on a device: its shape rule checks and allocates, a kernel fills the results.
+
+    Without results, the rule only checks, and the kernel writes the arguments that the schema says."""
     names = _result_names(op)
     arguments = ", ".join(a.name for a in op.arguments)
     rule = re.sub(r"\bop\b", f'"{op.name}"', op.shape_rule)
@@ -160,27 +164,49 @@ def structured_kernel(op: Operator) -> str:
         check, keys = f'  check_one_device(keys, "{op.name}", {tensors});\n', "KeySet keys"
     used = set(re.findall(r"\w+", check + rule))
     parameters = ", ".join(a.cpp + (f" {a.name}" if a.name in used else "") for a in op.arguments)
-    results = "results" if len(names) > 1 else names[0]
+    results = "results" if len(names) > 1 else "".join(names)
     unpacked = f"  const auto& [{', '.join(names)}] = results;\n" if len(names) > 1 else ""
-    writes = "".join(f"  record_write({name});\n" for name in names)
+    writes = "".join(f"  record_write({n});\n" for n in names or [a.name for a in op.written])
     types = ", ".join([*(a.cpp for a in op.arguments), *["const Tensor&"] * len(names)])
+    allocated = f"{op.cpp_result} {results} = " if names else ""
     return (
         f"inline {op.cpp_result} {op.cpp_name}_shape({keys}, {parameters}) {{\n"
-        f"{check}  return shapes::{rule};\n}}\n"
+        f"{check}  {'return ' if names else ''}shapes::{rule};\n}}\n"
         f"template <void (*kernel)({types})>\n"
         f"{op.cpp_result} {op.cpp_name}(KeySet keys, {op.cpp_parameters}) {{\n"
-        f"  {op.cpp_result} {results} = {op.cpp_name}_shape(keys, {arguments});\n{unpacked}"
+        f"  {allocated}{op.cpp_name}_shape(keys, {arguments});\n{unpacked}"
         f"  kernel({', '.join([arguments, *names])});\n"
-        f"{writes}  return {results};\n}}\n"
+        f"{writes}{f'  return {results};' + chr(10) if names else ''}}}\n"
         f"template <void (*kernel)({types})>\n"
         f"void register_{op.cpp_name}(Key key, const char* name) {{\n"
         f"  ops::{op.cpp_name}_op.set_kernel(key, {op.cpp_name}<kernel>, name);\n}}\n"
     )
 
 
+def copied_structured_kernel(op: Operator) -> str:
+    """The functional form of an operator whose in-place form is structured: that, on a copy of `self`."""
+    first, *others = (a.name for a in op.arguments)
+    types = ", ".join(a.cpp for a in op.arguments)
+    inplace = op.inplace_cpp_name
+    return (
+        f"inline Tensor {op.cpp_name}_shape(KeySet keys, {op.cpp_parameters}) {{\n"
+        f"  Tensor result = dense_copy({first});\n"
+        f"  {inplace}_shape(keys, {', '.join(['result', *others])});\n  return result;\n}}\n"
+        f"template <void (*kernel)({types})>\n"
+        f"Tensor {op.cpp_name}(KeySet keys, {op.cpp_parameters}) {{\n"
+        f"  Tensor result = dense_copy({first});\n"
+        f"  {inplace}<kernel>(keys, {', '.join(['result', *others])});\n  return result;\n}}\n"
+        f"template <void (*kernel)({types})>\n"
+        f"void register_{op.cpp_name}(Key key, const char* name) {{\n"
+        f"  ops::{op.cpp_name}_op.set_kernel(key, {op.cpp_name}<kernel>, name);\n"
+        f"  ops::{inplace}_op.set_kernel(key, {inplace}<kernel>, name);\n}}\n"
+    )
+
+
 def structured_h(ops: list[Operator], family: str) -> str:
     """Structured operators as templates over a device's loop runner or kernel, and their registration."""
     structured = [structured_kernel(op) for op in ops if op.is_structured]
+    structured += [copied_structured_kernel(op) for op in ops if op.copied_structured]
     lines = [
         HEAD,
         "#pragma once\n",
@@ -188,6 +214,8 @@ def structured_h(ops: list[Operator], family: str) -> str:
     ]
     if structured:
         lines.append(f'#include "ops/common_device_check.h"\n#include "ops/{family}/shapes.h"\n')
+    if any(op.copied_structured for op in ops):
+        lines.append('#include "ops/copy/any_device.h"\n')
     if any(op.pointwise and op.pointwise.unary_with_number for op in ops):
         lines.append('#include "ops/pointwise_result.h"\n')
     lines.append("namespace uh::structured {\n")
@@ -307,7 +335,7 @@ def _copied_kernel(op: Operator) -> str:
 def generated_kernels(op: Operator) -> list[str]:
     """The C++ of every kernel that is generated for an operator."""
     kernels = [folds.kernel(op)] if op.fold else []
-    if op.copied:
+    if op.copied and not op.copied_structured:
         kernels.append(_copied_kernel(op))
     if op.base and not op.pointwise:
         kernels.append(_formed_kernel(op))
@@ -383,7 +411,12 @@ def register_cpp(ops: list[Operator], family: str) -> str:
                 f'  structured::register_{op.cpp_name}<{op.cpp_name}_fold>(Key::kCPU, "{op.cpp_name}");'
             )
             enter(op, "Meta", f"structured::{op.cpp_name}_shape", op.cpp_name)
-        if op.copied:
+        if op.copied_structured:
+            registrations.append(
+                f'  structured::register_{op.cpp_name}<kernels::{op.copied}>(Key::kCPU, "{op.copied}");'
+            )
+            enter(op, "Meta", f"structured::{op.cpp_name}_shape", op.copied)
+        elif op.copied:
             for key in ("CPU", "Meta"):
                 enter(op, key, f"{op.cpp_name}_copied", op.copied.removesuffix("_into"))
         if op.pointwise and not op.base:

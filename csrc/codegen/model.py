@@ -227,10 +227,11 @@ class Operator:
     tags: tuple[str, ...] = ()  # of csrc/dispatch/tags.yaml
     fold: Fold | None = None
     copied: str = ""  # the in-place kernel that a functional form runs on a copy of `self`
+    copied_structured: bool = False  # and that kernel has a shape rule: any device may have it
 
     @property
     def is_structured(self) -> bool:
-        """True if a shape rule allocates the results and a device's kernel fills them."""
+        """True if a shape rule checks the arguments and allocates the results, and a device's kernel fills them."""
         return bool(self.shape_rule)
 
     def has_tag(self, tag: str) -> bool:
@@ -241,6 +242,11 @@ class Operator:
         plain = self.overload in PLAIN_OVERLOADS and not self.suffixed
         suffix = "" if plain else f"_{self.overload}"
         return CPP_RESERVED.get(self.name, self.name) + suffix
+
+    @property
+    def inplace_cpp_name(self) -> str:
+        """The C++ name of the in-place form of a functional one."""
+        return replace(self, name=f"{self.name}_").cpp_name
 
     @property
     def public_name(self) -> str:
@@ -429,7 +435,8 @@ _KEYS |= {
     "differentiable_if",
     "complex_gradient",
 }
-_KEYS |= {"overloads", "overload_defaults", "bumps", "tags", "structured", "fold"}
+_KEYS |= {"overloads", "overload_defaults", "bumps", "tags"}
+_KEYS |= {"structured", "inplace_structured", "fold"}
 
 
 def _default_python(name: str) -> tuple[str, ...]:
@@ -600,9 +607,11 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
     exact_out = "exact_out" in forms
     operators = [replace(o, exact_out=exact_out and o.form == "out") for o in operators]
     if direct := entry.get("inplace_kernel"):
-        kernels = {"CPU": direct, "Meta": direct}
-        own = {"kernels": kernels, "base": "", "pointwise": None}
+        rule = entry.get("inplace_structured", "")
+        kernels = {"CPU": direct} if rule else {"CPU": direct, "Meta": direct}
+        own = {"kernels": kernels, "base": "", "pointwise": None, "shape_rule": rule}
         operators = [replace(o, **own) if o.form == "inplace" else o for o in operators]
+        operators[0] = replace(operators[0], copied_structured=bool(rule and copied))
     return [_with_form_tags(o) for o in operators]
 
 

@@ -175,10 +175,4 @@ Tensor as_contiguous(const Tensor& self, DType dtype) {
   return out;
 }
 
-Tensor dense_copy(const Tensor& self) {
-  Tensor out = empty(self.sizes(), self.dtype(), self.device());
-  if (!out.is_meta()) copy_elements(out, self);
-  return out;
-}
-
 }  // namespace uh

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 
+#include "ops/copy/any_device.h"
 #include "ops/copy/element.h"
 #include "ops/overlap.h"
 #include "tensor/tensor.h"
@@ -47,8 +48,5 @@ void fill_elements(const Tensor& self, const ElementBytes& value);
 // The tensor itself if it is contiguous and of that dtype, else a contiguous copy.
 Tensor as_contiguous(const Tensor& self, DType dtype);
 inline Tensor as_contiguous(const Tensor& self) { return as_contiguous(self, self.dtype()); }
-
-// A contiguous copy; of a meta tensor its shape.
-Tensor dense_copy(const Tensor& self);
 
 }  // namespace uh
