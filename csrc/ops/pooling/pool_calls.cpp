@@ -3,6 +3,7 @@
 #include "generated/kernels/pooling.h"
 #include "generated/ops/pooling.h"
 #include "generated/ops/view.h"
+#include "ops/pooling/shapes.h"
 
 namespace uh::kernels {
 namespace {
@@ -20,12 +21,14 @@ Tensor flat(const Tensor& result) { return ops::squeeze(result, Dims{-2}); }
 
 }  // namespace
 
-std::tuple<Tensor, Tensor> max_pool1d_with_indices_calls(KeySet keys, const Tensor& self,
+std::tuple<Tensor, Tensor> max_pool1d_with_indices_calls(KeySet, const Tensor& self,
                                                          const Dims& kernel_size,
                                                          const Dims& stride, const Dims& padding,
                                                          const Dims& dilation, bool ceil_mode) {
-  if (!is_line(self, kernel_size))  // raises
-    return max_pool1d_with_indices(keys, self, kernel_size, stride, padding, dilation, ceil_mode);
+  if (!is_line(self, kernel_size)) {  // raises
+    return shapes::max_pool_with_indices("max_pool1d", self, 1, kernel_size, stride, padding,
+                                         dilation, ceil_mode);
+  }
   const auto [pooled, indices] = ops::max_pool2d_with_indices(
       tall(self), after(1, kernel_size), after(1, stride.empty() ? kernel_size : stride),
       after(0, padding), after(1, dilation), ceil_mode);
@@ -48,24 +51,26 @@ Tensor max_pool3d_calls(KeySet, const Tensor& self, const Dims& kernel_size, con
       ops::max_pool3d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode));
 }
 
-Tensor avg_pool1d_calls(KeySet keys, const Tensor& self, const Dims& kernel_size,
+Tensor avg_pool1d_calls(KeySet, const Tensor& self, const Dims& kernel_size,
                         const Dims& stride, const Dims& padding, bool ceil_mode,
                         bool count_include_pad) {
   if (!is_line(self, kernel_size))
-    return avg_pool1d(keys, self, kernel_size, stride, padding, ceil_mode, count_include_pad);
+    return shapes::avg_pool("avg_pool1d", self, 1, kernel_size, stride, padding, ceil_mode, {});
   return flat(ops::avg_pool2d(tall(self), after(1, kernel_size),
                               after(1, stride.empty() ? kernel_size : stride), after(0, padding),
                               ceil_mode, count_include_pad, std::nullopt));
 }
 
-Tensor adaptive_avg_pool1d_calls(KeySet keys, const Tensor& self, const Dims& output_size) {
-  if (!is_line(self, output_size)) return adaptive_avg_pool1d(keys, self, output_size);
+Tensor adaptive_avg_pool1d_calls(KeySet, const Tensor& self, const Dims& output_size) {
+  if (!is_line(self, output_size))
+    return shapes::adaptive_avg_pool("adaptive_avg_pool1d", self, 1, output_size);
   return flat(ops::adaptive_avg_pool2d(tall(self), after(1, output_size)));
 }
 
-std::tuple<Tensor, Tensor> adaptive_max_pool1d_calls(KeySet keys, const Tensor& self,
+std::tuple<Tensor, Tensor> adaptive_max_pool1d_calls(KeySet, const Tensor& self,
                                                      const Dims& output_size) {
-  if (!is_line(self, output_size)) return adaptive_max_pool1d(keys, self, output_size);
+  if (!is_line(self, output_size))
+    return shapes::adaptive_max_pool("adaptive_max_pool1d", self, 1, output_size);
   const auto [pooled, indices] = ops::adaptive_max_pool2d(tall(self), after(1, output_size));
   return {flat(pooled), flat(indices)};
 }

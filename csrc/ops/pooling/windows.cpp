@@ -1,7 +1,5 @@
 #include "ops/pooling/windows.h"
 
-#include "ops/suggested_format.h"
-
 namespace uh {
 namespace {
 
@@ -63,8 +61,31 @@ Windows make_windows(const Tensor& self, int64_t dims, const PoolArguments& a,
   return w;
 }
 
-Tensor empty_pooled(const Tensor& self, const Dims& sizes, DType dtype) {
-  return empty_in_format_of(self, sizes, dtype);
+Windows adaptive_windows_between(const Dims& in, const Dims& out, int64_t dims) {
+  Windows w;
+  w.sizes = out;
+  const int64_t lead = in.ndim() - dims;
+  for (int64_t i = 0; i < dims; ++i) {
+    const auto d = static_cast<size_t>(lead + i);
+    w.axes[static_cast<size_t>(3 - dims + i)] = {.in = in[d], .out = out[d], .stride = INT32_MAX};
+  }
+  for (int64_t d = 0; d < lead; ++d) w.planes *= in[static_cast<size_t>(d)];
+  return w;
+}
+
+Windows windows_between(const Dims& in, const Dims& out, int64_t dims, const PoolArguments& a) {
+  Windows w = adaptive_windows_between(in, out, dims);
+  const auto at = [](const Dims& values, int64_t i) {
+    return values[values.size() == 1 ? 0 : static_cast<size_t>(i)];
+  };
+  for (int64_t i = 0; i < dims; ++i) {
+    Window& axis = w.axes[static_cast<size_t>(3 - dims + i)];
+    axis.kernel = at(a.kernel_size, i);
+    axis.stride = at(a.stride.empty() ? a.kernel_size : a.stride, i);
+    axis.padding = at(a.padding, i);
+    axis.dilation = at(a.dilation, i);
+  }
+  return w;
 }
 
 DType pool_dtype(DType dtype) {

@@ -34,10 +34,13 @@ struct PoolArguments {
 Windows make_windows(const Tensor& self, int64_t dims, const PoolArguments& arguments,
                      std::string_view op);
 
-// A result in the input's memory format (channels_last too); the kernels write a contiguous one.
-Tensor empty_pooled(const Tensor& self, const Dims& sizes, DType dtype);
+// The same windows of arguments that a shape rule has checked: from the sizes of input and result.
+Windows windows_between(const Dims& in, const Dims& out, int64_t dims, const PoolArguments& a);
 
-// The input as contiguous elements of a dtype that the loops are made for.
+// The windows of an adaptive pooling: they differ, and follow from the sizes of input and output.
+Windows adaptive_windows_between(const Dims& in, const Dims& out, int64_t dims);
+
+// The dtype that the loops of a pooling are compiled for.
 DType pool_dtype(DType dtype);
 
 }  // namespace uh

@@ -6,8 +6,6 @@
 #include "backend/cpu/pool_loops.h"
 #include "base/parallel.h"
 #include "generated/kernels/pooling.h"
-#include "generated/ops/pooling.h"
-#include "generated/ops/view.h"
 #include "ops/pooling/common.h"
 
 namespace uh::kernels {
@@ -79,16 +77,8 @@ struct AvgPool {
   }
 };
 
-void check_dtype(const Tensor& self, bool integers, std::string_view op) {
-  const DType t = self.dtype();
-  check_kind(is_floating(t) || (integers && t == DType::kInt64), ErrorKind::kNotImplemented, "\"",
-             op, "\" not implemented for '", info(t).title, "'");
-}
-
-Tensor averaged(const Tensor& self, const Windows& w, const Parts& parts, bool counts_padding,
-                int64_t divisor) {
-  Tensor out = empty_pooled(self, w.sizes, self.dtype());
-  if (out.is_meta() || out.numel() == 0) return out;
+void averaged(const Tensor& self, const Windows& w, const Parts& parts, bool counts_padding,
+              int64_t divisor, const Tensor& out) {
   const DType compute = pool_dtype(self.dtype());
   const Tensor in = as_contiguous(self, compute);
   const Tensor result =
@@ -107,80 +97,22 @@ Tensor averaged(const Tensor& self, const Windows& w, const Parts& parts, bool c
   : compute == DType::kFloat64 ? run(double{})
                                : run(int64_t{});
   if (!result.is_same(out)) copy_elements(out, result);
-  record_write(out);
-  return out;
 }
 
-Tensor avg_pool(const Tensor& self, int64_t dims, const Dims& kernel_size, const Dims& stride,
-                const Dims& padding, bool ceil_mode, bool count_include_pad,
-                std::optional<int64_t> divisor_override, std::string_view op) {
-  const Dims singleton{1};
-  const Windows w =
-      make_windows(self, dims, {kernel_size, stride, padding, singleton, ceil_mode}, op);
-  check(divisor_override.value_or(1) != 0, op, ": divisor must be not zero");
-  check_dtype(self, true, op);
-  return averaged(self, w, self.is_meta() ? Parts() : parts_of(w), count_include_pad,
-                  divisor_override.value_or(0));
+void avg_pool(const Tensor& self, int64_t dims, const Dims& kernel_size, const Dims& stride,
+              const Dims& padding, bool ceil_mode, bool count_include_pad,
+              std::optional<int64_t> divisor_override, const Tensor& out) {
+  if (out.numel() == 0) return;
+  const Dims dilation{1};
+  const Windows w = windows_between(self.sizes(), out.sizes(), dims,
+                                    {kernel_size, stride, padding, dilation, ceil_mode});
+  averaged(self, w, parts_of(w), count_include_pad, divisor_override.value_or(0), out);
 }
 
-}  // namespace
-
-Tensor avg_pool1d(KeySet, const Tensor& self, const Dims& kernel_size, const Dims& stride,
-                  const Dims& padding, bool ceil_mode, bool count_include_pad) {
-  return avg_pool(self, 1, kernel_size, stride, padding, ceil_mode, count_include_pad, std::nullopt,
-                  "avg_pool1d");
-}
-Tensor avg_pool2d(KeySet, const Tensor& self, const Dims& kernel_size, const Dims& stride,
-                  const Dims& padding, bool ceil_mode, bool count_include_pad,
-                  std::optional<int64_t> divisor_override) {
-  return avg_pool(self, 2, kernel_size, stride, padding, ceil_mode, count_include_pad,
-                  divisor_override, "avg_pool2d");
-}
-Tensor avg_pool3d(KeySet, const Tensor& self, const Dims& kernel_size, const Dims& stride,
-                  const Dims& padding, bool ceil_mode, bool count_include_pad,
-                  std::optional<int64_t> divisor_override) {
-  return avg_pool(self, 3, kernel_size, stride, padding, ceil_mode, count_include_pad,
-                  divisor_override, "avg_pool3d");
-}
-
-namespace {
-
-Windows adaptive_windows(const Tensor& self, int64_t dims, const Dims& requested,
-                         std::string_view op) {
-  check(requested.size() == 1 || requested.ndim() == dims, op, ": output_size must be ", dims,
-        " numbers or one, got ", requested);
-  const Dims output_size =
-      requested.size() == 1 ? Dims(static_cast<size_t>(dims), requested[0]) : requested;
-  for (const int64_t size : output_size)
-    check(size >= 0 && size <= INT32_MAX, op,
-          ": elements of output_size must be greater than or equal to 0 but received ",
-          output_size);
-  check(self.ndim() == dims + 1 || self.ndim() == dims + 2, op, ": expected ", dims + 1, "D or ",
-        dims + 2, "D tensor, but got ", self.sizes());
-  Windows w;
-  w.sizes = self.sizes();
-  for (int64_t i = 0; i < dims; ++i) {
-    const int64_t d = self.ndim() - dims + i;
-    check(self.size(d) > 0, op,
-          ": expected input to have non-zero size for non-batch dimensions, but input has sizes ",
-          self.sizes(), " with dimension ", d, " being empty");
-    check(self.size(d) <= INT32_MAX, op, ": sizes above 2^31 are not supported, got ",
-          self.sizes());
-    Window& axis = w.axes[static_cast<size_t>(3 - dims + i)];
-    axis.in = self.size(d);
-    axis.out = output_size[static_cast<size_t>(i)];
-    axis.stride = INT32_MAX;  // windows differ
-    w.sizes[static_cast<size_t>(d)] = axis.out;
-  }
-  for (int64_t d = 0; d < self.ndim() - dims; ++d) w.planes *= self.size(d);
-  return w;
-}
-
-Tensor adaptive_avg(const Tensor& self, int64_t dims, const Dims& output_size,
-                    std::string_view op) {
-  const Windows w = adaptive_windows(self, dims, output_size, op);
-  check_dtype(self, false, op);
-  return averaged(self, w, self.is_meta() ? Parts() : shares(w), true, 0);
+void adaptive_avg(const Tensor& self, int64_t dims, const Tensor& out) {
+  if (out.numel() == 0) return;
+  const Windows w = adaptive_windows_between(self.sizes(), out.sizes(), dims);
+  averaged(self, w, shares(w), true, 0, out);
 }
 
 template <class T>
@@ -210,62 +142,61 @@ void adaptive_max_plane(T* out, int64_t* index, const T* in, const Windows& w, c
   }
 }
 
-std::tuple<Tensor, Tensor> adaptive_max(const Tensor& self, int64_t dims, const Dims& output_size,
-                                        std::string_view op) {
-  const Windows w = adaptive_windows(self, dims, output_size, op);
-  for (int64_t d = self.ndim() == dims + 2 ? 1 : 0; d < self.ndim(); ++d)
-    check(self.size(d) > 0, op,
-          ": expected input to have non-zero size for non-batch dimensions, but input has sizes ",
-          self.sizes());
-  check_dtype(self, false, op);
-  Tensor out = empty_pooled(self, w.sizes, self.dtype());
-  Tensor index = empty_pooled(self, w.sizes, DType::kInt64);
-  if (out.is_meta() || out.numel() == 0) return {out, index};
+void adaptive_max(const Tensor& self, int64_t dims, const Tensor& out, const Tensor& index) {
+  if (out.numel() == 0) return;
+  const Windows w = adaptive_windows_between(self.sizes(), out.sizes(), dims);
   const Parts parts = shares(w);
   const DType compute = pool_dtype(self.dtype());
   const Tensor in = as_contiguous(self, compute);
   const bool direct = out.is_contiguous();
   const Tensor result = direct && compute == out.dtype() ? out : empty(w.sizes, compute);
-  const Tensor made_index = direct ? index : empty(w.sizes, DType::kInt64);
+  const Tensor dense_index = direct ? index : empty(w.sizes, DType::kInt64);
   const auto run = [&](auto zero) {
     using T = decltype(zero);
     parallel_for(0, w.planes, 1 + 65536 / (w.in_plane() + 1), [&](int64_t lo, int64_t hi) {
       for (int64_t p = lo; p < hi; ++p)
         adaptive_max_plane(result.data_as<T>() + p * w.out_plane(),
-                           made_index.data_as<int64_t>() + p * w.out_plane(),
+                           dense_index.data_as<int64_t>() + p * w.out_plane(),
                            in.data_as<T>() + p * w.in_plane(), w, parts);
     });
   };
   compute == DType::kFloat32 ? run(float{}) : run(double{});
   if (!result.is_same(out)) copy_elements(out, result);
-  if (!direct) copy_elements(index, made_index);
-  record_write(out);
-  record_write(index);
-  return {out, index};
+  if (!direct) copy_elements(index, dense_index);
 }
 
 }  // namespace
 
-Tensor adaptive_avg_pool1d(KeySet, const Tensor& self, const Dims& output_size) {
-  return adaptive_avg(self, 1, output_size, "adaptive_avg_pool1d");
+void avg_pool1d(const Tensor& self, const Dims& kernel_size, const Dims& stride,
+                const Dims& padding, bool ceil_mode, bool count_include_pad,
+                const Tensor& result) {
+  avg_pool(self, 1, kernel_size, stride, padding, ceil_mode, count_include_pad, std::nullopt,
+           result);
 }
-Tensor adaptive_avg_pool2d(KeySet, const Tensor& self, const Dims& output_size) {
-  return adaptive_avg(self, 2, output_size, "adaptive_avg_pool2d");
+void avg_pool2d(const Tensor& self, const Dims& kernel_size, const Dims& stride,
+                const Dims& padding, bool ceil_mode, bool count_include_pad,
+                std::optional<int64_t> divisor_override, const Tensor& result) {
+  avg_pool(self, 2, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,
+           result);
 }
-Tensor adaptive_avg_pool3d(KeySet, const Tensor& self, const Dims& output_size) {
-  return adaptive_avg(self, 3, output_size, "adaptive_avg_pool3d");
+void avg_pool3d(const Tensor& self, const Dims& kernel_size, const Dims& stride,
+                const Dims& padding, bool ceil_mode, bool count_include_pad,
+                std::optional<int64_t> divisor_override, const Tensor& result) {
+  avg_pool(self, 3, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,
+           result);
 }
-std::tuple<Tensor, Tensor> adaptive_max_pool1d(KeySet, const Tensor& self,
-                                               const Dims& output_size) {
-  return adaptive_max(self, 1, output_size, "adaptive_max_pool1d");
-}
-std::tuple<Tensor, Tensor> adaptive_max_pool2d(KeySet, const Tensor& self,
-                                               const Dims& output_size) {
-  return adaptive_max(self, 2, output_size, "adaptive_max_pool2d");
-}
-std::tuple<Tensor, Tensor> adaptive_max_pool3d(KeySet, const Tensor& self,
-                                               const Dims& output_size) {
-  return adaptive_max(self, 3, output_size, "adaptive_max_pool3d");
-}
+
+#define UH_ADAPTIVE_POOL(dims)                                                               \
+  void adaptive_avg_pool##dims##d(const Tensor& self, const Dims&, const Tensor& result) {   \
+    adaptive_avg(self, dims, result);                                                        \
+  }                                                                                          \
+  void adaptive_max_pool##dims##d(const Tensor& self, const Dims&, const Tensor& values,     \
+                                  const Tensor& indices) {                                   \
+    adaptive_max(self, dims, values, indices);                                               \
+  }
+UH_ADAPTIVE_POOL(1)
+UH_ADAPTIVE_POOL(2)
+UH_ADAPTIVE_POOL(3)
+#undef UH_ADAPTIVE_POOL
 
 }  // namespace uh::kernels

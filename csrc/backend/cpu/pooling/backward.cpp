@@ -2,7 +2,6 @@
 #include "backend/cpu/copy/elements.h"
 #include "base/parallel.h"
 #include "generated/kernels/pooling.h"
-#include "ops/operand_checks.h"
 #include "ops/pooling/common.h"
 
 namespace uh::kernels {
@@ -15,30 +14,18 @@ int64_t plane_of(IntSpan sizes, int64_t dims) {
   return n;
 }
 
-// Whether gradient and input have the same planes, and only these differ in size.
-bool same_planes(const Dims& grad, const Dims& input, int64_t dims) {
-  if (dims <= 0 || grad.size() != input.size() || dims > input.ndim()) return false;
-  const auto lead = static_cast<std::ptrdiff_t>(input.ndim() - dims);
-  return std::equal(grad.begin(), grad.begin() + lead, input.begin());
-}
-
 // f(to, from) for float32 or float64 elements; the result in the gradient's dtype.
 template <class F>
-Tensor in_compute(const Tensor& grad, const Dims& sizes, std::string_view op, const F& f) {
-  check_kind(is_floating(grad.dtype()), ErrorKind::kNotImplemented, "\"", op,
-             "\" not implemented for '", info(grad.dtype()).title, "'");
+void in_compute(const Tensor& grad, const Tensor& out, const F& f) {
+  if (out.numel() == 0) return;
   const DType compute = pool_dtype(grad.dtype());
-  Tensor out = empty(sizes, grad.dtype(), grad.device());
-  if (out.is_meta() || out.numel() == 0) return out;
-  const Tensor result = compute == grad.dtype() ? out : empty(sizes, compute);
+  const Tensor result = compute == grad.dtype() ? out : empty(out.sizes(), compute);
   const Tensor from = as_contiguous(grad, compute);
   if (compute == DType::kFloat32)
     f(result.data_as<float>(), from.data_as<float>());
   else
     f(result.data_as<double>(), from.data_as<double>());
   if (!result.is_same(out)) copy_elements(out, result);
-  record_write(out);
-  return out;
 }
 
 struct Averages {
@@ -72,12 +59,10 @@ struct Averages {
   }
 };
 
-Tensor shared_out(const Tensor& grad, const Dims& sizes, const Windows& w, const Parts& parts,
-                  bool counts_padding, int64_t divisor, std::string_view op) {
-  check(w.sizes == grad.sizes(), op, ": expected grad_output of sizes ", w.sizes, ", but got ",
-        grad.sizes());
+void shared_out(const Tensor& grad, const Windows& w, const Parts& parts, bool counts_padding,
+                int64_t divisor, const Tensor& out) {
   const Averages averages{w, parts, counts_padding, divisor};
-  return in_compute(grad, sizes, op, [&](auto* to, const auto* from) {
+  in_compute(grad, out, [&](auto* to, const auto* from) {
     using T = std::remove_pointer_t<decltype(to)>;
     parallel_for(0, w.planes, 1 + 65536 / (w.in_plane() + 1), [&](int64_t lo, int64_t hi) {
       std::vector<T> row(static_cast<size_t>(w.axes[2].in));
@@ -87,34 +72,22 @@ Tensor shared_out(const Tensor& grad, const Dims& sizes, const Windows& w, const
   });
 }
 
-Tensor avg_pool_backward(const Tensor& grad, const Dims& sizes, int64_t dims,
-                         const Dims& kernel_size, const Dims& stride, const Dims& padding,
-                         bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor,
-                         std::string_view op) {
-  const Dims singleton{1};
-  const Tensor input = empty(sizes, grad.dtype(), Device::kMeta);  // as the checks want to see it
-  const Windows w =
-      make_windows(input, dims, {kernel_size, stride, padding, singleton, ceil_mode}, op);
-  return shared_out(grad, sizes, w, grad.is_meta() ? Parts() : parts_of(w), count_include_pad,
-                    divisor.value_or(0), op);
+void avg_pool_backward(const Tensor& grad, int64_t dims, const Dims& kernel_size,
+                       const Dims& stride, const Dims& padding, bool ceil_mode,
+                       bool count_include_pad, std::optional<int64_t> divisor, const Tensor& out) {
+  const Dims dilation{1};
+  const Windows w = windows_between(out.sizes(), grad.sizes(), dims,
+                                    {kernel_size, stride, padding, dilation, ceil_mode});
+  shared_out(grad, w, parts_of(w), count_include_pad, divisor.value_or(0), out);
 }
 
 }  // namespace
 
-Tensor max_pool_backward(KeySet, const Tensor& grad_output, const Tensor& indices,
-                         const Dims& input_sizes, int64_t dims) {
-  const std::string_view op = "_max_pool_backward";
-  check_together(op, grad_output, {&indices}, true);
-  check(indices.dtype() == DType::kInt64, op, ": expected indices of dtype int64, got ",
-        info(indices.dtype()).name);
-  checked_numel(input_sizes, op);
-  check(
-      grad_output.sizes() == indices.sizes() && same_planes(grad_output.sizes(), input_sizes, dims),
-      op, ": grad_output of sizes ", grad_output.sizes(), ", indices of ", indices.sizes(),
-      " and an input of ", input_sizes, " do not belong together");
+void max_pool_backward(const Tensor& grad_output, const Tensor& indices, const Dims& input_sizes,
+                       int64_t dims, const Tensor& result) {
   const int64_t from_plane = plane_of(indices.sizes(), dims), plane = plane_of(input_sizes, dims);
-  const Tensor positions = indices.is_meta() ? indices : as_contiguous(indices);
-  return in_compute(grad_output, input_sizes, op, [&](auto* to, const auto* from) {
+  const Tensor positions = as_contiguous(indices);
+  in_compute(grad_output, result, [&](auto* to, const auto* from) {
     using T = std::remove_pointer_t<decltype(to)>;
     const int64_t planes = numel_of(input_sizes) / plane;
     const auto* at = positions.data_as<int64_t>();
@@ -131,41 +104,25 @@ Tensor max_pool_backward(KeySet, const Tensor& grad_output, const Tensor& indice
   });
 }
 
-Tensor avg_pool2d_backward(KeySet, const Tensor& grad_output, const Dims& input_sizes,
-                           const Dims& kernel_size, const Dims& stride, const Dims& padding,
-                           bool ceil_mode, bool count_include_pad,
-                           std::optional<int64_t> divisor_override) {
-  return avg_pool_backward(grad_output, input_sizes, 2, kernel_size, stride, padding, ceil_mode,
-                           count_include_pad, divisor_override, "avg_pool2d_backward");
+void avg_pool2d_backward(const Tensor& grad_output, const Dims&, const Dims& kernel_size,
+                         const Dims& stride, const Dims& padding, bool ceil_mode,
+                         bool count_include_pad, std::optional<int64_t> divisor_override,
+                         const Tensor& result) {
+  avg_pool_backward(grad_output, 2, kernel_size, stride, padding, ceil_mode, count_include_pad,
+                    divisor_override, result);
 }
-Tensor avg_pool3d_backward(KeySet, const Tensor& grad_output, const Dims& input_sizes,
-                           const Dims& kernel_size, const Dims& stride, const Dims& padding,
-                           bool ceil_mode, bool count_include_pad,
-                           std::optional<int64_t> divisor_override) {
-  return avg_pool_backward(grad_output, input_sizes, 3, kernel_size, stride, padding, ceil_mode,
-                           count_include_pad, divisor_override, "avg_pool3d_backward");
+void avg_pool3d_backward(const Tensor& grad_output, const Dims&, const Dims& kernel_size,
+                         const Dims& stride, const Dims& padding, bool ceil_mode,
+                         bool count_include_pad, std::optional<int64_t> divisor_override,
+                         const Tensor& result) {
+  avg_pool_backward(grad_output, 3, kernel_size, stride, padding, ceil_mode, count_include_pad,
+                    divisor_override, result);
 }
 
-Tensor adaptive_avg_pool_backward(KeySet, const Tensor& grad_output, const Dims& input_sizes,
-                                  int64_t dims) {
-  const std::string_view op = "_adaptive_avg_pool_backward";
-  checked_numel(input_sizes, op);
-  check(
-      dims <= 3 && input_sizes.ndim() > dims && same_planes(grad_output.sizes(), input_sizes, dims),
-      op, ": grad_output of sizes ", grad_output.sizes(), " and an input of ", input_sizes,
-      " do not belong together");
-  Windows w;
-  w.sizes = grad_output.sizes();
-  const int64_t lead = input_sizes.ndim() - dims;
-  for (int64_t d = 0; d < dims; ++d) {
-    const auto from = static_cast<size_t>(lead + d);
-    Window& axis = w.axes[static_cast<size_t>(3 - dims + d)];
-    axis.in = input_sizes[from];
-    axis.out = w.sizes[from];
-  }
-  for (int64_t d = 0; d < lead; ++d) w.planes *= input_sizes[static_cast<size_t>(d)];
-  return shared_out(grad_output, input_sizes, w, grad_output.is_meta() ? Parts() : shares(w), true,
-                    0, op);
+void adaptive_avg_pool_backward(const Tensor& grad_output, const Dims& input_sizes, int64_t dims,
+                                const Tensor& result) {
+  const Windows w = adaptive_windows_between(input_sizes, grad_output.sizes(), dims);
+  shared_out(grad_output, w, shares(w), true, 0, result);
 }
 
 }  // namespace uh::kernels

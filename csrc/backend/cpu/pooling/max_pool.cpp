@@ -6,9 +6,6 @@
 #include "backend/cpu/pool_loops.h"
 #include "base/parallel.h"
 #include "generated/kernels/pooling.h"
-#include "generated/ops/copy.h"
-#include "generated/ops/pooling.h"
-#include "generated/ops/view.h"
 #include "ops/pooling/windows.h"
 
 namespace uh::kernels {
@@ -173,54 +170,41 @@ void run_max(T* out, int64_t* index, const T* in, const Windows& w, DType dtype)
   });
 }
 
-void check_dtype(const Tensor& self, bool integers, std::string_view op) {
-  const DType t = self.dtype();
-  check_kind(is_floating(t) || (integers && is_integral(t)), ErrorKind::kNotImplemented, "\"", op,
-             "\" not implemented for '", info(t).title, "'");
-}
-
-// `indices` is empty where only the values are requested.
-std::tuple<Tensor, Tensor> pooled(const Tensor& self, int64_t dims, const PoolArguments& a,
-                                  bool indices, std::string_view op, bool integers = true) {
-  const Windows w = make_windows(self, dims, a, op);
-  check_dtype(self, integers, op);
-  Tensor out = empty_pooled(self, w.sizes, self.dtype());
-  Tensor index = indices ? empty_pooled(self, w.sizes, DType::kInt64) : Tensor();
-  if (out.is_meta() || out.numel() == 0) return {out, index};
+// `index` is undefined where only the values are requested.
+void pooled(const Tensor& self, int64_t dims, const PoolArguments& a, const Tensor& out,
+            const Tensor& index) {
+  if (out.numel() == 0) return;
+  const Windows w = windows_between(self.sizes(), out.sizes(), dims, a);
   const DType compute = pool_dtype(self.dtype());
   const Tensor in = as_contiguous(self, compute);
   const bool direct = out.is_contiguous();
   const Tensor result = direct && compute == out.dtype() ? out : empty(w.sizes, compute);
-  const Tensor made_index = !indices || direct ? index : empty(w.sizes, DType::kInt64);
+  const Tensor dense_index = !index || direct ? index : empty(w.sizes, DType::kInt64);
   const auto run = [&](auto zero) {
     using T = decltype(zero);
-    run_max(result.data_as<T>(), indices ? made_index.data_as<int64_t>() : nullptr, in.data_as<T>(),
+    run_max(result.data_as<T>(), index ? dense_index.data_as<int64_t>() : nullptr, in.data_as<T>(),
             w, out.dtype());
   };
   compute == DType::kFloat32   ? run(float{})
   : compute == DType::kFloat64 ? run(double{})
                                : run(int64_t{});
   if (!result.is_same(out)) copy_elements(out, result);
-  if (indices && !direct) copy_elements(index, made_index);
-  record_write(out);
-  if (indices) record_write(index);
-  return {out, index};
+  if (index && !direct) copy_elements(index, dense_index);
 }
 
 }  // namespace
 
-#define UH_MAX_POOL(dims)                                                                          \
-  Tensor max_pool##dims##d(KeySet, const Tensor& self, const Dims& kernel_size,                    \
-                           const Dims& stride, const Dims& padding, const Dims& dilation,          \
-                           bool ceil_mode) {                                                       \
-    return std::get<0>(pooled(self, dims, {kernel_size, stride, padding, dilation, ceil_mode},     \
-                              false, "max_pool" #dims "d", dims > 1));                             \
-  }                                                                                                \
-  std::tuple<Tensor, Tensor> max_pool##dims##d_with_indices(                                       \
-      KeySet, const Tensor& self, const Dims& kernel_size, const Dims& stride,                     \
-      const Dims& padding, const Dims& dilation, bool ceil_mode) {                                 \
-    return pooled(self, dims, {kernel_size, stride, padding, dilation, ceil_mode}, true,           \
-                  "max_pool" #dims "d", dims > 1);                                                 \
+#define UH_MAX_POOL(dims)                                                                        \
+  void max_pool##dims##d(const Tensor& self, const Dims& kernel_size, const Dims& stride,        \
+                         const Dims& padding, const Dims& dilation, bool ceil_mode,              \
+                         const Tensor& result) {                                                 \
+    pooled(self, dims, {kernel_size, stride, padding, dilation, ceil_mode}, result, Tensor());   \
+  }                                                                                              \
+  void max_pool##dims##d_with_indices(const Tensor& self, const Dims& kernel_size,               \
+                                      const Dims& stride, const Dims& padding,                   \
+                                      const Dims& dilation, bool ceil_mode, const Tensor& values, \
+                                      const Tensor& indices) {                                   \
+    pooled(self, dims, {kernel_size, stride, padding, dilation, ceil_mode}, values, indices);    \
   }
 UH_MAX_POOL(1)
 UH_MAX_POOL(2)
@@ -230,32 +214,12 @@ UH_MAX_POOL(3)
 namespace {
 
 // out[plane][indices[i]] = self[i]; the rest is 0.
-Tensor unpooled(const Tensor& self, const Tensor& indices, const Dims& output_size, int64_t dims,
-                std::string_view op) {
-  check(output_size.ndim() == dims, op, ": output_size must have ", dims, " elements, got ",
-        output_size);
-  for (const int64_t size : output_size)
-    check(size >= 0, op, ": output_size must not be negative, got ", output_size);
-  check(indices.dtype() == DType::kInt64, op, ": elements in indices should be int64, got ",
-        name(indices.dtype()));
-  check(self.ndim() == dims + 1 || self.ndim() == dims + 2, op, ": expected ", dims + 1, "D or ",
-        dims + 2, "D input, got ", self.sizes());
-  check(self.sizes() == indices.sizes(), op, ": expected shape of indices to be that of the input ",
-        self.sizes(), ", but got ", indices.sizes());
-  const int64_t lead = self.ndim() - dims;
-  for (int64_t d = self.ndim() == dims + 2 ? 1 : 0; d < self.ndim(); ++d)
-    check(self.size(d) > 0, op,
-          ": expected input with non-zero size for non-batch dimensions, got ", self.sizes());
-  check_dtype(self, true, op);
-  Dims sizes = self.sizes();
+void unpooled(const Tensor& self, const Tensor& indices, const Dims& output_size, int64_t dims,
+              const Tensor& out, std::string_view op) {
   int64_t planes = 1;
-  for (int64_t d = 0; d < lead; ++d) planes *= self.size(d);
-  for (int64_t i = 0; i < dims; ++i)
-    sizes[static_cast<size_t>(lead + i)] = output_size[static_cast<size_t>(i)];
-  Tensor out = empty_pooled(self, sizes, self.dtype());
-  if (out.is_meta()) return out;
+  for (int64_t d = 0; d < self.ndim() - dims; ++d) planes *= self.size(d);
   const Tensor in = as_contiguous(self), index = as_contiguous(indices);
-  const Tensor result = out.is_contiguous() ? out : empty(sizes, out.dtype());
+  const Tensor result = out.is_contiguous() ? out : empty(out.sizes(), out.dtype());
   fill_elements(result, ElementBytes{});
   const int64_t from = planes ? in.numel() / planes : 0, to = planes ? result.numel() / planes : 0;
   visit(out.dtype(), [&](auto zero) {
@@ -268,22 +232,17 @@ Tensor unpooled(const Tensor& self, const Tensor& indices, const Dims& output_si
     }
   });
   if (!result.is_same(out)) copy_elements(out, result);
-  record_write(out);
-  return out;
 }
 
 }  // namespace
 
-Tensor max_unpool2d(KeySet, const Tensor& self, const Tensor& indices, const Dims& output_size) {
-  return unpooled(self, indices, output_size, 2, "max_unpool2d");
+void max_unpool2d(const Tensor& self, const Tensor& indices, const Dims& output_size,
+                  const Tensor& result) {
+  unpooled(self, indices, output_size, 2, result, "max_unpool2d");
 }
-Tensor max_unpool3d(KeySet, const Tensor& self, const Tensor& indices, const Dims& output_size,
-                    const Dims& stride, const Dims& padding) {
-  check(stride.size() == 3 && padding.size() == 3,
-        "max_unpool3d: stride and padding must have 3 elements, got ", stride, " and ", padding);
-  for (const int64_t s : stride)
-    check(s > 0, "max_unpool3d: strides should be greater than zero, got ", stride);
-  return unpooled(self, indices, output_size, 3, "max_unpool3d");
+void max_unpool3d(const Tensor& self, const Tensor& indices, const Dims& output_size, const Dims&,
+                  const Dims&, const Tensor& result) {
+  unpooled(self, indices, output_size, 3, result, "max_unpool3d");
 }
 
 }  // namespace uh::kernels
