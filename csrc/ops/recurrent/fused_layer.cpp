@@ -2,7 +2,7 @@
 // the recurrent weight is one product over all steps in place of one for each.
 //
 // Backward is a loop over the steps in terms of operators: under create_graph it is differentiable
-// itself (Note [Gradients of cells] in fused.cpp).
+// itself (Note [Gradients of cells] in fused_cell.cpp).
 #include "generated/kernels/recurrent.h"
 #include "generated/ops/arithmetic.h"
 #include "generated/ops/copy.h"

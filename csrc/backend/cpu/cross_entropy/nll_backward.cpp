@@ -1,10 +1,8 @@
 // The gradient of nll_loss: minus the weight at each target, zero everywhere else.
 #include "backend/cpu/copy/elements.h"
-#include "backend/cpu/cross_entropy/scores.h"
 #include "base/parallel.h"
 #include "generated/kernels/cross_entropy.h"
-#include "ops/loss/reduction.h"
-#include "ops/operand_checks.h"
+#include "ops/cross_entropy/scores.h"
 
 namespace uh::kernels {
 namespace {
@@ -31,30 +29,13 @@ void place_all(T* out, const Scores& s, const T* grad, bool one_grad, const int6
   });
 }
 
-Tensor placed(const Tensor& grad_output, const Tensor& self, const Tensor& target,
-              const Tensor& weight, int64_t reduction, int64_t ignore_index,
-              const Tensor& total_weight, bool pictures) {
-  const std::string_view op = pictures ? "nll_loss2d_backward" : "nll_loss_backward";
-  check_together(op, self, {&grad_output, &target, &weight, &total_weight}, true);
-  check_kind(is_floating(self.dtype()), ErrorKind::kNotImplemented, "\"", op,
-             "\" not implemented for '", info(self.dtype()).title, "'");
-  check(pictures ? self.ndim() == 4 : self.ndim() == 1 || self.ndim() == 2, op,
-        ": scores of sizes ", self.sizes(), " have ", self.ndim(), " dimensions");
-  check(is_integral(target.dtype()), op, ": expected a target of integers, got ",
-        info(target.dtype()).name);
-  Tensor out = empty(self.sizes(), self.dtype(), self.device());
-  if (out.is_meta()) return out;
+void placed(const Tensor& grad_output, const Tensor& self, const Tensor& target,
+            const Tensor& weight, int64_t reduction, int64_t ignore_index,
+            const Tensor& total_weight, const Scores& s, const Tensor& out) {
   fill_elements(out, ElementBytes{});
   const Tensor grad = as_contiguous(grad_output, self.dtype());
   const Tensor numbers = as_contiguous(target, DType::kInt64);
   const Tensor own = weight ? as_contiguous(weight, self.dtype()) : weight;
-  const Scores s = pictures ? read_pictures(out) : read_rows(out);
-  check(grad.numel() == 1 || grad.numel() == s.positions(), "nll_loss_backward: the gradient has ",
-        "sizes ", grad.sizes(), " for ", s.positions(), " targets");
-  check(numbers.numel() == s.positions() && (!own || own.numel() == s.classes) &&
-            total_weight.numel() == 1,
-        op, ": scores of sizes ", self.sizes(), ", a target of ", target.sizes(),
-        " and a weight of ", own ? own.sizes() : Dims(), " do not belong together");
   const double scale = reduction == kMeanLoss ? 1 / read_scalar(total_weight).to_double() : 1.0;
   visit(self.dtype(), [&](auto zero) {
     using T = decltype(zero);
@@ -62,21 +43,21 @@ Tensor placed(const Tensor& grad_output, const Tensor& self, const Tensor& targe
       place_all(out.data_as<T>(), s, grad.data_as<T>(), grad.numel() == 1,
                 numbers.data_as<int64_t>(), own ? own.data_as<T>() : nullptr, ignore_index, scale);
   });
-  record_write(out);
-  return out;
 }
 
 }  // namespace
 
-Tensor nll_loss_backward(KeySet, const Tensor& grad_output, const Tensor& self,
-                         const Tensor& target, const Tensor& weight, int64_t reduction,
-                         int64_t ignore_index, const Tensor& total_weight) {
-  return placed(grad_output, self, target, weight, reduction, ignore_index, total_weight, false);
+void nll_loss_backward(const Tensor& grad_output, const Tensor& self, const Tensor& target,
+                       const Tensor& weight, int64_t reduction, int64_t ignore_index,
+                       const Tensor& total_weight, const Tensor& result) {
+  placed(grad_output, self, target, weight, reduction, ignore_index, total_weight,
+         read_rows(result), result);
 }
-Tensor nll_loss2d_backward(KeySet, const Tensor& grad_output, const Tensor& self,
-                           const Tensor& target, const Tensor& weight, int64_t reduction,
-                           int64_t ignore_index, const Tensor& total_weight) {
-  return placed(grad_output, self, target, weight, reduction, ignore_index, total_weight, true);
+void nll_loss2d_backward(const Tensor& grad_output, const Tensor& self, const Tensor& target,
+                         const Tensor& weight, int64_t reduction, int64_t ignore_index,
+                         const Tensor& total_weight, const Tensor& result) {
+  placed(grad_output, self, target, weight, reduction, ignore_index, total_weight,
+         read_pictures(result), result);
 }
 
 }  // namespace uh::kernels

@@ -5,7 +5,6 @@
 #include "backend/cpu/embedding/rows.h"
 #include "base/parallel.h"
 #include "generated/kernels/embedding.h"
-#include "ops/operand_checks.h"
 
 namespace uh::kernels {
 namespace {
@@ -36,19 +35,10 @@ void add_rows(T* table, int64_t rows, const T* grad, const int64_t* index, int64
 
 }  // namespace
 
-Tensor embedding_dense_backward(KeySet, const Tensor& grad_output, const Tensor& indices,
-                                int64_t num_weights, int64_t padding_idx, bool scale_grad_by_freq) {
-  check_together("embedding_dense_backward", grad_output, {&indices}, true);
-  Dims expected = indices.sizes();
-  if (grad_output.ndim() > 0) expected.push_back(grad_output.sizes().back());
-  check(grad_output.ndim() > 0 && grad_output.sizes() == expected,
-        "embedding_dense_backward: the gradient has sizes ", grad_output.sizes(), ", the indices ",
-        indices.sizes());
-  const int64_t width = expected.back(), n = indices.numel();
-  check_kind(is_floating(grad_output.dtype()), ErrorKind::kNotImplemented,
-             "\"embedding_backward\" not implemented for '", info(grad_output.dtype()).title, "'");
-  Tensor out = empty(Dims{num_weights, width}, grad_output.dtype(), grad_output.device());
-  if (out.is_meta()) return out;
+void embedding_dense_backward(const Tensor& grad_output, const Tensor& indices,
+                              int64_t num_weights, int64_t padding_idx, bool scale_grad_by_freq,
+                              const Tensor& out) {
+  const int64_t width = out.size(1), n = indices.numel();
   const Tensor numbers = row_numbers(indices, "embedding_backward");
   check_rows(numbers, out, "embedding_backward");
   const auto* index = numbers.data_as<int64_t>();
@@ -68,8 +58,6 @@ Tensor embedding_dense_backward(KeySet, const Tensor& grad_output, const Tensor&
   };
   compute == DType::kFloat32 ? run(float{}) : run(double{});
   if (compute != out.dtype()) copy_elements(out, result);
-  record_write(out);
-  return out;
 }
 
 }  // namespace uh::kernels

@@ -4,14 +4,12 @@
 #include "backend/cpu/copy/elements.h"
 #include "backend/cpu/embedding/rows.h"
 #include "generated/kernels/embedding.h"
+#include "ops/embedding/row_indices.h"
 
 namespace uh {
 
 Tensor row_numbers(const Tensor& indices, std::string_view op) {
-  check(indices.dtype() == DType::kInt64 || indices.dtype() == DType::kInt32, op,
-        ": Expected tensor for argument 'indices' to have one of the following scalar types: Long, "
-        "Int; but got ",
-        info(indices.dtype()).title);
+  check_row_indices(indices, op);
   return as_contiguous(indices, DType::kInt64);
 }
 
@@ -46,32 +44,20 @@ double norm_of(const double* x, int64_t n, double p) {
 
 }  // namespace
 
-Tensor embedding(KeySet, const Tensor& weight, const Tensor& indices, int64_t, bool, bool) {
-  check(weight.ndim() == 2, "embedding: 'weight' must be 2-D, got sizes ", weight.sizes());
-  const Tensor numbers = indices.is_meta() ? indices : row_numbers(indices, "embedding");
-  Dims sizes = indices.sizes();
-  sizes.push_back(weight.size(1));
-  Tensor out = empty(sizes, weight.dtype(), weight.device());
-  if (out.is_meta() || indices.numel() == 0) return out;
+void embedding(const Tensor& weight, const Tensor& indices, int64_t, bool, bool,
+               const Tensor& result) {
+  if (indices.numel() == 0) return;
+  const Tensor numbers = row_numbers(indices, "embedding");
   const int64_t n = indices.numel(), width = weight.size(1);
-  if (width == 0) {
-    check_rows(numbers, weight, "embedding");
-    return out;
-  }
+  if (width == 0) return check_rows(numbers, weight, "embedding");
   const Tensor flat = alias(numbers, Layout{Dims{n}, Dims{1}, numbers.offset()});
-  gather_into(out.data(), weight, walk_slices(weight, 0, flat, Dims{width, 1}), "embedding",
+  gather_into(result.data(), weight, walk_slices(weight, 0, flat, Dims{width, 1}), "embedding",
               ErrorKind::kIndex);
-  record_write(out);
-  return out;
 }
 
-void embedding_renorm(KeySet, const Tensor& self, const Tensor& indices, double max_norm,
+void embedding_renorm(const Tensor& self, const Tensor& indices, double max_norm,
                       double norm_type) {
-  check(self.ndim() == 2, "embedding_renorm_: 'self' must be 2-D, got sizes ", self.sizes());
-  check(is_floating(self.dtype()), "embedding_renorm_: expected a floating dtype, got ",
-        name(self.dtype()));
   const Tensor numbers = row_numbers(indices, "embedding_renorm_");
-  if (self.is_meta()) return;
   check_rows(numbers, self, "embedding_renorm_");
   const int64_t width = self.size(1), item = itemsize(self.dtype());
   std::vector<double> row(static_cast<size_t>(width));
@@ -90,7 +76,6 @@ void embedding_renorm(KeySet, const Tensor& self, const Tensor& indices, double 
     for (double& x : row) x *= max_norm / (norm + 1e-7);
     copy_elements(own, wide);
   }
-  record_write(self);
 }
 
 Tensor one_hot(KeySet, const Tensor& self, int64_t num_classes) {

@@ -13,15 +13,6 @@ namespace {
 
 constexpr int64_t kGrainSize = 256;  // groups of 64 words
 
-DType float_unless(DType dtype) { return dtype == DType::kUndefined ? default_dtype() : dtype; }
-DType like(DType dtype, const Tensor& self) {
-  return dtype == DType::kUndefined ? self.dtype() : dtype;
-}
-Device cpu_unless(Device device) { return device == Device::kUndefined ? Device::kCPU : device; }
-Device like(Device device, const Tensor& self) {
-  return device == Device::kUndefined ? self.device() : device;
-}
-
 // Fills n contiguous elements: loop(out, seed, counter, groups) makes `per_group` of them at a
 // time.
 template <class T, class Loop>
@@ -45,17 +36,10 @@ void draw(T* out, int64_t n, int64_t per_group, const Loop& loop) {
 // Draws into `self` of any layout and dtype by way of contiguous T, straight when it already is.
 template <class T, class Loop>
 void draw_into(const Tensor& self, int64_t per_group, const Loop& loop) {
-  if (self.is_meta()) return;
   const bool direct = self.is_contiguous() && self.dtype() == dtype_of<T>::value;
   const Tensor target = direct ? self : empty(self.sizes(), dtype_of<T>::value);
   draw(target.data_as<T>(), target.numel(), per_group, loop);
   if (!direct) copy_elements(self, target);
-  record_write(self);
-}
-
-void check_floating(const Tensor& self, const char* op) {
-  check_kind(is_inexact(self.dtype()), ErrorKind::kNotImplemented, "\"", op,
-             "\" not implemented for '", info(self.dtype()).title, "'");
 }
 
 // Complex numbers are drawn as pairs of reals: a view of the same memory.
@@ -125,74 +109,33 @@ void draw_integers(const Tensor& self, int64_t low, uint64_t range) {
       });
 }
 
-void check_range(int64_t low, int64_t high, DType dtype) {
-  check(!is_complex(dtype),
-        "check_random_bounds handles only integral, floating-point and boolean types, got ",
-        name(dtype));
-  check(low < high, "random_ expects 'from' to be less than 'to', but got from=", low,
-        " >= to=", high);
-  if (dtype == DType::kBool)
-    return check(low >= 0 && high <= 2, "from and to - 1 must fit bool, got ", low, " and ", high);
-  if (is_floating(dtype)) return;
-  element_bytes(low, dtype);
-  element_bytes(high - 1, dtype);
+void draw_between(const Tensor& self, int64_t low, int64_t high) {
+  draw_integers(self, low, static_cast<uint64_t>(high) - static_cast<uint64_t>(low));
 }
 
 }  // namespace
 
-Tensor rand(KeySet, const Dims& size, DType dtype, Device device) {
-  Tensor out = empty(size, float_unless(dtype), cpu_unless(device));
-  check_floating(out, "check_uniform_bounds");
-  draw_uniform(out, 0, 1);
-  return out;
+void rand(const Dims&, DType, Device, const Tensor& result) { draw_uniform(result, 0, 1); }
+void randn(const Dims&, DType, Device, const Tensor& result) { draw_normal(result, 0, 1); }
+
+void rand_like(const Tensor&, DType, Device, MemoryFormat, const Tensor& result) {
+  draw_uniform(result, 0, 1);
+}
+void randn_like(const Tensor&, DType, Device, MemoryFormat, const Tensor& result) {
+  draw_normal(result, 0, 1);
 }
 
-Tensor randn(KeySet, const Dims& size, DType dtype, Device device) {
-  Tensor out = empty(size, float_unless(dtype), cpu_unless(device));
-  check_floating(out, "normal_kernel_cpu");
-  draw_normal(out, 0, 1);
-  return out;
+void randint(int64_t low, int64_t high, const Dims&, DType, Device, const Tensor& result) {
+  draw_between(result, low, high);
+}
+void randint_like(const Tensor&, int64_t low, int64_t high, DType, Device, MemoryFormat,
+                  const Tensor& result) {
+  draw_between(result, low, high);
 }
 
-Tensor rand_like(KeySet, const Tensor& self, DType dtype, Device device, MemoryFormat format) {
-  Tensor out = empty_like(self, like(dtype, self), like(device, self), format);
-  check_floating(out, "check_uniform_bounds");
-  draw_uniform(out, 0, 1);
-  return out;
-}
-
-Tensor randn_like(KeySet, const Tensor& self, DType dtype, Device device, MemoryFormat format) {
-  Tensor out = empty_like(self, like(dtype, self), like(device, self), format);
-  check_floating(out, "normal_kernel_cpu");
-  draw_normal(out, 0, 1);
-  return out;
-}
-
-Tensor randint(KeySet, int64_t low, int64_t high, const Dims& size, DType dtype, Device device) {
-  Tensor out = empty(size, dtype == DType::kUndefined ? DType::kInt64 : dtype, cpu_unless(device));
-  check_range(low, high, out.dtype());
-  draw_integers(out, low, static_cast<uint64_t>(high) - static_cast<uint64_t>(low));
-  return out;
-}
-
-Tensor randint_like(KeySet, const Tensor& self, int64_t low, int64_t high, DType dtype,
-                    Device device, MemoryFormat format) {
-  Tensor out = empty_like(self, like(dtype, self), like(device, self), format);
-  check_range(low, high, out.dtype());
-  draw_integers(out, low, static_cast<uint64_t>(high) - static_cast<uint64_t>(low));
-  return out;
-}
-
-Tensor randperm(KeySet, int64_t n, DType dtype, Device device) {
-  check(n >= 0, "randperm: n must be non-negative, got ", n);
-  const DType target = dtype == DType::kUndefined ? DType::kInt64 : dtype;
-  check_kind(!is_complex(target), ErrorKind::kNotImplemented, "\"randperm\" not implemented for '",
-             info(target).title, "'");
-  if (n > 0 && target != DType::kBool) element_bytes(n - 1, target);
-  Tensor out = empty(IntSpan(&n, 1), target, cpu_unless(device));
-  if (out.is_meta()) return out;
-  Tensor order = target == DType::kInt64 ? out : empty(IntSpan(&n, 1), DType::kInt64);
-  Tensor draws = empty(IntSpan(&n, 1), DType::kInt64);
+void randperm(int64_t n, DType, Device, const Tensor& result) {
+  const Tensor order = result.dtype() == DType::kInt64 ? result : empty(result.sizes(), DType::kInt64);
+  const Tensor draws = empty(result.sizes(), DType::kInt64);
   draw_integers(draws, 0, uint64_t{1} << 63);
   auto* at = order.data_as<int64_t>();
   const auto* draw = draws.data_as<uint64_t>();
@@ -202,37 +145,14 @@ Tensor randperm(KeySet, int64_t n, DType dtype, Device device) {
         (static_cast<unsigned __int128>(draw[i]) * static_cast<uint64_t>(i + 1)) >> 63);
     std::swap(at[i], at[j]);
   }
-  if (!order.is_same(out)) copy_elements(out, order);
-  record_write(out);
-  return out;
+  if (!order.is_same(result)) copy_elements(result, order);
 }
 
-void uniform(KeySet, const Tensor& self, double from, double to) {
-  check_floating(self, "check_uniform_bounds");
-  check(from <= to, "uniform_ expects to return a [from, to) range, but found from=", from,
-        " > to=", to);
-  check_no_internal_overlap(self, "uniform_");
-  draw_uniform(self, from, to);
-}
+void uniform(const Tensor& self, double from, double to) { draw_uniform(self, from, to); }
+void normal(const Tensor& self, double mean, double std) { draw_normal(self, mean, std); }
+void random(const Tensor& self, int64_t low, int64_t high) { draw_between(self, low, high); }
 
-void normal(KeySet, const Tensor& self, double mean, double std) {
-  check_floating(self, "normal_kernel_cpu");
-  check(std >= 0, "normal expects std >= 0.0, but found std ", std);
-  check_no_internal_overlap(self, "normal_");
-  draw_normal(self, mean, std);
-}
-
-void random(KeySet, const Tensor& self, int64_t low, int64_t high) {
-  check_no_internal_overlap(self, "random_");
-  check_range(low, high, self.dtype());
-  draw_integers(self, low, static_cast<uint64_t>(high) - static_cast<uint64_t>(low));
-}
-
-void bernoulli_inplace(KeySet, const Tensor& self, double p) {
-  check_kind(!is_complex(self.dtype()), ErrorKind::kNotImplemented,
-             "\"bernoulli_scalar_cpu_\" not implemented for '", info(self.dtype()).title, "'");
-  check(p >= 0 && p <= 1, "bernoulli_ expects p to be in [0, 1], but got p=", p);
-  check_no_internal_overlap(self, "bernoulli_");
+void bernoulli_inplace(const Tensor& self, double p) {
   const auto bound = static_cast<uint64_t>(p * 0x1p32);
   const RandomLoops& loops = random_loops();
   draw_into<uint8_t>(self, RandomLoops::kWords,

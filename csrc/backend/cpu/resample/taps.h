@@ -7,9 +7,9 @@
 #include <type_traits>
 #include <vector>
 
-namespace uh {
+#include "ops/resample/mode.h"
 
-enum class ResampleMode { kNearest, kNearestExact, kLinear, kCubic, kLinearAa, kCubicAa };
+namespace uh {
 
 // Output o is sum_k weight(k, o) * input[index(k, o)]; entry (k, o) is at k * out + o. As in
 // PyTorch, bytes have fixed-point weights: multiples of 2^-precision, so that sums are exact in

@@ -9,13 +9,10 @@
 #include "backend/cpu/resample_loops.h"
 #include "base/parallel.h"
 #include "generated/kernels/resample.h"
-#include "generated/ops/resample.h"
-#include "ops/suggested_format.h"
+#include "ops/resample/mode.h"
 
 namespace uh::kernels {
 namespace {
-
-using Scales = std::vector<std::optional<double>>;  // outermost dimension first
 
 template <class T>
 const ResampleLoops<T>& loops_of() {
@@ -106,10 +103,7 @@ std::array<Taps<T>, 3> make_axes(const Tensor& in, const Tensor& out, const Scal
       continue;
     }
     const int64_t from = in.size(i + 2), to = out.size(i + 2);
-    std::optional<double> scale = scales[static_cast<size_t>(i)];
-    // As in PyTorch, an image that keeps or doubles its size does so whatever the factor.
-    if (mode == ResampleMode::kNearest && dims == 2 && (to == from || to == 2 * from))
-      scale = std::nullopt;
+    const auto scale = used_scale(from, to, scales[static_cast<size_t>(i)], mode, scales.size());
     axes[a] = make_taps<T>(from, to, scale, mode, align_corners);
   }
   return axes;
@@ -127,35 +121,14 @@ void run(const Tensor& out, const Tensor& in, const Scales& scales, ResampleMode
   });
 }
 
-Tensor upsampled(const Tensor& self, const Dims& output_size, int64_t dims, const Scales& scales,
-                 ResampleMode mode, bool align_corners, std::string_view op) {
-  check(output_size.ndim() == dims, op, ": it is expected that output_size has ", dims,
-        " elements, but got ", output_size);
-  check(self.ndim() == dims + 2, op, ": it is expected that the input has ", dims + 2,
-        " dimensions, but got ", self.sizes());
-  Dims sizes = self.sizes();
-  for (int64_t i = 0; i < dims; ++i) {
-    const int64_t out = output_size[static_cast<size_t>(i)];
-    check(self.size(i + 2) > 0 && out > 0, op,
-          ": input and output sizes should be greater than 0, but got input ", self.sizes(),
-          " and output ", output_size);
-    check(self.size(i + 2) <= INT32_MAX, op, ": sizes above 2^31 are not supported, got ",
-          self.sizes());
-    sizes[static_cast<size_t>(i + 2)] = out;
-  }
-  check(self.numel() != 0 || self.size(1) != 0, op, ": non-empty ", dims + 2,
-        "D data tensor expected but got a tensor with sizes ", self.sizes());
-  const bool bytes =
-      self.dtype() == DType::kUInt8 && (dims == 2 || mode <= ResampleMode::kNearestExact);
-  check_kind(is_floating(self.dtype()) || bytes, ErrorKind::kNotImplemented, "\"", op,
-             "\" not implemented for '", info(self.dtype()).title, "'");
-  checked_numel(sizes, op);
-  Tensor out = empty_in_format_of(self, sizes, self.dtype());
-  if (out.is_meta() || out.numel() == 0) return out;
+void upsampled(const Tensor& self, const Scales& scales, ResampleMode mode, bool align_corners,
+               const Tensor& out) {
+  if (out.numel() == 0) return;
+  const bool bytes = self.dtype() == DType::kUInt8;
   const bool wide = self.dtype() == DType::kFloat64;
   const DType compute = wide || bytes ? self.dtype() : DType::kFloat32;
   const Tensor in = as_contiguous(self, compute);
-  const Tensor result = out.is_contiguous() && compute == out.dtype() ? out : empty(sizes, compute);
+  const Tensor result = out.is_contiguous() && compute == out.dtype() ? out : empty(out.sizes(), compute);
   if (bytes)
     run<uint8_t>(result, in, scales, mode, align_corners);
   else if (wide)
@@ -163,35 +136,6 @@ Tensor upsampled(const Tensor& self, const Dims& output_size, int64_t dims, cons
   else
     run<float>(result, in, scales, mode, align_corners);
   if (!result.is_same(out)) copy_elements(out, result);
-  record_write(out);
-  return out;
-}
-
-// The requested size: the argument, or the input's times the factors, rounded down.
-Dims asked_size(const Tensor& input, const std::optional<Dims>& output_size,
-                const std::optional<std::vector<double>>& factors, int64_t dims,
-                std::string_view op) {
-  check(output_size.has_value() != factors.has_value(), op,
-        ": must specify exactly one of output_size and scale_factors");
-  if (output_size) return *output_size;
-  check(input.ndim() == dims + 2 && static_cast<int64_t>(factors->size()) == dims, op,
-        ": expected ", dims, " scale factors and ", dims + 2, " dimensions, but got ",
-        factors->size(), " factors and input ", input.sizes());
-  Dims sizes;
-  for (int64_t i = 0; i < dims; ++i) {
-    const double size = static_cast<double>(input.size(i + 2)) * (*factors)[static_cast<size_t>(i)];
-    check(std::abs(size) < 9.2e18, op,
-          ": value cannot be converted to type int64 without overflow: ", size);
-    sizes.push_back(static_cast<int64_t>(size));
-  }
-  return sizes;
-}
-
-Scales scales_of(const std::optional<std::vector<double>>& factors, int64_t dims) {
-  Scales scales(static_cast<size_t>(dims));
-  if (factors)
-    for (size_t i = 0; i < scales.size() && i < factors->size(); ++i) scales[i] = (*factors)[i];
-  return scales;
 }
 
 // The passes of Resampler backwards: every input gets its share of the outputs it was part of.
@@ -255,108 +199,59 @@ void distribute(const Tensor& result, const Tensor& grad, const Scales& scales, 
                });
 }
 
-ResampleMode mode_named(const std::string& name) {
-  if (name == "nearest") return ResampleMode::kNearest;
-  if (name == "nearest-exact") return ResampleMode::kNearestExact;
-  if (name == "linear") return ResampleMode::kLinear;
-  if (name == "cubic") return ResampleMode::kCubic;
-  if (name == "linear-aa") return ResampleMode::kLinearAa;
-  check(name == "cubic-aa", "_upsample_backward: unknown mode '", name, "'");
-  return ResampleMode::kCubicAa;
-}
-
 }  // namespace
 
 using Factor = std::optional<double>;
-using Factors = std::optional<std::vector<double>>;
-using MaybeSize = std::optional<Dims>;
 
-#define UH_NEAREST(name, op, mode)                                                                 \
-  Tensor name##1d(KeySet, const Tensor& self, const Dims& size, Factor w) {                        \
-    return upsampled(self, size, 1, {w}, mode, false, #name "1d");                                 \
+#define UH_NEAREST(name, mode)                                                                     \
+  void name##1d(const Tensor& self, const Dims&, Factor w, const Tensor& result) {                 \
+    upsampled(self, {w}, mode, false, result);                                                     \
   }                                                                                                \
-  Tensor name##2d(KeySet, const Tensor& self, const Dims& size, Factor h, Factor w) {              \
-    return upsampled(self, size, 2, {h, w}, mode, false, #name "2d");                              \
+  void name##2d(const Tensor& self, const Dims&, Factor h, Factor w, const Tensor& result) {       \
+    upsampled(self, {h, w}, mode, false, result);                                                  \
   }                                                                                                \
-  Tensor name##3d(KeySet, const Tensor& self, const Dims& size, Factor d, Factor h, Factor w) {    \
-    return upsampled(self, size, 3, {d, h, w}, mode, false, #name "3d");                           \
-  }                                                                                                \
-  Tensor name##1d_vec(KeySet, const Tensor& input, const MaybeSize& size, const Factors& f) {      \
-    const Scales s = scales_of(f, 1);                                                              \
-    return ops::op##1d(input, asked_size(input, size, f, 1, #name "1d"), s[0]);                    \
-  }                                                                                                \
-  Tensor name##2d_vec(KeySet, const Tensor& input, const MaybeSize& size, const Factors& f) {      \
-    const Scales s = scales_of(f, 2);                                                              \
-    return ops::op##2d(input, asked_size(input, size, f, 2, #name "2d"), s[0], s[1]);              \
-  }                                                                                                \
-  Tensor name##3d_vec(KeySet, const Tensor& input, const MaybeSize& size, const Factors& f) {      \
-    const Scales s = scales_of(f, 3);                                                              \
-    return ops::op##3d(input, asked_size(input, size, f, 3, #name "3d"), s[0], s[1], s[2]);        \
+  void name##3d(const Tensor& self, const Dims&, Factor d, Factor h, Factor w,                     \
+                const Tensor& result) {                                                            \
+    upsampled(self, {d, h, w}, mode, false, result);                                               \
   }
-UH_NEAREST(upsample_nearest, upsample_nearest, ResampleMode::kNearest)
-UH_NEAREST(upsample_nearest_exact, _upsample_nearest_exact, ResampleMode::kNearestExact)
+UH_NEAREST(upsample_nearest, ResampleMode::kNearest)
+UH_NEAREST(upsample_nearest_exact, ResampleMode::kNearestExact)
 #undef UH_NEAREST
 
-Tensor upsample_linear1d(KeySet, const Tensor& self, const Dims& size, bool align, Factor w) {
-  return upsampled(self, size, 1, {w}, ResampleMode::kLinear, align, "upsample_linear1d");
+void upsample_linear1d(const Tensor& self, const Dims&, bool align, Factor w,
+                       const Tensor& result) {
+  upsampled(self, {w}, ResampleMode::kLinear, align, result);
 }
-Tensor upsample_linear1d_vec(KeySet, const Tensor& input, const MaybeSize& size, bool align,
-                             const Factors& factors) {
-  const Scales s = scales_of(factors, 1);
-  return ops::upsample_linear1d(input, asked_size(input, size, factors, 1, "upsample_linear1d"),
-                                align, s[0]);
-}
-Tensor upsample_trilinear3d(KeySet, const Tensor& self, const Dims& size, bool align, Factor d,
-                            Factor h, Factor w) {
-  return upsampled(self, size, 3, {d, h, w}, ResampleMode::kLinear, align, "upsample_trilinear3d");
-}
-Tensor upsample_trilinear3d_vec(KeySet, const Tensor& input, const MaybeSize& size, bool align,
-                                const Factors& factors) {
-  const Scales s = scales_of(factors, 3);
-  return ops::upsample_trilinear3d(
-      input, asked_size(input, size, factors, 3, "upsample_trilinear3d"), align, s[0], s[1], s[2]);
+void upsample_trilinear3d(const Tensor& self, const Dims&, bool align, Factor d, Factor h,
+                          Factor w, const Tensor& result) {
+  upsampled(self, {d, h, w}, ResampleMode::kLinear, align, result);
 }
 
-#define UH_IMAGE(name, op, mode)                                                                   \
-  Tensor name(KeySet, const Tensor& self, const Dims& size, bool align, Factor h, Factor w) {      \
-    return upsampled(self, size, 2, {h, w}, mode, align, #name);                                   \
-  }                                                                                                \
-  Tensor name##_vec(KeySet, const Tensor& input, const MaybeSize& size, bool align,                \
-                    const Factors& f) {                                                            \
-    const Scales s = scales_of(f, 2);                                                              \
-    return ops::op(input, asked_size(input, size, f, 2, #name), align, s[0], s[1]);                \
+#define UH_IMAGE(name, mode)                                                                       \
+  void name(const Tensor& self, const Dims&, bool align, Factor h, Factor w,                       \
+            const Tensor& result) {                                                                \
+    upsampled(self, {h, w}, mode, align, result);                                                  \
   }
-UH_IMAGE(upsample_bilinear2d, upsample_bilinear2d, ResampleMode::kLinear)
-UH_IMAGE(upsample_bicubic2d, upsample_bicubic2d, ResampleMode::kCubic)
-UH_IMAGE(upsample_bilinear2d_aa, _upsample_bilinear2d_aa, ResampleMode::kLinearAa)
-UH_IMAGE(upsample_bicubic2d_aa, _upsample_bicubic2d_aa, ResampleMode::kCubicAa)
+UH_IMAGE(upsample_bilinear2d, ResampleMode::kLinear)
+UH_IMAGE(upsample_bicubic2d, ResampleMode::kCubic)
+UH_IMAGE(upsample_bilinear2d_aa, ResampleMode::kLinearAa)
+UH_IMAGE(upsample_bicubic2d_aa, ResampleMode::kCubicAa)
 #undef UH_IMAGE
 
-Tensor upsample_backward(KeySet, const Tensor& grad_output, const Dims& input_sizes,
-                         const std::vector<double>& factors, const std::string& mode,
-                         bool align_corners) {
-  check(!factors.empty() && factors.size() <= 3 && input_sizes.size() == factors.size() + 2 &&
-            grad_output.sizes().size() == input_sizes.size() &&
-            grad_output.size(0) == input_sizes[0] && grad_output.size(1) == input_sizes[1],
-        "_upsample_backward: grad_output of sizes ", grad_output.sizes(), " and an input of ",
-        input_sizes, " do not belong together");
-  check_kind(is_floating(grad_output.dtype()), ErrorKind::kNotImplemented,
-             "\"_upsample_backward\" not implemented for '", info(grad_output.dtype()).title, "'");
-  const ResampleMode resample_mode = mode_named(mode);
-  Tensor out = empty(input_sizes, grad_output.dtype(), grad_output.device());
-  if (out.is_meta() || out.numel() == 0) return out;
+void upsample_backward(const Tensor& grad_output, const Dims&, const std::vector<double>& factors,
+                       const std::string& mode_name, bool align_corners, const Tensor& out) {
+  if (out.numel() == 0) return;
+  const ResampleMode mode = resample_mode(mode_name);
   const DType compute = grad_output.dtype() == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
-  const Tensor result = compute == out.dtype() ? out : empty(input_sizes, compute);
+  const Tensor result = compute == out.dtype() ? out : empty(out.sizes(), compute);
   fill_elements(result, ElementBytes{});
   const Tensor grad = as_contiguous(grad_output, compute);
-  Scales scales(factors.begin(), factors.end());
+  const Scales scales(factors.begin(), factors.end());
   if (compute == DType::kFloat64)
-    distribute<double>(result, grad, scales, resample_mode, align_corners);
+    distribute<double>(result, grad, scales, mode, align_corners);
   else
-    distribute<float>(result, grad, scales, resample_mode, align_corners);
+    distribute<float>(result, grad, scales, mode, align_corners);
   if (!result.is_same(out)) copy_elements(out, result);
-  record_write(out);
-  return out;
 }
 
 }  // namespace uh::kernels

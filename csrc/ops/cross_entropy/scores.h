@@ -1,7 +1,7 @@
 // The scores of all classes at the positions of a picture: position i = (n, h, w), class c.
 #pragma once
 
-#include "tensor/tensor.h"
+#include "ops/loss/reduction.h"
 
 namespace uh {
 
@@ -28,6 +28,11 @@ inline Scores read_pictures(const Tensor& self) {
           .by_h = self.stride(2),
           .by_w = self.stride(3),
           .by_class = self.stride(1)};
+}
+
+// True where the losses of single positions are the result: without a reduction, of a batch.
+inline bool keeps_losses(const Tensor& self, int64_t reduction) {
+  return reduction != kMeanLoss && reduction != kSumLoss && self.ndim() > 1;
 }
 
 }  // namespace uh
