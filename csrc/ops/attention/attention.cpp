@@ -15,6 +15,8 @@
 #include "generated/ops/reduce.h"
 #include "generated/ops/softmax.h"
 #include "generated/ops/view.h"
+#include "memory/device_registry.h"
+#include "ops/copy/in_dtype.h"
 #include "tensor/tensor.h"
 
 namespace uh::kernels {
@@ -65,14 +67,9 @@ Tensor in_groups(const Tensor& t, int64_t key_heads, int64_t group) {
   return ops::unflatten(t, dim, {key_heads, group});
 }
 
-Tensor converted(const Tensor& self, DType dtype) {
-  if (self.dtype() == dtype) return self;
-  return ops::_to_copy(self, dtype, Device::kUndefined, MemoryFormat::kUndefined);
-}
-
 // A mask of numbers to be added: 0 where a bool mask keeps, minus infinity elsewhere.
 Tensor added_mask(const Tensor& mask, DType dtype) {
-  if (mask.dtype() != DType::kBool) return converted(mask, dtype);
+  if (mask.dtype() != DType::kBool) return in_dtype(mask, dtype);
   constexpr double kNever = -std::numeric_limits<double>::infinity();
   const Tensor retained = ops::zeros(mask.sizes(), dtype, mask.device());
   return ops::where(mask, retained, Scalar(kNever));
@@ -86,7 +83,8 @@ Tensor scaled_dot_product_attention(KeySet, const Tensor& query, const Tensor& k
   check_arguments(query, key, value, attn_mask, dropout_p, is_causal);
   if (enable_gqa) check_heads(query, key, value);
   const bool alike = !enable_gqa || heads_of(key) == heads_of(value);
-  if (dropout_p > 0 || !alike) {
+  const bool is_blocked = is_host(query.device()) || query.is_meta();  // the kernel reads host memory
+  if (dropout_p > 0 || !alike || !is_blocked) {
     return std::get<0>(ops::_scaled_dot_product_attention_math(
         query, key, value, attn_mask, dropout_p, is_causal, Tensor(), scale, enable_gqa));
   }
@@ -111,9 +109,9 @@ std::tuple<Tensor, Tensor> attention_math(KeySet, const Tensor& given_query,
   if (enable_gqa) check_heads(given_query, given_key, given_value);
   const DType dtype = given_query.dtype();
   const DType compute = is_reduced_floating(dtype) ? DType::kFloat32 : dtype;
-  const Tensor query = converted(given_query, compute);
-  const Tensor k = converted(enable_gqa ? repeated(given_key, query) : given_key, compute);
-  const Tensor v = converted(enable_gqa ? repeated(given_value, query) : given_value, compute);
+  const Tensor query = in_dtype(given_query, compute);
+  const Tensor k = in_dtype(enable_gqa ? repeated(given_key, query) : given_key, compute);
+  const Tensor v = in_dtype(enable_gqa ? repeated(given_value, query) : given_value, compute);
   const int64_t width = query.size(query.ndim() - 1);
   const double factor = scale       ? *scale
                         : width > 0 ? 1 / std::sqrt(static_cast<double>(width))
@@ -136,7 +134,7 @@ std::tuple<Tensor, Tensor> attention_math(KeySet, const Tensor& given_query,
     retained = ops::mul(ops::where(dropout_mask, weights, Scalar(0)), Scalar(1 / (1 - dropout_p)));
   else if (dropout_p > 0)
     retained = weights = ops::dropout(weights, dropout_p, true);
-  return {converted(ops::matmul(retained, v), dtype), converted(weights, dtype)};
+  return {in_dtype(ops::matmul(retained, v), dtype), in_dtype(weights, dtype)};
 }
 
 }  // namespace uh::kernels

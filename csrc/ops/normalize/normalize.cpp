@@ -9,19 +9,11 @@
 #include "generated/ops/reduce.h"
 #include "generated/ops/transcendental.h"
 #include "generated/ops/view.h"
+#include "ops/copy/in_dtype.h"
 #include "ops/copy/write_out.h"
 #include "ops/normalize/shapes.h"
 
 namespace uh::kernels {
-namespace {
-
-Tensor in_dtype(const Tensor& self, DType dtype) {
-  if (self.dtype() == dtype) return self;
-  return ops::_to_copy(self, dtype, Device::kUndefined, MemoryFormat::kUndefined);
-}
-
-}  // namespace
-
 Tensor layer_norm(KeySet, const Tensor& input, const Dims& normalized_shape, const Tensor& weight,
                   const Tensor& bias, double eps, bool) {
   return std::get<0>(ops::native_layer_norm(input, normalized_shape, weight, bias, eps));

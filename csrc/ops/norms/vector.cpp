@@ -6,6 +6,7 @@
 #include "generated/ops/comparison.h"
 #include "generated/ops/copy.h"
 #include "generated/ops/norms.h"
+#include "ops/copy/in_dtype.h"
 #include "ops/norms/shapes.h"
 
 namespace uh::shapes {
@@ -59,11 +60,6 @@ Tensor vector_norm(const Tensor& self, const Scalar& ord, const std::optional<Di
 namespace uh::kernels {
 namespace {
 
-Tensor converted(const Tensor& self, DType dtype) {
-  if (self.dtype() == dtype) return self;
-  return ops::_to_copy(self, dtype, Device::kUndefined, MemoryFormat::kUndefined);
-}
-
 Tensor vector_norm(const Tensor& self, const Scalar& p, const Dims& dim, bool keepdim,
                    DType dtype) {
   return ops::linalg_vector_norm(self, p, dim, keepdim, dtype);
@@ -112,7 +108,7 @@ Tensor renorm(KeySet, const Tensor& self, const Scalar& p, int64_t dim, const Sc
   const Tensor shrunk =
       ops::div(Scalar(maxnorm.to_double()), ops::add(norm, Scalar(1e-7), Scalar(1)));
   const Tensor factor = ops::where(ops::gt(norm, maxnorm), shrunk, Scalar(1.0));
-  return ops::mul(self, converted(factor, to_real(self.dtype())));
+  return ops::mul(self, in_dtype(factor, to_real(self.dtype())));
 }
 
 }  // namespace uh::kernels

@@ -15,6 +15,7 @@
 #include "generated/ops/scan.h"
 #include "generated/ops/solve.h"
 #include "generated/ops/view.h"
+#include "ops/copy/in_dtype.h"
 #include "ops/copy/write_out.h"
 #include "ops/linalg/checks.h"
 
@@ -43,11 +44,6 @@ Dims joined(const Dims& a, const Dims& b) {
   Dims out = a;
   for (int64_t v : b) out.push_back(v);
   return out;
-}
-
-Tensor in_dtype(const Tensor& t, DType dtype) {
-  if (t.dtype() == dtype) return t;
-  return ops::_to_copy(t, dtype, Device::kUndefined, MemoryFormat::kUndefined);
 }
 
 Dims sizes_of(const Tensor& t, const Dims& dims) {

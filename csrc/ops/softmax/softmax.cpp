@@ -2,6 +2,7 @@
 #include "generated/kernels/softmax.h"
 #include "generated/ops/copy.h"
 #include "generated/ops/softmax.h"
+#include "ops/copy/in_dtype.h"
 #include "ops/operand_checks.h"
 #include "ops/softmax/shapes.h"
 
@@ -30,20 +31,11 @@ Tensor softmax_backward(std::string_view op, const Tensor& grad, const Tensor& o
 }  // namespace uh::shapes
 
 namespace uh::kernels {
-namespace {
-
-Tensor converted(const Tensor& self, DType dtype) {
-  if (dtype == DType::kUndefined || dtype == self.dtype()) return self;
-  return ops::_to_copy(self, dtype, Device::kUndefined, MemoryFormat::kUndefined);
-}
-
-}  // namespace
-
 Tensor softmax(KeySet, const Tensor& self, int64_t dim, DType dtype) {
-  return ops::_softmax(converted(self, dtype), dim, false);
+  return ops::_softmax(in_dtype(self, dtype), dim, false);
 }
 Tensor log_softmax(KeySet, const Tensor& self, int64_t dim, DType dtype) {
-  return ops::_log_softmax(converted(self, dtype), dim, false);
+  return ops::_log_softmax(in_dtype(self, dtype), dim, false);
 }
 
 }  // namespace uh::kernels

@@ -176,42 +176,4 @@ Tensor combinations(KeySet, const Tensor& self, int64_t r, bool with_replacement
                    Dims{rows, r});
 }
 
-Tensor rot90(KeySet, const Tensor& self, int64_t k, const Dims& dims) {
-  check(dims.size() == 2, "expected total rotation dims == 2, but got dims = ", dims.size());
-  check(self.ndim() >= 2, "expected total dims >= 2, but got total dims = ", self.ndim());
-  const int64_t total = self.ndim();
-  check(dims[0] != dims[1] && std::abs(dims[0] - dims[1]) != total,
-        "expected rotation dims to be different, but got dim0 = ", dims[0],
-        " and dim1 = ", dims[1]);
-  for (int64_t d : dims) check(d < total && d >= -total, "Rotation dim out of range, dim = ", d);
-  const Without<Key::kADInplaceOrView>
-      below;  // the result is new: what it is seen through does not matter
-  switch ((k % 4 + 4) % 4) {
-    case 1: return ops::transpose(ops::flip(self, Dims{dims[1]}), dims[0], dims[1]);
-    case 2: return ops::flip(self, dims);
-    case 3: return ops::transpose(ops::flip(self, Dims{dims[0]}), dims[0], dims[1]);
-    default: return ops::clone(self, MemoryFormat::kContiguous);
-  }
-}
-
-Tensor fliplr(KeySet, const Tensor& self) {
-  check(self.ndim() >= 2, "Input must be >= 2-d, got ", self.ndim(), "-d");
-  return ops::flip(self, Dims{1});
-}
-Tensor flipud(KeySet, const Tensor& self) {
-  check(self.ndim() >= 1, "Input must be >= 1-d, got 0-d");
-  return ops::flip(self, Dims{0});
-}
-
-Tensor fill_copy(KeySet, const Tensor& self, const Scalar& value) {
-  Tensor out = empty_like(self, self.dtype());
-  ops::fill__Scalar(out, value);
-  return out;
-}
-Tensor fill_copy_tensor(KeySet, const Tensor& self, const Tensor& value) {
-  Tensor out = empty_like(self, self.dtype());
-  ops::fill_(out, value);
-  return out;
-}
-
 }  // namespace uh::kernels

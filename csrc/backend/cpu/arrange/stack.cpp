@@ -176,9 +176,4 @@ std::vector<Tensor> dsplit_indices(KeySet keys, const Tensor& self, const Dims& 
   return tensor_split_indices(keys, self, indices, dsplit_dim(self));
 }
 
-Tensor narrow_copy(KeySet, const Tensor& self, int64_t dim, int64_t start, int64_t length) {
-  check(dim < self.ndim(), "narrow_copy: expected dim < ", self.ndim(), ", got ", dim);
-  return ops::clone(ops::narrow(self, dim, start, length), MemoryFormat::kContiguous);
-}
-
 }  // namespace uh::kernels

@@ -5,7 +5,6 @@
 #include "backend/cpu/copy/elements.h"
 #include "backend/cpu/index/mask.h"
 #include "base/parallel.h"
-#include "tensor/stride_order.h"
 
 namespace uh {
 namespace {
@@ -70,23 +69,6 @@ Advanced resolve_singles(const Tensor& self, const std::vector<Tensor>& indices)
   return resolve_indices(alias(self, std::move(layout)), masks);
 }
 
-Dims broadcast_indices(const std::vector<Tensor>& indices) {
-  Dims sizes;
-  try {
-    for (const Tensor& t : indices) {
-      if (t) sizes = broadcast_shapes(sizes, t.sizes());
-    }
-  } catch (const Error&) {
-    std::string shapes;
-    for (const Tensor& t : indices) {
-      if (t) shapes += (shapes.empty() ? "" : ", ") + to_string(t.sizes());
-    }
-    fail(ErrorKind::kIndex,
-         "shape mismatch: indexing tensors could not be broadcast together with shapes ", shapes);
-  }
-  return sizes;
-}
-
 Tensor in_shape(const Tensor& index, const Dims& sizes) {
   if (index.sizes() == sizes) return as_contiguous(index, DType::kInt64);
   const Tensor full = empty(sizes, DType::kInt64);
@@ -120,13 +102,6 @@ void check_tensor(const Tensor& index, int64_t size, int64_t dim) {
 
 bool is_single_mask(const Tensor& t) { return t && is_mask(t) && t.ndim() == 0; }
 
-Dims Advanced::result_sizes() const {
-  Dims sizes = before;
-  for (int64_t s : index_sizes) sizes.push_back(s);
-  for (int64_t s : after) sizes.push_back(s);
-  return sizes;
-}
-
 IndexWalk Advanced::walk(IntSpan dense) const {
   IndexWalk walk;
   walk.index = positions;
@@ -150,64 +125,11 @@ IndexWalk Advanced::walk(IntSpan dense) const {
   return walk;
 }
 
-// As PyTorch's iterator allocates: `self` repeats itself along the index's dimensions, an index
-// along the others.
-Dims Advanced::result_strides() const {
-  const Dims sizes = result_sizes();
-  const int64_t numel = checked_numel(sizes, "index");
-  // Operands of one shape that are all contiguous decide at once.
-  if (numel <= 1 && numel_of(before) == 1 && numel_of(after) == 1) return contiguous_strides(sizes);
-  struct Operand {
-    Dims strides;
-  };
-  std::vector<Operand> operands;
-  const auto add = [&](const Dims& lo, const Dims& mid, const Dims& hi) {
-    Dims strides = lo;
-    for (int64_t s : mid) strides.push_back(s);
-    for (int64_t s : hi) strides.push_back(s);
-    operands.push_back({strides});
-  };
-  add(before_strides, Dims(index_sizes.size(), 0), after_strides);
-  for (const Dims& own : index_strides) {
-    // Of the dimensions of size 1 around the index, those of the result that have size 1, too,
-    // count.
-    const int64_t inner = own.empty() ? 1 : own.back();
-    const int64_t outer = own.empty() ? 1 : own[0] * index_sizes[0];
-    Dims lo(before.size()), hi(after.size());
-    for (size_t d = 0; d < before.size(); ++d) lo[d] = before[d] == 1 ? outer : 0;
-    for (size_t d = 0; d < after.size(); ++d) hi[d] = after[d] == 1 ? inner : 0;
-    add(lo, own, hi);
-  }
-  return dense_strides(sizes, stride_order(sizes, operands));
-}
-
-Advanced plan_indices(const Tensor& self, const std::vector<Tensor>& per_dim) {
-  Advanced a;
-  a.index_sizes = broadcast_indices(per_dim);
-  size_t first = per_dim.size(), last = 0, indexed = 0;
-  for (size_t d = 0; d < per_dim.size(); ++d) {
-    if (!per_dim[d]) continue;
-    first = std::min(first, d);
-    last = d;
-    ++indexed;
-    a.index_strides.push_back(
-        operand_strides(per_dim[d].sizes(), per_dim[d].strides(), a.index_sizes));
-  }
-  const bool adjacent = indexed > 0 && last - first + 1 == indexed;
-  for (size_t d = 0; d < per_dim.size(); ++d) {
-    if (per_dim[d]) continue;
-    const bool is_before = adjacent && d < first;
-    (is_before ? a.before : a.after).push_back(self.sizes()[d]);
-    (is_before ? a.before_strides : a.after_strides).push_back(self.strides()[d]);
-  }
-  return a;
-}
-
 Advanced resolve_indices(const Tensor& self, const std::vector<Tensor>& indices) {
   if (std::any_of(indices.begin(), indices.end(), is_single_mask))
     return resolve_singles(self, indices);
   const std::vector<Tensor> per_dim = index_per_dim(self, indices);
-  Advanced a = plan_indices(self, per_dim);
+  Advanced a{plan_indices(self, per_dim)};
   const size_t indexed = a.index_strides.size();
   // PyTorch looks at no index of a result without elements, unless the dimension itself has none.
   const bool any_index = numel_of(a.index_sizes) > 0;

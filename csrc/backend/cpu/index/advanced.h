@@ -9,20 +9,14 @@
 #include <vector>
 
 #include "backend/cpu/index/along.h"
+#include "ops/index/plan.h"
 
 namespace uh {
 
-struct Advanced {
-  Dims index_sizes;                 // the shape the index tensors broadcast to
-  Tensor positions;                 // int64, contiguous, one per entry of index_sizes
-  int64_t along = 1;                // elements of self from one position to the next
-  Dims before, before_strides;      // kept dimensions that come before the index's in the result
-  Dims after, after_strides;        // and after
-  std::vector<Dims> index_strides;  // of each index tensor, in index_sizes
+struct Advanced : IndexPlan {
+  Tensor positions;   // int64, contiguous, one per entry of index_sizes
+  int64_t along = 1;  // elements of self from one position to the next
 
-  Dims result_sizes() const;
-  // Dense strides in the order of self's, and where self says nothing in that of the index's.
-  Dims result_strides() const;
   // The arguments of gather_into, assign_places and fold_places. `dense` has the result's rank.
   IndexWalk walk(IntSpan dense) const;
 };
@@ -32,8 +26,6 @@ bool is_single_mask(const Tensor& t);
 
 // `indices` has one entry per leading dimension of self, or per mask; an empty Tensor keeps its
 // dimension.
-// The shapes alone, for indices of which there is one per dimension: without positions.
-Advanced plan_indices(const Tensor& self, const std::vector<Tensor>& per_dim);
 Advanced resolve_indices(const Tensor& self, const std::vector<Tensor>& indices);
 
 }  // namespace uh

@@ -7,6 +7,7 @@
 #include "backend/cpu/scatter/scatter_indices.h"
 #include "generated/kernels/index.h"
 #include "generated/kernels/masked.h"
+#include "ops/masked/shapes.h"
 
 namespace uh::kernels {
 namespace {
@@ -68,7 +69,7 @@ Tensor index_meta(const Tensor& self, std::vector<Tensor> indices) {
                "does not have");
   }
   indices.resize(self.sizes().size());
-  const Advanced a = plan_indices(self, indices);
+  const IndexPlan a = plan_indices(self, indices);
   return empty_strided(a.result_sizes(), a.result_strides(), self.dtype(), Device::kMeta);
 }
 
@@ -87,7 +88,7 @@ Tensor index(KeySet, const Tensor& self, const std::vector<Tensor>& indices) {
   return read(self, resolve_indices(self, indices));
 }
 
-void index_put_into(KeySet keys, const Tensor& self, const std::vector<Tensor>& indices,
+void index_put_into(KeySet, const Tensor& self, const std::vector<Tensor>& indices,
                     const Tensor& values, bool accumulate) {
   const auto takes_dim = [](const Tensor& t) { return !is_single_mask(t); };
   const int64_t dims = std::count_if(indices.begin(), indices.end(), takes_dim);
@@ -96,7 +97,10 @@ void index_put_into(KeySet keys, const Tensor& self, const std::vector<Tensor>& 
              ")");
   if (const Tensor mask = only_mask(self, indices); mask && values.numel() == 1 && !accumulate) {
     const Scalar value = values.is_meta() ? Scalar(0) : read_scalar(values);
-    return masked_fill_into(keys, self, mask, value);
+    shapes::masked_fill_inplace(self, mask, value);
+    if (self.is_meta()) return;
+    masked_fill_into(self, mask, value);
+    return record_write(self);
   }
   check_no_overlap(self, values, "index_put_");
   for (const Tensor& t : indices) check_no_overlap(self, t, "index_put_");

@@ -7,22 +7,10 @@
 #include "base/parallel.h"
 #include "generated/ops/masked.h"
 #include "generated/ops/view.h"
-#include "ops/copy/write_out.h"
 #include "ops/geometry.h"
 
 namespace uh::kernels {
 namespace {
-
-void check_mask(const Tensor& mask, std::string_view op) {
-  check(mask.dtype() == DType::kBool, op, ": only supports boolean masks, but got mask with dtype ",
-        name(mask.dtype()));
-}
-
-Scalar single_value(const Tensor& value, std::string_view op) {
-  check(value.ndim() == 0, op, ": only supports a 0-dimensional value tensor, but got tensor with ",
-        value.ndim(), " dimension(s): ", value.sizes());
-  return value.is_meta() ? Scalar(0) : read_scalar(value);
-}
 
 // How many are found is a value, which a meta tensor does not have.
 void check_values_known(const Tensor& t, std::string_view op) {
@@ -41,12 +29,9 @@ Tensor spread(const Tensor& t, const Dims& sizes) {
 
 }  // namespace
 
-void masked_fill_into(KeySet, const Tensor& self, const Tensor& mask, const Scalar& value) {
-  check_mask(mask, "masked_fill_");
-  check_broadcasts_to(mask.sizes(), self.sizes(), "masked_fill_");
-  check_no_partial_overlap(self, mask, "masked_fill_");
+void masked_fill_into(const Tensor& self, const Tensor& mask, const Scalar& value) {
+  if (self.numel() == 0) return;
   const ElementBytes bytes = element_bytes(value, self.dtype());
-  if (self.is_meta() || self.numel() == 0) return;
   const Tensor readable_mask = reads_elsewhere(self, mask) ? dense_copy(mask) : mask;
   const Dims mask_strides =
       broadcast_strides(readable_mask.sizes(), readable_mask.strides(), self.sizes().size());
@@ -59,26 +44,21 @@ void masked_fill_into(KeySet, const Tensor& self, const Tensor& mask, const Scal
            g.row_stride(1), bytes.data(), g.row());
     });
   });
-  record_write(self);
 }
 
-void masked_fill_tensor_into(KeySet keys, const Tensor& self, const Tensor& mask,
-                             const Tensor& value) {
-  masked_fill_into(keys, self, mask, single_value(value, "masked_fill_"));
+void masked_fill_tensor_into(const Tensor& self, const Tensor& mask, const Tensor& value) {
+  masked_fill_into(self, mask, read_scalar(value));
 }
 
-Tensor masked_fill(KeySet keys, const Tensor& self, const Tensor& mask, const Scalar& value) {
-  check_mask(mask, "masked_fill");
-  const Dims sizes = broadcast_shapes(self.sizes(), mask.sizes());
-  Tensor out = empty(sizes, self.dtype(), self.device());
-  if (!out.is_meta()) copy_elements(out, self);
-  masked_fill_into(keys, out, mask, value);
-  return out;
+void masked_fill(const Tensor& self, const Tensor& mask, const Scalar& value,
+                 const Tensor& result) {
+  copy_elements(result, self);
+  masked_fill_into(result, mask, value);
 }
 
-Tensor masked_fill_tensor(KeySet keys, const Tensor& self, const Tensor& mask,
-                          const Tensor& value) {
-  return masked_fill(keys, self, mask, single_value(value, "masked_fill"));
+void masked_fill_tensor(const Tensor& self, const Tensor& mask, const Tensor& value,
+                        const Tensor& result) {
+  masked_fill(self, mask, read_scalar(value), result);
 }
 
 Tensor masked_select(KeySet, const Tensor& self, const Tensor& mask) {
@@ -92,14 +72,7 @@ Tensor masked_select(KeySet, const Tensor& self, const Tensor& mask) {
   return out;
 }
 
-void masked_scatter_into(KeySet, const Tensor& self, const Tensor& mask, const Tensor& source) {
-  check_mask(mask, "masked_scatter_");
-  check(self.dtype() == source.dtype(),
-        "masked_scatter_: expected self and source to have same dtypes but got ",
-        name(self.dtype()), " and ", name(source.dtype()));
-  check_broadcasts_to(mask.sizes(), self.sizes(), "masked_scatter_");
-  check_no_internal_overlap(self, "masked_scatter_");
-  if (self.is_meta()) return;
+void masked_scatter_into(const Tensor& self, const Tensor& mask, const Tensor& source) {
   Tensor positions = set_places(spread(mask, self.sizes()));
   const int64_t n = positions.numel();
   check(n <= source.numel(),
@@ -112,15 +85,12 @@ void masked_scatter_into(KeySet, const Tensor& self, const Tensor& mask, const T
   const Tensor flat = ops::view(dense, {-1});
   assign_places(flat, walk_places(flat, 0, positions, Dims{1}), values.data());
   if (!dense.is_same(self)) copy_elements(self, dense);
-  record_write(self);
 }
 
-Tensor masked_scatter(KeySet keys, const Tensor& self, const Tensor& mask, const Tensor& source) {
-  check_mask(mask, "masked_scatter");
-  Tensor out = empty(broadcast_shapes(self.sizes(), mask.sizes()), self.dtype(), self.device());
-  if (!out.is_meta()) copy_elements(out, self);
-  masked_scatter_into(keys, out, mask, source);
-  return out;
+void masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source,
+                    const Tensor& result) {
+  copy_elements(result, self);
+  masked_scatter_into(result, mask, source);
 }
 
 Tensor nonzero(KeySet, const Tensor& self) {
@@ -148,7 +118,5 @@ Tensor nonzero_static(KeySet, const Tensor& self, int64_t size, int64_t fill_val
   record_write(out);
   return out;
 }
-
-Tensor argwhere(KeySet, const Tensor& self) { return ops::nonzero(self); }
 
 }  // namespace uh::kernels

@@ -6,6 +6,7 @@
 #include "generated/ops/arithmetic.h"
 #include "generated/ops/comparison.h"
 #include "generated/ops/copy.h"
+#include "ops/copy/in_dtype.h"
 
 namespace uh::kernels {
 namespace {
@@ -22,11 +23,6 @@ void power(void* values, const std::byte* acc, int64_t n, double exponent) {
   for (int64_t i = 0; i < n; ++i) static_cast<double*>(values)[i] = std::pow(sums[i], exponent);
 }
 
-Tensor converted(const Tensor& self, DType dtype) {
-  if (self.dtype() == dtype) return self;
-  return ops::_to_copy(self, dtype, Device::kUndefined, MemoryFormat::kUndefined);
-}
-
 FoldOp fold_for(double ord) {
   if (ord == 2) return FoldOp::kSquareSum;
   if (ord == kInfinity) return FoldOp::kAbsMax;
@@ -41,7 +37,7 @@ void linalg_vector_norm(const Tensor& self, const Scalar& ord_, const std::optio
   const ReducedDims dims(self, dim);
   const DType real = result.dtype(), compute = sum_compute_dtype(real);
   const Tensor x =
-      is_complex(self.dtype()) ? ops::abs(converted(self, or_else(dtype, self.dtype()))) : self;
+      is_complex(self.dtype()) ? ops::abs(in_dtype(self, or_else(dtype, self.dtype()))) : self;
   if (ord == 0) {
     fold_into({{result}}, ops::ne(x, Scalar(0)), dims, FoldOp::kSum, DType::kBool, DType::kUInt8);
   } else if (ord == 2) {
@@ -49,7 +45,7 @@ void linalg_vector_norm(const Tensor& self, const Scalar& ord_, const std::optio
   } else if (ord == 1 || std::isinf(ord)) {
     fold_into({{result}}, x, dims, fold_for(ord), real, compute);
   } else {
-    const Tensor powers = ops::pow(ops::abs(converted(x, compute)), Scalar(ord));
+    const Tensor powers = ops::pow(ops::abs(in_dtype(x, compute)), Scalar(ord));
     fold_into({{result, power, 1 / ord}}, powers, dims, FoldOp::kSum, compute, compute);
   }
 }

@@ -71,33 +71,7 @@ Scalar neutral(DType dtype, Fused op) {
   });
 }
 
-Fused word(const std::string& reduce, std::string_view op, bool mean_and_extremes,
-           std::string_view rule) {
-  if (mean_and_extremes) {
-    if (reduce == "prod") return Fused::kProd;
-    if (reduce == "mean") return Fused::kMean;
-    if (reduce == "amax") return Fused::kMax;
-    if (reduce == "amin") return Fused::kMin;
-  }
-  fail(ErrorKind::kRuntime, op, "(): reduce argument must be ", rule, ", got '", reduce, "'");
-}
-
 }  // namespace
-
-Fused scatter_word(const std::string& reduce, std::string_view op) {
-  if (reduce == "add") return Fused::kSum;
-  if (reduce == "multiply") return Fused::kProd;
-  return word(reduce, op, false, "either add or multiply");
-}
-
-Fused reduce_word(const std::string& reduce, std::string_view op) {
-  if (reduce == "sum") return Fused::kSum;
-  return word(reduce, op, true, "sum, prod, mean, amax or amin");
-}
-
-Fused index_word(const std::string& reduce, std::string_view op) {
-  return word(reduce, op, true, "prod, mean, amax or amin");
-}
 
 void assign_places(const Tensor& self, const IndexWalk& walk, const std::byte* src) {
   const auto assign = [&](auto zero) {

@@ -4,18 +4,10 @@
 // whatever the number of threads: the last assignment wins, sums are added in that order.
 #pragma once
 
-#include <string>
-
 #include "backend/cpu/index/along.h"
+#include "ops/scatter/reduction.h"
 
 namespace uh {
-
-enum class Fused { kSum, kProd, kMean, kMax, kMin };
-
-// "sum", "prod", "mean", "amax", "amin", and scatter's older words "add" and "multiply".
-Fused scatter_word(const std::string& reduce, std::string_view op);
-Fused reduce_word(const std::string& reduce, std::string_view op);
-Fused index_word(const std::string& reduce, std::string_view op);
 
 // self[place] = src[...]. src has self's dtype and the strides walk.dense (0: one value for all).
 void assign_places(const Tensor& self, const IndexWalk& walk, const std::byte* src);

@@ -1,63 +1,9 @@
-// Gradients of views: zeros of the viewed tensor's shape, with the gradient where the view looked.
-#include "generated/kernels/view_backward.h"
+// The gradient of as_strided: where elements of the input share an address, they share what arrived
+// there.
 #include "backend/cpu/copy/elements.h"
-#include "generated/kernels/view.h"
-#include "generated/ops/arithmetic.h"
-#include "generated/ops/copy.h"
-#include "generated/ops/view.h"
-#include "ops/copy/write_out.h"
+#include "generated/kernels/view_backward.h"
 
 namespace uh::kernels {
-namespace {
-
-Tensor zeros_for(const Tensor& gradient, const Dims& sizes) {
-  Tensor result = empty(sizes, gradient.dtype(), gradient.device());
-  if (!result.is_meta()) fill_elements(result, ElementBytes{});
-  return result;
-}
-
-// `gradient` into the part of `whole` that `view` describes.
-Tensor filled(const Tensor& full, const Tensor& view, const Tensor& gradient) {
-  check_broadcasts_to(gradient.sizes(), view.sizes(), "backward of a view");
-  if (!full.is_meta()) copy_elements(view, gradient);
-  record_write(full);
-  return full;
-}
-
-}  // namespace
-
-Tensor select_backward(KeySet keys, const Tensor& grad_output, const Dims& input_sizes, int64_t dim,
-                       int64_t index) {
-  const Tensor full = zeros_for(grad_output, input_sizes);
-  return filled(full, select(keys, full, dim, index), grad_output);
-}
-
-Tensor slice_backward(KeySet keys, const Tensor& grad_output, const Dims& input_sizes, int64_t dim,
-                      std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
-  const Tensor full = zeros_for(grad_output, input_sizes);
-  return filled(full, slice(keys, full, dim, start, end, step), grad_output);
-}
-
-Tensor diagonal_backward(KeySet keys, const Tensor& grad_output, const Dims& input_sizes,
-                         int64_t offset, int64_t dim1, int64_t dim2) {
-  const Tensor full = zeros_for(grad_output, input_sizes);
-  return filled(full, diagonal(keys, full, offset, dim1, dim2), grad_output);
-}
-
-// One position of the window at a time: those of different windows never meet.
-Tensor unfold_backward(KeySet keys, const Tensor& grad_in, const Dims& input_sizes, int64_t dim,
-                       int64_t size, int64_t step) {
-  const Tensor full = zeros_for(grad_in, input_sizes);
-  const Tensor windows = unfold(keys, full, dim, size, step);
-  check(windows.sizes() == grad_in.sizes(), "unfold_backward: the gradient has sizes ",
-        grad_in.sizes(), ", the windows ", windows.sizes());
-  if (input_sizes.empty()) {
-    return filled(full, full, ops::reshape(grad_in, Dims{}));
-  }
-  for (int64_t at = 0; at < size; ++at)
-    ops::add_(select(keys, windows, -1, at), select(keys, grad_in, -1, at), Scalar(1));
-  return full;
-}
 
 Tensor as_strided_backward(KeySet, const Tensor& grad, const Dims& input_sizes,
                            const Dims& input_strides, int64_t input_offset, const Dims& size,

@@ -1,8 +1,9 @@
-// The operators of view_scatter.yaml: clone, view, copy.
+// The composites of view_scatter.yaml: clone, view, copy.
 #include "generated/kernels/view_scatter.h"
-#include "backend/cpu/copy/elements.h"
 #include "generated/ops/copy.h"
 #include "generated/ops/view.h"
+#include "ops/copy/any_device.h"
+#include "ops/overlap.h"
 
 namespace uh::kernels {
 namespace {
@@ -10,7 +11,7 @@ namespace {
 // A dense copy in the order of self's strides.
 Tensor copied(const Tensor& self) {
   Tensor out = empty_like(self, self.dtype());
-  if (!self.is_meta()) copy_elements(out, self);
+  write_elements(out, self);
   return out;
 }
 
@@ -18,12 +19,10 @@ Tensor copied(const Tensor& self) {
 // elements share memory.
 Tensor copied_with_storage(const Tensor& self) {
   if (has_internal_overlap(self)) return copied(self);
-  Tensor base = empty(Dims{static_cast<int64_t>(self.storage()->nbytes()) / itemsize(self.dtype())},
-                      self.dtype(), self.device());
+  const auto room = static_cast<int64_t>(self.storage()->nbytes()) / itemsize(self.dtype());
+  const Tensor base = zeros_on(Dims{room}, self.dtype(), self.device());
   const Tensor out = alias(base, self.impl()->layout());
-  if (self.is_meta()) return out;
-  fill_elements(base, ElementBytes{});
-  copy_elements(out, self);
+  write_elements(out, self);
   return out;
 }
 

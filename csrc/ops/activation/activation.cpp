@@ -1,11 +1,9 @@
-// The operators of activation.yaml that are not expressions.
+// The composites of activation.yaml.
 #include "generated/kernels/activation.h"
-
 #include "generated/ops/activation.h"
 #include "generated/ops/arithmetic.h"
 #include "generated/ops/transcendental.h"
 #include "generated/ops/view.h"
-#include "generated/pointwise/activation.h"
 
 namespace uh::kernels {
 namespace {
@@ -20,19 +18,6 @@ double inverse_alpha(const Scalar& alpha) {
 }
 
 }  // namespace
-
-// As in PyTorch, elements may share memory: writing one of them twice changes nothing, so the view
-// that has each of them once is written.
-void threshold_into(KeySet, const Tensor& self, const Scalar& threshold, const Scalar& value) {
-  Dims sizes = self.sizes();
-  for (size_t d = 0; d < sizes.size(); ++d) {
-    if (self.strides()[d] == 0 && sizes[d] > 1) sizes[d] = 1;
-  }
-  const Tensor once =
-      sizes == self.sizes() ? self : ops::as_strided(self, sizes, self.strides(), self.offset());
-  run_pointwise(k_threshold, Form::kInplace, std::array{Input(once)}, Params({threshold, value}),
-                once);
-}
 
 Tensor selu(KeySet, const Tensor& self) {
   return ops::elu(self, Scalar(kSeluAlpha), Scalar(kSeluScale), Scalar(1));

@@ -1,0 +1,90 @@
+#include "ops/index/plan.h"
+
+#include <algorithm>
+#include <string>
+
+#include "tensor/stride_order.h"
+
+namespace uh {
+namespace {
+
+Dims broadcast_indices(const std::vector<Tensor>& indices) {
+  Dims sizes;
+  try {
+    for (const Tensor& t : indices) {
+      if (t) sizes = broadcast_shapes(sizes, t.sizes());
+    }
+  } catch (const Error&) {
+    std::string shapes;
+    for (const Tensor& t : indices) {
+      if (t) shapes += (shapes.empty() ? "" : ", ") + to_string(t.sizes());
+    }
+    fail(ErrorKind::kIndex,
+         "shape mismatch: indexing tensors could not be broadcast together with shapes ", shapes);
+  }
+  return sizes;
+}
+
+}  // namespace
+
+Dims IndexPlan::result_sizes() const {
+  Dims sizes = before;
+  for (int64_t s : index_sizes) sizes.push_back(s);
+  for (int64_t s : after) sizes.push_back(s);
+  return sizes;
+}
+
+// As PyTorch's iterator allocates: `self` repeats itself along the index's dimensions, an index
+// along the others.
+Dims IndexPlan::result_strides() const {
+  const Dims sizes = result_sizes();
+  const int64_t numel = checked_numel(sizes, "index");
+  // Operands of one shape that are all contiguous decide at once.
+  if (numel <= 1 && numel_of(before) == 1 && numel_of(after) == 1) return contiguous_strides(sizes);
+  struct Operand {
+    Dims strides;
+  };
+  std::vector<Operand> operands;
+  const auto add = [&](const Dims& lo, const Dims& mid, const Dims& hi) {
+    Dims strides = lo;
+    for (int64_t s : mid) strides.push_back(s);
+    for (int64_t s : hi) strides.push_back(s);
+    operands.push_back({strides});
+  };
+  add(before_strides, Dims(index_sizes.size(), 0), after_strides);
+  for (const Dims& own : index_strides) {
+    // Of the dimensions of size 1 around the index, those of the result that have size 1, too,
+    // count.
+    const int64_t inner = own.empty() ? 1 : own.back();
+    const int64_t outer = own.empty() ? 1 : own[0] * index_sizes[0];
+    Dims lo(before.size()), hi(after.size());
+    for (size_t d = 0; d < before.size(); ++d) lo[d] = before[d] == 1 ? outer : 0;
+    for (size_t d = 0; d < after.size(); ++d) hi[d] = after[d] == 1 ? inner : 0;
+    add(lo, own, hi);
+  }
+  return dense_strides(sizes, stride_order(sizes, operands));
+}
+
+IndexPlan plan_indices(const Tensor& self, const std::vector<Tensor>& per_dim) {
+  IndexPlan a;
+  a.index_sizes = broadcast_indices(per_dim);
+  size_t first = per_dim.size(), last = 0, indexed = 0;
+  for (size_t d = 0; d < per_dim.size(); ++d) {
+    if (!per_dim[d]) continue;
+    first = std::min(first, d);
+    last = d;
+    ++indexed;
+    a.index_strides.push_back(
+        operand_strides(per_dim[d].sizes(), per_dim[d].strides(), a.index_sizes));
+  }
+  const bool adjacent = indexed > 0 && last - first + 1 == indexed;
+  for (size_t d = 0; d < per_dim.size(); ++d) {
+    if (per_dim[d]) continue;
+    const bool is_before = adjacent && d < first;
+    (is_before ? a.before : a.after).push_back(self.sizes()[d]);
+    (is_before ? a.before_strides : a.after_strides).push_back(self.strides()[d]);
+  }
+  return a;
+}
+
+}  // namespace uh

@@ -1,0 +1,103 @@
+#include "ops/index_write/shapes.h"
+
+#include <algorithm>
+
+#include "ops/index_checks.h"
+#include "ops/overlap.h"
+#include "ops/scatter/reduction.h"
+
+namespace uh::shapes {
+namespace {
+
+// What index_add and index_reduce ask for.
+void check_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
+                  std::string_view op) {
+  const int64_t d = wrap_dim(dim, self.ndim(), op), n = index.numel();
+  check_kind(index.ndim() <= 1, ErrorKind::kIndex, op,
+             "(): Index is supposed to be a vector, but got dim: ", index.ndim(), " with sizes ",
+             index.sizes());
+  check_index_dtype(index, op);
+  check(self.dtype() == source.dtype(), op,
+        "(): self and source must have the same scalar type, got ", name(self.dtype()), " and ",
+        name(source.dtype()));
+  check(d == 0 || d < source.ndim(), op, "(): Indexing dim ", d,
+        " is out of bounds of the source tensor with dim ", source.ndim());
+  check_kind(n == 1 || source.ndim() > 0, ErrorKind::kIndex, "Dimension specified as ", d,
+             " but tensor has no dimensions");
+  check(n == (source.ndim() ? source.size(d) : 1), op, "(): Number of indices (", n,
+        ") should be equal to source.size(dim): ", source.sizes(), " at dim ", d);
+  if (self.ndim() == 0) {
+    check(source.numel() == n, op, "(): source of shape ", source.sizes(),
+          " does not fit slices of self of shape ", self.sizes());
+    return;
+  }
+  bool fits = source.ndim() == self.ndim();
+  for (int64_t k = 0; fits && k < self.ndim(); ++k) fits = k == d || self.size(k) == source.size(k);
+  check(fits, op,
+        "(): source tensor shape must match self tensor shape, excluding the specified dimension. "
+        "Got self.shape = ",
+        self.sizes(), " source.shape = ", source.sizes());
+}
+
+void check_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
+  const char* op = "index_copy";
+  const int64_t d = wrap_dim(dim, self.ndim(), op), n = index.numel();
+  check_index_overlap(self, index, source, op);
+  check_kind(index.ndim() < 2, ErrorKind::kIndex, op,
+             "(): Index should have dimension 1 or 0 (got ", index.ndim(), ")");
+  check_kind(source.ndim() > 0 || n == 1, ErrorKind::kIndex, op,
+             "(): When source is scalar, index should have one element (got ", n, ")");
+  check_kind(source.ndim() == self.ndim() || source.ndim() == 0 || self.ndim() == 0,
+             ErrorKind::kIndex, op,
+             "(): When source and destination are not scalars, their dimensionality must match. "
+             "Source dimensionality (",
+             source.ndim(), "), destination dimensionality (", self.ndim(), ")");
+  check(index.dtype() == DType::kInt64, op, "(): Expected a long tensor for index, but got ",
+        name(index.dtype()));
+  check(self.dtype() == source.dtype(), op,
+        "(): self and source expected to have the same dtype, but got (self) ", name(self.dtype()),
+        " and (source) ", name(source.dtype()));
+  bool fits = true;
+  for (int64_t k = 0; k < std::max(self.ndim(), source.ndim()); ++k) {
+    if (k == d) continue;
+    fits = fits && k < self.ndim() && k < source.ndim() && self.size(k) == source.size(k);
+  }
+  check(fits, op, "(): Source/destination tensor must have same slice shapes. Destination ",
+        self.sizes(), " and source ", source.sizes(), " at dimension ", d);
+  check_kind(source.ndim() == 0 || n == source.size(d), ErrorKind::kIndex, op,
+             "(): Number of indices (", n,
+             ") should be equal to source.size(dim): ", source.sizes(), " at dim ", d);
+}
+
+// Alpha is converted to the dtype that is added, as in PyTorch.
+void check_alpha(DType dtype, const Scalar& alpha) {
+  check(dtype == DType::kBool || alpha.kind() != Scalar::Kind::kBool,
+        "index_add: Boolean alpha only supported for Boolean results.");
+  check(is_inexact(dtype) || !(alpha.is_float() || alpha.is_complex()),
+        "index_add: For integral input tensors, argument alpha must not be a floating point "
+        "number.");
+  check(is_complex(dtype) || !alpha.is_complex(),
+        "index_add: For non-complex input tensors, argument alpha must not be a complex number.");
+}
+
+}  // namespace
+
+void index_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
+               const Scalar& alpha) {
+  check_add(self, dim, index, source, "index_add");
+  check_alpha(self.dtype(), alpha);
+  check_index_overlap(self, index, source, "index_add");
+}
+
+void index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
+  check_copy(self, dim, index, source);
+}
+
+void index_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
+                  const std::string& reduce) {
+  index_word(reduce, "index_reduce");
+  check_add(self, dim, index, source, "index_reduce");
+  check_index_overlap(self, index, source, "index_reduce");
+}
+
+}  // namespace uh::shapes

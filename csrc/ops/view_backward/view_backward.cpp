@@ -1,0 +1,56 @@
+// The composites of view_backward.yaml: zeros of the viewed tensor's shape, with the gradient where the
+// view looked.
+#include "generated/kernels/view.h"
+#include "generated/kernels/view_backward.h"
+#include "generated/ops/arithmetic.h"
+#include "generated/ops/view.h"
+#include "ops/copy/any_device.h"
+#include "ops/copy/write_out.h"
+
+namespace uh::kernels {
+namespace {
+
+// `gradient` into the part of `whole` that `view` describes.
+Tensor filled(const Tensor& full, const Tensor& view, const Tensor& gradient) {
+  check_broadcasts_to(gradient.sizes(), view.sizes(), "backward of a view");
+  write_elements(view, gradient);
+  record_write(full);
+  return full;
+}
+
+}  // namespace
+
+Tensor select_backward(KeySet keys, const Tensor& grad_output, const Dims& input_sizes, int64_t dim,
+                       int64_t index) {
+  const Tensor full = zeros_on(input_sizes, grad_output.dtype(), grad_output.device());
+  return filled(full, select(keys, full, dim, index), grad_output);
+}
+
+Tensor slice_backward(KeySet keys, const Tensor& grad_output, const Dims& input_sizes, int64_t dim,
+                      std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
+  const Tensor full = zeros_on(input_sizes, grad_output.dtype(), grad_output.device());
+  return filled(full, slice(keys, full, dim, start, end, step), grad_output);
+}
+
+Tensor diagonal_backward(KeySet keys, const Tensor& grad_output, const Dims& input_sizes,
+                         int64_t offset, int64_t dim1, int64_t dim2) {
+  const Tensor full = zeros_on(input_sizes, grad_output.dtype(), grad_output.device());
+  return filled(full, diagonal(keys, full, offset, dim1, dim2), grad_output);
+}
+
+// One position of the window at a time: those of different windows never meet.
+Tensor unfold_backward(KeySet keys, const Tensor& grad_in, const Dims& input_sizes, int64_t dim,
+                       int64_t size, int64_t step) {
+  const Tensor full = zeros_on(input_sizes, grad_in.dtype(), grad_in.device());
+  const Tensor windows = unfold(keys, full, dim, size, step);
+  check(windows.sizes() == grad_in.sizes(), "unfold_backward: the gradient has sizes ",
+        grad_in.sizes(), ", the windows ", windows.sizes());
+  if (input_sizes.empty()) {
+    return filled(full, full, ops::reshape(grad_in, Dims{}));
+  }
+  for (int64_t at = 0; at < size; ++at)
+    ops::add_(select(keys, windows, -1, at), select(keys, grad_in, -1, at), Scalar(1));
+  return full;
+}
+
+}  // namespace uh::kernels
