@@ -109,6 +109,9 @@ _LAZY = {
 
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
     from engine import (  # noqa: F401
         __config__,
         _dynamo,
@@ -245,7 +248,7 @@ else:
             value = globals()[name] = getattr(importlib.import_module("engine.foreach"), name)
             return value
         if name not in _LAZY:
-            raise AttributeError(f"module 'engine' has no attribute {name!r}")
+            raise AttributeError(f"module '{_dtypes.namespace()}' has no attribute {name!r}")
         home = _LAZY[name]
         if home is None:
             return importlib.import_module(f"engine.{name}")
@@ -253,18 +256,20 @@ else:
         return value
 
 
-def imported_as(name: str) -> None:
-    """Print dtypes and sizes under the name by which a program imports the engine.
+def imported_as(name: str) -> Callable[[ModuleType], None]:
+    """Print dtypes, sizes and classes under the name by which a program imports the engine.
 
-    As `torch` its version is that of PyTorch whose names it follows: scripts compare it.
+    As `torch` its version is that of PyTorch whose names it follows: scripts compare it. Returns a function that gives
+    the classes of a module that is imported later their names.
     """
-    from engine import version
+    from engine import class_names, version
 
     if not isinstance(name, str):
         raise TypeError(f"imported_as: name must be a str, got {type(name).__name__}")
     _dtypes.set_namespace(name)
     if name == "torch":
         globals()["__version__"] = version.__version__ = f"{version.pytorch}+underhood"
+    return class_names.name_classes(name)
 
 
 def __dir__() -> list[str]:

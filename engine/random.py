@@ -30,7 +30,8 @@ def _checked(seed: int, function: str) -> int:
     return seed % _SEEDS
 
 
-def _state() -> tuple[int, int]:
+def philox_state() -> tuple[int, int]:
+    """Return seed and offset of the process's generator."""
     pair = ffi.new("uint64_t[2]")
     lib.uh_rng_state(pair, pair + 1)
     return pair[0], pair[1]
@@ -85,12 +86,12 @@ class Generator:
     def drawing(self) -> Iterator[None]:
         """Make the operators inside the block draw from this generator."""
         with _lock:
-            before = _state()
+            before = philox_state()
             lib.uh_set_rng_state(self._seed, self._offset)
             try:
                 yield
             finally:
-                self._seed, self._offset = _state()
+                self._seed, self._offset = philox_state()
                 lib.uh_set_rng_state(*before)
 
 
@@ -123,7 +124,7 @@ class _DefaultGenerator(Generator):
         return self
 
     def get_state(self) -> Tensor:
-        return _packed(*_state())
+        return _packed(*philox_state())
 
     def set_state(self, new_state: Tensor) -> Generator:
         lib.uh_set_rng_state(*_unpacked(new_state))
@@ -209,7 +210,7 @@ def fork_rng(
     module = get_device_module(device_type)
     listed = list(range(module.device_count()) if devices is None else devices)
     of_devices = [module.get_rng_state(device) for device in listed]
-    before = _state()
+    before = philox_state()
     try:
         yield
     finally:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any
 
+from engine.dtypes import namespace
+
 _structures: dict[str, Any] = {}
 
 
@@ -13,7 +15,7 @@ def structure(name: str, fields: tuple[str, ...]) -> Any:
     if name not in _structures:
         structure = namedtuple(name, fields)  # type: ignore[misc]
         structure.__repr__ = _repr  # type: ignore[method-assign]
-        structure.__module__ = "engine.return_types"
+        structure.__module__ = f"{namespace()}.return_types"
         structure.__doc__ = f"What `{name}` returns: {', '.join(fields)}."
         _structures[name] = structure
         globals()[name] = structure
@@ -22,4 +24,4 @@ def structure(name: str, fields: tuple[str, ...]) -> Any:
 
 def _repr(self: Any) -> str:
     inner = ",\n".join(f"{f}={getattr(self, f)!r}" for f in self._fields)
-    return f"engine.return_types.{type(self).__name__}(\n{inner})"
+    return f"{type(self).__module__}.{type(self).__name__}(\n{inner})"

@@ -51,7 +51,7 @@ class GradScaler:
         """Return a tensor, or an iterable of tensors, times the scale."""
         if not self._enabled:
             return outputs
-        self._is_used = True
+        self._is_used, self._scale = True, float(self._scale)
         if isinstance(outputs, Tensor):
             return outputs * engine.tensor(self._scale, dtype=engine.float32)
         if isinstance(outputs, Iterable):

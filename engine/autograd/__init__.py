@@ -257,7 +257,15 @@ _LAZY = {
     "GradcheckError": "engine.autograd.gradcheck",
     "Variable": "engine.autograd.variable",
 }
-_MODULES = ("anomaly_mode", "function", "functional", "grad_mode", "graph", "variable")
+_MODULES = (
+    "anomaly_mode",
+    "function",
+    "functional",
+    "grad_mode",
+    "graph",
+    "profiler",
+    "variable",
+)
 
 if TYPE_CHECKING:
     from engine.autograd import function, functional, graph  # noqa: F401

@@ -278,7 +278,9 @@ def node_of(handle: int) -> Node | None:
     name = ffi.string(lib.uh_node_name(handle)).decode()
     cls = _classes.get(name)
     if cls is None:
-        cls = _classes[name] = type(name, (Node,), {"__slots__": (), "__module__": "engine"})
+        cls = _classes[name] = type(
+            name, (Node,), {"__slots__": (), "__module__": "builtins"}
+        )  # as PyTorch's
     node = object.__new__(cls)
     node._node = handle
     return _alive.setdefault(number, node)  # another thread may have been faster

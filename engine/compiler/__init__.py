@@ -36,8 +36,11 @@ _DISABLED = "_engine_compiler_disabled"
 class _Compiled:
     """A function or module with its compiled form, once the first call has decided."""
 
-    def __init__(self, program: Any, fullgraph: bool) -> None:
+    def __init__(
+        self, program: Any, fullgraph: bool, eager: Callable[..., Any] | None = None
+    ) -> None:
         self.program, self.fullgraph = program, fullgraph
+        self._eager = eager or program
         self._forms: dict[Any, Any] = {}  # by the training flags of modules; None runs eagerly
 
     def _key(self) -> Any:
@@ -78,10 +81,10 @@ class _Compiled:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if getattr(self.program, _DISABLED, False):
-            return self.program(*args, **kwargs)
+            return self._eager(*args, **kwargs)
         form = self._form(args, kwargs)
         is_fit = form is not None and all(isinstance(x, Tensor) for x in (*args, *kwargs.values()))
-        return (form if is_fit else self.program)(*args, **kwargs)
+        return (form if is_fit else self._eager)(*args, **kwargs)
 
 
 class OptimizedModule(Module):
@@ -142,6 +145,16 @@ def compile(
         return compiled(*args, **kwargs)
 
     return call
+
+
+def compiled_call(module: Module, backend: Any = "inductor", **options: Any) -> Callable[..., Any]:
+    """Return what calls a module that `Module.compile(...)` was called on; the options are those of `compile`."""
+    unknown = set(options) - {"fullgraph", "dynamic", "mode", "options", "disable"}
+    if unknown:
+        raise TypeError(f"compile() got an unexpected keyword argument {min(unknown)!r}")
+    if options.get("disable") or backend == "eager":
+        return module._call_impl
+    return _Compiled(module, options.get("fullgraph", False), module._call_impl)
 
 
 def disable_of(program: Any) -> Any:

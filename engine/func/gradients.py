@@ -148,11 +148,15 @@ def grad_and_value(func: Any, argnums: int | tuple[int, ...] = 0, has_aux: bool 
         with _call():
             replaced, selected, variables = _prepare(args, argnums)
             output, aux = _with_aux(func(*replaced, **kwargs), has_aux)
-            if not isinstance(output, Tensor) or output.dim():
-                kind = (
-                    f"{output.dim()} dims" if isinstance(output, Tensor) else type(output).__name__
+            if not isinstance(output, Tensor):
+                raise RuntimeError(
+                    f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(output)}"
                 )
-                raise RuntimeError(f"grad: Expected f to return a tensor with 0 dims, got {kind}")
+            if output.dim():
+                raise RuntimeError(
+                    "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with "
+                    f"{output.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
+                )
             gradients = _restored(_gradients(output, variables), selected)
             if isinstance(argnums, int):
                 gradients = gradients[0]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import engine
+from engine._native import lib
+from engine.random import philox_state
 from engine.tensor import Tensor
 
 __all__ = ["vmap"]
@@ -21,13 +23,18 @@ def vmap(
     """Return a function that calls `func` for each index of the batch dimensions and stacks the results.
 
     in_dims: the batch dimension of each argument, in its containers; None for one that is passed as it is.
-    PyTorch calls the function once with batched operators; here it is called for each element, so each
-    element draws its own random numbers, whatever `randomness` says. `chunk_size` has no effect.
-    Raises: ValueError if batch sizes differ, or no argument has a batch dimension.
+    PyTorch calls the function once with batched operators; here it is called for each element, and `chunk_size` has
+    no effect. `randomness`: whether elements draw the "same" or "different" random numbers; else it is an error.
+    Raises: ValueError if batch sizes differ, or no argument has a batch dimension; RuntimeError for random numbers.
 
     >>> vmap(engine.dot)(engine.ones(2, 3), engine.ones(2, 3))
     tensor([3., 3.])
     """
+
+    if randomness not in ("error", "different", "same"):
+        raise RuntimeError(
+            f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}"
+        )
 
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         dims = _spread(in_dims, args)
@@ -40,10 +47,16 @@ def vmap(
             raise ValueError(
                 f"vmap: Expected all tensors to have the same size in the mapped dimension, got {problem}"
             )
-        results = [
-            func(*_element(args, dims, i), **_element(kwargs, named_dims, i))
-            for i in range(sizes.pop())
-        ]
+        state, results = philox_state(), []
+        for i in range(sizes.pop()):
+            if randomness == "same":
+                lib.uh_set_rng_state(*state)
+            results.append(func(*_element(args, dims, i), **_element(kwargs, named_dims, i)))
+            if randomness == "error" and philox_state() != state:
+                raise RuntimeError(
+                    "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
+                    "'different' randomness flags on vmap or perform the randomness operation out of vmap"
+                )
         return _stacked(results, out_dims)
 
     return wrapper

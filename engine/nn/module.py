@@ -8,8 +8,10 @@ traversal.py, conversion.py, state_dict.py and hooks.py.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any, ClassVar
 
+import engine
 from engine.nn import hooks
 from engine.nn.conversion import Converted
 from engine.nn.hooks import Hooked, shared
@@ -40,6 +42,7 @@ class Module(Converted, Stateful, Hooked):
     """
 
     dump_patches: ClassVar[bool] = False
+    _compiled_call_impl: Callable[..., Any] | None = None  # of a module whose `compile` was called
     call_super_init: ClassVar[bool] = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -92,9 +95,22 @@ class Module(Converted, Stateful, Hooked):
             or _global_forward_pre
             or _global_backward
             or _global_backward_pre
+            or self._compiled_call_impl
         ):
-            return hooks.call(self, args, kwargs)
+            return (self._compiled_call_impl or self._call_impl)(*args, **kwargs)
         return self.forward(*args, **kwargs)
+
+    def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
+        return hooks.call(self, args, kwargs)
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Let calls of this module run compiled, as those of `compile(module, ...)` do: without another module."""
+        self.__dict__["_compiled_call_impl"] = engine.compiler.compiled_call(self, *args, **kwargs)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(self.__dict__)
+        state.pop("_compiled_call_impl", None)
+        return state
 
     # ---- attributes
 

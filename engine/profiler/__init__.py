@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from engine._generated.event_kinds import MARK
 from engine._native import lib
 from engine.inspect.recorder import record
 from engine.profiler.averages import EventList, as_chrome_trace
@@ -108,6 +109,13 @@ def schedule(
     return action
 
 
+def _mark(text: str) -> None:
+    """Write a line into the recording of this process, if there is one: where a block begins or ends."""
+    if lib.uh_recording():
+        line = text.encode()
+        lib.uh_emit_blob(MARK, 0, 0, 0, 0, 0, line, len(line))
+
+
 _blocks: list[UserSpan] | None = None  # of the profile that is recording
 _main_thread = 0
 
@@ -119,10 +127,12 @@ class record_function:
         self.name, self.args = name, args
 
     def __enter__(self) -> record_function:
+        _mark(f"{self.name} begins")
         self._start = time.monotonic_ns()
         return self
 
     def __exit__(self, *exception: object) -> None:
+        _mark(f"{self.name} ends")
         if _blocks is not None:
             is_main = threading.get_ident() == _main_thread
             _blocks.append(UserSpan(self.name, is_main, self._start, time.monotonic_ns()))
@@ -184,6 +194,7 @@ class profile:
                 "only; the recording has the operators",
                 stacklevel=4,
             )
+            _mark("profile begins")
         else:
             self._folder = tempfile.TemporaryDirectory(prefix="underhood-profile-")
             path = Path(self._folder.name) / "profile.uht"
@@ -197,6 +208,7 @@ class profile:
         blocks, _blocks = _blocks or [], None
         self._is_running = False
         if self._recording is None or self._folder is None:
+            _mark("profile ends")
             spans = nested([block.event() for block in blocks])
         else:
             self._recording.__exit__(None, None, None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import warnings
 
 import pytest
@@ -80,3 +82,17 @@ def test_decorators_and_switches():
     assert engine.compiler.is_compiling() is False
     with pytest.raises(RuntimeError, match="got int"):
         engine.compile(3)
+
+
+def test_a_module_compiles_itself():
+    model = engine.nn.Sequential(engine.nn.Linear(3, 3), engine.nn.Tanh())
+    x = engine.ones(2, 3)
+    expected = model(x)
+    model.compile(fullgraph=True)
+    assert engine.allclose(model(x), expected)
+    assert engine.allclose(copy.deepcopy(model)(x), expected)
+    assert engine.allclose(pickle.loads(pickle.dumps(model))(x), expected)
+    model.compile(backend="eager")
+    assert engine.equal(model(x), expected)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'full'"):
+        model.compile(full=True)

@@ -132,10 +132,31 @@ def test_nothing_yet():
 
 
 def test_a_recorded_program_profiles_its_blocks_only(tmp_path):
+    from engine._generated.event_kinds import MARK
     from engine.inspect import record
+    from engine.inspect.trace import TraceReader
 
     with record(tmp_path / "whole.uht"):
         with pytest.warns(UserWarning, match="being recorded already"), profile() as p:
             work()
         assert [event.name for event in p.events()] == ["model"]
         assert "model" in p.key_averages().table()
+    recorded = TraceReader.open(tmp_path / "whole.uht")
+    marks = [m for m, event in enumerate(recorded.events) if event["kind"] == MARK]
+    assert [recorded.blob(m).decode() for m in marks] == [
+        "profile begins", "model begins", "model ends", "profile ends",
+    ]  # fmt: skip
+
+
+def test_the_older_interface():
+    with (
+        engine.autograd.profiler.profile(record_shapes=True) as p,
+        engine.autograd.profiler.record_function("part"),
+    ):
+        work()
+    assert "aten::linear" in p.table(sort_by="count")
+    assert p.total_average().count == len(p.function_events)
+    with engine.autograd.profiler.profile(enabled=False) as p:
+        work()
+    with pytest.raises(AssertionError):
+        p.events()

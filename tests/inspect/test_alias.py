@@ -13,6 +13,7 @@ from torch.optim.lr_scheduler import StepLR
 import engine
 assert torch is engine and nn is engine.nn and F is engine.nn.functional
 assert torch.nn.modules.linear.Linear is Linear
+print(torch.Tensor, type(nn.Parameter(torch.ones(1))), nn.Linear, nn.Module, StepLR, type(torch.ones(1).max(0)))
 print(torch.__version__.split(".")[0], torch.ones(2).shape, torch.float32, torch.ones(1).type())
 print(torch.tensor([1], dtype=torch.int16), engine.__spec__.name, engine.nn.__spec__.name)
 try:
@@ -21,6 +22,8 @@ except ModuleNotFoundError as error:
     print(error)
 """
 PRINTED = """\
+<class 'torch.Tensor'> <class 'torch.nn.parameter.Parameter'> <class 'torch.nn.modules.linear.Linear'> \
+<class 'torch.nn.modules.module.Module'> <class 'torch.optim.lr_scheduler.StepLR'> <class 'torch.return_types.max'>
 2 torch.Size([2]) torch.float32 torch.FloatTensor
 tensor([1], dtype=torch.int16) engine engine.nn
 No module named 'torch.futures'
@@ -76,3 +79,67 @@ def test_the_alias_comes_before_the_import():
     code = "import sys; sys.modules['torch'] = sys\nfrom engine.inspect.alias import install\ninstall('torch')"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "torch is imported already" in result.stderr
+
+
+HOGWILD = """
+import torch
+from torch import multiprocessing, nn
+
+def train(model, x):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(20):
+        optimizer.zero_grad()
+        ((model(x) - x.sum(1, keepdim=True)) ** 2).mean().backward()
+        optimizer.step()
+
+if __name__ == "__main__":
+    model = nn.Linear(3, 1)
+    model.share_memory()
+    x = torch.randn(50, 3)
+    before = (model(x) - x.sum(1, keepdim=True)).abs().mean().item()
+    context = multiprocessing.get_context("spawn")
+    processes = [context.Process(target=train, args=(model, x)) for _ in range(2)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    after = (model(x) - x.sum(1, keepdim=True)).abs().mean().item()
+    print([process.exitcode for process in processes], after < before / 2)
+"""
+
+
+def run_as_torch(tmp_path, code):
+    path = tmp_path / "program.py"
+    path.write_text(f"from engine.inspect.alias import install\ninstall('torch')\n{code}")
+    result = subprocess.run([sys.executable, str(path)], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def test_spawned_processes_import_torch_too(tmp_path):
+    path = tmp_path / "script.py"
+    path.write_text(HOGWILD)
+    trace = str(tmp_path / "t.uht")
+    command = [sys.executable, "-m", "tui", "record", "--as", "torch", "-o", trace, str(path)]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.stdout == "[0, 0] True\n", result.stderr
+
+
+def test_public_classes_are_found_where_they_say_they_are(tmp_path):
+    code = """
+import importlib, torch, torch.distributions, torch.optim, torch.utils.data
+lost = []
+for space in (torch, torch.nn, torch.optim, torch.optim.lr_scheduler, torch.utils.data, torch.distributions):
+    for name in dir(space):
+        kind = getattr(space, name)
+        if not isinstance(kind, type) or not kind.__module__.startswith("torch") or "<" in kind.__qualname__:
+            continue
+        try:
+            found = getattr(importlib.import_module(kind.__module__), kind.__qualname__)
+        except (ImportError, AttributeError):
+            found = None
+        if found is not kind:
+            lost.append((kind.__module__, kind.__qualname__))
+print(sorted(set(lost)))
+"""
+    assert run_as_torch(tmp_path, code) == "[]\n"

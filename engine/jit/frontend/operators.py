@@ -8,6 +8,7 @@ from typing import Any
 
 from engine import ops as operators
 from engine._generated import ops
+from engine.dtypes import namespace
 from engine.ops import Overload, Packet
 
 # Attributes of Tensors that are read by an operator or builtin; others by the getter that Python has.
@@ -55,7 +56,7 @@ def takes_self(name: str) -> bool:
 def in_engine(fn: object) -> bool:
     """Returns whether a function belongs to the engine."""
     module = getattr(fn, "__module__", None) or ""
-    return module == "engine" or module.startswith("engine.")
+    return module.partition(".")[0] in ("engine", namespace())
 
 
 def operator_of(fn: Callable[..., Any]) -> str | None:

@@ -163,3 +163,18 @@ def test_forward_products_of_known_functions():
         engine.func.jvp(engine.sin, x, v)
     with pytest.raises(RuntimeError, match=r"sizes \[\(2,\)\] and tangents of sizes \[\(3,\)\]"):
         engine.func.jvp(engine.sin, (x,), (engine.ones(3),))
+
+
+def test_random_numbers_of_a_batch():
+    x = engine.zeros(3, 2)
+    draw = lambda row: row + engine.rand(2)  # noqa: E731
+    same = engine.func.vmap(draw, randomness="same")(x)
+    assert engine.equal(same[0], same[1])
+    different = engine.func.vmap(draw, randomness="different")(x)
+    assert not engine.equal(different[0], different[1])
+    with pytest.raises(
+        RuntimeError, match="called random operation while in randomness error mode"
+    ):
+        engine.func.vmap(draw)(x)
+    with pytest.raises(RuntimeError, match="Only allowed values for randomness"):
+        engine.func.vmap(draw, randomness="none")
