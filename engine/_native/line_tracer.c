@@ -277,16 +277,16 @@ static void on_return(PyFrameObject* frame, PyCodeObject* code, PyObject* result
   pop(raised);
 }
 
-// The message if it can be read without running the user's __str__, or NULL.
+// The message if it can be read without running the user's __str__, or NULL; a subclass of str has characters too.
 static PyObject* plain_message(PyObject* error) {
-  if (PyUnicode_CheckExact(error)) return error;
+  if (PyUnicode_Check(error)) return error;
   if (!PyExceptionInstance_Check(error)) return NULL;
   PyObject* args = ((PyBaseExceptionObject*)error)->args;
   if (!args || !PyTuple_CheckExact(args) || PyTuple_GET_SIZE(args) == 0) return NULL;
   PyObject* first = PyTuple_GET_ITEM(args, PyTuple_GET_SIZE(args) == 2 ? 1 : 0);  // (errno, text)
-  if (PyUnicode_CheckExact(first)) return first;
+  if (PyUnicode_Check(first)) return first;
   first = PyTuple_GET_ITEM(args, 0);
-  return PyUnicode_CheckExact(first) ? first : NULL;
+  return PyUnicode_Check(first) ? first : NULL;
 }
 
 static void on_exception(PyFrameObject* frame, PyObject* arg) {

@@ -255,7 +255,8 @@ class Events:
         self._chunk = (
             -1,
             np.empty(0, RECORD),
-        )  # the first number and the records that were looked at last
+        )  # its first number, and records that are read in order
+        self._missed = -1  # the first number of the chunk in which a record was last read alone
 
     def __len__(self) -> int:
         return self._end
@@ -270,9 +271,17 @@ class Events:
         if isinstance(key, (int, np.integer)):
             number = range(self._end)[int(key)]
             first = number - number % _CHUNK
-            if self._chunk[0] != first:
-                self._chunk = first, self[first : first + _CHUNK]
-            return self._chunk[1][number - first]
+            cached, records = self._chunk
+            if cached == first:
+                return records[number - first]
+            if (
+                self._missed != first
+            ):  # records far apart: a chunk for each would cost 20 times as much
+                self._missed = first
+                return self.records(np.array([number]))[0]
+            records = self[first : first + _CHUNK]
+            self._chunk = first, records
+            return records[number - first]
         return self.records(self.record_numbers(key))
 
     def record_numbers(self, key: Any) -> np.ndarray:

@@ -63,6 +63,36 @@ PROGRAMS = {
         "A leaf that requires a gradient",
         "self is x",
     ),
+    "no graph behind it": (
+        "w = torch.ones(2, requires_grad=True)\nwith torch.no_grad():\n    h = w * 2\n"
+        "loss = (h + 1).sum()\nloss.backward()",
+        7,
+        "nothing to differentiate",
+        "h was made on line 5 of program.py (`h = w * 2`) by mul while gradients were not recorded",
+    ),
+    "gradients": (
+        "class Own(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x, low):\n"
+        "        return x * low\n    @staticmethod\n    def backward(ctx, grad):\n        return grad\n"
+        "y = Own.apply(torch.ones(2, requires_grad=True), 3.0).sum()\ny.backward()",
+        11,
+        "too few or too many gradients",
+        "(OwnBackward) was running, which was made on line 10",
+    ),
+    "hook": (
+        "def check(grad):\n    raise ValueError('too large')\n"
+        "y = torch.ones(2, requires_grad=True) * 2\ny.register_hook(check)\ny.sum().backward()",
+        4,
+        "ValueError was raised on line 4",
+        "called by <module> on line 7 of program.py",
+    ),
+    "worker": (
+        "class Data(torch.utils.data.Dataset):\n    def __len__(self):\n        return 2\n"
+        "    def __getitem__(self, i):\n        raise KeyError(f'sample {i}')\n"
+        "list(torch.utils.data.DataLoader(Data(), num_workers=1))",
+        8,
+        "A DataLoader worker failed with KeyError: 'sample 0'",
+        "the worker raised it on line 7 of program.py, in __getitem__",
+    ),
     "anything": (
         "def half(count):\n    return 1 / count\nhalf(0)",
         4,

@@ -22,13 +22,15 @@ for step in range(8):
 """
 
 
-def loop(keep: bool, steps: int = 8) -> History:
-    """Each iteration creates a batch of 400 bytes, which is freed, and a loss of 40, which may be kept."""
+def loop(keep: bool, steps: int = 8, gradients: int = 0) -> History:
+    """Each iteration creates a batch of 400 bytes, which is freed, and a loss of 40, which may be kept; and
+    gradients of 40 bytes, which replace those of the iteration before."""
     b = TraceBuilder()
     b.file("/home/me/my_train_2.py", SOURCE)
     b.frame("<module>")
     b.line(1)
     b.line(2)
+    current: list[int] = []
     for step in range(steps):
         b.line(3)
         b.line(4)
@@ -41,6 +43,9 @@ def loop(keep: bool, steps: int = 8) -> History:
         else:
             b.free(loss)
         b.free(x)
+        for gradient in current:
+            b.free(gradient)
+        current = [b.tensor((10,), values=range(10)) for _ in range(gradients)]
     b.line(3)
     return b.history()
 
@@ -76,6 +81,14 @@ def test_growth_from_iteration_to_iteration_is_a_leak_with_its_holder() -> None:
     assert (leak.line, leak.iterations, leak.leaving, leak.count, leak.bytes) == (5, 8, 8, 8, 320)
     assert leak.held_by == ("losses[…]",)
     assert "leak: 8 of 8 iterations of line 5 left 40 bytes each" in drawn(history)
+
+
+def test_what_the_next_iteration_replaces_is_no_part_of_a_leak() -> None:
+    history = loop(keep=True, gradients=6)
+    (leak,) = project(history, history.end - 1, Selection()).leaks
+    assert (leak.leaving, leak.count, leak.bytes, leak.creators) == (8, 8, 320, (5,))
+    history = loop(keep=False, gradients=6)
+    assert project(history, history.end - 1, Selection()).leaks == ()
 
 
 def test_what_is_freed_in_each_iteration_does_not_leak() -> None:

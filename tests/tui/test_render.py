@@ -7,7 +7,19 @@ from rich.cells import cell_len
 from rich.style import Style
 
 from engine.inspect.selection import TensorSelection
-from tui.render import ASCII, UNICODE, Picture, Span, Target, cells, clean, cut, fit, stack
+from tui.render import (
+    ASCII,
+    UNICODE,
+    Picture,
+    Span,
+    Target,
+    cells,
+    clean,
+    cut,
+    cut_apart,
+    fit,
+    stack,
+)
 from tui.render.boxes import Grid
 from tui.render.highlight import coloured, python
 from tui.render.theme import STYLES, THEMES, definition
@@ -51,6 +63,22 @@ def test_a_cell_knows_what_it_stands_for():
 @pytest.mark.parametrize("text", ["abc", "日本語", "e\u0301a", "a日b", "😀!"])
 def test_widths_are_those_of_the_terminal(text):
     assert cells(text) == cell_len(text)
+
+
+def test_names_that_differ_look_different_where_there_is_little_room():
+    names = [
+        "encoder.weight",
+        "decoder.weight",
+        "net.0.weight",
+        "net.2.weight",
+        "opt.state",
+        "loss",
+    ]
+    shown = cut_apart(names, 8)
+    assert len(set(shown.values())) == len(names)
+    assert all(cells(text) <= 8 for text in shown.values())
+    assert (shown["loss"], shown["opt.state"]) == ("loss", "…t.state")
+    assert cut_apart(["日本語日本語", "日本語日本人"], 7).keys() == {"日本語日本語", "日本語日本人"}
 
 
 def test_cut_and_fit_give_exact_widths():

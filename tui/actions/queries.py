@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from engine.inspect.history.facts import Holder
-from engine.inspect.history.failure import failure_at
+from engine.inspect.history.failure import Failure, failure_at
 from engine.inspect.history.why import Answer, why_alive, why_no_grad, why_stale
 from engine.inspect.history.why_failed import why_failed
 from engine.inspect.history.why_node import why_node_alive, why_node_runs
@@ -120,7 +120,7 @@ def why(nav: Navigator) -> str:
     parts: list[str] = []
     failure = failure_at(history, moment)
     if failure is not None:
-        parts += [f"# {failure.title}", "", *_page("Why?", why_failed(history, failure))]
+        parts += [*_title(failure), *_page("Why?", why_failed(history, failure))]
         if not selection:
             return "\n".join(parts)
     focus = 0 if selection else nav.active_view.focus_node(nav)
@@ -164,6 +164,12 @@ def grads_read(nav: Navigator) -> list[int]:
         if re.search(rf"(?<![\w.]){re.escape(each.label)}\.grad\b", code)
     }
     return sorted(read - {0})
+
+
+def _title(failure: Failure) -> list[str]:
+    """A heading; a message of several lines, such as a worker's traceback, keeps its lines below it."""
+    first, *more = failure.title.splitlines() or [failure.type]
+    return [f"# {first}", "", *(["```text", *more, "```", ""] if more else [])]
 
 
 def _page(question: str, answer: Answer) -> list[str]:

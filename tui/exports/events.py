@@ -30,9 +30,9 @@ def as_csv(history: History) -> str:
     table = csv.writer(output)
     table.writerow(["event", "ns", "thread", "kind", *FIELDS, "sentence"])
     began = int(history.tables.events["t"][0]) if history.end else 0
-    for event, record in history.each_event():
-        columns = [_cell(event.kind), *record[-len(FIELDS) :], _cell(event.sentence)]
-        table.writerow([event.number, event.time - began, event.thread, *columns])
+    for event, (record, kind, sentence) in enumerate(history.each_sentence()):
+        _, time, thread, _, _, *fields = record
+        table.writerow([event, time - began, thread, kind, *fields, _cell(sentence)])
     return output.getvalue()
 
 

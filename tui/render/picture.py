@@ -166,6 +166,31 @@ def cut_middle(text: str, width: int, ellipsis: str = "…") -> str:
     return ellipsis + end if width < 12 else cut(text, width - cells(end), ellipsis) + end
 
 
+def cut_apart(texts: Iterable[str], width: int, ellipsis: str = "…") -> dict[str, str]:
+    """Each text in at most `width` cells: those that `cut_middle` makes equal are cut elsewhere, if that
+    tells them apart (`encoder.weight` and `decoder.weight`)."""
+    groups: dict[str, list[str]] = {}
+    for text in dict.fromkeys(texts):
+        groups.setdefault(cut_middle(text, width, ellipsis), []).append(text)
+    shown: dict[str, str] = {}
+    for alike in groups.values():
+        ways = [
+            [way(text, width, ellipsis) for text in alike] for way in (cut_middle, _cut_inside, cut)
+        ]
+        best = max(ways, key=lambda cuts: len(set(cuts)))
+        shown.update(zip(alike, best, strict=True))
+    return shown
+
+
+def _cut_inside(text: str, width: int, ellipsis: str) -> str:
+    """The text in at most `width` cells; a longer one keeps as much of its start as of its end."""
+    tail = max(0, (width - cells(ellipsis)) // 2)
+    while cells(text[len(text) - tail :]) > tail:
+        tail -= 1
+    end = text[len(text) - tail :]
+    return text if cells(text) <= width else cut(text, width - cells(end), ellipsis) + end
+
+
 def fit(text: str, width: int, ellipsis: str = "…", align: str = "<") -> str:
     """`text` in exactly `width` cells: cut or padded, to the left (`<`) or to the right (`>`)."""
     text = cut(text, width, ellipsis)

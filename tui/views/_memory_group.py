@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.inspect.models._wording import bytes_text, pluralise, shape_text
@@ -13,7 +14,7 @@ from engine.inspect.selection import (
     StorageSelection,
     TensorSelection,
 )
-from tui.render import Glyphs, Picture, Span, Target, cut_middle
+from tui.render import Glyphs, Picture, Span, Target
 from tui.render.boxes import Grid
 from tui.render.theme import tensor_style
 from tui.views._cells import cell_target
@@ -96,9 +97,15 @@ class Group:
     """As many blocks of lines as the storage has tensors; drawn when the first line is looked at."""
 
     def __init__(
-        self, storage: StorageBox, columns: Columns, bars: BarScale, glyphs: Glyphs
+        self,
+        storage: StorageBox,
+        columns: Columns,
+        bars: BarScale,
+        glyphs: Glyphs,
+        names: Mapping[str, str],
     ) -> None:
         self.storage = storage
+        self.shown = names  # each name as the column has room for it
         self.columns = columns
         self.bars = bars
         self.glyphs = glyphs
@@ -172,8 +179,7 @@ class Group:
     def _name(self, grid: Grid, x: int, y: int, name: NameBox, tensor: TensorBox, room: int) -> int:
         target = Target(NameSelection(tensor.id, self.storage.id, name.text))
         style = "name highlighted" if tensor.highlighted else "name"
-        text = cut_middle(name.text, room, self.glyphs.ellipsis)
-        after = grid.put(x, y, text, style, target, room)
+        after = grid.put(x, y, self.shown[name.text], style, target, room)
         if name.function and not name.in_current_frame and x + room - after > 4:
             after = grid.put(
                 after, y, f" in {name.function.strip('<>')}", "dim", target, x + room - after

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from engine.inspect.models._wording import bytes_text, pluralise
 from engine.inspect.models.memory import FreedTensor, MemoryMap
 from engine.inspect.selection import TensorSelection
-from tui.render import Glyphs, Picture, Span, Target, stack
+from tui.render import Glyphs, Picture, Span, Target, cut_apart, stack
 from tui.render.boxes import Grid
 from tui.views._memory_group import BarScale, Columns, Group
 from tui.views._view import DrawContext, View
@@ -48,8 +48,16 @@ class MemoryView(View):
         columns = Columns.within(context.width)
         parts = [_head(model, columns, context.glyphs)]
         bars = BarScale.of(model, columns)
+        texts = (
+            name.text
+            for storage in model.storages
+            for tensor in storage.tensors
+            for name in tensor.names
+        )
+        names = cut_apart(texts, columns.names[1], context.glyphs.ellipsis)
         parts += [
-            Group(storage, columns, bars, context.glyphs).picture() for storage in model.storages
+            Group(storage, columns, bars, context.glyphs, names).picture()
+            for storage in model.storages
         ]
         if not model.storages:
             parts.append(Picture.of([[Span("  no tensor exists at this moment", "dim")]]))

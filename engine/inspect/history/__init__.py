@@ -95,10 +95,7 @@ class History:
         """The event that made this moment, decoded, with a sentence in plain words."""
         if not 0 <= m < self.end:
             raise IndexError(f"moment {m} is outside the trace: it has {self.end} events")
-        return self._event(m, self.tables.events[m].item())
-
-    def _event(self, m: int, record: tuple[int, ...]) -> Event:
-        _, time, thread, number, flags, *payload = record
+        _, time, thread, number, flags, *payload = self.tables.events[m].item()
         kind = kind_of(number)
         fields = named_payload(kind, payload)
         return Event(
@@ -111,15 +108,17 @@ class History:
             sentence=sentences.sentence(self, m, kind, dict(fields)),
         )
 
-    def each_event(self, first: int = 0) -> Iterator[tuple[Event, tuple[int, ...]]]:
-        """Every event from a moment on, with the numbers in its record: cheaper than one by one."""
+    def each_sentence(self) -> Iterator[tuple[tuple[int, ...], str, str]]:
+        """The record, the kind and the sentence of every event: cheaper than one event after the other."""
         starts = self.tables.tensors.since
-        for start in range(first, self.end, _BATCH):
+        for start in range(0, self.end, _BATCH):
             records = self.tables.events[start : start + _BATCH]
             low, high = np.searchsorted(starts, (start, start + len(records)))
             self._rows.tensor.each(np.arange(low, high))  # the shapes of all new tensors at once
             for m, record in enumerate(records.tolist(), start):
-                yield self._event(m, record), record
+                kind = kind_of(record[3])
+                fields = dict(named_payload(kind, record[5:]))
+                yield record, kind.name, sentences.sentence(self, m, kind, fields)
 
     def fields(self, m: int) -> tuple[tuple[str, int], ...]:
         """The event's used fields by name."""

@@ -63,6 +63,7 @@ class Rows:
         self.storage = Facts(self._storages)
         self.block = Facts(self._blocks)
         self.name = Facts(self._names)
+        self.object = Facts(self._objects)
 
     def text(self, event: int) -> str:
         """The text attached to an event. Short ones are kept: warnings that lie far apart in a trace
@@ -134,10 +135,12 @@ class Rows:
     def version(self, row: int) -> VersionFact:
         return VersionFact(**_row(self.tables.versions, row))
 
-    def object(self, row: int) -> ObjectFact:
-        got = _row(self.tables.objects, row)
-        got["type"] = self.trace.string(got["type"])
-        return ObjectFact(**got, header=self.trace.blob(got["since"]))
+    def _objects(self, rows: Ints) -> list[ObjectFact]:
+        facts = []
+        for got in _rows(self.tables.objects, rows):
+            got["type"] = self.trace.string(got["type"])
+            facts.append(ObjectFact(**got, header=self.trace.blob(got["since"])))
+        return facts
 
     def _names(self, rows: Ints) -> list[NameFact]:
         facts = []

@@ -404,7 +404,11 @@ class Tables:
             at = np.searchsorted(begins[0], moments[own], "right") - 1
             frame[own] = np.where(at >= 0, begins[1][at], 0)
         lines = self.lines
-        row = rows_before(lines.frame, lines.since, frame, moments)
+        row = np.searchsorted(lines.since, moments, "right") - 1
+        other = (
+            np.append(lines.frame, 0)[row] != frame
+        )  # the newest line is of a function that returned
+        row[other] = rows_before(lines.frame, lines.since, frame[other], moments[other])
         matches = row >= 0
         matches[matches] &= lines.until[row[matches]] > moments[matches]
         file, line = (

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.inspect.events import HOLDERS, coded
+from engine.inspect.history.cache import per_history
 from engine.inspect.history.facts import Holder, NameFact, Owners, TensorOwners
 from engine.inspect.history.jit.holders import HOLDS, holder_words
 from engine.inspect.history.table import Table
@@ -157,6 +158,7 @@ def _known(history: History, counts: Table, key: int, row: int) -> int:
     return wrappers + len(tables.uses.where_at("id", key, moment))
 
 
+@per_history(1 << 14)
 def _busy(history: History, m: int) -> tuple[str, int, int] | None:
     """(kind, number, end) of the operator or backward pass that was running in the event's thread."""
     thread = history.tables.events["thread"]

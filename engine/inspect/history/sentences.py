@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from engine.inspect.history import History
 
 _MOST_TEXT = 60
+Spelled = Callable[["History", int, int], str]
 
 
 def sentence(history: History, m: int, kind: Kind, fields: dict[str, int]) -> str:
@@ -117,21 +118,33 @@ TEXTS = (
 
 def say(history: History, m: int, field: str, value: int) -> object:
     """A field as it appears in a sentence."""
-    if field in CODES:
-        return coded(CODES[field], value)
-    if field in GRADIENTS and not value:
-        return "None"
-    if field in NODES:
-        return history.autograd.describe_node(value, m)
-    if field in TENSORS:
-        return tensor_words(history, m, value)
-    if field == "op":
-        return short_op(history.string(value))
-    if field == "file":
-        return PurePath(history.source(value)[0]).name or str(value)
-    if field == "id":
-        return f'{value} ("{short(history.string(value))}")'
-    return history.string(value) if field in STRINGS else value
+    spelled = _SPELLED.get(field)
+    return value if spelled is None else spelled(history, m, value)
+
+
+def _gradient(history: History, m: int, tensor: int) -> str:
+    return tensor_words(history, m, tensor) if tensor else "None"
+
+
+def _code(names: tuple[str, ...]) -> Spelled:
+    return lambda history, m, code: coded(names, code)
+
+
+def _string(history: History, m: int, number: int) -> str:
+    return history.string(number)
+
+
+_SPELLED: dict[str, Spelled] = {
+    **dict.fromkeys(STRINGS, _string),
+    **dict.fromkeys(TENSORS, tensor_words),
+    **dict.fromkeys(GRADIENTS, _gradient),
+    **dict.fromkeys(NODES, lambda history, m, node: history.autograd.describe_node(node, m)),
+    **{field: _code(names) for field, names in CODES.items()},
+    "op": lambda history, m, op: short_op(history.string(op)),
+    "file": lambda history, m, file: PurePath(history.source(file)[0]).name or str(file),
+    "id": lambda history, m, number: f'{number} ("{short(history.string(number))}")',
+}
+"""How a field is spelled in a sentence; the others are numbers."""
 
 
 def _its_code(history: History, m: int, fields: dict[str, int]) -> str:

@@ -121,11 +121,8 @@ def why_no_grad(history: History, tensor: int, m: int) -> Answer:
 
 
 def _not_required(history: History, tensor: int, name: str, m: int) -> Answer:
-    flag = history.autograd.tables.flags.last("tensor", tensor, m)
-    if flag >= 0:
-        moment = int(history.autograd.tables.flags.since[flag])
-        at = location(history, moment)
-        return Answer(f"{name}.requires_grad is False: it was switched off{at}", moment=moment)
+    if (ended := _graph_ended(history, tensor, name, m)) is not None:
+        return ended
     maker = made_by(history, tensor, m)
     if maker is None:
         return Answer(
@@ -133,13 +130,27 @@ def _not_required(history: History, tensor: int, name: str, m: int) -> Answer:
             ("call requires_grad_() before it is used, or make it with requires_grad=True",),
         )
     at = location(history, maker.since)
+    return Answer(
+        f"{name}.requires_grad is False: nothing that {maker.op} made it from{at} required it",
+        _where_graphs_ended(history, maker),
+        moment=maker.since,
+    )
+
+
+def _graph_ended(history: History, tensor: int, name: str, m: int) -> Answer | None:
+    """Return why a tensor requires no gradient although its inputs do, or that it was switched off."""
+    flag = history.autograd.tables.flags.last("tensor", tensor, m)
+    if flag >= 0:
+        moment = int(history.autograd.tables.flags.since[flag])
+        at = location(history, moment)
+        return Answer(f"{name}.requires_grad is False: it was switched off{at}", moment=moment)
+    maker = made_by(history, tensor, m)
+    if maker is None:
+        return None
     source = next((each for each in tensors_of(maker) if _asks(history, each, maker.since)), 0)
     if not source:
-        return Answer(
-            f"{name}.requires_grad is False: nothing that {maker.op} made it from{at} required it",
-            moment=maker.since,
-        )
-    origin = _called(history, source, maker.since)
+        return None
+    at, origin = location(history, maker.since), _called(history, source, maker.since)
     if maker.op in _DETACHING:
         return Answer(f"{name} was detached from {origin}{at}", moment=maker.since)
     fact = history.described(tensor, m)
@@ -154,6 +165,24 @@ def _not_required(history: History, tensor: int, name: str, m: int) -> Answer:
         (f"{origin} requires a gradient, but no node was made",),
         moment=maker.since,
     )
+
+
+def _where_graphs_ended(history: History, maker: CallFact) -> tuple[str, ...]:
+    """Return where the graphs behind the inputs of a call ended, the nearest first."""
+    waiting = [(tensor, maker.since) for tensor in tensors_of(maker)]
+    seen: set[int] = set()
+    facts: list[str] = []
+    while waiting and len(seen) < _LATEST and len(facts) < _MOST:
+        tensor, m = waiting.pop(0)
+        if tensor in seen:
+            continue
+        seen.add(tensor)
+        ended = _graph_ended(history, tensor, _called(history, tensor, m), m)
+        if ended is not None:
+            facts += [ended.text, *ended.facts]
+        elif (behind := made_by(history, tensor, m)) is not None:
+            waiting += [(each, behind.since) for each in tensors_of(behind)]
+    return tuple(facts)
 
 
 def _not_a_leaf(history: History, tensor: int, name: str, node: int, m: int) -> Answer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from engine.inspect.history.failure import Failure, Operand
@@ -48,9 +49,10 @@ def _shape(history: History, failure: Failure) -> Answer:
     rule = "Sizes have to be equal where tensors meet; when broadcasting, a size of 1 also fits."
     if "multiplied" in failure.message:
         rule = (
-            "A product needs the last size of the first equal to the one that meets it in the second; "
-            "linear multiplies with the transposed weight, so the last sizes of both meet."
+            "A product needs as many columns in the first matrix as there are rows in the second."
         )
+        if failure.op == "linear":
+            rule = "linear needs an input whose last size is the last size of the weight (in_features)."
     origins = [_origin(history, operand, failure.moment) for operand in failure.operands]
     facts = [*map(_described, failure.operands), *pairs, *filter(None, origins)]
     return _answer(failure, text, *facts, rule)
@@ -75,7 +77,10 @@ def _in_place(history: History, failure: Failure) -> Answer:
     answers = [each for node in nodes for each in why_stale(history, node, failure.moment)]
     text = f"A saved tensor was overwritten before backward needed it: {_raised(history, failure)}"
     facts = [fact for each in answers for fact in (each.text, *each.facts)]
-    remedy = "Use the operator without the underscore, or clone() the tensor before it is changed."
+    remedy = (
+        "Make a new tensor (h = h + 1 in place of h += 1 or h.add_(1)), or clone() the tensor before it "
+        "is changed."
+    )
     return Answer(text, (*facts, remedy), answers[0].moment if answers else failure.moment)
 
 
@@ -99,7 +104,8 @@ def _no_graph(history: History, failure: Failure) -> Answer:
     facts = []
     for name in history.names_at(failure.moment, frame):
         if name.tensor and re.search(rf"\b{re.escape(name.name)}\b", code):
-            facts.append(why_no_grad(history, name.tensor, failure.moment).text)
+            answer = why_no_grad(history, name.tensor, failure.moment)
+            facts += [answer.text, *answer.facts]
     remedy = (
         "backward() needs a tensor that was computed, with gradients on, from one with "
         "requires_grad=True; detach(), item(), no_grad() and integer dtypes end the graph."
@@ -127,6 +133,8 @@ def _leaf(history: History, failure: Failure) -> Answer:
 def _dtype(history: History, failure: Failure) -> Answer:
     text = f"The dtypes do not fit: {_raised(history, failure)}"
     remedy = "Convert one side: x.to(other.dtype), x.float(), or create it with dtype=."
+    if "Long" in failure.message:
+        remedy = "Indices and classes are integers: convert them with .long()."
     return _answer(failure, text, *map(_described, failure.operands), remedy)
 
 
@@ -142,6 +150,43 @@ def _index(history: History, failure: Failure) -> Answer:
     return _answer(failure, text, *map(_described, failure.operands), remedy)
 
 
+def _gradient_count(history: History, failure: Failure) -> Answer:
+    text = f"backward() of a Function returned too few or too many gradients: {_raised(history, failure)}"
+    remedy = (
+        "It has to return one for each argument of forward() after ctx, in their order, and None for "
+        "an argument without a gradient."
+    )
+    return _answer(failure, text, *_backward_pass(history, failure.moment), remedy)
+
+
+def _worker(history: History, failure: Failure) -> Answer:
+    """The message is the traceback of another process, whose last lines say what went wrong there."""
+    lines = failure.message.strip().split("\n")
+    places = re.findall(r'File "(.*)", line (\d+), in (.*)', failure.message)
+    text = f"A DataLoader worker failed with {lines[-1]}: {_raised(history, failure)}"
+    facts = [
+        f"the worker raised it on line {line} of {PurePath(path).name}, in {function}"
+        for path, line, function in places[-1:]
+    ]
+    remedy = "Worker processes are not recorded: with num_workers=0 the dataset runs here, and is."
+    return _answer(failure, text, *facts, remedy)
+
+
+def _backward_pass(history: History, m: int) -> list[str]:
+    """Return which nodes were running, and the line that started the backward pass, if it failed there."""
+    run, line = history.autograd.run_at(m), history.line_at(m)
+    ended = run is not None and run.until <= m
+    if run is None or line is None or (ended and not (run.failed and run.since >= line.since)):
+        return []
+    facts = [f"it happened in the backward pass that was started{location(history, run.since)}"]
+    for node in run.running(min(m, run.until - 1)).tolist():
+        made = location(history, history.autograd.since(node))
+        facts.append(
+            f"node {history.autograd.describe_node(node)} was running, which was made{made}"
+        )
+    return facts
+
+
 def _unknown(history: History, failure: Failure) -> Answer:
     names = history.names_at(failure.moment, history.frame_at(failure.moment))
     code = history.line_text(failure.file, failure.line)
@@ -150,17 +195,23 @@ def _unknown(history: History, failure: Failure) -> Answer:
         if re.search(rf"\b{re.escape(name.name)}\b", code):
             label = f"tensor #{name.tensor}" if name.tensor else name.text
             facts.append(f"{name.name} was {label}")
-    callers = history.frames_at(failure.moment)[:-1]
-    facts += [f"called by {frame.function}" for frame in reversed(callers)]
+    facts += _backward_pass(history, failure.moment)
+    functions = {frame.id: frame.function for frame in history.frames_at(failure.moment)}
+    for line in reversed(history.lines_at(failure.moment)[:-1]):
+        facts.append(
+            f"called by {functions[line.frame]} on line {line.line} of {PurePath(line.path).name}"
+        )
     return _answer(failure, _raised(history, failure), *facts)
 
 
 _RULES: tuple[tuple[str, Explain], ...] = (
+    (r"^Caught \w+ in DataLoader worker", _worker),
     (r"modified by an in-?place operation", _in_place),
     (r"backward through the graph a second time", _freed),
     (r"does not require grad and does not have a grad_fn", _no_graph),
     (r"grad can be implicitly created only", _implicit),
     (r"leaf Variable that requires grad", _leaf),
+    (r"returned an incorrect number of gradients", _gradient_count),
     (r"same device|compiled with CUDA|No CUDA|device type", _device),
     (r"out of bounds|out of range", _index),
     (r"same dtype|scalar type|expected .* dtype|floating point and complex dtype", _dtype),

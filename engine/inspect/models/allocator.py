@@ -291,10 +291,8 @@ def _leaks(history: History, moment: int) -> tuple[Leak, ...]:
             loops.setdefault(loop, []).extend(rows.tolist())
     leaks = []
     for (frame, _), parts in _same_loop(history, loops, moment).items():
-        (file, line), begins = (
-            _largest_part(history, parts),
-            _runs(history, frame, parts[0][0], moment),
-        )
+        begins = _runs(history, frame, parts[0][0], moment)
+        parts = [(at, left) for at, rows in parts if (left := _recurring(history, rows, begins))]
         rows = [row for _, part in parts for row in part]
         iteration = np.searchsorted(begins, storages.since[rows], "right")
         leaving = np.unique(iteration[iteration > 0])
@@ -302,7 +300,8 @@ def _leaks(history: History, moment: int) -> tuple[Leak, ...]:
             continue  # a cache that is filled in the first iterations does not grow
         if len(begins) - int(leaving[-1]) > len(begins) // 4:
             continue  # it has stopped growing
-        leaks.append(_leak(history, moment, (file, line), rows, len(begins), len(leaving)))
+        at = _largest_part(history, parts)
+        leaks.append(_leak(history, moment, at, rows, len(begins), len(leaving)))
     return tuple(sorted(leaks, key=lambda leak: -leak.bytes))
 
 
@@ -318,6 +317,18 @@ def _same_loop(
         runs = len(_runs(history, frame, (file, line), m))
         same.setdefault((frame, runs), []).append(((file, line), rows))
     return same
+
+
+def _recurring(history: History, rows: list[int], begins: np.ndarray) -> list[int]:
+    """Of these storages, those created by a line that left some in several iterations. What only one has
+    left, such as the gradients of the last, is in use: the next iteration replaces it."""
+    import numpy as np
+
+    group = _creator_lines(history)[0][rows]
+    iteration = np.searchsorted(begins, history.tables.storages.since[rows], "right")
+    pairs = np.unique(np.stack([group, iteration]), axis=1)
+    several = np.flatnonzero(np.bincount(pairs[0]) >= ITERATIONS)
+    return [row for row, left in zip(rows, np.isin(group, several), strict=True) if left]
 
 
 def _runs(history: History, frame: int, at: tuple[int, int], m: int) -> np.ndarray:
@@ -344,7 +355,8 @@ def _leak(
         line = int(lines[group[row]])
         sizes[line] = sizes.get(line, 0) + int(storages.nbytes[row])
     newest = max(rows, key=lambda row: int(storages.since[row]))
-    some = sorted(rows)[:: max(1, len(rows) // SAMPLES)][:SAMPLES]
+    older = sorted(rows)[:-1] or rows  # the newest has another name while it is in use
+    some = older[:: max(1, len(older) // SAMPLES)][:SAMPLES]
     names = (holder(history, int(storages.id[row]), m) for row in some)
     held_by = dict.fromkeys(_STEP.sub("[…]", name) for name in names if name)
     return Leak(

@@ -161,11 +161,11 @@ def _touched(history: History, moment: int, selection: Selection, file: int) -> 
             tables.tensors.since[tables.tensors.where("id", tensor)],
             tables.views.since[tables.views.where("base", tensor)],
         ]
-    matches = {history.line_at(int(m)) for m in np.concatenate(moments)[:MOST]}
+    moments = [np.concatenate(moments)[:MOST]]
     if tensor:  # a name is noticed at the line after the one that bound it
-        bound = tables.names.since[tables.names.where("tensor", tensor)][:MOST]
-        matches |= {history.line_at(int(m)) for m in bound}
-    return frozenset(line.line for line in matches if line and line.file == file)
+        moments += [tables.names.since[tables.names.where("tensor", tensor)][:MOST]]
+    _, files, lines = tables.lines_of(np.concatenate(moments))
+    return frozenset(lines[(files == file) & (lines > 0)].tolist())
 
 
 def _names(
