@@ -22,7 +22,7 @@ from lessons._runner import grading
 from lessons._runner.lesson import Lesson, LessonError, Step
 from lessons._runner.loader import FILES, LESSONS, load, load_all
 from lessons._runner.look_target import resolve_look
-from lessons._runner.runner import Runner
+from lessons._runner.runner import Runner, RunResult
 
 MIN_PREDICTIONS = 3
 MIN_ACCEPTED = 2
@@ -85,9 +85,10 @@ def check_lesson(lesson: Lesson) -> list[str]:
         predictions = sum(step.kind == "predict" for step in lesson.steps)
         if predictions < MIN_PREDICTIONS:
             problems.append(f"has {predictions} predictions of at least {MIN_PREDICTIONS}")
+        runs: dict[str, RunResult] = {}
         for i, step in enumerate(lesson.steps):
             label = f"step {i + 1} ({step.title!r})"
-            problems += [f"{label}: {problem}" for problem in check_step(runner, i, step)]
+            problems += [f"{label}: {problem}" for problem in check_step(runner, i, step, runs)]
         return problems
 
 
@@ -98,8 +99,10 @@ def check_files(folder: Path) -> Iterator[str]:
             yield f"{path.name} is a stray file: a lesson has {', '.join(FILES)}"
 
 
-def check_step(runner: Runner, i: int, step: Step) -> Iterator[str]:
-    """Yield the problems of one step of any kind."""
+def check_step(
+    runner: Runner, i: int, step: Step, runs: dict[str, RunResult]
+) -> Iterator[str]:
+    """Yield the problems of one step of any kind. `runs` are the recorded runs so far, by their code."""
     if not step.text:
         yield "has no text"
     for text in strings_of(step):
@@ -107,13 +110,13 @@ def check_step(runner: Runner, i: int, step: Step) -> Iterator[str]:
     if any(not hint.strip() for hint in step.hints):
         yield "has an empty hint"
     if step.kind == "run":
-        result = runner.run_step(i)
+        result = runs[step.code] = runner.run_step(i)
         if result.error:
             yield f"its code fails: {result.error}"
         elif result.trace_path is None:
             yield "its run was not recorded"
     elif step.kind == "look":
-        yield from check_look(runner, i, step)
+        yield from check_look(runs.get(step.code) or runner.run_step(i), step)
     elif step.kind == "predict":
         yield from check_predict(runner, step)
     elif step.kind == "exercise":
@@ -137,13 +140,12 @@ def check_fields(text: str) -> Iterator[str]:
             yield f"{{{field}}} in {text!r} is not an expression: {error.msg}"
 
 
-def check_look(runner: Runner, i: int, step: Step) -> Iterator[str]:
+def check_look(result: RunResult, step: Step) -> Iterator[str]:
     """The view exists, and the recorded code has the line and the name to look at."""
     look = step.look
     assert look is not None
     if look.view not in VIEWS:
         yield f"view {look.view!r} is none of {', '.join(VIEWS)}"
-    result = runner.run_step(i)
     if result.error or result.trace_path is None:
         yield f"there is nothing to look at: {result.error or 'its run was not recorded'}"
         return

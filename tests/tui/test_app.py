@@ -199,6 +199,7 @@ async def test_a_foreign_file_is_a_message(tmp_path: Path) -> None:
     app = Underhood("explore", trace=path)
     async with app.run_test(size=(80, 24)) as pilot:
         await until_shown(pilot, "is not a trace")
+        assert "give a *.uht file" in " ".join(screen_text(app).split())
         await pilot.press("]", "w", "3", "e")  # nothing to act on: nothing happens
 
 

@@ -92,3 +92,22 @@ def test_why_of_a_selected_tensor_also_answers_for_it(failed: TraceBuilder) -> N
     page = why(nav)
     assert "The shapes do not fit" in page
     assert "What keeps w alive?" in page
+
+
+def test_a_long_message_shows_how_it_begins_and_ends_and_is_not_taken_for_markdown() -> None:
+    lines = [
+        "Caught KeyError in worker 0.",
+        *(f'  File "{n}.py" *x* `y`' for n in range(30)),
+        "the end",
+    ]
+    b = TraceBuilder()
+    b.file("train.py", "for batch in loader: pass\n")
+    b.frame()
+    b.line(1)
+    b.exception("KeyError", "\n".join(lines), line=1)
+    b.pop_frame(raised=True)
+    nav = Navigator(b.history())
+    text = nav.picture("source", 80, 24, UNICODE).text()
+    assert "Caught KeyError" in text
+    assert "the end" in text
+    assert "\n".join(lines) in why(nav)

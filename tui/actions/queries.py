@@ -167,9 +167,10 @@ def grads_read(nav: Navigator) -> list[int]:
 
 
 def _title(failure: Failure) -> list[str]:
-    """A heading; a message of several lines, such as a worker's traceback, keeps its lines below it."""
-    first, *more = failure.title.splitlines() or [failure.type]
-    return [f"# {first}", "", *(["```text", *more, "```", ""] if more else [])]
+    """A heading. A message of several lines (a worker's traceback) or with signs of Markdown stays as it is."""
+    if any(sign in failure.message for sign in "\n*`["):
+        return [f"# {failure.type}", "", "```text", *failure.message.splitlines(), "```", ""]
+    return [f"# {failure.title}", ""]
 
 
 def _page(question: str, answer: Answer) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
@@ -18,7 +19,7 @@ from textual.geometry import Size
 from textual.timer import Timer
 
 from tui.keys import EXPLORE, SCREEN, KeyGroup, bindings
-from tui.render import Picture, Target, clean
+from tui.render import Picture, Span, Target, clean
 from tui.render.target import ViewItem
 from tui.screens.base import is_open, key_words
 from tui.screens.finding import Finding
@@ -128,7 +129,8 @@ class Viewer(Finding):
         self._arrange()
         self._waiting = text
         if (width := self.main.room().width) > 0:  # else on_canvas_fitted shows it
-            self.main.show_picture(prose(f"\n*{text}*", width))
+            lines = wrap(clean(text), width)  # not Markdown: an error may contain any character
+            self.main.show_picture(Picture.of([[], *([Span(line, "type")] for line in lines)]))
 
     @property
     def main(self) -> Canvas:
@@ -147,7 +149,7 @@ class Viewer(Finding):
         if nav is None:
             return
         if nav.moment < 0:
-            self.waiting("nothing has been recorded yet")
+            self.waiting(nav.history.trace.warning or "nothing has been recorded yet")
             return
         before = self.has_class("two")
         two = self._arrange()

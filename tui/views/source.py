@@ -89,7 +89,11 @@ def _failure(grid: Grid, model: SourceModel, context: DrawContext) -> int:
         return 1
     target = Target(LineSelection(failure.file, failure.line), event=failure.moment)
     y = 1
-    for row in _wrapped(failure.title, grid.width - 4)[: max(2, grid.height // 3)]:
+    rows = _wrapped(failure.title, grid.width - 4)
+    room = max(4, grid.height // 3)
+    if len(rows) > room:  # the traceback of a worker ends with what went wrong
+        rows = [*rows[: room - 3], glyphs.ellipsis, *rows[-2:]]
+    for row in rows:
         grid.put(1, y, glyphs.fail if y == 1 else " ", "error", target)
         grid.put(3, y, row, "error", target)
         y += 1
