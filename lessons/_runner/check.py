@@ -99,9 +99,7 @@ def check_files(folder: Path) -> Iterator[str]:
             yield f"{path.name} is a stray file: a lesson has {', '.join(FILES)}"
 
 
-def check_step(
-    runner: Runner, i: int, step: Step, runs: dict[str, RunResult]
-) -> Iterator[str]:
+def check_step(runner: Runner, i: int, step: Step, runs: dict[str, RunResult]) -> Iterator[str]:
     """Yield the problems of one step of any kind. `runs` are the recorded runs so far, by their code."""
     if not step.text:
         yield "has no text"
