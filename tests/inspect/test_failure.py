@@ -63,7 +63,7 @@ PROGRAMS = {
         "A leaf that requires a gradient",
         "self is x",
     ),
-    "no graph behind it": (
+    "no graph before it": (
         "w = torch.ones(2, requires_grad=True)\nwith torch.no_grad():\n    h = w * 2\n"
         "loss = (h + 1).sum()\nloss.backward()",
         7,

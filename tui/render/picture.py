@@ -166,20 +166,20 @@ def cut_middle(text: str, width: int, ellipsis: str = "…") -> str:
     return ellipsis + end if width < 12 else cut(text, width - cells(end), ellipsis) + end
 
 
-def cut_apart(texts: Iterable[str], width: int, ellipsis: str = "…") -> dict[str, str]:
-    """Each text in at most `width` cells: those that `cut_middle` makes equal are cut elsewhere, if that
-    tells them apart (`encoder.weight` and `decoder.weight`)."""
+def cut_apart(names: Iterable[str], width: int, ellipsis: str = "…") -> dict[str, str]:
+    """Each text in at most `width` cells: those that `cut_middle` makes equal are cut elsewhere, if they
+    differ there (`encoder.weight` and `decoder.weight`)."""
     groups: dict[str, list[str]] = {}
-    for text in dict.fromkeys(texts):
+    for text in dict.fromkeys(names):
         groups.setdefault(cut_middle(text, width, ellipsis), []).append(text)
-    shown: dict[str, str] = {}
+    visible: dict[str, str] = {}
     for alike in groups.values():
         ways = [
             [way(text, width, ellipsis) for text in alike] for way in (cut_middle, _cut_inside, cut)
         ]
         best = max(ways, key=lambda cuts: len(set(cuts)))
-        shown.update(zip(alike, best, strict=True))
-    return shown
+        visible.update(zip(alike, best, strict=True))
+    return visible
 
 
 def _cut_inside(text: str, width: int, ellipsis: str) -> str:

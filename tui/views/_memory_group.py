@@ -105,7 +105,7 @@ class Group:
         names: Mapping[str, str],
     ) -> None:
         self.storage = storage
-        self.shown = names  # each name as the column has room for it
+        self.visible_names = names  # each name as the column has room for it
         self.columns = columns
         self.bars = bars
         self.glyphs = glyphs
@@ -179,7 +179,7 @@ class Group:
     def _name(self, grid: Grid, x: int, y: int, name: NameBox, tensor: TensorBox, room: int) -> int:
         target = Target(NameSelection(tensor.id, self.storage.id, name.text))
         style = "name highlighted" if tensor.highlighted else "name"
-        after = grid.put(x, y, self.shown[name.text], style, target, room)
+        after = grid.put(x, y, self.visible_names[name.text], style, target, room)
         if name.function and not name.in_current_frame and x + room - after > 4:
             after = grid.put(
                 after, y, f" in {name.function.strip('<>')}", "dim", target, x + room - after

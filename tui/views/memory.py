@@ -48,13 +48,13 @@ class MemoryView(View):
         columns = Columns.within(context.width)
         parts = [_head(model, columns, context.glyphs)]
         bars = BarScale.of(model, columns)
-        texts = (
+        labels = (
             name.text
             for storage in model.storages
             for tensor in storage.tensors
             for name in tensor.names
         )
-        names = cut_apart(texts, columns.names[1], context.glyphs.ellipsis)
+        names = cut_apart(labels, columns.names[1], context.glyphs.ellipsis)
         parts += [
             Group(storage, columns, bars, context.glyphs, names).picture()
             for storage in model.storages

@@ -168,7 +168,7 @@ def _graph_ended(history: History, tensor: int, name: str, m: int) -> Answer | N
 
 
 def _where_graphs_ended(history: History, maker: CallFact) -> tuple[str, ...]:
-    """Return where the graphs behind the inputs of a call ended, the nearest first."""
+    """Return where the graphs of a call's inputs ended, the nearest first."""
     waiting = [(tensor, maker.since) for tensor in tensors_of(maker)]
     seen: set[int] = set()
     facts: list[str] = []
@@ -180,8 +180,8 @@ def _where_graphs_ended(history: History, maker: CallFact) -> tuple[str, ...]:
         ended = _graph_ended(history, tensor, _called(history, tensor, m), m)
         if ended is not None:
             facts += [ended.text, *ended.facts]
-        elif (behind := made_by(history, tensor, m)) is not None:
-            waiting += [(each, behind.since) for each in tensors_of(behind)]
+        elif (earlier := made_by(history, tensor, m)) is not None:
+            waiting += [(each, earlier.since) for each in tensors_of(earlier)]
     return tuple(facts)
 
 

@@ -162,11 +162,11 @@ def _gradient_count(history: History, failure: Failure) -> Answer:
 def _worker(history: History, failure: Failure) -> Answer:
     """The message is the traceback of another process, whose last lines say what went wrong there."""
     lines = failure.message.strip().split("\n")
-    places = re.findall(r'File "(.*)", line (\d+), in (.*)', failure.message)
+    frames = re.findall(r'File "(.*)", line (\d+), in (.*)', failure.message)
     text = f"A DataLoader worker failed with {lines[-1]}: {_raised(history, failure)}"
     facts = [
         f"the worker raised it on line {line} of {PurePath(path).name}, in {function}"
-        for path, line, function in places[-1:]
+        for path, line, function in frames[-1:]
     ]
     remedy = "Worker processes are not recorded: with num_workers=0 the dataset runs here, and is."
     return _answer(failure, text, *facts, remedy)
@@ -180,9 +180,9 @@ def _backward_pass(history: History, m: int) -> list[str]:
         return []
     facts = [f"it happened in the backward pass that was started{location(history, run.since)}"]
     for node in run.running(min(m, run.until - 1)).tolist():
-        made = location(history, history.autograd.since(node))
+        origin = location(history, history.autograd.since(node))
         facts.append(
-            f"node {history.autograd.describe_node(node)} was running, which was made{made}"
+            f"node {history.autograd.describe_node(node)} was running, which was made{origin}"
         )
     return facts
 

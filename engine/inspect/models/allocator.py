@@ -320,8 +320,8 @@ def _same_loop(
 
 
 def _recurring(history: History, rows: list[int], begins: np.ndarray) -> list[int]:
-    """Of these storages, those created by a line that left some in several iterations. What only one has
-    left, such as the gradients of the last, is in use: the next iteration replaces it."""
+    """Return those of the storages whose line left some in several iterations. What only one has left, such
+    as the gradients of the last, is in use: the next iteration replaces it."""
     import numpy as np
 
     group = _creator_lines(history)[0][rows]
