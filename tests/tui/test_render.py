@@ -74,10 +74,10 @@ def test_names_that_differ_look_different_where_there_is_little_room():
         "opt.state",
         "loss",
     ]
-    shown = cut_apart(names, 8)
-    assert len(set(shown.values())) == len(names)
-    assert all(cells(text) <= 8 for text in shown.values())
-    assert (shown["loss"], shown["opt.state"]) == ("loss", "…t.state")
+    visible = cut_apart(names, 8)
+    assert len(set(visible.values())) == len(names)
+    assert all(cells(text) <= 8 for text in visible.values())
+    assert (visible["loss"], visible["opt.state"]) == ("loss", "…t.state")
     assert cut_apart(["日本語日本語", "日本語日本人"], 7).keys() == {"日本語日本語", "日本語日本人"}
 
 
