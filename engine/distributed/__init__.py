@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import Any
 
 from engine.tensor import Tensor
+from engine.unsupported import module_getattr
 
 _group: str | None = None  # the backend's name
 
@@ -154,3 +155,14 @@ def broadcast_object_list(
 ) -> None:
     """Copy a process's objects to all others: there is no other."""
     _initialized()
+
+
+__getattr__ = module_getattr(
+    "distributed",
+    "Backend DistBackendError FileStore HashStore P2POp PrefixStore ProcessGroup Store TCPStore Work "
+    "all_gather_into_tensor all_to_all all_to_all_single batch_isend_irecv gather gather_object get_global_rank "
+    "get_group_rank get_process_group_ranks irecv isend monitored_barrier new_group new_subgroups recv reduce_scatter "
+    "reduce_scatter_tensor scatter scatter_object_list send",
+    "processes do not communicate here; start the script as one process, with WORLD_SIZE=1",
+    globals(),
+)

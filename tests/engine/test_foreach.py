@@ -86,3 +86,12 @@ def test_results_and_errors_are_pytorchs(name: str) -> None:
         return reprs
 
     assert answers(engine) == answers(torch)
+
+
+def test_tensors_in_groups_of_one_dtype() -> None:
+    from engine.utils._foreach_utils import _group_tensors_by_device_and_dtype
+
+    x = [engine.ones(1), engine.ones(2, dtype=engine.float64), engine.ones(3)]
+    groups = _group_tensors_by_device_and_dtype([x, [1, 2, 3], []], with_indices=True)
+    assert groups[x[0].device, engine.float32] == ([[x[0], x[2]], [1, 3], []], [0, 2])
+    assert groups[x[0].device, engine.float64] == ([[x[1]], [2], []], [1])

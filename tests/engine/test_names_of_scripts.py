@@ -136,6 +136,10 @@ def test_what_stays_out_says_what_to_do():
         fx.symbolic_trace(nn.Linear(1, 1))
     with pytest.raises(NotImplementedError, match=r"export.export is not supported: .*onnx.export"):
         export.export(nn.Linear(1, 1), (engine.ones(1),))
+    with pytest.raises(
+        NotImplementedError, match=r"distributed.send is not supported: .*one process"
+    ):
+        engine.distributed.send(engine.ones(1), 1)
     assert not isinstance(nn.Linear(1, 1), fx.GraphModule)
     assert fx.wrap("len") == "len"
     with pytest.raises(AttributeError, match=r"engine.fx' has no attribute 'missing'"):

@@ -21,7 +21,7 @@ STEPS = 5
 
 
 class _Unused(types.ModuleType):
-    """torchvision, which these programs import for data that they do not load here."""
+    """A library that these programs import for data that they do not load, or several devices, here."""
 
     __path__: list[str] = []  # noqa: RUF012
 
@@ -38,15 +38,10 @@ class _Unused(types.ModuleType):
 
 
 for _name in (
-    "",
-    ".transforms",
-    ".transforms.functional",
-    ".datasets",
-    ".utils",
-    ".models",
-    ".ops",
-):
-    sys.modules["torchvision" + _name] = _Unused("torchvision" + _name)
+    "torchvision", "torchvision.transforms", "torchvision.transforms.functional", "torchvision.datasets",
+    "torchvision.utils", "torchvision.models", "torchvision.ops", "accelerate",
+):  # fmt: skip
+    sys.modules[_name] = _Unused(_name)
 if "--as-torch" in sys.argv:
     from engine.inspect import alias
 
@@ -75,6 +70,11 @@ def tokens(high: int, *shape: int) -> Any:
 def classify(model: Any, inputs: Any, classes: int, optimizer: Any = None, **options: Any) -> Any:
     target = tokens(classes, inputs.shape[0])
     return model, lambda: F.cross_entropy(model(inputs, **options), target), optimizer
+
+
+def classify_first(model: Any, inputs: Any, classes: int) -> Any:
+    target = tokens(classes, inputs.shape[0])
+    return model, lambda: F.cross_entropy(first(model(inputs)), target), None
 
 
 def regress(model: Any, *inputs: Any, optimizer: Any = None, **options: Any) -> Any:
@@ -233,7 +233,9 @@ def efficientnet() -> Any:
         "efficientnet-b0",
         override_params={"num_classes": 10, "drop_connect_rate": 0.0, "dropout_rate": 0.0},
     )
-    return classify(model, images(2, 64), 10)
+    return classify(
+        model, images(8, 64), 10
+    )  # of fewer, the statistics of the last layers are noise
 
 
 def mlp_mixer() -> Any:
@@ -342,6 +344,25 @@ def fsq() -> Any:
 
     model = nn.Sequential(nn.Linear(16, 4), FSQ(levels=[8, 5, 5, 5]))
     return regress(model, values(2, 32, 16))
+
+
+def diffusion() -> Any:
+    from denoising_diffusion_pytorch import GaussianDiffusion, Unet
+
+    network = Unet(dim=16, dim_mults=(1, 2), flash_attn=False)
+    model, x = GaussianDiffusion(network, image_size=16, timesteps=100), images(2, 16).sigmoid()
+    return model, lambda: model(x), None
+
+
+def diffusion_of_sequences() -> Any:
+    from denoising_diffusion_pytorch import GaussianDiffusion1D, Unet1D
+
+    network = Unet1D(dim=16, dim_mults=(1, 2), channels=4)
+    model, x = (
+        GaussianDiffusion1D(network, seq_length=32, timesteps=100),
+        values(2, 4, 32).sigmoid(),
+    )
+    return model, lambda: model(x), None
 
 
 # ---- language and sequences
@@ -563,6 +584,21 @@ def n_beats() -> Any:
     )
 
 
+def min_gru() -> Any:
+    from minGRU_pytorch.minGRULM import minGRULM
+
+    return language(minGRULM(num_tokens=64, dim=64, depth=2))
+
+
+def inverted_transformer() -> Any:
+    from iTransformer import iTransformer
+
+    model = iTransformer(
+        num_variates=8, lookback_len=32, dim=32, depth=2, heads=2, dim_head=16, pred_length=8
+    )
+    return regress(model, values(4, 32, 8))
+
+
 # ---- spiking, continuous and liquid networks, flows, processes
 
 
@@ -699,6 +735,50 @@ def equivariant() -> Any:
     return model, loss, None
 
 
+def equivariant_transformer() -> Any:
+    from se3_transformer_pytorch import SE3Transformer
+
+    model = SE3Transformer(dim=8, heads=2, depth=1, dim_head=4, num_degrees=2, valid_radius=10)
+    feats, coordinates = values(1, 12, 8), values(1, 12, 3)
+    mask = torch.ones(1, 12).bool()
+    return regress(model, feats, coordinates, mask, return_type=0)
+
+
+def _graph() -> Any:
+    source, target = tokens(30, 120), tokens(30, 120)
+    return values(30, 16), torch.stack([source, target])
+
+
+def graph_convolutions() -> Any:
+    from torch_geometric.nn import GCNConv
+
+    (x, edges), y = _graph(), tokens(4, 30)
+    model = nn.ModuleList([GCNConv(16, 32), GCNConv(32, 4)])
+    return model, lambda: F.cross_entropy(model[1](model[0](x, edges).relu(), edges), y), None
+
+
+def graph_attention() -> Any:
+    from torch_geometric.nn import GATConv, global_mean_pool
+
+    x, edges = _graph()
+    model, graphs = GATConv(16, 8, heads=4), torch.arange(30) // 10
+    return model, lambda: (global_mean_pool(model(x, edges), graphs) ** 2).mean(), None
+
+
+def hyperbolic() -> Any:
+    import geoopt
+
+    ball = geoopt.PoincareBall()
+    points = geoopt.ManifoldParameter(ball.expmap0(values(20, 4) * 0.1), manifold=ball)
+    model = nn.ParameterList([points])
+    first, second = tokens(20, 40), tokens(20, 40)
+    return (
+        model,
+        lambda: ball.dist(points[first], points[second]).mean(),
+        geoopt.optim.RiemannianAdam([points], lr=1e-3),
+    )
+
+
 # ---- tables, recommendation, metric and meta learning, reinforcement learning, adapters
 
 
@@ -719,6 +799,35 @@ def deep_fm() -> Any:
     model = DeepFactorizationMachineModel([20, 30, 40], 8, mlp_dims=(32, 16), dropout=0.0)
     x, y = tokens(20, 64, 3), values(64).sigmoid()
     return model, lambda: F.binary_cross_entropy(model(x), y), None
+
+
+def tab_net() -> Any:
+    from pytorch_tabnet.tab_network import TabNet
+
+    matrix = torch.eye(12)
+    model = TabNet(
+        12, 3, n_d=8, n_a=8, n_steps=2, virtual_batch_size=16, group_attention_matrix=matrix
+    )
+    return classify_first(model, values(32, 12), 3)
+
+
+def tab_transformer() -> Any:
+    from tab_transformer_pytorch import FTTransformer
+
+    model = FTTransformer(
+        categories=(5, 6, 7), num_continuous=4, dim=16, depth=2, heads=2, dim_head=8
+    )
+    categories, numbers, y = tokens(5, 16, 3), values(16, 4), values(16, 1)
+    return model, lambda: F.mse_loss(model(categories, numbers), y), None
+
+
+def bayesian() -> Any:
+    from blitz.losses import kl_divergence_from_nn
+    from blitz.modules import BayesianLinear
+
+    model = nn.Sequential(BayesianLinear(16, 32), nn.ReLU(), BayesianLinear(32, 1))
+    x, y = values(16, 16), values(16, 1)
+    return model, lambda: F.mse_loss(model(x), y) + 1e-3 * kl_divergence_from_nn(model), None
 
 
 def triplets() -> Any:
@@ -778,6 +887,17 @@ def lora() -> Any:
     return classify(model, values(16, 64), 10)
 
 
+def lora_of_convolutions() -> Any:
+    import loralib
+
+    model = nn.Sequential(
+        loralib.Conv2d(3, 16, 3, r=4), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
+        loralib.MergedLinear(16, 30, r=4, enable_lora=[True, False, True]), nn.Linear(30, 10),
+    )  # fmt: skip
+    loralib.mark_only_lora_as_trainable(model, bias="lora_only")
+    return classify(model, images(4, 16), 10)
+
+
 # ---- optimizers
 
 
@@ -807,6 +927,33 @@ def prodigy() -> Any:
     return trained(mlp(), Prodigy)
 
 
+def mad_grad() -> Any:
+    from madgrad import MADGRAD
+
+    return trained(cnn(), lambda p: MADGRAD(p, lr=1e-3))
+
+
+def d_adaptation() -> Any:
+    from dadaptation import DAdaptAdam
+
+    return trained(mlp(), DAdaptAdam)
+
+
+def came() -> Any:
+    from came_pytorch import CAME
+
+    return trained(mlp(), lambda p: CAME(p, lr=1e-3))
+
+
+def _of_collection(name: str) -> Any:
+    def build() -> Any:
+        import pytorch_optimizer
+
+        return trained(mlp(), lambda p: getattr(pytorch_optimizer, name)(list(p), lr=1e-3))
+
+    return build
+
+
 def _of_torch_optimizer(name: str) -> Any:
     def build() -> Any:
         import torch_optimizer
@@ -825,9 +972,14 @@ PROGRAMS: dict[str, Any] = {
         h_transformer, mega, mamba, conformer, soft_moe, rotary, sparse_softmax, tagger, tcn, n_beats, spiking, liquid,
         neural_ode, adaptive_ode, controlled_ode, flow, masked_flow, gaussian_process, transport, equivariant,
         factorization_machine, deep_fm, triplets, contrastive, meta_learning, actor_critic, lora, lion, adam_atan2,
-        schedule_free, prodigy,
+        schedule_free, prodigy, diffusion, diffusion_of_sequences, min_gru, inverted_transformer,
+        equivariant_transformer, graph_convolutions, graph_attention, hyperbolic, tab_net, tab_transformer, bayesian,
+        lora_of_convolutions, mad_grad, d_adaptation, came,
     )
 }  # fmt: skip
+PROGRAMS.update(
+    {name.lower(): _of_collection(name) for name in ("SOAP", "Shampoo", "AdEMAMix", "StableAdamW")}
+)
 PROGRAMS.update(
     {name.lower(): _of_torch_optimizer(name) for name in ("AdamP", "Lamb", "Yogi", "DiffGrad")}
 )
