@@ -65,6 +65,13 @@ globals().update(
     {_name: _function for _name, _function in _functions.items() if type(_function) is not str}
 )
 
+_SPARSE_METHODS = (
+    "_nnz coalesce dense_dim is_coalesced resize_as_sparse_ smm sparse_dim to_dense to_sparse to_sparse_bsc "
+    "to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr values"
+)
+for _name in _SPARSE_METHODS.split():
+    setattr(Tensor, _name, _overloads.Later(_name, f"engine.sparse.tensor_methods:{_name}"))
+
 # PyTorch's names that are also Python's: in this module they are dtypes.
 globals().update(bool=_dtypes.bool_, int=_dtypes.int32, float=_dtypes.float32)
 
@@ -94,13 +101,16 @@ _NAMES = {
     "is_warn_always_enabled set_deterministic_debug_mode set_float32_matmul_precision "
     "set_flush_denormal set_warn_always use_deterministic_algorithms",
     "serialization": "load save",
+    "sparse.construct": "sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor "
+    "sparse_csc_tensor sparse_csr_tensor",
+    "sparse.tensor_methods": "smm",
     "typed_tensors": "BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor "
     "IntTensor LongTensor ShortTensor set_default_tensor_type",
 }
 _MODULES = (
     "__config__ _dynamo _inductor accelerator amp autograd backends compiler cpu cuda distributed distributions export "
     "fft func fx hub inspect jit library linalg masked mps mtia multiprocessing nn onnx ops optim overrides profiler "
-    "return_types serialization signal sparse_conv special testing types utils version xpu"
+    "return_types serialization signal sparse sparse_conv special testing types utils version xpu"
 )
 _LAZY = {
     **{_name: f"engine.{_home}" for _home, _names in _NAMES.items() for _name in _names.split()},
@@ -146,6 +156,7 @@ if TYPE_CHECKING:
         profiler,
         return_types,
         signal,
+        sparse,
         sparse_conv,
         special,
         testing,
@@ -226,6 +237,13 @@ if TYPE_CHECKING:
     from engine.modes import use_deterministic_algorithms as use_deterministic_algorithms
     from engine.serialization import load as load
     from engine.serialization import save as save
+    from engine.sparse.construct import sparse_bsc_tensor as sparse_bsc_tensor
+    from engine.sparse.construct import sparse_bsr_tensor as sparse_bsr_tensor
+    from engine.sparse.construct import sparse_compressed_tensor as sparse_compressed_tensor
+    from engine.sparse.construct import sparse_coo_tensor as sparse_coo_tensor
+    from engine.sparse.construct import sparse_csc_tensor as sparse_csc_tensor
+    from engine.sparse.construct import sparse_csr_tensor as sparse_csr_tensor
+    from engine.sparse.tensor_methods import smm as smm
     from engine.typed_tensors import BFloat16Tensor as BFloat16Tensor
     from engine.typed_tensors import BoolTensor as BoolTensor
     from engine.typed_tensors import ByteTensor as ByteTensor

@@ -96,7 +96,9 @@ def _cast(name: str, kind: dtype) -> Any:
 def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """Return the name of the tensor type, or with an argument the tensor converted to that dtype."""
     if dtype is None:
-        return f"{namespace()}.{self.dtype.title}Tensor"
+        if self.is_sparse_csr:
+            raise RuntimeError("Unimplemented backend SparseCsrCPU")
+        return f"{namespace()}.{'sparse.' * self.is_sparse}{self.dtype.title}Tensor"
     if isinstance(dtype, str):
         title = dtype.rpartition(".")[2].removesuffix("Tensor")
         matches = [candidate for candidate in DTYPES if candidate.title == title]

@@ -14,7 +14,7 @@ from engine._generated import ops
 from engine._native import lib
 from engine._native.errors import raise_last
 from engine.arguments import type_word
-from engine.dtypes import CPU, as_device, as_dtype, device, dtype
+from engine.dtypes import CPU, as_device, as_dtype, device, dtype, strided
 from engine.numpy_bridge import from_numpy, share
 from engine.tensor import Tensor, wrap
 from engine.tensor_new import from_array, from_bytes, from_nested, is_array
@@ -258,6 +258,22 @@ def finish(
     return result.requires_grad_(requires_grad) if requires_grad else result
 
 
+def is_sparse_layout(layout: Any) -> bool:
+    """Return True for a layout whose tensors consist of others."""
+    return layout is not None and layout is not strided
+
+
+def _without_values(sizes: Any, layout: Any, kind: dtype | None, function: str) -> Tensor:
+    """A sparse tensor of zeros."""
+    from engine.sparse.construct import refused, sparse_coo_tensor
+
+    size = tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else tuple(sizes)
+    if layout.name not in ("sparse_coo", "sparse_csr"):
+        raise refused(f"{function} with layout {layout}")
+    coo = sparse_coo_tensor(size, dtype=kind)
+    return coo if layout.name == "sparse_coo" else coo.to_sparse_csr()
+
+
 def empty(
     *args: Any,
     size: Any = None,
@@ -276,6 +292,8 @@ def empty(
     engine.Size([2, 3])
     """
     sizes = size_arguments(args, size, "empty")
+    if is_sparse_layout(layout):
+        return finish(_without_values(sizes, layout, dtype, "empty"), out, requires_grad)
     dtype = result_dtype(out, dtype, "empty")
     result = ops.empty(*sizes, dtype=dtype, device=device, memory_format=memory_format)
     if out is None and not requires_grad:
@@ -316,6 +334,8 @@ def _zeros_with_options(
     pin_memory: bool = False,
 ) -> Tensor:
     sizes = size_arguments(args, size, "zeros")
+    if is_sparse_layout(layout):
+        return finish(_without_values(sizes, layout, dtype, "zeros"), out, requires_grad)
     dtype = result_dtype(out, dtype, "zeros")
     result = ops.zeros(*sizes, dtype=dtype, device=device)
     return finish(result, out, requires_grad, value=0)
@@ -341,6 +361,8 @@ def ones(
     tensor([1., 1.])
     """
     sizes = size_arguments(args, size, "ones")
+    if is_sparse_layout(layout):
+        raise RuntimeError("full(...) is not implemented for sparse layout")
     dtype = result_dtype(out, dtype, "ones")
     result = ops.ones(*sizes, dtype=dtype, device=device)
     if out is None and not requires_grad:

@@ -122,10 +122,40 @@ def tensor_text(tensor: Tensor) -> str:
     recording = lib.uh_grad_enabled()
     lib.uh_set_grad_enabled(False)  # printing must not extend the graph
     try:
-        text = prefix + _body(tensor, len(prefix))
+        if lib.uh_layout_kind(tensor._h):
+            text, suffixes = prefix + _parts(tensor, len(prefix)), _sparse_suffixes(tensor)
+        else:
+            text, suffixes = prefix + _body(tensor, len(prefix)), _suffixes(tensor)
     finally:
         lib.uh_set_grad_enabled(recording)
-    return _with_suffixes(text, _suffixes(tensor), len(prefix))
+    return _with_suffixes(text, suffixes, len(prefix), on_a_new_line=tensor.is_sparse)
+
+
+def _parts(tensor: Tensor, indent: int) -> str:
+    """Return the text of the parts of a sparse tensor, each as a tensor."""
+    tensor = tensor.detach()
+    parts = (
+        {"indices": tensor._indices(), "values": tensor._values()}
+        if tensor.is_sparse
+        else {name: getattr(tensor, name)() for name in ("crow_indices", "col_indices", "values")}
+    )
+    pieces = []
+    for name, part in parts.items():
+        prefix = f"{name}=tensor("
+        text = prefix + _body(part, indent + len(prefix))
+        if part.numel() == 0:
+            text += f", size={tuple(part.shape)}"
+        pieces.append(text + ")")
+    return (",\n" + " " * indent).join(pieces)
+
+
+def _sparse_suffixes(tensor: Tensor) -> list[str]:
+    """Return the attributes that follow the parts."""
+    suffixes = [f"size={tuple(tensor.shape)}", f"nnz={tensor._nnz()}"]
+    usual = get_default_dtype()
+    if tensor.dtype not in (usual, usual.to_complex(), int64, bool_):
+        suffixes.append(f"dtype={tensor.dtype}")
+    return [*suffixes, f"layout={tensor.layout}", *_gradient_suffixes(tensor)]
 
 
 def _body(tensor: Tensor, indent: int) -> str:
@@ -156,6 +186,11 @@ def _suffixes(tensor: Tensor) -> list[str]:
     evident = (usual,) if bare else (usual, usual.to_complex(), int64, bool_)
     if dtype not in evident:
         suffixes.append(f"dtype={dtype}")
+    return suffixes + _gradient_suffixes(tensor)
+
+
+def _gradient_suffixes(tensor: Tensor) -> list[str]:
+    suffixes = []
     node = lib.uh_grad_fn(tensor._h)
     if node == _FAILED:
         suffixes.append("grad_fn=<Invalid>")
@@ -167,13 +202,16 @@ def _suffixes(tensor: Tensor) -> list[str]:
     return suffixes
 
 
-def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
+def _with_suffixes(
+    text: str, suffixes: list[str], indent: int, on_a_new_line: bool = False
+) -> str:
     """Append the suffixes, each on the last line if it fits there."""
     width = len(text) - text.rfind("\n") + 1  # as PyTorch counts: two more than the characters
     for suffix in suffixes:
         # Lines break where PyTorch's do, although `engine.` is a letter longer than `torch.`.
         length = len(suffix) - suffix.count("engine.")
-        if width + length + 2 > _options.linewidth:
+        if on_a_new_line or width + length + 2 > _options.linewidth:
+            on_a_new_line = False
             text += ",\n" + " " * indent + suffix
             width = indent + length
         else:

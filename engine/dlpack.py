@@ -60,6 +60,8 @@ def to_capsule(
         raise RuntimeError(f"__dlpack__: cpu tensors have no streams, got stream={stream!r}")
     if tensor.is_meta:
         raise BufferError("__dlpack__: a meta tensor has no memory to share")
+    if lib.uh_layout_kind(tensor._h):
+        raise BufferError("Can't export tensors with layout other than torch.strided")
     if not tensor.is_cpu:
         raise BufferError(
             f"__dlpack__: the memory is on {tensor.device}; copy the tensor to the cpu"

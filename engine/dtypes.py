@@ -41,6 +41,11 @@ __all__ = [
     "promote_types",
     "set_default_dtype",
     "short",
+    "sparse_bsc",
+    "sparse_bsr",
+    "sparse_coo",
+    "sparse_csc",
+    "sparse_csr",
     "strided",
     "uint8",
 ]
@@ -275,7 +280,7 @@ class _Constant:
 
 
 class layout(_Constant):
-    """The storage layout of a tensor; all tensors are `engine.strided`."""
+    """The storage layout of a tensor: `engine.strided`, `engine.sparse_coo` or `engine.sparse_csr`."""
 
     __slots__ = ()
 
@@ -291,6 +296,18 @@ class memory_format(_Constant):
 
 _Constant.__module__ = layout.__module__ = memory_format.__module__ = "engine"
 strided = layout("strided")
+sparse_coo = layout("sparse_coo")
+sparse_csr = layout("sparse_csr")
+sparse_csc, sparse_bsr, sparse_bsc = (
+    layout("sparse_csc"),
+    layout("sparse_bsr"),
+    layout("sparse_bsc"),
+)
+LAYOUTS = (
+    strided,
+    sparse_coo,
+    sparse_csr,
+)  # by the engine's number for them; the others have no tensors
 contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")
 channels_last = memory_format("channels_last")

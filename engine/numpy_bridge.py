@@ -150,6 +150,11 @@ def to_numpy(tensor: Tensor) -> np.ndarray[Any, Any]:
 
     if tensor.is_meta:
         raise TypeError("numpy: can't convert a meta tensor to numpy: it has no data")
+    if lib.uh_layout_kind(tensor._h):
+        layout = "SparseCsr" if tensor.is_sparse_csr else "Sparse"
+        raise TypeError(
+            f"can't convert {layout} layout tensor to numpy. Use Tensor.to_dense() first."
+        )
     if not tensor.is_cpu:
         raise TypeError(
             f"numpy: can't convert {tensor.device} device type tensor to numpy. Use Tensor.cpu() to "

@@ -9,6 +9,7 @@ and `METHODS` over the generated tables.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from types import FunctionType
 from typing import Any, TypeAlias, TypeVar
 
@@ -322,7 +323,10 @@ tan_ tanh_ trunc_ xlogy_ zero_
 
 
 class Later:
-    """A descriptor that imports a method on first access and replaces itself in the class."""
+    """A descriptor that imports a method on first access and replaces itself in the class.
+
+    The target is an operator, or "module:function".
+    """
 
     __slots__ = ("name", "target")
 
@@ -330,7 +334,9 @@ class Later:
         self.name, self.target = name, target
 
     def __get__(self, instance: Any, owner: type) -> Any:
-        method = ops.find(self.target)  # not getattr: a module has its own `__eq__`
+        module, _, target = self.target.rpartition(":")
+        # An operator not by getattr: a module has its own `__eq__`.
+        method = getattr(import_module(module), target) if module else ops.find(target)
         setattr(Tensor, self.name, method)
         return method if instance is None else method.__get__(instance, owner)
 

@@ -165,7 +165,7 @@ def deep_copy(tensor: Any, memo: dict[Any, Any]) -> Any:
 
 def _copied(tensor: Any, memo: dict[Any, Any]) -> Any:
     """Copy the elements; the copies of tensors that share a Storage share a new one."""
-    if tensor.is_meta:
+    if tensor.is_meta or lib.uh_layout_kind(tensor._h):
         copy = tensor.clone()
     else:
         key = ("engine.Storage", lib.uh_storage_id(tensor._h), tensor.dtype)

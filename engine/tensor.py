@@ -17,6 +17,7 @@ from engine._native.errors import raise_last
 from engine._native.tensor_base import _TensorBase
 from engine.dtypes import (
     DTYPES,
+    LAYOUTS,
     Size,
     bool_,
     check_format,
@@ -80,6 +81,8 @@ class Tensor(_Base):
             return () if dim is None else self._dimension(dim, "stride")
         strides = ffi.new("int64_t[]", ndim)
         lib.uh_strides(self._h, strides, ndim)
+        if not strides[ndim - 1] and self.is_sparse_csr:
+            raise RuntimeError("Sparse CSR tensors do not have strides")
         return tuple(strides) if dim is None else strides[self._dimension(dim, "stride")]
 
     def _dimension(self, dim: int, function: str) -> int:
@@ -114,8 +117,18 @@ class Tensor(_Base):
 
     @property
     def layout(self) -> layout:
-        """`engine.strided`: sizes, strides and offset determine the positions of the elements."""
-        return strided
+        """`engine.strided`: sizes, strides and offset determine the positions of the elements. Or a sparse one."""
+        return LAYOUTS[lib.uh_layout_kind(self._h)]
+
+    @property
+    def is_sparse(self) -> bool:
+        """True for a COO tensor."""
+        return bool(lib.uh_layout_kind(self._h) == 1)
+
+    @property
+    def is_sparse_csr(self) -> bool:
+        """True for a CSR tensor."""
+        return bool(lib.uh_layout_kind(self._h) == 2)
 
     @property
     def is_meta(self) -> bool:
@@ -127,9 +140,9 @@ class Tensor(_Base):
         """True if the elements are in main memory."""
         return lib.uh_device(self._h) == 0
 
-    # No tensor is on another device, or sparse, quantized or nested.
+    # No tensor is on another device, or quantized or nested.
     is_cuda = is_xpu = is_mps = is_mtia = is_xla = is_ipu = is_vulkan = is_maia = False
-    is_sparse = is_sparse_csr = is_quantized = is_mkldnn = is_nested = False
+    is_quantized = is_mkldnn = is_nested = False
     name = None
 
     def get_device(self) -> int:
@@ -236,12 +249,23 @@ class Tensor(_Base):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all elements; the Storage may have more, or fewer after `expand`."""
+        """Bytes of all elements; the Storage may have more, or fewer after `expand`.
+
+        Raises: RuntimeError for a COO tensor: its indices and values have bytes.
+        """
+        if self.is_sparse:
+            raise RuntimeError(
+                "nbytes is not defined for sparse tensors.  If you want the size of the constituent tensors, "
+                "add the nbytes of the indices and values.  If you want the size of the  equivalent dense "
+                "tensor, multiply numel() by element_size()"
+            )
         return self.numel() * self.itemsize
 
     def is_contiguous(self, *, memory_format: memory_format | None = None) -> bool:
         """Return True if the elements are stored in row-major order without gaps, or in another format's order."""
         check_format("is_contiguous", memory_format)
+        if self.is_sparse_csr:
+            raise RuntimeError("Sparse CSR tensors do not have is_contiguous")
         if memory_format is not None and memory_format.name.startswith("channels_last"):
             from engine.casts import is_channels_last
 
@@ -274,11 +298,22 @@ class Tensor(_Base):
         return self.shape == other.shape
 
     def data_ptr(self) -> int:
-        """Return the address of the first element; 0 for a tensor without elements."""
+        """Return the address of the first element; 0 for a tensor without elements.
+
+        Raises: RuntimeError for a sparse tensor, which has none: its parts have.
+        """
+        if lib.uh_layout_kind(self._h):
+            raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
         return int(lib.uh_data_ptr(self._h))
 
     def untyped_storage(self) -> UntypedStorage:
-        """Return the tensor's Storage, which its views share."""
+        """Return the tensor's Storage, which its views share.
+
+        Raises: NotImplementedError for a sparse tensor: its parts have one each.
+        """
+        if self.layout is not strided:
+            kind = "SparseCsr" if self.is_sparse_csr else "Sparse"
+            raise NotImplementedError(f"Cannot access storage of {kind}TensorImpl")
         return UntypedStorage(self)
 
     def is_set_to(self, tensor: Tensor) -> bool:
@@ -510,6 +545,10 @@ class Tensor(_Base):
         """Pickle dtype, layout and the bytes of the whole Storage, which tensors of one pickle share."""
         from engine.storage import pickled_storage, rebuild
 
+        if self.layout is not strided:
+            from engine.sparse.construct import parts_of, rebuild_sparse
+
+            return rebuild_sparse, (self.layout, parts_of(self), self.requires_grad)
         layout = (tuple(self.shape), self.stride(), self.storage_offset())
         storage = None if self.is_meta else pickled_storage(self)
         return rebuild, (self.dtype, *layout, storage, self.requires_grad)
@@ -546,6 +585,18 @@ class Tensor(_Base):
 
         def __getitem__(self, index: Any) -> Tensor: ...
         def __setitem__(self, index: Any, value: Any) -> None: ...
+
+        # Of engine/sparse/tensor_methods.py, imported on first use.
+        def _nnz(self) -> int: ...
+        def coalesce(self) -> Tensor: ...
+        def dense_dim(self) -> int: ...
+        def is_coalesced(self) -> bool: ...
+        def sparse_dim(self) -> int: ...
+        def to_dense(self, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor: ...
+        def to_sparse(self, sparse_dim: int | None = None, **options: Any) -> Tensor: ...
+        def to_sparse_coo(self) -> Tensor: ...
+        def to_sparse_csr(self, dense_dim: int | None = None) -> Tensor: ...
+        def values(self) -> Tensor: ...
 
 
 Tensor.__module__ = "engine"

@@ -9,10 +9,10 @@ from typing import Any
 
 from engine import dtypes
 from engine.creation import empty, tensor
-from engine.dtypes import Size, as_dtype, device, dtype
+from engine.dtypes import Size, as_dtype, device, dtype, layout
 from engine.tensor import Tensor
 
-_KINDS = {
+KINDS = {
     "BFloat16Tensor": dtypes.bfloat16,
     "BoolTensor": dtypes.bool_,
     "ByteTensor": dtypes.uint8,
@@ -24,7 +24,7 @@ _KINDS = {
     "LongTensor": dtypes.int64,
     "ShortTensor": dtypes.int16,
 }
-__all__ = [*_KINDS]
+__all__ = [*KINDS]
 
 
 class _TensorType(type):
@@ -32,12 +32,14 @@ class _TensorType(type):
 
     dtype: dtype
     device_type: str
+    layout: layout
 
     def __instancecheck__(cls, instance: object) -> bool:
         return (
             isinstance(instance, Tensor)
             and instance.dtype is cls.dtype
             and instance.device.type == cls.device_type
+            and instance.layout is cls.layout
         )
 
     def __call__(cls, *args: Any) -> Tensor:
@@ -47,6 +49,10 @@ class _TensorType(type):
                 f"type torch.{cls.device_type}.{cls.__name__} not available. "
                 f"Torch not compiled with {cls.device_type.upper()} enabled."
             )
+        if cls.layout is dtypes.sparse_coo:
+            from engine.sparse.construct import sparse_coo_tensor
+
+            return sparse_coo_tensor(*(args or ((0,),)), dtype=cls.dtype)
         return legacy_tensor(cls.dtype, args, f"{cls.__name__}()")
 
 
@@ -69,22 +75,28 @@ def legacy_tensor(kind: dtype, args: tuple[Any, ...], function: str) -> Tensor:
     return tensor(args[0], dtype=kind, device="cpu")
 
 
-def _make(name: str, device_type: str) -> _TensorType:
-    kind = _KINDS[name]
-    text = f"The type of the tensors of dtype {kind.name} on {device_type}; calling it creates one."
-    module = "engine" if device_type == "cpu" else f"engine.{device_type}"
-    members = {"dtype": kind, "device_type": device_type, "__doc__": text, "__module__": module}
+def _make(name: str, device_type: str, layout: str) -> _TensorType:
+    kind = KINDS[name]
+    text = f"The type of the {layout} tensors of dtype {kind.name} on {device_type}; calling it creates one."
+    package = "sparse" if layout != "strided" else "" if device_type == "cpu" else device_type
+    members = {
+        "dtype": kind,
+        "device_type": device_type,
+        "layout": getattr(dtypes, layout),
+        "__doc__": text,
+        "__module__": f"engine.{package}".rstrip("."),
+    }
     return _TensorType(name, (), members)
 
 
-_types: dict[tuple[str, str], _TensorType] = {}
+_types: dict[tuple[str, str, str], _TensorType] = {}
 
 
-def tensor_type(name: str, device_type: str = "cpu") -> _TensorType:
+def tensor_type(name: str, device_type: str = "cpu", layout: str = "strided") -> _TensorType:
     """Return the type of a name, such as "FloatTensor"."""
-    key = name, device_type
+    key = name, device_type, layout
     if key not in _types:
-        _types[key] = _make(name, device_type)
+        _types[key] = _make(*key)
     return _types[key]
 
 
@@ -107,7 +119,7 @@ def set_default_tensor_type(t: Any) -> None:
     """
     if isinstance(t, str):
         prefix, _, name = t.rpartition(".")
-        if prefix not in ("torch", "engine", "torch.cuda", "engine.cuda") or name not in _KINDS:
+        if prefix not in ("torch", "engine", "torch.cuda", "engine.cuda") or name not in KINDS:
             raise TypeError(f"invalid type: {t!r}")
         t = tensor_type(name, "cuda" if prefix.endswith("cuda") else "cpu")
     if not isinstance(t, _TensorType):
@@ -125,7 +137,7 @@ def new(input: Tensor, *args: Any, device: device | str | None = None) -> Tensor
 
 
 def __getattr__(name: str) -> Any:
-    if name in _KINDS:
+    if name in KINDS:
         value = globals()[name] = tensor_type(name)
         return value
     raise AttributeError(f"module 'engine.typed_tensors' has no attribute {name!r}")

@@ -37,6 +37,8 @@ bool same_layout(const Tensor& leaf, const Tensor& gradient) {
 }
 
 Tensor copy_like(const Tensor& gradient, const Tensor& leaf) {
+  if (gradient.is_sparse() || leaf.is_sparse())
+    return ops::clone(gradient, MemoryFormat::kUndefined);
   if (!is_dense(leaf)) return ops::clone(gradient, MemoryFormat::kContiguous);
   Tensor laid_out = empty_like(leaf, gradient.dtype());
   ops::copy_(laid_out, gradient, false);
@@ -100,7 +102,7 @@ void AccumulateGrad::accumulate(Tensor incoming, int64_t arrived) {
   Tensor grad = m.grad();
   if (!grad) {
     const bool can_take = !grad_enabled() && is_sole_holder(incoming);
-    if (can_take && same_layout(leaf_, incoming)) {
+    if (can_take && (incoming.is_sparse() || same_layout(leaf_, incoming))) {
       if (incoming.impl()->base()) incoming = alias(incoming, incoming.impl()->layout());
     } else {
       mode = AccumulateMode::kCopied;
@@ -108,6 +110,10 @@ void AccumulateGrad::accumulate(Tensor incoming, int64_t arrived) {
     }
     set_grad(leaf_, incoming);
     grad = std::move(incoming);
+  } else if (grad.is_sparse() && !incoming.is_sparse()) {
+    mode = AccumulateMode::kAdded;  // the sum is dense
+    grad = ops::add(incoming, grad, Scalar(1));
+    set_grad(leaf_, grad);
   } else if (!grad_enabled()) {
     mode = AccumulateMode::kAddedInPlace;
     ops::add_(grad, incoming, Scalar(1));

@@ -23,6 +23,7 @@ class TensorInfo {
     layout_ = t.impl()->layout();
     dtype_ = t.dtype();
     device_ = t.device();
+    keys_ = t.keys();
     defined_ = true;
   }
   explicit operator bool() const { return defined_; }
@@ -36,11 +37,13 @@ class TensorInfo {
   int64_t numel() const { return numel_of(layout_.sizes); }
   DType dtype() const { return dtype_; }
   Device device() const { return device_; }
+  KeySet keys() const { return keys_; }
 
  private:
   Layout layout_;
   DType dtype_ = DType::kUndefined;
   Device device_ = Device::kUndefined;
+  KeySet keys_;
   bool defined_ = false;
 };
 

@@ -39,6 +39,8 @@ bool expandable(const Dims& from, const Dims& to) {
 
 // The sum of two gradients for one input. Adds in place if nothing else holds the first.
 Tensor sum(Tensor have, const Tensor& more) {
+  if (have.is_sparse() && !more.is_sparse()) [[unlikely]]
+    return ops::add(more, have, Scalar(1));
   if (!grad_enabled() && have.impl()->use_count() == 1 && have.storage()->use_count() == 1 &&
       have.dtype() == more.dtype() && have.sizes() == more.sizes() && have.is_contiguous() &&
       !have.impl()->is_inference()) {

@@ -25,6 +25,7 @@
 #include "memory/foreign_writes.h"
 #include "ops/pointwise.h"
 #include "ops/random/generator.h"
+#include "tensor/sparse_parts.h"
 
 namespace uh {
 namespace {
@@ -125,6 +126,7 @@ void uh_sizes(uh_handle self, int64_t* ret_sizes, int64_t n) {
 }
 void uh_strides(uh_handle self, int64_t* ret_strides, int64_t n) {
   const InUse t(self);
+  if (t->sparse()) return copy_dims(Dims(), ret_strides, n);
   copy_dims(t->strides(), ret_strides, n);
 }
 int64_t uh_size(uh_handle self, int64_t dim) {
@@ -132,6 +134,33 @@ int64_t uh_size(uh_handle self, int64_t dim) {
   return dim >= 0 && dim < t->ndim() ? t->sizes()[static_cast<size_t>(dim)] : 0;
 }
 int uh_is_contiguous(uh_handle self) { return in_use(self)->is_contiguous(); }
+int uh_layout_kind(uh_handle self) {
+  const InUse t(self);
+  return t->sparse() ? 1 + t->sparse()->is_csr() : 0;
+}
+int64_t uh_nnz(uh_handle self) {
+  const InUse t(self);
+  return t->sparse() ? t->sparse()->nnz() : 0;
+}
+int64_t uh_sparse_dim(uh_handle self) {
+  const InUse t(self);
+  return t->sparse() ? t->sparse()->sparse_dim() : 0;
+}
+int uh_is_coalesced(uh_handle self) {
+  const InUse t(self);
+  return t->sparse() && t->sparse()->is_coalesced;
+}
+uh_handle uh_sparse_part(uh_handle self, int role) {
+  const CallSection call;
+  const SparseParts* parts = use(self)->sparse();
+  uh_handle result = 0;
+  if (parts) {
+    parts->each([&](SparseParts::Role each, const Tensor& part) {
+      if (static_cast<int>(each) == role) result = reinterpret_cast<uh_handle>(Tensor(part).leak());
+    });
+  }
+  return result;
+}
 uint64_t uh_data_ptr(uh_handle self) {
   const InUse impl(self);
   const auto start = reinterpret_cast<uint64_t>(impl->storage()->data());
@@ -148,7 +177,7 @@ int uh_storage_allocator(uh_handle self) {
   const Allocator* allocator = in_use(self)->storage()->allocator();
   return allocator ? static_cast<int>(allocator->id()) : 0;
 }
-uint32_t uh_key_set(uh_handle self) { return in_use(self)->keys().bits(); }
+uint32_t uh_key_set(uh_handle self) { return static_cast<uint32_t>(recorded_bits(in_use(self)->keys())); }
 const char* uh_key_name(int key) {
   return key >= 0 && key < kKeyCount ? name(static_cast<Key>(key)).data() : "";
 }

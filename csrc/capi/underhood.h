@@ -79,11 +79,20 @@ void uh_sizes(uh_handle self, int64_t* ret_sizes, int64_t n);
 void uh_strides(uh_handle self, int64_t* ret_strides, int64_t n);
 int64_t uh_size(uh_handle self, int64_t dim); /* 0 if the dimension does not exist */
 int uh_is_contiguous(uh_handle self);
+/* The layout: 0 strided, 1 COO, 2 CSR. The last two have no strides and no address. */
+int uh_layout_kind(uh_handle self);
+/* Of a sparse tensor: how many values it stores, its sparse dimensions, whether it is coalesced; else 0. */
+int64_t uh_nnz(uh_handle self);
+int64_t uh_sparse_dim(uh_handle self);
+int uh_is_coalesced(uh_handle self);
+/* The part of a sparse tensor with a role (position of event TENSOR_RETAIN): 0 indices, 1 values, 2 crow_indices,
+   3 col_indices; 0 if it has none. The tensor itself, to be released. */
+uh_handle uh_sparse_part(uh_handle self, int role);
 uint64_t uh_data_ptr(uh_handle self);
 uint64_t uh_storage_data_ptr(uh_handle self);
 int64_t uh_storage_nbytes(uh_handle self);
 int uh_storage_allocator(uh_handle self); /* 0 foreign 1 cpu 2 pool 3 meta */
-uint32_t uh_key_set(uh_handle self);
+uint32_t uh_key_set(uh_handle self); /* bit n: the key of number n in traces */
 const char* uh_key_name(int key);
 int uh_key_count(void);
 uh_handle uh_base(uh_handle self); /* the base of a view, new reference, or 0 */

@@ -10,6 +10,7 @@ import ast
 import io
 import tokenize
 from collections.abc import Sequence
+from operator import itemgetter
 from pathlib import Path
 
 Argument = str | int
@@ -86,10 +87,12 @@ def codes_py(source: Path) -> str:
     text += "".join(f"    DTypeInfo{row!r},\n" for row in rows) + ")\n"
     codes = source / "events" / "codes.inc"
     holders = entries(codes, "UH_HOLDER", 3)
+    keys = entries(source / "tensor" / "keys.inc", "UH_KEY", 2)
     lists: dict[str, Sequence[Argument]] = {
         "DEVICES": _column(source / "base" / "devices.inc", "UH_DEVICE", 2, 1),
         "ALLOCATORS": _column(source / "memory" / "allocators.inc", "UH_ALLOCATOR", 2, 1),
-        "KEYS": _column(source / "tensor" / "keys.inc", "UH_KEY", 1, 0),
+        "KEYS": [name for name, _ in sorted(keys, key=itemgetter(1))],
+        "KEYS_BY_PRIORITY": [name for name, _ in keys],
         "MEMORY_FORMATS": _column(
             source / "tensor" / "memory_formats.inc", "UH_MEMORY_FORMAT", 2, 1
         ),

@@ -5,8 +5,8 @@
 namespace uh {
 
 void record_hop(const OperatorInfo& op, Key key, KeySet keys) {
-  events::emit(events::Kind::kHOP, current_call(), recorded_schema(op), static_cast<int64_t>(key),
-               keys.bits(), op.recorded_kernel(key));
+  events::emit(events::Kind::kHOP, current_call(), recorded_schema(op), recorded_number(key),
+               recorded_bits(keys), op.recorded_kernel(key));
 }
 
 CallRecord::CallRecord(const OperatorInfo& op)

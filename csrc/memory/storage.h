@@ -53,8 +53,10 @@ class Storage final : public RefCounted {
   // Grows or shrinks, keeping the common prefix. Throws unless the Storage is resizable.
   void resize(size_t nbytes);
   // True once the Storage was made smaller: tensors may describe bytes beyond its end since then.
-  // Note [Tensors beyond their Storage] in tensor/tensor_impl.h.
+  // Note [Tensors beyond their Storage] in tensor/tensor_impl.h. A sparse tensor's has no bytes at
+  // all, and says so in the same way.
   bool has_shrunk() const { return has_shrunk_; }
+  void set_without_bytes() { has_shrunk_ = true; }
 
   void held_by(events::Holder kind, int64_t holder) {
     if (events::on()) [[unlikely]] {

@@ -16,6 +16,7 @@ ViewOrigin origin_of(const Tensor& self, ViewOrigin result) {
 }
 
 void mark(const Tensor& self, const Tensor& view, const OperatorInfo& op, ViewOrigin origin) {
+  if (self.is_sparse()) return;  // what is a view of strided elements is a new tensor here
   TensorImpl* base = self.impl()->base() ? self.impl()->base() : self.impl();
   if (!self.impl()->is_inference())
     view.impl()->set_base(Ref<TensorImpl>::share(base), origin_of(self, origin));

@@ -15,7 +15,7 @@
 namespace uh {
 
 enum class Key : int8_t {
-#define UH_KEY(name) k##name,
+#define UH_KEY(name, number) k##name,
 #include "tensor/keys.inc"
 #undef UH_KEY
   kCount,
@@ -24,6 +24,8 @@ enum class Key : int8_t {
 inline constexpr int kKeyCount = static_cast<int>(Key::kCount);
 
 std::string_view name(Key key);
+// The key's number in traces.
+int recorded_number(Key key);
 
 class KeySet {
  public:
@@ -46,9 +48,11 @@ class KeySet {
   uint32_t bits_ = 0;
 };
 
+inline constexpr KeySet kSparseKeys = KeySet(Key::kSparseCPU) | KeySet(Key::kSparseCsrCPU);
 inline constexpr KeySet kBackendKeys =
-    KeySet(Key::kCPU) | KeySet(Key::kMeta) | KeySet(Key::kPrivateUse1) | KeySet(Key::kPrivateUse2);
+    KeySet(Key::kCPU) | KeySet(Key::kMeta) | KeySet(Key::kPrivateUse1) | KeySet(Key::kPrivateUse2) | kSparseKeys;
 
+// The keys whose tensors have their elements at strides: what a kernel for every device serves.
 inline constexpr Key kBackendKeyList[] = {Key::kCPU, Key::kPrivateUse1, Key::kPrivateUse2,
                                           Key::kMeta};
 
@@ -64,5 +68,7 @@ constexpr Key key_of(DeviceType type) {
 
 // "CPU, ADInplaceOrView", highest last.
 std::string to_string(KeySet keys);
+// The set in traces: bit n is the key of recorded number n.
+int64_t recorded_bits(KeySet keys);
 
 }  // namespace uh

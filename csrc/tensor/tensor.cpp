@@ -7,6 +7,7 @@
 #include "memory/foreign_writes.h"
 #include "tensor/call_scope.h"
 #include "tensor/dense.h"
+#include "tensor/sparse_parts.h"
 #include "tensor/stride_order.h"
 
 namespace uh {
@@ -106,8 +107,11 @@ Tensor alias(const Tensor& self, Layout layout) {
 }
 
 Tensor alias(const Tensor& self, Layout layout, DType dtype, Ref<OwnCounter> own) {
-  auto result =
-      make_ref<TensorImpl>(self.impl()->storage_ref(), std::move(layout), dtype, std::move(own));
+  auto result = self.impl()->sparse()
+                    ? make_ref<TensorImpl>(self.impl()->storage_ref(), std::move(layout), dtype,
+                                           std::move(own), *self.impl()->sparse())
+                    : make_ref<TensorImpl>(self.impl()->storage_ref(), std::move(layout), dtype,
+                                           std::move(own));
   // Whether versions are tracked is decided where the memory is made, not where it is viewed.
   result->set_inference(self.impl()->is_inference());
   return Tensor(std::move(result));
@@ -121,7 +125,7 @@ ByteSpan byte_span(const Tensor& self) {
 void record_write(const Tensor& self) {
   if (!events::on()) [[likely]]
     return;
-  if (!self) return;  // a result that was not requested
+  if (!self || self.impl()->sparse()) return;  // not requested, or it has no bytes
   const ByteSpan span = byte_span(self);
   if (span.hi <= span.lo) return;
   if (!is_host(self.device())) {  // its bytes are not the host's to read

@@ -31,6 +31,7 @@ class Tensor {
   Device device() const { return impl_->device(); }
   KeySet keys() const { return impl_->keys(); }
   bool is_meta() const { return device() == Device::kMeta; }
+  bool is_sparse() const { return impl_->sparse() != nullptr; }
   bool is_contiguous() const { return impl_->is_contiguous(); }
   std::byte* data() const { return impl_->data(); }
   template <class T>

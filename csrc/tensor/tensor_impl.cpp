@@ -4,9 +4,28 @@
 
 #include "base/call_section.h"
 #include "tensor/holder_tracker.h"
+#include "tensor/sparse_parts.h"
 #include "tensor/thread_state.h"
 
 namespace uh {
+
+TensorImpl::TensorImpl(Ref<Storage> storage, Layout layout, DType dtype, Ref<OwnCounter> own,
+                       const SparseParts& parts)
+    : storage_(std::move(storage)),
+      layout_(std::move(layout)),
+      own_counter_(std::move(own)),
+      dtype_(dtype) {
+  inference_ = t_state.inference;
+  hold_parts(parts);
+  keys_.store((KeySet(parts.key()) | KeySet(Key::kADInplaceOrView)).bits(),
+              std::memory_order_relaxed);
+  refresh();
+  if (events::on()) [[unlikely]] {
+    storage_->held_by(events::Holder::kTensor, id_);
+    announce(events::Kind::kTENSOR_NEW);
+    record_parts(events::Kind::kTENSOR_RETAIN);
+  }
+}
 
 TensorImpl::TensorImpl(Ref<Storage> storage, Layout layout, DType dtype, Ref<OwnCounter> own)
     : storage_(std::move(storage)),
@@ -32,6 +51,7 @@ TensorImpl::~TensorImpl() {
     events::emit(events::Kind::kTENSOR_RELEASE, base_->id(),
                  static_cast<int64_t>(events::Holder::kTensor), id_, base_->use_count() - 1);
   }
+  if (sparse_) record_parts(events::Kind::kTENSOR_RELEASE);
   events::emit(events::Kind::kTENSOR_FREE, id_, storage_->id());
   storage_->dropped_by(events::Holder::kTensor, id_);
   storage_ = nullptr;  // now: the base may die with us, and records the count of the same Storage
@@ -66,7 +86,22 @@ void TensorImpl::bump_version(int64_t call) {
   }
 }
 
+void TensorImpl::hold_parts(const SparseParts& parts) {
+  storage_->set_without_bytes();
+  sparse_ = std::make_unique<const SparseParts>(parts);
+}
+
+// The parts as what this tensor holds: each is released when the tensor dies.
+void TensorImpl::record_parts(events::Kind kind) const {
+  const bool released = kind == events::Kind::kTENSOR_RELEASE;
+  sparse_->each([&](SparseParts::Role role, const Tensor& part) {
+    events::emit(kind, part.id(), static_cast<int64_t>(events::Holder::kSparse), id_,
+                 part.impl()->use_count() - released, static_cast<int64_t>(role));
+  });
+}
+
 void TensorImpl::check_within_storage() const {
+  check(!sparse_, "Cannot access data pointer of Tensor that doesn't have storage");
   if (numel_ == 0 || device() == Device::kMeta) return;
   int64_t last = layout_.offset;
   for (size_t i = 0; i < layout_.sizes.size(); ++i)
@@ -133,14 +168,30 @@ void TensorImpl::set_storage(Ref<Storage> storage, Layout layout) {
 }
 
 void TensorImpl::set_data(const TensorImpl& source) {
+  check(!sparse_ == !source.sparse_ && (keys() & kSparseKeys).bits() == (source.keys() & kSparseKeys).bits(),
+        "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have "
+        "incompatible tensor type.");
   const ChangeOfShared change(this);
+  if (sparse_) return set_sparse(*source.sparse_, source.sizes());
   dtype_ = source.dtype_;
   set_storage(source.storage_, source.layout_);
 }
 
+void TensorImpl::set_sparse(const SparseParts& parts, const Dims& sizes) {
+  const ChangeOfShared change(this);
+  if (events::on()) [[unlikely]]
+    record_parts(events::Kind::kTENSOR_RELEASE);
+  hold_parts(parts);
+  dtype_ = parts.values.dtype();
+  set_layout({sizes, contiguous_strides(sizes), 0});
+  if (events::on()) [[unlikely]]
+    record_parts(events::Kind::kTENSOR_RETAIN);
+}
+
 void TensorImpl::refresh() {
   numel_ = numel_of(layout_.sizes);
-  contiguous_ = true;
+  contiguous_ = !sparse_;
+  if (sparse_) return;
   int64_t expected = 1;
   for (size_t i = layout_.sizes.size(); i-- > 0 && contiguous_;) {
     const int64_t size = layout_.sizes[i];
@@ -160,11 +211,12 @@ void TensorImpl::announce(events::Kind kind) const {
   fields[2] = static_cast<int64_t>(rank);
   for (size_t i = 0; i < rank; ++i) {
     fields[3 + i] = layout_.sizes[i];
-    fields[3 + rank + i] = layout_.strides[i];
+    fields[3 + rank + i] = sparse_ ? 0 : layout_.strides[i];
   }
+  const bool is_coalesced = sparse_ && sparse_->is_coalesced;
   const int64_t layout = static_cast<int64_t>(dtype_) | static_cast<int64_t>(device().type) << 8 |
                          static_cast<int64_t>(wrapped_number_) << 16 |
-                         static_cast<int64_t>(keys().bits()) << 32;
+                         static_cast<int64_t>(is_coalesced) << 17 | recorded_bits(keys()) << 32;
   events::emit_blob(kind, id_, storage_->id(), layout, layout_.offset, fields, (3 + 2 * rank) * 8);
 }
 

@@ -36,9 +36,14 @@ struct Layout {
   int64_t offset = 0;  // elements
 };
 
+struct SparseParts;  // tensor/sparse_parts.h
+
 class TensorImpl final : public RefCounted {
  public:
   TensorImpl(Ref<Storage> storage, Layout layout, DType dtype, Ref<OwnCounter> own = nullptr);
+  // A sparse tensor: the Storage has no bytes. Note [Sparse tensors] in tensor/sparse_parts.h.
+  TensorImpl(Ref<Storage> storage, Layout layout, DType dtype, Ref<OwnCounter> own,
+             const SparseParts& parts);
   ~TensorImpl() override;
 
   int64_t id() const { return id_; }
@@ -65,6 +70,11 @@ class TensorImpl final : public RefCounted {
 
   // Throws where some element is described that the Storage does not have.
   void check_within_storage() const;
+
+  // The tensors that a sparse tensor consists of; null for one whose elements are at strides.
+  const SparseParts* sparse() const { return sparse_.get(); }
+  // Replaces the parts and sizes of a sparse tensor.
+  void set_sparse(const SparseParts& parts, const Dims& sizes);
 
   // The tensor this one is a view of (never itself a view), or null.
   TensorImpl* base() const { return base_.get(); }
@@ -124,6 +134,8 @@ class TensorImpl final : public RefCounted {
  private:
   void refresh();  // recomputes what is derived from the layout
   void announce(events::Kind kind) const;
+  void hold_parts(const SparseParts& parts);
+  void record_parts(events::Kind kind) const;
 
   Ref<Storage> storage_;
   Layout layout_;
@@ -134,6 +146,7 @@ class TensorImpl final : public RefCounted {
     std::atomic<AutogradSlot*> slot{nullptr};
   };
   Owner autograd_;
+  std::unique_ptr<const SparseParts> sparse_;
   std::atomic<void*> object_{nullptr};
   std::atomic<int64_t> history_version_{0};
   int64_t id_ = next_id(IdSpace::kTensor);

@@ -19,6 +19,7 @@ from engine._generated.codes import (
     HAS_BLOB,
     HOLDERS,
     KEYS,
+    KEYS_BY_PRIORITY,
     TRUNCATED,
 )
 from engine._generated.event_kinds import KINDS, Kind
@@ -32,6 +33,7 @@ __all__ = [
     "HAS_BLOB",
     "HOLDERS",
     "KEYS",
+    "KEYS_BY_PRIORITY",
     "KINDS",
     "NUMBER",
     "PAYLOAD",
@@ -89,7 +91,9 @@ def itemsize(dtype: str) -> int:
 
 def key_names(key_set: int) -> tuple[str, ...]:
     """The dispatch keys of a set, in the order in which their kernels run."""
-    return tuple(coded(KEYS, bit) for bit in reversed(range(63)) if key_set >> bit & 1)
+    names = {coded(KEYS, bit) for bit in range(63) if key_set >> bit & 1}
+    known = [key for key in reversed(KEYS_BY_PRIORITY) if key in names]
+    return (*sorted(names.difference(known)), *known)
 
 
 def short_op(schema: str) -> str:

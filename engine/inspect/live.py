@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine._generated.codes import ALLOCATORS
-from engine._native import ffi, lib
+from engine._native import lib
+from engine.inspect.events import key_names
 
 if TYPE_CHECKING:
     from engine.tensor import Tensor
@@ -47,12 +48,7 @@ def version(x: Tensor) -> int:
 
 def key_set(x: Tensor) -> tuple[str, ...]:
     """The dispatch keys of x, highest priority first: the dispatcher tries them in this order."""
-    bits = lib.uh_key_set(x._h)
-    return tuple(
-        ffi.string(lib.uh_key_name(key)).decode()
-        for key in reversed(range(lib.uh_key_count()))
-        if bits >> key & 1
-    )
+    return key_names(int(lib.uh_key_set(x._h)))
 
 
 def allocator(x: Tensor) -> str:

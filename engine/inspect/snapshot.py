@@ -27,6 +27,7 @@ from engine._native import ffi, lib
 MAX_VALUE_BYTES = 4096
 """Storages up to this size are recorded whole, as the recorder does with what a program writes."""
 _TENSOR, _GRAD = HOLDERS.index("TENSOR"), HOLDERS.index("GRAD")
+_SPARSE, _ROLES = HOLDERS.index("SPARSE"), 4
 
 
 class Pending(NamedTuple):
@@ -87,6 +88,9 @@ def _described(handle: Any, wrapped: bool, storages: set[int], tensors: set[int]
     events.append(Pending(TENSOR_NEW, (number, storage, layout, int(lib.uh_offset(handle))), blob))
     if base:
         events.append(Pending(TENSOR_RETAIN, (base, _TENSOR, number, 1)))
+    for role in range(_ROLES if lib.uh_layout_kind(handle) else 0):
+        if part := _other(lib.uh_sparse_part(handle, role), events, storages, tensors):
+            events.append(Pending(TENSOR_RETAIN, (part, _SPARSE, number, 1, role)))
     if wrapped:
         events.append(Pending(WRAP, (number, int(lib.uh_use_count(handle)))))
     if version := int(lib.uh_version(handle)):

@@ -17,6 +17,7 @@ from engine.optim.per_parameter import (
     decayed,
     descend_ratio,
     scalar,
+    with_values,
 )
 from engine.tensor import Tensor
 
@@ -31,6 +32,7 @@ class Adagrad(PerParameter):
 
     _later: ClassVar = {"foreach": None, "maximize": False, "differentiable": False, "fused": None}
     _has_fused = True
+    _takes_sparse = True
 
     def __init__(
         self,
@@ -77,6 +79,15 @@ class Adagrad(PerParameter):
         step = state["step"].item()
         rate = scalar(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
         total = state["sum"]
+        if grad.is_sparse:
+            if group["weight_decay"] != 0:
+                raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+            grad = grad.coalesce()
+            values = grad._values()
+            total.add_(with_values(grad, values.pow(2)))
+            spread = total.sparse_mask(grad)._values().sqrt() + group["eps"]
+            p.add_(with_values(grad, values / spread), alpha=-rate)
+            return
         grad = decayed(grad, p, group["weight_decay"])
         total.addcmul_(grad, grad, value=1)
         spread = (total.clone() if group["differentiable"] else total).sqrt() + group["eps"]

@@ -28,7 +28,10 @@ class PerParameter(Optimizer):
     _later: ClassVar[dict[str, Any]] = {}
     _counts_steps: ClassVar[bool] = True
     _has_fused: ClassVar[bool] = False
-    _sparse_error: ClassVar[str] = "{} does not support sparse gradients"
+    _sparse_error: ClassVar[str] = (
+        "{} does not support sparse gradients, please consider SparseAdam instead"
+    )
+    _takes_sparse: ClassVar[bool] = False
 
     def _start(self, p: Tensor, group: Group) -> State:
         """Return the initial state of a parameter, without the count of steps."""
@@ -88,7 +91,10 @@ class PerParameter(Optimizer):
             states.append(state)
         if not params:
             return
-        if self._has_fused and self._is_fusable(params, group):
+        has_sparse = any(grad.is_sparse for grad in grads)
+        if has_sparse and not self._takes_sparse:
+            raise RuntimeError(self._sparse_error.format(type(self).__name__))
+        if self._has_fused and not has_sparse and self._is_fusable(params, group):
             self._fused(params, grads, states, group)
             return
         if group.get("capturable"):
@@ -161,6 +167,14 @@ def _check_fused(p: Tensor) -> None:
             "`fused=True` requires all the params to be floating point Tensors of supported "
             f"devices: ['cpu'] but {p.dtype} and {p.device.type}"
         )
+
+
+def with_values(grad: Tensor, values: Tensor) -> Tensor:
+    """Return a COO tensor with other values at the places of a coalesced gradient."""
+    result: Tensor = engine.sparse_coo_tensor(
+        grad._indices(), values, grad.shape, is_coalesced=True
+    )
+    return result
 
 
 # ---- options: numbers, or tensors of one element

@@ -44,6 +44,7 @@ class SGD(PerParameter):
     }
     _counts_steps = False
     _has_fused = True
+    _takes_sparse = True
 
     def __init__(
         self,

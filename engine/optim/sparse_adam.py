@@ -11,6 +11,7 @@ from engine.optim.per_parameter import (
     check_betas,
     check_lr_size,
     scalar,
+    with_values,
     zeros,
 )
 from engine.tensor import Tensor
@@ -19,17 +20,17 @@ __all__ = ["SparseAdam"]
 
 
 class SparseAdam(PerParameter):
-    """Adam's step for the rows that have a gradient; the others are unchanged, as are their moments.
+    """Adam's step for the elements that a sparse gradient has; the others are unchanged, as are their moments.
 
-    The engine has no sparse gradients (`nn.Embedding(sparse=True)` returns a dense one), so a row is updated if
-    any element of its gradient is not zero. PyTorch updates the rows that occur in the batch, and rejects dense
-    gradients.
+    Gradients are sparse with `nn.Embedding(sparse=True)`: they have the rows that occur in the batch.
     State: "step", "exp_avg", "exp_avg_sq".
 
-    Raises: ValueError for options out of range and complex parameters.
+    Raises: ValueError for options out of range and complex parameters, RuntimeError for dense gradients and
+    sparse parameters.
     """
 
     _counts_steps = False
+    _takes_sparse = True
 
     def __init__(
         self,
@@ -47,6 +48,16 @@ class SparseAdam(PerParameter):
         check_betas(betas)
         defaults = {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize}
         super().__init__(params, defaults)
+        sparse = [
+            [number, at]
+            for number, group in enumerate(self.param_groups)
+            for at, p in enumerate(group["params"])
+            if p.is_sparse
+        ]
+        if sparse:
+            raise ValueError(
+                f"Sparse params at indices {sparse}: SparseAdam requires dense parameter tensors"
+            )
         indices = [
             [number, at]
             for number, group in enumerate(self.param_groups)
@@ -59,14 +70,25 @@ class SparseAdam(PerParameter):
             )
 
     def _update(self, p: Tensor, grad: Tensor, state: State, group: Group) -> None:
+        if not grad.is_sparse:
+            raise RuntimeError(
+                "SparseAdam does not support dense gradients, please consider Adam instead"
+            )
         if not state:
             state.update(step=0, exp_avg=zeros(p), exp_avg_sq=zeros(p))
         state["step"] += 1
         step, (beta1, beta2) = state["step"], group["betas"]
-        mean, square = state["exp_avg"], state["exp_avg_sq"]
-        rows = grad.reshape(grad.size(0), -1).ne(0).any(1).nonzero().squeeze(1) if p.dim() else ...
-        newest = grad[rows]
-        mean[rows] = mean[rows].lerp(newest, 1 - beta1)
-        square[rows] = square[rows].lerp(newest * newest, 1 - beta2)
+        grad = grad.coalesce()
+        newest = grad._values()
+        if not newest.numel():
+            return
+        mean, square = (
+            state[name].sparse_mask(grad)._values() for name in ("exp_avg", "exp_avg_sq")
+        )
+        towards_mean = (newest - mean) * (1 - beta1)
+        towards_square = (newest * newest - square) * (1 - beta2)
+        state["exp_avg"].add_(with_values(grad, towards_mean))
+        state["exp_avg_sq"].add_(with_values(grad, towards_square))
         rate = scalar(group["lr"]) * (1 - beta2**step) ** 0.5 / (1 - beta1**step)
-        p[rows] = p[rows].addcdiv(mean[rows], square[rows].sqrt() + group["eps"], value=-rate)
+        spread = (square + towards_square).sqrt() + group["eps"]
+        p.add_(with_values(grad, (mean + towards_mean) / spread), alpha=-rate)

@@ -20,7 +20,7 @@ from typing import Any
 
 import engine
 from engine._native import ffi
-from engine.dtypes import DTYPES, Size, device, dtype
+from engine.dtypes import DTYPES, Size, device, dtype, sparse_coo, sparse_csr
 from engine.formats.legacy_file import LegacyFile
 from engine.formats.outline import Outline
 from engine.formats.restricted_pickle import PickleError, describe, load_pickle
@@ -28,6 +28,7 @@ from engine.formats.zip_records import RecordError, Records
 from engine.saved_files import options
 from engine.saved_files.pytorch_names import engine_object
 from engine.saved_files.safe_globals import find_safe_global, is_safe_global
+from engine.sparse.construct import rebuild_sparse
 from engine.storage import UntypedStorage, rebuild
 from engine.tensor import Tensor
 
@@ -162,6 +163,27 @@ def _rebuild_meta_tensor(kind: dtype, size: Any, stride: Any, requires_grad: boo
     return result
 
 
+def _get_layout(name: str) -> Any:
+    if name not in ("torch.sparse_coo", "torch.sparse_csr"):
+        raise PickleError(
+            f"it contains a tensor of layout {describe(name)}, which the engine does not have"
+        )
+    return sparse_coo if name == "torch.sparse_coo" else sparse_csr
+
+
+def _rebuild_sparse_tensor(layout: Any, parts: Any) -> Tensor:
+    """Create a sparse tensor of its parts. Raises: RuntimeError for indices outside the sizes."""
+    if layout not in (sparse_coo, sparse_csr) or not isinstance(parts, tuple):
+        raise PickleError(f"a sparse tensor is {describe(layout)} of {describe(parts)}")
+    tensors = parts[: 3 if layout is sparse_csr else 2]
+    if len(parts) not in (3, 4) or not all(isinstance(part, Tensor) for part in tensors):
+        raise PickleError("a sparse tensor is not created of tensors and sizes")
+    sizes = parts[len(tensors)]
+    if not isinstance(sizes, tuple):
+        raise PickleError(f"a sparse tensor has the sizes {describe(sizes)}")
+    return rebuild_sparse(layout, (*tensors, _size(sizes), *parts[len(tensors) + 1 :]))
+
+
 def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any = None) -> Tensor:
     if not isinstance(data, Tensor):
         raise PickleError(f"a parameter has {describe(data)} for data")
@@ -240,6 +262,7 @@ _TENSORS: dict[str, _Constructor] = {
     "torch._utils _rebuild_tensor_v2": _Constructor(_rebuild_tensor),
     "torch._utils _rebuild_tensor_v3": _Constructor(_rebuild_tensor_v3),
     "torch._utils _rebuild_meta_tensor_no_storage": _Constructor(_rebuild_meta_tensor),
+    "torch._utils _rebuild_sparse_tensor": _Constructor(_rebuild_sparse_tensor),
     "torch._utils _rebuild_parameter": _Constructor(_rebuild_parameter),
     "torch._utils _rebuild_parameter_with_state": _Constructor(_rebuild_parameter_with_state),
 }
@@ -254,6 +277,7 @@ _CONSTRUCTORS: dict[str, _Constructor] = {
     "__builtin__ complex": _Constructor(complex, float, int),
     "builtins bytearray": _Constructor(bytearray, bytes),
     "__builtin__ bytearray": _Constructor(bytearray, bytes),
+    "torch.serialization _get_layout": _Constructor(_get_layout, str),
     "torch Size": _Constructor(_size, tuple, list),
     "torch device": _Constructor(device, str, int),
     "_codecs encode": _Constructor(_encode),
@@ -272,7 +296,6 @@ _UNSUPPORTED = {
     "_rebuild_wrapper_subclass": "a tensor of a wrapper subclass",
     "_rebuild_device_tensor_from_numpy": "a tensor of another device",
     "_rebuild_device_tensor_from_cpu_tensor": "a tensor of another device",
-    "_rebuild_sparse_tensor": "a sparse tensor",
 }
 
 

@@ -20,9 +20,10 @@ from typing import Any, ClassVar
 
 import engine
 from engine._native import ffi, lib
-from engine.dtypes import Size, device, dtype
+from engine.dtypes import Size, device, dtype, strided
 from engine.formats import legacy_file
 from engine.saved_files.pytorch_names import pytorch_name
+from engine.sparse.construct import parts_of
 from engine.storage import UntypedStorage, readable_address
 from engine.tensor import Tensor
 
@@ -51,6 +52,16 @@ class _StorageEntry:
     def kind(self) -> dtype:
         """The dtype of the elements."""
         return self.tensor.dtype
+
+
+class _Called:
+    """A call of a function of PyTorch, which a pickle has for its result."""
+
+    def __init__(self, function: _Global, argument: str) -> None:
+        self.function, self.argument = function, argument
+
+    def __reduce__(self) -> Any:
+        return self.function, (self.argument,)
 
 
 _REDUCTIONS = {
@@ -156,6 +167,11 @@ class _Pickler(_PythonPickler):
             function = self._name("torch._utils", "_rebuild_meta_tensor_no_storage")
             sizes, strides = tuple(obj.shape), tuple(obj.stride())
             return function, (obj.dtype, sizes, strides, obj.requires_grad)
+        if obj.layout is not strided:
+            layout = _Called(
+                self._name("torch.serialization", "_get_layout"), f"torch.{obj.layout.name}"
+            )
+            return self._name("torch._utils", "_rebuild_sparse_tensor"), (layout, parts_of(obj))
         entry = self._entry(obj)
         if entry.kind is not obj.dtype:
             raise RuntimeError(

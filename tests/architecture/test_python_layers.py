@@ -26,6 +26,7 @@ ENGINE = {
     "compiler": 5,
     "_dynamo": 6,
     "library": 5,
+    "sparse": 1,
     "sparse_conv": 5,
     "onnx": 6,
 }

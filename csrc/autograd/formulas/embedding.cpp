@@ -1,6 +1,7 @@
 #include "autograd/formulas/embedding.h"
 
 #include "autograd/formulas/gather.h"
+#include "autograd/formulas/sparse.h"
 #include "generated/ops/comparison.h"
 #include "generated/ops/creation.h"
 #include "generated/ops/embedding.h"
@@ -40,8 +41,16 @@ Tensor embedding_twice(const Tensor& grad, const Tensor& indices, int64_t rows, 
   return ops::reshape(read, sizes);
 }
 
+Tensor embedding_backward(const Tensor& grad, const Tensor& indices, int64_t rows, int64_t padding,
+                          bool by_frequency, bool sparse) {
+  if (!sparse) return ops::embedding_dense_backward(grad, indices, rows, padding, by_frequency);
+  check(!by_frequency, "embedding_backward: scale_grad_by_freq not supported with sparse gradients");
+  return rows_gradient(grad, indices, rows, padding);
+}
+
 Tensor bag_weight_backward(const Tensor& grad, const Tensor& indices, const Bags& bags,
-                           const Tensor& scales, const Dims& sizes, bool by_frequency) {
+                           const Tensor& scales, const Dims& sizes, bool by_frequency,
+                           bool sparse) {
   const Tensor counted = ops::unsqueeze(bags.sizes, 1);
   if (bags.mode == 2) {  // an empty bag's zeros came from nowhere
     const Tensor none = ops::eq(counted, Scalar(0));
@@ -50,8 +59,8 @@ Tensor bag_weight_backward(const Tensor& grad, const Tensor& indices, const Bags
   const Tensor each = bags.mode == 1 ? grad / ops::clamp_min(counted, Scalar(1)) : grad;
   Tensor read = ops::index_select(each, 0, bags.bag_of);
   if (scales) read = read * ops::unsqueeze(scales, 1);
-  return ops::embedding_dense_backward(read, indices, sizes[0], from_front(bags.padding, sizes[0]),
-                                       by_frequency);
+  return embedding_backward(read, indices, sizes[0], from_front(bags.padding, sizes[0]),
+                            by_frequency, sparse);
 }
 
 Tensor bag_scale_backward(const Tensor& grad, const Tensor& weight, const Tensor& indices,

@@ -16,8 +16,11 @@ struct Bags {
 
 Tensor embedding_twice(const Tensor& grad, const Tensor& indices, int64_t rows, int64_t padding,
                        bool by_frequency);
+// `sparse`: a COO tensor of the rows that were read.
+Tensor embedding_backward(const Tensor& grad, const Tensor& indices, int64_t rows, int64_t padding,
+                          bool by_frequency, bool sparse);
 Tensor bag_weight_backward(const Tensor& grad, const Tensor& indices, const Bags& bags,
-                           const Tensor& scales, const Dims& sizes, bool by_frequency);
+                           const Tensor& scales, const Dims& sizes, bool by_frequency, bool sparse);
 // The gradient of per_sample_weights.
 Tensor bag_scale_backward(const Tensor& grad, const Tensor& weight, const Tensor& indices,
                           const Bags& bags);

@@ -10,4 +10,6 @@ namespace uh::autograd {
 Tensor mm_gradient_of_left(const Tensor& grad, const Tensor& right, const TensorInfo& left);
 Tensor mm_gradient_of_right(const Tensor& left, const Tensor& grad, const TensorInfo& right);
 
+Tensor mv_gradient_of_vector(const Tensor& matrix, const Tensor& grad);
+
 }  // namespace uh::autograd

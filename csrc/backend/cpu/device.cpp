@@ -1,6 +1,7 @@
 // The CPU as a device: its tensors are in host memory.
 #include "backend/cpu/allocator.h"
 #include "backend/cpu/copy/elements.h"
+#include "backend/cpu/sparse/operators.h"
 #include "backend/devices.h"
 #include "memory/device_registry.h"
 #include "ops/copy/device_copy.h"
@@ -12,6 +13,7 @@ void register_cpu() {
                                        return pool_allocator();
                                      }});
   register_host_copy([](const Tensor& to, const Tensor& from) { copy_elements(to, from); });
+  sparse::register_operators();
 }
 
 }  // namespace uh

@@ -78,6 +78,15 @@ class Modes {
 
 void Executor::run(Stack& stack) {
   const Modes modes;
+  const IValue* arguments = arguments_of(stack);
+  for (const int32_t i : tensors_) {
+    const Tensor* tensor = arguments[i].get_if<Tensor>();
+    if (!tensor || !*tensor || !tensor->is_sparse()) [[likely]]
+      continue;
+    fail(ErrorKind::kNotImplemented, function_.name(),
+         ": compiled programs take no sparse tensors: call the function without the compiler, or "
+         "pass x.to_dense()");
+  }
   jit::run(code_for(stack, events::on()), stack, this);
 }
 

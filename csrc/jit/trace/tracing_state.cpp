@@ -19,7 +19,14 @@ namespace {
 thread_local std::unique_ptr<TracingState> t_tracing;
 
 void record_call(const OperatorInfo& op, const Stack& arguments, const Stack& results) {
-  if (t_tracing) t_tracing->record(op, arguments, results);
+  if (!t_tracing) return;
+  for (const Stack* values : {&arguments, &results})
+    for (const IValue& value : *values)
+      each_tensor(value, [&](const Tensor& t) {
+        check_kind(!t || !t.is_sparse(), ErrorKind::kNotImplemented, "trace: ", op.full_name(),
+                   " has a sparse tensor, which graphs do not have: use x.to_dense() before");
+      });
+  t_tracing->record(op, arguments, results);
 }
 
 // The number as in PyTorch's arithmetic; nothing for a value that is not a number, or complex.

@@ -327,6 +327,10 @@ class History:
         """The holders that keep the tensor alive: references to its Python object and uses of its TensorImpl."""
         return ownership.owners(self, tensor, m)
 
+    def parts_of(self, tensor: int, m: int) -> tuple[tuple[str, int], ...]:
+        """The parts of a sparse tensor, by name: `indices`, `values`, or those of rows."""
+        return ownership.parts_of(self, tensor, m)
+
     def storage_owners(self, storage: int, m: int) -> Owners:
         """The holders of the storage; their counts add up to its use count."""
         return ownership.storage_owners(self, storage, m)

@@ -59,6 +59,11 @@ class TensorFact(Fact):
     """Its dispatch keys, the one that runs first coming first."""
 
     @property
+    def is_sparse(self) -> bool:
+        """True for a tensor that consists of others: all bytes are theirs."""
+        return "SparseCPU" in self.keys or "SparseCsrCPU" in self.keys
+
+    @property
     def itemsize(self) -> int:
         return itemsize(self.dtype)
 

@@ -123,7 +123,7 @@ def _further(
     if holder.kind == "SAVED":
         way = _node_way(history, holder.id, m, seen)
         return way.links[1:], way.named
-    if holder.kind in ("GRAD", "TENSOR") and holder.id not in seen:
+    if holder.kind in ("GRAD", "TENSOR", "SPARSE") and holder.id not in seen:
         return _tensor_links(history, holder.id, m, seen)
     return (), False
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from engine.inspect.history import History
 
 ELSEWHERE = "held elsewhere"
+_PARTS = ("indices", "values", "crow_indices", "col_indices")  # by the position of TENSOR_RETAIN
 _OF_AUTOGRAD = ("SAVED", "GRAD", "BUFFER")
 _BEFORE = 64  # earlier counts that are searched for one of another kind
 _LATER = 4  # later counts that distinguish a holder from a temporary reference
@@ -31,6 +32,16 @@ def owners(history: History, tensor: int, m: int) -> TensorOwners:
     return TensorOwners(
         tensor, _object_owners(history, tensor, m), _impl_owners(history, tensor, m)
     )
+
+
+def parts_of(history: History, tensor: int, m: int) -> tuple[tuple[str, int], ...]:
+    uses = history.tables.uses
+    rows = [
+        int(row)
+        for row in uses.where_at("holder", tensor, m)
+        if coded(HOLDERS, int(uses.kind[row])) == "SPARSE"
+    ]
+    return tuple((coded(_PARTS, int(uses.position[row])), int(uses.id[row])) for row in rows)
 
 
 def storage_owners(history: History, storage: int, m: int) -> Owners:
@@ -194,6 +205,8 @@ def _holder_name(history: History, kind: str, holder: int, m: int, tensor: int =
         return f"tensor {history.label(holder, m)}" + (
             f", saved by node {names_found}" if names_found else ""
         )
+    if kind == "SPARSE":
+        return f"part of sparse tensor {history.label(holder, m)}"
     if kind == "CALL":
         call = history.call(holder)
         return f"call {holder}: {call.op}" if call else f"call {holder}"

@@ -89,9 +89,12 @@ def short(text: str) -> str:
     return text if len(text) <= _MOST_TEXT else text[: _MOST_TEXT - 3] + "..."
 
 
+_TENSORS = ("TENSOR", "WRAPPER", "SPARSE")  # holders that are tensors
+
+
 def _holder(history: History, m: int, kind: int, holder: int) -> str:
     name = coded(HOLDERS, kind)
-    return tensor_words(history, m, holder) if name in ("TENSOR", "WRAPPER") else str(holder)
+    return tensor_words(history, m, holder) if name in _TENSORS else str(holder)
 
 
 CODES: dict[str, tuple[str, ...]] = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from engine.inspect.events import KEYS
+from engine.inspect.events import KEYS_BY_PRIORITY
 from engine.inspect.history.arguments import show_argument
 from engine.inspect.models._calls import (
     call_text,
@@ -171,7 +171,7 @@ def project(history: History, moment: int, selection: Selection) -> DispatchMode
         error=call.error,
         arguments=arguments,
         union=union,
-        absent=tuple(key for key in reversed(KEYS) if key not in union),
+        absent=tuple(key for key in reversed(KEYS_BY_PRIORITY) if key not in union),
         hops=hops,
         results=results,
         more_results=max(0, _returned(history, call) - len(call.results)),
@@ -226,7 +226,7 @@ def _argument(history: History, argument: Any, moment: int) -> ArgumentRow:
         kind=argument.kind,
         text=show_argument(argument, lambda tensor: str(history.label(tensor, moment))),
         tensors=rows,
-        keys=tuple(key for key in reversed(KEYS) if key in keys),
+        keys=tuple(key for key in reversed(KEYS_BY_PRIORITY) if key in keys),
         recorded=all(row.keys for row in rows),
     )
 

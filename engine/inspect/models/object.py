@@ -140,6 +140,6 @@ def _count(title: str, field: str, id: int, owners: Any, history: History, momen
 
 
 def _holder(holder: Any, history: History, moment: int) -> HolderRow:
-    tensor = holder.id if holder.kind == "TENSOR" else 0
+    tensor = holder.id if holder.kind in ("TENSOR", "SPARSE") else 0
     text = holder.name or holder_word(holder.kind)
     return HolderRow(holder.count, holder.kind, text, tensor, holder.since)

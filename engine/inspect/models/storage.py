@@ -18,6 +18,7 @@ from engine.inspect.layout import MAX_MARKED, Extent, Hit, covered
 from engine.inspect.models._contents import Contents
 from engine.inspect.models._focus import cursor, element_type, focus, layout_of
 from engine.inspect.models._numbers import dtype_of, exact, short
+from engine.inspect.models._sparse import sparse_words
 from engine.inspect.models._wording import writer
 
 if TYPE_CHECKING:
@@ -142,6 +143,8 @@ class StorageModel:
 def project(history: History, moment: int, selection: Selection) -> StorageModel:
     """The storage of the selected tensor, or the selected storage itself, as it is at a moment."""
     tensor = focus(history, moment, selection)
+    if tensor is not None and (explanation := sparse_words(history, moment, tensor)):
+        return StorageModel(why=explanation)
     number = tensor.storage if tensor is not None else selection.storage
     storage = history.storage(number, moment) if number else None
     if storage is None:

@@ -18,6 +18,7 @@ from engine.inspect.models._focus import cursor, focus, layout_of, made_from, mi
 from engine.inspect.models._grid import Grid, GridCell, grid_of
 from engine.inspect.models._layout import Layout
 from engine.inspect.models._numbers import dtype_of, short
+from engine.inspect.models._sparse import sparse_words
 
 if TYPE_CHECKING:
     from engine.inspect.history import History
@@ -144,6 +145,8 @@ def project(history: History, moment: int, selection: Selection) -> StridesModel
     tensor = focus(history, moment, selection)
     if tensor is None:
         return StridesModel(why="No tensor is alive at this moment: step forward, or pick one.")
+    if explanation := sparse_words(history, moment, tensor):
+        return StridesModel(why=explanation)
     storage = history.storage(tensor.storage, moment)
     if storage is None:
         return StridesModel(why=f"Tensor {tensor.id} has no storage at this moment.")

@@ -17,6 +17,7 @@ from engine.inspect.models._contents import Contents, once
 from engine.inspect.models._focus import cursor, focus, missed
 from engine.inspect.models._grid import LISTED, Grid, GridCell, grid_of
 from engine.inspect.models._numbers import dtype_of, exact, magnitude
+from engine.inspect.models._sparse import sparse_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -136,6 +137,8 @@ def project(history: History, moment: int, selection: Selection) -> ValuesModel:
     tensor = focus(history, moment, selection)
     if tensor is None:
         return ValuesModel(why="No tensor is alive at this moment: step forward, or pick one.")
+    if explanation := sparse_words(history, moment, tensor):
+        return ValuesModel(why=explanation)
     storage = history.storage(tensor.storage, moment)
     if storage is None:
         return ValuesModel(why=f"Tensor {tensor.id} has no storage at this moment.")

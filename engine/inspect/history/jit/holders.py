@@ -13,7 +13,7 @@ from engine.inspect.events import FOREVER, HOLDERS
 if TYPE_CHECKING:
     from engine.inspect.history import History
 
-HOLDS = HOLDERS[HOLDERS.index("REGISTER") :]
+HOLDS = HOLDERS[HOLDERS.index("REGISTER") : HOLDERS.index("TRACE") + 1]
 """The kinds of holders that are parts of the JIT."""
 _REGISTER_BITS = 16
 _NAMED = re.compile(r"\((%[^)]+)\)$")

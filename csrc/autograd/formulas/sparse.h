@@ -1,0 +1,30 @@
+// Gradients of operators of sparse tensors. That of a sparse operand has its places, as PyTorch's.
+#pragma once
+
+#include "autograd/formula.h"
+#include "generated/ops/linalg.h"
+#include "generated/ops/sparse.h"
+#include "generated/ops/view.h"
+
+namespace uh::autograd {
+
+Tensor dense_gradient(const Tensor& grad);
+// A gradient in the layout of the argument.
+Tensor to_layout_of(const Tensor& grad, const TensorInfo& self);
+Tensor to_dense_backward(const Tensor& grad, const Tensor& self, bool masked);
+Tensor sparse_mask_backward(const Tensor& grad, const TensorInfo& self);
+Tensor values_backward(const Tensor& grad, const Tensor& self);
+// The gradient of the sparse operand of _spmm, at its positions.
+Tensor spmm_gradient_of_sparse(const Tensor& grad, const Tensor& self, const Tensor& mat2,
+                               bool transpose);
+Tensor sparse_product_gradient_of_left(const Tensor& grad, const Tensor& self, const Tensor& other);
+Tensor sparse_product_gradient_of_right(const Tensor& grad, const Tensor& self,
+                                        const Tensor& other);
+Tensor sparse_softmax_backward(const Tensor& grad, const Tensor& result, int64_t dim);
+Tensor sparse_log_softmax_backward(const Tensor& grad, const Tensor& result, int64_t dim);
+// The transpose in the same layout.
+Tensor transposed(const Tensor& matrix);
+// The COO gradient of a table of which single rows were read.
+Tensor rows_gradient(const Tensor& grad, const Tensor& indices, int64_t rows, int64_t padding);
+
+}  // namespace uh::autograd
