@@ -202,9 +202,7 @@ def _gradient_suffixes(tensor: Tensor) -> list[str]:
     return suffixes
 
 
-def _with_suffixes(
-    text: str, suffixes: list[str], indent: int, on_a_new_line: bool = False
-) -> str:
+def _with_suffixes(text: str, suffixes: list[str], indent: int, on_a_new_line: bool = False) -> str:
     """Append the suffixes, each on the last line if it fits there."""
     width = len(text) - text.rfind("\n") + 1  # as PyTorch counts: two more than the characters
     for suffix in suffixes:

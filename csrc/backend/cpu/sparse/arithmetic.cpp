@@ -48,12 +48,7 @@ void add_values(const Tensor& dense, const Tensor& sparse, const Scalar& alpha,
     for (size_t i = 0; i < numbers.size(); ++i) {
       T* row = out + numbers[i] * block;
       const T* value = from + static_cast<int64_t>(i) * block;
-      for (int64_t j = 0; j < block; ++j) {
-        if constexpr (std::is_same_v<T, bool>)
-          row[j] = row[j] || (factor && value[j]);
-        else
-          row[j] = static_cast<T>(row[j] + factor * value[j]);
-      }
+      for (int64_t j = 0; j < block; ++j) row[j] = plus_scaled(row[j], value[j], factor);
     }
   });
   if (!in_place) return ops::copy_(dense, to, false);
@@ -98,13 +93,7 @@ Tensor merged(const Tensor& left, const Tensor& right, const Scalar& alpha, DTyp
       const int64_t k = from_a[static_cast<size_t>(i / block)],
                     l = from_b[static_cast<size_t>(i / block)];
       T sum = k >= 0 ? p[k * block + i % block] : T{};
-      if (l >= 0) {
-        const T value = q[l * block + i % block];
-        if constexpr (std::is_same_v<T, bool>)
-          sum = sum || (factor && value);
-        else
-          sum = static_cast<T>(sum + factor * value);
-      }
+      if (l >= 0) sum = plus_scaled(sum, q[l * block + i % block], factor);
       to[i] = sum;
     }
   });

@@ -11,6 +11,7 @@
 #include "generated/ops/join.h"
 #include "generated/ops/reduce.h"
 #include "generated/ops/view.h"
+#include "ops/view/layouts.h"
 
 namespace uh::sparse {
 namespace {
@@ -225,6 +226,7 @@ Tensor select(KeySet, const Tensor& self, int64_t dim, int64_t index) {
 
 std::vector<Tensor> unbind(KeySet keys, const Tensor& self, int64_t dim) {
   const int64_t d = wrap_dim(dim, self.ndim());
+  layouts::check_pieces(self.size(d), self.size(d), "unbind");
   std::vector<Tensor> slices;
   for (int64_t i = 0; i < self.size(d); ++i) slices.push_back(select(keys, self, d, i));
   return slices;
@@ -255,24 +257,21 @@ Tensor index_select(KeySet, const Tensor& self, int64_t dim, const Tensor& index
     return make_coo(sizes, coo.indices, ops::index_select(coo.values, d - coo.sparse_dim() + 1, at),
                     coo.is_coalesced);
   }
-  // The entries of each slice, in order.
-  std::vector<int64_t> begins(static_cast<size_t>(size) + 1, 0),
-      sorted(static_cast<size_t>(coo.nnz()));
+  // The entries in the order of their slices, in which those of each selected one are found.
   const int64_t* along = coo.index(d);
-  for (int64_t i = 0; i < coo.nnz(); ++i) ++begins[static_cast<size_t>(along[i]) + 1];
-  std::partial_sum(begins.begin(), begins.end(), begins.begin());
-  std::vector<int64_t> next(begins.begin(), begins.end() - 1);
-  for (int64_t i = 0; i < coo.nnz(); ++i)
-    sorted[static_cast<size_t>(next[static_cast<size_t>(along[i])]++)] = i;
-  std::vector<int64_t> positions, places;
+  const std::vector<int64_t> slices(along, along + coo.nnz());
+  const std::vector<int64_t> order = sorting_order(slices);
+  std::vector<int64_t> sorted, positions, moved;
+  for (const int64_t entry : order) sorted.push_back(along[entry]);
   for (int64_t k = 0; k < count; ++k) {
-    const auto slice = static_cast<size_t>(selected[static_cast<size_t>(k)]);
-    for (int64_t i = begins[slice]; i < begins[slice + 1]; ++i) {
-      positions.push_back(sorted[static_cast<size_t>(i)]);
-      places.push_back(k);
+    const auto [first, last] =
+        std::equal_range(sorted.begin(), sorted.end(), selected[static_cast<size_t>(k)]);
+    for (auto i = first; i != last; ++i) {
+      positions.push_back(order[static_cast<size_t>(i - sorted.begin())]);
+      moved.push_back(k);
     }
   }
-  return entries(coo, positions, d, &places, sizes, coo.is_coalesced && d == 0);
+  return entries(coo, positions, d, &moved, sizes, coo.is_coalesced && d == 0);
 }
 
 Tensor cat(KeySet, const std::vector<Tensor>& tensors, int64_t dim) {

@@ -13,36 +13,6 @@
 namespace uh::sparse {
 namespace {
 
-// The order that sorts the numbers; equal ones stay in their order. One pass for each byte in which
-// they differ.
-std::vector<int64_t> sorting_order(const std::vector<int64_t>& numbers) {
-  const size_t n = numbers.size();
-  std::vector<int64_t> order(n), next(n);
-  std::iota(order.begin(), order.end(), 0);
-  uint64_t differing = 0;
-  for (size_t i = 1; i < n; ++i) differing |= static_cast<uint64_t>(numbers[i] ^ numbers[0]);
-  for (int shift = 0; shift < 64; shift += 8) {
-    if ((differing >> shift & 0xFF) == 0) continue;
-    size_t starts[257] = {};
-    const auto digit = [&](int64_t at) {
-      return static_cast<uint64_t>(numbers[static_cast<size_t>(at)]) >> shift & 0xFF;
-    };
-    for (size_t i = 0; i < n; ++i) ++starts[digit(static_cast<int64_t>(i)) + 1];
-    for (size_t d = 0; d < 256; ++d) starts[d + 1] += starts[d];
-    for (const int64_t at : order) next[starts[digit(at)]++] = at;
-    order.swap(next);
-  }
-  return order;
-}
-
-template <class T>
-void add_to(T& sum, T value) {
-  if constexpr (std::is_same_v<T, bool>)
-    sum = sum || value;
-  else
-    sum = static_cast<T>(sum + value);
-}
-
 Tensor coalesce(const Checked& coo) {
   const std::vector<int64_t> numbers = place_numbers(coo);
   const std::vector<int64_t> order = sorting_order(numbers);
@@ -77,7 +47,8 @@ Tensor coalesce(const Checked& coo) {
                      T* sum = to + p * block;
                      std::copy_n(from + *each * block, block, sum);
                      for (++each; each != end; ++each)
-                       for (int64_t j = 0; j < block; ++j) add_to(sum[j], from[*each * block + j]);
+                       for (int64_t j = 0; j < block; ++j)
+                         sum[j] = plus_scaled(sum[j], from[*each * block + j], T(1));
                    }
                  });
   });
@@ -96,6 +67,27 @@ Tensor row_bounds(const int64_t* rows, int64_t nnz, int64_t row_count) {
 }
 
 }  // namespace
+
+// One pass for each byte in which numbers differ.
+std::vector<int64_t> sorting_order(const std::vector<int64_t>& numbers) {
+  const size_t n = numbers.size();
+  std::vector<int64_t> order(n), next(n);
+  std::iota(order.begin(), order.end(), 0);
+  uint64_t differing = 0;
+  for (size_t i = 1; i < n; ++i) differing |= static_cast<uint64_t>(numbers[i] ^ numbers[0]);
+  for (int shift = 0; shift < 64; shift += 8) {
+    if ((differing >> shift & 0xFF) == 0) continue;
+    size_t starts[257] = {};
+    const auto digit = [&](int64_t at) {
+      return static_cast<uint64_t>(numbers[static_cast<size_t>(at)]) >> shift & 0xFF;
+    };
+    for (size_t i = 0; i < n; ++i) ++starts[digit(static_cast<int64_t>(i)) + 1];
+    for (size_t d = 0; d < 256; ++d) starts[d + 1] += starts[d];
+    for (const int64_t at : order) next[starts[digit(at)]++] = at;
+    order.swap(next);
+  }
+  return order;
+}
 
 Tensor coalesced(const Tensor& coo) {
   if (coo.impl()->sparse()->is_coalesced) return coo;
@@ -144,7 +136,8 @@ Tensor dense_of(const Tensor& sparse) {
     T* to = dense.data_as<T>();
     for (size_t i = 0; i < numbers.size(); ++i)
       for (int64_t j = 0; j < block; ++j)
-        add_to(to[numbers[i] * block + j], from[static_cast<int64_t>(i) * block + j]);
+        to[numbers[i] * block + j] = plus_scaled(to[numbers[i] * block + j],
+                                                 from[static_cast<int64_t>(i) * block + j], T(1));
   });
   record_write(dense);
   return dense;
@@ -226,6 +219,7 @@ Tensor sparse_of(const Tensor& strided, int64_t sparse_dim) {
   std::vector<int64_t> numbers;
   visit_any(self.dtype(), [&](auto zero) {
     using T = decltype(zero);
+    if (block == 0) return;
     const T* data = self.data_as<T>();
     for (int64_t p = 0; p < positions; ++p) {
       bool any = false;

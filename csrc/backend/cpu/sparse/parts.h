@@ -2,6 +2,8 @@
 #pragma once
 
 #include <string_view>
+#include <type_traits>
+#include <vector>
 
 #include "tensor/sparse_parts.h"
 
@@ -58,6 +60,22 @@ Tensor values_at(const Tensor& self, const Checked& at, std::string_view op);
 // Row-major and of the dtype.
 Tensor plain(const Tensor& t, DType dtype);
 inline Tensor plain(const Tensor& t) { return plain(t, t.dtype()); }
+
+// a + b * factor, as tensors add: integers wrap around, bools are either or both.
+template <class T>
+T plus_scaled(T a, T b, T factor) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return a || (b && factor);
+  } else if constexpr (std::is_integral_v<T>) {
+    const auto bits = [](T value) { return static_cast<uint64_t>(value); };
+    return static_cast<T>(bits(a) + bits(b) * bits(factor));
+  } else {
+    return static_cast<T>(a + factor * b);
+  }
+}
+
+// The order that sorts the numbers; equal ones stay in their order.
+std::vector<int64_t> sorting_order(const std::vector<int64_t>& numbers);
 
 // The number of elements from which a loop is worth several threads.
 inline constexpr int64_t kGrain = 1 << 14;

@@ -122,14 +122,14 @@ void times_dense(T* out, const Rows& rows, const T* dense, int64_t width, const 
         const T* row = dense + rows.view.columns[i] * width;
         for (int64_t j = 0; j < width; ++j) {
           T& each = sum[static_cast<size_t>(j)];
-          each = static_cast<T>(each + values[i] * row[j]);
+          each = plus_scaled(each, values[i], row[j]);
         }
       }
       T* to = out + r * width;
       const bool adds = beta.to_bool();
       for (int64_t j = 0; j < width; ++j) {
-        const T product = static_cast<T>(factor * sum[static_cast<size_t>(j)]);
-        to[j] = adds ? static_cast<T>(scale * to[j] + product) : product;
+        const T product = plus_scaled(T{}, sum[static_cast<size_t>(j)], factor);
+        to[j] = adds ? plus_scaled(product, to[j], scale) : product;
       }
     }
   }
@@ -239,6 +239,14 @@ Tensor sparse_product(const Tensor& left, const Tensor& right) {
   read_rows(a, left, false);
   read_rows(b, right, false);
   const int64_t columns = right.size(1);
+  // Only columns in use have a sum: a matrix may be far wider than it has values.
+  std::vector<int64_t> used(b.view.columns, b.view.columns + b.nnz);
+  std::sort(used.begin(), used.end());
+  used.erase(std::unique(used.begin(), used.end()), used.end());
+  std::vector<int64_t> rank(static_cast<size_t>(b.nnz));  // of each entry's column among them
+  for (int64_t i = 0; i < b.nnz; ++i)
+    rank[static_cast<size_t>(i)] =
+        std::lower_bound(used.begin(), used.end(), b.view.columns[i]) - used.begin();
   const Tensor crow = ops::zeros(Dims{a.count + 1}, DType::kInt64, Device::kCPU);
   std::vector<int64_t> positions;
   Tensor values;
@@ -246,8 +254,8 @@ Tensor sparse_product(const Tensor& left, const Tensor& right) {
     using T = decltype(zero);
     if constexpr (!std::is_same_v<T, bool> && !std::is_same_v<T, Half> &&
                   !std::is_same_v<T, BFloat16>) {
-      std::vector<T> sums(static_cast<size_t>(columns)), all;
-      std::vector<int64_t> seen(static_cast<size_t>(columns), -1);  // the row that used it last
+      std::vector<T> sums(used.size()), all;
+      std::vector<int64_t> seen(used.size(), -1);  // the row that used it last
       const auto* of_a = static_cast<const T*>(a.view.values);
       const auto* of_b = static_cast<const T*>(b.view.values);
       for (int64_t r = 0; r < a.count; ++r) {
@@ -255,14 +263,14 @@ Tensor sparse_product(const Tensor& left, const Tensor& right) {
         for (int64_t i = a.view.bounds[r]; i < a.view.bounds[r + 1]; ++i) {
           const int64_t k = a.view.columns[i];
           for (int64_t j = b.view.bounds[k]; j < b.view.bounds[k + 1]; ++j) {
-            const int64_t column = b.view.columns[j];
+            const int64_t column = rank[static_cast<size_t>(j)];
             T& sum = sums[static_cast<size_t>(column)];
             if (seen[static_cast<size_t>(column)] != r) {
               seen[static_cast<size_t>(column)] = r;
               sum = T{};
               positions.push_back(column);
             }
-            sum = static_cast<T>(sum + of_a[i] * of_b[j]);
+            sum = plus_scaled(sum, of_a[i], of_b[j]);
           }
         }
         std::sort(positions.begin() + begin, positions.end());
@@ -275,7 +283,8 @@ Tensor sparse_product(const Tensor& left, const Tensor& right) {
     }
   });
   const Tensor col = empty(Dims{static_cast<int64_t>(positions.size())}, DType::kInt64);
-  std::copy(positions.begin(), positions.end(), col.data_as<int64_t>());
+  for (size_t i = 0; i < positions.size(); ++i)
+    col.data_as<int64_t>()[i] = used[static_cast<size_t>(positions[i])];
   record_write(crow);
   record_write(col);
   record_write(values);
@@ -382,7 +391,7 @@ Tensor sampled_mm(KeySet, const Tensor& mask, const Tensor& rows, const Tensor& 
                        to[i] = loops_of<T>().dot(x, y, n);
                      } else {
                        T sum{};
-                       for (int64_t j = 0; j < n; ++j) sum = static_cast<T>(sum + x[j] * y[j]);
+                       for (int64_t j = 0; j < n; ++j) sum = plus_scaled(sum, x[j], y[j]);
                        to[i] = sum;
                      }
                    }
