@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import signal
 import sys
+import tempfile
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
+
+from tests import recordings  # noqa: E402
 
 # Processes that tests start find the tests' helpers too, and none of them asks a terminal for input.
 os.environ["PYTHONPATH"] = os.pathsep.join(
@@ -21,6 +27,14 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 signal.signal(signal.SIGINT, signal.default_int_handler)
 for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
     signal.signal(number, signal.SIG_DFL)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the folder of shared recordings; a worker of xdist inherits its name."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        folder = tempfile.mkdtemp(prefix="underhood-recordings-")
+        os.environ[recordings.VARIABLE] = folder
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
 def pytest_collection_finish() -> None:

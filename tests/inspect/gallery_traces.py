@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple
 from engine.inspect.history import History
 from engine.inspect.trace import TraceReader
 from tests import gallery
+from tests.recordings import once
 
 # Training repeats one step hundreds of times: what is counted at every line of it is counted for minutes, and
 # a step is in the others too.
@@ -59,10 +59,13 @@ class Recorded(NamedTuple):
 @cache
 def recorded(name: str) -> Recorded:
     """The history of a gallery script and the engine's own counts at its end."""
-    with tempfile.TemporaryDirectory() as folder:
-        counted, program, trace = (Path(folder) / part for part in ("c.json", "p.py", "t.uht"))
-        program.write_text(_COUNTED)
-        command = [sys.executable, "-c", _RECORD, str(trace), str(program)]
-        command += [str(SCRIPTS[name]), str(counted)]
+
+    def record(folder: Path) -> None:
+        (folder / "p.py").write_text(_COUNTED)
+        command = [sys.executable, "-c", _RECORD, str(folder / "t.uht"), str(folder / "p.py")]
+        command += [str(SCRIPTS[name]), str(folder / "c.json")]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=600)
-        return Recorded(History(TraceReader.open(trace)), json.loads(counted.read_text()))
+
+    folder = once(f"gallery-{name}", record)
+    counted = json.loads((folder / "c.json").read_text())
+    return Recorded(History(TraceReader.open(folder / "t.uht")), counted)

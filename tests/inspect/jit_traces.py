@@ -1,15 +1,16 @@
-"""Programs that compile and run, each recorded once in its own process."""
+"""Programs that compile and run, each recorded once in a separate process."""
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import sys
-import tempfile
 from functools import cache
 from pathlib import Path
 
 from engine.inspect.history import History
 from engine.inspect.trace import TraceReader
+from tests.recordings import once
 
 LOOP = """
 import engine
@@ -47,17 +48,20 @@ except engine.jit.Error as error:
 _RECORD = "import sys; from engine.inspect.recorder import record_program; record_program([sys.argv[2]], sys.argv[1])"
 
 
-_FOLDERS: list[tempfile.TemporaryDirectory[str]] = []
-"""Kept until the tests are over."""
+def trace_of(program: str) -> Path:
+    """The trace of a program."""
+
+    def record(folder: Path) -> None:
+        script = folder / "program.py"
+        script.write_text(program.lstrip())
+        trace = str(folder / "program.uht")
+        subprocess.run([sys.executable, "-c", _RECORD, trace, str(script)], check=True)
+
+    digest = hashlib.sha256(program.encode()).hexdigest()[:16]
+    return once(f"program-{digest}", record) / "program.uht"
 
 
 @cache
 def recorded(program: str) -> History:
     """The history of a program."""
-    result = tempfile.TemporaryDirectory(prefix="jit-trace-")
-    _FOLDERS.append(result)
-    folder = Path(result.name)
-    script, trace = folder / "program.py", folder / "program.uht"
-    script.write_text(program.lstrip())
-    subprocess.run([sys.executable, "-c", _RECORD, str(trace), str(script)], check=True)
-    return History(TraceReader.open(trace))
+    return History(TraceReader.open(trace_of(program)))

@@ -8,7 +8,7 @@ from threading import Event, current_thread, main_thread
 import pytest
 
 from engine.inspect.models import jit as models
-from tests.inspect.jit_traces import LOOP, recorded
+from tests.inspect.jit_traces import LOOP, trace_of
 from tests.tui.waiting import exploring, until, until_shown
 from tui.navigator import Navigator
 from tui.screens.viewer import Viewer
@@ -35,7 +35,7 @@ def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Event:
 
 
 async def test_keys_go_on_while_a_thread_reads_what_the_compiler_did(gate: Event) -> None:
-    path = Path(recorded.__wrapped__(LOOP).trace.path)
+    path = trace_of(LOOP)
     async with exploring(path, view="memory") as pilot:
         viewer = pilot.app.screen.query_one(Viewer)
         await pilot.press("J")
@@ -52,7 +52,7 @@ async def test_keys_go_on_while_a_thread_reads_what_the_compiler_did(gate: Event
 async def test_an_error_in_that_thread_is_not_lost(
     gate: Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = Path(recorded.__wrapped__(LOOP).trace.path)
+    path = trace_of(LOOP)
     gate.set()
 
     def breaks(*_: object) -> None:
@@ -71,7 +71,7 @@ async def test_an_error_in_that_thread_is_not_lost(
 async def test_a_draw_that_failed_in_a_thread_is_not_repeated(
     gate: Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = Path(recorded.__wrapped__(LOOP).trace.path)
+    path = trace_of(LOOP)
     gate.set()
     monkeypatch.setattr("tui.views.memory.MemoryView.is_slow", lambda *_: True)
     async with exploring(path, view="source") as pilot:

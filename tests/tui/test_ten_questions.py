@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.recordings import once
 from tests.tui.waiting import exploring, until_shown
 
 PROGRAMS = Path(__file__).parent / "questions"
@@ -88,26 +88,20 @@ QUESTIONS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """The trace of a program, which is recorded once."""
-    folder = tmp_path_factory.mktemp("questions")
-    environment = {**os.environ, "UNDERHOOD_HOME": str(folder / "home")}
+def recorded(program: str) -> Path:
+    """The trace of a program."""
 
-    def record(program: str) -> Path:
-        trace, script = folder / f"{program}.uht", PROGRAMS / f"{program}.py"
+    def record(folder: Path) -> None:
         command = [sys.executable, "-P", "-m", "tui", "record", "--as", "torch"]
-        if not trace.exists():
-            subprocess.run(
-                [*command, "-o", str(trace), str(script)],
-                env=environment,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                check=False,  # two of them fail
-            )
-        return trace
+        subprocess.run(
+            [*command, "-o", str(folder / "program.uht"), str(PROGRAMS / f"{program}.py")],
+            env={**os.environ, "UNDERHOOD_HOME": str(folder / "home")},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=False,  # two of them fail
+        )
 
-    return record
+    return once(f"questions-{program}", record) / "program.uht"
 
 
 @pytest.mark.parametrize(
@@ -116,7 +110,6 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     ids=[f"{question} {program}" for question, program, *_ in QUESTIONS],
 )
 async def test_it_is_answered_within_five_keys(
-    recorded: Callable[[str], Path],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     question: str,

@@ -17,6 +17,7 @@ import pytest
 from engine.inspect.events import NUMBER
 from engine.inspect.models import VIEWS
 from tests.inspect.hostile import record, rewrite_texts
+from tests.recordings import once
 from tests.tui.waiting import exploring, screen_text, until_shown
 from tui import paths
 from tui.app import Underhood
@@ -77,8 +78,8 @@ def test_json_has_no_control_character() -> None:
 
 
 @pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    return record(tmp_path_factory.mktemp("hostile")).read_bytes()
+def original() -> bytes:
+    return (once("hostile", record) / "program.uht").read_bytes()
 
 
 @pytest.fixture(scope="module", params=["texts", "names", "sequences"])
@@ -140,8 +141,8 @@ def test_show_and_export_write_no_control_character(hostile: Path, tmp_path: Pat
                 assert main(["show", str(hostile), "--view", name, *options]) == 0
             assert_clean(out.getvalue(), ("show", name, options))
             assert_clean(err.getvalue(), ("show", name, options))
+        nav = open_navigator(hostile, "end", name)
         for suffix in ("svg", "html", "txt", "json"):
-            nav = open_navigator(hostile, "end", name)
             write_view(nav, tmp_path / f"v.{suffix}", 160, 40)
             assert_clean((tmp_path / f"v.{suffix}").read_text(), (name, suffix))
     nav = open_navigator(hostile, "end", "memory")

@@ -14,7 +14,7 @@ from tui.actions.queries import who_owns, who_wrote
 from tui.navigator import Navigator
 from tui.render import ASCII, UNICODE, Picture, Target
 from tui.render.theme import STYLES
-from tui.views import DrawContext, help_of
+from tui.views import DrawContext, help_of, view
 from tui.views.jit import GHOSTS, JITOptions, queries
 from tui.views.jit.boxes import Drawing
 from tui.views.jit.panes import PANES
@@ -40,32 +40,41 @@ def picture(nav: Navigator, width: int, height: int, glyphs=UNICODE) -> Picture:
     return nav.picture("jit", width, height, glyphs)
 
 
-def every(glyphs=UNICODE):
-    """The view at many moments, in every size and with every pane."""
+def every():
+    """The view at many moments: each pane at every other moment, in every size, with both sets of signs."""
     for program in (LOOP, BRANCHES, BROKEN):
         end = recorded(program).end
-        for at in range(0, end, max(1, end // 12)):
-            for pane in PANES:
-                nav = navigator_at(program, at, pane=pane, idle=at % 2 == 0)
+        for number, at in enumerate(range(0, end, max(1, end // 12))):
+            for pane in tuple(PANES)[number % 2 :: 2]:
+                nav = navigator_at(program, at, pane=pane, idle=number % 3 == 0)
                 rows = nav.model("jit").rows
                 for item in (None, rows[len(rows) // 2].item if rows else ValueSelection(3)):
                     nav.selection = replace(nav.selection, value=item)
-                    width, height = SIZES[at % len(SIZES)]
-                    yield nav, width, height, picture(nav, width, height, glyphs)
+                    model, options = nav.model("jit"), nav.options_of("jit")
+                    for glyphs in (UNICODE, ASCII):
+                        room = DrawContext(
+                            *SIZES[number // 2 % len(SIZES)],
+                            glyphs,
+                            nav.selection,
+                            nav.grain,
+                            options,
+                        )
+                        yield room, view("jit").draw(model, room)
 
 
-@pytest.mark.parametrize("glyphs", [UNICODE, ASCII], ids=["unicode", "ascii"])
-def test_it_fits_and_every_sign_and_style_is_known(glyphs):
-    explained = "".join(help_of("jit", glyphs))
-    for _, width, height, drawn in every(glyphs):
-        assert drawn.width <= width
-        assert drawn.height == height
+def test_it_fits_and_every_sign_and_style_is_known():
+    explained = {glyphs: "".join(help_of("jit", glyphs)) for glyphs in (UNICODE, ASCII)}
+    for room, drawn in every():
+        assert drawn.width <= room.width
+        assert drawn.height == room.height
         text = drawn.text()
-        strange = {sign for sign in text if not sign.isascii() and sign not in explained}
+        strange = {
+            sign for sign in text if not sign.isascii() and sign not in explained[room.glyphs]
+        }
         assert not strange
-        assert glyphs is UNICODE or text.isascii()
+        assert room.glyphs is UNICODE or text.isascii()
         for y in range(drawn.height):
-            assert sum(span.width for span in drawn.line(y)) <= width
+            assert sum(span.width for span in drawn.line(y)) <= room.width
             for span in drawn.line(y):
                 assert all(style in STYLES for style in span.style.split()), span
 
