@@ -197,7 +197,8 @@ def _not_a_leaf(history: History, tensor: int, name: str, node: int, m: int) -> 
 
 def _cleared(history: History, tensor: int, name: str, moment: int, m: int) -> Answer | None:
     """It was set to None, and nothing has arrived since."""
-    if any(each.moment > moment for each in history.autograd.accumulations(tensor, m)):
+    newest = history.autograd.last_accumulation(tensor, m)
+    if newest is not None and newest.moment > moment:
         return None
     at = location(history, moment)
     return Answer(

@@ -153,8 +153,8 @@ def _index(history: History, failure: Failure) -> Answer:
 def _gradient_count(history: History, failure: Failure) -> Answer:
     text = f"backward() of a Function returned too few or too many gradients: {_raised(history, failure)}"
     remedy = (
-        "It has to return one for each argument of forward() after ctx, in their order, and None for "
-        "an argument without a gradient."
+        "backward() has to return one gradient for each argument of forward() after ctx, in their "
+        "order, and None for an argument without a gradient."
     )
     return _answer(failure, text, *_backward_pass(history, failure.moment), remedy)
 

@@ -282,17 +282,17 @@ class Autograd:
         row = int(rows[-1])
         return GradFact(int(table.since[row]), int(table.until[row]), tensor, int(table.grad[row]))
 
-    def accumulations(self, tensor: int, m: int) -> tuple[AccumulationFact, ...]:
-        """Every gradient that went into .grad of the tensor, oldest first."""
+    def last_accumulation(self, tensor: int, m: int, grad: int = 0) -> AccumulationFact | None:
+        """The newest gradient that went into .grad of the tensor; with `grad`, while that was .grad."""
         table = self.tables.accumulations
-        return tuple(
-            AccumulationFact(
-                int(table.since[row]),
-                tensor,
-                *(int(table.columns[name][row]) for name in ("incoming", "grad", "mode", "run")),
-            )
-            for row in table.until_now("tensor", tensor, m)
-        )
+        rows = table.until_now("tensor", tensor, m)
+        if grad:
+            rows = rows[table.grad[rows] == grad]
+        if not len(rows):
+            return None
+        row = int(rows[-1])
+        fields = (int(table.columns[name][row]) for name in ("incoming", "grad", "mode", "run"))
+        return AccumulationFact(int(table.since[row]), tensor, *fields)
 
     @cached_property
     def releases(self) -> Ints:

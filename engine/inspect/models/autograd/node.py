@@ -237,8 +237,7 @@ class NodeMaker:
         fact = self.history.autograd.grad(variable, self.moment)
         if fact is None or not fact.grad:
             return GradBox(0, "", fact.since if fact else -1, "", (), "")
-        done = self.history.autograd.accumulations(variable, self.moment)
-        last = next((each for each in reversed(done) if each.grad == fact.grad), None)
+        last = self.history.autograd.last_accumulation(variable, self.moment, fact.grad)
         mode = accumulation_mode(last.mode) if last else ""
         flow = self.flow(0, fact.grad)
         since = max(fact.since, last.moment) if last else fact.since
