@@ -78,8 +78,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         view = wrap(handle)
         advanced: Advanced = []
     else:
-        # index_put_ checks the shapes of masks, after it has checked whether the tensor may be written.
-        steps, advanced = _plan(self, index, check_masks=False)
+        # index_put_ checks the index tensors, after it has checked whether the tensor may be written.
+        steps, advanced = _plan(self, index, check_tensors=False)
         view = _view(self, steps) if steps else self  # of all of it: the graph has no view then
     if not advanced:
         _write(view, value)
@@ -203,9 +203,9 @@ def _resolve(self: Tensor, index: Any) -> tuple[Tensor, Advanced]:
     return (self if advanced and not steps else _view(self, steps)), advanced
 
 
-def _plan(self: Tensor, index: Any, check_masks: bool = True) -> tuple[list[Step], Advanced]:
+def _plan(self: Tensor, index: Any, check_tensors: bool = True) -> tuple[list[Step], Advanced]:
     """Return the steps of the view that the basic items select, and the index tensors by dimension of that view."""
-    items = [_normal(item) for item in _items(index)]
+    items = [_normal(item, check_tensors) for item in _items(index)]
     needed = sum(map(_consumes, items))
     ndim = self.dim()
     if needed > ndim:
@@ -237,7 +237,7 @@ def _plan(self: Tensor, index: Any, check_masks: bool = True) -> tuple[list[Step
         if isinstance(item, Tensor):
             width = _consumes(item)
             if item.dtype in (bool_, uint8):
-                if check_masks:
+                if check_tensors:
                     _check_mask(item, self, dim)
                 if width == 0:
                     steps.append((lib.UH_UNSQUEEZE, at, 0, 0, 0))
@@ -250,7 +250,8 @@ def _plan(self: Tensor, index: Any, check_masks: bool = True) -> tuple[list[Step
         if isinstance(item, slice):
             start, length, step = _span(item, size)
             begins_at_0 = item.start is None or _bound(item.start) == 0
-            if not begins_at_0 or (length, step) != (size, 1):
+            ends_at_size = item.stop is None or _bound(item.stop) >= size  # not at -1 of size 0
+            if not (begins_at_0 and ends_at_size) or (length, step) != (size, 1):
                 steps.append((lib.UH_SLICE, at, start, start + length * step, step))
             advanced.append(None)
         else:
@@ -268,12 +269,14 @@ def _masked_dims(advanced: Advanced) -> int:
     )
 
 
-def _normal(item: Any) -> Any:
+def _normal(item: Any, check_dtype: bool = True) -> Any:
     """Convert an item to an int, bool, slice, None, Ellipsis or index tensor."""
     if item is None or item is ... or item.__class__ in (int, slice, bool):
         return item
     if isinstance(item, Tensor):
         if item.dtype.is_floating_point or item.dtype.is_complex:
+            if not check_dtype:
+                return item
             raise IndexError(
                 f"index: tensors used as indices must be integer or bool tensors, got {item.dtype}"
             )
@@ -285,7 +288,7 @@ def _normal(item: Any) -> Any:
 
         if item.dtype == bool and item.ndim == 0:
             return bool(item)
-        return _normal(tensor(item))
+        return _normal(tensor(item), check_dtype)
     if isinstance(item, (str, bytes)):
         raise TypeError(f"index: invalid data type '{type(item).__name__}': {item!r}")
     if is_sequence(item):
@@ -293,7 +296,7 @@ def _normal(item: Any) -> Any:
 
         # An empty list selects nothing, and without elements its dtype cannot be inferred.
         indices = tensor(item) if len(item) else tensor(item, dtype=_long())
-        return _normal(indices)
+        return _normal(indices, check_dtype)
     if hasattr(item, "__index__"):
         return item.__index__()
     raise IndexError(

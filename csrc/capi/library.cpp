@@ -164,6 +164,13 @@ int uh_library_define(uh_library* library, const char* schema) {
   });
 }
 
+int uh_library_set_python_module(uh_library* library, const char* module, const char* context) {
+  return guard(-1, [&] {
+    library_of(library).set_python_module(text_or(module, ""), text_or(context, ""));
+    return 0;
+  });
+}
+
 int uh_values_add(uh_values* values, const uh_value* value) {
   return guard(-1, [&] {
     values->stack.push_back(read_value(*value));

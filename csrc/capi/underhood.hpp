@@ -488,14 +488,19 @@ class Tensor : public detail::Handle<Tensor> {
 // A pointwise operand: a tensor or a number.
 class Operand {
  public:
-  Operand(Tensor tensor) : value_(std::move(tensor)) {}
+  Operand(Tensor tensor) : tensor_(std::move(tensor)), is_number_(false) {}
   template <class T>
     requires(std::is_constructible_v<Scalar, T> && !std::is_same_v<std::remove_cvref_t<T>, Tensor>)
-  Operand(T number) : value_(Scalar(number)) {}
-  const std::variant<Tensor, Scalar>& value() const { return value_; }
+  Operand(T number) : number_(number), is_number_(true) {}
+  bool is_number() const { return is_number_; }
+  const Tensor& tensor() const { return tensor_; }
+  const Scalar& number() const { return number_; }
 
  private:
-  std::variant<Tensor, Scalar> value_;
+  // Not a variant: g++ 12 at -O3 warns that the number of one that holds a tensor is uninitialized.
+  Tensor tensor_;
+  Scalar number_ = 0;
+  bool is_number_;
 };
 
 // ---- boxed calls
@@ -533,9 +538,7 @@ class Boxing {
   uh_value box(const Scalar& s) {
     return std::visit([&](const auto& number) { return box(number); }, s.number());
   }
-  uh_value box(const Operand& o) {
-    return std::visit([&](const auto& value) { return box(value); }, o.value());
-  }
+  uh_value box(const Operand& o) { return o.is_number() ? box(o.number()) : box(o.tensor()); }
   uh_value box(ScalarType t) { return {UH_VALUE_DTYPE, static_cast<int64_t>(t), 0, nullptr}; }
   uh_value box(Device d) { return {UH_VALUE_DEVICE, d.code(), 0, nullptr}; }
   uh_value box(MemoryFormat f) { return box(static_cast<int64_t>(f)); }
@@ -989,9 +992,8 @@ inline Tensor Tensor::index(std::initializer_list<TensorIndex> indices) const {
 inline Tensor Tensor::index_put_(std::initializer_list<TensorIndex> indices,
                                  const Operand& values) const {
   const auto [view, tensors] = detail::apply_indices(*this, indices);
-  const Tensor* tensor = std::get_if<Tensor>(&values.value());
   const Tensor source =
-      tensor ? *tensor : ::uh::full({}, std::get<Scalar>(values.value()), view.options());
+      values.is_number() ? ::uh::full({}, values.number(), view.options()) : values.tensor();
   if (tensors.empty())
     ::uh::copy_(view, source);
   else

@@ -32,6 +32,9 @@ uh_library* uh_library_new(const char* name_space, int kind, const char* locatio
 void uh_library_free(uh_library* library);
 /* "twice(Tensor x, *, int n=2) -> Tensor"; the name may have an overload: "twice.out(...)". */
 int uh_library_define(uh_library* library, const char* schema);
+/* The Python module whose import registers the fake kernels of operators defined from here on: the
+ * error of a call on meta tensors without them names it, and ends with `context`. */
+int uh_library_set_python_module(uh_library* library, const char* module, const char* context);
 
 /* ---- kernels. The arguments are lent: whatever is to outlive the call is retained or copied.
  * A kernel adds its results in the schema's order and returns 0; or it says what went wrong with

@@ -301,6 +301,14 @@ class Library {
     return implement(schema.substr(0, schema.find('(')), "CompositeImplicitAutograd",
                      std::move(function));
   }
+  // The Python module whose import registers the fake kernels of operators defined from here on.
+  Library& set_python_module(const char* module, const char* context = "") {
+    detail::check(uh_library_set_python_module(library_, module, context) == 0);
+    return *this;
+  }
+  Library& impl_abstract_pystub(const char* module, const char* context = "") {  // its older name
+    return set_python_module(module, context);
+  }
   // Registers the kernel of an operator, for the key of the block or for `key`.
   template <class F>
   Library& impl(const std::string& name, F function) {

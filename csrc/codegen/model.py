@@ -160,6 +160,7 @@ class Pointwise:
         str, str
     ]  # dtype category (bool, int, float, complex) -> its own expression; "" = unsupported
     complex_result: str = "same"  # or "real": the result of complex operands
+    complex_strides: str = "loop"  # the strides of that result: or "operand" or "row_major"
     check: str = ""  # C++ function of ops/pointwise_checks.h that rejects operands before the loop
     promoting: bool = False  # the Scalar parameters take part in the choice of the dtype (clamp)
     all_numbers: bool = False  # every operand may be a number at once: add(2, 3)
@@ -416,6 +417,7 @@ _KEYS |= {
     "float",
     "complex",
     "complex_result",
+    "complex_strides",
 }
 _KEYS |= {
     "numbers",
@@ -586,6 +588,7 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
             expr,
             variants,
             result,
+            complex_strides=entry.get("complex_strides", "loop"),
             check=entry.get("check", ""),
             promoting=entry.get("promoting", False),
             all_numbers=entry.get("numbers") == "all",

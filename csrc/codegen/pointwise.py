@@ -124,6 +124,8 @@ def family_h(ops: list[Operator]) -> str:
             "promoting": op.pointwise.promoting and "true",
             "all_numbers": op.pointwise.all_numbers and "true",
             "exact_out": op.pointwise.exact_out and "true",
+            "complex_strides": op.pointwise.complex_strides != "loop"
+            and f"ResultStrides::k{op.pointwise.complex_strides.title().replace('_', '')}",
             "check": op.pointwise.check and f"checks::{op.pointwise.check}",
         }
         fields = "".join(f", .{key} = {value}" for key, value in more.items() if value)

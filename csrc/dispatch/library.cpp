@@ -292,11 +292,10 @@ void BoxedOperator::retire() {
 void BoxedOperator::no_boxed_kernel(KeySet keys) const {
   check(!retired_, name_space(), "::", full_name(),
         ": the library that registered this operator has been destroyed");
-  const bool meta = keys.has(Key::kMeta);
   fail(ErrorKind::kNotImplemented, "Could not run '", name_space(), "::", full_name(),
        "' with arguments from the '", name((keys & kBackendKeys).highest()),
        "' backend: kernels exist for {", to_string(kernels_), "}",
-       meta ? "; register a fake kernel (dispatch key Meta)" : "");
+       keys.has(Key::kMeta) ? fake_kernel_hint_ : "");
 }
 
 BoxedOperator::KernelRef BoxedOperator::kernel_for(KeySet keys, Key* ret_key) {
@@ -503,10 +502,16 @@ BoxedOperator& Library::define(std::string_view schema) {
   static auto& operators = *new std::vector<BoxedOperator*>;
   auto op = std::make_unique<BoxedOperator>(namespace_, without_namespace(schema));
   op->origin_ = message(namespace_, "::", op->schema_text(), "\n", location_, "\n", object_);
+  op->fake_kernel_hint_ = fake_kernel_hint_;
   Dispatcher::instance().enter(*op, namespace_);
   defined_.push_back(op.get());
   const std::lock_guard guard(g_lock);
   return *operators.emplace_back(op.release());
+}
+
+void Library::set_python_module(std::string_view module, std::string_view context) {
+  fake_kernel_hint_ = message("; you may need to import the '", module,
+                              "' Python module to load the fake impl. ", context);
 }
 
 BoxedOperator& Library::find(std::string_view name) const {

@@ -80,6 +80,7 @@ class BoxedOperator final : public OperatorInfo {
 
   const std::shared_ptr<const FunctionSchema> parsed_;  // schema() refers to it
   std::string origin_;
+  std::string fake_kernel_hint_;  // where it is, for an error
   events::InternedText recorded_origin_;
   std::mutex lock_;  // of the kernels
   std::array<KernelRef, kKeyCount> own_;
@@ -102,6 +103,9 @@ class Library {
   const std::string& name_space() const { return namespace_; }
   // "twice(Tensor x) -> Tensor", also with the namespace. Throws when there is one of that name.
   BoxedOperator& define(std::string_view schema);
+  // The Python module that registers the fake kernels of operators defined from here on; an error
+  // that one is missing names it, and ends with `context`.
+  void set_python_module(std::string_view module, std::string_view context);
   // `name`: "twice", "twice.overload", also with the namespace, which must be the library's.
   void implement(std::string_view name, KernelTarget target, BoxedKernel kernel,
                  std::string_view kernel_name);
@@ -113,6 +117,7 @@ class Library {
   const std::string namespace_;
   const Kind kind_;
   const std::string location_, object_;
+  std::string fake_kernel_hint_ = "; register a fake kernel (dispatch key Meta)";
   std::vector<BoxedOperator*> defined_, implemented_;
 };
 

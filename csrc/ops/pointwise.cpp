@@ -117,7 +117,10 @@ Dims result_strides(std::span<const Input> inputs, const Dims& shape) {
   return dense_strides(shape, stride_order(shape, std::span(operands).first(n)));
 }
 
-Tensor allocate(std::span<const Input> inputs, const Dims& shape, DType dtype, Device device) {
+Tensor allocate(std::span<const Input> inputs, const Dims& shape, DType dtype, Device device,
+                ResultStrides strides = ResultStrides::kLoop) {
+  if (strides == ResultStrides::kRowMajor) return empty(shape, dtype, device);
+  if (strides == ResultStrides::kOperand) return empty_like(inputs[0].tensor, dtype, device);
   if (device == Device::kMeta) checked_numel(shape, "empty");  // of inputs without bytes
   if (all_flat(inputs, shape)) return empty(shape, dtype, device);
   return empty_strided(shape, result_strides(inputs, shape), dtype, device);
@@ -202,7 +205,9 @@ PointwiseCall plan_pointwise(const PointwiseOp& op, Form form, std::span<const I
   const Dims shape = broadcast_all(inputs);
   const Device device = common_device(op, inputs, target);
   if (form == Form::kFunctional) {
-    const Tensor out = allocate(inputs, shape, result, device);
+    const Tensor out =
+        allocate(inputs, shape, result, device,
+                 is_complex(dtype) ? op.complex_strides : ResultStrides::kLoop);
     return {dtype, out, out};
   }
   const Tensor& out = target;

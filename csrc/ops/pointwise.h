@@ -54,6 +54,9 @@ struct PointwiseOp;
 using Check = void (*)(const PointwiseOp& op, std::span<const Input> inputs, const Params& params,
                        DType dtype);
 
+// Strides of a new result: those of the loop over all operands, of the one operand, or row-major.
+enum class ResultStrides : int8_t { kLoop, kOperand, kRowMajor };
+
 struct PointwiseOp {
   const char* name;
   const LoopRow& (*loops)();  // of the instruction set in use
@@ -62,6 +65,7 @@ struct PointwiseOp {
   bool promoting = false;    // the parameters take part in the choice of the dtype (clamp)
   bool all_numbers = false;  // every operand may be a number at once: add(2, 3)
   bool exact_out = false;    // out= must have the dtype of the result
+  ResultStrides complex_strides = ResultStrides::kLoop;  // where the operands are complex
   Check check = nullptr;
 };
 

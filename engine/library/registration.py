@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, overload
@@ -408,6 +409,15 @@ def register_fake(
         return function
 
     return register if func is None else register(func)
+
+
+def impl_abstract(
+    qualname: str, func: Callable[..., Any] | None = None, *, lib: Library | None = None
+) -> Any:
+    """The older name of `register_fake`."""
+    message = "`library.impl_abstract` was renamed to `library.register_fake`"
+    warnings.warn(message, FutureWarning, stacklevel=2)
+    return register_fake(qualname, func, lib=lib)
 
 
 def register_autograd(

@@ -591,3 +591,69 @@ def test_a_loss_must_not_depend_on_the_phase_of_singular_vectors() -> None:
 def test_vandermonde_matrices_of_16_bit_numbers() -> None:
     with pytest.raises(RuntimeError, match="supports floating point"):
         engine.linalg.vander(engine.ones(3, dtype=engine.float16))
+
+
+def test_a_number_is_converted_where_it_is_written() -> None:
+    bytes_ = engine.ones(3, dtype=engine.uint8)
+    index = engine.tensor([1])
+    for value in (-0.25, 300.7):
+        assert bytes_.scatter(0, index[:0], value).tolist() == [1, 1, 1]
+        assert bytes_.to("meta").scatter(0, index.to("meta"), value).shape == (3,)
+        with pytest.raises(RuntimeError, match="cannot be converted to type uint8_t"):
+            bytes_.scatter(0, index, value)
+
+
+@pytest.mark.parametrize(
+    ("k", "largest", "in_order", "indices"),
+    [
+        (1, True, True, [5]),
+        (1, False, True, [4]),
+        (3, True, True, [5, 9, 1]),
+        (5, False, True, [4, 8, 0, 3, 7]),
+        (10, True, True, [5, 9, 1, 6, 2, 7, 3, 0, 8, 4]),
+        (10, False, True, [4, 0, 8, 3, 7, 2, 6, 5, 9, 1]),
+        (10, False, False, [5, 9, 2, 3, 4, 0, 6, 7, 8, 1]),
+    ],
+)
+def test_topk_selects_among_equals_as_pytorch(
+    k: int, largest: bool, in_order: bool, indices: list[int]
+) -> None:
+    for dtype in (engine.int64, engine.float32, engine.uint8):
+        x = engine.tensor([0, 3, 2, 1, 0, 3, 2, 1, 0, 3], dtype=dtype)
+        top = x.topk(k, largest=largest, sorted=in_order)
+        assert top.indices.tolist() == indices
+        assert top.values.tolist() == x[top.indices].tolist()
+
+
+def test_topk_of_few_among_many() -> None:
+    x = engine.tensor([7 * i % 4 for i in range(200)])
+    assert x.topk(2).indices.tolist() == [5, 1]
+    assert x.topk(3, largest=False).indices.tolist() == [8, 0, 4]
+    y = (engine.arange(1000) * 37 % 1000).float()
+    assert y.topk(3).indices.tolist() == [27, 54, 81]
+
+
+def test_the_gradient_of_mish_at_large_values() -> None:
+    for dtype in (engine.float32, engine.float64):
+        x = engine.tensor([1e3, 1e10, 1e38, -1e38, 88.0], dtype=dtype, requires_grad=True)
+        (gradient,) = engine.autograd.grad(F.mish(x).sum(), x)
+        assert gradient.tolist() == [1, 1, 1, 0, 1]
+
+
+def test_directions_of_infinite_complex_numbers() -> None:
+    infinite = [complex(float("inf"), 4), complex(3, float("-inf")), complex(-0.0, float("inf"))]
+    for dtype in (engine.complex64, engine.complex128):
+        result = engine.tensor(infinite, dtype=dtype).sgn()
+        assert engine.view_as_real(result).isnan().all()
+        assert repr(engine.tensor(complex(-0.0, 4), dtype=dtype).sgn().item()) == "1j"
+
+
+def test_strides_of_results_of_complex_numbers() -> None:
+    transposed = engine.ones(2, 3, dtype=engine.complex64).t()
+    assert transposed.angle().stride() == (2, 1)
+    assert transposed.abs().stride() == (1, 3)
+    assert transposed.real.angle().stride() == (1, 3)
+    empty = engine.ones(2, 0, dtype=engine.complex64).diagonal()
+    assert (empty.stride(), empty.abs().stride(), empty.conj_physical().stride()) == ((2,),) * 3
+    assert empty.roll(1).stride() == (2,)
+    assert empty.exp().stride() == (1,)

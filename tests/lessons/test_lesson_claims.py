@@ -33,6 +33,7 @@ CALLS = {
 PREDICTED = {
     "A4": ("12", "One function, any device"),
     "A6": ("12", "Work that is still to come"),
+    "E7": ("28", "Where Python still runs"),
     "G4": ("20", "Ancestors: a function composed of functions"),
     "P3": ("11", "Which number counts?"),
     "T3": ("26", "Three floors"),

@@ -789,3 +789,43 @@ def test_an_invalid_root_leaves_the_inputs_of_backward_as_they_are() -> None:
     assert not y.retains_grad
     y.sum().backward(inputs=[y])
     assert y.retains_grad
+
+
+@pytest.mark.parametrize("mode", ["floor", "trunc"])
+def test_a_rounded_division_saves_its_operands(mode: str) -> None:
+    x, y = engine.ones(2, requires_grad=True), engine.full((2,), 3.0, requires_grad=True)
+    for divisor in (y, 3.0):
+        quotient = x.div(divisor, rounding_mode=mode)
+        quotient.sum().backward()
+        with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+            quotient.sum().backward()
+    quotient = x.div(y, rounding_mode=mode)
+    with engine.no_grad():
+        y.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        quotient.sum().backward()
+    assert x.grad.tolist() == [0, 0]
+
+
+def test_whether_a_tensor_may_be_written_is_asked_before_the_index() -> None:
+    x = engine.ones(3, requires_grad=True)
+    with pytest.raises(RuntimeError, match=LEAF):
+        x[engine.tensor([0.0, 1.0])] = 3.0
+    with pytest.raises(IndexError, match="indices"):
+        x.detach()[engine.tensor([0.0, 1.0])] = 3.0
+    with pytest.raises(IndexError, match="indices"):
+        x[engine.tensor(0.5)]
+
+
+def test_a_slice_that_ends_before_the_end_of_nothing_is_a_slice() -> None:
+    x = engine.ones(2, 0, requires_grad=True)
+    for part, name in ((x[..., :-1], "Slice"), (x[:, :-1], "Slice"), (x[..., :0], "Alias")):
+        assert type(part.grad_fn).__name__ == f"{name}Backward0"
+
+
+def test_which_of_two_mistakes_is_reported() -> None:
+    mask = engine.ones(2, dtype=engine.bool)
+    with pytest.raises(RuntimeError, match="inconsistent tensor size"):
+        mask @ mask[:1]
+    with pytest.raises(RuntimeError, match="only supports bool tensor for result"):
+        engine.all(mask, 5, out=engine.empty(1))

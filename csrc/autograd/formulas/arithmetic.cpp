@@ -15,4 +15,9 @@ Tensor copysign_backward(const Tensor& grad, const Operand& self, const Tensor& 
   return ops::where(ops::eq(x, Scalar(0)), Scalar(0), grad * (result / x));
 }
 
+Tensor rounded_div_self_backward(const Tensor& grad, const Operand&) { return zero_gradient(grad); }
+Tensor rounded_div_other_backward(const Tensor& grad, const Operand&, const Operand&) {
+  return zero_gradient(grad);
+}
+
 }  // namespace uh::autograd

@@ -111,7 +111,9 @@ Tensor roll(const Tensor& self, const Dims& shifts, const std::optional<Dims>& d
     check_kind(self.ndim() > 0, ErrorKind::kIndex, "roll: dimension specified as ", (*dims)[i],
                " but tensor has no dimensions");
   }
-  return empty(self.sizes(), self.dtype(), self.device());
+  // Without elements it is a clone.
+  return self.numel() == 0 ? empty_like(self, self.dtype(), self.device())
+                           : empty(self.sizes(), self.dtype(), self.device());
 }
 
 Tensor repeat(const Tensor& self, const Dims& repeats) {

@@ -39,11 +39,11 @@ Tensor dot(const Tensor& self, const Tensor& tensor) {
   check(self.dtype() == tensor.dtype(),
         "dot : expected both vectors to have same dtype, but found ", info(self.dtype()).title,
         " and ", info(tensor.dtype()).title);
-  check_kind(self.dtype() != DType::kBool, ErrorKind::kNotImplemented,
-             "\"dot\" not implemented for 'Bool'");
   check(self.size(0) == tensor.size(0), "inconsistent tensor size, expected tensor ", self.sizes(),
         " and src ", tensor.sizes(), " to have the same number of elements, but got ", self.size(0),
         " and ", tensor.size(0), " elements respectively");
+  check_kind(self.dtype() != DType::kBool, ErrorKind::kNotImplemented,
+             "\"dot\" not implemented for 'Bool'");
   return empty(Dims{}, self.dtype(), self.device());
 }
 

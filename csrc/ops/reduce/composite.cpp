@@ -10,10 +10,12 @@
 namespace uh::kernels {
 namespace {
 
-// The result of uint8 is uint8; `out` may be bool all the same.
-void write_truth(const Tensor& out, const Tensor& result, std::string_view op) {
+void check_truth_out(const Tensor& out, std::string_view op) {
   check(out.dtype() == DType::kBool || out.dtype() == DType::kUInt8, op,
         " only supports bool tensor for result, got: ", info(out.dtype()).title);
+}
+// The result of uint8 is uint8; `out` may be bool all the same.
+void write_truth(const Tensor& out, const Tensor& result, std::string_view op) {
   const bool converts = out.dtype() == DType::kBool && result.dtype() != DType::kBool;
   write_out(out, converts ? ops::ne(result, Scalar(0)) : result, op);
 }
@@ -72,10 +74,12 @@ void mean_out(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool k
 
 void reduce_all_out(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
                     const Tensor& out) {
+  check_truth_out(out, "all");
   write_truth(out, ops::all(self, dim, keepdim), "all");
 }
 void reduce_any_out(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
                     const Tensor& out) {
+  check_truth_out(out, "any");
   write_truth(out, ops::any(self, dim, keepdim), "any");
 }
 

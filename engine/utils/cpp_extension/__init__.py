@@ -71,28 +71,35 @@ def load(
 
     Raises: RuntimeError with all of the compiler's output; ImportError for a module without bindings.
     """
-    if with_cuda:
-        raise RuntimeError("cpp_extension: with_cuda=True; the engine runs on the CPU")
-    if not re.fullmatch(r"[A-Za-z_]\w*", name):
-        raise ValueError(f"cpp_extension: the name must be an identifier, got {name!r}")
     files = [sources] if isinstance(sources, str) else list(sources)
-    folder = Path(build_directory) if build_directory else default_folder(name)
     build = Build(
         name,
         tuple(Path(file) for file in files),
-        folder.absolute(),
+        _folder(name, build_directory, with_cuda),
         tuple(extra_cflags or ()),
         tuple(extra_ldflags or ()),
         tuple(extra_include_paths or ()),
         verbose,
     )
-    library = build.library()
-    if not is_python_module:
-        from engine import ops
+    return _loaded_library(build, is_python_module)
 
-        ops.load_library(library)
-        return str(library)
-    return _module(name, library)
+
+def _folder(name: str, build_directory: str | None, with_cuda: bool | None) -> Path:
+    if with_cuda:
+        raise RuntimeError("cpp_extension: with_cuda=True; the engine runs on the CPU")
+    if not re.fullmatch(r"[A-Za-z_]\w*", name):
+        raise ValueError(f"cpp_extension: the name must be an identifier, got {name!r}")
+    return (Path(build_directory) if build_directory else default_folder(name)).absolute()
+
+
+def _loaded_library(build: Build, is_python_module: bool) -> Any:
+    library = build.library()
+    if is_python_module:
+        return _module(build.name, library)
+    from engine import ops
+
+    ops.load_library(library)
+    return str(library)
 
 
 def _module(name: str, library: Path) -> ModuleType:
@@ -103,7 +110,15 @@ def _module(name: str, library: Path) -> ModuleType:
     )
     assert spec is not None
     assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    try:
+        module = importlib.util.module_from_spec(spec)
+    except ImportError as error:
+        if f"PyInit_{name}" not in str(error):
+            raise
+        raise ImportError(
+            f"cpp_extension: {name} has no bindings: {error}; name its functions= or write a PYBIND11_MODULE, or pass "
+            "is_python_module=False if it is a library of operators"
+        ) from None
     spec.loader.exec_module(module)
     sys.modules[name] = module
     _loaded[library] = module
@@ -143,30 +158,18 @@ def load_inline(
         for function, doc in functions.items():
             parts.append(f'  m.def("{function}", {function}, {_c_string(doc)});')
         parts.append("}")
-    folder = Path(build_directory) if build_directory else default_folder(name)
-    source = folder / "main.cpp"
-    text = "\n".join(parts) + "\n"
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if not source.exists() or source.read_text() != text:
-            source.write_text(text)
-    except OSError as error:
-        raise RuntimeError(
-            f"cpp_extension: cannot write to the build folder {folder}: {error.strerror}; pass build_directory= or "
-            "set TORCH_EXTENSIONS_DIR"
-        ) from None
-    return load(
+    folder = _folder(name, build_directory, with_cuda)
+    build = Build(
         name,
-        [str(source)],
-        extra_cflags,
-        extra_cuda_cflags,
-        extra_ldflags,
-        extra_include_paths,
-        str(folder),
+        (folder / "main.cpp",),
+        folder,
+        tuple(extra_cflags or ()),
+        tuple(extra_ldflags or ()),
+        tuple(extra_include_paths or ()),
         verbose,
-        with_cuda,
-        is_python_module,
+        source_text="\n".join(parts) + "\n",
     )
+    return _loaded_library(build, is_python_module)
 
 
 def _c_string(text: str) -> str:

@@ -53,6 +53,7 @@ class Build:
     ldflags: tuple[str, ...] = ()
     include_folders: tuple[str, ...] = ()
     verbose: bool = False
+    source_text: str | None = None  # of the only source, which is written under the lock
 
     def library(self) -> Path:
         """Return the shared object, built if it is missing or older than one of its inputs.
@@ -63,6 +64,8 @@ class Build:
         command = compiler_command()
         inputs = self._inputs(command)
         with self._lock():
+            if self.source_text is not None:
+                _write_if_other(self.sources[0], self.source_text)
             current = self._current(inputs)
             if current is None:
                 current = self._build(command, inputs)
@@ -73,6 +76,8 @@ class Build:
     def _check_sources(self) -> None:
         if not self.sources:
             raise RuntimeError(f"cpp_extension: the extension {self.name!r} has no sources")
+        if self.source_text is not None:
+            return
         for source in self.sources:
             if source.suffix in (".cu", ".cuh"):
                 raise RuntimeError(
@@ -156,6 +161,12 @@ class Build:
     def fail(self, output: str) -> RuntimeError:
         """Return the exception for a command that failed."""
         return RuntimeError(f"Error building extension '{self.name}':\n{output.rstrip()}")
+
+
+def _write_if_other(source: Path, text: str) -> None:
+    content = text.encode()
+    if not source.exists() or source.read_bytes() != content:
+        source.write_bytes(content)
 
 
 def _files_of(source: Path, target: Path) -> list[str]:

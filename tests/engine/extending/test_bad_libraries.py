@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -95,6 +96,8 @@ def bad(tmp_path_factory):
           m.def("beyond(Tensor x) -> Tensor");
           m.def("other_shape(Tensor x) -> Tensor");
           m.def("throws(Tensor x, int what) -> Tensor");
+          m.set_python_module("a.module.of.fakes", "It comes with the package.");
+          m.def("fake_in_python(Tensor x) -> Tensor");
         }
         UH_LIBRARY_IMPL(test_bad_input, CPU, m) {
           m.impl("beyond", [](const Tensor& x) { return uh::as_strided(x, {1000, 1000}, {1000, 1}); });
@@ -131,6 +134,18 @@ def test_a_kernel_that_fails(bad, name, arguments, error, message):
         with pytest.raises(error, match=message):
             getattr(bad, name)(x, *arguments)
     assert bad.throws(engine.ones(2), 9).tolist() == [1, 1]
+
+
+def test_a_fake_kernel_that_a_module_registers(bad):
+    meta = engine.empty(2, device="meta")
+    with pytest.raises(NotImplementedError, match=r"Could not run .*; register a fake kernel"):
+        bad.beyond(meta)
+    message = "import the 'a.module.of.fakes' Python module to load the fake impl. It comes with the package."
+    with pytest.raises(NotImplementedError, match=re.escape(message)):
+        bad.fake_in_python(meta)
+    with pytest.warns(FutureWarning, match="renamed to `library.register_fake`"):
+        library.impl_abstract("test_bad_input::fake_in_python", engine.empty_like)
+    assert bad.fake_in_python(meta).shape == (2,)
 
 
 def test_a_kernel_whose_types_are_not_the_schema_s_is_refused_when_it_is_registered(bad):

@@ -36,10 +36,9 @@ void scatter_src_into(const Tensor& self, int64_t dim, const Tensor& index,
 
 void scatter_value_into(const Tensor& self, int64_t dim, const Tensor& index,
                         const Scalar& value) {
-  const ElementBytes bytes = element_bytes(value, self.dtype());
   const auto walk = begin(self, dim, index, nullptr, "scatter");
   if (!walk) return;
-  assign_places(self, *walk, bytes.data());
+  assign_places(self, *walk, element_bytes(value, self.dtype()).data());
 }
 
 void scatter_reduce_word_into(const Tensor& self, int64_t dim, const Tensor& index,
@@ -50,10 +49,9 @@ void scatter_reduce_word_into(const Tensor& self, int64_t dim, const Tensor& ind
 void scatter_value_reduce_into(const Tensor& self, int64_t dim, const Tensor& index,
                                const Scalar& value, const std::string& reduce) {
   const Fused op = scatter_word(reduce, "scatter");
-  const ElementBytes bytes = element_bytes(value, self.dtype());
   const auto walk = begin(self, dim, index, nullptr, "scatter");
   if (!walk) return;
-  fold_places(self, *walk, bytes.data(), op, Scalar(1));
+  fold_places(self, *walk, element_bytes(value, self.dtype()).data(), op, Scalar(1));
 }
 
 void scatter_add_into(const Tensor& self, int64_t dim, const Tensor& index,

@@ -88,9 +88,10 @@ void write(T* values, int64_t* index, const Item* items, int64_t n, const T* lin
   for (int64_t i = 0; i < n; ++i) values[i] = line[items[i].index()];
 }
 
+// All items in order. `ret_exact`: an element follows from its key.
 template <class T, class Item>
-void sort_items(T* values, int64_t* index, const T* line, int64_t n, bool descending,
-                SortScratch& scratch) {
+Item* sorted_items(const T* line, int64_t n, bool descending, SortScratch& scratch,
+                   bool* ret_exact) {
   using Key = typename Item::Key;
   Item* items = scratch.room<Item>(2 * n);
   bool in_order = true, exact = true;
@@ -102,7 +103,15 @@ void sort_items(T* values, int64_t* index, const T* line, int64_t n, bool descen
     last = key;
     items[i] = Item(static_cast<Key>(key), i);
   }
-  if (!in_order) items = sorted<8 * sizeof(T)>(items, items + n, n);
+  *ret_exact = exact;
+  return in_order ? items : sorted<8 * sizeof(T)>(items, items + n, n);
+}
+
+template <class T, class Item>
+void sort_items(T* values, int64_t* index, const T* line, int64_t n, bool descending,
+                SortScratch& scratch) {
+  bool exact = true;
+  const Item* items = sorted_items<T, Item>(line, n, descending, scratch, &exact);
   if (!exact || n < 4096) return write(values, index, items, n, line);
   for (int64_t i = 0; i < n; ++i) index[i] = items[i].index();
   if (!values) return;
@@ -126,9 +135,9 @@ std::optional<SortKey<T>> bound_of(const T* line, int64_t n, int64_t k, bool des
   return bound;
 }
 
+// The first k items in order; among equal ones those that come first.
 template <class T, class Item>
-void select_items(T* values, int64_t* index, const T* line, int64_t n, int64_t k, bool descending,
-                  SortScratch& scratch) {
+Item* select_items(const T* line, int64_t n, int64_t k, bool descending, SortScratch& scratch) {
   using Key = typename Item::Key;
   const auto item = [&](int64_t i) {
     return Item(static_cast<Key>(sort_key(line[i], descending)), i);
@@ -164,7 +173,17 @@ void select_items(T* values, int64_t* index, const T* line, int64_t n, int64_t k
   }
   std::nth_element(selected, selected + (k - 1), selected + count);
   std::sort(selected, selected + k);
-  write(values, index, selected, k, line);
+  return selected;
+}
+
+// The order of equal elements that PyTorch's topk leaves: it follows from which algorithms of the
+// standard library it calls. Where no two are equal, faster ones have the same result.
+template <class Item>
+void select_as_pytorch(Item* items, int64_t n, int64_t k, bool in_order) {
+  const auto better = [](const Item& a, const Item& b) { return a.key() < b.key(); };
+  if (k * 64 <= n) return std::partial_sort(items, items + k, items + n, better);
+  std::nth_element(items, items + (k - 1), items + n, better);
+  if (in_order) std::sort(items, items + (k - 1), better);
 }
 
 template <class T, class F>
@@ -190,22 +209,29 @@ void sort_line(DType dtype, void* values, int64_t* index, const void* line, int6
 }
 
 void select_line(DType dtype, void* values, int64_t* index, const void* line, int64_t n, int64_t k,
-                 bool descending, SortScratch& scratch) {
+                 bool descending, bool in_order, SortScratch& scratch) {
   if (k == 0) return;
   visit(dtype, [&](auto zero) {
     using T = decltype(zero);
     with_item<T>(n, [&](auto item) {
       using Item = decltype(item);
       const auto* x = static_cast<const T*>(line);
-      if (k <= n / 4) {
-        return select_items<T, Item>(static_cast<T*>(values), index, x, n, k, descending, scratch);
+      const int64_t compared = std::min(n, k + 1);  // one more: is the last selected the only one?
+      Item* items = nullptr;
+      if (in_order || k * 64 <= n) {
+        bool exact = true;
+        items = k <= n / 4 ? select_items<T, Item>(x, n, compared, descending, scratch)
+                           : sorted_items<T, Item>(x, n, descending, scratch, &exact);
+        const auto equal = [](const Item& a, const Item& b) { return a.key() == b.key(); };
+        if (std::adjacent_find(items, items + compared, equal) != items + compared) items = nullptr;
       }
-      std::vector<int64_t> positions(static_cast<size_t>(n));
-      sort_items<T, Item>(nullptr, positions.data(), x, n, descending, scratch);
-      for (int64_t i = 0; i < k; ++i) {
-        index[i] = positions[static_cast<size_t>(i)];
-        if (values) static_cast<T*>(values)[i] = x[index[i]];
+      if (!items) {
+        items = scratch.room<Item>(n);
+        for (int64_t i = 0; i < n; ++i)
+          items[i] = Item(static_cast<typename Item::Key>(sort_key(x[i], descending)), i);
+        select_as_pytorch(items, n, k, in_order);
       }
+      write(static_cast<T*>(values), index, items, k, x);
     });
   });
 }

@@ -28,8 +28,9 @@ class SortScratch {
 void sort_line(DType dtype, void* values, int64_t* index, const void* line, int64_t n,
                bool descending, SortScratch& scratch);
 
-// The same for the first k only: the k smallest, or with `descending` the k largest.
+// The k smallest only, or with `descending` the k largest. Which of equal elements are selected,
+// their order, and the order of all if not `in_order` are PyTorch's.
 void select_line(DType dtype, void* values, int64_t* index, const void* line, int64_t n, int64_t k,
-                 bool descending, SortScratch& scratch);
+                 bool descending, bool in_order, SortScratch& scratch);
 
 }  // namespace uh

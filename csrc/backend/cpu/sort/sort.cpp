@@ -33,10 +33,11 @@ Strided lines_in(const Tensor& out, int64_t dim) {
   return seen;
 }
 
-// Fills `values` (may be empty) and `indices` with the first elements of each line of self along
-// `dim`: as many as they have room for.
-void order_into(const Tensor& values, const Tensor& indices, const Tensor& self, int64_t dim,
-                bool descending) {
+// Fills `values` (may be empty) and `indices` with what `order(values, indices, line, n, k, scratch)`
+// makes of each line of self along `dim`: as many elements as they have room for.
+template <class F>
+void each_line(const Tensor& values, const Tensor& indices, const Tensor& self, int64_t dim,
+               const F& order) {
   if (indices.numel() == 0) return;
   dim = wrap_dim(dim, self.ndim(), "");
   const int64_t n = self.ndim() ? self.size(dim) : 1, count = self.numel() / n;
@@ -54,10 +55,7 @@ void order_into(const Tensor& values, const Tensor& indices, const Tensor& self,
       const std::byte* line = lines.data() + i * n * item;
       std::byte* to = elements ? elements.data() + i * k * item : nullptr;
       int64_t* at = positions.data_as<int64_t>() + i * k;
-      if (k == n)
-        sort_line(self.dtype(), to, at, line, n, descending, scratch);
-      else
-        select_line(self.dtype(), to, at, line, n, k, descending, scratch);
+      order(to, at, line, n, k, scratch);
     }
   });
   const auto deliver = [&](const Tensor& out, const Tensor& result) {
@@ -68,6 +66,15 @@ void order_into(const Tensor& values, const Tensor& indices, const Tensor& self,
   };
   deliver(values, elements);
   deliver(indices, positions);
+}
+
+void order_into(const Tensor& values, const Tensor& indices, const Tensor& self, int64_t dim,
+                bool descending) {
+  each_line(values, indices, self, dim,
+            [&](std::byte* to, int64_t* at, const std::byte* line, int64_t n, int64_t,
+                SortScratch& scratch) {
+              sort_line(self.dtype(), to, at, line, n, descending, scratch);
+            });
 }
 
 }  // namespace
@@ -88,9 +95,13 @@ void argsort_stable(const Tensor& self, bool, int64_t dim, bool descending, cons
   order_into(Tensor(), result, self, dim, descending);
 }
 
-void topk(const Tensor& self, int64_t, int64_t dim, bool largest, bool, const Tensor& values,
-          const Tensor& indices) {
-  order_into(values, indices, self, dim, largest);
+void topk(const Tensor& self, int64_t, int64_t dim, bool largest, bool in_order,
+          const Tensor& values, const Tensor& indices) {
+  each_line(values, indices, self, dim,
+            [&](std::byte* to, int64_t* at, const std::byte* line, int64_t n, int64_t k,
+                SortScratch& scratch) {
+              select_line(self.dtype(), to, at, line, n, k, largest, in_order, scratch);
+            });
 }
 
 }  // namespace uh::kernels
