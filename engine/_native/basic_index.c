@@ -16,9 +16,9 @@ typedef struct {
 static int is_bound(PyObject* object) { return object == Py_None || PyLong_CheckExact(object); }
 
 // Reads a slice of plain ints over `size` indices; 0 when it is another kind of slice.
-// `whole`: whether it says that it begins at 0 and ends at the size; of size 0, -1 does not.
+// `selects_all`: whether it says that it begins at 0 and ends at the size; of size 0, -1 does not.
 static int read_slice(PyObject* object, int64_t size, Py_ssize_t* start, Py_ssize_t* step,
-                      int64_t* length, int* whole) {
+                      int64_t* length, int* selects_all) {
   const PySliceObject* slice = (PySliceObject*)object;
   Py_ssize_t stop;
   if (!is_bound(slice->start) || !is_bound(slice->stop) || !is_bound(slice->step)) return 0;
@@ -27,7 +27,7 @@ static int read_slice(PyObject* object, int64_t size, Py_ssize_t* start, Py_ssiz
     return 0;
   }
   if (*step < 1) return 0;
-  *whole = *start == 0 && stop >= size && *step == 1;
+  *selects_all = *start == 0 && stop >= size && *step == 1;
   *length = PySlice_AdjustIndices(size, start, &stop, *step);
   return 1;
 }
@@ -52,12 +52,12 @@ static int plan_item(PyObject* item, uh_handle self, int64_t* dim, int64_t* at, 
   }
   Py_ssize_t start, step;
   int64_t length;
-  int whole;
-  if (!PySlice_Check(item) || !read_slice(item, size, &start, &step, &length, &whole))
+  int selects_all;
+  if (!PySlice_Check(item) || !read_slice(item, size, &start, &step, &length, &selects_all))
     return 0;
   const int64_t dimension = (*at)++;
   // x[:, 0]: the colon does nothing; of two elements, x[:, -2:] is a slice.
-  if (whole) return 1;
+  if (selects_all) return 1;
   return add(plan, (uh_index_step){UH_SLICE, dimension, start, start + length * step, step});
 }
 
