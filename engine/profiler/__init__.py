@@ -153,7 +153,8 @@ class profile:
 
     `on_trace_ready(self)` is called whenever a recording is complete. `record_shapes` keeps the sizes of arguments,
     `profile_memory` adds columns of memory. `with_stack`, `with_flops` and `with_modules` are accepted and add
-    nothing. In a process that is recorded already a profile has the record_function blocks only, and says so.
+    nothing. In a process that is recorded already a profile has the record_function blocks
+    only, and says so: the recording has the operators, and shows where blocks begin and end.
     Raises: RuntimeError while another profile runs.
     """
 

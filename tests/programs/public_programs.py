@@ -39,7 +39,7 @@ class _Unused(types.ModuleType):
 
 for _name in (
     "torchvision", "torchvision.transforms", "torchvision.transforms.functional", "torchvision.datasets",
-    "torchvision.utils", "torchvision.models", "torchvision.ops", "accelerate",
+    "torchvision.utils", "torchvision.models", "torchvision.ops", "accelerate", "requests",
 ):  # fmt: skip
     sys.modules[_name] = _Unused(_name)
 if "--as-torch" in sys.argv:
@@ -585,18 +585,9 @@ def n_beats() -> Any:
 
 
 def min_gru() -> Any:
-    from minGRU_pytorch.minGRULM import minGRULM
+    from minGRU_pytorch.minLM import minLM
 
-    return language(minGRULM(num_tokens=64, dim=64, depth=2))
-
-
-def inverted_transformer() -> Any:
-    from iTransformer import iTransformer
-
-    model = iTransformer(
-        num_variates=8, lookback_len=32, dim=32, depth=2, heads=2, dim_head=16, pred_length=8
-    )
-    return regress(model, values(4, 32, 8))
+    return language(minLM(num_tokens=64, dim=64, depth=2))
 
 
 # ---- spiking, continuous and liquid networks, flows, processes
@@ -733,15 +724,6 @@ def equivariant() -> Any:
         return (out**2).mean() + (positions**2).mean()
 
     return model, loss, None
-
-
-def equivariant_transformer() -> Any:
-    from se3_transformer_pytorch import SE3Transformer
-
-    model = SE3Transformer(dim=8, heads=2, depth=1, dim_head=4, num_degrees=2, valid_radius=10)
-    feats, coordinates = values(1, 12, 8), values(1, 12, 3)
-    mask = torch.ones(1, 12).bool()
-    return regress(model, feats, coordinates, mask, return_type=0)
 
 
 def _graph() -> Any:
@@ -972,8 +954,8 @@ PROGRAMS: dict[str, Any] = {
         h_transformer, mega, mamba, conformer, soft_moe, rotary, sparse_softmax, tagger, tcn, n_beats, spiking, liquid,
         neural_ode, adaptive_ode, controlled_ode, flow, masked_flow, gaussian_process, transport, equivariant,
         factorization_machine, deep_fm, triplets, contrastive, meta_learning, actor_critic, lora, lion, adam_atan2,
-        schedule_free, prodigy, diffusion, diffusion_of_sequences, min_gru, inverted_transformer,
-        equivariant_transformer, graph_convolutions, graph_attention, hyperbolic, tab_net, tab_transformer, bayesian,
+        schedule_free, prodigy, diffusion, diffusion_of_sequences, min_gru,
+        graph_convolutions, graph_attention, hyperbolic, tab_net, tab_transformer, bayesian,
         lora_of_convolutions, mad_grad, d_adaptation, came,
     )
 }  # fmt: skip

@@ -60,6 +60,10 @@ class SummaryWriter(tensorboardX.SummaryWriter):
         super().__init__(folder, comment, purge_step, max_queue, flush_secs, filename_suffix)
         self.log_dir = self.logdir
 
+    def get_logdir(self) -> str:
+        """Return the folder of the event files."""
+        return str(self.log_dir)
+
     def add_scalar(
         self,
         tag: str,

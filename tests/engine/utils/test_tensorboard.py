@@ -37,7 +37,7 @@ def test_tensors_are_written(tmp_path):
         writer.add_scalars("both", {"a": engine.tensor(1.0), "b": 2.0}, 1)
         writer.add_histogram("weights", engine.arange(10.0), 4)
         writer.add_text("note", "hello", 5)
-    assert writer.log_dir == str(tmp_path)
+    assert writer.log_dir == writer.get_logdir() == str(tmp_path)
     values = {v.tag: (e.step, v) for e in events(tmp_path) for v in e.summary.value}
     assert values["loss"][0] == 3
     assert values["loss"][1].simple_value == 0.5
