@@ -103,7 +103,7 @@ _NAMES = {
     "serialization": "load save",
     "sparse.construct": "sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor "
     "sparse_csc_tensor sparse_csr_tensor",
-    "sparse.tensor_methods": "smm",
+    "sparse.tensor_methods": "resize_as_sparse_ smm spmm",
     "typed_tensors": "BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor "
     "IntTensor LongTensor ShortTensor set_default_tensor_type",
 }
@@ -243,7 +243,9 @@ if TYPE_CHECKING:
     from engine.sparse.construct import sparse_coo_tensor as sparse_coo_tensor
     from engine.sparse.construct import sparse_csc_tensor as sparse_csc_tensor
     from engine.sparse.construct import sparse_csr_tensor as sparse_csr_tensor
+    from engine.sparse.tensor_methods import resize_as_sparse_ as resize_as_sparse_
     from engine.sparse.tensor_methods import smm as smm
+    from engine.sparse.tensor_methods import spmm as spmm
     from engine.typed_tensors import BFloat16Tensor as BFloat16Tensor
     from engine.typed_tensors import BoolTensor as BoolTensor
     from engine.typed_tensors import ByteTensor as ByteTensor

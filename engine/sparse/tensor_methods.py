@@ -157,3 +157,8 @@ def resize_as_sparse_(self: Tensor, the_template: Tensor) -> Tensor:
 def smm(self: Tensor, mat: Tensor) -> Tensor:
     """Multiply a sparse matrix and a dense one; the result is sparse. See `sparse.mm` for a dense one."""
     return engine.sparse.mm(self, mat).to_sparse()
+
+
+def spmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """Multiply a sparse matrix and a dense one, as `mm` does."""
+    return ops.mm(input, mat2)
