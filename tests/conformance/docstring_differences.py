@@ -12,7 +12,6 @@ REASONS: dict[str, str] = {
     "torch.func.rearrange": "missing: notation of dimensions by names",
     "torch.func.vmap": "the example prints a function: the engine's is written in Python",
     "torch.profiler.record_function": "missing: autograd.profiler, the older interface; profiler.profile is there",
-    "torch.utils.data.random_split": "objects print the engine's module",
     "torch.autograd.enforce_grad_layout_policy": "missing: gradients have the layout of the parameter",
     "torch.autograd.functional.jvp": "the last Node of the second result has the name of another view",
     "torch.autograd.forward_ad.dual_level": "missing: forward mode by dual numbers; func.jvp is there",
@@ -26,6 +25,4 @@ REASONS: dict[str, str] = {
     "torch.jit.Future.set_exception": "missing: futures",
     "torch.serialization.skip_data": "missing: files without the bytes of storages",
     "torch.random.thread_safe_generator": "missing: generators of data loading threads",
-    "torch.testing.assert_close": "missing: torch.testing",
-    "torch.testing.make_tensor": "missing: torch.testing",
 }
