@@ -154,16 +154,16 @@ def as_dtype(value: object, function: str) -> dtype:
     )
 
 
-_BUILT_IN = tuple(name for name in codes.DEVICES if not name.startswith("privateuse"))
-"""Devices that every build has, by code; a backend registers the others under its name."""
+_BUILT_IN = codes.DEVICES[:2]
+"""The devices without an index, by code: cpu and meta."""
 
 
 def _registered_devices() -> list[str]:
-    types = filter(lib.uh_device_count, range(len(codes.DEVICES)))
+    types = filter(lib.uh_device_registered, range(len(codes.DEVICES)))
     return [ffi.string(lib.uh_device_name(type)).decode() for type in types]
 
 
-_ABSENT = ("cuda", "xpu", "mps", "mtia", "xla", "hpu", "ipu", "hip", "vulkan", "mkldnn", "opencl")
+_ABSENT = ("cuda", "xpu", "mps", "mtia", "xla", "hpu", "ipu", "hip", "vulkan", "mkldnn")
 """PyTorch's devices of which there are none: they have a name, and no tensor can be there."""
 
 

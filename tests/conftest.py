@@ -16,7 +16,9 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from tests import recordings  # noqa: E402
+from tests import opencl_driver, recordings  # noqa: E402
+
+opencl_driver.prepare()
 
 # Processes that tests start find the tests' helpers too, and none of them asks a terminal for input.
 os.environ["PYTHONPATH"] = os.pathsep.join(

@@ -5,10 +5,12 @@ namespace uh {
 
 void register_cpu();   // backend/cpu
 void register_meta();  // backend/meta
+void register_opencl();  // backend/opencl
 
 inline void register_devices() {
   register_cpu();
   register_meta();
+  register_opencl();
 }
 
 }  // namespace uh

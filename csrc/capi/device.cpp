@@ -4,9 +4,13 @@
 #include <new>
 #include <string>
 
+#include "base/json.h"
+#include "capi/convert.h"
 #include "capi/guard.h"
+#include "capi/returned_string.h"
 #include "capi/underhood_device.h"
 #include "dispatch/dispatcher.h"
+#include "generated/ops/copy.h"
 #include "memory/device_registry.h"
 #include "ops/cpu_fallback.h"
 
@@ -69,6 +73,11 @@ bool is_registered(DeviceType type) {
   return std::find(types.begin(), types.end(), type) != types.end();
 }
 
+const DeviceBackend& backend_at(int64_t device) {
+  initialise();
+  return backend_of(Device::of_code(device).type);
+}
+
 }  // namespace
 }  // namespace uh
 
@@ -81,6 +90,90 @@ const char* uh_device_name(int type) {
   return type >= 0 && type < static_cast<int>(kDeviceTypeCount)
              ? name(static_cast<DeviceType>(type)).data()
              : "";
+}
+
+int uh_device_registered(int type) {
+  return type >= 0 && type < static_cast<int>(kDeviceTypeCount) &&
+         is_registered(static_cast<DeviceType>(type));
+}
+
+const char* uh_device_absence(int type) {
+  static thread_local std::string text;
+  return text_of(text, [&]() -> std::string {
+    const DeviceBackend& backend = backend_of(static_cast<DeviceType>(type));
+    return backend.absence ? backend.absence() : "";
+  });
+}
+
+const char* uh_device_title(int64_t device) {
+  static thread_local std::string text;
+  return text_of(text, [&]() -> std::string {
+    const DeviceBackend& backend = backend_at(device);
+    return backend.title ? backend.title(Device::of_code(device)) : "";
+  });
+}
+
+int uh_device_synchronize(int64_t device) {
+  return done([&] {
+    if (const auto synchronize = backend_at(device).synchronize)
+      synchronize(Device::of_code(device));
+  });
+}
+
+int uh_device_memory_stats(int64_t device, uh_device_memory* ret_stats) {
+  return done([&] {
+    const DeviceBackend& backend = backend_at(device);
+    const Device own = Device::of_code(device);
+    const AllocatorStats s = allocator_of(own).stats();
+    const size_t total = backend.total_memory ? backend.total_memory(own) : 0;
+    *ret_stats = {s.live_bytes,  s.peak_bytes, s.kept_bytes, static_cast<int64_t>(total),
+                  s.allocations, s.frees,      s.reused};
+  });
+}
+
+int uh_device_reset_peak(int64_t device) {
+  return done([&] {
+    if (const auto reset = backend_at(device).reset_peak) reset(Device::of_code(device));
+  });
+}
+
+int uh_device_empty_cache(int64_t device) {
+  return done([&] {
+    if (const auto empty = backend_at(device).empty_cache) empty(Device::of_code(device));
+  });
+}
+
+int uh_device_set_memory_limit(int64_t device, int64_t bytes) {
+  return done([&] {
+    const auto limit = backend_at(device).set_memory_limit;
+    check(limit, "device: ", name(Device::of_code(device)), " has no limit of its memory");
+    check(bytes >= 0, "device: expected a limit of 0 bytes or more, got ", bytes);
+    limit(Device::of_code(device), static_cast<size_t>(bytes));
+  });
+}
+
+uh_handle uh_pin_memory(uh_handle self, int64_t device) {
+  return guard(uh_handle(0), [&] {
+    const Tensor tensor = take(self);
+    check(is_host(tensor.device()), "cannot pin '", name(tensor.device()),
+          "' memory: only dense CPU tensors can be pinned");
+    const auto pinned = backend_at(device).pinned_allocator;
+    check(pinned, "device: ", name(Device::of_code(device)), " has no pinned memory");
+    Allocator& allocator = pinned(Device::of_code(device));
+    if (tensor.storage()->allocator() == &allocator) return give(tensor);
+    const auto bytes = static_cast<size_t>(tensor.numel() * itemsize(tensor.dtype()));
+    Layout layout{tensor.sizes(), contiguous_strides(tensor.sizes()), 0};
+    Tensor copy(make_ref<TensorImpl>(make_ref<Storage>(bytes, allocator, Device::kCPU),
+                                     std::move(layout), tensor.dtype()));
+    ops::copy_(copy, tensor, false);
+    return give(std::move(copy));
+  });
+}
+
+int uh_is_pinned(uh_handle self) {
+  const InUse tensor(self);
+  const Allocator* allocator = tensor->storage()->allocator();
+  return allocator && allocator->id() == AllocatorId::kOpenCLPinned;
 }
 
 int uh_device_count(int type) {
@@ -110,3 +203,19 @@ int uh_device_register(const uh_device_backend* backend) {
 }
 
 int64_t uh_cpu_fallback_calls(void) { return cpu_fallback_calls(); }
+
+const char* uh_cpu_fallback_counts(void) {
+  static thread_local std::string text;
+  return text_of(text, [] {
+    JsonWriter json;
+    json.begin_object();
+    for (const auto& [operator_name, calls] : cpu_fallback_counts())
+      json.member(operator_name, calls);
+    return json.end_object().take();
+  });
+}
+
+void uh_cpu_fallback_reset(void) { reset_cpu_fallback_counts(); }
+void uh_cpu_fallback_announce(void (*announce)(const char* name)) {
+  on_first_cpu_fallback(announce);
+}

@@ -499,7 +499,12 @@ int uh_record_open(int fd, uint64_t value_budget) {
     return 0;
   });
 }
-void uh_record_close(void) { events::close(); }
+void uh_record_close(void) {
+  for (const DeviceType type : device_types()) {
+    if (const auto settle = backend_of(type).settle) settle();
+  }
+  events::close();
+}
 void* uh_record_header(void) { return events::ring_header(); }
 void uh_record_release(void) { events::release_ring(); }
 int uh_recording(void) { return static_cast<int>(events::g_mode.load()); }

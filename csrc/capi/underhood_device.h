@@ -18,8 +18,39 @@ extern "C" {
 int uh_device_type(const char* name);
 /* "cpu"; of a type that no backend has registered "privateuseone". */
 const char* uh_device_name(int type);
-/* How many devices of the type there are; 0: none is registered. */
+/* Whether a backend has registered the type. */
+int uh_device_registered(int type);
+/* How many devices of the type there are; 0: none is registered. May look for them first. */
 int uh_device_count(int type);
+/* Why there are none, where the backend knows; "" otherwise. */
+const char* uh_device_absence(int type);
+
+/* A device below is the number that uh_device() gives. Functions return 0, or -1 where they fail. */
+
+/* The name that its maker gave it, or "". */
+const char* uh_device_title(int64_t device);
+/* Returns when the device has done all that it was told to do. */
+int uh_device_synchronize(int64_t device);
+
+typedef struct {
+  int64_t allocated; /* bytes in use by tensors */
+  int64_t peak;      /* the most there were */
+  int64_t cached;    /* bytes held back for reuse */
+  int64_t total;     /* bytes of the device, 0 where that is not known */
+  int64_t allocations, frees, reused;
+} uh_device_memory;
+
+int uh_device_memory_stats(int64_t device, uh_device_memory* ret_stats);
+int uh_device_reset_peak(int64_t device);
+/* Gives cached memory back. */
+int uh_device_empty_cache(int64_t device);
+/* Lets tensors and cache have so many bytes at most. */
+int uh_device_set_memory_limit(int64_t device, int64_t bytes);
+/* A copy of a CPU tensor in memory that the device copies from and to directly, or the tensor itself where it is
+ * there already. */
+uh_handle uh_pin_memory(uh_handle self, int64_t device);
+/* 1 if it is in such memory. */
+int uh_is_pinned(uh_handle self);
 
 typedef struct {
   const char* name;
@@ -35,6 +66,11 @@ typedef struct {
 int uh_device_register(const uh_device_backend* backend);
 /* How many operator calls have run on the CPU for a device that has no kernel for them. */
 int64_t uh_cpu_fallback_calls(void);
+/* The same by operator, JSON: {"aten::cumsum": 3}. Valid until this thread asks again. */
+const char* uh_cpu_fallback_counts(void);
+void uh_cpu_fallback_reset(void);
+/* `announce` is called at the first such call of each operator. */
+void uh_cpu_fallback_announce(void (*announce)(const char* name));
 /* cdef end */
 
 #ifdef __cplusplus

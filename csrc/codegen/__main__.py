@@ -19,6 +19,7 @@ import cpp_ops
 import declarations
 import events
 import expression_cpp
+import expression_opencl
 import folds
 import formula
 import fused
@@ -59,6 +60,7 @@ def generate(args: argparse.Namespace) -> None:
     modules = python_ops.modules(ops)
     out = args.out / "generated"
     families = model.families(ops)
+    opencl = args.source / "backend" / "opencl"
     by_name = {op.cpp_name: op.family for op in ops}
     sources = {
         out / "ops.h": cpp_ops.all_ops_h(list(families)),
@@ -72,6 +74,9 @@ def generate(args: argparse.Namespace) -> None:
         out / "folds.h": folds.folds_h(ops),
         out / "fold_table.cpp": folds.table_cpp(ops),
         out / "pointwise" / "folds.cpp": folds.loops_cpp(ops),
+        out / "opencl" / "sources.h": expression_opencl.sources_h(opencl),
+        out / "opencl_sources.cpp": expression_opencl.sources_cpp(opencl),
+        out / "opencl_pointwise.cpp": expression_opencl.pointwise_cpp(ops),
         out / "saved_table.cpp": saved.table_cpp(ops),
         out / "overload_table.cpp": overloads.table_cpp(ops),
         out / "schema_types.h": schema_tables.types_h(ops),

@@ -10,6 +10,7 @@ import re
 from zlib import crc32
 
 import autograd
+import expression_opencl
 import folds
 import schema_tables
 from model import Argument, Operator
@@ -363,6 +364,7 @@ def register_cpp(ops: list[Operator], family: str) -> str:
     lines = [
         HEAD,
         '#include "dispatch/dispatcher.h"',
+        '#include "backend/opencl/pointwise.h"' if any(op.pointwise for op in ops) else "",
         f'#include "generated/kernels/{family}.h"',
         f'#include "generated/ops/{family}.h"',
         '#include "generated/schema_types.h"',
@@ -425,6 +427,11 @@ def register_cpp(ops: list[Operator], family: str) -> str:
                 f"  structured::register_{op.cpp_name}<{run}>(Key::k{key}, {kernel_name});"
                 for key, run in (("CPU", "run_pointwise"), ("Meta", "meta_pointwise"))
             ]
+            if expression_opencl.has_kernel(op):
+                registrations.append(
+                    f"  structured::register_{op.cpp_name}<opencl::run_pointwise>"
+                    f'(Key::kOpenCL, "opencl {op.name}");'
+                )
         elif op.base and not op.pointwise:
             registrations.append(
                 f'  ops::{op.cpp_name}_op.set_backend_kernels({op.cpp_name}_formed, "formed {op.name}");'

@@ -24,7 +24,7 @@ void register_device(DeviceType type, const DeviceBackend& backend) {
   check(backend.name && backend.allocator, "register_device: a device has a name and an allocator");
   g_backends[static_cast<size_t>(type)] = backend;
   rename(type, backend.name);
-  if (device_count(type) > 0)
+  if (!backend.count)
     g_allocators[static_cast<size_t>(type)] = &backend.allocator(with_index(Device(type)));
 }
 
@@ -36,9 +36,12 @@ int device_count(DeviceType type) {
 Allocator& find_allocator(Device device) {
   const DeviceBackend& backend = backend_of(device.type);
   const int count = device_count(device.type);
+  if (count == 0 && backend.absence) fail(ErrorKind::kRuntime, backend.name, ": ", backend.absence());
   check(device.index < count, "device: there is no ", name(device), "; the number of ",
         backend.name, " devices is ", count);
-  return backend.allocator(device);
+  Allocator& allocator = backend.allocator(device);
+  if (device.index <= 0) g_allocators[static_cast<size_t>(device.type)] = &allocator;
+  return allocator;
 }
 
 const DeviceBackend& backend_of(DeviceType type) {

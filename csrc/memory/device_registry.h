@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <string>
 #include <vector>
 
 #include "base/device.h"
@@ -22,7 +23,21 @@ struct DeviceBackend {
   // Returns when they are there. Null: the bytes are in host memory, or there are none.
   void (*copy_bytes)(void* to, Device to_device, const void* from, Device from_device,
                      size_t bytes) = nullptr;
-  int (*count)() = nullptr;  // how many such devices there are; null: one
+  // How many such devices there are; null: one. It may look for them first: it is asked when the
+  // first tensor is made, not when the type is registered.
+  int (*count)() = nullptr;
+
+  // The others may be null: nothing is known, nothing is to be done.
+  std::string (*absence)() = nullptr;           // why there are none
+  std::string (*title)(Device device) = nullptr;  // as its maker calls it
+  void (*synchronize)(Device device) = nullptr;  // returns when all it was told to do is done
+  // The same for all devices that are in use, without a word of what failed: a recording ends.
+  void (*settle)() = nullptr;
+  void (*empty_cache)(Device device) = nullptr;
+  void (*reset_peak)(Device device) = nullptr;   // of its allocator's statistics
+  size_t (*total_memory)(Device device) = nullptr;
+  void (*set_memory_limit)(Device device, size_t bytes) = nullptr;
+  Allocator& (*pinned_allocator)(Device device) = nullptr;  // host memory that it copies directly
 };
 
 void register_device(DeviceType type, const DeviceBackend& backend);

@@ -1,6 +1,8 @@
 #include "ops/cpu_fallback.h"
 
 #include <atomic>
+#include <mutex>
+#include <unordered_map>
 
 #include "generated/ops/copy.h"
 #include "generated/ops/view.h"
@@ -11,6 +13,18 @@ namespace uh {
 namespace {
 
 std::atomic<int64_t> g_calls{0};
+std::atomic<void (*)(const char*)> g_announce{nullptr};
+
+// Calls by operator. Leaked, as operators may run while the process ends.
+struct Counts {
+  std::mutex lock;
+  std::vector<std::pair<std::string, int64_t>> by_name;
+  std::unordered_map<std::string, size_t> places;
+};
+Counts& counts() {
+  static auto* instance = new Counts;
+  return *instance;
+}
 
 // The arguments of one call, and the device that they are on.
 class HostArguments {
@@ -99,7 +113,7 @@ void cpu_fallback(OperatorInfo& op, Key key, Stack& stack) {
   const FunctionSchema& schema = op.schema();
   check_kind(!schema.is_view(), ErrorKind::kNotImplemented, op.full_name(), ": ", name(key),
              " has no kernel for it, and a view cannot be computed on the CPU");
-  g_calls.fetch_add(1, std::memory_order_relaxed);
+  count_cpu_fallback(op.qualified_name());
   const size_t base = stack.size() - schema.arguments.size();
   HostArguments arguments(op, key);
   Stack host;
@@ -120,6 +134,32 @@ void cpu_fallback(OperatorInfo& op, Key key, Stack& stack) {
   stack.resize(base);
   for (const IValue& result : host) stack.push_back(arguments.to_device(result));
 }
+
+void count_cpu_fallback(const std::string& name) {
+  g_calls.fetch_add(1, std::memory_order_relaxed);
+  Counts& all = counts();
+  {
+    const std::lock_guard guard(all.lock);
+    const auto [place, first] = all.places.try_emplace(name, all.by_name.size());
+    if (first) all.by_name.emplace_back(name, 0);
+    ++all.by_name[place->second].second;
+    if (!first) return;
+  }
+  if (const auto announce = g_announce.load()) announce(name.c_str());
+}
+
+std::vector<std::pair<std::string, int64_t>> cpu_fallback_counts() {
+  const std::lock_guard guard(counts().lock);
+  return counts().by_name;
+}
+
+void reset_cpu_fallback_counts() {
+  const std::lock_guard guard(counts().lock);
+  counts().by_name.clear();
+  counts().places.clear();
+}
+
+void on_first_cpu_fallback(void (*announce)(const char* name)) { g_announce.store(announce); }
 
 int64_t cpu_fallback_calls() { return g_calls.load(std::memory_order_relaxed); }
 

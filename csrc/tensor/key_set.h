@@ -50,16 +50,18 @@ class KeySet {
 
 inline constexpr KeySet kSparseKeys = KeySet(Key::kSparseCPU) | KeySet(Key::kSparseCsrCPU);
 inline constexpr KeySet kBackendKeys =
-    KeySet(Key::kCPU) | KeySet(Key::kMeta) | KeySet(Key::kPrivateUse1) | KeySet(Key::kPrivateUse2) | kSparseKeys;
+    KeySet(Key::kCPU) | KeySet(Key::kOpenCL) | KeySet(Key::kMeta) | KeySet(Key::kPrivateUse1) |
+    KeySet(Key::kPrivateUse2) | kSparseKeys;
 
 // The keys whose tensors have their elements at strides: what a kernel for every device serves.
-inline constexpr Key kBackendKeyList[] = {Key::kCPU, Key::kPrivateUse1, Key::kPrivateUse2,
-                                          Key::kMeta};
+inline constexpr Key kBackendKeyList[] = {Key::kCPU, Key::kOpenCL, Key::kPrivateUse1,
+                                          Key::kPrivateUse2, Key::kMeta};
 
 // The key of the tensors on a device of this type.
 constexpr Key key_of(DeviceType type) {
   switch (type) {
     case DeviceType::kMeta: return Key::kMeta;
+    case DeviceType::kOpenCL: return Key::kOpenCL;
     case DeviceType::kPrivateUse1: return Key::kPrivateUse1;
     case DeviceType::kPrivateUse2: return Key::kPrivateUse2;
     default: return Key::kCPU;

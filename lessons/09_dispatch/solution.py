@@ -3,7 +3,7 @@
 import engine
 from engine.inspect import live
 
-DEVICES = ("Meta", "PrivateUse2", "PrivateUse1", "CPU")
+DEVICES = ("Meta", "PrivateUse2", "PrivateUse1", "OpenCL", "CPU")
 
 
 def hops(name, *tensors):

@@ -1,0 +1,21 @@
+// The operators of copy.yaml on an OpenCL device.
+#pragma once
+
+#include "dispatch/operator.h"
+
+namespace uh::opencl {
+
+void copy(KeySet, const Tensor& self, const Tensor& src, bool non_blocking);
+Tensor clone(KeySet, const Tensor& self, MemoryFormat format);
+Tensor to_copy(KeySet, const Tensor& self, DType dtype, Device device, MemoryFormat format);
+void fill(KeySet, const Tensor& self, const Scalar& value);
+void fill_from(KeySet, const Tensor& self, const Tensor& value);
+void zero(KeySet, const Tensor& self);
+
+// The tensor itself where it is row-major and of that dtype, else a copy that is.
+Tensor contiguous(const Tensor& t, DType dtype = DType::kUndefined);
+
+// `to` gets the elements of `from`, converted and broadcast: a kernel; both are on one device.
+void copy_elements(const Tensor& to, const Tensor& from);
+
+}  // namespace uh::opencl

@@ -1,0 +1,69 @@
+// Kernels that compute every element of a tensor from the elements at the same index of others.
+//
+// What: a caller gives OpenCL C that ends with a function `apply`, of one element per operand and
+// the numbers; here it gets the loop around it, which depends on dtypes, on how the operands are
+// walked, and on whether a work item is a thread of a CPU (it takes a run of elements) or a lane of
+// a GPU (it takes every n-th). Operands broadcast to the result, with any strides.
+// Read next: pointwise.cpp and copy.cpp, which call it.
+#pragma once
+
+#include <array>
+#include <cstring>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/opencl/launch.h"
+
+namespace uh::opencl {
+
+// A number that `apply` takes besides the elements.
+struct Number {
+  const char* type;  // of OpenCL C: "float", "long", "int"...
+  std::array<std::byte, 16> value{};
+  size_t size = 0;
+
+  template <class T>
+  static Number of(const char* type, const T& value) {
+    Number number{type, {}, sizeof value};
+    std::memcpy(number.value.data(), &value, sizeof value);
+    return number;
+  }
+};
+
+// A number of a dtype, as the kernel's arithmetic has it: floats for 16-bit floats, int for bool.
+Number number_of(DType dtype, const Scalar& value);
+
+struct Elementwise {
+  const char* name;              // of the operator; outlives the process
+  std::string functions;         // OpenCL C: `apply` and what it calls
+  std::string defines;           // lines before it, such as T
+  bool counts_zero_division = false;  // `apply` has a last parameter, global int *zero_division
+};
+
+// Makes the OpenCL C of an operator where its kernel is not compiled yet.
+using MakeElementwise = Elementwise (*)(const void* context);
+
+struct ElementwiseCall {
+  const void* operation;  // names the expression: the same address, the same text
+  DType compute;          // what it is computed in; with `operation` it decides the text
+  MakeElementwise make;
+  const void* context;
+  Tensor out;
+  std::span<const Tensor> operands;  // on the device of `out`, at most 5
+  std::span<const Number> numbers;
+  std::string_view order;  // of the first arguments of `apply`: 'a' an operand, 'n' a number; then
+                           // the other operands, then the other numbers
+  bool may_divide_by_zero = true;  // else what `apply` counts is not looked at
+};
+
+// The same for an expression that is written in a kernel's file: `text` is a literal, the definition
+// of `apply` in terms of O, A0, A1... (its operands' types) and what it calls.
+void map(const char* name, const char* text, const Tensor& out,
+         std::initializer_list<Tensor> operands, std::initializer_list<Number> numbers = {});
+
+// Fills `out`; returns true if an integer was divided by 0, for which it waits for the kernel.
+bool run_elementwise(const ElementwiseCall& call);
+
+}  // namespace uh::opencl

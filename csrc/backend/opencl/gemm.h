@@ -1,0 +1,8 @@
+// Products of matrices on an OpenCL device: linalg.yaml and products.yaml.
+#pragma once
+
+namespace uh::opencl {
+
+void register_products();
+
+}  // namespace uh::opencl

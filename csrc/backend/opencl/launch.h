@@ -1,0 +1,128 @@
+// How a kernel is called: an OpenCL C source, specialised, with a range and arguments.
+//
+//   static const Source source{softmax_cl, "softmax"};             // csrc/backend/opencl/softmax.cl
+//   const Kernel& kernel = source.kernel(out.device(), Defines().dtype("T", out.dtype()));
+//   launch(kernel, groups_of(rows, 64), self, out, int64_t(length));
+//
+// A tensor is two parameters of the kernel, its buffer and the number of its first element; in
+// OpenCL C `TENSOR(T_STORED, self)` declares both and `OPEN(T_STORED, self)` makes the pointer
+// (prelude.cl). Numbers are passed as they are: int32_t is int, int64_t long, float float.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <unordered_map>
+#include <vector>
+
+#include "backend/opencl/platform.h"
+#include "generated/opencl/sources.h"
+#include "tensor/tensor.h"
+
+namespace uh::opencl {
+
+// What specialises a source: lines before it.
+class Defines {
+ public:
+  // NAME: the type that elements are computed in (16-bit floats: float), NAME_STORED: as they are
+  // in memory, LOAD_NAME(pointer, i), STORE_NAME(pointer, i, value), NAME_IS_FLOAT,
+  // NAME_IS_DOUBLE... and, of complex numbers, which are a vector of two, NAME_PART.
+  Defines& dtype(std::string_view name, DType dtype);
+  Defines& number(std::string_view name, int64_t value);
+  Defines& text(std::string_view name, std::string_view value);
+  const std::string& lines() const { return lines_; }
+  // "float": what NAME becomes.
+  static const char* computed_type(DType dtype);
+
+ private:
+  std::string lines_;
+};
+
+// True if the device computes with elements of this dtype; a kernel is compiled for no other.
+bool has_dtype(Device device, DType dtype);
+
+// The kernels of one source file, specialised once for each device and set of definitions.
+class Source {
+ public:
+  Source(std::string_view text, const char* function) : text_(text), function_(function) {}
+  // `name`: what errors and recordings call it; by default the function.
+  const Kernel& kernel(Device device, const Defines& defines, const char* name = nullptr) const;
+
+ private:
+  const std::string_view text_;
+  const char* const function_;
+  mutable std::mutex lock_;
+  mutable std::unordered_map<std::string, const Kernel*> kernels_;
+};
+
+// Work items in up to three dimensions; the global sizes are multiples of the group's.
+struct Range {
+  cl_uint dimensions = 1;
+  size_t items[3] = {1, 1, 1};
+  size_t group[3] = {1, 1, 1};
+};
+// At least `items` work items in groups of `group`: the kernel compares its number with the count.
+Range items_of(int64_t items, size_t group);
+// `groups` groups of `group` work items.
+Range groups_of(int64_t groups, size_t group);
+// A group size that suits elementwise kernels and those that reduce within a group; one where a
+// device's items are no lanes but threads.
+size_t usual_group(const Kernel& kernel);
+
+// Local memory of a group, an argument.
+struct LocalMemory {
+  size_t bytes;
+};
+
+namespace detail {
+
+// One argument as the driver takes it.
+struct Argument {
+  size_t size;
+  const void* value;
+};
+
+template <class T>
+inline constexpr bool is_number =
+    std::is_same_v<T, int32_t> || std::is_same_v<T, uint32_t> || std::is_same_v<T, int64_t> ||
+    std::is_same_v<T, uint64_t> || std::is_same_v<T, float> || std::is_same_v<T, double> ||
+    std::is_same_v<T, int16_t> || std::is_same_v<T, int8_t> || std::is_same_v<T, uint8_t>;
+
+}  // namespace detail
+
+// The arguments of one launch, in the order of the kernel's parameters.
+class Arguments {
+ public:
+  explicit Arguments(const Kernel& kernel) : kernel_(kernel) {}
+  Arguments& add(const Tensor& tensor);
+  Arguments& add(LocalMemory memory);
+  // A number, or a struct of numbers that OpenCL C declares alike.
+  template <class T>
+    requires(detail::is_number<T> || (std::is_class_v<T> && std::is_trivially_copyable_v<T>))
+  Arguments& add(const T& value) {
+    add_bytes(&value, sizeof value);
+    return *this;
+  }
+  void add_bytes(const void* value, size_t size);
+  void launch(const Range& range);
+
+ private:
+  struct Entry {
+    size_t offset;  // in bytes_; kLocal: local memory
+    size_t size;
+  };
+  static constexpr size_t kLocal = static_cast<size_t>(-1);
+
+  const Kernel& kernel_;
+  std::vector<std::byte> bytes_;
+  std::vector<Entry> entries_;
+};
+
+template <class... A>
+void launch(const Kernel& kernel, const Range& range, const A&... arguments) {
+  Arguments all(kernel);
+  (all.add(arguments), ...);
+  all.launch(range);
+}
+
+}  // namespace uh::opencl

@@ -1,0 +1,46 @@
+// The OpenCL devices of this machine: found when one is first asked for.
+//
+// What: per device its context, its queue, its memory and its compiled kernels. GPUs come first,
+// then accelerators, then CPUs, so that "opencl" without a number is the best there is.
+// Invariant: an OpenclDevice lives as long as the process: storages may outlive everything else.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "backend/opencl/api.h"
+#include "backend/opencl/memory.h"
+#include "backend/opencl/program.h"
+#include "backend/opencl/queue.h"
+#include "base/device.h"
+
+namespace uh::opencl {
+
+struct OpenclDevice {
+  OpenclDevice(Device device, cl_platform_id platform, cl_device_id id);
+
+  const Device device;  // "opencl:0"
+  const cl_device_id id;
+  const std::string title;    // as its driver calls it
+  const std::string version;  // of its driver and of OpenCL
+  const bool is_cpu;  // work items are best threads; UNDERHOOD_OPENCL_LANES=1 denies it, for tests
+  const bool has_double;
+  const bool divides_correctly;  // float division can be correctly rounded
+  const size_t compute_units, largest_group, local_memory;
+  const size_t vector_width;  // floats that an instruction takes at once
+  const cl_context context;
+  Queue queue;
+  DeviceMemory memory;
+  PinnedMemory pinned;
+  Programs programs;
+};
+
+int device_count();
+// Why there are none.
+std::string absence();
+// Waits until every device that has been used is idle; what failed is reported by the next call.
+void settle();
+// Throws where there is no such device, and in a child of fork(): a driver does not survive that.
+OpenclDevice& device_of(Device device);
+
+}  // namespace uh::opencl

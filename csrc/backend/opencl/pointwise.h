@@ -1,0 +1,37 @@
+// Pointwise operators on an OpenCL device: their expressions as OpenCL C.
+//
+// What: the generator prints every expression once per category of elements (codegen/
+// expression_opencl.py); run_pointwise applies the shape rule (ops/pointwise.h), and the kernel that
+// elementwise.h makes of the expression fills the result. Where there is no expression for a dtype,
+// or the device does not have the dtype, the operator is computed on the CPU.
+#pragma once
+
+#include <array>
+#include <span>
+
+#include "ops/pointwise.h"
+
+namespace uh::opencl {
+
+// One expression: null where there is none.
+struct PointwiseText {
+  const char* const* helpers = nullptr;  // functions that it calls, ended by null
+  const char* apply = nullptr;
+  bool doubles = false;        // it computes in double, whatever the elements are
+  bool zero_division = false;  // it may divide integers by 0
+};
+
+struct PointwiseProgram {
+  const PointwiseOp* op;
+  const char* parameters;  // a letter each: T, R (the type of T's parts), l(ong), b(ool)
+  bool widened;            // 16-bit floats are computed as floats
+  std::array<PointwiseText, 5> texts;  // of bool, integers, float, double, complex
+};
+
+// Generated, in the order of the yaml files.
+std::span<const PointwiseProgram> pointwise_programs();
+
+Tensor run_pointwise(const PointwiseOp& op, Form form, std::span<const Input> inputs,
+                     const Params& params, const Tensor& target);
+
+}  // namespace uh::opencl

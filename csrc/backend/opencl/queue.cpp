@@ -1,0 +1,183 @@
+#include "backend/opencl/queue.h"
+
+#include <atomic>
+
+#include "base/json.h"
+#include "events/recorder.h"
+#include "tensor/call_scope.h"
+
+namespace uh::opencl {
+namespace {
+
+constexpr size_t kMostPending = 1024;  // then the host waits for half of them
+
+std::atomic<int64_t> g_commands{0};
+std::atomic<int64_t> g_waits{0};
+
+// What drivers say of a queue whose device has gone.
+bool means_lost(cl_int status) { return status == kDeviceNotAvailable || status == kInvalidQueue; }
+
+const char* kind_name(CommandKind kind) {
+  switch (kind) {
+    case CommandKind::kKernel: return "kernel";
+    case CommandKind::kWrite: return "host to device";
+    case CommandKind::kRead: return "device to host";
+    case CommandKind::kCopy: return "device to device";
+  }
+  return "";
+}
+
+// Note [Recorded commands]: COMMAND says what was enqueued when it was enqueued. COMMAND_END, which
+// comes when the host learns that it is over, has the four times of its profile, on the recorder's
+// clock: the device's plus an offset that is moved only where it contradicts what the host has
+// seen, that the command was queued within the call that enqueued it.
+int64_t record_command(Device device, const Command& command) {
+  const int64_t number = g_commands.fetch_add(1) + 1;
+  JsonWriter json;
+  json.begin_object().member("kind", kind_name(command.kind)).member("name", command.name);
+  if (command.kind == CommandKind::kKernel) {
+    json.member("program", command.program)
+        .member("items", command.items)
+        .member("group", command.group);
+  } else {
+    json.member("from", reinterpret_cast<int64_t>(command.from))
+        .member("to", reinterpret_cast<int64_t>(command.to))
+        .member("pinned", command.pinned);
+  }
+  const std::string text = json.end_object().take();
+  events::emit_blob(events::Kind::kCOMMAND, number, current_call(), device.code(), command.bytes,
+                    text.data(), text.size());
+  return number;
+}
+
+}  // namespace
+
+Queue::Queue(Device device, cl_context context, cl_device_id id) : device_(device) {
+  cl_int status = kSuccess;
+  handle_ = api().CreateCommandQueue(context, id, kQueueProfiling, &status);
+  check_status(status, name(device_), ": making a command queue");
+}
+
+void Queue::note_failure(const char* command, cl_int status) {
+  lost_ = lost_ || means_lost(status);
+  if (!failure_.empty()) return;  // what failed after the first failure failed because of it
+  failure_kind_ = error_kind(status);
+  failure_ = message(name(device_), ": ", command,
+                     ", which was enqueued earlier, failed on the device: ", status_name(status),
+                     "; its result is undefined");
+}
+
+void Queue::throw_failure() {
+  if (!failure_.empty()) throw Error(failure_kind_, std::exchange(failure_, {}));
+  check(!lost_, name(device_), ": the device was lost: its tensors have no values any more. "
+        "Tensors on the host are intact; start the program again to use the device");
+}
+
+void Queue::enqueue_failed(const Command& command, cl_int status) {
+  lost_ = lost_ || means_lost(status);
+  fail(error_kind(status), name(device_), ": ", command.name,
+       " could not be enqueued: ", status_name(status),
+       lost_ ? "; the device was lost, and its tensors have no values any more" : "");
+}
+
+void Queue::before_command() {
+  forget_completed();
+  throw_failure();
+  if (pending_.size() < kMostPending) return;
+  const cl_event event = pending_[kMostPending / 2].event;
+  api().RetainEvent(event);
+  wait(event, "the queue is full");
+  api().ReleaseEvent(event);
+  forget_completed();
+  throw_failure();
+}
+
+void Queue::after_command(const Command& command, cl_event event, uint64_t before,
+                          std::unique_ptr<std::byte[]> bytes) {
+  const int64_t number = events::on() ? record_command(device_, command) : 0;
+  pending_.push_back({event, command.name, number, before, now(), std::move(bytes)});
+  // Drivers may hold commands back until then.
+  check_status(api().Flush(handle_), name(device_), ": ", command.name, ": submitting it");
+}
+
+void Queue::record_profile(const Pending& command) {
+  if (command.number == 0 || !events::on()) return;
+  int64_t times[4];
+  for (cl_uint i = 0; i < 4; ++i) {
+    const cl_int status = api().GetEventProfilingInfo(command.event, kProfilingQueued + i,
+                                                      sizeof times[i], &times[i], nullptr);
+    if (status != kSuccess) return;  // a driver without profiling: the command has no end
+  }
+  const auto before = static_cast<int64_t>(command.before);
+  const auto after = static_cast<int64_t>(command.after);
+  if (!calibrated_ || times[0] + clock_offset_ < before) clock_offset_ = before - times[0];
+  if (times[0] + clock_offset_ > after) clock_offset_ = after - times[0];
+  calibrated_ = true;
+  for (int64_t& time : times) time += clock_offset_;
+  events::emit(events::Kind::kCOMMAND_END, command.number, times[0], times[1], times[2], times[3]);
+}
+
+void Queue::forget_completed() {
+  while (!pending_.empty()) {
+    const Pending& oldest = pending_.front();
+    cl_int status = kComplete;
+    const cl_int asked =
+        api().GetEventInfo(oldest.event, kEventStatus, sizeof status, &status, nullptr);
+    if (asked == kSuccess && status > kComplete) return;  // queued, submitted or running
+    if (asked != kSuccess || status < kComplete)
+      note_failure(oldest.name, asked != kSuccess ? asked : status);
+    else
+      record_profile(oldest);
+    api().ReleaseEvent(oldest.event);
+    pending_.pop_front();
+  }
+}
+
+cl_event Queue::last_event() {
+  const std::lock_guard guard(lock_);
+  if (pending_.empty()) return nullptr;
+  api().RetainEvent(pending_.back().event);
+  return pending_.back().event;
+}
+
+void Queue::wait(cl_event event, const char* why) {
+  const int64_t number = events::on() ? g_waits.fetch_add(1) + 1 : 0;
+  if (number)
+    events::emit(events::Kind::kHOST_WAIT, number, current_call(), device_.code(),
+                 events::intern(why));
+  const cl_int status = api().WaitForEvents(1, &event);
+  if (number) events::emit(events::Kind::kHOST_WAIT_END, number);
+  // A command that failed is found, with its name, among those that are pending.
+  if (status != kSuccess && means_lost(status)) lost_ = true;
+}
+
+void Queue::check_failures() {
+  const std::lock_guard guard(lock_);
+  forget_completed();
+  throw_failure();
+}
+
+void Queue::finish(const char* why) {
+  if (const cl_event event = last_event()) {
+    wait(event, why);
+    api().ReleaseEvent(event);
+  }
+  check_failures();
+}
+
+void Queue::settle() {
+  if (const cl_event event = last_event()) {
+    wait(event, "the recording ends");
+    api().ReleaseEvent(event);
+  }
+  const std::lock_guard guard(lock_);
+  forget_completed();
+}
+
+size_t Queue::pending() {
+  const std::lock_guard guard(lock_);
+  forget_completed();
+  return pending_.size();
+}
+
+}  // namespace uh::opencl

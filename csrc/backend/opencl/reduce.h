@@ -1,0 +1,18 @@
+// Reductions on an OpenCL device: the operators of reduce.yaml, moments.yaml and norms.yaml.
+#pragma once
+
+#include "tensor/tensor.h"
+
+namespace uh::opencl {
+
+// Mean and variance (of the elements there are, divided by their number) over `dims`, of the dtype
+// that `variance` and `mean` have.
+void mean_and_variance(const Tensor& self, const Dims& dims, const Tensor& variance,
+                       const Tensor& mean);
+// The sum over `dims`.
+void sum_over(const Tensor& self, const Dims& dims, const Tensor& result);
+
+// Registers the kernels.
+void register_reductions();
+
+}  // namespace uh::opencl
