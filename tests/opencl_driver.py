@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def find() -> str | None:
-    """Return the library to load: "" for the system's loader, a path for the wheel's driver, None if there is neither."""
+    """Return the library to load: "" for the system's loader, the path of the wheel's driver, None without either."""
     try:
         ctypes.CDLL("libOpenCL.so.1")
     except OSError:

@@ -29,7 +29,7 @@ const char* uh_device_absence(int type);
 
 /* The name that its maker gave it, or "". */
 const char* uh_device_title(int64_t device);
-/* Returns when the device has done all that it was told to do. */
+/* Returns when the device has nothing left to do. */
 int uh_device_synchronize(int64_t device);
 
 typedef struct {
@@ -44,7 +44,7 @@ int uh_device_memory_stats(int64_t device, uh_device_memory* ret_stats);
 int uh_device_reset_peak(int64_t device);
 /* Gives cached memory back. */
 int uh_device_empty_cache(int64_t device);
-/* Lets tensors and cache have so many bytes at most. */
+/* Limits the bytes of tensors and cache together. */
 int uh_device_set_memory_limit(int64_t device, int64_t bytes);
 /* A copy of a CPU tensor in memory that the device copies from and to directly, or the tensor itself where it is
  * there already. */

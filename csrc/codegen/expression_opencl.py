@@ -68,19 +68,19 @@ class Function:
 def functions() -> dict[tuple[str, str], Function]:
     """The blocks of functions.cl by name and category."""
     blocks: dict[tuple[str, str], Function] = {}
-    name, words, lines = "", [], []
+    name, categories, lines = "", [], []
 
     def end() -> None:
         code = [line for line in lines if line and not line.startswith("//")]
-        calls = tuple(word for word in words if word not in CATEGORIES)
-        for category in words:
+        calls = tuple(word for word in categories if word not in CATEGORIES)
+        for category in categories:
             if category in CATEGORIES:
                 blocks[name, category] = Function(name, "\n".join(code) + "\n", calls)
 
     for line in FUNCTIONS.read_text().splitlines():
         if line.startswith("//: "):
             end()
-            name, *words = line[4:].split()
+            name, *categories = line[4:].split()
             lines = []
         else:
             lines.append(line)
@@ -148,9 +148,9 @@ class Printer:
                 return f"({text} != 0)", ATOM
             case Binary(op=op, a=a, b=b) | Compare(op=op, a=a, b=b):
                 level = PRECEDENCE[op]
-                least = UNARY if op in ("==", "!=") else level
-                right = max(least, level + 1)
-                return f"{self.inside(a, least)} {op} {self.inside(b, right)}", level
+                left_level = UNARY if op in ("==", "!=") else level
+                right = max(left_level, level + 1)
+                return f"{self.inside(a, left_level)} {op} {self.inside(b, right)}", level
             case Select(condition=condition, yes=yes, no=no):
                 first = self.inside(condition, PRECEDENCE["?"] + 1)
                 sides = [
@@ -324,18 +324,16 @@ def pointwise_cpp(ops: list[Operator]) -> str:
         assert op.pointwise
         cells = []
         for category in CATEGORIES:
-            made = program(op, category)
-            if made is None:
+            printed = program(op, category)
+            if printed is None:
                 cells.append("{}")
                 continue
-            names = [helpers.setdefault(text, f"helper_{len(helpers)}") for text in made.helpers]
+            names = [helpers.setdefault(text, f"helper_{len(helpers)}") for text in printed.helpers]
             array = f"{op.cpp_name}_{category}_helpers"
             if names:
-                arrays.append(
-                    f"constexpr const char* {array}[] = {{{', '.join(names)}, nullptr}};"
-                )
-            flags = f"{str(made.doubles).lower()}, {str(made.zero_division).lower()}"
-            cells.append(f"{{{array if names else 'nullptr'}, {_literal(made.apply)}, {flags}}}")
+                arrays.append(f"constexpr const char* {array}[] = {{{', '.join(names)}, nullptr}};")
+            flags = f"{str(printed.doubles).lower()}, {str(printed.zero_division).lower()}"
+            cells.append(f"{{{array if names else 'nullptr'}, {_literal(printed.apply)}, {flags}}}")
         kinds = "".join(TYPES[PARAMETERS[p.type]][0] for p in params(op))
         widened = str(op.pointwise.widened).lower()
         entries.append(
@@ -359,8 +357,13 @@ def pointwise_cpp(ops: list[Operator]) -> str:
 
 
 def sources_h(folder: Path) -> str:
-    """The files csrc/backend/opencl/*.cl as texts, by name."""
-    lines = [HEAD, "#pragma once\n", "#include <string_view>\n", "namespace uh::opencl::sources {\n"]
+    """The files csrc/backend/opencl/*.cl as strings, by name."""
+    lines = [
+        HEAD,
+        "#pragma once\n",
+        "#include <string_view>\n",
+        "namespace uh::opencl::sources {\n",
+    ]
     lines += [f"extern const std::string_view {name};" for name in _sources(folder)]
     lines.append("\n}  // namespace uh::opencl::sources\n")
     return "\n".join(lines)

@@ -23,14 +23,14 @@ struct DeviceBackend {
   // Returns when they are there. Null: the bytes are in host memory, or there are none.
   void (*copy_bytes)(void* to, Device to_device, const void* from, Device from_device,
                      size_t bytes) = nullptr;
-  // How many such devices there are; null: one. It may look for them first: it is asked when the
-  // first tensor is made, not when the type is registered.
+  // The number of such devices; null: one. It may look for them first: it is called when the first
+  // tensor is created, not when the type is registered.
   int (*count)() = nullptr;
 
   // The others may be null: nothing is known, nothing is to be done.
   std::string (*absence)() = nullptr;           // why there are none
   std::string (*title)(Device device) = nullptr;  // as its maker calls it
-  void (*synchronize)(Device device) = nullptr;  // returns when all it was told to do is done
+  void (*synchronize)(Device device) = nullptr;  // returns when nothing is left to do
   // The same for all devices that are in use, without a word of what failed: a recording ends.
   void (*settle)() = nullptr;
   void (*empty_cache)(Device device) = nullptr;

@@ -19,7 +19,7 @@ std::atomic<void (*)(const char*)> g_announce{nullptr};
 struct Counts {
   std::mutex lock;
   std::vector<std::pair<std::string, int64_t>> by_name;
-  std::unordered_map<std::string, size_t> places;
+  std::unordered_map<std::string, size_t> positions;
 };
 Counts& counts() {
   static auto* instance = new Counts;
@@ -140,9 +140,9 @@ void count_cpu_fallback(const std::string& name) {
   Counts& all = counts();
   {
     const std::lock_guard guard(all.lock);
-    const auto [place, first] = all.places.try_emplace(name, all.by_name.size());
+    const auto [position, first] = all.positions.try_emplace(name, all.by_name.size());
     if (first) all.by_name.emplace_back(name, 0);
-    ++all.by_name[place->second].second;
+    ++all.by_name[position->second].second;
     if (!first) return;
   }
   if (const auto announce = g_announce.load()) announce(name.c_str());
@@ -156,7 +156,7 @@ std::vector<std::pair<std::string, int64_t>> cpu_fallback_counts() {
 void reset_cpu_fallback_counts() {
   const std::lock_guard guard(counts().lock);
   counts().by_name.clear();
-  counts().places.clear();
+  counts().positions.clear();
 }
 
 void on_first_cpu_fallback(void (*announce)(const char* name)) { g_announce.store(announce); }

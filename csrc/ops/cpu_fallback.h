@@ -22,7 +22,7 @@ std::vector<std::pair<std::string, int64_t>> cpu_fallback_counts();
 void reset_cpu_fallback_counts();
 // For a kernel that computes one call on the CPU by itself: counts it, and announces its first.
 void count_cpu_fallback(const std::string& name);
-// Called at the first call of each operator, outside of all locks: warnings are made of it.
+// Called at the first call of each operator, outside of all locks: a host warns there.
 void on_first_cpu_fallback(void (*announce)(const char* name));
 
 }  // namespace uh

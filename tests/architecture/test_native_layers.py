@@ -47,6 +47,8 @@ GENERATED = {
     "generated/ops": "dispatch",
     "generated/kernels": "ops",
     "generated/pointwise": "backend",
+    "generated/structured": "ops",
+    "generated/opencl": "backend",
     "generated/folds.h": "backend",
     "generated/helpers.h": "backend",
     "generated/pass_list.inc": "jit",

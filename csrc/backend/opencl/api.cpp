@@ -45,11 +45,11 @@ bool read_loader(void* handle, Api& api) {
 
 Library load() {
   Library library;
-  const char* const chosen = std::getenv("UNDERHOOD_OPENCL");
+  const char* const selected = std::getenv("UNDERHOOD_OPENCL");
 #if defined(__APPLE__)
-  const char* const path = chosen ? chosen : "/System/Library/Frameworks/OpenCL.framework/OpenCL";
+  const char* const path = selected ? selected : "/System/Library/Frameworks/OpenCL.framework/OpenCL";
 #else
-  const char* const path = chosen ? chosen : "libOpenCL.so.1";
+  const char* const path = selected ? selected : "libOpenCL.so.1";
 #endif
   void* const handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (!handle) {

@@ -1,7 +1,7 @@
 // The OpenCL API, found at run time: nothing is linked, and no header of a vendor's is needed.
 //
 // What: the types and constants of OpenCL 1.2 that are used, and a table of its functions (api.inc),
-// which is filled when an OpenCL device is first asked for. UNDERHOOD_OPENCL names the library to
+// which is filled when an OpenCL device is first used. UNDERHOOD_OPENCL names the library to
 // load; else it is the system's loader (libOpenCL.so.1), which knows the drivers.
 // Invariant: every status is looked at, by check_status.
 #pragma once
@@ -72,7 +72,7 @@ struct Api {
 #undef UH_CL
 };
 
-// The functions; throws where there is no library.
+// The functions; throws if there is no library.
 const Api& api();
 // Empty where the library was found, else why not.
 const std::string& api_absence();

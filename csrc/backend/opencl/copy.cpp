@@ -67,11 +67,11 @@ void copy_in(const Tensor& self, const Tensor& src, bool non_blocking) {
     ops::copy_(host, src, false);
     return write(self.data(), host.data(), span_of(host), device);
   }
-  // Elements are moved as they are, and put in place there.
+  // Elements are moved as they are, and put in place on the device.
   const Tensor dense = is_dense(src) ? src : ops::clone(src, MemoryFormat::kContiguous);
-  const Tensor there = dense_on(dense, self.device());
-  write(there.data(), dense.data(), span_of(dense), device, non_blocking);
-  copy_elements(self, there);
+  const Tensor device_copy = dense_on(dense, self.device());
+  write(device_copy.data(), dense.data(), span_of(dense), device, non_blocking);
+  copy_elements(self, device_copy);
 }
 
 void copy_out(const Tensor& self, const Tensor& src, bool non_blocking) {
@@ -79,16 +79,16 @@ void copy_out(const Tensor& self, const Tensor& src, bool non_blocking) {
   if (same_bytes(self, src))
     return read(self.data(), src.data(), span_of(src), device, "a copy to the host", non_blocking);
   const Tensor dense = is_dense(src) ? src : ops::clone(src, MemoryFormat::kContiguous);
-  const Tensor here = dense_on(dense, Device::kCPU);
-  read(here.data(), dense.data(), span_of(dense), device, "a copy to the host");
-  ops::copy_(self, here, false);
+  const Tensor host_copy = dense_on(dense, Device::kCPU);
+  read(host_copy.data(), dense.data(), span_of(dense), device, "a copy to the host");
+  ops::copy_(self, host_copy, false);
 }
 
 void copy_between_devices(const Tensor& self, const Tensor& src) {
   const Tensor dense = is_dense(src) ? src : ops::clone(src, MemoryFormat::kContiguous);
-  const Tensor there = same_bytes(self, dense) ? self : dense_on(dense, self.device());
-  opencl::copy_bytes(there.data(), self.device(), dense.data(), dense.device(), span_of(dense));
-  if (!there.is_same(self)) copy_elements(self, there);
+  const Tensor device_copy = same_bytes(self, dense) ? self : dense_on(dense, self.device());
+  opencl::copy_bytes(device_copy.data(), self.device(), dense.data(), dense.device(), span_of(dense));
+  if (!device_copy.is_same(self)) copy_elements(self, device_copy);
 }
 
 bool describes_same(const Tensor& a, const Tensor& b) {
@@ -177,9 +177,9 @@ void fill_from(KeySet keys, const Tensor& self, const Tensor& value) {
 }
 
 Tensor contiguous(const Tensor& t, DType dtype) {
-  const DType wanted = dtype == DType::kUndefined ? t.dtype() : dtype;
-  if (t.is_contiguous() && t.dtype() == wanted) return t;
-  const Tensor dense = empty(t.sizes(), wanted, t.device());
+  const DType requested = dtype == DType::kUndefined ? t.dtype() : dtype;
+  if (t.is_contiguous() && t.dtype() == requested) return t;
+  const Tensor dense = empty(t.sizes(), requested, t.device());
   copy(KeySet(), dense, t, false);
   return dense;
 }

@@ -9,29 +9,29 @@
 namespace uh::opencl {
 namespace {
 
-constexpr size_t kMostOperands = 6;  // with the result
-using Space = Geometry<kMostOperands>;
+constexpr size_t kMaxOperands = 6;  // with the result
+using Space = Geometry<kMaxOperands>;
 
 // How operands are walked: what is known when a kernel is compiled.
 struct Shape {
   size_t rank;
   size_t operands;  // with the result
-  std::array<char, kMostOperands> inner{};  // strides along the last dimension: '0', '1' or 's'
+  std::array<char, kMaxOperands> inner{};  // strides along the last dimension: '0', '1' or 's'
   bool small;       // element numbers fit 32 bits
   bool is_cpu;
 };
 
 // Dimensions that all operands walk through as one are one here.
 Space space_of(const Tensor& out, std::span<const Tensor> operands) {
-  std::array<Dims, kMostOperands> strides;
-  std::array<IntSpan, kMostOperands> spans;
+  std::array<Dims, kMaxOperands> strides;
+  std::array<IntSpan, kMaxOperands> spans;
   const auto ndim = static_cast<size_t>(out.ndim());
-  for (size_t i = 0; i < kMostOperands; ++i) {
+  for (size_t i = 0; i < kMaxOperands; ++i) {
     const Tensor* t = i == 0 ? &out : i <= operands.size() ? &operands[i - 1] : nullptr;
     strides[i] = t ? broadcast_strides(t->sizes(), t->strides(), ndim) : Dims(ndim, 0);
     spans[i] = strides[i];
   }
-  return make_geometry<kMostOperands>(out.sizes(), spans);
+  return make_geometry<kMaxOperands>(out.sizes(), spans);
 }
 
 Shape shape_of(const Space& space, size_t operands, const OpenclDevice& device) {
@@ -73,7 +73,7 @@ std::string store(const Shape& shape, size_t numbers, std::string_view order, bo
             : "LOAD_" + element(i) + "(" + operand(i) + ", " + index(shape, i, at) + ")");
   };
   const auto add_number = [&] { add("n" + std::to_string(number_at++)); };
-  for (const char place : order) place == 'a' ? add_operand() : add_number();
+  for (const char kind : order) kind == 'a' ? add_operand() : add_number();
   while (operand_at < shape.operands) add_operand();
   while (number_at < numbers) add_number();
   if (zero_division) add("zero_division");
@@ -101,7 +101,7 @@ std::string kernel_text(const Elementwise& operation, const Shape& shape,
   for (size_t i = 0; i < shape.operands; ++i)
     text += "  OPEN(" + element(i) + "_STORED, " + operand(i) + ");\n";
   if (operation.counts_zero_division) text += "  OPEN(int, zero_division);\n";
-  const std::string whole = shape.small && !shape.is_cpu ? "uint" : "long";
+  const std::string index_type = shape.small && !shape.is_cpu ? "uint" : "long";
   for (size_t i = 0; i < shape.operands; ++i) {
     if (shape.inner[i] == 's')
       text += "  const long s" + std::to_string(i) + " = space.strides[" + std::to_string(i) +
@@ -125,23 +125,23 @@ std::string kernel_text(const Elementwise& operation, const Shape& shape,
   };
   if (!shape.is_cpu) {
     // Neighbours take neighbouring elements; every item takes several.
-    text += "  for (" + whole + " i = get_global_id(0); i < (" + whole +
+    text += "  for (" + index_type + " i = get_global_id(0); i < (" + index_type +
             ")n; i += get_global_size(0)) {\n" + offsets("    ", shape.rank == 1);
     if (shape.rank == 1) {
-      text += "    const " + whole + " j = i;\n";
+      text += "    const " + index_type + " j = i;\n";
     } else {
-      text += "    " + whole + " rest = i;\n";
-      text += "    const " + whole + " j = rest % (" + whole + ")space.sizes[" +
-              std::to_string(shape.rank - 1) + "];\n    rest /= (" + whole + ")space.sizes[" +
+      text += "    " + index_type + " rest = i;\n";
+      text += "    const " + index_type + " j = rest % (" + index_type + ")space.sizes[" +
+              std::to_string(shape.rank - 1) + "];\n    rest /= (" + index_type + ")space.sizes[" +
               std::to_string(shape.rank - 1) + "];\n";
       for (size_t d = shape.rank - 1; d-- > 0;) {
         const std::string dim = std::to_string(d);
-        text += "    {\n      const " + whole + " at = " +
-                (d ? "rest % (" + whole + ")space.sizes[" + dim + "]" : "rest") + ";\n";
+        text += "    {\n      const " + index_type + " at = " +
+                (d ? "rest % (" + index_type + ")space.sizes[" + dim + "]" : "rest") + ";\n";
         for (size_t i = 0; i < shape.operands; ++i)
           text += "      o" + std::to_string(i) + " += at * space.strides[" + std::to_string(i) +
                   "][" + dim + "];\n";
-        if (d) text += "      rest /= (" + whole + ")space.sizes[" + dim + "];\n";
+        if (d) text += "      rest /= (" + index_type + ")space.sizes[" + dim + "];\n";
         text += "    }\n";
       }
     }

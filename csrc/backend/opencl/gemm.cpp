@@ -10,7 +10,7 @@
 namespace uh::opencl {
 namespace {
 
-// Matrices of a batch, as they lie in memory.
+// Matrices of a batch, as they are in memory.
 struct Matrices {
   Tensor tensor;
   int64_t row = 0, column = 0, batch = 0;  // strides

@@ -113,10 +113,10 @@ Arguments& Arguments::add(LocalMemory memory) {
 Arguments& Arguments::add(const Tensor& tensor) {
   const Device own = kernel_.device.device;
   if (tensor.ndim() == 0 && is_host(tensor.device())) {  // a number: it goes with any device
-    const Tensor there = empty(Dims{}, tensor.dtype(), own);
-    write(there.data(), tensor.data(), static_cast<size_t>(itemsize(tensor.dtype())),
+    const Tensor device_copy = empty(Dims{}, tensor.dtype(), own);
+    write(device_copy.data(), tensor.data(), static_cast<size_t>(itemsize(tensor.dtype())),
           kernel_.device);
-    return add(there);
+    return add(device_copy);
   }
   check(tensor.device() == own, kernel_.name,
         ": expected all tensors to be on the same device, but found at least two devices, ",
@@ -124,9 +124,9 @@ Arguments& Arguments::add(const Tensor& tensor) {
   cl_mem buffer = nullptr;
   int64_t first = 0;
   if (const void* address = tensor.numel() ? tensor.data() : nullptr) {
-    const BufferPlace place = kernel_.device.memory.resolve(address);
-    buffer = place.buffer;
-    first = static_cast<int64_t>(place.offset) / itemsize(tensor.dtype());
+    const BufferPlace position = kernel_.device.memory.resolve(address);
+    buffer = position.buffer;
+    first = static_cast<int64_t>(position.offset) / itemsize(tensor.dtype());
   }
   add_bytes(&buffer, sizeof buffer);
   add_bytes(&first, sizeof first);

@@ -1,4 +1,4 @@
-// How a kernel is called: an OpenCL C source, specialised, with a range and arguments.
+// Calls of kernels: an OpenCL C source, specialised, with a range and arguments.
 //
 //   static const Source source{softmax_cl, "softmax"};             // csrc/backend/opencl/softmax.cl
 //   const Kernel& kernel = source.kernel(out.device(), Defines().dtype("T", out.dtype()));
@@ -21,7 +21,7 @@
 
 namespace uh::opencl {
 
-// What specialises a source: lines before it.
+// The lines before a source that specialise it.
 class Defines {
  public:
   // NAME: the type that elements are computed in (16-bit floats: float), NAME_STORED: as they are
@@ -66,7 +66,7 @@ Range items_of(int64_t items, size_t group);
 // `groups` groups of `group` work items.
 Range groups_of(int64_t groups, size_t group);
 // A group size that suits elementwise kernels and those that reduce within a group; one where a
-// device's items are no lanes but threads.
+// device's items are threads, not lanes.
 size_t usual_group(const Kernel& kernel);
 
 // Local memory of a group, an argument.
@@ -96,7 +96,7 @@ class Arguments {
   explicit Arguments(const Kernel& kernel) : kernel_(kernel) {}
   Arguments& add(const Tensor& tensor);
   Arguments& add(LocalMemory memory);
-  // A number, or a struct of numbers that OpenCL C declares alike.
+  // A number, or a struct of numbers that OpenCL C declares in the same way.
   template <class T>
     requires(detail::is_number<T> || (std::is_class_v<T> && std::is_trivially_copyable_v<T>))
   Arguments& add(const T& value) {

@@ -43,7 +43,7 @@ class DeviceMemory final : public Allocator {
   // Gives the blocks that no tensor uses back to the driver.
   void empty_cache();
   void reset_peak();
-  // At most so many bytes are taken from the driver.
+  // Limits the bytes that are taken from the driver.
   void set_limit(size_t bytes);
   size_t total() const { return total_; }
   size_t limit() const;

@@ -293,12 +293,12 @@ void group_norm_backward(const Tensor& grad, const Tensor& input, const Tensor& 
 // not.
 void update(const Tensor& running, const Tensor& batch, double momentum, double factor) {
   if (!running) return;
-  const Tensor now = seen_as(batch, running.sizes(), contiguous_strides(running.sizes()));
+  const Tensor batch_value = seen_as(batch, running.sizes(), contiguous_strides(running.sizes()));
   map("native_batch_norm",
       "O apply(A0 running, A1 now, A1 momentum, A1 factor) {\n"
       "  return (O)((1 - momentum) * running + momentum * now * factor);\n}\n",
-      running, {running, now},
-      {number_of(now.dtype(), momentum), number_of(now.dtype(), factor)});
+      running, {running, batch_value},
+      {number_of(batch_value.dtype(), momentum), number_of(batch_value.dtype(), factor)});
   record_write(running);
 }
 

@@ -11,17 +11,17 @@ namespace uh::opencl {
 namespace {
 
 template <class T>
-T device_info(cl_device_id id, cl_uint what) {
+T device_info(cl_device_id id, cl_uint query) {
   T value{};
-  check_status(api().GetDeviceInfo(id, what, sizeof value, &value, nullptr), "reading a device");
+  check_status(api().GetDeviceInfo(id, query, sizeof value, &value, nullptr), "reading a device");
   return value;
 }
 
-std::string device_text(cl_device_id id, cl_uint what) {
+std::string device_text(cl_device_id id, cl_uint query) {
   size_t size = 0;
-  check_status(api().GetDeviceInfo(id, what, 0, nullptr, &size), "reading a device");
+  check_status(api().GetDeviceInfo(id, query, 0, nullptr, &size), "reading a device");
   std::string text(size, '\0');
-  check_status(api().GetDeviceInfo(id, what, size, text.data(), nullptr), "reading a device");
+  check_status(api().GetDeviceInfo(id, query, size, text.data(), nullptr), "reading a device");
   text.resize(std::min(text.size(), text.find('\0')));
   return text;
 }
@@ -72,7 +72,7 @@ std::atomic<bool> g_asked{false};  // for a device
 // The devices, each of which is opened when it is first used. Leaked.
 struct Platform {
   std::string absence = api_absence();
-  std::vector<Found> found;
+  std::vector<Found> matches;
   std::vector<OpenclDevice*> opened;
   std::mutex lock;
   pid_t process = getpid();
@@ -80,9 +80,9 @@ struct Platform {
   Platform() {
     g_asked.store(true);
     if (!absence.empty()) return;
-    found = find_devices();
-    opened.resize(found.size());
-    if (found.empty())
+    matches = find_devices();
+    opened.resize(matches.size());
+    if (matches.empty())
       absence =
           "the OpenCL library found no device: no driver is installed for one (on Debian "
           "'pocl-opencl-icd' makes the CPU a device)";
@@ -117,7 +117,7 @@ OpenclDevice::OpenclDevice(Device own, cl_platform_id platform, cl_device_id ide
       pinned(queue, context),
       programs(*this) {}
 
-int device_count() { return static_cast<int>(platform().found.size()); }
+int device_count() { return static_cast<int>(platform().matches.size()); }
 
 std::string absence() { return platform().absence; }
 
@@ -138,14 +138,14 @@ OpenclDevice& device_of(Device device) {
         "opencl: this process was forked from one that uses OpenCL, and drivers do not survive "
         "that; start it with the method 'spawn'");
   const auto index = static_cast<size_t>(std::max<int8_t>(device.index, 0));
-  check(index < all.found.size(), "device: there is no ", name(device),
-        "; the number of opencl devices is ", all.found.size());
+  check(index < all.matches.size(), "device: there is no ", name(device),
+        "; the number of opencl devices is ", all.matches.size());
   const std::lock_guard guard(all.lock);
   OpenclDevice*& slot = all.opened[index];
   if (!slot) {
-    const Found& found = all.found[index];
+    const Found& match = all.matches[index];
     slot = new OpenclDevice(Device(DeviceType::kOpenCL, static_cast<int8_t>(index)),
-                            found.platform, found.id);
+                            match.platform, match.id);
   }
   return *slot;
 }

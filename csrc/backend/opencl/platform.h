@@ -1,4 +1,4 @@
-// The OpenCL devices of this machine: found when one is first asked for.
+// The OpenCL devices of this machine: found when one is first used.
 //
 // What: per device its context, its queue, its memory and its compiled kernels. GPUs come first,
 // then accelerators, then CPUs, so that "opencl" without a number is the best there is.
@@ -40,7 +40,7 @@ int device_count();
 std::string absence();
 // Waits until every device that has been used is idle; what failed is reported by the next call.
 void settle();
-// Throws where there is no such device, and in a child of fork(): a driver does not survive that.
+// Throws if there is no such device, and in a child of fork(): a driver does not survive that.
 OpenclDevice& device_of(Device device);
 
 }  // namespace uh::opencl

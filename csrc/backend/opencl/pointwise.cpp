@@ -32,7 +32,7 @@ size_t text_index(DType dtype) {
 // The expression for a dtype; null where the device does not compute it.
 const PointwiseText* text_for(const PointwiseProgram& program, DType dtype,
                               const OpenclDevice& device) {
-  const PointwiseText& text = program.texts[text_index(dtype)];
+  const PointwiseText& text = program.expressions[text_index(dtype)];
   const bool doubles = text.doubles || dtype == DType::kFloat64 || dtype == DType::kComplex128;
   if (!text.apply || (doubles && !device.has_double)) return nullptr;
   if (is_reduced_floating(dtype) && !program.widened) return nullptr;
@@ -103,18 +103,18 @@ struct Operands {
 
   Operands(const PointwiseOp& op, std::span<const Input> inputs, DType dtype, Device device) {
     for (size_t i = 0; i < inputs.size(); ++i) {
-      const DType wanted = operand_dtype(op, i, dtype);
+      const DType expected = operand_dtype(op, i, dtype);
       const Tensor& t = inputs[i].tensor;
       const bool number = inputs[i].is_number() || (is_host(t.device()) && t.ndim() == 0);
       order += number ? 'n' : 'a';
       last_is_zero = true;
       if (number) {
         const Scalar value = inputs[i].is_number() ? inputs[i].number : read_scalar(t);
-        numbers.push_back(number_of(wanted, value));
+        numbers.push_back(number_of(expected, value));
         last_is_zero = !value.to_bool();
       } else {
-        const bool fits = t.dtype() == wanted && t.device() == device;
-        tensors.push_back(fits ? t : ops::_to_copy(t, wanted, device, MemoryFormat::kUndefined));
+        const bool fits = t.dtype() == expected && t.device() == device;
+        tensors.push_back(fits ? t : ops::_to_copy(t, expected, device, MemoryFormat::kUndefined));
       }
     }
   }

@@ -2,7 +2,7 @@
 //
 // What: the generator prints every expression once per category of elements (codegen/
 // expression_opencl.py); run_pointwise applies the shape rule (ops/pointwise.h), and the kernel that
-// elementwise.h makes of the expression fills the result. Where there is no expression for a dtype,
+// elementwise.h makes of the expression fills the result. If there is no expression for a dtype,
 // or the device does not have the dtype, the operator is computed on the CPU.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace uh::opencl {
 
-// One expression: null where there is none.
+// One expression: null if there is none.
 struct PointwiseText {
   const char* const* helpers = nullptr;  // functions that it calls, ended by null
   const char* apply = nullptr;
@@ -25,7 +25,7 @@ struct PointwiseProgram {
   const PointwiseOp* op;
   const char* parameters;  // a letter each: T, R (the type of T's parts), l(ong), b(ool)
   bool widened;            // 16-bit floats are computed as floats
-  std::array<PointwiseText, 5> texts;  // of bool, integers, float, double, complex
+  std::array<PointwiseText, 5> expressions;  // of bool, integers, float, double, complex
 };
 
 // Generated, in the order of the yaml files.

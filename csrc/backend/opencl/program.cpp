@@ -17,7 +17,7 @@ namespace {
 
 std::atomic<int64_t> g_programs{0};
 
-// FNV-1a: names files and finds damaged ones; nobody is kept from making a file by intent.
+// FNV-1a: names files and finds damaged ones; it protects from no attack.
 uint64_t checksum(std::string_view bytes, uint64_t start = 0xcbf29ce484222325ull) {
   uint64_t hash = start;
   for (const char byte : bytes) hash = (hash ^ static_cast<uint8_t>(byte)) * 0x100000001b3ull;
@@ -68,7 +68,7 @@ std::string build_log(cl_program program, cl_device_id id) {
 }  // namespace
 
 std::string cache_folder() {
-  if (const char* chosen = std::getenv("UNDERHOOD_OPENCL_CACHE")) return chosen;
+  if (const char* selected = std::getenv("UNDERHOOD_OPENCL_CACHE")) return selected;
   if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache)
     return std::string(cache) + "/underhood/opencl";
   if (const char* home = std::getenv("HOME"); home && *home)

@@ -2,7 +2,7 @@
 //
 // What: a program is its source text. Its binary is stored in the user's cache folder under a
 // checksum of text, device and driver; a file that is damaged or belongs
-// to something else is compiled anew and replaced.
+// to something else is compiled again and replaced.
 // Invariant: programs and kernels live as long as the process; a kernel's arguments are set under
 // the lock of its device's queue.
 #pragma once
@@ -37,7 +37,7 @@ class Programs {
 
   // The kernel `function` of a program; `name` is for errors and for the recorder.
   const Kernel& kernel(const std::string& source, const char* function, const char* name);
-  // How many programs were compiled by the driver, and how many were read from disk.
+  // The numbers of programs that the driver compiled, and that were read from disk.
   int64_t compiled() const { return compiled_; }
   int64_t read() const { return read_; }
 

@@ -9,7 +9,7 @@
 namespace uh::opencl {
 namespace {
 
-constexpr size_t kMostPending = 1024;  // then the host waits for half of them
+constexpr size_t kMaxPending = 1024;  // then the host waits for half of them
 
 std::atomic<int64_t> g_commands{0};
 std::atomic<int64_t> g_waits{0};
@@ -83,8 +83,8 @@ void Queue::enqueue_failed(const Command& command, cl_int status) {
 void Queue::before_command() {
   forget_completed();
   throw_failure();
-  if (pending_.size() < kMostPending) return;
-  const cl_event event = pending_[kMostPending / 2].event;
+  if (pending_.size() < kMaxPending) return;
+  const cl_event event = pending_[kMaxPending / 2].event;
   api().RetainEvent(event);
   wait(event, "the queue is full");
   api().ReleaseEvent(event);
@@ -95,7 +95,7 @@ void Queue::before_command() {
 void Queue::after_command(const Command& command, cl_event event, uint64_t before,
                           std::unique_ptr<std::byte[]> bytes) {
   const int64_t number = events::on() ? record_command(device_, command) : 0;
-  pending_.push_back({event, command.name, number, before, now(), std::move(bytes)});
+  pending_.push_back({event, command.name, number, before, clock_ns(), std::move(bytes)});
   // Drivers may hold commands back until then.
   check_status(api().Flush(handle_), name(device_), ": ", command.name, ": submitting it");
 }
@@ -121,11 +121,11 @@ void Queue::forget_completed() {
   while (!pending_.empty()) {
     const Pending& oldest = pending_.front();
     cl_int status = kComplete;
-    const cl_int asked =
+    const cl_int queried =
         api().GetEventInfo(oldest.event, kEventStatus, sizeof status, &status, nullptr);
-    if (asked == kSuccess && status > kComplete) return;  // queued, submitted or running
-    if (asked != kSuccess || status < kComplete)
-      note_failure(oldest.name, asked != kSuccess ? asked : status);
+    if (queried == kSuccess && status > kComplete) return;  // queued, submitted or running
+    if (queried != kSuccess || status < kComplete)
+      note_failure(oldest.name, queried != kSuccess ? queried : status);
     else
       record_profile(oldest);
     api().ReleaseEvent(oldest.event);
@@ -140,11 +140,11 @@ cl_event Queue::last_event() {
   return pending_.back().event;
 }
 
-void Queue::wait(cl_event event, const char* why) {
+void Queue::wait(cl_event event, const char* reason) {
   const int64_t number = events::on() ? g_waits.fetch_add(1) + 1 : 0;
   if (number)
     events::emit(events::Kind::kHOST_WAIT, number, current_call(), device_.code(),
-                 events::intern(why));
+                 events::intern(reason));
   const cl_int status = api().WaitForEvents(1, &event);
   if (number) events::emit(events::Kind::kHOST_WAIT_END, number);
   // A command that failed is found, with its name, among those that are pending.
@@ -157,9 +157,9 @@ void Queue::check_failures() {
   throw_failure();
 }
 
-void Queue::finish(const char* why) {
+void Queue::finish(const char* reason) {
   if (const cl_event event = last_event()) {
-    wait(event, why);
+    wait(event, reason);
     api().ReleaseEvent(event);
   }
   check_failures();

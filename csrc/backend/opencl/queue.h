@@ -21,7 +21,7 @@ namespace uh::opencl {
 
 enum class CommandKind : int8_t { kKernel, kWrite, kRead, kCopy };
 
-// What a command does, for errors and for the recorder.
+// A description of a command, for errors and for the recorder.
 struct Command {
   CommandKind kind;
   const char* name;        // of the operator or the transfer; outlives the command
@@ -50,7 +50,7 @@ class Queue {
   template <class F>
   void add_locked(const Command& command, F&& enqueue, std::unique_ptr<std::byte[]> bytes = {}) {
     before_command();
-    const uint64_t before = now();
+    const uint64_t before = clock_ns();
     cl_event event = nullptr;
     const cl_int status = enqueue(&event);
     if (status != kSuccess) [[unlikely]]
@@ -67,12 +67,12 @@ class Queue {
 
   // Throws what has failed since the last call.
   void check_failures();
-  // Waits for everything enqueued so far. `why` is recorded: a literal.
-  void finish(const char* why);
+  // Waits for everything enqueued so far. `reason` is recorded: a literal.
+  void finish(const char* reason);
   // The same, but what failed is left to the next call.
   void settle();
   // The same for one event (which the caller owns).
-  void wait(cl_event event, const char* why);
+  void wait(cl_event event, const char* reason);
   // The commands that are not over yet.
   size_t pending();
 
@@ -86,7 +86,7 @@ class Queue {
     std::unique_ptr<std::byte[]> bytes;
   };
 
-  static uint64_t now() {
+  static uint64_t clock_ns() {
     return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
                                      std::chrono::steady_clock::now().time_since_epoch())
                                      .count());

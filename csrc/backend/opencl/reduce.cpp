@@ -19,7 +19,7 @@ constexpr size_t kStateBytes = 32;  // at most; reduce.cl has the states
 
 // A tensor as a fold walks it: the dimensions that stay and those that are folded.
 struct FoldWalk {
-  Geometry<2> kept;    // strides in self, and in the results
+  Geometry<2> remaining;    // strides in self, and in the results
   Geometry<1> folded;  // in order: indices are counted along it
   int64_t results, n;
 };
@@ -33,21 +33,21 @@ FoldWalk walk_of(const Tensor& self, const std::optional<Dims>& dim, const Tenso
     }
   }
   const bool keepdim = result.ndim() == self.ndim();
-  Dims kept, kept_self, kept_out, folded, folded_self;
+  Dims remaining, kept_self, kept_out, folded, folded_self;
   size_t out = 0;
   for (size_t d = 0; d < ndim; ++d) {
     if (is_folded[d]) {
       folded.push_back(self.sizes()[d]);
       folded_self.push_back(self.strides()[d]);
     } else {
-      kept.push_back(self.sizes()[d]);
+      remaining.push_back(self.sizes()[d]);
       kept_self.push_back(self.strides()[d]);
       kept_out.push_back(result.strides()[keepdim ? d : out]);
       ++out;
     }
   }
-  return {make_geometry<2>(kept, {IntSpan(kept_self), IntSpan(kept_out)}),
-          make_geometry<1>(folded, {IntSpan(folded_self)}, false), numel_of(kept),
+  return {make_geometry<2>(remaining, {IntSpan(kept_self), IntSpan(kept_out)}),
+          make_geometry<1>(folded, {IntSpan(folded_self)}, false), numel_of(remaining),
           numel_of(folded)};
 }
 
@@ -84,10 +84,10 @@ Source& source_of(const char* function) {
   static auto* columns = new Source(sources::reduce, "fold_columns");
   static auto* groups = new Source(sources::reduce, "fold_groups");
   static auto* slices = new Source(sources::reduce, "fold_slices");
-  const std::string_view wanted(function);
-  return *(wanted == "fold_items"     ? items
-           : wanted == "fold_columns" ? columns
-           : wanted == "fold_groups"  ? groups
+  const std::string_view requested(function);
+  return *(requested == "fold_items"     ? items
+           : requested == "fold_columns" ? columns
+           : requested == "fold_groups"  ? groups
                                       : slices);
 }
 
@@ -97,7 +97,7 @@ void run_fold(const Fold& fold, const Tensor& self, const std::optional<Dims>& d
   if (first.numel() == 0) return;
   OpenclDevice& device = device_of(self.device());
   const FoldWalk walk = walk_of(self, dim, first);
-  const size_t k = walk.kept.sizes.size(), m = walk.folded.sizes.size();
+  const size_t k = walk.remaining.sizes.size(), m = walk.folded.sizes.size();
   Defines defines = fold.more;
   defines.text(fold.kind, "1")
       .dtype("A", self.dtype())
@@ -108,13 +108,13 @@ void run_fold(const Fold& fold, const Tensor& self, const std::optional<Dims>& d
   define_accumulator(defines, fold.accumulator, device);
 
   std::vector<int64_t> numbers;
-  for (const Dims& part : {walk.kept.sizes, walk.kept.strides[0], walk.kept.strides[1],
+  for (const Dims& part : {walk.remaining.sizes, walk.remaining.strides[0], walk.remaining.strides[1],
                            walk.folded.sizes, walk.folded.strides[0]})
     numbers.insert(numbers.end(), part.begin(), part.end());
 
   // Results that are neighbours and whose elements are are folded side by side.
   const bool columns =
-      walk.kept.row_stride(0) == 1 && walk.kept.row() >= 8 && walk.folded.row_stride(0) != 1;
+      walk.remaining.row_stride(0) == 1 && walk.remaining.row() >= 8 && walk.folded.row_stride(0) != 1;
   const auto units = static_cast<int64_t>(device.compute_units);
   int64_t slices = 1;
   const int64_t work = walk.n * walk.results;
@@ -161,9 +161,9 @@ void run_fold(const Fold& fold, const Tensor& self, const std::optional<Dims>& d
   }
   if (slices == 1) return;
   const Kernel& merge = source_of("fold_slices").kernel(self.device(), defines, fold.name);
-  Arguments rest(merge);
-  add_all(rest);
-  rest.launch(items_of(walk.results, usual_group(merge)));
+  Arguments merge_arguments(merge);
+  add_all(merge_arguments);
+  merge_arguments.launch(items_of(walk.results, usual_group(merge)));
 }
 
 // Whether the device can fold elements of `from` into `to` by a loss of digits at most.
@@ -243,11 +243,11 @@ UH_FOLD(max, "FOLD_MAX", "FOLD_ARGMAX")
 UH_FOLD(min, "FOLD_MIN", "FOLD_ARGMIN")
 #undef UH_FOLD
 
-void aminmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim, const Tensor& least,
+void aminmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim, const Tensor& smallest,
              const Tensor& greatest) {
   if (!has_dtype(self.device(), self.dtype()))
-    return on_cpu("aminmax", ops::aminmax_op, std::tuple(least, greatest), self, dim, keepdim);
-  run_fold({"aminmax", "FOLD_EXTREMES", self.dtype(), {}}, self, as_list(dim), least, greatest);
+    return on_cpu("aminmax", ops::aminmax_op, std::tuple(smallest, greatest), self, dim, keepdim);
+  run_fold({"aminmax", "FOLD_EXTREMES", self.dtype(), {}}, self, as_list(dim), smallest, greatest);
 }
 
 void count_nonzero(const Tensor& self, std::optional<int64_t> dim, const Tensor& result) {

@@ -13,7 +13,7 @@ constexpr size_t kStaged = 64 << 10;  // bytes that are copied rather than waite
 
 void write(void* to, const void* from, size_t bytes, OpenclDevice& device, bool non_blocking) {
   if (bytes == 0) return;
-  const BufferPlace place = device.memory.resolve(to);
+  const BufferPlace position = device.memory.resolve(to);
   const bool pinned = device.pinned.contains(from, bytes);
   const bool later = pinned && non_blocking;
   std::unique_ptr<std::byte[]> staged;
@@ -32,7 +32,7 @@ void write(void* to, const void* from, size_t bytes, OpenclDevice& device, bool 
   device.queue.add(
       command,
       [&](cl_event* event) {
-        return api().EnqueueWriteBuffer(device.queue.handle(), place.buffer, 0, place.offset, bytes,
+        return api().EnqueueWriteBuffer(device.queue.handle(), position.buffer, 0, position.offset, bytes,
                                         source, 0, nullptr, event);
       },
       std::move(staged));
@@ -40,10 +40,10 @@ void write(void* to, const void* from, size_t bytes, OpenclDevice& device, bool 
   if (waits) device.queue.finish("a copy from the host's memory reads it");
 }
 
-void read(void* to, const void* from, size_t bytes, OpenclDevice& device, const char* why,
+void read(void* to, const void* from, size_t bytes, OpenclDevice& device, const char* reason,
           bool non_blocking) {
   if (bytes == 0) return;
-  const BufferPlace place = device.memory.resolve(from);
+  const BufferPlace position = device.memory.resolve(from);
   const bool pinned = device.pinned.contains(to, bytes);
   const Command command{.kind = CommandKind::kRead,
                         .name = "device to host",
@@ -52,13 +52,13 @@ void read(void* to, const void* from, size_t bytes, OpenclDevice& device, const 
                         .to = to,
                         .pinned = pinned};
   device.queue.add(command, [&](cl_event* event) {
-    return api().EnqueueReadBuffer(device.queue.handle(), place.buffer, 0, place.offset, bytes, to,
+    return api().EnqueueReadBuffer(device.queue.handle(), position.buffer, 0, position.offset, bytes, to,
                                    0, nullptr, event);
   });
   if (pinned && non_blocking)
     device.pinned.used_by_last_command(to);
   else
-    device.queue.finish(why);
+    device.queue.finish(reason);
 }
 
 void copy_within(void* to, const void* from, size_t bytes, OpenclDevice& device) {

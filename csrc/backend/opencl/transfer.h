@@ -10,7 +10,7 @@ namespace uh::opencl {
 void write(void* to, const void* from, size_t bytes, OpenclDevice& device,
            bool non_blocking = false);
 // Device to host. Waits, unless `to` is pinned memory and `non_blocking` allows to write it later.
-void read(void* to, const void* from, size_t bytes, OpenclDevice& device, const char* why,
+void read(void* to, const void* from, size_t bytes, OpenclDevice& device, const char* reason,
           bool non_blocking = false);
 // On one device: enqueued.
 void copy_within(void* to, const void* from, size_t bytes, OpenclDevice& device);

@@ -8,8 +8,8 @@
 
 static int fails(const char* name) {
   static int calls = 0;
-  const char* chosen = getenv("FAIL");
-  return chosen && strcmp(chosen, name) == 0 && calls++ >= atoi(getenv("AFTER"));
+  const char* selected = getenv("FAIL");
+  return selected && strcmp(selected, name) == 0 && calls++ >= atoi(getenv("AFTER"));
 }
 static int32_t status(void) { return atoi(getenv("STATUS")); }
 
@@ -21,9 +21,9 @@ int32_t clEnqueueNDRangeKernel(void* queue, void* kernel, uint32_t n, const size
   return real(queue, kernel, n, offset, global, local, waits, list, event);
 }
 
-int32_t clGetEventInfo(void* event, uint32_t what, size_t size, void* value, size_t* actual) {
+int32_t clGetEventInfo(void* event, uint32_t query, size_t size, void* value, size_t* actual) {
   int32_t (*real)(void*, uint32_t, size_t, void*, size_t*) = dlsym(RTLD_NEXT, "clGetEventInfo");
-  const int32_t result = real(event, what, size, value, actual);
+  const int32_t result = real(event, query, size, value, actual);
   if (*(int32_t*)value <= 0 && fails("run")) *(int32_t*)value = status();
   return result;
 }
@@ -37,9 +37,9 @@ void* clCreateBuffer(void* context, uint64_t flags, size_t bytes, void* host, in
   return real(context, flags, bytes, host, result);
 }
 
-void* clCreateProgramWithSource(void* context, uint32_t n, const char** texts, const size_t* lengths, int32_t* result) {
+void* clCreateProgramWithSource(void* context, uint32_t n, const char** sources, const size_t* lengths, int32_t* result) {
   void* (*real)(void*, uint32_t, const char**, const size_t*, int32_t*) =
       dlsym(RTLD_NEXT, "clCreateProgramWithSource");
   const char* broken = "kernel void elements(global float *x) { *x = no_such_function(1); }";
-  return fails("source") ? real(context, 1, &broken, NULL, result) : real(context, n, texts, lengths, result);
+  return fails("source") ? real(context, 1, &broken, NULL, result) : real(context, n, sources, lengths, result);
 }

@@ -1,4 +1,4 @@
-"""What the tests of the OpenCL device share."""
+"""Functions that the tests of the OpenCL device share."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def on_device(*args, **options) -> engine.Tensor:
 
 
 def run_program(text: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run Python in a process of its own, with variables of the environment added ("" removes one)."""
+    """Run Python in a separate process, with variables of the environment added ("" removes one)."""
     import os
 
     variables = {k: v for k, v in {**os.environ, **environment}.items() if v}

@@ -1,4 +1,4 @@
-"""What goes wrong with an OpenCL device is a clear error, and the host goes on."""
+"""Failures of an OpenCL device are clear errors, and the host continues."""
 
 import os
 import shutil
@@ -72,7 +72,17 @@ def failing_library(tmp_path_factory):
         pytest.skip("no compiler, or no OpenCL loader to fail in front of")
     library = tmp_path_factory.mktemp("opencl") / "libfailing.so"
     subprocess.run(
-        [compiler, "-shared", "-fPIC", "-o", library, FOLDER / "failing_opencl.c", "-Wl,--no-as-needed", loader, "-ldl"],
+        [
+            compiler,
+            "-shared",
+            "-fPIC",
+            "-o",
+            library,
+            FOLDER / "failing_opencl.c",
+            "-Wl,--no-as-needed",
+            loader,
+            "-ldl",
+        ],
         check=True,
     )
     return str(library)

@@ -1,4 +1,4 @@
-"""What a recording has of a device: its commands, their profiles, where the host waited."""
+"""Recordings of a device: its commands, their profiles, where the host waited."""
 
 import json
 import subprocess
@@ -61,17 +61,17 @@ def commands(trace):
 
 
 def test_every_command_has_an_end_with_its_profile(trace):
-    begun = commands(trace)
+    started_commands = commands(trace)
     ended = {int(event["a"]): event for event in of_kind(trace, COMMAND_END)}
-    assert set(begun) == set(ended)
+    assert set(started_commands) == set(ended)
     last = 0
-    for number in sorted(begun):
+    for number in sorted(started_commands):
         queued, submitted, started, over = (int(ended[number][field]) for field in "bcde")
         assert queued <= submitted <= started <= over
         assert started >= last  # one after the other
         last = over
         # On the recorder's clock: queued as it was recorded, over before the host knew it.
-        assert abs(int(begun[number][0]["t"]) - queued) < 50_000_000
+        assert abs(int(started_commands[number][0]["t"]) - queued) < 50_000_000
         assert over <= int(ended[number]["t"]) + 1_000_000
 
 
@@ -97,9 +97,9 @@ def test_what_the_commands_were(trace):
 
 
 def test_where_the_host_waited(trace):
-    begun = [int(event["a"]) for event in of_kind(trace, HOST_WAIT)]
+    started_commands = [int(event["a"]) for event in of_kind(trace, HOST_WAIT)]
     ended = [int(event["a"]) for event in of_kind(trace, HOST_WAIT_END)]
-    assert begun == ended
+    assert started_commands == ended
     reasons = [trace.string(int(event["d"])) for event in of_kind(trace, HOST_WAIT)]
     assert "a copy to the host" in reasons
     assert "the recording ends" in reasons or reasons[-1]

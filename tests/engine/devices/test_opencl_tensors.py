@@ -18,8 +18,8 @@ def same(result, expected):
     assert str(result.device) == "opencl:0"
     assert result.dtype == expected.dtype
     assert result.shape == expected.shape
-    here = result.cpu()
-    assert engine.allclose(here, expected, rtol=1e-5, atol=1e-6, equal_nan=True), (here, expected)
+    on_host = result.cpu()
+    assert engine.allclose(on_host, expected, rtol=1e-5, atol=1e-6, equal_nan=True), (on_host, expected)
 
 
 def test_a_tensor_goes_there_and_back():
@@ -36,7 +36,7 @@ def test_a_tensor_goes_there_and_back():
 @pytest.mark.parametrize("source", DTYPES)
 def test_conversions(source):
     values = engine.tensor([0, 1, 2, 3.7, -2.5, 100.0])
-    if source == "uint8":  # a negative float has no value there
+    if source == "uint8":  # a negative float has no value in it
         values = values.abs()
     x = values.to(getattr(engine, source))
     for target in DTYPES:
@@ -61,13 +61,13 @@ def test_strided_copies():
         same(view(y).contiguous(), view(x).contiguous())
         same(view(y).clone(), view(x).clone())
         assert engine.equal(view(y).cpu(), view(x))
-    target, there = engine.zeros(3, 10), engine.zeros(3, 10).to("opencl")
+    target, on_opencl = engine.zeros(3, 10), engine.zeros(3, 10).to("opencl")
     target[:, ::2] = x[:, 0]
-    there[:, ::2] = x[:, 0]
-    same(there, target)
+    on_opencl[:, ::2] = x[:, 0]
+    same(on_opencl, target)
     target.t()[1:4].copy_(x[0, :3, :3].to(engine.int32))
-    there.t()[1:4].copy_(y[0, :3, :3].to(engine.int32))
-    same(there, target)
+    on_opencl.t()[1:4].copy_(y[0, :3, :3].to(engine.int32))
+    same(on_opencl, target)
 
 
 def test_broadcast_and_promotion():
@@ -93,9 +93,9 @@ def test_functions(dtype):
     y = x.to("opencl")
     tolerance = {"float16": 2e-3, "bfloat16": 2e-2}.get(dtype, 1e-5)
     for name in ("exp", "tanh", "erf", "sigmoid", "sin", "sqrt", "log", "abs", "round", "sign"):
-        here, there = getattr(x, name)(), getattr(y, name)()
-        assert there.dtype == here.dtype
-        assert engine.allclose(there.cpu(), here, rtol=tolerance, atol=tolerance, equal_nan=True), (
+        on_host, on_opencl = getattr(x, name)(), getattr(y, name)()
+        assert on_opencl.dtype == on_host.dtype
+        assert engine.allclose(on_opencl.cpu(), on_host, rtol=tolerance, atol=tolerance, equal_nan=True), (
             name
         )
 
@@ -139,9 +139,9 @@ def test_an_empty_tensor_and_a_scalar():
 def test_backward_runs_on_the_device():
     x = on_device([1.0, -2.0, 3.0]).requires_grad_()
     (x * x).tanh().sum().backward()
-    here = engine.tensor([1.0, -2.0, 3.0], requires_grad=True)
-    (here * here).tanh().sum().backward()
-    same(x.grad, here.grad)
+    on_host = engine.tensor([1.0, -2.0, 3.0], requires_grad=True)
+    (on_host * on_host).tanh().sum().backward()
+    same(x.grad, on_host.grad)
 
 
 def test_other_operators_fall_back_and_are_counted():
@@ -158,7 +158,7 @@ def test_other_operators_fall_back_and_are_counted():
 
 
 def test_devices_do_not_mix():
-    with pytest.raises(RuntimeError, match="at least two devices, (cpu|opencl:0) and"):
+    with pytest.raises(RuntimeError, match=r"at least two devices, (cpu|opencl:0) and"):
         on_device([1.0]) + engine.ones(1)
     with pytest.raises(RuntimeError, match="at least two devices"):
         on_device([[1.0]]) @ engine.ones(1, 1)
@@ -173,7 +173,7 @@ def test_numpy_is_refused():
         np.asarray(on_device([1.0]))
 
 
-def test_memory_is_counted_and_used_again():
+def test_memory_is_counted_and_reused():
     assert lib.uh_device_empty_cache(code()) == 0
     before = stats()
     x = engine.ones(1000, 1000).to("opencl")
@@ -198,10 +198,12 @@ def test_out_of_memory_says_what_there_is():
     total = stats().total
     lib.uh_device_set_memory_limit(code(), 64 << 20)
     try:
-        with pytest.raises(RuntimeError, match=r"out of memory: tried to allocate 128.00 MiB") as error:
+        with pytest.raises(
+            RuntimeError, match=r"out of memory: tried to allocate 128.00 MiB"
+        ) as error:
             engine.empty(32 << 20).to("opencl")
-        for words in ("tensors use", "cached", "64.00 MiB may be used"):
-            assert words in str(error.value)
+        for phrase in ("tensors use", "cached", "64.00 MiB may be used"):
+            assert phrase in str(error.value)
         assert keep.sum().item() == 65536
     finally:
         lib.uh_device_set_memory_limit(code(), total)
@@ -216,8 +218,8 @@ def test_pinned_memory():
     assert lib.uh_is_pinned(x._h) == 0
     pinned = engine.Tensor._wrap(handle) if hasattr(engine.Tensor, "_wrap") else None
     if pinned is not None:
-        there = pinned.to("opencl", non_blocking=True)
-        assert engine.equal(there.cpu(), x)
+        on_opencl = pinned.to("opencl", non_blocking=True)
+        assert engine.equal(on_opencl.cpu(), x)
 
 
 def test_threads():

@@ -16,7 +16,12 @@ def fails(kind, text, function, *args, **options):
         function(*args, **options)
 
 
-fails(RuntimeError, "expected cpu or meta or opencl, optionally with :index, got 'toy'", engine.device, "toy")
+fails(
+    RuntimeError,
+    "expected cpu or meta or opencl, optionally with :index, got 'toy'",
+    engine.device,
+    "toy",
+)
 assert library.register_toy(b"toy") == 2
 assert library.register_toy(b"toy") == -1  # the name is taken
 assert library.register_toy(b"other") == 3
