@@ -19,7 +19,10 @@ def same(result, expected):
     assert result.dtype == expected.dtype
     assert result.shape == expected.shape
     on_host = result.cpu()
-    assert engine.allclose(on_host, expected, rtol=1e-5, atol=1e-6, equal_nan=True), (on_host, expected)
+    assert engine.allclose(on_host, expected, rtol=1e-5, atol=1e-6, equal_nan=True), (
+        on_host,
+        expected,
+    )
 
 
 def test_a_tensor_goes_there_and_back():
@@ -95,9 +98,9 @@ def test_functions(dtype):
     for name in ("exp", "tanh", "erf", "sigmoid", "sin", "sqrt", "log", "abs", "round", "sign"):
         on_host, on_opencl = getattr(x, name)(), getattr(y, name)()
         assert on_opencl.dtype == on_host.dtype
-        assert engine.allclose(on_opencl.cpu(), on_host, rtol=tolerance, atol=tolerance, equal_nan=True), (
-            name
-        )
+        assert engine.allclose(
+            on_opencl.cpu(), on_host, rtol=tolerance, atol=tolerance, equal_nan=True
+        ), name
 
 
 def test_writing_in_place_and_out():
