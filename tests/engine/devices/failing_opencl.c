@@ -37,7 +37,8 @@ void* clCreateBuffer(void* context, uint64_t flags, size_t bytes, void* host, in
   return real(context, flags, bytes, host, result);
 }
 
-void* clCreateProgramWithSource(void* context, uint32_t n, const char** sources, const size_t* lengths, int32_t* result) {
+void* clCreateProgramWithSource(void* context, uint32_t n, const char** sources, const size_t* lengths,
+                                int32_t* result) {
   void* (*real)(void*, uint32_t, const char**, const size_t*, int32_t*) =
       dlsym(RTLD_NEXT, "clCreateProgramWithSource");
   const char* broken = "kernel void elements(global float *x) { *x = no_such_function(1); }";
