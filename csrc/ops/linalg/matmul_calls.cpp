@@ -1,8 +1,10 @@
 // matmul where gradients are required: the operators that it is composed of, each with its
-// gradient.
+// gradient; and _unsafe_view.
 #include "generated/kernels/linalg.h"
 #include "generated/ops/linalg.h"
 #include "generated/ops/view.h"
+#include "ops/copy/any_device.h"
+#include "ops/view/layouts.h"
 
 namespace uh::kernels {
 
@@ -43,6 +45,15 @@ Tensor matmul_calls(KeySet, const Tensor& self, const Tensor& other) {
   if (da > 1) shape.push_back(product.size(1));
   if (db > 1) shape.push_back(product.size(2));
   return ops::_unsafe_view(product, shape);
+}
+
+Tensor unsafe_view(KeySet, const Tensor& self, const Dims& size) {
+  check(checked_numel(size, "_unsafe_view") == self.numel(), "_unsafe_view: shape ", size,
+        " is invalid for input of size ", self.numel());
+  if (const auto strides = layouts::view_strides(self.sizes(), self.strides(), size))
+    return alias(self, Layout{size, *strides, self.offset()});
+  const Tensor dense = dense_copy(self);
+  return alias(dense, Layout{size, contiguous_strides(size), dense.offset()});
 }
 
 }  // namespace uh::kernels

@@ -3,7 +3,6 @@
 #include "backend/cpu/copy/elements.h"
 #include "backend/cpu/linalg/gemm.h"
 #include "ops/linalg/checks.h"
-#include "ops/view/layouts.h"
 
 namespace uh::kernels {
 
@@ -27,15 +26,6 @@ void matmul(const Tensor& self, const Tensor& other, const Tensor& result) {
   multiply(result, self, self.ndim() == 1 ? Reading::kRow : Reading::kMatrix, other,
            other.ndim() == 1 ? Reading::kColumn : Reading::kMatrix,
            broadcast_shapes(matrix_batch(self), matrix_batch(other)));
-}
-
-Tensor unsafe_view(KeySet, const Tensor& self, const Dims& size) {
-  check(checked_numel(size, "_unsafe_view") == self.numel(), "_unsafe_view: shape ", size,
-        " is invalid for input of size ", self.numel());
-  if (const auto strides = layouts::view_strides(self.sizes(), self.strides(), size))
-    return alias(self, Layout{size, *strides, self.offset()});
-  const Tensor dense = as_contiguous(self);
-  return alias(dense, Layout{size, contiguous_strides(size), dense.offset()});
 }
 
 }  // namespace uh::kernels

@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "generated/kernels/random.h"
 #include "ops/random/generator.h"
+#include "ops/random/shuffle.h"
 
 namespace uh::kernels {
 namespace {
@@ -134,18 +135,12 @@ void randint_like(const Tensor&, int64_t low, int64_t high, DType, Device, Memor
 }
 
 void randperm(int64_t n, DType, Device, const Tensor& result) {
-  const Tensor order = result.dtype() == DType::kInt64 ? result : empty(result.sizes(), DType::kInt64);
+  const bool direct = result.dtype() == DType::kInt64;
+  const Tensor order = direct ? result : empty(result.sizes(), DType::kInt64);
   const Tensor draws = empty(result.sizes(), DType::kInt64);
   draw_integers(draws, 0, uint64_t{1} << 63);
-  auto* at = order.data_as<int64_t>();
-  const auto* draw = draws.data_as<uint64_t>();
-  for (int64_t i = 0; i < n; ++i) at[i] = i;
-  for (int64_t i = n - 1; i > 0; --i) {  // Fisher-Yates
-    const auto j = static_cast<int64_t>(
-        (static_cast<unsigned __int128>(draw[i]) * static_cast<uint64_t>(i + 1)) >> 63);
-    std::swap(at[i], at[j]);
-  }
-  if (!order.is_same(result)) copy_elements(result, order);
+  shuffle(order.data_as<int64_t>(), draws.data_as<uint64_t>(), n);
+  if (!direct) copy_elements(result, order);
 }
 
 void uniform(const Tensor& self, double from, double to) { draw_uniform(self, from, to); }

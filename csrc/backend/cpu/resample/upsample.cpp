@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "backend/cpu/copy/elements.h"
-#include "backend/cpu/resample/taps.h"
+#include "ops/resample/taps.h"
 #include "backend/cpu/resample_loops.h"
 #include "base/parallel.h"
 #include "generated/kernels/resample.h"

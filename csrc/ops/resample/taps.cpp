@@ -1,4 +1,4 @@
-#include "backend/cpu/resample/taps.h"
+#include "ops/resample/taps.h"
 
 #include <algorithm>
 #include <cmath>
