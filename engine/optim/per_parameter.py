@@ -127,7 +127,11 @@ class PerParameter(Optimizer):
         options = (group["lr"], group["weight_decay"], *group.get("betas", ()))
         if any(isinstance(option, Tensor) for option in options):
             return False
-        return all(lib.uh_dtype(p._h) in _FLOATS and not lib.uh_device(p._h) for p in params)
+        return all(lib.uh_dtype(p._h) in _FLOATS and _has_fused_kernel(p) for p in params)
+
+
+def _has_fused_kernel(p: Tensor) -> bool:
+    return not lib.uh_device(p._h) or p.device.type == "opencl"
 
 
 class _Nothing(dict[Any, State]):

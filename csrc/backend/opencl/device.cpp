@@ -5,6 +5,7 @@
 #include "backend/opencl/normalize.h"
 #include "backend/opencl/platform.h"
 #include "backend/opencl/reduce.h"
+#include "backend/opencl/registration.h"
 #include "backend/opencl/softmax.h"
 #include "backend/opencl/transfer.h"
 #include "dispatch/dispatcher.h"
@@ -43,6 +44,7 @@ void register_opencl() {
   register_softmax();
   register_normalize();
   register_products();
+  register_families();
   Dispatcher::instance().register_fallback(kKey, cpu_fallback, "cpu_fallback");
 }
 

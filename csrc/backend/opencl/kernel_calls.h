@@ -1,0 +1,92 @@
+// Tools of the kernels of families: row-major results, checks of indices, and the way to the CPU
+// for arguments that a kernel does not take.
+#pragma once
+
+#include "backend/opencl/launch.h"
+#include "dispatch/operator.h"
+#include "ops/cpu_fallback.h"
+
+namespace uh::opencl {
+
+// One work item for each of `n` elements, of which the kernel gets the number as its last argument.
+template <class... A>
+void launch_items(const Kernel& kernel, int64_t n, const A&... arguments) {
+  const size_t usual = kernel.device.is_cpu ? 64 : 256;
+  launch(kernel, items_of(n, std::min(usual, kernel.largest_group)), arguments..., n);
+}
+
+// A row-major tensor for a kernel to write: the result itself if it is one, else a buffer that
+// `store` copies.
+class DenseResult {
+ public:
+  explicit DenseResult(const Tensor& result);
+  const Tensor& tensor() const { return buffer_; }
+  void store() const;
+
+ private:
+  const Tensor result_, buffer_;
+};
+
+// The definition of E: the unsigned number that moves an element's bytes. 16 bytes are a vector.
+const char* bytes_type(DType dtype);
+
+// The dtype computed in, for kernels of floating dtypes.
+inline Defines computes(DType dtype) { return Defines().dtype("T", dtype); }
+
+// Numbers outside of what an index may be, which kernels note and the host then throws for.
+class IndexCheck {
+ public:
+  explicit IndexCheck(Device device);
+  const Tensor& tensor() const { return outside_; }
+  // Waits for the kernel. fail(number): throws.
+  template <class F>
+  void finish(const F& fail) const {
+    int64_t noted[2];
+    read_back(noted);
+    if (noted[0]) fail(noted[1]);
+  }
+
+ private:
+  void read_back(int64_t* noted) const;
+  Tensor outside_;
+};
+
+// True if kernels of floating dtypes take the tensor.
+inline bool is_computed(const Tensor& t) {
+  return is_floating(t.dtype()) && has_dtype(t.device(), t.dtype());
+}
+
+// An operator whose kernel is not for all arguments: where `fits(arguments...)` is false, the CPU
+// computes it.
+template <class Operation>
+struct Partial;
+template <class R, class... A>
+struct Partial<Op<R(A...)>> {
+  template <auto& op, auto fits, auto kernel>
+  static R run(KeySet keys, A... args) {
+    if (fits(args...)) return kernel(keys, args...);
+    Stack stack{to_value(args)...};
+    cpu_fallback(op, Key::kOpenCL, stack);
+    if constexpr (requires { typename std::tuple_size<R>::type; }) {
+      return [&]<size_t... I>(std::index_sequence<I...>) {
+        return R(from_value<std::tuple_element_t<I, R>>(stack[stack.size() - sizeof...(I) + I])...);
+      }(std::make_index_sequence<std::tuple_size_v<R>>{});
+    } else if constexpr (!std::is_void_v<R>) {
+      return from_value<R>(stack.back());
+    }
+  }
+};
+
+// `kernel`: what structured::<operator> makes of it.
+template <auto& op, auto fits, auto kernel>
+void register_partial(const char* name) {
+  using Operation = std::remove_reference_t<decltype(op)>;
+  op.set_kernel(Key::kOpenCL, Partial<Operation>::template run<op, fits, kernel>, name);
+}
+
+// fits: the first tensor is floating, and the device computes with its dtype.
+inline constexpr auto kFloatingFirst = [](const auto& first, const auto&...) {
+  return is_computed(first);
+};
+
+}  // namespace uh::opencl
