@@ -14,7 +14,7 @@ void Storage::announce() {
     return;
   const int64_t allocator = allocator_ ? static_cast<int64_t>(allocator_->id()) : 0;
   events::emit(events::Kind::kSTORAGE_NEW, id_, reinterpret_cast<int64_t>(data()),
-               static_cast<int64_t>(nbytes_), allocator, static_cast<int64_t>(device_.type));
+               static_cast<int64_t>(nbytes_), allocator, device_.code());
 }
 
 Storage::~Storage() {

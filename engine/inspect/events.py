@@ -76,6 +76,12 @@ def coded(names: tuple[str, ...], code: int) -> str:
     return names[code] if 0 <= code < len(names) else f"?{code}"
 
 
+def device_name(code: int) -> str:
+    """`opencl:0` of a device as events have it: the type, and index + 1 in the next byte."""
+    kind = coded(DEVICES, code & 0xFF)
+    return kind if code >> 8 <= 0 else f"{kind}:{(code >> 8) - 1}"
+
+
 def dtype_name(code: int) -> str:
     return DTYPES[code].name if 0 <= code < len(DTYPES) else f"?{code}"
 

@@ -115,6 +115,7 @@ OWN = (
     "fused",
     "interpreter",
     "jit",
+    "queue",
     "rulebook",
 )  # the story has nothing for them: other tests draw them
 

@@ -17,9 +17,10 @@ FIELDS = "abcde"
 
 
 def as_chrome_trace(history: History) -> str:
-    """Frames, operators, passes, the interpreter and backward passes as nested spans of each thread,
-    in the Trace Event Format; lines, rewrites and errors as instants."""
-    events = [*_spans(history), *_instants(history)]
+    """Frames, operators, passes, the interpreter, backward passes and waits for a device as nested spans of each
+    thread, in the Trace Event Format; lines, rewrites and errors as instants; each device's commands as a lane of
+    their own, with the times that the device measured."""
+    events = [*_spans(history), *_instants(history), *_device_lanes(history)]
     events.sort(key=lambda event: event["ts"])
     return json_text({"traceEvents": events, "displayTimeUnit": "ns"}, indent=0)
 
@@ -51,12 +52,39 @@ def _spans(history: History) -> Iterator[dict[str, Any]]:
         ("pass", jit.tables.runs, lambda row: f"pass {string(int(jit.tables.runs.name[row]))}"),
         ("interpreter", jit.tables.frames, lambda row: _function(jit, row)),
         ("backward", backward, lambda row: f"backward pass {int(backward.id[row])}"),
+        ("wait", tables.waits, lambda row: f"waits: {string(int(tables.waits.reason[row]))}"),
     )
     last = history.end - 1
     for category, table, name in categories:
         for row, (since, until) in enumerate(zip(table.since, table.until, strict=True)):
             start, end = _time(history, int(since)), _time(history, min(int(until), last))
             yield _event(history, int(since), category, name(row)) | {"ph": "X", "dur": end - start}
+
+
+_DEVICE_LANE = 1 << 20  # above the numbers of threads
+
+
+def _device_lanes(history: History) -> Iterator[dict[str, Any]]:
+    """A lane per device: a span for each command, from when the device began it until it was over."""
+    began = int(history.tables.events["t"][0]) if history.end else 0
+    named: set[int] = set()
+    commands = history.tables.commands
+    for row, code in enumerate(commands.device.tolist()):
+        fact = history.command(row)
+        lane = _DEVICE_LANE + code
+        if code not in named:
+            named.add(code)
+            yield {
+                "name": "thread_name", "ph": "M", "pid": 1, "tid": lane, "ts": 0, "args": {"name": fact.device},
+            }  # fmt: skip
+        if fact.ended:
+            about = {
+                "event": fact.since, "bytes": fact.bytes, "pinned": fact.pinned, "queued_ns": fact.queued - began,
+            }  # fmt: skip
+            yield {
+                "name": fact.name, "cat": fact.kind, "ph": "X", "ts": (fact.started - began) / 1000,
+                "dur": (fact.ended - fact.started) / 1000, "pid": 1, "tid": lane, "args": about,
+            }  # fmt: skip
 
 
 def _function(jit: Any, row: int) -> str:

@@ -57,13 +57,14 @@ class AllocatorView(View):
         width, glyphs = max(60, context.width), context.glyphs
         rows = max(4, min(12, context.height // 3))
         listed = len(model.creators) + bool(model.hidden) + (0 if model.leaks else 2)
-        grid = Grid(width, rows + 5 + 3 * len(model.leaks) + listed, glyphs)
+        per_device = len(model.devices)
+        grid = Grid(width, rows + 5 + per_device + 3 * len(model.leaks) + listed, glyphs)
         if model.peak_at < 0:
             grid.put(1, 0, "no storage has been created", "dim")
             return grid.picture()
         _title(grid, model)
         _graph(grid, model, rows, glyphs)
-        y = _marks(grid, model, rows + 1, glyphs)
+        y = _devices(grid, model, _marks(grid, model, rows + 1, glyphs))
         for leak in model.leaks:
             y = _leak(grid, leak, y, context)
         _list(grid, model, y, context)
@@ -151,6 +152,16 @@ def _marks(grid: Grid, model: LiveMemory, y: int, glyphs: Glyphs) -> int:
     measure = "height: most live bytes of a column"
     grid.put(1, y + 1, zoom_caption(measure, model.first, model.last, model.end, glyphs), "dim")
     return y + 3
+
+
+def _devices(grid: Grid, model: LiveMemory, y: int) -> int:
+    """A line for each device, if there are several."""
+    for row, memory in enumerate(model.devices, y):
+        x = grid.put(1, row, fit(memory.device, 10), "head") + 1
+        x = grid.put(x, row, bytes_text(memory.bytes), "number")
+        x = grid.put(x, row, f" live on {pluralise(memory.count, 'storage')}", "dim")
+        grid.put(x, row, f"; its peak {bytes_text(memory.peak)}", "dim")
+    return y + len(model.devices)
 
 
 def _leak(grid: Grid, leak: Leak, y: int, context: DrawContext) -> int:

@@ -19,6 +19,7 @@ from engine.inspect.selection import CallSelection, TensorSelection
 from tui.render import Glyphs, Line, Picture, Span, Target, cells, clean, cut, fit
 from tui.views._cells import facts, numbers_text, padded, wrapped
 from tui.views._view import DrawContext, View
+from tui.views.queue import items_text
 
 HELP = {
     "keys": "A dispatch key is a bit: the tensor needs this kind of work. Each tensor has a set of them.",
@@ -46,6 +47,8 @@ HELP = {
     "is faster than a call of OpenBLAS. The last dimension is summed over.",
     "bytes a step": "The distance in each operand of one step along the dimension. 0: the same element again.",
     "x86-64-v2, v3, v4": "Sets of instructions: with vectors of 16, 32 (AVX2) and 64 bytes (AVX-512).",
+    "enqueued": "The kernels and copies that this call put into a device's queue; the device runs them later.",
+    "kernel": "The source of such a kernel, which the device's driver compiled at run time.",
     "inside": "The calls inside this one; a composite operator consists only of such calls.",
     "▶": "This call, among those of the same tree or line.",
     "✖": "The call failed.",
@@ -82,11 +85,14 @@ class DispatchView(View):
         lines += [*_results(model, context), ()]
         for plan in model.plans:
             lines += [*_plan(plan, context), ()]
+        if model.commands:
+            lines += [*_commands(model, context), ()]
         if len(model.tree) > 1:
             lines += [*_calls("inside", model.tree, context), ()]
         if len(model.neighbours) > 1:
             lines += [*_calls(f"line {model.line}", model.neighbours, context), ()]
         lines += _origin(model, context)
+        lines += _kernels(model, context)
         return Picture.of([_clipped(line, context) for line in lines], width)
 
 
@@ -280,6 +286,41 @@ def _plan(plan: PlanRow, context: DrawContext) -> list[Line]:
                 Span(note, "dim"),
             )
         )
+    return lines
+
+
+# On a device
+
+
+def _commands(model: DispatchModel, context: DrawContext) -> list[Line]:
+    lines: list[Line] = [_heading("enqueued", "for the device to run")]
+    for command in model.commands:
+        target = Target(also=(CallSelection(model.call),), event=command.moment)
+        is_kernel = command.kind == "kernel"
+        if is_kernel:
+            text = f"  {items_text(command.items, context.glyphs)}"
+        else:
+            text = f"  {command.bytes:,} bytes{', pinned' if command.pinned else ''}"
+        time = f"  ran {command.time}" if command.time else ""
+        lines.append(
+            (
+                Span(f"   {command.device}  ", "type"),
+                Span(command.name, "op" if command.done else "dim", target),
+                Span(text, "number"),
+                Span(time if command.done else "  not yet", "dim"),
+            )
+        )
+    return lines
+
+
+def _kernels(model: DispatchModel, context: DrawContext) -> list[Line]:
+    """The OpenCL C source of each kernel, once."""
+    lines: list[Line] = []
+    sources = dict.fromkeys((each.name, each.source) for each in model.commands if each.source)
+    for name, source in sources:
+        lines += [(), _heading("kernel", f"{name}, in OpenCL C as it was compiled")]
+        for text in source:
+            lines += _code(text, context.width, "text", context.glyphs.ellipsis)
     return lines
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.inspect.models._wording import bytes_text, pluralise
-from engine.inspect.models.memory import FreedTensor, MemoryMap
+from engine.inspect.models.memory import DeviceSection, FreedTensor, MemoryMap
 from engine.inspect.selection import TensorSelection
 from tui.render import Glyphs, Picture, Span, Target, cut_apart, stack
 from tui.render.boxes import Grid
@@ -24,7 +24,11 @@ HELP = {
     "Storage": "The owner of the bytes: size, who allocated them, how many holders keep them.",
     "bytes": "The address of the tensor's first element and the part of the storage it touches.",
     "+": "A distance in bytes from the start of the storage.",
-    "▸": "Points at: follow the wire from left to right. Wires that meet lead to the same thing.",
+    "▸": "Points at: follow the wire from left to right. Wires that meet lead to the same thing. Below a device: "
+    "copies from the host to it.",
+    "◂": "Copies back to the host.",
+    "pinned": "Copies with pinned memory, which the device reads and writes by itself.",
+    "opencl": "A device: its storages are below it. Those of the CPU come first.",
     "█": "Bytes that this tensor touches.",
     "▓": "A stretch of bytes that this tensor touches only in part.",
     "░": "Bytes of the storage that this tensor does not touch.",
@@ -55,10 +59,11 @@ class MemoryView(View):
             for name in tensor.names
         )
         names = cut_apart(labels, columns.names[1], context.glyphs.ellipsis)
-        parts += [
-            Group(storage, columns, bars, context.glyphs, names).picture()
-            for storage in model.storages
-        ]
+        sections = {section.device: section for section in model.devices}
+        for storage in model.storages:
+            if section := sections.pop(storage.device, None):
+                parts.append(_section(section, context.glyphs))
+            parts.append(Group(storage, columns, bars, context.glyphs, names).picture())
         if not model.storages:
             parts.append(Picture.of([[Span("  no tensor exists at this moment", "dim")]]))
         if model.hidden:
@@ -67,6 +72,26 @@ class MemoryView(View):
         if model.freed:
             parts.append(_freed(model.freed, columns, context.glyphs))
         return stack(parts)
+
+
+def _section(section: DeviceSection, glyphs: Glyphs) -> Picture:
+    """The heading of a device, and under it what was copied between it and the host."""
+    counted = pluralise(section.storages, "storage")
+    lines: list[list[Span]] = [
+        [
+            Span(f" {section.device}", "head"),
+            Span(f"  {counted} with {bytes_text(section.bytes)}", "dim"),
+        ]
+    ]
+    for copies, arrow, text in (
+        (section.to_device, glyphs.arrow, f"from the host to {section.device}"),
+        (section.to_host, glyphs.arrow_left, f"back to the host from {section.device}"),
+    ):
+        if copies.count:
+            pinned = f", {copies.pinned} with pinned memory" if copies.pinned else ", none pinned"
+            copied = f"  {pluralise(copies.count, 'copy', 'copies')}, {bytes_text(copies.bytes)}"
+            lines.append([Span(f"   {arrow} {text}", "name"), Span(copied + pinned, "number")])
+    return Picture.of([*lines, []])
 
 
 def _head(model: MemoryMap, columns: Columns, glyphs: Glyphs) -> Picture:

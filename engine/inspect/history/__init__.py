@@ -19,6 +19,7 @@ from engine.inspect.history.decode import Rows, each
 from engine.inspect.history.facts import (
     BlockFact,
     CallFact,
+    CommandFact,
     ExceptionFact,
     FrameFact,
     HopFact,
@@ -32,6 +33,7 @@ from engine.inspect.history.facts import (
     TensorFact,
     TensorOwners,
     VersionFact,
+    WaitFact,
     WriteFact,
 )
 from engine.inspect.history.fold import Tables
@@ -261,6 +263,25 @@ class History:
     def output(self, m: int) -> tuple[OutputFact, ...]:
         """Return what the program has written up to the moment."""
         return each(self._rows.output, range(self.tables.output.started_by(m)))
+
+    # Devices
+
+    def command(self, row: int) -> CommandFact:
+        """The command in this row of its table."""
+        return self._rows.command(row)
+
+    def wait(self, row: int) -> WaitFact:
+        """The wait in this row of its table."""
+        return self._rows.wait(row)
+
+    def commands_of(self, call: int) -> tuple[CommandFact, ...]:
+        """Return the commands that a call enqueued, in order."""
+        return each(self._rows.command, self.tables.commands.where("call", call))
+
+    def program_source(self, program: int) -> str:
+        """The OpenCL C source of a program, "" if the trace does not hold it."""
+        rows = self.tables.programs.where("id", program)
+        return self._rows.text(int(self.tables.programs.since[rows[0]])) if len(rows) else ""
 
     # Operator calls
 

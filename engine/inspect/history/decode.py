@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
@@ -17,6 +18,7 @@ from engine.inspect.events import (
     HOLDERS,
     KEYS,
     coded,
+    device_name,
     dtype_name,
     fields_of,
     key_names,
@@ -26,6 +28,7 @@ from engine.inspect.history.arguments import decode_arguments
 from engine.inspect.history.facts import (
     BlockFact,
     CallFact,
+    CommandFact,
     ExceptionFact,
     FrameFact,
     HopFact,
@@ -38,6 +41,7 @@ from engine.inspect.history.facts import (
     StorageFact,
     TensorFact,
     VersionFact,
+    WaitFact,
 )
 from engine.inspect.history.fold import Tables
 from engine.inspect.history.table import Ints, Table
@@ -120,7 +124,7 @@ class Rows:
 
     def _storages(self, rows: Ints) -> list[StorageFact]:
         spelled = (
-            _spelled(got, allocator=ALLOCATORS, device=DEVICES)
+            _spelled(got, allocator=ALLOCATORS) | {"device": device_name(got["device"])}
             for got in _rows(self.tables.storages, rows)
         )
         return [StorageFact(**got) for got in spelled]
@@ -216,6 +220,30 @@ class Rows:
             operands=tuple(PlanOperand(row[0], tuple(row[1:])) for row in complete),
         )
 
+    def command(self, row: int) -> CommandFact:
+        """A description that was cut off leaves its fields empty."""
+        got = _row(self.tables.commands, row)
+        try:
+            detail = json.loads(self.text(got["since"]))
+        except ValueError:
+            detail = {}
+        if not isinstance(detail, dict):
+            detail = {}
+        return CommandFact(
+            **(got | {"device": device_name(got["device"])}),
+            kind=str(detail.get("kind", "?")),
+            name=str(detail.get("name", "?")),
+            pinned=detail.get("pinned") is True,
+            program=_count(detail.get("program")),
+            items=_counts(detail.get("items")),
+            group=_counts(detail.get("group")),
+        )
+
+    def wait(self, row: int) -> WaitFact:
+        got = _row(self.tables.waits, row)
+        names = {"device": device_name(got["device"]), "reason": self.trace.string(got["reason"])}
+        return WaitFact(**(got | names))
+
     def exception(self, row: int) -> ExceptionFact:
         got = _row(self.tables.exceptions, row)
         return ExceptionFact(
@@ -229,6 +257,16 @@ class Rows:
     def output(self, row: int) -> OutputFact:
         got = _row(self.tables.output, row)
         return OutputFact(got["since"], got["stream"], self.text(got["since"]))
+
+
+def _count(value: Any) -> int:
+    return value if type(value) is int else 0
+
+
+def _counts(value: Any) -> tuple[int, ...]:
+    """The sizes of a kernel's dimensions, which the trace has as a number or as a list."""
+    values = value if isinstance(value, list) else [value]
+    return tuple(each for each in values if type(each) is int)
 
 
 class Facts(Generic[F]):

@@ -33,6 +33,38 @@ class BlockFact(Fact):
 
 
 @dataclass(frozen=True, slots=True)
+class CommandFact(Fact):
+    """A kernel or a copy on a device, from when it was enqueued until the host learnt that it was over.
+
+    The times are nanoseconds on the recorder's clock; all 0 if the trace does not hold them.
+    """
+
+    id: int
+    call: int
+    device: str
+    kind: str  # kernel, host to device, device to host, device to device
+    name: str
+    bytes: int
+    pinned: bool  # the host's memory of a copy
+    program: int
+    items: tuple[int, ...]  # of a kernel, by dimension
+    group: tuple[int, ...]
+    queued: int
+    submitted: int
+    started: int
+    ended: int
+
+
+@dataclass(frozen=True, slots=True)
+class WaitFact(Fact):
+    """The host waited for a device."""
+
+    call: int
+    device: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class StorageFact(Fact):
     id: int
     address: int

@@ -116,6 +116,37 @@ class Tables:
             reused=new["reused"],
         )
 
+    # Devices that run commands later
+
+    @indexed
+    def commands(self) -> Table:
+        """Each command from when it was enqueued until the host learnt that it was over.
+
+        The four times are nanoseconds on the recorder's clock, 0 for a command whose end the trace does not hold.
+        """
+        since, new = self.of("COMMAND")
+        over, old = self.of("COMMAND_END")
+        ids = new["command"]
+        times = {
+            field: look_up(ids, old["command"], old[field])
+            for field in ("queued", "submitted", "started", "ended")
+        }
+        columns = {field: new[field] for field in ("call", "device", "bytes")}
+        return Table(since, ends_of(ids, old["command"], over), id=ids, **columns, **times)
+
+    @indexed
+    def waits(self) -> Table:
+        """The times in which the host waited for a device."""
+        since, new = self.of("HOST_WAIT")
+        over, old = self.of("HOST_WAIT_END")
+        columns = {field: new[field] for field in ("call", "device", "reason")}
+        return Table(since, ends_of(new["wait"], old["wait"], over), **columns)
+
+    @indexed
+    def programs(self) -> Table:
+        """The programs of devices, whose source is attached to the event."""
+        return self.moments("PROGRAM_SOURCE", id="program")
+
     @indexed
     def storages(self) -> Table:
         """A resize ends one row and begins another; allocator and device stay as they were."""

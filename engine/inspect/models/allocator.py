@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from engine.inspect.events import device_name
 from engine.inspect.history.cache import per_history
 from engine.inspect.history.keepers import result_name
 from engine.inspect.models.timeline import window
@@ -64,6 +65,16 @@ class Leak:
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceMemory:
+    """The storages of one device."""
+
+    device: str
+    bytes: int
+    count: int
+    peak: int  # its own, which need not be at the peak of all
+
+
+@dataclass(frozen=True, slots=True)
 class LiveMemory:
     """Live bytes per column of the window: [first + i * span, first + (i + 1) * span) at their highest,
     by layer: the creators with most bytes at the peak, then all others."""
@@ -84,6 +95,7 @@ class LiveMemory:
     creators: tuple[Creator, ...]
     hidden: int  # creators that are not listed
     leaks: tuple[Leak, ...]
+    devices: tuple[DeviceMemory, ...] = ()  # empty if all storages are in main memory
 
     @property
     def highest(self) -> int:
@@ -120,7 +132,28 @@ def project(history: History, moment: int, selection: Selection, zoom: int = 0) 
         creators=creators[:MOST],
         hidden=max(0, len(creators) - MOST),
         leaks=_leaks(history, moment),
+        devices=_devices(history, moment),
     )
+
+
+def _devices(history: History, moment: int) -> tuple[DeviceMemory, ...]:
+    import numpy as np
+
+    storages = history.tables.storages
+    codes = np.unique(storages.device).tolist()
+    if codes == [0]:
+        return ()
+    alive = storages.at(moment)
+    rows = []
+    for code in codes:
+        own = alive[storages.device[alive] == code]
+        _, totals = _totals(history, np.flatnonzero(storages.device == code))
+        rows.append(
+            DeviceMemory(
+                device_name(code), int(storages.nbytes[own].sum()), len(own), int(totals.max())
+            )
+        )
+    return tuple(rows)
 
 
 # Live bytes
@@ -149,6 +182,14 @@ def _series(history: History, layer: int) -> tuple[np.ndarray, np.ndarray]:
     rows = np.arange(len(storages))
     if layer >= 0:
         rows = rows[_layer_of(history) == layer]
+    return _totals(history, rows)
+
+
+def _totals(history: History, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(moments at which the live bytes of these storages change, bytes from there on)."""
+    import numpy as np
+
+    storages = history.tables.storages
     sizes = storages.nbytes[rows]
     ended = storages.until[rows] < history.end
     moments = np.concatenate([storages.since[rows], storages.until[rows][ended]])

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from engine.inspect.selection import Selection
 
 MAX_CALLS = 200  # rows of the tree of calls, and neighbours of the call
+MAX_COMMANDS = 20  # commands of a device that the model holds
 MAX_TENSORS = 64  # tensors of a list that are described
 
 
@@ -111,6 +112,24 @@ class CallRow:
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceCommand:
+    """A kernel or a copy that the call enqueued, and the source of the kernel."""
+
+    moment: int
+    device: str
+    kind: str
+    name: str
+    bytes: int
+    pinned: bool
+    items: tuple[int, ...]
+    group: tuple[int, ...]
+    duration_ns: int
+    time: str  # "": the trace does not say
+    source: tuple[str, ...]  # lines of OpenCL C
+    done: bool
+
+
+@dataclass(frozen=True, slots=True)
 class DispatchModel:
     """Everything the dispatch view shows. `call` 0: nothing was called, and `why`."""
 
@@ -136,6 +155,7 @@ class DispatchModel:
     more_results: int = 0  # results beyond those the trace names
     fresh: tuple[bool, ...] = ()  # per result: a tensor with new memory, not a view or an input
     plans: tuple[PlanRow, ...] = ()
+    commands: tuple[DeviceCommand, ...] = ()  # that it enqueued on a device
     tree: tuple[CallRow, ...] = ()  # the whole call that the program made, this one within it
     neighbours: tuple[CallRow, ...] = ()  # the calls that the same line made
     origin: Origin = UNKNOWN
@@ -177,6 +197,7 @@ def project(history: History, moment: int, selection: Selection) -> DispatchMode
         more_results=max(0, _returned(history, call) - len(call.results)),
         fresh=tuple(row.storage not in inputs for row in results),
         plans=_plans(history, call, moment),
+        commands=_commands(history, call, moment),
         tree=_tree(history, root_of(history, call), call.id, moment),
         neighbours=_neighbours(history, call, moment),
         origin=origin_of_library(call.defined_at, call.library)
@@ -283,6 +304,26 @@ def _plans(history: History, call: Any, moment: int) -> tuple[PlanRow, ...]:
             )
         )
     return tuple(rows)
+
+
+def _commands(history: History, call: Any, moment: int) -> tuple[DeviceCommand, ...]:
+    return tuple(
+        DeviceCommand(
+            moment=fact.since,
+            device=fact.device,
+            kind=fact.kind,
+            name=fact.name,
+            bytes=fact.bytes,
+            pinned=fact.pinned,
+            items=fact.items,
+            group=fact.group,
+            duration_ns=fact.ended - fact.started,
+            time=duration(fact.ended - fact.started) if fact.ended else "",
+            source=tuple(history.program_source(fact.program).splitlines()),
+            done=fact.since <= moment,
+        )
+        for fact in history.commands_of(call.id)[:MAX_COMMANDS]
+    )
 
 
 def _call_row(history: History, call: Any, depth: int, current: int, moment: int) -> CallRow:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from engine.inspect.history.cache import per_history
 from engine.inspect.layout import Extent
 from engine.inspect.models._wording import holder_word, immortal, python_of, shape_text
 
@@ -79,6 +81,26 @@ class StorageBox:
 
 
 @dataclass(frozen=True, slots=True)
+class Copies:
+    """The copies in one direction between the host and a device up to the moment."""
+
+    count: int
+    bytes: int
+    pinned: int  # of the copies, those from or to pinned memory of the host
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceSection:
+    """The storages of one device, and the copies between it and the host."""
+
+    device: str
+    storages: int
+    bytes: int
+    to_device: Copies
+    to_host: Copies
+
+
+@dataclass(frozen=True, slots=True)
 class FreedTensor:
     """A tensor that was freed since the line before this moment began to run."""
 
@@ -90,7 +112,7 @@ class FreedTensor:
 
 @dataclass(frozen=True, slots=True)
 class MemoryMap:
-    """Every storage that exists at this moment, oldest first."""
+    """Every storage that exists at this moment: device by device, oldest first."""
 
     moment: int
     line: int
@@ -101,6 +123,7 @@ class MemoryMap:
     storage_count: int
     live_bytes: int
     scale: int  # the bytes that a cell stands for, in all bars; `bucket` is a multiple of it
+    devices: tuple[DeviceSection, ...]  # empty if all storages are in main memory
     storages: tuple[StorageBox, ...]
     freed: tuple[FreedTensor, ...]
 
@@ -119,7 +142,7 @@ def project(history: History, moment: int, selection: Selection) -> MemoryMap:
     scale = _scale([fact for fact in storages if fact.id not in bare], visible)
     boxes = tuple(
         _storage(history, moment, selection, fact, by_storage.get(fact.id, []), names, scale)
-        for fact in sorted(storages, key=lambda fact: fact.id)
+        for fact in sorted(storages, key=lambda fact: (fact.device != "cpu", fact.device, fact.id))
         if fact.id not in bare
     )
     return MemoryMap(
@@ -132,9 +155,44 @@ def project(history: History, moment: int, selection: Selection) -> MemoryMap:
         storage_count=len(storages),
         live_bytes=sum(fact.nbytes for fact in storages),
         scale=scale,
+        devices=_devices(history, moment, storages),
         storages=boxes,
         freed=_freed(history, moment, facts),
     )
+
+
+def _devices(history: History, moment: int, storages: Sequence[Any]) -> tuple[DeviceSection, ...]:
+    devices = dict.fromkeys(["cpu", *sorted(fact.device for fact in storages)])
+    if len(devices) == 1:
+        return ()
+    sections = []
+    for device in devices:
+        own = [fact.nbytes for fact in storages if fact.device == device]
+        in_, out = (
+            _copies(history, device, kind, moment) for kind in ("host to device", "device to host")
+        )
+        sections.append(DeviceSection(device, len(own), sum(own), in_, out))
+    return tuple(sections)
+
+
+def _copies(history: History, device: str, kind: str, moment: int) -> Copies:
+    moments, *totals = _transfers(history).get((device, kind), ([], [], []))
+    count = bisect_right(moments, moment)
+    total, pinned = (each[count - 1] if count else 0 for each in totals)
+    return Copies(count, total, pinned)
+
+
+@per_history(max_entries=1)
+def _transfers(history: History) -> dict[tuple[str, str], tuple[list[int], list[int], list[int]]]:
+    """Per device and kind of command: the moments, the bytes up to each, and how many were with pinned memory."""
+    transfers: dict[tuple[str, str], tuple[list[int], list[int], list[int]]] = {}
+    for row in range(len(history.tables.commands)):
+        fact = history.command(row)
+        moments, total, pinned = transfers.setdefault((fact.device, fact.kind), ([], [], []))
+        moments.append(fact.since)
+        total.append(fact.bytes + (total[-1] if total else 0))
+        pinned.append(fact.pinned + (pinned[-1] if pinned else 0))
+    return transfers
 
 
 def _names(history: History, moment: int, running: int) -> dict[int, list[NameBox]]:

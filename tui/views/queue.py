@@ -1,0 +1,198 @@
+"""A device's queue: two lanes over time, the host that waits and the device that runs, and their commands as a list."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from math import prod
+
+from engine.inspect.models._wording import bytes_text, pluralise
+from engine.inspect.models.queue import CommandRow, QueueModel, WaitRow, moments_of, project
+from engine.inspect.selection import CallSelection
+from tui.navigator import Navigator
+from tui.render import Glyphs, Picture, Target, fit
+from tui.render.boxes import Grid
+from tui.views._view import DrawContext, View, ViewOptions, action
+from tui.views._zoom import zoom_caption, zoomed
+
+HELP = {
+    "host": "The first lane: the share of time in which the host waited for the device.",
+    "enqueues": "The middle lane: the host put something into the queue.",
+    "device": "The last lane: the share of time in which the device ran a kernel or a copy.",
+    "▁▂▃▄▅▆▇█": "A share of the time of this column.",
+    "·": "Something was enqueued here. In a sentence a separator.",
+    "▴": "This moment.",
+    "▶": "The newest command or wait.",
+    "▌": "The selected call enqueued it.",
+    "▸": "From the host to the device: bytes are copied there; a kernel runs there.",
+    "◂": "From the device to the host: bytes are copied back, and the reader waits.",
+    "✓": "The device has done it at this moment.",
+    "○": "Enqueued, and the device has not begun.",
+    "◎": "The device is doing it at this moment.",
+    "pinned": "The bytes of the host are in pinned memory: the device copies by itself, and the host may continue.",
+    "pageable": "They are not: the host waits, or the bytes are first copied to where they may stay.",
+    "after": "How long the command was in the queue before the device began.",
+    "waits": "The host stands still until the device has come so far.",
+    ",": "Between thousands.",
+}
+
+_LABEL = 10
+
+
+@dataclass(frozen=True, slots=True)
+class QueueOptions(ViewOptions):
+    """`zoom`: how often the window was halved."""
+
+    zoom: int = 0
+
+
+class QueueView(View):
+    """The commands of a device: when the host enqueued them, when the device ran them, where the host waited."""
+
+    name = "queue"
+    key = "Q"
+    title = "Queue"
+    help = HELP
+    Options = QueueOptions
+
+    def model(self, nav: Navigator) -> QueueModel:
+        """The model of the zoomed window."""
+        zoom = nav.options_of(self.name).zoom
+        return project(nav.history, nav.moment, nav.selection, zoom)
+
+    def draw(self, model: QueueModel, context: DrawContext) -> Picture:
+        """The lanes above, the commands and waits round this moment below."""
+        grid = Grid(max(60, context.width), max(12, context.height), context.glyphs)
+        if model.why:
+            grid.put(1, 0, model.why, "dim")
+            return grid.picture()
+        _title(grid, model)
+        _lanes(grid, model)
+        _list(grid, model, context, 8)
+        return grid.picture()
+
+    @action("plus", "zoom in", "Show half as much of the run in the lanes.")
+    def zoom_in(self, nav: Navigator) -> str:
+        """Halve the window."""
+        return zoomed(self, nav, 1)
+
+    @action("minus", "zoom out", "Show twice as much of the run in the lanes.")
+    def zoom_out(self, nav: Navigator) -> str:
+        """Double the window."""
+        return zoomed(self, nav, -1)
+
+    @action("full_stop", "next command", "To where the next command is enqueued.")
+    def next_command(self, nav: Navigator) -> str:
+        return _go(nav, "command", 1)
+
+    @action("comma", "previous command", "To where the previous command is enqueued.")
+    def previous_command(self, nav: Navigator) -> str:
+        return _go(nav, "command", -1)
+
+    @action("m", "next wait", "To where the host waits next.")
+    def next_wait(self, nav: Navigator) -> str:
+        return _go(nav, "wait", 1)
+
+    @action("M", "previous wait", "To where the host waited before.")
+    def previous_wait(self, nav: Navigator) -> str:
+        return _go(nav, "wait", -1)
+
+
+def _go(nav: Navigator, kind: str, direction: int) -> str:
+    moments = moments_of(nav.history, kind)
+    if direction > 0:
+        index = bisect_right(moments, nav.moment)
+    else:
+        index = bisect_left(moments, nav.moment) - 1
+    if not 0 <= index < len(moments):
+        return f"no {'later' if direction > 0 else 'earlier'} {kind}"
+    nav.move(moments[index])
+    return ""
+
+
+def _title(grid: Grid, model: QueueModel) -> None:
+    dot = f" {grid.glyphs.dot} "
+    x = grid.put(1, 0, model.device, "head")
+    x = grid.put(x, 0, f"{dot}{pluralise(model.commands, 'command')}, ", "dim")
+    x = grid.put(x, 0, f"{model.pending:,}", "number")
+    x = grid.put(x, 0, " not over", "dim")
+    x = grid.put(x, 0, f"{dot}ran {model.busy_text}", "dim")
+    grid.put(x, 0, f"{dot}host waited {model.waited} of {model.window}", "dim")
+
+
+def _lanes(grid: Grid, model: QueueModel) -> None:
+    glyphs, wide = grid.glyphs, grid.width - _LABEL - 1
+    count = len(model.busy)
+    for label, y in (("host", 2), ("enqueues", 3), ("device", 4)):
+        grid.put(1, y, label, "dim")
+    for cell in range(wide):
+        low = cell * count // wide
+        high = max(low + 1, (cell + 1) * count // wide)
+        target = Target(event=model.moments[low])
+        x = _LABEL + cell
+        grid.put(x, 2, glyphs.level(max(model.host[low:high]) / 100), "warn", target)
+        grid.put(x, 3, glyphs.dot if any(model.enqueued[low:high]) else " ", "op", target)
+        grid.put(x, 4, glyphs.level(max(model.busy[low:high]) / 100), "bar", target)
+    if model.first <= model.moment < model.last:
+        target = Target(event=model.moment)
+        grid.put(_LABEL + model.column * wide // count, 5, glyphs.arrow_up, "current", target)
+    measure = "from left to right by time"
+    grid.put(1, 6, zoom_caption(measure, model.first, model.last, model.end, glyphs), "dim")
+
+
+def _list(grid: Grid, model: QueueModel, context: DrawContext, top: int) -> None:
+    room = grid.height - top
+    current = max((i for i, row in enumerate(model.rows) if row.moment <= model.moment), default=-1)
+    first = max(0, min(current - room * 2 // 3, len(model.rows) - room))
+    for number, row in enumerate(model.rows[first : first + room], first):
+        y = top + number - first
+        target = Target(CallSelection(row.call) if row.call else None, event=row.moment)
+        selected = context.selection.call
+        if row.call and selected is not None and selected.call == row.call:
+            grid.put(0, y, grid.glyphs.highlighted, "highlighted", target)
+        if number == current:
+            grid.put(1, y, grid.glyphs.current, "current", target)
+        if isinstance(row, WaitRow):
+            _wait(grid, y, row, model, target)
+        else:
+            _command(grid, y, row, target)
+
+
+def _wait(grid: Grid, y: int, row: WaitRow, model: QueueModel, target: Target) -> None:
+    later = row.moment > model.moment
+    x = grid.put(3, y, "host waits ", "dim" if later else "warn", target)
+    x = grid.put(x, y, row.duration, "dim" if later else "number", target)
+    grid.put(x, y, f": {row.reason}", "dim" if later else "text", target)
+
+
+def items_text(items: tuple[int, ...], glyphs: Glyphs) -> str:
+    """`1 item`, `64 × 1,000 items`: how often the function of a kernel runs."""
+    sizes = f" {glyphs.times} ".join(f"{n:,}" for n in items)
+    return f"{sizes} {'item' if prod(items) == 1 else 'items'}"
+
+
+def _command(grid: Grid, y: int, row: CommandRow, target: Target) -> None:
+    glyphs, later = grid.glyphs, row.state == "later"
+    signs = {"over": glyphs.done, "running": glyphs.ready, "waiting": glyphs.waits}
+    x = grid.put(3, y, signs.get(row.state, " "), "good" if row.state == "over" else "dim", target)
+    back = row.kind == "device to host"
+    x = grid.put(x + 1, y, glyphs.arrow_left if back else glyphs.arrow, "dim", target)
+    is_kernel = row.kind == "kernel"
+    name = row.name if is_kernel else row.kind
+    x = grid.put(
+        x + 1,
+        y,
+        fit(name, 18, glyphs.ellipsis),
+        "dim" if later else "op" if is_kernel else "name",
+        target,
+    )
+    if is_kernel:
+        text = items_text(row.items, glyphs)
+    else:
+        memory = (
+            "" if row.kind == "device to device" else ", pinned" if row.pinned else ", pageable"
+        )
+        text = f"{bytes_text(row.bytes)}{memory}"
+    x = grid.put(x + 1, y, fit(text, 24, glyphs.ellipsis), "dim" if later else "number", target)
+    if row.duration_ns:
+        grid.put(x + 1, y, f"{row.duration} after {row.delay}", "dim", target)
