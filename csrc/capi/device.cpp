@@ -120,6 +120,13 @@ int uh_device_synchronize(int64_t device) {
   });
 }
 
+int64_t uh_device_waits(int type) {
+  return guard(int64_t{-1}, [&] {
+    const auto waits = backend_of(static_cast<DeviceType>(type)).waits;
+    return waits ? waits() : 0;
+  });
+}
+
 int uh_device_memory_stats(int64_t device, uh_device_memory* ret_stats) {
   return done([&] {
     const DeviceBackend& backend = backend_at(device);

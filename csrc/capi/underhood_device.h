@@ -31,6 +31,8 @@ const char* uh_device_absence(int type);
 const char* uh_device_title(int64_t device);
 /* Returns when the device has nothing left to do. */
 int uh_device_synchronize(int64_t device);
+/* The number of times that the host has waited for devices of the type. */
+int64_t uh_device_waits(int type);
 
 typedef struct {
   int64_t allocated; /* bytes in use by tensors */

@@ -33,6 +33,7 @@ struct DeviceBackend {
   void (*synchronize)(Device device) = nullptr;  // returns when nothing is left to do
   // The same for all devices that are in use, without a word of what failed: a recording ends.
   void (*settle)() = nullptr;
+  int64_t (*waits)() = nullptr;  // how often the host has waited for one of them
   void (*empty_cache)(Device device) = nullptr;
   void (*reset_peak)(Device device) = nullptr;   // of its allocator's statistics
   size_t (*total_memory)(Device device) = nullptr;

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine._generated.codes import ALLOCATORS
+from engine._generated.codes import ALLOCATORS, DEVICES
 from engine._native import lib
 from engine.inspect.events import key_names
 
@@ -52,7 +52,8 @@ def key_set(x: Tensor) -> tuple[str, ...]:
 
 
 def allocator(x: Tensor) -> str:
-    """Return where x's bytes come from: "cpu", "pool", "meta", or "foreign" (external memory)."""
+    """Return where x's bytes come from: "cpu", "pool", "opencl", "opencl pinned", "meta", or
+    "foreign" (external memory)."""
     return ALLOCATORS[lib.uh_storage_allocator(x._h)]
 
 
@@ -110,6 +111,11 @@ def allocator_stats(name: str = "pool") -> AllocatorStats:
         raise ValueError(f"allocator_stats: expected one of cpu, pool, got {name!r}")
     stats = lib.uh_allocator_stats_of(ALLOCATORS.index(name))
     return AllocatorStats(*(getattr(stats, field) for field in AllocatorStats.__dataclass_fields__))
+
+
+def host_waits() -> int:
+    """Return how often Python has had to wait for an OpenCL device, since the process started."""
+    return int(lib.uh_device_waits(DEVICES.index("opencl")))
 
 
 def set_pool_enabled(enabled: bool) -> None:

@@ -27,6 +27,7 @@ void register_opencl() {
        .title = [](Device device) { return device_of(device).title; },
        .synchronize = [](Device device) { device_of(device).queue.finish("synchronize"); },
        .settle = opencl::settle,
+       .waits = opencl::host_waits,
        .empty_cache = [](Device device) { device_of(device).memory.empty_cache(); },
        .reset_peak = [](Device device) { device_of(device).memory.reset_peak(); },
        .total_memory = [](Device device) { return device_of(device).memory.total(); },

@@ -52,6 +52,8 @@ int64_t record_command(Device device, const Command& command) {
 
 }  // namespace
 
+int64_t host_waits() { return g_waits.load(); }
+
 Queue::Queue(Device device, cl_context context, cl_device_id id) : device_(device) {
   cl_int status = kSuccess;
   handle_ = api().CreateCommandQueue(context, id, kQueueProfiling, &status);
@@ -141,12 +143,12 @@ cl_event Queue::last_event() {
 }
 
 void Queue::wait(cl_event event, const char* reason) {
-  const int64_t number = events::on() ? g_waits.fetch_add(1) + 1 : 0;
-  if (number)
+  const int64_t number = g_waits.fetch_add(1) + 1;
+  if (events::on())
     events::emit(events::Kind::kHOST_WAIT, number, current_call(), device_.code(),
                  events::intern(reason));
   const cl_int status = api().WaitForEvents(1, &event);
-  if (number) events::emit(events::Kind::kHOST_WAIT_END, number);
+  if (events::on()) events::emit(events::Kind::kHOST_WAIT_END, number);
   // A command that failed is found, with its name, among those that are pending.
   if (status != kSuccess && means_lost(status)) lost_ = true;
 }

@@ -111,4 +111,7 @@ class Queue {
   int64_t clock_offset_ = 0;  // the recorder's clock minus the device's
 };
 
+// The number of times that the host has waited for a device.
+int64_t host_waits();
+
 }  // namespace uh::opencl
