@@ -24,6 +24,8 @@ from engine import functional as _functional  # noqa: F401  (adds to the tables 
 from engine import overloads as _overloads
 from engine import random_factories as _random_factories
 from engine._generated import ops as _raw
+from engine._native import fallback as _fallback  # noqa: F401  (installs the warning)
+from engine._native.errors import OutOfMemoryError as OutOfMemoryError
 from engine.autograd import tensor_methods as _differentiable
 from engine.autograd.grad_mode import enable_grad as enable_grad
 from engine.autograd.grad_mode import inference_mode as inference_mode
@@ -109,8 +111,8 @@ _NAMES = {
 }
 _MODULES = (
     "__config__ _dynamo _inductor accelerator amp autograd backends compiler cpu cuda distributed distributions export "
-    "fft func fx hub inspect jit library linalg masked mps mtia multiprocessing nn onnx ops optim overrides profiler "
-    "return_types serialization signal sparse sparse_conv special testing types utils version xpu"
+    "fft func fx hub inspect jit library linalg masked mps mtia multiprocessing nn onnx opencl ops optim overrides "
+    "profiler return_types serialization signal sparse sparse_conv special testing types utils version xpu"
 )
 _LAZY = {
     **{_name: f"engine.{_home}" for _home, _names in _NAMES.items() for _name in _names.split()},
@@ -150,6 +152,7 @@ if TYPE_CHECKING:
         multiprocessing,
         nn,
         onnx,
+        opencl,
         ops,
         optim,
         overrides,

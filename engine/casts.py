@@ -24,8 +24,11 @@ _OPTIONS = {"device", "dtype", "other", "non_blocking", "copy", "memory_format"}
 
 def parse_to(
     args: tuple[Any, ...], options: dict[str, Any]
-) -> tuple[dtype | None, device | None, bool, memory_format | None]:
-    """Parse the arguments of `to(...)` into (dtype, device, copy, memory format), with None for the absent ones."""
+) -> tuple[dtype | None, device | None, bool, memory_format | None, bool]:
+    """Parse the arguments of `to(...)` into (dtype, device, copy, memory format, non-blocking).
+
+    The absent ones are None or False.
+    """
     unknown = options.keys() - _OPTIONS
     if unknown:
         raise TypeError(f"to: unknown arguments {sorted(unknown)}; there are {sorted(_OPTIONS)}")
@@ -51,7 +54,7 @@ def parse_to(
                 "to: expected a dtype, a device or a tensor, "
                 f"got {type(arg).__name__} at position {position + 1}"
             )
-    return kind, target_device, bool(flags[1]), options.get("memory_format")
+    return kind, target_device, bool(flags[1]), options.get("memory_format"), bool(flags[0])
 
 
 def _optional(convert: Any, value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
 from typing import Any, ClassVar, SupportsIndex
 
@@ -167,6 +168,20 @@ _ABSENT = ("cuda", "xpu", "mps", "mtia", "xla", "hpu", "ipu", "hip", "vulkan", "
 """PyTorch's devices of which there are none: they have a name, and no tensor can be there."""
 
 
+device_aliases: dict[str, str] = {}
+"""Names of devices that stand for another one: see `opencl.alias_cuda`."""
+
+
+class _CurrentDevices(threading.local):
+    """The current device of each type in this thread, if it is not the first."""
+
+    def __init__(self) -> None:
+        self.index: dict[str, int] = {}
+
+
+current_devices = _CurrentDevices()
+
+
 class device:
     """The device of a tensor's memory: `cpu`, `meta` for tensors without memory, or the name of a backend.
 
@@ -186,6 +201,7 @@ class device:
         if not isinstance(type, str):
             raise TypeError(f"device: expected a name such as 'cpu', got {type!r}")
         name, colon, number = type.partition(":")
+        name = device_aliases.get(name, name)
         known = name in _BUILT_IN or name in _ABSENT or lib.uh_device_type(name.encode()) >= 0
         if not known or (colon and not number.isdecimal()):
             raise RuntimeError(
@@ -198,7 +214,10 @@ class device:
 
     @property
     def code(self) -> int:
-        """The device in the C ABI: the type, and index + 1 in the next byte; cpu and meta have no index."""
+        """The device in the C ABI: the type, and index + 1 in the next byte; cpu and meta have no index.
+
+        Without an index it is the current device of its type.
+        """
         if self.type in _BUILT_IN:
             return _BUILT_IN.index(self.type)
         code = int(lib.uh_device_type(self.type.encode()))
@@ -207,7 +226,13 @@ class device:
                 f"Torch not compiled with {self.type.upper()} enabled: there are no tensors on "
                 f"{str(self)!r} here, only on {' and '.join(_registered_devices())}"
             )
-        return code if self.index is None else code | (self.index + 1) << 8
+        index = current_devices.index.get(self.type, 0) if self.index is None else self.index
+        return code | (index + 1) << 8
+
+    def exists(self) -> bool:
+        """Return whether tensors can be there."""
+        type = int(lib.uh_device_type(self.type.encode()))
+        return type >= 0 and (self.index or 0) < lib.uh_device_count(type)
 
     def __enter__(self) -> device:
         from engine.default_device import enter

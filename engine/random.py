@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from engine._native import ffi, lib
-from engine.dtypes import CPU, as_device, device
+from engine.dtypes import CPU, META, as_device, device, device_from_code
 
 if TYPE_CHECKING:
     from engine.tensor import Tensor
@@ -42,16 +42,15 @@ class Generator:
 
     def __init__(self, device: object = "cpu") -> None:
         requested = as_device(device, "Generator")
-        if requested.type != "cpu":
-            raise RuntimeError(
-                f"Generator: there is no generator of {str(requested)!r}, only of 'cpu'"
-            )
+        if requested == META or not requested.exists():
+            raise RuntimeError(f"Generator: there is no generator of {str(requested)!r} here")
+        self._device = CPU if requested.type == "cpu" else device_from_code(requested.code)
         self._seed, self._offset = 67280421310721, 0  # PyTorch's default seed
 
     @property
     def device(self) -> device:
-        """The CPU."""
-        return CPU
+        """The device that it was created for. A seed gives the same numbers on all devices."""
+        return self._device
 
     def manual_seed(self, seed: int) -> Generator:
         """Restart the generator from `seed`."""
@@ -111,6 +110,8 @@ def drawing(generator: Generator | None, function: str) -> AbstractContextManage
 
 class _DefaultGenerator(Generator):
     """The generator of the process, which the native operators draw from."""
+
+    _device = CPU
 
     def __init__(self) -> None:
         """Start nothing: the seed and the offset are the library's."""

@@ -53,10 +53,10 @@ class UntypedStorage:
 
     def _bytes(self, offset: int = 0, count: int | None = None) -> bytes:
         """Copy some of the bytes, or all."""
-        if lib.uh_device(self._tensor._h) != 0:
-            raise NotImplementedError(
-                f"UntypedStorage: a {self.device.type} storage has no bytes here"
-            )
+        if self._tensor.is_meta:
+            raise NotImplementedError("UntypedStorage: a meta storage has no bytes")
+        if not self._tensor.is_cpu:
+            return UntypedStorage(flat_bytes(self._tensor).cpu())._bytes(offset, count)
         n = self.nbytes() if count is None else count
         copy = ffi.new("char[]", n or 1)
         if lib.uh_storage_read(self._tensor._h, offset, copy, n) != 0:
@@ -140,6 +140,28 @@ def readable_address(tensor: Tensor) -> int:
     return tensor.data_ptr()
 
 
+def flat_bytes(tensor: Any) -> Any:
+    """Return the whole Storage of a tensor as a flat uint8 tensor over it."""
+    from engine.dtypes import uint8
+
+    count = lib.uh_storage_nbytes(tensor._h) // tensor.itemsize
+    return tensor.detach().as_strided((count,), (1,), 0).view(uint8)
+
+
+def on_host(tensor: Any, copies: dict[int, Any]) -> Any:
+    """Return a tensor with the same layout on the CPU, or the tensor itself if it is there.
+
+    copies: the copied Storages by id. Tensors that share a Storage share its copy.
+    """
+    if tensor.is_cpu:
+        return tensor
+    key = int(lib.uh_storage_id(tensor._h))
+    if key not in copies:
+        copies[key] = flat_bytes(tensor).cpu()
+    layout = tuple(tensor.shape), tensor.stride(), tensor.storage_offset()
+    return rebuild(tensor.dtype, *layout, copies[key], False)
+
+
 def deep_copy(tensor: Any, memo: dict[Any, Any]) -> Any:
     """Copy a tensor for `copy.deepcopy`; the copies of tensors that share a Storage share a new one."""
     if id(tensor) in memo:
@@ -189,7 +211,8 @@ class PickledStorage:
         self._storage = storage
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickled, (bytes(self._storage),)
+        device = self._storage.device
+        return _unpickled, (bytes(self._storage), *([] if device.type == "cpu" else [str(device)]))
 
 
 _pickled: WeakValueDictionary[int, PickledStorage] = WeakValueDictionary()
@@ -204,11 +227,11 @@ def pickled_storage(tensor: Any) -> PickledStorage:
     return pickled
 
 
-def _unpickled(content: bytes) -> Any:
+def _unpickled(content: bytes, device: str = "cpu") -> Any:
     from engine.dtypes import uint8
     from engine.tensor_new import from_bytes
 
-    return from_bytes(content, uint8, (len(content),))
+    return from_bytes(content, uint8, (len(content),)).to(device)
 
 
 def rebuild(

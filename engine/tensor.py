@@ -22,10 +22,12 @@ from engine.dtypes import (
     bool_,
     check_format,
     device,
+    device_aliases,
     device_from_code,
     dtype,
     layout,
     memory_format,
+    preserve_format,
     strided,
 )
 from engine.storage import UntypedStorage
@@ -140,26 +142,68 @@ class Tensor(_Base):
         """True if the elements are in main memory."""
         return lib.uh_device(self._h) == 0
 
+    @property
+    def is_opencl(self) -> bool:
+        """True if the elements are in the memory of an OpenCL device."""
+        return self.device.type == "opencl"
+
+    @property
+    def is_cuda(self) -> bool:
+        """False, unless "cuda" is another name of the tensor's device: see `opencl.alias_cuda`."""
+        return device_aliases.get("cuda") == self.device.type
+
     # No tensor is on another device, or quantized or nested.
-    is_cuda = is_xpu = is_mps = is_mtia = is_xla = is_ipu = is_vulkan = is_maia = False
+    is_xpu = is_mps = is_mtia = is_xla = is_ipu = is_vulkan = is_maia = False
     is_quantized = is_mkldnn = is_nested = False
     name = None
 
     def get_device(self) -> int:
-        """Return -1: the index of an accelerator's device."""
-        return -1
+        """Return the index of the tensor's device, -1 for the CPU."""
+        index = self.device.index
+        return -1 if index is None else index
 
     def is_pinned(self, device: Any = None) -> bool:
-        """Return False: memory is pinned for an accelerator, and there is none."""
-        return False
+        """Return whether the elements are in memory of the host that a device copies from and to by itself."""
+        return bool(lib.uh_is_pinned(self._h))
 
     def pin_memory(self, device: Any = None) -> Tensor:
-        """Raise RuntimeError: memory is pinned for an accelerator, and there is none."""
-        raise RuntimeError("Cannot access accelerator device when none is available.")
+        """Copy the tensor into memory from which a device copies by itself, while Python continues.
 
-    def cuda(self, *args: Any, **options: Any) -> Tensor:
-        """Raise AssertionError: there is no CUDA device."""
-        raise AssertionError("Torch not compiled with CUDA enabled")
+        `x.pin_memory().to("opencl", non_blocking=True)` returns at once; do not write to the copy until the device
+        has read it (`opencl.synchronize()`). A tensor that is pinned already is returned itself.
+        Raises: RuntimeError without a device, or for a tensor that is not in main memory.
+        """
+        from engine import accelerator
+
+        return wrap(lib.uh_pin_memory(self._h, accelerator.device_of(device).code) or raise_last())
+
+    def opencl(
+        self,
+        device: Any = None,
+        non_blocking: bool = False,
+        memory_format: memory_format | None = None,
+    ) -> Tensor:
+        """Copy the tensor to an OpenCL device, the current one unless an index or a name says which.
+
+        A tensor that is there already is returned itself. Raises: RuntimeError if there is no such device.
+        """
+        return self._to_device("opencl", device, non_blocking, memory_format)
+
+    def cuda(
+        self,
+        device: Any = None,
+        non_blocking: bool = False,
+        memory_format: memory_format | None = None,
+    ) -> Tensor:
+        """Copy the tensor to the device that is called "cuda" since `opencl.alias_cuda()`.
+
+        Raises: AssertionError without that call, as there is no CUDA device.
+        """
+        return self._to_device("cuda", device, non_blocking, memory_format)
+
+    def _to_device(self, type: str, index: Any, non_blocking: bool, format_: Any) -> Tensor:
+        target = device(type, index) if index is None or isinstance(index, int) else device(index)
+        return self.to(target, non_blocking=non_blocking, memory_format=format_)
 
     def is_nonzero(self) -> bool:
         """Return True if the only element is not 0. Raises: RuntimeError unless there is exactly one."""
@@ -489,12 +533,12 @@ class Tensor(_Base):
         from engine.numpy_bridge import to_numpy
 
         if not self.requires_grad:
-            return to_numpy(self)
+            return to_numpy(self.cpu() if force else self)
         if not force:
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
             )
-        return to_numpy(self.detach())
+        return to_numpy(self.detach().cpu())
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         from engine.numpy_bridge import to_array
@@ -558,18 +602,23 @@ class Tensor(_Base):
     def to(self, *args: Any, **options: Any) -> Tensor:
         """Convert the tensor to another dtype or device, or both; without a change it is returned itself.
 
-        `x.to(dtype)`, `x.to(device)`, `x.to(device, dtype)`, `x.to(other)`; `copy=True` always copies.
+        `x.to(dtype)`, `x.to(device)`, `x.to(device, dtype)`, `x.to(other)`; `copy=True` always copies. With
+        `non_blocking=True` a copy of pinned memory to a device has only begun when this returns.
         """
         if len(args) == 1 and not options and isinstance(args[0], dtype):
             return self if args[0] is self.dtype else self._copied(args[0], None)
         from engine.casts import parse_to
 
-        kind, target_device, copy, format_ = parse_to(args, options)
-        same = (kind is None or kind is self.dtype) and (
-            target_device is None or target_device == self.device
-        )
+        kind, target_device, copy, format_, non_blocking = parse_to(args, options)
+        is_local = target_device is None or target_device.code == lib.uh_device(self._h)
+        same = is_local and (kind is None or kind is self.dtype)
         if same and not copy and (format_ is None or self.is_contiguous(memory_format=format_)):
             return self
+        if non_blocking and not is_local and self.is_cpu and target_device.type != "meta":
+            copied = ops.empty_like(
+                self, dtype=kind, device=target_device, memory_format=format_ or preserve_format
+            )
+            return copied.copy_(self, non_blocking=True)
         return self._copied(kind, target_device, format_)
 
     def _copied(

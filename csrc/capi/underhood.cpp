@@ -438,16 +438,17 @@ uh_handle uh_variable_data(uh_handle self) {
 int uh_set_data(uh_handle self, uh_handle source) {
   return guard(-1, [&] {
     const Tensor to = take(self), from = take(source);
-    check(to.device() == from.device(),
+    check(to.is_meta() == from.is_meta(),
           "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have "
           "incompatible tensor type.");
     check(!autograd::requires_grad(to) || autograd::is_differentiable(from.dtype()),
           "data set to a tensor that requires gradients must be floating point or complex dtype");
     const Change change(to.impl());
     autograd::AutogradMeta* meta = autograd::maybe_meta(to.impl());
-    if (meta && (to.dtype() != from.dtype() || to.sizes() != from.sizes())) {
+    if (meta && (to.dtype() != from.dtype() || to.sizes() != from.sizes() ||
+                 !(to.device() == from.device()))) {
       meta->lock.lock();
-      meta->accumulator = nullptr;  // it expects gradients of the dtype and sizes that were
+      meta->accumulator = nullptr;  // it expects gradients like the tensor that was
       meta->lock.unlock();
     }
     to.impl()->set_data(*from.impl());

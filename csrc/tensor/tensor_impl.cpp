@@ -174,6 +174,8 @@ void TensorImpl::set_data(const TensorImpl& source) {
   const ChangeOfShared change(this);
   if (sparse_) return set_sparse(*source.sparse_, source.sizes());
   dtype_ = source.dtype_;
+  const KeySet keys = (this->keys() - kBackendKeys) | (source.keys() & kBackendKeys);
+  keys_.store(keys.bits(), std::memory_order_relaxed);  // it may be on another device now
   set_storage(source.storage_, source.layout_);
 }
 

@@ -22,14 +22,20 @@ class ScriptError(RuntimeError):
 ScriptError.__name__ = ScriptError.__qualname__ = "Error"
 ScriptError.__module__ = "engine.jit"
 
-# Running out of memory is a RuntimeError in PyTorch.
+
+class OutOfMemoryError(RuntimeError):
+    """There is not enough memory of a device, the CPU included, for which PyTorch raises its base class."""
+
+
+OutOfMemoryError.__module__ = "engine"
+
 _CLASSES: dict[int, type[Exception]] = {
     lib.UH_ERROR_RUNTIME: RuntimeError,
     lib.UH_ERROR_VALUE: ValueError,
     lib.UH_ERROR_TYPE: TypeError,
     lib.UH_ERROR_INDEX: IndexError,
     lib.UH_ERROR_NOT_IMPLEMENTED: NotImplementedError,
-    lib.UH_ERROR_MEMORY: RuntimeError,
+    lib.UH_ERROR_MEMORY: OutOfMemoryError,
     lib.UH_ERROR_BUFFER: BufferError,
     lib.UH_ERROR_INTERNAL: SystemError,
     lib.UH_ERROR_LINALG: LinAlgError,

@@ -1,49 +1,49 @@
-"""PyTorch's `torch.accelerator` on a machine without one: nothing is available, the count is 0.
+"""PyTorch's `torch.accelerator`: the OpenCL devices under a name that every device has.
 
-The functions that need a device raise PyTorch's RuntimeError.
+The driver is looked for when one of these functions is called. Without a device the functions that need one
+raise PyTorch's RuntimeError.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NoReturn
+from typing import Any
 
-from engine.absent_device import (
-    device_count as device_count,
-)
-from engine.absent_device import (
-    is_available as is_available,
-)
-from engine.absent_device import (
-    needs_device,
-)
-
-if TYPE_CHECKING:
-    from engine.dtypes import device
+from engine import dtypes, opencl
+from engine.opencl import device_count as device_count
+from engine.opencl import is_available as is_available
 
 
-def current_accelerator(check_available: bool = False) -> device | None:
-    """Return the device of the accelerator: None, as there is none."""
-    return None
+def current_accelerator(check_available: bool = False) -> dtypes.device | None:
+    """Return the device of the accelerator without an index; None if there is none."""
+    return dtypes.device("opencl") if is_available() else None
 
 
-def _needs_device(name: str) -> Callable[..., NoReturn]:
-    return needs_device(
-        name, RuntimeError, "Cannot access accelerator device when none is available."
-    )
+def device_of(device: Any = None) -> dtypes.device:
+    """Return a device of the accelerator: the current one by default. Raises: RuntimeError if there is none."""
+    if not is_available():
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+    return dtypes.device("opencl", opencl.devices.index_of(device))
 
 
-current_device_idx = _needs_device("current_device_idx")
-current_device_index = _needs_device("current_device_index")
-current_stream = _needs_device("current_stream")
-empty_cache = _needs_device("empty_cache")
-max_memory_allocated = _needs_device("max_memory_allocated")
-max_memory_reserved = _needs_device("max_memory_reserved")
-memory_allocated = _needs_device("memory_allocated")
-memory_reserved = _needs_device("memory_reserved")
-memory_stats = _needs_device("memory_stats")
-reset_peak_memory_stats = _needs_device("reset_peak_memory_stats")
-set_device_idx = _needs_device("set_device_idx")
-set_device_index = _needs_device("set_device_index")
-set_stream = _needs_device("set_stream")
-synchronize = _needs_device("synchronize")
+def _of(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of `engine.opencl` that refuses in the accelerator's words."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        device_of()
+        return function(*args, **options)
+
+    call.__name__ = call.__qualname__ = function.__name__
+    call.__doc__ = function.__doc__
+    return call
+
+
+current_device_index = current_device_idx = _of(opencl.current_device)
+set_device_index = set_device_idx = _of(opencl.set_device)
+synchronize = _of(opencl.synchronize)
+empty_cache = _of(opencl.empty_cache)
+memory_allocated = _of(opencl.memory_allocated)
+memory_reserved = _of(opencl.memory_reserved)
+memory_stats = _of(opencl.memory_stats)
+max_memory_allocated = _of(opencl.max_memory_allocated)
+reset_peak_memory_stats = _of(opencl.reset_peak_memory_stats)

@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from engine._native.errors import OutOfMemoryError as OutOfMemoryError
 from engine.absent_device import (
     device_count as device_count,
 )
@@ -45,10 +46,6 @@ default_generators: tuple[Any, ...] = ()
 
 class CudaError(RuntimeError):
     """An error of the CUDA driver; never raised without one."""
-
-
-class OutOfMemoryError(RuntimeError):
-    """Not enough memory of a device; never raised without one."""
 
 
 def is_tf32_supported() -> bool:

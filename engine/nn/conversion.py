@@ -20,8 +20,8 @@ Convert = Callable[[Tensor], Tensor]
 
 
 def _fits(tensor: Tensor, data: Tensor) -> bool:
-    """Return True if the tensor can hold the new data: both are on the same device."""
-    return tensor.device == data.device
+    """Return True if the tensor can hold the new data: both have memory, or neither has."""
+    return tensor.is_meta == data.is_meta
 
 
 class Converted(Traversed):
@@ -70,7 +70,7 @@ class Converted(Traversed):
         >>> engine.nn.Linear(1, 1).to(engine.float64).weight.dtype
         engine.float64
         """
-        dtype, device, _, format_ = parse_to(args, options)
+        dtype, device, _, format_, non_blocking = parse_to(args, options)
         if dtype is not None:
             if not (dtype.is_floating_point or dtype.is_complex):
                 raise TypeError(
@@ -95,8 +95,8 @@ class Converted(Traversed):
                     "when moving module from meta to a different device."
                 )
             if format_ is not None and x.dim() in (4, 5):
-                return x.to(device, kind, memory_format=format_)
-            return x.to(device, kind)
+                return x.to(device, kind, non_blocking, memory_format=format_)
+            return x.to(device, kind, non_blocking)
 
         return self._apply(convert)
 
@@ -132,8 +132,12 @@ class Converted(Traversed):
         return self._apply(lambda x: x.cpu())
 
     def cuda(self: Self, device: Any = None) -> Self:
-        """Raise AssertionError: there is no CUDA device."""
+        """Move all parameters and buffers to the device that is called "cuda": see `Tensor.cuda`."""
         return self._apply(lambda x: x.cuda(device))
+
+    def opencl(self: Self, device: Any = None) -> Self:
+        """Move all parameters and buffers to an OpenCL device, the current one unless an index says which."""
+        return self._apply(lambda x: x.opencl(device))
 
     def share_memory(self: Self) -> Self:
         """Move all tensors to memory that this process shares with processes that it forks or sends them to."""

@@ -24,7 +24,7 @@ from engine._native.errors import last_error, raise_last
 from engine._native.interrupt import listen
 from engine.dtypes import DTYPES, as_device, bfloat16, complex128, device, dtype, int16
 from engine.pytree_json import Reader, Writer
-from engine.storage import readable_address
+from engine.storage import flat_bytes, on_host, readable_address, rebuild
 
 __all__ = ["read_safetensors", "write_safetensors"]
 
@@ -104,6 +104,7 @@ class _Tensors:
     def __init__(self) -> None:
         self.version = 1
         self._entries: list[_TensorEntry] = []
+        self._copies: dict[int, Any] = {}  # of Storages on devices
 
     def note(self, suggested: str, tensor: Any) -> Any:
         """Return the JSON value for a tensor, which `written` completes."""
@@ -114,7 +115,10 @@ class _Tensors:
             content["requires_grad"] = True
         if tensor.dtype is complex128:
             content["complex"] = True
-        self._entries.append(_TensorEntry(suggested, tensor.detach(), content))
+        if not tensor.is_cpu:
+            content["device"] = str(tensor.device)
+        host = on_host(tensor.detach(), self._copies)
+        self._entries.append(_TensorEntry(suggested, host, content))
         return {"tensor": content}
 
     def written(self) -> dict[str, Any]:
@@ -343,6 +347,7 @@ class _Loaded:
                     f"not have; it has {', '.join(_NAMES)}"
                 )
         self._tensors: dict[Any, Any] = {}  # by name, or by name and strides
+        self._copies: dict[tuple[int, str], Any] = {}  # of Storages, by id and device
 
     def value(self) -> Any:
         if _KEY not in self.metadata:
@@ -377,8 +382,24 @@ class _Loaded:
             result = result.as_strided(sizes, strides, offset)
         elif "strides" in content:
             result = self._strided(content["name"], result, tuple(content["strides"]))
+        if self.target_device is None and "device" in content:
+            result = self._on(content["device"], result)
         result = result.detach()
         return result.requires_grad_() if content.get("requires_grad") is True else result
+
+    def _on(self, name: str, host: Any) -> Any:
+        """Return the tensor on the device where it was saved; tensors over one Storage share its copy."""
+        target = device(name)
+        if not target.exists():
+            raise RuntimeError(
+                f"Attempting to deserialize object on {name!r}, which is not available here. "
+                "Hint: use load(..., map_location='cpu')."
+            )
+        key = int(lib.uh_storage_id(host._h)), name
+        if key not in self._copies:
+            self._copies[key] = flat_bytes(host).to(target)
+        layout = tuple(host.shape), host.stride(), host.storage_offset()
+        return rebuild(host.dtype, *layout, self._copies[key], False)
 
     def _strided(self, name: str, rows: Any, strides: tuple[int, ...]) -> Any:
         """Return a copy with other strides: the same one for every reference to it."""

@@ -418,9 +418,10 @@ class _Source:
     def _read(self, key: str, kind: dtype | None, location: str, count: int) -> _Storage:
         nbytes = count * (kind.itemsize if kind else 1)
         self.check(key, nbytes)
-        if self._is_meta(location):
+        target = self._target(location)
+        if target.type == "meta":
             return _Storage(None, kind)
-        content = self.bytes(key, kind, nbytes)
+        content = self.bytes(key, kind, nbytes).to(target)
         if callable(self._map_location) and not isinstance(self._map_location, (str, device)):
             content = self._mapped(content, location)
         return _Storage(content, kind)
@@ -433,24 +434,25 @@ class _Source:
         """Return the bytes of a storage as a flat uint8 tensor."""
         raise NotImplementedError
 
-    def _is_meta(self, location: str) -> bool:
+    def _target(self, location: str) -> device:
+        """Return the device of a storage that was on the device `location`."""
         target = self._map_location
         if isinstance(target, dict):
             target = target.get(location, location)
         if target is None or (callable(target) and not isinstance(target, (str, device))):
             target = "cpu" if target is not None else location
         try:
-            kind = device(target).type
+            result = device(target)
         except (RuntimeError, TypeError):
             raise RuntimeError(
                 f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with {target})"
             ) from None
-        if kind not in ("cpu", "meta"):
+        if not result.exists():
             raise RuntimeError(
                 f"Attempting to deserialize object on {str(target)!r}, which is not available here. "
                 "Hint: use load(..., map_location='cpu')."
             )
-        return kind == "meta"
+        return result
 
     def _mapped(self, content: Tensor, location: str) -> Tensor:
         """Return the storage to which a function of the program maps one of the file."""
@@ -591,11 +593,13 @@ class _LegacySource(_Source):
             raise PickleError("the keys of the storages are not those that its tensors name")
         for key in keys:
             content, kind, nbytes = self._unfilled[key]
-            if content is None:
-                content = engine.empty(nbytes, dtype=engine.uint8)
-            self.file.read_into(key, _memory(content), kind.itemsize)
+            is_here = content is not None and content.is_cpu
+            host = content if is_here else engine.empty(nbytes, dtype=engine.uint8)
+            self.file.read_into(key, _memory(host), kind.itemsize)
             if self.byteorder != sys.byteorder:
-                _swap_bytes(_memory(content), kind)
+                _swap_bytes(_memory(host), kind)
+            if content is not None and not is_here:
+                content.copy_(host)
         with engine.no_grad():
             for fill in self._later:
                 fill()

@@ -108,12 +108,13 @@ class _Pickler(_PythonPickler):
             kind = self._name("torch.storage", "UntypedStorage")
             entry = self._entry(obj._tensor)
             last = () if self._is_zip else (None,)
-            return "storage", kind, entry.key, "cpu", obj.nbytes(), *last
+            return "storage", kind, entry.key, str(obj.device), obj.nbytes(), *last
         if not isinstance(obj, _StorageEntry):
             return None
         kind = self._name("torch", f"{obj.kind.title}Storage")
         count = UntypedStorage(obj.tensor).nbytes() // obj.kind.itemsize
-        return "storage", kind, obj.key, "cpu", count, *(() if self._is_zip else (None,))
+        last = () if self._is_zip else (None,)
+        return "storage", kind, obj.key, str(obj.tensor.device), count, *last
 
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, Tensor):
@@ -229,10 +230,12 @@ def write_torch_file(obj: Any, f: Any, protocol: int, is_zip: bool) -> None:
 
 
 def _bytes(entry: _StorageEntry) -> memoryview:
-    """Return the bytes of a storage without copying them."""
+    """Return the bytes of a storage, without copying them if they are in main memory."""
     storage = UntypedStorage(entry.tensor)
     if not storage.nbytes():
         return memoryview(b"")
+    if not entry.tensor.is_cpu:
+        return memoryview(bytes(storage))
     readable_address(entry.tensor)
     return memoryview(ffi.buffer(ffi.cast("char *", storage.data_ptr()), storage.nbytes()))
 

@@ -30,6 +30,7 @@ LATER = [
     "multiprocessing",
     "nn",
     "onnx",
+    "opencl",
     "optim",
     "profiler",
     "saved_files",

@@ -127,7 +127,7 @@ def _to(self: Tensor, *args: Any, **options: Any) -> Tensor:
     if not recording():
         converted = _before["to"](self, *args, **options)
         return converted
-    kind, target_device, copy, order = casts.parse_to(args, options)
+    kind, target_device, copy, order, _ = casts.parse_to(args, options)
     if order not in (None, preserve_format):
         converted = _before["to"](self, *args, **options)
         return converted

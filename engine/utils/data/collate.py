@@ -30,6 +30,21 @@ def default_convert(data: Any) -> Any:
     return data
 
 
+def pinned(data: Any) -> Any:
+    """Copy the tensors inside nested containers to pinned memory; other objects may have a `pin_memory`, too."""
+    if isinstance(data, _PLAIN):
+        return data
+    if hasattr(data, "pin_memory"):
+        return data.pin_memory()
+    if isinstance(data, Mapping):
+        return _mapping(data, lambda key: pinned(data[key]))
+    if isinstance(data, tuple):
+        return _tuple_like(data, [pinned(x) for x in data])
+    if isinstance(data, Sequence):
+        return _sequence_like(data, [pinned(x) for x in data])
+    return data
+
+
 def default_collate(batch: Any) -> Any:
     """Combine samples into one with a leading batch dimension in every tensor.
 

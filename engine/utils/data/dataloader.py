@@ -7,7 +7,8 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from engine.utils.data.collate import default_collate, default_convert
+from engine import accelerator
+from engine.utils.data.collate import default_collate, default_convert, pinned
 from engine.utils.data.dataset import IterableDataset
 from engine.utils.data.fetch import MapFetcher, StreamFetcher
 from engine.utils.data.pool import WorkerPool
@@ -131,10 +132,11 @@ class DataLoader:
         return self.sampler if self.batch_sampler is None else self.batch_sampler
 
     def __iter__(self) -> Iterator[Any]:
-        if self.pin_memory:
+        pins = self.pin_memory and accelerator.is_available()
+        if self.pin_memory and not pins:
             warnings.warn(
-                "'pin_memory' argument is set as true but there is no accelerator: memory is not "
-                "pinned",
+                "'pin_memory' argument is set as true but no accelerator is found, then device "
+                "pinned memory won't be used.",
                 UserWarning,
                 stacklevel=2,
             )
@@ -145,7 +147,9 @@ class DataLoader:
             batches = self._alone()
         else:
             batches = self._started_pool(seed).batches(iter(self._keys()))
-        return self._counted(batches) if self.streaming else batches
+        if self.streaming:
+            batches = self._counted(batches)
+        return map(pinned, batches) if pins else batches
 
     def _alone(self) -> Iterator[Any]:
         batched = self.batch_sampler is not None

@@ -1,0 +1,57 @@
+"""Tensors on any device with an OpenCL 1.2 driver: a GPU, or the CPU with PoCL.
+
+PyTorch's `torch.cuda` under another name. The driver is loaded when one of these functions, or the first tensor
+on `"opencl"`, asks for it. The device runs later than Python: `synchronize` waits for it, and so does whatever
+reads a number. `alias_cuda()` lets programs run that were written for CUDA.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine._native.errors import OutOfMemoryError as OutOfMemoryError
+from engine.opencl.alias import alias_cuda as alias_cuda
+from engine.opencl.devices import current_device as current_device
+from engine.opencl.devices import device as device
+from engine.opencl.devices import device_count as device_count
+from engine.opencl.devices import get_device_name as get_device_name
+from engine.opencl.devices import get_device_properties as get_device_properties
+from engine.opencl.devices import init as init
+from engine.opencl.devices import is_available as is_available
+from engine.opencl.devices import set_device as set_device
+from engine.opencl.devices import synchronize as synchronize
+from engine.opencl.fallback import fallback_counts as fallback_counts
+from engine.opencl.fallback import reset_fallback_counts as reset_fallback_counts
+from engine.opencl.memory import empty_cache as empty_cache
+from engine.opencl.memory import max_memory_allocated as max_memory_allocated
+from engine.opencl.memory import mem_get_info as mem_get_info
+from engine.opencl.memory import memory_allocated as memory_allocated
+from engine.opencl.memory import memory_reserved as memory_reserved
+from engine.opencl.memory import memory_stats as memory_stats
+from engine.opencl.memory import memory_summary as memory_summary
+from engine.opencl.memory import reset_peak_memory_stats as reset_peak_memory_stats
+from engine.opencl.memory import (
+    set_per_process_memory_fraction as set_per_process_memory_fraction,
+)
+from engine.opencl.random import get_rng_state as get_rng_state
+from engine.opencl.random import get_rng_state_all as get_rng_state_all
+from engine.opencl.random import initial_seed as initial_seed
+from engine.opencl.random import manual_seed as manual_seed
+from engine.opencl.random import manual_seed_all as manual_seed_all
+from engine.opencl.random import seed as seed
+from engine.opencl.random import seed_all as seed_all
+from engine.opencl.random import set_rng_state as set_rng_state
+from engine.opencl.random import set_rng_state_all as set_rng_state_all
+
+
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """Return whether bfloat16 tensors can be there: they are computed in float32, which PyTorch calls emulation."""
+    return including_emulation and is_available()
+
+
+def __getattr__(name: str) -> Any:
+    if name == "default_generators":
+        from engine.random import default_generator
+
+        return (default_generator,) * device_count()
+    raise AttributeError(f"module 'engine.opencl' has no attribute {name!r}")

@@ -1,0 +1,23 @@
+"""Programs written for CUDA on an OpenCL device."""
+
+from __future__ import annotations
+
+from engine import dtypes
+from engine.opencl import devices
+
+
+def alias_cuda() -> None:
+    """Make "cuda" another name of "opencl" from here on: `device("cuda")`, `x.cuda()`, `engine.cuda`.
+
+    Call it before the program looks for a device. The tensors' device is still called "opencl": that is where they
+    are. Streams, graphs and NCCL have no counterpart here and raise as before. Raises: RuntimeError without a device.
+    """
+    devices.init()
+    from engine import cuda, opencl
+
+    dtypes.device_aliases["cuda"] = "opencl"
+    for name, member in vars(opencl).items():
+        if hasattr(cuda, name) and not name.startswith("__") and name != "annotations":
+            setattr(cuda, name, member)
+    cuda.is_initialized = devices.is_available
+    cuda.max_memory_reserved = cuda.memory_reserved
