@@ -6,6 +6,7 @@
 #include "backend/opencl/kernel_calls.h"
 #include "backend/opencl/registration.h"
 #include "generated/ops/optim.h"
+#include "memory/device_registry.h"
 #include "ops/copy/device_copy.h"
 #include "ops/copy/element.h"
 #include "ops/overlap.h"

@@ -129,7 +129,7 @@ Advanced resolve_indices(const Tensor& self, const std::vector<Tensor>& indices)
   if (std::any_of(indices.begin(), indices.end(), is_single_mask))
     return resolve_singles(self, indices);
   const std::vector<Tensor> per_dim = index_per_dim(self, indices);
-  Advanced a{plan_indices(self, per_dim)};
+  Advanced a{plan_indices(self, per_dim), Tensor()};
   const size_t indexed = a.index_strides.size();
   // PyTorch looks at no index of a result without elements, unless the dimension itself has none.
   const bool any_index = numel_of(a.index_sizes) > 0;
