@@ -111,8 +111,8 @@ std::string status_name(cl_int status) {
 }
 
 ErrorKind error_kind(cl_int status) {
-  const bool memory =
-      status == kOutOfMemory || status == kOutOfResources || status == kOutOfHostMemory;
+  // Not CL_OUT_OF_RESOURCES: drivers report a kernel that went wrong by it, too.
+  const bool memory = status == kOutOfMemory || status == kOutOfHostMemory;
   return memory ? ErrorKind::kMemory : ErrorKind::kRuntime;
 }
 

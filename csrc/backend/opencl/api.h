@@ -30,7 +30,6 @@ inline constexpr cl_int kSuccess = 0;
 inline constexpr cl_int kDeviceNotFound = -1;
 inline constexpr cl_int kDeviceNotAvailable = -2;
 inline constexpr cl_int kOutOfMemory = -4;  // CL_MEM_OBJECT_ALLOCATION_FAILURE
-inline constexpr cl_int kOutOfResources = -5;
 inline constexpr cl_int kOutOfHostMemory = -6;
 inline constexpr cl_int kBuildFailure = -11;
 inline constexpr cl_int kInvalidQueue = -36;

@@ -1,5 +1,4 @@
-// Random numbers on an OpenCL device: the stream of the CPU's kernels, from the device's own
-// generator.
+// Random numbers on an OpenCL device: the stream of the CPU's kernels.
 #include <cmath>
 #include <numbers>
 
@@ -29,8 +28,7 @@ void draw(const Source& source, const Tensor& self, int64_t per_group, const A&.
   if (self.numel() == 0) return;
   const DenseResult out(self);
   const int64_t n = self.numel(), counters = (n + per_group - 1) / per_group * kLanes;
-  const random::State state =
-      random::reserve(static_cast<uint64_t>(counters), self.device().type);
+  const random::State state = random::reserve(static_cast<uint64_t>(counters));
   const Kernel& kernel = source.kernel(self.device(), computes(self.dtype()));
   launch(kernel, items_of(counters, kLanes), out.tensor(), state.seed, state.offset, numbers..., n);
   out.store();

@@ -1,4 +1,5 @@
-// The source of random numbers: a seed and a counter for each device type, shared by all threads.
+// The source of random numbers: a seed and a counter, shared by all threads and devices, so that a
+// seed gives the same numbers wherever they are drawn.
 //
 // Note [Reproducible random numbers]: Philox turns (seed, counter) into four 32-bit words without
 // any other state. A kernel reserves as many counter values as it needs, once, and element i's
@@ -8,8 +9,6 @@
 
 #include <cstdint>
 
-#include "base/device.h"
-
 namespace uh::random {
 
 struct State {
@@ -17,13 +16,13 @@ struct State {
   uint64_t offset;  // the next unused counter value
 };
 
-// Restarts the generators of all devices: offset 0. The same seed gives the same numbers again.
+// Restarts the generator: offset 0. The same seed gives the same numbers again.
 void manual_seed(uint64_t seed);
 
-State state(DeviceType type = DeviceType::kCPU);
-void set_state(State state, DeviceType type = DeviceType::kCPU);
+State state();
+void set_state(State state);
 
 // Takes `counters` counter values; the returned state's offset is the first of them.
-State reserve(uint64_t counters, DeviceType type = DeviceType::kCPU);
+State reserve(uint64_t counters);
 
 }  // namespace uh::random

@@ -265,7 +265,7 @@ def test_training_has_the_losses_of_the_cpu(name: str) -> None:
 
 def test_most_operators_have_kernels() -> None:
     """An operator runs on the device if its kernel there is not the fallback: its own, a view's or a composite's."""
-    key = codes.KEYS.index("OpenCL")
+    key = codes.KEYS_BY_PRIORITY.index("OpenCL")
     kernels = {
         name: ffi.string(lib.uh_op_kernel(name.encode(), key)).decode() for name in OPERATORS
     }
