@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import os
+import subprocess
+import sys
 import tempfile
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
@@ -24,10 +26,20 @@ def find() -> str | None:
     return next((str(path.locate()) for path in listed if path.name.startswith("libpocl")), None)
 
 
+def compiles(driver: str) -> bool:
+    """Whether kernels run with it: the wheel's compiler does not know every processor."""
+    program = "import engine; assert (engine.ones(1).to('opencl') + 1).item() == 2"
+    environment = {**os.environ, "UNDERHOOD_OPENCL": driver}
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, env=environment, capture_output=True, check=False).returncode == 0
+
+
 def prepare() -> None:
     """Name the driver to the engine, and a folder for kernels that all test processes share."""
-    driver = find()
-    if driver:
-        os.environ.setdefault("UNDERHOOD_OPENCL", driver)
     folder = Path(tempfile.gettempdir()) / f"underhood-opencl-{os.getuid()}"
     os.environ.setdefault("UNDERHOOD_OPENCL_CACHE", str(folder))
+    if "UNDERHOOD_OPENCL" in os.environ:
+        return
+    driver = find()
+    if driver and compiles(driver):
+        os.environ["UNDERHOOD_OPENCL"] = driver

@@ -47,7 +47,8 @@ Library load() {
   Library library;
   const char* const selected = std::getenv("UNDERHOOD_OPENCL");
 #if defined(__APPLE__)
-  const char* const path = selected ? selected : "/System/Library/Frameworks/OpenCL.framework/OpenCL";
+  const char* const path =
+      selected ? selected : "/System/Library/Frameworks/OpenCL.framework/OpenCL";
 #else
   const char* const path = selected ? selected : "libOpenCL.so.1";
 #endif

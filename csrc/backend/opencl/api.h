@@ -1,8 +1,8 @@
 // The OpenCL API, found at run time: nothing is linked, and no header of a vendor's is needed.
 //
-// What: the types and constants of OpenCL 1.2 that are used, and a table of its functions (api.inc),
-// which is filled when an OpenCL device is first used. UNDERHOOD_OPENCL names the library to
-// load; else it is the system's loader (libOpenCL.so.1), which knows the drivers.
+// What: the types and constants of OpenCL 1.2 that are used, and a table of its functions
+// (api.inc), which is filled when an OpenCL device is first used. UNDERHOOD_OPENCL names the
+// library to load; else it is the system's loader (libOpenCL.so.1), which knows the drivers.
 // Invariant: every status is looked at, by check_status.
 #pragma once
 

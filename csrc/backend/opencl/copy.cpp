@@ -43,8 +43,7 @@ Elementwise make_copy(const void* context) {
 }
 
 Elementwise make_fill(const void*) {
-  return {.name = "fill_", .functions = "O apply(O value) { return value; }\n",
-          .defines = {}};
+  return {.name = "fill_", .functions = "O apply(O value) { return value; }\n", .defines = {}};
 }
 
 // The same layout on another device.
@@ -87,7 +86,8 @@ void copy_out(const Tensor& self, const Tensor& src, bool non_blocking) {
 void copy_between_devices(const Tensor& self, const Tensor& src) {
   const Tensor dense = is_dense(src) ? src : ops::clone(src, MemoryFormat::kContiguous);
   const Tensor device_copy = same_bytes(self, dense) ? self : dense_on(dense, self.device());
-  opencl::copy_bytes(device_copy.data(), self.device(), dense.data(), dense.device(), span_of(dense));
+  opencl::copy_bytes(device_copy.data(), self.device(), dense.data(), dense.device(),
+                     span_of(dense));
   if (!device_copy.is_same(self)) copy_elements(self, device_copy);
 }
 
@@ -130,7 +130,8 @@ void copy(KeySet, const Tensor& self, const Tensor& src, bool non_blocking) {
                false);
   } else {
     check_no_partial_overlap(self, src, "copy_");
-    copy_elements(self, reads_elsewhere(self, src) ? ops::clone(src, MemoryFormat::kPreserve) : src);
+    copy_elements(self,
+                  reads_elsewhere(self, src) ? ops::clone(src, MemoryFormat::kPreserve) : src);
   }
   record_write(self);
 }

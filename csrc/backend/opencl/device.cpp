@@ -31,8 +31,8 @@ void register_opencl() {
        .empty_cache = [](Device device) { device_of(device).memory.empty_cache(); },
        .reset_peak = [](Device device) { device_of(device).memory.reset_peak(); },
        .total_memory = [](Device device) { return device_of(device).memory.total(); },
-       .set_memory_limit =
-           [](Device device, size_t bytes) { device_of(device).memory.set_limit(bytes); },
+       .set_memory_limit = [](Device device,
+                              size_t bytes) { device_of(device).memory.set_limit(bytes); },
        .pinned_allocator = [](Device device) -> Allocator& { return device_of(device).pinned; }});
   constexpr Key kKey = Key::kOpenCL;
   ops::copy__op.set_kernel(kKey, opencl::copy, "opencl copy_");

@@ -15,9 +15,9 @@ using Space = Geometry<kMaxOperands>;
 // How operands are walked: what is known when a kernel is compiled.
 struct Shape {
   size_t rank;
-  size_t operands;  // with the result
+  size_t operands;                         // with the result
   std::array<char, kMaxOperands> inner{};  // strides along the last dimension: '0', '1' or 's'
-  bool small;       // element numbers fit 32 bits
+  bool small;                              // element numbers fit 32 bits
   bool is_cpu;
 };
 
@@ -113,7 +113,8 @@ std::string kernel_text(const Elementwise& operation, const Shape& shape,
       lines += (i ? ", o" : "o") + std::to_string(i) + " = 0";
     return lines + ";\n";
   };
-  const std::string stored = store(shape, numbers.size(), order, operation.counts_zero_division, "j");
+  const std::string stored =
+      store(shape, numbers.size(), order, operation.counts_zero_division, "j");
   const auto repeated = [&](const std::string& indent) {  // operands that do not move
     std::string lines;
     for (size_t i = 1; i < shape.operands; ++i) {
@@ -136,8 +137,9 @@ std::string kernel_text(const Elementwise& operation, const Shape& shape,
               std::to_string(shape.rank - 1) + "];\n";
       for (size_t d = shape.rank - 1; d-- > 0;) {
         const std::string dim = std::to_string(d);
-        text += "    {\n      const " + index_type + " at = " +
-                (d ? "rest % (" + index_type + ")space.sizes[" + dim + "]" : "rest") + ";\n";
+        text += "    {\n      const " + index_type +
+                " at = " + (d ? "rest % (" + index_type + ")space.sizes[" + dim + "]" : "rest") +
+                ";\n";
         for (size_t i = 0; i < shape.operands; ++i)
           text += "      o" + std::to_string(i) + " += at * space.strides[" + std::to_string(i) +
                   "][" + dim + "];\n";
@@ -158,8 +160,8 @@ std::string kernel_text(const Elementwise& operation, const Shape& shape,
           " - 1; d >= 0; --d) {\n    at[d] = d ? rest % space.sizes[d] : rest;\n"
           "    if (d) rest /= space.sizes[d];\n";
   for (size_t i = 0; i < shape.operands; ++i)
-    text += "    o" + std::to_string(i) + " += at[d] * space.strides[" + std::to_string(i) +
-            "][d];\n";
+    text +=
+        "    o" + std::to_string(i) + " += at[d] * space.strides[" + std::to_string(i) + "][d];\n";
   const std::string last = std::to_string(shape.rank - 1);
   text += "  }\n  for (long i = begin; i < end;) {\n    const long row = min(space.sizes[" + last +
           "] - at[" + last + "], end - i);\n" + repeated("    ") + loop +
@@ -212,9 +214,9 @@ Compiled compiled(const ElementwiseCall& call, const Shape& shape, OpenclDevice&
                              kernel_text(operation, shape, call.numbers, call.order);
   const Kernel& kernel = device.programs.kernel(source, "elements", operation.name);
   const bool strided =
-      shape.rank > 1 ||
-      std::find(shape.inner.begin(), shape.inner.end(), 's') != shape.inner.end();
-  return kernels->emplace(key, Compiled{&kernel, strided, operation.counts_zero_division}).first->second;
+      shape.rank > 1 || std::find(shape.inner.begin(), shape.inner.end(), 's') != shape.inner.end();
+  return kernels->emplace(key, Compiled{&kernel, strided, operation.counts_zero_division})
+      .first->second;
 }
 
 }  // namespace
@@ -260,8 +262,7 @@ bool run_elementwise(const ElementwiseCall& call) {
   Arguments arguments(*code.kernel);
   arguments.add(call.out);
   for (const Tensor& t : call.operands) arguments.add(t);
-  for (const Number& number : call.numbers)
-    arguments.add_bytes(number.value.data(), number.size);
+  for (const Number& number : call.numbers) arguments.add_bytes(number.value.data(), number.size);
   Tensor flag;
   if (code.counts_zero_division) {
     static constexpr int32_t kZero = 0;

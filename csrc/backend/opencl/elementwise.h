@@ -36,9 +36,9 @@ struct Number {
 Number number_of(DType dtype, const Scalar& value);
 
 struct Elementwise {
-  const char* name;              // of the operator; outlives the process
-  std::string functions;         // OpenCL C: `apply` and what it calls
-  std::string defines;           // lines before it, such as T
+  const char* name;                   // of the operator; outlives the process
+  std::string functions;              // OpenCL C: `apply` and what it calls
+  std::string defines;                // lines before it, such as T
   bool counts_zero_division = false;  // `apply` has a last parameter, global int *zero_division
 };
 
@@ -58,8 +58,8 @@ struct ElementwiseCall {
   bool may_divide_by_zero = true;  // else what `apply` counts is not looked at
 };
 
-// The same for an expression that is written in a kernel's file: `text` is a literal, the definition
-// of `apply` in terms of O, A0, A1... (its operands' types) and what it calls.
+// The same for an expression that is written in a kernel's file: `text` is a literal, the
+// definition of `apply` in terms of O, A0, A1... (its operands' types) and what it calls.
 void map(const char* name, const char* text, const Tensor& out,
          std::initializer_list<Tensor> operands, std::initializer_list<Number> numbers = {});
 

@@ -1,8 +1,8 @@
 #include "backend/opencl/gemm.h"
 
 #include "backend/opencl/copy.h"
-#include "backend/opencl/host.h"
 #include "backend/opencl/elementwise.h"
+#include "backend/opencl/host.h"
 #include "generated/structured/linalg.h"
 #include "generated/structured/products.h"
 #include "ops/geometry.h"
@@ -35,9 +35,8 @@ bool multiplies(const Tensor& t) {
 // The elements of a vector of OpenCL C that fits the device's registers.
 int64_t lanes_of(DType dtype, const OpenclDevice& device) {
   const bool wide = device.vector_width >= 16;
-  const int64_t item = std::max<int64_t>(4, itemsize(is_floating(dtype) && dtype != DType::kFloat64
-                                                         ? DType::kFloat32
-                                                         : dtype));
+  const int64_t item = std::max<int64_t>(
+      4, itemsize(is_floating(dtype) && dtype != DType::kFloat64 ? DType::kFloat32 : dtype));
   return (wide ? 64 : 32) / item;
 }
 
@@ -69,11 +68,10 @@ void run_product(const Product& p, const Tensor& result) {
     range.items[1] = blocks(p.rows, 16 * registers) * 16;
   }
   static const Source threads(sources::gemm, "gemm_threads"), lanes(sources::gemm, "gemm_lanes");
-  const Kernel& kernel =
-      (device.is_cpu ? threads : lanes).kernel(result.device(), defines, p.name);
+  const Kernel& kernel = (device.is_cpu ? threads : lanes).kernel(result.device(), defines, p.name);
   const bool has_sum = p.sum.tensor && !(p.beta.to_double() == 0);
-  const Sizes sizes{p.rows,   p.columns, p.depth,   p.a.row,  p.a.column, p.a.batch,
-                    p.b.row,  p.b.column, p.b.batch, p.sum.row, p.sum.column, p.sum.batch};
+  const Sizes sizes{p.rows,  p.columns,  p.depth,   p.a.row,   p.a.column,   p.a.batch,
+                    p.b.row, p.b.column, p.b.batch, p.sum.row, p.sum.column, p.sum.batch};
   Arguments arguments(kernel);
   arguments.add(p.a.tensor).add(p.b.tensor).add(has_sum ? p.sum.tensor : result).add(result);
   arguments.add(sizes);
@@ -101,23 +99,41 @@ void mm(const Tensor& self, const Tensor& mat2, const Tensor& result) {
 
 void bmm(const Tensor& self, const Tensor& mat2, const Tensor& result) {
   if (!multiplies(result)) return on_cpu("bmm", ops::bmm_op, std::tuple(result), self, mat2);
-  run_product({"bmm", self.size(0), self.size(1), mat2.size(2), self.size(2), batch_of(self),
-               batch_of(mat2), {}},
+  run_product({"bmm",
+               self.size(0),
+               self.size(1),
+               mat2.size(2),
+               self.size(2),
+               batch_of(self),
+               batch_of(mat2),
+               {}},
               result);
 }
 
 void mv(const Tensor& self, const Tensor& vec, const Tensor& result) {
   if (!multiplies(result)) return on_cpu("mv", ops::mv_op, std::tuple(result), self, vec);
   // The vector as the left factor: its row meets rows of the transposed matrix.
-  run_product({"mv", 1, 1, self.size(0), self.size(1), {vec, 0, vec.stride(0), 0},
-               {self, self.stride(1), self.stride(0), 0}, {}},
+  run_product({"mv",
+               1,
+               1,
+               self.size(0),
+               self.size(1),
+               {vec, 0, vec.stride(0), 0},
+               {self, self.stride(1), self.stride(0), 0},
+               {}},
               result);
 }
 
 void dot(const Tensor& self, const Tensor& tensor, const Tensor& result) {
   if (!multiplies(result)) return on_cpu("dot", ops::dot_op, std::tuple(result), self, tensor);
-  run_product({"dot", 1, 1, 1, self.size(0), {self, 0, self.stride(0), 0},
-               {tensor, tensor.stride(0), 0, 0}, {}},
+  run_product({"dot",
+               1,
+               1,
+               1,
+               self.size(0),
+               {self, 0, self.stride(0), 0},
+               {tensor, tensor.stride(0), 0, 0},
+               {}},
               result);
 }
 
@@ -145,8 +161,16 @@ void addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Scala
   if (!multiplies(result))
     return on_cpu("addmv", ops::addmv_op, std::tuple(result), self, mat, vec, beta, alpha);
   const Dims strides = broadcast_strides(self.sizes(), self.strides(), 1);
-  run_product({"addmv", 1, 1, mat.size(0), mat.size(1), {vec, 0, vec.stride(0), 0},
-               {mat, mat.stride(1), mat.stride(0), 0}, {self, 0, strides[0], 0}, alpha, beta},
+  run_product({"addmv",
+               1,
+               1,
+               mat.size(0),
+               mat.size(1),
+               {vec, 0, vec.stride(0), 0},
+               {mat, mat.stride(1), mat.stride(0), 0},
+               {self, 0, strides[0], 0},
+               alpha,
+               beta},
               result);
 }
 
@@ -161,8 +185,14 @@ void linear(const Tensor& input, const Tensor& weight, const Tensor& bias, const
                        weight.ndim() == 2 ? weight.stride(0) : 0, 0};
   Matrices sum;
   if (bias) sum = {bias, 0, bias.ndim() ? bias.stride(bias.ndim() - 1) : 0, 0};
-  run_product({"linear", 1, result.numel() / std::max<int64_t>(1, columns), columns, depth,
-               {x, depth, 1, 0}, right, sum},
+  run_product({"linear",
+               1,
+               result.numel() / std::max<int64_t>(1, columns),
+               columns,
+               depth,
+               {x, depth, 1, 0},
+               right,
+               sum},
               result);
 }
 
@@ -184,8 +214,7 @@ Matrices expanded(const Tensor& t, const Dims& batch, int64_t count, int64_t row
 }
 
 void matmul(const Tensor& self, const Tensor& other, const Tensor& result) {
-  if (!multiplies(result))
-    return on_cpu("matmul", ops::matmul_op, std::tuple(result), self, other);
+  if (!multiplies(result)) return on_cpu("matmul", ops::matmul_op, std::tuple(result), self, other);
   const int64_t da = self.ndim(), db = other.ndim();
   if (da == 1 && db == 1) return dot(self, other, result);
   if (da == 2 && db == 1) return mv(self, other, result);
@@ -193,21 +222,26 @@ void matmul(const Tensor& self, const Tensor& other, const Tensor& result) {
   const int64_t rows = da == 1 ? 1 : self.size(da - 2), depth = self.size(da - 1);
   const int64_t columns = db == 1 ? 1 : other.size(db - 1);
   if (db <= 2 && da > 2 && self.is_contiguous()) {  // the batch is more rows
-    run_product({"matmul", 1, self.numel() / std::max<int64_t>(1, depth), columns, depth,
+    run_product({"matmul",
+                 1,
+                 self.numel() / std::max<int64_t>(1, depth),
+                 columns,
+                 depth,
                  {self, depth, 1, 0},
-                 {other, other.stride(0), db == 1 ? 0 : other.stride(1), 0}, {}},
+                 {other, other.stride(0), db == 1 ? 0 : other.stride(1), 0},
+                 {}},
                 result);
     return;
   }
   const auto batch_dims = static_cast<size_t>(result.ndim() - (da > 1) - (db > 1));
   const Dims batch(IntSpan(result.sizes().data(), batch_dims));
   const int64_t count = numel_of(batch);
-  const Matrices a = da == 1 ? Matrices{self, 0, self.stride(0), 0}
-                             : expanded(self, batch, count, self.stride(da - 2),
-                                        self.stride(da - 1));
-  const Matrices b = db == 1 ? Matrices{other, other.stride(0), 0, 0}
-                             : expanded(other, batch, count, other.stride(db - 2),
-                                        other.stride(db - 1));
+  const Matrices a = da == 1
+                         ? Matrices{self, 0, self.stride(0), 0}
+                         : expanded(self, batch, count, self.stride(da - 2), self.stride(da - 1));
+  const Matrices b =
+      db == 1 ? Matrices{other, other.stride(0), 0, 0}
+              : expanded(other, batch, count, other.stride(db - 2), other.stride(db - 1));
   run_product({"matmul", count, rows, columns, depth, a, b, {}}, result);
 }
 

@@ -18,17 +18,15 @@ template <class T>
 const T& to_host(const T& value) {
   return value;
 }
-inline Tensor to_host(const Tensor& t) {
-  return t && !is_host(t.device()) ? copy_to_host(t) : t;
-}
+inline Tensor to_host(const Tensor& t) { return t && !is_host(t.device()) ? copy_to_host(t) : t; }
 inline std::vector<Tensor> to_host(const std::vector<Tensor>& list) {
   std::vector<Tensor> copies;
   for (const Tensor& t : list) copies.push_back(to_host(t));
   return copies;
 }
 
-// Computes op(arguments...) on the CPU and copies what it returns, a tensor or a tuple of them, into
-// `results`; counts a fallback of "aten::<name>".
+// Computes op(arguments...) on the CPU and copies what it returns, a tensor or a tuple of them,
+// into `results`; counts a fallback of "aten::<name>".
 template <class Op, class... Results, class... Arguments>
 void on_cpu(const char* name, const Op& op, std::tuple<Results...> results,
             const Arguments&... arguments) {

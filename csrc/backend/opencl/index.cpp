@@ -147,13 +147,20 @@ void write_places(const Tensor& table, const Tensor& index, const Walk& w, const
            number, skipped, parts, count, length);
   };
   const DType dtype = op ? table.dtype() : DType::kFloat32;
-  if (dtype == DType::kFloat64) run(factor);
-  else if (is_floating(dtype)) run(static_cast<float>(factor));
-  else if (dtype == DType::kInt64) run(static_cast<int64_t>(factor));
-  else if (dtype == DType::kInt32) run(static_cast<int32_t>(factor));
-  else if (dtype == DType::kInt16) run(static_cast<int16_t>(factor));
-  else if (dtype == DType::kInt8) run(static_cast<int8_t>(factor));
-  else run(static_cast<uint8_t>(factor));
+  if (dtype == DType::kFloat64)
+    run(factor);
+  else if (is_floating(dtype))
+    run(static_cast<float>(factor));
+  else if (dtype == DType::kInt64)
+    run(static_cast<int64_t>(factor));
+  else if (dtype == DType::kInt32)
+    run(static_cast<int32_t>(factor));
+  else if (dtype == DType::kInt16)
+    run(static_cast<int16_t>(factor));
+  else if (dtype == DType::kInt8)
+    run(static_cast<int8_t>(factor));
+  else
+    run(static_cast<uint8_t>(factor));
   if constexpr (!std::is_null_pointer_v<F>) outside.finish(fail);
 }
 
@@ -264,8 +271,8 @@ void scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const 
                     const std::string& reduce) {
   scatter(self, dim, index, src, scatter_word(reduce, "scatter"), "scatter");
 }
-void scatter_value_reduce(const Tensor& self, int64_t dim, const Tensor& index,
-                          const Scalar& value, const std::string& reduce) {
+void scatter_value_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value,
+                          const std::string& reduce) {
   scatter(self, dim, index, number_on(self, value), scatter_word(reduce, "scatter"), "scatter");
 }
 void scatter_reduce_two(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
@@ -323,9 +330,9 @@ Positions positions_of(const Tensor& self, std::vector<Tensor> indices) {
     const auto dim = static_cast<int64_t>(d);
     const int64_t size = self.size(dim), stride = self.stride(dim);
     // Where each index leads: a table that says 0, stride, 2 * stride... is read at it.
-    const Tensor offsets = ops::mul(
-        ops::arange(Scalar(0), Scalar(size), Scalar(1), DType::kInt64, self.device()),
-        Scalar(stride));
+    const Tensor offsets =
+        ops::mul(ops::arange(Scalar(0), Scalar(size), Scalar(1), DType::kInt64, self.device()),
+                 Scalar(stride));
     const Tensor index =
         is_host(indices[d].device())
             ? ops::_to_copy(indices[d], DType::kInt64, self.device(), MemoryFormat::kContiguous)
@@ -387,8 +394,7 @@ void index_put_inplace(KeySet, const Tensor& self, const std::vector<Tensor>& in
   const Tensor source = apart(self, values);
   lay_out(p, broadcast_strides(source.sizes(), source.strides(), sizes.size()));
   write_places(self, p.positions, p.walk, source,
-               accumulate ? std::optional(Fused::kSum) : std::nullopt, 1, kNoneSkipped,
-               nullptr);
+               accumulate ? std::optional(Fused::kSum) : std::nullopt, 1, kNoneSkipped, nullptr);
   record_write(self);
 }
 

@@ -1,19 +1,19 @@
 // cat and its like on an OpenCL device: copies into parts of the result.
+#include "generated/structured/join.h"
 #include "backend/opencl/copy.h"
 #include "backend/opencl/kernel_calls.h"
 #include "backend/opencl/registration.h"
 #include "generated/ops/creation.h"
 #include "generated/ops/gather.h"
 #include "generated/ops/view.h"
-#include "generated/structured/join.h"
 
 namespace uh::opencl {
 namespace {
 
 // The part of `full` from `start` on along `dim`, of the given sizes.
 Tensor part_of(const Tensor& full, Dims sizes, size_t dim, int64_t start) {
-  return alias(full, Layout{std::move(sizes), full.strides(),
-                            full.offset() + start * full.strides()[dim]});
+  return alias(
+      full, Layout{std::move(sizes), full.strides(), full.offset() + start * full.strides()[dim]});
 }
 
 void put(const Tensor& to, const Tensor& from) {

@@ -39,9 +39,7 @@ const Elements& elements_of(DType dtype) {
   return kTable[static_cast<size_t>(dtype)];
 }
 
-bool needs_double(DType dtype) {
-  return dtype == DType::kFloat64 || dtype == DType::kComplex128;
-}
+bool needs_double(DType dtype) { return dtype == DType::kFloat64 || dtype == DType::kComplex128; }
 
 }  // namespace
 
@@ -79,8 +77,7 @@ const Kernel& Source::kernel(Device device, const Defines& defines, const char* 
   const std::lock_guard guard(lock_);
   const Kernel*& slot = kernels_[key];
   if (!slot) {
-    const std::string source =
-        defines.lines() + std::string(sources::prelude) + std::string(text_);
+    const std::string source = defines.lines() + std::string(sources::prelude) + std::string(text_);
     slot = &device_of(device).programs.kernel(source, function_, name ? name : function_);
   }
   return *slot;
@@ -137,8 +134,8 @@ Arguments& Arguments::add(const Tensor& tensor) {
 static void record_source(const Kernel& kernel) {
   const uint32_t recording = events::g_generation.load(std::memory_order_relaxed);
   if (kernel.recorded.exchange(recording) == recording) return;
-  events::emit_blob(events::Kind::kPROGRAM_SOURCE, kernel.program, kernel.device.device.code(), 0, 0,
-                    kernel.source.data(), kernel.source.size());
+  events::emit_blob(events::Kind::kPROGRAM_SOURCE, kernel.program, kernel.device.device.code(), 0,
+                    0, kernel.source.data(), kernel.source.size());
 }
 
 void Arguments::launch(const Range& range) {
@@ -160,10 +157,9 @@ void Arguments::launch(const Range& range) {
   for (size_t i = 0; i < entries_.size(); ++i) {
     const Entry& entry = entries_[i];
     const void* value = entry.offset == kLocal ? nullptr : bytes_.data() + entry.offset;
-    check_status(
-        api().SetKernelArg(kernel_.handle, static_cast<cl_uint>(i), entry.size, value),
-        name(kernel_.device.device), ": ", kernel_.name, ": passing argument ", i, " of ",
-        entry.size, " bytes");
+    check_status(api().SetKernelArg(kernel_.handle, static_cast<cl_uint>(i), entry.size, value),
+                 name(kernel_.device.device), ": ", kernel_.name, ": passing argument ", i, " of ",
+                 entry.size, " bytes");
   }
   queue.add_locked(command, [&](cl_event* event) {
     return api().EnqueueNDRangeKernel(queue.handle(), kernel_.handle, range.dimensions, nullptr,

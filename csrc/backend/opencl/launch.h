@@ -1,8 +1,9 @@
 // Calls of kernels: an OpenCL C source, specialised, with a range and arguments.
 //
-//   static const Source source{softmax_cl, "softmax"};             // csrc/backend/opencl/softmax.cl
-//   const Kernel& kernel = source.kernel(out.device(), Defines().dtype("T", out.dtype()));
-//   launch(kernel, groups_of(rows, 64), self, out, int64_t(length));
+//   static const Source source{softmax_cl, "softmax"};             //
+//   csrc/backend/opencl/softmax.cl const Kernel& kernel = source.kernel(out.device(),
+//   Defines().dtype("T", out.dtype())); launch(kernel, groups_of(rows, 64), self, out,
+//   int64_t(length));
 //
 // A tensor is two parameters of the kernel, its buffer and the number of its first element; in
 // OpenCL C `TENSOR(T_STORED, self)` declares both and `OPEN(T_STORED, self)` makes the pointer

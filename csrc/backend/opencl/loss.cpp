@@ -35,8 +35,8 @@ auto not_a_class(std::string_view op, int64_t classes) {
 }
 
 void nll_forward(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
-             int64_t ignore_index, const Scores& s, const Tensor& output,
-             const Tensor& total_weight) {
+                 int64_t ignore_index, const Scores& s, const Tensor& output,
+                 const Tensor& total_weight) {
   static const Source source{sources::loss, "nll_loss"};
   const Kernel& kernel = source.kernel(self.device(), computes(self.dtype()));
   const size_t lanes = std::min<size_t>(kernel.device.is_cpu ? 16 : 256, kernel.largest_group);
@@ -50,8 +50,8 @@ void nll_forward(const Tensor& self, const Tensor& target, const Tensor& weight,
 }
 
 void nll_backward(const Tensor& grad_output, const Tensor& target, const Tensor& weight,
-              int64_t reduction, int64_t ignore_index, const Tensor& total_weight, const Scores& s,
-              const Tensor& result) {
+                  int64_t reduction, int64_t ignore_index, const Tensor& total_weight,
+                  const Scores& s, const Tensor& result) {
   static const Source source{sources::loss, "nll_loss_backward"};
   if (result.numel() == 0) return;
   fill({}, result, Scalar(0));
@@ -73,7 +73,7 @@ void nll_loss(const Tensor& self, const Tensor& target, const Tensor& weight, in
 void nll_loss2d(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
                 int64_t ignore_index, const Tensor& output, const Tensor& total_weight) {
   nll_forward(self, target, weight, reduction, ignore_index, read_pictures(self), output,
-          total_weight);
+              total_weight);
 }
 void nll_loss_backward(const Tensor& grad_output, const Tensor&, const Tensor& target,
                        const Tensor& weight, int64_t reduction, int64_t ignore_index,
@@ -85,7 +85,7 @@ void nll_loss2d_backward(const Tensor& grad_output, const Tensor&, const Tensor&
                          const Tensor& weight, int64_t reduction, int64_t ignore_index,
                          const Tensor& total_weight, const Tensor& result) {
   nll_backward(grad_output, target, weight, reduction, ignore_index, total_weight,
-           read_pictures(result), result);
+               read_pictures(result), result);
 }
 
 constexpr auto kScores = [](const auto&, const Tensor& self, const auto&...) {

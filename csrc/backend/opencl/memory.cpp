@@ -44,7 +44,8 @@ void count_freed(AllocatorStats& stats, size_t bytes) {
 
 bool is_over(cl_event event) {
   cl_int status = kComplete;
-  const cl_int requested_status = api().GetEventInfo(event, kEventStatus, sizeof status, &status, nullptr);
+  const cl_int requested_status =
+      api().GetEventInfo(event, kEventStatus, sizeof status, &status, nullptr);
   return requested_status != kSuccess || status <= kComplete;
 }
 

@@ -64,8 +64,8 @@ class DeviceMemory final : public Allocator {
   const size_t total_, largest_;
   mutable std::mutex lock_;
   size_t limit_;
-  std::map<uintptr_t, Block> blocks_;               // by address
-  std::map<size_t, std::vector<void*>> cached_;     // by size
+  std::map<uintptr_t, Block> blocks_;            // by address
+  std::map<size_t, std::vector<void*>> cached_;  // by size
   AllocatorStats stats_;
   size_t reserved_ = 0;  // bytes of all blocks
 };

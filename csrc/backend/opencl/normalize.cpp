@@ -1,5 +1,5 @@
-// Layer, group, batch and RMS normalisation are one computation on four dimensions: samples, groups,
-// channels of a group, area. They differ in the dimensions over which statistics are taken.
+// Layer, group, batch and RMS normalisation are one computation on four dimensions: samples,
+// groups, channels of a group, area. They differ in the dimensions over which statistics are taken.
 #include "backend/opencl/normalize.h"
 
 #include "backend/opencl/copy.h"
@@ -102,7 +102,8 @@ void normalize(const char* name, const Space& space, const Tensor& x, const Tens
   const Tensor b = bias ? parameter_in(bias, space) : Tensor();
   if (w && b)
     map(name,
-        "O apply(A0 x, A1 mean, A2 rstd, A3 w, A4 b) { return (x - (A0)mean) * ((A0)rstd * w) + b; }\n",
+        "O apply(A0 x, A1 mean, A2 rstd, A3 w, A4 b) { return (x - (A0)mean) * ((A0)rstd * w) + b; "
+        "}\n",
         out, {x, mean, rstd, w, b});
   else if (w)
     map(name, "O apply(A0 x, A1 mean, A2 rstd, A3 w) { return (x - (A0)mean) * ((A0)rstd * w); }\n",

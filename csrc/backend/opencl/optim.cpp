@@ -99,10 +99,9 @@ struct Adagrad {
 
 template <bool decoupled>
 int64_t adam(KeySet, const Tensors& self, const Tensors& grads, const Tensors& exp_avgs,
-             const Tensors& exp_avg_sqs, const Tensors& max_exp_avg_sqs,
-             const Tensors& state_steps, double lr, double beta1, double beta2,
-             double weight_decay, double eps, bool amsgrad, bool maximize,
-             const Tensor& grad_scale, const Tensor& found_inf) {
+             const Tensors& exp_avg_sqs, const Tensors& max_exp_avg_sqs, const Tensors& state_steps,
+             double lr, double beta1, double beta2, double weight_decay, double eps, bool amsgrad,
+             bool maximize, const Tensor& grad_scale, const Tensor& found_inf) {
   constexpr std::string_view kOp = decoupled ? "_fused_adamw_" : "_fused_adam_";
   static const Source source{sources::optim, "adam"};
   check_lengths(kOp, self, {&grads, &exp_avgs, &exp_avg_sqs, &state_steps});
@@ -112,10 +111,10 @@ int64_t adam(KeySet, const Tensors& self, const Tensors& grads, const Tensors& e
   const double scale = grad_scale ? scalar_of(grad_scale, kOp, "grad_scale") : 1;
   for (size_t i = 0; i < self.size(); ++i) {
     const double count = scalar_of(state_steps[i], kOp, "state_steps");
-    const Parts parts(kOp,
-                      {self[i], grads[i], exp_avgs[i], exp_avg_sqs[i],
-                       amsgrad ? max_exp_avg_sqs[i] : Tensor()},
-                      static_cast<bool>(grad_scale));
+    const Parts parts(
+        kOp,
+        {self[i], grads[i], exp_avgs[i], exp_avg_sqs[i], amsgrad ? max_exp_avg_sqs[i] : Tensor()},
+        static_cast<bool>(grad_scale));
     in_type(self[i], [&](auto zero) {
       using T = decltype(zero);
       const Adam<T> step{T(1 - beta1),
@@ -148,8 +147,7 @@ int64_t sgd(KeySet, const Tensors& self, const Tensors& grads, const Tensors& mo
   if (skipped(kOp, found_inf)) return tensors;
   const double scale = grad_scale ? scalar_of(grad_scale, kOp, "grad_scale") : 1;
   for (size_t i = 0; i < self.size(); ++i) {
-    const Parts parts(kOp,
-                      {self[i], grads[i], momentum != 0 ? momentum_buffer_list[i] : Tensor()},
+    const Parts parts(kOp, {self[i], grads[i], momentum != 0 ? momentum_buffer_list[i] : Tensor()},
                       static_cast<bool>(grad_scale));
     in_type(self[i], [&](auto zero) {
       using T = decltype(zero);

@@ -144,8 +144,8 @@ OpenclDevice& device_of(Device device) {
   OpenclDevice*& slot = all.opened[index];
   if (!slot) {
     const Found& match = all.matches[index];
-    slot = new OpenclDevice(Device(DeviceType::kOpenCL, static_cast<int8_t>(index)),
-                            match.platform, match.id);
+    slot = new OpenclDevice(Device(DeviceType::kOpenCL, static_cast<int8_t>(index)), match.platform,
+                            match.id);
   }
   return *slot;
 }

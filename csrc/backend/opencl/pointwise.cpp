@@ -22,11 +22,11 @@ const PointwiseProgram& program_of(const PointwiseOp& op) {
 }
 
 size_t text_index(DType dtype) {
-  return is_complex(dtype)            ? 4
-         : dtype == DType::kFloat64   ? 3
-         : is_floating(dtype)         ? 2
-         : dtype == DType::kBool      ? 0
-                                      : 1;
+  return is_complex(dtype)          ? 4
+         : dtype == DType::kFloat64 ? 3
+         : is_floating(dtype)       ? 2
+         : dtype == DType::kBool    ? 0
+                                    : 1;
 }
 
 // The expression for a dtype; null where the device does not compute it.
@@ -60,9 +60,7 @@ Elementwise make_expression(const void* context) {
   const DType dtype = expression.dtype;
   Defines defines;
   defines.dtype("T", dtype);
-  defines.text("R", is_complex(dtype)            ? "T_PART"
-                    : dtype == DType::kFloat64   ? "double"
-                                                 : "float");
+  defines.text("R", is_complex(dtype) ? "T_PART" : dtype == DType::kFloat64 ? "double" : "float");
   if (is_integral(dtype)) defines.text("UT", dtype == DType::kInt64 ? "ulong" : "uint");
   if (is_floating(dtype)) defines.text("LARGEST", largest(dtype));
   if (expression.text.doubles) defines.text("NEEDS_DOUBLE", "1");
@@ -141,7 +139,8 @@ Tensor run_pointwise(const PointwiseOp& op, Form form, std::span<const Input> in
       if (!inputs[i].is_number()) copies[i] = is_host(t.device()) ? t : copy_to_host(t);
       on_host.push_back(inputs[i].is_number() ? inputs[i] : Input(copies[i]));
     }
-    ops::copy_(call.written, uh::run_pointwise(op, Form::kFunctional, on_host, params, Tensor()), false);
+    ops::copy_(call.written, uh::run_pointwise(op, Form::kFunctional, on_host, params, Tensor()),
+               false);
   } else {
     Operands operands(op, inputs, call.compute, device.device);
     add_parameters(operands.numbers, program.parameters, params, call.compute);

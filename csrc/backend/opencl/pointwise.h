@@ -1,9 +1,9 @@
 // Pointwise operators on an OpenCL device: their expressions as OpenCL C.
 //
 // What: the generator prints every expression once per category of elements (codegen/
-// expression_opencl.py); run_pointwise applies the shape rule (ops/pointwise.h), and the kernel that
-// elementwise.h makes of the expression fills the result. If there is no expression for a dtype,
-// or the device does not have the dtype, the operator is computed on the CPU.
+// expression_opencl.py); run_pointwise applies the shape rule (ops/pointwise.h), and the kernel
+// that elementwise.h makes of the expression fills the result. If there is no expression for a
+// dtype, or the device does not have the dtype, the operator is computed on the CPU.
 #pragma once
 
 #include <array>

@@ -1,8 +1,8 @@
 // Poolings on an OpenCL device.
+#include "generated/structured/pooling.h"
 #include "backend/opencl/copy.h"
 #include "backend/opencl/kernel_calls.h"
 #include "backend/opencl/registration.h"
-#include "generated/structured/pooling.h"
 #include "ops/pooling/windows.h"
 
 namespace uh::opencl {
@@ -93,16 +93,14 @@ void avg_pool(const Tensor& self, const Dims& kernel_size, const Dims& stride, c
 }
 
 void avg_pool1d(const Tensor& self, const Dims& kernel_size, const Dims& stride,
-                const Dims& padding, bool ceil_mode, bool count_include_pad,
-                const Tensor& result) {
+                const Dims& padding, bool ceil_mode, bool count_include_pad, const Tensor& result) {
   avg_pool<1>(self, kernel_size, stride, padding, ceil_mode, count_include_pad, {}, result);
 }
 
 template <int64_t dims>
-void avg_pool_backward(const Tensor& grad, const Dims&, const Dims& kernel_size,
-                       const Dims& stride, const Dims& padding, bool ceil_mode,
-                       bool count_include_pad, std::optional<int64_t> divisor,
-                       const Tensor& result) {
+void avg_pool_backward(const Tensor& grad, const Dims&, const Dims& kernel_size, const Dims& stride,
+                       const Dims& padding, bool ceil_mode, bool count_include_pad,
+                       std::optional<int64_t> divisor, const Tensor& result) {
   const PoolArguments arguments{kernel_size, stride, padding, kNoDilation, ceil_mode};
   averages_backward(grad, windows_between(result.sizes(), grad.sizes(), dims, arguments), false,
                     count_include_pad, divisor.value_or(0), result);

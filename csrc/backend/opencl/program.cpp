@@ -124,8 +124,9 @@ void Programs::store_binary(cl_program program, const std::string& key, const st
 }
 
 cl_program Programs::build(const std::string& source, const char* name) {
+  // -w: a warning would be printed to the user's terminal by the driver.
   const std::string options =
-      device_.divides_correctly ? "-cl-fp32-correctly-rounded-divide-sqrt" : "";
+      device_.divides_correctly ? "-w -cl-fp32-correctly-rounded-divide-sqrt" : "-w";
   const std::string folder = cache_folder();
   const std::string key = device_.title + "\n" + device_.version + "\n" + options + "\n" + source;
   const std::string path =

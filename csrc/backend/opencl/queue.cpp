@@ -71,7 +71,8 @@ void Queue::note_failure(const char* command, cl_int status) {
 
 void Queue::throw_failure() {
   if (!failure_.empty()) throw Error(failure_kind_, std::exchange(failure_, {}));
-  check(!lost_, name(device_), ": the device was lost: its tensors have no values any more. "
+  check(!lost_, name(device_),
+        ": the device was lost: its tensors have no values any more. "
         "Tensors on the host are intact; start the program again to use the device");
 }
 

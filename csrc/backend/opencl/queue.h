@@ -24,13 +24,13 @@ enum class CommandKind : int8_t { kKernel, kWrite, kRead, kCopy };
 // A description of a command, for errors and for the recorder.
 struct Command {
   CommandKind kind;
-  const char* name;        // of the operator or the transfer; outlives the command
-  int64_t bytes = 0;       // that a transfer moves
+  const char* name;   // of the operator or the transfer; outlives the command
+  int64_t bytes = 0;  // that a transfer moves
   const void* from = nullptr;
   const void* to = nullptr;
-  bool pinned = false;     // the host's side of a transfer is pinned memory
-  int64_t program = 0;     // of a kernel: the number of its source
-  size_t items = 0;        // of a kernel: work items, and how many of them are a group
+  bool pinned = false;  // the host's side of a transfer is pinned memory
+  int64_t program = 0;  // of a kernel: the number of its source
+  size_t items = 0;     // of a kernel: work items, and how many of them are a group
   size_t group = 0;
 };
 
@@ -80,8 +80,8 @@ class Queue {
   struct Pending {
     cl_event event;
     const char* name;
-    int64_t number;    // of the command in the recording, or 0
-    uint64_t before;   // the host's clock around the call that enqueued it
+    int64_t number;   // of the command in the recording, or 0
+    uint64_t before;  // the host's clock around the call that enqueued it
     uint64_t after;
     std::unique_ptr<std::byte[]> bytes;
   };

@@ -126,14 +126,13 @@ void geometric(const Tensor& self, double p) {
   copy_elements(self, ops::clamp(trials, Scalar(1.0), std::nullopt));
 }
 void cauchy(const Tensor& self, double median, double sigma) {
-  const Tensor turn = ops::mul(ops::sub(even_draws(self), Scalar(0.5), Scalar(1)),
-                               Scalar(std::numbers::pi));
+  const Tensor turn =
+      ops::mul(ops::sub(even_draws(self), Scalar(0.5), Scalar(1)), Scalar(std::numbers::pi));
   copy_elements(self, ops::add(ops::mul(ops::tan(turn), Scalar(sigma)), Scalar(median), Scalar(1)));
 }
 void log_normal(const Tensor& self, double mean, double std) {
   const Tensor draws = ops::randn(self.sizes(), DType::kFloat64, self.device());
-  copy_elements(self,
-                ops::exp(ops::add(ops::mul(draws, Scalar(std)), Scalar(mean), Scalar(1))));
+  copy_elements(self, ops::exp(ops::add(ops::mul(draws, Scalar(std)), Scalar(mean), Scalar(1))));
 }
 
 void native_dropout(const Tensor& input, double p, std::optional<bool> train, const Tensor& out,

@@ -1,8 +1,8 @@
 // Cells of LSTM and GRU on an OpenCL device.
+#include "generated/structured/recurrent.h"
 #include "backend/opencl/copy.h"
 #include "backend/opencl/kernel_calls.h"
 #include "backend/opencl/registration.h"
-#include "generated/structured/recurrent.h"
 
 namespace uh::opencl {
 namespace {
@@ -12,8 +12,8 @@ void lstm(const Tensor& input_gates, const Tensor& hidden_gates, const Tensor& c
   if (cx.numel() == 0) return;
   static const Source source{sources::recurrent, "lstm"};
   launch_items(source.kernel(cx.device(), computes(cx.dtype())), cx.numel(),
-               contiguous(input_gates), contiguous(hidden_gates), contiguous(cx), hy, cy,
-               gates, cx.size(1));
+               contiguous(input_gates), contiguous(hidden_gates), contiguous(cx), hy, cy, gates,
+               cx.size(1));
 }
 
 void lstm_backward(const Tensor& grad_hy, const Tensor& grad_cy, const Tensor& cx, const Tensor& cy,

@@ -260,7 +260,7 @@ State fold_range(global A_STORED *self, const Walk *walk, long begin, long end, 
 void finish(global O_STORED *first, global P_STORED *second, long place, State state, long n, ACC shift,
             ACC parameter) {
   STORE_O(first, place, AS_O(FIRST_RESULT(state, n)));
-#ifdef SECOND_RESULT
+#if defined(SECOND_RESULT) && !defined(ONE_RESULT)
   STORE_P(second, place, (P)(SECOND_RESULT(state, n)));
 #endif
 }

@@ -19,8 +19,8 @@ constexpr size_t kStateBytes = 32;  // at most; reduce.cl has the states
 
 // A tensor as a fold walks it: the dimensions that stay and those that are folded.
 struct FoldWalk {
-  Geometry<2> remaining;    // strides in self, and in the results
-  Geometry<1> folded;  // in order: indices are counted along it
+  Geometry<2> remaining;  // strides in self, and in the results
+  Geometry<1> folded;     // in order: indices are counted along it
   int64_t results, n;
 };
 
@@ -52,10 +52,10 @@ FoldWalk walk_of(const Tensor& self, const std::optional<Dims>& dim, const Tenso
 }
 
 struct Fold {
-  const char* name;       // of the operator
-  const char* kind;       // FOLD_SUM...: reduce.cl
-  DType accumulator;      // one that has its category: float, int or complex
-  Defines more;           // what else reduce.cl is to know
+  const char* name;   // of the operator
+  const char* kind;   // FOLD_SUM...: reduce.cl
+  DType accumulator;  // one that has its category: float, int or complex
+  Defines more;       // what else reduce.cl is to know
   double parameter = 0;
 };
 
@@ -88,7 +88,7 @@ Source& source_of(const char* function) {
   return *(requested == "fold_items"     ? items
            : requested == "fold_columns" ? columns
            : requested == "fold_groups"  ? groups
-                                      : slices);
+                                         : slices);
 }
 
 // Folds `self` over `dim` into one result, or two.
@@ -105,16 +105,17 @@ void run_fold(const Fold& fold, const Tensor& self, const std::optional<Dims>& d
       .dtype("P", second ? second.dtype() : first.dtype())
       .number("K", static_cast<int64_t>(k))
       .number("M", static_cast<int64_t>(m));
+  if (!second) defines.number("ONE_RESULT", 1);
   define_accumulator(defines, fold.accumulator, device);
 
   std::vector<int64_t> numbers;
-  for (const Dims& part : {walk.remaining.sizes, walk.remaining.strides[0], walk.remaining.strides[1],
-                           walk.folded.sizes, walk.folded.strides[0]})
+  for (const Dims& part : {walk.remaining.sizes, walk.remaining.strides[0],
+                           walk.remaining.strides[1], walk.folded.sizes, walk.folded.strides[0]})
     numbers.insert(numbers.end(), part.begin(), part.end());
 
   // Results that are neighbours and whose elements are are folded side by side.
-  const bool columns =
-      walk.remaining.row_stride(0) == 1 && walk.remaining.row() >= 8 && walk.folded.row_stride(0) != 1;
+  const bool columns = walk.remaining.row_stride(0) == 1 && walk.remaining.row() >= 8 &&
+                       walk.folded.row_stride(0) != 1;
   const auto units = static_cast<int64_t>(device.compute_units);
   int64_t slices = 1;
   const int64_t work = walk.n * walk.results;
@@ -124,7 +125,7 @@ void run_fold(const Fold& fold, const Tensor& self, const std::optional<Dims>& d
     slices = std::clamp<int64_t>(lanes / parallel, 1, walk.n / 2048 + 1);
   const bool groups = !device.is_cpu && walk.n / slices >= 32 &&
                       (walk.results < 4096 || walk.folded.row_stride(0) == 1) && !columns;
-  const char* const function = groups ? "fold_groups"
+  const char* const function = groups                     ? "fold_groups"
                                : columns && device.is_cpu ? "fold_columns"
                                                           : "fold_items";
   Tensor partial = slices > 1
@@ -148,10 +149,10 @@ void run_fold(const Fold& fold, const Tensor& self, const std::optional<Dims>& d
     arguments.launch(groups_of(walk.results * slices, group));
   } else {
     const int64_t run =
-        device.is_cpu ? std::max<int64_t>({1, walk.results / lanes,
-                                           std::min(walk.results, 4096 / std::max<int64_t>(
-                                                                             1, walk.n))})
-                      : 1;
+        device.is_cpu
+            ? std::max<int64_t>({1, walk.results / lanes,
+                                 std::min(walk.results, 4096 / std::max<int64_t>(1, walk.n))})
+            : 1;
     // Whole blocks of columns.
     const int64_t rounded = columns && device.is_cpu ? (run + 31) / 32 * 32 : run;
     const int64_t items = (walk.results + rounded - 1) / rounded * slices;
@@ -176,8 +177,7 @@ bool folds(const Tensor& self, DType to) {
 
 template <class Op>
 void fold_numbers(const char* name, const char* kind, const Op& op, const Tensor& self,
-                  const std::optional<Dims>& dim, bool keepdim, DType dtype,
-                  const Tensor& result) {
+                  const std::optional<Dims>& dim, bool keepdim, DType dtype, const Tensor& result) {
   const bool product = std::string_view(kind) == "FOLD_PROD";
   const bool compares = std::string_view(kind).starts_with("FOLD_NAN");
   if (!folds(self, result.dtype()) || (is_complex(result.dtype()) && (product || compares)))
@@ -290,8 +290,7 @@ void moments(const char* name, const Op& op, bool root, const Tensor& self,
 
 void var(const Tensor& self, const std::optional<Dims>& dim,
          const std::optional<Scalar>& correction, bool keepdim, const Tensor& result) {
-  moments("var", ops::var_correction_op, false, self, dim, correction, keepdim,
-          std::tuple(result));
+  moments("var", ops::var_correction_op, false, self, dim, correction, keepdim, std::tuple(result));
 }
 void standard_deviation(const Tensor& self, const std::optional<Dims>& dim,
                         const std::optional<Scalar>& correction, bool keepdim,
@@ -320,12 +319,7 @@ void vector_norm(const Tensor& self, const Scalar& ord, const std::optional<Dims
     return on_cpu("linalg_vector_norm", ops::linalg_vector_norm_op, std::tuple(result), self, ord,
                   dim, keepdim, dtype);
   const double p = ord.to_double();
-  const int norm = p == 0          ? 0
-                   : p == 1        ? 1
-                   : p == 2        ? 2
-                   : !std::isinf(p) ? 5
-                   : p > 0         ? 3
-                                   : 4;
+  const int norm = p == 0 ? 0 : p == 1 ? 1 : p == 2 ? 2 : !std::isinf(p) ? 5 : p > 0 ? 3 : 4;
   run_fold({"linalg_vector_norm", "FOLD_NORM", result.dtype(), Defines().number("NORM", norm), p},
            self, dim, result);
 }

@@ -123,8 +123,7 @@ void copied2d(const Tensor& self, const Dims&, Factor h, Factor w, const Tensor&
   resample(self, {h, w}, mode, false, result);
 }
 template <ResampleMode mode>
-void copied3d(const Tensor& self, const Dims&, Factor d, Factor h, Factor w,
-              const Tensor& result) {
+void copied3d(const Tensor& self, const Dims&, Factor d, Factor h, Factor w, const Tensor& result) {
   resample(self, {d, h, w}, mode, false, result);
 }
 void linear1d(const Tensor& self, const Dims&, bool align, Factor w, const Tensor& result) {
@@ -140,7 +139,7 @@ void linear3d(const Tensor& self, const Dims&, bool align, Factor d, Factor h, F
 }
 
 void upsample_backward(const Tensor& grad, const Dims&, const std::vector<double>& factors,
-              const std::string& mode_name, bool align_corners, const Tensor& result) {
+                       const std::string& mode_name, bool align_corners, const Tensor& result) {
   if (result.numel() == 0) return;
   const ResampleMode mode = resample_mode(mode_name);
   const Scales scales(factors.begin(), factors.end());
@@ -170,8 +169,8 @@ void register_resample() {
 #undef UH_COPIED
   register_partial<ops::upsample_linear1d_op, kFloatingFirst, s::upsample_linear1d<linear1d>>(
       "opencl upsample_linear1d");
-  register_partial<ops::upsample_trilinear3d_op, kFloatingFirst,
-                   s::upsample_trilinear3d<linear3d>>("opencl upsample_trilinear3d");
+  register_partial<ops::upsample_trilinear3d_op, kFloatingFirst, s::upsample_trilinear3d<linear3d>>(
+      "opencl upsample_trilinear3d");
 #define UH_IMAGE(name, mode)                                                                       \
   register_partial<ops::name##_op, kFloatingFirst, s::name<image<ResampleMode::mode>>>(            \
       "opencl " #name);

@@ -1,8 +1,8 @@
 // Running sums, products and extremes on an OpenCL device.
+#include "generated/structured/scan.h"
 #include "backend/opencl/copy.h"
 #include "backend/opencl/kernel_calls.h"
 #include "backend/opencl/registration.h"
-#include "generated/structured/scan.h"
 #include "ops/reduce/shapes.h"
 
 namespace uh::opencl {
@@ -31,8 +31,8 @@ void scan(const Tensor& self, int64_t dim, const char* combine, const Tensor& re
   defines.dtype("T", dtype).text("WIDE", Defines::computed_type(dtype));
   defines.text("COMBINE(a, b)", combine);
   if (reversed) defines.text("REVERSED", "1");
-  launch_items(source.kernel(result.device(), defines), lines.count,
-               contiguous(self, dtype), result, lines.length, lines.step);
+  launch_items(source.kernel(result.device(), defines), lines.count, contiguous(self, dtype),
+               result, lines.length, lines.step);
 }
 
 void cumsum(const Tensor& self, int64_t dim, DType, const Tensor& result) {
@@ -46,15 +46,14 @@ void cumprod(const Tensor& self, int64_t dim, DType, const Tensor& result) {
 }
 
 template <bool largest>
-void running_extreme(const Tensor& self, int64_t dim, const Tensor& values,
-                     const Tensor& indices) {
+void running_extreme(const Tensor& self, int64_t dim, const Tensor& values, const Tensor& indices) {
   if (values.numel() == 0) return;
   static const Source source{sources::scan, "extremes"};
   const ScanLines lines(values, dim);
   Defines defines = computes(self.dtype());
   defines.text("WIDE", Defines::computed_type(self.dtype())).text("COMBINE(a, b)", "(a)");
-  launch_items(source.kernel(self.device(), defines), lines.count, contiguous(self),
-               values, indices, int32_t{largest}, lines.length, lines.step);
+  launch_items(source.kernel(self.device(), defines), lines.count, contiguous(self), values,
+               indices, int32_t{largest}, lines.length, lines.step);
 }
 
 bool is_real(const Tensor& self, DType dtype) {

@@ -32,8 +32,8 @@ void write(void* to, const void* from, size_t bytes, OpenclDevice& device, bool 
   device.queue.add(
       command,
       [&](cl_event* event) {
-        return api().EnqueueWriteBuffer(device.queue.handle(), position.buffer, 0, position.offset, bytes,
-                                        source, 0, nullptr, event);
+        return api().EnqueueWriteBuffer(device.queue.handle(), position.buffer, 0, position.offset,
+                                        bytes, source, 0, nullptr, event);
       },
       std::move(staged));
   if (later) device.pinned.used_by_last_command(from);
@@ -52,8 +52,8 @@ void read(void* to, const void* from, size_t bytes, OpenclDevice& device, const 
                         .to = to,
                         .pinned = pinned};
   device.queue.add(command, [&](cl_event* event) {
-    return api().EnqueueReadBuffer(device.queue.handle(), position.buffer, 0, position.offset, bytes, to,
-                                   0, nullptr, event);
+    return api().EnqueueReadBuffer(device.queue.handle(), position.buffer, 0, position.offset,
+                                   bytes, to, 0, nullptr, event);
   });
   if (pinned && non_blocking)
     device.pinned.used_by_last_command(to);

@@ -10,6 +10,7 @@
 #include "generated/ops/gather.h"
 #include "generated/ops/join.h"
 #include "generated/ops/view.h"
+#include "memory/device_registry.h"
 
 namespace uh::kernels {
 namespace {
@@ -149,8 +150,7 @@ Tensor combinations(KeySet, const Tensor& self, int64_t r, bool with_replacement
   if (r == 0) return empty(Dims{0}, self.dtype(), self.device());
   const int64_t n = self.numel();
   if (n == 0 || (!with_replacement && r > n)) {
-    const Tensor none =
-        self.is_meta() ? empty(Dims{0}, DType::kInt64, Device::kMeta) : indices({}, DType::kInt64);
+    const Tensor none = empty(Dims{0}, DType::kInt64, self.device());
     return ops::expand(ops::reshape(ops::index_select(self, 0, none), Dims{0, 1}), Dims{0, r},
                        false);
   }
@@ -172,8 +172,11 @@ Tensor combinations(KeySet, const Tensor& self, int64_t r, bool with_replacement
   }
   const auto rows = static_cast<int64_t>(selected.size()) / r;
   if (self.is_meta()) return empty(Dims{rows, r}, self.dtype(), Device::kMeta);
-  return ops::view(ops::index_select(self, 0, indices(std::move(selected), DType::kInt64)),
-                   Dims{rows, r});
+  Tensor positions = indices(std::move(selected), DType::kInt64);
+  if (!is_host(self.device()))
+    positions =
+        ops::_to_copy(positions, DType::kUndefined, self.device(), MemoryFormat::kUndefined);
+  return ops::view(ops::index_select(self, 0, positions), Dims{rows, r});
 }
 
 }  // namespace uh::kernels

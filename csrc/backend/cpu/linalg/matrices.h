@@ -9,6 +9,8 @@
 #include <cmath>
 
 #include "base/parallel.h"
+#include "memory/device_registry.h"
+#include "ops/copy/device_copy.h"
 #include "tensor/tensor.h"
 #include "tensor/thread_state.h"
 
@@ -99,6 +101,7 @@ void clear_triangle(T* a, int64_t rows, int64_t columns, bool above) {
 template <class F>
 void check_info(const Tensor& info, std::string_view op, const F& reason) {
   if (info.is_meta()) return;
+  if (!is_host(info.device())) return check_info(copy_to_host(info), op, reason);
   const auto* values = info.data_as<int32_t>();
   for (int64_t i = 0; i < info.numel(); ++i) {
     if (values[i] == 0) continue;

@@ -10,6 +10,7 @@
 #include "generated/ops/reduce.h"
 #include "generated/ops/transcendental.h"
 #include "generated/ops/view.h"
+#include "memory/device_registry.h"
 
 namespace uh::kernels {
 namespace {
@@ -27,9 +28,11 @@ void check_weights(const Tensor& weights, const char* argument_name, int64_t obs
 }
 
 Tensor number(const Scalar& value, const Tensor& like) {
-  Tensor out = empty({}, value.dtype(default_dtype()), like.device());
-  if (!out.is_meta()) fill_elements(out, element_bytes(value, out.dtype()));
-  return out;
+  const bool on_host = is_host(like.device());
+  Tensor out = empty({}, value.dtype(default_dtype()), on_host ? like.device() : Device::kCPU);
+  fill_elements(out, element_bytes(value, out.dtype()));
+  if (on_host) return out;
+  return ops::_to_copy(out, DType::kUndefined, like.device(), MemoryFormat::kUndefined);
 }
 
 Tensor total(const Tensor& self, const std::optional<Dims>& dim = std::nullopt) {
