@@ -614,7 +614,8 @@ class Tensor(_Base):
         same = is_local and (kind is None or kind is self.dtype)
         if same and not copy and (format_ is None or self.is_contiguous(memory_format=format_)):
             return self
-        if non_blocking and not is_local and self.is_cpu and target_device.type != "meta":
+        to_device = target_device is not None and target_device.type not in ("cpu", "meta")
+        if non_blocking and to_device and self.is_cpu:
             copied = ops.empty_like(
                 self, dtype=kind, device=target_device, memory_format=format_ or preserve_format
             )

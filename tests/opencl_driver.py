@@ -31,7 +31,9 @@ def compiles(driver: str) -> bool:
     program = "import engine; assert (engine.ones(1).to('opencl') + 1).item() == 2"
     environment = {**os.environ, "UNDERHOOD_OPENCL": driver}
     command = [sys.executable, "-c", program]
-    return subprocess.run(command, env=environment, capture_output=True, check=False).returncode == 0
+    return (
+        subprocess.run(command, env=environment, capture_output=True, check=False).returncode == 0
+    )
 
 
 def prepare() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from engine._native.library import ffi, lib
 
 
-@ffi.def_extern()  # type: ignore[untyped-decorator]
+@ffi.def_extern()
 def uh_py_fell_back(name: Any) -> None:
     """Warn about the first call of an operator, at the line of the program that called it."""
     frame, level = sys._getframe(1), 2

@@ -593,12 +593,13 @@ class _LegacySource(_Source):
             raise PickleError("the keys of the storages are not those that its tensors name")
         for key in keys:
             content, kind, nbytes = self._unfilled[key]
-            is_here = content is not None and content.is_cpu
-            host = content if is_here else engine.empty(nbytes, dtype=engine.uint8)
+            host = content
+            if host is None or not host.is_cpu:
+                host = engine.empty(nbytes, dtype=engine.uint8)
             self.file.read_into(key, _memory(host), kind.itemsize)
             if self.byteorder != sys.byteorder:
                 _swap_bytes(_memory(host), kind)
-            if content is not None and not is_here:
+            if content is not None and content is not host:
                 content.copy_(host)
         with engine.no_grad():
             for fill in self._later:

@@ -103,7 +103,7 @@ def sparse_coo_tensor(
     if len(args) == 3 and size is None:
         size = args[2]
     elif len(args) == 1 and size is None:
-        args, size = (), args[0]
+        (size,), args = args, ()
     if len(args) < 2:
         if args or size is None:
             raise _wrong(function, args)
