@@ -29,6 +29,7 @@ enum class ErrorKind : int {
   kLinAlg = UH_ERROR_LINALG,
   kForeign = UH_ERROR_FOREIGN,
   kScript = UH_ERROR_SCRIPT,
+  kDeviceMemory = UH_ERROR_DEVICE_MEMORY,
 };
 
 class Error : public std::runtime_error {

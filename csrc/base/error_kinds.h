@@ -16,7 +16,8 @@ enum uh_error_kind {
   UH_ERROR_INTERNAL = 8,        /* SystemError: a bug of the engine's own */
   UH_ERROR_LINALG = 9,          /* linalg.LinAlgError: a matrix without that factor or inverse */
   UH_ERROR_FOREIGN = 10,        /* an exception of the host: the text is its token, see uh_raise */
-  UH_ERROR_SCRIPT = 11          /* jit.Error: a compiled program raised */
+  UH_ERROR_SCRIPT = 11,         /* jit.Error: a compiled program raised */
+  UH_ERROR_DEVICE_MEMORY = 12   /* OutOfMemoryError: memory of a device other than the CPU */
 };
 /* cdef end */
 

@@ -139,7 +139,7 @@ std::string text_or(const char* text, std::string_view fallback) {
 uh_handle uh_incref(uh_handle self) { return give_plain(Tensor::share(impl_of(self))); }
 
 void uh_set_error(int kind, const char* text) {
-  const bool known = kind >= UH_ERROR_RUNTIME && kind <= UH_ERROR_SCRIPT;
+  const bool known = kind >= UH_ERROR_RUNTIME && kind <= UH_ERROR_DEVICE_MEMORY;
   set_last_error(known ? static_cast<ErrorKind>(kind) : ErrorKind::kRuntime,
                  text ? text : "an error without a message");
 }

@@ -24,7 +24,7 @@ ScriptError.__module__ = "engine.jit"
 
 
 class OutOfMemoryError(RuntimeError):
-    """There is not enough memory of a device, the CPU included, for which PyTorch raises its base class."""
+    """There is not enough memory of a device; where the CPU's is not enough, it is a RuntimeError."""
 
 
 OutOfMemoryError.__module__ = "engine"
@@ -35,11 +35,12 @@ _CLASSES: dict[int, type[Exception]] = {
     lib.UH_ERROR_TYPE: TypeError,
     lib.UH_ERROR_INDEX: IndexError,
     lib.UH_ERROR_NOT_IMPLEMENTED: NotImplementedError,
-    lib.UH_ERROR_MEMORY: OutOfMemoryError,
+    lib.UH_ERROR_MEMORY: RuntimeError,
     lib.UH_ERROR_BUFFER: BufferError,
     lib.UH_ERROR_INTERNAL: SystemError,
     lib.UH_ERROR_LINALG: LinAlgError,
     lib.UH_ERROR_SCRIPT: ScriptError,
+    lib.UH_ERROR_DEVICE_MEMORY: OutOfMemoryError,
 }
 
 

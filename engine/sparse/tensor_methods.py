@@ -100,6 +100,10 @@ def to_sparse(
     >>> engine.tensor([0.0, 5.0]).to_sparse().indices()
     tensor([[1]])
     """
+    if sparse_dim is not None and not isinstance(sparse_dim, int):
+        raise TypeError(
+            f"to_sparse(): argument 'sparse_dim' must be int, not {type(sparse_dim).__name__}"
+        )
     if blocksize is not None or layout not in (None, strided, sparse_coo, sparse_csr):
         raise refused(f"to_sparse with layout {layout}")
     if dense_dim is not None and sparse_dim is None:

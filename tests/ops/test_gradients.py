@@ -51,7 +51,7 @@ RAISES = {
     "detach_copy", "scatter", "scatter_", "_cdist_backward", "_pdist_backward", "multilabel_margin_loss_backward",
     "ops.aten.multilabel_margin_loss_backward",
     "_ctc_loss_backward", "_fused_lstm_cell_backward", "_fused_gru_cell_backward",
-    "_scaled_dot_product_flash_attention_for_cpu_backward",
+    "_scaled_dot_product_flash_attention_for_cpu_backward", "sparse_resize_", "sparse_resize_and_clear_",
 }  # fmt: skip
 # Whose gradients have none.
 ONCE = {"cdist", "pdist", "nn.functional.pdist", "nn.functional.multilabel_margin_loss"}

@@ -114,7 +114,7 @@ std::string status_name(cl_int status) {
 ErrorKind error_kind(cl_int status) {
   // Not CL_OUT_OF_RESOURCES: drivers report a kernel that went wrong by it, too.
   const bool memory = status == kOutOfMemory || status == kOutOfHostMemory;
-  return memory ? ErrorKind::kMemory : ErrorKind::kRuntime;
+  return memory ? ErrorKind::kDeviceMemory : ErrorKind::kRuntime;
 }
 
 }  // namespace uh::opencl

@@ -115,7 +115,7 @@ void* DeviceMemory::make(size_t block, size_t requested) {
       });
     } catch (const Error& error) {
       api().ReleaseMemObject(buffer);
-      if (error.kind() != ErrorKind::kMemory) throw;
+      if (error.kind() != ErrorKind::kDeviceMemory) throw;
       return cl_mem(nullptr);
     }
     return buffer;
@@ -130,8 +130,8 @@ void* DeviceMemory::make(size_t block, size_t requested) {
       mmap(nullptr, block, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (address == MAP_FAILED) {
     api().ReleaseMemObject(buffer);
-    fail(ErrorKind::kMemory, uh::name(queue_.device()), ": no address space is left for ", block,
-         " bytes");
+    fail(ErrorKind::kDeviceMemory, uh::name(queue_.device()), ": no address space is left for ",
+         block, " bytes");
   }
   blocks_[reinterpret_cast<uintptr_t>(address)] = {buffer, block};
   reserved_ += block;
@@ -184,7 +184,7 @@ size_t DeviceMemory::limit() const {
 }
 
 void DeviceMemory::out_of_memory(size_t requested) const {
-  fail(ErrorKind::kMemory, uh::name(queue_.device()), " is out of memory: tried to allocate ",
+  fail(ErrorKind::kDeviceMemory, uh::name(queue_.device()), " is out of memory: tried to allocate ",
        in_units(requested), "; tensors use ", in_units(static_cast<size_t>(stats_.live_bytes)),
        ", and ", in_units(static_cast<size_t>(stats_.kept_bytes)),
        " are cached and not in use; the device has ", in_units(total_), " in total, of which ",

@@ -96,7 +96,7 @@ void scatter(std::string_view op, const Tensor& self, int64_t dim, const Tensor&
 }
 
 void scatter_value(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
-  check_fits(value, self.dtype());
+  if (!self.is_meta() && index.numel() > 0) check_fits(value, self.dtype());
   check_scatter("scatter", self, dim, index, nullptr);
 }
 
@@ -106,8 +106,8 @@ void scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const 
   check_scatter("scatter", self, dim, index, &src);
 }
 
-void scatter_value_reduce(const Tensor& self, int64_t dim, const Tensor& index,
-                          const Scalar& value, const std::string& reduce) {
+void scatter_value_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value,
+                          const std::string& reduce) {
   scatter_word(reduce, "scatter");
   scatter_value(self, dim, index, value);
 }

@@ -82,7 +82,9 @@ def test_what_is_known_of_an_operator(signed):
     schema = "signed_sqrt(Tensor x, float scale=1.0) -> Tensor"
     assert signed.signed_sqrt.__doc__ == schema
     assert engine.ops.schema("test_signed::signed_sqrt").text == schema
-    assert set(engine.ops.kernels("test_signed::signed_sqrt")) == {"CPU", "Meta", "Autograd"}
+    # A device that other tests have used has the fallback.
+    kernels = set(engine.ops.kernels("test_signed::signed_sqrt")) - {"OpenCL"}
+    assert kernels == {"CPU", "Meta", "Autograd"}
     assert "test_signed::signed_sqrt" not in engine.ops.schemas()  # those are the engine's own
 
 
