@@ -48,6 +48,10 @@ PRIVATE = re.compile(
 )
 
 
+def is_sparse(t: Any) -> bool:
+    return not str(t.layout).endswith(".strided")
+
+
 class Builder:
     """Makes one call's arguments of a library's tensors."""
 
@@ -203,7 +207,7 @@ class Library:
         """Reads what came back: strides that lead out of the storage are found here."""
         if isinstance(value, self.Tensor):
             if not value.is_meta and 0 < value.numel() <= MOST:
-                value.tolist()
+                (value.to_dense() if is_sparse(value) else value).tolist()
         elif isinstance(value, (tuple, list)):
             for item in value:
                 self.touch(item)
@@ -220,6 +224,9 @@ class Library:
 
     def described(self, t: Any, inputs: list[Any], sources: bool) -> tuple[Any, ...]:
         """("tensor", dtype, shape, strides, requires_grad, which input it is, whose storage it shares, numbers)"""
+        if is_sparse(t):  # it has neither strides nor a storage
+            layout = str(t.layout).rpartition(".")[2]
+            return (layout, *self.described(t.detach().to_dense(), [], False))
         numbers: Any = None
         if not t.is_meta and t.numel() <= MOST:
             dense = t.detach()
