@@ -178,8 +178,8 @@ class _Pickler(_PythonPickler):
             raise RuntimeError(
                 "Cannot save multiple tensors or storages that view the same data as different types"
             )
-        place = (obj.storage_offset(), tuple(obj.shape), tuple(obj.stride()))
-        arguments = (entry, *place, obj.requires_grad, _no_hooks())
+        location = (obj.storage_offset(), tuple(obj.shape), tuple(obj.stride()))
+        arguments = (entry, *location, obj.requires_grad, _no_hooks())
         return self._name("torch._utils", "_rebuild_tensor_v2"), arguments
 
 

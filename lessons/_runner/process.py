@@ -194,7 +194,7 @@ class _Clock:
 
     def ask_where(self) -> None:
         """Have the process write down where it is, and wait until it has."""
-        if self.began is None:
+        if not self.stacks.exists():  # its first line has not begun
             return
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(self.pid, signal.SIGUSR1)

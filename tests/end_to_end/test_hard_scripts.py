@@ -14,6 +14,7 @@ import signal
 import sys
 import time
 import traceback
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -62,10 +63,10 @@ def _become(case: Case, folder: Path, trace: str | None) -> None:
         os.dup2(os.open("../out", flags), 1)
     os.dup2(os.open("../err", flags), 2)
     sys.stderr = os.fdopen(os.dup(2), "w")
-    os.closerange(3, 6)
-    for fd in os.listdir("/proc/self/fd"):
-        if int(fd) > 2:
-            os.set_inheritable(int(fd), False) if os.path.exists(f"/proc/self/fd/{fd}") else None
+    own = {0, 1, 2, sys.stdout.fileno(), sys.stderr.fileno()}
+    for fd in {int(name) for name in os.listdir("/proc/self/fd")} - own:
+        with suppress(OSError):  # that of the listing is closed already
+            os.close(fd)
     for number in set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP}:
         signal.signal(
             number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL

@@ -313,8 +313,9 @@ def test_streams_have_no_order(option):
 
 def test_pinned_memory_is_told_of():
     if engine.opencl.is_available():
-        (batch,) = DataLoader(Numbers(1), pin_memory=True)
-        assert batch.is_pinned()
+        ((index, square),) = DataLoader(Numbers(1), pin_memory=True)
+        assert index.is_pinned()
+        assert square.is_pinned()
         return
     with pytest.warns(UserWarning, match="pin_memory"):
         list(DataLoader(Numbers(1), pin_memory=True))
