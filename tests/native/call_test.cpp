@@ -26,10 +26,13 @@ namespace {
 
 using namespace uh::test;
 
-// Reads every element, then lets the tensor go: the sanitizer watches both.
+// Reads every element, of a sparse tensor those of its parts, then lets the tensor go: the sanitizer
+// watches both.
 void read_and_release(uh_handle h) {
+  for (int role = 0; role < 4; ++role)
+    if (const uh_handle part = uh_sparse_part(h, role)) read_and_release(part);
   const int64_t n = uh_numel(h);
-  if (uh_device(h) == 0 && n < 1 << 20) {
+  if (uh_layout_kind(h) == 0 && uh_device(h) == 0 && n < 1 << 20) {
     const int64_t count = uh_dtype(h) >= UH_COMPLEX64 ? 2 * n : n;
     std::vector<double> values(static_cast<size_t>(count));
     CHECK_EQ(uh_read_doubles(h, values.data(), count), 0);
@@ -77,6 +80,20 @@ void too_slow(int) {
   report_running();
   _exit(1);
 }
+
+// Reports the call that runs while it lives, if that takes too long. A failed check ends it, too.
+class Watch {
+ public:
+  explicit Watch(const Arguments& arguments) {
+    g_running = &arguments;
+    g_phase = "calling ";
+    alarm(kSecondsPerCall);
+  }
+  ~Watch() {
+    alarm(0);
+    g_running = nullptr;
+  }
+};
 
 // A refusal has words, and is not one of the engine's own mistakes.
 void check_refusal(const Arguments& arguments) {
@@ -145,16 +162,12 @@ bool differentiate(const Arguments& arguments, const std::vector<uh_handle>& roo
 bool call(const OperatorInfo& op, Random& random, int64_t& passes) {
   Arguments arguments(op.schema(), random);
   uh_value results[8];
-  g_running = &arguments;
-  g_phase = "calling ";
-  alarm(kSecondsPerCall);
+  const Watch watch(arguments);
   const int n = uh_call_boxed(op.full_name().c_str(), arguments.data(), arguments.size(), results);
   if (n < 0) check_refusal(arguments);
   const auto roots = differentiable(results, n);
   if (!roots.empty()) passes += differentiate(arguments, roots, random);
   for (int i = 0; i < n; ++i) release(results[i]);
-  alarm(0);
-  g_running = nullptr;
   return n >= 0;
 }
 
