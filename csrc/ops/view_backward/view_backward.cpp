@@ -1,5 +1,7 @@
 // The composites of view_backward.yaml: zeros of the viewed tensor's shape, with the gradient where the
 // view looked.
+#include <algorithm>
+
 #include "generated/kernels/view.h"
 #include "generated/kernels/view_backward.h"
 #include "generated/ops/arithmetic.h"
@@ -42,7 +44,10 @@ Tensor diagonal_backward(KeySet keys, const Tensor& grad_output, const Dims& inp
 Tensor unfold_backward(KeySet keys, const Tensor& grad_in, const Dims& input_sizes, int64_t dim,
                        int64_t size, int64_t step) {
   const Tensor full = zeros_on(input_sizes, grad_in.dtype(), grad_in.device());
-  const Tensor windows = unfold(keys, full, dim, size, step);
+  // A step past the end leads nowhere, and its stride in bytes may not fit 64 bits.
+  int64_t longest = 0;
+  for (const int64_t n : input_sizes) longest = std::max(longest, n);
+  const Tensor windows = unfold(keys, full, dim, size, std::min(step, longest + 1));
   check(windows.sizes() == grad_in.sizes(), "unfold_backward: the gradient has sizes ",
         grad_in.sizes(), ", the windows ", windows.sizes());
   if (input_sizes.empty()) {
