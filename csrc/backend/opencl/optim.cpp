@@ -6,8 +6,6 @@
 #include "backend/opencl/kernel_calls.h"
 #include "backend/opencl/registration.h"
 #include "generated/ops/optim.h"
-#include "memory/device_registry.h"
-#include "ops/copy/device_copy.h"
 #include "ops/copy/element.h"
 #include "ops/overlap.h"
 #include "tensor/call_scope.h"
@@ -27,7 +25,7 @@ void check_lengths(std::string_view op, const Tensors& self,
 
 double scalar_of(const Tensor& t, std::string_view op, std::string_view argument_name) {
   check(t.numel() == 1, op, ": ", argument_name, " must have one element, got sizes ", t.sizes());
-  return read_scalar(is_host(t.device()) ? t : copy_to_host(t)).to_double();
+  return read_scalar(t).to_double();
 }
 
 bool skipped(std::string_view op, const Tensor& found_inf) {
