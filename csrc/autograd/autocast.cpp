@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "autograd/autograd_meta.h"
+#include "base/per_thread.h"
 #include "dispatch/dispatcher.h"
 #include "generated/ops/copy.h"
 #include "generated/tags.h"
@@ -21,7 +22,7 @@ struct AutocastState {
   };
   std::unordered_map<const TensorImpl*, Cast> cache;
 };
-thread_local AutocastState t_autocast;
+AutocastState& autocast() { return per_thread<AutocastState>(); }
 
 bool is_eligible(const Tensor& t) {
   return t && is_host(t.device()) && is_floating(t.dtype()) && t.dtype() != DType::kFloat64;
@@ -32,11 +33,11 @@ Tensor cast(const Tensor& t, DType dtype) {
   const auto convert = [&] {
     return ops::_to_copy(t, dtype, Device::kUndefined, MemoryFormat::kPreserve);
   };
-  const bool is_weight = t_autocast.is_cached && dtype == t_autocast.dtype &&
+  const bool is_weight = autocast().is_cached && dtype == autocast().dtype &&
                          t.dtype() == DType::kFloat32 && grad_enabled() && requires_grad(t) &&
                          !grad_fn(t) && !t.impl()->base();
   if (!is_weight) return convert();
-  auto [entry, is_new] = t_autocast.cache.try_emplace(t.impl());
+  auto [entry, is_new] = autocast().cache.try_emplace(t.impl());
   if (is_new) entry->second = {t, convert()};
   return entry->second.result;
 }
@@ -53,7 +54,7 @@ IValue cast(const IValue& value, DType dtype) {
 
 // float32 if one of the arguments is, else the lower precision that they have.
 DType widest(const IValue* first, const IValue* last) {
-  DType result = t_autocast.dtype;
+  DType result = autocast().dtype;
   const auto add = [&](const Tensor& t) {
     if (is_eligible(t) && t.dtype() == DType::kFloat32) result = DType::kFloat32;
   };
@@ -70,7 +71,7 @@ void autocast(OperatorInfo& op, Key, Stack& stack) {
   const Without<Key::kAutocastCPU> below;
   IValue* const first = &stack[stack.size() - op.schema().arguments.size()];
   IValue* const last = stack.data() + stack.size();
-  DType dtype = t_autocast.dtype;
+  DType dtype = autocast().dtype;
   if (op.has_tag(Tag::kAutocastFloat32)) dtype = DType::kFloat32;
   if (op.has_tag(Tag::kAutocastPromote)) dtype = widest(first, last);
   for (IValue* argument = first; argument != last; ++argument) *argument = cast(*argument, dtype);
@@ -93,16 +94,16 @@ void set_autocast_enabled(bool enabled) {
       enabled ? t_state.included | Key::kAutocastCPU : t_state.included - Key::kAutocastCPU;
 }
 
-DType autocast_dtype() { return t_autocast.dtype; }
+DType autocast_dtype() { return autocast().dtype; }
 
 void set_autocast_dtype(DType dtype) {
   check(dtype == DType::kBFloat16 || dtype == DType::kFloat16 || dtype == DType::kFloat32,
         "autocast: expected bfloat16 or float16, got ", name(dtype));
-  t_autocast.dtype = dtype;
+  autocast().dtype = dtype;
 }
 
-bool autocast_cache_enabled() { return t_autocast.is_cached; }
-void set_autocast_cache_enabled(bool enabled) { t_autocast.is_cached = enabled; }
-void clear_autocast_cache() { t_autocast.cache.clear(); }
+bool autocast_cache_enabled() { return autocast().is_cached; }
+void set_autocast_cache_enabled(bool enabled) { autocast().is_cached = enabled; }
+void clear_autocast_cache() { autocast().cache.clear(); }
 
 }  // namespace uh::autograd

@@ -2,6 +2,7 @@
 #include <cerrno>
 
 #include "capi/convert.h"
+#include "capi/returned_string.h"
 #include "capi/underhood_archive.h"
 #include "jit/serialization/archive.h"
 #include "jit/serialization/output_file.h"
@@ -63,11 +64,7 @@ uh_archive_writer uh_archive_writer_new(void) {
 }
 void uh_archive_writer_free(uh_archive_writer self) { delete &writer_of(self); }
 const char* uh_archive_writer_add(uh_archive_writer self, const char* name, uh_handle tensor) {
-  return guard(static_cast<const char*>(nullptr), [&]() -> const char* {
-    static thread_local std::string t_name;
-    t_name = writer_of(self).add(name, take(tensor));
-    return t_name.c_str();
-  });
+  return text_of([&] { return writer_of(self).add(name, take(tensor)); });
 }
 int uh_archive_writer_set_metadata(uh_archive_writer self, const char* key, const char* text) {
   return guard(-1, [&] {

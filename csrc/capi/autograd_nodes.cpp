@@ -6,6 +6,7 @@
 #include "autograd/formula.h"
 #include "autograd/function_node.h"
 #include "capi/convert_autograd.h"
+#include "capi/returned_string.h"
 
 using namespace uh;            // NOLINT: this file is nothing but calls into uh
 using namespace uh::autograd;  // NOLINT
@@ -14,9 +15,7 @@ uh_node uh_node_retain(uh_node node) { return give_node(take_node(node)); }
 void uh_node_release(uh_node node) { node_of(node)->release(); }
 int64_t uh_node_id(uh_node node) { return node_of(node)->id(); }
 const char* uh_node_name(uh_node node) {
-  thread_local std::string name;
-  name = node_of(node)->name();
-  return name.c_str();
+  return text_of([&] { return node_of(node)->name(); });
 }
 int64_t uh_node_sequence(uh_node node) { return static_cast<int64_t>(node_of(node)->sequence()); }
 int64_t uh_node_edges(uh_node node) { return static_cast<int64_t>(node_of(node)->edges().size()); }
@@ -96,11 +95,11 @@ autograd::SavedTensor* find_saved(autograd::Node& node, std::string_view name) {
 }  // namespace uh
 
 const char* uh_node_saved_names(uh_node node) {
-  thread_local std::string text;
-  Names names;
-  node_of(node)->each_saved(names);
-  text = std::move(names.text);
-  return text.c_str();
+  return text_of([&] {
+    Names names;
+    node_of(node)->each_saved(names);
+    return std::move(names.text);
+  });
 }
 
 int uh_node_saved(uh_node handle, const char* name, uh_value* ret_value) {

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/json.h"
+#include "base/per_thread.h"
 #include "capi/convert.h"
 #include "capi/library.h"
 #include "dispatch/dispatcher.h"
@@ -60,16 +61,13 @@ void check_present(const OperatorInfo& op, const Argument& argument, const IValu
 }
 
 // The memory that returned pointers lead into: of the last values, for a call may return several.
-// All functions here share it: a library that is loaded late shares 1664 bytes of thread-local
-// memory with all others.
 IValue& next_returned() {
   struct Returned {
     std::array<IValue, kReturnedValues> values;
     size_t next = 0;
   };
-  thread_local std::unique_ptr<Returned> returned;
-  if (!returned) returned = std::make_unique<Returned>();
-  return returned->values[returned->next++ % kReturnedValues];
+  Returned& returned = per_thread<Returned>();
+  return returned.values[returned.next++ % kReturnedValues];
 }
 
 const char* returned(std::string text) {

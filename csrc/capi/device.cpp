@@ -98,16 +98,14 @@ int uh_device_registered(int type) {
 }
 
 const char* uh_device_absence(int type) {
-  static thread_local std::string text;
-  return text_of(text, [&]() -> std::string {
+  return text_of([&]() -> std::string {
     const DeviceBackend& backend = backend_of(static_cast<DeviceType>(type));
     return backend.absence ? backend.absence() : "";
   });
 }
 
 const char* uh_device_title(int64_t device) {
-  static thread_local std::string text;
-  return text_of(text, [&]() -> std::string {
+  return text_of([&]() -> std::string {
     const DeviceBackend& backend = backend_at(device);
     return backend.title ? backend.title(Device::of_code(device)) : "";
   });
@@ -212,8 +210,7 @@ int uh_device_register(const uh_device_backend* backend) {
 int64_t uh_cpu_fallback_calls(void) { return cpu_fallback_calls(); }
 
 const char* uh_cpu_fallback_counts(void) {
-  static thread_local std::string text;
-  return text_of(text, [] {
+  return text_of([] {
     JsonWriter json;
     json.begin_object();
     for (const auto& [operator_name, calls] : cpu_fallback_counts())

@@ -1,4 +1,4 @@
-// Results of the JIT's C functions: a string that stays valid for a while, or a status.
+// Results of C functions: a string that stays valid for a while, or a status.
 #pragma once
 
 #include <string>
@@ -7,13 +7,17 @@
 
 namespace uh {
 
-// Stores f's result in `buffer`, the calling function's thread_local; it is valid until its next
-// call.
+// This thread's string for `key`; it stays where it is.
+std::string& returned_string(const void* key);
+
+// f's result, valid until the calling function's next call on this thread.
 template <class F>
-const char* text_of(std::string& buffer, F&& f) {
+const char* text_of(F&& f) {
+  static constexpr char key = 0;  // each caller has its own: F is the type of its lambda
   return guard(static_cast<const char*>(nullptr), [&] {
-    buffer = f();
-    return buffer.c_str();
+    std::string& text = returned_string(&key);
+    text = f();
+    return text.c_str();
   });
 }
 

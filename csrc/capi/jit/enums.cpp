@@ -15,8 +15,7 @@ EnumType& enum_named(uh_enum handle) {
 }  // namespace
 
 const char* uh_box_type(uh_box self) {
-  thread_local std::string buffer;
-  return text_of(buffer, [&] {
+  return text_of([&] {
     check(self != 0, "box: the handle is 0");
     return type_of(IValue(Ref<Container>::share(reinterpret_cast<Container*>(self))))->text();
   });

@@ -109,19 +109,16 @@ uh_graph uh_graph_parse(const char* text) {
   });
 }
 const char* uh_graph_text(uh_graph self, int with_source) {
-  thread_local std::string buffer;
-  return text_of(buffer, [&] { return graph_of(self).text(with_source != 0); });
+  return text_of([&] { return graph_of(self).text(with_source != 0); });
 }
 const char* uh_graph_snapshot(uh_graph self) {
-  thread_local std::string buffer;
-  return text_of(buffer, [&] { return snapshot(graph_of(self)); });
+  return text_of([&] { return snapshot(graph_of(self)); });
 }
 int uh_graph_verify(uh_graph self) {
   return done([&] { verify(graph_of(self)); });
 }
 const char* uh_graph_lint(uh_graph self) {
-  thread_local std::string buffer;
-  return text_of(buffer, [&] { return lint_origins(graph_of(self)); });
+  return text_of([&] { return lint_origins(graph_of(self)); });
 }
 int64_t uh_graph_id(uh_graph self) {
   return guard(-1, [&] { return graph_of(self).id(); });
@@ -139,23 +136,19 @@ int uh_graph_add_output(uh_graph self, int64_t value) {
   return done([&] { graph_of(self).add_output(value_of(self, value)); });
 }
 const char* uh_type_normal(const char* type) {
-  thread_local std::string buffer;
-  return text_of(buffer, [&] { return parse_type(type)->text(); });
+  return text_of([&] { return parse_type(type)->text(); });
 }
 const char* uh_type_plain(const char* type) {
-  thread_local std::string buffer;
-  return text_of(buffer, [&] { return unshaped(parse_type(type))->text(); });
+  return text_of([&] { return unshaped(parse_type(type))->text(); });
 }
 const char* uh_type_annotation(const char* type) {
-  thread_local std::string buffer;
-  return text_of(buffer, [&] { return parse_type(type)->annotation(); });
+  return text_of([&] { return parse_type(type)->annotation(); });
 }
 int uh_type_is_subtype(const char* type, const char* expected) {
   return guard(-1, [&] { return is_subtype(*parse_type(type), *parse_type(expected)) ? 1 : 0; });
 }
 const char* uh_type_unify(const char* a, const char* b) {
-  thread_local std::string buffer;
-  return text_of(buffer, [&] {
+  return text_of([&] {
     const TypeRef both = unify(parse_type(a), parse_type(b));
     return both ? both->text() : std::string();
   });
@@ -354,12 +347,10 @@ int uh_value_replace_after(uh_graph self, int64_t value, int64_t node, int64_t o
   });
 }
 const char* uh_value_type(uh_graph self, int64_t value) {
-  thread_local std::string buffer;
-  return text_of(buffer, [&] { return value_of(self, value)->type()->text(); });
+  return text_of([&] { return value_of(self, value)->type()->text(); });
 }
 const char* uh_value_name(uh_graph self, int64_t value) {
-  thread_local std::string buffer;
-  return text_of(buffer, [&] { return value_of(self, value)->name(); });
+  return text_of([&] { return value_of(self, value)->name(); });
 }
 int uh_value_constant(uh_graph self, int64_t value, uh_value* ret_value) {
   return guard(-1, [&] {

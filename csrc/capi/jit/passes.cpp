@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "base/json.h"
+#include "base/per_thread.h"
 #include "capi/jit/handles.h"
 #include "capi/returned_string.h"
 #include "jit/pass.h"
@@ -19,7 +20,7 @@ struct Open {
   std::unique_ptr<PassRun> pass;
   std::unique_ptr<Rewrite> rewrite;
 };
-thread_local std::unordered_map<Graph*, Open> t_open;
+struct OpenChanges : std::unordered_map<Graph*, Open> {};
 
 std::string json_of_rewrites(const std::vector<KeptRewrite>& rewrites) {
   JsonWriter w;
@@ -53,8 +54,7 @@ int64_t uh_pass_run(uh_graph self, const char* name) {
   return guard(-1, [&] { return run_pass(pass_of(name), graph_of(self)); });
 }
 const char* uh_pass_run_recorded(uh_graph self, const char* name) {
-  thread_local std::string buffer;
-  return text_of(buffer, [&] {
+  return text_of([&] {
     std::vector<KeptRewrite> rewrites;
     RewriteCount outer;
     outer.saved = &rewrites;
@@ -71,8 +71,7 @@ const char* uh_pass_run_recorded(uh_graph self, const char* name) {
   });
 }
 const char* uh_pipeline(void) {
-  thread_local std::string buffer;
-  return text_of(buffer, [&] {
+  return text_of([&] {
     JsonWriter w;
     w.begin_array();
     for (const bool specialised : {false, true}) {
@@ -105,7 +104,7 @@ int uh_rewrite_begin(uh_graph self, const char* rule, const char* reason, const 
     for (int64_t i = 0; i < n; ++i) concerned.push_back(node_of(self, nodes[i]));
     Graph& graph = graph_of(self);
     check(!graph.rewrite(), "rewrite '", rule, "': another rewrite of this graph is open");
-    Open& open = t_open[&graph];
+    Open& open = per_thread<OpenChanges>()[&graph];
     open.graph = GraphRef::share(&graph);
     open.rewrite = std::make_unique<Rewrite>(graph, rule, concerned, file, line);
     open.rewrite->because(reason);
@@ -113,26 +112,29 @@ int uh_rewrite_begin(uh_graph self, const char* rule, const char* reason, const 
 }
 int uh_rewrite_end(uh_graph self) {
   return done([&] {
-    const auto it = t_open.find(&graph_of(self));
-    check(it != t_open.end() && it->second.rewrite, "rewrite: none is open on this graph");
+    auto& changes = per_thread<OpenChanges>();
+    const auto it = changes.find(&graph_of(self));
+    check(it != changes.end() && it->second.rewrite, "rewrite: none is open on this graph");
     it->second.rewrite.reset();
-    if (!it->second.pass) t_open.erase(it);
+    if (!it->second.pass) changes.erase(it);
   });
 }
 int uh_pass_begin(uh_graph self, const char* name) {
   return done([&] {
     Graph& graph = graph_of(self);
-    check(t_open.count(&graph) == 0, "pass ", name, ": another pass of this graph is open");
+    auto& changes = per_thread<OpenChanges>();
+    check(changes.count(&graph) == 0, "pass ", name, ": another pass of this graph is open");
     auto pass = std::make_unique<PassRun>(name, graph);
-    t_open[&graph] = {GraphRef::share(&graph), std::move(pass), nullptr};
+    changes[&graph] = {GraphRef::share(&graph), std::move(pass), nullptr};
   });
 }
 int64_t uh_pass_end(uh_graph self, const char* failed) {
   return guard(-1, [&] {
-    const auto it = t_open.find(&graph_of(self));
-    check(it != t_open.end() && it->second.pass, "pass: none is open on this graph");
+    auto& changes = per_thread<OpenChanges>();
+    const auto it = changes.find(&graph_of(self));
+    check(it != changes.end() && it->second.pass, "pass: none is open on this graph");
     Open open = std::move(it->second);
-    t_open.erase(it);
+    changes.erase(it);
     open.rewrite.reset();
     return open.pass->end(failed);
   });

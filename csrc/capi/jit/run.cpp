@@ -160,8 +160,7 @@ int uh_class_add_method(uh_class self, const char* name, uh_function function) {
       [&] { class_of(self).add_method(name, Ref<Function>::share(&function_of(function))); });
 }
 const char* uh_class_describe(uh_class self) {
-  thread_local std::string buffer;
-  return text_of(buffer, [&] {
+  return text_of([&] {
     const ClassType& type = class_of(self);
     JsonWriter w;
     w.begin_object().member("name", type.name()).member("plain", type.is_plain());
@@ -217,12 +216,10 @@ int64_t uh_function_id(uh_function self) {
   return guard(-1, [&] { return function_of(self).id(); });
 }
 const char* uh_function_name(uh_function self) {
-  thread_local std::string buffer;
-  return text_of(buffer, [&] { return function_of(self).name(); });
+  return text_of([&] { return function_of(self).name(); });
 }
 const char* uh_function_schema(uh_function self) {
-  thread_local std::string buffer;
-  return text_of(buffer, [&] { return function_of(self).schema_text(); });
+  return text_of([&] { return function_of(self).schema_text(); });
 }
 int uh_function_set_defaults(uh_function self, const uh_value* values, int64_t n) {
   return done([&] { function_of(self).set_defaults(values_of(values, n)); });
@@ -302,10 +299,8 @@ uh_graph uh_function_graph_for(uh_function self, const uh_value* args, int64_t n
   });
 }
 const char* uh_function_code(uh_function self, const uh_value* args, int64_t n) {
-  thread_local std::string buffer;
-  return text_of(buffer, [&] {
-    return function_of(self).executor().code_for(values_of(args, n), true).text();
-  });
+  return text_of(
+      [&] { return function_of(self).executor().code_for(values_of(args, n), true).text(); });
 }
 void uh_function_record_origin(uh_function self, const char* origin, const char* file,
                                const char* json) {
@@ -443,13 +438,14 @@ uh_box uh_jit_load(const char* path) {
 }
 const char* uh_jit_extra(uh_archive file, const char* name, size_t* size) {
   return guard(static_cast<const char*>(nullptr), [&]() -> const char* {
-    thread_local std::string buffer;
+    static constexpr char key = 0;
     std::optional<std::string> content =
         extra_file(*reinterpret_cast<const SafetensorsReader*>(file), name);
     if (!content) return nullptr;
-    buffer = std::move(*content);
-    *size = buffer.size();
-    return buffer.data();
+    std::string& text = returned_string(&key);
+    text = std::move(*content);
+    *size = text.size();
+    return text.data();
   });
 }
 uh_box uh_function_module(uh_function self) {

@@ -361,6 +361,21 @@ void multiply_integers(const Tensor& out, const Matrices& a, const Matrices& b, 
   if (!direct) copy_elements(out, wide);
 }
 
+// A copy that BLAS can read, in the order in which the matrices lie in memory: turning them takes
+// several times as long.
+Tensor dense(const Tensor& t, Reading reading) {
+  const size_t n = t.sizes().size();
+  if (reading != Reading::kMatrix || t.strides()[n - 1] <= t.strides()[n - 2])
+    return as_contiguous(t);
+  Dims sizes = t.sizes(), strides = t.strides();
+  std::swap(sizes[n - 1], sizes[n - 2]);
+  std::swap(strides[n - 1], strides[n - 2]);
+  const Tensor copy = as_contiguous(alias(t, {sizes, strides, t.offset()}));
+  strides = copy.strides();
+  std::swap(strides[n - 1], strides[n - 2]);
+  return alias(copy, {t.sizes(), strides, copy.offset()});
+}
+
 bool keeps_nothing(const Scale* scale) { return !scale || !scale->beta.to_bool(); }
 
 // out = beta * out; product: null where there is nothing to add.
@@ -415,8 +430,8 @@ void multiply(const Tensor& out, const Tensor& a, Reading a_reading, const Tenso
     return multiply_integers<int32_t>(out, x, y, batch);
   }
   Matrices x = matrices(a, a_reading, batch.size()), y = matrices(b, b_reading, batch.size());
-  if (!blas_view(x).leading) x = matrices(as_contiguous(a), a_reading, batch.size());
-  if (!blas_view(y).leading) y = matrices(as_contiguous(b), b_reading, batch.size());
+  if (!blas_view(x).leading) x = matrices(dense(a, a_reading), a_reading, batch.size());
+  if (!blas_view(y).leading) y = matrices(dense(b, b_reading), b_reading, batch.size());
   fold_batch(x, y, batch);
   visit_any(dtype, [&](auto zero) {
     using T = decltype(zero);
