@@ -361,7 +361,7 @@ void multiply_integers(const Tensor& out, const Matrices& a, const Matrices& b, 
   if (!direct) copy_elements(out, wide);
 }
 
-// A copy that BLAS can read, in the order in which the matrices lie in memory: turning them takes
+// A copy that BLAS can read, in the order in which the matrices are stored: turning them takes
 // several times as long.
 Tensor dense(const Tensor& t, Reading reading) {
   const size_t n = t.sizes().size();
