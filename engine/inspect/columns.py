@@ -300,6 +300,8 @@ class Events:
 
     def gather(self, field: str, numbers: np.ndarray) -> np.ndarray:
         """A field of the records with these numbers."""
+        if len(self._segments) == 1 and not self._segments[0].first:
+            return self._segments[0].gather(field, numbers).astype(RECORD[field], copy=False)
         out = np.empty(len(numbers), RECORD[field])
         which = self._firsts.searchsorted(numbers, "right") - 1
         order = np.argsort(which, kind="stable")
@@ -309,6 +311,13 @@ class Events:
             segment = self._segments[int(which[rows[0]])]
             out[rows] = segment.gather(field, numbers[rows] - segment.first)
         return out
+
+    def value(self, field: str, number: int) -> Any:
+        """A field of one record."""
+        cached, records = self._chunk
+        if cached == number - number % _CHUNK:
+            return records[field][number - cached]
+        return self.gather(field, np.array([number]))[0]
 
     def numbers(self, kind: int) -> np.ndarray:
         """The numbers of all records of a kind, ascending."""
@@ -361,7 +370,7 @@ class Column(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, (int, np.integer)):
-            return self._events[key][self._field]
+            return self._events.value(self._field, range(len(self))[int(key)])
         return self._events.gather(self._field, self._events.record_numbers(key))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:

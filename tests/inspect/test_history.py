@@ -490,3 +490,24 @@ def test_aliases_exactly_when_bytes_meet():
     assert not history.aliases(even, odd, b.now)
     assert not history.aliases(x, other, b.now)
     assert not history.aliases(x, 99, b.now)
+
+
+def test_what_is_looked_up_at_once_is_what_one_by_one_is() -> None:
+    b = TraceBuilder()
+    b.line(1)
+    tensors = [b.tensor((2,), values=[1, 2], name=f"x{number}") for number in range(5)]
+    for number, tensor in enumerate(tensors):
+        for _ in range(number):
+            b.write(tensor)
+    b.unbind("x3")
+    history = b.history()
+    for m in range(history.end):
+        facts = history.tensors_at(m)
+        ids, counters = [fact.id for fact in facts], [fact.counter for fact in facts]
+        assert history.versions_of(counters, m) == [history.version(each, m) for each in counters]
+        assert history.wrapped_of(ids, m) == [history.wrapped(each, m) for each in ids]
+        assert history.objects_of(ids, m) == [history.object_at(each, m) for each in ids]
+        storages = [fact.id for fact in history.storages_at(m)]
+        counts = [history.storage_owners(each, m).count for each in storages]
+        assert history.storage_uses(storages, m) == counts
+    assert history.versions_of([], 0) == []

@@ -16,6 +16,7 @@ from tests.inspect.trace_builder import TraceBuilder
 from tui.render import ASCII, UNICODE, Glyphs, Picture
 from tui.render.theme import STYLES
 from tui.views import DrawContext, help_of, key_groups, view, views
+from tui.views._memory_group import Group
 
 NAMES = sorted(views())
 SIZES = ((80, 24), (120, 40), (200, 60))
@@ -224,3 +225,17 @@ def test_the_source_lists_one_of_many_paths_to_a_tensor():
     names = {name.name: name.others for name in nav.model("source").names}
     assert names == {"x": 0, "images.cache[0]": 2}
     assert "tensor 1 · +2" in nav.picture("source", 120, 30, UNICODE).text()
+
+
+def test_the_map_finds_the_selected_tensor_without_drawing_the_others(monkeypatch) -> None:
+    b = TraceBuilder()
+    b.line(1)
+    tensors = [b.tensor((2,), values=[1, 2], name=f"x{number}") for number in range(30)]
+    context = DrawContext(100, 20)
+    chosen = select(tensor=tensors[25])
+    picture = view("memory").draw(view("memory").project(b.history(), b.now, chosen), context)
+    with monkeypatch.context() as patch:
+        patch.setattr(Group, "_drawn", lambda group, height: pytest.fail("drawn"))
+        row = picture.focus_row
+    assert any("highlighted" in span.style for span in picture.line(row))
+    assert "x25" in "".join(span.text for span in picture.line(row))

@@ -3,6 +3,7 @@
 from tui.render.glyphs import ASCII, SETS, UNICODE, Glyphs
 from tui.render.picture import (
     Guide,
+    Landmarks,
     Line,
     Picture,
     Span,
@@ -24,6 +25,7 @@ __all__ = [
     "UNICODE",
     "Glyphs",
     "Guide",
+    "Landmarks",
     "Line",
     "Picture",
     "Span",

@@ -16,6 +16,8 @@ from unicodedata import category, combining, east_asian_width
 
 from tui.render.target import Target
 
+MAX_SEARCHED = 2000  # rows of a picture that is searched for its landmarks
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -55,16 +57,32 @@ class Guide:
     split: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Landmarks:
+    """The first line of a picture with the current thing, and the first with a highlighted one."""
+
+    current: int | None = None
+    highlighted: int | None = None
+
+
 class Picture:
     """`height` lines, none wider than `width`; `line(y)` calls `make` once and caches the line."""
 
-    __slots__ = ("_lines", "_make", "guide", "height", "width")
+    __slots__ = ("_find", "_lines", "_make", "guide", "height", "width")
 
-    def __init__(self, width: int, height: int, make: Callable[[int], Iterable[Span]]) -> None:
+    def __init__(
+        self,
+        width: int,
+        height: int,
+        make: Callable[[int], Iterable[Span]],
+        landmarks: Callable[[], Landmarks] | None = None,
+    ) -> None:
+        """`landmarks` finds them without drawing the lines; without it they are searched."""
         self.width = width
         self.height = height
         self.guide = Guide()
         self._make = make
+        self._find = landmarks
         self._lines: dict[int, Line] = {}
 
     @classmethod
@@ -81,6 +99,26 @@ class Picture:
         if line is None:
             line = self._lines[y] = tuple(span for span in self._make(y) if span.text)
         return line
+
+    @property
+    def focus_row(self) -> int | None:
+        """The row that should be visible: the first current one, else the first highlighted one."""
+        landmarks = self.landmarks()
+        return landmarks.highlighted if landmarks.current is None else landmarks.current
+
+    def landmarks(self) -> Landmarks:
+        """The landmarks of the picture; none of a very tall one, which the user scrolls."""
+        if self._find is not None:
+            return self._find()
+        highlighted = None
+        for y in range(self.height if self.height <= MAX_SEARCHED else 0):
+            for span in self.line(y):
+                names = span.style.split()
+                if "current" in names:
+                    return Landmarks(y, highlighted)
+                if highlighted is None and "highlighted" in names:
+                    highlighted = y
+        return Landmarks(None, highlighted)
 
     def text(self, styles: bool = False) -> str:
         """All lines as plain text; with `styles`, each styled span reads `⟨style:text⟩`."""
@@ -111,7 +149,17 @@ def stack(parts: Sequence[Picture]) -> Picture:
         part = bisect_right(ends, y) - 1
         return parts[part].line(y - ends[part])
 
-    return Picture(max((part.width for part in parts), default=0), ends[-1], make)
+    def landmarks() -> Landmarks:
+        current = highlighted = None
+        for part, top in zip(parts, ends, strict=False):
+            own = part.landmarks()
+            if current is None and own.current is not None:
+                current = top + own.current
+            if highlighted is None and own.highlighted is not None:
+                highlighted = top + own.highlighted
+        return Landmarks(current, highlighted)
+
+    return Picture(max((part.width for part in parts), default=0), ends[-1], make, landmarks)
 
 
 def cells(text: str) -> int:

@@ -25,7 +25,7 @@ from tui.screens.base import is_open, key_words
 from tui.screens.finding import Finding
 from tui.screens.tabs import tab_words
 from tui.widgets.bar import Bar, Word
-from tui.widgets.canvas import Canvas, focus_row
+from tui.widgets.canvas import Canvas
 from tui.widgets.markdown import prose
 from tui.widgets.scrubber import Scrubber
 
@@ -263,9 +263,7 @@ class Viewer(Finding):
             canvas.cursor = None
             canvas.scroll_to(0, 0, animate=False, force=True)
         pointing = canvas is self._pointing
-        canvas.show_picture(
-            picture, row=None if pointing else focus_row(picture), lead=not pointing
-        )
+        canvas.show_picture(picture, row=None if pointing else picture.focus_row, lead=not pointing)
 
     def _draw_ahead(self, canvas: Canvas, name: str, room: Size) -> None:
         """Draw a picture in a thread first, so that keys keep working in the meantime."""

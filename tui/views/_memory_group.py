@@ -14,7 +14,7 @@ from engine.inspect.selection import (
     StorageSelection,
     TensorSelection,
 )
-from tui.render import Glyphs, Picture, Span, Target
+from tui.render import Glyphs, Landmarks, Picture, Span, Target
 from tui.render.boxes import Grid
 from tui.render.theme import tensor_style
 from tui.views._cells import cell_target
@@ -125,7 +125,15 @@ class Group:
                 grid.append(self._drawn(height))
             return grid[0].line(y)
 
-        return Picture(self.columns.width, height, make)
+        return Picture(self.columns.width, height, make, self._landmarks)
+
+    def _landmarks(self) -> Landmarks:
+        """The line of the first highlighted tensor, else of the storage."""
+        if not self.storage.highlighted:
+            return Landmarks()
+        tensors = enumerate(self.storage.tensors)
+        first = next((ordinal for ordinal, tensor in tensors if tensor.highlighted), 0)
+        return Landmarks(highlighted=self.starts[first] + self.columns.boxed)
 
     def _drawn(self, height: int) -> Grid:
         grid = Grid(self.columns.width, height, self.glyphs)

@@ -8,6 +8,7 @@ selection is drawn with heavy lines and marked at the left edge.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from engine.inspect.models._wording import bytes_text, pluralise
 from engine.inspect.models.memory import DeviceSection, FreedTensor, MemoryMap
@@ -52,13 +53,13 @@ class MemoryView(View):
         columns = Columns.within(context.width)
         parts = [_head(model, columns, context.glyphs)]
         bars = BarScale.of(model, columns)
-        labels = (
+        labels = tuple(
             name.text
             for storage in model.storages
             for tensor in storage.tensors
             for name in tensor.names
         )
-        names = cut_apart(labels, columns.names[1], context.glyphs.ellipsis)
+        names = _cut_names(labels, columns.names[1], context.glyphs.ellipsis)
         sections = {section.device: section for section in model.devices}
         for storage in model.storages:
             if section := sections.pop(storage.device, None):
@@ -72,6 +73,11 @@ class MemoryView(View):
         if model.freed:
             parts.append(_freed(model.freed, columns, context.glyphs))
         return stack(parts)
+
+
+@lru_cache(maxsize=8)  # from one step to the next they rarely change
+def _cut_names(names: tuple[str, ...], width: int, ellipsis: str) -> dict[str, str]:
+    return cut_apart(names, width, ellipsis)
 
 
 def _section(section: DeviceSection, glyphs: Glyphs) -> Picture:

@@ -62,6 +62,9 @@ class MicroscopeView(View):
             lines += slice_lines(model.out.tensor, model.out.storage, model.out.grid, context)
         tables = ([model.out] if model.out is not None else []) + list(model.inputs)
         lines += _side_by_side([_table(model, table, context) for table in tables], width)
+        if model.hidden:
+            more = f" {glyphs.ellipsis} {pluralise(model.hidden, 'more tensor')} of the call"
+            lines += [(Span(f"{more} not drawn: no cell of them feeds this one", "dim"),), ()]
         lines += _feeds(model, context)
         if model.arguments:
             lines += [_constants(model, width, glyphs.ellipsis)]

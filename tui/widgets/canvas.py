@@ -32,8 +32,6 @@ from tui.widgets.rich_styles import ink_of, strip_of
 
 Select = Callable[[Target, bool], None]
 
-MAX_ROWS = 2000  # of a picture that is searched for its focus row
-
 
 class Canvas(ScrollView, can_focus=True):
     """Shows a `Picture`; calls `select` when the cursor comes to a target.
@@ -264,18 +262,3 @@ class Canvas(ScrollView, can_focus=True):
         if hasattr(self, "_strips"):  # Textual calls this before __init__ is through
             self._strips.clear()
             self._base, self._ink = None, ""
-
-
-def focus_row(picture: Picture) -> int | None:
-    """The row that should be visible: the first current one, else the first highlighted one."""
-    if picture.height > MAX_ROWS:  # a view this tall has its own focus, or the user scrolls
-        return None
-    highlighted = None
-    for y in range(picture.height):
-        for span in picture.line(y):
-            names = span.style.split()
-            if "current" in names:
-                return y
-            if highlighted is None and "highlighted" in names:
-                highlighted = y
-    return highlighted

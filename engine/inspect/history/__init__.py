@@ -41,6 +41,7 @@ from engine.inspect.history.jit import Jit
 from engine.inspect.history.labels import Labels
 from engine.inspect.history.search import Check, Search
 from engine.inspect.history.storage_contents import StorageContents
+from engine.inspect.history.table import Table
 from engine.inspect.layout import Extent
 from engine.inspect.trace import TraceReader
 
@@ -195,6 +196,28 @@ class History:
     def wrapped(self, tensor: int, m: int) -> bool:
         """Return whether a Python object stands for the tensor."""
         return len(self.tables.wrappers.where_at("tensor", tensor, m)) > 0
+
+    def objects_of(self, tensors: list[int], m: int) -> list[ObjectFact | None]:
+        """`object_at` of many tensors."""
+        rows = self._living(self.tables.objects, "tensor", tensors, m)
+        return [self._rows.object(row) if row >= 0 else None for row in rows]
+
+    def wrapped_of(self, tensors: list[int], m: int) -> list[bool]:
+        """`wrapped` of many tensors."""
+        return [row >= 0 for row in self._living(self.tables.wrappers, "tensor", tensors, m)]
+
+    def versions_of(self, counters: list[int], m: int) -> list[int]:
+        """`version` of many counters."""
+        table = self.tables.versions
+        rows = table.last_of_each("counter", np.array(counters, np.int64), m).tolist()
+        return [int(table.version[row]) if row >= 0 else 0 for row in rows]
+
+    def _living(self, table: Table, column: str, values: list[int], m: int) -> list[int]:
+        """The newest row of each value that holds at the moment, or -1."""
+        rows = table.last_of_each(column, np.array(values, np.int64), m)
+        if not len(table):
+            return rows.tolist()
+        return np.where((rows >= 0) & (table.until[rows] > m), rows, -1).tolist()
 
     # Names
 
@@ -355,6 +378,10 @@ class History:
     def storage_owners(self, storage: int, m: int) -> Owners:
         """The holders of the storage; their counts add up to its use count."""
         return ownership.storage_owners(self, storage, m)
+
+    def storage_uses(self, storages: list[int], m: int) -> list[int]:
+        """The number of holders of each storage."""
+        return ownership.storage_uses(self, storages, m)
 
     # Moving
 

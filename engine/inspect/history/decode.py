@@ -277,7 +277,8 @@ class Facts(Generic[F]):
         self._cache: dict[int, F] = {}
 
     def __call__(self, row: int) -> F:
-        return self.each(np.array([row]))[0]
+        fact = self._cache.get(row)
+        return self.each(np.array([row]))[0] if fact is None else fact
 
     def each(self, rows: Ints) -> tuple[F, ...]:
         """The facts of several rows, which ascend."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,19 @@ def parts_of(history: History, tensor: int, m: int) -> tuple[tuple[str, int], ..
         if coded(HOLDERS, int(uses.kind[row])) == "SPARSE"
     ]
     return tuple((coded(_PARTS, int(uses.position[row])), int(uses.id[row])) for row in rows)
+
+
+def storage_uses(history: History, storages: list[int], m: int) -> list[int]:
+    """The number of holders of each storage, without asking who they are."""
+    holds, counts = history.tables.holds, history.tables.storage_counts
+    known = Counter(holds.id[holds.at(m)].tolist())
+    rows = counts.last_of_each("id", np.array(storages, np.int64), m).tolist()
+    return [
+        known[storage]
+        if row < 0 or counts.count[row] <= known[storage]
+        else storage_owners(history, storage, m).count
+        for storage, row in zip(storages, rows, strict=True)
+    ]
 
 
 def storage_owners(history: History, storage: int, m: int) -> Owners:
@@ -176,7 +190,8 @@ def _busy(history: History, m: int) -> tuple[str, int, int] | None:
     tables = (("CALL", history.tables.calls), ("RUN", history.autograd.tables.runs))
     for kind, table in tables:
         running = table.at(m)
-        running = running[thread[table.since[running]] == thread[m]]
+        if len(running):
+            running = running[thread[table.since[running]] == thread[m]]
         if len(running):
             return kind, int(table.id[running[0]]), int(table.until[running[0]])
     return None

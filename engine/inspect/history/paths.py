@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _KEPT_IN = re.compile(r"\._(?:modules|parameters|buffers)\['([^'\]]*)'\]")
 
@@ -10,6 +11,7 @@ _KEPT_IN = re.compile(r"\._(?:modules|parameters|buffers)\['([^'\]]*)'\]")
 _STATE = re.compile(r"\.state\[key (\d+)\]\['([^'\]]*)'\]")
 
 
+@lru_cache(maxsize=8192)  # every step asks for the names of everything that lives
 def parameter_path(name: str) -> str:
     """`net.fc1.weight` of `net._modules['fc1']._parameters['weight']`: where a user would look; and
     `optimizer.state[0].exp_avg` of the state that an optimizer keeps per parameter."""

@@ -64,13 +64,13 @@ class Table:
 
     def started_by(self, moment: int) -> int:
         """The number of rows that started at the moment or before."""
-        return int(np.searchsorted(self.since, moment, "right"))
+        return int(self.since.searchsorted(moment, "right"))
 
     def at(self, moment: int) -> Ints:
         """The rows that hold at the moment, oldest first."""
         end = self.started_by(moment)
         cuts, bounds, alive = self._cuts
-        cut = int(np.searchsorted(cuts, end, "right")) - 1
+        cut = int(cuts.searchsorted(end, "right")) - 1
         rows = np.arange(cuts[cut], end)
         if bounds[cut] < bounds[cut + 1]:
             rows = np.concatenate([alive[bounds[cut] : bounds[cut + 1]], rows])
@@ -96,12 +96,9 @@ class Table:
 
     def where(self, column: str, value: int) -> Ints:
         """The rows with this value in the column, oldest first."""
-        if column not in self._by:
-            arrays = self._derived(f"by_{column}", lambda: _sorted(self.columns[column]))
-            self._by[column] = arrays["order"], arrays["keys"]
-        order, keys = self._by[column]
+        order, keys = self._order(column)
         # Not the place of value + 1: the largest number has no successor.
-        return order[np.searchsorted(keys, value) : np.searchsorted(keys, value, "right")]
+        return order[keys.searchsorted(value) : keys.searchsorted(value, "right")]
 
     def where_at(self, column: str, value: int, moment: int) -> Ints:
         """The rows with this value in the column that hold at the moment."""
@@ -111,12 +108,33 @@ class Table:
     def until_now(self, column: str, value: int, moment: int) -> Ints:
         """The rows with this value in the column that began at the moment or before it."""
         rows = self.where(column, value)
-        return rows[: int(np.searchsorted(self.since[rows], moment, "right"))]
+        return rows[: self.since[rows].searchsorted(moment, "right")]
 
     def last(self, column: str, value: int, moment: int) -> int:
         """The newest of `until_now`, or -1."""
         rows = self.until_now(column, value, moment)
         return int(rows[-1]) if len(rows) else -1
+
+    def last_of_each(self, column: str, values: Ints, moment: int) -> Ints:
+        """`last` of many values at once."""
+        order, keys = self._order(column)
+        low, high = keys.searchsorted(values), keys.searchsorted(values, "right")
+        first = low
+        while len(low) and (low < high).any():  # all of them halve their range
+            middle = np.minimum((low + high) // 2, len(order) - 1)
+            begun = (self.since[order[middle]] <= moment) & (low < high)
+            low, high = (
+                np.where(begun, middle + 1, low),
+                np.where(begun, high, np.minimum(middle, high)),
+            )
+        return np.where(low > first, order[np.maximum(low - 1, 0)], -1) if len(order) else low - 1
+
+    def _order(self, column: str) -> tuple[Ints, Ints]:
+        """The rows sorted by a column, and the column so sorted."""
+        if column not in self._by:
+            arrays = self._derived(f"by_{column}", lambda: _sorted(self.columns[column]))
+            self._by[column] = arrays["order"], arrays["keys"]
+        return self._by[column]
 
 
 def indexed(build: Callable[[Any], Table]) -> cached_property[Table]:

@@ -86,6 +86,20 @@ class Contents:
             return None
         return decode(dtype, data[lo : lo + dtype.itemsize])[0]
 
+    def values(self, dtype: DTypeInfo, byte: int, stride: int, count: int) -> Sequence[Any | None]:
+        """`count` elements, each `stride` bytes after the one before."""
+        import numpy as np
+
+        lo, size = byte % _PAGE, dtype.itemsize
+        reach = stride * (count - 1) + size
+        if count and byte >= 0 and byte + reach <= self.nbytes and lo + reach <= _PAGE:
+            pages: _Pages = self.__dict__["_pages"]
+            data, known = pages.page(byte // _PAGE)
+            if known[lo : lo + reach].all():
+                elements = np.ndarray((count,), f"V{size}", data, lo, (stride,))
+                return list(decode(dtype, elements.tobytes()))
+        return [self.value(dtype, byte + number * stride) for number in range(count)]
+
     def elements(self, dtype: DTypeInfo, extent: Extent) -> tuple[np.ndarray, np.ndarray]:
         """(values, mask of known ones) of the first BUDGET elements of `once(extent)`, in order."""
         import numpy as np

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from engine._generated.codes import DTypeInfo
 from engine.inspect.layout import Extent
 from engine.inspect.models._contents import Contents
 from engine.inspect.models._numbers import dtype_of, exact, short
@@ -49,11 +50,21 @@ class Grid:
         if not 0 <= row < self.rows:
             return ()
         columns = range(max(0, first), min(first + count, self.columns))
-        return tuple(self.cell(self.index(row, column)) for column in columns)
+        if not columns:
+            return ()
+        dtype, byte = dtype_of(self.dtype), self.extent.byte(self.index(row, columns.start))
+        stride = self.extent.strides[-1] if self.rank else 0
+        values = self.contents.values(dtype, byte, stride, len(columns))
+        return tuple(
+            self._cell(self.index(row, column), dtype, byte + number * stride, value)
+            for number, (column, value) in enumerate(zip(columns, values, strict=True))
+        )
 
     def cell(self, index: tuple[int, ...]) -> GridCell:
         dtype, byte = dtype_of(self.dtype), self.extent.byte(index)
-        value = self.contents.value(dtype, byte)
+        return self._cell(index, dtype, byte, self.contents.value(dtype, byte))
+
+    def _cell(self, index: tuple[int, ...], dtype: DTypeInfo, byte: int, value: Any) -> GridCell:
         return GridCell(
             index=index,
             byte=byte,

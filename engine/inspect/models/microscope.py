@@ -38,6 +38,7 @@ HIGHLIGHTED = 4096  # feeds that are highlighted in the tables
 SCANNED = 4096  # output cells that are checked for an input cell
 WORK = 10_000  # feeds that are compared for that
 LINE = 512  # output cells of one row that are checked, if not all are
+TABLES = 16  # input tensors that are shown, unless more of them feed the cell
 TERMS = 6  # terms of a formula that are all written out
 
 # The errors of a rule that gets other arguments than its operator takes.
@@ -99,6 +100,7 @@ class MicroscopeModel:
     total: int = 0  # how many cells feed it
     feeds: tuple[FeedRow, ...] = ()  # the first LISTED
     inputs: tuple[TableRow, ...] = ()
+    hidden: int = 0  # input tensors that feed nothing and are not among them
     arguments: tuple[tuple[str, str], ...] = ()  # those that are not tensors: name and value
     picked: FeedRow | None = None  # the input cell that was pointed at
     goes: int = 0  # output cells that it feeds, of those that were checked
@@ -240,10 +242,8 @@ def project(history: History, moment: int, selection: Selection) -> MicroscopeMo
     if call.error:
         return MicroscopeModel(**head, why=f"The call failed: {call.error}")
     if not outs:
-        complete = tuple(
-            bench.table(n, f, call.since, _first(f), ()) for n, f in bench.inputs.items()
-        )
-        return MicroscopeModel(**head, why="No tensor came out of this call.", inputs=complete)
+        why = "No tensor came out of this call."
+        return MicroscopeModel(**head, why=why, **_tables(bench, {}))
     selected = selection.tensor if selection.tensor in outs else outs[0]
     out = history.tensor(selected, bench.until)
     op_call = bench.op_call(out, outs.index(selected))
@@ -262,16 +262,16 @@ def project(history: History, moment: int, selection: Selection) -> MicroscopeMo
         return MicroscopeModel(**head, **story, known=True, symbolic=named, note=note)
     if rule is None:
         why = f"No rule says which cells feed {head['name']}: here are its arguments."
-        return MicroscopeModel(**head, **story, inputs=_tables(bench, {}), note=why)
+        return MicroscopeModel(**head, **story, **_tables(bench, {}), note=why)
     try:
         formula = rule(op_call, index)
         cells = list(islice(formula.cells(), HIGHLIGHTED))
         formulas = _formulas(bench, formula, visible, index)
     except Unknown as unknown:
-        return MicroscopeModel(**head, **story, inputs=_tables(bench, {}), note=str(unknown))
+        return MicroscopeModel(**head, **story, **_tables(bench, {}), note=str(unknown))
     except MISFITS:  # a damaged trace: its arguments are not what the operator's schema says
         note = f"The recorded arguments do not fit {head['name']}: the trace is damaged here."
-        return MicroscopeModel(**head, **story, inputs=_tables(bench, {}), note=note)
+        return MicroscopeModel(**head, **story, **_tables(bench, {}), note=note)
     by_argument: dict[str, list[Index]] = {}
     for cell_input in cells:
         by_argument.setdefault(cell_input.argument, []).append(cell_input.index)
@@ -286,7 +286,7 @@ def project(history: History, moment: int, selection: Selection) -> MicroscopeMo
         note=formula.note,
         total=formula.total,
         feeds=tuple(bench.row(cell_input) for cell_input in cells[:LISTED]),
-        inputs=_tables(bench, by_argument),
+        **_tables(bench, by_argument),
     )
 
 
@@ -314,9 +314,12 @@ def _rule(call: Any, bench: _Bench, out: Any) -> Rule | None:
     return rule_of(full_name(call.schema), view)
 
 
-def _tables(bench: _Bench, by_argument: dict[str, list[Index]]) -> tuple[TableRow, ...]:
-    """A table for each input; one that feeds nothing is shown from its first cell on."""
-    return tuple(
+def _tables(bench: _Bench, by_argument: dict[str, list[Index]]) -> dict[str, Any]:
+    """A table for each input. One that feeds nothing is shown from its first cell on, if there is room:
+    a step of an optimizer takes hundreds."""
+    names = sorted(bench.inputs, key=lambda name: name not in by_argument)
+    visible = by_argument.keys() | set(names[:TABLES])
+    tables = tuple(
         bench.table(
             name,
             fact,
@@ -325,7 +328,9 @@ def _tables(bench: _Bench, by_argument: dict[str, list[Index]]) -> tuple[TableRo
             by_argument.get(name, ()),
         )
         for name, fact in bench.inputs.items()
+        if name in visible
     )
+    return {"inputs": tables, "hidden": len(bench.inputs) - len(tables)}
 
 
 def _picked(

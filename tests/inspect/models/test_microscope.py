@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from engine.inspect.models import to_json
-from engine.inspect.models.microscope import LISTED, MicroscopeModel, project
+from engine.inspect.models.microscope import LISTED, TABLES, MicroscopeModel, project
 from tests.inspect.selections import select
 from tests.inspect.trace_builder import T, TraceBuilder
 
@@ -306,3 +306,18 @@ def test_a_tensor_of_a_list_is_called_by_its_name() -> None:
     b.bind("z", z)
     model = looked(b, tensor=z, index=(3,))
     assert (model.symbolic, model.numeric) == ("z[3] = y[1]", "4. = 4.")
+
+
+def test_of_hundreds_of_inputs_those_that_feed_the_cell_are_tables() -> None:
+    b = TraceBuilder()
+    b.line(1)
+    tensors = [b.tensor((2,), values=[number, 1], name=f"t{number}") for number in range(40)]
+    with b.op(
+        "cat(Tensor[] tensors, int dim=0) -> Tensor", [[T(each) for each in tensors], 0]
+    ) as call:
+        out = b.tensor((80,), values=[0] * 80)
+        call.results(out)
+    model = looked(b, tensor=out, index=(61,))
+    assert "tensors[30]" in [table.argument for table in model.inputs]
+    assert len(model.inputs) == TABLES
+    assert model.hidden == 40 - TABLES
