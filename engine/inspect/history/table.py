@@ -122,10 +122,10 @@ class Table:
         first = low
         while len(low) and (low < high).any():  # all of them halve their range
             middle = np.minimum((low + high) // 2, len(order) - 1)
-            begun = (self.since[order[middle]] <= moment) & (low < high)
+            started = (self.since[order[middle]] <= moment) & (low < high)
             low, high = (
-                np.where(begun, middle + 1, low),
-                np.where(begun, high, np.minimum(middle, high)),
+                np.where(started, middle + 1, low),
+                np.where(started, high, np.minimum(middle, high)),
             )
         return np.where(low > first, order[np.maximum(low - 1, 0)], -1) if len(order) else low - 1
 

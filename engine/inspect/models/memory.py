@@ -235,7 +235,7 @@ def _visible(facts: Sequence[Any], names: dict[int, Any], selection: Selection) 
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What a tensor's description does not have."""
+    """The state of a tensor that is not part of its description."""
 
     version: int
     wrapped: bool
