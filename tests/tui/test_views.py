@@ -232,8 +232,8 @@ def test_the_map_finds_the_selected_tensor_without_drawing_the_others(monkeypatc
     b.line(1)
     tensors = [b.tensor((2,), values=[1, 2], name=f"x{number}") for number in range(30)]
     context = DrawContext(100, 20)
-    chosen = select(tensor=tensors[25])
-    picture = view("memory").draw(view("memory").project(b.history(), b.now, chosen), context)
+    selection = select(tensor=tensors[25])
+    picture = view("memory").draw(view("memory").project(b.history(), b.now, selection), context)
     with monkeypatch.context() as patch:
         patch.setattr(Group, "_drawn", lambda group, height: pytest.fail("drawn"))
         row = picture.focus_row

@@ -36,7 +36,7 @@ LESSONS = [
         lesson.name, size, marks=[] if number == 3 and size == SIZES[0] else pytest.mark.whole_walk
     )
     for number, lesson in enumerate(load_all())
-    for size in SIZES[:2]
+    for size in SIZES
 ]
 
 
