@@ -9,6 +9,7 @@ from engine.inspect.models.allocator import project
 from engine.inspect.models.timeline import CLOSEST, window
 from engine.inspect.selection import Selection
 from tests.inspect.trace_builder import TraceBuilder
+from tui.actions.queries import why
 from tui.navigator import Navigator
 from tui.render import ASCII, UNICODE
 from tui.views import DrawContext, view
@@ -89,6 +90,28 @@ def test_what_the_next_iteration_replaces_is_no_part_of_a_leak() -> None:
     assert (leak.leaving, leak.count, leak.bytes, leak.creators) == (8, 8, 320, (5,))
     history = loop(keep=False, gradients=6)
     assert project(history, history.end - 1, Selection()).leaks == ()
+
+
+def test_what_the_running_iteration_uses_is_no_part_of_a_leak() -> None:
+    history = loop(keep=True)
+    lines = history.tables.lines
+    inside = int(lines.since[lines.line == 6][-1])
+    (leak,) = project(history, inside, Selection()).leaks
+    assert (leak.iterations, leak.leaving, leak.bytes) == (7, 7, 7 * 40)
+    assert leak.held_by == ("losses[…]",)
+
+
+def test_why_explains_what_grows_and_else_the_peak() -> None:
+    nav = Navigator(loop(keep=True), view="allocator")
+    nav.go("end")
+    page = why(nav)
+    assert "8 of 8 iterations left 40 bytes each" in page
+    assert "kept by `losses[…]`" in page
+    assert "What keeps the newest alive?" in page
+    nav = Navigator(loop(keep=False), view="allocator")
+    page = why(nav)
+    assert "Why is the peak 440 bytes?" in page
+    assert "400 bytes on 1 storage, created in line 4" in page
 
 
 def test_what_is_freed_in_each_iteration_does_not_leak() -> None:

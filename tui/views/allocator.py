@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from engine.inspect.history.why import why_alive
 from engine.inspect.models._wording import bytes_text, pluralise
 from engine.inspect.models.allocator import Creator, Leak, LiveMemory, file_name, project
 from engine.inspect.selection import LineSelection, StorageSelection, TensorSelection
@@ -27,6 +28,7 @@ HELP = {
     ",": "Between thousands.",
 }
 
+_LISTED = 6  # lines and names on a page of W
 _LABEL = 10  # columns for the bytes at the left of the graph
 _FILLS = ("tensor0", "tensor1", "track")
 
@@ -80,6 +82,15 @@ class AllocatorView(View):
         nav.move(model.peak_at)
         return f"the peak: {bytes_text(model.peak)} in {_location(model)}"
 
+    def why(self, nav: Navigator) -> str | None:
+        """Explain what grows and who keeps it, or what is alive at the peak."""
+        model = project(nav.history, nav.moment, nav.selection)
+        if nav.selection or model.peak_at < 0:
+            return None
+        if not model.leaks:
+            return _why_peak(model)
+        return "\n".join(line for leak in model.leaks for line in _why_leak(nav, leak))
+
     @action("plus", "zoom in", "Show half as much of the run.")
     def zoom_in(self, nav: Navigator) -> str:
         """Halve the window."""
@@ -89,6 +100,40 @@ class AllocatorView(View):
     def zoom_out(self, nav: Navigator) -> str:
         """Double the window."""
         return zoomed(self, nav, -1)
+
+
+def _why_peak(model: LiveMemory) -> str:
+    lines = [f"# Why is the peak {bytes_text(model.peak)}?", ""]
+    lines += [
+        f"It was reached in [{_location(model)}](event:{model.peak_at}). Alive then were:",
+        "",
+    ]
+    for creator in model.creators[:_LISTED]:
+        place = (
+            f"line {creator.line} (`{creator.code}`)" if creator.line else "before the first line"
+        )
+        storages = pluralise(creator.peak_count, "storage")
+        lines += [f"- {bytes_text(creator.peak_bytes)} on {storages}, created in {place}"]
+    return "\n".join([*lines, "", "No loop allocates memory in every iteration that stays."])
+
+
+def _why_leak(nav: Navigator, leak: Leak) -> list[str]:
+    """Who keeps what the iterations left: the names, and every holder of the newest storage."""
+    each = bytes_text(round(leak.bytes / leak.leaving))
+    lines = [f"# Why does memory grow in the loop at line {leak.line}?", ""]
+    lines += [
+        f"{leak.leaving} of {leak.iterations} iterations left {each} each, {bytes_text(leak.bytes)} in all.",
+        "",
+    ]
+    created = ", ".join(map(str, leak.creators[:_LISTED]))
+    lines += [f"- created in {'line' if len(leak.creators) == 1 else 'lines'} {created}"]
+    lines += [f"- kept by `{name}`" for name in leak.held_by[:_LISTED]]
+    lines += [f"- the newest was created at [event {leak.since:,}](event:{leak.since})"]
+    if leak.tensor:
+        answer = why_alive(nav.history, leak.tensor, nav.moment)
+        lines += ["", "# What keeps the newest alive?", "", f"{answer.text}.", ""]
+        lines += [f"- {fact}" for fact in answer.facts]
+    return [*lines, ""]
 
 
 def _location(model: LiveMemory) -> str:

@@ -333,6 +333,12 @@ def _leaks(history: History, moment: int) -> tuple[Leak, ...]:
     leaks = []
     for (frame, _), parts in _same_loop(history, loops, moment).items():
         begins = _runs(history, frame, parts[0][0], moment)
+        if _unfinished(history, frame, begins, moment):  # what this iteration uses, it has not left
+            parts = [
+                (at, [row for row in rows if storages.since[row] < begins[-1]])
+                for at, rows in parts
+            ]
+            begins = begins[:-1]
         parts = [(at, left) for at, rows in parts if (left := _recurring(history, rows, begins))]
         rows = [row for _, part in parts for row in part]
         iteration = np.searchsorted(begins, storages.since[rows], "right")
@@ -378,6 +384,21 @@ def _runs(history: History, frame: int, at: tuple[int, int], m: int) -> np.ndarr
     rows = lines.where("frame", frame)
     moments = lines.since[rows[(lines.file[rows] == at[0]) & (lines.line[rows] == at[1])]]
     return moments[moments <= m]
+
+
+def _unfinished(history: History, frame: int, begins: np.ndarray, m: int) -> bool:
+    """Return whether the newest iteration still runs. After it the head of the loop runs again, the first of its
+    lines, or a line that did not run in the iterations before."""
+    if not len(begins) or history.frame(frame, m) is None:
+        return False
+    lines = history.tables.lines
+    rows = lines.where("frame", frame)
+    rows = rows[(lines.since[rows] >= begins[0]) & (lines.since[rows] <= m)]
+    places = [*zip(lines.file[rows].tolist(), lines.line[rows].tolist(), strict=True)]
+    newest = int(lines.since[rows].searchsorted(begins[-1]))
+    before = set(places[:newest])
+    head = min(before, default=None)
+    return all(place in before and place != head for place in places[newest + 1 :])
 
 
 def _largest_part(history: History, parts: list[Part]) -> tuple[int, int]:
