@@ -12,6 +12,7 @@ from tui.actions.queries import why
 from tui.navigator import Navigator
 from tui.render import ASCII, UNICODE
 from tui.screens.text_modal import TextModal
+from tui.widgets.markdown import prose
 
 MESSAGE = "mat1 and mat2 shapes cannot be multiplied (8x144 and 100x10)"
 
@@ -111,3 +112,16 @@ def test_a_long_message_shows_how_it_begins_and_ends_and_is_not_taken_for_markdo
     assert "Caught KeyError" in text
     assert "the end" in text
     assert "\n".join(lines) in why(nav)
+
+
+def test_brackets_in_a_message_are_no_markdown_and_stay_a_heading() -> None:
+    message = "modified by an inplace operation: [torch.FloatTensor [3]]"
+    b = TraceBuilder()
+    b.file("train.py", "loss.backward()\n")
+    b.frame()
+    b.line(1)
+    b.exception("RuntimeError", message, line=1)
+    b.pop_frame(raised=True)
+    page = why(Navigator(b.history()))
+    assert page.startswith(f"# RuntimeError: {message}")
+    assert message in prose(page, 76).text()

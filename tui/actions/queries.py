@@ -168,7 +168,7 @@ def grads_read(nav: Navigator) -> list[int]:
 
 def _title(failure: Failure) -> list[str]:
     """A heading. A message of several lines (a worker's traceback) or with signs of Markdown stays as it is."""
-    if any(sign in failure.message for sign in "\n*`["):
+    if any(sign in failure.message for sign in ("\n", "*", "`", "](")):
         return [f"# {failure.type}", "", "```text", *failure.message.splitlines(), "```", ""]
     return [f"# {failure.title}", ""]
 

@@ -229,7 +229,7 @@ class Finding(Vertical):
         if nav is None:
             return
         lines = [
-            f"- [event {each.moment:,}](event:{each.moment}) {_line_of(nav, each.moment)} {each.note}"
+            f"- [event {each.moment:,}](event:{each.moment}){_line_of(nav, each.moment)}: {each.note}"
             for each in nav.notes.bookmarks
         ]
         text = "\n".join(lines) or "No bookmark yet: `*` sets one at this moment."
@@ -249,6 +249,6 @@ class Finding(Vertical):
 
 
 def _line_of(nav: Navigator, moment: int) -> str:
-    """`line 12` of the moment; "" before the first line."""
+    """` line 12` of the moment; "" before the first line and after the last."""
     line = nav.history.line_at(moment) if moment < nav.history.end else None
-    return f"line {line.line}:" if line else ":"
+    return f" line {line.line}" if line else ""
