@@ -53,7 +53,7 @@ def last_full_moment(history: History) -> int:
         int(until) for until, parent in zip(frames.until, frames.parent, strict=True) if not parent
     ]
     ended = [until for until in outer if until <= last]
-    moment = max(0, ended[-1] - 1) if ended and len(ended) == len(outer) else last
+    moment = max(0, max(ended) - 1) if ended and len(ended) == len(outer) else last
     if moment < 0 or len(tables.tensors.at(moment)):
         return moment
     leaving = sorted({int(until) - 1 for until in frames.until if until <= moment}, reverse=True)

@@ -221,6 +221,23 @@ def test_the_end_is_where_a_function_that_owned_everything_still_runs() -> None:
     assert nav.model("memory").tensors == 1
 
 
+def test_the_end_is_that_of_the_outermost_frame_that_ended_last() -> None:
+    """The frames of threads are outermost ones too, and begin later."""
+    b = TraceBuilder()
+    b.frame("<module>")
+    b.line(1)
+    x = b.tensor((3,), values=range(3), name="x")
+    main, b.frames = b.frames, []
+    b.frame("work")
+    b.pop_frame()
+    b.frames = main
+    b.line(2)
+    end = b.now
+    b.pop_frame()
+    b.free(x)
+    assert Navigator(b.history()).moment == end
+
+
 def test_a_line_of_a_named_file_is_a_location() -> None:
     b = TraceBuilder()
     b.file("/home/me/my_prog_2.py", "a\nb\n")

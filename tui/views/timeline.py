@@ -219,7 +219,7 @@ def _event(grid: Grid, y: int, row: EventRow, model: Timeline, glyphs: Glyphs) -
     x = grid.put(3, y, number, "number" if not coming else "dim", target) + 1
     kind = fit(row.kind.lower().replace("_", " "), 15, glyphs.ellipsis)
     style = _STYLES.get(row.kind, "text")
-    x = grid.put(x, y, kind, "dim" if coming or row.bookkeeping else style, target)
+    x = grid.put(x, y, kind, "dim" if coming or row.bookkeeping else style, target) + 1
     x = grid.put(x, y, (glyphs.wire(1) + " ") * min(row.depth, _MAX_INDENT), "wire")
     if row.kind == "OP_ENTER":
         x = grid.put(x, y, f"{glyphs.call} ", "dim" if coming else "op", target)
