@@ -109,16 +109,16 @@ def _why_peak(model: LiveMemory) -> str:
         "",
     ]
     for creator in model.creators[:_LISTED]:
-        place = (
+        line = (
             f"line {creator.line} (`{creator.code}`)" if creator.line else "before the first line"
         )
         storages = pluralise(creator.peak_count, "storage")
-        lines += [f"- {bytes_text(creator.peak_bytes)} on {storages}, created in {place}"]
+        lines += [f"- {bytes_text(creator.peak_bytes)} on {storages}, created in {line}"]
     return "\n".join([*lines, "", "No loop allocates memory in every iteration that stays."])
 
 
 def _why_leak(nav: Navigator, leak: Leak) -> list[str]:
-    """Who keeps what the iterations left: the names, and every holder of the newest storage."""
+    """Explain who keeps what the iterations left: the names, and every holder of the newest storage."""
     each = bytes_text(round(leak.bytes / leak.leaving))
     lines = [f"# Why does memory grow in the loop at line {leak.line}?", ""]
     lines += [

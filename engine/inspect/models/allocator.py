@@ -394,11 +394,11 @@ def _unfinished(history: History, frame: int, begins: np.ndarray, m: int) -> boo
     lines = history.tables.lines
     rows = lines.where("frame", frame)
     rows = rows[(lines.since[rows] >= begins[0]) & (lines.since[rows] <= m)]
-    places = [*zip(lines.file[rows].tolist(), lines.line[rows].tolist(), strict=True)]
+    positions = [*zip(lines.file[rows].tolist(), lines.line[rows].tolist(), strict=True)]
     newest = int(lines.since[rows].searchsorted(begins[-1]))
-    before = set(places[:newest])
+    before = set(positions[:newest])
     head = min(before, default=None)
-    return all(place in before and place != head for place in places[newest + 1 :])
+    return all(each in before and each != head for each in positions[newest + 1 :])
 
 
 def _largest_part(history: History, parts: list[Part]) -> tuple[int, int]:
