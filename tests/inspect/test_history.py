@@ -511,3 +511,19 @@ def test_what_is_looked_up_at_once_is_what_one_by_one_is() -> None:
         counts = [history.storage_owners(each, m).count for each in storages]
         assert history.storage_uses(storages, m) == counts
     assert history.versions_of([], 0) == []
+
+
+def test_names_in_sentences_are_those_that_users_write_and_are_found() -> None:
+    b = TraceBuilder()
+    b.line(1)
+    x = b.tensor((2,), values=[1, 2])
+    b.line(2)
+    bound = b.bind("net._modules['fc']._parameters['weight']", x, "SLOT")
+    b.line(3)
+    removed = b.emit("GRAD_SET", x, 0)
+    history = b.history()
+    assert history.event(bound).sentence == "name net.fc.weight was bound to tensor #1"
+    assert history.event(removed).sentence == ".grad of tensor net.fc.weight (#1) is now None"
+    for pattern in ("net.fc.weight", "name:net.fc.weight", "tensor:net.fc.weight"):
+        assert history.find(pattern, 0, 1) is not None, pattern
+    assert history.find("net.fc.weight was bound", 0, 1) == bound

@@ -239,3 +239,16 @@ def test_the_map_finds_the_selected_tensor_without_drawing_the_others(monkeypatc
         row = picture.focus_row
     assert any("highlighted" in span.style for span in picture.line(row))
     assert "x25" in "".join(span.text for span in picture.line(row))
+
+
+def test_holders_with_long_names_keep_both_their_ends() -> None:
+    b = TraceBuilder()
+    b.line(1)
+    x = b.tensor((2,), values=[1, 2], name="a")
+    for end in ("params", "state"):
+        b.bind(f"optimizer.param_groups_of_the_model['{end}']", x, "SLOT")
+    b.object(x, refcount=3)
+    model = view("object").project(b.history(), b.now, select(tensor=x))
+    text = view("object").draw(model, DrawContext(80, 24)).text()
+    assert "params']" in text
+    assert "state']" in text

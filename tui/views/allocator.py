@@ -109,11 +109,9 @@ def _why_peak(model: LiveMemory) -> str:
         "",
     ]
     for creator in model.creators[:_LISTED]:
-        line = (
-            f"line {creator.line} (`{creator.code}`)" if creator.line else "before the first line"
-        )
+        line = f"in line {creator.line} (`{creator.code}`)" if creator.line else "before any line"
         storages = pluralise(creator.peak_count, "storage")
-        lines += [f"- {bytes_text(creator.peak_bytes)} on {storages}, created in {line}"]
+        lines += [f"- {bytes_text(creator.peak_bytes)} on {storages}, created {line}"]
     return "\n".join([*lines, "", "No loop allocates memory in every iteration that stays."])
 
 

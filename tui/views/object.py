@@ -11,7 +11,7 @@ from engine.inspect.selection import (
     StorageSelection,
     TensorSelection,
 )
-from tui.render import Picture, Span, Target, fit
+from tui.render import Picture, Span, Target, cut_middle, fit
 from tui.render.boxes import Grid
 from tui.render.target import OwnersPage
 from tui.views._view import DrawContext, View
@@ -50,8 +50,9 @@ class ObjectView(View):
         if not model.tensor:
             return Picture.of([[Span(f" {model.why}", "dim")]])
         width = max(_WIDTH, context.width)
-        tables = [_table(count, model, context) for count in model.counts]
         side_by_side = context.width >= _SIDE_BY_SIDE
+        room = width // len(model.counts) - 2 if side_by_side and model.counts else width - 1
+        tables = [_table(count, model, context, room) for count in model.counts]
         header_lines = len(model.header) + 2 if model.header else 1
         lines = max(map(len, tables)) if side_by_side else sum(map(len, tables)) + len(tables)
         grid = Grid(width, 3 + header_lines + lines, context.glyphs)
@@ -60,9 +61,7 @@ class ObjectView(View):
         x, y = 1, 3 + header_lines
         for table in tables:
             for number, line in enumerate(table):
-                grid.spans(
-                    x, y + number, line, width // len(tables) - 2 if side_by_side else width - x
-                )
+                grid.spans(x, y + number, line, room)
             x, y = (x + width // len(tables), y) if side_by_side else (x, y + len(table) + 1)
         return grid.picture()
 
@@ -98,7 +97,7 @@ def _header(grid: Grid, model: ObjectModel, context: DrawContext) -> None:
         grid.put(x + 16, y, meaning, "text", target)
 
 
-def _table(count: Count, model: ObjectModel, context: DrawContext) -> list[list[Span]]:
+def _table(count: Count, model: ObjectModel, context: DrawContext, room: int) -> list[list[Span]]:
     """The count, its holders, and their sum."""
     thing = count.kind if count.kind == "Python object" else f"{count.kind} {count.id}"
     forever = count.kind == "Python object" and model.immortal
@@ -109,7 +108,7 @@ def _table(count: Count, model: ObjectModel, context: DrawContext) -> list[list[
         [Span(thing, "head", target)],
         [Span(f"{count.field} ", "dim"), Span(total, "number", target)],
     ]
-    lines += [_holder(holder, model, context) for holder in count.holders]
+    lines += [_holder(holder, model, context, room) for holder in count.holders]
     lines.append([Span(context.glyphs.wire(2) * 5, "wire")])
     adds_up = count.sum == count.count or forever
     sentence = f" = {count.field}" if adds_up else f" named; {count.count} when last sampled"
@@ -118,7 +117,7 @@ def _table(count: Count, model: ObjectModel, context: DrawContext) -> list[list[
     return lines
 
 
-def _holder(holder: HolderRow, model: ObjectModel, context: DrawContext) -> list[Span]:
+def _holder(holder: HolderRow, model: ObjectModel, context: DrawContext, room: int) -> list[Span]:
     named = holder.kind in ("NAME", "SLOT", "ATTRIBUTE", "CELL")
     target: Target | None = None
     if holder.kind == "TENSOR":
@@ -134,12 +133,12 @@ def _holder(holder: HolderRow, model: ObjectModel, context: DrawContext) -> list
     highlighted = (holder.tensor == context.selection.tensor != 0) or (
         named and holder.label == name
     )
-    kind = {"NAME": "name ", "SLOT": "item ", "ATTRIBUTE": "attribute ", "CELL": "closure "}
+    kinds = {"NAME": "name ", "SLOT": "item ", "ATTRIBUTE": "attribute ", "CELL": "closure "}
+    before = f" {kinds.get(holder.kind, '')}"
+    label = cut_middle(holder.label, room - 5 - len(before), context.glyphs.ellipsis)
     return [
         Span(context.glyphs.highlighted if highlighted else " ", "path"),
         Span(fit(f"{holder.count:,}", 4, align=">"), "number"),
-        Span(f" {kind.get(holder.kind, '')}", "dim"),
-        Span(
-            holder.label, "name highlighted" if highlighted else "name" if named else "text", target
-        ),
+        Span(before, "dim"),
+        Span(label, "name highlighted" if highlighted else "name" if named else "text", target),
     ]

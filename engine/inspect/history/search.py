@@ -26,6 +26,7 @@ from engine.inspect.events import (
 )
 from engine.inspect.history.autograd.descriptions import NODES
 from engine.inspect.history.jit.holders import HOLDS
+from engine.inspect.history.paths import parameter_path
 from engine.inspect.history.sentences import ADDED, CODES, STRINGS, TENSORS, TEXTS
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ class Search:
         if number.isdecimal():
             ids = np.array([int(number)])
         else:
-            ids = self._named(lambda text: text == value)
+            ids = self._named(lambda text: value in (text, parameter_path(text)))
         if not len(ids):
             return None
         mask = np.zeros(len(self.events), bool)
@@ -157,7 +158,9 @@ class Search:
                 key, self._strings(lambda text: value in (text, PurePath(text).name))
             )
         if key in STRINGS:
-            return self._with_values(key, self._strings(lambda text: text == value))
+            return self._with_values(
+                key, self._strings(lambda text: value in (text, parameter_path(text)))
+            )
         if key in CODES:
             predicate = value.lower()
             codes = [code for code, name in enumerate(CODES[key]) if name.lower() == predicate]

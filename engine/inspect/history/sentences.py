@@ -13,6 +13,7 @@ from engine.inspect.history.arguments import show_argument
 from engine.inspect.history.autograd import descriptions as autograd_descriptions
 from engine.inspect.history.autograd.descriptions import GRADIENTS, NODES, reworded
 from engine.inspect.history.jit import descriptions as jit_descriptions
+from engine.inspect.history.paths import parameter_path
 
 if TYPE_CHECKING:
     from engine._generated.event_kinds import Kind
@@ -144,6 +145,7 @@ _SPELLED: dict[str, Spelled] = {
     **dict.fromkeys(NODES, lambda history, m, node: history.autograd.describe_node(node, m)),
     **{field: _code(names) for field, names in CODES.items()},
     "op": lambda history, m, op: short_op(history.string(op)),
+    "name": lambda history, m, number: parameter_path(history.string(number)),
     "file": lambda history, m, file: PurePath(history.source(file)[0]).name or str(file),
     "id": lambda history, m, number: f'{number} ("{short(history.string(number))}")',
 }

@@ -50,6 +50,8 @@ def reworded(kind: str, template: str, fields: Fields) -> str:
         return template.replace(" nodes", " node")
     if kind == "ARRIVE" and not fields["tensor"]:
         return template.replace("gradient {tensor}", "None")
+    if kind == "GRAD_SET" and not fields["grad"]:
+        return template.replace("now tensor", "now")
     if kind == "HOOK":
         return template.replace("a hook", "a " + hook_name(fields["kind"]))
     return template
