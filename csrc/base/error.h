@@ -41,6 +41,14 @@ class Error : public std::runtime_error {
   ErrorKind kind_;
 };
 
+// Code of the host wants elements that are in the memory of another device. Thrown by a tensor,
+// which does not know the operator; the wall of the C ABI, which does, puts its name before the
+// text.
+class HostReadError final : public Error {
+ public:
+  explicit HostReadError(const std::string& message) : Error(ErrorKind::kNotImplemented, message) {}
+};
+
 // One part of a message: anything streamable, as a pointer and the function that writes it.
 // There are some 900 messages; joining them is compiled once (error.cpp), and each is a short list.
 class Piece {

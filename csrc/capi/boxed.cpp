@@ -200,5 +200,5 @@ const char* uh_op_kernel(const char* name, int key) {
   });
 }
 int uh_call_boxed(const char* name, const uh_value* args, int64_t n, uh_value* ret_results) {
-  return guard(-1, [&] { return call_boxed(find(name), args, n, ret_results, write_value); });
+  return guard(-1, [&] { return call_boxed(find(name), args, n, ret_results, write_value); }, name);
 }

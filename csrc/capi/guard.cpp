@@ -5,9 +5,11 @@
 
 namespace uh {
 
-void remember_failure() {
+void remember_failure(const char* op) {
   try {
     throw;
+  } catch (const HostReadError& error) {
+    set_last_error(error.kind(), op ? message(op, ": ", error.what()).c_str() : error.what());
   } catch (const Error& error) {
     set_last_error(error.kind(), error.what());
   } catch (const std::bad_alloc&) {

@@ -22,18 +22,19 @@ void forget_errors(size_t until);
 
 // Within a catch block: stores the exception as the last error. Every function of the C ABI needs
 // it; inlined into each, it would be most of their code.
-void remember_failure();
+// `op`: the operator's name, where the function is one.
+void remember_failure(const char* op = nullptr);
 
 // Runs f as a call (Note [Calls and changes]) and returns its result. If f throws, stores the error
 // and returns `failure`. The result has f's type: a bare 0 as `failure` must not turn a handle into
 // an int.
 template <class Failure, class F>
-std::invoke_result_t<F> guard(Failure failure, F&& f) {
+std::invoke_result_t<F> guard(Failure failure, F&& f, const char* op = nullptr) {
   const CallSection call;
   try {
     return f();
   } catch (...) {
-    remember_failure();
+    remember_failure(op);
   }
   return static_cast<std::invoke_result_t<F>>(failure);
 }

@@ -177,7 +177,9 @@ int uh_storage_allocator(uh_handle self) {
   const Allocator* allocator = in_use(self)->storage()->allocator();
   return allocator ? static_cast<int>(allocator->id()) : 0;
 }
-uint32_t uh_key_set(uh_handle self) { return static_cast<uint32_t>(recorded_bits(in_use(self)->keys())); }
+uint32_t uh_key_set(uh_handle self) {
+  return static_cast<uint32_t>(recorded_bits(in_use(self)->keys()));
+}
 const char* uh_key_name(int key) {
   return key >= 0 && key < kKeyCount ? name(static_cast<Key>(key)).data() : "";
 }
@@ -263,7 +265,7 @@ uh_scalar uh_item(uh_handle self) {
 // bytes that the Storage may have lost.
 double uh_item_double(uh_handle self) {
   const InUse t(self);
-  if (t->numel() == 1 && t->device() == Device::kCPU && !t->storage()->has_shrunk()) {
+  if (t->numel() == 1 && t->device() == Device::kCPU && t->storage()->is_plain()) {
     if (t->dtype() == DType::kFloat32)
       return static_cast<double>(*reinterpret_cast<const float*>(t->data()));
     if (t->dtype() == DType::kFloat64) return *reinterpret_cast<const double*>(t->data());

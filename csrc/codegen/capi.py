@@ -166,13 +166,14 @@ def definition(op: Operator) -> str:
     """The C function (or functions) of one operator."""
     _, _, failure = RESULTS[result_kind(op)]
     call = f"ops::{op.cpp_name}({', '.join(cpp_argument(a) for a in op.arguments)})"
+    name = f'"{op.name}"'
     body = WRAP[result_kind(op)].format(call=call)
-    lines = [f"{EXPORT}{prototype(op)} {{\n  return guard({failure}, [&] {{ {body} }});\n}}"]
+    lines = [f"{EXPORT}{prototype(op)} {{\n  return guard({failure}, [&] {{ {body} }}, {name});\n}}"]
     if has_fast_form(op):
         defaults = [_default(a) for a in op.arguments[2:]]
         for head, second in [(fast_prototype(op), "take(b)"), *number_prototypes(op)]:
             call = f"ops::{op.cpp_name}({', '.join(['take(a)', second, *defaults])})"
-            body = f"return guard(uh_handle{{0}}, [&] {{ return give({call}); }});"
+            body = f"return guard(uh_handle{{0}}, [&] {{ return give({call}); }}, {name});"
             lines.append(f"{EXPORT}{head} {{\n  {body}\n}}")
     return "\n".join(lines)
 

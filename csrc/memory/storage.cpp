@@ -48,7 +48,7 @@ void Storage::resize(size_t nbytes) {
   if (bigger.get() && data())
     copy_bytes(bigger.get(), device_, data(), device_, nbytes < nbytes_ ? nbytes : nbytes_);
   data_ = std::move(bigger);
-  has_shrunk_ = has_shrunk_ || nbytes < nbytes_;
+  is_plain_ = is_plain_ && nbytes >= nbytes_;
   nbytes_ = nbytes;
   if (events::on()) [[unlikely]] {
     events::emit(events::Kind::kSTORAGE_RESIZE, id_, reinterpret_cast<int64_t>(data()),

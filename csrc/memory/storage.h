@@ -24,7 +24,8 @@ class Storage final : public RefCounted {
       : data_(allocator.allocate(nbytes)),
         nbytes_(nbytes),
         allocator_(&allocator),
-        device_(device) {
+        device_(device),
+        is_plain_(device.type == DeviceType::kCPU) {
     announce();
   }
   // Memory that belongs to another owner; the DataPtr's deleter releases it.
@@ -52,11 +53,11 @@ class Storage final : public RefCounted {
 
   // Grows or shrinks, keeping the common prefix. Throws unless the Storage is resizable.
   void resize(size_t nbytes);
-  // True once the Storage was made smaller: tensors may describe bytes beyond its end since then.
-  // Note [Tensors beyond their Storage] in tensor/tensor_impl.h. A sparse tensor's has no bytes at
-  // all, and says so in the same way.
-  bool has_shrunk() const { return has_shrunk_; }
-  void set_without_bytes() { has_shrunk_ = true; }
+  // True where the host may follow the address of every tensor without a look at anything else.
+  // Note [Following an address] in tensor/tensor_impl.h.
+  bool is_plain() const { return is_plain_; }
+  // A sparse tensor's Storage has no bytes at all.
+  void set_without_bytes() { is_plain_ = false; }
 
   void held_by(events::Holder kind, int64_t holder) {
     if (events::on()) [[unlikely]] {
@@ -80,7 +81,7 @@ class Storage final : public RefCounted {
   Allocator* allocator_ = nullptr;
   Device device_ = Device::kCPU;
   bool pinned_ = false;
-  bool has_shrunk_ = false;
+  bool is_plain_ = true;
   int64_t id_ = next_id(IdSpace::kStorage);
   VersionCounter counter_;
   std::atomic<OwnCounter*> shared_counter_{nullptr};  // counts instead of counter_, once there

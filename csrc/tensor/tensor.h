@@ -34,6 +34,7 @@ class Tensor {
   bool is_sparse() const { return impl_->sparse() != nullptr; }
   bool is_contiguous() const { return impl_->is_contiguous(); }
   std::byte* data() const { return impl_->data(); }
+  std::byte* address() const { return impl_->address(); }
   template <class T>
   T* data_as() const {
     return reinterpret_cast<T*>(impl_->data());

@@ -113,6 +113,16 @@ void TensorImpl::check_within_storage() const {
         storage_->nbytes());
 }
 
+void TensorImpl::check_host_reads() const {
+  check_within_storage();
+  if (device() == Device::kCPU || numel_ == 0) return;
+  throw HostReadError(
+      device() == Device::kMeta
+          ? "it reads the elements of a meta tensor, which has none"
+          : message("it reads the elements of a tensor on the host, and they are on ",
+                    name(device()), "; call it with the tensor's copy, x.cpu()"));
+}
+
 AutogradSlot* TensorImpl::offer_autograd(std::unique_ptr<AutogradSlot> slot) {
   AutogradSlot* expected_slot = nullptr;
   if (autograd_.slot.compare_exchange_strong(expected_slot, slot.get(), std::memory_order_acq_rel))
@@ -168,7 +178,8 @@ void TensorImpl::set_storage(Ref<Storage> storage, Layout layout) {
 }
 
 void TensorImpl::set_data(const TensorImpl& source) {
-  check(!sparse_ == !source.sparse_ && (keys() & kSparseKeys).bits() == (source.keys() & kSparseKeys).bits(),
+  check(!sparse_ == !source.sparse_ &&
+            (keys() & kSparseKeys).bits() == (source.keys() & kSparseKeys).bits(),
         "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have "
         "incompatible tensor type.");
   const ChangeOfShared change(this);

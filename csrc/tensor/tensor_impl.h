@@ -59,13 +59,22 @@ class TensorImpl final : public RefCounted {
   int64_t numel() const { return numel_; }
   int64_t ndim() const { return layout_.sizes.ndim(); }
   bool is_contiguous() const { return contiguous_; }
-  // Note [Tensors beyond their Storage]: UntypedStorage.resize_ can make a Storage smaller than
-  // what tensors on it describe. Nothing knows the tensors of a Storage, so each looks when its
-  // bytes are wanted, and only if its Storage ever shrank: one branch elsewhere.
+  // Note [Following an address]: the host cannot read what is in the memory of another device, and
+  // UntypedStorage.resize_ can make a Storage smaller than what tensors on it describe. Nothing
+  // knows the tensors of a Storage, so each looks when its bytes are wanted, and only if its
+  // Storage is not plain: one branch elsewhere.
+  //
+  // The address of the first element, for the host to follow. Throws where it cannot.
   std::byte* data() const {
-    if (storage_->has_shrunk()) [[unlikely]]
+    if (!storage_->is_plain()) [[unlikely]]
+      check_host_reads();
+    return first_element();
+  }
+  // The same for code of its device, which alone may follow it.
+  std::byte* address() const {
+    if (!storage_->is_plain()) [[unlikely]]
       check_within_storage();
-    return static_cast<std::byte*>(storage_->data()) + layout_.offset * itemsize(dtype_);
+    return first_element();
   }
 
   // Throws where some element is described that the Storage does not have.
@@ -132,6 +141,10 @@ class TensorImpl final : public RefCounted {
   void set_data(const TensorImpl& source);
 
  private:
+  std::byte* first_element() const {
+    return static_cast<std::byte*>(storage_->data()) + layout_.offset * itemsize(dtype_);
+  }
+  void check_host_reads() const;
   void refresh();  // recomputes what is derived from the layout
   void announce(events::Kind kind) const;
   void hold_parts(const SparseParts& parts);

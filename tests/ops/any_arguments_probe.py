@@ -1,6 +1,8 @@
 """A process that calls every operator with random arguments; test_any_arguments.py watches it die or not.
 
-    python any_arguments_probe.py SEED ROUNDS NOTES
+    python any_arguments_probe.py SEED ROUNDS NOTES [DEVICE]
+
+With a device most tensors are there, and only the operators are called that have no kernel for it.
 
 Each call is written into the file NOTES before it runs: after a crash it names the last one.
 """
@@ -17,6 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import engine
+from engine._generated import codes
+from engine._native import ffi, lib
 from engine.function_schema import REQUIRED, Argument, FunctionSchema, SchemaType
 
 SECONDS = 100  # a call that does not return shows in Python's stack
@@ -35,8 +39,9 @@ WORDS = [*KNOWN.split(), "", "\x00", "é", "a" * 300]
 class Call:
     """The arguments of one call: tensors share a shape and a dtype more often than not."""
 
-    def __init__(self, dice: random.Random) -> None:
+    def __init__(self, dice: random.Random, device: str) -> None:
         self.dice = dice
+        self.device = device
         self.shape = tuple(self.size() for _ in range(dice.randint(0, 4)))
         self.dtype = dice.choice([engine.float32, dice.choice(DTYPES)])
         self.tensors: list[Any] = []
@@ -84,7 +89,7 @@ class Call:
             "bool": lambda: self.one_in(2),
             "str": lambda: self.dice.choice(WORDS),
             "ScalarType": lambda: self.dice.choice(DTYPES),
-            "Device": lambda: self.dice.choice(["cpu", "cpu", "cpu", "meta"]),
+            "Device": lambda: self.dice.choice(["cpu", "cpu", self.device, "meta"]),
             "MemoryFormat": lambda: self.dice.choice([0, 1, 2, 3]),
             "Scalar": lambda: self.dice.choice([1, 2, True, 1j, *FLOATS, *INTS]),
         }
@@ -121,10 +126,27 @@ class Call:
             result = result.transpose(0, -1)
         if self.one_in(10):
             result = result.unsqueeze(0).expand(2, *result.shape)[0]
+        if self.device != "cpu" and not self.one_in(20):
+            result = result.to(self.device)
         if self.one_in(20):
             result = result.to("meta")
         self.tensors.append(result)
         return result
+
+
+def called(device: str) -> list[FunctionSchema]:
+    """The operators that are called: on another device those that have no kernel there."""
+    schemas = list(engine.ops.schemas().values())
+    if device == "cpu":
+        return schemas
+    key = codes.KEYS_BY_PRIORITY.index({"opencl": "OpenCL"}[device])
+    return [
+        schema
+        for schema in schemas
+        if not ffi.string(lib.uh_op_kernel(schema.text.partition("(")[0].encode(), key))
+        .decode()
+        .startswith(device)
+    ]
 
 
 def ways(schema: FunctionSchema) -> list[tuple[str, Callable[..., Any]]]:
@@ -143,6 +165,7 @@ def ways(schema: FunctionSchema) -> list[tuple[str, Callable[..., Any]]]:
 def main() -> None:
     """Calls all operators; ends with status 0 when no call ended otherwise than by an exception."""
     seed, rounds, notes = int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])
+    device = sys.argv[4] if len(sys.argv) > 4 else "cpu"
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     faulthandler.enable()
     faulthandler.dump_traceback_later(SECONDS, exit=True)
@@ -151,8 +174,8 @@ def main() -> None:
     calls = returned = 0
     with notes.open("w", encoding="utf-8") as book:
         for _ in range(rounds):
-            for schema in engine.ops.schemas().values():
-                call = Call(dice)
+            for schema in called(device):
+                call = Call(dice, device)
                 values = call.values(schema)
                 name, way = dice.choice(ways(schema))
                 book.seek(0)

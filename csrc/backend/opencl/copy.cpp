@@ -21,23 +21,6 @@ size_t span_of(const Tensor& t) {
   return static_cast<size_t>(span.hi - span.lo);
 }
 
-// Floats become narrow integers by way of int: what does not fit wraps around, as on the CPU.
-const char* conversion(DType to, DType from) {
-  if (from == to) return "O apply(A0 x) { return x; }\n";
-  if (is_complex(to)) {
-    return is_complex(from) ? "O apply(A0 x) { return (O)(x.x, x.y); }\n"
-                            : "O apply(A0 x) { return (O)(x, 0); }\n";
-  }
-  const bool narrow = is_integral(to) && itemsize(to) < 4 && is_inexact(from);
-  if (is_complex(from)) {
-    return to == DType::kBool ? "O apply(A0 x) { return x.x != 0 || x.y != 0; }\n"
-           : narrow           ? "O apply(A0 x) { return (O)(int)x.x; }\n"
-                              : "O apply(A0 x) { return (O)x.x; }\n";
-  }
-  if (to == DType::kBool) return "O apply(A0 x) { return x != 0; }\n";
-  return narrow ? "O apply(A0 x) { return (O)(int)x; }\n" : "O apply(A0 x) { return (O)x; }\n";
-}
-
 Elementwise make_copy(const void* context) {
   return {.name = "copy_", .functions = static_cast<const char*>(context), .defines = {}};
 }
@@ -59,34 +42,36 @@ bool converts(const Tensor& to, DType from) {
 void copy_in(const Tensor& self, const Tensor& src, bool non_blocking) {
   OpenclDevice& device = device_of(self.device());
   if (same_bytes(self, src))
-    return write(self.data(), src.data(), span_of(src), device, non_blocking);
+    return write(self.address(), src.data(), span_of(src), device, non_blocking);
   if (!converts(self, src.dtype())) {
     Tensor host = dense_on(self, Device::kCPU);
-    if (!is_dense(self)) read(host.data(), self.data(), span_of(self), device, "a copy with gaps");
+    if (!is_dense(self))
+      read(host.data(), self.address(), span_of(self), device, "a copy with gaps");
     ops::copy_(host, src, false);
-    return write(self.data(), host.data(), span_of(host), device);
+    return write(self.address(), host.data(), span_of(host), device);
   }
   // Elements are moved as they are, and put in place on the device.
   const Tensor dense = is_dense(src) ? src : ops::clone(src, MemoryFormat::kContiguous);
   const Tensor device_copy = dense_on(dense, self.device());
-  write(device_copy.data(), dense.data(), span_of(dense), device, non_blocking);
+  write(device_copy.address(), dense.data(), span_of(dense), device, non_blocking);
   copy_elements(self, device_copy);
 }
 
 void copy_out(const Tensor& self, const Tensor& src, bool non_blocking) {
   OpenclDevice& device = device_of(src.device());
   if (same_bytes(self, src))
-    return read(self.data(), src.data(), span_of(src), device, "a copy to the host", non_blocking);
+    return read(self.data(), src.address(), span_of(src), device, "a copy to the host",
+                non_blocking);
   const Tensor dense = is_dense(src) ? src : ops::clone(src, MemoryFormat::kContiguous);
   const Tensor host_copy = dense_on(dense, Device::kCPU);
-  read(host_copy.data(), dense.data(), span_of(dense), device, "a copy to the host");
+  read(host_copy.data(), dense.address(), span_of(dense), device, "a copy to the host");
   ops::copy_(self, host_copy, false);
 }
 
 void copy_between_devices(const Tensor& self, const Tensor& src) {
   const Tensor dense = is_dense(src) ? src : ops::clone(src, MemoryFormat::kContiguous);
   const Tensor device_copy = same_bytes(self, dense) ? self : dense_on(dense, self.device());
-  opencl::copy_bytes(device_copy.data(), self.device(), dense.data(), dense.device(),
+  opencl::copy_bytes(device_copy.address(), self.device(), dense.address(), dense.device(),
                      span_of(dense));
   if (!device_copy.is_same(self)) copy_elements(self, device_copy);
 }
@@ -98,16 +83,33 @@ bool describes_same(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
+// Floats become narrow integers by way of int: what does not fit wraps around, as on the CPU.
+const char* conversion(DType to, DType from) {
+  if (from == to) return "O apply(A0 x) { return x; }\n";
+  if (is_complex(to)) {
+    return is_complex(from) ? "O apply(A0 x) { return (O)(x.x, x.y); }\n"
+                            : "O apply(A0 x) { return (O)(x, 0); }\n";
+  }
+  const bool narrow = is_integral(to) && itemsize(to) < 4 && is_inexact(from);
+  if (is_complex(from)) {
+    return to == DType::kBool ? "O apply(A0 x) { return x.x != 0 || x.y != 0; }\n"
+           : narrow           ? "O apply(A0 x) { return (O)(int)x.x; }\n"
+                              : "O apply(A0 x) { return (O)x.x; }\n";
+  }
+  if (to == DType::kBool) return "O apply(A0 x) { return x != 0; }\n";
+  return narrow ? "O apply(A0 x) { return (O)(int)x; }\n" : "O apply(A0 x) { return (O)x; }\n";
+}
+
 void copy_elements(const Tensor& to, const Tensor& from) {
   if (to.numel() == 0) return;
   if (same_bytes(to, from) && to.storage() != from.storage())
-    return copy_within(to.data(), from.data(), span_of(from), device_of(to.device()));
+    return copy_within(to.address(), from.address(), span_of(from), device_of(to.device()));
   const char* const text = conversion(to.dtype(), from.dtype());
   run_elementwise({.operation = text,
                    .compute = to.dtype(),
                    .make = make_copy,
                    .context = text,
-                   .out = to,
+                   .results = std::span(&to, 1),
                    .operands = std::span(&from, 1),
                    .numbers = {},
                    .order = {}});
@@ -154,7 +156,7 @@ void fill(KeySet, const Tensor& self, const Scalar& value) {
   if (!has_dtype(self.device(), self.dtype())) {  // its bytes move, and nothing is computed
     const Tensor host = dense_on(self, Device::kCPU);
     ops::fill__Scalar(host, value);
-    write(self.data(), host.data(), span_of(host), device_of(self.device()));
+    write(self.address(), host.data(), span_of(host), device_of(self.device()));
     return record_write(self);
   }
   static constexpr char kOperation = 0;
@@ -163,7 +165,7 @@ void fill(KeySet, const Tensor& self, const Scalar& value) {
                    .compute = self.dtype(),
                    .make = make_fill,
                    .context = nullptr,
-                   .out = self,
+                   .results = std::span(&self, 1),
                    .operands = {},
                    .numbers = std::span(&number, 1),
                    .order = {}});

@@ -26,11 +26,11 @@ const char* bytes_type(DType dtype) {
 
 IndexCheck::IndexCheck(Device device) : outside_(empty(Dims{2}, DType::kInt64, device)) {
   static constexpr int64_t kNone[2] = {0, 0};
-  write(outside_.data(), kNone, sizeof kNone, device_of(device));
+  write(outside_.address(), kNone, sizeof kNone, device_of(device));
 }
 
 void IndexCheck::read_back(int64_t* noted) const {
-  read(noted, outside_.data(), 2 * sizeof(int64_t), device_of(outside_.device()),
+  read(noted, outside_.address(), 2 * sizeof(int64_t), device_of(outside_.device()),
        "an index is checked");
 }
 

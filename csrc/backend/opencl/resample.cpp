@@ -48,7 +48,7 @@ class Tables {
   template <class V>
   static Tensor stored(const std::vector<V>& values, DType dtype, Device device) {
     const Tensor t = empty(Dims{static_cast<int64_t>(values.size())}, dtype, device);
-    write(t.data(), values.data(), values.size() * sizeof(V), device_of(device));
+    write(t.address(), values.data(), values.size() * sizeof(V), device_of(device));
     return t;
   }
 

@@ -5,6 +5,8 @@
 #include "generated/ops.h"
 #include "jit/serialization/archive.h"
 #include "jit/serialization/output_file.h"
+#include "memory/device_registry.h"
+#include "ops/copy/device_copy.h"
 #include "tensor/thread_state.h"
 
 namespace uh::jit {
@@ -40,11 +42,11 @@ bool same_elements(const Tensor& a, const Tensor& b) {
 std::string SafetensorsWriter::add(const std::string& name, const Tensor& tensor) {
   check(!tensor.is_meta(), "save: '", name, "' is a meta tensor: it has no elements to save");
   check(name != "__metadata__", "save: no tensor can be called '__metadata__' in the format");
-  const auto [first, last] = by_memory_.equal_range(tensor.data());
+  const auto [first, last] = by_memory_.equal_range(tensor.address());
   for (auto it = first; it != last; ++it)
     if (same_elements(tensor, tensors_[it->second].second)) return tensors_[it->second].first;
   check(names_.insert(name).second, "save: there is a tensor '", name, "' already");
-  by_memory_.emplace(tensor.data(), tensors_.size());
+  by_memory_.emplace(tensor.address(), tensors_.size());
   tensors_.emplace_back(name, tensor);
   return name;
 }
@@ -96,7 +98,8 @@ void SafetensorsWriter::emit(const Sink& sink) const {
   sink(text.data(), text.size());
   const GradMode unrecorded(false);
   for (const auto* entry : order) {
-    const Tensor dense = ops::contiguous(entry->second);
+    const Tensor& tensor = entry->second;
+    const Tensor dense = ops::contiguous(is_host(tensor.device()) ? tensor : copy_to_host(tensor));
     if (dense.numel() > 0) sink(dense.data(), bytes_of(dense));
   }
 }

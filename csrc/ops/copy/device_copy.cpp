@@ -18,7 +18,7 @@ bool same_bytes(const Tensor& a, const Tensor& b) {
 
 void move_bytes(const Tensor& to, const Tensor& from) {
   const ByteSpan span = byte_span(to);
-  copy_bytes(to.data(), to.device(), from.data(), from.device(),
+  copy_bytes(to.address(), to.device(), from.address(), from.device(),
              static_cast<size_t>(span.hi - span.lo));
 }
 

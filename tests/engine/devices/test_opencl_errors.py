@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from opencl_tools import needs_opencl, run_program
 
+import engine
+
 FOLDER = Path(__file__).parent
 # Prints the error of its second use of the device, then what a tensor of the host has become.
 PROGRAM = """
@@ -43,6 +45,17 @@ def test_a_library_that_is_something_else():
     text = "import engine\ntry: engine.ones(2).to('opencl')\nexcept RuntimeError as e: print(e)"
     result = run_program(text, UNDERHOOD_OPENCL="libc.so.6")
     assert "libc.so.6 is not a library of OpenCL 1.2" in result.stdout
+
+
+@needs_opencl
+def test_code_of_the_host_that_reads_a_tensor_of_the_device_is_told():
+    """A kernel that mixes devices: it follows no address, and the error names the operator."""
+    x, index = engine.ones(2).opencl(), engine.tensor([0]).to("meta")
+    with pytest.raises(
+        NotImplementedError, match=r"index_fill: it reads .* are on opencl:0; call it with .*cpu"
+    ):
+        x.index_fill(0, index, 1.0)
+    assert x.tolist() == [1.0, 1.0]
 
 
 @needs_opencl

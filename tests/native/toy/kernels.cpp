@@ -25,7 +25,7 @@ class Elements {
   Elements(const Input& input, const Dims& shape)
       : number_(input.is_number() ? input.number.to<T>() : T{}) {
     if (input.is_number()) return;
-    data_ = static_cast<T*>(to_host(input.tensor.data()));
+    data_ = static_cast<T*>(to_host(input.tensor.address()));
     strides_ = operand_strides(input.tensor.sizes(), input.tensor.strides(), shape);
   }
   T& at(const Dims& index) {
