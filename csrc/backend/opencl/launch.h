@@ -95,6 +95,7 @@ inline constexpr bool is_number =
 class Arguments {
  public:
   explicit Arguments(const Kernel& kernel) : kernel_(kernel) {}
+  const Kernel& kernel() const { return kernel_; }
   Arguments& add(const Tensor& tensor);
   Arguments& add(LocalMemory memory);
   // A number, or a struct of numbers that OpenCL C declares in the same way.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iomanip>
 #include <sstream>
+#include <tuple>
 
 namespace uh::opencl {
 namespace {
@@ -30,123 +31,114 @@ std::string in_units(size_t bytes) {
   return text.str();
 }
 
-void count(AllocatorStats& stats, size_t bytes, bool reused) {
-  ++stats.allocations;
-  stats.reused += reused;
-  stats.live_bytes += static_cast<int64_t>(bytes);
-  stats.peak_bytes = std::max(stats.peak_bytes, stats.live_bytes);
-}
-
-void count_freed(AllocatorStats& stats, size_t bytes) {
-  ++stats.frees;
-  stats.live_bytes -= static_cast<int64_t>(bytes);
-}
-
-bool is_over(cl_event event) {
-  cl_int status = kComplete;
-  const cl_int requested_status =
-      api().GetEventInfo(event, kEventStatus, sizeof status, &status, nullptr);
-  return requested_status != kSuccess || status <= kComplete;
-}
-
 }  // namespace
 
-DeviceMemory::DeviceMemory(Queue& queue, cl_context context, size_t total, size_t largest)
-    : queue_(queue), context_(context), total_(total), largest_(largest), limit_(total) {}
-
-void* DeviceMemory::raw_allocate(size_t bytes) {
+void* BlockCache::raw_allocate(size_t bytes) {
   if (bytes == 0) return nullptr;
-  const size_t block = block_size(bytes);
-  void* address = take(block);
+  const size_t size = block_size(bytes);
+  const std::lock_guard guard(lock_);
+  void* address = take(size);
   const bool reused = address != nullptr;
-  if (!reused) address = make(block, bytes);
-  {
-    const std::lock_guard guard(lock_);
-    count(stats_, bytes, reused);
+  if (!reused) {
+    cl_mem buffer = nullptr;
+    std::tie(address, buffer) = make(size, bytes);
+    blocks_[reinterpret_cast<uintptr_t>(address)] = {buffer, size};
   }
+  ++stats_.allocations;
+  stats_.reused += reused;
+  stats_.live_bytes += static_cast<int64_t>(bytes);
+  stats_.peak_bytes = std::max(stats_.peak_bytes, stats_.live_bytes);
   record_allocate(id(), address, bytes, reused);
   return address;
 }
 
-void DeviceMemory::raw_deallocate(void* address, size_t bytes) {
+void BlockCache::raw_deallocate(void* address, size_t bytes) {
   if (!address) return;
   const std::lock_guard guard(lock_);
-  const size_t block = blocks_.at(reinterpret_cast<uintptr_t>(address)).bytes;
-  count_freed(stats_, bytes);
+  const size_t size = find(address)->second.bytes;
+  ++stats_.frees;
+  stats_.live_bytes -= static_cast<int64_t>(bytes);
+  stats_.kept_bytes += static_cast<int64_t>(size);
   // Recorded before another thread can be handed the same block: the events must not cross.
   record_free(id(), address, bytes, true);
-  cached_[block].push_back(address);
-  stats_.kept_bytes += static_cast<int64_t>(block);
+  cached_[size].push_back(address);
 }
 
-AllocatorStats DeviceMemory::stats() const {
+AllocatorStats BlockCache::stats() const {
   const std::lock_guard guard(lock_);
   return stats_;
 }
 
-void* DeviceMemory::take(size_t block) {
-  const std::lock_guard guard(lock_);
-  const auto it = cached_.find(block);
-  if (it == cached_.end() || it->second.empty()) return nullptr;
-  void* const address = it->second.back();
-  it->second.pop_back();
-  stats_.kept_bytes -= static_cast<int64_t>(block);
+void* BlockCache::take(size_t bytes) {
+  std::vector<void*>& addresses = cached_[bytes];
+  const auto it = std::find_if(addresses.rbegin(), addresses.rend(),
+                               [&](void* address) { return is_ready(find(address)->second); });
+  if (it == addresses.rend()) return nullptr;
+  void* const address = *it;
+  addresses.erase(std::next(it).base());
+  stats_.kept_bytes -= static_cast<int64_t>(bytes);
   return address;
 }
 
-void* DeviceMemory::make(size_t block, size_t requested) {
-  const std::lock_guard guard(lock_);
-  if (block > largest_) out_of_memory(requested);
-  if (reserved_ + block > limit_) release_cached();
-  if (reserved_ + block > limit_) out_of_memory(requested);
+BlockCache::Blocks::iterator BlockCache::find(const void* address) {
+  const auto at = reinterpret_cast<uintptr_t>(address);
+  auto it = blocks_.upper_bound(at);
+  if (it == blocks_.begin()) return blocks_.end();
+  --it;
+  return at - it->first < it->second.bytes ? it : blocks_.end();
+}
+
+DeviceMemory::DeviceMemory(Queue& queue, cl_context context, size_t total, size_t largest)
+    : BlockCache(queue, context), total_(total), largest_(largest), limit_(total) {}
+
+cl_mem DeviceMemory::new_buffer(size_t bytes) {
+  cl_int status = kSuccess;
+  const cl_mem buffer = api().CreateBuffer(context_, kReadWrite, bytes, nullptr, &status);
+  if (status != kSuccess) return nullptr;
+  // Drivers find the memory when a buffer is first used: that is to fail here, and not in a kernel.
+  static constexpr char kZero = 0;
+  const Command command{.kind = CommandKind::kWrite, .name = "a new buffer", .bytes = 1};
+  try {
+    queue_.add(command, [&](cl_event* event) {
+      return api().EnqueueWriteBuffer(queue_.handle(), buffer, 0, bytes - 1, 1, &kZero, 0, nullptr,
+                                      event);
+    });
+  } catch (const Error& error) {
+    api().ReleaseMemObject(buffer);
+    if (error.kind() != ErrorKind::kDeviceMemory) throw;
+    return nullptr;
+  }
+  return buffer;
+}
+
+std::pair<void*, cl_mem> DeviceMemory::make(size_t bytes, size_t requested) {
+  if (bytes > largest_) out_of_memory(requested);
+  if (reserved_ + bytes > limit_) release_cached();
+  if (reserved_ + bytes > limit_) out_of_memory(requested);
   queue_.check_failures();  // not to be taken for one of the new buffer
-  const auto create = [&] {
-    cl_int status = kSuccess;
-    const cl_mem buffer = api().CreateBuffer(context_, kReadWrite, block, nullptr, &status);
-    if (status != kSuccess) return cl_mem(nullptr);
-    // Drivers find the memory when a buffer is first used: that is to fail here, and not in a
-    // kernel.
-    static constexpr char kZero = 0;
-    const Command command{.kind = CommandKind::kWrite, .name = "a new buffer", .bytes = 1};
-    try {
-      queue_.add(command, [&](cl_event* event) {
-        return api().EnqueueWriteBuffer(queue_.handle(), buffer, 0, block - 1, 1, &kZero, 0,
-                                        nullptr, event);
-      });
-    } catch (const Error& error) {
-      api().ReleaseMemObject(buffer);
-      if (error.kind() != ErrorKind::kDeviceMemory) throw;
-      return cl_mem(nullptr);
-    }
-    return buffer;
-  };
-  cl_mem buffer = create();
+  cl_mem buffer = new_buffer(bytes);
   if (!buffer) {
     release_cached();
-    buffer = create();
+    buffer = new_buffer(bytes);
   }
   if (!buffer) out_of_memory(requested);
   void* const address =
-      mmap(nullptr, block, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (address == MAP_FAILED) {
     api().ReleaseMemObject(buffer);
     fail(ErrorKind::kDeviceMemory, uh::name(queue_.device()), ": no address space is left for ",
-         block, " bytes");
+         bytes, " bytes");
   }
-  blocks_[reinterpret_cast<uintptr_t>(address)] = {buffer, block};
-  reserved_ += block;
-  return address;
+  reserved_ += bytes;
+  return {address, buffer};
 }
 
-BufferPlace DeviceMemory::resolve(const void* address) const {
-  const auto at = reinterpret_cast<uintptr_t>(address);
+BufferPlace DeviceMemory::resolve(const void* address) {
   const std::lock_guard guard(lock_);
-  auto it = blocks_.upper_bound(at);
-  check_kind(it != blocks_.begin() && at - std::prev(it)->first < std::prev(it)->second.bytes,
-             ErrorKind::kInternal, uh::name(queue_.device()), ": the address ", address,
-             " is in none of its buffers");
-  --it;
-  return {it->second.buffer, at - it->first};
+  const auto it = find(address);
+  check_kind(it != blocks_.end(), ErrorKind::kInternal, uh::name(queue_.device()), ": the address ",
+             address, " is in none of its buffers");
+  return {it->second.buffer, reinterpret_cast<uintptr_t>(address) - it->first};
 }
 
 void DeviceMemory::release_cached() {
@@ -191,70 +183,30 @@ void DeviceMemory::out_of_memory(size_t requested) const {
        in_units(limit_), " may be used, ", in_units(largest_), " in one tensor");
 }
 
-PinnedMemory::PinnedMemory(Queue& queue, cl_context context) : queue_(queue), context_(context) {}
-
-void* PinnedMemory::take(size_t block) {
-  auto& addresses = cached_[block];
-  for (auto it = addresses.rbegin(); it != addresses.rend(); ++it) {
-    Block& candidate = blocks_.at(reinterpret_cast<uintptr_t>(*it));
-    if (candidate.last_use && !is_over(candidate.last_use)) continue;
-    if (candidate.last_use) api().ReleaseEvent(std::exchange(candidate.last_use, nullptr));
-    void* const address = *it;
-    addresses.erase(std::next(it).base());
-    stats_.kept_bytes -= static_cast<int64_t>(block);
-    return address;
-  }
-  return nullptr;
+std::pair<void*, cl_mem> PinnedMemory::make(size_t bytes, size_t) {
+  cl_int status = kSuccess;
+  const cl_mem buffer =
+      api().CreateBuffer(context_, kReadWrite | kAllocateHostPointer, bytes, nullptr, &status);
+  check_status(status, uh::name(queue_.device()), ": pinning ", bytes, " bytes of host memory");
+  queue_.finish("pinned memory is mapped");
+  void* const address = api().EnqueueMapBuffer(queue_.handle(), buffer, 1, kMapReadWrite, 0, bytes,
+                                               0, nullptr, nullptr, &status);
+  if (status != kSuccess) api().ReleaseMemObject(buffer);
+  check_status(status, uh::name(queue_.device()), ": mapping ", bytes, " bytes of pinned memory");
+  return {address, buffer};
 }
 
-void* PinnedMemory::raw_allocate(size_t bytes) {
-  if (bytes == 0) return nullptr;
-  const size_t block = block_size(bytes);
-  const std::lock_guard guard(lock_);
-  void* address = take(block);
-  const bool reused = address != nullptr;
-  if (!reused) {
-    cl_int status = kSuccess;
-    const cl_mem buffer =
-        api().CreateBuffer(context_, kReadWrite | kAllocateHostPointer, block, nullptr, &status);
-    check_status(status, uh::name(queue_.device()), ": pinning ", block, " bytes of host memory");
-    queue_.finish("pinned memory is mapped");
-    address = api().EnqueueMapBuffer(queue_.handle(), buffer, 1, kMapReadWrite, 0, block, 0,
-                                     nullptr, nullptr, &status);
-    if (status != kSuccess) api().ReleaseMemObject(buffer);
-    check_status(status, uh::name(queue_.device()), ": mapping ", block, " bytes of pinned memory");
-    blocks_[reinterpret_cast<uintptr_t>(address)] = {buffer, block, nullptr};
-  }
-  count(stats_, bytes, reused);
-  record_allocate(id(), address, bytes, reused);
-  return address;
+bool PinnedMemory::is_ready(Block& block) {
+  if (!block.last_use) return true;
+  cl_int status = kComplete;
+  const cl_int queried =
+      api().GetEventInfo(block.last_use, kEventStatus, sizeof status, &status, nullptr);
+  if (queried == kSuccess && status > kComplete) return false;  // queued, submitted or running
+  api().ReleaseEvent(std::exchange(block.last_use, nullptr));
+  return true;
 }
 
-void PinnedMemory::raw_deallocate(void* address, size_t bytes) {
-  if (!address) return;
-  const std::lock_guard guard(lock_);
-  const size_t block = blocks_.at(reinterpret_cast<uintptr_t>(address)).bytes;
-  count_freed(stats_, bytes);
-  record_free(id(), address, bytes, true);
-  cached_[block].push_back(address);
-  stats_.kept_bytes += static_cast<int64_t>(block);
-}
-
-AllocatorStats PinnedMemory::stats() const {
-  const std::lock_guard guard(lock_);
-  return stats_;
-}
-
-std::map<uintptr_t, PinnedMemory::Block>::const_iterator PinnedMemory::find(
-    const void* address) const {
-  const auto at = reinterpret_cast<uintptr_t>(address);
-  auto it = blocks_.upper_bound(at);
-  if (it == blocks_.begin()) return blocks_.end();
-  --it;
-  return at - it->first < it->second.bytes ? it : blocks_.end();
-}
-
-bool PinnedMemory::contains(const void* address, size_t bytes) const {
+bool PinnedMemory::contains(const void* address, size_t bytes) {
   const std::lock_guard guard(lock_);
   const auto it = find(address);
   return it != blocks_.end() &&
@@ -269,9 +221,8 @@ void PinnedMemory::used_by_last_command(const void* address) {
     if (event) api().ReleaseEvent(event);
     return;
   }
-  Block& block = blocks_.at(it->first);
-  if (block.last_use) api().ReleaseEvent(block.last_use);
-  block.last_use = event;
+  if (it->second.last_use) api().ReleaseEvent(it->second.last_use);
+  it->second.last_use = event;
 }
 
 }  // namespace uh::opencl
