@@ -1,5 +1,6 @@
 #include "backend/opencl/gemm.h"
 
+#include "backend/opencl/clblast.h"
 #include "backend/opencl/copy.h"
 #include "backend/opencl/elementwise.h"
 #include "backend/opencl/host.h"
@@ -9,19 +10,6 @@
 
 namespace uh::opencl {
 namespace {
-
-// Matrices of a batch, as they are in memory.
-struct Matrices {
-  Tensor tensor;
-  int64_t row = 0, column = 0, batch = 0;  // strides
-};
-
-struct Product {
-  const char* name;
-  int64_t batch, rows, columns, depth;
-  Matrices a, b, sum;  // `sum` may be empty
-  Scalar alpha = 1, beta = 1;
-};
 
 struct Sizes {  // as gemm.cl has it
   int64_t rows, columns, depth;
@@ -44,6 +32,7 @@ int64_t lanes_of(DType dtype, const OpenclDevice& device) {
 void run_product(const Product& p, const Tensor& result) {
   if (result.numel() == 0) return;
   OpenclDevice& device = device_of(result.device());
+  if (uses_clblast(device) && clblast_product(p, result)) return;
   const DType dtype = result.dtype();
   Defines defines;
   defines.dtype("A", dtype);
@@ -69,7 +58,7 @@ void run_product(const Product& p, const Tensor& result) {
   }
   static const Source threads(sources::gemm, "gemm_threads"), lanes(sources::gemm, "gemm_lanes");
   const Kernel& kernel = (device.is_cpu ? threads : lanes).kernel(result.device(), defines, p.name);
-  const bool has_sum = p.sum.tensor && !(p.beta.to_double() == 0);
+  const bool has_sum = p.has_sum();
   const Sizes sizes{p.rows,  p.columns,  p.depth,   p.a.row,   p.a.column,   p.a.batch,
                     p.b.row, p.b.column, p.b.batch, p.sum.row, p.sum.column, p.sum.batch};
   Arguments arguments(kernel);

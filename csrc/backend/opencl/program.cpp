@@ -165,7 +165,7 @@ const Kernel& Programs::kernel(const std::string& source, const char* function, 
     it->second.number = ++g_programs;
   }
   Program& program = it->second;
-  std::unique_ptr<Kernel>& slot = program.kernels[function];
+  std::unique_ptr<Kernel>& slot = program.kernels[std::string(function) + " " + name];
   if (slot) return *slot;
   cl_int status = kSuccess;
   const cl_kernel handle = api().CreateKernel(program.handle, function, &status);

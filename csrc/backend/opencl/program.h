@@ -35,7 +35,8 @@ class Programs {
  public:
   explicit Programs(OpenclDevice& device) : device_(device) {}
 
-  // The kernel `function` of a program; `name` is for errors and for the recorder.
+  // The kernel `function` of a program; `name` is for errors and for the recorder. Operators that
+  // share a program have kernels of different names.
   const Kernel& kernel(const std::string& source, const char* function, const char* name);
   // The numbers of programs that the driver compiled, and that were read from disk.
   int64_t compiled() const { return compiled_; }
