@@ -185,7 +185,7 @@ class Printer:
             return f"(T)({value:.0f})"
         double = node.type is Type.DOUBLE or self.category == "double"
         if self.category == "complex":  # a part: as exact as the parts are
-            text = f"(R){_float(value)}" if _is_float(value) else f"PART({value!r})"
+            text = f"(R){_float(value) if _is_float(value) else repr(value)}"
             return f"(T)({text}, 0)" if node.type is Type.ELEMENT else f"({text})"
         text = repr(value) if double else _float(value)
         return text if value >= 0 else f"({text})"

@@ -43,6 +43,7 @@ inline constexpr cl_uint kPlatformName = 0x0902;
 inline constexpr cl_uint kDeviceType = 0x1000;
 inline constexpr cl_uint kDeviceComputeUnits = 0x1002;
 inline constexpr cl_uint kDeviceMaxWorkGroup = 0x1004;
+inline constexpr cl_uint kDeviceMaxParameters = 0x1017;
 inline constexpr cl_uint kDeviceMaxAllocation = 0x1010;
 inline constexpr cl_uint kDeviceGlobalMemory = 0x101F;
 inline constexpr cl_uint kDeviceLocalMemory = 0x1023;

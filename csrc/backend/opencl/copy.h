@@ -15,6 +15,10 @@ void zero(KeySet, const Tensor& self);
 // The tensor itself where it is row-major and of that dtype, else a copy that is.
 Tensor contiguous(const Tensor& t, DType dtype = DType::kUndefined);
 
+// OpenCL C: the definition of `O apply(A0 x)`, which converts an element. O and A0 are the types
+// that the dtypes are computed in.
+const char* conversion(DType to, DType from);
+
 // `to` gets the elements of `from`, converted and broadcast: a kernel; both are on one device.
 void copy_elements(const Tensor& to, const Tensor& from);
 

@@ -9,45 +9,84 @@
 namespace uh::opencl {
 namespace {
 
-constexpr size_t kMaxOperands = 6;  // with the result
-using Space = Geometry<kMaxOperands>;
+// Dimensions that all operands walk through as one are one here.
+struct Space {
+  Dims sizes;
+  std::vector<Dims> strides;  // of the results, then of the operands
+
+  int64_t row() const { return sizes.back(); }
+  size_t bytes() const { return (strides.size() + 1) * sizes.size() * sizeof(int64_t); }
+};
 
 // How operands are walked: what is known when a kernel is compiled.
 struct Shape {
   size_t rank;
-  size_t operands;                         // with the result
-  std::array<char, kMaxOperands> inner{};  // strides along the last dimension: '0', '1' or 's'
-  bool small;                              // element numbers fit 32 bits
+  size_t results;
+  std::string inner;  // strides along the last dimension, results first: '0', '1' or 's'
+  bool small;         // element numbers fit 32 bits
   bool is_cpu;
+  size_t lanes;  // of a CPU: elements of a vector
+
+  size_t operands() const { return inner.size(); }  // with the results
+  bool strided() const { return rank > 1 || inner.find('s') != std::string::npos; }
 };
 
-// Dimensions that all operands walk through as one are one here.
-Space space_of(const Tensor& out, std::span<const Tensor> operands) {
-  std::array<Dims, kMaxOperands> strides;
-  std::array<IntSpan, kMaxOperands> spans;
-  const auto ndim = static_cast<size_t>(out.ndim());
-  for (size_t i = 0; i < kMaxOperands; ++i) {
-    const Tensor* t = i == 0 ? &out : i <= operands.size() ? &operands[i - 1] : nullptr;
-    strides[i] = t ? broadcast_strides(t->sizes(), t->strides(), ndim) : Dims(ndim, 0);
+template <size_t N>
+Space space_of(const ElementwiseCall& call) {
+  const Tensor& first = call.results[0];
+  std::array<Dims, N> strides;
+  std::array<IntSpan, N> spans;
+  size_t count = 0;
+  const auto add = [&](const Tensor& t) {
+    strides[count++] = broadcast_strides(t.sizes(), t.strides(), static_cast<size_t>(first.ndim()));
+  };
+  for (const Tensor& t : call.results) add(t);
+  for (const Tensor& t : call.operands) add(t);
+  for (size_t i = 0; i < N; ++i) {
+    if (i >= count) strides[i] = Dims(static_cast<size_t>(first.ndim()), 0);
     spans[i] = strides[i];
   }
-  return make_geometry<kMaxOperands>(out.sizes(), spans);
+  Geometry<N> geometry = make_geometry<N>(first.sizes(), spans);
+  return {std::move(geometry.sizes),
+          {geometry.strides.begin(), geometry.strides.begin() + static_cast<ptrdiff_t>(count)}};
 }
 
-Shape shape_of(const Space& space, size_t operands, const OpenclDevice& device) {
-  Shape shape{space.sizes.size(), operands, {}, false, device.is_cpu};
-  for (size_t i = 0; i < operands; ++i) {
-    const int64_t stride = space.row_stride(i);
+Space space_of(const ElementwiseCall& call) {
+  constexpr size_t kUsual = 6;
+  const size_t count = call.results.size() + call.operands.size();
+  check_kind(count <= kMaxOperands, ErrorKind::kInternal, "opencl: ", count, " operands");
+  return count <= kUsual ? space_of<kUsual>(call) : space_of<kMaxOperands>(call);
+}
+
+// Bytes of an element in a vector register: 16-bit floats are computed as floats.
+int64_t lane_bytes(DType dtype) { return is_reduced_floating(dtype) ? 4 : itemsize(dtype); }
+
+Shape shape_of(const Space& space, const ElementwiseCall& call, const OpenclDevice& device) {
+  const size_t results = call.results.size();
+  int64_t widest = lane_bytes(call.compute);
+  for (const Tensor& t : call.results) widest = std::max(widest, lane_bytes(t.dtype()));
+  for (const Tensor& t : call.operands) widest = std::max(widest, lane_bytes(t.dtype()));
+  const size_t lanes = device.vector_width * sizeof(float) / static_cast<size_t>(widest);
+  Shape shape{space.sizes.size(), results, {}, false, device.is_cpu, std::max<size_t>(lanes, 1)};
+  for (size_t i = 0; i < space.strides.size(); ++i) {
+    const int64_t stride = space.strides[i].back();
     // A result of a single element has no use for its stride.
-    shape.inner[i] = stride == 0 && (i > 0 || space.row() == 1) ? '0' : stride == 1 ? '1' : 's';
+    const bool still = stride == 0 && (i >= results || space.row() == 1);
+    shape.inner += still ? '0' : stride == 1 ? '1' : 's';
   }
   shape.small = numel_of(space.sizes) < (int64_t{1} << 31);
   return shape;
 }
 
-std::string element(size_t i) { return i == 0 ? "O" : "A" + std::to_string(i - 1); }
-
-std::string operand(size_t i) { return i == 0 ? "out" : "a" + std::to_string(i - 1); }
+// "O" or "O1", "A0": an operand's type; "out" or "out1", "a0": its pointer.
+std::string element(const Shape& shape, size_t i) {
+  if (i >= shape.results) return "A" + std::to_string(i - shape.results);
+  return shape.results == 1 ? "O" : "O" + std::to_string(i);
+}
+std::string operand(const Shape& shape, size_t i) {
+  if (i >= shape.results) return "a" + std::to_string(i - shape.results);
+  return shape.results == 1 ? "out" : "out" + std::to_string(i);
+}
 
 // The address of an operand's element along the last dimension.
 std::string index(const Shape& shape, size_t i, const std::string& at) {
@@ -58,10 +97,11 @@ std::string index(const Shape& shape, size_t i, const std::string& at) {
   }
 }
 
+// The statement for one element.
 std::string store(const Shape& shape, size_t numbers, std::string_view order, bool zero_division,
                   const std::string& at) {
   std::string list;
-  size_t operand_at = 1, number_at = 0;
+  size_t operand_at = shape.results, number_at = 0;
   const auto add = [&](const std::string& argument) {
     if (!list.empty()) list += ", ";
     list += argument;
@@ -70,46 +110,58 @@ std::string store(const Shape& shape, size_t numbers, std::string_view order, bo
     const size_t i = operand_at++;
     add(shape.inner[i] == '0' && shape.is_cpu
             ? "x" + std::to_string(i)
-            : "LOAD_" + element(i) + "(" + operand(i) + ", " + index(shape, i, at) + ")");
+            : "LOAD_" + element(shape, i) + "(" + operand(shape, i) + ", " + index(shape, i, at) +
+                  ")");
   };
   const auto add_number = [&] { add("n" + std::to_string(number_at++)); };
   for (const char kind : order) kind == 'a' ? add_operand() : add_number();
-  while (operand_at < shape.operands) add_operand();
+  while (operand_at < shape.operands()) add_operand();
   while (number_at < numbers) add_number();
   if (zero_division) add("zero_division");
-  return "STORE_O(out, " + index(shape, 0, at) + ", apply(" + list + "));";
+  const auto stored = [&](size_t i, const std::string& value) {
+    return "STORE_" + element(shape, i) + "(" + operand(shape, i) + ", " + index(shape, i, at) +
+           ", " + value + ");";
+  };
+  if (shape.results == 1) return stored(0, "apply(" + list + ")");
+  std::string text = "{ ";
+  for (size_t i = 0; i < shape.results; ++i) {
+    const std::string result = "r" + std::to_string(i);
+    text += element(shape, i) + " " + result + "; ";
+    add("&" + result);
+  }
+  text += "apply(" + list + ");";
+  for (size_t i = 0; i < shape.results; ++i) text += " " + stored(i, "r" + std::to_string(i));
+  return text + " }";
 }
 
 // The kernel around `apply`.
 std::string kernel_text(const Elementwise& operation, const Shape& shape,
                         std::span<const Number> numbers, std::string_view order) {
   const std::string rank = std::to_string(shape.rank);
-  const bool strided =
-      shape.rank > 1 || std::find(shape.inner.begin(), shape.inner.end(), 's') != shape.inner.end();
   std::string text = "\n";
-  if (strided)
+  if (shape.strided())
     text += "typedef struct { long sizes[" + rank + "]; long strides[" +
-            std::to_string(shape.operands) + "][" + rank + "]; } Space;\n\n";
+            std::to_string(shape.operands()) + "][" + rank + "]; } Space;\n\n";
   text += "kernel void elements(";
-  for (size_t i = 0; i < shape.operands; ++i)
-    text += "TENSOR(" + element(i) + "_STORED, " + operand(i) + "), ";
+  for (size_t i = 0; i < shape.operands(); ++i)
+    text += "TENSOR(" + element(shape, i) + "_STORED, " + operand(shape, i) + "), ";
   for (size_t i = 0; i < numbers.size(); ++i)
     text += std::string(numbers[i].type) + " n" + std::to_string(i) + ", ";
   if (operation.counts_zero_division) text += "TENSOR(int, zero_division), ";
-  if (strided) text += "Space space, ";
+  if (shape.strided()) text += "Space space, ";
   text += "long n, long run) {\n";
-  for (size_t i = 0; i < shape.operands; ++i)
-    text += "  OPEN(" + element(i) + "_STORED, " + operand(i) + ");\n";
+  for (size_t i = 0; i < shape.operands(); ++i)
+    text += "  OPEN(" + element(shape, i) + "_STORED, " + operand(shape, i) + ");\n";
   if (operation.counts_zero_division) text += "  OPEN(int, zero_division);\n";
   const std::string index_type = shape.small && !shape.is_cpu ? "uint" : "long";
-  for (size_t i = 0; i < shape.operands; ++i) {
+  for (size_t i = 0; i < shape.operands(); ++i) {
     if (shape.inner[i] == 's')
       text += "  const long s" + std::to_string(i) + " = space.strides[" + std::to_string(i) +
               "][" + std::to_string(shape.rank - 1) + "];\n";
   }
   const auto offsets = [&](const std::string& indent, bool constant) {
     std::string lines = indent + (constant ? "const long " : "long ");
-    for (size_t i = 0; i < shape.operands; ++i)
+    for (size_t i = 0; i < shape.operands(); ++i)
       lines += (i ? ", o" : "o") + std::to_string(i) + " = 0";
     return lines + ";\n";
   };
@@ -117,10 +169,10 @@ std::string kernel_text(const Elementwise& operation, const Shape& shape,
       store(shape, numbers.size(), order, operation.counts_zero_division, "j");
   const auto repeated = [&](const std::string& indent) {  // operands that do not move
     std::string lines;
-    for (size_t i = 1; i < shape.operands; ++i) {
+    for (size_t i = shape.results; i < shape.operands(); ++i) {
       if (shape.inner[i] == '0')
-        lines += indent + "const " + element(i) + " x" + std::to_string(i) + " = LOAD_" +
-                 element(i) + "(" + operand(i) + ", o" + std::to_string(i) + ");\n";
+        lines += indent + "const " + element(shape, i) + " x" + std::to_string(i) + " = LOAD_" +
+                 element(shape, i) + "(" + operand(shape, i) + ", o" + std::to_string(i) + ");\n";
     }
     return lines;
   };
@@ -140,7 +192,7 @@ std::string kernel_text(const Elementwise& operation, const Shape& shape,
         text += "    {\n      const " + index_type +
                 " at = " + (d ? "rest % (" + index_type + ")space.sizes[" + dim + "]" : "rest") +
                 ";\n";
-        for (size_t i = 0; i < shape.operands; ++i)
+        for (size_t i = 0; i < shape.operands(); ++i)
           text += "      o" + std::to_string(i) + " += at * space.strides[" + std::to_string(i) +
                   "][" + dim + "];\n";
         if (d) text += "      rest /= (" + index_type + ")space.sizes[" + dim + "];\n";
@@ -150,7 +202,9 @@ std::string kernel_text(const Elementwise& operation, const Shape& shape,
     return text + "    " + stored + "\n  }\n}\n";
   }
   text += "  const long begin = get_global_id(0) * run, end = min(begin + run, n);\n";
-  const std::string loop = "#pragma clang loop vectorize(assume_safety)\n";
+  // Compilers tuned for another CPU of the family may prefer narrower vectors than it has.
+  const std::string loop = "#pragma clang loop vectorize(assume_safety) vectorize_width(" +
+                           std::to_string(shape.lanes) + ")\n";
   if (shape.rank == 1) {
     return text + offsets("  ", true) + repeated("  ") + loop +
            "  for (long j = begin; j < end; ++j) " + stored + "\n}\n";
@@ -159,7 +213,7 @@ std::string kernel_text(const Elementwise& operation, const Shape& shape,
   text += "  for (int d = " + rank +
           " - 1; d >= 0; --d) {\n    at[d] = d ? rest % space.sizes[d] : rest;\n"
           "    if (d) rest /= space.sizes[d];\n";
-  for (size_t i = 0; i < shape.operands; ++i)
+  for (size_t i = 0; i < shape.operands(); ++i)
     text +=
         "    o" + std::to_string(i) + " += at[d] * space.strides[" + std::to_string(i) + "][d];\n";
   const std::string last = std::to_string(shape.rank - 1);
@@ -167,12 +221,12 @@ std::string kernel_text(const Elementwise& operation, const Shape& shape,
           "] - at[" + last + "], end - i);\n" + repeated("    ") + loop +
           "    for (long j = 0; j < row; ++j) " + stored + "\n    i += row;\n    at[" + last +
           "] += row;\n";
-  for (size_t i = 0; i < shape.operands; ++i)
+  for (size_t i = 0; i < shape.operands(); ++i)
     text += "    o" + std::to_string(i) + " += row * space.strides[" + std::to_string(i) + "][" +
             last + "];\n";
   text += "    for (int d = " + last +
           "; d > 0 && at[d] == space.sizes[d]; --d) {\n      at[d] = 0;\n      ++at[d - 1];\n";
-  for (size_t i = 0; i < shape.operands; ++i) {
+  for (size_t i = 0; i < shape.operands(); ++i) {
     const std::string strides = "space.strides[" + std::to_string(i) + "]";
     text += "      o" + std::to_string(i) + " += " + strides + "[d - 1] - space.sizes[d] * " +
             strides + "[d];\n";
@@ -183,17 +237,18 @@ std::string kernel_text(const Elementwise& operation, const Shape& shape,
 // A kernel that has been compiled, and what its arguments depend on.
 struct Compiled {
   const Kernel* kernel;
-  bool strided, counts_zero_division;
+  bool counts_zero_division;
 };
 
 std::string key_of(const ElementwiseCall& call, const Shape& shape) {
   std::string key(reinterpret_cast<const char*>(&call.operation), sizeof call.operation);
   key += static_cast<char>(call.compute);
-  key += static_cast<char>(call.out.device().index);
-  key += static_cast<char>(call.out.dtype());
+  key += static_cast<char>(call.results[0].device().index);
+  key += static_cast<char>(shape.results);
+  for (const Tensor& t : call.results) key += static_cast<char>(t.dtype());
   for (const Tensor& t : call.operands) key += static_cast<char>(t.dtype());
   key += static_cast<char>(shape.rank | (shape.small ? 64 : 0));
-  key.append(shape.inner.data(), shape.operands);
+  key.append(shape.inner);
   key.append(call.order);
   return key;
 }
@@ -206,17 +261,15 @@ Compiled compiled(const ElementwiseCall& call, const Shape& shape, OpenclDevice&
   if (const auto it = kernels->find(key); it != kernels->end()) return it->second;
   const Elementwise operation = call.make(call.context);
   Defines dtypes;
-  dtypes.dtype("O", call.out.dtype());
+  for (size_t i = 0; i < call.results.size(); ++i)
+    dtypes.dtype(element(shape, i), call.results[i].dtype());
   for (size_t i = 0; i < call.operands.size(); ++i)
-    dtypes.dtype("A" + std::to_string(i), call.operands[i].dtype());
+    dtypes.dtype(element(shape, shape.results + i), call.operands[i].dtype());
   const std::string source = dtypes.lines() + operation.defines + std::string(sources::prelude) +
                              "\n" + operation.functions +
                              kernel_text(operation, shape, call.numbers, call.order);
   const Kernel& kernel = device.programs.kernel(source, "elements", operation.name);
-  const bool strided =
-      shape.rank > 1 || std::find(shape.inner.begin(), shape.inner.end(), 's') != shape.inner.end();
-  return kernels->emplace(key, Compiled{&kernel, strided, operation.counts_zero_division})
-      .first->second;
+  return kernels->emplace(key, Compiled{&kernel, operation.counts_zero_division}).first->second;
 }
 
 }  // namespace
@@ -245,35 +298,41 @@ void map(const char* name, const char* text, const Tensor& out,
                          return Elementwise{.name = own, .functions = code, .defines = {}};
                        },
                    .context = &named,
-                   .out = out,
+                   .results = std::span(&out, 1),
                    .operands = std::span(operands.begin(), operands.size()),
                    .numbers = std::span(numbers.begin(), numbers.size()),
                    .order = {}});
 }
 
 bool run_elementwise(const ElementwiseCall& call) {
-  if (call.out.numel() == 0) return false;
-  OpenclDevice& device = device_of(call.out.device());
-  const Space space = space_of(call.out, call.operands);
-  const Shape shape = shape_of(space, call.operands.size() + 1, device);
+  const Tensor& first = call.results[0];
+  if (first.numel() == 0) return false;
+  OpenclDevice& device = device_of(first.device());
+  const Space space = space_of(call);
+  const Shape shape = shape_of(space, call, device);
+  size_t bytes = 64 + space.strides.size() * 16 + (shape.strided() ? space.bytes() : 0);
+  for (const Number& number : call.numbers) bytes += number.size;
+  check(bytes <= device.most_arguments, name(first.device()), ": a kernel of ",
+        space.strides.size(), " tensors and ", call.numbers.size(), " numbers has ", bytes,
+        " bytes of arguments, and the device takes ", device.most_arguments);
   const Compiled& code = compiled(call, shape, device);
   const int64_t n = numel_of(space.sizes);
 
   Arguments arguments(*code.kernel);
-  arguments.add(call.out);
+  for (const Tensor& t : call.results) arguments.add(t);
   for (const Tensor& t : call.operands) arguments.add(t);
   for (const Number& number : call.numbers) arguments.add_bytes(number.value.data(), number.size);
   Tensor flag;
   if (code.counts_zero_division) {
     static constexpr int32_t kZero = 0;
-    flag = empty(Dims{1}, DType::kInt32, call.out.device());
-    write(flag.data(), &kZero, sizeof kZero, device);
+    flag = empty(Dims{1}, DType::kInt32, first.device());
+    write(flag.address(), &kZero, sizeof kZero, device);
     arguments.add(flag);
   }
-  if (code.strided) {
+  if (shape.strided()) {
     std::vector<int64_t> numbers(space.sizes.begin(), space.sizes.end());
-    for (size_t i = 0; i < shape.operands; ++i)
-      numbers.insert(numbers.end(), space.strides[i].begin(), space.strides[i].end());
+    for (const Dims& strides : space.strides)
+      numbers.insert(numbers.end(), strides.begin(), strides.end());
     arguments.add_bytes(numbers.data(), numbers.size() * sizeof(int64_t));
   }
   arguments.add(n);
@@ -289,7 +348,7 @@ bool run_elementwise(const ElementwiseCall& call) {
   }
   if (!flag || !call.may_divide_by_zero) return false;
   int32_t divided = 0;
-  read(&divided, flag.data(), sizeof divided, device, "was an integer divided by zero?");
+  read(&divided, flag.address(), sizeof divided, device, "was an integer divided by zero?");
   return divided != 0;
 }
 

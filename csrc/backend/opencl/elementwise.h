@@ -3,7 +3,8 @@
 // What: a caller gives OpenCL C that ends with a function `apply`, of one element per operand and
 // the numbers; here it gets the loop around it, which depends on dtypes, on how the operands are
 // walked, and on whether a work item is a thread of a CPU (it takes a run of elements) or a lane of
-// a GPU (it takes every n-th). Operands broadcast to the result, with any strides.
+// a GPU (it takes every n-th). Operands broadcast to the results, with any strides. In OpenCL C the
+// types of operands are A0, A1..., that of a result is O; O0, O1... where there are several.
 // Read next: pointwise.cpp and copy.cpp, which call it.
 #pragma once
 
@@ -45,13 +46,17 @@ struct Elementwise {
 // Makes the OpenCL C of an operator where its kernel is not compiled yet.
 using MakeElementwise = Elementwise (*)(const void* context);
 
+// The most tensors of one call, results included.
+inline constexpr size_t kMaxOperands = 36;
+
 struct ElementwiseCall {
   const void* operation;  // names the expression: the same address, the same text
   DType compute;          // what it is computed in; with `operation` it decides the text
   MakeElementwise make;
   const void* context;
-  Tensor out;
-  std::span<const Tensor> operands;  // on the device of `out`, at most 5
+  std::span<const Tensor> results;   // of one shape. `apply` returns the element of a single one;
+                                     // those of several it writes to its last parameters
+  std::span<const Tensor> operands;  // on the device of the results
   std::span<const Number> numbers;
   std::string_view order;  // of the first arguments of `apply`: 'a' an operand, 'n' a number; then
                            // the other operands, then the other numbers
@@ -63,7 +68,8 @@ struct ElementwiseCall {
 void map(const char* name, const char* text, const Tensor& out,
          std::initializer_list<Tensor> operands, std::initializer_list<Number> numbers = {});
 
-// Fills `out`; returns true if an integer was divided by 0, for which it waits for the kernel.
+// Fills the results; returns true if an integer was divided by 0, for which it waits for the
+// kernel.
 bool run_elementwise(const ElementwiseCall& call);
 
 }  // namespace uh::opencl

@@ -72,13 +72,14 @@ bool has_dtype(Device device, DType dtype) {
 }
 
 const Kernel& Source::kernel(Device device, const Defines& defines, const char* name) const {
+  if (!name) name = function_;
   std::string key(1, static_cast<char>(device.index));
-  key += defines.lines();
+  key += defines.lines() + name;
   const std::lock_guard guard(lock_);
   const Kernel*& slot = kernels_[key];
   if (!slot) {
     const std::string source = defines.lines() + std::string(sources::prelude) + std::string(text_);
-    slot = &device_of(device).programs.kernel(source, function_, name ? name : function_);
+    slot = &device_of(device).programs.kernel(source, function_, name);
   }
   return *slot;
 }
@@ -111,7 +112,7 @@ Arguments& Arguments::add(const Tensor& tensor) {
   const Device own = kernel_.device.device;
   if (tensor.ndim() == 0 && is_host(tensor.device())) {  // a number: it goes with any device
     const Tensor device_copy = empty(Dims{}, tensor.dtype(), own);
-    write(device_copy.data(), tensor.data(), static_cast<size_t>(itemsize(tensor.dtype())),
+    write(device_copy.address(), tensor.data(), static_cast<size_t>(itemsize(tensor.dtype())),
           kernel_.device);
     return add(device_copy);
   }
@@ -120,7 +121,7 @@ Arguments& Arguments::add(const Tensor& tensor) {
         name(own), " and ", name(tensor.device()));
   cl_mem buffer = nullptr;
   int64_t first = 0;
-  if (const void* address = tensor.numel() ? tensor.data() : nullptr) {
+  if (const void* address = tensor.numel() ? tensor.address() : nullptr) {
     const BufferPlace position = kernel_.device.memory.resolve(address);
     buffer = position.buffer;
     first = static_cast<int64_t>(position.offset) / itemsize(tensor.dtype());

@@ -109,6 +109,7 @@ OpenclDevice::OpenclDevice(Device own, cl_platform_id platform, cl_device_id ide
       compute_units(device_info<cl_uint>(id, kDeviceComputeUnits)),
       largest_group(device_info<size_t>(id, kDeviceMaxWorkGroup)),
       local_memory(device_info<uint64_t>(id, kDeviceLocalMemory)),
+      most_arguments(device_info<size_t>(id, kDeviceMaxParameters)),
       vector_width(device_info<cl_uint>(id, kDeviceVectorWidth)),
       context(make_context(platform, id)),
       queue(own, context, id),

@@ -27,7 +27,8 @@ struct OpenclDevice {
   const bool has_double;
   const bool divides_correctly;  // float division can be correctly rounded
   const size_t compute_units, largest_group, local_memory;
-  const size_t vector_width;  // floats that an instruction takes at once
+  const size_t most_arguments;  // bytes of all arguments of a kernel
+  const size_t vector_width;    // floats that an instruction takes at once
   const cl_context context;
   Queue queue;
   DeviceMemory memory;

@@ -1,7 +1,6 @@
 #include "backend/opencl/pointwise.h"
 
 #include "backend/cpu/pointwise.h"
-#include "backend/opencl/elementwise.h"
 #include "generated/ops/copy.h"
 #include "memory/device_registry.h"
 #include "ops/copy/device_copy.h"
@@ -29,22 +28,6 @@ size_t text_index(DType dtype) {
                                     : 1;
 }
 
-// The expression for a dtype; null where the device does not compute it.
-const PointwiseText* text_for(const PointwiseProgram& program, DType dtype,
-                              const OpenclDevice& device) {
-  const PointwiseText& text = program.expressions[text_index(dtype)];
-  const bool doubles = text.doubles || dtype == DType::kFloat64 || dtype == DType::kComplex128;
-  if (!text.apply || (doubles && !device.has_double)) return nullptr;
-  if (is_reduced_floating(dtype) && !program.widened) return nullptr;
-  return &text;
-}
-
-struct Expression {
-  const PointwiseProgram& program;
-  const PointwiseText& text;
-  DType dtype;
-};
-
 // The largest finite number of the elements, as they are stored.
 const char* largest(DType dtype) {
   switch (dtype) {
@@ -56,40 +39,16 @@ const char* largest(DType dtype) {
 }
 
 Elementwise make_expression(const void* context) {
-  const auto& expression = *static_cast<const Expression*>(context);
-  const DType dtype = expression.dtype;
+  const auto& expression = *static_cast<const DeviceExpression*>(context);
   Defines defines;
-  defines.dtype("T", dtype);
-  defines.text("R", is_complex(dtype) ? "T_PART" : dtype == DType::kFloat64 ? "double" : "float");
-  if (is_integral(dtype)) defines.text("UT", dtype == DType::kInt64 ? "ulong" : "uint");
-  if (is_floating(dtype)) defines.text("LARGEST", largest(dtype));
-  if (expression.text.doubles) defines.text("NEEDS_DOUBLE", "1");
-  Elementwise operation{.name = expression.program.op->name,
+  if (expression.text->doubles) defines.text("NEEDS_DOUBLE", "1");
+  for (const auto& [name, type] : expression.types()) defines.text(name, type);
+  Elementwise operation{.name = expression.program->op->name,
                         .functions = {},
                         .defines = defines.lines(),
-                        .counts_zero_division = expression.text.zero_division};
-  if (const char* const* helper = expression.text.helpers) {
-    for (; *helper; ++helper) operation.functions += *helper;
-  }
-  operation.functions += expression.text.apply;
+                        .counts_zero_division = expression.text->zero_division};
+  for (const std::string_view function : expression.functions()) operation.functions += function;
   return operation;
-}
-
-// A number of the computation that is not an element: the parameters of an expression.
-void add_parameters(std::vector<Number>& numbers, const char* kinds, const Params& params,
-                    DType dtype) {
-  for (size_t i = 0; kinds[i]; ++i) {
-    const Scalar value = params[i] ? *params[i] : Scalar(0);
-    switch (kinds[i]) {
-      case 'T': numbers.push_back(number_of(dtype, value)); break;
-      case 'R':
-        numbers.push_back(number_of(is_inexact(dtype) ? to_real(dtype) : DType::kFloat32, value));
-        break;
-      case 'l': numbers.push_back(Number::of("long", value.to_int())); break;
-      default: numbers.push_back(Number::of("int", int32_t{value.to_bool()}));
-    }
-    numbers.push_back(Number::of("int", int32_t{params.has(i)}));
-  }
 }
 
 // The operands as the kernel takes them: elements of one dtype on the device, and numbers.
@@ -120,6 +79,51 @@ struct Operands {
 
 }  // namespace
 
+std::map<std::string_view, std::string> DeviceExpression::types() const {
+  std::map<std::string_view, std::string> types;
+  types["T"] = Defines::computed_type(dtype);
+  types["R"] = to_real(dtype) == DType::kFloat64 ? "double" : "float";
+  if (is_integral(dtype)) types["UT"] = dtype == DType::kInt64 ? "ulong" : "uint";
+  if (is_floating(dtype)) types["LARGEST"] = largest(dtype);
+  return types;
+}
+
+std::vector<std::string_view> DeviceExpression::functions() const {
+  std::vector<std::string_view> all;
+  if (is_complex(dtype)) all.push_back(sources::complex);
+  for (const char* const* helper = text->helpers; helper && *helper; ++helper)
+    all.push_back(*helper);
+  all.push_back(text->apply);
+  return all;
+}
+
+std::optional<DeviceExpression> expression_of(const PointwiseOp& op, DType dtype,
+                                              const OpenclDevice& device) {
+  const PointwiseProgram& program = program_of(op);
+  const PointwiseText& text = program.expressions[text_index(dtype)];
+  const bool doubles = text.doubles || dtype == DType::kFloat64 || dtype == DType::kComplex128;
+  if (!text.apply || (doubles && !device.has_double)) return std::nullopt;
+  if (is_reduced_floating(dtype) && !program.widened) return std::nullopt;
+  return DeviceExpression{&program, &text, dtype};
+}
+
+void add_parameters(std::vector<Number>& numbers, const DeviceExpression& expression,
+                    const Params& params) {
+  const DType dtype = expression.dtype;
+  for (size_t i = 0; expression.program->parameters[i]; ++i) {
+    const Scalar value = params[i] ? *params[i] : Scalar(0);
+    switch (expression.program->parameters[i]) {
+      case 'T': numbers.push_back(number_of(dtype, value)); break;
+      case 'R':
+        numbers.push_back(number_of(is_inexact(dtype) ? to_real(dtype) : DType::kFloat32, value));
+        break;
+      case 'l': numbers.push_back(Number::of("long", value.to_int())); break;
+      default: numbers.push_back(Number::of("int", int32_t{value.to_bool()}));
+    }
+    numbers.push_back(Number::of("int", int32_t{params.has(i)}));
+  }
+}
+
 Tensor run_pointwise(const PointwiseOp& op, Form form, std::span<const Input> inputs,
                      const Params& params, const Tensor& target) {
   const PointwiseCall call = plan_pointwise(op, form, inputs, params, target);
@@ -127,10 +131,9 @@ Tensor run_pointwise(const PointwiseOp& op, Form form, std::span<const Input> in
     finish_pointwise(op, call, params);
     return call.out;
   }
-  const PointwiseProgram& program = program_of(op);
   const OpenclDevice& device = device_of(call.written.device());
-  const PointwiseText* text = text_for(program, call.compute, device);
-  if (!text) {
+  const auto expression = expression_of(op, call.compute, device);
+  if (!expression) {
     count_cpu_fallback(std::string("aten::") + op.name);
     std::vector<Tensor> copies(inputs.size());
     std::vector<Input> on_host;
@@ -143,13 +146,12 @@ Tensor run_pointwise(const PointwiseOp& op, Form form, std::span<const Input> in
                false);
   } else {
     Operands operands(op, inputs, call.compute, device.device);
-    add_parameters(operands.numbers, program.parameters, params, call.compute);
-    const Expression expression{program, *text, call.compute};
-    const bool divided = run_elementwise({.operation = &program,
+    add_parameters(operands.numbers, *expression, params);
+    const bool divided = run_elementwise({.operation = expression->program,
                                           .compute = call.compute,
                                           .make = make_expression,
-                                          .context = &expression,
-                                          .out = call.written,
+                                          .context = &*expression,
+                                          .results = std::span(&call.written, 1),
                                           .operands = operands.tensors,
                                           .numbers = operands.numbers,
                                           .order = operands.order,

@@ -7,8 +7,13 @@
 #pragma once
 
 #include <array>
+#include <map>
+#include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
+#include "backend/opencl/elementwise.h"
 #include "ops/pointwise.h"
 
 namespace uh::opencl {
@@ -30,6 +35,24 @@ struct PointwiseProgram {
 
 // Generated, in the order of the yaml files.
 std::span<const PointwiseProgram> pointwise_programs();
+
+// An expression for elements of a dtype, as a device computes it.
+struct DeviceExpression {
+  const PointwiseProgram* program;
+  const PointwiseText* text;
+  DType dtype;
+
+  // The types in its text: T, R, UT, and LARGEST, the largest finite number.
+  std::map<std::string_view, std::string> types() const;
+  // OpenCL C: what `apply` calls, and `apply`.
+  std::vector<std::string_view> functions() const;
+};
+// Nothing where the device does not compute it.
+std::optional<DeviceExpression> expression_of(const PointwiseOp& op, DType dtype,
+                                              const OpenclDevice& device);
+// The numbers that `apply` takes after the elements: each parameter, and whether it was given.
+void add_parameters(std::vector<Number>& numbers, const DeviceExpression& expression,
+                    const Params& params);
 
 Tensor run_pointwise(const PointwiseOp& op, Form form, std::span<const Input> inputs,
                      const Params& params, const Tensor& target);

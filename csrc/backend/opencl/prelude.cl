@@ -15,18 +15,3 @@ ushort store_bfloat16(float value) {
   if (value != value) return (ushort)((bits >> 16) | 64);
   return (ushort)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
-
-// Complex numbers are vectors of two. (a + bi) / (c + di) divides by the larger part first, so that the squares of
-// large numbers do not overflow.
-#ifdef T_IS_COMPLEX
-T complex_mul(T a, T b) { return (T)(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x); }
-T complex_div(T a, T b) {
-  if (b.x == 0 && b.y == 0) return a / fabs(b.x);
-  if (fabs(b.x) >= fabs(b.y)) {
-    const T_PART ratio = b.y / b.x, scale = b.x + b.y * ratio;
-    return (T)((a.x + a.y * ratio) / scale, (a.y - a.x * ratio) / scale);
-  }
-  const T_PART ratio = b.x / b.y, scale = b.x * ratio + b.y;
-  return (T)((a.x * ratio + a.y) / scale, (a.y * ratio - a.x) / scale);
-}
-#endif

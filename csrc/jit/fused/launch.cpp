@@ -3,7 +3,9 @@
 #include <chrono>
 
 #include "base/parallel.h"
+#include "jit/fused/on_opencl.h"
 #include "jit/fused/tile_loop.h"
+#include "memory/device_registry.h"
 
 namespace uh::jit::fused {
 namespace {
@@ -13,8 +15,9 @@ namespace {
         " inputs are needed, got ", inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     const TermKind kind = program.kind(program.inputs[i]);
-    check(inputs[i].device() == Device::kCPU, "FusedKernel: input ", i, " is on ",
-          name(inputs[i].device()), ", not on the CPU");
+    check(runs_on(inputs[i].device()) && inputs[i].device() == inputs[0].device(),
+          "FusedKernel: input ", i, " is on ", name(inputs[i].device()), ", the first one on ",
+          name(inputs[0].device()));
     check(inputs[i].dtype() == kind.dtype, "FusedKernel: input ", i, " is ",
           info(inputs[i].dtype()).title, ", the program was made for ", info(kind.dtype).title);
     check((inputs[i].ndim() == 0) == kind.zero_dim, "FusedKernel: input ", i, " has ",
@@ -48,15 +51,20 @@ void go(const TileLoop& walk) {
 void walk_around(const FusedKernel& program, const std::vector<Shape>& shapes,
                  std::span<const Tensor> inputs, std::span<Tensor> outputs,
                  std::span<const Scalar> numbers, Launch* launch) {
-  TileLoop walk(program);
-  walk.set_numbers(numbers);
+  const Device device = inputs.empty() ? Device::kCPU : inputs[0].device();
   const Dims& sizes = shapes[static_cast<size_t>(program.outputs[0].item)].sizes;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Output& output = program.outputs[i];
     const Shape& shape = shapes[static_cast<size_t>(output.item)];
-    outputs[i] = output.fold ? make_reduced(program, output, sizes)
-                             : empty_strided(shape.sizes, shape.strides, output.dtype);
+    outputs[i] = output.fold ? make_reduced(program, output, sizes, device)
+                             : empty_strided(shape.sizes, shape.strides, output.dtype, device);
   }
+  if (!is_host(device)) {
+    if (launch) launch->elements += numel_of(sizes);
+    return run_on_opencl(program, sizes, inputs, outputs, numbers);
+  }
+  TileLoop walk(program);
+  walk.set_numbers(numbers);
   walk.go_around(shapes, inputs, outputs);
   if (launch) walk.describe(*launch);
   program.reduces() ? run_reduced(walk, sizes, outputs) : go(walk);
@@ -94,7 +102,8 @@ bool matches(const FusedKernel& program, std::span<const Tensor> inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const TermKind kind = program.kind(program.inputs[i]);
     const TensorImpl& t = *inputs[i].impl();
-    if (t.dtype() != kind.dtype || (t.ndim() == 0) != kind.zero_dim || t.device() != Device::kCPU)
+    if (t.dtype() != kind.dtype || (t.ndim() == 0) != kind.zero_dim || !runs_on(t.device()) ||
+        !(t.device() == inputs[0].device()))
       return false;
   }
   return true;
@@ -132,7 +141,8 @@ void run(const FusedKernel& program, std::span<const Tensor> inputs, std::span<T
         numbers.size());
   if (outputs.empty()) return;
   const Timed timed(launch);
-  const bool plain = !inputs.empty() && program.all_inputs_used && !program.reduces();
+  const bool plain = !inputs.empty() && is_host(inputs[0].device()) && program.all_inputs_used &&
+                     !program.reduces();
   if (!plain || !all_alike(inputs)) return run_around(program, inputs, outputs, numbers, launch);
   const TensorImpl& first = *inputs[0].impl();
   // Not the first's strides: those of its dimensions of size 1 may be any.

@@ -20,7 +20,7 @@
 //   run(*program, inputs, outputs);                         at every launch
 // There is one argument per argument of the operator's schema, defaults included. A guard must have
 // seen to it that the inputs have the dtypes and the having-no-dimensions that were promised
-// (matches()), are on the CPU, and that neither gradients nor a trace are wanted: run() bypasses
+// (matches()), are on one device, and that neither gradients nor a trace are wanted: run() bypasses
 // the dispatcher.
 // Read next: build.cpp (what can be a step), launch.cpp (the walk), step_operators.h (what is
 // generated).
@@ -111,11 +111,15 @@ struct Launch {
   int64_t ns = 0;        // from the call of run() to its end
 };
 
+// True if programs run on the device.
+inline bool runs_on(Device device) {
+  return device.type == DeviceType::kCPU || device.type == DeviceType::kOpenCL;
+}
 // Returns true if the program was built for inputs of these dtypes and kinds.
 bool matches(const FusedKernel& program, std::span<const Tensor> inputs);
 
-// Makes the outputs. Inputs broadcast against each other. Throws a RuntimeError where they do not,
-// or where an input is not what was promised.
+// Makes the outputs, on the device of the inputs. Inputs broadcast against each other. Throws a
+// RuntimeError where they do not, or where an input is not what was promised.
 void run(const FusedKernel& program, std::span<const Tensor> inputs, std::span<Tensor> outputs,
          std::span<const Scalar> numbers = {}, Launch* launch = nullptr);
 

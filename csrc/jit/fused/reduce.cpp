@@ -67,7 +67,8 @@ void fold_tile(Accumulators& acc, const Rows& rows, const std::byte* data, int64
 
 }  // namespace
 
-Tensor make_reduced(const FusedKernel& program, const Output& output, const Dims& sizes) {
+Tensor make_reduced(const FusedKernel& program, const Output& output, const Dims& sizes,
+                    Device device) {
   const Rows rows(program, sizes);
   const FoldOperator& op = *output.reduction;
   check_kind(op.has_identity() || rows.length > 0 || rows.rows == 0, ErrorKind::kIndex, op.name,
@@ -75,7 +76,7 @@ Tensor make_reduced(const FusedKernel& program, const Output& output, const Dims
   const size_t outer = Rows::outer_dims(program, sizes);
   Dims result(IntSpan(sizes.data(), outer));
   if (output.keepdim) result.resize(sizes.size(), 1);
-  return empty(result, output.dtype);
+  return empty(result, output.dtype, device);
 }
 
 void run_reduced(const TileLoop& walk, const Dims& sizes, std::span<Tensor> outputs) {

@@ -79,6 +79,8 @@ struct Output {
   bool keepdim = false;
 };
 
+struct OpenclText;  // on_opencl.h
+
 class FusedKernel {
  public:
   FusedKernel() = default;
@@ -115,6 +117,9 @@ class FusedKernel {
   // they need. It is built and cached at the first such launch.
   const FusedKernel& with_outputs(const std::vector<int>& selected) const;
 
+  // The program in OpenCL C; null where the device does not compute it.
+  const OpenclText* opencl_text(Device device) const;
+
  private:
   void mark_live();
   void schedule();
@@ -123,6 +128,7 @@ class FusedKernel {
 
   mutable std::mutex mutex_;
   mutable std::vector<std::pair<std::vector<int>, std::unique_ptr<FusedKernel>>> parts_;
+  mutable std::vector<std::pair<Device, const OpenclText*>> opencl_texts_;
 };
 
 }  // namespace uh::jit::fused

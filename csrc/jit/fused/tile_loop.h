@@ -101,6 +101,7 @@ int64_t arena_of(const FusedKernel& program);
 
 // A walk whose program ends in reductions (reduce.cpp). `sizes` are those of the walk's space.
 void run_reduced(const TileLoop& walk, const Dims& sizes, std::span<Tensor> outputs);
-Tensor make_reduced(const FusedKernel& program, const Output& output, const Dims& sizes);
+Tensor make_reduced(const FusedKernel& program, const Output& output, const Dims& sizes,
+                    Device device);
 
 }  // namespace uh::jit::fused

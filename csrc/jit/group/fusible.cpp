@@ -22,14 +22,14 @@ std::optional<TermKind> kind_of(const Type& type) {
   if (!type.is(TypeKind::kTensor)) return std::nullopt;
   const TensorProperties& facts = type.facts();
   if (facts.dtype == DType::kUndefined || !facts.sizes) return std::nullopt;
-  if (facts.device != Device::kUndefined && facts.device != Device::kCPU) return std::nullopt;
+  if (facts.device != Device::kUndefined && !fused::runs_on(facts.device)) return std::nullopt;
   return TermKind{facts.dtype, facts.sizes->empty()};
 }
 
 TypeRef assumed(const TypeRef& type) {
   if (!type->is(TypeKind::kTensor) || kind_of(*type)) return type;
   TensorProperties facts = type->facts();
-  if (facts.device != Device::kUndefined && facts.device != Device::kCPU) return type;
+  if (facts.device != Device::kUndefined && !fused::runs_on(facts.device)) return type;
   if (facts.dtype == DType::kUndefined) facts.dtype = DType::kFloat32;
   if (!facts.sizes) facts.sizes = Dims{-1};
   return tensor_type(std::move(facts));

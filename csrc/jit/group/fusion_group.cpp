@@ -120,14 +120,18 @@ FusionGroup::FusionGroup(GraphRef subgraph)
 FusionGroup::~FusionGroup() = default;
 
 bool FusionGroup::may_fuse(const Stack& stack, size_t first) const {
-  constexpr KeySet kPlain = KeySet(Key::kCPU) | Key::kAutograd | Key::kADInplaceOrView;
+  constexpr KeySet kPlain =
+      KeySet(Key::kCPU) | Key::kOpenCL | Key::kAutograd | Key::kADInplaceOrView;
+  Device device = Device::kUndefined;           // of all tensors
   if (!t_state.included.empty()) return false;  // a trace wants to see the operators
   const auto& inputs = subgraph_->inputs();
   for (size_t i = 0; i < inputs.size(); ++i) {
     const IValue& value = stack[first + i];
     if (is_tensor(inputs[i])) {
       const Tensor* t = value.get_if<Tensor>();
-      if (!t || !*t || !(t->keys() - kPlain).empty() || t->device() != Device::kCPU) return false;
+      if (!t || !*t || !(t->keys() - kPlain).empty() || !fused::runs_on(t->device())) return false;
+      if (device == Device::kUndefined) device = t->device();
+      if (!(device == t->device())) return false;
       const auto& promised = inputs[i]->type()->facts().sizes;
       if (reduces_ && promised && promised->size() != t->sizes().size()) return false;
     } else {
