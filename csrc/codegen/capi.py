@@ -168,7 +168,9 @@ def definition(op: Operator) -> str:
     call = f"ops::{op.cpp_name}({', '.join(cpp_argument(a) for a in op.arguments)})"
     name = f'"{op.name}"'
     body = WRAP[result_kind(op)].format(call=call)
-    lines = [f"{EXPORT}{prototype(op)} {{\n  return guard({failure}, [&] {{ {body} }}, {name});\n}}"]
+    lines = [
+        f"{EXPORT}{prototype(op)} {{\n  return guard({failure}, [&] {{ {body} }}, {name});\n}}"
+    ]
     if has_fast_form(op):
         defaults = [_default(a) for a in op.arguments[2:]]
         for head, second in [(fast_prototype(op), "take(b)"), *number_prototypes(op)]:
