@@ -67,7 +67,7 @@ def test_products_by_clblast(tmp_path: Path) -> None:
     names = kernels(tmp_path / "with.uht", "1")
     ours = [name.removesuffix(" by CLBlast") for name in names if name.endswith(" by CLBlast")]
     assert ours == ["mm", "mm", "bmm", "addmm", "linear", "mm", "matmul"]
-    assert names.count("mm") == 2  # 16-bit floats, and rows whose elements are no neighbours
+    assert names.count("mm") == 2  # 16-bit floats, and rows whose elements are apart
 
 
 @needs_opencl
