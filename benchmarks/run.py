@@ -2,7 +2,6 @@
 
 A figure is a ratio: our least time over rounds / PyTorch's, both timed in turn (A B A B) in one process
 on one thread. What is timed is the processor's time: other processes take none of it. Below 1 is faster.
-The recorder's figures are ratios as well: a recorded program's loop against the same loop unrecorded.
 """
 
 from __future__ import annotations
@@ -14,8 +13,6 @@ import math
 import statistics
 import subprocess
 import sys
-import tempfile
-import textwrap
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -176,7 +173,7 @@ def engine_figures() -> Iterator[Figure]:
     yield compare("matmul 1024 x 1024", matmul, peers, 0.6 if has_avx512() else 1.0)
 
 
-# ---- processes: importing, and programs under the recorder
+# ---- processes: importing
 
 
 def import_time(module: str) -> float:
@@ -188,61 +185,6 @@ def import_time(module: str) -> float:
         subprocess.run(command, check=True)
         times.append(time.perf_counter() - begin)
     return min(times)
-
-
-LOOP = """\
-    import time
-    import engine
-
-    def steps(n):
-        x = engine.ones(4)
-        for _ in range(n):
-            y = x + 1.0
-            z = y * x
-            x = z.t()
-            x = engine.ones(4)
-
-    steps(100)
-    begin = time.perf_counter()
-    steps(2000)
-    print(time.perf_counter() - begin)
-"""
-MODES = {
-    "operators only": ({"lines": False, "values": False}, 2.0),
-    "with lines and names": ({"lines": True, "values": False}, 4.0),
-    "with values": ({"lines": True, "values": True}, 6.0),
-}
-
-
-def recorder_figures() -> Iterator[Figure]:
-    with tempfile.TemporaryDirectory() as folder:
-        script = Path(folder) / "loop.py"
-        script.write_text(textwrap.dedent(LOOP))
-        for name, (options, bound) in MODES.items():
-            rounds = [
-                (recorded(script, **options), unrecorded(script)) for _ in range(ROUNDS // 2 + 1)
-            ]
-            ours, other = (statistics.median(side) for side in zip(*rounds, strict=True))
-            ratio = statistics.median(ours / item for ours, item in rounds)
-            yield Figure(f"recorded, {name}", ours, other, ratio, bound)
-
-
-def unrecorded(script: Path) -> float:
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
-    return float(done.stdout)
-
-
-def recorded(script: Path, **options: bool) -> float:
-    """The loop's time, measured by the program itself; another process records it."""
-    code = (
-        "import sys; from engine.inspect.recorder import record_program; "
-        f"sys.exit(record_program([{str(script)!r}], sys.argv[1], **{options!r}))"
-    )
-    trace = script.with_suffix(".uht")
-    trace.unlink(missing_ok=True)
-    command = [sys.executable, "-c", code, str(trace)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return float(done.stdout.split()[0])
 
 
 def main() -> int:
@@ -258,9 +200,8 @@ def main() -> int:
 
     if not options.json:
         print(f"{'':<50} {'ours':>11} {'theirs':>11} {'ratio':>7}")
-    for group in (engine_figures, recorder_figures):
-        for figure in group():
-            report(figure)
+    for figure in engine_figures():
+        report(figure)
     report(Figure("python -c 'import engine'", import_time("engine"), None, None, None))
     if options.json:
         print(json.dumps([asdict(figure) for figure in figures], indent=1))

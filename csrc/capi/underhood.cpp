@@ -20,6 +20,8 @@
 #include "base/parallel.h"
 #include "capi/convert.h"
 #include "capi/library.h"
+#include "events/pack.h"
+#include "events/recorder.h"
 #include "events/ring.h"
 #include "generated/ops.h"
 #include "memory/foreign_writes.h"
@@ -520,4 +522,19 @@ uint64_t uh_emit_blob(int kind, int flags, int64_t a, int64_t b, int64_t c, int6
                            static_cast<uint16_t>(flags));
 }
 int64_t uh_intern(const char* text, size_t n) { return events::intern({text, n}); }
+uint64_t uh_take_records(const void* ring, size_t n, const void* area, uint64_t capacity,
+                         void* records, void* blobs, uint64_t room, uint64_t* end) {
+  const auto copied = events::take_records(
+      static_cast<const events::Record*>(ring), n, static_cast<const std::byte*>(area), capacity,
+      static_cast<events::Record*>(records), static_cast<std::byte*>(blobs), room);
+  *end = copied.end;
+  return copied.bytes;
+}
+size_t uh_pack_room(size_t n) { return events::pack_room(n); }
+int64_t uh_pack_records(const void* records, size_t n, void* out) {
+  return guard(int64_t{-1}, [&] {
+    return static_cast<int64_t>(events::pack_records(static_cast<const events::Record*>(records), n,
+                                                     static_cast<std::byte*>(out)));
+  });
+}
 void uh_check_foreign(void) { foreign_writes::check_all(); }

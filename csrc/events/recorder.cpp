@@ -9,18 +9,18 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
-#include <cmath>
 #include <cstring>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <unordered_map>
-#include <vector>
 
-#include "base/dtype.h"
 #include "base/error.h"
 #include "events/ring.h"
+#include "events/sample.h"
 
 namespace uh::events {
 
@@ -35,8 +35,8 @@ constexpr uint64_t kHeartbeatLate = 1'000'000'000;
 constexpr uint64_t kPatienceStopped = 2'000'000'000;
 constexpr uint64_t kPatience = 30'000'000'000;
 constexpr uint64_t kLookNs = 20'000'000;  // how often a thread that waits looks after the writer
+constexpr uint64_t kPrefetched = 8;  // records that are fetched ahead
 constexpr int64_t kWholeBytes = 4096;
-constexpr int64_t kSampleElements = 64;
 
 uint64_t now_ns() {
   timespec t;
@@ -58,6 +58,12 @@ class SpinLock {
   std::atomic_flag flag_ = ATOMIC_FLAG_INIT;
 };
 
+// Found by their characters, without a std::string to look with.
+struct TextHash : std::hash<std::string_view> {
+  using is_transparent = void;
+};
+using Strings = std::unordered_map<std::string, int64_t, TextHash, std::equal_to<>>;
+
 // A recording begins and ends while other threads run. `header` may be read by anybody: a mapping
 // stays where it is. What else depends on it is read, and changed, under the locks.
 struct Ring {
@@ -68,7 +74,7 @@ struct Ring {
   size_t mapped = 0;
   SpinLock lock;
   std::mutex strings_lock;
-  std::unordered_map<std::string, int64_t> strings;
+  Strings* strings = nullptr;  // never freed
   std::atomic<uint64_t> value_bytes{0};
   std::atomic<uint64_t> value_limit{0};
   std::atomic<uint32_t> next_thread{0};
@@ -77,36 +83,40 @@ struct Ring {
 };
 
 // Never destroyed: events may come from other threads while the process winds down.
-Ring& ring() {
-  static auto* instance = new Ring;
-  return *instance;
-}
+static_assert(std::is_trivially_destructible_v<Ring>);
+constinit Ring g_ring;
 
-// Column `time` of event_list.inc.
-bool reads_clock(Kind kind) {
+// Column `time` of event_list.inc, by kind.
+constexpr auto kReadsClock = [] {
   enum class Time : bool { previous, now };
-  switch (kind) {
+  std::array<bool, 256> reads{};
 #define UH_EVENT(name, number, time, a, b, c, d, e, blob, sentence)                                \
-  case Kind::k##name: return Time::time == Time::now;
+  reads[number] = Time::time == Time::now;
 #include "events/event_list.inc"
 #undef UH_EVENT
-  }
-  return true;
-}
+  return reads;
+}();
 
-// A small number per thread and recording; THREAD records its name once.
-uint32_t thread_number() {
-  thread_local uint32_t number = 0;
-  thread_local uint32_t generation = 0;
-  Ring& r = ring();
-  const uint32_t current = g_generation.load(std::memory_order_relaxed);
-  if (generation == current) return number;
-  generation = current;
-  number = r.next_thread.fetch_add(1) + 1;
+// The number of a thread, in the recording that has this generation.
+struct ThreadNumber {
+  uint32_t number, generation;
+};
+thread_local constinit ThreadNumber t_number __attribute__((tls_model("initial-exec"))) = {};
+
+// THREAD records the thread's name once.
+__attribute__((noinline)) void number_thread(uint32_t generation) {
+  t_number = {g_ring.next_thread.fetch_add(1) + 1, generation};
   char name[32] = "";
   pthread_getname_np(pthread_self(), name, sizeof name);
-  emit_blob(Kind::kTHREAD, number, 0, 0, 0, name, std::strlen(name));
-  return number;
+  emit_blob(Kind::kTHREAD, t_number.number, 0, 0, 0, name, std::strlen(name));
+}
+
+// A small number per thread and recording.
+inline uint32_t thread_number() {
+  const uint32_t current = g_generation.load(std::memory_order_relaxed);
+  if (t_number.generation != current) [[unlikely]]
+    number_thread(current);
+  return t_number.number;
 }
 
 // The letter that Linux has for the state of a process (proc(5)); 0 when there is no such process,
@@ -150,7 +160,7 @@ uint64_t blob_start(uint64_t head, uint64_t need, uint64_t capacity) {
 }
 
 // One attempt; false when there is no room yet. A recording that has ended takes everything.
-bool try_commit(Ring& r, const PendingRecord& w, uint32_t thread, uint64_t& number) {
+inline bool try_commit(Ring& r, const PendingRecord& w, uint32_t thread, uint64_t& number) {
   std::lock_guard guard(r.lock);
   RingHeader* open = r.header.load(std::memory_order_relaxed);
   if (!open) return true;
@@ -174,22 +184,23 @@ bool try_commit(Ring& r, const PendingRecord& w, uint32_t thread, uint64_t& numb
     h.blob_head.store(start + need, std::memory_order_relaxed);
     e = static_cast<int64_t>(start);
   }
-  if (reads_clock(w.kind)) r.last_ns = now_ns();
-  r.records[head & (h.capacity_records - 1)] = Record{
+  if (kReadsClock[static_cast<uint8_t>(w.kind)]) r.last_ns = now_ns();
+  const uint64_t slots = h.capacity_records - 1;
+  r.records[head & slots] = Record{
       head, r.last_ns, thread, static_cast<uint16_t>(w.kind), w.flags, w.a, w.b, w.c, w.d, e};
+  // The next slots were last read by the writer, on another processor: they are on their way early.
+  __builtin_prefetch(&r.records[(head + kPrefetched) & slots], 1);
   number = head;
   h.head.store(head + 1, std::memory_order_release);
   return true;
 }
 
-uint64_t commit(const PendingRecord& w) {
-  Ring& r = ring();
+// Waits for room.
+__attribute__((noinline, cold)) uint64_t commit_late(const PendingRecord& w, uint32_t thread) {
+  Ring& r = g_ring;
   RingHeader* header = r.header.load(std::memory_order_acquire);
-  if (!on() || !header) return 0;
-  const uint32_t thread = thread_number();
+  if (!header) return 0;
   uint64_t number = 0;
-  if (try_commit(r, w, thread, number)) [[likely]]
-    return number;
   const uint64_t began = now_ns();
   uint64_t heartbeat = header->heartbeat_ns.load();
   uint64_t before = began, waited = 0, looked = 0;
@@ -214,70 +225,28 @@ uint64_t commit(const PendingRecord& w) {
   return number;
 }
 
+inline uint64_t commit(const PendingRecord& w) {
+  if (!on()) return 0;
+  const uint32_t thread = thread_number();
+  uint64_t number = 0;
+  if (try_commit(g_ring, w, thread, number)) [[likely]]
+    return number;
+  return commit_late(w, thread);
+}
+
 // Around a fork nothing is being written, so the child's locks are free. The child shares the
 // mapping, and two programs must not write one trace: it records nothing.
 void before_fork() {
-  ring().strings_lock.lock();
-  ring().lock.lock();
+  g_ring.strings_lock.lock();
+  g_ring.lock.lock();
 }
 void after_fork() {
-  ring().lock.unlock();
-  ring().strings_lock.unlock();
+  g_ring.lock.unlock();
+  g_ring.strings_lock.unlock();
 }
 void stop_in_child() {
   after_fork();
   g_mode.store(0);
-}
-
-// Note [Sampled values]: this head precedes every step-th element of a span that is not kept
-// whole. engine/inspect/history/storage_contents.py reads it.
-struct SampleHead {
-  int64_t dtype, numel, nans, infs;
-  double low, high, mean;  // of the finite elements; of complex ones their absolute values
-  int64_t step;            // every step-th element follows
-};
-
-template <class T>
-double as_double(T value) {
-  if constexpr (is_complex_v<T>)
-    return std::hypot(static_cast<double>(value.re), static_cast<double>(value.im));
-  else
-    return static_cast<double>(value);
-}
-
-// Statistics and every step-th element of a span that is too large to keep whole.
-template <class T>
-std::vector<std::byte> sample(const ValueSource& s) {
-  const auto* at = reinterpret_cast<const T*>(s.base + s.lo);
-  const int64_t n = (s.hi - s.lo) / static_cast<int64_t>(sizeof(T));
-  const int64_t step = n > kSampleElements ? (n + kSampleElements - 1) / kSampleElements : 1;
-  int64_t nans = 0, infs = 0;
-  double low = INFINITY, high = -INFINITY, sum = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    const double v = as_double(at[i]);
-    if (std::isnan(v)) {
-      ++nans;
-      continue;
-    }
-    if (std::isinf(v)) {
-      ++infs;
-      continue;
-    }
-    low = v < low ? v : low;
-    high = v > high ? v : high;
-    sum += v;
-  }
-  const int64_t finite = n - nans - infs;
-  const double mean = finite ? sum / static_cast<double>(finite) : NAN;
-  const SampleHead head{s.dtype, n, nans, infs, low, high, mean, step};
-  const auto sampled = static_cast<size_t>((n + step - 1) / step);
-  std::vector<std::byte> out(sizeof head + sampled * sizeof(T));
-  std::memcpy(out.data(), &head, sizeof head);
-  for (size_t i = 0; i < sampled; ++i) {
-    std::memcpy(out.data() + sizeof head + i * sizeof(T), at + static_cast<int64_t>(i) * step,
-                sizeof(T));
-  }
-  return out;
 }
 
 }  // namespace
@@ -303,13 +272,14 @@ void open(int fd, uint64_t value_budget) {
   }
   static std::once_flag once;
   std::call_once(once, [] { pthread_atfork(before_fork, after_fork, stop_in_child); });
-  Ring& r = ring();
+  Ring& r = g_ring;
   std::lock_guard strings(r.strings_lock);
   std::lock_guard guard(r.lock);
   r.records = reinterpret_cast<Record*>(static_cast<std::byte*>(at) + kHeaderBytes);
   r.blobs = reinterpret_cast<std::byte*>(r.records + header->capacity_records);
   r.mapped = static_cast<size_t>(st.st_size);
-  r.strings.clear();
+  if (!r.strings) r.strings = new Strings;
+  r.strings->clear();
   r.value_bytes = 0;
   r.value_limit = value_budget;
   r.next_thread = 0;
@@ -323,7 +293,7 @@ void open(int fd, uint64_t value_budget) {
 }
 
 void close() {
-  Ring& r = ring();
+  Ring& r = g_ring;
   g_mode.store(0);
   std::lock_guard guard(r.lock);
   RingHeader* header = r.header.load(std::memory_order_relaxed);
@@ -335,13 +305,13 @@ void close() {
 }
 
 RingHeader* ring_header() {
-  Ring& r = ring();
+  Ring& r = g_ring;
   RingHeader* open = r.header.load();
   return open ? open : r.closed;
 }
 
 void release_ring() {
-  Ring& r = ring();
+  Ring& r = g_ring;
   std::lock_guard guard(r.lock);
   if (r.header.load() || !r.closed) return;
   auto* after_header = reinterpret_cast<std::byte*>(r.closed) + kHeaderBytes;
@@ -354,7 +324,7 @@ uint64_t emit(Kind kind, int64_t a, int64_t b, int64_t c, int64_t d, int64_t e, 
 
 uint64_t emit_blob(Kind kind, int64_t a, int64_t b, int64_t c, int64_t d, const void* bytes,
                    size_t length, uint16_t flags) {
-  Ring& r = ring();
+  Ring& r = g_ring;
   const RingHeader* header = r.header.load(std::memory_order_acquire);
   if (!header) return 0;
   const size_t limit = header->capacity_blob / 4;
@@ -368,19 +338,19 @@ uint64_t emit_blob(Kind kind, int64_t a, int64_t b, int64_t c, int64_t d, const 
 }
 
 int64_t intern(std::string_view text) {
-  Ring& r = ring();
+  Ring& r = g_ring;
   std::lock_guard guard(r.strings_lock);
-  auto [it, fresh] = r.strings.try_emplace(std::string(text), 0);
-  if (fresh) {
-    it->second = static_cast<int64_t>(r.strings.size());
-    emit_blob(Kind::kSTRING, it->second, 0, 0, 0, text.data(), text.size());
-  }
-  return it->second;
+  if (!r.strings) return 0;  // nothing was ever recorded
+  if (const auto known = r.strings->find(text); known != r.strings->end()) return known->second;
+  const auto number = static_cast<int64_t>(r.strings->size() + 1);
+  r.strings->emplace(text, number);
+  emit_blob(Kind::kSTRING, number, 0, 0, 0, text.data(), text.size());
+  return number;
 }
 
 void capture_values(const ValueSource& s) {
   if (!values_on() || s.hi <= s.lo || !s.base) return;
-  Ring& r = ring();
+  Ring& r = g_ring;
   const int64_t bytes = s.hi - s.lo;
   const bool complete = bytes <= kWholeBytes;
   const uint64_t cost = static_cast<uint64_t>(complete ? bytes : kSampleElements * 8 + 64);
@@ -395,10 +365,8 @@ void capture_values(const ValueSource& s) {
     emit_blob(Kind::kVALUES, s.storage, s.lo, s.hi, 0, s.base + s.lo, static_cast<size_t>(bytes));
     return;
   }
-  visit_any(static_cast<DType>(s.dtype), [&](auto zero) {
-    const auto bytes_kept = sample<decltype(zero)>(s);
-    emit_blob(Kind::kVALUES, s.storage, s.lo, s.hi, 1, bytes_kept.data(), bytes_kept.size());
-  });
+  const auto bytes_of_sample = sample(s);
+  emit_blob(Kind::kVALUES, s.storage, s.lo, s.hi, 1, bytes_of_sample.data(), bytes_of_sample.size());
 }
 
 }  // namespace uh::events

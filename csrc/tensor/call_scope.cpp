@@ -2,8 +2,8 @@
 
 namespace uh {
 namespace {
-thread_local int64_t t_call = 0;
-thread_local int64_t t_last = 0;
+thread_local constinit int64_t t_call __attribute__((tls_model("initial-exec"))) = 0;
+thread_local constinit int64_t t_last __attribute__((tls_model("initial-exec"))) = 0;
 }  // namespace
 
 int64_t current_call() { return t_call; }

@@ -1,4 +1,4 @@
-"""The records of a trace in columns: 64 bytes on disk and in the ring, some 15 here.
+"""The records of a trace in columns: 64 bytes in the ring, one or two on disk, some 15 here.
 
 The first records, and those that came last, are an array of whole records. Before those they are packed: by
 segment of 65,536, by kind, and by field, each column in as few bytes as its numbers need. A table of
@@ -23,8 +23,50 @@ _LEAST_PACKED = 1 << 14  # a segment of the file that has as many is packed as i
 Columns = dict[str, np.ndarray]
 
 
+_COLUMNS = ("kind", "thread", "flags", "t", *PAYLOAD)
+PACKED_HEAD = len(_COLUMNS)
+"""The bytes before the planes: see Note [Packed records] of csrc/events/pack.h."""
+
+
+def columns_of_packed(data: np.ndarray, first: int, count: int, time: int) -> Columns:
+    """The fields of the `count` records from number `first` and `time` on, as csrc/events/pack.cpp packed them.
+
+    Raises: ValueError where `data` is too short or too long.
+    """
+    live = [
+        (name, byte)
+        for name, mask in zip(_COLUMNS, data[:PACKED_HEAD].tolist(), strict=True)
+        for byte in range(8)
+        if mask >> byte & 1
+    ]
+    planes = data[PACKED_HEAD:].reshape(len(live), count)
+    numbers = {name: np.zeros(count, np.uint64) for name in _COLUMNS}
+    for (name, byte), plane in zip(live, planes, strict=True):
+        numbers[name].view(np.uint8).reshape(count, 8)[:, byte] = plane
+    kinds = numbers["kind"].astype(RECORD["kind"])
+    times = np.cumsum(numbers["t"], out=numbers["t"])
+    times += np.uint64(time % 2**64)
+    columns = {
+        "n": np.arange(first, first + count, dtype=RECORD["n"]),
+        "t": times,
+        "thread": numbers["thread"].astype(RECORD["thread"]),
+        "kind": kinds,
+    }
+    order = np.argsort(_small(kinds), kind="stable")
+    for name in ("flags", *PAYLOAD):
+        column = numbers[name]
+        if name != "flags":
+            signs = np.negative(column & np.uint64(1))
+            column >>= np.uint64(1)
+            column ^= signs
+            np.cumsum(column, out=column)
+        columns[name] = np.empty(count, RECORD[name])
+        columns[name][order] = column.view(np.int64)
+    return columns
+
+
 def columns_of_planes(planes: np.ndarray) -> Columns:
-    """The fields of records from the 64 rows of their bytes (see `writer.byte_planes`)."""
+    """The fields of records from the 64 rows of their bytes: byte k of every record, as in traces of version 1."""
     columns = {}
     for name in RECORD.names or ():
         dtype, offset = RECORD.fields[name][:2]  # type: ignore[index]

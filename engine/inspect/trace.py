@@ -20,18 +20,25 @@ import numpy as np
 
 from engine._generated.event_kinds import KINDS, SOURCE, STRING
 from engine.inspect.columns import (
+    PACKED_HEAD,
     Columns,
     Events,
     Store,
     arrays_of_events,
+    columns_of_packed,
     columns_of_planes,
     columns_of_records,
 )
-from engine.inspect.events import BLOB_FIELD, HAS_BLOB, RECORD, record_field
+from engine.inspect.events import (
+    APPLICATION_ID,
+    BLOB_FIELD,
+    HAS_BLOB,
+    RECORD,
+    VERSION,
+    record_field,
+)
 from engine.inspect.index import MIN_EVENTS, Index
 
-APPLICATION_ID = 0x55485431
-VERSION = 1
 COLUMNS = {
     "meta": [("key", 1), ("value", 0)],
     "segments": [
@@ -42,11 +49,12 @@ COLUMNS = {
 }  # fmt: skip
 """The columns of each table, and which of them is its primary key (1)."""
 # A file may be made to unpack to far more than a recording: bounds on what we allocate for it.
-# Recordings unpack to about 20 times their size, their values (mostly zeros, say) to 100 times.
+# Recordings unpack to 10 to 40 times their size, their values (mostly zeros, say) to 100 times.
 MAX_SEGMENT_EVENTS = 1 << 18
 MAX_SEGMENT_BLOBS = 96 << 20  # the recorder's ring holds 64 MB of them
 MAX_UNPACKED = 16 << 20  # bytes, of a file of any size; and for each byte of it:
-MAX_UNPACKED_PER_BYTE = 25
+MAX_UNPACKED_PER_BYTE = 100
+EVENT_COST = 16  # bytes that an event takes here at least, whatever it was packed into
 MAX_BLOBS = 1 << 30  # bytes of blobs, one segment after the other
 MAX_REPAIRED = 1 << 30  # bytes of a file that is read whole, as it lost its end
 _CACHED = 64 << 20  # bytes of unpacked blobs kept
@@ -85,6 +93,7 @@ class TraceReader:
         self.index: Index | None = None
         """The index of a long recording that is complete."""
         self._budget = _Budget()
+        self._cost = 0  # bytes that the events were unpacked to
         self._inflated_blobs: dict[int, int] = {}  # bytes by segment
         self._unpacking = (
             Lock()
@@ -299,15 +308,18 @@ class TraceReader:
         self._packed = [None] * len(self._firsts)
 
     def _read_segments(self, database: sqlite3.Connection) -> None:
+        (version,) = database.execute("PRAGMA user_version").fetchone()
         rows = database.execute(
-            "SELECT first, count, events, blobs FROM segments WHERE first >= ? ORDER BY first",
+            "SELECT first, count, t_first, events, blobs FROM segments WHERE first >= ? ORDER BY first",
             (self._end,),
         )
-        for first, count, events, blobs in rows:
-            self._check_next(first, count, events, blobs)
+        for first, count, time, events, blobs in rows:
+            self._check_next(first, count, time, events, blobs)
             self._budget.read(len(events) + len(blobs or b""))
-            self._budget.unpack((self._end + count) * RECORD.itemsize)
-            self._add(_decode(events, count), blobs)
+            data = np.frombuffer(_unpack(events, PACKED_HEAD + count * RECORD.itemsize), np.uint8)
+            self._cost += len(data) + count * EVENT_COST
+            self._budget.unpack(self._cost)
+            self._add(_decode(version, data, first, count, time), blobs)
 
     def _stop(self, why: str) -> None:
         """The file cannot be trusted from here on: keep what was read and say so."""
@@ -333,11 +345,15 @@ class TraceReader:
             self._budget.read(len(str(text)))
             self._sources[_numbered(file, "source")] = (str(path), str(text or ""))
 
-    def _check_next(self, first: object, count: object, events: object, blobs: object) -> None:
+    def _check_next(
+        self, first: object, count: object, time: object, events: object, blobs: object
+    ) -> None:
         if first != self._end:
             raise _Damage(f"the next segment starts at event {first}, not {self._end}")
         if not isinstance(count, int) or not 0 < count <= MAX_SEGMENT_EVENTS:
             raise _Damage(f"a segment of {count} events")
+        if not isinstance(time, int):
+            raise _Damage(f"the segment at event {first} has no time")
         if not isinstance(events, bytes) or not isinstance(blobs, bytes | None):
             raise _Damage(f"the segment at event {first} has no bytes")
 
@@ -522,9 +538,11 @@ def _unpack(packed: bytes, limit: int) -> bytes:
     return data
 
 
-def _decode(packed: bytes, count: int) -> Columns:
-    """The fields of records from their packed byte-planes."""
-    data = _unpack(packed, count * RECORD.itemsize)
-    if len(data) != count * RECORD.itemsize:
-        raise _Damage(f"{len(data)} bytes for {count} events")
-    return columns_of_planes(np.frombuffer(data, np.uint8).reshape(RECORD.itemsize, count))
+def _decode(version: int, data: np.ndarray, first: int, count: int, time: int) -> Columns:
+    """The fields of records from the bytes that were packed."""
+    try:
+        if version == 1:
+            return columns_of_planes(data.reshape(RECORD.itemsize, count))
+        return columns_of_packed(data, first, count, time)
+    except ValueError:
+        raise _Damage(f"{len(data)} bytes for {count} events") from None

@@ -23,11 +23,18 @@ import numpy as np
 
 from engine._generated.codes import HAS_BLOB
 from engine._generated.event_kinds import KINDS, PROGRAM_END, SOURCE, STRING
-from engine.inspect.events import BLOB_FIELD, RECORD, fields_of, record_field
+from engine._native import ffi, lib
+from engine._native.errors import raise_last
+from engine.inspect.events import (
+    APPLICATION_ID,
+    BLOB_FIELD,
+    RECORD,
+    VERSION,
+    fields_of,
+    record_field,
+)
 from engine.inspect.ring import CLOSED, HEADER_BYTES, RECORD_BYTES, Ring, alive, raised
 
-APPLICATION_ID: Final = 0x55485431  # 'UHT1'
-USER_VERSION: Final = 1
 POLL_SECONDS: Final = 0.02
 SEGMENT_RECORDS: Final = 1 << 16
 MIN_SPLIT_RECORDS: Final = 1 << 10  # fewer are kept together or not at all
@@ -63,7 +70,7 @@ class TraceFile:
         run("PRAGMA wal_autocheckpoint=1")
         run("BEGIN IMMEDIATE")
         run(f"PRAGMA application_id={APPLICATION_ID}")
-        run(f"PRAGMA user_version={USER_VERSION}")
+        run(f"PRAGMA user_version={VERSION}")
         for statement in _SCHEMA.split(";\n")[:-1]:
             run(statement)
         run("COMMIT")
@@ -99,7 +106,7 @@ class TraceFile:
             count,
             int(events["t"][0]),
             int(events["t"][-1]),
-            zlib.compress(byte_planes(events).tobytes(), 1),
+            zlib.compress(packed(events).data, 1),
             zlib.compress(blobs, 1),
         )
         strings = list(_strings(events, blobs))
@@ -162,18 +169,13 @@ def _strings(events: np.ndarray, blobs: bytes) -> Iterator[tuple[int, int, bytes
         yield int(record["kind"]), number, blobs[start : start + size]
 
 
-def byte_planes(events: np.ndarray) -> np.ndarray:
-    """The records as 64 rows of bytes: byte k of every record side by side, which packs well.
-
-    Transposes tile by tile: straight across, every byte would miss the cache.
-    """
-    rows = events.view(np.uint8).reshape(-1, RECORD_BYTES)
-    planes = np.empty((RECORD_BYTES, len(rows)), np.uint8)
-    complete = len(rows) // 256 * 256
-    tiles = np.ascontiguousarray(rows[:complete].reshape(-1, 256, RECORD_BYTES).transpose(0, 2, 1))
-    planes[:, :complete].reshape(RECORD_BYTES, -1, 256)[:] = tiles.transpose(1, 0, 2)
-    planes[:, complete:] = rows[complete:].T
-    return planes
+def packed(events: np.ndarray) -> np.ndarray:
+    """The records as bytes that compress well: Note [Packed records] of csrc/events/pack.h."""
+    out = np.empty(lib.uh_pack_room(len(events)), np.uint8)
+    size = lib.uh_pack_records(ffi.from_buffer(events), len(events), ffi.from_buffer(out))
+    if size < 0:
+        raise_last()
+    return out[:size]
 
 
 class TraceWriter:
@@ -183,9 +185,7 @@ class TraceWriter:
         self.ring = ring
         self.file = TraceFile(path)
         self.file.set_meta({"recorder": "1", **(meta or {})})
-        memory = np.frombuffer(ring.memory, np.uint8)
-        self._records = memory[HEADER_BYTES : ring.blob_start].view(RECORD)
-        self._blob = memory[ring.blob_start :]
+        self._memory = ffi.from_buffer(ring.memory)
         self._waiting: deque[tuple[np.ndarray, bytes]] = deque()
         self._waiting_bytes = 0
         self._closed = False
@@ -228,34 +228,18 @@ class TraceWriter:
         tail = ring["tail"]
         at = tail & (ring.capacity_records - 1)
         count = min(ring["head"] - tail, SEGMENT_RECORDS, ring.capacity_records - at)
-        events = self._records[at : at + count].copy()
-        blobs = b""
-        with_blob = np.flatnonzero(events["flags"] & HAS_BLOB)
-        if len(with_blob):
-            start = events[BLOB_FIELD][with_blob]
-            length = self._blob.view(np.uint64)[(start & (ring.capacity_blob - 1)) >> 3]
-            size = ((length.astype(np.int64) + 7) & ~7) + 8
-            blobs = self._gather(start, size)
-            events[BLOB_FIELD][with_blob] = np.cumsum(size) - size
-            ring["blob_tail"] = int((start + size).max())
+        events = np.empty(count, RECORD)
+        blobs = np.empty(ring["blob_head"] - ring["blob_tail"], np.uint8)  # it may use a part only
+        end = ffi.new("uint64_t *")
+        size = lib.uh_take_records(
+            self._memory + HEADER_BYTES + at * RECORD_BYTES, count,
+            self._memory + ring.blob_start, ring.capacity_blob,
+            ffi.from_buffer(events), ffi.from_buffer(blobs), len(blobs), end,
+        )  # fmt: skip
+        if end[0]:
+            ring["blob_tail"] = end[0]
         ring["tail"] = tail + count
-        return events, blobs
-
-    def _gather(self, start: np.ndarray, size: np.ndarray) -> bytes:
-        """The blobs one after the other. They mostly lie so already: copies whole runs."""
-        breaks = np.flatnonzero(start[1:] != start[:-1] + size[:-1]) + 1
-        first = np.concatenate(([0], breaks))
-        last = np.concatenate((breaks, [len(start)])) - 1
-        wrap = self.ring.capacity_blob - 1
-        pieces = []
-        for low, high in zip(start[first], start[last] + size[last], strict=True):
-            # A run that ends exactly at the end of the area may continue at its start.
-            until_end = wrap + 1 - (low & wrap)
-            middle = min(high, low + until_end)
-            pieces.append(self._blob[low & wrap : (low & wrap) + middle - low].tobytes())
-            if middle < high:
-                pieces.append(self._blob[: high - middle].tobytes())
-        return b"".join(pieces)
+        return events, blobs[:size].tobytes()
 
     def discard(self) -> None:
         """Gives the program its room back without keeping anything: it must not wait for us."""
@@ -292,8 +276,7 @@ class TraceWriter:
         if not self._closed:
             self.file.close()
         self._closed = True
-        self._records = np.empty(0, RECORD)
-        self._blob = np.empty(0, np.uint8)
+        ffi.release(self._memory)
 
     def _end_program(self, exit_code: int) -> None:
         event = np.zeros(1, RECORD)

@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 
 from engine._generated.event_kinds import KINDS
-from engine.inspect.events import HAS_BLOB, RECORD
+from engine.inspect.events import HAS_BLOB
+from engine.inspect.writer import packed
+from tests.inspect.trace_builder import unpacked
 
 PLAIN = """
 import engine
@@ -87,14 +89,12 @@ def rewrite_texts(
     `replace_json`, the bytes that it returns for an event kind stand for its JSON.
     """
     with closing(sqlite3.connect(trace)) as database:
-        for first, count, events, blobs in database.execute(
-            "SELECT first, count, events, blobs FROM segments"
+        for first, count, time, events, blobs in database.execute(
+            "SELECT first, count, t_first, events, blobs FROM segments"
         ).fetchall():
-            planes = np.frombuffer(zlib.decompress(events), np.uint8).reshape(64, count)
-            records = np.ascontiguousarray(planes.T).view(RECORD).reshape(count).copy()
+            records = unpacked(events, first, count, time)
             rewritten = _rewrite_blobs(records, zlib.decompress(blobs), change, replace_json, names)
-            planes = np.ascontiguousarray(records.view(np.uint8).reshape(count, 64).T)
-            row = (zlib.compress(planes.tobytes(), 1), zlib.compress(rewritten, 1), first)
+            row = (zlib.compress(packed(records), 1), zlib.compress(rewritten, 1), first)
             database.execute("UPDATE segments SET events = ?, blobs = ? WHERE first = ?", row)
         for table, key, columns in (
             ("strings", "id", ("text",)),

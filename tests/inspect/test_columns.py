@@ -9,12 +9,12 @@ import pytest
 
 import engine
 from engine.inspect import columns
-from engine.inspect.columns import Events, Store, columns_of_planes, columns_of_records
+from engine.inspect.columns import Events, Store, columns_of_packed, columns_of_records
 from engine.inspect.events import HAS_BLOB, NUMBER, RECORD
 from engine.inspect.history import History
 from engine.inspect.recorder import record
 from engine.inspect.trace import TraceReader
-from engine.inspect.writer import byte_planes
+from engine.inspect.writer import packed
 
 
 @pytest.fixture
@@ -54,8 +54,8 @@ def test_packed_records_are_the_same_records(seed: int, small: None) -> None:
     earlier = store.events, 0
     while at < len(records):
         end = min(len(records), at + int(random.choice([1, 3, 15, 16, 100, 400])))
-        planes = byte_planes(records[at:end])
-        store.append(columns_of_planes(planes))
+        part = records[at:end]
+        store.append(columns_of_packed(packed(part), at, len(part), int(part["t"][0])))
         at = end
         assert len(store) == at
         if at > 700 and not earlier[1]:

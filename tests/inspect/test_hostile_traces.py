@@ -17,7 +17,7 @@ import pytest
 
 from engine.inspect.events import HAS_BLOB, NUMBER, RECORD
 from engine.inspect.trace import MAX_SEGMENT_BLOBS, MAX_SEGMENT_EVENTS, TraceError, TraceReader
-from engine.inspect.writer import TraceFile, byte_planes
+from engine.inspect.writer import TraceFile, packed
 from tests.inspect.hostile import record, rewrite_texts
 
 MEMORY = 512 << 20  # bytes
@@ -49,19 +49,18 @@ def lines(count: int) -> np.ndarray:
 
 
 def many_segments(trace: Path) -> None:
-    """Two megabytes of segments of 260,000 events each: four gigabytes."""
+    """A hundred kilobytes of segments of 260,000 events each: four gigabytes as records."""
     empty(trace)
-    packed = zlib.compress(byte_planes(lines(MAX_SEGMENT_EVENTS)).tobytes(), 9)
+    events = zlib.compress(packed(lines(MAX_SEGMENT_EVENTS)), 9)
     with closing(sqlite3.connect(trace)) as database:
-        rows = ((n * MAX_SEGMENT_EVENTS, MAX_SEGMENT_EVENTS, 0, 0, packed, b"") for n in range(256))
+        rows = ((n * MAX_SEGMENT_EVENTS, MAX_SEGMENT_EVENTS, 0, 0, events, b"") for n in range(256))
         database.executemany("INSERT INTO segments VALUES(?, ?, ?, ?, ?, ?)", rows)
         database.commit()
 
 
 def one_large_segment(trace: Path) -> None:
     empty(trace)
-    packed = zlib.compress(bytes(1 << 29), 1)
-    segment(trace, 0, 1 << 23, packed)
+    segment(trace, 0, 1 << 23, zlib.compress(bytes(1 << 29), 1))
 
 
 def blobs(trace: Path) -> None:
@@ -69,12 +68,12 @@ def blobs(trace: Path) -> None:
     empty(trace)
     size = 1 << 29
     stream = zlib.compressobj(1)
-    packed = [stream.compress(size.to_bytes(8, "little"))]
-    packed += [stream.compress(bytes(1 << 24)) for _ in range(size >> 24)] + [stream.flush()]
+    sources = [stream.compress(size.to_bytes(8, "little"))]
+    sources += [stream.compress(bytes(1 << 24)) for _ in range(size >> 24)] + [stream.flush()]
     records = np.zeros(1, RECORD)
     records["kind"], records["flags"], records["a"] = NUMBER["STRING"], HAS_BLOB, 7
     for first in range(2):
-        segment(trace, first, 1, zlib.compress(byte_planes(records).tobytes()), b"".join(packed))
+        segment(trace, first, 1, zlib.compress(packed(records)), b"".join(sources))
 
 
 def generated_columns(trace: Path) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 import zlib
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
-from trace_builder import T, TraceBuilder, add_segment, create_tables
+from trace_builder import T, TraceBuilder, add_segment, create_tables, unpacked
 
-from engine.inspect.events import NUMBER, RECORD
+from engine.inspect.events import NUMBER, RECORD, VERSION
 from engine.inspect.history import History
 from engine.inspect.trace import TraceError, TraceReader
 
@@ -60,6 +61,24 @@ def test_reading_leaves_the_folder_as_it_was(tmp_path):
     TraceReader.open(path)
     assert [file.name for file in tmp_path.iterdir()] == ["run.uht"]
     assert path.read_bytes() == before
+
+
+def test_a_trace_of_version_1_is_read(tmp_path):
+    """Its segments have the bytes of the records: first byte 0 of each, then byte 1, up to 63."""
+    b = program()
+    path = b.save(tmp_path / "run.uht", segment=20)
+    records = b.array()
+    with closing(sqlite3.connect(path)) as database:
+        query = "SELECT first, count, t_first, events FROM segments"
+        for first, count, time, events in database.execute(query).fetchall():
+            planes = unpacked(events, first, count, time).view(np.uint8).reshape(count, 64).T
+            row = (zlib.compress(planes.tobytes(), 1), first)
+            database.execute("UPDATE segments SET events = ? WHERE first = ?", row)
+        database.execute("PRAGMA user_version = 1")
+        database.commit()
+    trace = TraceReader.open(path)
+    assert (trace.warning, len(trace)) == ("", len(records))
+    assert sentences(trace) == sentences(b.trace())
 
 
 def test_a_growing_trace_is_followed(tmp_path):
@@ -174,7 +193,7 @@ def test_another_programs_database_is_refused(tmp_path):
 
 
 def test_a_newer_trace_is_refused(tmp_path):
-    path = changed(tmp_path, "PRAGMA user_version = 2")
+    path = changed(tmp_path, f"PRAGMA user_version = {VERSION + 1}")
     assert "newer" in refused(path)
     assert "upgrade" in refused(path)
 

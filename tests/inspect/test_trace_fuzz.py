@@ -16,14 +16,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.inspect.events import FOREVER, HAS_BLOB, RECORD
+from engine.inspect.events import FOREVER, HAS_BLOB
 from engine.inspect.history import History
 from engine.inspect.history.jit.payload_schema import EDITS
 from engine.inspect.history.table import Table
 from engine.inspect.models import VIEWS, to_json
 from engine.inspect.trace import TraceError, TraceReader
+from engine.inspect.writer import packed
 from tests.inspect.hostile import COMPILED, PLAIN, record
 from tests.inspect.selections import select
+from tests.inspect.trace_builder import unpacked
 
 PROGRAMS = {"plain": PLAIN, "compiled": COMPILED}
 LONGEST = 60.0  # seconds for one file; a hang would be far more
@@ -159,21 +161,22 @@ def test_records_that_lie(recorded: bytes, tmp_path: Path, seed: int, in_json: b
     path.write_bytes(recorded)
     chooser = random.Random(seed)
     with closing(sqlite3.connect(path)) as database:
-        rows = database.execute("SELECT first, count, events, blobs FROM segments").fetchall()
-        for first, count, events, blobs in rows:
-            planes = np.frombuffer(zlib.decompress(events), np.uint8).reshape(64, count)
-            records = planes.T.copy().view(RECORD).reshape(count)  # one record is contiguous
-            unpacked = zlib.decompress(blobs) if blobs else b""
-            saved = bytearray(lie_in_json(records, unpacked, chooser) if in_json else unpacked)
+        query = "SELECT first, count, t_first, events, blobs FROM segments"
+        for first, count, time_first, events, blobs in database.execute(query).fetchall():
+            records = unpacked(events, first, count, time_first)
+            payloads = zlib.decompress(blobs) if blobs else b""
+            saved = bytearray(lie_in_json(records, payloads, chooser) if in_json else payloads)
             if not in_json or chooser.random() < 0.5:
                 lie(records, chooser)
-            output = np.ascontiguousarray(records.view(np.uint8).reshape(count, 64).T)
             for _ in range(chooser.randint(0, 8) if saved and not in_json else 0):
                 saved[chooser.randrange(len(saved))] ^= 1 << chooser.randrange(8)
             database.execute(
-                "UPDATE segments SET events = ?, blobs = ? WHERE first = ?",
-                (zlib.compress(output.tobytes(), 1), zlib.compress(bytes(saved), 1), first),
-            )
+                "UPDATE segments SET t_first = ?, events = ?, blobs = ? WHERE first = ?",
+                (
+                    int(records["t"].view(np.int64)[0]), zlib.compress(packed(records), 1),
+                    zlib.compress(bytes(saved), 1), first,
+                ),
+            )  # fmt: skip
         database.commit()
     look(path, 12)
 

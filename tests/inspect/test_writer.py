@@ -20,7 +20,7 @@ from engine.inspect.events import RECORD
 from engine.inspect.recorder import spawn_writer
 from engine.inspect.ring import CLOSED, Ring, RingError
 from engine.inspect.trace import TraceReader
-from engine.inspect.writer import TraceFile, TraceWriter, byte_planes
+from engine.inspect.writer import TraceFile, TraceWriter
 
 
 @pytest.fixture
@@ -41,10 +41,19 @@ def test_the_ring_refuses_what_is_not_one(tmp_path: Path) -> None:
         Ring(fd)
 
 
-def test_byte_planes_are_the_transposed_records() -> None:
-    for count in (1, 255, 256, 257, 1000):
-        raw = np.random.default_rng(count).integers(0, 256, (count, 64), np.uint8)
-        assert np.array_equal(byte_planes(raw.view(RECORD).ravel()), raw.T)
+def test_references_that_lead_out_of_the_ring_are_dropped(ring: Ring, tmp_path: Path) -> None:
+    """The program may have written over it."""
+    producer = FakeSink(ring)
+    writer = TraceWriter(ring, tmp_path / "t.uht")
+    lengths = [3, 1 << 63, (1 << 64) - 1, ring.capacity_blob, 5]
+    for number, length in enumerate(lengths):
+        at = ring.blob_start + ring["blob_head"]
+        producer.emit(MARK, number, blob=b"12345")
+        ring.memory[at : at + 8] = length.to_bytes(8, "little")
+    writer.finish()
+    trace = TraceReader.open(tmp_path / "t.uht")
+    assert list(trace.events["a"]) == list(range(len(lengths)))
+    assert [trace.blob(number) for number in range(5)] == [b"123", b"", b"", b"", b"12345"]
 
 
 def test_every_record_and_blob_arrives_in_order(ring: Ring, tmp_path: Path) -> None:

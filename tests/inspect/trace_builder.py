@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from engine.inspect.columns import columns_of_packed
 from engine.inspect.events import (
     ALLOCATORS,
     DEVICES,
@@ -35,6 +36,7 @@ from engine.inspect.events import (
 )
 from engine.inspect.history import History
 from engine.inspect.trace import APPLICATION_ID, VERSION, TraceReader
+from engine.inspect.writer import packed
 
 
 class T(int):
@@ -484,6 +486,15 @@ def create_tables(database: sqlite3.Connection) -> None:
     )
 
 
+def unpacked(events: bytes, first: int, count: int, time: int) -> np.ndarray:
+    """The records of a segment."""
+    data = np.frombuffer(zlib.decompress(events), np.uint8)
+    records = np.empty(count, RECORD)
+    for name, column in columns_of_packed(data, first, count, time).items():
+        records[name] = column
+    return records
+
+
 def add_segment(database: sqlite3.Connection, records: np.ndarray, blobs: bytes) -> None:
     """One segment; `e` of its records become positions in the segment's own blobs."""
     records = records.copy()
@@ -495,10 +506,9 @@ def add_segment(database: sqlite3.Connection, records: np.ndarray, blobs: bytes)
         records["e"][with_blob] -= low
     else:
         blobs = b""
-    planes = records.view(np.uint8).reshape(-1, RECORD.itemsize).T
     row = (
         int(records["n"][0]), len(records), int(records["t"][0]), int(records["t"][-1]),
-        zlib.compress(planes.tobytes(), 1), zlib.compress(blobs, 1),
+        zlib.compress(packed(records), 1), zlib.compress(blobs, 1),
     )  # fmt: skip
     database.execute("INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?)", row)
     database.commit()

@@ -27,15 +27,17 @@ void record_plan(const Plan& plan) {
   const std::string_view loop = plan.loop.empty() ? walk(plan) : plan.loop;
   const bool dense = loop != "strided" && loop != "one element";
   const bool vector = plan.vector && dense;
-  std::vector<int64_t> fields{vector ? register_bytes() : 0,
-                              static_cast<int64_t>(plan.sizes.size()),
-                              static_cast<int64_t>(plan.operands.size())};
+  std::vector<int64_t> fields;
+  fields.reserve(3 + plan.sizes.size() + plan.operands.size() * (1 + plan.sizes.size()));
+  fields.assign({vector ? register_bytes() : 0, static_cast<int64_t>(plan.sizes.size()),
+                 static_cast<int64_t>(plan.operands.size())});
   fields.insert(fields.end(), plan.sizes.begin(), plan.sizes.end());
   for (const PlanOperand& operand : plan.operands) {
     fields.push_back(operand.itemsize);
     fields.insert(fields.end(), operand.strides.begin(), operand.strides.end());
   }
-  const int64_t set = events::intern(name(isa()));
+  static const events::InternedText kSet;
+  const int64_t set = kSet.number(name(isa()));
   events::emit_blob(events::Kind::kPLAN, current_call(), events::intern(loop), set, plan.threads,
                     fields.data(), fields.size() * 8);
 }

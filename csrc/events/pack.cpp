@@ -1,0 +1,101 @@
+#include "events/pack.h"
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+namespace uh::events {
+namespace {
+
+// Where the records of each kind stand, one kind after the other.
+std::vector<uint32_t> sorted_by_kind(const Record* records, size_t n) {
+  std::vector<uint32_t> next((1 << 16) + 1);
+  for (size_t i = 0; i < n; ++i) ++next[records[i].kind + 1];
+  for (size_t kind = 1; kind < next.size(); ++kind) next[kind] += next[kind - 1];
+  std::vector<uint32_t> order(n);
+  for (size_t i = 0; i < n; ++i) order[next[records[i].kind]++] = static_cast<uint32_t>(i);
+  return order;
+}
+
+uint64_t zigzag(int64_t number) {
+  return static_cast<uint64_t>(number) << 1 ^ static_cast<uint64_t>(number >> 63);
+}
+
+uint64_t difference(int64_t number, int64_t before) {
+  return zigzag(static_cast<int64_t>(static_cast<uint64_t>(number) - static_cast<uint64_t>(before)));
+}
+
+// Appends the planes of a column that are not zeros alone; returns which those are.
+std::byte put_planes(const uint64_t* column, size_t n, std::byte*& out) {
+  uint64_t any = 0;
+  for (size_t i = 0; i < n; ++i) any |= column[i];
+  uint8_t live = 0;
+  for (int plane = 0; plane < 8; ++plane) {
+    if ((any >> (8 * plane) & 255) == 0) continue;
+    live |= static_cast<uint8_t>(1 << plane);
+    for (size_t i = 0; i < n; ++i) out[i] = static_cast<std::byte>(column[i] >> (8 * plane));
+    out += n;
+  }
+  return std::byte{live};
+}
+
+}  // namespace
+
+size_t pack_records(const Record* records, size_t n, std::byte* out) {
+  std::array<std::unique_ptr<uint64_t[]>, kPackedColumns> columns;
+  for (auto& column : columns) column = std::make_unique_for_overwrite<uint64_t[]>(n);
+  auto& [kind, thread, flags, time, a, b, c, d, e] = columns;
+  uint64_t time_before = n ? records[0].time_ns : 0;
+  for (size_t i = 0; i < n; ++i) {
+    const Record& r = records[i];
+    kind[i] = r.kind;
+    thread[i] = r.thread;
+    time[i] = r.time_ns - time_before;
+    time_before = r.time_ns;
+  }
+  const Record zeros{};
+  const Record* before = &zeros;
+  size_t at = 0;
+  for (const uint32_t i : sorted_by_kind(records, n)) {
+    const Record& r = records[i];
+    flags[at] = r.flags;
+    a[at] = difference(r.a, before->a);
+    b[at] = difference(r.b, before->b);
+    c[at] = difference(r.c, before->c);
+    d[at] = difference(r.d, before->d);
+    e[at] = difference(r.e, before->e);
+    before = &r;
+    ++at;
+  }
+  std::byte* end = out + kPackedColumns;
+  for (size_t k = 0; k < kPackedColumns; ++k) out[k] = put_planes(columns[k].get(), n, end);
+  return static_cast<size_t>(end - out);
+}
+
+CopiedBlobs take_records(const Record* ring, size_t n, const std::byte* area, uint64_t capacity,
+                        Record* records, std::byte* blobs, uint64_t room) {
+  CopiedBlobs copied{};
+  for (size_t i = 0; i < n; ++i) {
+    Record& r = records[i] = ring[i];
+    if (!(r.flags & kHasBlob)) continue;
+    const auto start = static_cast<uint64_t>(r.e);
+    const std::byte* from = area + (start & (capacity - 1));
+    const auto left = static_cast<uint64_t>(area + capacity - from);
+    uint64_t length = left;
+    if (left >= 8) std::memcpy(&length, from, 8);
+    const uint64_t size = length < left ? 8 + ((length + 7) & ~uint64_t{7}) : left + 1;
+    if (size > left || size > room - copied.bytes) {
+      r.flags = static_cast<uint16_t>(r.flags & ~kHasBlob);
+      r.e = 0;
+      continue;
+    }
+    r.e = static_cast<int64_t>(copied.bytes);
+    std::memcpy(blobs + copied.bytes, from, size);
+    copied.bytes += size;
+    copied.end = start + size;
+  }
+  return copied;
+}
+
+}  // namespace uh::events
