@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import engine
+from engine import regions
+from engine._native import lib
 from engine.distributions import constraints
 from engine.distributions.constraints import Constraint
 from engine.tensor import Tensor
@@ -21,6 +23,22 @@ from engine.tensor import Tensor
 __all__ = ["Distribution"]
 
 Shape = Sequence[int]
+
+
+def _as_region(method: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return a method that a recording shows as a region such as `Normal.sample`."""
+
+    @functools.wraps(method)
+    def call(self: Distribution, *args: Any, **options: Any) -> Tensor:
+        if not lib.uh_recording():
+            return method(self, *args, **options)
+        region = regions.begin(f"{type(self).__name__}.{method.__name__}")
+        try:
+            return method(self, *args, **options)
+        finally:
+            regions.end(region)
+
+    return call
 
 
 class Distribution:
@@ -35,6 +53,13 @@ class Distribution:
     _event_dims: ClassVar[dict[str, int]] = {}  # of parameters whose constraints depend on others
     _validate_args: bool = __debug__
     _repr_shows_parameters = True  # PyTorch leaves them out where another distribution holds them
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Let a recording show the draws of the engine's own distributions as regions."""
+        super().__init_subclass__(**options)
+        for name in {"sample", "rsample"} & set(vars(cls)):
+            if cls.__module__.startswith(__package__):
+                setattr(cls, name, _as_region(vars(cls)[name]))
 
     def __init__(
         self,
@@ -144,6 +169,7 @@ class Distribution:
         """The square root of the variance."""
         return self.variance.sqrt()
 
+    @_as_region
     def sample(self, sample_shape: Shape = ()) -> Tensor:
         """Return draws of the shape (sample_shape, batch_shape, event_shape), without a graph."""
         with engine.no_grad():

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from engine._generated.event_kinds import MARK
+from engine import regions
 from engine._native import lib
 from engine.inspect.recorder import record
 from engine.profiler.averages import EventList, as_chrome_trace
@@ -109,13 +109,6 @@ def schedule(
     return action
 
 
-def _mark(text: str) -> None:
-    """Write a line into the recording of this process, if there is one: where a block begins or ends."""
-    if lib.uh_recording():
-        line = text.encode()
-        lib.uh_emit_blob(MARK, 0, 0, 0, 0, 0, line, len(line))
-
-
 _blocks: list[UserSpan] | None = None  # of the profile that is recording
 _main_thread = 0
 
@@ -127,12 +120,12 @@ class record_function:
         self.name, self.args = name, args
 
     def __enter__(self) -> record_function:
-        _mark(f"{self.name} begins")
+        self._region = regions.begin(self.name)
         self._start = time.monotonic_ns()
         return self
 
     def __exit__(self, *exception: object) -> None:
-        _mark(f"{self.name} ends")
+        regions.end(self._region)
         if _blocks is not None:
             is_main = threading.get_ident() == _main_thread
             _blocks.append(UserSpan(self.name, is_main, self._start, time.monotonic_ns()))
@@ -154,7 +147,7 @@ class profile:
     `on_trace_ready(self)` is called whenever a recording is complete. `record_shapes` keeps the sizes of arguments,
     `profile_memory` adds columns of memory. `with_stack`, `with_flops` and `with_modules` are accepted and add
     nothing. In a process that is recorded already a profile has the record_function blocks
-    only, and says so: the recording has the operators, and shows where blocks begin and end.
+    only, and says so: the recording has the operators, and shows the profile and its blocks as regions.
     Raises: RuntimeError while another profile runs.
     """
 
@@ -177,6 +170,7 @@ class profile:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._recording: record | None = None
         self._is_running = False
+        self._region = 0  # in the recording of a process that is recorded already
         self._events: EventList | None = None
 
     # ---- what is recorded
@@ -195,7 +189,7 @@ class profile:
                 "only; the recording has the operators",
                 stacklevel=4,
             )
-            _mark("profile begins")
+            self._region = regions.begin("profile")
         else:
             self._folder = tempfile.TemporaryDirectory(prefix="underhood-profile-")
             path = Path(self._folder.name) / "profile.uht"
@@ -209,7 +203,7 @@ class profile:
         blocks, _blocks = _blocks or [], None
         self._is_running = False
         if self._recording is None or self._folder is None:
-            _mark("profile ends")
+            regions.end(self._region)
             spans = nested([block.event() for block in blocks])
         else:
             self._recording.__exit__(None, None, None)

@@ -80,6 +80,8 @@ class DispatchView(View):
             return Picture.of([(), (Span("  " + model.why, "dim"),)], width)
         lines: list[Line] = [_head(model, context)]
         lines += wrapped(model.schema, width - 2, "dim", 1)
+        if model.regions:
+            lines.append(_regions(model, context))
         lines += [(), *_arguments(model, context), ()]
         lines += [*_keys(model, context), ()]
         lines += [*_results(model, context), ()]
@@ -120,6 +122,15 @@ def _head(model: DispatchModel, context: DrawContext) -> Line:
         (location, "dim"),
     ]
     return facts(pairs, context.width, context.glyphs.ellipsis)
+
+
+def _regions(model: DispatchModel, context: DrawContext) -> Line:
+    """`in profile ▸ Normal.sample`: the regions that the call is part of."""
+    spans = [Span(" in", "dim")]
+    for region in model.regions:
+        sign = "" if len(spans) == 1 else f" {context.glyphs.arrow}"
+        spans += [Span(f"{sign} ", "dim"), Span(region.name, "name", Target(event=region.moment))]
+    return tuple(spans)
 
 
 def _heading(title: str, about: str = "") -> Line:

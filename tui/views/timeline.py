@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import log
 
@@ -11,6 +11,7 @@ from engine.inspect.selection import CallSelection, SelectionItem, StorageSelect
 from tui.navigator import Navigator
 from tui.render import Glyphs, Picture, Target, fit
 from tui.render.boxes import Grid
+from tui.render.glyphs import DOWN, LEFT, RIGHT, UP
 from tui.views._view import DrawContext, View, ViewOptions, action
 from tui.views._zoom import zoom_caption, zoomed
 
@@ -24,6 +25,8 @@ HELP = {
     "━": "It exists.",
     "╡": "It was freed here.",
     "✎": "Bytes of its storage were written.",
+    "├──┤": "Below the bar: a region, a named part of the program: a profile, a `record_function` block or a "
+    "distribution's sample. Those inside are below it.",
     "◂": "The event that a step back at this grain leads to.",
     "▸": "The event that a step forward at this grain leads to.",
     "[line]": "In brackets: the grain of a step; `s` changes it.",
@@ -50,6 +53,7 @@ _STYLES = {
     "SOURCE": "dim",
     "THREAD": "dim",
 }
+_MAX_REGIONS = 3  # rows of regions inside each other
 _MAX_INDENT = 6  # nested calls that are indented
 
 
@@ -139,6 +143,7 @@ def _bar(grid: Grid, model: Timeline, glyphs: Glyphs) -> int:
     y = 3 if model.life is None else 4
     caption = zoom_caption(measure, model.first, model.last, model.end, glyphs)
     grid.put(1, y, caption, "dim")
+    y = _regions(grid, model, column, y)
     if model.life is None:
         return y + 1
     life = model.life
@@ -156,6 +161,29 @@ def _bar(grid: Grid, model: Timeline, glyphs: Glyphs) -> int:
         grid.put(stop, 3, glyphs.freed, "path", Target(event=life.freed_at))
     _name_life(grid, life, start, stop, target)
     return y + 1
+
+
+def _regions(grid: Grid, model: Timeline, column: Callable[[int], int], y: int) -> int:
+    """Draw the regions of the window, those inside others below them; the last line that was used."""
+    glyphs, depths = grid.glyphs, [b.depth for b in model.regions if b.depth < _MAX_REGIONS]
+    for bar in model.regions:
+        if bar.depth >= _MAX_REGIONS:
+            continue
+        row = y + 1 + bar.depth
+        start = column(max(bar.since, model.first))
+        stop = column(min(bar.until, model.last - 1) if bar.until >= 0 else model.last - 1)
+        is_running = bar.since <= model.moment and not 0 <= bar.until <= model.moment
+        style = "path" if is_running else "name"
+        target = Target(event=bar.since)
+        grid.put(start, row, glyphs.wire(RIGHT | LEFT) * (stop - start + 1), style, target)
+        if bar.since >= model.first:
+            grid.put(start, row, glyphs.wire(UP | RIGHT | DOWN), style, target)
+        if 0 <= bar.until < model.last and stop > start:
+            grid.put(stop, row, glyphs.wire(UP | DOWN | LEFT), style, target)
+        if stop - start > 4:
+            name = fit(bar.name, min(len(bar.name), stop - start - 3), glyphs.ellipsis)
+            grid.put(start + 2, row, name, style, target)
+    return y + 1 + max(depths) if depths else y
 
 
 def _name_life(grid: Grid, life: Life, start: int, stop: int, target: Target) -> None:

@@ -9,7 +9,7 @@ from engine.inspect.models._grid import Grid
 from engine.inspect.models._wording import pluralise, shape_text
 from engine.inspect.models.values import Statistics, ValueCell, ValuesModel
 from engine.inspect.selection import CellSelection
-from tui.render import Line, Picture, Span, stack
+from tui.render import Glyphs, Line, Picture, Span, stack
 from tui.views._cells import FAR, cell_target, facts, padded
 from tui.views._table import (
     LABEL,
@@ -93,6 +93,7 @@ def _head(model: ValuesModel, statistics: Statistics, context: DrawContext) -> l
             (model.label, "head"),
             (f"  {model.dtype} {shape_text(model.sizes, context.glyphs.times)}", "type"),
             *_known(statistics),
+            (_created_in(model, context.glyphs), "name"),
         ],
         _numbers(statistics, model.dtype.startswith("complex")),
         _scale(model, statistics, context),
@@ -108,6 +109,11 @@ def _head(model: ValuesModel, statistics: Statistics, context: DrawContext) -> l
     if (selected := _selected(model)) is not None:
         lines.append(selected)
     return [facts(line, context.width, context.glyphs.ellipsis) for line in lines if line]
+
+
+def _created_in(model: ValuesModel, glyphs: Glyphs) -> str:
+    """`  created in profile ▸ Normal.sample`."""
+    return f"  created in {f' {glyphs.arrow} '.join(model.regions)}" if model.regions else ""
 
 
 def _known(statistics: Statistics) -> list[tuple[str, str]]:

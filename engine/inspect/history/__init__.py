@@ -29,6 +29,7 @@ from engine.inspect.history.facts import (
     OutputFact,
     Owners,
     PlanFact,
+    RegionFact,
     StorageFact,
     TensorFact,
     TensorOwners,
@@ -323,6 +324,19 @@ class History:
         while row >= 0 and self.tables.by_compiler[row]:
             row -= 1
         return self.call(int(table.id[row])) if row >= 0 else None
+
+    def regions_at(self, m: int) -> tuple[RegionFact, ...]:
+        """The regions that the thread of event `m` is in, outermost first."""
+        table, threads = self.tables.regions, self.tables.events["thread"]
+        if not len(table) or not 0 <= m < self.end:
+            return ()
+        rows = table.at(m)
+        return each(self._rows.region, rows[table.thread[rows] == threads[m]])
+
+    def regions_of(self, tensor: int) -> tuple[RegionFact, ...]:
+        """The regions in which a tensor was created, outermost first."""
+        rows = self.tables.tensors.where("id", tensor)
+        return self.regions_at(int(self.tables.tensors.since[rows[0]])) if len(rows) else ()
 
     def of_compiler(self, call: int) -> bool:
         """Return whether a pass of the compiler made the call, not the program."""

@@ -38,6 +38,7 @@ from engine.inspect.history.facts import (
     OutputFact,
     PlanFact,
     PlanOperand,
+    RegionFact,
     StorageFact,
     TensorFact,
     VersionFact,
@@ -238,6 +239,11 @@ class Rows:
             items=_counts(detail.get("items")),
             group=_counts(detail.get("group")),
         )
+
+    def region(self, row: int) -> RegionFact:
+        table = self.tables.regions
+        since = int(table.since[row])
+        return RegionFact(since, int(table.until[row]), int(table.id[row]), self.text(since))
 
     def wait(self, row: int) -> WaitFact:
         got = _row(self.tables.waits, row)

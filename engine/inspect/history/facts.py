@@ -33,6 +33,14 @@ class BlockFact(Fact):
 
 
 @dataclass(frozen=True, slots=True)
+class RegionFact(Fact):
+    """A named part of the program: a profile, a `record_function` block, a distribution's sample."""
+
+    id: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class CommandFact(Fact):
     """A kernel or a copy on a device, from when it was enqueued until the host learnt that it was over.
 

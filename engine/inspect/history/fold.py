@@ -116,6 +116,15 @@ class Tables:
             reused=new["reused"],
         )
 
+    # Named parts of the program
+
+    @indexed
+    def regions(self) -> Table:
+        since, new = self.of("REGION")
+        over, old = self.of("REGION_END")
+        until = ends_of(new["region"], old["region"], over)
+        return Table(since, until, id=new["region"], thread=new.thread)
+
     # Devices that run commands later
 
     @indexed

@@ -112,6 +112,7 @@ STRINGS = ("op", "kernel", "loop", "isa", "function", "name", "type", "file", "i
 TEXTS = (
     "ERROR",
     "MARK",
+    "REGION",
     "OUTPUT",
     "EXCEPTION",
     *autograd_descriptions.TEXTS,
@@ -213,6 +214,7 @@ _MORE: dict[str, Callable[[History, int, dict[str, int]], str]] = {
     "NAME_BIND": _bound_to,
     "ERROR": _its_text,
     "MARK": _its_text,
+    "REGION": _its_text,
     "OUTPUT": _its_text,
     "EXCEPTION": _raised,
     **autograd_descriptions.MORE,

@@ -112,6 +112,14 @@ class CallRow:
 
 
 @dataclass(frozen=True, slots=True)
+class RegionRow:
+    """A named part of the program: a profile, a `record_function` block, a distribution's sample."""
+
+    name: str
+    moment: int  # at which it began
+
+
+@dataclass(frozen=True, slots=True)
 class DeviceCommand:
     """A kernel or a copy that the call enqueued, and the source of the kernel."""
 
@@ -158,6 +166,7 @@ class DispatchModel:
     commands: tuple[DeviceCommand, ...] = ()  # that it enqueued on a device
     tree: tuple[CallRow, ...] = ()  # the whole call that the program made, this one within it
     neighbours: tuple[CallRow, ...] = ()  # the calls that the same line made
+    regions: tuple[RegionRow, ...] = ()  # in which the call ran, outermost first
     origin: Origin = UNKNOWN
 
 
@@ -200,6 +209,7 @@ def project(history: History, moment: int, selection: Selection) -> DispatchMode
         commands=_commands(history, call, moment),
         tree=_tree(history, root_of(history, call), call.id, moment),
         neighbours=_neighbours(history, call, moment),
+        regions=tuple(RegionRow(r.name, r.since) for r in history.regions_at(call.since)),
         origin=origin_of_library(call.defined_at, call.library)
         if call.defined_at
         else origin(full_name(call.schema)),

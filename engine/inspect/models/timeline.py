@@ -57,6 +57,16 @@ class Life:
 
 
 @dataclass(frozen=True, slots=True)
+class RegionBar:
+    """A named part of the program from its first event to its last (-1: it has no end). `depth` others surround it."""
+
+    name: str
+    since: int
+    until: int
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
 class Timeline:
     """`density[i]`: how many events the busiest line caused among events first + [i * span, (i + 1) * span).
 
@@ -76,6 +86,7 @@ class Timeline:
     errors: tuple[int, ...]
     outputs: tuple[int, ...]  # of the window, one per column at most
     life: Life | None
+    regions: tuple[RegionBar, ...]  # of the window, outer ones before those inside
 
 
 def window(moment: int, end: int, zoom: int) -> tuple[int, int]:
@@ -92,7 +103,7 @@ def project(history: History, moment: int, selection: Selection, zoom: int = 0) 
     """The events round `moment` and the shape of the whole run, or of a part of it."""
     end = history.end
     if not end:
-        return Timeline(moment, 0, 0, 0, 0, (), (), 0, 0, 1, (), (), (), None)
+        return Timeline(moment, 0, 0, 0, 0, (), (), 0, 0, 1, (), (), (), None, ())
     times = history.tables.events["t"]
     current = history.line_at(moment)
     first, last = window(moment, end, zoom)
@@ -113,6 +124,7 @@ def project(history: History, moment: int, selection: Selection, zoom: int = 0) 
         errors=tuple(int(number) for number in errors[:MOST]),
         outputs=_outputs(history, first, last, span),
         life=_life(history, moment, selection),
+        regions=_regions(history, first, last),
     )
 
 
@@ -171,6 +183,21 @@ def _outputs(history: History, first: int, last: int, span: int) -> tuple[int, .
     moments = history.tables.output.since
     inside = moments[(moments >= first) & (moments < last)].tolist()
     return tuple({(moment - first) // span: moment for moment in reversed(inside)}.values())[::-1]
+
+
+@per_history(max_entries=4)
+def _regions(history: History, first: int, last: int) -> tuple[RegionBar, ...]:
+    """The regions that the window shows, at most one per column: those that surround others first."""
+    table = history.tables.regions
+    inside = ((table.since < last) & (table.until > first)).nonzero()[0][:COLUMNS]
+    bars = []
+    for since, until in zip(
+        table.since[inside].tolist(), table.until[inside].tolist(), strict=True
+    ):
+        around = history.regions_at(since)
+        ended = until if until < history.end else -1
+        bars.append(RegionBar(around[-1].name, since, ended, len(around) - 1))
+    return tuple(sorted(bars, key=lambda bar: bar.depth))
 
 
 def _life(history: History, moment: int, selection: Selection) -> Life | None:

@@ -86,6 +86,7 @@ class ValuesModel:
     dtype: str = ""
     sizes: tuple[int, ...] = ()
     storage: int = 0
+    regions: tuple[str, ...] = ()  # in which the tensor was created, outermost first
     grid: Grid | None = None
     statistics: Statistics | None = None
     recorded: Recorded | None = None
@@ -158,6 +159,7 @@ def project(history: History, moment: int, selection: Selection) -> ValuesModel:
         dtype=tensor.dtype,
         sizes=tuple(tensor.sizes),
         storage=storage.id,
+        regions=tuple(region.name for region in history.regions_of(tensor.id)),
         grid=grid,
         statistics=_statistics(dtype, extent, read),
         recorded=_recorded(history, storage.id, moment, extent),
