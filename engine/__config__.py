@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engine._native.namespace import namespace
 from engine.threads import get_num_threads
 
 __all__ = ["parallel_info", "show"]
@@ -27,4 +28,4 @@ def show() -> str:
 
 def parallel_info() -> str:
     """Return the number of threads that an operator uses."""
-    return f"engine.get_num_threads() : {get_num_threads()}\n"
+    return f"{namespace()}.get_num_threads() : {get_num_threads()}\n"

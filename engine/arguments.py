@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from engine._native.namespace import namespace
 from engine.dtypes import device, dtype, memory_format
 from engine.function_schema import Argument, SchemaType, operator_schema
 from engine.tensor import Tensor
@@ -28,9 +29,8 @@ _PYTHON_WORDS = {
     "float": "float",
     "bool": "bool",
     "str": "str",
-    "ScalarType": "engine.dtype",
-    "Device": "engine.device",
 }
+_ENGINE_CLASSES = {"ScalarType": "dtype", "Device": "device"}
 _CLASSES: dict[str, type | tuple[type, ...]] = {
     "Tensor": Tensor,
     "bool": bool,
@@ -50,6 +50,8 @@ def wanted_word(type_: SchemaType) -> str:
         return f"{wanted_word(type_.inner[0])} or None"
     if type_.kind == "List":
         return f"sequence of {wanted_word(type_.inner[0])}"
+    if type_.kind in _ENGINE_CLASSES:
+        return f"{namespace()}.{_ENGINE_CLASSES[type_.kind]}"
     return _PYTHON_WORDS.get(type_.kind, type_.kind)
 
 

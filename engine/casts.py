@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from engine._native.namespace import namespace
 from engine.dtypes import (
     DTYPES,
     as_device,
@@ -14,7 +15,6 @@ from engine.dtypes import (
     device,
     dtype,
     memory_format,
-    namespace,
     preserve_format,
 )
 from engine.tensor import Tensor

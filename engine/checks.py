@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from engine import dtypes
+from engine._native.namespace import namespace
 from engine.tensor import Tensor
 
 Message = Callable[[], Any] | None
@@ -64,8 +65,8 @@ def _check_tensor_all(cond: Tensor, message: Message = None) -> None:
 def _raise_unless(cond: bool, error: type[Exception], message: Message) -> None:
     if isinstance(cond, Tensor):
         raise TypeError(
-            "cond must be a bool, but got a Tensor. For tensor conditions, use engine._check_tensor_all() to assert "
-            "that all elements are true."
+            "cond must be a bool, but got a Tensor. For tensor conditions, use "
+            f"{namespace()}._check_tensor_all() to assert that all elements are true."
         )
     if not isinstance(cond, bool):
         raise TypeError(f"cond must be a bool, but got {type(cond)}")

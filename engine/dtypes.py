@@ -8,6 +8,7 @@ from typing import Any, ClassVar, SupportsIndex
 
 from engine._generated import codes
 from engine._native import ffi, lib
+from engine._native.namespace import namespace
 
 __all__ = [
     "Size",
@@ -52,20 +53,6 @@ __all__ = [
 ]
 
 
-_namespace = "engine"
-
-
-def namespace() -> str:
-    """Return the name under which the program imports the engine; it is printed before dtypes and sizes."""
-    return _namespace
-
-
-def set_namespace(name: str) -> None:
-    """Set the name under which the program imports the engine."""
-    global _namespace
-    _namespace = name
-
-
 class dtype:
     """One element type. There is one object per type; compare with `is` or `==`."""
 
@@ -101,7 +88,7 @@ class dtype:
         self.is_signed = info.kind not in ("bool", "uint")
 
     def __repr__(self) -> str:
-        return f"{_namespace}.{self.name}"
+        return f"{namespace()}.{self.name}"
 
     def __reduce__(self) -> str:
         return self.name  # pickled as the module's global of that name
@@ -150,7 +137,7 @@ def as_dtype(value: object, function: str) -> dtype:
     if value in (float, int, bool, complex):
         return _PYTHON_TYPES[value]
     raise TypeError(
-        f"{function}: argument 'dtype' must be an engine.dtype such as engine.float32, "
+        f"{function}: argument 'dtype' must be an {namespace()}.dtype such as {namespace()}.float32, "
         f"got {type(value).__name__} {value!r}"
     )
 
@@ -284,7 +271,7 @@ def as_device(value: object, function: str) -> device:
     if isinstance(value, str):
         return device(value)
     raise TypeError(
-        f"{function}: argument 'device' must be an engine.device or its name, "
+        f"{function}: argument 'device' must be an {namespace()}.device or its name, "
         f"got {type(value).__name__} {value!r}"
     )
 
@@ -298,7 +285,7 @@ class _Constant:
         self.name = name
 
     def __repr__(self) -> str:
-        return f"{_namespace}.{self.name}"
+        return f"{namespace()}.{self.name}"
 
     def __reduce__(self) -> str:
         return self.name
@@ -364,7 +351,7 @@ class Size(tuple[int, ...]):
         return product
 
     def __repr__(self) -> str:
-        return f"{_namespace}.Size([{', '.join(map(str, self))}])"
+        return f"{namespace()}.Size([{', '.join(map(str, self))}])"
 
     def __add__(self, other: Any) -> Size:
         if not isinstance(other, tuple):
@@ -419,7 +406,7 @@ def check_format(function: str, value: object) -> None:
     """Raise TypeError unless the value is a memory format or None."""
     if value is not None and not isinstance(value, memory_format):
         raise TypeError(
-            f"{function}(): argument 'memory_format' must be engine.memory_format, "
+            f"{function}(): argument 'memory_format' must be {namespace()}.memory_format, "
             f"not {type(value).__name__}"
         )
 

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import engine
+from engine._native.namespace import namespace
 from engine.arguments import SCALAR, accepts, type_word
 from engine.storage import UntypedStorage
 from engine.tensor import Tensor
@@ -194,7 +195,7 @@ def get_device_module(device: Any = None) -> ModuleType:
     """Return the module of a type of device, that of the CPU by default."""
     if not isinstance(device, (engine.device, str, type(None))):
         raise RuntimeError(
-            f"Invalid value of device '{device}', expect engine.device, str, or None"
+            f"Invalid value of device '{device}', expect {namespace()}.device, str, or None"
         )
     name = "cpu" if device is None else engine.device(device).type
     try:

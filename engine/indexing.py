@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from engine._generated import ops
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
+from engine._native.namespace import namespace
 from engine.dtypes import bool_, dtype, int8, int16, uint8
 from engine.tensor import Tensor, wrap
 from engine.tensor_new import is_array, is_sequence
@@ -172,7 +173,7 @@ def _value(self: Tensor, value: Any) -> Any:
     name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
     raise TypeError(
         f"setitem: can't assign a {name} to a tensor of {self.dtype}; "
-        "assign a number or a tensor: engine.tensor(value)"
+        f"assign a number or a tensor: {namespace()}.tensor(value)"
     )
 
 

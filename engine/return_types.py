@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any
 
-from engine.dtypes import namespace
+from engine._native.namespace import namespace
 
 _structures: dict[str, Any] = {}
 

@@ -6,7 +6,7 @@ import os
 import pickle
 from typing import Any
 
-from engine.dtypes import namespace
+from engine._native.namespace import namespace
 from engine.formats import legacy_file
 from engine.formats.zip_records import MAGIC
 from engine.saved_files.options import LoadEndianness as LoadEndianness

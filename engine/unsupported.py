@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from engine._native.namespace import namespace, no_attribute
+
 
 def placeholder(qualified_name: str, reason: str) -> Any:
     """Return a class (for a capitalised name) or function that raises NotImplementedError when it is called.
@@ -22,8 +24,11 @@ def placeholder(qualified_name: str, reason: str) -> Any:
     def refuse(*args: Any, **options: Any) -> NoReturn:
         raise NotImplementedError(message)
 
-    contents = {"__doc__": f"Raise NotImplementedError: {reason}.", "__module__": f"engine.{home}"}
-    if name[:1].isupper():
+    contents = {
+        "__doc__": f"Raise NotImplementedError: {reason}.",
+        "__module__": f"{namespace()}.{home}",
+    }
+    if name.lstrip("_")[:1].isupper():
         return type(name, (), {**contents, "__init__": refuse})
     refuse.__name__ = refuse.__qualname__ = name
     refuse.__doc__, refuse.__module__ = contents["__doc__"], contents["__module__"]
@@ -38,7 +43,7 @@ def module_getattr(
 
     def find(name: str) -> Any:
         if name not in known:
-            raise AttributeError(f"module 'engine.{module}' has no attribute {name!r}")
+            raise no_attribute(module, name)
         value = namespace[name] = placeholder(f"{module}.{name}", reason)
         return value
 

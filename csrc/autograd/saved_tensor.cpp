@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "autograd/autograd_meta.h"
+#include "base/imported_name.h"
 #include "events/recorder.h"
 
 namespace uh::autograd {
@@ -53,8 +54,8 @@ void SavedTensor::save(const Node& owner, const Tensor& input, const Tensor& wri
   check(!input.impl()->is_inference() || t_state.inference,
         "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
         "inference mode in computation tracked by autograd. To work around this, you can make a "
-        "clone to get a normal tensor and use it in autograd, or use `engine.no_grad()` instead "
-        "of `engine.inference_mode()`.");
+        "clone to get a normal tensor and use it in autograd, or use `",
+        imported_name(), ".no_grad()` instead of `", imported_name(), ".inference_mode()`.");
   if (t_packing) [[unlikely]] {
     Edge history = history_of(input);
     node_ = std::move(history.node);
@@ -201,8 +202,9 @@ void SavedTensor::stale(Node& owner, const Tensor& saved, int64_t current) const
       anomaly_mode().enabled
           ? "Hint: the backtrace further above shows the operation that failed to compute its "
             "gradient. The variable in question was changed in there or anywhere later. Good luck!"
-          : "Hint: enable anomaly detection to find the operation that failed to compute its "
-            "gradient, with engine.autograd.set_detect_anomaly(True, check_nan=False).";
+          : message("Hint: enable anomaly detection to find the operation that failed to compute its "
+                    "gradient, with ",
+                    imported_name(), ".autograd.set_detect_anomaly(True, check_nan=False).");
   fail(ErrorKind::kRuntime,
        "one of the variables needed for gradient computation has been modified by an inplace "
        "operation: ",

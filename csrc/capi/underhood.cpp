@@ -17,6 +17,7 @@
 #include "backend/cpu/isa.h"
 #include "backend/cpu/linalg/gemm.h"
 #include "base/call_section.h"
+#include "base/imported_name.h"
 #include "base/parallel.h"
 #include "capi/convert.h"
 #include "capi/library.h"
@@ -461,6 +462,7 @@ int uh_set_data(uh_handle self, uh_handle source) {
 }
 
 int uh_get_default_dtype(void) { return static_cast<int>(default_dtype()); }
+void uh_set_namespace(const char* name) { set_imported_name(name); }
 int uh_set_default_dtype(int dtype) {
   return guard(-1, [&] {
     set_default_dtype(static_cast<DType>(dtype));

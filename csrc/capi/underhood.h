@@ -153,6 +153,8 @@ int uh_set_data(uh_handle self, uh_handle source); /* x.data = source */
 
 /* ---- settings */
 int uh_get_default_dtype(void);
+/* The name under which a program imports the library, "engine" at first: messages name its functions. */
+void uh_set_namespace(const char* name);
 int uh_set_default_dtype(int dtype);
 void uh_set_num_threads(int n);
 int uh_get_num_threads(void);

@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 from engine._native.library import ffi, lib
+from engine._native.namespace import namespace
 
 
 @ffi.def_extern()
@@ -18,7 +19,7 @@ def uh_py_fell_back(name: Any) -> None:
     warnings.warn(
         f"{ffi.string(name).decode()} has no kernel on this device for these arguments: it runs on the CPU, and its "
         "arguments and results are copied. Move the tensors with x.cpu() once if several such calls follow each "
-        "other. This is said once for each operator; engine.opencl.fallback_counts() counts the calls.",
+        f"other. This is said once for each operator; {namespace()}.opencl.fallback_counts() counts the calls.",
         UserWarning,
         stacklevel=level,
     )

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from engine._native.errors import OutOfMemoryError as OutOfMemoryError
+from engine._native.namespace import no_attribute
 from engine.absent_device import (
     device_count as device_count,
 )
@@ -179,4 +180,4 @@ def __getattr__(name: str) -> Any:
 
         if name in typed_tensors.__all__:
             return typed_tensors.absent_type(name)
-    raise AttributeError(f"module 'engine.cuda' has no attribute {name!r}")
+    raise no_attribute("cuda", name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from engine._native.namespace import no_attribute
 from engine.functional import complex as complex
 from engine.functional import composite as composite
 from engine.functional import matmul as matmul
@@ -47,4 +48,4 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module("engine.nn.functional")
     if name in _NAMES:
         return getattr(importlib.import_module("engine"), name)
-    raise AttributeError(f"module 'engine.functional' has no attribute {name!r}")
+    raise no_attribute("functional", name)

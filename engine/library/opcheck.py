@@ -8,6 +8,7 @@ from typing import Any
 import engine
 from engine import ops
 from engine._native import lib
+from engine._native.namespace import namespace
 from engine.autograd.grad_mode import no_grad
 from engine.library.custom_ops import CustomOpDef, tensors_of
 from engine.tensor import Tensor
@@ -50,8 +51,8 @@ def opcheck(
         op = getattr(op, names[0])
     if not isinstance(op, ops.Overload):
         raise ValueError(
-            "opcheck(op, ...): op must be instance of engine.ops.Overload, e.g. engine.ops.aten.sin.default, got "
-            f"{type(op)}"
+            f"opcheck(op, ...): op must be instance of {namespace()}.ops.Overload, e.g. "
+            f"{namespace()}.ops.aten.sin.default, got {type(op)}"
         )
     selection = (test_utils,) if isinstance(test_utils, str) else tuple(test_utils)
     selection = tuple(_TESTS) if selection in ((), ("ALL",)) else selection

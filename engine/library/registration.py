@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, overload
 from engine import ops
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
+from engine._native.namespace import namespace
 from engine.autograd._callbacks import DROP, hold
 from engine.function_schema import parse_schema
 from engine.library._callbacks import PythonKernel
@@ -231,7 +232,7 @@ def parse_namespace(qualname: str) -> tuple[str, str]:
     if len(parts) != 2:
         raise ValueError(
             f'Expected `qualname` to be of the form "namespace::name", but got {qualname}. The qualname passed to the '
-            "engine.library APIs must consist of a namespace and a name, e.g. aten::sin"
+            f"{namespace()}.library APIs must consist of a namespace and a name, e.g. aten::sin"
         )
     return parts[0], parts[1]
 

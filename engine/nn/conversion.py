@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from engine import dtypes
+from engine._native.namespace import namespace
 from engine.autograd.grad_mode import no_grad
 from engine.casts import parse_to
 from engine.creation import empty_like
@@ -91,7 +92,7 @@ class Converted(Traversed):
             if x.is_meta and device is not None and device.type != "meta":
                 raise NotImplementedError(
                     "Cannot copy out of meta tensor; no data! Please use "
-                    "engine.nn.Module.to_empty() instead of engine.nn.Module.to() "
+                    f"{namespace()}.nn.Module.to_empty() instead of {namespace()}.nn.Module.to() "
                     "when moving module from meta to a different device."
                 )
             if format_ is not None and x.dim() in (4, 5):

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import engine
+from engine._native.namespace import namespace
 from engine.nn import hooks
 from engine.nn.conversion import Converted
 from engine.nn.hooks import Hooked, shared
@@ -141,7 +142,7 @@ class Module(Converted, Stateful, Hooked):
             if value is not None:
                 raise TypeError(
                     f"cannot assign '{_kind(value)}' as parameter '{name}' "
-                    "(engine.nn.Parameter or None expected)"
+                    f"({namespace()}.nn.Parameter or None expected)"
                 )
             self.register_parameter(name, None)
         elif isinstance(value, Module):
@@ -153,14 +154,14 @@ class Module(Converted, Stateful, Hooked):
             if value is not None:
                 raise TypeError(
                     f"cannot assign '{_kind(value)}' as child module '{name}' "
-                    "(engine.nn.Module or None expected)"
+                    f"({namespace()}.nn.Module or None expected)"
                 )
             attributes["_modules"][name] = shared.replaced(shared.module, self, name, value)
         elif isinstance(value, Buffer) or (ready and name in attributes["_buffers"]):
             if value is not None and not isinstance(value, Tensor):
                 raise TypeError(
                     f"cannot assign '{_kind(value)}' as buffer '{name}' "
-                    "(engine.nn.Buffer, engine.Tensor or None expected)"
+                    f"({namespace()}.nn.Buffer, {namespace()}.Tensor or None expected)"
                 )
             self._set_buffer(name, value)
         else:
@@ -232,7 +233,7 @@ class Module(Converted, Stateful, Hooked):
             if not isinstance(param, Parameter):
                 raise TypeError(
                     f"cannot assign '{_kind(param)}' object to parameter '{name}' "
-                    "(engine.nn.Parameter or None required)"
+                    f"({namespace()}.nn.Parameter or None required)"
                 )
             if param.grad_fn is not None:
                 raise ValueError(

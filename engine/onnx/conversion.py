@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from engine import ops
+from engine._native.namespace import namespace
 from engine.function_schema import FunctionSchema, parse_schema
 from engine.jit.ir.graph import Block, Graph, Node
 from engine.jit.ir.graph import Value as IRValue
@@ -248,7 +249,7 @@ class Conversion:
         hint = ""
         if unknown:
             hint = (
-                "\nFor an operator without a form: engine.onnx.register_custom_op_symbolic, or a static method "
+                f"\nFor an operator without a form: {namespace()}.onnx.register_custom_op_symbolic, or a static method "
                 "`symbolic` of an autograd Function"
             )
         error: type[OnnxExporterError] = UnsupportedOperatorError if unknown else SymbolicValueError

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from engine._native.errors import OutOfMemoryError as OutOfMemoryError
+from engine._native.namespace import no_attribute
 from engine.opencl.alias import alias_cuda as alias_cuda
 from engine.opencl.devices import current_device as current_device
 from engine.opencl.devices import device as device
@@ -54,4 +55,4 @@ def __getattr__(name: str) -> Any:
         from engine.random import default_generator
 
         return (default_generator,) * device_count()
-    raise AttributeError(f"module 'engine.opencl' has no attribute {name!r}")
+    raise no_attribute("opencl", name)

@@ -22,6 +22,7 @@ from typing import Any
 from engine._native import ffi, lib
 from engine._native.errors import last_error, raise_last
 from engine._native.interrupt import listen
+from engine._native.namespace import namespace
 from engine.dtypes import DTYPES, as_device, bfloat16, complex128, device, dtype, int16
 from engine.pytree_json import Reader, Writer
 from engine.storage import flat_bytes, on_host, readable_address, rebuild
@@ -364,7 +365,7 @@ class _Loaded:
             return Reader(self._node).value(tree["root"])
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise RuntimeError(
-                f"load: {self.name} has metadata that engine.save did not write: {error}"
+                f"load: {self.name} has metadata that {namespace()}.save did not write: {error}"
             ) from error
 
     def _node(self, content: Any) -> Any:

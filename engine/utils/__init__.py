@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from engine._native.namespace import no_attribute
+
 _LAZY = (
     "_pytree",
     "benchmark",
@@ -43,7 +45,7 @@ def __getattr__(name: str) -> Any:
     if name == "cmake_prefix_path":
         return _cmake_prefix_path()
     if name not in _LAZY:
-        raise AttributeError(f"module 'engine.utils' has no attribute {name!r}")
+        raise no_attribute("utils", name)
     return importlib.import_module(f"engine.utils.{name}")
 
 

@@ -8,6 +8,7 @@ import timeit as _timeit
 from collections.abc import Callable
 from typing import Any
 
+from engine._native.namespace import namespace
 from engine.threads import get_num_threads, set_num_threads
 
 __all__ = ["Measurement", "Timer", "timer"]
@@ -50,7 +51,7 @@ class Measurement:
         scale, unit = next(((s, u) for s, u in reversed(_UNITS) if self.median >= s), _UNITS[0])
         runs = f"{len(self.times)} measurement{'s' if len(self.times) > 1 else ''}"
         return (
-            f"<engine.utils.benchmark.Measurement>\n{self.task_spec}\n"
+            f"<{namespace()}.utils.benchmark.Measurement>\n{self.task_spec}\n"
             f"  Median: {self.median / scale:.2f} {unit}\n"
             f"  IQR:    {self.iqr / scale:.2f} {unit}\n"
             f"  {runs}, {self.number_per_run} runs per measurement"

@@ -17,7 +17,7 @@ print(torch.Tensor, type(nn.Parameter(torch.ones(1))), nn.Linear, nn.Module, Ste
 print(torch.__version__.split(".")[0], torch.ones(2).shape, torch.float32, torch.ones(1).type())
 print(torch.tensor([1], dtype=torch.int16), engine.__spec__.name, engine.nn.__spec__.name)
 try:
-    import torch.futures
+    import torch.package
 except ModuleNotFoundError as error:
     print(error)
 """
@@ -26,7 +26,7 @@ PRINTED = """\
 <class 'torch.nn.modules.module.Module'> <class 'torch.optim.lr_scheduler.StepLR'> <class 'torch.return_types.max'>
 2 torch.Size([2]) torch.float32 torch.FloatTensor
 tensor([1], dtype=torch.int16) engine engine.nn
-No module named 'torch.futures'
+No module named 'torch.package'
 """
 
 
@@ -143,3 +143,39 @@ for space in (torch, torch.nn, torch.optim, torch.optim.lr_scheduler, torch.util
 print(sorted(set(lost)))
 """
     assert run_as_torch(tmp_path, code) == "[]\n"
+
+
+def test_messages_name_torch(tmp_path):
+    code = """
+import torch
+
+def message(f):
+    try:
+        f()
+    except Exception as error:
+        return str(error)
+
+x = torch.ones(2, requires_grad=True)
+y = x.exp()
+y.add_(1)
+inference = torch.inference_mode()
+with inference:
+    z = torch.ones(2)
+messages = [
+    message(lambda: y.sum().backward()),
+    message(lambda: x * z),
+    message(lambda: torch.nothing),
+    message(lambda: torch.nn.nothing),
+    message(lambda: torch.distributed.rpc.nothing),
+    message(lambda: torch.ones(2, dtype=3)),
+    message(lambda: setattr(torch.nn.Linear(1, 1), "weight", 3)),
+    message(lambda: torch.ops.aten.nothing),
+    repr(torch.ops.aten.add.Tensor),
+    torch.sparse.to_sparse_semi_structured.__module__,
+]
+for text in messages:
+    print(text)
+assert "torch.autograd.set_detect_anomaly(True" in messages[0], messages[0]
+assert not any("engine" in text for text in messages)
+"""
+    run_as_torch(tmp_path, code)

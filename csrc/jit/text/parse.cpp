@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/imported_name.h"
 #include "jit/ir/verify.h"
 #include "jit/ir/verify_node_kinds.h"
 #include "jit/schema_matching/builtin_calls.h"
@@ -244,7 +245,7 @@ class GraphReader {
     if (own || kind.find("::") == std::string::npos) return message("there is no operator ", kind);
     return message("there is no operator ", kind, ": the library that registers the namespace ",
                    kind.substr(0, kind.find("::")),
-                   " is not loaded, or has no such operator (engine.ops.load_library)");
+                   " is not loaded, or has no such operator (", imported_name(), ".ops.load_library)");
   }
 
   bool block_follows() {

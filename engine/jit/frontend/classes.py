@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from engine._native import lib
 from engine._native.errors import raise_last
+from engine._native.namespace import namespace
 from engine.jit import decorators
 from engine.jit.frontend import dataclass_methods, operators
 from engine.jit.frontend.arguments import Arguments, match
@@ -353,7 +354,7 @@ def _why_not(python: type) -> str:
         parents = ", ".join(base.__name__ for base in python.__mro__[1:-1])
         return (
             f"classes that inherit (here from {parents}) are not compiled. Hint: write all methods "
-            "in one class, or derive from engine.nn.Module"
+            f"in one class, or derive from {namespace()}.nn.Module"
         )
     return dataclass_methods.why_not(python)
 

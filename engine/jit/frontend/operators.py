@@ -8,7 +8,7 @@ from typing import Any
 
 from engine import ops as operators
 from engine._generated import ops
-from engine.dtypes import namespace
+from engine._native.namespace import namespace
 from engine.ops import Overload, Packet
 
 # Attributes of Tensors that are read by an operator or builtin; others by the getter that Python has.

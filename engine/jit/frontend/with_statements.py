@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 
+from engine._native.namespace import namespace
 from engine.autograd import grad_mode
 from engine.jit.frontend.classes import known_class
 from engine.jit.frontend.dispatch import expression, value
@@ -48,7 +49,7 @@ def _entered(c: Context, tree: ast.expr) -> tuple[Leave, SugaredValue]:
         not_supported(
             c.source,
             tree,
-            "with statements of other things than engine.no_grad(), enable_grad(), "
+            f"with statements of other things than {namespace()}.no_grad(), enable_grad(), "
             "set_grad_enabled(mode), inference_mode() and objects of scripted classes aren't supported",
             "put `with` around the call of this function",
         )

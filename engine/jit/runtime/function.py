@@ -13,6 +13,7 @@ from typing import Any
 
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
+from engine._native.namespace import namespace
 from engine.jit.c_results import c_integer, c_string
 from engine.jit.ir.graph import Graph
 from engine.jit.python_print.printer import python_of
@@ -290,4 +291,4 @@ class ScriptFunction:
         raise pickle.PickleError("ScriptFunction cannot be pickled; write it with jit.save")
 
     def __repr__(self) -> str:
-        return f"<engine.jit.ScriptFunction {self.schema}>"
+        return f"<{namespace()}.jit.ScriptFunction {self.schema}>"

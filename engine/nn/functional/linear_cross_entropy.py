@@ -68,8 +68,8 @@ class LinearCrossEntropyOptions:
             raise ValueError(f"batch_chunk_size must be positive int or None, got {size!r}")
         if self.acc_dtype not in (None, float16, bfloat16, float32, float64):
             raise ValueError(
-                "acc_dtype must be one of {None, engine.float16, engine.bfloat16, engine.float32, "
-                f"engine.float64}}, got {self.acc_dtype!r}. Pass acc_dtype=None to let the op pick "
+                f"acc_dtype must be one of {{None, {float16}, {bfloat16}, {float32}, "
+                f"{float64}}}, got {self.acc_dtype!r}. Pass acc_dtype=None to let the op pick "
                 "automatically."
             )
 

@@ -9,6 +9,7 @@ import importlib
 import sys
 from typing import Any
 
+from engine._native.namespace import no_attribute
 from engine.nn.containers import *  # noqa: F403
 from engine.nn.containers import __all__ as _containers
 from engine.nn.module import Module as Module
@@ -31,6 +32,7 @@ from engine.nn.modules import (
 )
 from engine.nn.modules.activation import *  # noqa: F403
 from engine.nn.modules.batchnorm import *  # noqa: F403
+from engine.nn.modules.batchnorm import _InstanceNorm as _InstanceNorm
 from engine.nn.modules.conv import *  # noqa: F403
 from engine.nn.modules.distance import *  # noqa: F403
 from engine.nn.modules.dropout import *  # noqa: F403
@@ -86,7 +88,7 @@ add_paths(sys.modules[__name__])
 
 def __getattr__(name: str) -> Any:
     if name not in LATER:
-        raise AttributeError(f"module 'engine.nn.modules' has no attribute {name!r}")
+        raise no_attribute("nn.modules", name)
     value = getattr(importlib.import_module(f"engine.nn.modules.{LATER[name]}"), name)
     globals()[name] = value
     return value

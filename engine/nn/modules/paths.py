@@ -6,6 +6,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from engine._native.namespace import no_attribute
 from engine.layer_paths import PATHS
 
 __all__ = ["add_paths"]
@@ -16,7 +17,7 @@ def add_paths(layers: ModuleType) -> None:
 
     def attribute_of(module: str, name: str) -> Any:
         if PATHS.get(name) != module:
-            raise AttributeError(f"module '{layers.__name__}.{module}' has no attribute {name!r}")
+            raise no_attribute(f"nn.modules.{module}", name)
         return getattr(layers, name)
 
     for module in set(PATHS.values()) - {"module", "rnn"}:  # these have theirs

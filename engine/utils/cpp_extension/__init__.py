@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from engine._native.namespace import no_attribute
 from engine.utils.cpp_extension.build import Build, default_folder
 from engine.utils.cpp_extension.compiler import include_paths, library_paths
 
@@ -48,7 +49,7 @@ def __getattr__(name: str) -> Any:
         from engine.utils.cpp_extension import setup_commands
 
         return getattr(setup_commands, name)
-    raise AttributeError(f"module 'engine.utils.cpp_extension' has no attribute {name!r}")
+    raise no_attribute("utils.cpp_extension", name)
 
 
 def load(

@@ -9,6 +9,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from engine._native.namespace import namespace
 from engine.tensor import Tensor
 
 try:
@@ -92,7 +93,7 @@ class SummaryWriter(tensorboardX.SummaryWriter):
         """Raise NotImplementedError: TensorBoard's graphs are TensorFlow's."""
         raise NotImplementedError(
             "SummaryWriter.add_graph is not there; `underhood show --view jit` shows a model's graph, and "
-            "engine.onnx.export writes one for other viewers"
+            f"{namespace()}.onnx.export writes one for other viewers"
         )
 
 

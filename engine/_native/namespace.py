@@ -1,0 +1,24 @@
+"""The name under which a program imports the engine: dtypes, classes and messages name it."""
+
+from __future__ import annotations
+
+from engine._native import lib
+
+_namespace = "engine"
+
+
+def namespace() -> str:
+    """Return the name under which the program imports the engine."""
+    return _namespace
+
+
+def set_namespace(name: str) -> None:
+    """Set the name under which the program imports the engine."""
+    global _namespace
+    lib.uh_set_namespace(name.encode())
+    _namespace = name
+
+
+def no_attribute(module: str, name: str) -> AttributeError:
+    """Return the error of a module's `__getattr__`: `module` is named from the engine on."""
+    return AttributeError(f"module '{namespace()}.{module}' has no attribute {name!r}")
