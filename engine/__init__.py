@@ -25,6 +25,7 @@ from engine import overloads as _overloads
 from engine import random_factories as _random_factories
 from engine._generated import ops as _raw
 from engine._native import fallback as _fallback  # noqa: F401  (installs the warning)
+from engine._native import namespace as _namespace
 from engine._native.errors import OutOfMemoryError as OutOfMemoryError
 from engine.autograd import tensor_methods as _differentiable
 from engine.autograd.grad_mode import enable_grad as enable_grad
@@ -110,9 +111,10 @@ _NAMES = {
     "IntTensor LongTensor ShortTensor set_default_tensor_type",
 }
 _MODULES = (
-    "__config__ _dynamo _inductor accelerator amp autograd backends compiler cpu cuda distributed distributions export "
-    "fft func fx hub inspect jit library linalg masked mps mtia multiprocessing nn onnx opencl ops optim overrides "
-    "profiler return_types serialization signal sparse sparse_conv special testing types utils version xpu"
+    "_C __config__ _dynamo _inductor _tensor_str accelerator amp autograd backends compiler cpu cuda distributed "
+    "distributions export fft func futures fx hub inspect jit library linalg masked mps mtia multiprocessing nn onnx "
+    "opencl ops optim overrides profiler return_types serialization signal sparse sparse_conv special testing types "
+    "utils version xpu"
 )
 _LAZY = {
     **{_name: f"engine.{_home}" for _home, _names in _NAMES.items() for _name in _names.split()},
@@ -271,7 +273,7 @@ else:
             value = globals()[name] = getattr(importlib.import_module("engine.foreach"), name)
             return value
         if name not in _LAZY:
-            raise AttributeError(f"module '{_dtypes.namespace()}' has no attribute {name!r}")
+            raise AttributeError(f"module '{_namespace.namespace()}' has no attribute {name!r}")
         home = _LAZY[name]
         if home is None:
             return importlib.import_module(f"engine.{name}")
@@ -289,7 +291,7 @@ def imported_as(name: str) -> Callable[[ModuleType], None]:
 
     if not isinstance(name, str):
         raise TypeError(f"imported_as: name must be a str, got {type(name).__name__}")
-    _dtypes.set_namespace(name)
+    _namespace.set_namespace(name)
     if name == "torch":
         globals()["__version__"] = version.__version__ = f"{version.pytorch}+underhood"
     return class_names.name_classes(name)

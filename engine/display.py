@@ -58,7 +58,7 @@ _PROFILES: dict[str, dict[str, Any]] = {
     "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
     "full": {"precision": 4, "threshold": math.inf, "edgeitems": 3, "linewidth": 80},
 }
-_options = PrintOptions()
+print_options = PrintOptions()
 _FAILED = 2**64 - 1  # what uh_grad_fn returns for a view whose history is unknown
 
 
@@ -89,13 +89,13 @@ def set_printoptions(
     settings = dict(_PROFILES.get(profile or "", {}))
     settings.update({name: value for name, value in overrides.items() if value is not None})
     for name, value in settings.items():
-        setattr(_options, name, value)
-    _options.sci_mode = sci_mode
+        setattr(print_options, name, value)
+    print_options.sci_mode = sci_mode
 
 
 def get_printoptions() -> dict[str, Any]:
     """Return the current options, as keyword arguments for `set_printoptions`."""
-    return dict(vars(_options))
+    return dict(vars(print_options))
 
 
 @contextmanager
@@ -125,10 +125,10 @@ def tensor_text(tensor: Tensor) -> str:
         if lib.uh_layout_kind(tensor._h):
             text, suffixes = prefix + _parts(tensor, len(prefix)), _sparse_suffixes(tensor)
         else:
-            text, suffixes = prefix + _body(tensor, len(prefix)), _suffixes(tensor)
+            text, suffixes = prefix + elements_text(tensor, len(prefix)), _suffixes(tensor)
     finally:
         lib.uh_set_grad_enabled(recording)
-    return _with_suffixes(text, suffixes, len(prefix), on_a_new_line=tensor.is_sparse)
+    return with_suffixes(text, suffixes, len(prefix), on_a_new_line=tensor.is_sparse)
 
 
 def _parts(tensor: Tensor, indent: int) -> str:
@@ -142,7 +142,7 @@ def _parts(tensor: Tensor, indent: int) -> str:
     pieces = []
     for name, part in parts.items():
         prefix = f"{name}=tensor("
-        text = prefix + _body(part, indent + len(prefix))
+        text = prefix + elements_text(part, indent + len(prefix))
         if part.numel() == 0:
             text += f", size={tuple(part.shape)}"
         pieces.append(text + ")")
@@ -158,13 +158,14 @@ def _sparse_suffixes(tensor: Tensor) -> list[str]:
     return [*suffixes, f"layout={tensor.layout}", *_gradient_suffixes(tensor)]
 
 
-def _body(tensor: Tensor, indent: int) -> str:
+def elements_text(tensor: Tensor, indent: int) -> str:
+    """Return the text of the elements in brackets, whose later lines are indented."""
     if tensor.is_meta:
         return "..."
     count = tensor.numel()
     if count == 0:
         return "[]"
-    elements = _edges(tensor) if count > _options.threshold else tensor.tolist()
+    elements = _edges(tensor) if count > print_options.threshold else tensor.tolist()
     kind, values = tensor.dtype, list(_numbers(elements))
     numbers = (
         ComplexFormat(values) if kind.is_complex else NumberFormat(values, kind.is_floating_point)
@@ -179,7 +180,7 @@ def _suffixes(tensor: Tensor) -> list[str]:
     if device.type != "cpu":
         suffixes.append(f"device='{device}'")
     bare = tensor.is_meta or tensor.numel() == 0
-    if tensor.is_meta or (tensor.dim() != 1 if bare else not _options.edgeitems):
+    if tensor.is_meta or (tensor.dim() != 1 if bare else not print_options.edgeitems):
         suffixes.append(f"size={tuple(tensor.shape)}")
     # Elements distinguish int64 and bool from the default dtype; an empty tensor has none that do.
     usual = get_default_dtype()
@@ -202,13 +203,13 @@ def _gradient_suffixes(tensor: Tensor) -> list[str]:
     return suffixes
 
 
-def _with_suffixes(text: str, suffixes: list[str], indent: int, on_a_new_line: bool = False) -> str:
+def with_suffixes(text: str, suffixes: list[str], indent: int, on_a_new_line: bool = False) -> str:
     """Append the suffixes, each on the last line if it fits there."""
     width = len(text) - text.rfind("\n") + 1  # as PyTorch counts: two more than the characters
     for suffix in suffixes:
         # Lines break where PyTorch's do, although `engine.` is a letter longer than `torch.`.
         length = len(suffix) - suffix.count("engine.")
-        if on_a_new_line or width + length + 2 > _options.linewidth:
+        if on_a_new_line or width + length + 2 > print_options.linewidth:
             on_a_new_line = False
             text += ",\n" + " " * indent + suffix
             width = indent + length
@@ -226,7 +227,7 @@ def _edges(tensor: Tensor) -> Nested:
     memory = ffi.buffer(
         ffi.cast("char *", lib.uh_storage_data_ptr(handle)), lib.uh_storage_nbytes(handle)
     )
-    sizes, strides, edge = tensor.shape, tensor.stride(), _options.edgeitems
+    sizes, strides, edge = tensor.shape, tensor.stride(), print_options.edgeitems
 
     if tensor.dtype is bfloat16:
 
@@ -284,8 +285,8 @@ class NumberFormat:
         self.integral = all(value == math.ceil(value) for value in deciding)
         self.scientific = (
             high / low > 1000.0 or high > 1.0e8 or low < 1.0e-4
-            if _options.sci_mode is None
-            else _options.sci_mode
+            if print_options.sci_mode is None
+            else print_options.sci_mode
         )
         self.width = max(1, *(len(self._plain(value)) for value in deciding))
 
@@ -293,9 +294,9 @@ class NumberFormat:
         if not self.floating:
             return str(value)
         if self.scientific:
-            return f"{value:.{_options.precision}e}"
+            return f"{value:.{print_options.precision}e}"
         if not self.integral:
-            return f"{value:.{_options.precision}f}"
+            return f"{value:.{print_options.precision}f}"
         return f"{value:.0f}." if math.isfinite(value) else f"{value:.0f}"
 
     def __call__(self, value: Any) -> str:
@@ -321,9 +322,9 @@ def _lay_out(elements: Nested, dim: int, indent: int, numbers: NumberFormat | Co
         return numbers(elements)
     if dim == 1:
         # The dots have a leading blank, as numbers do.
-        dots = " ..." if _options.edgeitems else "..."
+        dots = " ..." if print_options.edgeitems else "..."
         strings = [dots if item is ... else numbers(item) for item in elements]
-        per_line = max(1, (_options.linewidth - indent) // (numbers.width + 2))
+        per_line = max(1, (print_options.linewidth - indent) // (numbers.width + 2))
         lines = [", ".join(strings[i : i + per_line]) for i in range(0, len(strings), per_line)]
         return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
     rows = [

@@ -14,7 +14,7 @@ PATHS = {
         "container": "Container ModuleDict ModuleList ParameterDict ParameterList Sequential",
         "flatten": "Flatten Unflatten",
         "fold": "Fold Unfold",
-        "instancenorm": "InstanceNorm1d InstanceNorm2d InstanceNorm3d LazyInstanceNorm1d "
+        "instancenorm": "_InstanceNorm InstanceNorm1d InstanceNorm2d InstanceNorm3d LazyInstanceNorm1d "
         "LazyInstanceNorm2d LazyInstanceNorm3d",
         "loss": "CosineEmbeddingLoss HingeEmbeddingLoss MarginRankingLoss "
         "MultiLabelMarginLoss MultiLabelSoftMarginLoss MultiMarginLoss SoftMarginLoss TripletMarginLoss "

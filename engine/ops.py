@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 from engine._native import ffi, lib
 from engine._native.errors import last_error, raise_last
+from engine._native.namespace import namespace, no_attribute
 from engine._native.operator_base import _NamespaceBase, _OperatorBase
 from engine.arguments import accepts
 from engine.boxed import box_values, check, unbox
@@ -151,6 +152,7 @@ class Overload(_OperatorBase):
 
     def __init__(self, full_name: str, namespace: str = "aten") -> None:
         self.schema, self.tags = operator_schema(f"{namespace}::{full_name}")
+        self._schema = self.schema  # PyTorch's name of it
         self.namespace = namespace
         self.__name__ = full_name
         self.__doc__ = self.schema.text
@@ -202,7 +204,7 @@ class Overload(_OperatorBase):
         return returned[0] if len(returned) == 1 else tuple(returned)
 
     def __repr__(self) -> str:
-        return f"<engine.ops.{self.namespace}.{self.schema.full_name}>"
+        return f"<{namespace()}.ops.{self.namespace}.{self.schema.full_name}>"
 
 
 class Packet(_OperatorBase):
@@ -230,10 +232,20 @@ class Packet(_OperatorBase):
         return list(self._overloads)
 
     def __getattr__(self, name: str) -> Overload:
-        if name not in self._overloads:
+        if name not in self._overloads and not self._find_united(name):
             available = ", ".join(self._overloads)
             raise AttributeError(f"{self.__name__} has no overload {name!r}; there are {available}")
         return self._overloads[name]
+
+    def _find_united(self, name: str) -> bool:
+        """Find one of PyTorch's overloads that are one operator here: `squeeze.dim`."""
+        if self.namespace != "aten" or name.startswith("__"):
+            return False
+        try:
+            self._overloads[name] = Overload(f"{self.__name__}.{name}")
+        except RuntimeError:
+            return False
+        return True
 
     def _call_generic(self, *args: Any, **options: Any) -> Any:
         """Call the first overload that can take these arguments."""
@@ -248,7 +260,7 @@ class Packet(_OperatorBase):
         raise TypeError("\n".join(mismatches))
 
     def __repr__(self) -> str:
-        return f"<engine.ops.{self.namespace}.{self.__name__}: {', '.join(self._overloads)}>"
+        return f"<{namespace()}.ops.{self.namespace}.{self.__name__}: {', '.join(self._overloads)}>"
 
 
 class Namespace(_NamespaceBase):
@@ -273,8 +285,10 @@ class Namespace(_NamespaceBase):
             raise AttributeError(name)
         known = _by_namespace().get(self.__name__, {})
         if name not in known:
-            hint = "" if known else "; load its library first with engine.ops.load_library"
-            raise AttributeError(f"engine.ops.{self.__name__} has no operator {name!r}{hint}")
+            hint = "" if known else f"; load its library first with {namespace()}.ops.load_library"
+            raise AttributeError(
+                f"{namespace()}.ops.{self.__name__} has no operator {name!r}{hint}"
+            )
         overloads = {
             full_name.partition(".")[2] or "default": Overload(full_name, self.__name__)
             for full_name in known[name]
@@ -284,7 +298,7 @@ class Namespace(_NamespaceBase):
         return packet
 
     def __repr__(self) -> str:
-        return f"<engine.ops.{self.__name__}>"
+        return f"<{namespace()}.ops.{self.__name__}>"
 
 
 aten = Namespace("aten")
@@ -292,6 +306,6 @@ aten = Namespace("aten")
 
 def __getattr__(name: str) -> Namespace:
     if name.startswith("_"):
-        raise AttributeError(f"module 'engine.ops' has no attribute {name!r}")
+        raise no_attribute("ops", name)
     namespace = globals()[name] = Namespace(name)
     return namespace

@@ -8,7 +8,7 @@ from weakref import WeakValueDictionary
 
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
-from engine.dtypes import device, device_from_code
+from engine.dtypes import as_device, device, device_from_code
 
 if TYPE_CHECKING:
     from engine.tensor import Tensor
@@ -109,6 +109,18 @@ class UntypedStorage:
         if lib.uh_storage_resize(self._tensor._h, nbytes) != 0:
             raise_last()
         return self
+
+    @classmethod
+    def _new_shared(cls, size: int, *, device: Any = "cpu") -> UntypedStorage:
+        """Create a storage of zeros that other processes can see: a worker's collate function fills it.
+
+        Raises: RuntimeError for another device than the CPU.
+        """
+        from engine import shared_memory
+
+        if as_device(device, "UntypedStorage").type != "cpu":
+            raise RuntimeError(f"UntypedStorage: shared memory is on the CPU, got device {device}")
+        return cls(shared_memory.over(shared_memory.Mapping.create(max(size, 1))))
 
     def _use_count(self) -> int:
         """Return the number of holders of the Storage: tensors, and exports to NumPy and DLPack."""

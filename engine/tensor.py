@@ -350,6 +350,14 @@ class Tensor(_Base):
             raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
         return int(lib.uh_data_ptr(self._h))
 
+    @staticmethod
+    def _make_wrapper_subclass(cls: type, *args: Any, **options: Any) -> Tensor:
+        """Raise NotImplementedError: kernels do not look for `__torch_dispatch__`."""
+        raise NotImplementedError(
+            f"{cls.__name__}: tensors whose calls a class handles in Python (__torch_dispatch__) are not supported; "
+            "pass a plain tensor"
+        )
+
     def untyped_storage(self) -> UntypedStorage:
         """Return the tensor's Storage, which its views share.
 

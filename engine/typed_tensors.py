@@ -8,8 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from engine import dtypes
+from engine._native.namespace import no_attribute
 from engine.creation import empty, tensor
 from engine.dtypes import Size, as_dtype, device, dtype, layout
+from engine.storage import UntypedStorage, flat_bytes
 from engine.tensor import Tensor
 
 KINDS = {
@@ -131,7 +133,9 @@ def set_default_tensor_type(t: Any) -> None:
 
 
 def new(input: Tensor, *args: Any, device: device | str | None = None) -> Tensor:
-    """`Tensor.new`: create a tensor of this tensor's dtype, of sizes, or of a sequence's values, see `FloatTensor`."""
+    """`Tensor.new`: create a tensor of this dtype, of sizes, a sequence's values, or a storage; see `FloatTensor`."""
+    if len(args) == 1 and isinstance(args[0], UntypedStorage):
+        return flat_bytes(args[0]._tensor).view(input.dtype)
     result = legacy_tensor(input.dtype, args, "new()")
     return result.to(input.device if device is None else device)
 
@@ -140,7 +144,7 @@ def __getattr__(name: str) -> Any:
     if name in KINDS:
         value = globals()[name] = tensor_type(name)
         return value
-    raise AttributeError(f"module 'engine.typed_tensors' has no attribute {name!r}")
+    raise no_attribute("typed_tensors", name)
 
 
 def as_type(value: Any) -> dtype:

@@ -10,6 +10,7 @@
 #include "capi/library.h"
 #include "dispatch/dispatcher.h"
 #include "generated/tags.h"
+#include "jit/schema_matching/overload.h"
 #include "memory/device_registry.h"
 
 namespace uh {
@@ -76,11 +77,16 @@ const char* returned(std::string text) {
   return value.get_if<std::string>()->c_str();
 }
 
+// An operator, or one of PyTorch's overloads that are one operator here ("squeeze.dim").
 OperatorInfo& find(const char* name) {
   initialise();
-  OperatorInfo* op = Dispatcher::instance().find(name);
-  check(op != nullptr, "no operator is registered under the name '", name, "'");
-  return *op;
+  if (OperatorInfo* op = Dispatcher::instance().find(name)) [[likely]]
+    return *op;
+  const std::string full_name = std::strstr(name, "::") ? name : message("aten::", name);
+  for (const jit::Overload* overload : jit::overloads_named(full_name.substr(0, full_name.find('.'))))
+    if (message("aten::", overload->full_name()) == full_name)
+      return const_cast<jit::Overload&>(*overload);
+  fail(ErrorKind::kRuntime, "no operator is registered under the name '", name, "'");
 }
 
 }  // namespace
@@ -194,7 +200,7 @@ const char* uh_op_kernel(const char* name, int key) {
   return guard(static_cast<const char*>(nullptr), [&] {
     check(key >= 0 && key < kKeyCount, "no dispatch key has the number ", key);
     const auto k = static_cast<Key>(key);
-    const std::string_view kernel = find(name).kernel_name(k);
+    const std::string_view kernel = jit::combined(find(name)).kernel_name(k);
     const bool reachable = !(kBackendKeys - active_backend_keys()).has(k);
     return kernel.empty() || !reachable ? "" : kernel.data();
   });

@@ -160,18 +160,10 @@ int uh_device_set_memory_limit(int64_t device, int64_t bytes) {
 uh_handle uh_pin_memory(uh_handle self, int64_t device) {
   return guard(uh_handle(0), [&] {
     const Tensor tensor = take(self);
-    check(is_host(tensor.device()), "cannot pin '", name(tensor.device()),
-          "' memory: only dense CPU tensors can be pinned");
     const auto pinned = backend_at(device).pinned_allocator;
-    check(pinned, "device: ", name(Device::of_code(device)), " has no pinned memory");
-    Allocator& allocator = pinned(Device::of_code(device));
-    if (tensor.storage()->allocator() == &allocator) return give(tensor);
-    const auto bytes = static_cast<size_t>(tensor.numel() * itemsize(tensor.dtype()));
-    Layout layout{tensor.sizes(), contiguous_strides(tensor.sizes()), 0};
-    Tensor copy(make_ref<TensorImpl>(make_ref<Storage>(bytes, allocator, Device::kCPU),
-                                     std::move(layout), tensor.dtype()));
-    ops::copy_(copy, tensor, false);
-    return give(std::move(copy));
+    const bool is_pinned =
+        pinned && tensor.storage() && tensor.storage()->allocator() == &pinned(Device::of_code(device));
+    return give(is_pinned ? tensor : ops::_pin_memory(tensor, Device::of_code(device)));
   });
 }
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine._native import ffi, lib
 from engine._native.errors import last_error
+from engine._native.namespace import no_attribute
 from engine.autograd.anomaly_mode import detect_anomaly, is_anomaly_enabled, set_detect_anomaly
 from engine.autograd.edge import GradientEdge
 from engine.autograd.grad_mode import (
@@ -279,7 +280,7 @@ else:
         if name in _MODULES:
             return importlib.import_module(f"engine.autograd.{name}")
         if name not in _LAZY:
-            raise AttributeError(f"module 'engine.autograd' has no attribute {name!r}")
+            raise no_attribute("autograd", name)
         value = globals()[name] = getattr(importlib.import_module(_LAZY[name]), name)
         return value
 

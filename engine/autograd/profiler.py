@@ -7,8 +7,9 @@ from typing import Any
 from engine.profiler import kineto_available as kineto_available
 from engine.profiler import profile as _profile
 from engine.profiler import record_function as record_function
+from engine.profiler.averages import EventList as EventList
 
-__all__ = ["kineto_available", "profile", "record_function"]
+__all__ = ["EventList", "kineto_available", "profile", "record_function"]
 
 
 class profile(_profile):

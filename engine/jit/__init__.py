@@ -12,6 +12,7 @@ from typing import Any
 
 from engine._native.errors import ScriptError as Error
 from engine._native.interrupt import listen as _listen
+from engine._native.namespace import no_attribute
 from engine.jit.compilation_unit import CompilationUnit
 from engine.jit.custom_passes import passes, pipeline, register_pass, run_pass, unregister_pass
 from engine.jit.decorators import (
@@ -25,6 +26,8 @@ from engine.jit.decorators import (
     is_scripting,
     unused,
 )
+from engine.jit.decorators import _overload as _overload
+from engine.jit.decorators import _overload_method as _overload_method
 from engine.jit.ir.graph import Block, Graph, Node, Use, Value
 from engine.jit.runtime import python_callbacks as _python_callbacks  # noqa: F401  (print and warn)
 from engine.jit.runtime import script_objects as _script_objects  # noqa: F401  (objects of classes)
@@ -112,4 +115,4 @@ for _public in [kind for name in __all__ if isinstance(kind := globals().get(nam
 def __getattr__(name: str) -> Any:
     if name == "isinstance":  # a global of that name would hide Python's from this file
         return is_instance
-    raise AttributeError(f"module 'engine.jit' has no attribute {name!r}")
+    raise no_attribute("jit", name)

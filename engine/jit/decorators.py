@@ -50,6 +50,14 @@ def unused(fn: Made) -> Made:
     return fn
 
 
+def _overload(fn: Made) -> Made:
+    """Marks a signature of a function that follows, which is the one that is compiled; the signature stays as it is."""
+    return fn
+
+
+_overload_method = _overload
+
+
 def modifier_of(fn: object) -> str:
     """ "export", "ignore", "unused" or "": what a function was marked as."""
     return getattr(fn, _NAME, "")

@@ -37,7 +37,7 @@ def mm(mat1: Tensor, mat2: Tensor, reduce: str = "sum") -> Tensor:
 
     Memory: with a dense one a new dense tensor, with a sparse one a new sparse tensor of the same layout. The
     gradient of a sparse operand is sparse, with its places.
-    reduce: "sum", or "mean" for a CSR matrix: each row is divided by its number of values.
+    reduce: "sum"; of a CSR matrix also "mean", "amax" and "amin" of the products in each row, 0 for an empty row.
     Raises: RuntimeError for sizes or dtypes that differ.
 
     >>> import engine
@@ -47,8 +47,13 @@ def mm(mat1: Tensor, mat2: Tensor, reduce: str = "sum") -> Tensor:
     """
     check_tensor("mm", "mat1", mat1)
     check_tensor("mm", "mat2", mat2)
-    product = _sum_product(mat1, mat2)
-    return product if reduce == "sum" else _divided(product, mat1, reduce)
+    if reduce == "sum":
+        return _sum_product(mat1, mat2)
+    if mat1.layout is not sparse_csr:
+        raise NotImplementedError(
+            f"sparse.mm: reduce={reduce!r} takes a CSR matrix, such as mat1.to_sparse_csr(), got layout {mat1.layout}"
+        )
+    return ops._sparse_mm_reduce_impl(mat1, mat2, reduce)[0]
 
 
 def _sum_product(mat1: Tensor, mat2: Tensor) -> Tensor:
@@ -65,20 +70,6 @@ def _sum_product(mat1: Tensor, mat2: Tensor) -> Tensor:
         return ops.mm(mat1, mat2)
     addend = engine.zeros((), dtype=mat2.dtype)
     return ops._sparse_addmm(addend, mat1, mat2, beta=0)
-
-
-def _divided(product: Tensor, mat1: Tensor, reduce: str) -> Tensor:
-    if reduce not in ("prod", "mean", "amax", "amin"):
-        raise RuntimeError(
-            f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
-        )
-    if reduce != "mean" or not mat1.is_sparse_csr:
-        raise NotImplementedError(
-            f"sparse.mm: reduce={reduce!r} is not supported for layout {mat1.layout}: only 'sum', and "
-            "'mean' of a CSR matrix"
-        )
-    counts = mat1.crow_indices().diff().clamp(min=1)
-    return product / counts.to(product.dtype).unsqueeze(1)
 
 
 def addmm(

@@ -25,6 +25,7 @@ ENGINE = {
     "optim": 4,
     "compiler": 5,
     "_dynamo": 6,
+    "futures": 5,
     "library": 5,
     "sparse": 1,
     "sparse_conv": 5,

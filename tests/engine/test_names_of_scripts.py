@@ -183,3 +183,63 @@ def test_randint_takes_all_its_arguments_by_keyword() -> None:
     assert engine.randint(high=4, size=(2, 3)).shape == (2, 3)
     with pytest.raises(TypeError, match="missing the argument 'high'"):
         engine.randint(size=(2,))
+
+
+def test_futures_of_several():
+    futures = engine.futures
+    first, second = futures.Future(), futures.Future()
+    both = futures.collect_all([first, second])
+    first.set_result(1)
+    assert not both.done()
+    second.set_result(2)
+    assert futures.wait_all([first, second]) == [1, 2]
+    failing = futures.Future()
+    both = futures.collect_all([first, failing, second])
+    failing.set_exception(ValueError("no"))
+    with pytest.raises(ValueError, match="no"):
+        both.wait()
+    assert futures.collect_all([]).wait() == []
+
+
+def test_libraries_find_the_private_names_that_they_touch():
+    from engine import _C, _tensor_str
+
+    x = engine.tensor([[1.0, 2.0], [3.0, 4.5]])
+    text = _tensor_str._tensor_str(x, len("mine("))
+    assert text == "[[1.0000, 2.0000],\n      [3.0000, 4.5000]]"
+    assert _tensor_str._add_suffixes("mine(" + text, ["n=2"], 5, False).endswith("4.5000]], n=2)")
+    assert _tensor_str._str(x) == repr(x)
+    with engine.printoptions(precision=2):
+        assert _tensor_str.PRINT_OPTS.precision == 2
+    assert _C._get_default_device() == "cpu"
+
+    class Mine(engine.Tensor):
+        __torch_function__ = _C._disabled_torch_function_impl
+
+    assert Mine.__torch_function__(max, (), (1, 2)) == 2
+    with pytest.raises(NotImplementedError, match=r"^Mine: .* pass a plain tensor$"):
+        engine.Tensor._make_wrapper_subclass(Mine, (2, 3))
+    assert engine.ops.aten.squeeze.dim(engine.ones(1, 2), 0).shape == (2,)
+    assert engine.ops.aten.sum.dim_IntList(engine.ones(3, 2), [0]).tolist() == [3, 3]
+    with pytest.raises(AttributeError, match="squeeze has no overload 'nothing'"):
+        engine.ops.aten.squeeze.nothing  # noqa: B018
+
+
+def test_signatures_before_a_function_are_left_as_they_are():
+    @engine.jit._overload
+    def double(x: int) -> int: ...
+
+    def double(x):  # noqa: F811
+        return x * 2
+
+    assert engine.jit.script(double)(engine.ones(2)).tolist() == [2, 2]
+
+
+def test_other_processes_are_not_called():
+    from engine.distributed import rpc
+
+    assert not rpc.is_available()
+    assert not hasattr(rpc, "api")
+    assert not isinstance(1, rpc.RRef)
+    with pytest.raises(NotImplementedError, match="call the function itself"):
+        rpc.rpc_sync("other", max)

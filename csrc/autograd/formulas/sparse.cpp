@@ -1,8 +1,11 @@
 #include "autograd/formulas/sparse.h"
 
 #include "generated/ops/comparison.h"
+#include "generated/ops/creation.h"
 #include "generated/ops/gather.h"
+#include "generated/ops/index_write.h"
 #include "generated/ops/masked.h"
+#include "generated/ops/scatter.h"
 #include "generated/ops/transcendental.h"
 #include "tensor/sparse_parts.h"
 
@@ -55,6 +58,58 @@ Tensor spmm_gradient_of_sparse(const Tensor& grad, const Tensor& self, const Ten
   const Tensor positions = coalesced(self), other = conj(mat2);
   return transpose ? ops::_sampled_mm(positions, other, grad)
                    : ops::_sampled_mm(positions, grad, other);
+}
+
+namespace {
+
+bool chooses(std::string_view reduce) { return reduce != "sum" && reduce != "mean"; }
+
+// The gradient of the rows' sums.
+Tensor gradient_of_sums(const Tensor& grad, const Tensor& self, std::string_view reduce) {
+  if (reduce == "sum") return grad;
+  const Tensor bounds = ops::crow_indices(self);
+  const int64_t rows = self.size(0);
+  const Tensor counts =
+      ops::sub(ops::narrow(bounds, 0, 1, rows), ops::narrow(bounds, 0, 0, rows), Scalar(1));
+  return ops::div(grad, ops::unsqueeze(ops::clamp_min(counts, Scalar(1)), 1));
+}
+
+// For each element of the result the value of the sparse matrix that it is a product of, its
+// column, and the gradient, which is 0 if there is no such value.
+struct Selected {
+  Tensor values, columns, grad;
+};
+Selected selected_of(const Tensor& grad, const Tensor& self, const Tensor& selected) {
+  const Tensor at = ops::clamp_min(selected, Scalar(0));
+  return {at, ops::view(ops::index_select(ops::col_indices(self), 0, ops::flatten(at, 0, -1)), at.sizes()),
+          ops::mul(grad, ops::ge(selected, Scalar(0)))};
+}
+
+}  // namespace
+
+Tensor reduced_product_gradient_of_sparse(const Tensor& grad, const Tensor& self,
+                                          const Tensor& other, std::string_view reduce,
+                                          const Tensor& selected) {
+  if (!chooses(reduce))
+    return spmm_gradient_of_sparse(gradient_of_sums(grad, self, reduce), self, other, false);
+  const Tensor values = ops::zeros_like(self.impl()->sparse()->values);
+  if (values.numel() == 0) return with_values(self, values);
+  const Selected each = selected_of(grad, self, selected);
+  const Tensor products = ops::mul(each.grad, ops::gather(other, 0, each.columns));
+  return with_values(self, ops::index_add(values, 0, ops::flatten(each.values, 0, -1),
+                                          ops::flatten(products, 0, -1), Scalar(1)));
+}
+
+Tensor reduced_product_gradient_of_dense(const Tensor& grad, const Tensor& self,
+                                         const Tensor& other, std::string_view reduce,
+                                         const Tensor& selected) {
+  if (!chooses(reduce)) return ops::_spmm(self, gradient_of_sums(grad, self, reduce), true);
+  const Tensor values = ops::sparse_values(self);
+  if (values.numel() == 0) return ops::zeros_like(other);
+  const Selected each = selected_of(grad, self, selected);
+  const Tensor factors =
+      ops::view(ops::index_select(values, 0, ops::flatten(each.values, 0, -1)), selected.sizes());
+  return ops::scatter_add(ops::zeros_like(other), 0, each.columns, ops::mul(each.grad, factors));
 }
 
 Tensor transposed(const Tensor& matrix) {

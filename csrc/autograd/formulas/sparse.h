@@ -17,6 +17,13 @@ Tensor values_backward(const Tensor& grad, const Tensor& self);
 // The gradient of the sparse operand of _spmm, at its positions.
 Tensor spmm_gradient_of_sparse(const Tensor& grad, const Tensor& self, const Tensor& mat2,
                                bool transpose);
+// Those of _sparse_mm_reduce_impl; `selected` is its second result.
+Tensor reduced_product_gradient_of_sparse(const Tensor& grad, const Tensor& self,
+                                          const Tensor& other, std::string_view reduce,
+                                          const Tensor& selected);
+Tensor reduced_product_gradient_of_dense(const Tensor& grad, const Tensor& self,
+                                         const Tensor& other, std::string_view reduce,
+                                         const Tensor& selected);
 Tensor sparse_product_gradient_of_left(const Tensor& grad, const Tensor& self, const Tensor& other);
 Tensor sparse_product_gradient_of_right(const Tensor& grad, const Tensor& self,
                                         const Tensor& other);

@@ -71,6 +71,20 @@ Tensor to_copy_on_device(KeySet keys, const Tensor& self, DType dtype, Device de
   return out;
 }
 
+Tensor pin_memory(KeySet, const Tensor& self, Device device) {
+  check(is_host(self.device()) && !self.is_sparse(), "cannot pin '", name(self.device()),
+        "' memory: only dense CPU tensors can be pinned");
+  const auto pinned = backend_of(device.type).pinned_allocator;
+  check(pinned, "device: ", name(device), " has no pinned memory");
+  const auto bytes = static_cast<size_t>(self.numel() * itemsize(self.dtype()));
+  Layout layout{self.sizes(), contiguous_strides(self.sizes()), 0};
+  Tensor copy(
+      make_ref<TensorImpl>(make_ref<Storage>(bytes, pinned(with_index(device)), Device::kCPU),
+                           std::move(layout), self.dtype()));
+  ops::copy_(copy, self, false);
+  return copy;
+}
+
 Tensor clone_on_device(KeySet keys, const Tensor& self, MemoryFormat format) {
   return to_copy_on_device(keys, self, DType::kUndefined, Device::kUndefined, format);
 }

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from engine import accelerator
+from engine.unsupported import placeholder
 from engine.utils.data.collate import default_collate, default_convert, pinned
 from engine.utils.data.dataset import IterableDataset
 from engine.utils.data.fetch import MapFetcher, StreamFetcher
@@ -18,6 +19,16 @@ from engine.utils.data.sampler import (
     Sampler,
     SequentialSampler,
     fresh_seed,
+)
+
+# PyTorch's classes of iterators, which libraries ask for by isinstance; those here are generators.
+_BaseDataLoaderIter, _SingleProcessDataLoaderIter, _MultiProcessingDataLoaderIter = (
+    placeholder(f"utils.data.dataloader.{name}", "use iter(loader)")
+    for name in (
+        "_BaseDataLoaderIter",
+        "_SingleProcessDataLoaderIter",
+        "_MultiProcessingDataLoaderIter",
+    )
 )
 
 
@@ -132,6 +143,10 @@ class DataLoader:
         return self.sampler if self.batch_sampler is None else self.batch_sampler
 
     def __iter__(self) -> Iterator[Any]:
+        return self._get_iterator()
+
+    def _get_iterator(self) -> Iterator[Any]:
+        """Return an iterator over the batches: what libraries override to change each."""
         pins = self.pin_memory and accelerator.is_available()
         if self.pin_memory and not pins:
             warnings.warn(

@@ -65,6 +65,75 @@ def test_the_dense_operand_has_a_gradient_too() -> None:
         assert engine.autograd.gradgradcheck(lambda m: engine.sparse.mm(s, m).sin(), (m,))  # noqa: B023
 
 
+REDUCTIONS = {
+    "sum": np.sum, "mean": np.mean, "amax": np.max, "amin": np.min, "max": np.max, "min": np.min,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("reduce", REDUCTIONS)
+@pytest.mark.parametrize("dtype", [engine.float32, engine.float64, engine.bfloat16])
+def test_products_of_a_row_are_combined(reduce: str, dtype: Any) -> None:
+    draw = np.random.default_rng(3)
+    matrix = draw.integers(-2, 3, (7, 5)).astype("f4")
+    matrix[2] = 0
+    dense = draw.integers(-4, 5, (5, 70)).astype("f4")
+    expected = np.zeros((7, 70), "f4")
+    for row, out in zip(matrix, expected, strict=True):
+        if row.any():
+            out[:] = REDUCTIONS[reduce](row[row != 0, None] * dense[row != 0], axis=0)
+    sparse = engine.from_numpy(matrix).to(dtype).to_sparse_csr()
+    result = engine.sparse.mm(sparse, engine.from_numpy(dense).to(dtype), reduce)
+    engine.testing.assert_close(result, engine.from_numpy(expected).to(dtype))
+
+
+@pytest.mark.parametrize("reduce", REDUCTIONS)
+def test_the_gradients_of_combined_products(reduce: str) -> None:
+    m = M.clone().sub_(5.5).requires_grad_()
+
+    def function(v: Any, m: Any) -> Any:
+        return engine.sparse.mm(csr(v), m, reduce)
+
+    assert engine.autograd.gradcheck(function, (values(), m))
+    assert engine.autograd.gradgradcheck(function, (values(), m))
+
+
+def test_of_equal_products_the_first_has_the_gradient() -> None:
+    v = engine.tensor([1.0, 1.0, 1.0], requires_grad=True)
+    m = engine.zeros(3, 1, requires_grad=True)
+    engine.sparse.mm(csr(v), m, "amax").sum().backward()
+    assert m.grad.flatten().tolist() == [1, 0, 1]
+    empty = engine.sparse_csr_tensor([0, 0, 0], [], engine.ones(0), (2, 3)).requires_grad_()
+    result = engine.sparse.mm(empty, m, "amax")
+    assert result.tolist() == [[0], [0]]
+    result.sum().backward()
+    assert empty.grad._nnz() == 0
+
+
+def test_a_nan_is_chosen() -> None:
+    m = engine.tensor([[1.0], [2.0], [float("nan")]])
+    assert engine.sparse.mm(csr(engine.ones(3)), m, "amin").isnan().all()
+
+
+@pytest.mark.parametrize(
+    ("matrix", "dense", "reduce", "message"),
+    [
+        (csr, (3, 2), "prod", "reduce type of prod has not been enabled"),
+        (csr, (3, 2), "median", "must be either sum, prod, mean, amax or amin, got median"),
+        (
+            csr,
+            (2, 2),
+            "amax",
+            r"tensor.size\[0\] == 3 but got: dimension 2 and tensor.size\[0\] = 2",
+        ),
+        (csr, (3,), "amax", "Expected a tensor of dimension 2"),
+        (coo, (3, 2), "amax", "takes a CSR matrix"),
+    ],
+)
+def test_combinations_that_are_refused(matrix: Any, dense: Any, reduce: str, message: str) -> None:
+    with pytest.raises(RuntimeError, match=message):
+        engine.sparse.mm(matrix(engine.ones(3)), engine.ones(dense), reduce)
+
+
 def test_the_gradient_of_a_sparse_leaf_has_its_places() -> None:
     s = coo(values().detach()).requires_grad_()
     engine.sparse.mm(s, M).sum().backward()

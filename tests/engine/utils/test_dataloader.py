@@ -319,3 +319,35 @@ def test_pinned_memory_is_told_of():
         return
     with pytest.warns(UserWarning, match="pin_memory"):
         list(DataLoader(Numbers(1), pin_memory=True))
+
+
+def test_a_library_may_change_each_batch():
+    from engine.utils.data.dataloader import _BaseDataLoaderIter
+
+    class Doubled(DataLoader):
+        def _get_iterator(self):
+            return (batch * 2 for batch in super()._get_iterator())
+
+    loader = Doubled(range(3), batch_size=2)
+    assert [batch.tolist() for batch in loader] == [[0, 2], [4]]
+    assert not isinstance(iter(loader), _BaseDataLoaderIter)
+
+
+class IntoShared:
+    """Collates into shared memory, as torch_geometric does and PyTorch's own function did."""
+
+    def __call__(self, samples):
+        storage = (
+            samples[0].untyped_storage()._new_shared(len(samples) * 8, device=samples[0].device)
+        )
+        out = samples[0].new(storage).resize_(len(samples), 1)
+        assert out.is_shared()
+        return engine.cat([sample.view(1, 1) for sample in samples], 0, out=out)
+
+
+def test_workers_collate_into_shared_memory():
+    data = [engine.tensor([n]) for n in range(4)]
+    loader = DataLoader(data, batch_size=2, num_workers=1, collate_fn=IntoShared())
+    assert [batch.flatten().tolist() for batch in loader] == [[0, 1], [2, 3]]
+    with pytest.raises(RuntimeError, match="shared memory is on the CPU, got device meta"):
+        data[0].untyped_storage()._new_shared(8, device="meta")

@@ -9,6 +9,7 @@
 #include "base/parallel.h"
 #include "generated/kernels/sparse.h"
 #include "generated/ops/arithmetic.h"
+#include "generated/ops/comparison.h"
 #include "generated/ops/copy.h"
 #include "generated/ops/creation.h"
 #include "generated/ops/linalg.h"
@@ -292,6 +293,61 @@ Tensor sparse_product(const Tensor& left, const Tensor& right) {
   return is_csr(left) ? csr : coo_of(csr);
 }
 
+// out[r, j] = the best of the products of row r with column j, and which of them it is. NaN is the
+// best of all, as in amax.
+template <class T, bool largest>
+void select_products(T* out, int64_t* selected, const Rows& rows, const T* dense, int64_t width,
+                     int64_t lo, int64_t hi) {
+  const T* values = static_cast<const T*>(rows.view.values);
+  for (int64_t r = lo; r < hi; ++r) {
+    T* best = out + r * width;
+    int64_t* at = selected + r * width;
+    std::fill_n(best, width, T{});
+    std::fill_n(at, width, int64_t{-1});
+    for (int64_t i = rows.view.bounds[r]; i < rows.view.bounds[r + 1]; ++i) {
+      const T* row = dense + rows.view.columns[i] * width;
+      for (int64_t j = 0; j < width; ++j) {
+        const T product = values[i] * row[j];
+        const bool is_better = largest ? !(product <= best[j]) : !(product >= best[j]);
+        if (at[j] < 0 || (is_better && best[j] == best[j])) {
+          best[j] = product;
+          at[j] = i;
+        }
+      }
+    }
+  }
+}
+
+// Products of rows combined by `largest` or its opposite.
+std::tuple<Tensor, Tensor> selected_products(const Tensor& sparse, const Tensor& dense,
+                                           bool largest) {
+  const DType dtype = computing_dtype(sparse.dtype());
+  if (dtype != sparse.dtype()) {
+    const auto as = [](const Tensor& t, DType to) {
+      return ops::_to_copy(t, to, Device::kUndefined, MemoryFormat::kUndefined);
+    };
+    const auto [out, selected] = selected_products(as(sparse, dtype), as(dense, dtype), largest);
+    return {as(out, sparse.dtype()), selected};
+  }
+  Rows rows;
+  read_rows(rows, sparse, false);
+  const Tensor right = plain(dense);
+  const int64_t width = right.size(1);
+  const Tensor out = empty(Dims{rows.count, width}, dtype);
+  const Tensor selected = empty(Dims{rows.count, width}, DType::kInt64);
+  const auto run = [&](auto zero) {
+    using T = decltype(zero);
+    for_row_ranges(rows, width, [&](int64_t lo, int64_t hi) {
+      const auto choose = largest ? select_products<T, true> : select_products<T, false>;
+      choose(out.data_as<T>(), selected.data_as<int64_t>(), rows, right.data_as<T>(), width, lo, hi);
+    });
+  };
+  dtype == DType::kFloat64 ? run(double{}) : run(float{});
+  record_write(out);
+  record_write(selected);
+  return {out, selected};
+}
+
 void check_addmm_layouts(const Tensor& self, const Tensor& mat1, const Tensor& mat2) {
   const bool mixes = is_csr(mat1) != is_csr(mat2) && mat1.is_sparse() && mat2.is_sparse();
   check(!mixes, "addmm: computation on CPU is not implemented for ", layout_title(self), " + ",
@@ -356,6 +412,36 @@ Tensor spmm(KeySet, const Tensor& self, const Tensor& mat2, bool transpose) {
 Tensor sparse_addmm(KeySet keys, const Tensor& self, const Tensor& mat1, const Tensor& mat2,
                     const Scalar& beta, const Scalar& alpha) {
   return sparse::addmm(keys, self, mat1, mat2, beta, alpha);
+}
+
+std::tuple<Tensor, Tensor> sparse_mm_reduce(KeySet, const Tensor& self, const Tensor& other,
+                                            const std::string& reduce) {
+  const bool largest = reduce == "amax" || reduce == "max";  // PyTorch takes both names
+  const bool chooses = largest || reduce == "amin" || reduce == "min";
+  check(reduce != "prod", "sparse_mm_reduce: reduce type of prod has not been enabled.");
+  check(chooses || reduce == "sum" || reduce == "mean",
+        "reduce argument must be either sum, prod, mean, amax or amin, got ", reduce);
+  check(!other.is_sparse(), "Expected tensor to have Strided Layout, but got tensor with ",
+        layout_title(other), " Layout (while checking arguments for sparse_mm_reduce)");
+  check_matrix(self);
+  check(other.ndim() == 2 && other.size(0) == self.size(1),
+        "Expected a tensor of dimension 2 and tensor.size[0] == ", self.size(1),
+        " but got: dimension ", other.ndim(), " and tensor.size[0] = ",
+        other.ndim() ? other.size(0) : 0);
+  check(self.dtype() == other.dtype(), "Expected tensor for argument #1 'other' to have scalar type ",
+        info(self.dtype()).title, "; but got ", info(other.dtype()).title,
+        " (while checking arguments for sparse_mm_reduce)");
+  check_kind(is_floating(self.dtype()), ErrorKind::kNotImplemented,
+             "\"spmm_reduce_kernel\" not implemented for '", info(self.dtype()).title, "'");
+  if (chooses) return selected_products(self, other, largest);
+  const Tensor sum = product(self, other, false, Tensor(), Scalar(0), Scalar(1));
+  const Tensor none = empty(Dims{0}, DType::kInt64);
+  if (reduce == "sum") return {sum, none};
+  const Tensor bounds = self.impl()->sparse()->crow_indices;
+  const int64_t rows = self.size(0);
+  const Tensor counts =
+      ops::sub(ops::narrow(bounds, 0, 1, rows), ops::narrow(bounds, 0, 0, rows), Scalar(1));
+  return {ops::div(sum, ops::unsqueeze(ops::clamp_min(counts, Scalar(1)), 1)), none};
 }
 
 Tensor sparse_sparse_matmul(KeySet, const Tensor& self, const Tensor& other) {
