@@ -95,7 +95,22 @@ struct AsIs {
 constexpr int64_t kLanes = 64;
 constexpr int64_t kBlock = 4096;  // elements that meet in Lane before they go to the accumulator
 
-// x[0] op ... op x[n-1] for n >= kLanes; the rest that fills no lanes is padded with the identity.
+// Folds n values, a power of two: the upper half into the lower one, until one is left. Recursion
+// with constant sizes keeps the values in registers.
+template <class Op, int64_t n, class Acc>
+inline Acc fold_halves(const Acc* values) {
+  if constexpr (n == 1) {
+    return values[0];
+  } else {
+    Acc half[n / 2];
+    for (int64_t l = 0; l < n / 2; ++l)
+      half[l] = Op::template apply<Acc>(values[l], values[l + n / 2]);
+    return fold_halves<Op, n / 2>(half);
+  }
+}
+
+// x[0] op ... op x[n-1] for n >= kLanes. Lanes beyond the end are filled with the identity; the
+// condition on each lane becomes a masked load.
 template <class Op, class Map, class Acc>
 inline Acc fold_block(const typename Map::Element* x, int64_t n) {
   using Lane = typename Map::Lane;
@@ -106,20 +121,18 @@ inline Acc fold_block(const typename Map::Element* x, int64_t n) {
     for (int64_t l = 0; l < kLanes; ++l) lane[l] = Op::apply(lane[l], Map::apply(x[i + l]));
   }
   if (i < n) {
-    Lane remainder[kLanes];
-    for (int64_t l = 0; l < kLanes; ++l) remainder[l] = Op::template identity<Lane>();
-    for (int64_t l = 0; l < n - i; ++l) remainder[l] = Map::apply(x[i + l]);
-    for (int64_t l = 0; l < kLanes; ++l) lane[l] = Op::apply(lane[l], remainder[l]);
+    const int remainder = static_cast<int>(n - i);
+    Lane last[kLanes];
+    for (int l = 0; l < static_cast<int>(kLanes); ++l)
+      last[l] = l < remainder ? Map::apply(x[i + l]) : Op::template identity<Lane>();
+    for (int64_t l = 0; l < kLanes; ++l) lane[l] = Op::apply(lane[l], last[l]);
   }
   Acc wide[kLanes / 2];
   for (int64_t l = 0; l < kLanes / 2; ++l) {
     wide[l] =
         Op::template apply<Acc>(static_cast<Acc>(lane[l]), static_cast<Acc>(lane[l + kLanes / 2]));
   }
-  for (int64_t w = kLanes / 4; w > 0; w /= 2) {
-    for (int64_t l = 0; l < w; ++l) wide[l] = Op::template apply<Acc>(wide[l], wide[l + w]);
-  }
-  return wide[0];
+  return fold_halves<Op, kLanes / 2>(wide);
 }
 
 template <class Op, class Map, class Acc>

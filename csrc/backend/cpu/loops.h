@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "backend/cpu/copy_loops.h"
+#include "base/complex.h"
 #include "base/half.h"
 
 namespace uh::UH_ISA {
@@ -24,12 +25,35 @@ template <class T>
 using compute_t =
     std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
 
+// Element i of dense memory, in the type that it is computed in. The parts of complex numbers are
+// read and written as numbers: loops over whole structs are not vectorised.
+template <class T>
+[[gnu::always_inline]] inline compute_t<T> element(const T* data, int64_t i) {
+  if constexpr (is_complex_v<T>) {
+    const auto* parts = reinterpret_cast<const typename T::Real*>(data);
+    return {parts[2 * i], parts[2 * i + 1]};
+  } else {
+    return static_cast<compute_t<T>>(data[i]);
+  }
+}
+template <class T, class V>
+[[gnu::always_inline]] inline void store(T* data, int64_t i, V value) {
+  if constexpr (is_complex_v<T>) {
+    const T result(value);
+    auto* parts = reinterpret_cast<typename T::Real*>(data);
+    parts[2 * i] = result.re;
+    parts[2 * i + 1] = result.im;
+  } else {
+    data[i] = static_cast<T>(value);
+  }
+}
+
 template <class Out, class A, class F>
 void contiguous1(char* const* d, int64_t n, F f) {
   auto* out = reinterpret_cast<Out*>(d[0]);
   const auto* a = reinterpret_cast<const A*>(d[1]);
 #pragma omp simd
-  for (int64_t i = 0; i < n; ++i) out[i] = static_cast<Out>(f(static_cast<compute_t<A>>(a[i])));
+  for (int64_t i = 0; i < n; ++i) store(out, i, f(element(a, i)));
 }
 
 // One operand may be a single value (stride 0): it stays in a register.
@@ -38,13 +62,16 @@ void contiguous2(char* const* d, int64_t n, F f) {
   auto* out = reinterpret_cast<Out*>(d[0]);
   const auto* a = reinterpret_cast<const A*>(d[1]);
   const auto* b = reinterpret_cast<const B*>(d[2]);
-  const auto a0 = static_cast<compute_t<A>>(a[0]);
-  const auto b0 = static_cast<compute_t<B>>(b[0]);
+  const auto a0 = element(a, 0);
+  const auto b0 = element(b, 0);
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) {
-    const auto x = kScalarA ? a0 : static_cast<compute_t<A>>(a[i]);
-    const auto y = kScalarB ? b0 : static_cast<compute_t<B>>(b[i]);
-    out[i] = static_cast<Out>(f(x, y));
+    if constexpr (kScalarA)
+      store(out, i, f(a0, element(b, i)));
+    else if constexpr (kScalarB)
+      store(out, i, f(element(a, i), b0));
+    else
+      store(out, i, f(element(a, i), element(b, i)));
   }
 }
 
@@ -55,13 +82,13 @@ void contiguous3(char* const* d, int64_t n, F f) {
   const auto* a = reinterpret_cast<const A*>(d[1]);
   const auto* b = reinterpret_cast<const B*>(d[2]);
   const auto* c = reinterpret_cast<const C*>(d[3]);
-  const auto b0 = static_cast<compute_t<B>>(b[0]);
-  const auto c0 = static_cast<compute_t<C>>(c[0]);
+  const auto b0 = element(b, 0);
+  const auto c0 = element(c, 0);
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) {
-    const compute_t<B> y = kScalarB ? b0 : static_cast<compute_t<B>>(b[i]);
-    const compute_t<C> z = kScalarC ? c0 : static_cast<compute_t<C>>(c[i]);
-    out[i] = static_cast<Out>(f(static_cast<compute_t<A>>(a[i]), y, z));
+    const compute_t<B> y = kScalarB ? b0 : element(b, i);
+    const compute_t<C> z = kScalarC ? c0 : element(c, i);
+    store(out, i, f(element(a, i), y, z));
   }
 }
 

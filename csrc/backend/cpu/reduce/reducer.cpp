@@ -68,9 +68,11 @@ struct Reduction {
 void fold_elements(const Reduction& p, const Fold& fold, std::byte* acc, int64_t offset, int64_t lo,
                    int64_t hi) {
   const int64_t row = p.reduced.row(), stride = p.reduced.row_stride(0);
+  const bool contiguous = p.direct() && stride == 1;
+  if (contiguous && p.reduced.sizes.size() == 1)  // one run: it may be short, and there may be many
+    return fold.run(acc, p.at(offset + lo), hi - lo);
   Odometer<1> at(p.reduced, p.reduced.sizes.size() - 1, lo / row);
   alignas(64) std::byte buffer[kChunk * kMaxItem];
-  const bool contiguous = p.direct() && stride == 1;
   for (int64_t i = lo, column = lo % row; i < hi; column = 0, at.step()) {
     const int64_t end = std::min(row, column + hi - i);
     i += end - column;
@@ -292,16 +294,20 @@ void fold_into(std::initializer_list<Folded> results, const Tensor& self, const 
       const int64_t last = std::min(hi - slice * cut.groups, cut.groups);
       const int64_t a = slice * cut.slice, b = std::min(reduced, a + cut.slice);
       Odometer<2> at(p.geometry, p.geometry.sizes.size() - 1, from / per_row);
+      int64_t column = from % per_row * width;
+      std::byte* to = acc + (slice * count + from / per_row * row + column) * fold.bytes;
       for (int64_t group = from; group < last; ++group) {
-        const int64_t column = group % per_row * width;
         const int64_t n = std::min(width, row - column);
-        std::byte* to = acc + (slice * count + group / per_row * row + column) * fold.bytes;
         const int64_t offset = at.offsets()[0] + column * p.geometry.row_stride(0);
         if (columns)
           fold_columns(p, fold, to, offset, n, a, b);
         else
           fold_elements(p, fold, to, offset, a, b);
-        if (group % per_row == per_row - 1) at.step();
+        to += n * fold.bytes;
+        column += width;
+        if (column < row) continue;
+        column = 0;
+        at.step();
       }
     }
   });
