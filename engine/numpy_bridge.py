@@ -157,7 +157,7 @@ def to_numpy(tensor: Tensor) -> np.ndarray[Any, Any]:
         )
     if not tensor.is_cpu:
         raise TypeError(
-            f"numpy: can't convert {tensor.device} device type tensor to numpy. Use Tensor.cpu() to "
+            f"can't convert {tensor.device} device type tensor to numpy. Use Tensor.cpu() to "
             "copy the tensor to host memory first."
         )
     if not tensor.dtype.typestr:

@@ -129,7 +129,7 @@ def random_(
         return ops.random_(input, low, high)
     from engine.random import drawing
 
-    with drawing(generator, "random_"):
+    with drawing(generator, "random_", input.device):
         return ops.random_(input, low, high)
 
 

@@ -94,16 +94,28 @@ class Generator:
                 lib.uh_set_rng_state(*before)
 
 
-def drawing(generator: Generator | None, function: str) -> AbstractContextManager[None]:
+def drawing(
+    generator: Generator | None, function: str, device: Any = None
+) -> AbstractContextManager[None]:
     """Make the operators inside the block draw from this generator, or from the default one if None.
 
-    Raises: TypeError if `generator` is not a Generator.
+    device: where the numbers are wanted, by default where new tensors are. Raises: TypeError if `generator` is not a
+    Generator, RuntimeError if it is one of another type of device.
     """
     if generator is None:
         return default_generator.drawing()
     if not isinstance(generator, Generator):
         raise TypeError(
             f"{function}(): argument 'generator' must be Generator, got {type(generator).__name__}"
+        )
+    if device is None:
+        from engine.default_device import get_default_device
+
+        device = get_default_device()
+    expected = as_device(device, function).type
+    if expected not in (generator.device.type, "meta"):
+        raise RuntimeError(
+            f"Expected a '{expected}' device type for generator but found '{generator.device.type}'"
         )
     return generator.drawing()
 

@@ -48,7 +48,7 @@ def rand(
     """
     sizes = size_arguments(args, size, "rand")
     dtype = result_dtype(out, dtype, "rand")
-    with drawing(generator, "rand"):
+    with drawing(generator, "rand", device):
         result = ops.rand(*sizes, dtype=dtype, device=device)
     return finish(result, out, requires_grad)
 
@@ -67,7 +67,7 @@ def randn(
     """Numbers drawn from the normal distribution with mean 0 and standard deviation 1."""
     sizes = size_arguments(args, size, "randn")
     dtype = result_dtype(out, dtype, "randn")
-    with drawing(generator, "randn"):
+    with drawing(generator, "randn", device):
         result = ops.randn(*sizes, dtype=dtype, device=device)
     return finish(result, out, requires_grad)
 
@@ -102,7 +102,7 @@ def randint(
     if size is None:
         raise TypeError("randint: missing the argument 'size', a tuple of ints")
     dtype = result_dtype(out, dtype, "randint")
-    with drawing(generator, "randint"):
+    with drawing(generator, "randint", device):
         result = ops.randint(low, high, size, dtype=dtype, device=device)
     return finish(result, out, requires_grad)
 
@@ -120,7 +120,7 @@ def randperm(
 ) -> Tensor:
     """The numbers 0 to n - 1 in random order."""
     dtype = result_dtype(out, dtype, "randperm")
-    with drawing(generator, "randperm"):
+    with drawing(generator, "randperm", device):
         result = ops.randperm(n, dtype=dtype, device=device)
     return finish(result, out, requires_grad)
 
@@ -161,7 +161,7 @@ def bernoulli(
     >>> engine.bernoulli(engine.tensor([0.0, 1.0]))
     tensor([0., 1.])
     """
-    with drawing(generator, "bernoulli"):
+    with drawing(generator, "bernoulli", input.device):
         result = ops.bernoulli(input) if p is None else ops.bernoulli_p(input, p)
     return finish(result.to(out.dtype) if isinstance(out, Tensor) else result, out, False)
 
@@ -184,7 +184,7 @@ def multinomial(
     >>> engine.multinomial(engine.tensor([0.0, 1.0]), 1)
     tensor([1])
     """
-    with drawing(generator, "multinomial"):
+    with drawing(generator, "multinomial", input.device):
         result = ops.multinomial(input, num_samples, replacement)
     return _into(out, result, "multinomial")
 
@@ -214,7 +214,8 @@ def normal(
         raise TypeError(f"normal(): argument 'out' must be Tensor, not {type(out).__name__}")
     if out is not None and not (out.is_floating_point() or out.is_complex()):
         raise NotImplementedError(f"\"normal_kernel_cpu\" not implemented for '{out.dtype.title}'")
-    with drawing(generator, "normal"):
+    tensors = [value for value in (mean, std) if isinstance(value, Tensor)]
+    with drawing(generator, "normal", tensors[0].device if tensors else device):
         if isinstance(mean, Tensor) or isinstance(std, Tensor):
             for argument, value in (("mean", mean), ("std", std)):
                 if not isinstance(value, (Tensor, int, float)):
@@ -257,7 +258,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     >>> engine.poisson(engine.zeros(2))
     tensor([0., 0.])
     """
-    with drawing(generator, "poisson"):
+    with drawing(generator, "poisson", input.device):
         return ops.poisson(input)
 
 
@@ -275,7 +276,7 @@ def _drawing_method(name: str) -> Any:
     def drawn(
         input: Tensor, *args: Any, generator: Generator | None = None, **options: Any
     ) -> Tensor:
-        with drawing(generator, name):
+        with drawing(generator, name, input.device):
             result: Tensor = getattr(ops, name)(input, *args, **options)
             return result
 
@@ -288,7 +289,7 @@ def bernoulli_(
     input: Tensor, p: Tensor | float = 0.5, *, generator: Generator | None = None
 ) -> Tensor:
     """Set every element to 1 with probability `p` (a number, or a tensor that broadcasts), else to 0."""
-    with drawing(generator, "bernoulli_"):
+    with drawing(generator, "bernoulli_", input.device):
         if isinstance(p, Tensor):
             return ops.bernoulli_(input, p)
         return ops.bernoulli__float(input, p)

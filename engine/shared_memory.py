@@ -66,11 +66,11 @@ def moved(x: Tensor) -> Tensor:
 
 
 def share_memory_(x: Tensor) -> Tensor:
-    """Move the tensor's memory to where processes that get the tensor see each other's writes.
+    """Move the tensor's memory to where processes that get the tensor see each other's writes; on a GPU it stays.
 
     Raises: RuntimeError if views share the memory, as they would keep the old one: move it before they are created.
     """
-    if is_shared(x) or x.is_meta:
+    if not x.is_cpu or is_shared(x):
         return x
     holders = lib.uh_storage_use_count(x._h)
     if holders > 1:

@@ -34,7 +34,7 @@ def _reduce(x: Tensor) -> Any:
             "crossing process boundaries.  If you just want to transfer the data, call detach() on the tensor "
             "before serializing (e.g., putting it on the queue)."
         )
-    if math.prod(x.shape) == 0:
+    if math.prod(x.shape) == 0 or not x.is_cpu:
         return x.__reduce_ex__(2)
     if not is_shared(x) and lib.uh_storage_use_count(x._h) == 1:
         share_memory_(x)

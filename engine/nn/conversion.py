@@ -146,4 +146,4 @@ class Converted(Traversed):
 
 
 def _shared(x: Tensor) -> Tensor:
-    return x if x.is_meta or is_shared(x) else moved(x)
+    return x if not x.is_cpu or is_shared(x) else moved(x)

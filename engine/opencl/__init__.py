@@ -17,6 +17,7 @@ from engine.opencl.devices import device as device
 from engine.opencl.devices import device_count as device_count
 from engine.opencl.devices import get_device_name as get_device_name
 from engine.opencl.devices import get_device_properties as get_device_properties
+from engine.opencl.devices import index_of as _index_of
 from engine.opencl.devices import init as init
 from engine.opencl.devices import is_available as is_available
 from engine.opencl.devices import set_device as set_device
@@ -43,11 +44,28 @@ from engine.opencl.random import seed as seed
 from engine.opencl.random import seed_all as seed_all
 from engine.opencl.random import set_rng_state as set_rng_state
 from engine.opencl.random import set_rng_state_all as set_rng_state_all
+from engine.opencl.streams import Event as Event
+from engine.opencl.streams import Stream as Stream
+from engine.opencl.streams import StreamContext as StreamContext
+from engine.opencl.streams import current_stream as current_stream
+from engine.opencl.streams import default_stream as default_stream
+from engine.opencl.streams import set_stream as set_stream
+from engine.opencl.streams import stream as stream
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
     """Return whether bfloat16 tensors can be there: they are computed in float32, which PyTorch calls emulation."""
     return including_emulation and is_available()
+
+
+def get_device_capability(device: Any = None) -> tuple[int, int]:
+    """Return (0, 0), lower than all of CUDA's: programs that ask use nothing special then."""
+    _index_of(device)
+    return 0, 0
+
+
+def ipc_collect() -> None:
+    """Do nothing: no memory of a device is shared with other processes."""
 
 
 def __getattr__(name: str) -> Any:

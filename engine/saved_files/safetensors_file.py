@@ -25,7 +25,7 @@ from engine._native.interrupt import listen
 from engine._native.namespace import namespace
 from engine.dtypes import DTYPES, as_device, bfloat16, complex128, device, dtype, int16
 from engine.pytree_json import Reader, Writer
-from engine.storage import flat_bytes, on_host, readable_address, rebuild
+from engine.storage import UntypedStorage, flat_bytes, on_host, readable_address, rebuild
 
 __all__ = ["read_safetensors", "write_safetensors"]
 
@@ -234,7 +234,6 @@ def _free(suggested: str, used: dict[str, Any]) -> str:
 
 def read_safetensors(f: Any, map_location: Any, is_mapped: bool) -> Any:
     """Return the object of a safetensors file."""
-    target_device = None if map_location is None else as_device(map_location, "load")
     if hasattr(f, "read"):
         content = f.read()
         if not isinstance(content, bytes):
@@ -242,14 +241,14 @@ def read_safetensors(f: Any, map_location: Any, is_mapped: bool) -> Any:
                 f"load: the file gives {type(content).__name__}; open it with mode 'rb'"
             )
         _validate_bytes(content, "the file")
-        return _Loaded(_FromFile(io.BytesIO(content)), "the file", target_device).value()
+        return _Loaded(_FromFile(io.BytesIO(content)), "the file", map_location).value()
     path = os.fspath(f)
     with open(path, "rb") as file:
         _validate_file(path, file)
         if not is_mapped:
-            return _Loaded(_FromFile(file), repr(path), target_device).value()
+            return _Loaded(_FromFile(file), repr(path), map_location).value()
         pages = _mmap.mmap(file.fileno(), 0, access=_mmap.ACCESS_COPY)
-        return _Loaded(_FromPages(pages), repr(path), target_device).value()
+        return _Loaded(_FromPages(pages), repr(path), map_location).value()
 
 
 def _validate_file(path: Any, file: Any) -> None:
@@ -329,15 +328,31 @@ class _FromPages:
         return result if stored is kind else result.view(kind)
 
 
+def _existing(target: device) -> device:
+    """Return the device. Raises: RuntimeError if it is one of a backend that is not here."""
+    is_known = lib.uh_device_type(target.type.encode()) >= 0
+    if is_known and not target.exists():
+        raise RuntimeError(
+            f"Attempting to deserialize object on {str(target)!r}, which is not available here. "
+            "Hint: use load(..., map_location='cpu')."
+        )
+    return target
+
+
 class _Loaded:
     """The content of one file whose header is valid."""
 
-    def __init__(
-        self, source: _FromFile | _FromPages, name: str, target_device: device | None
-    ) -> None:
+    def __init__(self, source: _FromFile | _FromPages, name: str, map_location: Any) -> None:
         self.source = source
         self.name = name
-        self.target_device = target_device
+        # Where all tensors go, or where a tensor goes by where it was.
+        is_rule = isinstance(map_location, dict) or (
+            callable(map_location) and not isinstance(map_location, (str, device))
+        )
+        self.target_device: device | None = None
+        if map_location is not None and not is_rule:
+            self.target_device = _existing(as_device(map_location, "load"))
+        self.rule = map_location if is_rule else None
         self.start = 8 + int.from_bytes(source.bytes(0, 8), "little")
         self.header: dict[str, Any] = json.loads(source.bytes(8, self.start))
         self.metadata: dict[str, str] = self.header.pop("__metadata__", None) or {}
@@ -383,24 +398,28 @@ class _Loaded:
             result = result.as_strided(sizes, strides, offset)
         elif "strides" in content:
             result = self._strided(content["name"], result, tuple(content["strides"]))
-        if self.target_device is None and "device" in content:
-            result = self._on(content["device"], result)
+        if self.target_device is None and ("device" in content or self.rule is not None):
+            result = self._on(content.get("device", "cpu"), result)
         result = result.detach()
         return result.requires_grad_() if content.get("requires_grad") is True else result
 
     def _on(self, name: str, host: Any) -> Any:
-        """Return the tensor on the device where it was saved; tensors over one Storage share its copy."""
-        target = device(name)
-        if not target.exists():
-            raise RuntimeError(
-                f"Attempting to deserialize object on {name!r}, which is not available here. "
-                "Hint: use load(..., map_location='cpu')."
-            )
+        """Return the tensor where it was saved, or where the rule says; tensors over one Storage share its copy."""
         key = int(lib.uh_storage_id(host._h)), name
         if key not in self._copies:
-            self._copies[key] = flat_bytes(host).to(target)
+            self._copies[key] = self._moved(name, flat_bytes(host))
         layout = tuple(host.shape), host.stride(), host.storage_offset()
         return rebuild(host.dtype, *layout, self._copies[key], False)
+
+    def _moved(self, name: str, content: Any) -> Any:
+        """Return the bytes of a storage that was on the device `name`."""
+        if isinstance(self.rule, dict):
+            name = self.rule.get(name, name)
+        elif self.rule is not None:
+            result = self.rule(UntypedStorage(content), name)
+            if result is not None:
+                return result._tensor
+        return content.to(_existing(as_device(name, "load")))
 
     def _strided(self, name: str, rows: Any, strides: tuple[int, ...]) -> Any:
         """Return a copy with other strides: the same one for every reference to it."""

@@ -163,6 +163,62 @@ def test_a_seed_gives_the_same_numbers_on_every_device():
 
 
 @needs_opencl
+def test_a_generator_is_of_the_device_that_draws():
+    message = "Expected a '{}' device type for generator but found '{}'"
+    with pytest.raises(RuntimeError, match=message.format("opencl", "cpu")):
+        engine.rand(2, generator=engine.Generator(), device="opencl")
+    with pytest.raises(RuntimeError, match=message.format("cpu", "opencl")):
+        engine.ones(2).normal_(generator=engine.Generator("opencl"))
+    assert engine.normal(engine.ones(2).opencl(), generator=engine.Generator("opencl")).is_opencl
+
+
+@needs_opencl
+def test_shared_memory_leaves_tensors_on_the_device(sample):
+    from multiprocessing.reduction import ForkingPickler
+
+    assert sample.share_memory_() is sample
+    assert sample.is_opencl
+    assert engine.nn.Linear(2, 2).opencl().share_memory().weight.is_opencl
+    assert pickle.loads(bytes(ForkingPickler.dumps(sample))).tolist() == sample.tolist()
+
+
+@needs_opencl
+def test_a_map_of_locations(tmp_path):
+    path = tmp_path / "saved"
+    engine.save({"there": engine.ones(2).opencl(), "here": engine.ones(2)}, path)
+
+    def devices(rule):
+        return [t.device.type for t in engine.load(path, map_location=rule).values()]
+
+    assert devices({"opencl:0": "cpu"}) == ["cpu", "cpu"]
+    assert devices({"cpu": "opencl"}) == ["opencl", "opencl"]
+    assert devices(lambda storage, location: storage) == ["cpu", "cpu"]
+    assert devices(lambda storage, location: None) == ["opencl", "cpu"]
+    with pytest.raises(RuntimeError, match="'opencl:99', which is not available here"):
+        devices("opencl:99")
+
+
+@needs_opencl
+def test_streams_and_events():
+    stream, start, end = opencl.Stream(), opencl.Event(True), opencl.Event(enable_timing=True)
+    with opencl.stream(stream):
+        start.record()
+        x = engine.ones(100, 100).opencl()
+        y = x @ x
+        end.record(stream)
+    opencl.current_stream().wait_stream(stream)
+    end.synchronize()
+    assert end.query()
+    assert 0 < start.elapsed_time(end) < 60_000
+    assert y.sum().item() == 1e6
+    assert stream == opencl.default_stream(0) != engine.device("opencl")
+    with pytest.raises(ValueError, match="enable_timing=True"):
+        opencl.Event().elapsed_time(end)
+    with pytest.raises(ValueError, match="must be recorded"):
+        start.elapsed_time(opencl.Event(True))
+
+
+@needs_opencl
 def test_a_fallback_is_announced_once():
     opencl.reset_fallback_counts()
     x = engine.tensor([3.0, 1.0, 2.0]).opencl()
@@ -189,6 +245,11 @@ device = engine.device("cuda" if cuda.is_available() else "cpu")
 x = engine.ones(2, 3).to(device, non_blocking=True)
 net = engine.nn.Linear(3, 2).cuda()
 y = net(x.cuda(0))
+before_timing, after_timing = (cuda.Event(enable_timing=True) for _ in range(2))
+with cuda.stream(cuda.Stream()):
+    before_timing.record()
+    after_timing.record()
+assert before_timing.elapsed_time(after_timing) >= 0 and cuda.get_device_capability() < (1, 0)
 cuda.synchronize()
 print(json.dumps([before, str(x.device), x.is_cuda, str(y.device), cuda.device_count(),
     cuda.current_device(), cuda.get_device_name(0) != "", cuda.memory_allocated() > 0,
