@@ -30,6 +30,7 @@ HELP = {
     "below, several are branches. Numbers before steps are those of the tile loop.",
     "·": "In a tree: an operand that is below. Elsewhere a separator.",
     "tile loop": "One launch: for each tile all steps run, while the tile is in the first cache.",
+    "kernel": "The group's kernel in OpenCL C, where a device ran it: each step is a function, `apply` calls them.",
     "machine code": "Steps that run as one loop of generated machine code: values stay in "
     "registers of the processor.",
     "loop": "A step that runs as its operator's own vectorised loop over the tile.",
@@ -232,11 +233,14 @@ def _plan(grid: Grid, model: FusedModel, context: DrawContext, y: int) -> int:
     if launch is None:
         return 0
     summary = f"{launch.elements:,} elements in {pluralise(launch.tiles, 'tile')} of {model.tile:,}"
-    if launch.last != model.tile:
+    if model.device:
+        summary = f"{launch.elements:,} elements in one kernel on {model.device}"
+    elif launch.last != model.tile:
         summary += (
             f", the last of {launch.last:,}" if launch.tiles > 1 else f": {launch.last:,} in use"
         )
-    summary += f", {pluralise(launch.threads, 'thread')}"
+    if not model.device:
+        summary += f", {pluralise(launch.threads, 'thread')}"
     about = "" if launch.exact else "about "
     moved = (
         f"reads {about}{bytes_text(launch.read_bytes)}, writes {bytes_text(launch.written_bytes)}; "
@@ -339,6 +343,15 @@ def loop_pane(grid: Grid, region: Region, model: FusedModel, context: DrawContex
             if len(kind) <= free:
                 grid.put(x - len(kind), y, kind, "type", target)
 
+    if model.device_source:
+        lines = model.device_source
+        start = next((n for n, line in enumerate(lines) if " apply(" in line), 0)
+
+        def draw_line(line: str, y: int) -> None:
+            grid.put(region.left + 2, y, translated(line, glyphs), "text", None, region.width - 3)
+
+        listed(grid, region, glyphs, "kernel", lines, start, draw_line)
+        return
     rows = model.loop
     focus = first(rows, lambda r: r.selected, lambda r: r.highlighted)
     listed(grid, region, glyphs, "tile loop", rows, focus, draw)
@@ -395,8 +408,8 @@ def launch_pane(grid: Grid, region: Region, model: FusedModel, context: DrawCont
             fit(str(row.index), 3, align=">"),
             fit(f"event {row.at:,}", 13),
             fit(frame, 9),
-            fit(pluralise(row.tiles, "tile"), 9, align=">"),
-            fit(pluralise(row.threads, "thread"), 10, align=">"),
+            fit(pluralise(row.tiles, "tile") if row.tiles else "kernel", 9, align=">"),
+            fit(pluralise(row.threads, "thread") if row.tiles else "", 10, align=">"),
             fit(time, 7, align=">"),
             fit(moved, 10, align=">"),
             fit(translated(_times(row), glyphs).removeprefix(", ").split(" ")[0], 6, align=">"),

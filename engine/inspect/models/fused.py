@@ -25,7 +25,11 @@ from engine.inspect.selection import JitSelection, ValueSelection
 
 if TYPE_CHECKING:
     from engine.inspect.history import History
+    from engine.inspect.history.facts import CommandFact
     from engine.inspect.selection import Selection
+
+
+_COMMANDS = 40  # of one launch, at most: its kernel, and two for each reduction
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +99,8 @@ class FusedModel:
     graph: int = 0  # that holds the group
     node: int = 0
     value: int = 0  # the first that the node makes
+    device: str = ""  # that ran the last launch, if it was not the CPU
+    device_source: tuple[str, ...] = ()  # of its kernel
     tile: int = 0
     l1_bytes: int = 0
     registers: tuple[int, ...] = ()  # bytes per element of each
@@ -161,6 +167,7 @@ class _View:
         function = jit.function(number)
         source, source_range = self._source(function)
         recorded = kernel.program
+        command = self._command(done[-1]) if done else None
         return FusedModel(
             moment=self.moment,
             kernel=kernel.id,
@@ -171,6 +178,10 @@ class _View:
             graph=kernel.host,
             node=kernel.node,
             value=self._value(),
+            device=command.device if command else "",
+            device_source=tuple(self.history.program_source(command.program).splitlines())
+            if command
+            else (),
             tile=kernel.tile,
             l1_bytes=int(recorded.get("launch", recorded).get("l1_bytes", 0)),
             registers=tuple(recorded.get("registers", ())),
@@ -188,6 +199,14 @@ class _View:
             selected=self.selected,
             story=story_of(jit, self.selected, kernel.host, self.moment),
         )
+
+    def _command(self, launch: Launch) -> CommandFact | None:
+        """Return the kernel of a device that a launch enqueued: after it came reductions at most."""
+        if launch.tiles:
+            return None
+        newest = self.history.tables.commands.started_by(launch.moment) - 1
+        facts = map(self.history.command, range(newest, max(-1, newest - _COMMANDS), -1))
+        return next((fact for fact in facts if fact.name.startswith("fused")), None)
 
     def _value(self) -> int:
         values = self.jit.links.values_of.get(self.kernel.node, ())

@@ -10,9 +10,12 @@ import pytest
 
 import engine
 from engine._generated.event_kinds import COMMAND, FUSED_RUN, PROGRAM_SOURCE
+from engine.inspect.history import History
 from engine.inspect.recorder import record
+from engine.inspect.selection import Selection
 from engine.inspect.trace import TraceReader
 from tests.engine.devices.opencl_tools import needs_opencl
+from tui.views import DrawContext, view
 
 pytestmark = needs_opencl
 
@@ -139,3 +142,18 @@ def test_a_group_is_one_kernel(tmp_path: Any) -> None:
     assert len(events[FUSED_RUN]) == 1
     source = trace.blob(int(events[PROGRAM_SOURCE][0]["n"])).decode()
     assert "relu_float32" in source
+
+
+def test_the_view_of_a_group_shows_its_kernel(tmp_path: Any) -> None:
+    scripted = engine.jit.script(total)
+    x = values(engine.float32).opencl()
+    with record(tmp_path / "group.uht"):
+        for _ in range(4):
+            scripted(x, x)
+    history = History(TraceReader.open(tmp_path / "group.uht"))
+    model = view("fused").project(history, history.end - 1, Selection())
+    assert model.device == "opencl:0"
+    assert any("mul_Tensor_float32(" in line for line in model.device_source)
+    text = view("fused").draw(model, DrawContext(120, 40)).text()
+    assert "60 elements in one kernel on opencl:0" in text
+    assert " apply(" in text

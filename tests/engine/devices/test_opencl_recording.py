@@ -75,6 +75,27 @@ def test_every_command_has_an_end_with_its_profile(trace):
         assert over <= int(ended[number]["t"]) + 1_000_000
 
 
+def test_the_lane_of_the_device_adds_up_to_the_profile(trace):
+    """In the file for Perfetto every command has the time that the device measured."""
+    from engine.inspect.history import History
+    from tui.exports.events import as_chrome_trace
+
+    ended = of_kind(trace, COMMAND_END)
+    spans = [
+        event
+        for event in json.loads(as_chrome_trace(History(trace)))["traceEvents"]
+        if event["ph"] == "X" and event["tid"] >= 1 << 20
+    ]
+    assert len(spans) == len(ended)
+    expected = sum(int(event["e"]) - int(event["d"]) for event in ended)
+    assert sum(event["dur"] for event in spans) * 1000 == pytest.approx(expected)
+    waits = of_kind(trace, HOST_WAIT)
+    assert len(waits) == sum(
+        event.get("cat") == "wait"
+        for event in json.loads(as_chrome_trace(History(trace)))["traceEvents"]
+    )
+
+
 def test_what_the_commands_were(trace):
     details = [detail for _, detail in commands(trace).values()]
     names = [detail["name"] for detail in details if detail["kind"] == "kernel"]
