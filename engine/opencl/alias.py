@@ -10,7 +10,8 @@ def alias_cuda() -> None:
     """Make "cuda" another name of "opencl" from here on: `device("cuda")`, `x.cuda()`, `engine.cuda`.
 
     Call it before the program looks for a device. The tensors' device is still called "opencl": that is where they
-    are. A stream is the device's one queue; graphs and NCCL have no counterpart here and raise as before. Raises: RuntimeError without a device.
+    are. A stream is the device's one queue; graphs and NCCL have no counterpart here and raise as before.
+    Raises: RuntimeError without a device.
     """
     devices.init()
     from engine import cuda, opencl
