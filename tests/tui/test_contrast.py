@@ -7,12 +7,19 @@ from pathlib import Path
 import pytest
 from rich.style import Style
 
-from tests.tui.program import saved
+from engine.inspect.history import History
+from engine.inspect.recorder import record
+from engine.inspect.selection import Selection
+from engine.inspect.trace import TraceReader
+from tests.inspect.selections import select
+from tests.tui.program import program, saved
+from tests.tui.test_view_queue import history as queue_history
 from tests.tui.waiting import exploring
 from tui.app import Underhood
 from tui.render.contrast import FRAME, TEXT, channels_of, ratio, readable
 from tui.render.theme import FRAMES, STYLES, definition
 from tui.screens.text_modal import TextModal
+from tui.views import DrawContext, views
 from tui.widgets.canvas import Canvas
 from tui.widgets.rich_styles import ink_of, style
 
@@ -121,3 +128,78 @@ async def test_a_dialog_is_as_tall_as_its_text(tmp_path: Path) -> None:
         await pilot.pause()
         await pilot.pause()
         assert pilot.app.screen.query_one(Canvas).region.height <= 6
+
+
+SPARSE = """
+import engine as torch
+edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+adjacency = torch.sparse_coo_tensor(edges, torch.ones(4), (3, 3))
+rows = adjacency.coalesce().to_sparse_csr()
+hidden = torch.sparse.mm(adjacency, torch.ones(3, 2))
+end = 1
+"""
+
+
+@pytest.fixture(scope="module")
+def drawn_styles(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """The styles, several at once too, with which views draw a program, commands of a device and sparse tensors."""
+    folder = tmp_path_factory.mktemp("sparse")
+    (folder / "program.py").write_text(SPARSE)
+    with record(folder / "sparse.uht"):
+        exec(compile(SPARSE, str(folder / "program.py"), "exec"), {})
+    sparse = History(TraceReader.open(folder / "sparse.uht"))
+    names = set()
+    for history in (program().history(), queue_history(), sparse):
+        tensors = [fact.id for fact in history.tensors_at(history.end - 1)]
+        for view in views().values():
+            for tensor in (0, *tensors):
+                selection = select(tensor=tensor) if tensor else Selection()
+                model = view.project(history, history.end - 1, selection)
+                picture = view.draw(model, DrawContext(120, 40, selection=selection))
+                names |= {span.style for y in range(picture.height) for span in picture.line(y)}
+    return names - {""}
+
+
+def test_whatever_views_draw_can_be_read_in_every_theme(
+    drawn_styles: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The later of two styles gives the colour, either of them the ground."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert {"path", "unknown", "number highlighted"} <= drawn_styles
+    app = Underhood("home")
+    app.console._color_system = None  # type: ignore[assignment]
+    failed = []
+    for theme in app.available_themes:
+        app.theme = theme
+        if app.current_theme.ansi:
+            continue
+        variables = app.get_css_variables()  # which the ink is found from
+        ink = ink_of(app)
+        for names in drawn_styles:
+            drawn = style(names, ink)
+            if drawn.color is None or drawn.color.triplet is None:
+                continue
+            own = drawn.bgcolor.triplet.hex if drawn.bgcolor and drawn.bgcolor.triplet else ""
+            need = FRAME if FRAMES.issuperset(names.split()) else TEXT
+            for ground in [own] if own else [variables[each] for each in GROUNDS]:
+                contrast = ratio(channels_of(drawn.color.triplet.hex), channels_of(ground))
+                if contrast < need:
+                    failed.append((theme, names, ground, round(contrast, 2)))
+    assert not failed
+
+
+@pytest.mark.parametrize("palette", PALETTES)
+@pytest.mark.parametrize("theme", ["ansi", "ansi_light"])
+def test_whatever_views_draw_can_be_read_in_sixteen_colours(
+    drawn_styles: set[str], palette: str, theme: str
+) -> None:
+    known, ground = (
+        (PALETTES[palette], "#000000") if theme == "ansi" else (ON_LIGHT[palette], "#ffffff")
+    )
+    for names in drawn_styles:
+        drawn = Style.parse(definition(names, theme))
+        if drawn.color is not None:
+            contrast = ratio(channels_of(known[drawn.color.name]), channels_of(ground))
+            need = FRAME if FRAMES.issuperset(names.split()) else TEXT
+            assert contrast >= need, (names, drawn.color.name, contrast)
+            assert not drawn.dim, names
