@@ -52,11 +52,14 @@ class Index:
         return cls(indexes_directory() / name)
 
     def arrays(self, name: str, compute: Callable[[], Arrays]) -> Arrays:
-        """The arrays of this name: those that were stored, else what `compute` returns."""
+        """The arrays of this name: those that were stored, else what `compute` returns, which is stored as well and
+        then mapped: no memory holds what the file has."""
         arrays = self.load(name)
         if arrays is None:
             arrays = compute()
             self.store(name, arrays)
+            stored = self.load(name)
+            return arrays if stored is None else stored
         return arrays
 
     def load(self, name: str) -> Arrays | None:
@@ -97,6 +100,14 @@ class Index:
             shutil.rmtree(others.pop(0), ignore_errors=True)
             del sizes[0]
         self.folder.mkdir(mode=0o700)
+
+
+def give_back_memory() -> None:
+    """Return freed memory to the system, as far as its library can: glibc keeps 100 MB of columns that are now mapped."""
+    import ctypes
+
+    with suppress(OSError, TypeError, AttributeError):  # another library
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _pieces(arrays: Arrays) -> Iterator[bytes]:

@@ -37,7 +37,7 @@ from engine.inspect.events import (
     VERSION,
     record_field,
 )
-from engine.inspect.index import MIN_EVENTS, Index
+from engine.inspect.index import MIN_EVENTS, Index, give_back_memory
 
 COLUMNS = {
     "meta": [("key", 1), ("value", 0)],
@@ -57,7 +57,7 @@ MAX_UNPACKED_PER_BYTE = 100
 EVENT_COST = 16  # bytes that an event takes here at least, whatever it was packed into
 MAX_BLOBS = 1 << 30  # bytes of blobs, one segment after the other
 MAX_REPAIRED = 1 << 30  # bytes of a file that is read whole, as it lost its end
-_CACHED = 64 << 20  # bytes of unpacked blobs kept
+_CACHED = 32 << 20  # bytes of unpacked blobs kept
 PATIENCE = (
     0.5  # seconds to wait for a recorder that has the file to itself, as it opens or closes it
 )
@@ -299,7 +299,9 @@ class TraceReader:
         arrays["firsts"] = np.array(self._firsts)
         index.store("events", arrays)
         if (stored := index.load("events")) is not None:
+            del arrays
             self._map(index, stored)
+            give_back_memory()
 
     def _map(self, index: Index, arrays: Columns) -> None:
         self.index = index

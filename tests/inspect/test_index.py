@@ -158,3 +158,12 @@ def test_blobs_are_read_from_the_file(saved: Path) -> None:
     reader._unpacked.clear()
     assert reader.blob(number) == b""
     assert "shapes and values there are missing" in reader.warning
+
+
+def test_what_the_first_opening_computes_is_mapped_as_well(saved: Path) -> None:
+    history = History(TraceReader.open(saved))
+    for name in TABLES:
+        base = getattr(history.tables, name).since
+        while isinstance(base.base, np.ndarray):
+            base = base.base
+        assert isinstance(base, np.memmap), name
