@@ -103,7 +103,8 @@ class Index:
 
 
 def give_back_memory() -> None:
-    """Return freed memory to the system, as far as its library can: glibc keeps 100 MB of columns that are now mapped."""
+    """Return freed memory to the system, as far as its library can: glibc would keep 100 MB of columns that are now
+    mapped."""
     import ctypes
 
     with suppress(OSError, TypeError, AttributeError):  # another library
