@@ -99,6 +99,7 @@ _NAMES = {
     "feature_dropout_ get_device get_device_module get_file_path is_distributed is_inference "
     "is_neg is_nonzero is_same_size is_signed is_storage is_vulkan_available norm_except_dim "
     "range rrelu rrelu_ set_anomaly_enabled set_num_interop_threads typename",
+    "jit": "fork wait",
     "modes": "are_deterministic_algorithms_enabled get_deterministic_debug_mode "
     "get_float32_matmul_precision get_num_interop_threads is_deterministic_algorithms_warn_only_enabled "
     "is_warn_always_enabled set_deterministic_debug_mode set_float32_matmul_precision "
@@ -225,6 +226,8 @@ if TYPE_CHECKING:
     from engine.function_forms import set_anomaly_enabled as set_anomaly_enabled
     from engine.function_forms import set_num_interop_threads as set_num_interop_threads
     from engine.function_forms import typename as typename
+    from engine.jit import fork as fork
+    from engine.jit import wait as wait
     from engine.modes import (
         are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
     )
@@ -292,6 +295,7 @@ def imported_as(name: str) -> Callable[[ModuleType], None]:
     if not isinstance(name, str):
         raise TypeError(f"imported_as: name must be a str, got {type(name).__name__}")
     _namespace.set_namespace(name)
+    globals()["__name__"] = name
     if name == "torch":
         globals()["__version__"] = version.__version__ = f"{version.pytorch}+underhood"
     return class_names.name_classes(name)

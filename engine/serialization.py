@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import pickle
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 from engine._native.namespace import namespace
+from engine.dtypes import device
 from engine.formats import legacy_file
 from engine.formats.zip_records import MAGIC
 from engine.saved_files.options import LoadEndianness as LoadEndianness
@@ -16,6 +18,8 @@ from engine.saved_files.safe_globals import add_safe_globals as add_safe_globals
 from engine.saved_files.safe_globals import clear_safe_globals as clear_safe_globals
 from engine.saved_files.safe_globals import get_safe_globals as get_safe_globals
 from engine.saved_files.safe_globals import safe_globals as safe_globals
+from engine.storage import UntypedStorage
+from engine.types import FileLike
 
 __all__ = [
     "LoadEndianness",
@@ -30,6 +34,10 @@ __all__ = [
     "set_default_load_endianness",
 ]
 
+FILE_LIKE: TypeAlias = FileLike  # for annotations, as MAP_LOCATION
+MAP_LOCATION: TypeAlias = (
+    Callable[[UntypedStorage, str], UntypedStorage] | device | str | dict[str, str] | None
+)
 DEFAULT_PROTOCOL = 2  # of the pickles that PyTorch writes
 _SUFFIXES = (".pt", ".pth", ".ckpt", ".bin", ".tar")
 

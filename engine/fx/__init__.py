@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from engine.unsupported import module_getattr
@@ -30,3 +31,8 @@ def wrap(fn_or_name: Any) -> Any:
             "Unsupported type for global function! Must be either a callable or string name"
         )
     return fn_or_name
+
+
+# PyTorch has them in these files of the package, from where libraries import them.
+for _file in ("graph", "graph_module", "interpreter", "node", "proxy"):
+    globals()[_file] = sys.modules[f"{__name__}.{_file}"] = sys.modules[__name__]

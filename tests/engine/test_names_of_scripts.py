@@ -243,3 +243,25 @@ def test_other_processes_are_not_called():
     assert not isinstance(1, rpc.RRef)
     with pytest.raises(NotImplementedError, match="call the function itself"):
         rpc.rpc_sync("other", max)
+
+
+def test_older_names_that_libraries_import():
+    from engine._vmap_internals import _vmap
+    from engine.fx.node import Node
+    from engine.nn.parallel.scatter_gather import scatter
+    from engine.optim.lr_scheduler import _LRScheduler
+    from engine.serialization import FILE_LIKE, MAP_LOCATION
+
+    assert _vmap(engine.sum)(engine.ones(2, 3)).tolist() == [3, 3]
+    assert fx.node.Node is fx.Node is Node
+    with pytest.raises(NotImplementedError, match="pass the inputs to the module itself"):
+        scatter(engine.ones(2), [0])
+    optimizer = engine.optim.SGD([engine.ones(1, requires_grad=True)], lr=0.1)
+
+    class Same(_LRScheduler):
+        def get_lr(self):
+            return [group["lr"] for group in self.optimizer.param_groups]
+
+    assert Same(optimizer).get_last_lr() == [0.1]
+    assert str in FILE_LIKE.__args__
+    assert engine.device in MAP_LOCATION.__args__

@@ -13,6 +13,7 @@ from torch.optim.lr_scheduler import StepLR
 import engine
 assert torch is engine and nn is engine.nn and F is engine.nn.functional
 assert torch.nn.modules.linear.Linear is Linear
+assert torch.__name__ == "torch"
 print(torch.Tensor, type(nn.Parameter(torch.ones(1))), nn.Linear, nn.Module, StepLR, type(torch.ones(1).max(0)))
 print(torch.__version__.split(".")[0], torch.ones(2).shape, torch.float32, torch.ones(1).type())
 print(torch.tensor([1], dtype=torch.int16), engine.__spec__.name, engine.nn.__spec__.name)

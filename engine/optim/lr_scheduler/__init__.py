@@ -31,3 +31,7 @@ __all__ = [
     "SequentialLR",
     "StepLR",
 ]
+
+
+class _LRScheduler(LRScheduler):
+    """The name that older programs derive their schedules from."""

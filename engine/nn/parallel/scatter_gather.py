@@ -1,0 +1,12 @@
+"""Inputs distributed over devices, of which there is one."""
+
+from __future__ import annotations
+
+from engine.unsupported import module_getattr
+
+__getattr__ = module_getattr(
+    "nn.parallel.scatter_gather",
+    "gather scatter scatter_kwargs",
+    "modules run on one device; pass the inputs to the module itself",
+    globals(),
+)
