@@ -509,7 +509,11 @@ static Held *find_held(Held *items, int n, int hint, int64_t name, int kind) {
 }
 
 static void compare_held(Scope *scope) {
-  Walk w = {.scope = scope, .mix = 1};
+  Walk w;  // not its arrays, which would take longer to clear than most scopes to walk
+  w.scope = scope;
+  w.mix = 1;
+  w.naming = w.n_new = w.n_above = w.room_found = 0;
+  w.found = NULL;
   walk_roots(&w);
   if (w.mix == scope->held_mix) return;
   scope->held_mix = w.mix;
