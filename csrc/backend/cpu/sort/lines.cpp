@@ -176,14 +176,41 @@ Item* select_items(const T* line, int64_t n, int64_t k, bool descending, SortScr
   return selected;
 }
 
-// The order of equal elements that PyTorch's topk leaves: it follows from which algorithms of the
-// standard library it calls. Where no two are equal, faster ones have the same result.
+// PyTorch's topk calls these algorithms of the standard library; the order of equal elements
+// follows from them. Few of many: what std::partial_sort does, but blocks without a better element
+// than the worst selected one are skipped by a vector loop.
+bool is_partial_sort(int64_t n, int64_t k) { return k * 64 <= n; }
+
 template <class Item>
-void select_as_pytorch(Item* items, int64_t n, int64_t k, bool in_order) {
-  const auto better = [](const Item& a, const Item& b) { return a.key() < b.key(); };
-  if (k * 64 <= n) return std::partial_sort(items, items + k, items + n, better);
-  std::nth_element(items, items + (k - 1), items + n, better);
-  if (in_order) std::sort(items, items + (k - 1), better);
+bool better_item(const Item& a, const Item& b) {
+  return a.key() < b.key();
+}
+
+template <class T, class Item>
+Item* partially_sorted(const T* line, int64_t n, int64_t k, bool descending, SortScratch& scratch) {
+  Item* const heap = scratch.room<Item>(k + 1);
+  const auto item = [&](int64_t i) {
+    return Item(static_cast<typename Item::Key>(sort_key(line[i], descending)), i);
+  };
+  for (int64_t i = 0; i < k; ++i) heap[i] = item(i);
+  std::make_heap(heap, heap + k, better_item<Item>);
+  const auto next_better = sort_loops().better[static_cast<int>(dtype_of<T>::value)];
+  for (int64_t i = k; i < n;) {
+    i = next_better(line, i, n, static_cast<uint64_t>(heap[0].key()), descending);
+    const int64_t end = std::min(n, i + SortLoops::kBlock);
+    for (; i < end; ++i) {
+      heap[k] = item(i);
+      if (better_item(heap[k], heap[0])) std::pop_heap(heap, heap + k + 1, better_item<Item>);
+    }
+  }
+  std::sort_heap(heap, heap + k, better_item<Item>);
+  return heap;
+}
+
+template <class Item>
+void select_nth(Item* items, int64_t n, int64_t k, bool in_order) {
+  std::nth_element(items, items + (k - 1), items + n, better_item<Item>);
+  if (in_order) std::sort(items, items + (k - 1), better_item<Item>);
 }
 
 template <class T, class F>
@@ -216,9 +243,12 @@ void select_line(DType dtype, void* values, int64_t* index, const void* line, in
     with_item<T>(n, [&](auto item) {
       using Item = decltype(item);
       const auto* x = static_cast<const T*>(line);
-      const int64_t compared = std::min(n, k + 1);  // one more: is the last selected the only one?
       Item* items = nullptr;
-      if (in_order || k * 64 <= n) {
+      if (is_partial_sort(n, k)) {
+        items = partially_sorted<T, Item>(x, n, k, descending, scratch);
+      } else if (in_order) {  // a faster algorithm, unless elements are equal
+        const int64_t compared =
+            std::min(n, k + 1);  // one more: is the last selected the only one?
         bool exact = true;
         items = k <= n / 4 ? select_items<T, Item>(x, n, compared, descending, scratch)
                            : sorted_items<T, Item>(x, n, descending, scratch, &exact);
@@ -229,7 +259,7 @@ void select_line(DType dtype, void* values, int64_t* index, const void* line, in
         items = scratch.room<Item>(n);
         for (int64_t i = 0; i < n; ++i)
           items[i] = Item(static_cast<typename Item::Key>(sort_key(x[i], descending)), i);
-        select_as_pytorch(items, n, k, in_order);
+        select_nth(items, n, k, in_order);
       }
       write(static_cast<T*>(values), index, items, k, x);
     });
