@@ -101,7 +101,8 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     if dtype is None:
         if self.is_sparse_csr:
             raise RuntimeError("Unimplemented backend SparseCsrCPU")
-        return f"{namespace()}.{'sparse.' * self.is_sparse}{self.dtype.title}Tensor"
+        package = "sparse." if self.is_sparse else "opencl." if self.is_opencl else ""
+        return f"{namespace()}.{package}{self.dtype.title}Tensor"
     if isinstance(dtype, str):
         title = dtype.rpartition(".")[2].removesuffix("Tensor")
         matches = [candidate for candidate in DTYPES if candidate.title == title]

@@ -36,17 +36,22 @@ class _TensorType(type):
     device_type: str
     layout: layout
 
+    @property
+    def target(cls) -> str:
+        """The type of the device: of "cuda" what `opencl.alias_cuda` says."""
+        return dtypes.device_aliases.get(cls.device_type, cls.device_type)
+
     def __instancecheck__(cls, instance: object) -> bool:
         return (
             isinstance(instance, Tensor)
             and instance.dtype is cls.dtype
-            and instance.device.type == cls.device_type
+            and instance.device.type == cls.target
             and instance.layout is cls.layout
         )
 
     def __call__(cls, *args: Any) -> Tensor:
         """Create a tensor of sizes, or of a sequence's or array's values; a tensor must have the dtype."""
-        if cls.device_type != "cpu":
+        if cls.target == "cuda":
             raise TypeError(
                 f"type torch.{cls.device_type}.{cls.__name__} not available. "
                 f"Torch not compiled with {cls.device_type.upper()} enabled."
@@ -55,7 +60,7 @@ class _TensorType(type):
             from engine.sparse.construct import sparse_coo_tensor
 
             return sparse_coo_tensor(*(args or ((0,),)), dtype=cls.dtype)
-        return legacy_tensor(cls.dtype, args, f"{cls.__name__}()")
+        return legacy_tensor(cls.dtype, args, f"{cls.__name__}()").to(cls.target)
 
 
 def legacy_tensor(kind: dtype, args: tuple[Any, ...], function: str) -> Tensor:
@@ -103,13 +108,13 @@ def tensor_type(name: str, device_type: str = "cpu", layout: str = "strided") ->
 
 
 def absent_type(name: str) -> _TensorType:
-    """Return a type of `torch.cuda`: no tensor is an instance, and calling it raises TypeError."""
+    """Return a type of `torch.cuda`: without `opencl.alias_cuda` no tensor is an instance, and a call is a TypeError."""
     return tensor_type(name, "cuda")
 
 
 def type_dtype(kind: _TensorType) -> dtype:
     """Return the dtype of a type. Raises: TypeError for a type of an absent device."""
-    if kind.device_type != "cpu":
+    if kind.target == "cuda":
         kind()
     return kind.dtype
 

@@ -73,4 +73,8 @@ def __getattr__(name: str) -> Any:
         from engine.random import default_generator
 
         return (default_generator,) * device_count()
+    from engine import typed_tensors
+
+    if name in typed_tensors.KINDS:
+        return typed_tensors.tensor_type(name, "opencl")
     raise no_attribute("opencl", name)

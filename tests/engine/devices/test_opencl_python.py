@@ -59,6 +59,9 @@ def test_moves(sample):
     assert sample.is_opencl
     assert not sample.is_cuda
     assert sample.get_device() == 0
+    assert sample.type() == "engine.opencl.FloatTensor"
+    assert isinstance(sample, opencl.FloatTensor)
+    assert not isinstance(sample, engine.FloatTensor)
     assert sample.to("opencl") is sample.opencl() is sample.opencl(0) is sample
     assert sample.numpy(force=True).tolist() == sample.tolist()
     x = engine.ones(3, requires_grad=True)
@@ -249,6 +252,7 @@ before_timing, after_timing = (cuda.Event(enable_timing=True) for _ in range(2))
 with cuda.stream(cuda.Stream()):
     before_timing.record()
     after_timing.record()
+assert isinstance(x, cuda.FloatTensor) and cuda.LongTensor([1]).is_cuda
 assert before_timing.elapsed_time(after_timing) >= 0 and cuda.get_device_capability() < (1, 0)
 cuda.synchronize()
 print(json.dumps([before, str(x.device), x.is_cuda, str(y.device), cuda.device_count(),
