@@ -108,7 +108,7 @@ def tensor_type(name: str, device_type: str = "cpu", layout: str = "strided") ->
 
 
 def absent_type(name: str) -> _TensorType:
-    """Return a type of `torch.cuda`: without `opencl.alias_cuda` no tensor is an instance, and a call is a TypeError."""
+    """Return a type of `torch.cuda`: without `opencl.alias_cuda` it has no instances, and a call is a TypeError."""
     return tensor_type(name, "cuda")
 
 
