@@ -96,6 +96,10 @@ def svd_lowrank(
     q, niter = 6 if q is None else q, 2 if niter is None else niter
     if niter > _MAX_ITERATIONS:
         raise ValueError(f"niter(={niter}) must not be greater than {_MAX_ITERATIONS}")
+    if A.dim() < 2:
+        raise ValueError(
+            f"svd_lowrank: A must have at least 2 dimensions, got shape {tuple(A.shape)}"
+        )
     if M is not None:
         M = ops.expand(M, *A.shape)
     wide = A.shape[-2] < A.shape[-1]

@@ -86,7 +86,7 @@ def operand(value: Any) -> tuple[int, int, int, float]:
 
 
 def ints(value: Any) -> tuple[Any, int]:
-    """Convert a sequence of ints, or a single int, to (array, length); None becomes (NULL, -1)."""
+    """Convert a list or tuple of ints to (array, length); None becomes (NULL, -1)."""
     if value is None:
         return ffi.NULL, -1
     if value.__class__ in _SEQUENCES:
@@ -95,14 +95,19 @@ def ints(value: Any) -> tuple[Any, int]:
                 break
         else:
             return value, len(value)
-    if isinstance(value, Tensor):
-        value = value.tolist()
-    if isinstance(value, numbers.Integral):
-        return (int(value),), 1
-    if isinstance(value, (str, bytes)):
-        raise TypeError("expected a sequence of ints, got a string")
+    if not isinstance(value, (tuple, list)):
+        raise TypeError(f"expected a tuple of ints, got {type(value).__name__}")
     values = [v.__index__() for v in value]
     return values, len(values)
+
+
+def ints_or_int(value: Any) -> tuple[Any, int]:
+    """Convert as `ints` does; a single int stands for one or for several, as `int[2]` in a schema says."""
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool):
+        return (int(value),), 1
+    if isinstance(value, Tensor):
+        return (value.__index__(),), 1
+    return ints(value)
 
 
 def floats(value: Any) -> tuple[Any, int]:

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from engine import dtypes
 from engine._generated import ops
+from engine._native import lib
 from engine.dtypes import Size, as_dtype, dtype, int64
 from engine.storage import UntypedStorage
 from engine.tensor import Tensor
@@ -73,14 +74,14 @@ def set_(
     tensor([1., 3.])
     """
     if source is None and storage_offset is None:
-        return ops.set_(input, ops.empty(0, dtype=input.dtype, device=input.device))
+        return _moved(ops.set_(input, ops.empty(0, dtype=input.dtype, device=input.device)))
     if (storage_offset is None) != (size is None):
         raise TypeError(
             "set_() received an invalid combination of arguments: offset and size go together"
         )
     if isinstance(source, Tensor):
         if storage_offset is None:
-            return ops.set_(input, source)
+            return _moved(ops.set_(input, source))
         if source.dtype != input.dtype:  # the storage alone counts
             source = source.untyped_storage()._tensor.detach()
     elif isinstance(source, UntypedStorage):
@@ -94,7 +95,15 @@ def set_(
         )
     if not isinstance(size, Sequence):
         raise TypeError(f"set_(): size must be a tuple of ints, got {type(size).__name__}")
-    return ops.set__source_Storage_storage_offset(input, source, storage_offset, size, stride)
+    return _moved(
+        ops.set__source_Storage_storage_offset(input, source, storage_offset, size, stride)
+    )
+
+
+def _moved(tensor: Tensor) -> Tensor:
+    """Cuts the tensor, which describes other memory now, from the graphs that lead to it as a leaf."""
+    lib.uh_forget_accumulator(tensor._h)
+    return tensor
 
 
 def beyond(input: Tensor) -> int:
@@ -118,11 +127,17 @@ def beyond(input: Tensor) -> int:
 
 @method
 def random_(
-    input: Tensor, from_: int = 0, to: int | None = None, *, generator: Any = None
+    input: Tensor, from_: int | None = None, to: int | None = None, *, generator: Any = None
 ) -> Tensor:
     """Set every element to an integer drawn uniformly: `random_(to)` or `random_(from, to)`."""
-    if to is None:
-        low, high = 0, from_ if from_ != 0 else beyond(input)
+    if from_ is None and to is None and input.is_complex():
+        raise NotImplementedError(
+            f'"random_kernel_cpu" not implemented for {input.dtype}: a range of integers has no complex numbers'
+        )
+    if from_ is None:
+        low, high = 0, beyond(input) if to is None else to
+    elif to is None:
+        low, high = 0, from_
     else:
         low, high = from_, to
     if generator is None:

@@ -28,9 +28,10 @@ bool is_sole_holder(const Tensor& gradient) {
 }
 
 // Returns true if the gradient has the leaf's layout, so that optimizers read both in the same
-// order. A leaf whose elements overlap or leave gaps gets a row-major gradient.
+// order. A leaf whose elements overlap or leave gaps gets a row-major gradient. The leaf may have
+// another number of dimensions than the gradient since `x.data = y`.
 bool same_layout(const Tensor& leaf, const Tensor& gradient) {
-  if (!is_dense(leaf)) return gradient.is_contiguous();
+  if (!is_dense(leaf) || leaf.ndim() != gradient.ndim()) return gradient.is_contiguous();
   for (int64_t d = 0; d < leaf.ndim(); ++d)
     if (leaf.size(d) != 1 && leaf.stride(d) != gradient.stride(d)) return false;
   return true;
@@ -103,7 +104,8 @@ void AccumulateGrad::accumulate(Tensor incoming, int64_t arrived) {
   if (!grad) {
     const bool can_take = !grad_enabled() && is_sole_holder(incoming);
     if (can_take && (incoming.is_sparse() || same_layout(leaf_, incoming))) {
-      if (incoming.impl()->base()) incoming = alias(incoming, incoming.impl()->layout());
+      if (incoming.impl()->base() || requires_grad(incoming))
+        incoming = alias(incoming, incoming.impl()->layout());
     } else {
       mode = AccumulateMode::kCopied;
       incoming = copy_like(incoming, leaf_);

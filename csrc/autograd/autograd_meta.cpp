@@ -40,40 +40,52 @@ std::mutex& view_lock(const TensorImpl* view) {
   return locks[static_cast<size_t>(view->id()) % 16];
 }
 
-void check_view(const Tensor& self) {
-  static constexpr std::string_view kWay =
-      " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify "
-      "your code by moving both the view and the inplace either both inside the ";
+std::string_view advice(ViewOrigin origin) {
+  switch (origin) {
+    case ViewOrigin::kMultiOutput:
+      return " This view is the output of a function that returns multiple views. Such functions "
+             "do not allow the output views to be modified inplace. You should replace the inplace "
+             "operation by an out-of-place one.";
+    case ViewOrigin::kNoGrad:
+      return " Given that this use case is ambiguous and error-prone, it is forbidden. You can "
+             "clarify your code by moving both the view and the inplace either both inside the "
+             "no_grad block (if you don't want the inplace to be tracked) or both outside (if you "
+             "want the inplace to be tracked).";
+    case ViewOrigin::kInference:
+      return " Given that this use case is ambiguous and error-prone, it is forbidden. You can "
+             "clarify your code by moving both the view and the inplace either both inside the "
+             "inference_mode block (if you don't want the inplace to be tracked) or both outside "
+             "(if you want the inplace to be tracked).";
+    default:
+      return " This view was created inside a custom Function (or because an input was returned "
+             "as-is) and the autograd logic to handle view+inplace would override the custom "
+             "backward associated with the custom Function, leading to incorrect gradients. This "
+             "behavior is forbidden. You can fix this by cloning the output of the custom "
+             "Function.";
+  }
+}
+
+enum class Written { kItself, kBase };
+
+void check_view(const Tensor& self, Written written) {
   const ViewOrigin origin = self.impl()->view_origin();
-  const auto two_worlds = [&](std::string_view result, std::string_view mode,
-                              std::string_view current) {
-    fail(ErrorKind::kRuntime, "A view was created in ", result, " and is being modified inplace ",
-         current, ".", kWay, mode,
-         " block (if you don't want the inplace to be tracked) or both outside (if you want the "
-         "inplace to be tracked).");
-  };
-  if (origin == ViewOrigin::kNoGrad)
-    two_worlds("no_grad mode", "no_grad", "with grad mode enabled");
-  if (origin == ViewOrigin::kInference)
-    two_worlds("inference mode", "inference_mode", "in normal mode");
   if (origin == ViewOrigin::kDefault) return;
   const AutogradMeta* known = maybe_meta(self.impl());
   const Edge history = known ? known->history() : Edge();
-  const std::string which =
-      history.node ? message("Output ", history.input, " of ", short_name(*history.node))
-                   : "This tensor";
-  if (origin == ViewOrigin::kMultiOutput) {
-    fail(ErrorKind::kRuntime, which,
-         " is a view and is being modified inplace. This view is the output of a function that "
-         "returns multiple views. Such functions do not allow the output views to be modified "
-         "inplace. You should replace the inplace operation by an out-of-place one.");
-  }
-  fail(ErrorKind::kRuntime, which,
-       " is a view and is being modified inplace. This view was created inside a custom Function "
-       "(or because an input was returned as-is) and the autograd logic to handle view+inplace "
-       "would override the custom backward associated with the custom Function, leading to "
-       "incorrect gradients. This behavior is forbidden. You can fix this by cloning the output "
-       "of the custom Function.");
+  const bool inference = origin == ViewOrigin::kInference;
+  const std::string output =
+      history.node ? message("Output ", history.input, " of ", short_name(*history.node)) : "";
+  const std::string_view change =
+      written == Written::kItself
+          ? " and is being modified inplace"
+          : " and its base or another view of its base has been modified inplace";
+  if (history.node && origin != ViewOrigin::kNoGrad && !inference)
+    fail(ErrorKind::kRuntime, output, " is a view", change, ".", advice(origin));
+  // Without history it can only come from a mode without gradients.
+  fail(ErrorKind::kRuntime,
+       history.node ? output + " is a view of a view which was" : "A view was", " created in",
+       inference ? " inference mode" : " no_grad mode", change,
+       inference ? " in normal mode." : " with grad mode enabled.", advice(origin));
 }
 
 }  // namespace
@@ -96,7 +108,7 @@ Edge history_of(const Tensor& tensor) {
     const std::lock_guard<std::mutex> one_at_a_time(lock);
     if (look() || (!result.node && !impl->base()->requires_grad())) return result;
   }
-  check_view(tensor);  // its base was written: that is a write to the view as well
+  check_view(tensor, Written::kBase);
   const Tensor base = Tensor::share(impl->base());
   Ref<Node> new_node = view_node(base, tensor, result.node);
   new_node->add_edge(gradient_edge(base));
@@ -153,11 +165,11 @@ void check_inplace(const Tensor& self, bool any_requires_grad) {
   const bool differentiable_view = self.impl()->base() != nullptr;
   if (differentiable_view) {
     const Tensor base = Tensor::share(self.impl()->base());
-    check_view(self);
+    check_view(self, Written::kItself);
     check(!(requires_grad(self) && is_leaf(base)),
           "a view of a leaf Variable that requires grad is being used in an in-place operation.");
   }
-  check(!(requires_grad(self) && is_leaf(self)),
+  check(!(requires_grad(self) && has_no_node(self)),
         "a leaf Variable that requires grad is being used in an in-place operation.");
 }
 
@@ -206,11 +218,11 @@ void set_requires_grad(const Tensor& tensor, bool value) {
         "only Tensors of floating point and complex dtype can require gradients");
   check(!(value && tensor.impl()->is_inference() && !t_state.inference),
         "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
-  check(is_leaf(tensor) || value,
+  check(has_no_node(tensor) || value,
         "you can only change requires_grad flags of leaf variables. If you want to use a computed "
         "variable in a subgraph that doesn't require differentiation use "
         "var_no_grad = var.detach().");
-  if (!is_leaf(tensor)) return;
+  if (!has_no_node(tensor)) return;
   AutogradMeta& m = meta(tensor);
   if (m.requires_grad != value && events::on()) [[unlikely]]
     events::emit(events::Kind::kREQUIRES_GRAD, tensor.id(), value);
@@ -235,6 +247,11 @@ void detach_in_place(const Tensor& tensor) {
 }
 
 bool is_leaf(const Tensor& tensor) { return !grad_fn(tensor); }
+
+bool has_no_node(const Tensor& tensor) {
+  const AutogradMeta* known = maybe_meta(tensor.impl());
+  return !known || !known->has_grad_fn();
+}
 
 void set_grad(const Tensor& tensor, const Tensor& grad) {
   AutogradMeta& m = meta(tensor);

@@ -106,6 +106,9 @@ void set_requires_grad(const Tensor& tensor, bool requires_grad);
 // detach_(): removes the tensor's history.
 void detach_in_place(const Tensor& tensor);
 bool is_leaf(const Tensor& tensor);
+// True also for a view whose history has not been read since its base was written: as in PyTorch,
+// flags and in-place writes of such a view take it for a leaf.
+bool has_no_node(const Tensor& tensor);
 void set_grad(const Tensor& tensor, const Tensor& grad);
 void retain_grad(const Tensor& tensor, Ref<Hook> hook);
 

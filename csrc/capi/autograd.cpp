@@ -10,6 +10,14 @@
 using namespace uh;            // NOLINT: this file is nothing but calls into uh
 using namespace uh::autograd;  // NOLINT
 
+void uh::forget_accumulator(const Tensor& leaf) {
+  AutogradMeta* m = maybe_meta(leaf.impl());
+  if (!m) return;
+  m->lock.lock();
+  m->accumulator = nullptr;
+  m->lock.unlock();
+}
+
 int uh_requires_grad(uh_handle self) {
   const InUse impl(self);
   return impl->keys().has(Key::kAutograd) && impl->requires_grad();
@@ -20,8 +28,17 @@ int uh_set_requires_grad(uh_handle self, int value) {
     return 0;
   });
 }
+int uh_forget_accumulator(uh_handle self) {
+  return guard(-1, [&] {
+    forget_accumulator(take(self));
+    return 0;
+  });
+}
 int uh_is_leaf(uh_handle self) {
   return guard(-1, [&] { return static_cast<int>(is_leaf(take(self))); });
+}
+int uh_has_no_node(uh_handle self) {
+  return guard(-1, [&] { return static_cast<int>(has_no_node(take(self))); });
 }
 uh_node uh_grad_fn(uh_handle self) {
   return guard(~uh_node{0}, [&] { return give_node(grad_fn(take(self))); });

@@ -21,6 +21,10 @@ inline uh_node give_node(Ref<autograd::Node> node) {
 // The saved tensor of that name, or null; `saved_tensors[1]` names an element of a list.
 autograd::SavedTensor* find_saved(autograd::Node& node, std::string_view name);
 
+// The leaf's next graph gets a new AccumulateGrad; earlier graphs keep theirs, which expects
+// gradients like the tensor that was.
+void forget_accumulator(const Tensor& leaf);
+
 // True once the host language shuts down: none of its functions may be called.
 bool is_host_finalizing();
 

@@ -20,6 +20,7 @@
 #include "base/imported_name.h"
 #include "base/parallel.h"
 #include "capi/convert.h"
+#include "capi/convert_autograd.h"
 #include "capi/library.h"
 #include "events/pack.h"
 #include "events/recorder.h"
@@ -449,13 +450,7 @@ int uh_set_data(uh_handle self, uh_handle source) {
     check(!autograd::requires_grad(to) || autograd::is_differentiable(from.dtype()),
           "data set to a tensor that requires gradients must be floating point or complex dtype");
     const Change change(to.impl());
-    autograd::AutogradMeta* meta = autograd::maybe_meta(to.impl());
-    if (meta && (to.dtype() != from.dtype() || to.sizes() != from.sizes() ||
-                 !(to.device() == from.device()))) {
-      meta->lock.lock();
-      meta->accumulator = nullptr;  // it expects gradients like the tensor that was
-      meta->lock.unlock();
-    }
+    if (to.dtype() != from.dtype() || !(to.device() == from.device())) forget_accumulator(to);
     to.impl()->set_data(*from.impl());
     return 0;
   });

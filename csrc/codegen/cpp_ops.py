@@ -253,7 +253,9 @@ def _formed_kernel(op: Operator) -> str:
         result = local if len(outs) == 1 else f"std::get<{i}>({local})"
         operands = {a.name for a in op.arguments if a.type == "Operand"}
         for name, refuses_any in op.overlap:
-            if name == out:
+            if name == "out" and op.form == "out":
+                lines.append(f'check_no_internal_overlap({out}, "{op.name}");')
+            if name in (out, "out"):
                 continue
             tensor = f"{name}.tensor" if name in operands else name
             refused = str(refuses_any).lower()

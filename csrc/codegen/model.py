@@ -464,11 +464,11 @@ def _gradient(entry: dict) -> dict[tuple[str, ...], str]:
 
 
 def _overlap(entry: dict, arguments: tuple[Argument, ...]) -> tuple[tuple[str, bool], ...]:
-    """`partial` or `any` for all tensors of an entry, or a table for some of them."""
+    """`partial` or `any` for all tensors of an entry, or a table for some of them and `out`."""
     declared = entry.get("overlap", {})
     tensors = [a.name for a in arguments if a.type in ("Tensor", "Tensor?", "Operand")]
     table = declared if isinstance(declared, dict) else dict.fromkeys(tensors, declared)
-    if set(table) - set(tensors) or set(table.values()) - {"partial", "any"}:
+    if set(table) - {*tensors, "out"} or set(table.values()) - {"partial", "any"}:
         raise DeclarationError(
             f"{entry['schema']}: overlap must be partial or any, of tensors, got {declared}"
         )

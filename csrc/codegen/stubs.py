@@ -40,7 +40,7 @@ TYPES = {
     "Operand": "Tensor | Number",
     "Scalar": "Number",
     "int": "_b.int",
-    "int[]": "_b.int | Sequence[_b.int]",
+    "int[]": "Sequence[_b.int]",
     "float": "_b.float",
     "float[]": "Sequence[_b.float]",
     "bool": "_b.bool",
@@ -76,7 +76,8 @@ def _parameter(a: Argument, name: str, op: Operator) -> str:
     default = "" if a.default is None else f" = {python_ops.default_text(a, op)}"
     if default and not default[3:].isidentifier() and not _is_literal(default[3:]):
         default = " = ..."
-    return f"{name}: {python_type(a.type)}{default}"
+    or_int = "_b.int | " if a.length and a.type.startswith("int[") else ""
+    return f"{name}: {or_int}{python_type(a.type)}{default}"
 
 
 def _is_literal(text: str) -> bool:

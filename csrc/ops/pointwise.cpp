@@ -211,9 +211,11 @@ PointwiseCall plan_pointwise(const PointwiseOp& op, Form form, std::span<const I
     return {dtype, out, out};
   }
   const Tensor& out = target;
-  // PyTorch converts the parts of complex numbers (abs, angle) to any floating dtype.
-  const bool exact = op.exact_out && !(op.real_result && is_complex(dtype));
-  if (exact && form == Form::kOut) check_out_dtype(out, result, op.name);
+  // PyTorch converts the parts of complex numbers (abs) to any floating dtype, not to another
+  // complex one.
+  const bool part = op.real_result && is_complex(dtype);
+  if (op.exact_out && form == Form::kOut && (!part || is_complex(out.dtype())))
+    check_out_dtype(out, part ? dtype : result, op.name);
   check(can_cast(result, out.dtype()), op.name, ": result type ", info(result).title,
         " can't be cast to the desired output type ", info(out.dtype()).title);
   check(form == Form::kOut || !op.real_result || !is_complex(dtype), "In-place ", op.name,

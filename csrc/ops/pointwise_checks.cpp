@@ -95,6 +95,8 @@ UH_CHECK(tolerance) {
 }
 
 UH_CHECK(signed_limits) {
+  check_kind(!is_complex(dtype), ErrorKind::kNotImplemented,
+             "clamp is not supported for complex types");
   check(dtype != DType::kUInt8 || (params[0]->to_double() >= 0 && params[1]->to_double() >= 0),
         op.name, ": cannot limit an unsigned type to negative limits [", *params[0], ", ",
         *params[1], "]");

@@ -37,7 +37,7 @@ class Differentiable(_Base):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
-        if value and not self.is_leaf:  # what requires_grad_() accepts
+        if value and not lib.uh_has_no_node(self._h):  # what requires_grad_() accepts
             raise RuntimeError("you can only change requires_grad flags of leaf variables.")
         self.requires_grad_(value)
 
@@ -122,7 +122,7 @@ class Differentiable(_Base):
         """Store the gradient of this non-leaf tensor in its `.grad`, too."""
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        if self.is_leaf or lib.uh_retains_grad(self._h):
+        if lib.uh_has_no_node(self._h) or lib.uh_retains_grad(self._h):
             return
         from engine.autograd.graph import RETAIN_GRAD
 

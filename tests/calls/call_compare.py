@@ -107,6 +107,8 @@ def _tree(a: Any, b: Any, numbers: bool, strides: bool = True) -> str | None:
         )
     if a[0] == "other":
         return None
+    if a[0].startswith("sparse"):
+        return _tree(a[1:], b[1:], numbers, strides=False)
     if len(a) != len(b):
         return f"structure of {len(b) - 1} results, PyTorch's are {len(a) - 1}"
     for left, right in zip(a[1:], b[1:], strict=True):

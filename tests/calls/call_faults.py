@@ -45,7 +45,7 @@ FAULTS = tuple(
             r"(?i)dimension out of range|index \S+ is out of (bounds|range)|out of range for|Dimension specified as"
             r"|expected \d( or \d)? dimensions|too many indices|invalid index|tensors used as indices"
             r"|(size|dim)\S* .*out of range|must have \d+ sizes|Index has to be|Index should have dimension"
-            r"|start out of range|shape of the mask|tuple index out of range",
+            r"|start out of range|shape of the mask|tuple index out of range|Expected reduction dim",
         ),
         (
             "the dtype of a result, or of two operands",

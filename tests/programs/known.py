@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from tests.calls.call_faults import wrong_in_two_ways
 from tests.programs.outcome import Difference
 
 # Reason: patterns of the fact that differs, and of its detail and statement.
@@ -11,19 +12,20 @@ KNOWN = {
     "the number of a Node's name, which counts PyTorch's overloads": (
         "grad_fn", r"\w+: ([A-Za-z]+Backward)\d, not \1\d( \(after .*)?$", "",
     ),
-    "there is no complex32": ("raises|error class", r"got Half and Half|'ComplexHalf'\)$", ""),
+    "there is no complex32": (
+        ".*", r"got Half and Half|'ComplexHalf'\)$|but got a tensor of scalar type: Half\)|, not complex32$", "",
+    ),
     "there is no complex32, so the statement before another one that raises does": (
         "names", "", r"(?s)lib\.complex\(.*\n",
     ),
-    "PyTorch's own assertion fails": ("does not raise|error class", r"not RuntimeError \(.*INTERNAL ASSERT", ""),
+    "PyTorch's own assertion fails": (
+        "does not raise|error class|is_leaf|grad_fn", r"not RuntimeError\b.*INTERNAL ASSERT", "",
+    ),
     "strides of a gradient's dimensions of size 1, which no element uses, follow from the order of steps": (
         "(grad )?stride", r"\(where the size is 1\)$", r"autograd\.grad\(|backward\(|\.grad\b",
     ),
     "PyTorch's tril and triu write out= whose elements share memory, each several times": (
         "raises", r"^RuntimeError \(tri[lu]: unsupported operation: more than one element of the written-to", r"out=",
-    ),
-    "PyTorch's tril reads its operand's memory after out= has moved it": (
-        "values", "", r"lib\.tril\(.*out=",
     ),
     "PyTorch's kron cannot view its own product of transposed matrices": (
         "does not raise", r"RuntimeError \(view size is not compatible", r"\.kron\(",
@@ -31,12 +33,13 @@ KNOWN = {
     "PyTorch's set_ grows the storage, but not for the sizes and strides that the tensor has already": (
         "does not raise", r"RuntimeError \(setStorage: sizes", r"\.set_\(",
     ),
-    "memory that was not written has any values": ("values", "", r"resize_|set_\("),
-    "PyTorch reduces into memory that it still reads": (
-        "values", "", r"(?s)lib\.(sum|mean|prod|amax)\(.*out=",
-    ),
+    "PyTorch reduces into memory that it still reads": ("names", "", r"(?s)lib\.(sum|mean|prod|amax)\(.*out="),
     "PyTorch resizes out= before it reads it, where it is the operand": (
         "shape|does not raise|error class", "", r"lib\.(sum|mean|prod|amax|matmul)\((\w+)\b.*out=\2\b",
+    ),
+    "PyTorch resizes out= before it looks at the dimensions of an operand that is the same tensor": (
+        "does not raise", r"not (IndexError \(Dimension out of range|RuntimeError \(1D tensors expected)",
+        r"lib\.(sum|mean|prod|matmul)\(.*out=",
     ),
     "PyTorch does not notice operands with gaps in the written memory, and reads what it has written": (
         "raises|error class",
@@ -44,18 +47,26 @@ KNOWN = {
         r"and the written-to tensor refer to a single",
         "",
     ),
-    "PyTorch's masked_scatter_ reads what it has written, and stops in the middle of a source that is too short": (
-        "values", "", r"masked_scatter_\(",
+    "PyTorch's masked_scatter_ stops in the middle of a source that is too short": (
+        "values", r"\(after RuntimeError", r"masked_scatter_\(",
     ),
     "PyTorch writes elements that share memory one by one, and reads what it has written": (
-        "values", r"\(elements share memory\)$", r"(logical_not|cumsum|cumprod|index_add|index_put|scatter)\w*_\(",
+        "values", r"\(elements share memory\)$",
+        r"\b(logical_not|cumsum|cumprod|index_add|index_put|scatter|put|eq|gt)\w*_\(",
+    ),
+    "the bits of floating-point numbers differ in the last place": ("values", "", r"\.view\(lib\.u?int\d+\)"),
+    "PyTorch gives integers a history when they are set to a tensor that requires grad": (
+        "requires_grad", r"False, not True \((u?int\d+|bool)\)", r"\] = ",
+    ),
+    "a view that `.data =` gave another dtype: PyTorch's gradients have the wrong dtype, here the write is rejected": (
+        "raises", r"^RuntimeError \(a view of dtype \w+ of a tensor of dtype", "",
     ),
     "PyTorch's .grad is the caller's gradient, seen through a view": ("grad storage", "", r"backward\("),
+    "PyTorch's .grad is the caller's gradient, which a hook of the leaf has written": (
+        "grad_fn", r"not AsStridedBackward0 \(after RuntimeError: Tensor post accumulate grad hooks", r"backward\(",
+    ),
     "PyTorch does not complete the loop of a division by zero": (
         "values", r"\(after RuntimeError: .*ZeroDivisionError", "",
-    ),
-    "PyTorch's products write memory that they still read": (
-        "values", "", r"(?s)addmm_\(|addmv_\(|lib\.(matmul|mm|bmm)\(.*out=",
     ),
     "PyTorch keeps a negative size that it rejects": (
         "shape", r"not \(.*-\d.*\) \(after RuntimeError", r"resize_",
@@ -67,7 +78,7 @@ KNOWN = {
         "values", r"\(after IndexError", r"\[|index_|put_",
     ),
     "PyTorch finds that an empty tensor has no such slice when it describes it": (
-        "error class", r"^IndexError \(index_fill.* not RuntimeError \(setStorage", r"index_fill",
+        "error class", r"^IndexError \(index_(fill|copy).* not RuntimeError \(setStorage", r"index_(fill|copy)",
     ),
     "compiled `x[i] += y` writes once; Python writes the element, then assigns it": (
         "_version", r"^call ", r"\] [-+*/]+=",
@@ -86,6 +97,8 @@ KNOWN = {
         "error class", r"(?s)^call .*: RuntimeError .*leaf Variable that requires.*, not IndexError", r"\] =",
     ),
 }  # fmt: skip
+# What adds memory to a tensor without writing it.
+RESIZED = re.compile(r"resize_|\bset_\(")
 # What PyTorch's tracer warns of, or refuses: whatever comes of it may differ.
 UNTRACEABLE = re.compile(r"\.data = |\.resize_|\.set_\(|\.detach_\(")
 
@@ -99,4 +112,9 @@ def reason_for(difference: Difference) -> str | None:
             and re.search(statement, difference.statement)
         ):
             return reason
+    errors = re.fullmatch(r"(\w+) \((.*)\), not (\w+) \((.*)\)", difference.detail, re.DOTALL)
+    if difference.fact == "error class" and errors:
+        ours, theirs = errors.group(1, 2), errors.group(3, 4)
+        if wrong_in_two_ways(ours, theirs):
+            return "wrong in two ways: each library reports one"
     return None

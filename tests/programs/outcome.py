@@ -138,11 +138,14 @@ def answer(question: Callable[[], Any]) -> Any:
     try:
         return question()
     except RuntimeError as error:
-        return type(error).__name__
+        own_fault = ": INTERNAL ASSERT" if "INTERNAL ASSERT" in str(error) else ""
+        return type(error).__name__ + own_fault
 
 
 def values(x: Any) -> Any:
     """The elements. The bits of floating-point numbers differ in the last place: read as integers they say nothing."""
+    if getattr(x, "_is_zerotensor", bool)():  # PyTorch's zeros without memory
+        return [0.0] * x.numel()
     if x._base is not None and kind(x._base) == "float" and kind(x) == "int":
         return "bits of numbers"
     return flat(x.detach().tolist())
@@ -199,6 +202,8 @@ def difference(steps: list[Step], expected: list[Step]) -> Difference | None:
                 after += (
                     " (elements share memory)" if fact == "values" and shares_memory(step) else ""
                 )
+                if fact == "requires_grad":
+                    after += f" ({ours['dtype']})"
                 if fact.endswith("stride") and only_where_one(ours, other.tensors[name], fact):
                     after += " (where the size is 1)"
                 values = (value_of(all_facts, fact) for all_facts in (ours, other.tensors[name]))

@@ -36,9 +36,10 @@ from typing import Any
 import engine
 from tests.engine.jit.fuzz_shrink import shrunk
 from tests.programs import compiled
+from tests.programs.copies import computes_the_same_with_copies
 from tests.programs.grammar import program
-from tests.programs.known import UNTRACEABLE, reason_for
-from tests.programs.outcome import Difference, difference, run
+from tests.programs.known import RESIZED, UNTRACEABLE, reason_for
+from tests.programs.outcome import Difference, difference, run, statements
 
 SECONDS = 30  # for one program
 CHUNK = 250  # programs of one process
@@ -65,6 +66,13 @@ def known_reason(mode: str, text: str, result: Difference) -> str | None:
     with_grad = text.replace("with lib.no_grad():", "if True:")
     if mode == "trace" and with_grad != text and CHECKS[mode](with_grad) is None:
         return "PyTorch does not trace no_grad, and neither does the engine"
+    if mode == "pytorch" and result.fact == "values":
+        parts = statements(text)
+        if any(RESIZED.search(part) for part in parts[: parts.index(result.statement) + 1]):
+            return "memory that was not written has any values"
+        torch = importlib.import_module("torch")
+        if computes_the_same_with_copies(engine, torch, text, result):
+            return "PyTorch reads memory that the operator has written or moved"
     if mode not in COMPILERS or not importlib.util.find_spec("torch"):
         return reason_for(result)
     torch = importlib.import_module("torch")
@@ -269,6 +277,9 @@ def main() -> int:
     begin = time.monotonic()
     search = Search(options.mode, options.seed, options.count, options.jobs)
     search.run()
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump([vars(element) for element in search.findings], file, indent=1)
     classes: dict[str, list[Finding]] = {}
     for finding in search.findings:
         classes.setdefault(finding.signature, []).append(finding)
@@ -281,9 +292,6 @@ def main() -> int:
         print(
             "\n".join(f"    {line}" for line in text.splitlines()), f"\n    # {detail}", flush=True
         )
-    if options.json:
-        with open(options.json, "w") as file:
-            json.dump([vars(element) for element in search.findings], file, indent=1)
     for reason, count in search.known.most_common():
         print(f"{count} x known: {reason}")
     facts = Counter(finding.signature.partition(":")[0] for finding in search.findings)

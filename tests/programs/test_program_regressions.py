@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -670,6 +671,38 @@ ERRORS = {
     "engine.ones(2, dtype=engine.uint8).__setitem__(False, 300)": RuntimeError,
     "engine.zeros(2, out=engine.ones(2, dtype=engine.complex64, requires_grad=True))": RuntimeError,
     "engine.zeros(0).half().set_(engine.full((3,), 3), 0, (2,), (1,))": None,
+    "engine.tensor(1.0).index_add(0, engine.tensor([0]), engine.ones(1))": RuntimeError,
+    "engine.tensor(1.0).index_reduce(0, engine.tensor([0]), engine.ones(1), 'prod')": RuntimeError,
+    "engine.ones(1, 0).index_add(1, engine.tensor([0]), engine.ones(1, 1))": None,
+    "engine.ones(2, 2).index_fill(0, engine.tensor([[0]]), 1)": RuntimeError,
+    "engine.nn.functional.hardtanh_(engine.ones(2, dtype=engine.complex64).expand(3, 2))": NotImplementedError,
+    "engine.take(engine.ones(2), engine.tensor(0), out=engine.ones(1).expand(3))": RuntimeError,
+    "engine.index_select(engine.ones(2), 0, engine.tensor([0]), out=engine.ones(1).expand(3))": RuntimeError,
+    "engine.masked_select(engine.ones(3), engine.ones(3) > 2, out=engine.ones(1).expand(3))": RuntimeError,
+    "engine.abs(engine.ones(2) * 1j, out=engine.ones(2, dtype=engine.complex128))": RuntimeError,
+    "engine.abs(engine.ones(2) * 1j, out=engine.ones(2, dtype=engine.complex64))": None,
+    "engine.abs(engine.ones(2) * 1j, out=engine.ones(2, dtype=engine.float64))": None,
+    "(engine.ones(2) * 1j).random_()": NotImplementedError,
+    "(engine.ones(2) * 1j).random_(3)": RuntimeError,
+    "engine.ones(2).random_(0)": RuntimeError,
+    "engine.svd_lowrank(engine.tensor(1.0))": ValueError,
+    "(engine.ones(2, 0) > 0) @ (engine.ones(0, 2) > 0)": None,
+    "(engine.ones(2, 1) > 0) @ (engine.ones(1, 2) > 0)": NotImplementedError,
+    # A tuple that may have any length is not an int; one that has a length in the schema may be.
+    "engine.full(2, 3)": TypeError,
+    "engine.ones(2).new_full(2, 3)": TypeError,
+    "engine.empty_strided(2, 1)": TypeError,
+    "engine.as_strided(engine.ones(4), 2, 1)": TypeError,
+    "engine.nn.functional.layer_norm(engine.ones(4), 4)": TypeError,
+    "engine.full(engine.tensor([2]), 3)": TypeError,
+    "engine.zeros(4).view(range(4))": TypeError,
+    "engine.zeros(4).view(4)": None,
+    "engine.zeros(4).sum(0)": None,
+    "engine.zeros(4).roll(1)": None,
+    "engine.zeros(2, 3).movedim(0, 1)": None,
+    "engine.zeros(2, 3).squeeze(0).all(0).any(0)": None,
+    "engine.zeros(2).sum(True)": TypeError,
+    "engine.ones(2, dtype=engine.bool).mvlgamma(1)": RuntimeError,
 }
 
 
@@ -829,3 +862,107 @@ def test_which_of_two_mistakes_is_reported() -> None:
         mask @ mask[:1]
     with pytest.raises(RuntimeError, match="only supports bool tensor for result"):
         engine.all(mask, 5, out=engine.empty(1))
+
+
+def test_a_tensor_is_assigned_as_it_is_copied() -> None:
+    x = engine.ones(2, 1, dtype=engine.uint8)
+    for index in (0, slice(None), ..., None, (..., None), True, ()):
+        x.fill_(1)
+        x[index] = engine.tensor(-2.0)
+        assert x[0].item() == 254
+        with pytest.raises(RuntimeError, match="without overflow"):
+            x[index] = 300
+    x.fill_(engine.tensor(300.0))
+    assert x.tolist() == [[44], [44]]
+
+
+def test_new_data_of_another_shape_leaves_a_leaf_in_its_graph() -> None:
+    x = engine.ones(2, requires_grad=True)
+    y = x.unsqueeze(0)
+    x.data = y
+    assert engine.autograd.grad(y.sum(), x, retain_graph=True)[0].tolist() == [1, 1]
+    y.sum().backward()
+    assert x.grad.tolist() == [[1, 1]]
+
+
+def test_a_roll_of_nothing_flattens_it_if_no_dimension_is_named() -> None:
+    nothing = engine.ones(0).expand(2, 0)
+    assert nothing.roll(1).stride() == (1, 1)
+    assert nothing.roll(1, 0).stride() == nothing.stride()
+
+
+def test_a_complex_number_to_the_power_of_one_is_itself() -> None:
+    z = engine.tensor([-0.75, 2.5j, 1.25 - 3j])
+    assert (z**1).tolist() == z.tolist()
+    assert (z**3).tolist() == (z * z * z).tolist()
+
+
+def test_a_gradient_that_was_converted_is_stored_without_history() -> None:
+    x = engine.zeros((), dtype=engine.float64, requires_grad=True)
+    passed = engine.ones((), requires_grad=True)
+    x.backward(passed)
+    assert not x.grad.requires_grad
+    assert engine.autograd.grad(x, x, passed)[0].requires_grad
+
+
+STALE = "its base or another view of its base has been modified inplace"
+
+
+def test_a_view_that_does_not_know_yet_that_its_base_was_written() -> None:
+    w = engine.ones(3, requires_grad=True)
+
+    def written(take: Callable[[Any], Any], base: Any) -> Any:
+        view = take(base)
+        base.mul_(w)
+        return view
+
+    view = written(lambda x: x[:], engine.ones(3))
+    assert view.requires_grad
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used"):
+        view.add_(1)
+    assert not view.is_leaf  # it has looked now
+    assert view.add_(1).tolist() == [2, 2, 2]
+    view = written(lambda x: x[:], engine.ones(3))
+    assert view.requires_grad_(False) is view
+    view = written(lambda x: x.unbind()[-1], engine.ones(3))
+    view.requires_grad = True
+    view.retain_grad()
+    with pytest.raises(RuntimeError, match="A view was created in no_grad mode and " + STALE):
+        bool(view.is_leaf)
+    view = written(lambda x: x.unbind()[-1], w * 1)
+    with pytest.raises(RuntimeError, match="Output 2 of Unbind is a view and " + STALE):
+        bool(view.is_leaf)
+    with pytest.raises(RuntimeError, match="you can only change requires_grad flags of leaf"):
+        view.requires_grad_(False)
+
+
+def test_set_keeps_strides_that_have_the_sizes() -> None:
+    for arguments in ((), (0, (3,))):
+        x = engine.ones(1).expand(3)
+        assert x.set_(engine.ones(3).untyped_storage(), *arguments).stride() == (0,)
+    assert x.set_(engine.ones(2).untyped_storage()).stride() == (1,)
+
+
+def test_set_ends_the_graphs_of_a_leaf() -> None:
+    for arguments in ((), (engine.ones(3),), (engine.ones(3), 0, (3,), (1,))):
+        x = engine.ones(3, requires_grad=True)
+        y = x * 2
+        with engine.no_grad():
+            x.set_(*arguments)
+        assert engine.autograd.grad(y.sum(), x, allow_unused=True) == (None,)
+        (gradient,) = engine.autograd.grad((x * 2).sum(), x)
+        assert gradient.shape == x.shape
+
+
+def test_bits_are_a_new_tensor_in_inference_mode() -> None:
+    x = engine.ones(4)
+    with engine.inference_mode():
+        bits, view = x.view(engine.int32), x.view(2, 2)
+    assert bits.is_inference()
+    assert not view.is_inference()
+
+
+def test_a_loss_is_added_to_in_its_own_dtype() -> None:
+    x, counts = engine.ones(2, dtype=engine.float16), engine.tensor([0, 3])
+    loss = engine.nn.functional.poisson_nll_loss(x, counts, full=True, reduction="none")
+    assert loss.dtype == engine.float16

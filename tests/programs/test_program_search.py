@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import types
+
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 import engine
 from tests.programs import compiled
+from tests.programs.copies import computes_the_same_with_copies, with_copies
 from tests.programs.grammar import program, programs
 from tests.programs.known import reason_for
 from tests.programs.outcome import Difference, difference, run, statements
@@ -79,6 +82,28 @@ def test_every_fact_is_compared() -> None:
     ):
         result = difference(run(engine, before + statement), run(engine, before + other))
         assert (result.fact if result else "") == fact, (statement, other)
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("x[1:] = x[:2]", "x[1:] = x[:2].clone()"),
+        ("x += x.t()", "x += x.t().clone()"),
+        ("x.put_(i, x[0], True)", "x.put_(i.clone(), x[0].clone(), True)"),
+        ("lib.cat([x, y], 0, out=x)", "lib.cat([x.clone(), y.clone()], 0, out=x)"),
+        ("for i in range(2):\n    x.add_(y)", "for i in range(2):\n    x.add_(y.clone())"),
+        ("y = x.add(x)", "y = x.add(x)"),
+    ],
+)
+def test_operands_of_what_writes_are_copied(statement: str, expected: str) -> None:
+    assert with_copies(statement) == expected
+
+
+def test_a_difference_that_copies_do_not_explain_remains() -> None:
+    result = Difference("values", "x.add_(x)", "")
+    assert computes_the_same_with_copies(engine, engine, "x = lib.ones(2)\nx.add_(x)\n", result)
+    halved = types.SimpleNamespace(Tensor=engine.Tensor, ones=lambda n: engine.full((n,), 0.5))
+    assert not computes_the_same_with_copies(engine, halved, "x = lib.ones(2)\nx.add_(x)\n", result)
 
 
 def test_statements_are_what_python_reads() -> None:

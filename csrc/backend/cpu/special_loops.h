@@ -16,10 +16,11 @@ namespace uh::UH_ISA {
 template <class Out, class A, class B, class F>
 void pow_loop(char* const* d, const int64_t* s, int64_t n, F f) {
   using T = compute_t<A>;
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (std::is_floating_point_v<T> || is_complex_v<T>) {
     if (n > 0 && s[2] == 0) {
       const T power = static_cast<T>(*reinterpret_cast<const B*>(d[2]));
       const auto run = [&](auto g) { loop<Out, A>(d, s, n, g); };
+      if (power == T(1)) return run([](T x) { return x; });
       if (power == T(2)) return run([](T x) { return x * x; });
       if (power == T(3)) return run([](T x) { return x * x * x; });
       if (power == T(0.5)) return run([](T x) { return m::sqrt(x); });

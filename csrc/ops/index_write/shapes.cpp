@@ -26,15 +26,10 @@ void check_add(const Tensor& self, int64_t dim, const Tensor& index, const Tenso
              " but tensor has no dimensions");
   check(n == (source.ndim() ? source.size(d) : 1), op, "(): Number of indices (", n,
         ") should be equal to source.size(dim): ", source.sizes(), " at dim ", d);
-  if (self.ndim() == 0) {
-    check(source.numel() == n, op, "(): source of shape ", source.sizes(),
-          " does not fit slices of self of shape ", self.sizes());
-    return;
-  }
   bool fits = source.ndim() == self.ndim();
   for (int64_t k = 0; fits && k < self.ndim(); ++k) fits = k == d || self.size(k) == source.size(k);
-  check(fits, op,
-        "(): source tensor shape must match self tensor shape, excluding the specified dimension. "
+  check(fits,
+        "source tensor shape must match self tensor shape, excluding the specified dimension. "
         "Got self.shape = ",
         self.sizes(), " source.shape = ", source.sizes());
 }

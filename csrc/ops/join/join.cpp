@@ -111,8 +111,9 @@ Tensor roll(const Tensor& self, const Dims& shifts, const std::optional<Dims>& d
     check_kind(self.ndim() > 0, ErrorKind::kIndex, "roll: dimension specified as ", (*dims)[i],
                " but tensor has no dimensions");
   }
-  // Without elements it is a clone.
-  return self.numel() == 0 ? empty_like(self, self.dtype(), self.device())
+  // Without elements it is a clone, of all dimensions as one where none is named.
+  const bool clones = self.numel() == 0 && (count > 0 || self.ndim() == 1);
+  return clones ? empty_like(self, self.dtype(), self.device())
                            : empty(self.sizes(), self.dtype(), self.device());
 }
 

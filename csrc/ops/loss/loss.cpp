@@ -92,7 +92,7 @@ Tensor poisson_nll_loss(KeySet, const Tensor& input, const Tensor& target, bool 
     constexpr double kTwoPi = 6.283185307179586;
     const Tensor half = ops::mul(ops::log(ops::mul(target, Scalar(kTwoPi))), Scalar(0.5));
     const Tensor stirling = plus(minus(ops::mul(target, ops::log(target)), target), half);
-    losses = plus(losses, ops::where(ops::le(target, Scalar(1)), Scalar(0), stirling));
+    ops::add_(losses, ops::where(ops::le(target, Scalar(1)), Scalar(0), stirling), Scalar(1));
   }
   return reduced_loss(losses, reduction);
 }

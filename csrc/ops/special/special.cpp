@@ -24,6 +24,7 @@ void polygamma_inplace(KeySet, const Tensor& self, int64_t n) { ops::polygamma_o
 // The sum is over p shifted copies: p is small, and no copy is kept.
 Tensor mvlgamma(KeySet, const Tensor& self, int64_t p) {
   check(p >= 1, "mvlgamma: p has to be greater than or equal to 1, got ", p);
+  check(self.dtype() != DType::kBool, "mvlgamma: The input tensor may not be a boolean tensor.");
   check(p <= kManyTerms, "mvlgamma: p has to be at most ", kManyTerms, ", got ", p);
   Tensor sum = ops::lgamma(ops::contiguous(self));  // sums of terms side by side: row-major
   for (int64_t i = 1; i < p; ++i) {

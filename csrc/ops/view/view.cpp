@@ -9,6 +9,7 @@
 #include "generated/ops/view.h"
 #include "ops/copy/element.h"
 #include "ops/view/layouts.h"
+#include "tensor/thread_state.h"
 
 namespace uh::kernels {
 namespace {
@@ -55,10 +56,17 @@ Tensor view(KeySet, const Tensor& self, const Dims& size) {
   return alias(self, {std::move(sizes), std::move(*strides), self.offset()});
 }
 
+// Unlike other views it is a new tensor in inference mode, so one without versions.
+static Tensor bits(const Tensor& self, Layout layout, DType dtype) {
+  Tensor result = alias(self, std::move(layout), dtype, self.impl()->own_counter());
+  if (t_state.inference) result.impl()->set_inference(true);
+  return result;
+}
+
 Tensor view_dtype(KeySet, const Tensor& self, DType dtype) {
   const int64_t from = itemsize(self.dtype()), to = itemsize(dtype);
   Layout layout = self.impl()->layout();
-  if (from == to) return alias(self, std::move(layout), dtype, self.impl()->own_counter());
+  if (from == to) return bits(self, std::move(layout), dtype);
   check(self.ndim() > 0, "view: self.dim() cannot be 0 to view ", name(self.dtype()), " as ",
         name(dtype), " (different element sizes)");
   const size_t last = layout.sizes.size() - 1;
@@ -75,7 +83,7 @@ Tensor view_dtype(KeySet, const Tensor& self, DType dtype) {
   rescale(layout.offset, "self.storage_offset()");
   for (size_t d = 0; d < last; ++d) rescale(layout.strides[d], "self.stride()");
   layout.strides[last] = 1;
-  return alias(self, std::move(layout), dtype, self.impl()->own_counter());
+  return bits(self, std::move(layout), dtype);
 }
 
 Tensor reshape(KeySet, const Tensor& self, const Dims& shape) {
@@ -398,7 +406,10 @@ void set_part(KeySet, const Tensor& self, const Tensor& source, int64_t offset, 
   check(stride.empty() || stride.size() == size.size(), "set_: unequal size length (", size.size(),
         ") and stride length (", stride.size(), ")");
   const int64_t count = checked_numel(size, "set_");
-  const Dims strides = stride.empty() ? contiguous_strides(size) : stride;
+  const bool keeps = stride.empty() && self.sizes() == size;  // its strides as well as its sizes
+  const Dims strides = keeps            ? Dims(self.strides())
+                       : stride.empty() ? contiguous_strides(size)
+                                        : stride;
   int64_t last = offset;
   for (size_t d = 0; d < size.size(); ++d) {
     check(strides[d] >= 0, "set_: Tensor: invalid negative stride ", strides[d]);

@@ -11,13 +11,6 @@ import engine
 LOGS = json.loads(RECORDED.read_text())
 
 
-# Programs that go another way, and why.
-KNOWN = {
-    57: "writing a number into expanded memory through an index is allowed",
-    159: "masked_fill_ of expanded memory is refused",
-}
-
-
 def first_difference(seed: int) -> str | None:
     """Return the first difference between the engine's run of a program and PyTorch's, or None."""
     ours, result = json.loads(json.dumps(log_of(engine, seed))), LOGS[seed]
@@ -32,7 +25,5 @@ def first_difference(seed: int) -> str | None:
 def test_goes_as_with_torch(seed: int) -> None:
     if LOGS[seed] is None:  # PyTorch's process ended
         assert len(log_of(engine, seed)) > 0
-    elif seed in KNOWN:
-        assert first_difference(seed) is not None, "agrees with PyTorch now: take it off KNOWN"
     else:
         assert first_difference(seed) is None, first_difference(seed)

@@ -98,7 +98,12 @@ void fill_tensor(KeySet keys, const Tensor& self, const Tensor& value) {
   check(value.ndim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ",
         value.ndim(), " dimensions.");
   check_no_internal_overlap(self, "fill_");
-  fill_scalar(keys, self, single_value(value, "fill_"));
+  // It is copied, so that an integer wraps; a number that does not fit is an error.
+  const bool converts = value.dtype() != self.dtype() && value.device() == self.device();
+  const Tensor element = converts ? to_copy(keys, value, self.dtype(), Device::kUndefined,
+                                            MemoryFormat::kPreserve)
+                                  : value;
+  fill_scalar(keys, self, single_value(element, "fill_"));
 }
 
 void zero(KeySet keys, const Tensor& self) { fill_scalar(keys, self, Scalar(0)); }

@@ -55,10 +55,14 @@ Scalar single(const Tensor& value) {
   return value.is_meta() ? Scalar(0) : read_scalar(value);
 }
 
+// Without slices PyTorch looks at no index.
+bool has_no_slice(const Tensor& self) { return self.ndim() > 1 && self.numel() == 0; }
+
 }  // namespace
 
 void index_add_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
                     const Scalar& alpha) {
+  if (has_no_slice(self)) return;
   const Tensor values = apart(self, source);
   const auto positions = walk(self, dim, apart(self, index), values, "index_add");
   if (positions) fold_places(self, *positions, values.data(), Fused::kSum, alpha);
@@ -73,6 +77,7 @@ void index_copy_into(const Tensor& self, int64_t dim, const Tensor& index, const
 void index_reduce_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
                        const std::string& reduce, bool include_self) {
   const Fused op = index_word(reduce, "index_reduce");
+  if (has_no_slice(self)) return;
   const Tensor values = apart(self, source);
   const auto positions = walk(self, dim, apart(self, index), values, "index_reduce");
   if (!positions) return;
@@ -87,8 +92,7 @@ void index_fill_into(KeySet, const Tensor& self, int64_t dim, const Tensor& inde
   const int64_t d = wrap_dim(dim, self.ndim(), op);
   check_kind(index.dtype() == DType::kInt64, ErrorKind::kIndex, op,
              "(): Expected dtype int64 for index, got ", name(index.dtype()));
-  check_kind(index.ndim() <= 1, ErrorKind::kIndex, op,
-             "(): Index has to be a vector/scalar, got sizes ", index.sizes());
+  check(index.ndim() <= 1, "Index has to be a vector/scalar, got sizes ", index.sizes());
   check(is_complex(self.dtype()) || !value.is_complex(), op,
         "(): Converting complex Scalar to non-complex type is not supported");
   check_no_overlap(self, index, op);
