@@ -1,4 +1,4 @@
-// The shape rules of join.yaml, and forms that write into a tensor.
+// The shape rules of join.yaml, and its out= forms.
 #include "generated/kernels/join.h"
 #include "generated/ops/join.h"
 #include "ops/copy/write_out.h"
@@ -21,7 +21,7 @@ void check_device(const std::vector<Tensor>& tensors, std::string_view op) {
   }
 }
 
-// The memory format that all inputs share, when it is channels_last.
+// Returns the channels_last format that all inputs have, else kContiguous.
 MemoryFormat common_format(const std::vector<Tensor>& tensors) {
   for (MemoryFormat format : {MemoryFormat::kChannelsLast, MemoryFormat::kChannelsLast3d}) {
     bool all = true;
@@ -111,7 +111,7 @@ Tensor roll(const Tensor& self, const Dims& shifts, const std::optional<Dims>& d
     check_kind(self.ndim() > 0, ErrorKind::kIndex, "roll: dimension specified as ", (*dims)[i],
                " but tensor has no dimensions");
   }
-  // Without elements it is a clone.
+  // An empty tensor is cloned.
   return self.numel() == 0 ? empty_like(self, self.dtype(), self.device())
                            : empty(self.sizes(), self.dtype(), self.device());
 }
