@@ -93,8 +93,8 @@ class Params {
   mutable std::atomic<bool> zero_division_{false};
 };
 
-// What the shape rule of pointwise operators decides for one call, independent of the device. A
-// kernel then fills `written` with elements computed in dtype `compute`.
+// The decisions of the shape rule of pointwise operators for one call, on any device. A kernel
+// then fills `written` with elements computed in dtype `compute`.
 struct PointwiseCall {
   DType compute;
   Tensor out;      // the result, allocated or resized

@@ -9,7 +9,7 @@
 namespace uh::kernels {
 namespace {
 
-constexpr int64_t kGrainSize = 1 << 15;  // elements a thread should have at least
+constexpr int64_t kGrainSize = 1 << 15;  // minimum number of elements per thread
 
 // A parameter with what belongs to it, as runs of memory in the same order: copies, where they do
 // not lie like that.
