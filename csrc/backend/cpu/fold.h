@@ -93,8 +93,8 @@ struct AsIs {
 constexpr int64_t kLanes = 64;
 constexpr int64_t kBlock = 4096;  // elements folded in Lane before they go to the accumulator
 
-// Folds n values, a power of two: the upper half into the lower one, until one is left. Recursion
-// with constant sizes keeps the values in registers.
+// Folds n values, a power of two, by halves. Recursion with constant sizes keeps the values in
+// registers.
 template <class Op, int64_t n, class Acc>
 inline Acc fold_halves(const Acc* values) {
   if constexpr (n == 1) {
@@ -107,8 +107,8 @@ inline Acc fold_halves(const Acc* values) {
   }
 }
 
-// x[0] op ... op x[n-1] for n >= kLanes. Lanes beyond the end are filled with the identity; the
-// condition on each lane becomes a masked load.
+// Returns x[0] op ... op x[n-1] for n >= kLanes. Lanes beyond the end get the identity; the
+// condition on each lane compiles to a masked load.
 template <class Op, class Map, class Acc>
 inline Acc fold_block(const typename Map::Element* x, int64_t n) {
   using Lane = typename Map::Lane;

@@ -25,8 +25,8 @@ template <class T>
 using compute_t =
     std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
 
-// Element i of dense memory, in the type that it is computed in. The parts of complex numbers are
-// read and written as numbers: loops over whole structs are not vectorised.
+// Element i of dense memory, in its compute type. The parts of complex numbers are read and written
+// as numbers: loops over structs are not vectorised.
 template <class T>
 [[gnu::always_inline]] inline compute_t<T> element(const T* data, int64_t i) {
   if constexpr (is_complex_v<T>) {

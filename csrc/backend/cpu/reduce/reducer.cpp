@@ -69,7 +69,7 @@ void fold_elements(const Reduction& p, const Fold& fold, std::byte* acc, int64_t
                    int64_t hi) {
   const int64_t row = p.reduced.row(), stride = p.reduced.row_stride(0);
   const bool contiguous = p.direct() && stride == 1;
-  if (contiguous && p.reduced.sizes.size() == 1)  // one run: it may be short, and there may be many
+  if (contiguous && p.reduced.sizes.size() == 1)  // one run, possibly short and one of many
     return fold.run(acc, p.at(offset + lo), hi - lo);
   Odometer<1> at(p.reduced, p.reduced.sizes.size() - 1, lo / row);
   alignas(64) std::byte buffer[kChunk * kMaxItem];

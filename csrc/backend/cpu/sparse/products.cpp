@@ -293,8 +293,8 @@ Tensor sparse_product(const Tensor& left, const Tensor& right) {
   return is_csr(left) ? csr : coo_of(csr);
 }
 
-// out[r, j] = the best of the products of row r with column j, and which of them it is. NaN is the
-// best of all, as in amax.
+// out[r, j] = the best of the products of row r with column j, and its index. NaN is the best, as
+// in amax.
 template <class T, bool largest>
 void select_products(T* out, int64_t* selected, const Rows& rows, const T* dense, int64_t width,
                      int64_t lo, int64_t hi) {
@@ -318,7 +318,7 @@ void select_products(T* out, int64_t* selected, const Rows& rows, const T* dense
   }
 }
 
-// Products of rows combined by `largest` or its opposite.
+// Multiplies rows and reduces the products by their maximum if `largest`, else their minimum.
 std::tuple<Tensor, Tensor> selected_products(const Tensor& sparse, const Tensor& dense,
                                            bool largest) {
   const DType dtype = computing_dtype(sparse.dtype());
@@ -416,7 +416,7 @@ Tensor sparse_addmm(KeySet keys, const Tensor& self, const Tensor& mat1, const T
 
 std::tuple<Tensor, Tensor> sparse_mm_reduce(KeySet, const Tensor& self, const Tensor& other,
                                             const std::string& reduce) {
-  const bool largest = reduce == "amax" || reduce == "max";  // PyTorch takes both names
+  const bool largest = reduce == "amax" || reduce == "max";  // PyTorch accepts both names
   const bool chooses = largest || reduce == "amin" || reduce == "min";
   check(reduce != "prod", "sparse_mm_reduce: reduce type of prod has not been enabled.");
   check(chooses || reduce == "sum" || reduce == "mean",
