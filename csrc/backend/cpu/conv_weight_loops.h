@@ -29,7 +29,7 @@ struct ConvWeightLoops {
   // sum[r * sum_row + k] += sum of row r times tap k
   using Tile = void (*)(T* sum, int64_t sum_row, const Source& from);
 
-  int row_kinds;  // kinds that fit the registers
+  int row_kinds;  // number of kinds that fit the registers
   Tile tile[kRowKinds][kTapKinds];
 
   // The alternative for enough rows to fill vectors: rows are adjacent, and each input of a tap is

@@ -1,5 +1,5 @@
-// convolution_backward: the input's gradient is the transposed convolution, the weight's a sum over
-// all pixels (weight_gradient.cpp), the bias's the sum of each channel.
+// convolution_backward: the input's gradient is a convolution of the opposite kind (transposed or
+// not), the weight's a sum over all pixels (weight_gradient.cpp), the bias's each channel's sum.
 #include "backend/cpu/convolution/complex_parts.h"
 #include "backend/cpu/convolution/convolve.h"
 #include "generated/kernels/convolution.h"
