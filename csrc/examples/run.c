@@ -1,4 +1,4 @@
-/* run_c MODEL NUMBER...: runs a saved model on one row of numbers and prints what it returns.
+/* run_c MODEL NUMBER...: runs a saved model on one row of numbers and prints the result.
  * MODEL is a file that engine.jit.save wrote; no Python takes part. */
 #include <inttypes.h>
 #include <stdio.h>

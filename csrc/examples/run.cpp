@@ -1,5 +1,5 @@
-// run_cpp MODEL NUMBER...: runs a saved model on one row of numbers and prints what it returns.
-// MODEL is a file that engine.jit.save wrote; no Python takes part.
+// run_cpp MODEL NUMBER...: runs a saved model on one row of numbers and prints the result, without
+// Python. MODEL is a file that engine.jit.save wrote.
 #include <cstdio>
 #include <cstdlib>
 #include <underhood/underhood.hpp>

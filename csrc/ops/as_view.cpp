@@ -7,7 +7,7 @@ namespace uh {
 namespace {
 
 ViewOrigin origin_of(const Tensor& self, ViewOrigin result) {
-  // A view of a view keeps what forbids writing through the first.
+  // A view of a view inherits the reason that forbids writing through the first.
   if (self.impl()->base() && self.impl()->view_origin() != ViewOrigin::kDefault)
     return self.impl()->view_origin();
   if (result != ViewOrigin::kDefault) return result;
@@ -16,7 +16,7 @@ ViewOrigin origin_of(const Tensor& self, ViewOrigin result) {
 }
 
 void mark(const Tensor& self, const Tensor& view, const OperatorInfo& op, ViewOrigin origin) {
-  if (self.is_sparse()) return;  // what is a view of strided elements is a new tensor here
+  if (self.is_sparse()) return;  // sparse view operators return new tensors
   TensorImpl* base = self.impl()->base() ? self.impl()->base() : self.impl();
   if (!self.impl()->is_inference())
     view.impl()->set_base(Ref<TensorImpl>::share(base), origin_of(self, origin));

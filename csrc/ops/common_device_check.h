@@ -1,8 +1,8 @@
-// The check of the generated CPU and Meta kernels before a hand-written kernel runs: one device for
-// all.
+// The check of generated CPU and Meta kernels that all tensors are on one device, before a
+// hand-written kernel runs.
 //
-// A meta tensor has no bytes. A kernel that asks one of its tensors where it lies may then rely on
-// the others; pointwise operators and composites have separate rules.
+// A meta tensor has no bytes: after this check a kernel may read the device of any one tensor.
+// Pointwise operators and composites have separate rules.
 #pragma once
 
 #include <initializer_list>
@@ -13,7 +13,7 @@
 
 namespace uh {
 
-// The tensors of an argument: one, perhaps none, or a list of them.
+// The tensors of an argument: zero, one, or a list.
 class TensorArg {
  public:
   TensorArg(const Tensor& t) : tensors_(&t, 1) {}
@@ -25,7 +25,7 @@ class TensorArg {
   std::span<const Tensor> tensors_;
 };
 
-// Throws when the tensors are on several devices. A 0-d CPU tensor, a number, goes with meta ones.
+// Throws if the tensors are on several devices; 0-d tensors other than meta ones are exempt.
 void refuse_several_devices(const char* op, std::initializer_list<TensorArg> argument);
 
 template <class... Given>

@@ -15,7 +15,7 @@ namespace {
 std::atomic<int64_t> g_calls{0};
 std::atomic<void (*)(const char*)> g_announce{nullptr};
 
-// Calls by operator. Leaked, as operators may run while the process ends.
+// Call counts by operator. Never destroyed, as operators may run at process exit.
 struct Counts {
   std::mutex lock;
   std::vector<std::pair<std::string, int64_t>> by_name;
@@ -26,7 +26,7 @@ Counts& counts() {
   return *instance;
 }
 
-// The arguments of one call, and the device that they are on.
+// The arguments of one call, copied to the CPU, and their device.
 class HostArguments {
  public:
   explicit HostArguments(const OperatorInfo& op, Key key) : op_(op), key_(key) {}
@@ -45,7 +45,7 @@ class HostArguments {
     return value;
   }
 
-  // After the call: what `written` arguments have become.
+  // Copies the `written` arguments back to the device after the call.
   void write_back(const Tensor& host) {
     for (const Pair& pair : pairs_) {
       if (!pair.host.is_same(host)) continue;

@@ -1,4 +1,4 @@
-// The fallback of backends whose memory is not the host's: an operator runs on the CPU.
+// The CPU fallback of backends whose memory the host cannot address.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 
 namespace uh {
 
-// Copies the arguments to the CPU, runs the operator there, copies the results and what it has
-// written back. Throws for a view, which a copy cannot be. Registered by a backend with
-// Dispatcher::register_fallback (PyTorch's at::native::cpu_fallback).
+// Copies the arguments to the CPU, runs the operator there, and copies the results and the written
+// arguments back. Throws for a view operator, since a copy cannot be a view. A backend registers it
+// with Dispatcher::register_fallback (PyTorch's at::native::cpu_fallback).
 void cpu_fallback(OperatorInfo& op, Key key, Stack& stack);
 
-// The number of calls that have been run in this way.
+// Returns the number of calls that fell back.
 int64_t cpu_fallback_calls();
-// The same by operator: "aten::cumsum", in the order of their first calls.
+// Returns these counts by operator ("aten::cumsum"), in the order of the first calls.
 std::vector<std::pair<std::string, int64_t>> cpu_fallback_counts();
 void reset_cpu_fallback_counts();
-// For a kernel that computes one call on the CPU by itself: counts it, and announces its first.
+// Counts a call that a kernel computes on the CPU itself, and announces the operator's first one.
 void count_cpu_fallback(const std::string& name);
-// Called at the first call of each operator, outside of all locks: a host warns there.
+// Sets a function to call at each operator's first fallback, outside of all locks; it may warn.
 void on_first_cpu_fallback(void (*announce)(const char* name));
 
 }  // namespace uh

@@ -1,10 +1,10 @@
-// Geometry: how N operands of one shape are walked together, row by row.
+// Geometry: the common iteration space of N operands of one shape, row by row.
 //
-// What: the dimensions of size 1 dropped, the rest ordered so that operand 0's smallest stride is
-// innermost, neighbours merged where every operand allows it. A transposed copy and a plain one
-// then look the same, and a contiguous tensor of any rank is a single row. Invariant: sizes is
-// never empty, and walking all rows visits each index exactly once. Read next: copy/copy.cpp, the
-// simplest user.
+// Dimensions of size 1 are dropped, the others are sorted so that operand 0's smallest stride is
+// innermost, and neighbours are merged where all operands allow it. A transposed copy and a plain
+// one then look the same, and a contiguous tensor of any rank is a single row. Invariant: sizes is
+// never empty, and iterating over all rows visits each index exactly once. Read next:
+// copy/copy.cpp, the simplest user.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ struct Geometry {
 
 namespace detail {
 
-// Should dimension `a` lie outside of `b`? Decided by the first operand whose strides differ.
+// Returns whether dimension `a` belongs outside `b`, by the first operand whose strides differ.
 template <size_t N>
 bool is_outer(const Geometry<N>& g, size_t a, size_t b) {
   for (const Dims& strides : g.strides) {
@@ -44,7 +44,7 @@ void swap_dims(Geometry<N>& g, size_t a, size_t b) {
 
 }  // namespace detail
 
-// With `reorder` false the rows come in row-major order of the given sizes.
+// With `reorder` false, rows are in row-major order of the given sizes.
 template <size_t N>
 Geometry<N> make_geometry(IntSpan sizes, const std::array<IntSpan, N>& strides,
                           bool reorder = true) {
@@ -59,7 +59,7 @@ Geometry<N> make_geometry(IntSpan sizes, const std::array<IntSpan, N>& strides,
     for (Dims& s : g.strides) s.push_back(1);
     return g;
   }
-  if (reorder) {  // insertion sort: ranks are small, and equal dimensions keep their order
+  if (reorder) {  // insertion sort: few dimensions, and it is stable
     for (size_t i = 1; i < g.sizes.size(); ++i) {
       for (size_t j = i; j > 0 && !detail::is_outer(g, j - 1, j); --j)
         detail::swap_dims(g, j - 1, j);
@@ -81,7 +81,7 @@ Geometry<N> make_geometry(IntSpan sizes, const std::array<IntSpan, N>& strides,
   return g;
 }
 
-// Strides of a tensor as seen in the larger shape it broadcasts to: 0 where it repeats.
+// Returns a tensor's strides in the shape it broadcasts to: 0 where it repeats.
 inline Dims broadcast_strides(IntSpan sizes, IntSpan strides, size_t ndim) {
   Dims out(ndim, 0);
   const size_t shift = ndim - sizes.size();
@@ -89,13 +89,13 @@ inline Dims broadcast_strides(IntSpan sizes, IntSpan strides, size_t ndim) {
   return out;
 }
 
-// Steps through the indices of `sizes` in row-major order, keeping N element offsets up to date.
+// Steps through the indices of `sizes` in row-major order, updating N element offsets.
 template <size_t N>
 class Odometer {
  public:
   using Offsets = std::array<int64_t, N>;
 
-  // Covers the first `ndim` dimensions of `g` and starts at the index with number `start`.
+  // Iterates over the first `ndim` dimensions of `g`, from the index with linear position `start`.
   Odometer(const Geometry<N>& g, size_t ndim, int64_t start) : g_(g), index_(ndim) {
     offsets_.fill(0);
     for (size_t d = ndim; d-- > 0 && start > 0;) {
@@ -120,7 +120,7 @@ class Odometer {
   Offsets offsets_;
 };
 
-// Calls f(offsets) for rows lo..hi, offsets being where each operand's row begins.
+// Calls f(offsets) for rows lo..hi; offsets are the start of the row in each operand.
 template <size_t N, class F>
 void for_rows(const Geometry<N>& g, int64_t lo, int64_t hi, const F& f) {
   Odometer<N> at(g, g.sizes.size() - 1, lo);

@@ -1,4 +1,4 @@
-// Checks of index tensors that look at no element.
+// Checks of index tensors that read no element.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
-// Checks at the entry of gradient kernels: formulas call them with arguments that belong together,
-// but anybody may call them with others.
+// Checks at the entry of gradient kernels: formulas pass consistent arguments, but the operators
+// can also be called directly.
 #pragma once
 
 #include <initializer_list>
@@ -9,8 +9,8 @@
 
 namespace uh {
 
-// Those of `others` that are defined are on `first`'s device and, unless `any_dtype`, have its
-// dtype: their memory may be read as that of `first`.
+// Throws unless each defined tensor in `others` is on `first`'s device and, unless `any_dtype`, has
+// its dtype, so that a kernel may read its memory as `first`'s.
 inline void check_together(std::string_view op, const Tensor& first,
                            std::initializer_list<const Tensor*> others, bool any_dtype = false) {
   for (const Tensor* other : others) {

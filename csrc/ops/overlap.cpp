@@ -20,7 +20,7 @@ enum class Overlap { kNo, kFull, kPartial, kTooHard };
        "operation.");
 }
 
-// Bytes that elements are at: offset, and for each dimension a step and how often it may be taken.
+// The bytes of a strided tensor's elements.
 struct Bytes {
   const Layout& layout;
   int64_t width;
@@ -36,7 +36,7 @@ struct Bytes {
 };
 Bytes bytes_of(const Tensor& t) { return {t.impl()->layout(), itemsize(t.dtype())}; }
 
-// Of tensors on one Storage.
+// Compares two tensors of one Storage.
 Overlap overlap(const Bytes& a, const Bytes& b) {
   if (a.empty() || b.empty()) return Overlap::kNo;
   if (!is_dense(a.layout) || !is_dense(b.layout)) return Overlap::kTooHard;
@@ -53,9 +53,10 @@ Overlap overlap(const Tensor& a, const Tensor& b) {
   return overlap(bytes_of(a), bytes_of(b));
 }
 
-// Whether sum(step[i] * x[i]) == rest has a solution with 0 <= x[i] <= most[i]. Steps descend;
-// `reach` and `divisor` belong to the steps from i on. Views of one tensor nest their strides, so
-// few values of each x are possible; `budget` bounds the search where they do not.
+// Returns whether sum(step[i] * x[i]) == remainder has a solution with 0 <= x[i] <= most[i]. Steps
+// descend; `reach` and `divisor` are the sum and gcd over the steps from i on. Strides of views of
+// one tensor are nested, so few values of each x are possible; `budget` bounds the other searches,
+// and true is returned when it is spent.
 struct Term {
   int64_t step, most, reach = 0, divisor = 0;
 };
@@ -74,8 +75,8 @@ bool solvable(const std::vector<Term>& terms, size_t i, int64_t remainder, int64
   return false;
 }
 
-// Whether some byte belongs to both. a.first + sum(a) == b.first + sum(b), with b counted from its
-// end, so that every term is added.
+// Returns whether any byte belongs to both: whether a.first + sum(a) == b.first + sum(b) has a
+// solution. Offsets into b are counted from its end, so that all terms are added.
 bool share_bytes(const Bytes& a, const Bytes& b) {
   if (a.empty() || b.empty() || a.last() < b.first() || b.last() < a.first()) return false;
   std::vector<Term> terms;
@@ -89,7 +90,7 @@ bool share_bytes(const Bytes& a, const Bytes& b) {
     for (size_t d = 0; d < bytes->layout.sizes.size(); ++d)
       add(bytes->layout.strides[d] * bytes->width, bytes->layout.sizes[d] - 1);
   }
-  // Elements of one width are at multiples of it: the first bytes meet or none do.
+  // Elements of equal width are aligned to it: they share their first byte or no byte.
   const bool even = a.width == b.width;
   if (!even) add(1, a.width - 1 + b.width - 1);
   std::sort(terms.begin(), terms.end(),
@@ -104,7 +105,7 @@ bool share_bytes(const Bytes& a, const Bytes& b) {
   return solvable(terms, 0, end_of_b - a.first(), budget);
 }
 
-// Whether `read`, broadcast to the sizes that are written, is at every index the element written.
+// Returns whether `read`, broadcast to the sizes of `written`, has the same element at every index.
 bool same_elements(const Bytes& written, const Bytes& read) {
   if (written.width != read.width || written.first() != read.first()) return false;
   const Layout &to = written.layout, &from = read.layout;

@@ -16,7 +16,7 @@ bool is_dense(const Tensor& self);
 
 namespace {
 
-// The dtype of a tensor of `dtype` met by a number: the number decides only by its category.
+// Returns the result type of a tensor of `dtype` and a number, of which only the category counts.
 DType with_number(DType dtype, const Scalar& number) {
   const DType own = number.dtype(default_dtype());
   if (category(own) <= category(dtype)) return dtype;
@@ -53,7 +53,7 @@ Dims broadcast_all(std::span<const Input> inputs) {
   return shape;
 }
 
-// A 0-d CPU tensor mixes with anything; otherwise every operand is on one device.
+// Returns the common device. 0-d tensors other than meta ones may be on any device.
 Device common_device(const PointwiseOp& op, std::span<const Input> inputs, const Tensor& target) {
   Device device = target ? target.device() : Device::kUndefined;
   for (const Input& input : inputs) {
@@ -72,9 +72,9 @@ Device common_device(const PointwiseOp& op, std::span<const Input> inputs, const
 
 bool can_cast(DType from, DType to) { return category(from) <= category(to); }
 
-// Operands of one shape and all contiguous, or all dense with the same strides, decide the result's
-// strides at once, as with PyTorch: those of one that is contiguous are row-major whatever the
-// strides of its dimensions of size 1 are. A number is an operand of another shape.
+// Returns the result's strides if all operands have one shape and are all contiguous, or all dense
+// with equal strides, as PyTorch does: row-major if contiguous, even if a dimension of size 1 has
+// another stride. A number counts as another shape.
 std::optional<Dims> common_strides(std::span<const Input> inputs, const Dims& shape) {
   bool contiguous = true;
   const Tensor& first = inputs[0].tensor;
@@ -121,12 +121,12 @@ Tensor allocate(std::span<const Input> inputs, const Dims& shape, DType dtype, D
                 ResultStrides strides = ResultStrides::kLoop) {
   if (strides == ResultStrides::kRowMajor) return empty(shape, dtype, device);
   if (strides == ResultStrides::kOperand) return empty_like(inputs[0].tensor, dtype, device);
-  if (device == Device::kMeta) checked_numel(shape, "empty");  // of inputs without bytes
+  if (device == Device::kMeta) checked_numel(shape, "empty");  // inputs may have no bytes
   if (all_flat(inputs, shape)) return empty(shape, dtype, device);
   return empty_strided(shape, result_strides(inputs, shape), dtype, device);
 }
 
-// What may not be written, before anything is: Note [Overlap]. `shape` is what the loop writes.
+// Checks what may be written before anything is: Note [Overlap]. The loop writes `shape`.
 void check_written(const PointwiseOp& op, Form form, const Tensor& target, const Dims& shape,
                    std::span<const Input> inputs, DType dtype, DType result) {
   check_no_internal_overlap(target, op.name);
@@ -135,11 +135,11 @@ void check_written(const PointwiseOp& op, Form form, const Tensor& target, const
     if (inputs[i].is_number()) continue;
     const Tensor& read = inputs[i].tensor;
     if (target.storage() != read.storage()) continue;
-    if (resized) read.impl()->check_within_storage();  // growing the Storage would hide it
+    if (resized) read.impl()->check_within_storage();  // resizing the Storage would hide it
     check_no_partial_overlap(target, read, op.name);
     check(!resized || !target.is_same(read), op.name, ": output with shape ", target.sizes(),
           " doesn't match the broadcast shape ", shape);
-    // An operand of another dtype is copied before the loop, a result of another one after it.
+    // Operands of another dtype are copied before the loop, results of another one after it.
     if (read.dtype() != operand_dtype(op, i, dtype) || target.dtype() != result) continue;
     const Layout layout = resized ? Layout{shape, result_strides(inputs, shape), target.offset()}
                                   : target.impl()->layout();
@@ -181,7 +181,7 @@ DType result_type(std::span<const Input> operands) {
   }
   auto meet = [](DType high, DType low) {
     if (high == DType::kUndefined) return low;
-    if (is_complex(low) && is_floating(high)) return to_complex(high);  // keeps its precision
+    if (is_complex(low) && is_floating(high)) return to_complex(high);  // keeps the precision
     if (low == DType::kUndefined || category(high) >= category(low)) return high;
     return promote(high, low);
   };

@@ -1,9 +1,9 @@
-// Pointwise operators: what they have in common on every device.
+// Pointwise operators: the parts that all devices share.
 //
-// What: plan_pointwise finds the dtype to compute in, the shape and strides of the result, and
-// allocates it. That is all of Meta; on other devices a kernel fills the result. The CPU's is the
-// loop that the generator made from the yaml expression (backend/cpu/pointwise.h).
-// Invariant: kernels see operands of one compute dtype only; conversion happens before and after.
+// plan_pointwise chooses the compute dtype and the shape and strides of the result, and allocates
+// it. Meta needs no more; on other devices a kernel fills the result. The CPU's kernel is the loop
+// generated from the yaml expression (backend/cpu/pointwise.h).
+// Invariant: kernels get operands of one compute dtype; conversions are done before and after.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@
 namespace uh {
 
 enum class Promotion {
-  kArithmetic,  // common dtype in, the same out
+  kArithmetic,  // common dtype in and out
   kFloat,       // integers become the default float
   kCompare,     // common dtype in, bool out
   kLogical,     // any dtype in, bool out
@@ -28,15 +28,15 @@ enum class Promotion {
 
 enum class Form { kFunctional, kInplace, kOut };
 
-// An operand as it is lent for the length of one call: unlike an Operand it counts no reference,
-// and copying it is copying two addresses.
+// An operand borrowed for one call: unlike an Operand it holds no reference, and a copy of it is
+// two addresses.
 struct Input {
   const Tensor& tensor;  // empty for a number
   const Scalar& number;
 
   Input(const Tensor& t) : tensor(t), number(kNoNumber) {}
   Input(const Operand& o) : tensor(o.tensor), number(o.number) {}
-  Input(Tensor&&) = delete;  // would be gone before the call
+  Input(Tensor&&) = delete;  // would be destroyed before the call
   Input(Operand&&) = delete;
   bool is_number() const { return !tensor; }
 
@@ -44,32 +44,32 @@ struct Input {
   static constexpr Scalar kNoNumber{};
 };
 
-// data[0] and strides[0] are the output, the inputs follow; strides in bytes, n in elements.
+// data[0] and strides[0] are the output's, inputs follow; strides in bytes, n in elements.
 class Params;
 using LoopFn = void (*)(char* const* data, const int64_t* strides, int64_t n, const Params& params);
-using LoopRow = std::array<LoopFn, kDTypeCount>;  // null where the operator does not exist
+using LoopRow = std::array<LoopFn, kDTypeCount>;  // null for dtypes without a loop
 
-// Refuses operands or parameters before the loop runs; see checks.h.
+// Throws for unsupported operands or parameters before the loop; see pointwise_checks.h.
 struct PointwiseOp;
 using Check = void (*)(const PointwiseOp& op, std::span<const Input> inputs, const Params& params,
                        DType dtype);
 
-// Strides of a new result: those of the loop over all operands, of the one operand, or row-major.
+// Strides of a new result: the loop's over all operands, the single operand's, or row-major.
 enum class ResultStrides : int8_t { kLoop, kOperand, kRowMajor };
 
 struct PointwiseOp {
   const char* name;
-  const LoopRow& (*loops)();  // of the instruction set in use
+  const LoopRow& (*loops)();  // for the active instruction set
   Promotion promotion;
-  bool real_result = false;  // complex operands give the dtype of their parts (abs)
-  bool promoting = false;    // the parameters take part in the choice of the dtype (clamp)
-  bool all_numbers = false;  // every operand may be a number at once: add(2, 3)
-  bool exact_out = false;    // out= must have the dtype of the result
-  ResultStrides complex_strides = ResultStrides::kLoop;  // where the operands are complex
+  bool real_result = false;  // complex operands have real results (abs)
+  bool promoting = false;    // parameters take part in type promotion (clamp)
+  bool all_numbers = false;  // all operands may be numbers: add(2, 3)
+  bool exact_out = false;    // out= must have the result's dtype
+  ResultStrides complex_strides = ResultStrides::kLoop;  // for complex operands
   Check check = nullptr;
 };
 
-// The numbers an expression uses besides its operands (alpha, min, max...).
+// The numbers that an expression uses in addition to its operands (alpha, min, max...).
 class Params {
  public:
   static constexpr size_t kMost = 4;
@@ -84,7 +84,7 @@ class Params {
   }
   const std::optional<Scalar>& operator[](size_t i) const { return values_[i]; }
 
-  // An integer division by zero was met; reported after the loop, as a loop cannot throw.
+  // Notes an integer division by zero, reported after the loop, which cannot throw.
   void divided_by_zero() const { zero_division_.store(true, std::memory_order_relaxed); }
   bool saw_zero_division() const { return zero_division_.load(std::memory_order_relaxed); }
 
@@ -93,27 +93,27 @@ class Params {
   mutable std::atomic<bool> zero_division_{false};
 };
 
-// The decisions of the shape rule of pointwise operators for one call: all that does not depend on
-// the device. A kernel then fills `written` with elements computed in dtype `compute`.
+// The decisions of the shape rule of pointwise operators for one call, on any device. A kernel
+// then fills `written` with elements computed in dtype `compute`.
 struct PointwiseCall {
   DType compute;
   Tensor out;      // the result, allocated or resized
-  Tensor written;  // `out`, or a temporary where `out` has another dtype than what is computed
+  Tensor written;  // `out`, or a temporary if its dtype differs from `compute`
 };
-// The rule: checks the operands, chooses dtypes, shape, strides and device, makes the result.
+// Checks the operands, chooses dtypes, shape, strides and device, and allocates the result.
 PointwiseCall plan_pointwise(const PointwiseOp& op, Form form, std::span<const Input> inputs,
                              const Params& params, const Tensor& target);
-// A kernel of another device than the CPU: fills `out`, of the result's dtype, from operands that
-// are on its device and have the dtype `compute` (or are numbers), and broadcast to `out`.
+// The kernel of a device other than the CPU: fills `out` from operands that are on its device,
+// broadcast to `out`, and have the dtype `compute` (or are numbers).
 using PointwiseKernel = void (*)(DType compute, std::span<const Input> inputs, const Params& params,
                                  const Tensor& out);
 Tensor run_on_device(PointwiseKernel kernel, const PointwiseOp& op, Form form,
                      std::span<const Input> inputs, const Params& params, const Tensor& target);
 
-// Runs a pointwise operator: the rule and the kernel of one device.
+// Runs a pointwise operator on one device: the rule and the device's kernel.
 using PointwiseRun = Tensor (*)(const PointwiseOp& op, Form form, std::span<const Input> inputs,
                                 const Params& params, const Tensor& target);
-// Meta's is the rule alone.
+// Runs the rule only.
 Tensor meta_pointwise(const PointwiseOp& op, Form form, std::span<const Input> inputs,
                       const Params& params, const Tensor& target);
 template <PointwiseKernel kernel>
@@ -122,11 +122,11 @@ Tensor device_pointwise(const PointwiseOp& op, Form form, std::span<const Input>
   return run_on_device(kernel, op, form, inputs, params, target);
 }
 
-// After the kernel: reports a division by zero, copies the temporary if there is one.
+// Reports a division by zero and copies the temporary to `out`, after the kernel.
 void finish_pointwise(const PointwiseOp& op, const PointwiseCall& call, const Params& params);
 
-// PyTorch's result type: tensors with dimensions decide over 0-d tensors, those over numbers,
-// unless the lesser one is of a higher category (bool < integer < float).
+// Returns PyTorch's result type: dimensioned tensors take precedence over 0-d ones, and those over
+// numbers, unless the lower one has a higher category (bool < integer < float).
 DType result_type(std::span<const Input> operands);
 
 }  // namespace uh

@@ -43,7 +43,7 @@ UH_CHECK(alpha) {
   check_fits(factor, dtype);
 }
 
-// A bool may mean 1 or 255: it is ambiguous.
+// A bool can be the integer 1 or 255, so its subtraction is ambiguous.
 UH_CHECK(subtraction) {
   for (const Input& o : inputs) {
     const bool is_bool =

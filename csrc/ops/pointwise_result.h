@@ -1,14 +1,14 @@
-// A new tensor for the result of a kernel that walks its operands as pointwise operators do.
+// New tensors for the results of kernels that iterate over operands as pointwise operators do.
 #pragma once
 
 #include "ops/pointwise.h"
 
 namespace uh {
 
-// With the shape that `inputs` broadcast to and the strides that a pointwise operator's result has.
+// Returns a tensor of the `inputs`' broadcast shape, with the strides of a pointwise result.
 Tensor empty_pointwise_result(std::span<const Input> inputs, DType dtype, Device device);
 
-// Runs an operator whose second operand is a number that has no say in the strides of the result.
+// Runs an operator whose second operand is a number that does not affect the result's strides.
 Tensor empty_unary_result(const PointwiseOp& op, std::span<const Input> inputs,
                           const Params& params);
 template <PointwiseRun run>

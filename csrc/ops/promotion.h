@@ -1,5 +1,5 @@
-// The dtype in which a pointwise operator computes, and that of its result: for run_pointwise, and
-// for fused groups, which decide it once and not at every call.
+// The dtype in which a pointwise operator computes, and its result's: for run_pointwise, and for
+// fusion groups, which determine them once instead of at every call.
 #pragma once
 
 #include "ops/pointwise.h"
@@ -9,7 +9,7 @@ namespace uh {
 DType compute_dtype(const PointwiseOp& op, std::span<const Input> inputs, const Params& params);
 DType result_dtype(const PointwiseOp& op, DType computed);
 
-// The dtype that operand `i` is converted to before the loop reads it.
+// Returns the dtype to which operand `i` is converted before the loop reads it.
 inline DType operand_dtype(const PointwiseOp& op, size_t i, DType computed) {
   return op.promotion == Promotion::kWhere && i == 0 ? DType::kBool : computed;
 }

@@ -5,8 +5,8 @@
 
 namespace uh {
 
-// Gives `out` the sizes of `made` if it has others: row-major, where PyTorch too resizes by sizes
-// alone and does not ask how the result lies.
+// Resizes `out` to the sizes of `result` if they differ: row-major, where PyTorch also resizes by
+// sizes and ignores the result's strides.
 void resize_row_major(const Tensor& out, const Tensor& result);
 
 }  // namespace uh

@@ -1,4 +1,4 @@
-// In which memory format the result of an image operator lies: that of its input.
+// The memory format of the result of an image operator: that of its input.
 #pragma once
 
 #include "tensor/memory_format.h"
@@ -6,8 +6,8 @@
 
 namespace uh {
 
-// kChannelsLast or kChannelsLast3d where the strides say so, kContiguous otherwise and where both
-// would be true (PyTorch's suggest_memory_format).
+// Returns kChannelsLast or kChannelsLast3d if only that format fits the strides, else kContiguous
+// (PyTorch's suggest_memory_format).
 inline MemoryFormat suggested_format(const Tensor& self) {
   const int64_t n = self.ndim();
   if ((n != 4 && n != 5) || self.stride(1) == 0) return MemoryFormat::kContiguous;
@@ -22,7 +22,7 @@ inline MemoryFormat suggested_format(const Tensor& self) {
   return n == 4 ? MemoryFormat::kChannelsLast : MemoryFormat::kChannelsLast3d;
 }
 
-// A new tensor with the memory order of `self`.
+// Returns a new tensor with the memory format of `self`.
 inline Tensor empty_in_format_of(const Tensor& self, const Dims& sizes, DType dtype) {
   const MemoryFormat format = suggested_format(self);
   if (format == MemoryFormat::kContiguous || sizes.ndim() != self.ndim())

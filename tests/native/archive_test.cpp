@@ -1,5 +1,5 @@
-// Safetensors files: what was written is read, through the mapped file too; what is damaged is
-// refused.
+// Safetensors files: reads back what was written, through the mapped file as well; rejects damaged
+// files.
 #include "jit/serialization/archive.h"
 
 #include <unistd.h>
@@ -18,7 +18,7 @@ namespace {
 using jit::SafetensorsReader;
 using jit::SafetensorsWriter;
 
-// A path that is a file's own while the test runs.
+// A unique path, whose file is deleted when the test ends.
 struct Path {
   std::string text = std::filesystem::temp_directory_path() /
                      ("archive_test_" + std::to_string(::getpid()) + ".safetensors");
@@ -36,7 +36,7 @@ Tensor floats(Dims sizes, float first) {
   return t;
 }
 
-// The content of a file with this header and this many bytes.
+// Returns a file's content: this header and this number of bytes.
 std::string file_of(const std::string& header, size_t bytes) {
   std::string all(8, '\0');
   for (size_t i = 0; i < 8; ++i) all[i] = static_cast<char>(header.size() >> (8 * i));
@@ -99,7 +99,7 @@ TEST(archive_stays_mapped_for_its_tensors_and_is_not_written) {
   CHECK(content_of(path.text) == before);
   SafetensorsWriter other;
   other.add("v", floats({1}, 7));
-  other.write(path.text);  // another file of that name
+  other.write(path.text);  // another file with that name
   CHECK_EQ(w.data_as<float>()[3], 4.0f);
   CHECK_EQ(SafetensorsReader(path.text).entries()[0].name, "v");
 }

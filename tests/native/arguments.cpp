@@ -10,7 +10,7 @@
 namespace uh::test {
 namespace {
 
-// What operators know by name. An argument called otherwise gets one of these too: any.
+// Strings that operators accept, by argument name. Other arguments get one of these at random.
 const std::map<std::string, std::vector<std::string>> kWords = {
     {"reduce", {"sum", "prod", "mean", "amax", "amin", "add", "multiply"}},
     {"mode", {"constant", "reflect", "replicate", "circular", "reduced", "complete", "r"}},
@@ -51,7 +51,7 @@ Arguments::Arguments(const FunctionSchema& schema, Random& random)
     : schema_(schema), random_(random), scene_(random) {
   const auto& recipes = recipes_for(schema.full_name());
   const Recipe* recipe = recipes.empty() || random.one_in(4) ? nullptr : &random.of(recipes);
-  // One argument in some calls, several in others, is what the operator does not expect.
+  // In some calls one argument is of an unexpected type, in others several.
   const int64_t strangers = random.one_in(3) ? random.in(2, 12) : 0;
   for (const Argument& argument : schema.arguments) {
     if (strangers && random.one_in(strangers)) {
@@ -108,7 +108,7 @@ uh_value Arguments::cooked(const Argument& argument, const std::string& spec) {
     return scene_.floats(list);
   }
   if (type == "str") return scene_.string(spec);
-  if (has(spec, ":")) return fitting(argument);  // another overload has a tensor there
+  if (has(spec, ":")) return fitting(argument);  // another overload takes a tensor there
   if (type == "bool") return {kBool, evaluated(spec), 0, nullptr};
   if (type == "ScalarType") return {kDType, evaluated(spec), 0, nullptr};
   const bool is_integer = !has(spec, "e-") && spec != "inf" && (!has(spec, ".") || has(spec, ".."));
@@ -151,7 +151,7 @@ uh_value Arguments::cooked_tensor(const Argument& argument, const std::string& s
   return as_tensor(scene_.tensor(expected));
 }
 
-// N*2+1 from left to right, or low..high.
+// Evaluates N*2+1 from left to right (no precedence), or low..high.
 int64_t Arguments::evaluated(const std::string& expression) {
   if (const auto range = expression.find(".."); range != std::string::npos)
     return random_.in(std::atoll(expression.c_str()), std::atoll(expression.c_str() + range + 2));
@@ -168,7 +168,7 @@ int64_t Arguments::evaluated(const std::string& expression) {
       if (next == at) throw Failure("recipe: not an expression: " + expression);
       at = next;
     }
-    // A meta tensor's sizes may be so large that their sum is none.
+    // A meta tensor's sizes may be so large that their sum overflows.
     const bool wraps = operation == '*' ? __builtin_mul_overflow(value, operand, &value)
                                         : __builtin_add_overflow(value, operand, &value);
     if (wraps) value = INT64_MAX;
@@ -251,10 +251,10 @@ uh_value Arguments::any_tensor(const Argument& argument) {
     expected.values = Wanted::kBelow;
     expected.bound = 2;
   }
-  // Many an out= takes the dtype of the result and no other.
+  // Many out= arguments must have the dtype of the result.
   if (argument.is_write() && argument.keyword_only && !random_.one_in(3))
     expected.dtype = random_.of(std::vector<int>{0, 4, 5, scene_.floating, scene_.complex});
-  // Where gradients are recorded what is written is nothing else: see Scene::tensor.
+  // While gradients are recorded a written tensor is not used elsewhere: see Scene::tensor.
   expected.plain = argument.is_write() && (scene_.gradients() || !random_.one_in(10));
   return as_tensor(scene_.tensor(expected));
 }

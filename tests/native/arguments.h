@@ -1,5 +1,5 @@
-// Arguments: random values for one call of an operator. Most fit its schema and each other; some
-// fit only the schema, and a few nothing.
+// Arguments: random values for one call of an operator. Most fit its schema and each other, some
+// only the schema, and a few neither.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The graph and the backward pass: recording, running, saved values and their release.
+// The graph and the backward pass: recording, execution, saved values and their release.
 #include <cmath>
 
 #include "backend/cpu/allocator.h"
@@ -59,8 +59,8 @@ GRAPH_TEST(a_graph_runs_again_only_when_it_was_kept) {
   backward(y, kKeep);
   backward(y);
   CHECK_FAILS(backward(y), "backward through the graph a second time");
-  same(grad(x), {4, 8});                      // a refused pass adds nothing
-  const Tensor z = ops::sum(ops::add(x, x));  // nothing is saved here: there is nothing to miss
+  same(grad(x), {4, 8});                      // a rejected backward pass adds nothing
+  const Tensor z = ops::sum(ops::add(x, x));  // saves nothing that could be released
   backward(z);
   backward(z);
 }
@@ -127,9 +127,9 @@ GRAPH_TEST(a_saved_result_does_not_hold_its_own_graph) {
     const Tensor y = ops::exp(x);
     CHECK_EQ(y.impl()->use_count(), 1);
   }
-  CHECK_EQ(live(), before);  // a cycle of tensor and Node would still be there
+  CHECK_EQ(live(), before);  // a cycle of tensor and Node would still be alive
   const Tensor x = leaf({1, 2});
-  const Tensor y = ops::sum(ops::exp(x));  // the tensor in between is gone, its values are not
+  const Tensor y = ops::sum(ops::exp(x));  // releases the intermediate, not what was saved
   backward(y);
   same(grad(x), {std::exp(1), std::exp(2)});
 }
@@ -164,7 +164,7 @@ GRAPH_TEST(a_long_chain_is_run_and_freed_without_recursion) {
     same(grad(x), {steps % 2 ? -1. : 1.});
   }
   Tensor y = x;
-  for (int64_t i = 0; i < steps; ++i) y = ops::tanh(y);  // Nodes and saved tensors in turn
+  for (int64_t i = 0; i < steps; ++i) y = ops::tanh(y);  // Nodes and saved tensors alternate
 }
 
 GRAPH_TEST(a_node_may_have_many_edges) {

@@ -1,4 +1,4 @@
-// Threads: a graph per thread, one graph for all threads, and graphs that die while others run.
+// Threads: a graph per thread, a graph for all threads, and graphs freed while others run.
 #include <atomic>
 #include <cmath>
 #include <mutex>
@@ -13,7 +13,7 @@ using namespace uh::test;
 
 constexpr int kThreads = 8;
 
-// Runs `body(thread)` in all threads at once and passes on what failed first.
+// Runs `body(thread)` on all threads at once and rethrows the first error.
 void in_threads(const std::function<void(int)>& body) {
   std::atomic<int> waiting{kThreads};
   std::mutex lock;
@@ -77,7 +77,7 @@ GRAPH_TEST(threads_that_ask_one_graph_for_different_gradients) {
   });
 }
 
-// What is saved goes with the first pass that is through: the others run, or are refused.
+// The first pass that completes releases the saved values: others succeed or fail with an error.
 GRAPH_TEST(threads_on_one_graph_that_is_not_kept) {
   for (int round = 0; round < 20; ++round) {
     const Tensor x = leaf({1, 2});
@@ -111,7 +111,7 @@ GRAPH_TEST(threads_on_one_graph_that_is_not_kept) {
   }
 }
 
-// Accumulators of one leaf are made and die with every graph.
+// The AccumulateGrad of a leaf is created and destroyed with every graph.
 GRAPH_TEST(threads_that_run_while_others_free_their_graphs) {
   const Tensor x = leaf({1, 2});
   constexpr int kRounds = 60;
@@ -120,7 +120,7 @@ GRAPH_TEST(threads_that_run_while_others_free_their_graphs) {
     for (int i = 0; i < kRounds; ++i) {
       Tensor y = ops::mul(x, Scalar(2));
       for (int k = 0; k < 10; ++k) y = ops::tanh(ops::mul(y, x));
-      if (t % 2) continue;  // dropped without being run
+      if (t % 2) continue;  // destroyed without a backward pass
       backward(ops::sum(ops::add(ops::mul(x, Scalar(3)), ops::mul(y, Scalar(0)))));
       ++passes;
     }
@@ -128,7 +128,7 @@ GRAPH_TEST(threads_that_run_while_others_free_their_graphs) {
   same(grad(x), {3. * passes, 3. * passes});
 }
 
-// A tensor that was made in one thread dies in another, with its graph.
+// A tensor created in one thread is destroyed in another, with its graph.
 GRAPH_TEST(threads_hand_their_graphs_on) {
   const Tensor x = leaf({1, 2});
   std::mutex lock;
@@ -148,11 +148,11 @@ GRAPH_TEST(threads_hand_their_graphs_on) {
   shelf.clear();
 }
 
-// A view of a written base gets its new Node in the first thread that reads its history.
+// A view of a written base gets its new Node in the first thread that reads its grad_fn.
 GRAPH_TEST(threads_that_read_views_of_a_written_base) {
   for (int round = 0; round < 20; ++round) {
     const Tensor x = leaf({1, 2, 3, 4});
-    // The threads share these Nodes, which save nothing that a first pass could release.
+    // The threads share these Nodes, which save nothing that the first pass could release.
     const Tensor base = ops::add(x, Scalar(0), Scalar(1));
     const Tensor view = ops::narrow(base, 0, 1, 2);
     ops::neg_(base);

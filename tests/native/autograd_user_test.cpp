@@ -1,4 +1,4 @@
-// User code in a backward pass: hooks, custom functions, passes inside passes, and errors.
+// User code in a backward pass: hooks, custom functions, nested backward passes, and errors.
 #include <cmath>
 #include <thread>
 
@@ -66,7 +66,7 @@ GRAPH_TEST(a_hook_may_remove_itself_and_others_while_it_runs) {
     }));
   }
   backward(y, kKeep);
-  CHECK_EQ(calls, 3);  // the list of this pass was taken before
+  CHECK_EQ(calls, 3);  // this pass copied the list before
   backward(y, kKeep);
   CHECK_EQ(calls, 3);
 }
@@ -126,7 +126,7 @@ GRAPH_TEST(a_gradient_of_a_wrong_shape_is_refused_by_name) {
   same(grad(x), {3, 3});
 }
 
-// A function whose context counts what happens to it.
+// A function whose context counts its calls and its destruction.
 struct Twice {
   FunctionNode* node = nullptr;
   int applied = 0, released = 0, destroyed = 0;
@@ -145,7 +145,7 @@ struct Twice {
   static void release_saved(void* context) { ++static_cast<Twice*>(context)->released; }
   static void destroy(void* context) { ++static_cast<Twice*>(context)->destroyed; }
 
-  // The square of x, and x again as it is, which nothing will use.
+  // Returns the square of x, and x unchanged, which stays unused.
   std::pair<Tensor, Tensor> call(const Tensor& x, bool materialize) {
     const auto result = make_ref<FunctionNode>(
         "TwiceBackward", this, autograd::FunctionCalls{apply, release_saved, destroy});
@@ -183,7 +183,7 @@ GRAPH_TEST(a_function_of_the_users_is_called_and_let_go_of_once) {
   }
 }
 
-// x after `depth` Nodes, each of which runs another backward pass inside the pass.
+// Returns x after `depth` Nodes, each of which runs a nested backward pass.
 Tensor nested(const Tensor& x, int depth, int& deepest) {
   return through(x, [depth, &deepest](const Tensor& g) {
     deepest = std::max(deepest, depth);

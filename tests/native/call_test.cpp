@@ -1,5 +1,4 @@
-// Boxed calls: any operator by its name, with arguments that fit its schema and with ones that do
-// not.
+// Boxed calls: any operator by name, with arguments that fit its schema and arguments that do not.
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -26,8 +25,8 @@ namespace {
 
 using namespace uh::test;
 
-// Reads every element, of a sparse tensor those of its parts, then lets the tensor go: the sanitizer
-// watches both.
+// Reads every element (of a sparse tensor, those of its parts), then releases the tensor: both are
+// visible to the sanitizer.
 void read_and_release(uh_handle h) {
   for (int role = 0; role < 4; ++role)
     if (const uh_handle part = uh_sparse_part(h, role)) read_and_release(part);
@@ -48,7 +47,7 @@ void release(const uh_value& v) {
   uh_list_free(list);
 }
 
-// Tensors among what a call gave that gradients are computed for.
+// Returns the result tensors that require gradients.
 std::vector<uh_handle> differentiable(const uh_value* results, int n) {
   std::vector<uh_handle> result;
   const auto add = [&](uh_handle h) {
@@ -63,7 +62,7 @@ std::vector<uh_handle> differentiable(const uh_value* results, int n) {
   return result;
 }
 
-// The running call, for the report of a crash or of a call that does not return.
+// The running call, for the report of a crash or a hang.
 const Arguments* g_running = nullptr;
 const char* g_phase = "";
 constexpr unsigned kSecondsPerCall = 30;
@@ -81,7 +80,7 @@ void too_slow(int) {
   _exit(1);
 }
 
-// Reports the call that runs while it lives, if that takes too long. A failed check ends it, too.
+// While alive, reports the running call if it takes too long. A failed check also ends it.
 class Watch {
  public:
   explicit Watch(const Arguments& arguments) {
@@ -95,18 +94,18 @@ class Watch {
   }
 };
 
-// A refusal has words, and is not one of the engine's own mistakes.
+// Checks that an error has a message, and is not an internal error of the engine.
 void check_refusal(const Arguments& arguments) {
   CHECK(uh_last_error_kind() != static_cast<int>(ErrorKind::kInternal), uh_last_error(), "\n  ",
         g_phase, arguments.text());
   CHECK(std::strlen(uh_last_error()) > 0, "failed without a word: ", arguments.text());
 }
 
-// Bits of uh_backward's flags.
+// Flags of uh_backward.
 constexpr int kKeepGraph = 1, kCreateGraph = 2, kAccumulate = 4, kAllowUnused = 8;
 
-// A pass from `roots`, by gradients that are drawn, to the leaves of the call. Whether it ended
-// well.
+// Runs a backward pass with random gradients from `roots` to the leaves of the call. Returns
+// whether it succeeded.
 bool pass_back(const Arguments& arguments, const std::vector<uh_handle>& roots, int flags,
                std::vector<uh_handle>& output, Random& random) {
   std::vector<uh_handle> argument;
@@ -117,7 +116,7 @@ bool pass_back(const Arguments& arguments, const std::vector<uh_handle>& roots, 
                              {kNone, 0, 0, nullptr}};
     uh_value result[8];
     const bool implicit = uh_numel(root) == 1 && random.one_in(2);
-    // What was expanded has less memory than its like would need: there may be too little.
+    // An expanded tensor has less memory than the gradient needs, so allocation may fail.
     if (!implicit && uh_call_boxed("randn_like", like, 4, result) != 1) {
       for (uh_handle h : argument)
         if (h) uh_release(h);
@@ -138,7 +137,7 @@ bool pass_back(const Arguments& arguments, const std::vector<uh_handle>& roots, 
   return status == 0;
 }
 
-// Passes from what a call gave; now and then one more from the gradients themselves.
+// Runs backward from the results of a call, and occasionally from the gradients themselves.
 bool differentiate(const Arguments& arguments, const std::vector<uh_handle>& roots,
                    Random& random) {
   const int flags =
@@ -158,7 +157,7 @@ bool differentiate(const Arguments& arguments, const std::vector<uh_handle>& roo
   return good;
 }
 
-// One random call; whether it succeeded. `passes`: back through what it gave.
+// Makes a random call and returns whether it succeeded. `passes` counts its backward passes.
 bool call(const OperatorInfo& op, Random& random, int64_t& passes) {
   Arguments arguments(op.schema(), random);
   uh_value results[8];
@@ -191,7 +190,7 @@ void report_coverage(const std::vector<const OperatorInfo*>& operators,
 }
 
 FUZZ(every_operator_with_random_arguments) {
-  constexpr int64_t kRounds = 36;  // at least, however long they take
+  constexpr int64_t kRounds = 36;  // minimum, regardless of the time limit
   Random random(budget.seed);
   auto operators = Dispatcher::instance().all();
   std::erase_if(operators, [&](const OperatorInfo* op) {
@@ -200,7 +199,7 @@ FUZZ(every_operator_with_random_arguments) {
 #if defined(__SANITIZE_ADDRESS__)
   __sanitizer_set_death_callback(report_running);
 #endif
-  std::signal(SIGABRT, [](int) { report_running(); });  // UndefinedBehaviorSanitizer's way to end
+  std::signal(SIGABRT, [](int) { report_running(); });  // UndefinedBehaviorSanitizer aborts
   std::signal(SIGALRM, too_slow);
   const int64_t before = pool_allocator().stats().live_bytes;
   std::vector<int64_t> succeeded(operators.size(), 0), passes(operators.size(), 0);

@@ -1,4 +1,4 @@
-// The little that a test needs: a list of tests, checks that say what failed, and a random source.
+// A minimal test framework: a list of tests, checks that report failures, and a random source.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct Failure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// splitmix64: the same numbers from the same seed everywhere.
+// splitmix64: the same numbers from the same seed on all machines.
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}
@@ -24,7 +24,7 @@ class Random {
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
     return z ^ (z >> 31);
   }
-  // A number in [low, high].
+  // Returns a number in [low, high].
   int64_t in(int64_t low, int64_t high) {
     return low + static_cast<int64_t>(next() % static_cast<uint64_t>(high - low + 1));
   }
@@ -42,7 +42,7 @@ class Random {
 struct Budget {
   uint64_t seed;
   double seconds;
-  std::string operators;  // those whose name contains this
+  std::string operators;  // only operators whose name contains this
   bool over() const;      // of the running test
 };
 
@@ -58,7 +58,8 @@ struct Register {
   }
 };
 
-// TEST(name) { ... }: a fact. FUZZ(name) { while (!budget.over()) ... }: a search for a broken one.
+// TEST(name) { ... } checks a property; FUZZ(name) { while (!budget.over()) ... } searches for a
+// failure.
 #define UH_TEST(name)                                                                              \
   static void name(const ::uh::test::Budget& budget);                                              \
   static const ::uh::test::Register register_##name(#name, name);                                  \
@@ -87,7 +88,7 @@ template <class... Parts>
       ::uh::test::failed(__FILE__, __LINE__, #left " is ", left_, ", not " #right " = ", right_);  \
   } while (false)
 
-// Runs `body`, which must throw an Error whose text holds `part`.
+// Runs `body`, which must throw an Error whose message contains `part`.
 #define CHECK_FAILS(body, part)                                                                    \
   do {                                                                                             \
     std::string thrown_ = "nothing";                                                               \

@@ -1,5 +1,5 @@
-// Fused groups against their operators: random programs of steps, run as one kernel and run
-// operator by operator, must give the same bits.
+// Fusion groups compared with their operators: random programs of steps, run as one kernel and
+// operator by operator, must compute the same bits.
 //
 // If the inputs are not all row-major and of one shape, eager mode may run the scalar form of a
 // loop and the group its vector form. glibc's vector functions differ from its scalar ones in the
@@ -31,7 +31,7 @@ const std::vector<DType> kDTypes = {DType::kFloat32, DType::kFloat32,  DType::kF
 
 const std::vector<DType> kBlockDTypes = {DType::kFloat32, DType::kFloat32, DType::kFloat64};
 
-// Threads are a choice of the whole process: restored when a test ends, passed or not.
+// The number of threads is global: restored when a test ends, passed or failed.
 struct Threads {
   explicit Threads(int n) : previous(get_num_threads()) { set_num_threads(n); }
   ~Threads() { set_num_threads(previous); }
@@ -58,7 +58,7 @@ void fill(const Tensor& t, Random& random) {
   });
 }
 
-// A tensor of those sizes in a random memory order: row-major, turned, or with gaps.
+// Returns a tensor of these sizes in a random layout: row-major, transposed, or with gaps.
 Tensor scattered(const Dims& sizes, DType dtype, Random& random) {
   Dims strides(sizes.size());
   std::vector<size_t> order(sizes.size());
@@ -74,21 +74,21 @@ Tensor scattered(const Dims& sizes, DType dtype, Random& random) {
     extent += (std::max<int64_t>(sizes[i], 1) - 1) * strides[i];
   const Tensor memory = empty(Dims{extent}, dtype);
   fill(memory, random);
-  // Of a row-major tensor eager sometimes keeps the strides of dimensions of size 1, which mean
-  // nothing but decide the order of a result: such tensors get the usual ones.
+  // Eager mode may keep unusual strides of size-1 dimensions of a row-major tensor. They have no
+  // meaning but affect the order of a result, so they are normalised here.
   const Tensor result = alias(memory, {sizes, strides, 0});
   return result.is_contiguous() ? alias(memory, {sizes, contiguous_strides(sizes), 0}) : result;
 }
 
 struct Program {
-  std::vector<Tensor> values;  // eager's: inputs, then what each step made
+  std::vector<Tensor> values;  // in eager mode: inputs, then the steps' results
   std::vector<Term> terms;
   Builder builder;
   std::vector<Tensor> inputs;
   std::vector<Tensor> expected;
   std::string text;
   bool chains = true;   // steps read results of other steps
-  bool alone = false;   // one operator, of the inputs
+  bool alone = false;   // a single operator on the inputs
   bool simple = false;  // only operators that machine code blocks support
   bool exact = true;    // vector and scalar forms of its loops agree
 
@@ -106,8 +106,8 @@ struct Program {
   }
 };
 
-// Whether a loop gives the same bits in its vector and its scalar form: it does not where glibc has
-// a function in both forms.
+// Returns whether a loop's vector and scalar forms compute the same bits: not if glibc has both
+// forms of a function, or if a product and a sum may be fused.
 bool is_exact(const StepOperator& op) {
   const std::string_view name = op.name, expression = op.expression;
   const auto has = [&](const char* part) {
@@ -118,7 +118,7 @@ bool is_exact(const StepOperator& op) {
                            "mod",   "mish",  "softplus", "slope", "//",   " % ",     "atan"}) {
     if (has(part)) return false;
   }
-  // A product of two numbers is rounded before the loop, a product in the loop may not be.
+  // A product of two numbers is rounded before the loop; a product in the loop may not be.
   return !name.starts_with("special_") && (!has(" * ") || (!has(" + ") && !has(" - ")));
 }
 
@@ -133,7 +133,7 @@ Scalar any_number(Random& random) {
   }
 }
 
-// One argument: for the builder, and boxed for the dispatcher.
+// Returns an argument for the builder, and the same one boxed for the dispatcher.
 std::pair<StepArgument, IValue> argument(const uh::Argument& a, bool operand, Program& p,
                                          Random& random) {
   const std::string type = a.type.without_optional().text();
@@ -143,7 +143,7 @@ std::pair<StepArgument, IValue> argument(const uh::Argument& a, bool operand, Pr
       const Scalar number = any_number(random);
       return {number, number};
     }
-    // What is inexact must not come before what jumps: rounding, comparisons.
+    // Inexact results must not feed discontinuous operators: rounding, comparisons.
     const size_t terms = p.chains ? p.terms.size() : p.inputs.size();
     const auto i = static_cast<size_t>(random.in(0, static_cast<int64_t>(terms) - 1));
     p.text += " %" + std::to_string(i);
@@ -159,14 +159,15 @@ std::pair<StepArgument, IValue> argument(const uh::Argument& a, bool operand, Pr
   return {number, number};
 }
 
-// Some functions of two operands recur as often as one of them says: 3e38 times, too.
+// Some binary functions iterate as often as an operand's value, which may be 3e38.
 bool recurs(const StepOperator& op) {
   const std::string_view name = op.name;
   return (name.starts_with("special_") || name.starts_with("igamma")) &&
          std::string_view(op.roles) == "oo";
 }
 
-// Which of two NaNs a sum or product passes on is the compiler's choice: their signs may differ.
+// If a sum or product has two NaNs, the compiler chooses which one it returns, so their sign may
+// differ.
 bool shows_sign(const StepOperator& op) {
   const std::string_view name = op.name;
   return name == "signbit" || name == "copysign.Tensor";
@@ -174,7 +175,7 @@ bool shows_sign(const StepOperator& op) {
 
 bool is_simple(const StepOperator& op) { return op.postfix[0] != 0; }
 
-// Adds one random step and says of which operator; null where that cannot be one.
+// Adds a random step and returns its operator's name, or null if the step is not possible.
 const char* add_step(Program& p, Random& random, bool only_exact) {
   const auto table = step_operators();
   const StepOperator& op = table[random.next() % table.size()];
@@ -200,7 +201,7 @@ const char* add_step(Program& p, Random& random, bool only_exact) {
   }
   try {
     info->call_boxed(stack);
-  } catch (const Error&) {  // not for these dtypes, or no number there
+  } catch (const Error&) {  // unsupported dtypes, or no numbers allowed
     p.text = before;
     return nullptr;
   }
@@ -240,7 +241,7 @@ bool same_number(T a, T b, double tolerance) {
   }
 }
 
-// Compares element by element whatever the strides.
+// Compares element by element, ignoring strides.
 void check_same(const Tensor& result, const Tensor& expected, double tolerance,
                 const std::string& text) {
   CHECK(result.sizes() == expected.sizes(), result.sizes(), " not ", expected.sizes(), "\n", text);
@@ -355,7 +356,7 @@ TEST(fused_every_operator_alone) {
     }
     if (const char* name = add_step(p, random, false)) {
       seen.insert(name);
-      negate(p);  // a second step, that it may share a block with
+      negate(p);  // a second step that may share a block with it
     }
     check_program(p, random, true);
   }

@@ -1,5 +1,4 @@
-// Small graphs for the tests of differentiation: leaves, gradients, hooks and Nodes of a test's
-// own.
+// Small graphs for the tests of autograd: leaves, gradients, hooks and custom Nodes.
 #pragma once
 
 #include <functional>
@@ -22,18 +21,18 @@ inline constexpr RunOptions kKeep{true, false, true, true};
 inline constexpr RunOptions kAsk{true, false, false, true};  // return gradients of `inputs`
 inline constexpr RunOptions kDifferentiable{true, true, false, true};  // recorded themselves
 
-// A vector of doubles that requires a gradient.
+// Returns a vector of doubles that requires a gradient.
 Tensor leaf(const std::vector<double>& values);
 Tensor constant(const std::vector<double>& values);
 Tensor constant_index(const std::vector<int64_t>& values);
 std::vector<double> read(const Tensor& t);
 
-// Passes from `root`, which has one element.
+// Runs backward from `root`, which has one element.
 void backward(const Tensor& root, RunOptions options = {});
 Tensor gradient(const Tensor& root, const Tensor& of, RunOptions options = kAsk);
 Tensor grad(const Tensor& leaf);
 
-// A hook that is a function.
+// A hook that calls a function.
 class CallHook final : public autograd::Hook {
  public:
   using Body = std::function<void(Tensor* gradients, size_t n)>;
@@ -43,13 +42,13 @@ class CallHook final : public autograd::Hook {
  private:
   Body body_;
 };
-// On the gradient of a tensor that an operator made.
+// Adds a hook on the gradient of an operator's result.
 int64_t hook(const Tensor& t, CallHook::Body body);
 
-// A copy of `input` with a Node whose formula is this function.
+// Returns a copy of `input` with a Node whose backward is this function.
 Tensor through(const Tensor& input, std::function<Tensor(const Tensor&)> formula);
 
-// Runs a test and checks that no storage of it is left.
+// Runs a test and checks that all its storages are freed.
 void leaving_nothing(const std::function<void()>& body);
 
 #define GRAPH_TEST(name)                                                                           \
@@ -57,7 +56,7 @@ void leaving_nothing(const std::function<void()>& body);
   TEST(name) { ::uh::test::leaving_nothing(body_of_##name); }                                      \
   static void body_of_##name()
 
-// The numbers that a test compares: exactly, where they are computed in the same way.
+// Compares numbers: exactly if they are computed in the same way.
 void same(const Tensor& result, const std::vector<double>& expected, double tolerance = 1e-12);
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

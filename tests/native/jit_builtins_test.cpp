@@ -1,5 +1,5 @@
-// Builtins: what they write, what they refuse, and that no arguments make them crash. Their values
-// are compared with Python's in tests/engine/jit/test_builtins.py.
+// Builtins: what they print and reject, and that no arguments crash them.
+// tests/engine/jit/test_builtins.py compares their values with Python's.
 #include <locale>
 
 #include "base/error.h"
@@ -126,7 +126,7 @@ TEST(raising_names_the_class) {
   }
 }
 
-// A value of any kind, small: sizes and counts that a program would not ask for are not the point.
+// Returns a small value of any kind: large sizes and counts are not the point.
 IValue any_value(Random& random, int depth = 0) {
   static const std::vector<std::string> strings = {"", "a", "{}", "{:.3f} %d", "cpu", "\xc3\xa9 x"};
   switch (random.in(0, depth > 2 ? 6 : 11)) {
@@ -153,7 +153,7 @@ IValue any_value(Random& random, int depth = 0) {
   }
 }
 
-// A value of the kind that the parameter asks for, most of the time.
+// Returns a value of the parameter's type, most of the time.
 IValue value_for(Random& random, const Type& type) {
   if (random.one_in(8)) return any_value(random);
   switch (type.kind()) {
@@ -195,7 +195,7 @@ TEST(numbers_are_written_alike_in_every_locale) {
   CHECK_EQ(text(read.at(0)), "1234.5");
 }
 
-// Whatever a builtin is given, it answers or throws an Error, and leaves what its schema says.
+// For any arguments a builtin returns or throws an Error, and leaves the stack as its schema says.
 FUZZ(builtins_with_any_arguments) {
   Random random(budget.seed);
   set_print_handler([](const char*, size_t) {});
@@ -205,7 +205,7 @@ FUZZ(builtins_with_any_arguments) {
     const Builtin& builtin = *random.of(all);
     const std::string name(builtin.schema().name());
     if (name == "rangelist" || name == "set_grad_enabled" || name == "set_inference_mode")
-      continue;  // may allocate too much, or stay switched on
+      continue;  // may allocate too much, or switch a mode on
     const Signature& signature = signature_of(builtin);
     Stack stack;
     for (const Parameter& p : signature.parameters) stack.push_back(value_for(random, *p.type));

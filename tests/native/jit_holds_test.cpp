@@ -27,7 +27,7 @@ std::array<int64_t, 4> alive() {
   return {Function::alive(), Graph::alive(), class_count(), Code::alive()};
 }
 
-// An object of a class with a parameter, a method, and a method that calls it.
+// Returns an object of a class with a parameter, a method, and a method that calls it.
 IValue module(const Tensor& weight) {
   const Ref<ClassType> type = make_ref<ClassType>("__torch__.HoldsCell");
   const Ref<Methods> methods = type->methods();
@@ -85,7 +85,7 @@ TEST(a_class_without_objects_knows_no_method_any_more) {
   CHECK(static_cast<bool>(type->method("forward")), "it was not kept");
 }
 
-// The holders of each tensor according to a recording.
+// The holders of each tensor, according to a recording.
 class Ledger {
  public:
   void process(const events::Record& r) {

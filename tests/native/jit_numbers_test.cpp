@@ -1,5 +1,5 @@
-// Facts of programs of numbers, and a search for one that the interpreter, the machine of slots and
-// the machine code disagree about.
+// Tests of scalar programs, and a fuzz test for one on which the interpreter, the slot machine and
+// the machine code disagree.
 #include <map>
 #include <string>
 
@@ -21,7 +21,7 @@ std::string printed(const Stack& stack) {
   return all;
 }
 
-// Every way to run a graph of numbers: what it gives or how it fails, which must be the same.
+// Runs a graph of numbers in every way; returns the result or error, which must be the same in all.
 std::string every_way(const GraphRef& graph, const Stack& arguments) {
   std::string all[3];
   for (int way = 0; way < 3; ++way) {
@@ -59,7 +59,7 @@ constexpr const char* kSum = R"(graph(%n : int):
   return (%s)
 )";
 
-// Python's: while m != 1: m = m // 2 if m % 2 == 0 else 3 * m + 1; steps += 1
+// In Python: while m != 1: m = m // 2 if m % 2 == 0 else 3 * m + 1; steps += 1
 constexpr const char* kCollatz = R"(graph(%m.0 : int):
   %most : int = prim::Constant[value=9223372036854775807]()
   %zero : int = prim::Constant[value=0]()
@@ -97,7 +97,7 @@ TEST(jit_loops_and_branches) {
   CHECK_EQ(every_way(kSum, {int64_t{-3}}), "0.");
   CHECK_EQ(every_way(kCollatz, {int64_t{27}}), "1 111");
   CHECK_EQ(every_way(kCollatz, {int64_t{1}}), "1 0");
-  // Floor division, beyond 32 bits, negative, and the one that overflows.
+  // Floor division: beyond 32 bits, negative, and the one that overflows.
   const int64_t min_value = INT64_MIN;
   for (const int64_t a :
        {int64_t{7}, int64_t{-7}, int64_t{1} << 40, -(int64_t{1} << 40) - 1, min_value})
@@ -133,7 +133,7 @@ TEST(jit_numbers_change_places) {
            "12586269025 20365011074");
 }
 
-// The condition for a trip that is not made is evaluated all the same, with this trip's values.
+// The condition of the iteration after the last is still evaluated, with the last one's values.
 TEST(jit_conditions_fail_also_behind_the_last_trip) {
   const char* text = R"(graph(%n : int, %a.0 : int):
   %true : bool = prim::Constant[value=1]()
@@ -194,7 +194,7 @@ TEST(jit_raise_is_an_error_of_the_script) {
   }
 }
 
-// ---- a search: random programs of numbers, run every way
+// ---- fuzzing: random scalar programs, run in every way
 class Program {
  public:
   explicit Program(Random& random) : random_(random) {}
@@ -280,7 +280,7 @@ class Program {
     block("block1():", types, depth, "");
     for (size_t i = 0; i < types.size(); ++i) known_[types[i]].push_back(names[i]);
   }
-  // A few trips at most, also where the condition stays true.
+  // At most a few iterations, even if the condition stays true.
   void loop(int depth) {
     const auto types = some_types();
     std::vector<std::string> names, params, inputs;

@@ -1,4 +1,4 @@
-// Parsing types and graphs: valid text, which prints as it was, and nonsense.
+// Parsing of types and graphs: valid text, which prints unchanged, and invalid text.
 #include "check.h"
 #include "jit/ir/verify.h"
 #include "jit/text/parse.h"
@@ -183,7 +183,7 @@ TEST(an_operator_in_place_may_be_written_as_pytorch_does) {
       "  return (%2)\n");
   const Node* written = graph->outputs()[0]->node()->input(0)->node();
   CHECK(written->is("aten::relu_") && written->input(0) == graph->inputs()[0]);
-  // Without its result, as it was written once.
+  // Without its result, as written in older files.
   const GraphRef bare = parse("graph(%x : Tensor):\n   = aten::relu_(%x)\n  return (%x)\n");
   CHECK(bare->block()->first()->is("aten::relu_"));
 }
@@ -224,8 +224,8 @@ TEST(what_a_block_makes_is_not_seen_outside) {
               "%1 is not defined");
 }
 
-// Bytes of graphs changed, dropped, doubled or swapped for another's: a graph that is valid and
-// written as it is read, or an Error that points at a line.
+// Changed, dropped, repeated or swapped bytes of graphs yield a valid graph that prints as it
+// reads, or an Error that points to a line.
 FUZZ(graph_text_mutations) {
   Random random(budget.seed);
   const auto& seeds = graph_texts();

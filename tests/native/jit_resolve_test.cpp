@@ -1,5 +1,5 @@
-// Calls by name: which overload is meant, what is converted and added, and what is said when
-// nothing fits.
+// Schema matching: the overload chosen, conversions and default arguments, and the errors if
+// nothing matches.
 #include "check.h"
 #include "dispatch/dispatcher.h"
 #include "jit/builtins/builtin.h"
@@ -19,7 +19,7 @@ struct Scene {
     for (const char* type : types) in.push_back(graph->add_input("", parse_type(type)));
   }
   Value* number(IValue value) { return graph->insert_constant(std::move(value)); }
-  // The call, verified, as "name.overload(inputs) -> types", constants by their value.
+  // Returns the call, verified, as "name.overload(inputs) -> types", with constants as values.
   std::string call(const char* name, const std::vector<Value*>& args,
                    const std::vector<NamedValue>& kwargs = {}) {
     Node* node = emit_builtin_call(*graph, name, args, kwargs);

@@ -1,4 +1,4 @@
-// Facts of running graphs: instructions, registers, calls, errors, specialised code, events.
+// Execution of graphs: instructions, registers, calls, errors, specialised code, events.
 #include <atomic>
 #include <map>
 #include <string>
@@ -100,7 +100,7 @@ TEST(jit_carried_values_change_places) {
   CHECK_EQ(first_of(got[1]), 13.0f);
 }
 
-// A function that calls itself: the callee is put in as the front ends do.
+// Returns a function that calls itself; the callee is inserted as the front ends do.
 Ref<Function> recursive() {
   GraphRef graph = parse(R"(graph(%n : int):
   %one : int = prim::Constant[value=1]()
@@ -190,7 +190,7 @@ TEST(jit_code_is_specialised_and_bails_out) {
   CHECK_EQ(first_of(called(*f, flat)[0]), 2.0f);
   for (int k = 0; k < 5; ++k) called(*f, flat);
   CHECK_EQ(executor.specialised_count(), size_t{2});
-  // Bounded, whatever comes.
+  // The number of specialisations is bounded.
   const Dims shapes[] = {{1}, {1, 1}, {1, 1, 1}, {1, 1, 1, 1}, {1, 1, 1, 1, 1}, {}};
   for (int k = 0; k < 4; ++k)
     for (const Dims& shape : shapes)
@@ -258,7 +258,7 @@ TEST(jit_steps_are_recorded) {
   const Tensor x = ones({2}, 3.0f), flat = ones({}, 3.0f);
   for (int k = 0; k < 3; ++k) called(*f, {x, int64_t{1}});
   std::map<int64_t, int64_t> counts;
-  std::map<int64_t, int64_t> frames;  // frame: recorded steps so far
+  std::map<int64_t, int64_t> frames;  // steps recorded so far, by frame
   int64_t depth_wrong = 0, steps_recorded = -1;
   std::string reason, outputs;
   {

@@ -1,5 +1,5 @@
-// One compiled function that many threads call: profiled, specialised, bailed out of, fused, run
-// backwards and recorded, all at once.
+// One compiled function called by many threads: profiled, specialised, bailed out of, fused, run
+// backward and recorded, all at once.
 #include <atomic>
 #include <cmath>
 #include <mutex>
@@ -39,7 +39,7 @@ void in_threads(const std::function<void(int)>& body) {
   if (wrong) std::rethrow_exception(wrong);
 }
 
-// ((x * y + x) * k) where a loop of numbers makes k = 1 + ... + n; and the sum of it.
+// The value and sum of ((x * y + x) * k), where a scalar loop computes k = 1 + ... + n.
 constexpr const char* kMixed = R"(graph(%x : Tensor, %y : Tensor, %n : int):
   %one : int = prim::Constant[value=1]()
   %zero : int = prim::Constant[value=0]()
@@ -73,7 +73,7 @@ double first_of(const Tensor& t) {
   return t.dtype() == DType::kFloat32 ? double{t.data_as<float>()[0]} : t.data_as<double>()[0];
 }
 
-// A call whose inputs depend on thread and trip: five kinds, more than are specialised.
+// A call whose inputs depend on thread and iteration: five kinds, more than are specialised.
 void call_once(Function& f, int thread, int trip) {
   const int kind = (thread + trip / 3) % 5;
   const DType dtype = kind == 1 ? DType::kFloat64 : DType::kFloat32;
@@ -115,7 +115,7 @@ TEST(jit_threads_that_call_one_function_while_it_is_recorded) {
   CHECK_EQ(specialised.load(), int64_t{2} * int64_t{Executor::kMaxSpecialisations});
 }
 
-// A recording begins and ends while they run.
+// A recording starts and ends while they run.
 TEST(jit_threads_that_a_recording_comes_to) {
   const Ref<Function> f = make_ref<Function>("f", parse(kMixed));
   std::atomic<int> running{kThreads - 1};
@@ -133,7 +133,7 @@ TEST(jit_threads_that_a_recording_comes_to) {
   });
 }
 
-// Gradients of a group for many sizes: the first thread traces each of them once.
+// Gradients of a fusion group for many sizes: the first thread traces each of them once.
 TEST(jit_threads_that_go_back_through_one_group) {
   const Ref<Function> f = make_ref<Function>("f", parse(kMixed));
   in_threads([&](int t) {
@@ -152,7 +152,7 @@ TEST(jit_threads_that_go_back_through_one_group) {
   });
 }
 
-// Graphs are compiled side by side: names, signatures and passes are everybody's.
+// Compiles graphs in parallel: names, signatures and passes are shared.
 TEST(jit_threads_that_compile) {
   in_threads([&](int t) {
     for (int i = 0; i < 5; ++i) {
@@ -162,7 +162,7 @@ TEST(jit_threads_that_compile) {
   });
 }
 
-// Errors of one call are its own.
+// Errors are confined to their call.
 TEST(jit_threads_whose_calls_fail) {
   const Ref<Function> f = make_ref<Function>("f", parse(kMixed));
   in_threads([&](int t) {

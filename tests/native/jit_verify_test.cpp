@@ -1,4 +1,4 @@
-// What verify() refuses, and which node it quotes.
+// Graphs that verify() rejects, and the node that its error quotes.
 #include "check.h"
 #include "dispatch/dispatcher.h"
 #include "jit/function.h"

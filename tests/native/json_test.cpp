@@ -1,4 +1,4 @@
-// JSON: what the writer gives is what the reader takes, and nothing else is taken.
+// JSON: the reader accepts what the writer produces, and nothing invalid.
 #include "base/json.h"
 
 #include <limits>
@@ -11,7 +11,7 @@ namespace {
 
 Json::Kind kind_of(const std::string& text) { return Json::parse(text).kind(); }
 
-// Some value, and the same in the reader's eyes.
+// Writes a random value.
 void write_value(Random& random, JsonWriter& writer, int depth) {
   switch (random.in(0, depth > 4 ? 5 : 7)) {
     case 0: writer.value(nullptr); return;
@@ -90,7 +90,7 @@ TEST(json_texts_are_utf8) {
   CHECK_EQ(Json::parse(R"("\ud83d\ude00\u00e9")").as_string(), "\xF0\x9F\x98\x80\xC3\xA9");
   CHECK_FAILS(Json::parse("\"\xff\""), "expected UTF-8 at byte 1");
   CHECK_FAILS(Json::parse("\"\xed\xa0\x80\""), "expected UTF-8");  // a surrogate
-  CHECK_FAILS(Json::parse("\"\xc0\x80\""), "expected UTF-8");      // longer than it need be
+  CHECK_FAILS(Json::parse("\"\xc0\x80\""), "expected UTF-8");      // overlong encoding
   CHECK_FAILS(Json::parse(R"("\ud83d")"), "both halves of a surrogate pair");
   CHECK_FAILS(Json::parse(R"("\ude00")"), "both halves of a surrogate pair");
 }

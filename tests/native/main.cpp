@@ -1,5 +1,5 @@
-// native_tests [--seconds S] [--seed N] [--operators WORD] [--facts] [name...]: runs every test, or
-// those whose name holds a word; --facts: no searches.
+// native_tests [--seconds S] [--seed N] [--operators WORD] [--facts] [name...]: runs all tests, or
+// those whose name contains a word; with --facts no fuzz tests.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -24,7 +24,7 @@ std::vector<Test>& tests() {
 
 static bool run(const Test& test, const Budget& budget) {
   g_began = Clock::now();
-  // Said beforehand: a sanitizer's report then stands under the name of its test.
+  // Printed first, so that a sanitizer's report appears under the name of its test.
   std::printf("%-40s ", test.name);
   std::fflush(stdout);
   try {

@@ -1,4 +1,4 @@
-// Allocators, the caching pool, DataPtr, Storage, counted references, short vectors.
+// Allocators, the caching pool, DataPtr, Storage, reference counts, short vectors.
 #include <algorithm>
 #include <cstring>
 #include <thread>

@@ -1,4 +1,4 @@
-// AddressSanitizer's operator new ends the process when there is no memory; the language's throws.
+// AddressSanitizer's operator new aborts when out of memory; the standard one throws.
 #include <cstdlib>
 #include <new>
 

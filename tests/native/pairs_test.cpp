@@ -1,5 +1,5 @@
-// Every pair of calls on the same object, from two threads at once: what the sanitizer watches is
-// memory. Values may be anybody's, and a call may be refused; see Note [Calls and changes].
+// Every pair of calls on the same object, from two threads at once: a test of memory safety for the
+// sanitizers. Values may be arbitrary, and calls may fail; see Note [Calls and changes].
 #include <array>
 #include <atomic>
 #include <barrier>
@@ -17,10 +17,10 @@ namespace {
 
 constexpr int64_t kSide = 4;
 
-// The tensors that both calls of a pair use; new ones for each pair, as some calls release them.
+// The tensors of both calls; new ones for each pair, as some calls release them.
 struct Shared {
   uh_handle leaf;    // requires a gradient
-  uh_handle plain;   // of kSide x kSide, does not
+  uh_handle plain;   // kSide x kSide, requires no gradient
   uh_handle view;    // of plain
   uh_handle result;  // of an operator on leaf
   uh_handle total;   // its sum
@@ -301,7 +301,7 @@ const Call kCalls[] = {
      }},
 };
 
-// Two threads that start together and run one call each, `times` times.
+// Two threads that start together and each repeat a call `times` times.
 class Pair {
  public:
   Pair() : other_([this] { serve(); }) {}
@@ -357,7 +357,7 @@ TEST(two_threads_may_make_any_two_calls_while_they_are_recorded) {
   recording.finish();
 }
 
-// The searches run for as long as they are let: the same pairs, more often.
+// Fuzzing repeats the same pairs until the time limit.
 FUZZ(any_two_calls_on_one_object) {
   for (int times = 8; !budget.over(); times *= 2) run_all_pairs(times);
 }

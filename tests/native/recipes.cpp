@@ -44,7 +44,7 @@ const std::vector<Recipe>& recipes_for(const std::string& full_name) {
   std::string functional = base;
   if (functional.size() > 1 && functional.back() == '_') functional.pop_back();
   const std::string overload = dot == std::string::npos ? "" : full_name.substr(dot);
-  // The out= form of an overload: "gather.out", "scatter.src_out", "quantile.scalar_out".
+  // Overload names of out= forms: "gather.out", "scatter.src_out", "quantile.scalar_out".
   const bool writes = overload.ends_with("_out");
   const std::string read = writes ? overload.substr(0, overload.size() - 4) : overload;
   for (const std::string& name :

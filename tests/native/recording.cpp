@@ -63,7 +63,8 @@ void Recording::drain() {
   take();
 }
 
-// Everything between tail and head, in order: numbers contiguous, blobs inside their area.
+// Reads all records between tail and head, and checks that numbers are consecutive and blobs inside
+// their area.
 void Recording::take() {
   const auto* records =
       reinterpret_cast<const Record*>(reinterpret_cast<std::byte*>(header_) + kHeaderBytes);

@@ -1,4 +1,4 @@
-// A ring in this process and the other side of it: a thread that takes records out and checks them.
+// A ring in this process with its reader: a thread that takes records out and checks them.
 #pragma once
 
 #include <atomic>
@@ -13,11 +13,11 @@
 
 namespace uh::test {
 
-// Makes a ring's file: capacities must be powers of two, unless a test wants it to be refused.
+// Creates a ring's file. Capacities must be powers of two, unless the test expects a rejection.
 int ring_file(uint64_t records, uint64_t blob_bytes);
 
-// Records what this process does until it is destroyed; the trace goes nowhere but to `hear`, which
-// is called for each record, with its blob, on another thread until finish() has returned.
+// Records this process until destroyed; the trace is only passed to `hear`, which is called with
+// each record and its blob, on another thread, until finish() has returned.
 class Recording {
  public:
   using Hear = std::function<void(const events::Record&, std::string_view blob)>;
@@ -26,7 +26,7 @@ class Recording {
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
-  // Stops, takes the rest out, and returns how many records came. Throws at the first wrong one.
+  // Stops, reads the remaining records, and returns their total number. Throws at the first error.
   uint64_t finish();
 
  private:

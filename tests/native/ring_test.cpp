@@ -1,4 +1,4 @@
-// The recorder and its ring: order, blobs, threads, small rings, and files that are not rings.
+// The recorder and its ring: order, blobs, threads, small rings, and invalid files.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -45,7 +45,7 @@ TEST(a_blob_larger_than_a_quarter_is_cut) {
   const std::string text(5000, 'x');
   events::emit_blob(events::Kind::kSOURCE, 1, 0, 0, 0, text.data(), text.size());
   events::emit_blob(events::Kind::kSOURCE, 1, 0, 0, 0, nullptr, 0);
-  CHECK_EQ(recording.finish(), 3u);  // and the thread's own
+  CHECK_EQ(recording.finish(), 3u);  // and the thread's event
 }
 
 TEST(emitting_after_the_end_is_nothing) {
@@ -89,7 +89,7 @@ FUZZ(rings_of_any_size) {
     Recording recording(uint64_t{1} << random.in(0, 6), blob,
                         static_cast<uint64_t>(random.in(0, 3)));
     const std::string bytes(2 * blob, 'b');
-    uint64_t sent = 1;  // the thread's own
+    uint64_t sent = 1;  // the thread's event
     for (int64_t i = random.in(0, 200); i > 0; --i, ++sent) {
       const auto n = static_cast<size_t>(random.in(0, static_cast<int64_t>(bytes.size())));
       if (random.one_in(2))
@@ -102,7 +102,7 @@ FUZZ(rings_of_any_size) {
   }
 }
 
-// Bytes of the header changed before opening: refused, or usable; never a write outside the
+// Changed header bytes before opening: the ring is rejected or usable; never a write outside the
 // mapping.
 FUZZ(headers_with_wrong_capacities) {
   test::Random random(budget.seed);

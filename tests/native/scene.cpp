@@ -103,8 +103,8 @@ uh_value Scene::string(std::string text) {
 }
 
 uh_handle Scene::tensor(const Wanted& expected) {
-  // What is written while gradients are recorded is nothing else as well: x.mul_(x) holds itself,
-  // as in PyTorch.
+  // Tensors that are written while gradients are recorded are not used for other arguments: as in
+  // PyTorch, x.mul_(x) would be a reference cycle.
   const auto& known = gradients_ ? read_only_ : handles_;
   if (!known.empty() && !(gradients_ && expected.plain) && random.one_in(12)) {
     const uh_handle other = random.of(known);
@@ -113,7 +113,7 @@ uh_handle Scene::tensor(const Wanted& expected) {
     const bool same = sizes == expected.sizes && uh_dtype(other) == expected.dtype;
     if (same || random.one_in(8)) return other;
   }
-  // One argument of a call may be meta where the others are not.
+  // Occasionally one argument is meta and the others are not, or the reverse.
   const bool meta = random.one_in(40) ? !meta_ : meta_;
   const uh_handle result = meta ? on_meta(expected) : laid_out(expected);
   if (!expected.plain) read_only_.push_back(result);
@@ -175,7 +175,8 @@ uh_handle Scene::laid_out(const Wanted& expected) {
   std::vector<double> values(static_cast<size_t>(extent));
   for (double& v : values) v = element(result);
   if (result.values == Wanted::kDefinite && rank >= 2 && product(result.sizes)) {
-    // Walks all positions; those on the diagonal of the last two dimensions are heavy.
+    // Iterates over all positions; those on the diagonal of the last two dimensions get large
+    // values.
     Sizes at(rank, 0);
     for (size_t d = rank; d > 0;) {
       int64_t address = offset;
@@ -189,7 +190,7 @@ uh_handle Scene::laid_out(const Wanted& expected) {
   if (!flat) throw Failure(uh_last_error());
   handles_.push_back(flat);
   const bool differentiated = wants_gradient(result);
-  // What is written must not be a leaf, nor a view of one.
+  // A tensor that is written must be neither a leaf nor a view of one.
   if (differentiated && result.plain)
     flat = call("clone", {as_value(with_gradient(flat)), {kNone, 0, 0, nullptr}});
   const uh_handle tensor =
@@ -198,7 +199,7 @@ uh_handle Scene::laid_out(const Wanted& expected) {
   return differentiated && !result.plain ? with_gradient(tensor) : tensor;
 }
 
-// The shape may be one that no machine has memory for: only shapes are computed of it.
+// Creates a meta tensor, whose shape may exceed any machine's memory.
 uh_handle Scene::on_meta(const Wanted& expected) {
   Sizes sizes = expected.sizes, strides(sizes.size());
   int64_t step = 1;

@@ -1,7 +1,7 @@
-// Scene: what the arguments of one random call have in common, and the memory that they point to.
+// Scene: what the arguments of one random call share, and the memory that they point to.
 //
-// Arguments that know nothing of each other are refused at the door. So a scene draws one dtype,
-// one shape, one device and one value for each letter of a recipe, and most arguments follow them.
+// Independent random arguments are nearly always rejected. So a scene draws one dtype, one shape,
+// one device and one value for each letter of a recipe, and most arguments use them.
 #pragma once
 
 #include <memory>
@@ -31,20 +31,20 @@ enum Tag {
 
 using Sizes = std::vector<int64_t>;
 
-// A tensor to be made.
+// A tensor to create.
 struct Wanted {
   enum Values {
-    kAny,       // small numbers and now and then NaN, infinity or a huge one
-    kBelow,     // [0, bound), now and then outside
-    kFromOne,   // [1, bound], now and then outside
+    kAny,       // small numbers; sometimes NaN, infinity or a huge one
+    kBelow,     // [0, bound), sometimes outside
+    kFromOne,   // [1, bound], sometimes outside
     kUnit,      // [0, 1]
-    kDefinite,  // matrices with a heavy diagonal
+    kDefinite,  // diagonally dominant matrices
   };
   Sizes sizes;
   int dtype;
   Values values = kAny;
   int64_t bound = 0;
-  bool plain = false;  // no two elements share memory: it may be written to
+  bool plain = false;  // may be written: no two elements share memory
 };
 
 class Scene {
@@ -54,8 +54,8 @@ class Scene {
   Scene(const Scene&) = delete;
   Scene& operator=(const Scene&) = delete;
 
-  // Dense, permuted, with gaps, expanded, overlapping itself, with an offset, meta, or one that
-  // this scene already has.
+  // Returns a tensor that is dense, permuted, with gaps, expanded, self-overlapping, with an
+  // offset, meta, or already in this scene.
   uh_handle tensor(const Wanted& expected);
 
   uh_value ints(const Sizes& values);
@@ -65,13 +65,13 @@ class Scene {
 
   int64_t letter(char name);  // a size, the same for each use of the letter
   int64_t size();             // any size
-  int64_t number();           // small, now and then as large as it gets
+  int64_t number();           // small, sometimes as large as possible
   double real();
 
   Random& random;
-  Sizes shape;                          // what a tensor has that nothing else is known of
-  Sizes batch;                          // what `*` in a recipe stands for
-  int any, floating, inexact, complex;  // dtypes: of no kind, of that kind
+  Sizes shape;                          // of tensors without another constraint
+  Sizes batch;                          // the meaning of `*` in a recipe
+  int any, floating, inexact, complex;  // dtypes: of any kind, or of that kind
   bool gradients() const { return gradients_; }
   std::vector<uh_handle> leaves;  // tensors that require gradients; none in half the scenes
 

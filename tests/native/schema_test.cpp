@@ -1,4 +1,4 @@
-// The schema parser: what it reads, what it refuses, and nonsense.
+// The schema parser: valid, rejected and random schemas.
 #include "base/error.h"
 #include "base/json.h"
 #include "capi/underhood.h"
@@ -41,8 +41,8 @@ std::string as_json(const FunctionSchema& schema) {
   return writer.take();
 }
 
-// Two readers: the generator wrote the tables, the parser reads the text. What the text does not
-// say, that an operand takes a number, only the table has.
+// Compares the generator's tables with the parsed text. Only the table has one fact that the text
+// lacks: an operand may be a number.
 TEST(a_generated_schema_is_what_its_text_parses_to) {
   for (const OperatorInfo* op : Dispatcher::instance().all()) {
     std::string table = as_json(op->schema());
@@ -62,7 +62,7 @@ TEST(a_malformed_schema_is_refused_with_the_column) {
   CHECK_FAILS(parse_schema("f(int a=) -> Tensor"), "expected a default value");
 }
 
-// Bytes of a real schema changed, dropped, doubled or swapped for another's: an answer or an Error.
+// Changed, dropped, repeated or swapped bytes of a real schema yield a schema or an Error.
 FUZZ(schema_mutations) {
   test::Random random(budget.seed);
   const std::vector<std::string> seeds = all_schemas();

@@ -1,5 +1,5 @@
-// A device that is a folder: toy/ has an allocator, three kernels and one registration. Everything
-// else runs there by views, composites, and the fallback.
+// A device in one folder: toy/ has an allocator, three kernels and one registration. All other
+// operators run there through views, composites and the fallback.
 #include "toy/toy.h"
 #include "capi/underhood.h"
 #include "check.h"
@@ -37,7 +37,7 @@ void same_values(const Tensor& t, const std::vector<float>& expected) {
   for (size_t i = 0; i < expected.size(); ++i) CHECK_EQ(copy.data_as<float>()[i], expected[i]);
 }
 
-// How many calls of `body` ran on the CPU.
+// Returns the number of calls in `body` that ran on the CPU.
 template <class F>
 int64_t fallbacks(const F& body) {
   const int64_t before = cpu_fallback_calls();

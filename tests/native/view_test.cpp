@@ -1,4 +1,4 @@
-// View operators against a model that copies: a shape and the values in row-major order.
+// View operators compared with a model that copies: a shape and the values in row-major order.
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -21,7 +21,7 @@ struct Model {
     for (size_t d = 0; d < sizes.size(); ++d) flat = flat * sizes[d] + index[d];
     return values[static_cast<size_t>(flat)];
   }
-  // The model whose element at `index` is this one's at from(index).
+  // Returns the model whose element at `index` is this one's at from(index).
   Model of(Index shape, const std::function<Index(const Index&)>& from) const {
     Model out{std::move(shape), {}};
     const int64_t n =
@@ -69,7 +69,7 @@ Index plus(Index v, size_t d, int64_t value) {
   return v;
 }
 
-// One random valid view of `p`, by the engine and by the model.
+// Applies one random valid view to `p`, in the engine and in the model.
 void step(Pair& p, test::Random& random) {
   const Index sizes = p.m.sizes;
   const auto rank = static_cast<int64_t>(sizes.size());
@@ -187,8 +187,7 @@ FUZZ(chains_of_views_against_copies) {
   }
 }
 
-// Any layout at all: accepted exactly when every element lies inside the Storage, and then
-// readable.
+// Random layouts: accepted exactly if every element is inside the Storage, and then readable.
 FUZZ(as_strided_stays_inside) {
   test::Random random(budget.seed);
   const std::vector<int64_t> extremes = {INT64_MIN, INT64_MAX, -1, int64_t{1} << 62,

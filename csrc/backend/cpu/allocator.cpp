@@ -15,12 +15,12 @@ namespace {
 
 constexpr size_t kAlignment = 64;  // one cache line, one AVX-512 register
 
-// Note [Huge pages]: a large block is advised to have pages of 2 MiB: 512 times fewer
-// page faults when it is first written, and strided walks find their addresses translated.
+// Note [Huge pages]: large blocks are advised to use 2 MiB pages: 512 times fewer page faults on
+// the first write, and fewer TLB misses in strided access.
 constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kLargeBlock = 2 * kHugePage;
 
-// A lock for sections of a few instructions: one atomic exchange to enter, one store to leave.
+// A lock for sections of a few instructions: an atomic exchange to lock, a store to unlock.
 class SpinLock {
  public:
   void lock() {
@@ -58,7 +58,7 @@ class CpuAllocator final : public Allocator {
       fail(ErrorKind::kMemory, "cpu allocator: not enough memory: you tried to allocate ", bytes,
            " bytes");
     }
-    if (large) madvise(p, bytes, MADV_HUGEPAGE);  // advice: a refusal changes nothing
+    if (large) madvise(p, bytes, MADV_HUGEPAGE);  // only advice: failure is harmless
     {
       std::lock_guard guard(lock_);
       count_allocated(stats_, bytes, false);
@@ -85,9 +85,9 @@ class CpuAllocator final : public Allocator {
   AllocatorStats stats_;
 };
 
-// Keeps returned blocks by size class and hands them out again: no system call, and above all no
-// page faults, which cost more than the arithmetic on a fresh 16 MB result.
-// Note [Size classes]: up to 1 KiB multiples of 64 bytes; above, eight classes per doubling, so a
+// Caches freed blocks by size class and returns them for later requests. This saves system calls
+// and page faults, which cost more than the arithmetic on a fresh 16 MB result.
+// Note [Size classes]: multiples of 64 bytes up to 1 KiB; above, eight classes per doubling, so a
 // block is at most 1/8 larger than requested.
 class CachingPool final : public Allocator {
  public:
@@ -113,7 +113,7 @@ class CachingPool final : public Allocator {
     std::unique_lock guard(lock_);
     count_freed(stats_, bytes);
     const bool keep = enabled_ && stats_.kept_bytes + static_cast<int64_t>(block) <= kKeepLimit;
-    // Recorded before another thread can be handed the same block: the events must not cross.
+    // Recorded before another thread can allocate the block, so that the events stay in order.
     record_free(id(), p, bytes, keep);
     if (keep) {
       blocks_of(block).push_back(p);
@@ -168,7 +168,7 @@ class CachingPool final : public Allocator {
     count_allocated(stats_, bytes, true);
     return p;
   }
-  // A failed request is tried again after every cached block went back to the system.
+  // A failed allocation is retried after all cached blocks have been freed.
   void* fresh(size_t block) {
     try {
       return cpu_allocator().raw_allocate(block);
@@ -185,7 +185,7 @@ class CachingPool final : public Allocator {
   std::atomic<bool> enabled_{true};
 };
 
-// Leaked on purpose: storages may be freed after static destructors have run.
+// Never destroyed: storages may be freed after static destructors have run.
 CachingPool& pool() {
   static auto* instance = new CachingPool;
   return *instance;

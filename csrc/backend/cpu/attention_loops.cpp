@@ -9,7 +9,7 @@
 namespace uh::UH_ISA {
 namespace {
 
-constexpr int64_t kLanes = 16;  // fixed, so that every instruction set adds in one order
+constexpr int64_t kLanes = 16;  // fixed, so that all instruction sets add in the same order
 
 template <class T>
 constexpr T kNever = -std::numeric_limits<T>::infinity();
@@ -34,7 +34,7 @@ void add(T* scores, const T* mask, int64_t step, int64_t n) {
   }
 }
 
-// Half of the lanes meet the other half, until one is left: no chain of 16 steps at a row's end.
+// Reduces the lanes by halves, to avoid a chain of 16 dependent steps at each row's end.
 template <class T, class Meet>
 inline T fold_lanes(T* lane, Meet meet) {
 #pragma GCC unroll 4
@@ -47,7 +47,7 @@ inline T fold_lanes(T* lane, Meet meet) {
 
 template <class T>
 void slopes(T* scores, T* gradients, T logsumexp, T mean, int64_t n) {
-  const T from = logsumexp == kNever<T> ? T(0) : logsumexp;  // no key was seen
+  const T from = logsumexp == kNever<T> ? T(0) : logsumexp;  // no keys
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) {
     const T weight = m::exp(scores[i] - from);
@@ -83,7 +83,7 @@ T largest_of(const T* x, int64_t n) {
   return fold_lanes(lane, larger);
 }
 
-// x[i] = exp(x[i] - from); returns their sum, which is NaN when one of them is.
+// x[i] = exp(x[i] - from). Returns their sum; NaN if any of them is NaN.
 template <class T>
 T exponentials(T* x, int64_t n, T from) {
   T lane[kLanes] = {};
@@ -111,7 +111,7 @@ void absorb(const ScoreBlock<T>& b) {
     // Subtracting an infinite maximum would turn masked scores into NaN.
     const T sum = exponentials(row, b.keys, largest == kNever<T> ? T(0) : largest);
     b.largest[r] = largest;
-    if (before == largest || before == kNever<T>) {  // nothing that came before has to shrink
+    if (before == largest || before == kNever<T>) {  // earlier sums need no rescaling
       b.sum[r] = before == kNever<T> ? sum : b.sum[r] + sum;
       continue;
     }

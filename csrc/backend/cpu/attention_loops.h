@@ -1,4 +1,4 @@
-// The operations of attention on a block of scores between its two matrix products.
+// The operations of attention on a block of scores, between its two matrix products.
 #pragma once
 
 #include "backend/cpu/per_isa.h"
@@ -6,8 +6,8 @@
 
 namespace uh {
 
-// Rows of scores, one row per query, one column per key. `largest` and `sum` of each row are those
-// of the keys so far, and `out` is what they have added up to (width columns), unscaled.
+// Rows of scores: a row per query, a column per key. `largest` and `sum` of a row cover all keys so
+// far; `out` accumulates `width` columns, not yet divided by the sum.
 template <class T>
 struct ScoreBlock {
   T* scores;
@@ -20,15 +20,15 @@ struct ScoreBlock {
 
 template <class T>
 struct AttentionLoops {
-  // scores[i] = mask[i] ? scores[i] : -inf, and scores[i] += mask[i]; n in a row, `step` is 0 or 1.
+  // scores[i] = mask[i] ? scores[i] : -inf, and scores[i] += mask[i]; n per row, `step` is 0 or 1.
   void (*keep)(T* scores, const bool* mask, int64_t step, int64_t n);
   void (*add)(T* scores, const T* mask, int64_t step, int64_t n);
-  // Scores become exp(score - largest); what was added up with a smaller `largest` is scaled down.
+  // Replaces scores by exp(score - largest), and rescales `sum` and `out` if `largest` has grown.
   void (*absorb)(const ScoreBlock<T>& block);
   // out /= sum; a row without keys is 0.
   void (*finish)(const ScoreBlock<T>& block);
-  // Backwards, n scores of one query: scores become weights, exp(score - logsumexp), and the
-  // gradients of the weights those of the scores, weight * (gradient - mean).
+  // Backward for n scores of one query: replaces scores by weights, exp(score - logsumexp), and the
+  // weights' gradients by the scores', weight * (gradient - mean).
   void (*slopes)(T* scores, T* gradients, T logsumexp, T mean, int64_t n);
   T (*dot)(const T* a, const T* b, int64_t n);
 };

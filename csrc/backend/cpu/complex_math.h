@@ -1,7 +1,7 @@
-// Functions of complex numbers that yaml expressions may call: overloads in addition to math.h's.
+// Complex functions that yaml expressions may call: overloads of the functions in math.h.
 //
 // exp, log, sqrt, the trigonometric and hyperbolic functions and their inverses are the C
-// library's, whose branch cuts, signed zeros and infinities C99 Annex G lays down.
+// library's, with the branch cuts, signed zeros and infinities of C99 Annex G.
 #pragma once
 
 #include "backend/cpu/math.h"
@@ -40,7 +40,7 @@ UH_COMPLEX(acosh)
 UH_COMPLEX(atanh)
 #undef UH_COMPLEX
 
-// |z|. In double the squares of floats neither overflow nor lose anything: one rounding.
+// |z|. The squares of floats neither overflow nor round in double: one rounding in total.
 inline float magnitude(Complex64 z) {
   const double re = z.re, im = z.im;
   const bool infinite = isinf<float>(z.re) | isinf<float>(z.im);
@@ -52,12 +52,12 @@ template <class R>
 inline R angle(Complex<R> z) {
   return atan2(z.im, z.re);
 }
-// The angle of a number on the real line: 0, pi, or the NaN itself.
+// The angle of a real number: 0, pi, or NaN.
 template <class R>
 inline R angle(R x) {
   return x < 0 ? R(3.14159265358979323846) : x != x ? x : R(0);
 }
-// z / |z|; zero stays.
+// z / |z|; 0 for 0.
 template <class R>
 inline Complex<R> sgn(Complex<R> z) {
   const R size = magnitude(z);
@@ -89,15 +89,14 @@ template <class R>
 inline Complex<R> log10(Complex<R> z) {
   return log(z) * R(0.43429448190325182765);
 }
-// log(1 + z): near -1 < |z| << 1 the magnitude of 1 + z is 1 + (x (2 + x) + y^2) / 2, without
-// the 1.
+// log(1 + z): near 0 the magnitude's log is log1p(x (2 + x) + y^2) / 2, without cancellation.
 template <class R>
 inline Complex<R> log1p(Complex<R> z) {
   const R phase = atan2(z.im, R(1) + z.re), size = magnitude(z);
   if (size > R(0.5)) return {log(hypot(R(1) + z.re, z.im)), phase};
   return {log1p(z.re * (R(2) + z.re) + z.im * z.im) / R(2), phase};
 }
-// exp(z) - 1: the real part is expm1(x) cos(y) - 2 sin(y/2)^2, where nothing cancels.
+// exp(z) - 1: the real part is expm1(x) cos(y) - 2 sin(y/2)^2, without cancellation.
 template <class R>
 inline Complex<R> expm1(Complex<R> z) {
   const R half = sin(z.im / R(2)), grown = expm1(z.re);

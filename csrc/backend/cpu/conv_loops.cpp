@@ -15,15 +15,15 @@ constexpr int kBytes = 32, kRowKindsHere = 3;
 constexpr int kBytes = 16, kRowKindsHere = 3;
 #endif
 
-// How many vectors of pixels a tile of `rows` channels has: sums, one vector of each and a weight
-// fill the registers (32 of AVX-512, 16 before).
+// Vectors of pixels in a tile of `rows` channels: the sums, one vector of inputs and a weight fill
+// the registers (32 with AVX-512, else 16).
 constexpr int64_t most_vectors(int rows) {
   if (kBytes == 64) return rows == 8 ? 3 : 6;
   return rows == 1 ? 6 : 3;
 }
 
-// Taps whose sum is made in registers before it joins the sum of all: the error of a long sum grows
-// with the chunk's length and their number, not with the number of taps.
+// Taps summed in registers before they join the total: a long sum's error grows with the chunk
+// length and the number of chunks, not with the number of taps.
 constexpr int64_t kChunk = 64;
 
 template <class T, int kRows, int kVectors>
@@ -32,7 +32,7 @@ struct Tile {
   typedef T Loose __attribute__((vector_size(kBytes), aligned(alignof(T)), may_alias));
   static constexpr int64_t kLanes = kBytes / sizeof(T);
 
-  // x - 0 is x even for x = -0, so it costs nothing; 0 + x would be an addition.
+  // x - 0 is x, even for x = -0, so it costs nothing; 0 + x would need an addition.
   static Vector all(T x) { return x - Vector{}; }
 
   static void sum(Vector (&sum)[kRows][kVectors], const T* weight, const T* input,
@@ -77,7 +77,7 @@ struct Tile {
   }
 };
 
-// Runs are short (a row of an image at most): with masks there is no rest to walk one by one.
+// Runs are short (at most an image row): masks avoid a scalar remainder loop.
 inline void move(float* to, const float* from, int64_t n) {
 #ifdef __AVX512F__
   for (; n >= 16; n -= 16, to += 16, from += 16) _mm512_storeu_ps(to, _mm512_loadu_ps(from));

@@ -1,8 +1,8 @@
-// The inner loop of transposed convolutions that give more pixels than they take: a tile of taps x
-// pixels, for a vector of output channels, added to where each tap leads from each pixel.
+// The inner loop of transposed convolutions with more output than input pixels: a tile of taps x
+// pixels, for a vector of output channels, added at each pixel's position plus each tap's offset.
 //
-// What: all channels of an input pixel are summed in registers before the result is added, so the
-// additions are few. Outputs lie pixel by pixel, their channels side by side.
+// All channels of an input pixel are summed in registers before the result is added, so there are
+// few additions to memory. Outputs are stored pixel by pixel, with adjacent channels.
 // Read next: convolution/scatter.cpp.
 #pragma once
 
@@ -18,17 +18,16 @@ struct ConvScatterLoops {
 
   struct Source {
     const T* input;  // pixel j of channel c: input[c * input_channel + j]
-    const T*
-        weight;  // a vector for tap k of channel c: weight[c * weight_channel + k * weight_tap]
-    const int64_t* position;  // of every pixel, in elements of the output
-    const int64_t* offset;    // of every tap, from there
+    const T* weight;  // tap k of channel c: a vector at weight[c * weight_channel + k * weight_tap]
+    const int64_t* position;  // of each pixel, in elements of the output
+    const int64_t* offset;    // of each tap, from its pixel's position
     int64_t input_channel, weight_channel, weight_tap, channels;
   };
-  // out[position[j] + offset[k]] += sum over channels of input times weight, a vector each
+  // out[position[j] + offset[k]] += sum over channels of input times weight, one vector each
   using Tile = void (*)(T* out, const Source& from);
 
   int64_t lanes;
-  int64_t pixels[kPixelKinds];  // of each kind of tile, fewest first
+  int64_t pixels[kPixelKinds];  // per tile kind, ascending
   Tile tile[kMaxTaps][kPixelKinds];
 };
 

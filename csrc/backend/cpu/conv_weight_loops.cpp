@@ -21,7 +21,7 @@ struct Tile {
   typedef T Loose __attribute__((vector_size(kBytes), aligned(alignof(T)), may_alias));
   static constexpr int64_t kLanes = kBytes / sizeof(T);
 
-  // The last n elements of a run, zeros after them.
+  // Loads the last n elements of a run, followed by zeros.
   static Vector part(const T* x, int64_t n) {
 #ifdef __AVX512F__
     if constexpr (sizeof(T) == 4)
@@ -49,7 +49,7 @@ struct Tile {
     }
   }
 
-  // Halves are added until one is as short as the shortest register.
+  // Adds halves until the vector is as short as the shortest register.
   template <int kSize>
   static T total(const T* x) {
     typedef T Part __attribute__((vector_size(kSize), aligned(alignof(T)), may_alias));

@@ -1,9 +1,9 @@
 // The inner loop of a convolution's weight gradient: a tile of rows x taps, all pixels summed in
 // registers.
 //
-// What: a row is the gradient of one output channel, a tap a place in a buffer of inputs; every
-// weight is the sum of products of a row with the run of pixels at its tap. Pixels are adjacent
-// in both, so the loop runs along them and every vector that is loaded meets several others.
+// A row is the gradient of one output channel, a tap an offset in a buffer of inputs; each weight
+// is the dot product of a row with the run of pixels at its tap. Pixels are adjacent in both, so
+// the loop runs along them and each loaded vector is used several times.
 // Read next: convolution/weight_gradient.cpp.
 #pragma once
 
@@ -19,8 +19,8 @@ struct ConvWeightLoops {
   static constexpr int64_t kRows[kRowKinds] = {1, 2, 4};
   static constexpr int64_t kTaps[kTapKinds] = {1, 2, 3, 6};
 
-  // The source of a tile: row r of image i begins at row + r * row_step + i * row_image, tap k at
-  // input + offset[k] + i * input_image; each is `length` pixels long.
+  // The operands of a tile: row r of image i starts at row + r * row_step + i * row_image, tap k at
+  // input + offset[k] + i * input_image; each has `length` pixels.
   struct Source {
     const T *row, *input;
     const int64_t* offset;
@@ -29,15 +29,15 @@ struct ConvWeightLoops {
   // sum[r * sum_row + k] += sum of row r times tap k
   using Tile = void (*)(T* sum, int64_t sum_row, const Source& from);
 
-  int row_kinds;  // how many fit the registers
+  int row_kinds;  // number of kinds that fit the registers
   Tile tile[kRowKinds][kTapKinds];
 
-  // The other way, where there are enough rows to fill vectors: rows are adjacent, and every
-  // input that a tap meets is multiplied with a vector of them.
+  // The alternative for enough rows to fill vectors: rows are adjacent, and each input of a tap is
+  // multiplied with a vector of them.
   static constexpr int kPixelKinds = 5;
   static constexpr int64_t kPixelTaps[kPixelKinds] = {1, 2, 4, 6, 12};
-  // Pixels of images x depth x height x width; where each lies: `input_step` apart in the input
-  // along each of these, and one after another in `row`, each `row_step` long.
+  // Pixels of images x depth x height x width: `input_step` apart in the input along each of these,
+  // and consecutive in `row`, each `row_step` long.
   struct Pixels {
     const T *row, *input;
     const int64_t* offset;
@@ -47,7 +47,7 @@ struct ConvWeightLoops {
   // sum[k * sum_tap + r] += sum over pixels of row r times tap k, for 1 or 2 vectors of rows
   using ByPixel = void (*)(T* sum, int64_t sum_tap, const Pixels& from);
   int64_t lanes;
-  int64_t most_taps;  // of a tile by pixels
+  int64_t most_taps;  // per tile by pixels
   ByPixel by_pixel[2][kPixelKinds];
 };
 

@@ -10,12 +10,12 @@
 
 #include "backend/cpu/transpose_tile.h"
 
-// Everything here has internal linkage or lives in UH_ISA: an inline function shared with other
-// files could be linked in its AVX-512 version and crash an older CPU.
+// Everything here has internal linkage or is in UH_ISA: the linker could otherwise choose the
+// AVX-512 version of a shared inline function and crash an older CPU.
 namespace uh::UH_ISA {
 namespace {
 
-// bool is read as "any bit set": memory of others may hold more than 0 and 1.
+// bool is read as "any bit set": foreign memory may hold bytes other than 0 and 1.
 struct BoolByte {
   uint8_t byte;
 };
@@ -24,7 +24,7 @@ struct Bytes16 {
   uint64_t low, high;
 };
 
-// Complex to real keeps the real part; to bool it asks both.
+// Complex to real takes the real part; complex to bool tests both parts.
 template <class To, class From>
 inline To convert(From from) {
   if constexpr (is_complex_v<From> && std::is_same_v<To, BoolByte>) {
@@ -57,7 +57,7 @@ void cast(void* dst_, const void* src_, int64_t n) {
 inline float half_to_float(uint16_t h) {
   const uint32_t sign = static_cast<uint32_t>(h & 0x8000u) << 16;
   const uint32_t remainder = h & 0x7fffu;
-  // Shift exponent and mantissa into place, then let the FPU rescale: 2^112 undoes the bias.
+  // Shifts exponent and mantissa into place, then lets the FPU rescale: 2^112 undoes the bias.
   const float scaled = std::bit_cast<float>(remainder << 13) * 0x1p112f;
   const uint32_t special =
       remainder >= 0x7c00u ? 0x7f800000u | (remainder << 13) : std::bit_cast<uint32_t>(scaled);
@@ -140,7 +140,7 @@ void move(void* dst_, int64_t dst_stride, const void* src_, int64_t src_stride, 
   }
 }
 
-// dst[c][r] = src[r][c], element by element: what no whole tile covers.
+// dst[c][r] = src[r][c], element by element, where no whole tile fits.
 template <class T>
 void transpose_rest(T* dst, int64_t dst_stride, const T* src, int64_t src_stride, int64_t rows,
                     int64_t columns) {
@@ -165,7 +165,7 @@ void transpose(void* dst_, int64_t dst_stride, const void* src_, int64_t src_str
                    rows - whole_rows, whole_columns);
     transpose_rest(dst + whole_columns * dst_stride, dst_stride, src + whole_columns, src_stride,
                    rows, columns - whole_columns);
-  } else {  // an element is a register: only the lines of src have to stay in the cache
+  } else {  // a register per element: only the lines of src must stay cached
     constexpr int64_t kBand = 16;
     for (int64_t r = 0; r < rows; r += kBand) {
       transpose_rest(dst + r, dst_stride, src + r * src_stride, src_stride,
@@ -212,8 +212,8 @@ void take(void* dst_, int64_t dst_stride, const void* table_, int64_t table_stri
   }
 }
 
-// Every element is stored, and the place only moves on when it is kept: no branch to mispredict.
-// The store after the last kept element would be outside of dst: hence the buffer.
+// Stores every element, but advances only if it is kept: no branch to mispredict. The buffer takes
+// the store after the last kept element, which would be outside dst.
 template <class T>
 int64_t compress(void* dst_, const void* src_, const uint8_t* mask, int64_t n) {
   constexpr int64_t kBlock = 512;
@@ -261,13 +261,13 @@ int64_t count(const uint8_t* mask, int64_t n) {
   return total;
 }
 
-// Between the complex dtypes: the parts, twice as many, are cast.
+// Casts between complex dtypes as twice as many real numbers.
 template <class To, class From>
 void cast_parts(void* dst, const void* src, int64_t n) {
   cast<To, From>(dst, src, 2 * n);
 }
 
-// Writes row `to` of the cast table: from every type that has its own loop.
+// Fills row `to` of the cast table, for every source type with a loop.
 template <class To>
 void cast_row(CopyLoops& loops, DType to) {
   auto* row = loops.cast[static_cast<int>(to)];

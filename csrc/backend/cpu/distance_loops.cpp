@@ -6,7 +6,7 @@
 namespace uh::UH_ISA {
 namespace {
 
-// Sums over k in lanes that the compiler keeps in one register: the order does not depend on it.
+// Sums over k in a fixed number of lanes, so that the order does not depend on the register width.
 template <class T, class F>
 T summed(const T* x, const T* y, int64_t k, const F& f) {
   constexpr int64_t kLanes = 64 / sizeof(T);
@@ -64,7 +64,7 @@ T sign(T v) {
   return static_cast<T>((v > 0) - (v < 0));
 }
 
-// Where a distance is 0 it has no direction: such rows pull at nothing.
+// A distance of 0 has no direction: its gradient is 0.
 template <class T>
 void pull(T* out, const T* x, const T* y, const T* g, const T* d, int64_t n, int64_t k, double p) {
   for (int64_t i = 0; i < k; ++i) out[i] = 0;

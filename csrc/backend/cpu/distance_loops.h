@@ -1,4 +1,4 @@
-// Distances of one vector to many, and how they change with it: the inner loops of cdist and pdist.
+// The inner loops of cdist and pdist: distances of one vector to many, and their gradients.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 namespace uh {
 
 struct DistanceLoops {
-  // out[j] = distance of x to row j of y (n rows of k elements, row-major), in the norm p >= 0.
+  // out[j] = distance of x to row j of y (n rows of k elements, row-major), for p >= 0.
   void (*row_float)(float* out, const float* x, const float* y, int64_t n, int64_t k, double p);
   void (*row_double)(double* out, const double* x, const double* y, int64_t n, int64_t k, double p);
   // out = sum over j of g[j] times the gradient by x of d[j], the distance of x to row j of y.

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kMaxPoints = 61;
 
-// A complex number, or as many as a register has lanes.
+// A complex number, or a register of them.
 template <class V>
 struct Number {
   V re, im;
@@ -38,7 +38,7 @@ template <class V>
   return {z.im, -z.re};
 }
 
-// The transform of P points, in registers.
+// Computes the transform of P points in registers.
 template <int P, class R, class V>
 [[gnu::always_inline]] inline void butterfly(Number<V> (&z)[P], const R* unit_re = nullptr,
                                              const R* unit_im = nullptr) {
@@ -73,7 +73,7 @@ template <int P, class R, class V>
     z[2] = far + far_turn;
     z[3] = far - far_turn;
     z[4] = near - near_turn;
-  } else if constexpr (P % 2) {  // in pairs: their roots are conjugates of one another
+  } else if constexpr (P % 2) {  // in pairs: conjugate roots
     constexpr int kPairs = P / 2;
     Number<V> sum[kPairs], turn[kPairs], near[kPairs], far[kPairs], all = z[0];
 #pragma GCC unroll 16
@@ -115,7 +115,7 @@ template <int P, class R, class V>
   }
 }
 
-// kCount numbers in one register; one is a plain number.
+// A register of kCount numbers; for kCount 1 a plain number.
 template <class R, int kCount>
 struct Several {
   typedef R Type __attribute__((vector_size(kCount * sizeof(R))));
@@ -142,7 +142,7 @@ template <int kFrom, class V, std::size_t... I>
   return __builtin_shufflevector(a, b, (kFrom + static_cast<int>(I) / 2 + (I % 2) * n)...);
 }
 
-// P registers, lane by lane: to[lane P + k]. See Note [Turning by zips].
+// Stores P registers lane by lane: to[lane P + k]. See Note [Transposing by zips].
 template <int P, int kCount, class R, class V>
 [[gnu::always_inline]] inline void store_turned(R* to, V (&line)[P]) {
   if constexpr (kCount == 1) {
@@ -171,7 +171,7 @@ template <int P, int kCount, class R, class V>
   }
 }
 
-// The first pass: butterflies one after the other, each with its own roots; kCount at once.
+// The first pass: consecutive butterflies, each with its own roots; kCount at a time.
 template <int P, int kCount, class R>
 int64_t first(const FftPass<R>& pass, int64_t from) {
   using V = typename Several<R, kCount>::Type;
@@ -199,7 +199,7 @@ int64_t first(const FftPass<R>& pass, int64_t from) {
   return q;
 }
 
-// A later pass: `step` butterflies side by side have the same roots.
+// A later pass: `step` adjacent butterflies have the same roots.
 template <int P, int kCount, class R>
 void later(const FftPass<R>& pass, int64_t from) {
   using V = typename Several<R, kCount>::Type;
@@ -237,7 +237,7 @@ void single_pass(const FftPass<R>& pass) {
     first<P, 1>(pass, done);
     return;
   }
-  int64_t done = 0;  // of every row: as much as possible in whole registers, the rest in smaller
+  int64_t done = 0;  // per row: first whole registers, then smaller ones
   const auto rows = [&]<int kCount>() {
     if (pass.step - done < kCount) return;
     later<P, kCount>(pass, done);
@@ -249,13 +249,13 @@ void single_pass(const FftPass<R>& pass) {
   rows.template operator()<1>();
 }
 
-// Any other radix, by its definition.
+// Any other radix, by the definition.
 template <class R>
 void any(const FftPass<R>& pass) {
   const int64_t m = pass.m, step = pass.step, radix = pass.radix;
   for (int64_t q = 0; q < m; ++q) {
     for (int64_t k = 0; k < radix; ++k) {
-      R unit_re[kMaxPoints], unit_im[kMaxPoints];  // of r, with the root of the result
+      R unit_re[kMaxPoints], unit_im[kMaxPoints];  // for r, with the result's root
       const Number<R> root =
           k ? Number<R>{pass.root_re[(k - 1) * m + q], pass.root_im[(k - 1) * m + q]}
             : Number<R>{1, 0};

@@ -1,9 +1,9 @@
 // One pass of a Fourier transform.
 //
-// What: `radix` numbers that lie m * step apart become their transform of `radix` points, times the
-// roots of the pass; `step` such butterflies are adjacent (Stockham: the result is in order).
-// Invariant: real and imaginary parts lie apart, so that every instruction does the same to all of
-// its lanes. Only forward: a backward transform has the two parts exchanged.
+// `radix` numbers, m * step apart, become their transform of `radix` points, times the pass's
+// roots; `step` such butterflies are adjacent (Stockham: the result is in order).
+// Invariant: real and imaginary parts are stored separately, so that all lanes of an instruction do
+// the same. Forward only: a backward transform swaps the two parts.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct FftPass {
 template <class R>
 struct FftTable {
   void (*pass)(const FftPass<R>&);
-  // n complex numbers that follow one another: their parts apart, and together again times `scale`
+  // Splits n contiguous complex numbers into their parts, and joins the parts times `scale`.
   void (*split)(R* re, R* im, const R* from, int64_t n);
   void (*join)(R* to, const R* re, const R* im, int64_t n, R scale);
 };

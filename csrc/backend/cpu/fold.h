@@ -1,7 +1,7 @@
 // Folds of many elements into one: the loops of every reduction, as templates.
 //
-// A reduction is an operation (Sum, Max...) over mapped elements (as they are, absolute, squared).
-// Included by *_loops.cpp only, each of which makes its own table of folds.
+// A reduction is an operation (Sum, Max...) over mapped elements (unchanged, absolute, squared).
+// Only *_loops.cpp files include this; each has its own table of folds.
 #pragma once
 
 #include <limits>
@@ -46,9 +46,8 @@ struct Prod {
   }
 };
 
-// A NaN, once taken, stays: nothing compares greater. `x != x` is false for integers. Two choices,
-// because compilers find a vector loop for each of them, and for one with both conditions in rows
-// only.
+// A NaN stays, as nothing compares greater. `x != x` is false for integers. Two selections:
+// compilers vectorise each, but a combined condition only in rows.
 struct Max {
   template <class T>
   static constexpr T identity() {
@@ -83,8 +82,7 @@ struct Min {
   }
 };
 
-// The function applied to an element before it is folded. `Lane` is the type it is folded in within
-// a block.
+// Maps an element before it is folded. `Lane` is the type in which a block is folded.
 template <class T>
 struct AsIs {
   using Element = T;
@@ -93,10 +91,10 @@ struct AsIs {
 };
 
 constexpr int64_t kLanes = 64;
-constexpr int64_t kBlock = 4096;  // elements that meet in Lane before they go to the accumulator
+constexpr int64_t kBlock = 4096;  // elements folded in Lane before they go to the accumulator
 
-// Folds n values, a power of two: the upper half into the lower one, until one is left. Recursion
-// with constant sizes keeps the values in registers.
+// Folds n values, a power of two, by halves. Recursion with constant sizes keeps the values in
+// registers.
 template <class Op, int64_t n, class Acc>
 inline Acc fold_halves(const Acc* values) {
   if constexpr (n == 1) {
@@ -109,8 +107,8 @@ inline Acc fold_halves(const Acc* values) {
   }
 }
 
-// x[0] op ... op x[n-1] for n >= kLanes. Lanes beyond the end are filled with the identity; the
-// condition on each lane becomes a masked load.
+// Returns x[0] op ... op x[n-1] for n >= kLanes. Lanes beyond the end get the identity; the
+// condition on each lane compiles to a masked load.
 template <class Op, class Map, class Acc>
 inline Acc fold_block(const typename Map::Element* x, int64_t n) {
   using Lane = typename Map::Lane;
@@ -142,7 +140,7 @@ void run(void* acc_, const void* x_, int64_t n) {
   const auto* x = static_cast<const typename Map::Element*>(x_);
   int64_t i = 0;
   while (n - i >= kLanes) {
-    const int64_t m = n - i < kBlock + kLanes ? n - i : kBlock;  // leaves no short rest
+    const int64_t m = n - i < kBlock + kLanes ? n - i : kBlock;  // avoids a short last block
     acc = Op::template apply<Acc>(acc, fold_block<Op, Map, Acc>(x + i, m));
     i += m;
   }

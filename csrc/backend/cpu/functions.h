@@ -1,5 +1,5 @@
-// Functions that yaml expressions may call next to those of math.h, and that are not expressions
-// themselves: number theory, closeness, neighbours.
+// Functions that yaml expressions may call in addition to math.h's, and that are not expressions:
+// number theory, closeness, nextafter.
 #pragma once
 
 #include "backend/cpu/complex_math.h"
@@ -8,7 +8,7 @@
 
 namespace uh::UH_ISA {
 
-// The type of a float parameter of the schema in an expression computed in T.
+// The type of a schema's float parameter in an expression computed in T.
 template <class T>
 struct RealOf {
   using type = std::conditional_t<std::is_floating_point_v<T>, T, float>;
@@ -22,7 +22,7 @@ using real_t = typename RealOf<T>::type;
 
 namespace m {
 
-// Starts from the nearer end, as the generated lerp of real numbers.
+// Starts from the nearer end, as the generated lerp of real numbers does.
 template <class R>
 inline Complex<R> lerp(Complex<R> start, Complex<R> end, Complex<R> weight) {
   const bool near = weight.re * weight.re + weight.im * weight.im < 0.25f;
@@ -38,7 +38,7 @@ inline T round_to(T x, int64_t decimals) {
 inline float nextafter(float x, float y) { return ::nextafterf(x, y); }
 inline double nextafter(double x, double y) { return ::nextafter(x, y); }
 
-// For 16-bit floats: those of one sign sort like their bits.
+// For 16-bit floats: those of equal sign are ordered like their bits.
 template <class Small>
 inline Small next_after(Small x, Small y) {
   const float a = static_cast<float>(x), b = static_cast<float>(y);
@@ -87,7 +87,7 @@ inline Complex<R> nan_to_num(Complex<R> z, R nan, bool has_high, R high, bool ha
           nan_to_num<R>(z.im, nan, has_high, high, has_low, low)};
 }
 
-// |a - b| <= atol + rtol |b|; equal elements are close whatever they are (infinities).
+// |a - b| <= atol + rtol |b|; equal elements are close, infinities included.
 template <class T>
 inline bool close(T a, T b, real_t<T> rtol, real_t<T> atol, bool equal_nan) {
   if (a == b) return true;

@@ -5,10 +5,10 @@
 namespace uh::UH_ISA {
 namespace {
 
-// Row i of c gathers four rows of b at a time while a block of columns stays in L1.
+// Adds four rows of b at a time to row i of c, while a block of columns stays in L1.
 template <class T>
 void integers(T* c_, const T* a_, const T* b_, int64_t m, int64_t n, int64_t k) {
-  using U = std::make_unsigned_t<T>;  // unsigned arithmetic wraps by definition
+  using U = std::make_unsigned_t<T>;  // unsigned: wraps
   auto* __restrict c = reinterpret_cast<U*>(c_);
   const auto* __restrict a = reinterpret_cast<const U*>(a_);
   const auto* __restrict b = reinterpret_cast<const U*>(b_);

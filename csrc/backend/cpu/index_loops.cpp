@@ -9,7 +9,7 @@ struct Bytes16 {
   uint64_t low, high;
 };
 
-constexpr int64_t kBlock = 512;  // indices looked at before their elements are read
+constexpr int64_t kBlock = 512;  // indices checked before their elements are read
 
 int64_t outside(const int64_t* index, int64_t n, int64_t lo, int64_t hi) {
   const auto span = static_cast<uint64_t>(hi - lo);
@@ -62,8 +62,8 @@ int64_t gather(void* dst_, int64_t dst_step, const void* table_, int64_t table_s
     T* __restrict to = dst + i * dst_step;
     const T* __restrict from = table + i * table_step;
     if (dst_step == 1 && step == 1 && table_step == 0 && along == 1) {
-      // The next block's index, and the lines it will write, are prefetched while this one is read:
-      // the hardware does not see that far across the two loops.
+      // Prefetches the next block's indices and destination lines while this one is read: the
+      // hardware prefetcher does not see across the two loops.
       int64_t j = 0;
       for (; j + 16 <= m; j += 16) {
         __builtin_prefetch(index + j + kBlock);
@@ -82,7 +82,7 @@ int64_t gather(void* dst_, int64_t dst_step, const void* table_, int64_t table_s
   return n;
 }
 
-// Rows come from all over the table: those a few positions ahead are prefetched.
+// Rows are scattered over the table: prefetches those a few positions ahead.
 void rows(void* dst_, const void* table_, int64_t table_bytes, const int64_t* index, int64_t n,
           int64_t bytes) {
   constexpr int64_t kAhead = 4, kLine = 64, kMost = 16 * kLine;

@@ -1,7 +1,7 @@
-// The inner loops of reading by an index: elements out of a line, and whole rows out of a table.
+// The inner loops of reads by an index: elements of a line, and rows of a table.
 //
-// Invariant: every index is compared with the size before its element is read, in blocks that stay
-// in the first-level cache, so that the index is fetched from memory once.
+// Invariant: each index is checked before its element is read, in blocks that stay in L1, so that
+// the index is read from memory once.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace uh {
 
-// One row of a walk: element j is at `j * step` of each operand (strides count elements).
+// One row of an iteration: element j is at `j * step` of each operand (in elements).
 struct IndexRow {
   const int64_t* index;
   int64_t index_step;
@@ -22,14 +22,14 @@ struct IndexRow {
 
 struct IndexLoops {
   // dst[j * dst_step] = table[j * table_step + index[j] * along]. Returns n, or the first j whose
-  // index lies outside; what was written before it stays.
+  // index is out of range; earlier elements have been written.
   using Gather = int64_t (*)(void* dst, int64_t dst_step, const void* table, int64_t table_step,
                              const IndexRow& row);
   Gather gather[CopyLoops::kSizeClasses];
-  // dst row i = table row index[i], rows of `bytes` bytes; indices must be valid.
+  // Copies table row index[i] to dst row i, rows of `bytes` bytes; indices must be valid.
   void (*rows)(void* dst, const void* table, int64_t table_bytes, const int64_t* index, int64_t n,
                int64_t bytes);
-  // The first place where an index is not in [lo, hi), or n.
+  // Returns the first position whose index is not in [lo, hi), or n.
   int64_t (*outside)(const int64_t* index, int64_t n, int64_t lo, int64_t hi);
 };
 

@@ -6,7 +6,7 @@
 namespace uh {
 namespace {
 
-// How the innermost dimension is walked: what decides which loop a row gets.
+// Returns how the innermost dimension is accessed, which selects the loop of a row.
 std::string_view walk(const Plan& plan) {
   if (plan.sizes.empty()) return "one element";
   bool dense = true, repeated = false;

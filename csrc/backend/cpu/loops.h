@@ -1,10 +1,10 @@
-// The loops under every pointwise expression. Compiled once per instruction set.
+// The loops of pointwise expressions. Compiled once per instruction set.
 //
-// What: loop<Out, In...>(data, strides, n, f) stores f(in...) for n elements. An expression has
-// dense loops only, where the compiler uses full vector loads; operands with other strides are
-// gathered into tiles first. 16-bit floats run the loops of floats (widened.h).
-// Invariant: an output element may be the same memory as the input element of the same index
-// (in-place), never that of another index; run_pointwise refuses partial overlap.
+// loop<Out, In...>(data, strides, n, f) stores f(in...) for n elements. An expression has only
+// dense loops, for which the compiler uses full vector loads; operands with other strides are first
+// gathered into tiles. 16-bit floats use the float loops (widened.h).
+// Invariant: an output element may share memory with the input element of the same index
+// (in-place), but with no other; run_pointwise rejects partial overlap.
 #pragma once
 
 #include <algorithm>
@@ -20,13 +20,13 @@
 
 namespace uh::UH_ISA {
 
-// 16-bit floats are computed as float and rounded once at the store.
+// 16-bit floats are computed as float and rounded once, at the store.
 template <class T>
 using compute_t =
     std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
 
-// Element i of dense memory, in the type that it is computed in. The parts of complex numbers are
-// read and written as numbers: loops over whole structs are not vectorised.
+// Element i of dense memory, in its compute type. The parts of complex numbers are read and written
+// as numbers: loops over structs are not vectorised.
 template <class T>
 [[gnu::always_inline]] inline compute_t<T> element(const T* data, int64_t i) {
   if constexpr (is_complex_v<T>) {
@@ -56,7 +56,7 @@ void contiguous1(char* const* d, int64_t n, F f) {
   for (int64_t i = 0; i < n; ++i) store(out, i, f(element(a, i)));
 }
 
-// One operand may be a single value (stride 0): it stays in a register.
+// One operand may be a single value (stride 0), kept in a register.
 template <class Out, class A, class B, bool kScalarA, bool kScalarB, class F>
 void contiguous2(char* const* d, int64_t n, F f) {
   auto* out = reinterpret_cast<Out*>(d[0]);
@@ -102,17 +102,17 @@ void contiguous(char* const* d, int64_t n, F f) {
     contiguous3<Out, In..., false, false>(d, n, f);
 }
 
-// Elements of a tile: those of four operands of 8 bytes fit in a cache of 32 KiB.
+// Elements per tile: those of four 8-byte operands fit a 32 KiB cache.
 inline constexpr int64_t kTile = 512;
 
-// Moves n elements; strides in bytes.
+// Copies n elements; strides in bytes.
 template <class T>
 void move_elements(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t n) {
   constexpr auto kSize = int64_t{sizeof(T)};
   copy_loops().move[size_class(kSize)](to, to_stride / kSize, from, from_stride / kSize, n);
 }
 
-// An input as dense memory: its own where it is dense, or a tile that it is gathered into.
+// Dense memory of an input: its own, or a tile into which it is gathered.
 template <class T>
 class DenseInput {
  public:
@@ -171,7 +171,7 @@ void loop(char* const* d, const int64_t* s, int64_t n, F f) {
     const bool c = s[3] == int64_t{sizeof(C)};
     if (a && b && c) return contiguous3<Out, First, B, C, false, false>(d, n, f);
     if (a && b && s[3] == 0) return contiguous3<Out, First, B, C, false, true>(d, n, f);
-    if constexpr (sizeof(First) == 1) {  // where: either choice may be a number
+    if constexpr (sizeof(First) == 1) {  // where: either value may be a number
       if (a && s[2] == 0 && c) return contiguous3<Out, First, B, C, true, false>(d, n, f);
       if (a && s[2] == 0 && s[3] == 0) return contiguous3<Out, First, B, C, true, true>(d, n, f);
     }

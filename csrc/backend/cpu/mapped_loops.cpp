@@ -1,4 +1,4 @@
-// Folds of mapped elements: counts of numbers, and the sums of norms.
+// Folds of mapped elements: counts of non-NaN elements, and the sums of norms.
 #pragma GCC optimize("O3")
 
 #include "backend/cpu/fold.h"
@@ -9,7 +9,7 @@ namespace {
 template <class T>
 struct IsNumber {
   using Element = T;
-  using Lane = T;  // a block has 4096 elements: counted exactly in float
+  using Lane = T;  // a block has 4096 elements, which float counts exactly
   static Lane apply(T x) { return x == x ? T(1) : T(0); }
 };
 
@@ -17,7 +17,7 @@ template <class T>
 struct Absolute {
   using Element = T;
   using Lane = T;
-  static Lane apply(T x) { return x < T(0) ? -x : x + T(0); }  // -0 + 0 is 0
+  static Lane apply(T x) { return x < T(0) ? -x : x + T(0); }  // turns -0 into 0
 };
 
 // In double: the square of a large float overflows.

@@ -1,9 +1,9 @@
-// Functions that yaml expressions may call, on whatever type the loop computes in: those that
-// codegen/helpers.yaml names, not declares.
+// Functions that yaml expressions may call, in any compute type: those that codegen/helpers.yaml
+// names but does not declare.
 //
 // Note [Vector math]: glibc's libmvec has SIMD versions of these functions. Declaring them with
-// __attribute__((simd)) lets `#pragma omp simd` loops call them (4 ulp or better). Where the build
-// found no libmvec (UH_HAVE_LIBMVEC unset) the same names are the scalar ones.
+// __attribute__((simd)) lets `#pragma omp simd` loops call them (4 ulp or better). If the build
+// found no libmvec (UH_HAVE_LIBMVEC unset), the same names are scalar.
 #pragma once
 
 #include <bit>
@@ -87,12 +87,12 @@ UH_MVEC(log10) UH_MVEC(log1p) UH_MVEC(sin) UH_MVEC(cos) UH_MVEC(tan) UH_MVEC(asi
       return (void)x, false;
   }
 
-  // Reads the bits: GCC 12 fails on a vectorised std::signbit (internal compiler error,
+  // Tests the sign bit: GCC 12 crashes on a vectorised std::signbit (internal compiler error,
   // extract_insn).
   inline bool signbit(float x) { return std::bit_cast<int32_t>(x) < 0; }
   inline bool signbit(double x) { return std::bit_cast<int64_t>(x) < 0; }
 
-  // Absolute value; the smallest integer stays itself, as in two's complement.
+  // Absolute value; the most negative integer stays as it is (two's complement).
   template <class T>
   inline T abs(T x) {
     if constexpr (std::is_floating_point_v<T>)
@@ -141,17 +141,16 @@ UH_MVEC(log10) UH_MVEC(log1p) UH_MVEC(sin) UH_MVEC(cos) UH_MVEC(tan) UH_MVEC(asi
     q.divided_by_zero();
     return true;
   }
-  // True if a / b overflows: the smallest integer by -1 traps on x86.
+  // True if a / b may overflow: the most negative integer divided by -1 traps on x86.
   template <class T>
   inline bool overflows(T b) {
     return std::is_signed_v<T> && b == static_cast<T>(-1);
   }
 
-  // The remainder with the sign of `a`: exact, as std::fmod, which takes a step for every bit of
-  // the quotient. In double a quotient of two floats is off by 2^-51 of itself, and what it leaves
-  // of `a` is exact, because all of it is a multiple of the last bit of `b`: six quotients reduce
-  // the largest (2^277) to one that is off by at most 1. Without branches, so that loops are
-  // vectorised.
+  // The remainder with the sign of `a`: exact like std::fmod, which takes a step per bit of the
+  // quotient. In double, the quotient of two floats has a relative error of 2^-51, and the
+  // remainder is exact, as it is a multiple of b's last bit: six quotients reduce even the largest
+  // (2^277) to one that is off by at most 1. Without branches, so that loops vectorise.
   inline float fmod(float a, float b) {
 #if defined(__FMA__)
     const double x = fabs(static_cast<double>(a)), y = fabs(static_cast<double>(b)),
@@ -166,8 +165,8 @@ UH_MVEC(log10) UH_MVEC(log1p) UH_MVEC(sin) UH_MVEC(cos) UH_MVEC(tan) UH_MVEC(asi
   return std::fmod(a, b);
 #endif
   }
-  // One quotient, where it has no more digits than a double: rounded up to an integer it leaves a
-  // remainder below 0, which is exact, too.
+  // One quotient if it fits a double's mantissa: rounded up to an integer, it leaves a negative
+  // remainder, which is exact too.
   inline double fmod(double a, double b) {
 #if defined(__FMA__)
     const double x = fabs(a), y = fabs(b), quotient = x / y;
@@ -180,7 +179,7 @@ UH_MVEC(log10) UH_MVEC(log1p) UH_MVEC(sin) UH_MVEC(cos) UH_MVEC(tan) UH_MVEC(asi
     return std::fmod(a, b);
   }
 
-  // Rounds towards minus infinity, as Python's //.
+  // Rounds towards minus infinity, like Python's //.
   template <class T>
   inline T floor_div(T a, T b, const Params& q) {
     if constexpr (std::is_floating_point_v<T>) {
@@ -207,7 +206,7 @@ UH_MVEC(log10) UH_MVEC(log1p) UH_MVEC(sin) UH_MVEC(cos) UH_MVEC(tan) UH_MVEC(asi
       return overflows(b) ? sub(T(0), a) : static_cast<T>(a / b);
     }
   }
-  // Sign of the divisor, as Python's %.
+  // Has the sign of the divisor, like Python's %.
   template <class T>
   inline T remainder(T a, T b, const Params& q) {
     if constexpr (std::is_floating_point_v<T>) {
@@ -220,7 +219,7 @@ UH_MVEC(log10) UH_MVEC(log1p) UH_MVEC(sin) UH_MVEC(cos) UH_MVEC(tan) UH_MVEC(asi
       return r != 0 && (r < 0) != (b < 0) ? static_cast<T>(r + b) : r;
     }
   }
-  // Sign of the dividend, as C's fmod.
+  // Has the sign of the dividend, like C's fmod.
   template <class T>
   inline T fmod(T a, T b, const Params& q) {
     if constexpr (std::is_floating_point_v<T>)
@@ -261,12 +260,12 @@ UH_MVEC(log10) UH_MVEC(log1p) UH_MVEC(sin) UH_MVEC(cos) UH_MVEC(tan) UH_MVEC(asi
   inline T shift_right(T a, T b) {
     using Wide = std::conditional_t<sizeof(T) < 8, int32_t, int64_t>;
     using Count = std::make_unsigned_t<Wide>;
-    constexpr Count kMost = 8 * sizeof(Wide) - 1;  // then all bits are those of the sign
-    const auto count = static_cast<Count>(static_cast<Wide>(b));  // a negative one is large
+    constexpr Count kMost = 8 * sizeof(Wide) - 1;  // larger shifts leave only sign bits
+    const auto count = static_cast<Count>(static_cast<Wide>(b));  // negative counts become large
     return static_cast<T>(static_cast<Wide>(a) >> (count < kMost ? count : kMost));
   }
 
 }  // namespace uh::UH_ISA::m
 
-// exp(float), sigmoid, maximum...: they call what is above.
+// exp(float), sigmoid, maximum...: they call the functions above.
 #include "generated/helpers.h"

@@ -1,8 +1,8 @@
-// Folds whose accumulator is several numbers: mean and variance, and log(sum(exp(x))).
+// Folds with several numbers as accumulator: mean and variance, and log(sum(exp(x))).
 //
-// Both take a block that fits L1, find what it has to be measured from (its mean, its largest
-// element), go over it a second time, and merge the block's result into the accumulator. Nothing
-// cancels or overflows then, and memory is read once.
+// Both take a block that fits L1, compute its reference (the mean, or the largest element), go over
+// the block again relative to it, and merge the result into the accumulator. This avoids
+// cancellation and overflow, and reads memory once.
 #pragma GCC optimize("O3")
 
 #include <cmath>
@@ -13,8 +13,8 @@
 namespace uh::UH_ISA {
 namespace {
 
-constexpr int64_t kTile = 128;  // columns that are folded side by side
-constexpr int64_t kDepth = 32;  // rows of a tile
+constexpr int64_t kTile = 128;  // columns folded together
+constexpr int64_t kDepth = 32;  // rows per tile
 
 template <class T>
 void moments_run(void* acc, const void* x, int64_t n) {
@@ -62,7 +62,7 @@ void moments_identity(void* acc, int64_t n) {
   for (int64_t j = 0; j < n; ++j) static_cast<Moments*>(acc)[j] = {0, 0, 0};
 }
 
-// What exp(x - from) may be measured from: an infinity or NaN would give NaN for every element.
+// Returns a finite reference for exp(x - from): an infinity or NaN would make all elements NaN.
 template <class T>
 inline T origin(T largest) {
   return largest - largest == T(0) ? largest : T(0);
@@ -71,7 +71,7 @@ inline T origin(T largest) {
 inline void join(LogSumExp& a, double largest, double sum) {
   const double both = Max::apply(a.largest, largest);
   const double from = origin(both);
-  // What had no elements stays out: 0 times an exp() that overflows would be NaN.
+  // Skips a side without elements: 0 times an overflowing exp() would be NaN.
   const auto scaled = [&](double s, double at) {
     return s == 0 ? 0 : s * ::exp(origin(at) - from);
   };

@@ -7,9 +7,9 @@
 namespace uh::UH_ISA {
 namespace {
 
-constexpr int64_t kRun = 1 << 12;  // elements whose sum is made in the elements' own dtype
+constexpr int64_t kRun = 1 << 12;  // elements summed in their own dtype
 
-// The sums of h and of h * (x - mean) over a row, h = grad * weight.
+// The sums of h and of h * (x - mean) over a row, with h = grad * weight.
 template <bool kWeight, class T>
 inline void row_sums(const T* __restrict grad, const T* __restrict x, const T* __restrict weight,
                      int64_t n, T mean, double& sum, double& product) {

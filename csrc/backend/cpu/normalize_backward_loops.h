@@ -6,20 +6,20 @@
 
 namespace uh {
 
-// Pointers are to elements of one compute dtype, float32 or float64, unless they say double.
+// Pointers are to one compute dtype, float32 or float64, unless declared double.
 struct NormalizeBackwardLoops {
   // `rows` rows of n elements, with xhat = (x - mean) * rstd and h = grad * weight[i]:
   //   dx = rstd * (h - mean(h) - xhat * mean(h * xhat)); without `mean` (rms_norm) no mean(h).
   // dweight[i] += grad * xhat, dbias[i] += grad. dx, dweight, dbias and weight may be null.
   void (*layer)(void* dx, void* dweight, void* dbias, const void* grad, const void* x,
                 const void* mean, const void* rstd, const void* weight, int64_t rows, int64_t n);
-  // sum += of grad, product += of grad * (x - mean), over n elements.
+  // Adds to `sum` the n gradients, and to `product` grad * (x - mean).
   void (*sums)(double* sum, double* product, const void* grad, const void* x, int64_t n,
                double mean);
   // dx = a * grad + b * (x - mean) + c
   void (*segment)(void* dx, const void* grad, const void* x, int64_t n, double a, double mean,
                   double b, double c);
-  // Both with separate numbers for each of n columns, over `rows` rows.
+  // The same two with separate numbers for each of n columns, over `rows` rows.
   void (*column_sums)(double* sum, double* product, const void* grad, const void* x,
                       const double* mean, int64_t rows, int64_t n);
   void (*columns)(void* dx, const void* grad, const void* x, const double* a, const double* mean,

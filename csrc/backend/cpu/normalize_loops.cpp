@@ -9,7 +9,7 @@
 namespace uh::UH_ISA {
 namespace {
 
-// out = (x - mean) * rstd, times weight and plus bias where there are any.
+// out = (x - mean) * rstd, times weight and plus bias if there are any.
 template <bool kWeight, bool kBias, class T>
 inline void normalize(T* __restrict out, const T* __restrict x, const T* __restrict weight,
                       const T* __restrict bias, int64_t n, T mean, T rstd) {

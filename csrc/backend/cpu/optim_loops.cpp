@@ -26,7 +26,7 @@ struct Gradient {
       : at(static_cast<const T*>(grad)),
         sign(static_cast<compute_t<T>>(sign_)),
         decay(static_cast<compute_t<T>>(decay_)) {}
-  // Without decay nothing is added: 0 * infinity would be NaN.
+  // Without decay no term is added: 0 * infinity would be NaN.
   template <bool kDecay>
   compute_t<T> of(int64_t i, compute_t<T> p) const {
     const compute_t<T> g = sign * static_cast<compute_t<T>>(at[i]);
@@ -80,7 +80,7 @@ void adam_run(Run<T> p, Gradient<T> grad, Run<T> first, Run<T> second, Run<T> la
   const C beta2 = static_cast<C>(step.beta2), shrink = static_cast<C>(step.shrink);
   const C step_size = static_cast<C>(step.step_size), scale = static_cast<C>(step.scale);
   const C eps = static_cast<C>(step.eps);
-  // As lerp does it: from the nearer end, so that a rate of 1 gives the gradient itself.
+  // From the nearer end, like lerp, so that a rate of 1 yields the gradient itself.
   const bool near = step.rate1 < 0.5;
   const C far = C(1) - rate1;
 #pragma omp simd

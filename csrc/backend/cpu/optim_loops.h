@@ -1,5 +1,5 @@
-// The loops of the fused optimizer steps: every element of a parameter, its gradient and its state
-// is read and written once.
+// The loops of fused optimizer steps: each element of a parameter, its gradient and its state is
+// read and written once.
 #pragma once
 
 #include "backend/cpu/per_isa.h"
@@ -12,7 +12,7 @@ namespace uh {
 struct OptimLoops {
   // `buffer` is null without momentum.
   void (*sgd)(void* p, const void* grad, void* buffer, int64_t n, const SgdStep& step);
-  // `largest` is null without amsgrad; with it, v's largest value so far takes v's place.
+  // `largest` is null without amsgrad; with it, the running maximum of v replaces v.
   void (*adam)(void* p, const void* grad, void* m, void* v, void* largest, int64_t n,
                const AdamStep& step);
   void (*adagrad)(void* p, const void* grad, void* sum, int64_t n, const AdagradStep& step);

@@ -1,5 +1,5 @@
-// UH_PER_ISA(Type, function): declares `const Type& function()` of each instruction set, and an
-// inline `uh::function()` that returns the table of the set in use.
+// UH_PER_ISA(Type, function): declares `const Type& function()` for each instruction set, and an
+// inline `uh::function()` that returns the active one's table.
 #pragma once
 
 #include "backend/cpu/isa.h"

@@ -1,4 +1,5 @@
-// Pointwise operators on the CPU: the loop of the operator and dtype, over as few rows as possible.
+// Pointwise operators on the CPU: the loop for the operator and dtype, over as few rows as
+// possible.
 #include "backend/cpu/pointwise.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 namespace uh {
 namespace {
 
-// One number in the compute dtype, where a loop can read it with stride 0.
+// A number in the compute dtype, in memory that a loop can read with stride 0.
 struct Slot {
   alignas(16) std::byte bytes[16];
 };
@@ -62,7 +63,7 @@ void record_row(const std::array<int64_t, 4>& strides, size_t operands, int64_t 
   record_plan(plan);
 }
 
-// The operands in the dtype the loop wants. Numbers become slots; other dtypes become copies.
+// The operands in the loop's dtype: numbers as slots, tensors of other dtypes as copies.
 struct Prepared {
   std::array<Tensor, 3> tensors;
   std::array<Slot, 3> slots;
@@ -118,7 +119,7 @@ void run(LoopFn fn, const Prepared& p, std::span<const Input> inputs, const Tens
       [&](char* const* data, const int64_t* strides, int64_t n) { fn(data, strides, n, params); });
 }
 
-// Whether a number leaves a tensor's dtype as it is.
+// Returns whether a number does not promote a tensor of `dtype`.
 bool fits(const Scalar& number, DType dtype) {
   switch (number.kind()) {
     case Scalar::Kind::kBool: return true;
@@ -129,14 +130,14 @@ bool fits(const Scalar& number, DType dtype) {
   return false;
 }
 
-// The everyday call, at the cost of a few comparisons: CPU tensors of one dtype and one shape, all
-// contiguous, with numbers that do not promote. Returns whether it applied.
+// A fast path for the most frequent call: contiguous CPU tensors of one dtype and shape, and
+// numbers that do not promote. Returns whether it applied.
 bool run_flat(const PointwiseOp& op, Form form, std::span<const Input> inputs, const Params& params,
               Tensor& out) {
   if (!inputs[0].tensor || op.promotion == Promotion::kWhere) return false;
   const TensorImpl& first = *inputs[0].tensor.impl();
   const DType dtype = first.dtype();
-  constexpr int64_t kSmall = 32768;  // elements; larger ones are shared between threads
+  constexpr int64_t kSmall = 32768;  // elements; above, several threads are used
   if (!first.is_contiguous() || first.numel() > kSmall || first.device() != Device::kCPU ||
       first.ndim() == 0 || first.numel() == 0 || dtype == DType::kBool ||
       !has_row_major_strides(first.layout()) ||
@@ -192,8 +193,7 @@ Tensor run_pointwise(const PointwiseOp& op, Form form, std::span<const Input> in
   }
   const PointwiseCall call = plan_pointwise(op, form, inputs, params, target);
   if (call.out.is_meta()) return call.out;
-  const LoopFn fn =
-      loop_for(op, call.compute);  // after all else, so that errors of shapes come first
+  const LoopFn fn = loop_for(op, call.compute);  // last, so that errors of shapes come first
   Prepared prepared;
   prepare(op, inputs, call.compute, prepared);
   run(fn, prepared, inputs, call.written, params);

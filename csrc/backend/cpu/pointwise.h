@@ -1,7 +1,7 @@
-// Pointwise operators on the CPU: one runtime function drives the loops of every expression.
+// Pointwise operators on the CPU: one runtime function drives the loops of all expressions.
 //
-// What: run_pointwise applies the shape rule (ops/pointwise.h) and runs the loop that the generator
-// made from the yaml expression over a collapsed iteration space.
+// run_pointwise applies the shape rule (ops/pointwise.h) and runs the loop generated from the yaml
+// expression over a collapsed iteration space.
 // Read next: loops.h (the loops), tensor_iterator.h (the iteration space).
 #pragma once
 

@@ -10,7 +10,7 @@
 namespace uh::UH_ISA {
 namespace {
 
-// A NaN is larger than everything, the last one of a window too.
+// NaN is larger than everything; of several in a window the last one wins.
 template <class T>
 inline bool is_larger(T x, T best) {
   return (x > best) | (x != x);
@@ -25,7 +25,7 @@ void max_row(T* __restrict best, const T* __restrict in, int64_t n) {
   for (int64_t x = 0; x < n; ++x) best[x] = larger(best[x], in[x]);
 }
 
-// Constant steps: the compiler then loads vectors and picks, where it could only gather.
+// With constant steps the compiler uses loads and shuffles instead of gathers.
 template <class F>
 inline void by_step(int64_t step, const F& f) {
   if (step == 1) return f(std::integral_constant<int64_t, 1>());
@@ -55,9 +55,9 @@ void max_index(T* __restrict best, int64_t* __restrict index, const T* __restric
 
 #ifdef __AVX512F__
 
-// Sixteen windows at once, if they are one or two elements apart: otherwise every second
-// comparison is an unpredictable branch. Loads and stores are masked, so that short
-// rows need no special case and nothing is read outside the windows.
+// Sixteen windows at a time if they are one or two elements apart: otherwise every second
+// comparison is an unpredictable branch. Loads and stores are masked, so that short rows need no
+// special case and nothing outside the windows is read.
 template <int kStep>
 void max_windows(float* best, int64_t* index, const float* in, const int64_t* offset, int64_t taps,
                  int64_t n, int64_t base) {

@@ -1,8 +1,8 @@
 // The inner loops of pooling: rows of windows, folded element by element.
 //
-// What: a row of results is made from rows of the input; the loops run along the row, so that they
-// vectorise, and the caller says which part of it lies inside the input. Invariant: a window's
-// elements are folded in row-major order, and a NaN wins every maximum.
+// A row of results is computed from rows of the input. Loops run along the row, so that they
+// vectorise; the caller passes the part that is inside the input.
+// Invariant: a window's elements are folded in row-major order, and NaN is the maximum.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ struct PoolLoops {
   void (*max_row)(T* best, const T* in, int64_t n);
   // best[x] = larger of best[x] and in[x * step]
   void (*max_step)(T* best, const T* in, int64_t step, int64_t n);
-  // The same, and index[x] becomes base + x * step where in[x * step] was larger, or NaN.
+  // The same, and index[x] = base + x * step where in[x * step] was larger, or NaN.
   void (*max_index)(T* best, int64_t* index, const T* in, int64_t step, int64_t n, int64_t base);
-  // best[x] = the largest of in[x * step + offset[k]] for k < taps, and index[x] = base + where it
-  // is: the first of several that are equal, the last NaN.
+  // best[x] = the largest of in[x * step + offset[k]] for k < taps, and index[x] = base + its
+  // offset: the first of several equal ones, the last NaN.
   void (*max_window)(T* best, int64_t* index, const T* in, const int64_t* offset, int64_t taps,
                      int64_t step, int64_t n, int64_t base);
   // sum[x] += in[x * step]

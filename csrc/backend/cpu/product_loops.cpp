@@ -15,18 +15,18 @@ namespace {
 
 #ifdef __AVX512F__
 
-// A tile's sums, one row of b and one element of a fill the registers: 24 + 4 + 1 of 32.
+// The sums of a tile, one row of b and one element of a fill the registers: 24 + 4 + 1 of 32.
 constexpr int kRows = 6, kVectors = 4;
-// Rows of b in a panel: a panel stays in L1 while all rows of a pass by.
+// Rows of b in a panel: it stays in L1 while all rows of a are processed.
 constexpr int64_t kDepth = 128;
-// For so few rows of a, a panel is read where it lies.
+// For at most this many rows of a, panels are read in place.
 constexpr int64_t kFewRows = 24;
 
 template <class T>
 constexpr int64_t kLanes = Lanes<T>::kCount;
 
-// One block of c: as many rows and vectors as a tile has. The last vector has `last` elements, the
-// rest of it is neither read nor written.
+// One block of c, of a tile's rows and vectors. The last vector has `last` elements; the rest of it
+// is neither read nor written.
 template <class T>
 struct Block {
   T* c;
@@ -38,7 +38,7 @@ struct Block {
   T alpha, beta;
 };
 
-// The first n lanes in memory, n from 1 to all.
+// Loads the first n lanes, n from 1 to all.
 inline auto load_some(const float* from, int64_t n) {
   return _mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << n) - 1), from);
 }
@@ -64,7 +64,7 @@ void tile(const Block<T>& block) {
   }
   const int64_t a_row = block.a_row, a_column = block.a_column, b_row = block.b_row;
   const T *a = block.a, *b = block.b;
-  const T* below = a + 3 * a_row;  // two pointers reach six rows with the scales of an address
+  const T* below = a + 3 * a_row;  // two pointers reach six rows by scaled addressing
   for (int64_t p = block.depth; p > 0; --p, a += a_column, below += a_column, b += b_row) {
     Vector of_b[kWidth];
 #pragma GCC unroll 8
@@ -92,7 +92,7 @@ void tile(const Block<T>& block) {
   }
 }
 
-// The product of all rows of a with one panel.
+// Multiplies all rows of a with one panel.
 template <class T, int kWidth>
 void pass(Block<T> block, int64_t rows) {
   const auto step = [&](int64_t height) {
@@ -111,7 +111,7 @@ void pass(Block<T> block, int64_t rows) {
   }
 }
 
-// Copies `depth` rows of `columns` elements of b into rows of `width`, the rest of them 0.
+// Copies `depth` rows of `columns` elements of b into zero-padded rows of `width`.
 template <class T>
 void pack(T* panel, int64_t width, const T* b, int64_t b_row, int64_t b_column, int64_t depth,
           int64_t columns) {

@@ -1,12 +1,12 @@
-// Matrix products in register tiles: what is done where a BLAS copies more than it gains.
+// Matrix products in register tiles, for sizes at which a BLAS loses more by copying than it gains.
 //
-// What: c = alpha a b + beta c for matrices that fit the cache. OpenBLAS copies a and b into an
-// separate order, fills c with zeros and adds to it; here only a panel of b is copied, a is read
-// where it lies, and c is written without being read. Measured on AVX-512 for the products of a
-// small transformer: 0.80 to 0.91 of OpenBLAS's time. Where the copies are negligible,
-// from some 600 x 600 x 600 on, OpenBLAS is ahead.
-// Invariant: an element of c is summed in the same order however the product is cut into rows and
-// columns: the number of threads changes no result.
+// c = alpha a b + beta c for matrices that fit the cache. OpenBLAS copies a and b into another
+// order, zeroes c and adds to it; here only a panel of b is copied, a is read in place, and c is
+// written without being read. Measured on AVX-512 for the products of a small transformer: 0.80 to
+// 0.91 of OpenBLAS's time. From about 600 x 600 x 600, where the copies are negligible, OpenBLAS is
+// faster.
+// Invariant: an element of c is summed in the same order however the product is split into rows and
+// columns: the number of threads does not change the result.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,7 @@
 
 namespace uh {
 
-// Strides in elements, any but negative ones; rows of c are contiguous. A beta of 0 does not read
-// c.
+// Strides in elements, non-negative; rows of c are contiguous. With a beta of 0, c is not read.
 template <class T>
 struct TiledProduct {
   T* c;
@@ -33,7 +32,7 @@ struct TiledProduct {
 struct ProductLoops {
   void (*of_float)(const TiledProduct<float>& product);
   void (*of_double)(const TiledProduct<double>& product);
-  int64_t panel_bytes;  // of a row of b in a panel
+  int64_t panel_bytes;  // bytes of a row of b in a panel
 };
 
 UH_PER_ISA(ProductLoops, product_loops)

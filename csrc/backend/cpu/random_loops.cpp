@@ -10,8 +10,8 @@ namespace {
 
 constexpr int kLanes = RandomLoops::kCounters;
 
-// Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011): ten rounds of multiply and
-// mix. Word w of counter lane l comes out as w[w * kLanes + l].
+// Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011): ten rounds. Word w of
+// counter lane l is stored at w[w * kLanes + l].
 inline void philox(uint32_t* __restrict w, uint64_t seed, uint64_t counter) {
   uint32_t x0[kLanes], x1[kLanes], x2[kLanes], x3[kLanes];
   for (int l = 0; l < kLanes; ++l) {
@@ -61,7 +61,7 @@ inline To bit_copy(From from) {
 inline float unit(uint32_t word) {
   return static_cast<float>(static_cast<int32_t>(word >> 8)) * 0x1p-24f;
 }
-// [0, 1) in steps of 2^-53, from two random_bits.
+// [0, 1) in steps of 2^-53, from two words.
 inline double unit(uint32_t high, uint32_t low) {
   const uint64_t bits =
       (uint64_t{high} << 32 | low) >> 12 | 0x3ff0000000000000u;  // [1, 2), 52 bits
@@ -94,8 +94,9 @@ inline double log_unit(double x) {
 inline float square_root(float x) { return __builtin_sqrtf(x); }
 inline double square_root(double x) { return __builtin_sqrt(x); }
 
-// cos and sin of 2 pi u for 0 <= u < 1: u is folded to |r| <= 1/8 of a turn, Taylor series there.
-// The quarter then swaps the two and sets their signs, by bits: a branch would stop the vectoriser.
+// cos and sin of 2 pi u for 0 <= u < 1: reduces u to |r| <= 1/8 turn, for Taylor series. The
+// quarter then swaps the two and sets signs by bit operations, as a branch would prevent
+// vectorisation.
 template <class T, class Bits>
 inline void circle(T u, T* cosine, T* sine) {
   const T quarters = u * T(4);
@@ -146,7 +147,7 @@ void uniform_double(double* out, uint64_t seed, uint64_t counter, int64_t groups
   }
 }
 
-// Box-Muller: the first half of the random_bits gives the radius, the second half the angle.
+// Box-Muller: the first half of the words is the radius, the second half the angle.
 void normal_float(float* out, uint64_t seed, uint64_t counter, int64_t groups, float mean,
                   float std) {
   uint32_t w[RandomLoops::kWords];
@@ -154,7 +155,7 @@ void normal_float(float* out, uint64_t seed, uint64_t counter, int64_t groups, f
   for (int64_t g = 0; g < groups; ++g, out += RandomLoops::kWords, counter += kLanes) {
     philox(w, seed, counter);
     for (int i = 0; i < kHalf; ++i) {
-      // (0, 1], with all 32 bits near 0: normal draws reach 6.6 standard deviations.
+      // (0, 1] with all 32 bits near 0: normal draws reach 6.6 standard deviations.
       const float u = (static_cast<float>(static_cast<int32_t>(w[i] >> 1)) + 0.5f) * 0x1p-31f;
       const float radius = square_root(-2.0f * log_unit(u)) * std;
       float c, s;

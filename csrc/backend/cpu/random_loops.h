@@ -1,8 +1,7 @@
-// Philox4x32-10 and distributions from its words, in groups of 16 counters (64 words).
+// Philox4x32-10 and the distributions of its words, in groups of 16 counters (64 words).
 //
-// Invariant: every instruction set gives the same bits: no fused multiply-add, no library
-// functions, only operations that IEEE 754 rounds in one way. See Note [Reproducible random
-// numbers].
+// Invariant: all instruction sets compute the same bits: no fused multiply-add, no library
+// functions, only operations that IEEE 754 rounds uniquely. See Note [Reproducible random numbers].
 #pragma once
 
 #include <cstdint>
@@ -15,7 +14,7 @@ struct RandomLoops {
   static constexpr int64_t kCounters = 16;          // per group
   static constexpr int64_t kWords = 4 * kCounters;  // 32-bit words per group
 
-  // `groups` groups from `counter` on: kWords words, floats or kWords / 2 doubles for each.
+  // Writes `groups` groups from `counter` on: kWords words or floats, or kWords / 2 doubles, each.
   void (*words)(uint32_t* out, uint64_t seed, uint64_t counter, int64_t groups);
   void (*uniform_float)(float* out, uint64_t seed, uint64_t counter, int64_t groups, float lo,
                         float width);

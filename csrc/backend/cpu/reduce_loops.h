@@ -1,8 +1,8 @@
 // The inner loops of reductions: fold a run of elements, or fold rows into columns.
 //
-// What: a Fold belongs to one operation and one compute dtype; other dtypes are converted first.
-// Invariant: the order of additions depends on n only, never on the instruction set (64 lanes,
-// added up pairwise) or on threads; float32 sums meet in double, so 10^7 elements keep 7 digits.
+// A Fold has one operation and one compute dtype; other dtypes are converted first.
+// Invariant: the order of additions depends only on n, not on the instruction set (64 lanes, added
+// pairwise) or threads; float32 sums are combined in double, so 10^7 elements keep 7 digits.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ enum class FoldOp {
   kProd,
   kMin,
   kMax,
-  kNumbers,    // how many elements are not NaN
+  kNumbers,    // number of elements that are not NaN
   kAbsSum,     // of |x|
   kSquareSum,  // of x * x
   kAbsMin,     // of |x|
@@ -27,7 +27,7 @@ enum class FoldOp {
   kCount
 };
 
-// The mean, the sum of squared distances from it, and how many elements they are of.
+// The mean, the sum of squared distances from it, and the number of elements.
 struct Moments {
   double mean, squares, count;
 };
@@ -37,28 +37,28 @@ struct LogSumExp {
 };
 
 struct Fold {
-  DType accumulator;  // of acc: float64, complex128 for floats, complex that are summed, multiplied
-  int64_t bytes;      // of one acc; a struct of doubles where it is more than the dtype's
+  DType accumulator;  // of acc: float64 or complex128 for inexact sums and products
+  int64_t bytes;      // of one acc; larger than the dtype for a struct of doubles
   // acc = acc op x[0] op ... op x[n-1]
   void (*run)(void* acc, const void* x, int64_t n);
   // acc[j] = acc[j] op x[j] op x[stride + j] op ... for j < n, over `rows` rows
   void (*columns)(void* acc, const void* x, int64_t stride, int64_t rows, int64_t n);
   // acc[j] = acc[j] op other[j]
   void (*merge)(void* acc, const void* other, int64_t n);
-  // acc[j] = the value that changes nothing
+  // acc[j] = the identity
   void (*identity)(void* acc, int64_t n);
 };
 
-// Keeps the best value and where it was: the first of equal ones, and NaN before everything.
+// Keeps the best value and its index: the first of equal ones, and NaN before everything.
 struct BestFold {
-  // Element i of x has index base + i. *index is -1 when there is no value yet.
+  // Element i of x has index base + i. *index is -1 if there is no value yet.
   void (*run)(void* best, int64_t* index, const void* x, int64_t n, int64_t base);
   // The same for n columns over `rows` rows; row r has index base + r.
   void (*columns)(void* best, int64_t* index, const void* x, int64_t stride, int64_t rows,
                   int64_t n, int64_t base);
 };
 
-// [op][compute dtype]; run is null where another table has it, or the elements must be converted.
+// [op][compute dtype]; run is null if another table has it, or elements must be converted.
 struct FoldTable {
   Fold fold[static_cast<int>(FoldOp::kCount)][kDTypeCount];
 
@@ -81,8 +81,8 @@ struct ReduceLoops : FoldTable {
 };
 
 UH_PER_ISA(ReduceLoops, reduce_loops)  // sum, prod, min, max
-UH_PER_ISA(FoldTable, mapped_loops)    // those of mapped elements
-UH_PER_ISA(FoldTable, moment_loops)    // those with an accumulator of several numbers
+UH_PER_ISA(FoldTable, mapped_loops)    // of mapped elements
+UH_PER_ISA(FoldTable, moment_loops)    // with several numbers as accumulator
 
 inline const Fold& fold_of(FoldOp op, DType compute) {
   if (op <= FoldOp::kMax) return reduce_loops().at(op, compute);

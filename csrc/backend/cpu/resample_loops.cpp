@@ -35,7 +35,7 @@ void blend(T* __restrict out, const T* const* rows, const T* weight, int64_t tap
   }
 }
 
-constexpr int64_t kTile = 512;  // sums of bytes held at once
+constexpr int64_t kTile = 512;  // sums of bytes per tile
 
 void round_sums(uint8_t* __restrict out, const int32_t* __restrict sums, int64_t n, int precision) {
   for (int64_t x = 0; x < n; ++x) {

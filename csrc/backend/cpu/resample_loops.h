@@ -1,4 +1,4 @@
-// The inner loops of resampling: weighted sums of a row's elements, and of whole rows.
+// The inner loops of resampling: weighted sums of elements of a row, and of whole rows.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
-// Mean and squared distances of a run of elements, for the loops that need them.
+// Mean and sum of squared distances of a run of elements.
 //
-// Included by *_loops.cpp only. Two passes over a block that fits L1: the mean first, then the
-// distances from it, so that nothing cancels.
+// Included by *_loops.cpp only. Two passes over a block that fits L1, first the mean, then the
+// distances from it, to avoid cancellation.
 #pragma once
 
 #include "backend/cpu/fold.h"
@@ -10,7 +10,7 @@
 namespace uh::UH_ISA {
 namespace {
 
-// Chan's formula: moments of two sets give those of both.
+// Chan's formula: merges the moments of two sets.
 inline void join(Moments& a, double mean, double squares, double count) {
   if (count == 0) return;
   if (a.count == 0) {
@@ -25,7 +25,7 @@ inline void join(Moments& a, double mean, double squares, double count) {
   a.count = n;
 }
 
-// The sum of x[i] - from and of their squares, n of a block's length.
+// Computes the sums of x[i] - from and of its square, for n elements of a block.
 template <class T>
 inline void distances(const T* x, int64_t n, T from, double& sum, double& squares) {
   using L = Lanes<T>;
@@ -60,7 +60,7 @@ inline void add_moments(Moments& acc, const T* x, int64_t n) {
     run<Sum, AsIs<T>, double>(&total, x + i, m);
     const T from = static_cast<T>(total / count);
     distances(x + i, m, from, sum, squares);
-    // `from` is the mean rounded; what it lacks is the mean of the distances.
+    // `from` is the rounded mean; its error is the mean of the distances.
     const double remainder = from - from == T(0) ? sum / count : 0;
     join(acc, static_cast<double>(from) + remainder, squares - sum * remainder, count);
   }

@@ -10,9 +10,9 @@
 namespace uh::UH_ISA {
 namespace {
 
-constexpr int64_t kTile = 256;  // columns whose accumulators stay in L1
+constexpr int64_t kTile = 256;  // columns whose accumulators fit L1
 
-// What an element is accumulated in.
+// The type in which elements are accumulated.
 template <class T>
 struct Wide {
   using type = T;
@@ -36,7 +36,7 @@ void row(T* out, const T* x, int64_t n) {
   }
 }
 
-// Four rows at once: each addition waits for the one before it in its row, not for the other rows.
+// Four rows at once: additions depend on each other only within a row.
 template <class Op, class T>
 void four_rows(T* out, const T* x, int64_t n) {
   using Acc = typename Wide<T>::type;
@@ -62,7 +62,7 @@ using Double4 = double __attribute__((vector_size(32)));
 using Float4 = float __attribute__((vector_size(16)));
 using Index4 = int64_t __attribute__((vector_size(32)));
 
-// By reference: by value these types pass in other registers in every instruction set.
+// By reference: each instruction set would pass these types by value in other registers.
 template <class Op>
 inline void combine(Double4& a, const Double4& b) {
   if constexpr (std::is_same_v<Op, Prod>)
@@ -71,7 +71,7 @@ inline void combine(Double4& a, const Double4& b) {
     a += b;
 }
 
-// GCC converts four floats in halves, and ties each turn of the loop to the one before.
+// GCC converts four floats in halves, and makes each iteration depend on the previous one.
 inline void widen(Double4& wide, const Float4& x) {
 #if defined(__AVX__) && !defined(__clang__)
   wide = __builtin_ia32_cvtps2pd256(x);
@@ -80,8 +80,8 @@ inline void widen(Double4& wide, const Float4& x) {
 #endif
 }
 
-// Floats are scanned four at a time in double precision: within the four in two steps, then joined
-// to what came before. A product of four floats is far from a double's limits.
+// Scans floats four at a time in double precision: within the four in two steps, then with the
+// carry. A product of four floats cannot overflow a double.
 template <class Op>
 void float_rows(void* out_, const void* x_, int64_t count, int64_t n) {
   constexpr double kNone = Op::template identity<double>();
@@ -179,7 +179,7 @@ struct LogAdd {
   static double apply(double a, double b) {
     if (a != a || b != b) return a + b;
     const double low = a < b ? a : b, high = a < b ? b : a;
-    if (low == high && low - low != 0) return low;  // two equal infinities
+    if (low == high && low - low != 0) return low;  // both are the same infinity
     return high + ::log1p(::exp(low - high));
   }
 };

@@ -1,7 +1,7 @@
-// The inner loops of scans: every element becomes what it and all before it fold to.
+// The inner loops of scans: each element becomes the fold of itself and all before it.
 //
 // Memory is read as (outer, n, inner) with the scanned dimension in the middle. Invariant: the
-// order of operations depends on n only; float32 is added and multiplied in double precision.
+// order of operations depends only on n; float32 is added and multiplied in double precision.
 #pragma once
 
 #include "backend/cpu/per_isa.h"
@@ -12,17 +12,17 @@ namespace uh {
 enum class ScanOp { kSum, kProd, kLogSumExp, kCount };
 
 struct Scan {
-  // `rows` rows of n elements that follow one another
+  // `rows` contiguous rows of n elements
   void (*rows)(void* out, const void* x, int64_t rows, int64_t n);
-  // `columns` columns side by side; the next element of a column is `stride` further
+  // `columns` adjacent columns; the elements of a column are `stride` apart
   void (*columns)(void* out, const void* x, int64_t stride, int64_t n, int64_t columns);
 };
 
-// The best element so far and where it is, the last of equals; a NaN stays.
+// The best element so far and its index, the last of equal ones; a NaN stays.
 using ScanBest = void (*)(void* values, int64_t* indices, const void* x, int64_t stride, int64_t n);
 
 struct ScanLoops {
-  // Sums from the end: the gradient of a running sum. Null: convert first.
+  // Sums from the end: the gradient of cumsum. Null: convert first.
   Scan reversed_sum[kDTypeCount];
   // null: convert first
   Scan scan[static_cast<int>(ScanOp::kCount)][kDTypeCount];

@@ -13,8 +13,8 @@ namespace {
 
 constexpr int64_t kTile = 256;
 
-// exp(t) for t <= 0. Where it is 0, as a mask of -inf makes it, nothing is computed that
-// underflows: a processor takes a hundred cycles over a subnormal number.
+// exp(t) for t <= 0. Returns 0 for masked elements (-inf) without an underflow: an operation on a
+// subnormal number takes about a hundred cycles.
 template <class T>
 inline T decay(T t) {
   constexpr T kNothing = sizeof(T) == 4 ? T(-104) : T(-746);
@@ -42,7 +42,7 @@ inline T largest_of(const T* x, int64_t n) {
   return largest;
 }
 
-// The sum of kLanes sums.
+// Returns the sum of kLanes sums.
 template <class T>
 inline double total(const T* lane) {
   using L = Lanes<T>;
@@ -51,7 +51,7 @@ inline double total(const T* lane) {
   return static_cast<double>(L::sum(sum));
 }
 
-// The sum of exp(x[i] - from); with kStore the exponentials go to out.
+// Returns the sum of exp(x[i] - from); with kStore also stores the exponentials in out.
 template <bool kStore, class T>
 inline double exponentials(T* out, const T* x, int64_t n, T from) {
   double sum = 0;
@@ -133,7 +133,7 @@ void columns(void* out_, const void* x_, int64_t stride, int64_t n, int64_t coun
   }
 }
 
-// The sum of grad[i] * y[i], or with kLog of grad[i] alone.
+// Returns the sum of grad[i] * y[i], or with kLog of grad[i].
 template <bool kLog, class T>
 inline double weighed(const T* grad, const T* y, int64_t n) {
   double sum = 0;

@@ -1,5 +1,5 @@
-// softmax and log_softmax over lines that fit the cache: find the largest, exponentials and their
-// sum, scale. Memory is read once and written once.
+// softmax and log_softmax of lines that fit the cache: maximum, exponentials and their sum,
+// scaling. Memory is read once and written once.
 #pragma once
 
 #include "backend/cpu/per_isa.h"
@@ -8,12 +8,12 @@
 namespace uh {
 
 struct SoftmaxLoops {
-  // `rows` rows of n elements that follow one another; [log] [compute dtype: float32, float64]
+  // `rows` contiguous rows of n elements; [log] [compute dtype: float32, float64]
   void (*rows[2][kDTypeCount])(void* out, const void* x, int64_t rows, int64_t n);
-  // `columns` columns side by side, at most 256; the next element of a column is `stride` further
+  // `columns` adjacent columns, at most 256; the elements of a column are `stride` apart
   void (*columns[2][kDTypeCount])(void* out, const void* x, int64_t stride, int64_t n,
                                   int64_t columns);
-  // The gradient of x from that of y, the result, which is laid out like both.
+  // Computes the gradient of x from that of the output y; all have one layout.
   void (*rows_backward[2][kDTypeCount])(void* out, const void* grad, const void* y, int64_t rows,
                                         int64_t n);
   void (*columns_backward[2][kDTypeCount])(void* out, const void* grad, const void* y,

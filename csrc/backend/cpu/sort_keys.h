@@ -1,8 +1,8 @@
-// Sort keys: unsigned integers that are ordered as PyTorch orders the elements.
+// Sort keys: unsigned integers in PyTorch's order of the elements.
 //
-// What: every real dtype has a key of its size; a smaller key means further in front. NaN comes
-// after everything, and equal to itself; -0 and 0 are equal. A descending sort inverts the keys, so
-// that equal elements keep their order in both directions.
+// Every real dtype has a key of its size; a smaller key sorts first. NaN sorts after everything and
+// equals itself; -0 equals 0. A descending sort inverts the keys, so that equal elements keep their
+// order in both directions.
 // Forced inline: the loops of sort_loops.cpp are compiled per instruction set.
 #pragma once
 
@@ -37,7 +37,7 @@ struct KeyOf<8> {
 template <class T>
 using SortKey = typename detail::KeyOf<sizeof(T)>::type;
 
-// The bits of an infinity: larger magnitudes are NaN. 0 for what is not floating.
+// The bits of an infinity; larger magnitudes are NaN. 0 for integers.
 template <class T>
 inline constexpr uint64_t kInfinityBits = std::is_same_v<T, Half>       ? 0x7c00u
                                           : std::is_same_v<T, BFloat16> ? 0x7f80u
@@ -53,7 +53,7 @@ template <class T>
   if constexpr (std::is_same_v<T, bool>) {
     key = Key(key != 0);
   } else if constexpr (kInfinityBits<T> != 0) {
-    // Without branches: signs are as good as random.
+    // Without branches: signs are unpredictable.
     const Key magnitude = Key(key & Key(~kTop));
     key = magnitude ? key : Key(0);
     const Key sign = Key(Key(0) - Key(key >> (8 * sizeof(Key) - 1)));
@@ -65,7 +65,7 @@ template <class T>
   return descending ? Key(~key) : key;
 }
 
-// True if the element can be recovered from its key: not for -0 and NaN, which has payloads.
+// True if the key determines the element: not for -0 and NaN, which has payloads.
 template <class T>
 [[gnu::always_inline]] inline bool key_is_exact(T value) {
   using Key = SortKey<T>;

@@ -1,4 +1,4 @@
-// The scans of a selection: a bound for what can be among the best, then those within it.
+// The scans of a selection: a bound for the best elements, then the elements within it.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace uh {
 
 struct SortLoops {
   static constexpr int64_t kBlock = 16;
-  // The first of the blocks of kBlock elements, from element `from` on, in which some key (see
-  // sort_keys.h) is smaller than `threshold`; n when there is none. The last block may be short.
+  // Returns the first of the blocks of kBlock elements, from element `from` on, in which a key (see
+  // sort_keys.h) is smaller than `threshold`, or n. The last block may be short.
   using Better = int64_t (*)(const void* line, int64_t from, int64_t n, uint64_t threshold,
                              bool descending);
   Better better[kDTypeCount];

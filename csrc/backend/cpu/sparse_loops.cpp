@@ -3,7 +3,7 @@
 namespace uh::UH_ISA {
 namespace {
 
-// kWidth columns of the result stay in registers while the entries of a row are added up.
+// Keeps kWidth columns of the result in registers while it adds the entries of a row.
 template <class T, int kWidth>
 inline void columns_of_row(T* __restrict out, const int64_t* __restrict columns,
                            const T* __restrict values, int64_t n, const T* __restrict dense,

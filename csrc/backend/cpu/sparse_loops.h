@@ -1,6 +1,6 @@
 // The inner loops of products with a sparse matrix, for float and double.
 //
-// Invariant: the caller has checked the indices. A row of the result is written by one call.
+// Invariant: the caller has checked the indices. Each row of the result is written by one call.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ struct SparseRows {
 template <class T>
 struct SparseProductLoops {
   // out row r = scale * out row r + factor * (sum over its entries: value * dense row of the
-  // column), for rows lo .. hi. Rows of `width` elements; strides count elements.
+  // column), for rows lo .. hi. Rows have `width` elements; strides are in elements.
   void (*times_dense)(T* out, int64_t out_stride, const SparseRows& rows, const T* dense,
                       int64_t dense_stride, int64_t width, T scale, T factor, int64_t lo, int64_t hi);
-  // The dot product of two rows of n elements.
+  // Returns the dot product of two rows of n elements.
   T (*dot)(const T* a, const T* b, int64_t n);
 };
 

@@ -13,13 +13,13 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kEps = std::numeric_limits<double>::epsilon();
 constexpr double kPi = std::numbers::pi;
 
-// The Bernoulli numbers B2, B4, ... B24, the coefficients of every asymptotic series here.
+// Bernoulli numbers B2, B4, ... B24: coefficients of all asymptotic series in this file.
 constexpr std::array<double, 12> kBernoulli = {
     1.0 / 6, -1.0 / 30,     1.0 / 42,      -1.0 / 30,       5.0 / 66,       -691.0 / 2730,
     7.0 / 6, -3617.0 / 510, 43867.0 / 798, -174611.0 / 330, 854513.0 / 138, -236364091.0 / 2730,
 };
 
-// ln Gamma(a + 1) - (a ln a - a + ln(2 pi a) / 2) for a >= 10: Stirling's series.
+// ln Gamma(a + 1) - (a ln a - a + ln(2 pi a) / 2) for a >= 10, by Stirling's series.
 double stirling_rest(double a) {
   double sum = 0, power = 1 / a;
   for (size_t k = 0; k < 8; ++k, power /= a * a) {
@@ -29,8 +29,8 @@ double stirling_rest(double a) {
   return sum;
 }
 
-// x**a e**-x / Gamma(a + 1). Around x = a both parts of the exponent are huge and nearly cancel, so
-// that it is written with their difference.
+// x**a e**-x / Gamma(a + 1). Near x = a the parts of the exponent are huge and nearly cancel, so
+// their difference is used.
 double gamma_factor(double a, double x) {
   if (a < 20) return std::exp(a * std::log(x) - x - log_gamma(a + 1));
   const double away = (x - a) / a;
@@ -39,7 +39,7 @@ double gamma_factor(double a, double x) {
   return std::exp(exponent - stirling_rest(a)) / std::sqrt(2 * kPi * a);
 }
 
-// P(a, x) = factor * (1 + x/(a+1) + x**2/((a+1)(a+2)) + ...): all terms positive.
+// P(a, x) = factor * (1 + x/(a+1) + x**2/((a+1)(a+2)) + ...), where all terms are positive.
 double gamma_series(double a, double x) {
   double term = 1, sum = 1;
   for (double n = a + 1; term > sum * kEps / 4; n += 1) {
@@ -49,7 +49,7 @@ double gamma_series(double a, double x) {
   return sum * gamma_factor(a, x);
 }
 
-// Q(a, x) by its continued fraction, from the front (Lentz's method).
+// Q(a, x) by its continued fraction, evaluated forwards (Lentz's method).
 double gamma_fraction(double a, double x) {
   constexpr double kTiny = 1e-300;
   double b = x + 1 - a, c = 1 / kTiny, d = 1 / b, h = d;
@@ -73,7 +73,7 @@ double log_gamma(double x) {
   return ::lgamma_r(x, &sign);
 }
 
-// The recurrence up to 10, then the asymptotic series; below zero the reflection.
+// By the recurrence up to 10, then the asymptotic series; below zero by reflection.
 double digamma(double x) {
   if (x == 0) return std::copysign(kInf, -x);
   if (x < 0) {
@@ -97,7 +97,7 @@ double polygamma(double order, double x) {
   return sign * std::tgamma(order + 1) * zeta(order + 1, x);
 }
 
-// Terms until they no longer count or the rest is summed by Euler and Maclaurin's formula.
+// Adds terms until they are negligible or the Euler-Maclaurin formula gives the remainder.
 double zeta(double s, double q) {
   if (s == 1) return kInf;
   if (!(s > 1)) return kNaN;
@@ -105,7 +105,7 @@ double zeta(double s, double q) {
     if (q == std::floor(q)) return kInf;
     if (s != std::floor(s)) return kNaN;
   }
-  if (q < 0) {  // the terms below zero are those of two positive sums, mirrored
+  if (q < 0) {  // terms below zero are two mirrored positive sums
     const double above = q - std::floor(q), sign = std::fmod(s, 2) == 0 ? 1 : -1;
     return zeta(s, above) + sign * (zeta(s, 1 - above) - zeta(s, 1 - q));
   }

@@ -1,9 +1,8 @@
-// Special functions of one real number, in double: what expressions call as special::...
+// Special functions of one real number, in double: special::... in expressions.
 //
-// Compiled once (not per instruction set): each takes tens of operations on every path, so that a
-// call costs little in comparison. float32 results are computed in double and rounded once. The
-// methods are in special.cpp (gamma), special_bessel.cpp, special_normal.cpp and
-// special_polynomials.cpp.
+// Compiled once, not per instruction set: each performs tens of operations, so a call costs little.
+// float32 results are computed in double and rounded once. The implementations are in special.cpp
+// (gamma), special_bessel.cpp, special_normal.cpp and special_polynomials.cpp.
 #pragma once
 
 namespace uh::special {
@@ -16,7 +15,7 @@ double zeta(double s, double q);     // Hurwitz: sum over k >= 0 of (k + q)**-s
 double gamma_p(double a, double x);  // regularised lower incomplete gamma function
 double gamma_q(double a, double x);  // 1 - gamma_p, without cancellation
 
-// ---- Bessel; an `e` at the end: scaled by e**-|x| (i) or e**x (k)
+// ---- Bessel; suffix `e`: scaled by e**-|x| (i) or e**x (k)
 double bessel_j0(double x);
 double bessel_j1(double x);
 double bessel_y0(double x);
@@ -40,7 +39,7 @@ double normal_quantile(double p);
 double log_normal_cdf(double x);
 double entropy(double x);
 
-// ---- orthogonal polynomials of degree n (cut to an integer; 0 below degree 0)
+// ---- orthogonal polynomials of degree n (truncated to an integer; 0 for negative degrees)
 double chebyshev_t(double x, double n);
 double chebyshev_u(double x, double n);
 double chebyshev_v(double x, double n);

@@ -22,7 +22,7 @@ double i_series(int order, double x) {
   return sum;
 }
 
-// e**-x I_v(x) for x > 20: Hankel's asymptotic series; its smallest term is below 1e-17 there.
+// e**-x I_v(x) for x > 20: Hankel's asymptotic series, whose smallest term is below 1e-17 there.
 double i_asymptotic(int order, double x) {
   const double mu = 4.0 * order * order;
   double term = 1, sum = 1;
@@ -44,29 +44,29 @@ double i_scaled(int order, double x) {
 
 double i_plain(int order, double x) {
   const double size = std::fabs(x);
-  if (std::isinf(x)) return kNaN;          // as PyTorch; the limit is an infinity
-  const double half = std::exp(size / 2);  // twice: e**x alone overflows before the product does
-  double value = half;  // beyond 1e4 infinite, as the product, whose first factor underflows there
+  if (std::isinf(x)) return kNaN;          // as in PyTorch; the limit is an infinity
+  const double half = std::exp(size / 2);  // twice: e**x alone overflows before the product
+  double value = half;                     // infinite above 1e4, where the first factor underflows
   if (size <= 1e4) {
     value = size <= 20 ? i_series(order, size) : i_asymptotic(order, size) * half * half;
   }
   return order % 2 != 0 ? std::copysign(value, x) : value;
 }
 
-// e**x K_v(x) = integral over t >= 0 of e**(-x (cosh t - 1)) cosh(v t). The integrand falls double
-// exponentially and is analytic for |Im t| < pi / 2, so that the trapezoidal rule with step 1/4 has
-// an error of e**-39.
+// e**x K_v(x) = integral over t >= 0 of e**(-x (cosh t - 1)) cosh(v t). The integrand decays double
+// exponentially and is analytic for |Im t| < pi / 2, so the trapezoidal rule with step 1/4 has an
+// error of e**-39.
 double k_scaled(double order, double x) {
   if (x == 0) return kInf;
   if (!(x > 0)) return kNaN;
   if (std::isinf(x)) return 0;
-  if (order == 1 && x < 1e-100) return 1 / x;  // its integrand passes what a double can hold
+  if (order == 1 && x < 1e-100) return 1 / x;  // the integrand would overflow
   constexpr double kStep = 0.25;
-  // For large x the integrand is narrow, about 1 / sqrt(x): the step shrinks with it.
+  // For large x the integrand has width 1 / sqrt(x), and the step shrinks with it.
   const double step = x > 1 ? kStep / std::sqrt(x) : kStep, root = std::sqrt(2 * x);
   double sum = 0.5;
   for (int k = 1;; ++k) {
-    // The root first: for a huge x the square of sinh alone is 0.
+    // Takes the root first: for a huge x the square of sinh underflows.
     const double t = k * step, scaled = root * std::sinh(t / 2), decay = scaled * scaled;
     const double term = std::exp(-decay) * (order == 0 ? 1 : std::cosh(order * t));
     sum += term;
@@ -75,8 +75,8 @@ double k_scaled(double order, double x) {
   return sum * step;
 }
 
-// Ai for -10 <= x <= 1: its integral, turned by pi / 6 in the complex plane so that it decays, with
-// s = e**(u - e**-u), which makes both ends fall double exponentially for the trapezoidal rule.
+// Ai for -10 <= x <= 1: its integral, rotated by pi / 6 in the complex plane so that it decays.
+// With s = e**(u - e**-u) both ends decay double exponentially, as the trapezoidal rule requires.
 double airy_integral(double x) {
   constexpr double kStep = 1.0 / 32;
   double sum = 0;
@@ -89,7 +89,7 @@ double airy_integral(double x) {
   return sum * kStep / std::numbers::pi;
 }
 
-// Ai for x < -10: the asymptotic series of a slowly decaying wave.
+// Ai for x < -10: the asymptotic series of the oscillating branch.
 double airy_wave(double x) {
   const double z = -x, zeta = 2.0 / 3 * z * std::sqrt(z);
   double term = 1, even = 1, odd = 0;
@@ -105,7 +105,7 @@ double airy_wave(double x) {
 
 }  // namespace
 
-// At the infinities NaN, as PyTorch; the limits are 0.
+// NaN at the infinities, as in PyTorch; the limits are 0.
 double bessel_j0(double x) { return std::isinf(x) ? kNaN : ::j0(x); }
 double bessel_j1(double x) { return std::isinf(x) ? kNaN : ::j1(x); }
 double bessel_y0(double x) { return x < 0 || std::isinf(x) ? kNaN : ::y0(x); }
@@ -126,8 +126,8 @@ double spherical_j0(double x) {
 }
 
 double airy_ai(double x) {
-  if (std::isinf(x)) return kNaN;  // as PyTorch; the limits are 0
-  if (x > 1e3) return 0;           // below the least double from 104 on
+  if (std::isinf(x)) return kNaN;  // as in PyTorch; the limits are 0
+  if (x > 1e3) return 0;           // below the smallest double from 104 on
   if (x < -10) return airy_wave(x);
   if (!(x > 1)) return airy_integral(x);
   const double zeta = 2.0 / 3 * x * std::sqrt(x);

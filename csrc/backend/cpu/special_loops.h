@@ -1,5 +1,5 @@
-// Loops of expressions that need more than `loop`: powers that look at their exponent, choices,
-// neighbours among 16-bit floats, and exp with instructions that no C++ expression names.
+// Loops of expressions that need more than `loop`: powers by exponent, selections, nextafter of
+// 16-bit floats, and exp by instructions that C++ cannot express.
 #pragma once
 
 #if defined(__AVX512F__)
@@ -11,7 +11,7 @@
 
 namespace uh::UH_ISA {
 
-// One exponent for all elements: the powers that are products, roots and quotients are computed as
+// A single exponent for all elements: powers that are products, roots or quotients are computed as
 // such, exactly and many times faster than by exp and log.
 template <class Out, class A, class B, class F>
 void pow_loop(char* const* d, const int64_t* s, int64_t n, F f) {
@@ -32,8 +32,8 @@ void pow_loop(char* const* d, const int64_t* s, int64_t n, F f) {
   loop<Out, A, B>(d, s, n, f);
 }
 
-// A choice moves bits, whatever they mean: as unsigned numbers every dtype has a vector loop, and
-// 16-bit floats are neither widened nor rounded. GCC vectorises no choice by a `bool`.
+// A selection only moves bits: as unsigned integers every dtype has a vector loop, and 16-bit
+// floats are neither widened nor rounded. GCC does not vectorise a selection by `bool`.
 template <class Out, class A, class B, class C, class F>
 void where_loop(char* const* d, const int64_t* s, int64_t n, F f) {
   if constexpr (sizeof(Out) <= 8) {
@@ -48,7 +48,7 @@ void where_loop(char* const* d, const int64_t* s, int64_t n, F f) {
   }
 }
 
-// The neighbour of a 16-bit float is found among 16-bit floats, not among those it is computed in.
+// nextafter of a 16-bit float is computed among 16-bit floats, not in the compute type.
 template <class Out, class A, class B, class F>
 void nextafter_loop(char* const* d, const int64_t* s, int64_t n, F f) {
   if constexpr (sizeof(A) == 2) {
@@ -63,11 +63,11 @@ void nextafter_loop(char* const* d, const int64_t* s, int64_t n, F f) {
 }
 
 #if defined(__AVX512F__)
-// As exp of floats (codegen/helpers.yaml), with VSCALEFPS in the place of the two factors:
-// x = n ln 2 + r, |r| <= ln 2 / 2, and 2**n is multiplied with the right rounding even among
-// subnormals. min and max keep a NaN, which is their second operand.
+// Like exp of floats (codegen/helpers.yaml), with VSCALEFPS instead of the two factors: x = n ln 2
+// + r, |r| <= ln 2 / 2, and scaling by 2**n rounds correctly even for subnormals. min and max keep
+// a NaN in their second operand.
 inline __m512 exp16(__m512 x) {
-  constexpr __mmask16 kAll = 0xffff;  // GCC 12 takes the forms without a mask for uninitialised
+  constexpr __mmask16 kAll = 0xffff;  // GCC 12 warns of uninitialised values for the unmasked forms
   const auto all = [](float v) { return _mm512_set1_ps(v); };
   const __m512 y =
       _mm512_maskz_max_ps(kAll, all(-104.0f), _mm512_maskz_min_ps(kAll, all(104.0f), x));

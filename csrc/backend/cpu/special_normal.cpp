@@ -10,11 +10,11 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kEps = std::numeric_limits<double>::epsilon();
-constexpr double kSlope = 2 * std::numbers::inv_sqrtpi;  // of erf at zero
+constexpr double kSlope = 2 * std::numbers::inv_sqrtpi;  // derivative of erf at zero
 
-// x > 0 with erfc(x) = z, from a closed form that is right to 0.2 % (of ln(1 - erf**2), given as
-// `log_rest`), by Halley's method: three steps reach double precision. `error` computes how far
-// erfc(x) is from z.
+// Returns x > 0 with erfc(x) = z: starts from a closed form accurate to 0.2 % (in terms of ln(1 -
+// erf**2), passed as `log_rest`), then three Halley steps reach double precision. `error` returns
+// the error of erfc(x).
 template <class Error>
 double solve(double log_rest, const Error& error) {
   constexpr double kShape = 0.147;
@@ -47,8 +47,7 @@ double erfinv(double y) {
 
 double erfcx(double x) {
   if (x < 0) return x < -26.7 ? kInf : 2 * std::exp(x * x) - erfcx(-x);
-  if (x <
-      10) {  // the rounding error of x**2 would come out e**(x**2) times as large: it is put back
+  if (x < 10) {  // corrects for the rounding error of x**2, which e**(x**2) would amplify
     const double square = x * x, rest = std::fma(x, x, -square);
     return std::exp(square) * (1 + rest) * std::erfc(x);
   }

@@ -6,11 +6,11 @@
 namespace uh::special {
 namespace {
 
-constexpr double kMany = 64;  // beyond this degree the closed forms are faster, and exact enough
-constexpr double kNoDegree = 0x1p63;  // from here on PyTorch's degree, an int64, is negative
-constexpr double kEndless = 1e6;      // beyond this degree nothing is summed: asymptotic forms
+constexpr double kMany = 64;          // above this degree closed forms are faster, and exact enough
+constexpr double kNoDegree = 0x1p63;  // from here PyTorch's int64 degree is negative
+constexpr double kEndless = 1e6;      // above this degree asymptotic forms replace sums
 
-// p0, p1 and then p_k = next(k, p_(k-1), p_(k-2)) up to degree n; 0 below degree 0.
+// Computes p0, p1, and p_k = next(k, p_(k-1), p_(k-2)) up to degree n; 0 for negative degrees.
 template <class Next>
 double recur(double n, double p0, double p1, const Next& next) {
   n = std::trunc(n);
@@ -33,7 +33,7 @@ double chebyshev(double x, double n, double p1, const Closed& closed) {
   if (n > kMany && std::fabs(x) == 1)  // the recurrence is linear there: x^n (1 + n (x p1 - 1))
     return (x > 0 || std::fmod(std::trunc(n), 2) == 0 ? 1 : -1) *
            (1 + std::trunc(n) * (x * p1 - 1));
-  if (n > kEndless && std::fabs(x) > 1)  // as good as infinite, but for a sign
+  if (n > kEndless && std::fabs(x) > 1)  // infinite up to the sign
     return x > 0 || std::fmod(std::trunc(n), 2) == 0 ? std::numeric_limits<double>::infinity()
                                                      : -std::numeric_limits<double>::infinity();
   return recur(n, 1, p1, [&](double, double a, double b) { return 2 * x * a - b; });
@@ -68,8 +68,8 @@ double hermite_h(double x, double n) {
 double hermite_he(double x, double n) {
   return recur(n, 1, x, [&](double k, double a, double b) { return x * a - (k - 1) * b; });
 }
-// Hilb's forms give L_n and P_n of a large n by Bessel functions of order 0; they oscillate in x,
-// or grow, so that the recurrence would continue until n.
+// Hilb's formulas approximate L_n and P_n for large n by Bessel functions of order 0; the
+// recurrence would take n steps, as they oscillate or grow.
 double laguerre_l(double x, double n) {
   if (n > kEndless) {
     const double at = 2 * std::sqrt((std::trunc(n) + 0.5) * std::fabs(x));

@@ -1,8 +1,8 @@
 // The iteration space of a pointwise operator: broadcast, reordered, collapsed.
 //
-// What: dimensions are sorted so that the smallest strides are innermost, then neighbours that step
-// evenly for every operand are merged. A contiguous operator of any rank becomes one long row.
-// Invariant: every operand visits its elements in the same logical order; strides are in bytes.
+// Dimensions are sorted so that the smallest strides are innermost; neighbours with consistent
+// strides in all operands are merged. A contiguous operator of any rank becomes one long row.
+// Invariant: all operands visit their elements in the same logical order; strides are in bytes.
 #pragma once
 
 #include <array>
@@ -20,19 +20,19 @@ class TensorIterator {
 
   explicit TensorIterator(IntSpan sizes) : sizes_(sizes) {}
 
-  // Adds an operand that broadcasts to the space; the output is added first.
+  // Adds an operand that broadcasts to the space; the output comes first.
   void add(const Tensor& t) { add(t.data(), t.sizes(), t.strides(), itemsize(t.dtype())); }
   void add(std::byte* data, IntSpan sizes, IntSpan strides, int64_t width);
-  // Adds one value, the same for every element.
+  // Adds a single value, used for every element.
   void add_value(void* value);
 
-  // The order of dimensions, outermost first, that the operands' strides suggest.
-  // Set before the output exists, so that the output can have the same layout.
+  // Returns the dimension order, outermost first, that the operands' strides suggest. Called before
+  // the output exists, so that the output gets the same order.
   Dims order() const;
   void reorder(const Dims& order);
   void collapse();
 
-  // Calls row(data, strides, n) for every row, on several threads when there is enough work.
+  // Calls row(data, strides, n) for each row, on several threads if there is enough work.
   template <class Row>
   void for_each(const Row& row) const {
     int64_t rows = 1;
@@ -59,23 +59,22 @@ class TensorIterator {
   }
 
  private:
-  static constexpr int64_t kGrainSize =
-      32768;  // elements: below this a second thread costs more than it helps
+  static constexpr int64_t kGrainSize = 32768;  // elements: below this a second thread does not pay
 
   static int64_t grain_of(int64_t inner) { return kGrainSize / inner > 1 ? kGrainSize / inner : 1; }
 
   struct OperandAt {
     char* data = nullptr;
     Dims strides;
-    int64_t itemsize = 0;  // 0: one value
+    int64_t itemsize = 0;  // 0: a single value
   };
 
-  // Records the plan: what the loop is about to walk, and how if that does not follow from it.
+  // Records the plan: the iteration space, and `loop` unless its name follows from it.
   void record_iteration(int64_t threads, std::string_view loop = {}) const;
 
-  // Note [Crossing operands]: x + y.t() walks y against its memory. Where an input steps by one
-  // element in another dimension than the innermost, both dimensions are walked in tiles: the tile
-  // is turned in a buffer that fits the second cache, and the loop reads the buffer densely.
+  // Note [Crossing operands]: x + y.t() reads y against its memory order. If an input has unit
+  // stride in a dimension other than the innermost, both dimensions are iterated over in tiles:
+  // each tile is transposed into a buffer that fits L2, from which the loop reads densely.
   using RowFn = void (*)(const void* body, char* const* data, const int64_t* strides, int64_t n);
   std::optional<size_t> crossing() const;
   bool crosses(size_t operand, size_t dim) const;
@@ -110,7 +109,7 @@ class TensorIterator {
     }
     for (int64_t r = lo; r < hi; ++r) {
       row(data.data(), strides.data(), inner);
-      for (size_t d = outer; d-- > 0;) {  // the odometer
+      for (size_t d = outer; d-- > 0;) {  // odometer
         const bool carry = ++index[d] == sizes_[d];
         const int64_t back = carry ? sizes_[d] : 0;
         for (size_t k = 0; k < n_; ++k) data[k] += (1 - back) * operands_[k].strides[d];

@@ -1,4 +1,4 @@
-// Iteration over operands whose layouts cross: see Note [Crossing operands] in tensor_iterator.h.
+// Iteration in tiles: see Note [Crossing operands] in tensor_iterator.h.
 #include <algorithm>
 
 #include "backend/cpu/copy_loops.h"
@@ -7,9 +7,8 @@
 namespace uh {
 namespace {
 
-// A tile reads whole cache lines of the operand that is turned, and is as wide as its buffer in the
-// second cache lets it be: the other operands are walked in runs, and every run that begins waits
-// for memory.
+// A tile has whole cache lines of the transposed operand, and is as wide as its buffer allows in
+// L2: the other operands are read in runs, and each start of a run waits for memory.
 constexpr int64_t kTileBytes = 65536;
 
 struct Tile {
@@ -20,7 +19,7 @@ struct Tile {
 
 }  // namespace
 
-// Whether an input steps by one element in `dim` and by several in the innermost dimension.
+// Returns whether an input steps by one element in `dim` and by several in the innermost dimension.
 bool TensorIterator::crosses(size_t operand, size_t dim) const {
   const OperandAt& o = operands_[operand];
   return operand > 0 && o.itemsize > 0 && o.strides.back() > o.itemsize &&
@@ -28,7 +27,7 @@ bool TensorIterator::crosses(size_t operand, size_t dim) const {
 }
 
 std::optional<size_t> TensorIterator::crossing() const {
-  constexpr int64_t kLeast = 16;  // elements: below this turning costs more than it saves
+  constexpr int64_t kLeast = 16;  // elements: smaller tiles are not worth transposing
   if (sizes_.size() < 2 || sizes_.back() < kLeast) return std::nullopt;
   if (operands_[0].strides.back() != operands_[0].itemsize) return std::nullopt;
   for (size_t k = 1; k < n_; ++k) {

@@ -1,10 +1,9 @@
-// A square tile of a matrix turned in registers. Compiled once per instruction set.
+// Transposition of a square tile in registers. Compiled once per instruction set.
 //
-// What: transpose_tile<T>(dst, dst_stride, src, src_stride) writes kTileSide<T> lines of
-// kTileSide<T> elements; a line fills one vector register. Note [Turning by zips]: log2(side)
-// times, line i is zipped with line i + side / 2; after the last time line c holds column c. It
-// costs log2(side) / side shuffles per element, where element by element each costs a load and a
-// store.
+// transpose_tile<T>(dst, dst_stride, src, src_stride) writes kTileSide<T> lines of kTileSide<T>
+// elements; a line fills one vector register. Note [Transposing by zips]: log2(side) times, line i
+// is zipped with line i + side / 2; then line c holds column c. This costs log2(side) / side
+// shuffles per element; element by element, each costs a load and a store.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,7 @@
 
 namespace uh::UH_ISA {
 
-// At most 16 lines: as many as there are registers.
+// At most 16 lines, the number of registers.
 template <class T>
 inline constexpr int64_t kTileSide = kRegisterBytes / static_cast<int64_t>(sizeof(T)) < 16
                                          ? kRegisterBytes / static_cast<int64_t>(sizeof(T))
@@ -26,7 +25,7 @@ struct Line {
       __attribute__((vector_size(kTileSide<T> * sizeof(T)), aligned(alignof(T)), may_alias)) = T;
 };
 
-// Lanes kFrom, kFrom + 1, ... of a and b, in turn.
+// Interleaves lanes kFrom, kFrom + 1, ... of a and b.
 template <int64_t kFrom, class V, std::size_t... I>
 inline V zip(V a, V b, std::index_sequence<I...>) {
   constexpr int64_t n = sizeof...(I);

@@ -1,9 +1,8 @@
-// log and log1p for float, written so that the compiler vectorises them, and what exp, tanh and erf
-// do to the bits of floats: those are declared in codegen/helpers.yaml
-// (generated/helpers.h).
+// log and log1p of floats in a form that the compiler vectorises, and bit operations used by exp,
+// tanh and erf, which codegen/helpers.yaml declares (generated/helpers.h).
 //
-// Why not libmvec: its calls cannot be inlined, its logarithms leave the vector for one negative
-// number, and these are what networks spend their time in. Straight-line arithmetic on whole
+// Not libmvec: its calls cannot be inlined, and its logarithms leave the vector code for a single
+// negative number. Networks spend their time in these functions; straight-line arithmetic on whole
 // registers reaches memory speed on one core. Errors, measured over every 1021st float by
 // tests/ops/test_vector_math.py: exp and log 2 ulp, log1p 3 ulp, sigmoid 3 ulp, tanh and erf 6 ulp.
 #pragma once
@@ -15,9 +14,9 @@
 
 namespace uh::UH_ISA::m {
 
-// The smaller of two non-negative floats, compared as integers: floats of one sign sort like their
-// bits. A float comparison would have to say what a NaN does, and costs the vectoriser a mask; here
-// a NaN becomes `limit`, and keep_nan() at the end puts it back.
+// Returns the smaller of two non-negative floats, compared as integers: floats of one sign are
+// ordered like their bits. A float comparison would need a mask for NaN; here a NaN becomes
+// `limit`, and keep_nan() restores it at the end.
 inline float at_most(float x, float limit) {
   const auto a = std::bit_cast<int32_t>(x), b = std::bit_cast<int32_t>(limit);
   return std::bit_cast<float>(a < b ? a : b);
@@ -37,7 +36,7 @@ inline Split split_log(float x) {
   return {std::bit_cast<float>(part) - 1.0f, static_cast<float>(n)};
 }
 
-// n ln 2 + log(1 + f): f - f**2 / 2 + f**3 Q(f) with a minimax polynomial Q, ln 2 in two parts.
+// n ln 2 + log(1 + f): f - f**2 / 2 + f**3 Q(f) with a minimax polynomial Q, and ln 2 in two parts.
 inline float log_split(float f, float n) {
   float q = -0.12891601026058197f;
   q = q * f + 0.13984467089176178f;
@@ -52,7 +51,7 @@ inline float log_split(float f, float n) {
   return n * 0.693359375f + (n * -2.12194440e-4f + remainder + f);
 }
 
-// The ends of a logarithm: minus infinity at zero, NaN below and for NaN, infinity at infinity.
+// Sets the ends of a logarithm: -infinity at 0, NaN below 0 and for NaN, infinity at infinity.
 inline float log_ends(float x, float result) {
   constexpr float kInf = __builtin_inff();
   const float low = x == 0.0f ? -kInf : __builtin_nanf("");
@@ -66,7 +65,7 @@ inline float log_float(float x) {
   return log_ends(x, log_split(s.f, s.n - (subnormal ? 23.0f : 0.0f)));
 }
 
-// log(1 + x): what 1 + x lost in rounding is added to its fraction again.
+// log(1 + x): adds the rounding error of 1 + x to its fraction.
 inline float log1p_float(float x) {
   const float u = 1.0f + x;
   const float back = u - 1.0f;

@@ -1,6 +1,5 @@
-// One vector register of an instruction set, for loops that the compiler does not vectorise well:
-// those that keep several sums, or fold a register into one number. Compiled once per instruction
-// set.
+// A vector register, for loops that the compiler does not vectorise well: several sums at once, or
+// a reduction of a register to one number. Compiled once per instruction set.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +23,10 @@ struct Lanes {
 
   static Vector load(const T* from) { return *reinterpret_cast<const Loose*>(from); }
   static void store(T* to, Vector x) { *reinterpret_cast<Loose*>(to) = x; }
-  // x - 0 is x even for x = -0, so it costs nothing; 0 + x would be an addition.
+  // x - 0 is x, even for x = -0, so it costs nothing; 0 + x would need an addition.
   static Vector all(T x) { return x - Vector{}; }
 
-  // All lanes joined to one number, each half with the other.
+  // Reduces all lanes to one number by halves.
   template <int64_t kWidth = kCount / 2, class Join>
   static T fold(Vector x, const Join& join) {
     if constexpr (kWidth == 0)
@@ -35,8 +34,8 @@ struct Lanes {
     else
       return fold<kWidth / 2>(join(x, swapped<kWidth>(x, kLaneNumbers)), join);
   }
-  // The sum of all lanes of n registers. In halves here too: this many lanes in all are added in
-  // one order, however long a register is.
+  // Sums all lanes of n registers, by halves as well: the order depends only on the total number of
+  // lanes, not on the register width.
   template <int64_t n>
   static T sum(Vector (&x)[n]) {
 #pragma GCC unroll 8

@@ -1,8 +1,8 @@
-// Loops of 16-bit floats: the loop of floats, over tiles of widened elements.
+// Loops of 16-bit floats: the float loop over tiles of widened elements.
 //
-// Why: an expression on 16-bit floats is computed in float and rounded once, at the store. Compiled
-// for each type it was long code that the compiler did not vectorise; the conversions are two
-// instructions for a register of elements, and the loop of floats exists already.
+// An expression on 16-bit floats is computed in float and rounded once, at the store. Compiled for
+// each type, it was long code that the compiler did not vectorise; a conversion takes two
+// instructions per register, and the float loop already exists.
 #pragma once
 
 #include "backend/cpu/loops.h"
@@ -11,7 +11,7 @@
 
 namespace uh::UH_ISA {
 
-// n elements of 16-bit floats between tensor memory, `stride` bytes apart, and a tile of floats.
+// Copies n 16-bit floats between tensor memory, `stride` bytes apart, and a tile of floats.
 template <class Small>
 class TileOfFloats {
  public:
@@ -38,8 +38,8 @@ class TileOfFloats {
   char small_[kTile * sizeof(Small)];
 };
 
-// Runs `loop_of_floats` on kInputs operands of type Small. `Out` is Small, or what both loops
-// store.
+// Runs `loop_of_floats` on kInputs operands of type Small. `Out` is Small, or the type that both
+// loops store.
 template <class Small, class Out, int kInputs>
 void widened(LoopFn loop_of_floats, char* const* d, const int64_t* s, int64_t n, const Params& q) {
   constexpr auto kFloat = int64_t{sizeof(float)};

@@ -1,5 +1,5 @@
 // Geometry: sizes, kernel, stride, padding and dilation of a convolution over 1 to 3 dimensions,
-// and the numbers of cells.
+// and linear cell indices.
 #pragma once
 
 #include <underhood/underhood.hpp>
@@ -16,7 +16,7 @@ using Coordinates = std::array<int64_t, kMaxDims>;
 
 std::string text_of(const std::vector<int64_t>& values);
 
-// Throws what the caller of the operator sees: a ValueError that begins with the operator's name.
+// Throws a ValueError that starts with the operator's name.
 [[noreturn]] void reject(const std::string& problem);
 
 struct Geometry {
@@ -30,9 +30,9 @@ struct Geometry {
            bool submanifold);
 
   int64_t kernel_volume() const;
-  // The position of a kernel offset in each dimension; the last dimension runs fastest.
+  // Returns the coordinates of a kernel offset; the last dimension varies fastest.
   Coordinates offset(int64_t k) const;
-  // Cells of all samples together; throws if they have no 64-bit number.
+  // Returns the number of cells in all samples; throws if it overflows 64 bits.
   int64_t cells(const Coordinates& sizes) const;
   int64_t cell(int64_t sample, const Coordinates& at, const Coordinates& sizes) const {
     int64_t number = sample;

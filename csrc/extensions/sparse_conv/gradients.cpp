@@ -8,7 +8,7 @@ namespace {
 using uh::Tensor;
 using Context = uh::AutogradContext;
 
-// The operators, not the kernels: so what the formulas compute has gradients as well.
+// Calls the operator, not the kernel, so that the formulas are differentiable too.
 Tensor product(const Tensor& features, const Tensor& weight, const Tensor& in_rows,
                const Tensor& out_rows, const Tensor& starts, int64_t n_out) {
   static const auto op = uh::Dispatcher::singleton()
@@ -24,14 +24,14 @@ Tensor outer_products(const Tensor& features, const Tensor& grad, const Tensor& 
   return op.call(features, grad, in_rows, out_rows, starts);
 }
 
-// Two operands, then in_rows, out_rows and starts: the first five arguments of both operators.
+// Saves both operands, in_rows, out_rows and starts: the first five arguments of both operators.
 void save_operands(Context& ctx, const std::vector<uh::Value>& inputs, const std::vector<Tensor>&) {
   std::vector<Tensor> saved;
   for (size_t i = 0; i < 5; ++i) saved.push_back(inputs[i].toTensor());
   ctx.save_for_backward(saved);
 }
 
-// Backwards the pairs lead from outputs to inputs, and each offset has its matrix transposed.
+// In backward the pairs go from outputs to inputs, with each offset's matrix transposed.
 std::vector<Tensor> product_gradients(Context& ctx, const std::vector<Tensor>& gradients) {
   const std::vector<Tensor> saved = ctx.get_saved_variables();
   const Tensor &features = saved[0], &weight = saved[1], &grad = gradients[0];

@@ -5,8 +5,8 @@
 
 namespace sparse_conv {
 
-// Both products are linear in each of their two operands, and the gradients are these products
-// again, with other operands: so every derivative of theirs exists, of any order.
+// Both products are linear in each of two operands, and their gradients are the same products with
+// other operands, so derivatives of any order exist.
 void register_gradients(uh::Library& library);
 
 }  // namespace sparse_conv

@@ -1,5 +1,5 @@
-// Sparse convolution as a library of operators: what a convolution over active sites needs, built
-// with the installed headers only and loaded by engine.ops.load_library.
+// Sparse convolution as an operator library: built with the installed headers only, and loaded by
+// engine.ops.load_library.
 #include <underhood/underhood_library.hpp>
 
 #include "gradients.h"

@@ -16,12 +16,12 @@ namespace {
 
 using uh::Tensor;
 
-// Note [Tiles of pairs]: the pairs of an offset are gathered, multiplied and scattered a tile at a
-// time, so that a tile's rows stay in the cache from one step to the next. The cut does not depend
-// on the number of threads, so neither does a bit of the result.
+// Note [Tiles of pairs]: the pairs of an offset are gathered, multiplied and scattered one tile at
+// a time, so that a tile's rows stay in the cache between the steps. The tiles, and so the result,
+// do not depend on the number of threads.
 int64_t tile_rows(int64_t in_channels, int64_t out_channels, int64_t item) {
   constexpr int64_t kTileBytes = 1 << 18, kMaxRows = 4096, kMinRows = 64;
-  // OpenBLAS computes products of up to this many multiplications on the calling thread.
+  // OpenBLAS computes products of at most this many multiplications on the calling thread.
   constexpr int64_t kSerial = 1 << 18;
   constexpr int64_t kNarrow = 96;  // bytes of a row below which the engine uses OpenBLAS
   const int64_t rows = kTileBytes / (item * std::max<int64_t>(in_channels + out_channels, 1));
@@ -31,7 +31,7 @@ int64_t tile_rows(int64_t in_channels, int64_t out_channels, int64_t item) {
   return std::clamp(std::min(rows, limit), kMinRows, kMaxRows);
 }
 
-// rows[0], rows[0] + 1, ...: these need no copy, a view is enough.
+// Returns whether rows are consecutive: then a view suffices instead of a copy.
 bool is_consecutive(const int64_t* rows, int64_t n) {
   for (int64_t i = 1; i < n; ++i)
     if (rows[i] != rows[0] + i) return false;
@@ -43,8 +43,8 @@ Tensor rows_of(const Tensor& t, int64_t first, int64_t n) {
 
 constexpr int64_t kAhead = 8;  // rows between a prefetch and its use
 
-// Calls loop with the size of a row, as a constant where it is a usual one: copying and adding rows
-// is then a few vector instructions instead of a call.
+// Calls loop with the size of a row, as a constant for common sizes: copying and adding rows then
+// takes a few vector instructions instead of a call.
 template <class Loop>
 void with_row_size(int64_t size, const Loop& loop) {
   switch (size) {
@@ -147,8 +147,8 @@ void multiply_offset(const Tensor& features, const Tensor& weight, const int64_t
   });
 }
 
-// An offset that feeds every output row in order from consecutive input rows, as the centre of a
-// submanifold convolution does: its product is the result to begin with. -1: there is none.
+// Returns an offset that maps consecutive input rows to all output rows in order, or -1. The centre
+// of a submanifold convolution does; its product initialises the result.
 int64_t identity_offset(const RulebookView& rulebook, int64_t n_in, int64_t n_out) {
   for (int64_t k = 0; k < rulebook.offsets(); ++k) {
     const int64_t first = rulebook.first(k);

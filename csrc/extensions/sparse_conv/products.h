@@ -5,8 +5,9 @@
 
 namespace sparse_conv {
 
-// For each offset k and pair (i, o) of it, adds features[i] @ weight[k] to row o of the result,
-// which has n_out rows. Offsets in order: the same bits on any number of threads.
+// For each offset k and each of its pairs (i, o), adds features[i] @ weight[k] to row o of the
+// result, which has n_out rows. Offsets are processed in order: the result does not depend on
+// threads.
 uh::Tensor gather_gemm_scatter(const uh::Tensor& features, const uh::Tensor& weight,
                                const uh::Tensor& in_rows, const uh::Tensor& out_rows,
                                const uh::Tensor& starts, int64_t n_out);
@@ -14,7 +15,7 @@ uh::Tensor gather_gemm_scatter_meta(const uh::Tensor& features, const uh::Tensor
                                     const uh::Tensor& in_rows, const uh::Tensor& out_rows,
                                     const uh::Tensor& starts, int64_t n_out);
 
-// The gradient of the weight: for each offset the sum over its pairs of features[i]^T grad[o].
+// Returns the gradient of the weight: per offset, the sum over its pairs of features[i]^T grad[o].
 uh::Tensor weight_gradient(const uh::Tensor& features, const uh::Tensor& grad,
                            const uh::Tensor& in_rows, const uh::Tensor& out_rows,
                            const uh::Tensor& starts);
@@ -22,8 +23,8 @@ uh::Tensor weight_gradient_meta(const uh::Tensor& features, const uh::Tensor& gr
                                 const uh::Tensor& in_rows, const uh::Tensor& out_rows,
                                 const uh::Tensor& starts);
 
-// For each output row and channel the input row with the largest feature; of equal ones that of the
-// first offset. NaN is larger than any number.
+// For each output row and channel, returns the input row with the largest feature, from the first
+// offset if several are equal. NaN is larger than any number.
 uh::Tensor max_pool_rows(const uh::Tensor& features, const uh::Tensor& in_rows,
                          const uh::Tensor& out_rows, const uh::Tensor& starts, int64_t n_out);
 

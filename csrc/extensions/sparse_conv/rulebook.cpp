@@ -16,7 +16,7 @@ struct Pairs {
   std::vector<int64_t> in_rows, out_rows;
 };
 
-// The sites as arrays: sample, and a coordinate per dimension.
+// The sites as arrays: sample, and one coordinate per dimension.
 struct Sites {
   int64_t count;
   std::array<std::vector<int64_t>, kMaxDims + 1> columns;
@@ -91,8 +91,8 @@ void reject_duplicates(const Sites& sites, const Geometry& g, const std::string&
   insert_sites(table, cells_of(sites, g), sites, g);
 }
 
-// Which rows of the table are neighbours of each site. Offset k of a site leads to the same pairs
-// as the opposite offset of its neighbour, so half of the offsets are looked up.
+// Looks up the neighbours of each site. Offset k of a site yields the same pair as the opposite
+// offset of its neighbour, so only half of the offsets are looked up.
 std::vector<Pairs> submanifold_pairs(const Sites& sites, const Geometry& g,
                                      const std::string& table_name) {
   const int64_t volume = g.kernel_volume(), centre = volume / 2;
@@ -133,7 +133,7 @@ std::vector<Pairs> submanifold_pairs(const Sites& sites, const Geometry& g,
   return pairs;
 }
 
-// The pairs of a regular convolution; out_rows hold cells of the output first, then rows. Fills
+// Returns the pairs of a regular convolution; out_rows first hold output cells, later rows. Fills
 // out_cells with the cells that some input reaches, in order.
 std::vector<Pairs> regular_pairs(const Sites& sites, const Geometry& g,
                                  const std::string& table_name, std::vector<int64_t>& out_cells) {
@@ -177,7 +177,7 @@ std::vector<Pairs> regular_pairs(const Sites& sites, const Geometry& g,
   return pairs;
 }
 
-// The rows of a tensor of indices that belong to cells of the output.
+// Returns the rows of indices for cells of the output.
 Tensor indices_of(const std::vector<int64_t>& cells, const Geometry& g) {
   const int64_t width = static_cast<int64_t>(g.dims) + 1;
   const Tensor result = uh::empty({static_cast<int64_t>(cells.size()), width}, uh::kLong);

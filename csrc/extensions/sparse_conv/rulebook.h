@@ -1,8 +1,9 @@
-// Rulebook: for each kernel offset the pairs of an input row and the output row that it feeds.
+// Rulebook: for each kernel offset, pairs of an input row and the output row that it contributes
+// to.
 //
 // The pairs of offset k are in_rows[starts[k] .. starts[k + 1]) and the same range of out_rows.
-// Invariant: among the pairs of one offset no input row and no output row occurs twice, so they can
-// be computed in any order and on any threads.
+// Invariant: within an offset no input row and no output row is repeated, so its pairs can be
+// computed in any order and on any threads.
 #pragma once
 
 #include <underhood/underhood.hpp>
@@ -13,20 +14,20 @@
 
 namespace sparse_conv {
 
-// Throws unless each row of indices is a sample and a coordinate per dimension, inside of the batch
+// Throws unless each row of indices is a sample and a coordinate per dimension, inside the batch
 // and the shape, and no two rows are equal.
 void check_sites(const uh::Tensor& indices, int64_t batch_size,
                  const std::vector<int64_t>& spatial_shape);
 
-// (out_indices, in_rows, out_rows, starts). The sites of a submanifold convolution are those of its
-// input; those of a regular one are ordered by batch and coordinates. `table`: auto, grid or hash.
+// Returns (out_indices, in_rows, out_rows, starts). A submanifold convolution has the sites of its
+// input; a regular one's are ordered by batch and coordinates. `table`: auto, grid or hash.
 std::tuple<uh::Tensor, uh::Tensor, uh::Tensor, uh::Tensor> build_rulebook(
     const uh::Tensor& indices, int64_t batch_size, const std::vector<int64_t>& spatial_shape,
     const std::vector<int64_t>& kernel_size, const std::vector<int64_t>& stride,
     const std::vector<int64_t>& padding, const std::vector<int64_t>& dilation, bool submanifold,
     const std::string& table);
 
-// A rulebook that came as arguments: checked, so that its ranges can be used.
+// A rulebook from an operator's arguments, checked on construction.
 class RulebookView {
  public:
   RulebookView(const uh::Tensor& in_rows, const uh::Tensor& out_rows, const uh::Tensor& starts);

@@ -1,8 +1,8 @@
-// SiteTable: from the number of a cell (batch and coordinates as one integer) to a row of features.
+// SiteTable: maps a cell (batch and coordinates as one integer) to a row of features.
 //
-// What: a grid with an entry per cell, or a hash table with an entry per site. Both answer the
-// same; choose() says which costs less. Invariant: each cell is inserted once; lookups may run in
-// parallel as soon as nothing is inserted any more.
+// Either a grid with an entry per cell or a hash table with an entry per site; choose() returns the
+// cheaper one. Invariant: a cell has one row; lookups may run in parallel once all insertions have
+// finished.
 #pragma once
 
 #include <bit>
@@ -18,8 +18,8 @@ class SiteTable {
  public:
   static constexpr int32_t kNone = -1;
 
-  // Measured by benchmarks/sparse_conv.py --tables: the grid is ahead below some 2 cells per
-  // lookup; above, clearing it costs more than the hash table's slower lookups.
+  // Measured by benchmarks/sparse_conv.py --tables: up to about 2 cells per lookup the grid is
+  // faster; above, clearing it costs more than the hash table's slower lookups.
   static TableKind choose(int64_t cells, int64_t sites, int64_t lookups) {
     constexpr int64_t kCellsPerLookup = 2;
     constexpr int64_t kMaxCells = int64_t{1} << 31;  // 8 GiB
@@ -38,7 +38,7 @@ class SiteTable {
     slots_.resize(slots);
   }
 
-  // The row of a cell, which becomes `row` if it has none.
+  // Returns the row of a cell; inserts `row` if it has none.
   int32_t insert(int64_t cell, int32_t row) {
     if (is_grid_) {
       int32_t& entry = rows_[static_cast<size_t>(cell)];
@@ -49,13 +49,13 @@ class SiteTable {
     if (slot.cell != cell) slot = {cell, row};
     return slot.row;
   }
-  // The row of a cell, or kNone.
+  // Returns the row of a cell, or kNone.
   int32_t find(int64_t cell) const {
     if (is_grid_) return rows_[static_cast<size_t>(cell)];
     const Slot& slot = slots_[position(cell)];
     return slot.cell == cell ? slot.row : kNone;
   }
-  // Gives a cell that is present another row.
+  // Replaces the row of a cell that is present.
   void renumber(int64_t cell, int32_t row) {
     (is_grid_ ? rows_[static_cast<size_t>(cell)] : slots_[position(cell)].row) = row;
   }
@@ -65,7 +65,7 @@ class SiteTable {
     int64_t cell = -1;
     int32_t row = kNone;
   };
-  // The slot of the cell, or the free slot that it would get.
+  // Returns the slot of the cell, or the free slot for it.
   size_t position(int64_t cell) const {
     auto slot = (static_cast<uint64_t>(cell) * 0x9E3779B97F4A7C15u) >> shift_;
     while (slots_[slot].cell != cell && slots_[slot].cell >= 0) slot = (slot + 1) & mask_;

@@ -8,7 +8,8 @@
 namespace uh::kernels {
 namespace {
 
-// The fixed point of a layer's mean 0 and variance 1 (Klambauer et al. 2017, equation 14).
+// SELU's constants, for which mean 0 and variance 1 are a fixed point (Klambauer et al. 2017, eq.
+// 14).
 constexpr double kSeluAlpha = 1.6732632423543772848170429916717;
 constexpr double kSeluScale = 1.0507009873554804934193349852946;
 

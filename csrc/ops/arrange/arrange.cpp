@@ -1,4 +1,4 @@
-// The shape rules of arrange.yaml, and its composites of copies and views.
+// The shape rules of arrange.yaml, and its composites.
 #include <cmath>
 
 #include "generated/kernels/arrange.h"
@@ -18,8 +18,8 @@ void check_matrices(const Tensor& self, std::string_view op) {
   check(self.ndim() >= 2, op, ": input tensor must have at least 2 dimensions, got ", self.ndim());
 }
 
-// PyTorch writes into matrices that share memory where only the outermost dimension of a batch
-// repeats.
+// Throws for matrices that share memory, except where only the outermost batch dimension repeats,
+// which PyTorch writes.
 void check_batch(const Tensor& self, std::string_view op) {
   if (self.ndim() <= 3 || !has_internal_overlap(self)) return;
   int64_t expected = self.size(self.ndim() - 1) * self.size(self.ndim() - 2);
@@ -98,8 +98,7 @@ Tensor rot90(KeySet, const Tensor& self, int64_t k, const Dims& dims) {
         "expected rotation dims to be different, but got dim0 = ", dims[0],
         " and dim1 = ", dims[1]);
   for (int64_t d : dims) check(d < total && d >= -total, "Rotation dim out of range, dim = ", d);
-  const Without<Key::kADInplaceOrView>
-      below;  // the result is new: what it is seen through does not matter
+  const Without<Key::kADInplaceOrView> below;  // the result is new: its views need no record
   switch ((k % 4 + 4) % 4) {
     case 1: return ops::transpose(ops::flip(self, Dims{dims[1]}), dims[0], dims[1]);
     case 2: return ops::flip(self, dims);

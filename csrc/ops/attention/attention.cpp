@@ -1,5 +1,4 @@
-// scaled_dot_product_attention: the choice of its implementation, and the one composed of
-// operators.
+// scaled_dot_product_attention: the choice of an implementation, and the composite one.
 #include <cmath>
 #include <limits>
 
@@ -53,13 +52,13 @@ void check_heads(const Tensor& query, const Tensor& key, const Tensor& value) {
         ", ", values, " and ", heads);
 }
 
-// A tensor's heads, each as often as heads of the query share it.
+// Repeats the heads of a key or value for the query heads that share them.
 Tensor repeated(const Tensor& t, const Tensor& query) {
   const int64_t times = heads_of(query) / heads_of(t);
   return times == 1 ? t : ops::repeat_interleave_self_int(t, times, t.ndim() - 3, std::nullopt);
 }
 
-// Heads as (heads of the key, heads that share one): a view.
+// Views the heads as (heads of the key, query heads per key head).
 Tensor in_groups(const Tensor& t, int64_t key_heads, int64_t group) {
   if (!t || t.ndim() < 3) return t;
   const int64_t dim = t.ndim() - 3;
@@ -67,7 +66,8 @@ Tensor in_groups(const Tensor& t, int64_t key_heads, int64_t group) {
   return ops::unflatten(t, dim, {key_heads, group});
 }
 
-// A mask of numbers to be added: 0 where a bool mask keeps, minus infinity elsewhere.
+// Converts a mask to one that is added: a bool mask becomes 0 where true and minus infinity
+// elsewhere.
 Tensor added_mask(const Tensor& mask, DType dtype) {
   if (mask.dtype() != DType::kBool) return in_dtype(mask, dtype);
   constexpr double kNever = -std::numeric_limits<double>::infinity();
@@ -83,7 +83,7 @@ Tensor scaled_dot_product_attention(KeySet, const Tensor& query, const Tensor& k
   check_arguments(query, key, value, attn_mask, dropout_p, is_causal);
   if (enable_gqa) check_heads(query, key, value);
   const bool alike = !enable_gqa || heads_of(key) == heads_of(value);
-  const bool is_blocked = is_host(query.device()) || query.is_meta();  // the kernel reads host memory
+  const bool is_blocked = is_host(query.device()) || query.is_meta();  // its kernel reads host data
   if (dropout_p > 0 || !alike || !is_blocked) {
     return std::get<0>(ops::_scaled_dot_product_attention_math(
         query, key, value, attn_mask, dropout_p, is_causal, Tensor(), scale, enable_gqa));

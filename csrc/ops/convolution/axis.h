@@ -1,8 +1,8 @@
-// One axis of a convolution: which inputs an output meets, and where they are in the buffer.
+// One axis of a convolution: which inputs each output reads, and their positions in the buffer.
 //
-// What: forwards, all outputs meet their inputs in the same way; transposed, those whose index
-// leaves the same rest when it is divided by the stride. Each such residue has a list of taps.
-// Invariant: output q * step + residue meets element q + index of a tap's phase.
+// A forward convolution has one list of taps for all outputs; a transposed one has a list for each
+// residue of the output index modulo the stride.
+// Invariant: output q * step + residue reads element q + index of a tap's phase.
 #pragma once
 
 #include <algorithm>
@@ -11,22 +11,22 @@
 
 namespace uh {
 
-// Rounded up, for b > 0.
+// Returns a / b rounded up, for b > 0.
 inline int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
 inline int64_t floor_mod(int64_t a, int64_t b) { return (a % b + b) % b; }
 
-// One way to reach an input from an output along one axis: kernel element, place in the buffer.
+// One input that an output reads along one axis: the kernel element and the position in the buffer.
 struct ConvTap {
   int64_t element, phase, index;
 };
 
-// One axis. The buffer's element j of phase p is input j * split + p - low.
+// One axis. Element j of phase p in the buffer is input j * split + p - low.
 struct ConvAxis {
   int64_t in, out, kernel, stride, dilation, padding;
   int64_t split = 1, low = 0;
-  std::vector<int64_t> phases;             // the phases that some tap uses
+  std::vector<int64_t> phases;             // phases that have taps
   std::vector<int64_t> residues;           // of the outputs that have taps
-  std::vector<std::vector<ConvTap>> taps;  // for each residue
+  std::vector<std::vector<ConvTap>> taps;  // one list per residue
   int64_t reach = 0;                       // the largest index of a tap
 
   int64_t extent(size_t residue, int64_t step) const {
@@ -43,7 +43,7 @@ struct ConvAxis {
     finish();
   }
 
-  // Output o meets input i at kernel element t where o = i * stride - padding + t * dilation.
+  // Connects output o to input i by kernel element t where o = i * stride - padding + t * dilation.
   void connect_transposed() {
     phases = {0};
     for (int64_t t = 0; t < kernel; ++t) {

@@ -9,7 +9,7 @@
 namespace uh {
 namespace {
 
-// One number stands for all dimensions.
+// Repeats a single value for every dimension.
 Dims expanded(const Dims& values, int64_t dims, std::string_view op, std::string_view name) {
   if (values.size() == 1) return Dims(static_cast<size_t>(dims), values[0]);
   check(values.ndim() == dims, op, ": expected ", name,
@@ -25,7 +25,7 @@ void check_least(const Dims& values, int64_t min_value, std::string_view op,
           values);
 }
 
-// base + factor * (count - 1) in 64 bits, whatever the arguments.
+// Returns base + factor * (count - 1), or throws if it overflows 64 bits.
 int64_t reach(int64_t base, int64_t factor, int64_t count, std::string_view op) {
   const __int128 wide = static_cast<__int128>(factor) * (count - 1) + base;
   check(wide <= INT64_MAX && wide >= INT64_MIN, op, ": sizes overflow 64 bits");
@@ -82,7 +82,7 @@ void check_arguments(const Tensor& input, const Tensor& weight, const Tensor& bi
              "'");
 }
 
-// The sizes of a result, of arguments that have been checked.
+// Returns the sizes of the result for checked arguments.
 Dims result_sizes(const Tensor& input, const Tensor& weight, const Arguments& a,
                   std::string_view op) {
   Dims sizes{input.size(0), a.transposed ? weight.size(1) * a.groups : weight.size(0)};
@@ -109,7 +109,7 @@ Dims result_sizes(const Tensor& input, const Tensor& weight, const Arguments& a,
   return sizes;
 }
 
-// The sizes of what a convolution of these arguments makes.
+// Checks the arguments and returns the sizes of the result.
 Dims convolved_sizes(const Tensor& input, const Tensor& weight, const Tensor& bias,
                      const Dims& stride, const Dims& padding, const Dims& dilation, bool transposed,
                      const Dims& output_padding, int64_t groups) {
@@ -166,7 +166,7 @@ std::tuple<Tensor, Tensor, Tensor> convolution_backward(
 namespace uh::kernels {
 namespace {
 
-// Without a batch: (C, ...) is computed as (1, C, ...).
+// Computes an input without a batch dimension, (C, ...), as (1, C, ...).
 template <class F>
 Tensor batched(const Tensor& input, int64_t dims, std::string_view op, const F& f) {
   check(input.ndim() == dims + 1 || input.ndim() == dims + 2, op, ": expected ", dims + 1,
@@ -197,7 +197,7 @@ Tensor named_padding(const Tensor& input, const Tensor& weight, const Tensor& bi
   check(padding == "same" || padding == "valid", op, ": invalid padding string: '", padding,
         "', it is 'valid' or 'same'");
   check_rank(weight, dims, op);
-  Dims before(static_cast<size_t>(dims), 0), after;  // `after`: more at the end, as pad() takes it
+  Dims before(static_cast<size_t>(dims), 0), after;  // `after`: padding at the end, in pad()'s form
   if (padding == "same") {
     const Dims s = expanded(stride, dims, op, "stride"),
                d = expanded(dilation, dims, op, "dilation");

@@ -1,4 +1,4 @@
-// Shape rules of convolution.yaml, and a convolution's arguments as kernels want them.
+// Shape rules of convolution.yaml, and the checked arguments that kernels take.
 #pragma once
 
 #include <array>
@@ -17,8 +17,8 @@ struct ConvolutionOptions {
   int64_t groups = 1;
 };
 
-// Arguments that a shape rule has checked, for `dims` spatial dimensions. One number stands for all
-// of them.
+// Converts arguments that a shape rule has checked, for `dims` spatial dimensions. A single value
+// applies to all of them.
 inline ConvolutionOptions make_options(int64_t dims, const Dims& stride, const Dims& padding,
                                        const Dims& dilation, bool transposed, int64_t groups) {
   ConvolutionOptions options{.transposed = transposed, .groups = groups};
@@ -40,7 +40,7 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias
                    const Dims& stride, const Dims& padding, const Dims& dilation, bool transposed,
                    const Dims& output_padding, int64_t groups);
 
-// Gradients that the mask does not ask for are undefined.
+// Leaves the gradients that the mask excludes undefined.
 std::tuple<Tensor, Tensor, Tensor> convolution_backward(
     const Tensor& grad_output, const Tensor& input, const Tensor& weight, const Dims& stride,
     const Dims& padding, const Dims& dilation, bool transposed, const Dims& output_padding,

@@ -1,19 +1,19 @@
-// Copies and zeros on whatever device the elements are: what composites need of every backend. They
-// write new tensors, so no version counts them, and on the host they go past the dispatcher.
+// Copies and zeros on any device, as composites need them. They write new tensors, so no version is
+// bumped, and on the host they bypass the dispatcher.
 #pragma once
 
 #include "tensor/tensor.h"
 
 namespace uh {
 
-// to[...] = from[...], converted; `from` must broadcast to the sizes of `to`. Meta tensors stay as
-// they are.
+// to[...] = from[...], converted; `from` must broadcast to the sizes of `to`. Does nothing for meta
+// tensors.
 void write_elements(const Tensor& to, const Tensor& from);
 
-// A row-major copy.
+// Returns a row-major copy.
 Tensor dense_copy(const Tensor& self);
 
-// A new row-major tensor of zeros.
+// Returns a new row-major tensor of zeros.
 Tensor zeros_on(const Dims& sizes, DType dtype, Device device);
 
 }  // namespace uh

@@ -1,5 +1,5 @@
-// Copies from, to and on the devices of backends. Bytes move as they are; elements are converted
-// and reordered on the host, unless a backend registers kernels for that.
+// Copies from, to and on devices. Bytes are copied unchanged; elements are converted and reordered
+// on the host, unless a backend registers kernels for that.
 #include "ops/copy/device_copy.h"
 
 #include "generated/kernels/copy.h"
@@ -53,9 +53,9 @@ void copy_on_device(KeySet, const Tensor& self, const Tensor& src, bool non_bloc
     const Tensor host = is_host(src.device()) ? src : copy_to_host(src);
     if (is_host(self.device())) {
       ops::copy_(self, host, non_blocking);
-      return;  // recorded there
+      return;  // copy_ has recorded it
     }
-    const Tensor target = copy_to_host(self);  // with the bytes between its elements
+    const Tensor target = copy_to_host(self);  // includes the bytes between its elements
     ops::copy_(target, host, false);
     copy_from_host(self, target);
   }

@@ -10,7 +10,7 @@
 namespace uh {
 namespace {
 
-// The C++ names that PyTorch's message uses.
+// The C++ type names in PyTorch's message.
 constexpr std::string_view kTypeNames[] = {"bool",
                                            "uint8_t",
                                            "int8_t",

@@ -1,4 +1,4 @@
-// One element as a number, and a number as the bytes of one element.
+// Conversion between one element's bytes and a number.
 #pragma once
 
 #include <array>
@@ -8,15 +8,15 @@
 
 namespace uh {
 
-// Throws when an element of `dtype` cannot hold the number, as PyTorch does: a negative integer
-// wraps into an unsigned dtype, a negative or fractional float beyond its ends does not.
+// Throws if an element of `dtype` cannot hold the number. As in PyTorch, a negative integer wraps
+// into an unsigned dtype; a float out of range does not.
 void check_fits(const Scalar& value, DType dtype);
 
-// A number as the bytes of one element. Throws when the dtype cannot hold it.
+// Returns a number as an element's bytes. Throws if the dtype cannot hold it.
 using ElementBytes = std::array<std::byte, 16>;
 ElementBytes element_bytes(const Scalar& value, DType dtype);
 
-// The single element of a one-element tensor.
+// Returns the element of a one-element tensor.
 Scalar read_scalar(const Tensor& self);
 
 }  // namespace uh

@@ -19,8 +19,8 @@ void check_broadcasts_to(IntSpan sizes, IntSpan target, std::string_view op) {
         printed(target), ": every size must be equal or 1, counted from the right");
 }
 
-// `out` with other sizes takes those of `result`, and its order in memory.
-// A layout with gaps is not taken over: the new storage has room for the elements alone.
+// A resized `out` takes the strides of `result` unless these have gaps: its new storage has room
+// for the elements only.
 static bool has_gaps(const Tensor& t) {
   int64_t last = 0;
   for (int64_t d = 0; d < t.ndim(); ++d) last += (t.size(d) - 1) * t.stride(d);
@@ -36,8 +36,8 @@ static void take_sizes(const Tensor& out, const Tensor& result) {
     out.impl()->set_layout(Layout{result.sizes(), result.strides(), out.offset()});
 }
 
-// A result that describes bytes of `out` (an operator that gives its input back) is copied first:
-// it would change while it is read, and move where `out` grows.
+// Copies a result that shares memory with `out` (of an operator that returns its input): it would
+// change while it is read, and move when `out` grows.
 static Tensor apart_from(const Tensor& out, const Tensor& result) {
   if (result.storage() != out.storage() || out.is_meta()) return result;
   if (!is_host(out.device())) return ops::clone(result, MemoryFormat::kPreserve);

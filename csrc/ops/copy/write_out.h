@@ -1,4 +1,4 @@
-// The end of out= and in-place forms: checks of the tensor that is written, and the write.
+// The final write of out= and in-place forms, with its checks.
 #pragma once
 
 #include <string_view>
@@ -7,20 +7,19 @@
 
 namespace uh {
 
-// Throws when `sizes` cannot be expanded to `target`.
+// Throws unless `sizes` can be expanded to `target`.
 void check_broadcasts_to(IntSpan sizes, IntSpan target, std::string_view op);
 
-// Throws unless `out` has the dtype of the result: what PyTorch's out= asks of some operators.
+// Throws unless `out` has the dtype of the result, as PyTorch requires of some operators.
 void check_out_dtype(const Tensor& out, DType result_dtype, std::string_view op);
 
-// The last step of out=: `out` takes the sizes of `result` if they differ, then its elements.
+// Resizes `out` to the sizes of `result` if they differ, then copies its elements.
 void write_out(const Tensor& out, const Tensor& result, std::string_view op);
 
-// The same for an out= that has the dtype of the result, or is refused.
+// The same, but throws unless `out` has the dtype of the result.
 void write_exact_out(const Tensor& out, const Tensor& result, std::string_view op);
 
-// The last step of an in-place form: `self` takes the elements of `result`, which must have its
-// sizes.
+// Copies the elements of `result`, which must have self's sizes: the last step of in-place forms.
 void write_self(const Tensor& self, const Tensor& result, std::string_view op);
 
 }  // namespace uh

@@ -1,4 +1,4 @@
-// Shape rules of creation.yaml: elements that follow from their index.
+// Shape rules of creation.yaml.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// cross_entropy_loss: log_softmax, then the loss of a class or of shares of classes.
+// cross_entropy_loss: log_softmax, then nll_loss or the loss of class probabilities.
 #include <limits>
 
 #include "generated/kernels/cross_entropy.h"
@@ -18,7 +18,7 @@ Tensor total(const Tensor& self, const std::optional<Dims>& dim = std::nullopt) 
   return ops::sum(self, dim, false, DType::kUndefined);
 }
 
-// One weight per class, shaped to broadcast along the dimension of classes.
+// Reshapes the weight of each class to broadcast along the class dimension.
 Tensor along_classes(const Tensor& weight, int64_t rank, int64_t class_dim) {
   Dims sizes(static_cast<size_t>(rank), 1);
   sizes[static_cast<size_t>(class_dim)] = weight.size(0);
@@ -47,7 +47,7 @@ Tensor of_shares(const Tensor& self, const Tensor& input, const Tensor& weight, 
   return ops::div(ops::neg(total(each)), Scalar(rows));
 }
 
-// The loss of the uniform part of a smoothed target: equal for all classes.
+// Returns the loss of the uniform part of a smoothed target, the same for all classes.
 Tensor of_even_target(const Tensor& logs, const Tensor& target, const Tensor& weight,
                       int64_t reduction, int64_t ignore_index, int64_t class_dim) {
   const Tensor weighed =

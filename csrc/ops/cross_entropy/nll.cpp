@@ -10,7 +10,7 @@
 namespace uh::shapes {
 namespace {
 
-// `kept_sizes`: of a loss that is not reduced.
+// `kept_sizes`: the sizes of a loss without reduction.
 std::tuple<Tensor, Tensor> nll(const Tensor& self, const Tensor& target, const Tensor& weight,
                                int64_t reduction, int64_t classes, const Dims& kept_sizes) {
   check(!weight || (weight.ndim() == 1 && weight.numel() == classes),

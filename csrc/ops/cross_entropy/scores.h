@@ -1,4 +1,4 @@
-// The scores of all classes at the positions of a picture: position i = (n, h, w), class c.
+// The scores of all classes at each pixel: position i = (n, h, w), class c.
 #pragma once
 
 #include "ops/loss/reduction.h"
@@ -30,7 +30,7 @@ inline Scores read_pictures(const Tensor& self) {
           .by_class = self.stride(1)};
 }
 
-// True where the losses of single positions are the result: without a reduction, of a batch.
+// Returns true if the result has one loss per position: a batch without reduction.
 inline bool keeps_losses(const Tensor& self, int64_t reduction) {
   return reduction != kMeanLoss && reduction != kSumLoss && self.ndim() > 1;
 }

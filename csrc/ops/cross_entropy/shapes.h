@@ -7,12 +7,12 @@
 
 namespace uh::shapes {
 
-// The loss and the sum of the weights.
+// Returns the loss and the sum of the weights.
 std::tuple<Tensor, Tensor> nll_loss(const Tensor& self, const Tensor& target, const Tensor& weight,
                                     int64_t reduction);
 std::tuple<Tensor, Tensor> nll_loss2d(const Tensor& self, const Tensor& target,
                                       const Tensor& weight, int64_t reduction);
-// `pictures`: of nll_loss2d.
+// `pictures`: true for nll_loss2d.
 Tensor nll_loss_backward(const Tensor& grad_output, const Tensor& self, const Tensor& target,
                          const Tensor& weight, const Tensor& total_weight, bool pictures);
 

@@ -1,5 +1,5 @@
-// einsum: every operand is permuted to the same dimensions (those of the output first, then those
-// that are summed; size 1 where it has none), and pairs of operands become one bmm each.
+// einsum: all operands are permuted to one set of dimensions (the output's, then the summed ones;
+// size 1 where an operand has none), and each pair is contracted by a bmm.
 #include <algorithm>
 #include <array>
 
@@ -17,7 +17,7 @@ Tensor sum_over(const Tensor& t, const Dims& dims, bool keepdim) {
   return dims.empty() ? t : ops::sum(t, dims, keepdim, DType::kUndefined);
 }
 
-// Which dimension of the common space each label has. An ellipsis has several, one after another.
+// The dimension of each label in the common space. An ellipsis has several, consecutive ones.
 struct Space {
   std::array<int64_t, kLabels + 1> dim;
   int64_t ellipsis_rank = 0;
@@ -36,7 +36,7 @@ int64_t count_of(const std::vector<Label>& labels, Label label) {
   return std::count(labels.begin(), labels.end(), label);
 }
 
-// Checks ranks, and finds how many dimensions "..." stands for.
+// Checks ranks, and returns the number of dimensions of "...".
 int64_t ellipsis_rank(const Equation& equation, const std::vector<Tensor>& tensors) {
   int64_t result = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -62,7 +62,7 @@ Space make_space(const Equation& equation, int64_t ellipsis_rank) {
     for (Label label : labels) ++uses[static_cast<size_t>(label)];
   if (equation.has_output) {
     for (Label label : equation.output) space.add(label);
-  } else {  // what occurs once, in order; "..." in front
+  } else {  // labels that occur once, in order; "..." first
     space.add(kEllipsis);
     for (Label label = 0; label < kLabels; ++label)
       if (uses[static_cast<size_t>(label)] == 1) space.add(label);
@@ -74,7 +74,7 @@ Space make_space(const Equation& equation, int64_t ellipsis_rank) {
   return space;
 }
 
-// One operand in the common space. A label that it has twice means its diagonal.
+// Permutes an operand to the common space. A repeated label takes the diagonal.
 Tensor placed(const Tensor& tensor, const std::vector<Label>& labels, const Space& space,
               size_t number) {
   Tensor t = tensor;
@@ -107,10 +107,10 @@ Tensor placed(const Tensor& tensor, const std::vector<Label>& labels, const Spac
   return ops::permute(t, order);
 }
 
-// a and b multiplied, and summed over `summed`, which stay with size 1.
+// Multiplies a and b and sums over `summed`, kept as size 1.
 Tensor contract(const Tensor& a, const Tensor& b, const Dims& summed) {
   if (summed.empty()) return ops::mul(a, b);
-  // Dimensions of both, of a only, of b only; a dimension of size 1 counts for none.
+  // Dimensions of both, of a only, of b only; size 1 counts as absent.
   Dims both, only_a, only_b;
   for (int64_t d = 0; d < a.ndim(); ++d) {
     if (std::find(summed.begin(), summed.end(), d) != summed.end()) continue;
@@ -154,7 +154,7 @@ Tensor einsum(KeySet, const std::string& text, const std::vector<Tensor>& tensor
   const Space space = make_space(equation, ellipsis_rank(equation, tensors));
   const auto rank = static_cast<size_t>(space.rank);
   std::vector<Tensor> left;
-  Dims sizes(rank, 1), users(rank, 0);  // users: operands that have the dimension, not as size 1
+  Dims sizes(rank, 1), users(rank, 0);  // users: operands where its size is not 1
   for (size_t i = 0; i < tensors.size(); ++i) {
     left.push_back(placed(tensors[i], equation.inputs[i], space, i));
     for (size_t d = 0; d < rank; ++d) {
@@ -205,7 +205,7 @@ Tensor einsum(KeySet, const std::string& text, const std::vector<Tensor>& tensor
   }
   const Tensor& result = left.front();
   if (space.rank == space.output_rank) return result;
-  if (tensors.size() > 1)  // every summed dimension has size 1 by now
+  if (tensors.size() > 1)  // all summed dimensions now have size 1
     return ops::reshape(result,
                         IntSpan(result.sizes().data(), static_cast<size_t>(space.output_rank)));
   Dims tail;

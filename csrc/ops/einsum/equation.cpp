@@ -10,7 +10,7 @@ namespace {
 bool is_letter(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
 Label label_of(char c) { return c >= 'a' ? c - 'a' + 26 : c - 'A'; }
 
-// The labels of one operand or of the output; `what` names it in messages.
+// Parses the labels of one operand or of the output; `source` names it in messages.
 std::vector<Label> parse_labels(std::string_view text, std::string_view source) {
   std::vector<Label> result;
   bool ellipsis = false;

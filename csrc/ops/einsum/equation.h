@@ -1,4 +1,4 @@
-// The text of einsum, taken apart: "bij,...j->...i".
+// Parser of einsum equations: "bij,...j->...i".
 #pragma once
 
 #include <string_view>
@@ -6,7 +6,7 @@
 
 namespace uh {
 
-// A label is the number of its letter (A to Z, then a to z); kEllipsis stands for "...".
+// A label is the index of its letter (A to Z, then a to z); kEllipsis is "...".
 using Label = int;
 inline constexpr Label kLabels = 52;
 inline constexpr Label kEllipsis = kLabels;
@@ -14,14 +14,14 @@ inline constexpr Label kEllipsis = kLabels;
 struct Equation {
   std::vector<std::vector<Label>> inputs;
   std::vector<Label> output;
-  bool has_output = false;  // "->" was given
+  bool has_output = false;  // the equation has "->"
 };
 
-// Throws for characters other than letters, broken "..." and arrows, and labels that appear
-// twice or out of nowhere in the output. `operands`: how many inputs there must be.
+// Throws for characters other than letters, malformed "..." and arrows, and output labels that are
+// repeated or missing in the inputs. `operands`: the expected number of inputs.
 Equation parse_equation(std::string_view text, size_t operands);
 
-// The letter of a label, for messages.
+// Returns the letter of a label, for messages.
 char letter_of(Label label);
 
 }  // namespace uh

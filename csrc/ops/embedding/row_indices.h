@@ -1,4 +1,4 @@
-// The index tensors of embeddings: which rows of a table.
+// Checks of the row indices that embeddings take.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// PyTorch's fft functions: arguments to sizes, dimensions and factors, then one of the transforms.
+// torch.fft functions: sizes, dimensions and factors from the arguments, then a transform.
 #include <algorithm>
 #include <numeric>
 
@@ -20,7 +20,7 @@ using Norm = std::optional<std::string>;
 using MaybeInt = std::optional<int64_t>;
 using MaybeDims = std::optional<Dims>;
 
-// 0: nothing, 1: 1 / sqrt(n), 2: 1 / n.
+// Returns 0 for no scaling, 1 for 1 / sqrt(n), 2 for 1 / n.
 int64_t normalization(const Norm& norm, bool forward) {
   if (!norm || *norm == "backward") return forward ? 0 : 2;
   if (*norm == "forward") return forward ? 2 : 0;
@@ -36,7 +36,7 @@ Tensor promoted(const Tensor& t, bool to_complex_too) {
   return ops::_to_copy(t, dtype, Device::kUndefined, MemoryFormat::kUndefined);
 }
 
-// Cut, or padded with zeros at the end, to n along a dimension.
+// Truncates or zero-pads to n along a dimension.
 Tensor resized(const Tensor& t, int64_t dim, int64_t n) {
   const int64_t size = t.size(dim);
   if (size == n) return t;
@@ -90,7 +90,7 @@ Tensor c2r(const Tensor& self, MaybeInt n, int64_t dim, const Norm& norm, bool f
                        count);
 }
 
-// Which dimensions, and how many points along each.
+// The dimensions to transform, and the number of points along each.
 struct Shape {
   Dims dims, sizes;
 };
@@ -147,7 +147,7 @@ Tensor r2c_many(const Tensor& self, const MaybeDims& s, const MaybeDims& dim, co
   const int64_t by = normalization(norm, forward);
   const Tensor full = resized(t, shape);
   if (forward) return ops::_fft_r2c(full, shape.dims, by, true);
-  // The last dimension gives half of the values; the others then turn the other way.
+  // The last dimension yields half of the values; the others are then transformed inversely.
   const Dims tail(IntSpan(shape.dims.data(), shape.dims.size() - 1));
   const Tensor half = ops::conj_physical(ops::_fft_r2c(full, {shape.dims.back()}, by, true));
   return tail.empty() ? half : ops::_fft_c2c(half, tail, by, false);
@@ -195,9 +195,9 @@ UH_FFT(irfft, c2r, false)
 UH_FFT(hfft, c2r, true)
 UH_FFT(ihfft, r2c, false)
 
-// As in PyTorch: complex numbers are converted to the dtype of `out`, which is row-major where it
-// is resized. The transform of real ones is conjugated into it, element by element: it has the
-// dtype and the order of the result.
+// As in PyTorch: a complex input's result is converted to the dtype of `out`, which a resize makes
+// row-major. A real input's result is conjugated into `out` element by element, so `out` must have
+// its dtype and gets its order.
 void fft_ifft_out(KeySet, const Tensor& self, MaybeInt n, int64_t dim, const Norm& norm,
                   const Tensor& out) {
   const Tensor result = ops::fft_ifft(self, n, dim, norm);

@@ -59,7 +59,7 @@ Tensor take(const Tensor& self, const Tensor& index) {
 namespace uh::kernels {
 namespace {
 
-// The shape that two shapes broadcast to, dimension `dim` aside: it stays as it is in `own`.
+// Returns the broadcast of two shapes, with dimension `dim` as in `own`.
 Dims spread(const Tensor& own, const Tensor& other, size_t dim) {
   Dims own_sizes = own.sizes(), other_sizes = other.sizes();
   own_sizes[dim] = other_sizes[dim] = 1;
@@ -83,7 +83,7 @@ Tensor take_along_dim(KeySet, const Tensor& self, const Tensor& indices,
   const int64_t size = self.sizes()[d];
   check(size > 0 || indices.numel() == 0, "take_along_dim(): dimension ", d,
         " of self has no elements to take");
-  // Indices count modulo the size, so -1 is the last one.
+  // Indices are taken modulo the size, so -1 is the last element.
   const Tensor full = ops::remainder(indices, Scalar(std::max<int64_t>(size, 1)));
   const Tensor positions = ops::expand(full, spread(indices, self, d), false);
   return ops::gather(ops::expand(self, spread(self, indices, d), false), static_cast<int64_t>(d),

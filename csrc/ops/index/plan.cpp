@@ -34,12 +34,12 @@ Dims IndexPlan::result_sizes() const {
   return sizes;
 }
 
-// As PyTorch's iterator allocates: `self` repeats itself along the index's dimensions, an index
+// As PyTorch's TensorIterator allocates: `self` broadcasts along the index dimensions, an index
 // along the others.
 Dims IndexPlan::result_strides() const {
   const Dims sizes = result_sizes();
   const int64_t numel = checked_numel(sizes, "index");
-  // Operands of one shape that are all contiguous decide at once.
+  // Contiguous operands of one shape make the result contiguous.
   if (numel <= 1 && numel_of(before) == 1 && numel_of(after) == 1) return contiguous_strides(sizes);
   struct Operand {
     Dims strides;
@@ -53,8 +53,7 @@ Dims IndexPlan::result_strides() const {
   };
   add(before_strides, Dims(index_sizes.size(), 0), after_strides);
   for (const Dims& own : index_strides) {
-    // Of the dimensions of size 1 around the index, those of the result that have size 1, too,
-    // count.
+    // Dimensions of size 1 around the index count if they have size 1 in the result as well.
     const int64_t inner = own.empty() ? 1 : own.back();
     const int64_t outer = own.empty() ? 1 : own[0] * index_sizes[0];
     Dims lo(before.size()), hi(after.size());

@@ -1,5 +1,5 @@
-// Advanced indexing taken apart, as far as shapes say: which dimensions a list of index tensors takes,
-// and where theirs go in the result.
+// The plan of an advanced indexing, from shapes only: which dimensions are indexed, and where the
+// index dimensions are in the result.
 #pragma once
 
 #include <vector>
@@ -9,17 +9,17 @@
 namespace uh {
 
 struct IndexPlan {
-  Dims index_sizes;                 // the shape the index tensors broadcast to
-  Dims before, before_strides;      // kept dimensions that come before the index's in the result
-  Dims after, after_strides;        // and after
+  Dims index_sizes;                 // broadcast shape of the index tensors
+  Dims before, before_strides;      // kept dimensions before the index's in the result
+  Dims after, after_strides;        // kept dimensions after them
   std::vector<Dims> index_strides;  // of each index tensor, in index_sizes
 
   Dims result_sizes() const;
-  // Dense strides in the order of self's, and where self says nothing in that of the index's.
+  // Dense strides in the stride order of self, ties broken by the index tensors.
   Dims result_strides() const;
 };
 
-// `per_dim` has one entry per leading dimension of self; an undefined Tensor keeps its dimension.
+// `per_dim` has an entry per leading dimension of self; an undefined Tensor is a full slice.
 IndexPlan plan_indices(const Tensor& self, const std::vector<Tensor>& per_dim);
 
 }  // namespace uh

@@ -9,7 +9,7 @@
 namespace uh::shapes {
 namespace {
 
-// What index_add and index_reduce ask for.
+// Checks the arguments of index_add and index_reduce.
 void check_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
                   std::string_view op) {
   const int64_t d = wrap_dim(dim, self.ndim(), op), n = index.numel();
@@ -64,7 +64,7 @@ void check_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tens
              ") should be equal to source.size(dim): ", source.sizes(), " at dim ", d);
 }
 
-// Alpha is converted to the dtype that is added, as in PyTorch.
+// Checks that alpha converts to the dtype of the sum, as PyTorch does.
 void check_alpha(DType dtype, const Scalar& alpha) {
   check(dtype == DType::kBool || alpha.kind() != Scalar::Kind::kBool,
         "index_add: Boolean alpha only supported for Boolean results.");

@@ -1,4 +1,4 @@
-// Shape rules of index_write.yaml: what may be written where.
+// Shape rules of index_write.yaml.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The shape rules of join.yaml, and forms that write into a tensor.
+// The shape rules of join.yaml, and its out= forms.
 #include "generated/kernels/join.h"
 #include "generated/ops/join.h"
 #include "ops/copy/write_out.h"
@@ -21,7 +21,7 @@ void check_device(const std::vector<Tensor>& tensors, std::string_view op) {
   }
 }
 
-// The memory format that all inputs share, when it is channels_last.
+// Returns the channels_last format that all inputs have, else kContiguous.
 MemoryFormat common_format(const std::vector<Tensor>& tensors) {
   for (MemoryFormat format : {MemoryFormat::kChannelsLast, MemoryFormat::kChannelsLast3d}) {
     bool all = true;

@@ -8,7 +8,7 @@
 
 namespace uh {
 
-// PyTorch lets cat skip 1-d tensors without elements whatever the others' rank.
+// Returns true for an empty 1-d tensor, which PyTorch's cat skips whatever the others' rank.
 inline bool is_skipped(const Tensor& t) { return t.ndim() == 1 && t.size(0) == 0; }
 
 }  // namespace uh

@@ -20,7 +20,7 @@ void check_product_dtypes(const Tensor& a, const Tensor& b, std::string_view nam
              "\"addmm_impl_cpu_\" not implemented for 'Bool'");
 }
 
-// Parts are streamed only when the check fails: making text costs more than a small product.
+// The message is formatted only on failure: formatting costs more than a small product.
 void check_inner(int64_t m, int64_t k, int64_t k2, int64_t n) {
   check(k == k2, "mat1 and mat2 shapes cannot be multiplied (", m, "x", k, " and ", k2, "x", n,
         ")");

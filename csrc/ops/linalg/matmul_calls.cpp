@@ -1,5 +1,4 @@
-// matmul where gradients are required: the operators that it is composed of, each with its
-// gradient; and _unsafe_view.
+// matmul when gradients are required: composed of operators that have gradients; and _unsafe_view.
 #include "generated/kernels/linalg.h"
 #include "generated/ops/linalg.h"
 #include "generated/ops/view.h"
@@ -18,7 +17,7 @@ Tensor matmul_calls(KeySet, const Tensor& self, const Tensor& other) {
   if (da == 2 && db == 1) return ops::mv(self, other);
   if (da == 2 && db == 2) return ops::mm(self, other);
   if (da == 1 && db == 2) return ops::squeeze(ops::mm(ops::unsqueeze(self, 0), other), Dims{0});
-  if (da >= 3 && db <= 2) {  // one product of matrices: all leading dimensions are rows
+  if (da >= 3 && db <= 2) {  // one product of matrices: all leading dimensions become rows
     Dims rows{-1, self.size(da - 1)};
     if (self.numel() == 0) rows[0] = numel_of(IntSpan(self.sizes()).first(self.sizes().size() - 1));
     Dims shape(IntSpan(self.sizes()).first(self.sizes().size() - 1));

@@ -1,4 +1,4 @@
-// Checks of the arguments of losses, for every device.
+// Argument checks of losses, for every device.
 #pragma once
 
 #include "tensor/tensor.h"

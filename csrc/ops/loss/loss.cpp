@@ -1,5 +1,5 @@
-// The composites of loss.yaml. Those that end in _calls are the losses of devices that do not reduce a
-// loss while they compute it.
+// The composites of loss.yaml. Functions named *_calls serve devices without a fused loss and
+// reduction.
 #include "generated/kernels/loss.h"
 #include "generated/ops/activation.h"
 #include "generated/ops/arithmetic.h"
@@ -48,7 +48,7 @@ Tensor binary_cross_entropy_calls(KeySet, const Tensor& self, const Tensor& targ
 Tensor binary_cross_entropy_with_logits(KeySet, const Tensor& self, const Tensor& target,
                                         const Tensor& weight, const Tensor& pos_weight,
                                         int64_t reduction) {
-  // PyTorch multiplies 1 - target in place: it has to hold the products.
+  // PyTorch multiplies 1 - target in place, so it must have the sizes of the product.
   constexpr std::string_view kOp = "binary_cross_entropy_with_logits";
   check(is_inexact(target.dtype()) || !is_inexact(self.dtype()), kOp, ": result type ",
         info(self.dtype()).title, " can't be cast to the desired output type ",

@@ -1,14 +1,14 @@
-// The reduction of the losses of single elements: none, mean or sum.
+// The reduction of element losses: none, mean or sum.
 #pragma once
 
 #include "generated/ops/reduce.h"
 
 namespace uh {
 
-// PyTorch's codes; any other code keeps the losses.
+// PyTorch's codes; any other code means no reduction.
 inline constexpr int64_t kMeanLoss = 1, kSumLoss = 2;
 
-// Through the dispatcher: for composites.
+// Reduces through the dispatcher, for composites.
 inline Tensor reduced_loss(const Tensor& losses, int64_t reduction) {
   if (reduction == kMeanLoss) return ops::mean(losses, std::nullopt, false, DType::kUndefined);
   if (reduction == kSumLoss) return ops::sum(losses, std::nullopt, false, DType::kUndefined);

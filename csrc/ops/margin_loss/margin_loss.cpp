@@ -1,4 +1,4 @@
-// The composite operators of margin_loss.yaml.
+// The composites of margin_loss.yaml.
 #include "generated/kernels/margin_loss.h"
 
 #include "generated/ops/arithmetic.h"
@@ -16,7 +16,7 @@ Tensor plus(const Operand& a, const Operand& b) { return ops::add(a, b, Scalar(1
 Tensor minus(const Operand& a, const Operand& b) { return ops::sub(a, b, Scalar(1)); }
 Tensor positive_part(const Tensor& x) { return ops::clamp_min(x, Scalar(0)); }
 
-// `yes` where the target is `label`, else 0.
+// Returns `yes` where the target equals `label`, else 0.
 Tensor where_label(const Tensor& target, int label, const Tensor& yes) {
   return ops::where(ops::eq(target, Scalar(label)), yes, Scalar(0));
 }
@@ -25,7 +25,7 @@ Tensor where_label(const Tensor& target, int label, const Tensor& yes) {
 
 Tensor hinge_embedding_loss(KeySet, const Tensor& self, const Tensor& target, double margin,
                             int64_t reduction) {
-  // In the dtype of `self`, as PyTorch: of integers the margin loses its fraction.
+  // In the dtype of `self`, as in PyTorch: for integers the margin is truncated.
   const Tensor margins =
       ops::full_like(self, Scalar(margin), self.dtype(), self.device(), MemoryFormat::kPreserve);
   const Tensor lacking = positive_part(minus(margins, self));
@@ -52,7 +52,7 @@ Tensor cosine_embedding_loss(KeySet, const Tensor& input1, const Tensor& input2,
   const auto dot = [&](const Tensor& a, const Tensor& b) {
     return ops::sum(ops::mul(a, b), Dims{batched}, false, DType::kUndefined);
   };
-  constexpr double kTiny = 1e-12;  // keeps a vector of zeros from dividing by zero
+  constexpr double kTiny = 1e-12;  // avoids division by zero
   const Tensor squares =
       ops::mul(plus(dot(input1, input1), Scalar(kTiny)), plus(dot(input2, input2), Scalar(kTiny)));
   const Tensor cosine = ops::div(dot(input1, input2), ops::sqrt(squares));

@@ -5,7 +5,7 @@
 
 namespace uh::shapes {
 
-// A variance or a deviation, which is real, and with it the mean.
+// Returns a variance or standard deviation, which is real, and optionally the mean.
 Tensor spread(std::string_view op, const Tensor& self, const std::optional<Dims>& dim,
               bool keepdim);
 std::tuple<Tensor, Tensor> spread_and_mean(std::string_view op, const Tensor& self,

@@ -1,7 +1,7 @@
-// The gradients of normalisations where they must be differentiable: composed of other operators.
+// Differentiable gradients of normalisations, composed of other operators.
 //
-// The statistics are functions of the input here: the saved mean and 1 / sqrt(variance + eps) are
-// the values at which they are differentiated.
+// Here the statistics are functions of the input; the saved mean and 1 / sqrt(variance + eps) are
+// their values.
 #include "generated/kernels/normalize.h"
 #include "generated/ops/arithmetic.h"
 #include "generated/ops/copy.h"
@@ -21,8 +21,8 @@ struct Normalized {
   Tensor xhat, rstd;
 };
 
-// xhat = (x - mean) * rstd, both as functions of x; `rstd` is the value that was saved. Its eps is
-// what 1 / rstd^2 has in addition to the variance.
+// Returns xhat = (x - mean) * rstd with both as functions of x. `rstd` is the saved value; eps
+// follows from it as 1 / rstd^2 minus the variance.
 Normalized normalized(const Tensor& x, const Tensor& rstd, const Dims& dims, bool centered) {
   const Tensor centre = centered ? minus(x, mean_of(x, dims)) : x;
   const Tensor variance = mean_of(ops::mul(centre, centre), dims);
@@ -50,7 +50,7 @@ Dims range(int64_t from, int64_t to) {
   return dims;
 }
 
-// Numbers of the channels, to be multiplied with (N, C, ...).
+// Reshapes one number per channel to broadcast to (N, C, ...).
 Tensor across(const Tensor& channels, const Tensor& like) {
   Dims sizes(like.sizes().size(), 1);
   sizes[1] = like.size(1);
@@ -130,7 +130,7 @@ std::tuple<Tensor, Tensor, Tensor> batch_norm_backward_calls(
     const Tensor& running_mean, const Tensor& running_var, const Tensor&, const Tensor& save_invstd,
     bool train, double eps, const Dims& mask) {
   check_mask(mask, 3, grad_out, input, "native_batch_norm_backward");
-  if (input.ndim() < 2 && input.numel() == 0)  // of nothing
+  if (input.ndim() < 2 && input.numel() == 0)  // an empty input
     return {mask[0] ? grad_out : Tensor(), Tensor(), Tensor()};
   check(input.ndim() >= 2 && (train ? static_cast<bool>(save_invstd) : running_mean && running_var),
         "native_batch_norm_backward: the statistics of an input of sizes ", input.sizes(),

@@ -25,7 +25,7 @@ Tensor rms_norm(KeySet, const Tensor& input, const Dims& normalized_shape, const
   if (fused) return std::get<0>(ops::_fused_rms_norm(input, normalized_shape, weight, eps));
   check_kind(is_inexact(input.dtype()), ErrorKind::kNotImplemented,
              "\"rms_norm\" not implemented for '", info(input.dtype()).title, "'");
-  // Of complex numbers, or with a weight of another dtype: step by step.
+  // Composed of operators for complex numbers, or a weight of another dtype.
   normalized_rows(input, normalized_shape, weight, Tensor(), "rms_norm");
   Dims last;
   for (int64_t d = -normalized_shape.ndim(); d < 0; ++d) last.push_back(d);
@@ -78,7 +78,7 @@ Tensor instance_norm(KeySet, const Tensor& input, const Tensor& weight, const Te
         "is false");
   check(input.ndim() >= 2, "instance_norm: expected an input of at least 2 dimensions, got ",
         input.ndim());
-  // Every sample gets separate channels.
+  // Treats the channels of every sample as separate channels.
   const int64_t samples = input.size(0), channels = input.size(1);
   Dims sizes = input.sizes();
   sizes[0] = 1;

@@ -77,8 +77,7 @@ void check_batch_parameter(const Tensor& parameter, int64_t channels, const char
         " should contain ", channels, " elements not ", parameter ? parameter.numel() : 0);
 }
 
-// A result like `input`: its order of dimensions where that is one of the channels-last formats,
-// else row-major.
+// Returns a result like `input`: in the input's channels-last format, else row-major.
 Tensor like_input(const Tensor& input) {
   MemoryFormat format = MemoryFormat::kContiguous;
   if (!input.is_contiguous()) {
@@ -92,7 +91,7 @@ Tensor row_major_like(const Tensor& input) {
   return empty(input.sizes(), input.dtype(), input.device());
 }
 
-// The dtype of saved statistics: float32 where the parameters of 16-bit inputs are, else the
+// Returns the dtype of saved statistics: float32 for float32 parameters of 16-bit inputs, else the
 // input's.
 DType saved_dtype(const Tensor& input, const Tensor& weight, const Tensor& bias) {
   const Tensor& parameter = weight ? weight : bias;
@@ -160,7 +159,7 @@ Three native_batch_norm(const Tensor& input, const Tensor& weight, const Tensor&
 
 namespace {
 
-// The gradients of rows and their parameters.
+// Returns the gradients of the rows and their parameters.
 Three row_gradients(const Tensor& grad, const Tensor& input, const Dims& shape, const Tensor& rstd,
                     const Tensor& weight, const Tensor& bias, const Dims& mask, size_t results,
                     std::string_view op) {

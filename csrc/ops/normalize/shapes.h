@@ -7,18 +7,17 @@
 
 namespace uh {
 
-// The dtype that statistics and sums of elements of a floating dtype are computed in.
+// Returns the dtype for statistics and sums of elements of a floating dtype.
 inline DType statistics_dtype(DType dtype) {
   return is_reduced_floating(dtype) ? DType::kFloat32 : dtype;
 }
 
-// The rows that the last dimensions of an input make, each normalised by itself.
+// The rows that the last dimensions of an input form, each normalised separately.
 struct NormalizedRows {
   int64_t count = 1, n = 1;
   Dims statistics;  // the sizes of mean and rstd
 };
-// Throws where `shape` is not how the input ends, or a parameter (which may be undefined) has
-// another.
+// Throws unless the input's last sizes are `shape`, and each defined parameter has these sizes.
 NormalizedRows normalized_rows(const Tensor& input, const Dims& shape, const Tensor& weight,
                                const Tensor& bias, std::string_view op);
 
@@ -39,7 +38,7 @@ Three native_group_norm(const Tensor& input, const Tensor& weight, const Tensor&
 Three native_batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
                         const Tensor& running_mean, const Tensor& running_var, bool training);
 
-// Gradients that the mask does not ask for are undefined.
+// Leaves the gradients that the mask excludes undefined.
 Three native_layer_norm_backward(const Tensor& grad_out, const Tensor& input,
                                  const Dims& normalized_shape, const Tensor& rstd,
                                  const Tensor& weight, const Tensor& bias, const Dims& output_mask);

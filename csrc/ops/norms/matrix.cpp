@@ -1,4 +1,4 @@
-// Norms of matrices, and linalg.norm, which chooses.
+// Norms of matrices, and linalg.norm, which selects a matrix or a vector norm.
 #include <cmath>
 
 #include "generated/kernels/norms.h"
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kName = "linalg.matrix_norm";
 
-// The two dimensions of the matrices, counted from the front.
+// Returns the two dimensions of the matrices as non-negative indices.
 std::pair<int64_t, int64_t> matrix_dims(const Tensor& self, const Dims& dim) {
   check(self.ndim() >= 2, kName, ": The input tensor A must have at least 2 dimensions.");
   check(is_inexact(self.dtype()), kName,
@@ -27,7 +27,7 @@ std::pair<int64_t, int64_t> matrix_dims(const Tensor& self, const Dims& dim) {
   return {rows, columns};
 }
 
-// The largest or the least along `dim`; 0 of nothing.
+// Returns the maximum or minimum along `dim`; 0 if the dimension is empty.
 Tensor extreme(const Tensor& self, int64_t dim, bool keepdim, bool largest) {
   if (self.size(dim) == 0) return ops::sum(self, Dims{dim}, keepdim, DType::kUndefined);
   return largest ? ops::amax(self, Dims{dim}, keepdim) : ops::amin(self, Dims{dim}, keepdim);
@@ -44,7 +44,7 @@ Tensor converted(const Tensor& self, DType dtype) {
   return ops::_to_copy(self, dtype, Device::kUndefined, MemoryFormat::kUndefined);
 }
 
-// Sizes of the result with the two dimensions kept.
+// Returns the sizes of the result with the two dimensions kept as size 1.
 Tensor with_dims(const Tensor& self, int64_t rows, int64_t columns) {
   const Tensor first = ops::unsqueeze(self, std::min(rows, columns));
   return ops::unsqueeze(first, std::max(rows, columns));
@@ -55,7 +55,7 @@ void check_precision(const Tensor& self) {
         info(self.dtype()).title);
 }
 
-// Singular values of the matrices, along a new last dimension.
+// Returns the singular values of the matrices along a new last dimension.
 Tensor singular_values(const Tensor& self, int64_t rows, int64_t columns) {
   Dims order;
   for (int64_t d = 0; d < self.ndim(); ++d)

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// The dtype the elements are converted to: it may widen, and stays real or complex.
+// Returns the dtype that elements are converted to: it may be wider, but stays real or complex.
 DType element_dtype(DType input, DType expected_dtype) {
   constexpr std::string_view kName = "linalg.vector_norm";
   if (expected_dtype == DType::kUndefined) return input;

@@ -1,4 +1,4 @@
-// What optimizers and gradient clipping do to every tensor of a list: one call for all of them.
+// Operators that optimizers and gradient clipping apply to a whole list of tensors in one call.
 #include "generated/kernels/optim.h"
 #include "generated/ops/arithmetic.h"
 #include "generated/ops/norms.h"

@@ -1,6 +1,6 @@
-// Optimizer steps: what they check, and the numbers of a step, on every device.
+// Optimizer steps on every device: their checks, and the coefficients of a step.
 //
-// A backend's kernel is `run(tensors, step)`: one step of one parameter, with what belongs to it.
+// A backend's kernel is `run(tensors, step)`: one step of one parameter.
 #pragma once
 
 #include <cmath>
@@ -23,7 +23,7 @@ struct SgdStep {
 // p = shrink * p - step_size * m / (scale * sqrt(v) + eps)
 struct AdamStep {
   double rate1, rate2, beta2;  // 1 - beta1, 1 - beta2, beta2
-  double decay, shrink;        // of L2, of decoupled weight decay
+  double decay, shrink;        // of L2; of decoupled weight decay
   double step_size, scale, eps;
   double sign;
 };
@@ -34,19 +34,19 @@ struct AdagradStep {
   double sign;
 };
 
-// A parameter, its gradient, then its state; what a step does not use is empty.
+// A parameter, its gradient, then its state; empty where the step uses none.
 class StepTensors {
  public:
-  // Throws where they do not fit together.
+  // Throws unless dtypes and sizes match.
   StepTensors(std::string_view op, std::vector<Tensor> tensors, const Tensor& grad_scale);
 
   const std::vector<Tensor>& all() const { return tensors_; }
   const Tensor& parameter() const { return tensors_[0]; }
-  // If true, the gradient is divided by scale() first, in place, as PyTorch's fused steps leave it.
+  // If true, the gradient is first divided by scale() in place, as in PyTorch's fused steps.
   bool unscales() const { return unscales_; }
   double scale() const { return scale_; }
-  // Copies back what was written elsewhere, records events, counts the writes: `used` are the
-  // tensors themselves or copies that the step wrote in their place.
+  // Copies back written copies, records events, bumps versions. `used` has the tensors, or the
+  // copies that the step has written instead.
   void finish(const std::vector<Tensor>& used) const;
 
  private:
@@ -61,9 +61,9 @@ using Tensors = std::vector<Tensor>;
 
 void check_lengths(std::string_view op, const Tensors& self,
                    std::initializer_list<const Tensors*> others);
-// The value of a tensor of one element; 1 of a meta tensor.
+// Returns the value of a one-element tensor; 1 for a meta tensor.
 double number_of(const Tensor& t, std::string_view op, std::string_view argument);
-// `found_inf` of gradient scaling says that this step must be skipped.
+// Returns whether gradient scaling's `found_inf` skips this step.
 bool skipped(std::string_view op, const Tensor& found_inf);
 
 template <class Run>

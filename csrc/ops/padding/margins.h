@@ -1,4 +1,4 @@
-// Margins: the elements that a padding adds around each dimension, and the modes they follow from.
+// Margins: the number of elements that a padding adds around each dimension, and the modes.
 #pragma once
 
 #include <string>
@@ -9,18 +9,18 @@ namespace uh {
 
 enum class PadMode { kConstant, kReflect, kReplicate, kCircular };
 
-// "reflect", "replicate" or "circular"; throws for another.
+// Parses "reflect", "replicate" or "circular"; throws for other names.
 PadMode pad_mode(const std::string& name, std::string_view op);
 
-// The number of elements added before and after each dimension; negative numbers cut off.
+// Elements added before and after each dimension; a negative number crops.
 struct Margins {
   Dims before, after;
 };
 
-// The pairs of `pad` count from the last dimension backwards.
+// Returns the margins for `pad`, whose pairs start at the last dimension.
 Margins margins_of(const Tensor& self, const Dims& pad, std::string_view op);
 
-// The sizes of the result; throws for negative ones.
+// Returns the sizes of the result; throws if one is negative.
 Dims padded_sizes(const Tensor& self, const Margins& m, std::string_view op);
 
 }  // namespace uh

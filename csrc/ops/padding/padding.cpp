@@ -54,7 +54,7 @@ Dims padded_sizes(const Tensor& self, const Margins& m, std::string_view op) {
 namespace uh::shapes {
 namespace {
 
-// What reflection and replication share: (C, ...) or (N, C, ...), where only N may be 0.
+// The rule of reflection and replication: (C, ...) or (N, C, ...), where only N may be 0.
 Tensor edged(const Tensor& self, const Dims& padding, int64_t dims, PadMode mode,
              std::string_view op) {
   check(padding.ndim() == 2 * dims, op, ": padding size is expected to be ", 2 * dims, ", but got ",

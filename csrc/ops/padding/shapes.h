@@ -1,4 +1,4 @@
-// Shape rules of padding.yaml. Results are in the memory format of the input (channels_last, too).
+// Shape rules of padding.yaml. Results have the memory format of the input, channels_last included.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The parts of the input that the windows of an average cover, along each dimension.
+// The part of the input that each window of an average pooling covers.
 #pragma once
 
 #include <algorithm>
@@ -9,9 +9,9 @@
 
 namespace uh {
 
-// The part of the input that a window covers along one dimension, and what it divides by.
+// The input that a window covers along one dimension, and its share of the divisor.
 struct Part {
-  int64_t first, last, count;  // count: with the padding on both sides
+  int64_t first, last, count;  // count includes the padding on both sides
 };
 
 inline Part part_of_window(const Window& w, int64_t o) {
@@ -20,10 +20,10 @@ inline Part part_of_window(const Window& w, int64_t o) {
   return {std::max<int64_t>(start, 0), std::min(end, w.in), end - start};
 }
 
-// For each of the three dimensions, every window's part.
+// The parts of all windows, for each of the three dimensions.
 using Parts = std::array<std::vector<Part>, 3>;
 
-// The divisor of a window's sum; 0 where it covers padding only.
+// Returns the divisor of a window's sum; 0 if the window covers only padding.
 inline int64_t divisor_of(const Part& z, const Part& y, const Part& x, bool counts_padding,
                           int64_t argument) {
   const auto inside = [](const Part& p) { return std::max<int64_t>(p.last - p.first, 0); };
@@ -32,7 +32,7 @@ inline int64_t divisor_of(const Part& z, const Part& y, const Part& x, bool coun
   return argument ? argument : counts_padding ? z.count * y.count * x.count : elements;
 }
 
-// The windows of a sliding pooling.
+// Returns the windows of a sliding pooling.
 inline Parts parts_of(const Windows& w) {
   Parts parts;
   for (size_t a = 0; a < 3; ++a)
@@ -40,14 +40,14 @@ inline Parts parts_of(const Windows& w) {
   return parts;
 }
 
-// Output o of an adaptive pooling covers inputs [first, last): floor and ceiling of its share.
+// Returns the inputs [first, last) that output o of an adaptive pooling covers.
 inline Part share(int64_t in, int64_t out, int64_t o) {
   const int64_t first = o / out * in + o % out * in / out;
   const int64_t last = first + ((o + 1) * in - first * out + out - 1) / out;
   return {first, last, last - first};
 }
 
-// The windows of an adaptive pooling.
+// Returns the windows of an adaptive pooling.
 inline Parts shares(const Windows& w) {
   Parts parts;
   for (size_t a = 0; a < 3; ++a)

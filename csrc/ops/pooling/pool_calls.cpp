@@ -1,5 +1,5 @@
-// Poolings where gradients are required: the operators that have gradients. Those of one
-// dimension are poolings of two, the first of size 1.
+// Poolings when gradients are required, by operators that have gradients. A 1-d pooling is a 2-d
+// pooling whose first dimension has size 1.
 #include "generated/kernels/pooling.h"
 #include "generated/ops/pooling.h"
 #include "generated/ops/view.h"

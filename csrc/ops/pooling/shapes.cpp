@@ -9,7 +9,7 @@
 namespace uh::shapes {
 namespace {
 
-enum class Integers { kNone, kInt64, kAll };  // what a pooling takes besides floating dtypes
+enum class Integers { kNone, kInt64, kAll };  // integer dtypes that a pooling accepts
 
 void check_dtype(DType t, Integers integers, std::string_view op) {
   const bool is_known = is_floating(t) || (integers == Integers::kInt64 && t == DType::kInt64) ||
@@ -25,7 +25,7 @@ Dims max_pooled_sizes(std::string_view op, const Tensor& self, int64_t dims,
   return w.sizes;
 }
 
-// The sizes of an adaptive pooling's result.
+// Returns the sizes of an adaptive pooling's result.
 Dims adapted_sizes(const Tensor& self, int64_t dims, const Dims& requested, std::string_view op) {
   check(requested.size() == 1 || requested.ndim() == dims, op, ": output_size must be ", dims,
         " numbers or one, got ", requested);
@@ -50,7 +50,7 @@ Dims adapted_sizes(const Tensor& self, int64_t dims, const Dims& requested, std:
   return sizes;
 }
 
-// Whether gradient and input have the same planes, and only these differ in size.
+// Returns whether gradient and input agree in all sizes but those of the last `dims` dimensions.
 bool same_planes(const Dims& grad, const Dims& input, int64_t dims) {
   if (dims <= 0 || grad.size() != input.size() || dims > input.ndim()) return false;
   const auto lead = static_cast<std::ptrdiff_t>(input.ndim() - dims);
@@ -160,7 +160,7 @@ Tensor avg_pool_backward(std::string_view op, const Tensor& grad_output, const D
                          int64_t dims, const Dims& kernel_size, const Dims& stride,
                          const Dims& padding, bool ceil_mode) {
   const Dims dilation{1};
-  // As the checks want to see it.
+  // The checks take an input tensor; a meta tensor has its sizes and dtype.
   const Tensor input = empty(input_sizes, grad_output.dtype(), Device::kMeta);
   const Windows w =
       make_windows(input, dims, {kernel_size, stride, padding, dilation, ceil_mode}, op);

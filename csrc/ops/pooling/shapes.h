@@ -1,4 +1,4 @@
-// Shape rules of pooling.yaml. Results are in the memory format of the input (channels_last, too).
+// Shape rules of pooling.yaml. Results have the memory format of the input, channels_last included.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace uh::shapes {
 
-// `op` is the operator of PyTorch that messages name: max_pool2d for max_pool2d_with_indices, too.
+// `op` is the operator in PyTorch's messages: max_pool2d for max_pool2d_with_indices as well.
 Tensor max_pool(std::string_view op, const Tensor& self, int64_t dims, const Dims& kernel_size,
                 const Dims& stride, const Dims& padding, const Dims& dilation, bool ceil_mode);
 std::tuple<Tensor, Tensor> max_pool_with_indices(std::string_view op, const Tensor& self,

@@ -3,7 +3,7 @@
 namespace uh {
 namespace {
 
-// One number stands for all dimensions; none for `otherwise`.
+// Repeats a single value for every dimension; an empty list becomes `otherwise`.
 Dims expanded(const Dims& values, int64_t dims, std::string_view op, std::string_view name,
               const Dims* otherwise = nullptr) {
   if (values.empty() && otherwise) return *otherwise;
@@ -19,7 +19,7 @@ int64_t windows_along(const Window& w, bool ceil_mode) {
   const int64_t span = w.in + 2 * w.padding - w.dilation * (w.kernel - 1) - 1;
   const int64_t rounded = span + (ceil_mode ? w.stride - 1 : 0);
   int64_t n = rounded / w.stride - (rounded % w.stride < 0 ? 1 : 0) + 1;
-  // The last window must begin in the input or in the padding before it.
+  // The last window must start inside the input or the padding before it.
   if (ceil_mode && (n - 1) * w.stride >= w.in + w.padding) --n;
   return n;
 }

@@ -1,8 +1,8 @@
-// Shared by all poolings: windows that slide over up to three dimensions, and their checks.
+// Windows that slide over up to three dimensions, with the checks that all poolings share.
 //
-// What: Windows says for each of depth, height and width (unused ones come first, of size 1) how
-// large input and output are and how the window moves. Invariant: every window begins inside the
-// input or its left padding, so it has an element unless it is padding only.
+// Windows holds input size, output size and window parameters for depth, height and width; unused
+// dimensions come first and have size 1. Invariant: every window starts inside the input or its
+// left padding, so it has an element unless it covers only padding.
 #pragma once
 
 #include <array>
@@ -30,17 +30,17 @@ struct PoolArguments {
   bool ceil_mode;
 };
 
-// Checks the arguments of a pooling over the last `dims` dimensions, and sizes its result.
+// Checks the arguments of a pooling over the last `dims` dimensions and sizes its result.
 Windows make_windows(const Tensor& self, int64_t dims, const PoolArguments& arguments,
                      std::string_view op);
 
-// The same windows of arguments that a shape rule has checked: from the sizes of input and result.
+// Returns the windows for checked arguments, from the sizes of input and result.
 Windows windows_between(const Dims& in, const Dims& out, int64_t dims, const PoolArguments& a);
 
-// The windows of an adaptive pooling: they differ, and follow from the sizes of input and output.
+// Returns the windows of an adaptive pooling. Their lengths vary, and follow from the sizes.
 Windows adaptive_windows_between(const Dims& in, const Dims& out, int64_t dims);
 
-// The dtype that the loops of a pooling are compiled for.
+// Returns the dtype for which the loops of a pooling are compiled.
 DType pool_dtype(DType dtype);
 
 }  // namespace uh

@@ -1,5 +1,4 @@
-// linear where gradients are required: the operators that it is composed of, each with its
-// gradient.
+// linear when gradients are required: composed of operators that have gradients.
 #include "generated/kernels/products.h"
 #include "generated/ops/arithmetic.h"
 #include "generated/ops/linalg.h"
@@ -13,7 +12,7 @@ Tensor linear_calls(KeySet, const Tensor& input, const Tensor& weight, const Ten
 
 Tensor linear_calls(KeySet, const Tensor& input, const Tensor& weight, const Tensor& bias) {
   const int64_t inner = input.ndim() > 0 ? input.sizes().back() : -1;
-  if (weight.ndim() != 2 || inner != weight.size(1))  // a vector, or wrong: its errors say so
+  if (weight.ndim() != 2 || inner != weight.size(1))  // a vector, or sizes to reject
     return weight.ndim() == 1 && !bias && inner == weight.size(0)
                ? ops::matmul(input, weight)
                : shapes::linear(input, weight, bias);

@@ -26,7 +26,7 @@ void check_vector(const Tensor& t, std::string_view op, std::string_view argumen
   check(t.ndim() == 1, op, ": Expected 1-D argument ", argument, ", but got ", t.ndim(), "-D");
 }
 
-// An integral result cannot take a fraction, nor a bool result a number.
+// Throws if an integral result gets a fractional factor, or a bool result a number.
 void check_factor(const Scalar& factor, DType result, std::string_view op, std::string_view name) {
   check(is_inexact(result) || !(factor.is_float() || factor.is_complex()), op,
         ": For integral input tensors, argument ", name, " must not be a floating point number.");
@@ -52,7 +52,7 @@ Dims sizes_of(const Tensor& t, const Dims& dims) {
   return out;
 }
 
-// The dimensions that are not named, in order.
+// Returns the dimensions not in `dims`, in order.
 Dims others(const Tensor& t, const Dims& dims) {
   Dims out;
   for (int64_t d = 0; d < t.ndim(); ++d)
@@ -76,7 +76,7 @@ Tensor addbmm(KeySet, const Tensor& self, const Tensor& batch1, const Tensor& ba
   return ops::addmm(self, rows, ops::reshape(batch2, {inner, m}), beta, alpha);
 }
 
-// PyTorch lets an addend that broadcasts take the size of the result.
+// PyTorch resizes an addend that broadcasts to the size of the result.
 void addbmm_inplace(KeySet, const Tensor& self, const Tensor& batch1, const Tensor& batch2,
                     const Scalar& beta, const Scalar& alpha) {
   write_out(self, ops::addbmm(self, batch1, batch2, beta, alpha), "addbmm_");
@@ -90,7 +90,7 @@ Tensor addr(KeySet, const Tensor& self, const Tensor& vec1, const Tensor& vec2, 
   const DType dtype = promote(promote(self.dtype(), vec1.dtype()), vec2.dtype());
   check_factor(beta, dtype, "addr", "beta");
   check_factor(alpha, dtype, "addr", "alpha");
-  if (dtype == DType::kFloat16 || dtype == DType::kBFloat16) {  // rounded once, at the end
+  if (dtype == DType::kFloat16 || dtype == DType::kBFloat16) {  // rounded only once
     const auto wide = [](const Tensor& t) { return in_dtype(t, DType::kFloat32); };
     return in_dtype(ops::addr(wide(self), wide(vec1), wide(vec2), beta, alpha), dtype);
   }
@@ -145,7 +145,7 @@ Tensor kron(KeySet, const Tensor& self, const Tensor& other) {
     if (d >= skip_right) right[2 * d + 1] = other.sizes()[d - skip_right];
   }
   const Tensor result = ops::mul(ops::reshape(self, left), ops::reshape(other, right));
-  for (size_t d = 0; d < rank; ++d) sizes[d] = left[2 * d] * right[2 * d + 1];  // none overflows
+  for (size_t d = 0; d < rank; ++d) sizes[d] = left[2 * d] * right[2 * d + 1];  // no overflow
   return ops::_unsafe_view(result, sizes);
 }
 
@@ -165,7 +165,7 @@ Tensor tensordot(KeySet, const Tensor& self, const Tensor& other, const Dims& di
       check(std::find(dims->begin(), dims->begin() + i, (*dims)[i]) == dims->begin() + i,
             "tensordot: a dimension is given twice: ", dims_self, ", ", dims_other);
     const int64_t size_a = a.size(in_a[i]), size_b = b.size(in_b[i]);
-    // A dimension of size 1 meets any size: the other side is summed first.
+    // A dimension of size 1 broadcasts: the other operand is summed along it first.
     if (size_b == 1)
       a = ops::sum(a, Dims{in_a[i]}, true, a.dtype());
     else if (size_a == 1)
@@ -183,7 +183,7 @@ Tensor tensordot(KeySet, const Tensor& self, const Tensor& other, const Dims& di
 
 namespace {
 
-// The cheapest order of a chain of products: split[i][j] is where matrices i..j are cut.
+// Returns the cheapest order of a matrix chain: matrices i..j are split after split[i][j].
 std::vector<std::vector<size_t>> cheapest_splits(const std::vector<Tensor>& chain) {
   const size_t n = chain.size();
   std::vector<double> edge;  // matrix i is edge[i] x edge[i + 1]
@@ -249,7 +249,7 @@ Tensor linalg_matrix_power(KeySet, const Tensor& self, int64_t n) {
   if (n == 0) {
     const Tensor identity =
         ops::eye(self.sizes().back(), std::nullopt, self.dtype(), self.device());
-    // Written over a copy: the result depends on `self`, with a gradient of 0.
+    // A copy is overwritten, so that the result depends on `self` with a zero gradient.
     const Tensor output = ops::clone(self, MemoryFormat::kContiguous);
     ops::copy_(output, ops::expand(identity, self.sizes(), false), false);
     return output;

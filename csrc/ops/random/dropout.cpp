@@ -1,4 +1,4 @@
-// The composites of random.yaml: dropout, and draws into a tensor like another.
+// The composites of random.yaml: dropout, and random tensors like another.
 #include "ops/random/dropout.h"
 
 #include <cmath>
@@ -26,12 +26,12 @@ void check_probability(double p, std::string_view op) {
 namespace uh::kernels {
 namespace {
 
-// What everything is multiplied by where all is dropped; it does not promote.
+// Returns a zero to multiply `t` by, of a dtype that does not change the result's.
 Scalar zero_of(const Tensor& t) {
   return t.dtype() == DType::kBool ? Scalar(false) : Scalar(int64_t{0});
 }
 
-// A mask of channels: (N, C, 1, ...) for the sizes (N, C, ...).
+// Returns a mask of sizes (N, C, 1, ...) for an input of sizes (N, C, ...).
 Tensor channel_mask(const Tensor& input, std::string_view op) {
   check(input.ndim() >= 2, op, " requires at least 2 dimensions in the input, got ", input.ndim());
   Dims sizes = input.sizes();
@@ -39,7 +39,7 @@ Tensor channel_mask(const Tensor& input, std::string_view op) {
   return empty(sizes, DType::kFloat64, input.device());
 }
 
-// out = kept ? input * scale + shift : dropped * scale + shift, `mask` broadcasting to the input.
+// Returns (keep ? input : floor) * scale + shift, with `mask` broadcast to the input.
 Tensor dropped(const Tensor& input, const Tensor& mask, double p, double floor, double scale,
                double shift) {
   check_scalable(input, "dropout");
@@ -49,13 +49,13 @@ Tensor dropped(const Tensor& input, const Tensor& mask, double p, double floor, 
   };
   const Tensor result = ops::mul(input, as_input(ops::mul(mask, Scalar(scale))));
   if (floor == 0 && shift == 0) return result;
-  const double dropped_value = floor * scale;  // what a dropped element becomes, but for the shift
+  const double dropped_value = floor * scale;  // value of a dropped element before the shift
   const Tensor added =
       ops::add(ops::mul(mask, Scalar(-dropped_value)), Scalar(dropped_value + shift), Scalar(1));
   return ops::add(result, as_input(added), Scalar(1));
 }
 
-// What selu tends to for large negative numbers, without the sign: its scale times its alpha.
+// The negated limit of selu at minus infinity: its scale times its alpha.
 constexpr double kSeluLimit = 1.7580993408473766;
 
 Tensor alpha_dropped(const Tensor& input, const Tensor& mask, double p) {

@@ -1,4 +1,4 @@
-// Checks of the arguments of all kinds of dropout.
+// Checks of the arguments of all dropout operators.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace uh {
 
-// Dropout scales its mask in the dtype of the input.
+// Throws unless dropout can scale its mask in the dtype of the input.
 void check_scalable(const Tensor& input, std::string_view op);
 
 void check_probability(double p, std::string_view op);

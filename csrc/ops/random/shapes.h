@@ -1,4 +1,4 @@
-// Shape rules of random.yaml: new tensors to fill, and checks of those that are written.
+// Shape rules of random.yaml: new tensors to fill, and checks of tensors that are written.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace uh::shapes {
 
-// `title` is the name under which PyTorch's kernel refuses dtypes.
+// `title` is the name of PyTorch's kernel in its messages about dtypes.
 Tensor draws(std::string_view title, const Dims& size, DType dtype, Device device);
 Tensor draws_like(std::string_view title, const Tensor& self, DType dtype, Device device,
                   MemoryFormat format);
@@ -27,11 +27,11 @@ void geometric(const Tensor& self, double p);
 void cauchy(const Tensor& self, double sigma);
 void log_normal(const Tensor& self, double std);
 
-// A result like `self`, one draw for each of its elements.
+// Returns a result like `self`, for one draw per element.
 Tensor draw_of_each(std::string_view title, const Tensor& self);
 Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement);
 Tensor normal(const Tensor& mean, const Tensor& std);
-// The result and its mask.
+// Returns the result and its mask.
 std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double p,
                                           std::optional<bool> train);
 

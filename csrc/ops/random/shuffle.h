@@ -1,4 +1,4 @@
-// A random order from random numbers.
+// A random permutation from random numbers.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace uh {
 
-// The numbers 0 to n - 1 in an order that n draws of [0, 2^63) decide (Fisher-Yates).
+// Writes a permutation of 0 to n - 1, determined by n draws of [0, 2^63) (Fisher-Yates).
 inline void shuffle(int64_t* order, const uint64_t* draws, int64_t n) {
   for (int64_t i = 0; i < n; ++i) order[i] = i;
   for (int64_t i = n - 1; i > 0; --i) {

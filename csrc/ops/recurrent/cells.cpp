@@ -14,7 +14,7 @@ namespace {
 
 Tensor plus(const Tensor& a, const Tensor& b) { return ops::add(a, b, Scalar(1)); }
 
-// rows + h @ w.T; a bias of one dimension is added to every row.
+// Returns rows + h @ w.T; a 1-d bias is added to every row.
 Tensor with_hidden(const Tensor& rows, const Tensor& h, const Tensor& w_hh_t) {
   return ops::addmm(rows, h, w_hh_t, Scalar(1), Scalar(1));
 }
@@ -22,7 +22,7 @@ Tensor with_hidden(const Tensor& rows, const Tensor& h, const Tensor& w_hh_t) {
 }  // namespace
 
 Tensor input_gates(Cell cell, const Tensor& input, const CellWeights& weights) {
-  // GRU multiplies the hidden part, with its bias, by the reset gate: it comes later.
+  // GRU multiplies the hidden part and its bias by the reset gate, so that bias is added later.
   const bool both = weights.b_ih && weights.b_hh && cell != Cell::kGru;
   const Tensor bias = both ? plus(weights.b_ih, weights.b_hh) : weights.b_ih;
   return ops::linear(input, weights.w_ih, bias);

@@ -1,4 +1,4 @@
-// One step of a recurrent network: from the products of input and hidden state to the next state.
+// One step of a recurrent network: the next state from the projected input and the hidden state.
 #pragma once
 
 #include "tensor/tensor.h"
@@ -7,7 +7,7 @@ namespace uh {
 
 enum class Cell { kTanh, kRelu, kLstm, kGru };
 
-// The number of blocks of the hidden size in a cell's weights.
+// Returns the number of blocks of the hidden size in a cell's weights.
 inline int64_t gates_of(Cell cell) { return cell == Cell::kLstm ? 4 : cell == Cell::kGru ? 3 : 1; }
 
 // The state that a step passes to the next; `c` is empty except for LSTM.
@@ -20,11 +20,11 @@ struct CellWeights {
   Tensor w_ih, w_hh, b_ih, b_hh, w_hr;
 };
 
-// The part of a step that does not depend on the state: input @ w_ih.T with the biases that can be
-// added beforehand. Rows of any number of steps at once.
+// Returns the part of a step that does not depend on the state: input @ w_ih.T plus the biases that
+// can be added beforehand. `input` may hold the rows of several steps.
 Tensor input_gates(Cell cell, const Tensor& input, const CellWeights& weights);
 
-// The next state from the gates of the input and the state before. `w_hh_t` is w_hh.T.
+// Returns the next state from the gates of the input and the previous state. `w_hh_t` is w_hh.T.
 CellState next_state(Cell cell, const Tensor& gates, const Tensor& w_hh_t,
                      const CellWeights& weights, const CellState& state);
 

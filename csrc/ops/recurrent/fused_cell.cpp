@@ -1,9 +1,8 @@
-// The pointwise part of a step of LSTM and GRU as one operator: its shape rules, and its gradient in
-// terms of operators.
+// The pointwise part of a step of LSTM and GRU as one operator: its shape rules and gradient.
 //
-// Note [Gradients of cells]: the gates after their activation are a result, so that the gradient
-// can be written in terms of results alone. Backward runs one loop; where its own gradient is
-// required (create_graph) it is composed of operators.
+// Note [Gradients of cells]: the activated gates are a result, so that the gradient can be
+// expressed in results alone. Backward runs one loop; when its own gradient is required
+// (create_graph), it is composed of operators.
 #include "generated/kernels/recurrent.h"
 #include "generated/ops/arithmetic.h"
 #include "generated/ops/join.h"
@@ -16,7 +15,7 @@
 namespace uh {
 namespace {
 
-// `gates` have `blocks` columns for each of the state's.
+// Throws unless `gates` have `blocks` columns for each column of the state.
 void check_gates(std::string_view op, const Tensor& state, int64_t blocks,
                  std::initializer_list<Tensor> gates) {
   check(state.ndim() == 2, op, ": expected a state of 2 dimensions, got sizes ", state.sizes());
@@ -83,7 +82,7 @@ Tensor plus(const Tensor& a, const Tensor& b) {
 }
 Tensor times(const Tensor& a, const Tensor& b) { return a && b ? ops::mul(a, b) : Tensor(); }
 Tensor one_minus(const Tensor& a) { return ops::sub(Scalar(1), a, Scalar(1)); }
-// Through sigmoid and tanh, from their results.
+// The gradients through sigmoid and tanh, from their results.
 Tensor through_sigmoid(const Tensor& g, const Tensor& y) {
   return times(g, ops::mul(y, one_minus(y)));
 }

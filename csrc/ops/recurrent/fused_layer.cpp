@@ -1,8 +1,8 @@
 // LSTM and GRU over all steps of one layer and direction as one operator, so that the gradient of
-// the recurrent weight is one product over all steps in place of one for each.
+// the recurrent weight is one product over all steps instead of one per step.
 //
-// Backward is a loop over the steps in terms of operators: under create_graph it is differentiable
-// itself (Note [Gradients of cells] in fused_cell.cpp).
+// Backward is a loop over the steps that calls operators: under create_graph it is itself
+// differentiable (Note [Gradients of cells] in fused_cell.cpp).
 #include "generated/kernels/recurrent.h"
 #include "generated/ops/arithmetic.h"
 #include "generated/ops/copy.h"
@@ -18,7 +18,8 @@
 namespace uh::kernels {
 namespace {
 
-// Steps from which on the recurrent weight is worth a copy that products read faster.
+// Number of steps from which it pays to copy the recurrent weight to a layout that products read
+// faster.
 constexpr int64_t kManySteps = 8;
 
 void check_weights(std::string_view op, int64_t blocks, const Tensor& gates, const Tensor& w_hh,
@@ -47,8 +48,8 @@ Tensor plus(const Tensor& a, const Tensor& b) {
   return b ? ops::add(a, b, Scalar(1)) : a;
 }
 
-// The state that step t begins with, from that of the step before: cut, or grown by rows of
-// `start`.
+// Returns the initial state of step t from that of the previous step: truncated to `size` rows, or
+// extended by rows of `start`.
 Tensor entering(const Tensor& state, const Tensor& start, int64_t size) {
   if (!state) return start.size(0) == size ? start : ops::narrow(start, 0, 0, size);
   const int64_t known = state.size(0);
@@ -57,11 +58,11 @@ Tensor entering(const Tensor& state, const Tensor& start, int64_t size) {
   return ops::cat({state, ops::narrow(start, 0, known, size - known)}, 0);
 }
 
-// The gradient of what a step left to the next, as rows of that step; what went to sequences that
-// began later belongs to the first state.
+// The gradient of the state that one step passes to the next, as rows of that step. Rows of
+// sequences that have no previous step are part of the gradient of the initial state.
 class Carry {
  public:
-  // The carried gradient for the `size` rows of the step before, with `more` added.
+  // Returns the carried gradient for the `size` rows of the previous step, plus `more`.
   Tensor into(const Tensor& more, int64_t size) {
     if (!rows_) return more;
     const int64_t known = rows_.size(0);
@@ -75,7 +76,8 @@ class Carry {
     return plus(more, rows_);
   }
   void set(Tensor rows) { rows_ = std::move(rows); }
-  // Of the first state: what is left, then what ended on the way, the latest first.
+  // Returns the gradient of the initial state: the remaining rows, then the removed ones, latest
+  // first.
   Tensor first() const {
     if (ended_.empty()) return rows_;
     std::vector<Tensor> parts{rows_};

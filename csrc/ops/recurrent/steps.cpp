@@ -49,7 +49,7 @@ Tensor Steps::last(const Tensor& rows) const {
   if (size(end) == batch()) return ops::narrow(rows, 0, offset(end), batch());
   const Tensor index = empty(Dims{batch()}, DType::kInt64);
   auto* to = index.data_as<int64_t>();
-  for (int64_t t = 0; t <= end; ++t)  // later steps overwrite what longer sequences had before
+  for (int64_t t = 0; t <= end; ++t)  // later steps overwrite the rows of longer sequences
     for (int64_t row = 0; row < size(t); ++row) to[row] = offset(t) + row;
   return ops::index_select(rows, 0, index);
 }

@@ -1,4 +1,4 @@
-// The steps of packed sequences (Note [Packed rows] in layers.cpp), in the order they are walked.
+// The steps of packed sequences (Note [Packed rows] in layers.cpp), in the order of computation.
 #pragma once
 
 #include <string_view>
@@ -10,22 +10,22 @@ namespace uh {
 
 class Steps {
  public:
-  // Throws unless sizes are positive, do not grow, and add up to the rows of `rows`.
+  // Throws unless sizes are positive, do not increase, and add up to the rows of `rows`.
   Steps(std::string_view op, const Dims& sizes, bool reverse, const Tensor& rows);
 
   int64_t count() const { return static_cast<int64_t>(sizes_.size()); }
-  // The i-th step that is computed: its place in the sequence.
+  // Returns the position in the sequence of the i-th step to compute.
   int64_t at(int64_t i) const { return reverse_ ? count() - 1 - i : i; }
   int64_t size(int64_t t) const { return sizes_[static_cast<size_t>(t)]; }
   int64_t offset(int64_t t) const { return offsets_[static_cast<size_t>(t)]; }
   int64_t batch() const { return sizes_[0]; }
 
-  // The rows of every step; of a tensor that is not there, tensors that are not there.
+  // Returns the rows of every step; undefined tensors if `rows` is undefined.
   std::vector<Tensor> split(const Tensor& rows) const;
-  // The state that every step began with: rows of the step before, and of `start` for sequences
-  // that begin there.
+  // Returns the initial state of every step: rows of the previous step, and of `start` for
+  // sequences that begin there.
   Tensor before(const Tensor& rows, const Tensor& start) const;
-  // The rows at which each sequence ends.
+  // Returns the last row of each sequence.
   Tensor last(const Tensor& rows) const;
 
  private:

@@ -14,7 +14,7 @@ void check_truth_out(const Tensor& out, std::string_view op) {
   check(out.dtype() == DType::kBool || out.dtype() == DType::kUInt8, op,
         " only supports bool tensor for result, got: ", info(out.dtype()).title);
 }
-// The result of uint8 is uint8; `out` may be bool all the same.
+// The result of uint8 is uint8, but `out` may be bool.
 void write_truth(const Tensor& out, const Tensor& result, std::string_view op) {
   const bool converts = out.dtype() == DType::kBool && result.dtype() != DType::kBool;
   write_out(out, converts ? ops::ne(result, Scalar(0)) : result, op);
@@ -33,7 +33,7 @@ Tensor special_logsumexp(KeySet, const Tensor& self, const Dims& dim, bool keepd
   return ops::logsumexp(self, dim, keepdim);
 }
 
-// nanmean where gradients are required.
+// nanmean when gradients are required.
 Tensor nanmean_calls(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
                      DType dtype);
 Tensor nanmean_calls(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
@@ -44,7 +44,7 @@ Tensor nanmean_calls(KeySet, const Tensor& self, const std::optional<Dims>& dim,
                   ops::sum(numbers, dim, keepdim, DType::kUndefined));
 }
 
-// Without a dtype `out` has the one to compute in.
+// Without a dtype argument, computes in the dtype of `out`.
 void sum_out(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool keepdim, DType dtype,
              const Tensor& out) {
   write_exact_out(out, ops::sum(self, dim, keepdim, or_else(dtype, out.dtype())), "sum");

@@ -50,7 +50,7 @@ void ReducedDims::check_not_empty(const Tensor& self, std::string_view op) const
 namespace uh::shapes {
 namespace {
 
-// Where `dim` is empty or missing, all dimensions are removed: of an empty tensor that is an error.
+// Throws for an empty tensor if `dim` is empty or missing, so that all dimensions are removed.
 void check_dim_specified(std::string_view op, const Tensor& self, bool specified,
                          ErrorKind kind = ErrorKind::kRuntime, std::string_view call = "()") {
   check_kind(self.numel() > 0 || specified, kind, op, call,
@@ -137,7 +137,7 @@ Tensor index_of_extreme(std::string_view op, const Tensor& self, std::optional<i
   return empty(keepdim ? Dims(self.sizes().size(), 1) : Dims(), DType::kInt64, self.device());
 }
 
-// An empty list means no dimension here.
+// An empty list means no dimension here, unlike in other reductions.
 Tensor truth(std::string_view op, const Tensor& self, const std::optional<Dims>& dim,
              bool keepdim) {
   const ReducedDims dims(self, dim, op);

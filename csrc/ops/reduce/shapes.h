@@ -1,4 +1,4 @@
-// Shape rules of reductions: which dimensions are removed, the sizes and dtypes of the results.
+// Shape rules of reductions: the dimensions removed, and the sizes and dtypes of the results.
 #pragma once
 
 #include <optional>
@@ -9,17 +9,16 @@
 
 namespace uh {
 
-// The dimensions a reduction removes, as flags per dimension. No dims, or an empty list: all of
-// them.
+// The dimensions that a reduction removes, as one flag each. No dims, or an empty list, means all.
 class ReducedDims {
  public:
   ReducedDims(const Tensor& self, const std::optional<Dims>& dims, std::string_view op = "");
 
   bool has(size_t dim) const { return reduced_[dim] != 0; }
   Dims result_sizes(const Tensor& self, bool keepdim) const;
-  // The number of elements folded into one result.
+  // Returns the number of elements reduced to one result.
   int64_t count(const Tensor& self) const;
-  // Throws when a removed dimension has no elements: max and min have no value then.
+  // Throws if a removed dimension is empty: max and min have no value then.
   void check_not_empty(const Tensor& self, std::string_view op) const;
 
  private:
@@ -33,7 +32,7 @@ inline std::optional<Dims> as_dims(std::optional<int64_t> dim) {
 inline DType or_else(DType dtype, DType otherwise) {
   return dtype == DType::kUndefined ? otherwise : dtype;
 }
-// The default dtype of sums and products of such elements: integers are added up in int64.
+// Returns the default dtype of sums and products: int64 for integers.
 inline DType sum_dtype(DType dtype) { return is_inexact(dtype) ? dtype : DType::kInt64; }
 
 }  // namespace uh
@@ -44,15 +43,15 @@ Tensor reduced(std::string_view op, const Tensor& self, const std::optional<Dims
                bool keepdim, DType dtype);
 Tensor mean(const Tensor& self, const std::optional<Dims>& dim, bool keepdim, DType dtype);
 Tensor nansum(const Tensor& self, const std::optional<Dims>& dim, bool keepdim, DType dtype);
-// The dtype that nanmean computes in.
+// Returns the dtype that nanmean computes in.
 DType nanmean_dtype(const Tensor& self, DType dtype);
 Tensor nanmean(const Tensor& self, const std::optional<Dims>& dim, bool keepdim, DType dtype);
-// Largest and smallest elements, which a dimension without elements does not have.
+// Returns the largest or smallest elements; throws for an empty dimension.
 Tensor extreme(std::string_view op, const Tensor& self, const std::optional<Dims>& dim,
                bool keepdim);
 std::tuple<Tensor, Tensor> extremes(std::string_view op, const Tensor& self,
                                     const std::optional<Dims>& dim, bool keepdim);
-// The values and indices of the largest or smallest elements along `dim`.
+// Returns the values and indices of the largest or smallest elements along `dim`.
 std::tuple<Tensor, Tensor> extreme_along(std::string_view op, const Tensor& self, int64_t dim,
                                          bool keepdim);
 Tensor index_of_extreme(std::string_view op, const Tensor& self, std::optional<int64_t> dim,

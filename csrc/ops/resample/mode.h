@@ -1,4 +1,4 @@
-// Modes of resampling: which neighbours make an element of the result.
+// Modes of resampling.
 #pragma once
 
 #include <optional>
@@ -9,14 +9,14 @@ namespace uh {
 
 enum class ResampleMode { kNearest, kNearestExact, kLinear, kCubic, kLinearAa, kCubicAa };
 
-// The mode by the name that _upsample_backward takes.
+// Parses the mode's name in _upsample_backward.
 ResampleMode resample_mode(const std::string& name);
 
-// The factors that the caller gave, outermost dimension first.
+// The scale factors of the call, outermost dimension first.
 using Scales = std::vector<std::optional<double>>;
 
-// The factor that places samples along a dimension. As in PyTorch, an image that keeps or doubles
-// its size does so whatever the caller gave.
+// Returns the scale factor that positions samples along a dimension. As in PyTorch, a dimension
+// that keeps or doubles its size ignores the caller's factor.
 inline std::optional<double> used_scale(int64_t from, int64_t to, std::optional<double> scale,
                                         ResampleMode mode, size_t dims) {
   const bool is_plain = mode == ResampleMode::kNearest && dims == 2 && (to == from || to == 2 * from);

@@ -1,4 +1,4 @@
-// Shape rules of resample.yaml. Results are in the memory format of the input (channels_last, too).
+// Shape rules of resample.yaml. Results have the input's memory format, channels_last included.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace uh::shapes {
 
-// `takes_bytes`: uint8 images, too.
+// `takes_bytes`: true if uint8 images are accepted.
 Tensor upsample(std::string_view op, const Tensor& self, const Dims& output_size, int64_t dims,
                 bool takes_bytes);
 Tensor upsample_backward(const Tensor& grad_output, const Dims& input_sizes,

@@ -1,4 +1,4 @@
-// Operators that only move elements between channels and space: views and a copy.
+// Operators that only move elements between channels and space: views and one copy.
 #include "generated/kernels/resample.h"
 #include "generated/ops/copy.h"
 #include "generated/ops/view.h"
@@ -6,7 +6,7 @@
 namespace uh::kernels {
 namespace {
 
-// How many dimensions come before (C, H, W); checks that there are these three.
+// Returns the number of dimensions before (C, H, W); throws if these three are missing.
 int64_t lead_of(const Tensor& self, int64_t factor, std::string_view op, std::string_view name) {
   check(self.ndim() >= 3, op, ": expects input to have at least 3 dimensions, but got input with ",
         self.ndim(), " dimension(s)");

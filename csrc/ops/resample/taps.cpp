@@ -7,7 +7,7 @@
 namespace uh {
 namespace {
 
-// How many inputs one output stands for.
+// Returns the number of inputs per output.
 template <class T>
 T step_of(int64_t in, int64_t out, std::optional<double> scale, bool align_corners) {
   if (align_corners) return out > 1 ? static_cast<T>(in - 1) / static_cast<T>(out - 1) : T(0);
@@ -15,7 +15,7 @@ T step_of(int64_t in, int64_t out, std::optional<double> scale, bool align_corne
   return static_cast<T>(in) / static_cast<T>(out);
 }
 
-// The position of output o among the inputs, whose centres are at integers.
+// Returns the position of output o among the inputs, whose centres are at integers.
 template <class T>
 T place_of(int64_t o, T step, bool align_corners) {
   if (align_corners) return step * static_cast<T>(o);
@@ -26,7 +26,7 @@ int64_t nearest_integer(double x, int64_t in) {
   return static_cast<int64_t>(std::clamp(x, 0.0, static_cast<double>(in - 1)));
 }
 
-// Keys' cubic kernel with the slope a at 1.
+// Keys' cubic kernel with slope a at 1.
 template <class T>
 T cubic(T x, T a) {
   x = std::abs(x);
@@ -76,7 +76,7 @@ void bicubic(Taps<T>& t, T step, bool align_corners) {
   }
 }
 
-// Where the image shrinks, the kernel is as wide as the inputs that one output stands for.
+// If the image shrinks, the kernel covers as many inputs as one output replaces.
 template <class T>
 void antialiased(Taps<T>& t, T step, bool is_cubic) {
   const T widened = std::max(step, T(1));
@@ -103,7 +103,7 @@ void antialiased(Taps<T>& t, T step, bool is_cubic) {
   }
 }
 
-// At the borders several taps read one input: the first of them gets all their weights.
+// At the borders several taps read one input: their weights are added to the first of them.
 void merge_repeated(Taps<double>& t) {
   for (int64_t o = 0; o < t.out; ++o) {
     auto first = static_cast<size_t>(o);
@@ -119,7 +119,7 @@ void merge_repeated(Taps<double>& t) {
   }
 }
 
-// As many bits as leave the largest weight below 2^15.
+// Returns the largest number of bits that keeps every weight below 2^15.
 int precision_of(const std::vector<double>& weights) {
   constexpr int kMaxPrecision = 22;
   double largest = 0;

@@ -1,4 +1,4 @@
-// The shape rules of upsampling, and its overloads that take a size or factors.
+// The shape rules of upsampling, and its overloads for a size or scale factors.
 #include <cmath>
 
 #include "generated/kernels/resample.h"
@@ -66,7 +66,7 @@ Tensor upsample_backward(const Tensor& grad_output, const Dims& input_sizes,
 namespace uh::kernels {
 namespace {
 
-// The requested size: the argument, or the input's times the factors, rounded down.
+// Returns the output size: the argument, or the input's times the factors, rounded down.
 Dims asked_size(const Tensor& input, const std::optional<Dims>& output_size,
                 const std::optional<std::vector<double>>& factors, int64_t dims,
                 std::string_view op) {

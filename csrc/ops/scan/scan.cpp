@@ -1,4 +1,4 @@
-// The shape rules of scan.yaml, and forms that write into a tensor.
+// The shape rules of scan.yaml, and its out= forms.
 #include "generated/kernels/scan.h"
 #include "generated/ops/scan.h"
 #include "ops/copy/write_out.h"
@@ -20,7 +20,8 @@ Tensor logcumsumexp(const Tensor& self, int64_t dim) {
 }
 
 std::tuple<Tensor, Tensor> running_extreme(std::string_view op, const Tensor& self, int64_t dim) {
-  // PyTorch asks for nothing where nothing is compared: no elements, or one.
+  // PyTorch checks neither dim nor dtype if there is nothing to compare: no elements, or a 0-d
+  // tensor.
   if (self.numel() > 0) wrap_dim(dim, self.ndim(), op);
   const bool compares = self.numel() > 0 && self.ndim() > 0;
   check_kind(!compares || !is_complex(self.dtype()), ErrorKind::kNotImplemented, "\"", op,
@@ -33,7 +34,7 @@ std::tuple<Tensor, Tensor> running_extreme(std::string_view op, const Tensor& se
 
 namespace uh::kernels {
 
-// Without a dtype `out` has the one to compute in.
+// Without a dtype argument, computes in the dtype of `out`.
 void cumsum_out(KeySet, const Tensor& self, int64_t dim, DType dtype, const Tensor& out) {
   check_out_overlap(out, self.sizes(), self, false, "cumsum");
   write_exact_out(out, ops::cumsum(self, dim, or_else(dtype, out.dtype())), "cumsum");

@@ -7,7 +7,7 @@ namespace uh::shapes {
 
 Tensor scanned(std::string_view op, const Tensor& self, int64_t dim, DType dtype);
 Tensor logcumsumexp(const Tensor& self, int64_t dim);
-// The values and indices of running maxima or minima.
+// Returns the values and indices of cummax or cummin.
 std::tuple<Tensor, Tensor> running_extreme(std::string_view op, const Tensor& self, int64_t dim);
 
 }  // namespace uh::shapes

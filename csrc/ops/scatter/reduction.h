@@ -1,4 +1,4 @@
-// Reductions of values that are written to one place, and of the value that is there.
+// Reductions of the values written to one element, and of its previous value.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@ namespace uh {
 
 enum class Fused { kSum, kProd, kMean, kMax, kMin };
 
-// "sum", "prod", "mean", "amax", "amin", and scatter's older words "add" and "multiply".
+// Parses "sum", "prod", "mean", "amax", "amin", and scatter's older "add" and "multiply".
 Fused scatter_word(const std::string& reduce, std::string_view op);
 Fused reduce_word(const std::string& reduce, std::string_view op);
 Fused index_word(const std::string& reduce, std::string_view op);

@@ -43,7 +43,7 @@ namespace {
 
 int64_t rank(const Tensor& t) { return std::max<int64_t>(t.ndim(), 1); }
 
-// PyTorch asks nothing of the shape of an index that has no elements.
+// PyTorch does not check the shape of an index without elements.
 void check_shapes(const Tensor& self, int64_t dim, const Tensor& index, const Tensor* src,
                   std::string_view op) {
   if (index.numel() == 0) return;

@@ -1,4 +1,4 @@
-// Shape rules of scatter.yaml: what may be written where. `op` is the name in messages.
+// Shape rules of scatter.yaml. `op` is the name in messages.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace uh::shapes {
 void scatter(std::string_view op, const Tensor& self, int64_t dim, const Tensor& index,
              const Tensor& src);
 void scatter_value(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value);
-// The same after a check of the word that says how values are combined.
+// The same, after a check of the reduction's name.
 void scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
                     const std::string& reduce);
 void scatter_value_reduce(const Tensor& self, int64_t dim, const Tensor& index,

@@ -1,4 +1,4 @@
-// The operator of similarity.yaml.
+// The composite of similarity.yaml.
 #include "generated/kernels/similarity.h"
 #include "generated/ops/arithmetic.h"
 #include "generated/ops/comparison.h"

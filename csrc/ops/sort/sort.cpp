@@ -23,7 +23,7 @@ Tensor argsort(const Tensor& self, int64_t dim) {
   return empty_like(self, DType::kInt64);
 }
 
-// A 0-d tensor has one element, even when none is requested.
+// A 0-d tensor has one element, even if k is 0.
 std::tuple<Tensor, Tensor> topk(const Tensor& self, int64_t k, int64_t dim) {
   const int64_t d = wrap_dim(dim, self.ndim(), "topk");
   check(!is_complex(self.dtype()) && self.dtype() != DType::kBool, "topk does not support ",

@@ -21,12 +21,12 @@ Tensor polygamma(KeySet, int64_t n, const Tensor& self) {
 
 void polygamma_inplace(KeySet, const Tensor& self, int64_t n) { ops::polygamma_out(n, self, self); }
 
-// The sum is over p shifted copies: p is small, and no copy is kept.
+// Sums over p shifted copies without storing them: p is small.
 Tensor mvlgamma(KeySet, const Tensor& self, int64_t p) {
   check(p >= 1, "mvlgamma: p has to be greater than or equal to 1, got ", p);
   check(self.dtype() != DType::kBool, "mvlgamma: The input tensor may not be a boolean tensor.");
   check(p <= kManyTerms, "mvlgamma: p has to be at most ", kManyTerms, ", got ", p);
-  Tensor sum = ops::lgamma(ops::contiguous(self));  // sums of terms side by side: row-major
+  Tensor sum = ops::lgamma(ops::contiguous(self));  // the sum is row-major
   for (int64_t i = 1; i < p; ++i) {
     const Tensor shifted = ops::sub(self, Scalar(static_cast<double>(i) / 2), Scalar(1));
     ops::add_(sum, ops::lgamma(shifted), Scalar(1));

@@ -34,7 +34,7 @@ std::optional<Dims> view_strides(IntSpan old_sizes, IntSpan old_strides, IntSpan
   Dims strides(sizes.size());
   int64_t view_dim = static_cast<int64_t>(sizes.size()) - 1;
   int64_t block_stride = old_strides.empty() ? 1 : old_strides.back();
-  int64_t block = 1, taken = 1;  // elements of the block so far, elements given to new dimensions
+  int64_t block = 1, taken = 1;  // elements in the block, and in the new dimensions so far
   for (int64_t d = static_cast<int64_t>(old_sizes.size()) - 1; d >= 0; --d) {
     const auto i = static_cast<size_t>(d);
     block *= old_sizes[i];
@@ -52,7 +52,7 @@ std::optional<Dims> view_strides(IntSpan old_sizes, IntSpan old_strides, IntSpan
       block = taken = 1;
     }
   }
-  for (; view_dim >= 0; --view_dim) {  // a 0-d tensor seen as [1, 1, ...]
+  for (; view_dim >= 0; --view_dim) {  // a 0-d tensor viewed as [1, 1, ...]
     if (sizes[static_cast<size_t>(view_dim)] != 1) return std::nullopt;
     strides[static_cast<size_t>(view_dim)] = 1;
   }

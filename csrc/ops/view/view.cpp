@@ -1,5 +1,5 @@
-// Kernels of the view operators. The base of a result is set by the generated
-// ADInplaceOrView kernels; here only layouts change hands.
+// Kernels of the view operators. They compute layouts only; the generated ADInplaceOrView kernels
+// set the base of a result.
 #include <algorithm>
 
 #include "base/call_section.h"
@@ -18,7 +18,7 @@ size_t dim_of(const Tensor& self, int64_t dim, std::string_view op) {
   return static_cast<size_t>(wrap_dim(dim, self.ndim(), op));
 }
 
-// Sizes and strides picked in a new order of the dimensions.
+// Returns sizes and strides with permuted dimensions.
 Layout permuted(const Tensor& self, const Dims& order) {
   Layout out{Dims(order.size()), Dims(order.size()), self.offset()};
   for (size_t i = 0; i < order.size(); ++i) {
@@ -28,7 +28,7 @@ Layout permuted(const Tensor& self, const Dims& order) {
   return out;
 }
 
-// Wrapped dims, each named once.
+// Wraps dims; throws if one is repeated.
 Dims distinct(const Tensor& self, const Dims& dims, std::string_view op) {
   Dims out(dims.size());
   for (size_t i = 0; i < dims.size(); ++i) {
@@ -96,7 +96,7 @@ Tensor reshape(KeySet, const Tensor& self, const Dims& shape) {
 
 Tensor reshape_alias(KeySet, const Tensor& self, const Dims& size, const Dims& stride) {
   return alias(self, layouts::as_strided(self, size, stride,
-                                         self.offset()));  // checked: anybody may call it
+                                         self.offset()));  // checked: this can be called directly
 }
 
 Tensor t(KeySet, const Tensor& self) { return alias(self, layouts::t(self)); }
@@ -145,7 +145,7 @@ Tensor expand(KeySet, const Tensor& self, const Dims& size, bool) {
     if (added) {
       out.strides[i] = 0;
       if (out.sizes[i] == 1 &&
-          self.ndim() > 0) {  // as PyTorch: a new leading 1 gets a dense stride
+          self.ndim() > 0) {  // as in PyTorch: a new leading 1 gets a dense stride
         out.strides[i] = out.sizes[i + 1] * out.strides[i + 1];
       }
     } else {
@@ -204,7 +204,7 @@ Tensor diagonal(KeySet, const Tensor& self, int64_t offset, int64_t dim1, int64_
   check(a != b, "diagonal dimensions cannot be identical ", dim1, ", ", dim2);
   Layout out = self.impl()->layout();
   const int64_t rows = out.sizes[a], columns = out.sizes[b];
-  offset = std::clamp(offset, -rows, columns);  // beyond the corners every diagonal is empty
+  offset = std::clamp(offset, -rows, columns);  // all diagonals beyond the corners are empty
   const int64_t length = std::max<int64_t>(
       offset >= 0 ? std::min(rows, columns - offset) : std::min(rows + offset, columns), 0);
   if (length > 0) out.offset += offset >= 0 ? offset * out.strides[b] : -offset * out.strides[a];

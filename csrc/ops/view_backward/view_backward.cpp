@@ -1,5 +1,5 @@
-// The composites of view_backward.yaml: zeros of the viewed tensor's shape, with the gradient where the
-// view looked.
+// The composites of view_backward.yaml: zeros of the viewed tensor's shape, with the gradient
+// written at the view.
 #include <algorithm>
 
 #include "generated/kernels/view.h"
@@ -12,7 +12,7 @@
 namespace uh::kernels {
 namespace {
 
-// `gradient` into the part of `whole` that `view` describes.
+// Writes `gradient` to the part of `full` that `view` describes.
 Tensor filled(const Tensor& full, const Tensor& view, const Tensor& gradient) {
   check_broadcasts_to(gradient.sizes(), view.sizes(), "backward of a view");
   write_elements(view, gradient);
@@ -40,11 +40,11 @@ Tensor diagonal_backward(KeySet keys, const Tensor& grad_output, const Dims& inp
   return filled(full, diagonal(keys, full, offset, dim1, dim2), grad_output);
 }
 
-// One position of the window at a time: those of different windows never meet.
+// Adds one position of the window at a time: these positions never overlap between windows.
 Tensor unfold_backward(KeySet keys, const Tensor& grad_in, const Dims& input_sizes, int64_t dim,
                        int64_t size, int64_t step) {
   const Tensor full = zeros_on(input_sizes, grad_in.dtype(), grad_in.device());
-  // A step past the end leads nowhere, and its stride in bytes may not fit 64 bits.
+  // A step past the end is limited: its stride in bytes may not fit 64 bits.
   int64_t longest = 0;
   for (const int64_t n : input_sizes) longest = std::max(longest, n);
   const Tensor windows = unfold(keys, full, dim, size, std::min(step, longest + 1));

@@ -15,7 +15,7 @@ std::vector<Tensor> copied(std::vector<Tensor> views) {
   return views;
 }
 
-// Tensors over the same bytes with a separate version counter.
+// Returns tensors over the same bytes with separate version counters.
 std::vector<Tensor> apart(std::vector<Tensor> views) {
   for (Tensor& view : views)
     view = alias(view, view.impl()->layout(), view.dtype(), make_ref<OwnCounter>());
@@ -24,7 +24,7 @@ std::vector<Tensor> apart(std::vector<Tensor> views) {
 
 }  // namespace
 
-// Where strides allow no view, `reshape` has made the copy.
+// If no view is possible, `reshape` has already copied.
 Tensor view_copy(KeySet, const Tensor& self, const Dims& size) {
   const Tensor seen = ops::reshape(self, size);
   return seen.storage() == self.storage() ? copied(seen) : seen;

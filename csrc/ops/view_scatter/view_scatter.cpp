@@ -8,15 +8,15 @@
 namespace uh::kernels {
 namespace {
 
-// A dense copy in the order of self's strides.
+// Returns a dense copy with the stride order of self.
 Tensor copied(const Tensor& self) {
   Tensor out = empty_like(self, self.dtype());
   write_elements(out, self);
   return out;
 }
 
-// A copy of the whole Storage with self's own strides and offset, gaps included; a dense one where
-// elements share memory.
+// Copies the whole Storage with self's strides and offset, gaps included; makes a dense copy if
+// elements overlap.
 Tensor copied_with_storage(const Tensor& self) {
   if (has_internal_overlap(self)) return copied(self);
   const auto room = static_cast<int64_t>(self.storage()->nbytes()) / itemsize(self.dtype());
@@ -30,8 +30,7 @@ void replace(const Tensor& part, const Tensor& src, std::string_view op) {
   check(part.sizes() == src.sizes(), op,
         ": expected src to have a size equal to the slice of self. src size = ", src.sizes(),
         ", slice size = ", part.sizes());
-  const Without<Key::kADInplaceOrView>
-      below;  // the result is new: this does not count as a write to it
+  const Without<Key::kADInplaceOrView> below;  // the result is new: not a write to it
   ops::copy_(part, src, false);
 }
 

@@ -1,5 +1,5 @@
-// The toy device's memory. Its addresses are those of host memory with a bit set that no address of
-// a program has: a kernel of the CPU that follows one is stopped by the processor.
+// The toy device's memory: host addresses with a bit set that no valid address has, so that a CPU
+// kernel that dereferences one crashes.
 #include <bit>
 #include <cstdlib>
 #include <cstring>

@@ -18,7 +18,7 @@ void for_each_index(const Dims& sizes, const F& f) {
   }
 }
 
-// The elements of an operand, broadcast to `shape`; a number repeats.
+// The elements of an operand, broadcast to `shape`; a number is the same everywhere.
 template <class T>
 class Elements {
  public:

@@ -6,7 +6,7 @@
 
 namespace uh::toy {
 
-// Addresses of the toy device and of the host memory that stands for it.
+// Converts between addresses of the toy device and of the host memory that implements it.
 void* to_device(void* host);
 void* to_host(const void* device);
 

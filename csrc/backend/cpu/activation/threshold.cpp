@@ -1,12 +1,12 @@
-// threshold_ of elements that share memory.
+// threshold_ for tensors whose elements share memory.
 #include "generated/kernels/activation.h"
 #include "generated/ops/view.h"
 #include "generated/pointwise/activation.h"
 
 namespace uh::kernels {
 
-// As in PyTorch, elements may share memory: writing one of them twice changes nothing, so the view
-// that has each of them once is written.
+// As in PyTorch, elements may share memory: writing one twice is harmless, so a view that has each
+// element once is written.
 void threshold_into(KeySet, const Tensor& self, const Scalar& threshold, const Scalar& value) {
   Dims sizes = self.sizes();
   for (size_t d = 0; d < sizes.size(); ++d) {

@@ -73,8 +73,8 @@ Tensor positive(KeySet, const Tensor& self) {
 Tensor square(KeySet, const Tensor& self) { return ops::pow(self, Scalar(2)); }
 void square_inplace(KeySet, const Tensor& self) { ops::pow_(self, Scalar(2)); }
 
-// Integral exponents scale in the dtype of self, in two steps: 2 ** other may not fit where the
-// result does.
+// Scales by integral exponents in the dtype of self, in two steps: 2 ** other may overflow where
+// the result does not.
 Tensor ldexp(KeySet, const Tensor& self, const Tensor& other) {
   if (is_floating(self.dtype()) && !is_inexact(other.dtype())) {
     check_kind(other.dtype() != DType::kBool, ErrorKind::kNotImplemented,

@@ -1,4 +1,4 @@
-// Repetition, grids and combinations.
+// Repetition, meshgrid, cartesian_prod and combinations.
 #include <new>
 #include <numeric>
 

@@ -1,4 +1,4 @@
-// Stacking tensors of different ranks, and cutting them apart.
+// Stacking tensors of different ranks, and splitting them.
 #include "backend/cpu/copy/elements.h"
 #include "generated/kernels/arrange.h"
 #include "generated/ops/arrange.h"
@@ -18,7 +18,7 @@ std::vector<Tensor> each(const std::vector<Tensor>& tensors, std::string_view op
   return out;
 }
 
-// Pieces [cuts[i], cuts[i + 1]) of one dimension; a piece that ends before it begins is empty.
+// Returns pieces [cuts[i], cuts[i + 1]) of a dimension; empty if the end is before the start.
 std::vector<Tensor> cut(const Tensor& self, int64_t dim, const std::vector<int64_t>& cuts) {
   std::vector<Tensor> out;
   for (size_t i = 0; i + 1 < cuts.size(); ++i)
@@ -57,7 +57,7 @@ int64_t vsplit_dim(const Tensor& self) {
   return 0;
 }
 
-// What each of them hands to cat: the tensors in their common rank, and the dimension.
+// The arguments for cat: the tensors in their common rank, and the dimension.
 struct Joined {
   std::vector<Tensor> tensors;
   int64_t dim;

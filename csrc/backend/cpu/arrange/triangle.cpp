@@ -16,13 +16,12 @@
 namespace uh::kernels {
 namespace {
 
-// Saturates: a diagonal far outside of the matrix is the same as one just outside.
+// Clamps: a diagonal far outside the matrix is equivalent to one just outside.
 int64_t clamped(int64_t value, int64_t low, int64_t high) {
   return std::min(std::max(value, low), high);
 }
 
-// The columns [first, last) of n that row i retains: from the diagonal on if `upper`, else up to
-// it.
+// The columns [first, last) of n that row i keeps: from the diagonal if `upper`, else up to it.
 struct Columns {
   int64_t first, last;
 };
@@ -50,7 +49,7 @@ void triangle(const Tensor& self, int64_t diagonal, bool upper, const Tensor& ou
   });
 }
 
-// Writes zeros alone, so that elements may share memory: what any of them loses is 0.
+// Writes only zeros, so elements may share memory.
 void cut(const Tensor& self, int64_t diagonal, bool upper) {
   if (self.numel() == 0) return;
   const int64_t m = self.size(self.ndim() - 2), n = self.size(self.ndim() - 1);

@@ -1,5 +1,5 @@
-// The gradient of attention in blocks: the weights are made again, block by block, from the
-// logarithms of their sums, so that no more scores are in memory than on the way forward.
+// The gradient of attention in blocks: the weights are recomputed block by block from the
+// logsumexp, so that memory holds no more scores than in forward.
 //
 // With p = softmax(scale q k^T + mask) and out = p v:
 //   grad_v = p^T grad;  ds = p (grad v^T - sum_j grad_j out_j);
@@ -15,11 +15,11 @@
 
 namespace uh::kernels {
 
-using namespace attention;  // NOLINT: one program in two files
+using namespace attention;  // NOLINT: shared by the two attention files
 
 namespace {
 
-// c += alpha * a^T b, a of k rows and m columns.
+// c += alpha * a^T b, where a has k rows and m columns.
 void add_product_of_transposed(int64_t m, int64_t n, int64_t k, float alpha, const float* a,
                                const float* b, int64_t b_row, float* c) {
   scipy_cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, static_cast<blasint>(m),
@@ -35,7 +35,7 @@ void add_product_of_transposed(int64_t m, int64_t n, int64_t k, double alpha, co
                     static_cast<blasint>(n));
 }
 
-// One member of the batch: rows of inputs and of outputs follow one another.
+// One member of the batch, with contiguous rows.
 template <class T>
 struct Member {
   const T *grad, *out, *logsumexp;
@@ -98,7 +98,7 @@ Tensor zeros(const Dims& batch, int64_t rows, int64_t width, DType dtype) {
 
 namespace {
 
-// What forward was given and made belongs together; a gradient has the shape of what forward made.
+// Checks that the inputs and outputs of forward match; a gradient has its output's shape.
 void check_parts(const Tensor& grad_out, const Tensor& query, const Tensor& key,
                  const Tensor& value, const Tensor& out, const Tensor& logsumexp,
                  const Tensor& attn_mask) {
@@ -151,7 +151,7 @@ std::tuple<Tensor, Tensor, Tensor> attention_blocked_backward(
   const bool little = is_little(out.numel(), rows * keys * (width + value_width));
   const DType compute = little ? DType::kFloat64 : logsumexp.dtype();
   Tensor output = out, sums = logsumexp;
-  if (compute != logsumexp.dtype())  // rounded, they would not belong to scores in double
+  if (compute != logsumexp.dtype())  // a rounded logsumexp would not match scores in double
     std::tie(output, sums) =
         attention_blocked(key_set, as_contiguous(query, compute), as_contiguous(key, compute),
                           as_contiguous(value, compute), 0, is_causal, attn_mask, scale);

@@ -1,5 +1,5 @@
-// Attention in blocks: a block of queries meets one block of keys after another, and only their
-// scores are in memory, never all of them (FlashAttention: Dao et al., 2022).
+// Attention in blocks: each block of queries is combined with one block of keys after another, so
+// that only one block of scores is in memory (FlashAttention: Dao et al., 2022).
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -14,13 +14,13 @@
 
 namespace uh::kernels {
 
-using namespace attention;  // NOLINT: one program in two files
+using namespace attention;  // NOLINT: shared by the two attention files
 
 namespace {
 
 constexpr const char* kName = "scaled_dot_product_attention";
 
-// Rows [at, at + count) of one member of the batch.
+// Returns rows [at, at + count) of one member of the batch.
 template <class T>
 void attend(const Problem& p, int64_t member, int64_t at, std::vector<T>& scores, T* out,
             T* logsumexp) {

@@ -1,4 +1,4 @@
-// Attention as its kernels see it: a batch of matrices, and blocks of scores between them.
+// The problem that attention kernels solve: a batch of matrices, and blocks of scores.
 #pragma once
 
 #include <cblas.h>
@@ -11,9 +11,9 @@
 
 namespace uh::attention {
 
-constexpr int64_t kQueries = 64, kKeys = 512;  // 128 KiB of float scores: the second cache
+constexpr int64_t kQueries = 64, kKeys = 512;  // 128 KiB of float scores: fits L2
 
-// Large scores lose digits in float. Where there is little to do, double costs nothing.
+// Float loses digits of large scores. For little work, double costs nothing.
 inline bool is_little(int64_t results, int64_t multiplications) {
   constexpr int64_t kMaxLittle = 1024;
   return results <= kMaxLittle && multiplications <= kMaxLittle;
@@ -40,7 +40,7 @@ inline void product(bool transposed, int64_t m, int64_t n, int64_t k, double alp
 inline const FloatAttention& loops_of(float) { return float_attention_loops(); }
 inline const DoubleAttention& loops_of(double) { return double_attention_loops(); }
 
-// The matrix of each member of the batch: its last two dimensions, the others broadcast.
+// The matrices of a batch: a tensor's last two dimensions, with the others broadcast.
 struct Matrices {
   Tensor tensor;
   Dims strides;  // of the batch, in elements
@@ -64,7 +64,7 @@ struct Matrices {
   }
 };
 
-// Rows as BLAS reads them: neighbouring columns side by side, rows not over each other.
+// Returns rows that BLAS can read: adjacent columns, and rows that do not overlap.
 inline Tensor with_rows(const Tensor& input, DType compute) {
   const Tensor t = input.dtype() == compute ? input : as_contiguous(input, compute);
   const int64_t rows = t.ndim() - 2, columns = t.ndim() - 1;
@@ -85,11 +85,11 @@ struct Problem {
   double scale;
   bool causal, masked;
 
-  // Queries of a block.
+  // Returns the number of queries in a block.
   int64_t block() const { return std::min(kQueries, queries); }
 };
 
-// The scores of one block of queries against keys [first, first + count), masked.
+// The masked scores of a block of queries against keys [first, first + count).
 template <class T>
 void score(const Problem& p, const T* query, const T* key, const void* mask, int64_t at,
            const ScoreBlock<T>& b, int64_t first) {

@@ -10,7 +10,7 @@ namespace uh::kernels {
 
 void nan_to_num_into(KeySet, const Tensor& self, std::optional<double> nan,
                      std::optional<double> posinf, std::optional<double> neginf) {
-  if (!is_inexact(self.dtype())) return;  // there is nothing to replace, so no element is written
+  if (!is_inexact(self.dtype())) return;  // nothing to replace, so nothing is written
   run_pointwise(k_nan_to_num, Form::kInplace, std::array{Input(self)},
                 Params({nan, posinf, neginf}), self);
 }

@@ -16,7 +16,7 @@ Tensor relabelled(const Tensor& self, Layout layout, DType dtype) {
   return alias(self, std::move(layout), dtype, self.impl()->own_counter());
 }
 
-// The real (0) or imaginary (1) parts, where they lie.
+// Returns a view of the real (0) or imaginary (1) parts.
 Tensor part(const Tensor& self, int64_t which) {
   Layout layout = self.impl()->layout();
   for (int64_t& stride : layout.strides) stride *= 2;
@@ -77,7 +77,7 @@ Tensor view_as_complex(KeySet, const Tensor& self) {
   layout.strides.erase(last);
   for (size_t d = 0; d < last; ++d) {
     int64_t& stride = layout.strides[d];
-    check(stride % 2 == 0 || layout.sizes[d] == 1,  // a stride that no element uses
+    check(stride % 2 == 0 || layout.sizes[d] == 1,  // no element uses the stride
           "view_as_complex: Tensor must have a stride divisible by 2 for all but last dimension, "
           "got strides ",
           self.strides());

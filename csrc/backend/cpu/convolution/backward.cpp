@@ -1,5 +1,5 @@
-// convolution_backward: the gradient of the input is a convolution the other way round, that of the
-// weight a sum over all pixels (weight_gradient.cpp), that of the bias the sum of each channel.
+// convolution_backward: the input's gradient is a convolution of the opposite kind (transposed or
+// not), the weight's a sum over all pixels (weight_gradient.cpp), the bias's each channel's sum.
 #include "backend/cpu/convolution/complex_parts.h"
 #include "backend/cpu/convolution/convolve.h"
 #include "generated/kernels/convolution.h"
@@ -8,7 +8,7 @@
 namespace uh::kernels {
 namespace {
 
-// f(to, x, y) for float32 and float64 tensors; other dtypes are composed of these.
+// Calls f(to, x, y) for float32 and float64 tensors; composes other dtypes from these.
 template <class F>
 void in_real(const Tensor& out, const Tensor& x, const Tensor& y, const F& f) {
   if (!out || out.numel() == 0) return;

@@ -1,12 +1,11 @@
-// Complex convolutions are composed of real ones: the parts of a tensor, and the sum of their
-// products.
+// Complex convolutions as real ones: a tensor's real and imaginary parts, and the sum of products.
 #pragma once
 
 #include "backend/cpu/copy/elements.h"
 
 namespace uh {
 
-// The real (0) or imaginary (1) parts of a complex tensor as a separate tensor.
+// Returns the real (0) or imaginary (1) parts of a complex tensor as a separate tensor.
 inline Tensor part_of(const Tensor& self, int64_t which) {
   if (!self) return self;
   Dims strides = self.strides();

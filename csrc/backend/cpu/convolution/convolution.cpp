@@ -1,4 +1,4 @@
-// convolution: which dtype the arithmetic of convolve.h runs in.
+// convolution: chooses the dtype in which convolve.h computes.
 #include "generated/kernels/convolution.h"
 #include "backend/cpu/convolution/complex_parts.h"
 #include "backend/cpu/convolution/convolve.h"

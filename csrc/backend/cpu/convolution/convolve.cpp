@@ -17,10 +17,10 @@
 namespace uh {
 namespace {
 
-constexpr int64_t kBufferBytes = 768 << 10;  // of input that a task works on: it stays in L2
-constexpr int64_t kWeightBytes = 768 << 10;  // of weights that are used before the next pixels
-constexpr int64_t kSumBytes = 512 << 10;     // of sums that are not complete yet
-constexpr int64_t kTaps = 256;  // taps that are summed at a time: their inputs stay in L1
+constexpr int64_t kBufferBytes = 768 << 10;  // input of one task: fits L2
+constexpr int64_t kWeightBytes = 768 << 10;  // weights applied before moving to the next pixels
+constexpr int64_t kSumBytes = 512 << 10;     // unfinished sums
+constexpr int64_t kTaps = 256;               // taps per partial sum: their inputs fit L1
 constexpr size_t kX = 2;
 template <class T>
 class Convolution {
@@ -82,8 +82,8 @@ class Convolution {
   T* out_data() const { return reinterpret_cast<T*>(out_.data()); }
   int64_t step(size_t a) const { return options_.transposed ? axes_[a].stride : 1; }
 
-  // A pixel that meets no other has no neighbours: all of them may lie along one axis. With
-  // output_padding, some outputs meet no pixel at all.
+  // If every output reads one input at the same position, all pixels can be merged into one axis.
+  // (With output_padding, some outputs read no input.)
   void merge_axes() {
     for (const ConvAxis& a : axes_)
       if (a.kernel != 1 || a.stride != 1 || a.padding != 0 || a.in != a.out) return;
@@ -92,7 +92,7 @@ class Convolution {
     in_stride_ = {0, 0, 1};
   }
 
-  // Blocks of as many rows as the loops have, and smaller ones for what is left.
+  // Splits the output channels into blocks of the loops' row counts, largest first.
   void cut_channels() {
     int64_t at = 0;
     for (int kind = loops_.row_kinds - 1; kind >= 0; --kind) {
@@ -103,7 +103,7 @@ class Convolution {
   }
 
   void make_parts() {
-    bool all = true;  // whether every output has taps
+    bool all = true;  // every output has taps
     for (size_t a = 0; a < kConvDims; ++a) {
       const auto& residues = axes_[a].residues;
       const auto met = std::count_if(residues.begin(), residues.end(),
@@ -144,12 +144,12 @@ class Convolution {
                  });
   }
 
-  // A task is a group of channels, some images and a band of the outermost axis that has a length.
+  // Splits the work into tasks: a channel group, some images, and a band of the outermost axis
+  // longer than 1.
   void cut_tasks() {
     if (parts_.empty()) return;
     band_axis_ = most_[0] > 1 ? 0 : most_[1] > 1 ? 1 : 2;
-    int64_t line =
-        in_channels_ * static_cast<int64_t>(sizeof(T));  // bytes of one index of the band
+    int64_t line = in_channels_ * static_cast<int64_t>(sizeof(T));  // bytes per index of the band
     for (size_t a = 0; a < kConvDims; ++a) {
       line *= static_cast<int64_t>(axes_[a].phases.size());
       if (a != band_axis_) line *= most_[a] + axes_[a].reach;
@@ -161,7 +161,7 @@ class Convolution {
       pieces = std::max(pieces, std::min(length, ceil_div(target, images_ * groups_)));
     band_ = ceil_div(length, pieces);
     bands_ = ceil_div(length, band_);
-    // Small images go together, so that a tile is full more often than not.
+    // Small images are combined in a task, so that most tiles are full.
     const int64_t image_bytes = line * (length + halo);
     images_at_once_ = 1;
     if (bands_ == 1 && image_bytes < kBufferBytes / 4) {
@@ -195,7 +195,7 @@ class Convolution {
         for (int64_t i = lo; i < hi; ++i) {
           const int64_t g = i / count;
           const ConvBlock& b = blocks_[static_cast<size_t>(i % count)];
-          // Row c of group g: forward in dimension 0 of all groups, transposed in dimension 1.
+          // Row c of group g: dimension 0 over all groups if forward, dimension 1 if transposed.
           const T* from = source + b.channel * rows_stride;
           from +=
               g * (options_.transposed ? in_channels_ * taps_stride : out_channels_ * rows_stride);
@@ -220,8 +220,7 @@ class Convolution {
     }
   }
 
-  // The number of rows is known when this is compiled: a loop over as few would cost more than the
-  // copies.
+  // The number of rows is a template argument: a loop over so few would cost more than the copies.
   template <int rows>
   void pack_rows(T* to, const ConvPart& part, const T* from, int64_t rows_stride,
                  int64_t taps_stride) const {
@@ -258,7 +257,8 @@ class Convolution {
     }
   }
 
-  // The input itself will do where nothing is padded, skipped or converted.
+  // Reads the input in place if it needs no padding, skipping or conversion. Returns whether it
+  // does.
   bool borrow(Buffer& b, int64_t group) const {
     if (input_.dtype() != out_.dtype() || !input_.is_contiguous() || b.images != 1) return false;
     for (const ConvAxis& a : axes_)
@@ -314,8 +314,8 @@ class Convolution {
                 int64_t px) const {
     const ConvAxis& x = axes_[kX];
     const int64_t item = itemsize(input_.dtype());
-    // Elements [j0, j1) of a row are in the input.
-    const int64_t shift = b.start[kX] * x.split + px - x.low;  // input of element 0
+    // Elements [j0, j1) of a row are inside the input.
+    const int64_t shift = b.start[kX] * x.split + px - x.low;  // input index of element 0
     const int64_t width = b.size[kX];
     const int64_t j0 = std::clamp<int64_t>(shift >= 0 ? 0 : ceil_div(-shift, x.split), 0, width);
     const int64_t j1 =
@@ -347,7 +347,7 @@ class Convolution {
     return to;
   }
 
-  // Where each tap of each channel is, from a pixel's place in the buffer.
+  // Computes the offset of each channel's taps from a pixel's position in the buffer.
   void make_offsets(const ConvPart& part, const Buffer& b, std::vector<int64_t>& offsets) const {
     size_t k = 0;
     const auto ny = static_cast<int64_t>(axes_[1].phases.size());
@@ -366,8 +366,8 @@ class Convolution {
     }
   }
 
-  // The next tile's runs. Dense: pixels follow each other in the tile. Otherwise they keep their
-  // distances in the buffer, so that a tap of the tile is one piece of it.
+  // Appends the next tile's runs. If `dense`, its pixels are adjacent in the tile; else they keep
+  // their distances in the buffer, so that a tap of the tile is one contiguous range of it.
   int64_t next_tile(const ConvPart& part, Walk& at, bool dense, std::vector<ConvRun>& runs) const {
     const int64_t first = at.position();
     int64_t used = 0;
@@ -391,7 +391,7 @@ class Convolution {
     return offset + at.n * out_.size(1) * out_plane_;
   }
 
-  // Whether gathering the pixels of a tile costs less than computing what lies between them.
+  // Returns whether gathering a tile's pixels costs less than computing the elements between them.
   bool is_dense(const Spatial& extent, const Buffer& b) const {
     const int64_t pixels = b.images * extent[0] * extent[1] * extent[2];
     const int64_t rows = b.images * b.size[0] * b.size[1];
@@ -407,7 +407,7 @@ class Convolution {
     Walk at{extent, b};
     while (!at.done()) {
       ConvTile tile{s.runs.size(), 0, at.position(), 0, 0, dense};
-      // Near the end of the input a whole tile would read what comes after it.
+      // Near the end of the input, a whole tile would read past it.
       tile.gathers = dense || tile.position + furthest + width_ > b.readable;
       const int64_t vectors = ceil_div(next_tile(part, at, tile.gathers, s.runs), loops_.lanes);
       tile.kind = vectors > 3 ? 3 : static_cast<int>(vectors) - 1;
@@ -417,9 +417,8 @@ class Convolution {
     }
   }
 
-  // Long sums are cut, so that the inputs and weights of a piece stay in L1 and L2; what has been
-  // summed so far waits in `sums`, for as many channels as fit the cache with all tiles of the
-  // task.
+  // Long sums are split so that the inputs and weights of a piece stay in L1 and L2. Partial sums
+  // are kept in `sums`, for as many channels as fit the cache with all tiles of the task.
   void run_part(const ConvPart& part, const Spatial& extent, const Buffer& b, int64_t group,
                 Scratch& s) const {
     make_offsets(part, b, s.offsets);
@@ -469,7 +468,7 @@ class Convolution {
     }
   }
 
-  // Copies the taps of a tile's pixels side by side, and makes the offsets of that panel.
+  // Copies the taps of a tile's pixels to a panel, and sets the panel's offsets.
   const T* gather(const Buffer& b, int64_t from, int64_t to, const ConvTile& tile,
                   Scratch& s) const {
     T* panel = s.panel(width_);
@@ -491,7 +490,7 @@ class Convolution {
   std::vector<ConvBlock> blocks_;
   std::vector<ConvPart> parts_;
   std::vector<T> bias_;
-  int64_t width_ = 0;  // pixels of a full tile
+  int64_t width_ = 0;  // pixels per full tile
   size_t band_axis_ = 0;
   int64_t band_ = 1, bands_ = 0, images_at_once_ = 1, image_tasks_ = 0;
 };

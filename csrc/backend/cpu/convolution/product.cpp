@@ -6,7 +6,7 @@
 namespace uh {
 namespace {
 
-// The first two dimensions of a tensor whose others have size 1.
+// Returns the first two dimensions of a tensor whose other dimensions have size 1.
 Tensor matrix(const Tensor& t) {
   return alias(t, {{t.size(0), t.size(1)}, {t.stride(0), t.stride(1)}, t.offset()});
 }

@@ -13,7 +13,7 @@
 namespace uh {
 namespace {
 
-// Sizes along depth, height and width; those that the tensor does not have are 1.
+// Returns the sizes along depth, height and width; 1 for missing dimensions.
 Spatial spatial_of(const Tensor& t) {
   Spatial sizes{1, 1, 1};
   const auto first = static_cast<int64_t>(kConvDims) - (t.ndim() - 2);
@@ -68,7 +68,7 @@ class Scatter {
   }
 
  private:
-  // Weights as [group][input channel][tap][output channel], filled up with zeros.
+  // Packs weights as [group][input channel][tap][output channel], padded with zeros.
   void pack(const Tensor& weight) {
     const int64_t rows = o_.groups * in_channels_;
     weights_ = allocate(rows * taps_ * wide_);
@@ -82,7 +82,8 @@ class Scatter {
     }
   }
 
-  // In a buffer of the padded output: where a pixel's first tap leads, and the others from there.
+  // Computes, in a buffer of the padded output, each pixel's position and each tap's offset from
+  // it.
   void find_places() {
     const auto at = [&](const Spatial& p) {
       return ((p[0] * padded_[1] + p[1]) * padded_[2] + p[2]) * wide_;
@@ -121,7 +122,7 @@ class Scatter {
     }
   }
 
-  // Without the padding, and channel by channel.
+  // Copies the result without its padding, channel by channel.
   void store(const T* sums, int64_t member) const {
     const int64_t area = volume(whole_);
     const T* const bias = bias_.data() + member % o_.groups * out_channels_;
@@ -149,7 +150,7 @@ class Scatter {
   const Tensor input_;
   const Loops& loops_;
   const ConvolutionOptions& o_;
-  int64_t images_, in_channels_, out_channels_, wide_;  // channels of a group; with zeros
+  int64_t images_, in_channels_, out_channels_, wide_;  // channels of a group; padded
   Spatial in_, whole_, kernel_, padded_{1, 1, 1};
   int64_t taps_;
   std::vector<T> bias_;
@@ -168,7 +169,7 @@ bool scatter_pays(const Tensor& out, const Tensor& input, const Tensor& weight,
   if (channels * 2 < lanes) return false;
   const double filled =
       static_cast<double>(channels) / static_cast<double>(ceil_div(channels, lanes) * lanes);
-  double more = 1;  // outputs of a residue for every input
+  double more = 1;  // outputs of a residue per input
   const Spatial small = spatial_of(input), large = spatial_of(out);
   for (size_t a = 0; a < kConvDims; ++a)
     more *= static_cast<double>(large[a]) / static_cast<double>(options.stride[a] * small[a]);

@@ -1,4 +1,4 @@
-// The data of a task of a convolution: its piece of the input, its tiles, its memory.
+// A task of a convolution: its part of the input, its tiles, its memory.
 #pragma once
 
 #include <array>
@@ -13,20 +13,20 @@
 
 namespace uh {
 
-// The outputs of one residue along each axis: they share their taps, and so their weights.
+// The outputs of one residue along each axis: they have the same taps, and so the same weights.
 struct ConvPart {
   Spatial first, extent;
   std::array<const std::vector<ConvTap>*, kConvDims> taps;
-  int64_t count = 0;  // taps of all input channels
+  int64_t count = 0;  // taps over all input channels
   DataPtr weights;    // for each group and block of rows: [tap][row]
 };
 
-struct ConvBlock {  // output channels that a tile has
+struct ConvBlock {  // output channels of a tile
   int64_t channel, rows;
   int kind;
 };
 
-// The buffer of a task: [channel][phase z, y, x][image][z][y][x], some zeros after it.
+// The buffer of a task: [channel][phase z, y, x][image][z][y][x], followed by zeros.
 template <class T>
 struct ConvBuffer {
   const T* data = nullptr;
@@ -34,11 +34,11 @@ struct ConvBuffer {
   Spatial size;   // of one phase of one image
   Spatial start;  // the first output (divided by the step) along each axis
   int64_t image = 0, images = 1;
-  int64_t plane = 0;     // elements from one phase, or with a single phase one channel, to the next
-  int64_t readable = 0;  // elements from data on
+  int64_t plane = 0;     // elements between phases, or between channels if there is one phase
+  int64_t readable = 0;  // elements from `data`
 };
 
-// Walks the pixels of a part in a task, tile by tile.
+// Iterates over the pixels of a part in a task, tile by tile.
 template <class T>
 struct ConvWalk {
   const Spatial& extent;
@@ -61,19 +61,18 @@ struct ConvWalk {
   }
 };
 
-// Tiles that make up a task, and where their pixels are.
+// A tile of a task, and the positions of its pixels.
 struct ConvTile {
   size_t first_run, runs;
   int64_t position, width;
   int kind;
-  bool gathers;  // its taps are copied side by side first
+  bool gathers;  // its taps are first copied to be contiguous
 };
 
 // Memory that the tiles of a task share.
 template <class T>
 struct ConvScratch {
-  // For tiles of `width` pixels, sums of at most `taps` taps and panels of at most `panel_rows` of
-  // them.
+  // For tiles of `width` pixels, sums of up to `taps` taps, and panels of up to `panel_rows` taps.
   ConvScratch(int64_t width, int64_t taps, int64_t panel_rows) {
     tile.resize(static_cast<size_t>(8 * width));
     offsets.resize(static_cast<size_t>(taps));

@@ -7,7 +7,7 @@ namespace {
 
 struct Axis {
   int64_t small,
-      large;  // sizes: pixel s of the one meets s * stride + tap * dilation - padding of the other
+      large;  // sizes: small s pairs with large s * stride + tap * dilation - padding
   int64_t kernel, stride, padding, dilation;
 
   bool meets(int64_t tap) const {
@@ -30,7 +30,7 @@ TrimmedKernel trim(const Tensor& weight, const Tensor& in, const Tensor& out,
     const Axis axis{small.size(d),     large.size(d),      weight.size(d),
                     options.stride[a], options.padding[a], options.dilation[a]};
     int64_t first = 0, end = axis.kernel;
-    // The padding stays at least 0: the loops expect it.
+    // The loops require a non-negative padding.
     while (first < end && !axis.meets(first) && (first + 1) * axis.dilation <= axis.padding)
       ++first;
     while (end > first && !axis.meets(end - 1)) --end;

@@ -1,5 +1,5 @@
-// Kernels without the taps that meet padding only. Of a 3x3 kernel on a map of one pixel, only the
-// centre meets the pixel: without the other eight taps it is a product of matrices.
+// Kernels without taps that read only padding. Of a 3x3 kernel on a 1-pixel image, only the centre
+// reads the pixel; without the other eight taps the convolution is a matrix product.
 #pragma once
 
 #include "backend/cpu/convolution/convolve.h"
@@ -7,12 +7,12 @@
 namespace uh {
 
 struct TrimmedKernel {
-  Tensor weight;  // a view of the whole kernel
+  Tensor weight;  // a view of the full kernel
   ConvolutionOptions options;
 };
 
-// The taps of `weight` that meet a pixel of both `in` and `out`, the input and the output of the
-// convolution, and the options for them. Taps between the first and the last of these stay.
+// Returns the taps of `weight` that connect a pixel of `in` to one of `out`, and adjusted options.
+// Taps between the first and the last such tap are kept.
 TrimmedKernel trim(const Tensor& weight, const Tensor& in, const Tensor& out,
                    const ConvolutionOptions& options);
 

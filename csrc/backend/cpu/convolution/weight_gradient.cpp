@@ -1,13 +1,12 @@
-// The gradient of a convolution's weight: every element is the sum, over all images and pixels, of
-// the output's gradient times the input that the element met there.
+// The gradient of a convolution's weight: for each element, the sum over all images and pixels of
+// the output's gradient times the input that the element multiplied.
 //
-// With enough output channels, the gradients of a pixel are a vector: every input that it met is
-// multiplied with it, for a dozen elements of the kernel at a time.
-// With few, vectors lie along the pixels.
-// Without strides the inputs that an element meets are a window of the input, so both are read
-// where they lie: the gradient is spread to the input's row length (zeros between its rows), and
-// one long run of it meets one long run of the input. With strides, or where the zeros would be
-// more than the pixels, the inputs of every element are copied side by side first.
+// With many output channels, the gradients of a pixel form a vector, and each input is multiplied
+// with it, for a dozen kernel elements at a time. With few, vectors run along the pixels.
+// With a stride of 1 the inputs of a kernel element are a window of the input, read in place: the
+// gradient is spread to the input's row length (zeros between its rows), so that one long run of it
+// is multiplied with one of the input. With strides, or if there would be more zeros than pixels,
+// the inputs of each element are first copied to be contiguous.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -26,7 +25,7 @@
 namespace uh {
 namespace {
 
-constexpr int64_t kChunkBytes = 1 << 20;  // of images that are worked on together: they stay in L2
+constexpr int64_t kChunkBytes = 1 << 20;  // images processed together: fit L2
 
 template <class T>
 class WeightGradient {
@@ -64,7 +63,8 @@ class WeightGradient {
     if (row_channels_ * 2 >= loops_.lanes) return run_pixels();
     if (!plan_windows()) return run_copied();
     run_windows();
-    // A zero between the rows may have met an infinity that no element of the weight meets.
+    // A zero between the rows may have been multiplied with an infinity that no element should
+    // read.
     const int64_t n = groups_ * row_channels_ * taps_;
     const bool exact = length_ == count_;
     if (exact || std::all_of(out_, out_ + n, [](T x) { return std::isfinite(x); })) return;
@@ -75,7 +75,7 @@ class WeightGradient {
  private:
   static int64_t volume(const Spatial& s) { return s[0] * s[1] * s[2]; }
 
-  // Whether no element of the weight meets padding.
+  // Returns whether no element of the weight reads padding.
   bool reads_input_only() const {
     for (size_t a = 0; a < kConvDims; ++a) {
       const int64_t last = (pixels_[a] - 1) * stride_[a] + (kernel_[a] - 1) * dilation_[a];
@@ -84,7 +84,7 @@ class WeightGradient {
     return true;
   }
 
-  // Where each tap's input lies, from that of the first.
+  // Computes the offset of each tap's input from the first tap's.
   void make_offsets() {
     const int64_t plane = volume(size_);
     offsets_.clear();
@@ -97,7 +97,7 @@ class WeightGradient {
                                x * dilation_[2]);
   }
 
-  // ---- pixel by pixel, a vector of rows at a time
+  // ---- one pixel at a time, a vector of rows
 
   void run_pixels() {
     borrows_ = reads_input_only();
@@ -107,7 +107,7 @@ class WeightGradient {
     make_offsets();
     const int64_t rows = groups_ * row_channels_, columns = groups_ * column_channels_;
     const int64_t plane = volume(size_);
-    // Rows are cut into pieces of two vectors at most; the last is filled up with zeros.
+    // Rows are split into pieces of at most two vectors; the last is padded with zeros.
     const int64_t wide = ceil_div(row_channels_, loops_.lanes) * loops_.lanes;
     const int64_t bytes =
         (groups_ * wide * count_ + columns * plane) * static_cast<int64_t>(sizeof(T));
@@ -148,8 +148,8 @@ class WeightGradient {
     store_sums(sums, wide);
   }
 
-  // From [group][tap][row] to [group][row][tap], a few rows at a time: a line of the cache is read
-  // once.
+  // Transposes [group][tap][row] to [group][row][tap], a few rows at a time, so that each cache
+  // line is read once.
   void store_sums(const T* sums, int64_t wide) const {
     constexpr int64_t kRows = 64 / sizeof(T);
     const int64_t blocks = ceil_div(row_channels_, kRows);
@@ -177,7 +177,7 @@ class WeightGradient {
     }
   }
 
-  // [group][image][pixel][row], so that the rows of a pixel are a vector.
+  // Transposes to [group][image][pixel][row], so that the rows of a pixel form a vector.
   void turn_rows(T* to, const T* from, int64_t n, int64_t wide) const {
     parallel_for(0, groups_ * n, 1 + 65536 / (count_ * wide), [&](int64_t lo, int64_t hi) {
       for (int64_t i = lo; i < hi; ++i) {
@@ -192,7 +192,7 @@ class WeightGradient {
     });
   }
 
-  // ---- windows of the input, where it lies
+  // ---- windows of the input, in place
 
   bool plan_windows() {
     if (stride_ != Spatial{1, 1, 1}) return false;
@@ -257,7 +257,7 @@ class WeightGradient {
     return to;
   }
 
-  // n elements of the input from `start` on, `step` apart along the row; zeros outside of it.
+  // Copies n elements of the input from `start`, `step` apart along the row; zeros outside it.
   void copy_row(T* to, int64_t n, const T* plane, const Spatial& start, int64_t step) const {
     if (start[0] < 0 || start[0] >= in_[0] || start[1] < 0 || start[1] >= in_[1]) {
       std::fill_n(to, n, T{});
@@ -275,11 +275,11 @@ class WeightGradient {
     std::fill_n(to + j1, n - j1, T{});
   }
 
-  // ---- the inputs of every element, copied
+  // ---- copies of each element's inputs
 
   void run_copied() {
     const int64_t rows = groups_ * row_channels_, taps = groups_ * taps_;
-    const int64_t lines = images_ * pixels_[0] * pixels_[1];  // rows of pixels, of all images
+    const int64_t lines = images_ * pixels_[0] * pixels_[1];  // rows of pixels in all images
     const int64_t bytes = (rows + taps) * pixels_[2] * static_cast<int64_t>(sizeof(T));
     const int64_t at_once = std::clamp<int64_t>(kChunkBytes / bytes, 1, lines);
     const DataPtr row_data = allocate(at_once * rows * pixels_[2]);
@@ -327,7 +327,7 @@ class WeightGradient {
 
   // ---- tiles
 
-  // All rows and taps of all groups; a group's taps begin `group_step` after those before it.
+  // Runs all rows and taps of all groups, whose taps are `group_step` apart.
   void run_tiles(typename Loops::Source from, int64_t group_step) const {
     const int64_t blocks = ceil_div(taps_, 6);
     const double work = 6.0 * row_channels_ * from.length * from.images;
@@ -368,7 +368,7 @@ class WeightGradient {
   const Loops& loops_;
   int64_t images_, groups_, row_channels_, column_channels_;
   Spatial stride_, padding_, dilation_, pixels_, in_, kernel_, size_;
-  int64_t taps_, count_, length_ = 0;  // taps of a group; pixels; how far apart the last of them is
+  int64_t taps_, count_, length_ = 0;  // taps of a group; pixels; span of the last pixels
   bool borrows_ = false;
   std::vector<int64_t> offsets_;
 };

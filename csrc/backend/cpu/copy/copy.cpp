@@ -13,8 +13,8 @@
 namespace uh::kernels {
 namespace {
 
-// Of elements that share memory the last one written stays, so they are written in the order in
-// which pointwise operators go, as in PyTorch.
+// For elements that share memory the last write wins, so they are written in the order of pointwise
+// operators, as in PyTorch.
 void copy_in_order(const Tensor& self, const Tensor& src) {
   TensorIterator space(self.sizes());
   space.add(self);
@@ -37,7 +37,7 @@ Tensor copied(const Tensor& self, const Tensor& out) {
   return out;
 }
 
-// Whether both are the same elements in the same order.
+// Returns whether both have the same elements in the same order.
 bool describes_same(const Tensor& a, const Tensor& b) {
   return a.storage() == b.storage() && a.dtype() == b.dtype() && a.offset() == b.offset() &&
          a.sizes() == b.sizes() && a.strides() == b.strides();
@@ -55,7 +55,7 @@ void copy(KeySet, const Tensor& self, const Tensor& src, bool) {
   check_broadcasts_to(src.sizes(), self.sizes(), "copy_");
   if (self.is_same(src)) return;
   if (describes_same(self, src)) {
-    if (!self.is_meta()) self.data();  // throws where the storage has been made too small
+    if (!self.is_meta()) self.data();  // throws if the storage has been resized to too few bytes
     return;
   }
   check_no_internal_overlap(self, "copy_");
@@ -86,7 +86,7 @@ Tensor to_copy(KeySet, const Tensor& self, DType dtype, Device device, MemoryFor
   return copied(self, empty_like(self, target, target_device, format));
 }
 
-// Elements that share memory may be filled: they all get the same value.
+// Elements may share memory: all get the same value.
 void fill_scalar(KeySet, const Tensor& self, const Scalar& value) {
   const ElementBytes bytes = element_bytes(value, self.dtype());
   if (self.is_meta()) return;

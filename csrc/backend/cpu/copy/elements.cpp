@@ -13,8 +13,8 @@
 namespace uh {
 namespace {
 
-constexpr int64_t kGrainSize = 32768;  // elements a thread should have at least
-constexpr int64_t kChunk = 512;        // elements converted at a time, in buffers on the stack
+constexpr int64_t kGrainSize = 32768;  // minimum number of elements per thread
+constexpr int64_t kChunk = 512;        // elements converted at a time, in stack buffers
 constexpr int64_t kMaxItem = 16;
 
 struct Elements {
@@ -35,7 +35,7 @@ bool is_row_major(const Strided& s) {
   return true;
 }
 
-// One row of a converting copy with any strides.
+// Converts one row with any strides.
 void convert_row(const Elements& dst, std::byte* to, int64_t dst_stride, const Elements& src,
                  const std::byte* from, int64_t src_stride, int64_t n) {
   if (dst_stride == 1) return load_run(to, dst.dtype, from, src.dtype, src_stride, n);
@@ -48,8 +48,8 @@ void convert_row(const Elements& dst, std::byte* to, int64_t dst_stride, const E
   }
 }
 
-// A transposed copy: dst runs along the last dimension, src along another one. Returns that one or
-// -1.
+// Returns the dimension along which src is contiguous if the copy transposes (dst along the last
+// dimension, src along another), else -1.
 int64_t transposed_dim(const Geometry<2>& g) {
   if (g.row_stride(0) != 1 || g.row_stride(1) <= 1 || g.row() < 8) return -1;
   for (size_t d = 0; d + 1 < g.sizes.size(); ++d) {
@@ -58,12 +58,12 @@ int64_t transposed_dim(const Geometry<2>& g) {
   return -1;
 }
 
-// Makes `dim` the last but one: the dimensions of a transposed tile are then the two innermost.
+// Moves `dim` next to the last, so that a transposed tile's dimensions are the two innermost.
 void copy_transposed(const Elements& dst, const Elements& src, Geometry<2> g, size_t dim) {
   const size_t rank = g.sizes.size();
   for (size_t d = dim; d + 2 < rank; ++d) detail::swap_dims(g, d, d + 1);
   const auto transpose = copy_loops().transpose[size_class(dst.item)];
-  const int64_t band = std::max<int64_t>(16, 64 / dst.item);  // lines of dst that one step writes
+  const int64_t band = std::max<int64_t>(16, 64 / dst.item);  // lines of dst per step
   const int64_t columns = g.sizes[rank - 2];
   const int64_t bands = (columns + band - 1) / band;
   const int64_t outer = numel_of(IntSpan(g.sizes.data(), rank - 2));
@@ -91,7 +91,7 @@ void cast_run(void* dst, DType to, const void* src, DType from, int64_t n) {
     std::memcpy(dst, src, static_cast<size_t>(n * itemsize(to)));
   } else if (auto direct = cast(to, from)) {
     direct(dst, src, n);
-  } else {  // one side is a 16-bit float: by way of float32
+  } else {  // a 16-bit float on one side: via float32
     alignas(64) float buffer[kChunk];
     const auto in = cast(DType::kFloat32, from), out = cast(to, DType::kFloat32);
     auto* d = static_cast<std::byte*>(dst);

@@ -1,4 +1,4 @@
-// The operators of creation.yaml that only set every element to one value.
+// The operators of creation.yaml that set every element to one value.
 #include <cstring>
 
 #include "backend/cpu/copy/elements.h"
@@ -32,7 +32,7 @@ Tensor filled(Tensor out, const Scalar& value) {
   return out;
 }
 
-// The bytes of 0 are zeros in every dtype: small tensors need no more than memset.
+// Zero is all zero bytes in every dtype, so memset suffices for small tensors.
 Tensor zeroed(Tensor out) {
   constexpr size_t kSmall = 4096;
   const auto bytes = static_cast<size_t>(out.numel() * itemsize(out.dtype()));

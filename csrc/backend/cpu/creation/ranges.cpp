@@ -1,4 +1,4 @@
-// arange, linspace, eye: elements that follow from their index.
+// arange, linspace and eye.
 #include <cmath>
 
 #include "backend/cpu/copy/elements.h"
@@ -48,8 +48,8 @@ void arange(const Scalar& start, const Scalar&, const Scalar& step, DType, Devic
 
 void linspace(const Scalar& start, const Scalar& end, int64_t steps, DType, Device,
               const Tensor& out) {
-  // From both ends towards the middle: the last element is exactly `end`. Integers begin and end
-  // with integers.
+  // Computed from both ends towards the middle, so that the last element is exactly `end`. For
+  // integers both ends are integers.
   const auto fill = [&](auto zero) {
     using T = decltype(zero);
     const bool integral = is_integral(out.dtype());

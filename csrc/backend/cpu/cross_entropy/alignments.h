@@ -1,4 +1,4 @@
-// Shared by both directions of ctc_loss: sums of logarithms, and the positions of the targets.
+// Helpers of ctc_loss and its gradient: sums of logarithms, and the positions of targets.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ inline double log_add(double a, double b, double c) {
   return std::log(std::exp(a - high) + std::exp(b - high) + std::exp(c - high)) + high;
 }
 
-// The start of the targets of each sequence and the distance between them.
+// The start and stride of each sequence's targets.
 struct Targets {
   std::vector<int64_t> starts;
   int64_t step = 1, longest = 0;

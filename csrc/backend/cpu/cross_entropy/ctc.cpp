@@ -1,8 +1,8 @@
 // ctc_loss: the probability of all alignments, by the forward recursion over the targets with
 // blanks between them.
 //
-// Sequence s of 2 S + 1 labels: blank, target, blank, ..., blank. alpha[t][s] is the logarithm of
-// the sum of the probabilities of all paths that have reached label s after t + 1 steps.
+// A sequence has 2 S + 1 labels: blank, target, blank, ..., blank. alpha[t][s] is the log of the
+// total probability of the paths that are at label s after t + 1 steps.
 #include <cmath>
 #include <limits>
 
@@ -19,7 +19,7 @@
 namespace uh::kernels {
 namespace {
 
-// Fills one sequence's alpha (steps x states) and returns minus the logarithm of the whole sum.
+// Computes one sequence's alpha (steps x states) and returns its negative log-likelihood.
 template <class T>
 double forward(const T* score, int64_t by_step, int64_t by_class, const int64_t* target,
                int64_t target_step, int64_t steps, int64_t length, int64_t blank, T* alpha,

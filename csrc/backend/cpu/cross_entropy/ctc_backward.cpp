@@ -1,5 +1,5 @@
-// The gradient of ctc_loss. beta[t][s] is the logarithm of the sum over all ways to continue from
-// label s at step t; alpha + beta of the labels of a class is what the alignments give that class.
+// The gradient of ctc_loss. beta[t][s] is the log of the probability of all continuations from
+// label s at step t; alpha + beta, summed over a class's labels, is its share of the alignments.
 #include "backend/cpu/copy/elements.h"
 #include "backend/cpu/cross_entropy/alignments.h"
 #include "base/parallel.h"
@@ -17,7 +17,7 @@ struct Sequence {
   int64_t label(int64_t s) const { return s % 2 ? target[s / 2 * step] : blank; }
 };
 
-// Fills one sequence's gradient; `score` and `out` are (steps, ...) with their own strides.
+// Computes one sequence's gradient; `score` and `out` are (steps, ...) with separate strides.
 template <class T>
 void backward(const Sequence& q, const T* score, int64_t by_step, int64_t by_class, const T* alpha,
               int64_t width, double loss, double grad, T* out, int64_t out_step) {
@@ -28,7 +28,7 @@ void backward(const Sequence& q, const T* score, int64_t by_step, int64_t by_cla
     std::fill(of_class.begin(), of_class.end(), kNever);
     for (int64_t s = states - 1; s >= 0; --s) {
       const auto i = static_cast<size_t>(s);
-      double on = s >= states - 2 ? 0 : kNever;  // the last step ends at one of the two last labels
+      double on = s >= states - 2 ? 0 : kNever;  // paths end at one of the last two labels
       if (t < q.steps - 1) {
         const bool skips =
             s + 2 < states && q.label(s + 2) != q.blank && q.label(s) != q.label(s + 2);

@@ -1,4 +1,4 @@
-// nll_loss: one score of each row, the target class's, with its weight.
+// nll_loss: the score of each row's target class, weighted.
 #include "backend/cpu/copy/elements.h"
 #include "ops/cross_entropy/scores.h"
 #include "base/parallel.h"
@@ -20,7 +20,7 @@ T rounded(double value) {
     return T(static_cast<float>(value));
 }
 
-// Loss and weight of the positions [lo, hi); single losses go to `each` where it is given.
+// Returns loss and weight of positions [lo, hi); stores single losses in `each` unless it is null.
 template <class T>
 Sums walk(const Scores& s, const T* score, const int64_t* target, const T* weight, int64_t ignored,
           T* each, int64_t lo, int64_t hi) {
@@ -48,7 +48,7 @@ Sums walk(const Scores& s, const T* score, const int64_t* target, const T* weigh
   return sums;
 }
 
-// Parts of fixed size meet in order, so that the number of threads changes no result.
+// Parts of fixed size are added in order, so that the result does not depend on the threads.
 template <class T>
 Sums walk_all(const Scores& s, const T* score, const int64_t* target, const T* weight,
               int64_t ignored, T* each) {
@@ -65,7 +65,7 @@ Sums walk_all(const Scores& s, const T* score, const int64_t* target, const T* w
   return all;
 }
 
-// One number into a tensor without dimensions.
+// Stores a number in a 0-d tensor.
 void set_number(const Tensor& out, double value) {
   fill_elements(out, element_bytes(value, out.dtype()));
 }

@@ -1,4 +1,4 @@
-// The gradient of nll_loss: minus the weight at each target, zero everywhere else.
+// The gradient of nll_loss: minus the weight at each target, zero elsewhere.
 #include "backend/cpu/copy/elements.h"
 #include "base/parallel.h"
 #include "generated/kernels/cross_entropy.h"
@@ -7,7 +7,7 @@
 namespace uh::kernels {
 namespace {
 
-// Writes the targets' elements of a row-major `out`; `grad` is one number or one per target.
+// Writes the targets' elements of a row-major `out`; `grad` has one element or one per target.
 template <class T>
 void place_all(T* out, const Scores& s, const T* grad, bool one_grad, const int64_t* target,
                const T* weight, int64_t ignored, double scale) {

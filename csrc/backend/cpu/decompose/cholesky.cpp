@@ -1,4 +1,4 @@
-// Cholesky factors, and what is solved and inverted with them.
+// Cholesky factors, solving and inverting with them.
 #include "backend/cpu/copy/elements.h"
 #include "ops/linalg/checks.h"
 #include "backend/cpu/linalg/lapack.h"
@@ -105,7 +105,7 @@ Tensor cholesky_inverse(KeySet, const Tensor& self, bool upper) {
       T* a = out.data_as<T>() + i * n * n;
       info.data_as<int32_t>()[i] =
           lapack::potri(triangle(upper), static_cast<int>(n), a, static_cast<int>(n));
-      for (int64_t column = 0; column < n; ++column) {  // the other triangle mirrors this one
+      for (int64_t column = 0; column < n; ++column) {  // mirrors the triangle
         for (int64_t row = 0; row < column; ++row) {
           T &above = a[row + column * n], &below = a[column + row * n];
           (upper ? below : above) = conjugated(upper ? above : below);

@@ -17,7 +17,7 @@ std::string no_convergence(int info) {
       info, ").");
 }
 
-// One real matrix: LAPACK's pairs of columns become complex vectors.
+// Converts LAPACK's column pairs of one real matrix to complex vectors.
 template <class R>
 int eigen(int n, R* a, Complex<R>* values, Complex<R>* vectors) {
   const auto size = static_cast<size_t>(n);
@@ -43,7 +43,7 @@ int eigen(int n, Complex<R>* a, Complex<R>* values, Complex<R>* vectors) {
   return lapack::geev(vectors ? 'V' : 'N', n, a, n, values, vectors ? vectors : &unused, n);
 }
 
-// `vectors` may be empty: values only.
+// `vectors` may be empty to compute only values.
 void eigen_into(const Tensor& self, const Tensor& values, const Tensor& vectors) {
   const int64_t n = rows_of(self);
   if (self.numel() == 0) return;
@@ -129,7 +129,7 @@ Tensor linalg_eigvals(KeySet, const Tensor& self) {
   return values;
 }
 
-// Where gradients are wanted: they need the eigenvectors.
+// When gradients are required, which need the eigenvectors.
 Tensor eigvals_calls(KeySet, const Tensor& self) { return std::get<0>(ops::linalg_eig(self)); }
 
 }  // namespace uh::kernels

@@ -1,4 +1,4 @@
-// LDL factors of symmetric and hermitian matrices.
+// LDL factors of symmetric and Hermitian matrices.
 #include "backend/cpu/copy/elements.h"
 #include "ops/linalg/checks.h"
 #include "backend/cpu/linalg/lapack.h"
@@ -81,7 +81,7 @@ Tensor linalg_ldl_solve(KeySet, const Tensor& ld, const Tensor& pivots, const Te
     const int64_t row = std::abs(int64_t{exchanges.data_as<int32_t>()[i]});
     check(row >= 1 && row <= n, kOp, ": pivots must be between 1 and ", n, ", got ", row);
   }
-  // Two negative pivots are a 2x2 block, for which LAPACK reads the row after the first.
+  // Two negative pivots mark a 2x2 block, for which LAPACK reads the second row's pivot.
   for (int64_t i = 0; i < exchanges.numel();) {
     const int32_t* pivot = exchanges.data_as<int32_t>() + i;
     const bool is_block = pivot[0] < 0;

@@ -1,4 +1,4 @@
-// Least squares by one of LAPACK's four drivers.
+// Least squares by one of four LAPACK drivers.
 #include "backend/cpu/copy/elements.h"
 #include "ops/linalg/checks.h"
 #include "backend/cpu/linalg/lapack.h"
@@ -14,7 +14,7 @@
 namespace uh::kernels {
 namespace {
 
-// One system; b has max(m, n) rows and takes the solution in its first n.
+// Solves one system; b has max(m, n) rows and gets the solution in its first n.
 template <class T>
 int least_squares(std::string_view driver, int m, int n, int count, T* a, T* b, real_t<T>* s,
                   real_t<T> rcond, int* rank) {
@@ -64,7 +64,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(
   check_lapack_size(m, std::max(n, k * 8), kOp);
   check_lapack_size(tall, count, kOp);
   const DType real = to_real(self.dtype());
-  // The whole of b's work space is kept: the solution is a view of its first rows, as in PyTorch.
+  // Keeps b's whole work space: the solution is a view of its first rows, as in PyTorch.
   const Tensor x =
       empty_column_major(matrix_sizes(batch, tall, count), self.dtype(), self.device());
   const auto none = [&](DType dtype) { return empty(Dims{0}, dtype, self.device()); };
@@ -111,7 +111,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(
     if (n > 0) fill_elements(x, ElementBytes{});
   }
   for (const Tensor& t : {x, rank, values}) record_write(t);
-  // What the equations are off by lies below the solution, where LAPACK leaves it (but gelsy).
+  // LAPACK leaves the residuals below the solution (except gelsy).
   if (driver != "gelsy" && m > n && full_rank) {
     const Tensor remainder = alias(x, {matrix_sizes(batch, m - n, count), x.strides(), n});
     residuals = ops::sum(ops::square(ops::abs(remainder)), Dims{-2}, false, real);

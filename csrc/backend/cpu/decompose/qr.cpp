@@ -1,4 +1,4 @@
-// QR factors, and products with the reflectors that represent them.
+// QR factors, and products with their reflectors.
 #include "backend/cpu/copy/elements.h"
 #include "ops/linalg/checks.h"
 #include "backend/cpu/linalg/lapack.h"
@@ -9,7 +9,7 @@
 namespace uh::kernels {
 namespace {
 
-// Replaces column-major matrices by their packed factors.
+// Replaces column-major matrices with their packed factors.
 void factor_in_place(const Tensor& a, const Tensor& tau) {
   const int64_t m = rows_of(a), n = columns_of(a), k = std::min(m, n);
   if (a.numel() == 0) return;
@@ -22,7 +22,7 @@ void factor_in_place(const Tensor& a, const Tensor& tau) {
   });
 }
 
-// Replaces reflectors in the first k columns by the matrix they make.
+// Replaces the reflectors in the first k columns with the matrix that they represent.
 void make_q(const Tensor& q, const Tensor& tau, int64_t k) {
   const int64_t m = rows_of(q), columns = columns_of(q);
   if (q.numel() == 0) return;
@@ -37,7 +37,7 @@ void make_q(const Tensor& q, const Tensor& tau, int64_t k) {
   });
 }
 
-// The first `rows` x `columns` of each column-major matrix of `from`, which may be smaller.
+// Copies the first `rows` x `columns` of each column-major matrix of `from`, which may be smaller.
 void copy_corner(const Tensor& to, const Tensor& from, bool upper_only) {
   const int64_t rows = rows_of(to), columns = columns_of(to), m = rows_of(from),
                 n = columns_of(from), members = numel_of(batch_of(to));

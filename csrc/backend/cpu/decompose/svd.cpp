@@ -1,4 +1,4 @@
-// Singular values, and what is decided by them: pseudo-inverses and ranks.
+// Singular values, pseudo-inverses and ranks.
 #include "ops/linalg/checks.h"
 #include "backend/cpu/linalg/lapack.h"
 #include "backend/cpu/linalg/matrices.h"
@@ -17,7 +17,7 @@
 namespace uh::kernels {
 namespace {
 
-constexpr int kNotFinite = -4;  // what LAPACK's gesdd says of NaN; infinities keep it busy for ever
+constexpr int kNotFinite = -4;  // gesdd's info for NaN; on infinities it would not terminate
 
 std::string no_singular_values(int info) {
   if (info < 0)
@@ -28,7 +28,7 @@ std::string no_singular_values(int info) {
       info, ").");
 }
 
-// Values of 0 have no vectors: a full U or Vh is then any orthonormal matrix.
+// Without singular values, a full U or Vh may be any orthonormal matrix: the identity.
 void fill_identities(const Tensor& t) {
   const int64_t rows = rows_of(t), columns = columns_of(t), members = numel_of(batch_of(t));
   visit_any(t.dtype(), [&](auto zero) {
@@ -118,7 +118,7 @@ std::tuple<Tensor, Tensor, Tensor> svd(KeySet, const Tensor& self, bool some, bo
 
 namespace {
 
-// Tolerances as PyTorch chooses them: rtol is max(m, n) epsilon, unless a positive atol is given.
+// PyTorch's default tolerances: rtol is max(m, n) epsilon unless a positive atol is passed.
 struct Tolerance {
   Tensor atol, rtol;  // broadcast to the batch
 };
@@ -146,7 +146,7 @@ Tolerance tolerance(const Tensor& a, const Tensor& atol, const Tensor& rtol, std
   return {atol, ops::where(ops::gt(atol, Scalar(0)), Scalar(0.0), number(epsilon_for(a), a))};
 }
 
-// max(atol, rtol * largest), with a last dimension of size 1.
+// Returns max(atol, rtol * largest), with a last dimension of size 1.
 Tensor limit(const Tolerance& by, const Tensor& largest) {
   const auto column = [&](const Tensor& t) {
     const DType dtype = largest.dtype();

@@ -102,7 +102,7 @@ Tensor pdist(KeySet, const Tensor& self, double p) {
     with_loop(self.dtype(), [&](auto zero, auto loop) {
       using T = decltype(zero);
       parallel_for(0, n - 1, grain(n * k), [&](int64_t lo, int64_t hi) {
-        for (int64_t i = lo; i < hi; ++i)  // row i comes after those of the rows before it
+        for (int64_t i = lo; i < hi; ++i)  // position of row i's distances
           loop(out.data_as<T>() + i * (2 * n - i - 1) / 2, a.data_as<T>() + i * k,
                a.data_as<T>() + (i + 1) * k, n - i - 1, k, p);
       });

@@ -1,4 +1,4 @@
-// The gradient of embedding: each gradient is added to the row it was read from.
+// The gradient of embedding: each gradient is added to its row of the table.
 #pragma GCC optimize("O3")
 
 #include "backend/cpu/copy/elements.h"
@@ -9,7 +9,7 @@
 namespace uh::kernels {
 namespace {
 
-// Threads share the table: each adds the rows that are its own, in the order of the indices.
+// Threads divide the table: each adds to its rows only, in the order of the indices.
 template <class T>
 void add_rows(T* table, int64_t rows, const T* grad, const int64_t* index, int64_t n, int64_t width,
               int64_t padding, const std::vector<int64_t>& counts) {

@@ -1,4 +1,4 @@
-// embedding_bag: rows of a table, reduced bag by bag.
+// embedding_bag: rows of a table, reduced per bag.
 #include "backend/cpu/copy/elements.h"
 #include "backend/cpu/embedding/rows.h"
 #include "base/parallel.h"
@@ -40,8 +40,8 @@ void check_call(const Tensor& weight, const Tensor& indices, const Tensor& offse
         ", got ", scales.sizes());
 }
 
-// One bag in the accumulator's type; returns how many rows counted. `from` (max only) receives
-// which row each maximum came from.
+// Reduces one bag in the accumulator's type; returns the number of rows. `from` (max only) gets the
+// row of each maximum.
 template <class T, class W>
 int64_t reduce_bag(const T* weight, const Bags& bags, int64_t bag, int64_t width, int64_t mode,
                    const T* scale, int64_t padding, W* sum, int64_t* from) {

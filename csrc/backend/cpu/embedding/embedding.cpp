@@ -1,4 +1,4 @@
-// The operators of embedding.yaml but embedding_bag.
+// The operators of embedding.yaml except embedding_bag.
 #include <cmath>
 
 #include "backend/cpu/copy/elements.h"

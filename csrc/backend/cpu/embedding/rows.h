@@ -1,14 +1,14 @@
-// Row numbers of a table: what embedding and embedding_bag share.
+// Row indices of a table, for embedding and embedding_bag.
 #pragma once
 
 #include "backend/cpu/index/along.h"
 
 namespace uh {
 
-// The indices as contiguous int64. Throws unless they are int64 or int32.
+// Returns the indices as contiguous int64. Throws unless they are int64 or int32.
 Tensor row_numbers(const Tensor& indices, std::string_view op);
 
-// Throws an IndexError when a number is not a row of weight.
+// Throws IndexError for an index that is not a row of weight.
 void check_rows(const Tensor& numbers, const Tensor& weight, std::string_view op);
 
 }  // namespace uh

@@ -1,5 +1,4 @@
-// Short-time Fourier transforms: windows of a signal, each transformed; and the signal again from
-// the sum of its windows.
+// Short-time Fourier transforms: transforms of a signal's windows; and the inverse, from their sum.
 #include "backend/cpu/copy/elements.h"
 #include "generated/kernels/fft.h"
 #include "generated/ops/arithmetic.h"
@@ -17,8 +16,7 @@ namespace {
 using MaybeInt = std::optional<int64_t>;
 using MaybeBool = std::optional<bool>;
 
-// The arguments of both directions, and the window as it is used: of n_fft values, zero where a
-// shorter one does not reach.
+// The arguments of both directions, and the window zero-padded to n_fft values.
 struct Frames {
   int64_t n_fft, hop, win;
   Tensor window;
@@ -48,7 +46,7 @@ void check_window(const Frames& f, std::string_view op) {
         ", but got window with size ", f.window ? f.window.sizes() : Dims{});
 }
 
-// What the windows of a signal of ones sum to: by this the sum of all windows is too large.
+// Returns the sum of the squared windows, by which the inverse divides the sum of all windows.
 Tensor envelope(const Frames& f, int64_t count, int64_t length, DType dtype, Device device) {
   Frames own = f;
   if (!own.window) own.window = ops::ones({f.n_fft}, dtype, device);

@@ -11,14 +11,14 @@ namespace {
 
 constexpr int64_t kMaxRadix = 61;
 
-// The radices whose product is n, the powers of two first: what comes after them then has rows of
-// many numbers. Empty when a prime factor is too large for a pass.
+// Returns radices whose product is n, powers of two first, so that later passes have long rows.
+// Empty if a prime factor is too large for a pass.
 std::vector<int64_t> factors(int64_t n) {
   std::vector<int64_t> result;
   int64_t twos = 0;
   for (; n % 2 == 0; n /= 2) ++twos;
   int64_t eights = twos / 3;
-  if (twos % 3 == 1 && eights > 0) --eights;  // 8 2 is better as 4 4
+  if (twos % 3 == 1 && eights > 0) --eights;  // 4 4 is faster than 8 2
   twos -= 3 * eights;
   result.assign(static_cast<size_t>(eights), 8);
   for (; twos >= 2; twos -= 2) result.push_back(4);
@@ -34,7 +34,7 @@ std::vector<int64_t> factors(int64_t n) {
   return result;
 }
 
-constexpr int64_t kKept = 1 << 20;  // points of all transforms that are kept
+constexpr int64_t kKept = 1 << 20;  // points of all cached transforms
 constexpr size_t kKeptCount = 64;
 
 }  // namespace
@@ -48,7 +48,7 @@ Complex128 root_of_unity(int64_t j, int64_t n) {
   return {std::cos(angle), -std::sin(angle)};
 }
 
-// x * chirp, convolved with the conjugate chirp: a transform of any length by two of length 2^k.
+// x * chirp, convolved with the conjugate chirp: any length by two transforms of length 2^k.
 template <class R>
 struct Transform<R>::Bluestein {
   int64_t length, padded;
@@ -167,7 +167,7 @@ void Transform<R>::run(R* re, R* im, R* spare, int64_t together) const {
 template <class R>
 std::shared_ptr<const Transform<R>> Transform<R>::of(int64_t length) {
   static std::mutex mutex;
-  static std::vector<std::shared_ptr<const Transform>> retained;  // the newest use last
+  static std::vector<std::shared_ptr<const Transform>> retained;  // most recently used last
   {
     const std::lock_guard lock(mutex);
     for (auto at = retained.begin(); at != retained.end(); ++at) {

@@ -1,5 +1,5 @@
-// The three transforms that all of torch.fft is composed of: complex to complex, real to complex,
-// complex to real.
+// The three transforms of which torch.fft is composed: complex to complex, real to complex, complex
+// to real.
 #include <algorithm>
 #include <cmath>
 
@@ -31,8 +31,8 @@ double factor(const Dims& sizes, const Dims& dims, int64_t normalization) {
   return normalization == 0 ? 1 : normalization == 1 ? 1 / std::sqrt(n) : 1 / n;
 }
 
-// Memory order of a result: the other dimensions in the order of the input, then the transformed
-// ones, those of larger stride first, so that each line is read and written in one piece.
+// Returns a result whose other dimensions have the input's order, followed by the transformed ones
+// in descending stride, so that each line is read and written contiguously.
 Tensor result_like(const Tensor& self, const Dims& sizes, const Dims& dims, DType dtype) {
   Dims order, inner = dims;
   for (int64_t d = 0; d < self.ndim(); ++d)
@@ -51,7 +51,7 @@ Tensor result_like(const Tensor& self, const Dims& sizes, const Dims& dims, DTyp
   return empty_strided(sizes, strides, dtype, self.device());
 }
 
-// Where the lines of a tensor along one dimension begin.
+// The start of each line of a tensor along one dimension.
 struct Lines {
   int64_t count, step;
   Dims sizes, strides;
@@ -72,10 +72,10 @@ struct Lines {
   }
 };
 
-constexpr int64_t kTogether = 8;  // lines read and written together: neighbours share cache lines
+constexpr int64_t kTogether = 8;  // lines processed together: neighbours share cache lines
 
-// Every line of `from` is read, transformed and written to the line of `to` with the same number.
-// read(at, step, re, im) fills what `transform` takes, write(at, step, re, im) stores what it gave.
+// Transforms each line of `from` into the corresponding line of `to`: read(at, step, re, im) loads
+// the input of `transform`, write(at, step, re, im) stores its output.
 template <class R, class From, class To, class Read, class Write>
 void each_line(const From* from, const Lines& source, To* to, const Lines& target, int64_t length,
                const Transform<R>& transform, bool forward, const Read& read, const Write& write) {
@@ -104,14 +104,14 @@ void each_line(const From* from, const Lines& source, To* to, const Lines& targe
   });
 }
 
-// The dimension, other than `dim`, along which the lines of both tensors are adjacent, or -1.
+// Returns a dimension other than `dim` along which the lines of both tensors are adjacent, or -1.
 int64_t side_by_side(const Tensor& from, const Tensor& to, int64_t dim) {
   for (int64_t d = 0; d < to.ndim(); ++d)
     if (d != dim && to.size(d) >= kTogether && from.stride(d) == 1 && to.stride(d) == 1) return d;
   return -1;
 }
 
-// Lines that are adjacent along `across`: transformed together, one per lane.
+// Transforms lines that are adjacent along `across` together, one per lane.
 template <class R>
 void transform_columns(const Tensor& from, const Tensor& to, int64_t dim, int64_t across,
                        bool forward, R scale, const Transform<R>& transform) {
@@ -142,7 +142,7 @@ void transform_columns(const Tensor& from, const Tensor& to, int64_t dim, int64_
       });
 }
 
-// Every line of `from` along `dim`, transformed, to the same line of `to`, which may be `from`.
+// Transforms each line of `from` along `dim` into the same line of `to`, which may be `from`.
 template <class R>
 void transform_lines(const Tensor& from, const Tensor& to, int64_t dim, bool forward, R scale) {
   using C = Complex<R>;
@@ -181,8 +181,8 @@ void transform_lines(const Tensor& from, const Tensor& to, int64_t dim, bool for
                      Lines(to.sizes(), to.strides(), dim), n, *transform, forward, read, write);
 }
 
-// Real lines to the first half of their transforms. An even length n counts as n / 2 complex
-// numbers z = even + i odd: with Z their transform, E and O those of the even and the odd ones,
+// Transforms real lines to the first half of their spectra. An even length n is treated as n / 2
+// complex numbers z = even + i odd, with transforms Z, E and O:
 //   E[k] = (Z[k] + conj(Z[n/2 - k])) / 2,  O[k] = (Z[k] - conj(Z[n/2 - k])) / 2i,
 //   out[k] = E[k] + exp(-2 pi i k / n) O[k].
 template <class R>
@@ -231,7 +231,7 @@ void real_to_half(const Tensor& self, const Tensor& out, int64_t dim, R scale) {
                      Lines(out.sizes(), out.strides(), dim), length, *transform, true, read, write);
 }
 
-// Halves of transforms of real lines back to the lines: real_to_half the other way.
+// The inverse of real_to_half.
 template <class R>
 void half_to_real(const Tensor& self, const Tensor& out, int64_t dim, R scale) {
   using C = Complex<R>;
@@ -246,7 +246,7 @@ void half_to_real(const Tensor& self, const Tensor& out, int64_t dim, R scale) {
     for (int64_t i = 0; i < count; ++i) {
       R *re = room + 2 * length * i, *im = re + length;
       const C* const line = at[i];
-      if (!even) {  // the other half is its mirror image; what should be real counts as real
+      if (!even) {  // mirrors the other half; ignores imaginary parts that must be 0
         re[0] = line[0].re;
         im[0] = 0;
         for (int64_t k = 1; k <= half; ++k) {
@@ -291,7 +291,7 @@ void half_to_real(const Tensor& self, const Tensor& out, int64_t dim, R scale) {
                      write);
 }
 
-// All dims of `from`, which is complex, to `to`; the factor goes with the last.
+// Transforms all dims of complex `from` into `to`; the last one applies the factor.
 void transform_dims(Tensor from, const Tensor& to, const Dims& dims, bool forward, double scale) {
   if (to.numel() == 0) return;
   if (dims.empty() && !from.is_same(to)) copy_elements(to, from);
@@ -334,7 +334,7 @@ Tensor fft_r2c(KeySet, const Tensor& self, const Dims& dim, int64_t normalizatio
   if (!onesided || dims.empty()) {
     copy_elements(out, self);
     transform_dims(out, out, dims, true, scale);
-  } else {  // the last dimension first, while the others are still to come only half is left of it
+  } else {  // the last dimension first: only half of it remains for the others
     if (self.dtype() == DType::kFloat32)
       real_to_half<float>(self, out, dims.back(), static_cast<float>(scale));
     else
@@ -358,7 +358,7 @@ Tensor fft_c2r(KeySet, const Tensor& self, const Dims& dim, int64_t normalizatio
   sizes[static_cast<size_t>(last)] = n;
   const Tensor out = result_like(self, sizes, dims, to_real(self.dtype()));
   if (out.is_meta() || out.numel() == 0) return out;
-  // The half that counts, transformed along the other dimensions; then the last one.
+  // Transforms the relevant half along the other dimensions, then the last one.
   Dims half = sizes;
   half[static_cast<size_t>(last)] = n / 2 + 1;
   Tensor input = alias(self, {half, self.strides(), self.offset()});

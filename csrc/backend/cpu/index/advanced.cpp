@@ -11,7 +11,7 @@ namespace {
 
 bool is_mask(const Tensor& t) { return t.dtype() == DType::kBool || t.dtype() == DType::kUInt8; }
 
-// Masks become index tensors; one entry per dimension of self, empty where the dimension is kept.
+// Converts masks to index tensors; one entry per dimension of self, empty for kept ones.
 std::vector<Tensor> index_per_dim(const Tensor& self, const std::vector<Tensor>& indices) {
   std::vector<Tensor> result;
   int64_t dims = 0;
@@ -45,7 +45,7 @@ std::vector<Tensor> index_per_dim(const Tensor& self, const std::vector<Tensor>&
   return result;
 }
 
-// A mask without dimensions has an extra dimension, which self then has there, too.
+// A 0-d mask adds a dimension to itself and to self.
 Advanced resolve_singles(const Tensor& self, const std::vector<Tensor>& indices) {
   Layout layout{{}, {}, self.offset()};
   std::vector<Tensor> masks;
@@ -76,7 +76,7 @@ Tensor in_shape(const Tensor& index, const Dims& sizes) {
   return full;
 }
 
-// positions += where the index leads, in elements of self.
+// positions += the offsets of the index, in elements of self.
 void add_offsets(const Tensor& positions, const Tensor& index, int64_t size, int64_t stride) {
   const Tensor full = in_shape(index, positions.sizes());
   const auto* values = full.data_as<int64_t>();
@@ -131,14 +131,15 @@ Advanced resolve_indices(const Tensor& self, const std::vector<Tensor>& indices)
   const std::vector<Tensor> per_dim = index_per_dim(self, indices);
   Advanced a{plan_indices(self, per_dim), Tensor()};
   const size_t indexed = a.index_strides.size();
-  // PyTorch looks at no index of a result without elements, unless the dimension itself has none.
+  // PyTorch skips the index check of a result without elements, unless the dimension itself is
+  // empty.
   const bool any_index = numel_of(a.index_sizes) > 0;
   const bool any = any_index && numel_of(a.before) > 0 && numel_of(a.after) > 0;
   for (size_t d = 0; d < per_dim.size(); ++d) {
     if (!per_dim[d]) continue;
     const int64_t size = self.sizes()[d], stride = self.strides()[d];
     if (any || (any_index && size == 0)) check_tensor(per_dim[d], size, static_cast<int64_t>(d));
-    if (indexed == 1) {  // without negative indices, the index itself says where
+    if (indexed == 1) {  // without negative indices, positions are the index itself
       a.positions = in_shape(per_dim[d], a.index_sizes);
       const int64_t n = a.positions.numel();
       a.along = stride;
@@ -152,7 +153,7 @@ Advanced resolve_indices(const Tensor& self, const std::vector<Tensor>& indices)
     }
     add_offsets(a.positions, per_dim[d], size, stride);
   }
-  if (!a.positions) {  // no index at all, as x[()]: one position, the first
+  if (!a.positions) {  // x[()]: one position, the first
     a.positions = empty(Dims(), DType::kInt64);
     fill_elements(a.positions, ElementBytes{});
   }

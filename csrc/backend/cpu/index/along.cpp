@@ -9,7 +9,7 @@ Tensor as_places(const Tensor& index) {
   return index.dtype() == DType::kInt64 ? index : as_contiguous(index, DType::kInt64);
 }
 
-// What both kinds of walk say about the table; a 0-d tensor counts as one element in a row.
+// Sets the table's fields for both kinds of iteration; a 0-d tensor counts as 1-d.
 IndexWalk walk_of(const Tensor& self, int64_t dim, const Tensor& index) {
   IndexWalk walk;
   walk.index = as_places(index);
@@ -21,7 +21,7 @@ IndexWalk walk_of(const Tensor& self, int64_t dim, const Tensor& index) {
   return walk;
 }
 
-// Sizes with 1 where the index repeats itself: every index once.
+// Returns sizes with 1 where the index broadcasts, to visit every index once.
 Dims distinct(const IndexWalk& walk) {
   Dims sizes = walk.sizes;
   for (size_t d = 0; d < sizes.size(); ++d) {
@@ -30,7 +30,7 @@ Dims distinct(const IndexWalk& walk) {
   return sizes;
 }
 
-// A table of whole rows, one index each: n rows of `bytes` bytes are copied in order.
+// Copies rows in order if each index selects a whole row: n rows of `bytes` bytes.
 bool gather_rows(std::byte* dst, const Tensor& self, const IndexWalk& walk, const Geometry<3>& g,
                  int64_t item) {
   const bool entire_rows = g.sizes.size() == 2 && g.row_stride(2) == 0 && g.row_stride(0) == 1 &&
@@ -118,7 +118,7 @@ void gather_into(std::byte* dst, const Tensor& self, const IndexWalk& walk, std:
       walk.sizes, {IntSpan(walk.dense), IntSpan(walk.table), IntSpan(walk.index_strides)});
   const int64_t item = itemsize(self.dtype());
   const auto* index = walk.index.data_as<int64_t>();
-  if (g.row_stride(2) == 0 && g.sizes.size() == 2) {  // one index for a row: few indices
+  if (g.row_stride(2) == 0 && g.sizes.size() == 2) {  // one index per row: few indices
     check_places(walk, op, kind);
     if (gather_rows(dst, self, walk, g, item)) return;
   }

@@ -1,10 +1,10 @@
-// Walking an index tensor together with the tensor it points into: what gather, scatter, index_add
-// and their like have in common.
+// Iteration over an index tensor together with the tensor it indexes, for gather, scatter,
+// index_add and similar operators.
 //
-// What: for every position of the index there is one of the dense side (what is read out or
-// written in) and a line of the table along `dim`, out of which the index chooses. The table's
-// stride is 0 in that dimension, so all three are operands of one ordinary Geometry, whichever
-// dimension is innermost. Invariant: indices are checked before an element is touched.
+// Each position of the index has an element of the dense side (which is read or written) and a line
+// of the table along `dim`, from which the index selects. The table's stride in that dimension is
+// 0, so all three are operands of an ordinary Geometry, whichever dimension is innermost.
+// Invariant: indices are checked before an element is accessed.
 #pragma once
 
 #include "backend/cpu/index_loops.h"
@@ -17,36 +17,36 @@ namespace uh {
 
 struct IndexWalk {
   Tensor index;                      // int64
-  Dims sizes;                        // of the walk: at least one dimension
+  Dims sizes;                        // of the iteration: at least one dimension
   Dims index_strides, dense, table;  // strides of the index, the dense side, the table (0 at dim)
-  int64_t dim = 0;                   // as the user sees it: for messages and for splitting
+  int64_t dim = 0;                   // the user's dim: for messages and for splitting
   int64_t along = 0;                 // the table's stride in that dimension
   int64_t size = 0;                  // the table's size in it
-  int64_t span = 1;                  // dimensions of the walk, from dim on, in which the index runs
-  std::string_view unchecked = "";   // the operator whose indices are checked as rows are written
+  int64_t span = 1;                  // dimensions of the iteration, from dim on, that the index has
+  std::string_view unchecked = "";   // the operator that checks indices while it writes rows
 };
 
-// index has as many dimensions as self (gather, scatter). `dense` has the index's rank too.
+// For an index of self's rank (gather, scatter). `dense` also has the index's rank.
 IndexWalk walk_places(const Tensor& self, int64_t dim, const Tensor& index, IntSpan dense);
-// A 1-d index stands for slices of self (index_select, index_add). `dense` are the strides of a
-// tensor with self's sizes, but index.numel() at dim.
+// For a 1-d index of slices of self (index_select, index_add). `dense` has the strides of a tensor
+// with self's sizes, but index.numel() at dim.
 IndexWalk walk_slices(const Tensor& self, int64_t dim, const Tensor& index, IntSpan dense);
 
-// Throws when an index is not in [0, size).
+// Throws if an index is not in [0, size).
 void check_places(const IndexWalk& walk, std::string_view op, ErrorKind kind);
 [[noreturn]] void fail_place(int64_t index, const IndexWalk& walk, std::string_view op,
                              ErrorKind kind);
 
-// Throws a RuntimeError when an index of one row is not in [0, size).
+// Throws RuntimeError if an index of one row is not in [0, size).
 void check_row(const IndexRow& row, const IndexWalk& walk);
 
-// Reads the elements that the index chooses into `dst`, whose strides are walk.dense.
+// Reads the indexed elements into `dst`, whose strides are walk.dense.
 void gather_into(std::byte* dst, const Tensor& self, const IndexWalk& walk, std::string_view op,
                  ErrorKind kind);
 
-// Calls f(row, dense offset, table offset, dense step, table step) for rows that cover the walk.
-// No two threads ever meet in an element of the table, and positions that do come in order of
-// `dim`.
+// Calls f(row, dense offset, table offset, dense step, table step) for rows that cover the
+// iteration. No two threads access the same element of the table, and positions of one element come
+// in order of `dim`.
 template <class F>
 void for_written_rows(const IndexWalk& walk, const F& f) {
   size_t split = walk.sizes.size();

@@ -12,7 +12,7 @@
 namespace uh::kernels {
 namespace {
 
-// The result's shape on meta is known only without masks: how many are True is a value.
+// On meta the result's shape is known only without masks, whose count of True depends on values.
 void check_values_known(const Tensor& t, std::string_view op) {
   check_kind(!t.is_meta(), ErrorKind::kNotImplemented, op,
              ": the size of the result depends on the values of a mask, "
@@ -26,13 +26,13 @@ Tensor read(const Tensor& self, const Advanced& a) {
   return out;
 }
 
-// x[mask] with a mask of x's own shape: no offsets are needed.
+// Returns whether the index is a mask of x's own shape: no offsets are needed.
 bool is_plain_mask(const Tensor& self, const std::vector<Tensor>& indices) {
   return indices.size() == 1 && indices[0] && indices[0].dtype() == DType::kBool &&
          self.ndim() > 0 && indices[0].sizes() == self.sizes();
 }
 
-// The only index, where it is a mask: in the shape that broadcasts over what it chooses whole.
+// Returns the only index if it is a mask, in a shape that broadcasts over the kept dimensions.
 Tensor only_mask(const Tensor& self, const std::vector<Tensor>& indices) {
   Tensor mask;
   int64_t dims = 0, end = 0;
@@ -104,7 +104,7 @@ void index_put_into(KeySet, const Tensor& self, const std::vector<Tensor>& indic
   }
   check_no_overlap(self, values, "index_put_");
   for (const Tensor& t : indices) check_no_overlap(self, t, "index_put_");
-  if (self.numel() == 0 && !self.is_meta()) resolve_indices(self, indices);  // raises first
+  if (self.numel() == 0 && !self.is_meta()) resolve_indices(self, indices);  // throws first
   check(self.dtype() == values.dtype(),
         "Index put requires the source and destination dtypes match, got ",
         info(self.dtype()).title, " for the destination and ", info(values.dtype()).title,
@@ -121,7 +121,7 @@ void index_put_into(KeySet, const Tensor& self, const std::vector<Tensor>& indic
           " cannot be broadcast to indexing result of shape ", sizes);
   }
   if (numel_of(sizes) == 0) return;
-  // Values are taken in row-major order of the index, and may not change while they are read.
+  // Values are read in row-major order of the index, and must not change while read.
   Tensor source = values;
   Dims dense(sizes.size(), 0);
   const bool apart = values.storage() != self.storage();

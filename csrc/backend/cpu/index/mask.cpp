@@ -7,9 +7,9 @@
 namespace uh {
 namespace {
 
-constexpr int64_t kBlock = 1 << 16;  // elements that one task looks at
+constexpr int64_t kBlock = 1 << 16;  // elements per task
 
-// Counts the set bytes of every block and turns the counts into where each block's results begin.
+// Counts the set bytes of each block and returns the prefix sums: where each block's results start.
 // The last entry is the total.
 std::vector<int64_t> starts(const uint8_t* mask, int64_t n) {
   const int64_t blocks = (n + kBlock - 1) / kBlock;
@@ -24,7 +24,7 @@ std::vector<int64_t> starts(const uint8_t* mask, int64_t n) {
   return start;
 }
 
-// Makes a 1-d tensor with one element per set byte; part(out, first, n) fills in those of one
+// Returns a 1-d tensor with one element per set byte; part(out, first, n) writes those of one
 // block.
 template <class Part>
 Tensor select(const Tensor& mask, DType dtype, const Part& part) {
@@ -61,7 +61,7 @@ Tensor compressed(const Tensor& self, const Tensor& mask) {
   });
 }
 
-// The division by the last size is only made where a row ends.
+// Divides by the last size only at the end of a row.
 void split_places(const Tensor& positions, IntSpan sizes, int64_t* columns) {
   const int64_t n = positions.numel(), last = sizes.back();
   const size_t rank = sizes.size();

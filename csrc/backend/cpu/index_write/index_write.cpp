@@ -1,4 +1,4 @@
-// The operators of index_write.yaml: a 1-d index names slices of self.
+// The operators of index_write.yaml: a 1-d index selects slices of self.
 #include "generated/kernels/index_write.h"
 #include "backend/cpu/copy/elements.h"
 #include "backend/cpu/scatter/scatter_indices.h"
@@ -7,12 +7,12 @@
 namespace uh::kernels {
 namespace {
 
-// `source` in the shape that the walk has: a 0-d one stands for a single slice.
+// Returns the strides of `source` for the iteration: a 0-d one is a single slice.
 IntSpan strides_of(const Tensor& source) {
   return source.ndim() ? IntSpan(source.strides()) : IntSpan();
 }
 
-// What is read while `self` is written: a copy, where it shares memory with it.
+// Returns `read`, or a copy of it if it shares memory with `self`, which is written.
 Tensor apart(const Tensor& self, const Tensor& read) {
   return share_bytes(self, read) ? dense_copy(read) : read;
 }
@@ -30,7 +30,7 @@ std::optional<IndexWalk> walk(const Tensor& self, int64_t dim, const Tensor& ind
   return result;
 }
 
-// Negative indices made positive; the rest is for check_places to refuse.
+// Makes negative indices positive; check_places rejects the invalid ones.
 Tensor wrapped(const Tensor& index, int64_t size) {
   const Tensor out = empty(Dims{index.numel()}, DType::kInt64);
   copy_elements(Strided(out.data(), out.dtype(), index.sizes(), contiguous_strides(index.sizes())),
@@ -126,7 +126,7 @@ void put_into(KeySet, const Tensor& self, const Tensor& index, const Tensor& sou
              "put_(): Tried to put elements into an empty tensor");
   check_index_overlap(self, index, source, "put_");
   if (self.is_meta() || index.numel() == 0) return;
-  // If it is not dense, a flat copy takes the values and returns them.
+  // A non-contiguous tensor is updated through a contiguous copy.
   const Tensor dense = as_contiguous(self), values = as_contiguous(apart(self, source));
   const Tensor flat = ops::view(dense, {-1});
   const IndexWalk positions =

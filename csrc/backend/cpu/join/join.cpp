@@ -6,7 +6,7 @@
 namespace uh::kernels {
 namespace {
 
-// The part of `full` that starts at `start` along `dim` and has `sizes`.
+// Returns the part of `full` that starts at `start` along `dim` and has `sizes`.
 Strided part_of(const Tensor& full, Dims sizes, size_t dim, int64_t start) {
   Strided part(full.data(), full.dtype(), std::move(sizes), full.strides());
   part.advance(start * full.strides()[dim]);
@@ -29,7 +29,7 @@ void roll_dim(const Tensor& self, int64_t shift, size_t d, const Tensor& result)
 void roll_row(const Tensor& self, int64_t shift, const Tensor& result) {
   const Tensor row = as_contiguous(self);
   const int64_t n = self.numel();
-  const int64_t split = (n - (shift % n + n) % n) % n;  // the element that comes first
+  const int64_t split = (n - (shift % n + n) % n) % n;  // the first element of the result
   const auto piece = [](const Tensor& t, int64_t start, int64_t count) {
     Strided part(t.data(), t.dtype(), Dims{count}, Dims{1});
     return part.advance(start);
@@ -77,7 +77,7 @@ void roll(const Tensor& self, const Dims& shifts, const std::optional<Dims>& dim
           const Tensor& result) {
   if (result.numel() == 0) return;
   if (!dims || dims->empty()) return roll_row(self, shifts[0], result);
-  Tensor source = self;  // one dimension after the other
+  Tensor source = self;  // one dimension at a time
   for (size_t i = 0; i < shifts.size(); ++i) {
     const bool last = i + 1 == shifts.size();
     const Tensor target = last ? result : empty(self.sizes(), self.dtype());
@@ -91,7 +91,7 @@ void repeat(const Tensor& self, const Dims& repeats, const Tensor& result) {
   if (result.numel() == 0) return;
   const Dims& sizes = result.sizes();
   const size_t shift = repeats.size() - self.sizes().size();
-  // Each dimension is seen as (repeat, size): the source stands still along the first.
+  // Views each dimension as (repeat, size): the source has stride 0 along the first.
   Dims split, out_strides, in_strides;
   for (size_t d = 0; d < sizes.size(); ++d) {
     const int64_t own = d < shift ? 1 : self.sizes()[d - shift];

@@ -23,10 +23,10 @@ void set_blas_threads(int n) {
 
 namespace {
 
-// The matrices of a tensor, one for each index of the batch. Strides in elements.
+// The matrices of a tensor, one per index of the batch. Strides in elements.
 struct Matrices {
   Tensor tensor;
-  Dims batch_strides;  // 0 where a matrix is used again
+  Dims batch_strides;  // 0 where a matrix repeats
   int64_t rows, columns, row_stride, column_stride;
 };
 
@@ -47,14 +47,14 @@ Matrices matrices(const Tensor& t, Reading reading, size_t batch_rank) {
   return m;
 }
 
-// How BLAS can read a matrix: as it is stored or transposed, when one of its strides is 1.
+// How BLAS can read a matrix with a unit stride: as stored, or transposed.
 struct BlasView {
   CBLAS_TRANSPOSE transpose = CblasNoTrans;
-  blasint leading = 0;  // 0: not at all
+  blasint leading = 0;  // 0: BLAS cannot read it
 };
 
 BlasView blas_view(const Matrices& m) {
-  // The stride of a dimension of size 1 is never used: any will do.
+  // The stride of a dimension of size 1 is never used, so any value is valid.
   const auto leading = [](int64_t unit_size, int64_t unit_stride, int64_t size,
                           int64_t stride) -> blasint {
     const int64_t min_value = std::max<int64_t>(unit_size, 1);
@@ -75,7 +75,7 @@ struct Factors {
   T alpha, beta;
 };
 
-// One product; the sizes are those of the whole batch, the pointers those of one of its members.
+// One product: sizes of the whole batch, pointers of one of its members.
 struct Product {
   Matrices a, b;
   BlasView view_a, view_b;
@@ -159,13 +159,13 @@ Matrices transposed(Matrices m) {
 
 bool is_step(int64_t stride) { return stride >= 1 && stride <= INT32_MAX; }
 
-// Below this many multiplications a plain loop is done before BLAS has looked at its arguments.
+// Below this many multiplications a plain loop is faster than BLAS's argument checks.
 constexpr int64_t kSmall = 1024;
-constexpr int64_t kShort = 64;  // the plain loop adds one by one: not for long sums
+constexpr int64_t kShort = 64;  // the plain loop adds serially: not for long sums
 
 bool is_small(int64_t m, int64_t n, int64_t k) { return k <= kShort && m * n * k <= kSmall; }
 
-// The ways of one product.
+// The implementations of one product.
 enum class Way { kSmall, kDot, kMatrixByVector, kVectorByMatrix, kBlas };
 
 Way way_of(const Matrices& x, const Matrices& y) {
@@ -177,7 +177,7 @@ Way way_of(const Matrices& x, const Matrices& y) {
   return Way::kBlas;
 }
 
-// Records the plan: rows, columns, and the dimension that is summed over.
+// Records the plan: rows, columns, and the inner dimension.
 void record_product(const Matrices& a, const Matrices& b, const Dims& batch, int64_t item,
                     int64_t threads) {
   static constexpr std::array kNames{"small matrix product", "dot product", "matrix by vector",
@@ -206,7 +206,7 @@ void record_product(const Matrices& a, const Matrices& b, const Dims& batch, int
                .threads = threads});
 }
 
-// Two small matrices need nothing of what follows: most of the time would go into preparing it.
+// A fast path for two small matrices: the general preparation would take most of the time.
 bool multiplied_small(const Tensor& out, const Tensor& a, const Tensor& b) {
   if (a.ndim() != 2 || b.ndim() != 2 || !is_small(a.size(0), b.size(1), a.size(1))) return false;
   const auto run = [&](auto loop, auto* c) {
@@ -235,7 +235,7 @@ TiledProduct<T> tiled(const Matrices& x, const Matrices& y, const T* a, const T*
       x.rows, y.columns, x.columns, f.alpha,      f.beta};
 }
 
-// The number of ranges that one product is cut into, for every implementation.
+// Returns the number of ranges that each implementation splits one product into.
 template <class T>
 int64_t ranges_of_product(const Matrices& x, const Matrices& y) {
   if (way_of(x, y) <= Way::kDot) return 1;
@@ -283,7 +283,7 @@ void one_product(const Product& p, const T* a, const T* b, T* c, const Factors<T
   }
 }
 
-// Batch members that share b become more rows of a: (batch, m, k) (k, n) is one (batch * m, k) (k,
+// Merges batch members that share b into rows of a: (batch, m, k) (k, n) becomes (batch * m, k) (k,
 // n).
 void fold_batch(Matrices& a, Matrices& b, Dims& batch) {
   while (!batch.empty() && b.batch_strides.back() == 0 && batch.back() > 0) {
@@ -329,8 +329,8 @@ void multiply_floats(T* out, Matrices a, Matrices b, Dims batch, const Scale* sc
   parallel_for(0, members, grain, run);
 }
 
-// Integers are copied into row-major order and multiplied in 32 or 64 bits; the result wraps in the
-// same way.
+// Copies integers to row-major order and multiplies in 32 or 64 bits, which wrap to the same
+// result.
 template <class T>
 void multiply_integers(const Tensor& out, const Matrices& a, const Matrices& b, const Dims& batch) {
   const int64_t m = a.rows, n = b.columns, k = a.columns;
@@ -344,7 +344,7 @@ void multiply_integers(const Tensor& out, const Matrices& a, const Matrices& b, 
   }();
   const bool direct = out.dtype() == dtype_of<T>::value;
   const Tensor wide = direct ? out : empty(out.sizes(), dtype_of<T>::value);
-  constexpr int64_t kBand = 16;  // rows that one task makes
+  constexpr int64_t kBand = 16;  // rows per task
   const int64_t bands = (m + kBand - 1) / kBand;
   parallel_for(0, numel_of(batch) * bands,
                std::max<int64_t>(1, 65536 / std::max<int64_t>(kBand * n * k, 1)),
@@ -361,7 +361,7 @@ void multiply_integers(const Tensor& out, const Matrices& a, const Matrices& b, 
   if (!direct) copy_elements(out, wide);
 }
 
-// A copy that BLAS can read, in the order in which the matrices are stored: turning them takes
+// Returns a copy that BLAS can read, in the stored order of the matrices: a transposing copy takes
 // several times as long.
 Tensor dense(const Tensor& t, Reading reading) {
   const size_t n = t.sizes().size();
@@ -378,7 +378,7 @@ Tensor dense(const Tensor& t, Reading reading) {
 
 bool keeps_nothing(const Scale* scale) { return !scale || !scale->beta.to_bool(); }
 
-// out = beta * out; product: null where there is nothing to add.
+// out = beta * out + product; `product` is null if there is nothing to add.
 template <class T>
 void combine(T* out, const T* product, int64_t n, const Scale& scale) {
   const T alpha = scale.alpha.to<T>(), beta = scale.beta.to<T>();
@@ -402,7 +402,7 @@ void multiply(const Tensor& out, const Tensor& a, Reading a_reading, const Tenso
              b_reading, batch, scale);
     return copy_elements(out, wide);
   }
-  if (a.numel() == 0) {  // a sum of nothing
+  if (a.numel() == 0) {  // an empty sum
     if (keeps_nothing(scale)) return fill_elements(out, ElementBytes{});
     return visit_any(dtype, [&](auto zero) {
       using T = decltype(zero);
@@ -418,7 +418,7 @@ void multiply(const Tensor& out, const Tensor& a, Reading a_reading, const Tenso
       return visit(dtype, [&](auto zero) {
         using T = decltype(zero);
         if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-          using U = std::make_unsigned_t<T>;  // wraps by definition
+          using U = std::make_unsigned_t<T>;  // unsigned: wraps
           combine(out.data_as<U>(), product.data_as<U>(), out.numel(), *scale);
         }
       });

@@ -1,8 +1,8 @@
-// LAPACK's names, one overload for each element type: the one place that knows them.
+// LAPACK functions, one overload per element type. No other file uses LAPACK's names.
 //
-// All matrices are column-major. Every function returns LAPACK's `info`: 0, or what went wrong (the
-// number of a wrong argument, negated; or a routine-specific code, positive). Sizes are `blasint`;
-// use for_matrices (matrices.h), which refuses larger ones.
+// All matrices are column-major. Each function returns LAPACK's `info`: 0, the negated index of an
+// invalid argument, or a positive routine-specific code. Sizes are `blasint`; use for_matrices
+// (matrices.h), which rejects larger ones.
 #pragma once
 
 #include <cblas.h>
@@ -16,7 +16,7 @@
 
 namespace uh::lapack {
 
-// name: ours; r/c: LAPACK's names for real and complex types, which differ for some.
+// name: ours; r, c: LAPACK's names for real and complex types, some of which differ.
 #define UH_LAPACK_EACH(_, r, c)                                                                    \
   _(float, float, scipy_LAPACKE_s##r)                                                              \
   _(double, double, scipy_LAPACKE_d##r)                                                            \
@@ -47,7 +47,7 @@ UH_LAPACK_EACH(UH_POTRS, potrs, potrs)
 #define UH_POTRI(T, R, f)                                                                          \
   inline int potri(char uplo, int n, T* a, int lda) { return f(LAPACK_COL_MAJOR, uplo, n, a, lda); }
 UH_LAPACK_EACH(UH_POTRI, potri, potri)
-// QR: reflectors, Q from them, a product with Q.
+// QR: factor to reflectors, compute Q from them, multiply by Q.
 #define UH_GEQRF(T, R, f)                                                                          \
   inline int geqrf(int m, int n, T* a, int lda, T* tau) {                                          \
     return f(LAPACK_COL_MAJOR, m, n, a, lda, tau);                                                 \
@@ -64,7 +64,7 @@ UH_LAPACK_EACH(UH_ORGQR, orgqr, ungqr)
     return f(LAPACK_COL_MAJOR, side, trans, m, n, k, a, lda, tau, c, ldc);                         \
   }
 UH_LAPACK_EACH(UH_ORMQR, ormqr, unmqr)
-// Eigenvalues (and vectors, in place of the matrix) of a symmetric or hermitian matrix.
+// Eigenvalues (and eigenvectors, overwriting the matrix) of a symmetric or Hermitian matrix.
 #define UH_SYEVD(T, R, f)                                                                          \
   inline int syevd(char job, char uplo, int n, T* a, int lda, R* values) {                         \
     return f(LAPACK_COL_MAJOR, job, uplo, n, a, lda, values);                                      \
@@ -76,7 +76,7 @@ UH_LAPACK_EACH(UH_SYEVD, syevd, heevd)
     return f(LAPACK_COL_MAJOR, job, m, n, a, lda, s, u, ldu, vt, ldvt);                            \
   }
 UH_LAPACK_EACH(UH_GESDD, gesdd, gesdd)
-// LDL: symmetric (sytrf) and hermitian (hetrf) with their solvers.
+// LDL: symmetric (sytrf) and Hermitian (hetrf) factors, and solvers.
 #define UH_SYTRF(T, R, f)                                                                          \
   inline int sytrf(char uplo, int n, T* a, int lda, int* pivots) {                                 \
     return f(LAPACK_COL_MAJOR, uplo, n, a, lda, pivots);                                           \
@@ -99,7 +99,7 @@ UH_LAPACK_EACH(UH_HETRF, sytrf, hetrf)
     return f(LAPACK_COL_MAJOR, uplo, n, count, a, lda, pivots, b, ldb);                            \
   }
 UH_LAPACK_EACH(UH_HETRS, sytrs, hetrs)
-// Least squares: by QR, by QR with column exchanges, by singular values (two ways).
+// Least squares: by QR, by QR with column pivoting, by SVD (two algorithms).
 #define UH_GELS(T, R, f)                                                                           \
   inline int gels(int m, int n, int count, T* a, int lda, T* b, int ldb) {                         \
     return f(LAPACK_COL_MAJOR, 'N', m, n, count, a, lda, b, ldb);                                  \
@@ -124,8 +124,8 @@ UH_LAPACK_EACH(UH_GELSD, gelsd, gelsd)
   }
 UH_LAPACK_EACH(UH_GELSS, gelss, gelss)
 
-// Eigenvalues and right eigenvectors of any square matrix. Of a real one the values come as real
-// and imaginary parts; a pair of conjugate vectors as one real and one imaginary column.
+// Eigenvalues and right eigenvectors of a square matrix. A real one's values are returned as real
+// and imaginary parts, a conjugate pair of vectors as a real and an imaginary column.
 inline int geev(char job, int n, float* a, int lda, float* re, float* im, float* v, int ldv) {
   return scipy_LAPACKE_sgeev(LAPACK_COL_MAJOR, 'N', job, n, a, lda, re, im, nullptr, 1, v, ldv);
 }

@@ -53,7 +53,7 @@ void check_lapack_size(int64_t rows, int64_t columns, std::string_view op) {
 void run_matrices(int64_t count, int64_t work, void (*body)(const void*, int64_t),
                   const void* context) {
   static const bool quiet = [] {
-    scipy_LAPACKE_set_nancheck(0);  // a NaN is data: it propagates as in PyTorch
+    scipy_LAPACKE_set_nancheck(0);  // NaNs propagate as in PyTorch
     return true;
   }();
   (void)quiet;

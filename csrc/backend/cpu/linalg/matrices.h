@@ -1,8 +1,8 @@
 // Batches of matrices for LAPACK: column-major tensors, and loops over their members.
 //
-// Invariant: a tensor made here has each matrix whole and column-major (strides 1 and max(rows,
-// 1)), and the matrices one after another in row-major order of the batch; that is also the layout
-// in which PyTorch returns factors and inverses.
+// Invariant: in a tensor created here each matrix is contiguous and column-major (strides 1 and
+// max(rows, 1)), and the matrices are in row-major order of the batch. PyTorch returns factors and
+// inverses in the same layout.
 #pragma once
 
 #include <algorithm>
@@ -19,37 +19,37 @@ namespace uh {
 inline int64_t rows_of(const Tensor& t) { return t.size(t.ndim() - 2); }
 inline int64_t columns_of(const Tensor& t) { return t.size(t.ndim() - 1); }
 
-// True if a gradient may be required: then the vectors that belong to values are computed too.
+// True if a gradient may be required: then eigenvectors or singular vectors are computed too.
 inline bool may_need_gradient(const Tensor& t) {
   return grad_enabled() && t.keys().has(Key::kAutograd);
 }
 
-// The sizes in front of the last `own`.
+// Returns the sizes before the last `own`.
 Dims batch_of(const Tensor& t, int64_t own = 2);
 Dims matrix_sizes(const Dims& batch, int64_t rows, int64_t columns);
 Dims with_last(const Dims& batch, int64_t size);
 
 Dims column_major_strides(IntSpan sizes);
 Tensor empty_column_major(const Dims& sizes, DType dtype, Device device);
-// A column-major copy of `t`, broadcast to `sizes`; of a meta tensor only the layout.
+// Returns a column-major copy of `t`, broadcast to `sizes`; only the layout of a meta tensor.
 Tensor column_major_copy(const Tensor& t, const Dims& sizes);
 inline Tensor column_major_copy(const Tensor& t) { return column_major_copy(t, t.sizes()); }
 
-// LAPACK counts in int32, its work spaces included; checks that matrices are not too large for it.
+// Throws if matrices or work spaces are too large for LAPACK's int32 sizes.
 void check_lapack_size(int64_t rows, int64_t columns, std::string_view op);
 
-// Prepares for `count` LAPACK calls: one uses all of BLAS's threads, many run side by side.
+// Sets up `count` LAPACK calls: a single one uses all BLAS threads, many run in parallel.
 void run_matrices(int64_t count, int64_t work, void (*body)(const void*, int64_t),
                   const void* context);
 
-// Calls f(i) for each of `count` matrices; `work` is about the arithmetic that one of them needs.
+// Calls f(i) for each of `count` matrices; `work` estimates the arithmetic of one.
 template <class F>
 void for_matrices(int64_t count, int64_t work, const F& f) {
   run_matrices(
       count, work, [](const void* opaque, int64_t i) { (*static_cast<const F*>(opaque))(i); }, &f);
 }
 
-// Calls f(T{}) for the four dtypes of LAPACK.
+// Calls f(T{}) for LAPACK's four dtypes.
 template <class F>
 void visit_lapack(DType dtype, const F& f) {
   switch (dtype) {
@@ -72,7 +72,7 @@ struct RealOf<Complex<R>> {
 template <class T>
 using real_t = typename RealOf<T>::type;
 
-// conj of a real number is itself; the same name for all four types.
+// conj for all four types; a real number is returned unchanged.
 template <class T>
 T conjugated(T v) {
   if constexpr (is_complex_v<T>)
@@ -88,7 +88,7 @@ void set_identity(T* a, int64_t rows, int64_t columns) {
     for (int64_t i = 0; i < rows; ++i) a[i + j * rows] = i == j ? T(1) : T(0);
 }
 
-// Sets what lies above (or below) the diagonal of a column-major matrix to 0.
+// Zeroes the elements above (or below) the diagonal of a column-major matrix.
 template <class T>
 void clear_triangle(T* a, int64_t rows, int64_t columns, bool above) {
   for (int64_t j = 0; j < columns; ++j)
@@ -96,8 +96,8 @@ void clear_triangle(T* a, int64_t rows, int64_t columns, bool above) {
       if (above ? i < j : i > j) a[i + j * rows] = T(0);
 }
 
-// Throws LinAlgError, naming the first member of a batch whose info is not 0. `why(info)` says what
-// that means.
+// Throws LinAlgError for the first member of a batch whose info is not 0; `why(info)` returns the
+// reason.
 template <class F>
 void check_info(const Tensor& info, std::string_view op, const F& reason) {
   if (info.is_meta()) return;
@@ -110,7 +110,7 @@ void check_info(const Tensor& info, std::string_view op, const F& reason) {
   }
 }
 
-// True if a matrix may be passed to LAPACK's iterations: with an infinity some of them never end.
+// Returns true if a matrix is finite: some LAPACK iterations never end on an infinity.
 template <class T>
 bool all_finite(const T* values, int64_t n) {
   using R = real_t<T>;

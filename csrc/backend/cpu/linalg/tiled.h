@@ -1,4 +1,4 @@
-// One product by the loops of backend/cpu/product_loops.h: for which it is, and its cut for
+// A product by the loops of backend/cpu/product_loops.h: when to use them, and the split for
 // threads.
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace uh {
 
-// The partition of a product into parts that threads compute in parallel: along the longer side of
-// the result, columns in whole panels.
+// The split of a product into parallel parts: along the longer side of the result, columns in whole
+// panels.
 template <class T>
 struct TileCut {
   bool by_columns;
@@ -26,13 +26,13 @@ struct TileCut {
   }
 };
 
-// True if the loops exist and are ahead of OpenBLAS; measured over sizes from 2 to 1024.
+// Returns true if the loops exist and are faster than OpenBLAS; measured for sizes from 2 to 1024.
 template <class T>
 bool is_for_tiles(const TiledProduct<T>& x) {
   if (!product_loops().of_float) return false;
   constexpr int64_t item = sizeof(T), kMost = int64_t{1} << 29;  // bytes times multiplications
-  const int64_t columns = 96 / item;              // fewer leave much of a vector empty
-  const int64_t rows = x.b_column == 1 ? 4 : 24;  // what turning a transposed b costs is shared
+  const int64_t columns = 96 / item;              // fewer leave most of a vector unused
+  const int64_t rows = x.b_column == 1 ? 4 : 24;  // to share the cost of transposing b
   return x.n >= columns && x.m >= rows && x.k >= 16 && x.m * x.n <= kMost / item / x.k;
 }
 

@@ -1,4 +1,4 @@
-// Losses that are reduced while they are computed.
+// Losses fused with their reduction.
 #include <cmath>
 
 #include "backend/cpu/copy/elements.h"
@@ -18,7 +18,7 @@ Tensor of_two(const PointwiseOp& op, const Tensor& self, const Tensor& target, i
   return pointwise_loss(op, inputs, Params{Scalar(numbers)...}, reduction);
 }
 
-// Throws for the first element that is not a probability.
+// Throws for the first element outside [0, 1].
 void check_probabilities(const Tensor& self) {
   const Tensor wide = as_contiguous(self, DType::kFloat64);
   const auto* p = wide.data_as<double>();

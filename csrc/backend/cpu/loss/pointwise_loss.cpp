@@ -13,10 +13,10 @@
 namespace uh {
 namespace {
 
-constexpr int64_t kBlock = 4096;        // losses made at a time: they stay in the first cache
-constexpr int64_t kPart = 16 * kBlock;  // losses added up in order; parts meet in order too
+constexpr int64_t kBlock = 4096;        // losses computed at a time: fit L1
+constexpr int64_t kPart = 16 * kBlock;  // losses summed in order; so are the parts
 
-// True if the operands have the same layout and need no conversion.
+// Returns true if the operands have one layout and need no conversion.
 bool dense_alike(std::span<const Input> inputs) {
   const Tensor& first = inputs[0].tensor;
   const DType dtype = first.dtype();

@@ -1,4 +1,4 @@
-// Losses that are pointwise expressions, reduced while they are computed.
+// Losses that are pointwise expressions, fused with their reduction.
 #pragma once
 
 #include <span>
@@ -8,8 +8,8 @@
 
 namespace uh {
 
-// The losses that a pointwise operator makes, reduced. Of dense operands they are made block by
-// block in the cache and never stored.
+// Reduces the losses that a pointwise operator computes. For dense operands they are computed block
+// by block in the cache and never stored.
 Tensor pointwise_loss(const PointwiseOp& op, std::span<const Input> inputs, const Params& params,
                       int64_t reduction);
 

@@ -1,4 +1,4 @@
-// multi_margin_loss and multilabel_margin_loss: every class of a row against its target classes.
+// multi_margin_loss and multilabel_margin_loss: each class of a row against its target classes.
 #include "backend/cpu/copy/elements.h"
 #include "base/parallel.h"
 #include "generated/kernels/margin_loss.h"
@@ -8,7 +8,7 @@
 namespace uh::kernels {
 namespace {
 
-// Scores as rows of classes; one row without a batch.
+// Scores as rows of classes; a single row without a batch.
 struct Rows {
   int64_t rows = 1, classes = 1;
 
@@ -31,7 +31,7 @@ void visit_scores(const Tensor& self, const char* op, F&& f) {
        "'");
 }
 
-// Losses of rows, in double precision, become the result: each of them, or one number.
+// Stores row losses, computed in double, as the result: all of them, or their reduction.
 void finish(const Tensor& out, const std::vector<double>& losses, int64_t reduction) {
   Tensor wide = empty(Dims{static_cast<int64_t>(losses.size())}, DType::kFloat64);
   std::copy(losses.begin(), losses.end(), wide.data_as<double>());
@@ -46,7 +46,7 @@ void finish(const Tensor& out, const std::vector<double>& losses, int64_t reduct
   record_write(out);
 }
 
-// 0 without a batch, or when the losses are reduced; one number per row otherwise.
+// Returns a 0-d tensor without a batch or with a reduction, else one element per row.
 Tensor result(const Tensor& self, bool batched, int64_t rows, int64_t reduction) {
   const bool unreduced = batched && reduction != kMeanLoss && reduction != kSumLoss;
   return empty(unreduced ? Dims{rows} : Dims{}, self.dtype(), self.device());
@@ -149,7 +149,7 @@ std::tuple<Tensor, Tensor> multilabel_margin_loss_forward(KeySet, const Tensor& 
   return {out, is_target};
 }
 
-// Each pair of a target class and another that lacks distance pulls at both.
+// Each pair of a target and another class within the margin adds to both gradients.
 Tensor multilabel_margin_loss_backward(KeySet, const Tensor& grad_output, const Tensor& self,
                                        const Tensor& target, int64_t reduction,
                                        const Tensor& is_target) {

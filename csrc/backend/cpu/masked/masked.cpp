@@ -12,14 +12,14 @@
 namespace uh::kernels {
 namespace {
 
-// How many are found is a value, which a meta tensor does not have.
+// Throws for a meta tensor, as the number of matches depends on values.
 void check_values_known(const Tensor& t, std::string_view op) {
   check_kind(!t.is_meta(), ErrorKind::kNotImplemented, op,
              ": the size of the result depends on the values of a tensor, "
              "which a meta tensor does not have");
 }
 
-// A row-major copy of t in the shape it broadcasts to.
+// Returns a row-major copy of t, broadcast to `sizes`.
 Tensor spread(const Tensor& t, const Dims& sizes) {
   if (t.sizes() == sizes) return as_contiguous(t);
   Tensor full = empty(sizes, t.dtype(), t.device());
@@ -97,7 +97,7 @@ Tensor nonzero(KeySet, const Tensor& self) {
   check_values_known(self, "nonzero");
   const Tensor positions = set_places(truth_bytes(self));
   const int64_t n = positions.numel();
-  // Column by column, as PyTorch's: each is the index tensor of one dimension.
+  // Column-major, as in PyTorch: each column is the index tensor of one dimension.
   Tensor out = empty_strided(Dims{n, self.ndim()}, Dims{1, n}, DType::kInt64);
   if (self.ndim() > 0) split_places(positions, self.sizes(), out.data_as<int64_t>());
   record_write(out);

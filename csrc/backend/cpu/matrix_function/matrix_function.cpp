@@ -79,8 +79,8 @@ Tensor linalg_cond_named(KeySet, const Tensor& self, const std::string& p) {
   return by_inverse(self, [&](const Tensor& t) { return norm_by_name(t, p); });
 }
 
-// Halved until the norm is at most 1/2, where 16 terms of the series suffice; then squared as
-// often.
+// Scaling and squaring: halves until the norm is at most 1/2, where 16 terms of the series suffice,
+// then squares as often.
 Tensor linalg_matrix_exp(KeySet, const Tensor& self) {
   check_square(self, "linalg.matrix_exp");
   check(is_inexact(self.dtype()),
@@ -89,7 +89,7 @@ Tensor linalg_matrix_exp(KeySet, const Tensor& self) {
   const Tensor out = empty(self.sizes(), self.dtype(), self.device());
   if (out.is_meta() || out.numel() == 0) return out;
   const DType wide = is_complex(self.dtype()) ? DType::kComplex128 : DType::kFloat64;
-  if (self.dtype() != wide) {  // every squaring doubles the error: it starts from a smaller one
+  if (self.dtype() != wide) {  // each squaring doubles the error, so compute in a wider dtype
     const auto cast = [](const Tensor& t, DType dtype) {
       return ops::_to_copy(t, dtype, Device::kUndefined, MemoryFormat::kUndefined);
     };

@@ -33,11 +33,11 @@ void means(void* values, const std::byte* acc, int64_t n, double) {
     static_cast<double*>(values)[i] = parts[i].count > 0 ? parts[i].mean : std::nan("");
 }
 
-// Variances or their roots, and where `mean` is not empty the means.
+// Computes variances or standard deviations, and the means unless `mean` is empty.
 void moments(const Tensor& self, const std::optional<Dims>& dim,
              const std::optional<Scalar>& correction, bool root, const Tensor& spread,
              const Tensor& mean = Tensor()) {
-  if (is_complex(self.dtype())) {  // the parts vary apart
+  if (is_complex(self.dtype())) {  // the variance is the sum of the parts'
     const auto part = [&](int64_t which) {
       const Tensor elements = ops::select(ops::view_as_real(self), -1, which);
       const Tensor part_spread = empty_like(spread, spread.dtype());

@@ -1,4 +1,4 @@
-// batch_norm: every channel by statistics over the batch, or by running ones.
+// batch_norm: each channel is normalised by statistics of the batch, or by running ones.
 #include <cmath>
 #include <vector>
 
@@ -13,11 +13,11 @@
 namespace uh::kernels {
 namespace {
 
-constexpr int64_t kGrainSize = 1 << 14;  // elements a thread should have at least
+constexpr int64_t kGrainSize = 1 << 14;  // minimum number of elements per thread
 
 using Numbers = std::vector<double>;
 
-// One number per channel, as doubles.
+// Returns one double per channel.
 Numbers numbers_of(const Tensor& t, double otherwise, int64_t channels) {
   if (!t) return Numbers(static_cast<size_t>(channels), otherwise);
   Numbers out(static_cast<size_t>(channels));
@@ -46,7 +46,7 @@ struct Channels {
   }
 };
 
-// Mean and variance (of the elements there are) of every channel.
+// Computes the mean and (biased) variance of each channel.
 void statistics(const Tensor& input, Numbers& mean, Numbers& variance) {
   const auto channels = static_cast<int64_t>(mean.size());
   Dims dims;
@@ -70,8 +70,8 @@ void statistics(const Tensor& input, Numbers& mean, Numbers& variance) {
   std::copy_n(squares.data_as<double>(), channels, variance.begin());
 }
 
-// running = (1 - momentum) running + momentum now. The version does not count up, as PyTorch's does
-// not: a graph that keeps the statistics for evaluation outlives the next step of training.
+// running = (1 - momentum) running + momentum batch. As in PyTorch, the version is not bumped: a
+// graph that saved the statistics for evaluation stays valid after the next training step.
 void update(const Tensor& running, const Numbers& batch, double momentum) {
   if (!running) return;
   Numbers next = numbers_of(running, 0, running.numel());
@@ -111,7 +111,7 @@ void native_batch_norm(const Tensor& input, const Tensor& weight, const Tensor& 
                        const Tensor& running_mean, const Tensor& running_var, bool training,
                        double momentum, double eps, const Tensor& result0, const Tensor& result1,
                        const Tensor& result2) {
-  if (input.ndim() < 2) return;  // of nothing
+  if (input.ndim() < 2) return;  // empty input
   const Channels size(input);
   const DType compute = statistics_dtype(input.dtype());
   const auto channels = static_cast<size_t>(size.count);

@@ -1,5 +1,5 @@
-// Gradients of batch_norm and group_norm. Both need, for every channel (of a sample), the sum of
-// the gradient and that of its product with the input: what the statistics depend on.
+// Gradients of batch_norm and group_norm. Both need, for each channel (of a sample), the sum of the
+// gradient and of its product with the input.
 #include <cmath>
 #include <vector>
 
@@ -14,7 +14,7 @@
 namespace uh::kernels {
 namespace {
 
-constexpr int64_t kGrainSize = 1 << 14;  // elements a thread should have at least
+constexpr int64_t kGrainSize = 1 << 14;  // minimum number of elements per thread
 
 using Numbers = std::vector<double>;
 
@@ -33,7 +33,7 @@ void store(const Tensor& result, const Numbers& numbers) {
     cast_run(result.data(), result.dtype(), numbers.data(), DType::kFloat64, result.numel());
 }
 
-// An input and its gradient of `samples` samples, `channels` channels, `area` elements each.
+// An input and its gradient: `samples` samples, `channels` channels, `area` elements each.
 struct Planes {
   Tensor grad, x;
   LoopOutput dx;
@@ -60,7 +60,7 @@ struct Planes {
   }
 };
 
-// Without elements the parameters' gradients are sums of nothing.
+// Handles an empty input: the parameters' gradients are 0. Returns whether it was empty.
 bool is_of_nothing(const Tensor& input, const Tensor& grad_weight, const Tensor& grad_bias) {
   if (input.numel() > 0) return false;
   for (const Tensor& sum : {grad_weight, grad_bias})
@@ -89,7 +89,7 @@ void native_batch_norm_backward(const Tensor& grad_out, const Tensor& input, con
   if (area == 1) {
     p.loops.column_sums(sum.data(), product.data(), p.grad.data(), p.x.data(), mean.data(), samples,
                         channels);
-  } else {  // each channel by one thread, samples in order
+  } else {  // one thread per channel, samples in order
     parallel_for(0, channels, 1 + kGrainSize / (samples * area), [&](int64_t lo, int64_t hi) {
       for (int64_t ch = lo; ch < hi; ++ch) {
         const auto i = static_cast<size_t>(ch);

@@ -1,4 +1,4 @@
-// group_norm: every group of channels of every sample by its own statistics.
+// group_norm: each group of channels of a sample is normalised by its statistics.
 #include <cmath>
 
 #include "backend/cpu/normalize/common.h"
@@ -9,7 +9,7 @@
 namespace uh::kernels {
 namespace {
 
-constexpr int64_t kGrainSize = 1 << 14;  // elements a thread should have at least
+constexpr int64_t kGrainSize = 1 << 14;  // minimum number of elements per thread
 
 double at(const Tensor& values, DType dtype, int64_t i) {
   return dtype == DType::kFloat64 ? values.data_as<double>()[i]

@@ -1,4 +1,4 @@
-// layer_norm and rms_norm: every row by its own statistics.
+// layer_norm and rms_norm: each row is normalised by its statistics.
 #include <limits>
 
 #include "backend/cpu/normalize/common.h"
@@ -10,7 +10,7 @@
 namespace uh::kernels {
 namespace {
 
-constexpr int64_t kGrainSize = 1 << 14;  // elements a thread should have at least
+constexpr int64_t kGrainSize = 1 << 14;  // minimum number of elements per thread
 
 const void* data_of(const Tensor& t) { return t ? t.data() : nullptr; }
 

@@ -1,4 +1,4 @@
-// Gradients of layer_norm and rms_norm: every row by itself, the parameters' summed over the rows.
+// Gradients of layer_norm and rms_norm: rows separately, the parameters' summed over the rows.
 #include <algorithm>
 
 #include "backend/cpu/copy/elements.h"
@@ -14,8 +14,8 @@ namespace {
 
 const void* data_of(const Tensor& t) { return t ? t.data() : nullptr; }
 
-// The rows are cut into a number of parts that does not depend on the threads: each sums the
-// parameters' gradients for itself, and the sums are added up in order.
+// Splits the rows into a number of parts that does not depend on the threads; each part sums the
+// parameters' gradients, and these sums are added in order.
 void row_gradients(const Tensor& grad_out, const Tensor& input, const Dims& shape,
                    const Tensor& mean, const Tensor& rstd, const Tensor& weight,
                    const Tensor& grad_input, const Tensor& grad_weight, const Tensor& grad_bias) {

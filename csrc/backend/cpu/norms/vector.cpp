@@ -1,4 +1,4 @@
-// The kernel of norms.yaml: one fold over the elements.
+// The kernel of norms.yaml: one reduction over the elements.
 #include <cmath>
 
 #include "backend/cpu/reduce/reducer.h"

@@ -1,4 +1,4 @@
-// Optimizer steps over lists of parameters: one call for all of them, one pass over their memory.
+// Optimizer steps over lists of parameters: one call, and one pass over memory.
 #include "backend/cpu/copy/elements.h"
 #include "backend/cpu/loop_plan.h"
 #include "backend/cpu/optim_loops.h"
@@ -9,10 +9,10 @@
 namespace uh::kernels {
 namespace {
 
-constexpr int64_t kGrainSize = 1 << 15;  // elements a thread should have at least
+constexpr int64_t kGrainSize = 1 << 15;  // minimum number of elements per thread
 
-// A parameter with what belongs to it, as runs of memory in the same order: copies, where they do
-// not lie like that.
+// A parameter, its gradient and its state as contiguous memory in one element order. Tensors with
+// another layout are copied.
 class Runs {
  public:
   explicit Runs(const StepTensors& tensors) : tensors_(tensors), used_(tensors.all()) {
@@ -29,8 +29,8 @@ class Runs {
 
   const OptimLoops& loops() const { return optim_loops().of[static_cast<int>(dtype())]; }
 
-  // Runs body(pointers to the parts, number of elements) by several threads where there is much to
-  // do, on the gradient as it is without its scale; `loop` is what the plan of the call says.
+  // Calls body(pointers to the parts, number of elements), on several threads for many elements,
+  // with the unscaled gradient. Records `loop` as the plan of the call.
   template <class Body>
   void walk(std::string_view loop, const Body& body) const {
     record_step_plan(loop);
@@ -48,7 +48,7 @@ class Runs {
  private:
   DType dtype() const { return tensors_.parameter().dtype(); }
 
-  // The elements fill one run of memory: as many bytes as there are elements for.
+  // Returns whether the elements fill a contiguous range of memory.
   static bool dense(const Tensor& t) {
     if (t.is_contiguous() || t.numel() == 0) return true;
     const ByteSpan span = byte_span(t);

@@ -1,5 +1,5 @@
-// Padding: every output element is an input element, or the padding value. Which one follows from a
-// table per dimension, so that all modes share one copying loop.
+// Padding: every output element is an input element or the padding value, chosen by a table per
+// dimension, so that all modes share one copying loop.
 #include <algorithm>
 #include <cstring>
 
@@ -11,19 +11,19 @@
 namespace uh::kernels {
 namespace {
 
-constexpr int64_t kOutside = INT64_MIN;  // in a table: the padding value belongs here
+constexpr int64_t kOutside = INT64_MIN;  // table entry for the padding value
 
-// One dimension of the copy: where each output index comes from, in elements of the input.
+// One dimension of the copy: the source of each output index, in elements of the input.
 struct Line {
   std::vector<int64_t> from;
-  int64_t first = 0, last = 0;  // outputs [first, last) are input elements side by side
+  int64_t first = 0, last = 0;  // outputs [first, last) are contiguous input elements
 };
 
 Line line_of(int64_t size, int64_t stride, int64_t before, int64_t after, PadMode mode) {
   Line line;
   const int64_t out = size + before + after;
   line.from.resize(static_cast<size_t>(out));
-  // What circular padding repeats is what is left when the negative margins have been cut off.
+  // Circular padding repeats what negative margins have left.
   const int64_t cut = std::max<int64_t>(-before, 0);
   const int64_t copied = size - cut - std::max<int64_t>(-after, 0);
   for (int64_t o = 0; o < out; ++o) {
@@ -101,7 +101,7 @@ void padded(const Tensor& self, const Dims& pad, PadMode mode, const Scalar& val
             const Tensor& out) {
   if (out.numel() == 0) return;
   const Margins m = margins_of(self, pad, "pad");
-  if (self.numel() == 0) {  // only constant padding makes something of nothing
+  if (self.numel() == 0) {  // only constant padding works on an empty input
     fill_elements(out, element_bytes(value, out.dtype()));
     return;
   }
@@ -132,7 +132,7 @@ void padded(const Tensor& self, const Dims& pad, PadMode mode, const Scalar& val
   }
 }
 
-// in[from[o]] += out[o] along all lines: the way back. Rows of the input may get several.
+// Backward: in[from[o]] += out[o] along all lines. Several rows may add to one input row.
 template <class T>
 void add_lines(T* in, const T* out, const std::vector<Line>& lines) {
   const Line& inner = lines.back();
@@ -187,7 +187,7 @@ void pad_backward(const Tensor& grad_output, const Dims& input_sizes, const Dims
   const Tensor result = narrow ? empty(input_sizes, DType::kFloat32) : out;
   fill_elements(result, ElementBytes{});
   const Tensor from = as_contiguous(grad_output, result.dtype());
-  // Dimensions in front that are not padded are planes, each by itself.
+  // Leading dimensions that are not padded are independent planes.
   const size_t first = std::min(input_sizes.size() - pad.size() / 2, input_sizes.size() - 1);
   std::vector<Line> lines;
   int64_t planes = 1;

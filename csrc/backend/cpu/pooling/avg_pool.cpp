@@ -1,4 +1,4 @@
-// Mean over sliding windows, and over a requested number of even windows.
+// avg_pool and adaptive_avg_pool.
 #include <algorithm>
 #include <limits>
 
@@ -11,7 +11,7 @@
 namespace uh::kernels {
 namespace {
 
-// Rows are added up first; then windows along the row if they are all equal, or one by one.
+// Adds rows first; then sums windows along the row, together if they are equal, else one by one.
 template <class T>
 struct AvgPool {
   const Windows& w;
@@ -39,7 +39,7 @@ struct AvgPool {
   void along(T* out, const T* column, int64_t inside, int64_t area) const {
     const auto n = static_cast<int64_t>(parts[2].size());
     const Window& x = w.axes[2];
-    // Windows in the middle all have the whole kernel: element by element over many windows.
+    // Middle windows have the whole kernel: element by element over many windows.
     int64_t first = 0, last = 0;
     if (x.stride <= 4) {
       while (first < n && !is_full(parts[2][static_cast<size_t>(first)])) ++first;
@@ -66,7 +66,7 @@ struct AvgPool {
 
   void divide(T* out, int64_t n, int64_t inside, int64_t area) const {
     const int64_t by = divisor ? divisor : counts_padding ? area : inside;
-    if (inside == 0) {  // padding only: a sum of nothing is 0, whatever it is divided by
+    if (inside == 0) {  // padding only: the sum is 0
       std::fill_n(out, n, T{});
     } else if constexpr (std::is_floating_point_v<T>) {
       const T count = static_cast<T>(by);

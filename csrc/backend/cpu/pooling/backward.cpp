@@ -1,4 +1,4 @@
-// Gradients of poolings: maxima are put back in their places, means are shared out.
+// Gradients of poolings: a maximum's goes to its index, a mean's is divided over the window.
 #include "backend/cpu/copy/elements.h"
 #include "base/parallel.h"
 #include "generated/kernels/pooling.h"
@@ -7,14 +7,14 @@
 namespace uh::kernels {
 namespace {
 
-// The plane sizes of a tensor whose last `dims` dimensions are pooled.
+// Returns the size of a plane: the product of the last `dims` sizes.
 int64_t plane_of(IntSpan sizes, int64_t dims) {
   int64_t n = 1;
   for (size_t d = sizes.size() - static_cast<size_t>(dims); d < sizes.size(); ++d) n *= sizes[d];
   return n;
 }
 
-// f(to, from) for float32 or float64 elements; the result in the gradient's dtype.
+// Calls f(to, from) for float32 or float64 elements; the result has the gradient's dtype.
 template <class F>
 void in_compute(const Tensor& grad, const Tensor& out, const F& f) {
   if (out.numel() == 0) return;
@@ -34,7 +34,7 @@ struct Averages {
   bool counts_padding;
   int64_t divisor;
 
-  // A row of shares is made once for every row of windows, and added to all rows they cover.
+  // Each row of shares is computed once per row of windows, and added to all rows they cover.
   template <class T>
   void plane(T* to, const T* from, T* row) const {
     const int64_t width = w.axes[2].in, height = w.axes[1].in;
@@ -96,7 +96,7 @@ void max_pool_backward(const Tensor& grad_output, const Tensor& indices, const D
       for (int64_t p = lo; p < hi; ++p) {
         T* target = to + p * plane;
         for (int64_t i = p * from_plane; i < (p + 1) * from_plane; ++i) {
-          // A window of padding only has the index of its first element, outside of the plane.
+          // The index of a padding-only window is its first element's, outside the plane.
           if (at[i] >= 0 && at[i] < plane) target[at[i]] += from[i];
         }
       }

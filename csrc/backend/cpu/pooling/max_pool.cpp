@@ -1,4 +1,4 @@
-// Maximum over sliding windows, and its partial inverse.
+// max_pool and max_unpool.
 #include <algorithm>
 #include <limits>
 
@@ -11,7 +11,7 @@
 namespace uh::kernels {
 namespace {
 
-// The maximum of no elements (a window of padding only): the lowest value of the result's dtype.
+// The maximum of an empty window (padding only): the lowest value of the result's dtype.
 template <class T>
 T lowest_value(DType result) {
   if constexpr (std::is_floating_point_v<T>) return -std::numeric_limits<T>::infinity();
@@ -23,11 +23,11 @@ T lowest_value(DType result) {
   return lowest;
 }
 
-// The windows [lo, hi) whose element `k` lies inside the input.
+// The windows [lo, hi) whose element `k` is inside the input.
 struct Inside {
   int64_t k, lo, hi;
   Inside(const Window& w, int64_t element) : k(element) {
-    const int64_t shift = k * w.dilation - w.padding;  // input of window 0
+    const int64_t shift = k * w.dilation - w.padding;  // input index of window 0
     lo = shift >= 0 ? 0 : (-shift + w.stride - 1) / w.stride;
     hi = w.in <= shift ? 0 : (w.in - shift - 1) / w.stride + 1;
     lo = std::min(lo, w.out);
@@ -35,7 +35,7 @@ struct Inside {
   }
 };
 
-// Elements [first, last) of a window's kernel lie inside the input.
+// The elements [first, last) of a window's kernel that are inside the input.
 struct Span {
   int64_t first, last;
   Span(const Window& w, int64_t o) {
@@ -54,7 +54,8 @@ struct MaxPool {
   std::vector<Inside> inside = {};
 
   MaxPool(const Windows& windows, DType result) : w(windows), lowest(lowest_value<T>(result)) {
-    // A kernel may be much longer than the input: only elements that some window has inside.
+    // A kernel may be much longer than the input: skip the elements that are outside in all
+    // windows.
     const Window& x = w.axes[2];
     const int64_t before = x.padding - (x.out - 1) * x.stride;
     const int64_t first = before > 0 ? (before + x.dilation - 1) / x.dilation : 0;
@@ -62,7 +63,7 @@ struct MaxPool {
     for (int64_t k = first; k < last; ++k) inside.emplace_back(x, k);
   }
 
-  // Calls row(z, y, index of the row in the plane) for the rows of the window row (oz, oy).
+  // Calls row(z, y, index of the row in the plane) for each input row of output row (oz, oy).
   template <class F>
   void rows(int64_t oz, int64_t oy, const F& row) const {
     const Window &az = w.axes[0], &ay = w.axes[1];
@@ -74,12 +75,12 @@ struct MaxPool {
     }
   }
 
-  // First down the columns, whole rows at a time, then along the one row that is left.
+  // Takes the maximum of whole rows first, then along the remaining row.
   void values(T* out, const T* plane, T* column) const {
     const Window& ax = w.axes[2];
     for (int64_t o = 0; o < w.axes[0].out * w.axes[1].out; ++o, out += ax.out) {
       const T* folded = nullptr;
-      bool own = false;  // whether `column` holds the fold so far
+      bool own = false;  // `column` holds the maximum so far
       rows(o / w.axes[1].out, o % w.axes[1].out, [&](int64_t row) {
         const T* in = plane + row * ax.in;
         if (!folded) {
@@ -103,13 +104,13 @@ struct MaxPool {
                      i.hi - i.lo);
   }
 
-  // Whether all elements of window `o` lie inside the input.
+  // Returns whether all elements of window `o` are inside the input.
   static bool is_whole(const Window& a, int64_t o) {
     const int64_t start = o * a.stride - a.padding;
     return start >= 0 && start + (a.kernel - 1) * a.dilation < a.in;
   }
 
-  // Where the elements of a window lie, from its first.
+  // Returns the offsets of a window's elements from its first.
   std::vector<int64_t> window_offsets() const {
     const Window &az = w.axes[0], &ay = w.axes[1], &ax = w.axes[2];
     std::vector<int64_t> offsets;
@@ -138,7 +139,7 @@ struct MaxPool {
         return n * a.stride - a.padding + Span(a, n).first * a.dilation;
       };
       std::fill_n(out, ax.out, lowest);
-      for (int64_t x = 0; x < ax.out; ++x)  // where nothing is larger: the window's first element
+      for (int64_t x = 0; x < ax.out; ++x)  // the first element, unless a larger one follows
         index[x] = (start(az, oz) * ay.in + start(ay, oy)) * ax.in + start(ax, x);
       rows(oz, oy, [&](int64_t row) {
         for (const Inside& i : inside) {
@@ -170,7 +171,7 @@ void run_max(T* out, int64_t* index, const T* in, const Windows& w, DType dtype)
   });
 }
 
-// `index` is undefined where only the values are requested.
+// `index` is undefined if only the values are requested.
 void pooled(const Tensor& self, int64_t dims, const PoolArguments& a, const Tensor& out,
             const Tensor& index) {
   if (out.numel() == 0) return;
@@ -213,7 +214,7 @@ UH_MAX_POOL(3)
 
 namespace {
 
-// out[plane][indices[i]] = self[i]; the rest is 0.
+// out[plane][indices[i]] = self[i]; 0 elsewhere.
 void unpooled(const Tensor& self, const Tensor& indices, const Dims& output_size, int64_t dims,
               const Tensor& out, std::string_view op) {
   int64_t planes = 1;

@@ -1,7 +1,7 @@
-// Products with something added to them: addmm, baddbmm, addmv, linear.
+// Products with an addend: addmm, baddbmm, addmv, linear.
 //
-// The addend is copied into the result, and the product adds itself to it: one pass over memory
-// less than product and sum apart.
+// The addend is copied to the result, and BLAS adds the product to it: one pass over memory less
+// than a separate sum.
 #include "backend/cpu/copy/elements.h"
 #include "backend/cpu/linalg/gemm.h"
 #include "generated/kernels/products.h"
@@ -33,7 +33,7 @@ void linear(const Tensor& input, const Tensor& weight, const Tensor& bias, const
   const bool to_vector = weight.ndim() == 1;
   const size_t lead = input.sizes().size() - 1;
   if (bias) copy_elements(result, bias);
-  // Read as (batch..., rows, in) @ (in, out): a view of the weight with its strides exchanged.
+  // Reads it as (batch..., rows, in) @ (in, out): a view of the weight with swapped strides.
   const Layout turned = to_vector ? Layout{weight.sizes(), weight.strides(), weight.offset()}
                                   : Layout{{weight.size(1), weight.size(0)},
                                            {weight.stride(1), weight.stride(0)},

@@ -1,4 +1,4 @@
-// Distributions other than even and normal, made from even draws; native_dropout.
+// Distributions other than uniform and normal, from uniform draws; native_dropout.
 #include <cmath>
 #include <numbers>
 
@@ -12,7 +12,7 @@ namespace {
 
 Tensor even_draws(IntSpan sizes) { return ops::rand(Dims(sizes), DType::kFloat64, Device::kCPU); }
 
-// self[...] = f(u) for even draws u of [0, 1).
+// self[...] = f(u) for uniform draws u of [0, 1).
 template <class F>
 void draw(const Tensor& self, const F& f) {
   const Tensor draws = even_draws(self.sizes());
@@ -40,7 +40,7 @@ void bernoulli_into(const Tensor& out, const Tensor& p) {
   copy_elements(out, result);
 }
 
-// One row of weights as its running sums; throws for weights that are none.
+// Writes the cumulative sums of a row of weights; throws for invalid weights.
 double running_sums(const double* weights, double* sums, int64_t n) {
   double total = 0;
   for (int64_t i = 0; i < n; ++i) {
@@ -52,7 +52,7 @@ double running_sums(const double* weights, double* sums, int64_t n) {
   return total;
 }
 
-// The first index whose running sum lies above `x`; never one without weight.
+// Returns the first index whose cumulative sum exceeds `x`; never one of weight zero.
 int64_t index_above(const double* sums, int64_t n, double x) {
   int64_t lo = std::upper_bound(sums, sums + n, x) - sums;
   if (lo >= n) lo = n - 1;
@@ -125,10 +125,11 @@ void log_normal(const Tensor& self, double mean, double std) {
   copy_elements(self, result);
 }
 
-// Knuth's product of draws, in parts of rate 16 at most so that exp(-rate) does not vanish.
+// Knuth's product of draws, for rates of at most 16 at a time so that exp(-rate) does not
+// underflow.
 void poisson(const Tensor& self, const Tensor& out) {
   constexpr double kNormalFrom =
-      1e4;  // the difference to the normal distribution is below float32's precision
+      1e4;  // differs from the normal distribution by less than float32's precision
   const Tensor rates = as_contiguous(self, DType::kFloat64);
   Tensor result = empty(self.sizes(), DType::kFloat64);
   constexpr int64_t kBatch = 4096;
@@ -139,7 +140,7 @@ void poisson(const Tensor& self, const Tensor& out) {
       draws = even_draws(Dims{kBatch});
       used = 0;
     }
-    return 1 - draws.data_as<double>()[used++];  // of (0, 1]
+    return 1 - draws.data_as<double>()[used++];  // in (0, 1]
   };
   for (int64_t i = 0; i < result.numel(); ++i) {
     double rate = rates.data_as<double>()[i];
@@ -170,7 +171,7 @@ void native_dropout(const Tensor& input, double p, std::optional<bool> train, co
   }
   ops::bernoulli__float(mask, 1 - p);
   const double scale = p == 1 ? 1 : 1 / (1 - p);
-  // Both are dense in the same order: element by element in memory order.
+  // Both are dense with one stride order: processed in memory order.
   Tensor source = input;
   if (!(input.strides() == out.strides())) {
     source = empty_like(input, input.dtype());

@@ -14,8 +14,7 @@ namespace {
 
 constexpr int64_t kGrainSize = 256;  // groups of 64 words
 
-// Fills n contiguous elements: loop(out, seed, counter, groups) makes `per_group` of them at a
-// time.
+// Fills n contiguous elements: loop(out, seed, counter, groups) fills `per_group` at a time.
 template <class T, class Loop>
 void draw(T* out, int64_t n, int64_t per_group, const Loop& loop) {
   const int64_t groups = (n + per_group - 1) / per_group;
@@ -34,7 +33,7 @@ void draw(T* out, int64_t n, int64_t per_group, const Loop& loop) {
   });
 }
 
-// Draws into `self` of any layout and dtype by way of contiguous T, straight when it already is.
+// Draws contiguous T into `self` of any layout and dtype, in place if it is contiguous T.
 template <class T, class Loop>
 void draw_into(const Tensor& self, int64_t per_group, const Loop& loop) {
   const bool direct = self.is_contiguous() && self.dtype() == dtype_of<T>::value;
@@ -69,7 +68,7 @@ void draw_uniform(const Tensor& self, double lo, double hi) {
                    });
 }
 
-// A complex draw's variance is that of both its parts together; both have the mean.
+// The variance of a complex draw is the sum over both parts; both have the mean.
 void draw_normal(const Tensor& self, double mean, double std) {
   if (is_complex(self.dtype())) return draw_normal(parts(self), mean, std * std::sqrt(0.5));
   const RandomLoops& loops = random_loops();

@@ -1,4 +1,4 @@
-// The pointwise part of a step of LSTM and GRU in one loop, and its gradient.
+// The pointwise part of an LSTM or GRU step in one loop, and its gradient.
 #include "backend/cpu/copy/elements.h"
 #include "backend/cpu/recurrent_loops.h"
 #include "base/parallel.h"
@@ -7,9 +7,9 @@
 namespace uh::kernels {
 namespace {
 
-constexpr int64_t kGrainSize = 1 << 12;  // elements of a state that a thread should have at least
+constexpr int64_t kGrainSize = 1 << 12;  // minimum number of state elements per thread
 
-// The rows of a step, in the dtype that is computed in.
+// The rows of a step, in the compute dtype.
 class Rows {
  public:
   explicit Rows(const Tensor& state)
@@ -19,7 +19,7 @@ class Rows {
 
   int64_t n() const { return n_; }
   Tensor in(const Tensor& t) const { return t ? as_contiguous(t, compute_) : t; }
-  // The memory of a result while the loop runs: its own where it is of the dtype computed in.
+  // Returns the memory that the loop writes: the result itself if it has the compute dtype.
   Tensor out(const Tensor& result) const {
     return result.dtype() == compute_ ? result : empty(result.sizes(), compute_);
   }
@@ -31,7 +31,7 @@ class Rows {
   void walk(const Body& body) const {
     parallel_for(0, count_, std::max<int64_t>(1, kGrainSize / std::max<int64_t>(1, n_)), body);
   }
-  // Where a row of `blocks` states begins.
+  // Returns the start of a row of `blocks` states.
   std::byte* at(const Tensor& t, int64_t row, int64_t blocks) const {
     return t ? t.data() + row * blocks * n_ * itemsize(compute_) : nullptr;
   }

@@ -1,9 +1,10 @@
-// Recurrent networks of several layers and directions: the products with the input of all steps are
-// one matrix product, then the steps follow.
+// Recurrent networks of several layers and directions: the input products of all steps are one
+// matrix product, followed by the steps.
 //
-// Note [Packed rows]: sequences of different lengths lie step by step, longest sequence first:
-// batch_sizes[t] rows of step t. As lengths fall, the rows of a step are the first ones of the step
-// before, so that a state is cut where sequences end (and grown in the other direction). Padded
+// Note [Packed rows]: sequences of different lengths are stored step by step, longest first: step t
+// has batch_sizes[t] rows. Lengths do not increase, so a step's rows are the first ones of the
+// previous step: the state is truncated where sequences end (and extended in the reverse
+// direction). Padded input is the case of equal batch sizes.
 // input is the same with equal batch sizes.
 #include <algorithm>
 
@@ -34,7 +35,7 @@ struct Options {
 
 struct Outputs {
   Tensor rows;   // (all rows, directions * hidden size)
-  Tensors h, c;  // of every layer and direction
+  Tensors h, c;  // for each layer and direction
 };
 
 struct Pass {
@@ -59,7 +60,7 @@ Tensor joined(const Tensors& parts) {
   return parts.size() == 1 ? parts.front() : ops::cat(parts, 0);
 }
 
-// Gates of every step. Equal steps are one view, whose gradient is one stack.
+// Splits the gates into steps. Equal batch sizes allow one view, whose gradient is one stack.
 Tensors steps_of(const Tensor& gates, const Dims& batch_sizes) {
   const auto steps = static_cast<int64_t>(batch_sizes.size());
   if (batch_sizes[0] == batch_sizes.back())
@@ -67,15 +68,15 @@ Tensors steps_of(const Tensor& gates, const Dims& batch_sizes) {
   return ops::split_with_sizes(gates, batch_sizes, 0);
 }
 
-// w.T: a view, whose gradient is one too; where no gradient can be wanted and many products read
-// it, a copy in the order that they read fastest.
+// Returns w.T: a view; or, when no gradient is recorded and many products read it, a contiguous
+// copy that they read faster.
 Tensor turned(const Tensor& w_hh, int64_t steps) {
   constexpr int64_t kMany = 8;
   const Tensor view = ops::t(w_hh);
   return grad_enabled() || steps < kMany ? view : ops::clone(view, MemoryFormat::kContiguous);
 }
 
-// One layer in one direction over all steps.
+// Runs one layer in one direction over all steps.
 Pass run(Cell cell, const Tensor& input, const Dims& batch_sizes, const CellState& start,
          const CellWeights& weights, bool reverse) {
   const Tensors gates = steps_of(input_gates(cell, input, weights), batch_sizes);
@@ -104,8 +105,8 @@ Pass run(Cell cell, const Tensor& input, const Dims& batch_sizes, const CellStat
   return {ops::cat(outputs, 0), {joined(ended_h), joined(ended_c)}};
 }
 
-// LSTM and GRU have operators of all steps (fused_layer.cpp), which keep what backward needs.
-// Projected states, and all where no gradient can be wanted, are stepped here.
+// LSTM and GRU have operators over all steps (fused_layer.cpp), which save what backward needs.
+// Projected states, and all layers when no gradient is recorded, run step by step here.
 Pass run_side(std::string_view op, Cell cell, const Tensor& input, const Dims& batch_sizes,
               const CellState& start, const CellWeights& weights, bool reverse) {
   const bool fused = cell == Cell::kGru || (cell == Cell::kLstm && !weights.w_hr);
@@ -121,7 +122,7 @@ Pass run_side(std::string_view op, Cell cell, const Tensor& input, const Dims& b
   return {std::get<0>(result), {steps.last(std::get<0>(result)), steps.last(std::get<1>(result))}};
 }
 
-// The weights of every layer and direction, as modules list them.
+// Returns the weights of each layer and direction, in the order of the modules' parameters.
 std::vector<CellWeights> weights_of(std::string_view op, const Tensors& params,
                                     const Options& options, bool projected) {
   const auto cells =
@@ -183,7 +184,7 @@ Outputs run_layers(std::string_view op, Cell cell, Tensor rows, const Dims& batc
   return out;
 }
 
-// (steps, batch, size) or (batch, steps, size), and the result in the same order.
+// Takes (steps, batch, size) or (batch, steps, size), and returns the same order.
 Outputs run_padded(std::string_view op, Cell cell, const Tensor& input, const Tensor& h0,
                    const Tensor& c0, const Tensors& params, const Options& options,
                    bool batch_first) {
@@ -199,7 +200,7 @@ Outputs run_padded(std::string_view op, Cell cell, const Tensor& input, const Te
   return out;
 }
 
-// Rows as Note [Packed rows] has them.
+// Takes rows as in Note [Packed rows].
 Outputs run_packed(std::string_view op, Cell cell, const Tensor& data, const Tensor& batch_sizes,
                    const Tensor& h0, const Tensor& c0, const Tensors& params,
                    const Options& options) {

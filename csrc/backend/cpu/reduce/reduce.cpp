@@ -31,12 +31,12 @@ void fold(const Tensor& self, const std::optional<Dims>& dim, FoldOp op, const F
 
 void fold_extreme(const Tensor& self, const std::optional<Dims>& dim, FoldOp op,
                   const Tensor& result) {
-  if (result.numel() == 0) return;  // of any dtype
+  if (result.numel() == 0) return;  // empty, so any dtype
   fold_into({{result}}, self, ReducedDims(self, dim), op, self.dtype(),
             extreme_fold_dtype(self.dtype()));
 }
 
-// all is the minimum of truth values, any their maximum.
+// all is the minimum of bools, any the maximum.
 void fold_truth(const Tensor& self, const std::optional<Dims>& dim, FoldOp op,
                 const Tensor& result) {
   const ReducedDims dims(self, dim);
@@ -53,11 +53,11 @@ void index_of_extreme(const Tensor& self, std::optional<int64_t> dim, bool max,
                       const Tensor& result) {
   if (dim)
     best_into(Tensor(), result, self, wrap_dim(*dim, self.ndim(), ""), max);
-  else  // the index counts in row-major order: one row of all elements
+  else  // the index is row-major: one row of all elements
     best_in_row(result, as_contiguous(self), max);
 }
 
-// The largest real part is subtracted before the exponentials.
+// Subtracts the largest real part before the exponentials.
 Tensor complex_logsumexp(const Tensor& self, const Dims& dim, bool keepdim) {
   if (self.numel() == 0) return ops::log(ops::sum(ops::exp(self), dim, keepdim, DType::kUndefined));
   const Tensor real = ops::select(ops::view_as_real(self), -1, 0);
@@ -70,7 +70,7 @@ Tensor complex_logsumexp(const Tensor& self, const Dims& dim, bool keepdim) {
 
 }  // namespace
 
-// Halves are folded onto each other until one slice is left.
+// Folds one half onto the other until a single slice remains.
 void hash_tensor(const Tensor& self, const Dims& dim, bool, int64_t, const Tensor& result) {
   if (self.numel() == 0) return;
   const ReducedDims dims(self, dim);

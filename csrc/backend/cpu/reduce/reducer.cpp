@@ -14,14 +14,14 @@ namespace uh {
 namespace {
 
 constexpr int64_t kChunk = 4096;     // elements converted at a time
-constexpr int64_t kSlice = 1 << 16;  // elements that one task folds when there are few results
+constexpr int64_t kSlice = 1 << 16;  // elements per task if there are few results
 constexpr int64_t kFewTasks = 16;
-constexpr int64_t kColumns = 1024;     // columns folded side by side: their accumulators stay in L1
-constexpr int64_t kGrainSize = 32768;  // elements a thread should have at least
+constexpr int64_t kColumns = 1024;     // columns folded together: their accumulators stay in L1
+constexpr int64_t kGrainSize = 32768;  // minimum number of elements per thread
 constexpr int64_t kMaxItem = 16;       // bytes of the largest element
 constexpr int64_t kRowsBytes = kColumns * kMaxItem;  // a buffer of rows
 
-// Bytes for the accumulators: small counts need no heap.
+// Memory of the accumulators: on the stack for small counts.
 class Scratch {
  public:
   explicit Scratch(size_t bytes) {
@@ -34,8 +34,8 @@ class Scratch {
   std::unique_ptr<std::byte[]> heap_;
 };
 
-// A reduction taken apart: `kept` walks input and output, `reduced` walks the input below one
-// result.
+// A reduction's two iteration spaces: `kept` over input and output, `reduced` over the input
+// elements of one result.
 struct Reduction {
   Geometry<2> geometry;  // operand 0 the input, 1 the output
   Geometry<1> reduced;
@@ -43,14 +43,14 @@ struct Reduction {
   DType dtype, read_as, compute;
   int64_t item;
 
-  // Truth values are bytes already, 0 and 1.
+  // Bools are already bytes of 0 and 1.
   bool direct() const {
     return read_as == dtype &&
            (dtype == compute || (dtype == DType::kBool && compute == DType::kUInt8));
   }
   const std::byte* at(int64_t offset) const { return data + offset * item; }
 
-  // A run of elements as the loops want them: in place when possible, else converted into `buffer`.
+  // Returns a run of elements for the loops: in place if possible, else converted into `buffer`.
   const void* load(void* buffer, int64_t offset, int64_t stride, int64_t n) const {
     if (direct() && stride == 1) return at(offset);
     if (read_as == dtype || read_as == compute) {
@@ -64,12 +64,12 @@ struct Reduction {
   }
 };
 
-// Folds elements [lo, hi) of the reduced space below the result at `offset` into one accumulator.
+// Folds elements [lo, hi) of the reduced space for the result at `offset` into one accumulator.
 void fold_elements(const Reduction& p, const Fold& fold, std::byte* acc, int64_t offset, int64_t lo,
                    int64_t hi) {
   const int64_t row = p.reduced.row(), stride = p.reduced.row_stride(0);
   const bool contiguous = p.direct() && stride == 1;
-  if (contiguous && p.reduced.sizes.size() == 1)  // one run: it may be short, and there may be many
+  if (contiguous && p.reduced.sizes.size() == 1)  // one run, possibly short and one of many
     return fold.run(acc, p.at(offset + lo), hi - lo);
   Odometer<1> at(p.reduced, p.reduced.sizes.size() - 1, lo / row);
   alignas(64) std::byte buffer[kChunk * kMaxItem];
@@ -88,7 +88,7 @@ void fold_elements(const Reduction& p, const Fold& fold, std::byte* acc, int64_t
   }
 }
 
-// The same for n neighbouring results at once, over rows [lo, hi) of the reduced space.
+// The same for n adjacent results at once, over rows [lo, hi) of the reduced space.
 void fold_columns(const Reduction& p, const Fold& fold, std::byte* acc, int64_t offset, int64_t n,
                   int64_t lo, int64_t hi) {
   const int64_t row = p.reduced.row(), down = p.reduced.row_stride(0),
@@ -105,7 +105,7 @@ void fold_columns(const Reduction& p, const Fold& fold, std::byte* acc, int64_t 
       fold.columns(acc, p.at(base + first * down), down, end - first, n);
       continue;
     }
-    while (first < end) {  // as many rows as the buffer holds: folds are quicker over several
+    while (first < end) {  // as many rows as the buffer holds: folds are faster over several
       const int64_t rows = std::min(end - first, kRowsBytes / (n * width));
       for (int64_t r = 0; r < rows; ++r) {
         std::byte* row_at = buffer + r * n * width;
@@ -118,7 +118,7 @@ void fold_columns(const Reduction& p, const Fold& fold, std::byte* acc, int64_t 
   }
 }
 
-// Accumulators, in the order of the kept space, become elements of the output.
+// Stores accumulators, in the order of the kept space, as elements of the output.
 void store_results(const Reduction& p, const Tensor& out, DType acc_dtype, const std::byte* acc,
                    int64_t results) {
   const int64_t item = itemsize(out.dtype()), acc_item = itemsize(acc_dtype);
@@ -166,13 +166,13 @@ Reduction make_reduction(const Tensor& out, const Tensor& self, const ReducedDim
           itemsize(self.dtype())};
 }
 
-// Rows below one result are short and the results are adjacent: fold many results at once.
+// Folds many results at once if their rows are short and the results adjacent.
 bool by_columns(const Reduction& p) {
   return p.geometry.row() >= 4 && p.geometry.row_stride(0) < p.reduced.row_stride(0);
 }
 
-// How a reduction is cut into tasks. Depends on the shape only, so that results do not depend on
-// the number of threads. Slices of the reduced space are folded apart and merged in order.
+// The split of a reduction into tasks. It depends only on the shape, so that results do not depend
+// on the number of threads. Slices of the reduced space are folded separately and merged in order.
 struct Cut {
   int64_t groups, slices, slice;
   Cut(int64_t groups_, int64_t reduced, int64_t width)
@@ -185,7 +185,7 @@ struct Cut {
   }
 };
 
-// Records the plan: the kept dimensions, then the reduced ones, in which the output stands still.
+// Records the plan: the kept dimensions, then the reduced ones, in which the output has stride 0.
 void record_fold(const Reduction& p, int64_t out_item, bool columns, int64_t threads) {
   PlanOperand out{out_item, {}}, in{p.item, {}};
   Dims sizes;
@@ -205,7 +205,7 @@ void record_fold(const Reduction& p, int64_t out_item, bool columns, int64_t thr
                .threads = threads});
 }
 
-// The same of one short run.
+// The same for one short run.
 void record_run(const Tensor& out, const Tensor& self) {
   const int64_t item = itemsize(self.dtype());
   record_plan({.loop = "one row",
@@ -213,7 +213,7 @@ void record_run(const Tensor& out, const Tensor& self) {
                .operands = {{itemsize(out.dtype()), {0}}, {item, {item}}}});
 }
 
-// Accumulators of floats and, as two doubles each, of complex numbers, divided by the count.
+// Divides accumulators by the count: floats, or complex numbers as two doubles each.
 template <int kParts>
 void divided(void* values, const std::byte* acc, int64_t n, double count) {
   const auto* sums = reinterpret_cast<const double*>(acc);
@@ -261,7 +261,7 @@ void fold_into(std::initializer_list<Folded> results, const Tensor& self, const 
       self.numel() == dims.count(self)) {
     if (events::on()) [[unlikely]]
       record_run(first, self);
-    alignas(16) std::byte acc[sizeof(Moments)];  // one short run: no plan is needed
+    alignas(16) std::byte acc[sizeof(Moments)];  // one short run: no plan needed
     fold.identity(acc, 1);
     fold.run(acc, self.data(), self.numel());
     for (const Folded& result : results) {
@@ -326,11 +326,11 @@ void fold_into(std::initializer_list<Folded> results, const Tensor& self, const 
 
 void run_fold(const FoldOperator& op, const Tensor& self, const std::optional<Dims>& dim,
               const Tensor& result) {
-  if (result.numel() == 0) return;  // of any dtype
+  if (result.numel() == 0) return;  // empty, so any dtype
   const ReducedDims dims(self, dim);
   const DType dtype = result.dtype();
   const bool elements = op.mapped == nullptr;
-  // Sums of truth values count them.
+  // Sums of bools count them.
   const bool counts =
       elements && op.by == FoldOp::kSum && dtype == DType::kInt64 && self.dtype() == DType::kBool;
   const DType compute = counts                           ? DType::kUInt8

@@ -1,5 +1,5 @@
-// Gradients of grid_sampler: every pixel gets what its weight says of the gradient, and every place
-// how the result changes when it moves.
+// Gradients of grid_sampler: by the pixels, weighted; and by the grid, from the derivatives of the
+// weights.
 #include "backend/cpu/copy/elements.h"
 #include "backend/cpu/resample/sampler.h"
 #include "base/parallel.h"
@@ -16,7 +16,7 @@ struct Backward {
   int64_t size[3] = {1, 1, 1};  // depth, height, width
   using Along = typename Sampler<T>::Along;
 
-  // All places of one image. `to_in` and `to_grid` may be null.
+  // All positions of one image. `to_in` and `to_grid` may be null.
   void image(T* to_in, T* to_grid, const T* grad, const T* in, const T* grid) const {
     const Along first_plane{{0, 0, 0, 0}, {1, 0, 0, 0}, {0, 0, 0, 0}, 1};
     for (int64_t p = 0; p < places; ++p, grid += dims) {
@@ -29,7 +29,7 @@ struct Backward {
             if (x.index[a] < 0 || y.index[b] < 0 || z.index[c] < 0) continue;
             const int64_t at = (z.index[c] * size[1] + y.index[b]) * size[2] + x.index[a];
             const T weight = x.weight[a] * y.weight[b] * z.weight[c];
-            T product = 0;  // of the gradient and the pixel, over the channels
+            T product = 0;  // gradient times pixel, summed over the channels
             for (int64_t ch = 0; ch < channels; ++ch) {
               const T g = grad[ch * places + p];
               if (to_in) to_in[ch * plane + at] += weight * g;

@@ -1,4 +1,4 @@
-// The gradients of grid_sampler where they must be differentiable: composed of other operators.
+// Differentiable gradients of grid_sampler, composed of other operators.
 #include <vector>
 
 #include "backend/cpu/resample/sampler.h"
@@ -26,7 +26,7 @@ Tensor in_dtype(const Tensor& t, DType dtype) {
   return ops::_to_copy(t, dtype, Device::kUndefined, MemoryFormat::kUndefined);
 }
 
-// What one axis gives to a position: a pixel, its weight, and how the weight changes along it.
+// One axis's part of a sample: a pixel, its weight, and the weight's derivative.
 struct Tap {
   Tensor index, inside, weight, slope;
 };
@@ -42,7 +42,7 @@ struct Axis {
     return plus(ops::mul(x, Scalar(half)), Scalar(static_cast<double>(size - 1) / 2));
   }
 
-  // Mirrored or held inside, and the slope of that.
+  // Returns the reflected or clamped coordinate and its derivative.
   std::pair<Tensor, Tensor> reflected(const Tensor& x) const {
     const Tensor ones =
         ops::ones_like(x, DType::kUndefined, Device::kUndefined, MemoryFormat::kUndefined);
@@ -99,7 +99,7 @@ struct Axis {
     return result;
   }
 
-  // Keys' kernel at a distance of at most 1, or between 1 and 2; both with their slopes.
+  // Keys' kernel at a distance of at most 1, or between 1 and 2, with its derivative.
   static std::pair<Tensor, Tensor> cubic(const Tensor& away, bool outer) {
     constexpr double a = -0.75;
     const Tensor x = ops::abs(away);
@@ -150,7 +150,7 @@ std::tuple<Tensor, Tensor> composed(const Tensor& grad_output, const Tensor& inp
       step *= input.size(1 + dims - static_cast<int64_t>(d));
       selected.push_back(&tap);
     }
-    // The product of the weights, that of one axis replaced by its slope.
+    // The product of the weights, with one axis's weight replaced by its derivative.
     const auto product = [&](size_t sloped) {
       Tensor result = in_dtype(inside, grad.dtype());
       for (size_t d = 0; d < selected.size(); ++d)

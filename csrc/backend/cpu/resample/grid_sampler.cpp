@@ -1,5 +1,5 @@
-// Sampling an image at any places: every place is a short list of pixels with weights, which all
-// channels share.
+// Sampling an image at arbitrary positions: each is a short list of pixels with weights, shared by
+// all channels.
 #include <algorithm>
 #include <cmath>
 

@@ -1,5 +1,5 @@
-// The pixels along one axis at a coordinate in [-1, 1]: which of them it reads, with what
-// weights, and how the weights change with the place.
+// The pixels that a coordinate in [-1, 1] reads along one axis, with their weights and the
+// derivatives of the weights.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@ struct Sampler {
   int64_t mode, padding;
   bool align_corners;
 
-  // Coordinates in [-1, 1] to pixels: -1 and 1 are the centres of the corner pixels, or their
-  // edges.
+  // Maps coordinates in [-1, 1] to pixels: -1 and 1 are the centres, or the outer edges, of the
+  // corner pixels.
   T pixel(T x, int64_t size) const {
     const T n = static_cast<T>(size);
     return align_corners ? (x + 1) / 2 * (n - 1) : ((x + 1) * n - 1) / 2;
@@ -29,7 +29,7 @@ struct Sampler {
     return std::min(static_cast<T>(size - 1), std::max(x, T(0)));
   }
 
-  // Mirrors x back and forth between the centres, or the edges, of the outer pixels.
+  // Reflects x between the centres, or the edges, of the outer pixels.
   T reflected(T x, int64_t size) const {
     const T low = align_corners ? T(0) : T(-0.5);
     const T span = align_corners ? static_cast<T>(size - 1) : static_cast<T>(size);
@@ -40,7 +40,7 @@ struct Sampler {
     return even ? remainder + low : span - remainder + low;
   }
 
-  // The derivative of `inside` by x: 0 where it stays at the border, -1 where it is mirrored.
+  // The derivative of `inside` by x: 0 where it is clamped, -1 where it is reflected.
   T inside_slope(T x, int64_t size) const {
     if (padding == kZeros) return 1;
     T slope = 1;
@@ -61,7 +61,7 @@ struct Sampler {
     return x;
   }
 
-  // A pixel along one axis: -1 is outside. NaN is outside too.
+  // Returns a pixel's index along one axis, or -1 if it is outside or NaN.
   static int64_t index(T x, int64_t size) {
     return x >= 0 && x <= static_cast<T>(size - 1) ? static_cast<int64_t>(x) : -1;
   }
@@ -69,7 +69,7 @@ struct Sampler {
   struct Along {
     int64_t index[4];
     T weight[4];
-    T slope[4];  // of the weight, along the coordinate
+    T slope[4];  // of the weight by the coordinate
     int64_t count;
   };
 

@@ -1,4 +1,4 @@
-// The upsample operators: a plane is resampled along its rows, then across them, then in depth.
+// The upsample operators: resample a plane along its rows, then across them, then in depth.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -33,7 +33,7 @@ struct Resampler {
   int64_t in_plane() const { return axes[0].in * axes[1].in * axes[2].in; }
   int64_t out_plane() const { return axes[0].out * axes[1].out * axes[2].out; }
 
-  // `scratch` holds what is between the passes: all input rows at the new width, then the new
+  // `scratch` holds the intermediate results: all input rows at the new width, then at the new
   // height.
   void plane(T* out, const T* in, std::vector<T>& scratch) const {
     const Taps<T>&z = axes[0], &y = axes[1], &x = axes[2];
@@ -45,7 +45,7 @@ struct Resampler {
       if (widened == out)
         std::memcpy(out, in, static_cast<size_t>(wide) * sizeof(T));
       else
-        widened = const_cast<T*>(in);  // only read from here on
+        widened = const_cast<T*>(in);  // only read from here
     } else {
       for (int64_t r = 0; r < rows; ++r) along(widened + r * x.out, in + r * x.in, x);
     }
@@ -68,7 +68,7 @@ struct Resampler {
     }
   }
 
-  // Rows of `length` elements are summed with their weights.
+  // Computes weighted sums of rows of `length` elements.
   void across(T* out, const T* in, const Taps<T>& t, int64_t length) const {
     std::vector<const T*> rows(static_cast<size_t>(t.taps));
     decltype(t.weight) weights(static_cast<size_t>(t.taps));
@@ -97,7 +97,7 @@ std::array<Taps<T>, 3> make_axes(const Tensor& in, const Tensor& out, const Scal
   const auto dims = static_cast<int64_t>(scales.size());
   std::array<Taps<T>, 3> axes;
   for (size_t a = 0; a < 3; ++a) {
-    const int64_t i = static_cast<int64_t>(a) + dims - 3;  // of the dimensions that are resampled
+    const int64_t i = static_cast<int64_t>(a) + dims - 3;  // of the resampled dimensions
     if (i < 0) {
       axes[a].is_identity = true;
       continue;
@@ -138,12 +138,12 @@ void upsampled(const Tensor& self, const Scales& scales, ResampleMode mode, bool
   if (!result.is_same(out)) copy_elements(out, result);
 }
 
-// The passes of Resampler backwards: every input gets its share of the outputs it was part of.
+// The passes of Resampler in reverse: each input gets its weighted share of the outputs' gradients.
 template <class T>
 struct Distributor {
   const std::array<Taps<T>, 3>& axes;
 
-  // `in` is zeros; `scratch` holds what is between the passes.
+  // `in` is zero-filled; `scratch` holds the intermediate results.
   void plane(T* in, const T* out, std::vector<T>& scratch) const {
     const Taps<T>&z = axes[0], &y = axes[1], &x = axes[2];
     const int64_t tall = z.in * y.out * x.out, wide = z.in * y.in * x.out;

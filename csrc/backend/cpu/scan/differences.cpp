@@ -1,4 +1,4 @@
-// Differences of neighbours and integrals by the trapezoidal rule: composed of other operators.
+// diff, gradient and trapezoid: composed of other operators.
 #include "backend/cpu/copy/elements.h"
 #include "generated/kernels/scan.h"
 #include "generated/ops/arithmetic.h"
@@ -13,7 +13,7 @@
 namespace uh::kernels {
 namespace {
 
-// All but the last, and all but the first, along `dim`.
+// Return all elements but the last, or but the first, along `dim`.
 Tensor left_of(const Tensor& x, int64_t dim) {
   return ops::narrow(x, dim, 0, std::max<int64_t>(0, x.size(dim) - 1));
 }
@@ -37,7 +37,7 @@ void check_joins(const Tensor& part, const Tensor& self, int64_t dim) {
   }
 }
 
-// The distances of the points `x`, laid along `dim` of y.
+// Returns the distances between the points `x`, along `dim` of y.
 Tensor distances(const Tensor& y, const Tensor& x, int64_t dim, std::string_view name) {
   check(y.dtype() != DType::kBool && x.dtype() != DType::kBool, name,
         ": received a bool input for `x` or `y`, but bool is not supported");

@@ -1,8 +1,8 @@
-// Lines: the elements of a contiguous tensor along one dimension, as operators see them that work
-// on one dimension at a time (scans, softmax, sorting within a row).
+// Lines: the elements of a contiguous tensor along one dimension, for operators that work on one
+// dimension at a time (scans, softmax, sorting).
 //
-// What: the tensor read as (outer, n, inner); a line is n elements `inner` apart. With inner == 1
-// lines are rows that follow one another, otherwise neighbouring lines are adjacent: columns.
+// The tensor is read as (outer, n, inner); a line has n elements `inner` apart. With inner == 1
+// lines are consecutive rows, otherwise neighbouring lines are adjacent columns.
 #pragma once
 
 #include "base/parallel.h"
@@ -20,14 +20,14 @@ struct Lines {
     }
   }
 
-  static constexpr int64_t kGrainSize = 1 << 14;  // elements a thread should have at least
-  static constexpr int64_t kColumns = 256;        // columns handled together at most
+  static constexpr int64_t kGrainSize = 1 << 14;  // minimum number of elements per thread
+  static constexpr int64_t kColumns = 256;        // maximum number of columns handled together
 
   int64_t count() const { return outer * inner; }
-  // The element that line i begins at.
+  // Returns the position of the first element of line i.
   int64_t start(int64_t i) const { return i / inner * n * inner + i % inner; }
 
-  // f(element at which line i begins) for every line, on several threads.
+  // Calls f(position of the first element) for each line, on several threads.
   template <class F>
   void for_each(const F& f) const {
     if (n == 0) return;
@@ -36,8 +36,8 @@ struct Lines {
     });
   }
 
-  // f(start, count) for groups of lines: `count` rows that follow one another, or `count` columns
-  // side by side.
+  // Calls f(start, count) for groups of lines: `count` consecutive rows, or `count` adjacent
+  // columns.
   template <class F>
   void for_groups(const F& f) const {
     if (n == 0 || count() == 0) return;

@@ -1,4 +1,4 @@
-// The kernels of scan.yaml: running sums, products and extremes.
+// The kernels of scan.yaml: cumulative sums, products and extremes.
 #include "backend/cpu/scan_loops.h"
 
 #include "backend/cpu/copy/elements.h"
@@ -12,7 +12,7 @@ namespace {
 void scan(const Tensor& self, int64_t dim, ScanOp op, std::string_view name, const Tensor& result,
           bool reversed = false) {
   if ((self.ndim() == 0 || self.numel() == 0) && op != ScanOp::kLogSumExp)
-    return copy_elements(result, self);  // a number is its own sum
+    return copy_elements(result, self);  // the scan of a 0-d tensor is itself
   const DType dtype = result.dtype(), compute = sum_compute_dtype(dtype);
   const Tensor x = as_contiguous(self, compute);
   const Tensor computed = dtype == compute ? result : empty(self.sizes(), compute);

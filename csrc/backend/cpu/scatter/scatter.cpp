@@ -1,4 +1,4 @@
-// The kernels of scatter.yaml: an index of as many dimensions as self says where each value goes.
+// The kernels of scatter.yaml: an index of self's rank selects the position of each value.
 #include "generated/kernels/scatter.h"
 #include "backend/cpu/copy/elements.h"
 #include "backend/cpu/scatter/scatter_indices.h"
@@ -6,13 +6,13 @@
 namespace uh::kernels {
 namespace {
 
-// Nothing where nothing has to be written.
+// Returns nullopt if there is nothing to write.
 std::optional<IndexWalk> begin(const Tensor& self, int64_t dim, const Tensor& index,
                                const Tensor* src, std::string_view op) {
   if (index.numel() == 0) return std::nullopt;
   IndexWalk walk = walk_places(self, wrap_dim(dim, self.ndim(), op), index,
                                src && src->ndim() ? IntSpan(src->strides()) : IntSpan());
-  walk.unchecked = op;  // so that the index is fetched from memory once
+  walk.unchecked = op;  // checked while writing: the index is read once
   return walk;
 }
 

@@ -11,14 +11,14 @@ struct Bytes16 {
   uint64_t low, high;
 };
 
-// Calls combine(element of the table, element of the dense side) for every position.
+// Calls combine(element of the table, element of the dense side) for each position.
 template <class T, class F>
 void for_places(T* table, const IndexWalk& walk, const T* dense, const F& combine) {
   for_written_rows(walk, [&](const IndexRow& row, int64_t from, int64_t to, int64_t from_step,
                              int64_t to_step) {
     const T* x = dense + from;
     T* target = table + to;
-    if (row.index_step == 0) {  // one slice: a loop over plain memory
+    if (row.index_step == 0) {  // one slice: a plain loop
       target += *row.index * row.along;
       if (from_step == 1 && to_step == 1) {
         for (int64_t j = 0; j < row.n; ++j) combine(target[j], x[j]);
@@ -52,7 +52,7 @@ T smaller(T a, T b) {
   return b < a || b != b ? b : a;
 }
 
-// The value that an operation starts from.
+// Returns the identity of an operation.
 Scalar neutral(DType dtype, Fused op) {
   if (op == Fused::kSum || op == Fused::kMean) return Scalar(0);
   if (op == Fused::kProd) return Scalar(1);

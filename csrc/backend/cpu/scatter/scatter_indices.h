@@ -1,7 +1,7 @@
-// Writing elements to the places an index names: plainly, or folded into what is there.
+// Writes to the positions that an index selects: assignment, or reduction with the old value.
 //
-// Invariant: several values for one place are taken in the order of the index along its dimension,
-// whatever the number of threads: the last assignment wins, sums are added in that order.
+// Invariant: several values for one position are applied in the order of the index along its
+// dimension, on any number of threads: the last assignment wins, sums are added in that order.
 #pragma once
 
 #include "backend/cpu/index/along.h"
@@ -9,17 +9,17 @@
 
 namespace uh {
 
-// self[place] = src[...]. src has self's dtype and the strides walk.dense (0: one value for all).
+// self[position] = src[...]. src has self's dtype and the strides walk.dense (0: a single value).
 void assign_places(const Tensor& self, const IndexWalk& walk, const std::byte* src);
 
-// self[place] = self[place] op src[...] * alpha. Means become sums: see divide_by_hits.
+// self[position] = self[position] op src[...] * alpha. A mean only sums: see divide_by_hits.
 void fold_places(const Tensor& self, const IndexWalk& walk, const std::byte* src, Fused op,
                  const Scalar& alpha);
 
-// Before a fold without self: the places that are written get the value that changes nothing.
+// Sets the positions to be written to the identity of `op`, for reductions without self.
 void forget_places(const Tensor& self, const IndexWalk& walk, Fused op);
 
-// Ends a mean: every place is divided by how often it was written (and 1 for self, if it counts).
+// Completes a mean: divides each position by its number of values (plus 1 for self if included).
 void divide_by_hits(const Tensor& self, const IndexWalk& walk, bool include_self);
 
 }  // namespace uh

@@ -1,4 +1,4 @@
-// Reductions of segments: consecutive pieces of a dimension, of any lengths.
+// segment_reduce: reductions of consecutive segments of a dimension, of any lengths.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -22,8 +22,8 @@ Word word_of(const std::string& reduce) {
   return Word::kProd;
 }
 
-// The segments of data read as (outer, n, inner): those of row o begin and end at
-// starts[o (segments + 1) + s] and the next number.
+// The segments of data read as (outer, n, inner). Segment s of row o spans starts[o (segments + 1)
+// + s] to the next entry.
 struct Segments {
   int64_t outer = 1, n = 0, inner = 1, segments = 0;
   std::vector<int64_t> starts;
@@ -121,7 +121,7 @@ void reduce_segments(T* out, const T* data, const Segments& seg, Word word, cons
   parallel_for(0, seg.outer * seg.segments, 1 + 16384 / (seg.inner + 1), body);
 }
 
-// The gradient of one column of a segment; `step` is the distance of its elements.
+// Computes the gradient of one column of a segment, with elements `step` apart.
 template <class T>
 void column_backward(T* to, const T* data, int64_t count, int64_t step, T grad, T result, Word word,
                      const T* initial) {
@@ -130,8 +130,7 @@ void column_backward(T* to, const T* data, int64_t count, int64_t step, T grad, 
     for (int64_t r = 0; r < count; ++r) to[r * step] = share;
     return;
   }
-  if (word ==
-      Word::kProd) {  // by the product of the others: divided by zero, nothing would be left
+  if (word == Word::kProd) {  // multiplies the others: dividing the product by a zero would be NaN
     T before = initial ? *initial : T(1);
     for (int64_t r = 0; r < count; before *= data[r++ * step]) to[r * step] = grad * before;
     T after = 1;
@@ -151,7 +150,7 @@ DType compute_dtype(const Tensor& data) {
   return data.dtype() == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
 }
 
-// f(a number of the dtype that is computed in).
+// Calls f with a zero of the compute dtype.
 template <class F>
 void in_dtype(DType compute, const F& f) {
   if (compute == DType::kFloat64)
@@ -202,7 +201,7 @@ Tensor segment_reduce_backward(KeySet, const Tensor& grad, const Tensor& output,
     using T = decltype(zero);
     const T first = initial ? static_cast<T>(initial->to_double()) : T(0);
     T* const to = new_result.data_as<T>();
-    std::fill_n(to, new_result.numel(), T(0));  // what no segment holds
+    std::fill_n(to, new_result.numel(), T(0));  // elements in no segment
     for (int64_t o = 0; o < seg.outer; ++o) {
       for (int64_t i = 0; i < seg.segments * seg.inner; ++i) {
         const int64_t s = i / seg.inner, begin = seg.at(o, s);

@@ -1,4 +1,4 @@
-// bincount: one counter, or one sum, per number.
+// bincount: a count, or a sum of weights, per integer.
 #include "backend/cpu/copy/elements.h"
 #include "generated/kernels/search.h"
 

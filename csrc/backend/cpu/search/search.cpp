@@ -1,4 +1,4 @@
-// The operators of search.yaml that look into sorted sequences: searchsorted, bucketize, isin.
+// The operators of search.yaml on sorted sequences: searchsorted, bucketize, isin.
 #include <limits>
 
 #include "backend/cpu/copy/elements.h"
@@ -11,7 +11,7 @@
 namespace uh::kernels {
 namespace {
 
-// A number as a 0-d tensor that does not decide the dtype over a tensor of the same category.
+// Returns a number as a 0-d tensor that does not promote a tensor of the same category.
 Tensor number_tensor(const Scalar& value, Device device) {
   Tensor out = empty(Dims(), value.dtype(default_dtype()), device);
   if (!out.is_meta()) fill_elements(out, element_bytes(value, out.dtype()));
@@ -19,7 +19,7 @@ Tensor number_tensor(const Scalar& value, Device device) {
   return out;
 }
 
-// The dtype that a tensor and what is looked for in it are compared in.
+// Returns the dtype in which a tensor and the searched values are compared.
 DType common_dtype(const Tensor& a, const Tensor& b) {
   const auto rank = [](const Tensor& t) {
     return t.impl()->wrapped_number() ? 0 : t.ndim() == 0 ? 1 : 2;
@@ -32,7 +32,7 @@ DType common_dtype(const Tensor& a, const Tensor& b) {
   return promote(a.dtype(), b.dtype());
 }
 
-// What a call looks for, and how: the keyword arguments made one.
+// The options of a call, from its keyword arguments.
 struct Query {
   const char* op;
   bool out_int32, right;

@@ -1,14 +1,14 @@
-// The position of a value in an ascending sequence.
+// Binary search in an ascending sequence.
 //
-// What: the comparisons are PyTorch's, written so that NaN, which compares with nothing, is put at
-// the end. The loop has no branch that depends on values: the hardware cannot guess them.
+// Uses PyTorch's comparisons, in a form that sorts NaN last. The loop has no branch on values,
+// which the CPU could not predict.
 #pragma once
 
 #include <cstdint>
 
 namespace uh {
 
-// The first i for which at(i) >= value (after equal ones with `right`: at(i) > value).
+// Returns the first i with at(i) >= value, or with `right` the first with at(i) > value.
 template <class T, class At>
 int64_t insertion_point(int64_t n, T value, bool right, const At& at) {
   int64_t first = 0;

@@ -31,7 +31,7 @@ void exponential_shares(const Tensor& self, int64_t dim, bool log, const Tensor&
   if (!direct) copy_elements(result, computed);
 }
 
-// The gradient of x from that of softmax(x) or log_softmax(x), the output.
+// Computes the gradient of x from that of the output, softmax(x) or log_softmax(x).
 void shares_backward(const Tensor& grad, const Tensor& output, int64_t dim, bool log,
                      const Tensor& result) {
   if (result.numel() == 0) return;

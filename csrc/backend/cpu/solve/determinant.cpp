@@ -1,4 +1,4 @@
-// Determinants: the product of U's diagonal, and the sign of the row exchanges.
+// Determinants: the product of U's diagonal, and the sign of the row permutation.
 #include <cmath>
 
 #include "backend/cpu/copy/elements.h"
@@ -14,7 +14,7 @@
 namespace uh::kernels {
 namespace {
 
-// +1 or -1: every row exchange turns the sign.
+// Returns +1 or -1: each row exchange flips the sign.
 double exchange_sign(const int32_t* pivots, int64_t n) {
   double sign = 1;
   for (int64_t i = 0; i < n; ++i)
@@ -30,7 +30,7 @@ real_t<T> magnitude(T v) {
     return std::abs(v);
 }
 
-// v / |v|; 0 stays 0.
+// v / |v|; 0 for 0.
 template <class T>
 T direction(T v) {
   const real_t<T> size = magnitude(v);
@@ -57,7 +57,7 @@ std::tuple<Tensor, Tensor, Tensor> det_with_factors(KeySet, const Tensor& a) {
   check_lapack_dtype_unless_empty(a, "linalg.det");
   const Tensor result = empty(batch_of(a), a.dtype(), a.device());
   const Factors factors = lu_factors(a, "linalg.det");
-  if (!a.is_meta() && a.numel() == 0) {  // the product of no elements
+  if (!a.is_meta() && a.numel() == 0) {  // empty product
     fill_elements(result, element_bytes(Scalar(1), a.dtype()));
     record_write(result);
   } else if (!a.is_meta()) {

@@ -1,4 +1,4 @@
-// Equations: LU factors, and what is solved with them.
+// Linear systems: LU factors, and solving with them.
 #include "generated/kernels/solve.h"
 #include "backend/cpu/copy/elements.h"
 #include "ops/linalg/checks.h"
@@ -41,7 +41,7 @@ void solve_in_place(const Tensor& lu, const Tensor& pivots, const Tensor& x, cha
   if (x.numel() == 0) return;
   const Dims batch = batch_of(x);
   const int64_t n = rows_of(x), k = columns_of(x);
-  // Where each member finds its matrix: factors repeat where their batch is smaller.
+  // Returns the matrix of each batch member: factors with a smaller batch broadcast.
   const auto members = [&](const Tensor& t, int64_t own) {
     const Dims sizes = batch_of(t, own);
     return broadcast_strides(sizes, contiguous_strides(sizes), batch.size());
@@ -78,7 +78,7 @@ std::string singular_at(int info) {
                  "linalg.lu_factor_ex(A, pivot)");
 }
 
-// A vector on the right: (n,) or one for each matrix of the batch.
+// Returns whether b is a vector: (n,), or one per matrix of the batch.
 bool is_vector_rhs(const Tensor& a, const Tensor& b) {
   return b.ndim() == 1 || (a.ndim() - 1 == b.ndim() && b.sizes() == batch_of(a, 1));
 }

@@ -1,4 +1,4 @@
-// Equations with triangular matrices, by BLAS's trsm.
+// Triangular systems, by BLAS's trsm.
 #include "ops/linalg/checks.h"
 #include "backend/cpu/linalg/lapack.h"
 #include "backend/cpu/linalg/matrices.h"

@@ -11,7 +11,7 @@
 namespace uh {
 namespace {
 
-// A key and the index it comes from in one word: the usual case, keys of up to 32 bits.
+// A key and its index in one word: the usual case, keys of up to 32 bits.
 struct Packed {
   using Key = uint32_t;
   uint64_t word;
@@ -22,7 +22,7 @@ struct Packed {
   bool operator<(Packed other) const { return word < other.word; }
 };
 
-// The same for keys of 64 bits, and for lines too long for 32 bits of index.
+// The same for 64-bit keys, and for lines too long for 32-bit indices.
 struct Pair {
   using Key = uint64_t;
   uint64_t bits;
@@ -36,8 +36,8 @@ struct Pair {
   }
 };
 
-// Sorts n items by the low kKeyBits of their keys, kDigit bits at a time; `spare` has room for n
-// more. Returns where the result is. A digit that all keys share costs nothing.
+// Radix-sorts n items by the low kKeyBits of their keys, kDigit bits at a time; `spare` has room
+// for n items. Returns the sorted buffer. Skips digits that all keys share.
 template <int kDigit, int kKeyBits, class Item>
 Item* sort_by_digits(Item* items, Item* spare, int64_t n) {
   constexpr int kPasses = (kKeyBits + kDigit - 1) / kDigit;
@@ -66,7 +66,7 @@ Item* sort_by_digits(Item* items, Item* spare, int64_t n) {
   return items;
 }
 
-constexpr int64_t kMaxCounted = int64_t{1} << 31;  // what a 32-bit count can hold
+constexpr int64_t kMaxCounted = int64_t{1} << 31;  // limit of a 32-bit count
 
 template <int kKeyBits, class Item>
 Item* sorted(Item* items, Item* spare, int64_t n) {
@@ -88,7 +88,7 @@ void write(T* values, int64_t* index, const Item* items, int64_t n, const T* lin
   for (int64_t i = 0; i < n; ++i) values[i] = line[items[i].index()];
 }
 
-// All items in order. `ret_exact`: an element follows from its key.
+// Sorts all items. `ret_exact`: keys determine their elements.
 template <class T, class Item>
 Item* sorted_items(const T* line, int64_t n, bool descending, SortScratch& scratch,
                    bool* ret_exact) {
@@ -115,13 +115,13 @@ void sort_items(T* values, int64_t* index, const T* line, int64_t n, bool descen
   if (!exact || n < 4096) return write(values, index, items, n, line);
   for (int64_t i = 0; i < n; ++i) index[i] = items[i].index();
   if (!values) return;
-  // Reading the line in sorted order would be a jump for every element.
+  // Reading the line in sorted order would be a random access per element.
   for (int64_t i = 0; i < n; ++i)
     values[i] = from_sort_key<T>(static_cast<SortKey<T>>(items[i].key()), descending);
 }
 
-// A key that at least k elements do not exceed, and few more: the line is dealt out to many hands,
-// and of each hand's best card the k-th best is such a bound. Nothing where that would not pay.
+// Returns an upper bound that at least k keys do not exceed, and few more: the k-th smallest of the
+// minima of many interleaved parts. nullopt if that would not pay.
 template <class T>
 std::optional<SortKey<T>> bound_of(const T* line, int64_t n, int64_t k, bool descending) {
   constexpr int64_t kMost = 1024;
@@ -135,7 +135,7 @@ std::optional<SortKey<T>> bound_of(const T* line, int64_t n, int64_t k, bool des
   return bound;
 }
 
-// The first k items in order; among equal ones those that come first.
+// Returns the first k items in order; of equal ones, the first in the line.
 template <class T, class Item>
 Item* select_items(const T* line, int64_t n, int64_t k, bool descending, SortScratch& scratch) {
   using Key = typename Item::Key;
@@ -143,7 +143,7 @@ Item* select_items(const T* line, int64_t n, int64_t k, bool descending, SortScr
     return Item(static_cast<Key>(sort_key(line[i], descending)), i);
   };
   constexpr int64_t kBlock = SortLoops::kBlock;
-  // Up to `most` candidates are collected before all but the best k are thrown away.
+  // Up to `limit` candidates are collected before all but the best k are dropped.
   const int64_t limit = std::min(n, std::max<int64_t>(2 * k, k + 64));
   Item* selected = scratch.room<Item>(limit + kBlock);
   const std::optional<SortKey<T>> bound = bound_of(line, n, k, descending);

@@ -1,18 +1,18 @@
-// Sorting and selecting within one contiguous line of elements.
+// Sorting and selection within a contiguous line.
 //
-// What: keys (backend/cpu/sort_keys.h) are sorted together with their places: by digits, least
-// significant first, or by comparison where lines are short. Both are stable in both directions.
+// Keys (backend/cpu/sort_keys.h) are sorted with their indices: by radix sort, least significant
+// digit first, or by comparison for short lines. Both are stable in both directions.
 #pragma once
 
 #include "tensor/tensor.h"
 
 namespace uh {
 
-// Memory that one thread uses again for every line; a tensor's, so that it is kept for the next
-// call.
+// A thread's scratch memory, reused for every line; it is a tensor's, so that the caching allocator
+// keeps it for the next call.
 class SortScratch {
  public:
-  // `n` items of any kind; what was there before is gone.
+  // Returns memory for `n` items, discarding the previous content.
   template <class Item>
   Item* room(int64_t n) {
     const int64_t count = n * static_cast<int64_t>(sizeof(Item) / sizeof(int64_t));
@@ -24,12 +24,12 @@ class SortScratch {
   Tensor memory_;
 };
 
-// values[i] = line[index[i]], in order. `values` may be null when only the places are wanted.
+// Sorts: values[i] = line[index[i]]. `values` may be null if only indices are needed.
 void sort_line(DType dtype, void* values, int64_t* index, const void* line, int64_t n,
                bool descending, SortScratch& scratch);
 
-// The k smallest only, or with `descending` the k largest. Which of equal elements are selected,
-// their order, and the order of all if not `in_order` are PyTorch's.
+// Selects the k smallest, or with `descending` the k largest. The choice and order of equal
+// elements, and the order of all if not `in_order`, are PyTorch's.
 void select_line(DType dtype, void* values, int64_t* index, const void* line, int64_t n, int64_t k,
                  bool descending, bool in_order, SortScratch& scratch);
 

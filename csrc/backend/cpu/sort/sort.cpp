@@ -1,4 +1,4 @@
-// The kernels of sort.yaml: which lines there are; lines.h sorts one.
+// The kernels of sort.yaml: iteration over lines; lines.h sorts one.
 #include "generated/kernels/sort.h"
 #include "backend/cpu/copy/elements.h"
 #include "backend/cpu/sort/lines.h"
@@ -7,7 +7,7 @@
 namespace uh::kernels {
 namespace {
 
-// The elements with `dim` moved to the end, row-major: self itself when it lies so.
+// Returns the elements row-major with `dim` last: self itself if it has that layout.
 Tensor lines_of(const Tensor& self, int64_t dim) {
   if (self.ndim() == 0) return self;
   const auto d = static_cast<size_t>(dim);
@@ -20,7 +20,7 @@ Tensor lines_of(const Tensor& self, int64_t dim) {
   return as_contiguous(alias(self, Layout{sizes, strides, self.offset()}));
 }
 
-// `out` seen with `dim` at the end: what is written line by line.
+// Returns `out` with `dim` last, to be written line by line.
 Strided lines_in(const Tensor& out, int64_t dim) {
   Strided seen(out);
   if (out.ndim() == 0) return seen;
@@ -33,8 +33,8 @@ Strided lines_in(const Tensor& out, int64_t dim) {
   return seen;
 }
 
-// Fills `values` (may be empty) and `indices` with what `order(values, indices, line, n, k, scratch)`
-// makes of each line of self along `dim`: as many elements as they have room for.
+// Fills `values` (may be empty) and `indices` with what `order(values, indices, line, n, k,
+// scratch)` writes for each line of self along `dim`; their sizes determine k.
 template <class F>
 void each_line(const Tensor& values, const Tensor& indices, const Tensor& self, int64_t dim,
                const F& order) {

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int64_t kGrainSize = 4096;
 
-// A vector with out[i] = f(i), computed as T.
+// Returns a vector with out[i] = f(i), computed as T.
 template <class T, class F>
 Tensor generate(int64_t n, DType dtype, Device device, const F& f) {
   Tensor out = empty(Dims{n}, dtype, device == Device::kUndefined ? Device::kCPU : device);
@@ -41,7 +41,7 @@ struct WindowArguments {
   Device device;
 };
 
-// shape(i, N) for every element; N is the last index, which a periodic window leaves out.
+// Returns shape(i, N) for each element; N is the last index, which a periodic window omits.
 template <class F>
 Tensor window(const WindowArguments& a, std::string_view op, const F& shape) {
   const DType dtype = a.dtype == DType::kUndefined ? default_dtype() : a.dtype;
@@ -73,7 +73,8 @@ Tensor logspace(KeySet, const Scalar& start, const Scalar& end, int64_t steps, d
         " can't be safely cast to passed dtype ", info(target).title);
   check_kind(target != DType::kBool, ErrorKind::kNotImplemented,
              "\"logspace_cpu\" not implemented for 'Bool'");
-  // From both ends towards the middle. Limits are numbers of the dtype, exponents are not rounded.
+  // Computed from both ends towards the middle. Limits are converted to the dtype; exponents are
+  // not rounded.
   const auto make = [&](auto zero) {
     using T = decltype(zero);
     const auto limit = [&](const Scalar& s) {
@@ -125,7 +126,7 @@ Tensor kaiser_window(KeySet, int64_t window_length, bool periodic, double beta, 
                      Device device) {
   return window({window_length, periodic, dtype, device}, "kaiser_window",
                 [=](double i, double last) {
-                  const double off = 2 * i / last - 1;  // from the middle, in half windows
+                  const double off = 2 * i / last - 1;  // distance from the middle, in half windows
                   const double height = std::sqrt(std::max(1 - off * off, 0.0));
                   return special::bessel_i0(beta * height) / special::bessel_i0(beta);
                 });

@@ -15,7 +15,7 @@ namespace {
 
 const Tensor& values_of(const Tensor& t) { return t.impl()->sparse()->values; }
 
-// A number, or a strided tensor of no dimensions.
+// Returns whether an operand is a number or a strided 0-d tensor.
 bool is_number(const Operand& operand) {
   return operand.is_number() || (!operand.tensor.is_sparse() && operand.tensor.ndim() == 0);
 }
@@ -27,7 +27,7 @@ Operand negated(const Scalar& number) {
   return number.is_float() ? Scalar(-number.to_double()) : Scalar(-number.to_int());
 }
 
-// Adds alpha * value at the place of each value.
+// Adds alpha * value at the index of each value.
 void add_values(const Tensor& dense, const Tensor& sparse, const Scalar& alpha,
                 std::string_view op) {
   check(dense.sizes() == sparse.sizes(), op,
@@ -55,7 +55,7 @@ void add_values(const Tensor& dense, const Tensor& sparse, const Scalar& alpha,
   record_write(dense);
 }
 
-// Merges the entries of two COO tensors, which keep their order.
+// Merges the entries of two COO tensors, keeping their order.
 Tensor merged(const Tensor& left, const Tensor& right, const Scalar& alpha, DType dtype) {
   check(left.sizes() == right.sizes(), "add: expected sizes of 'self' and 'other' to match, but ",
         left.sizes(), " != ", right.sizes());
@@ -64,7 +64,7 @@ Tensor merged(const Tensor& left, const Tensor& right, const Scalar& alpha, DTyp
         "add: expected 'self' and 'other' to have same number of ", "sparse dimensions, but ",
         a.sparse_dim(), " != ", b.sparse_dim());
   const std::vector<int64_t> of_a = place_numbers(a), of_b = place_numbers(b);
-  std::vector<int64_t> from_a, from_b;  // -1: not in that one
+  std::vector<int64_t> from_a, from_b;  // -1: not in that tensor
   for (size_t i = 0, j = 0; i < of_a.size() || j < of_b.size();) {
     const bool takes_a = j == of_b.size() || (i < of_a.size() && of_a[i] <= of_b[j]);
     const bool takes_b = i == of_a.size() || (j < of_b.size() && of_b[j] <= of_a[i]);
@@ -122,7 +122,7 @@ Tensor product_of_sparse(const Tensor& self, const Tensor& other) {
         "sparse_binary_op_intersection_cpu(): expects sparse inputs with equal dimensionality, "
         "number of sparse dimensions, and shape of sparse dimensions");
   const auto is_sorted = [](const Tensor& t) { return t.impl()->sparse()->is_coalesced; };
-  // One is looked up at the positions of the other, as PyTorch chooses them.
+  // Looks up one tensor at the other's indices, chosen as in PyTorch.
   const bool self_is_table = is_sorted(self) != is_sorted(other)
                                  ? is_sorted(self)
                                  : self.impl()->sparse()->nnz() >= other.impl()->sparse()->nnz();
@@ -146,7 +146,7 @@ void check_divisor(const Operand& other) {
        other.tensor.sizes(), " for divisor)");
 }
 
-// The in-place form of a result that has been computed.
+// Writes a computed result to `self`: the in-place form.
 void become(const Tensor& self, const Tensor& result, std::string_view op) {
   if (!self.is_sparse()) return ops::copy_(self, dense_of(result), false);
   check(result.is_sparse() && is_csr(result) == is_csr(self), op, ": the result is ",
@@ -183,7 +183,7 @@ Tensor add(KeySet, const Operand& self, const Operand& other, const Scalar& alph
     add_values(sum, b, alpha, "add");
     return sum;
   }
-  if (!b.is_sparse()) {  // CSR first
+  if (!b.is_sparse()) {  // CSR is the first operand
     const Tensor sum = as_dtype(b, dtype);
     const Tensor scaled = ops::mul(sum, alpha);
     add_values(scaled, a, Scalar(1), "add");
@@ -272,7 +272,7 @@ Tensor sum(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool keep
     goes[d] = true;
   }
   const Checked coo = checked(coo_of(self));
-  Dims sizes, rows, dense;  // rows: of the indices that stay; dense: of the values that go
+  Dims sizes, rows, dense;  // rows: indices that stay; dense: values reduced
   int64_t sparse_dim = 0;
   for (int64_t d = 0; d < self.ndim(); ++d) {
     const bool goes_here = goes[static_cast<size_t>(d)], is_sparse = d < coo.sparse_dim();

@@ -1,4 +1,4 @@
-// Copies of sparse tensors, and the same entries at other places.
+// Copies of sparse tensors, and views of them as copies with other indices.
 #include <algorithm>
 #include <numeric>
 
@@ -27,7 +27,7 @@ void check_coo(const Tensor& t, std::string_view op, std::string_view advice) {
 
 constexpr std::string_view kUseCoo = "use x.to_sparse_coo() first";
 
-// The rows of `indices` in another order; -1 is a row of zeros.
+// Returns the rows of `indices` in another order; -1 is a row of zeros.
 Tensor rows_of(const Tensor& indices, const Dims& order) {
   const int64_t nnz = indices.size(1);
   const Tensor from = plain(indices);
@@ -44,8 +44,8 @@ Tensor rows_of(const Tensor& indices, const Dims& order) {
   return result;
 }
 
-// The entries at these positions, with new indices in dimension `dim`; without
-// these that dimension is removed.
+// Returns the entries at these positions with new indices in dimension `dim`; without new indices
+// that dimension is removed.
 Tensor entries(const Checked& coo, const std::vector<int64_t>& positions, int64_t dim,
                const std::vector<int64_t>* along, const Dims& sizes, bool is_coalesced) {
   const auto n = static_cast<int64_t>(positions.size());
@@ -220,7 +220,7 @@ Tensor select(KeySet, const Tensor& self, int64_t dim, int64_t index) {
     if (coo.index(d)[i] == at) positions.push_back(i);
   const Tensor slice_of_it = entries(coo, positions, d, nullptr, sizes, coo.is_coalesced);
   if (sparse_dim > 1) return slice_of_it;
-  // No sparse dimension is left: the sum of the values.
+  // No sparse dimension remains: returns the sum of the values.
   return ops::sum(parts_of(slice_of_it).values, Dims{0}, false, self.dtype());
 }
 
@@ -257,7 +257,7 @@ Tensor index_select(KeySet, const Tensor& self, int64_t dim, const Tensor& index
     return make_coo(sizes, coo.indices, ops::index_select(coo.values, d - coo.sparse_dim() + 1, at),
                     coo.is_coalesced);
   }
-  // The entries in the order of their slices, in which those of each selected one are found.
+  // Orders the entries by slice, so that those of a selected slice are contiguous.
   const int64_t* along = coo.index(d);
   const std::vector<int64_t> slices(along, along + coo.nnz());
   const std::vector<int64_t> order = sorting_order(slices);
@@ -301,7 +301,7 @@ Tensor cat(KeySet, const std::vector<Tensor>& tensors, int64_t dim) {
     sizes[static_cast<size_t>(d)] += along;
     dtype = promote(dtype, tensors[i].dtype());
   }
-  // Sizes were compared with what had been joined so far: the shape of the others is the first's.
+  // Sizes were compared with the joined ones: the others have the shape of the first.
   std::vector<Tensor> indices, values;
   int64_t offset = 0;
   for (const Tensor& t : tensors) {

@@ -1,4 +1,4 @@
-// Sparse tensors of their parts, and their parts.
+// Construction of sparse tensors from their parts, and access to the parts.
 #include "backend/cpu/sparse/parts.h"
 #include "generated/kernels/sparse.h"
 #include "generated/ops/copy.h"
@@ -6,7 +6,7 @@
 
 namespace uh::kernels {
 
-using namespace sparse;  // NOLINT: this file is about nothing else
+using namespace sparse;  // NOLINT: all of this file is sparse
 
 namespace {
 
@@ -18,7 +18,7 @@ void check_parts(const Tensor& t, std::string_view op, std::string_view part) {
 
 std::string_view title(const Tensor& t) { return info(t.dtype()).title; }
 
-// Throws unless the parts of a CSR tensor have shapes and dtypes that fit each other.
+// Throws unless the parts of a CSR tensor have consistent shapes and dtypes.
 void check_csr(const Tensor& crow, const Tensor& col, const Tensor& values, const Dims& size) {
   check(crow.ndim() >= 1, "crow_indices must have dimensionality >= 1 but got ", crow.ndim());
   check_kind(crow.ndim() == 1, ErrorKind::kNotImplemented,

@@ -16,7 +16,7 @@ namespace {
 Tensor coalesce(const Checked& coo) {
   const std::vector<int64_t> numbers = place_numbers(coo);
   const std::vector<int64_t> order = sorting_order(numbers);
-  // Where each place begins in that order.
+  // The start of each distinct index in that order.
   std::vector<int64_t> begins;
   for (size_t i = 0; i < order.size(); ++i) {
     if (i == 0 ||
@@ -57,7 +57,7 @@ Tensor coalesce(const Checked& coo) {
   return make_coo(coo.sizes, indices, values, true);
 }
 
-// Where the values of each row begin, of indices that are in order.
+// Returns where the values of each row begin, for sorted row indices.
 Tensor row_bounds(const int64_t* rows, int64_t nnz, int64_t row_count) {
   const Tensor crow = ops::zeros(Dims{row_count + 1}, DType::kInt64, Device::kCPU);
   auto* bounds = crow.data_as<int64_t>();
@@ -68,7 +68,7 @@ Tensor row_bounds(const int64_t* rows, int64_t nnz, int64_t row_count) {
 
 }  // namespace
 
-// One pass for each byte in which numbers differ.
+// Radix sort: one pass per byte in which the numbers differ.
 std::vector<int64_t> sorting_order(const std::vector<int64_t>& numbers) {
   const size_t n = numbers.size();
   std::vector<int64_t> order(n), next(n);
@@ -106,7 +106,7 @@ Tensor coo_of(const Tensor& csr) {
     std::fill(rows + parts.rows()[r], rows + parts.rows()[r + 1], r);
   std::copy_n(parts.columns(), nnz, rows + nnz);
   record_write(indices);
-  bool in_order = true;  // the columns of a row may be in any order
+  bool in_order = true;  // the columns within a row may be in any order
   for (int64_t i = 1; i < nnz; ++i)
     in_order = in_order && (rows[i - 1] < rows[i] || parts.columns()[i - 1] < parts.columns()[i]);
   return make_coo(csr.sizes(), indices, parts.values, in_order);
@@ -145,7 +145,7 @@ Tensor dense_of(const Tensor& sparse) {
 
 namespace {
 
-// Copies the block of each place from `from`, in which it is number at[i]; -1 leaves it zero.
+// Copies block at[i] of `from` to block i of the result; -1 leaves it zero.
 Tensor blocks_at(const std::vector<int64_t>& at, const Tensor& from, const Dims& sizes,
                  int64_t block) {
   const Tensor values = ops::zeros(sizes, from.dtype(), Device::kCPU);
@@ -195,7 +195,7 @@ Tensor values_at(const Tensor& self, const Checked& at, std::string_view op) {
 
 namespace uh::kernels {
 
-using namespace sparse;  // NOLINT: this file is about nothing else
+using namespace sparse;  // NOLINT: all of this file is sparse
 
 Tensor coalesce(KeySet, const Tensor& self) { return coalesced(self); }
 
@@ -203,7 +203,7 @@ Tensor sparse_to_dense(KeySet, const Tensor& self, bool) { return dense_of(self)
 
 namespace {
 
-// The elements of a strided tensor that are not zero in any of their dense dimensions.
+// Returns the elements of a strided tensor with a non-zero in any dense dimension.
 Tensor sparse_of(const Tensor& strided, int64_t sparse_dim) {
   const Tensor self = plain(strided);
   Dims value_sizes{0};

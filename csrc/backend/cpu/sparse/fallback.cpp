@@ -1,5 +1,4 @@
-// What an operator without a sparse kernel does with a sparse argument, and the list of those that
-// have one.
+// The fallback of operators without a sparse kernel, and the list of those that have one.
 #include <algorithm>
 
 #include "backend/cpu/sparse/operators.h"
@@ -19,7 +18,7 @@ namespace {
        "x.coalesce().values()");
 }
 
-// f(0) is 0: the operator changes the values and leaves the positions.
+// Applies an operator with f(0) = 0 to the values; the indices stay.
 void on_values(OperatorInfo& op, Stack& stack) {
   const size_t first = stack.size() - op.schema().arguments.size();
   const Tensor self = *stack[first].get_if<Tensor>();

@@ -1,4 +1,4 @@
-// The sparse kernels of operators that are declared in other families than sparse.yaml.
+// Sparse kernels of operators declared in yaml files other than sparse.yaml.
 #pragma once
 
 #include <optional>
@@ -51,11 +51,11 @@ Tensor index_select(KeySet, const Tensor& self, int64_t dim, const Tensor& index
 Tensor cat(KeySet, const std::vector<Tensor>& tensors, int64_t dim);
 Tensor stack(KeySet, const std::vector<Tensor>& tensors, int64_t dim);
 
-// The kernel of every other operator: computes it on the values, where it is tagged
-// zero_preserving, or refuses.
+// The kernel of every other operator: applies it to the values if it is tagged zero_preserving,
+// else throws.
 void fallback(OperatorInfo& op, Key key, Stack& stack);
 
-// Registers all of these, once.
+// Registers all of these once.
 void register_operators();
 
 }  // namespace uh::sparse

@@ -47,7 +47,7 @@ void check_on_host(std::string_view op, const Tensor& t) {
 }
 
 int64_t Checked::block() const {
-  if (values.numel() == 0) return 0;  // sizes that only a tensor without elements can have
+  if (values.numel() == 0) return 0;  // sizes whose product may overflow
   int64_t elements = 1;
   for (int64_t d = 1; d < values.ndim(); ++d) elements *= values.size(d);
   return elements;

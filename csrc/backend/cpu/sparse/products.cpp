@@ -1,5 +1,5 @@
-// Products with a sparse matrix. A COO operand and a transposed one become rows first, in one pass
-// over the entries; a row of the result is then the work of one thread.
+// Products with a sparse matrix. A COO or transposed operand is first converted to rows, in one
+// pass over the entries; each row of the result is then computed by one thread.
 #include <algorithm>
 #include <type_traits>
 
@@ -19,16 +19,16 @@
 namespace uh::sparse {
 namespace {
 
-// A sparse matrix row by row, or its transpose.
+// The rows of a sparse matrix or of its transpose.
 struct Rows {
   std::vector<int64_t> bounds, columns;  // of entries that had to be sorted
   Tensor values;
-  Checked parts;  // holds what is not copied
+  Checked parts;  // owns what is not copied
   SparseRows view{};
   int64_t count = 0, width = 0, nnz = 0;
 };
 
-// Sorts entries by their row: where each begins, then each at its place.
+// Sorts entries by row: computes where each row begins, then moves each entry there.
 void sort_by_row(Rows& rows, const int64_t* row, const int64_t* column, const Checked& parts) {
   const int64_t nnz = parts.nnz();
   rows.bounds.assign(static_cast<size_t>(rows.count) + 1, 0);
@@ -65,7 +65,7 @@ void check_matrix(const Tensor& t) {
         parts.sparse_dim(), "D tensor");
 }
 
-// `into` is where the result stays: it must not move afterwards.
+// Reads the rows into `into`, which must not move afterwards.
 void read_rows(Rows& into, const Tensor& matrix, bool transpose) {
   check_matrix(matrix);
   into.parts = checked(matrix);
@@ -83,7 +83,7 @@ void read_rows(Rows& into, const Tensor& matrix, bool transpose) {
     for (int64_t r = 0; r < matrix.size(0); ++r)
       std::fill(row_of.begin() + parts.rows()[r], row_of.begin() + parts.rows()[r + 1], r);
     sort_by_row(into, parts.columns(), row_of.data(), parts);
-    if (into.columns.empty()) {  // were in order: `row_of` goes, so they are kept
+    if (into.columns.empty()) {  // already sorted: take over `row_of`
       into.columns = std::move(row_of);
       into.view.columns = into.columns.data();
     }
@@ -93,7 +93,7 @@ void read_rows(Rows& into, const Tensor& matrix, bool transpose) {
   into.view.values = into.values.data();
 }
 
-// The dtype in which a product is computed: 16-bit floats and bools are widened.
+// Returns the dtype in which a product is computed: 16-bit floats and bools are widened.
 DType computing_dtype(DType dtype) {
   return is_reduced_floating(dtype) ? DType::kFloat32
          : dtype == DType::kBool    ? DType::kUInt8
@@ -136,7 +136,7 @@ void times_dense(T* out, const Rows& rows, const T* dense, int64_t width, const 
   }
 }
 
-// Rows are given to threads in ranges of about as many entries.
+// Splits the rows between threads into ranges with about equal numbers of entries.
 template <class F>
 void for_row_ranges(const Rows& rows, int64_t width, const F& body) {
   const int64_t work = rows.nnz * std::max<int64_t>(width, 1) + rows.count * width;
@@ -159,7 +159,7 @@ void check_same_dtype(const Tensor& sparse, const Tensor& dense) {
         " but found ", info(dense.dtype()).title);
 }
 
-// out = beta out + alpha (sparse @ dense), or of the transpose of `sparse`.
+// out = beta out + alpha (sparse @ dense), or with the transpose of `sparse`.
 Tensor product(const Tensor& sparse, const Tensor& dense, bool transpose, const Tensor& addend,
                const Scalar& beta, const Scalar& alpha) {
   check_matrix(sparse);
@@ -211,7 +211,7 @@ Tensor product(const Tensor& sparse, const Tensor& dense, bool transpose, const 
   return out;
 }
 
-// dense @ sparse: the transpose of sparse' @ dense'.
+// dense @ sparse, as the transpose of sparse' @ dense'.
 Tensor dense_times_sparse(const Tensor& dense, const Tensor& sparse) {
   check(dense.ndim() == 2, "addmm: matrices expected, got ", dense.ndim(), "D tensor");
   check_matrix(sparse);
@@ -220,8 +220,8 @@ Tensor dense_times_sparse(const Tensor& dense, const Tensor& sparse) {
   return plain(ops::t(product(sparse, ops::t(dense), true, Tensor(), Scalar(0), Scalar(1))));
 }
 
-// The product of sparse matrices, one row after the other: a dense row of sums, and which of its
-// columns are in use.
+// The product of sparse matrices, row by row: a dense row of sums, and which of its columns are in
+// use.
 Tensor sparse_product(const Tensor& left, const Tensor& right) {
   check_matrix(left);
   check_matrix(right);
@@ -240,11 +240,11 @@ Tensor sparse_product(const Tensor& left, const Tensor& right) {
   read_rows(a, left, false);
   read_rows(b, right, false);
   const int64_t columns = right.size(1);
-  // Only columns in use have a sum: a matrix may be far wider than it has values.
+  // Only columns in use have a sum: a matrix may have far more columns than values.
   std::vector<int64_t> used(b.view.columns, b.view.columns + b.nnz);
   std::sort(used.begin(), used.end());
   used.erase(std::unique(used.begin(), used.end()), used.end());
-  std::vector<int64_t> rank(static_cast<size_t>(b.nnz));  // of each entry's column among them
+  std::vector<int64_t> rank(static_cast<size_t>(b.nnz));  // index of each entry's column in `used`
   for (int64_t i = 0; i < b.nnz; ++i)
     rank[static_cast<size_t>(i)] =
         std::lower_bound(used.begin(), used.end(), b.view.columns[i]) - used.begin();
@@ -256,7 +256,7 @@ Tensor sparse_product(const Tensor& left, const Tensor& right) {
     if constexpr (!std::is_same_v<T, bool> && !std::is_same_v<T, Half> &&
                   !std::is_same_v<T, BFloat16>) {
       std::vector<T> sums(used.size()), all;
-      std::vector<int64_t> seen(used.size(), -1);  // the row that used it last
+      std::vector<int64_t> seen(used.size(), -1);  // last row that used the column
       const auto* of_a = static_cast<const T*>(a.view.values);
       const auto* of_b = static_cast<const T*>(b.view.values);
       for (int64_t r = 0; r < a.count; ++r) {
@@ -293,8 +293,8 @@ Tensor sparse_product(const Tensor& left, const Tensor& right) {
   return is_csr(left) ? csr : coo_of(csr);
 }
 
-// out[r, j] = the best of the products of row r with column j, and which of them it is. NaN is the
-// best of all, as in amax.
+// out[r, j] = the best of the products of row r with column j, and its index. NaN is the best, as
+// in amax.
 template <class T, bool largest>
 void select_products(T* out, int64_t* selected, const Rows& rows, const T* dense, int64_t width,
                      int64_t lo, int64_t hi) {
@@ -318,7 +318,7 @@ void select_products(T* out, int64_t* selected, const Rows& rows, const T* dense
   }
 }
 
-// Products of rows combined by `largest` or its opposite.
+// Multiplies rows and reduces the products by their maximum if `largest`, else their minimum.
 std::tuple<Tensor, Tensor> selected_products(const Tensor& sparse, const Tensor& dense,
                                            bool largest) {
   const DType dtype = computing_dtype(sparse.dtype());
@@ -402,7 +402,7 @@ Tensor matmul(KeySet keys, const Tensor& self, const Tensor& other) {
 
 namespace uh::kernels {
 
-using namespace sparse;  // NOLINT: this file is about nothing else
+using namespace sparse;  // NOLINT: all of this file is sparse
 
 Tensor spmm(KeySet, const Tensor& self, const Tensor& mat2, bool transpose) {
   check(self.is_sparse() && !mat2.is_sparse(), "_spmm: expected a sparse matrix and a dense one");
@@ -416,7 +416,7 @@ Tensor sparse_addmm(KeySet keys, const Tensor& self, const Tensor& mat1, const T
 
 std::tuple<Tensor, Tensor> sparse_mm_reduce(KeySet, const Tensor& self, const Tensor& other,
                                             const std::string& reduce) {
-  const bool largest = reduce == "amax" || reduce == "max";  // PyTorch takes both names
+  const bool largest = reduce == "amax" || reduce == "max";  // PyTorch accepts both names
   const bool chooses = largest || reduce == "amin" || reduce == "min";
   check(reduce != "prod", "sparse_mm_reduce: reduce type of prod has not been enabled.");
   check(chooses || reduce == "sum" || reduce == "mean",

@@ -1,4 +1,4 @@
-// Softmax along one dimension of a COO tensor: over the values that agree in all other indices.
+// Softmax along one dimension of a COO tensor: over the values with all other indices equal.
 #include <algorithm>
 #include <cmath>
 
@@ -12,11 +12,11 @@
 
 namespace uh::kernels {
 
-using namespace sparse;  // NOLINT: this file is about nothing else
+using namespace sparse;  // NOLINT: all of this file is sparse
 
 namespace {
 
-// The entries, ordered by all indices but one, and where each group begins.
+// The entries ordered by all indices but one, and where each group begins.
 struct Groups {
   std::vector<int64_t> order, begins;
 
@@ -46,7 +46,7 @@ void check_floating(const Tensor& t) {
              "'");
 }
 
-// Calls f(T{}, values of the group as a strided list) for each group and each element of a block.
+// Calls f(T{}, a group's values as a strided list) for each group and each element of a block.
 template <class F>
 void each_group(const Checked& coo, int64_t dim, const F& f) {
   const Groups groups(coo, dim);

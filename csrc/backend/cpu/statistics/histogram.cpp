@@ -1,6 +1,6 @@
 #pragma GCC optimize("O3")
 
-// histc and histogram: how many elements fall into each bin.
+// histc and histogram: the number of elements in each bin.
 #include "backend/cpu/copy/elements.h"
 #include "backend/cpu/statistics/selected.h"
 #include "generated/kernels/statistics.h"
@@ -13,8 +13,7 @@ struct Range {
   double low, high;
 };
 
-// The least and the largest element, both NaN where one is; in lanes, so that none waits for
-// another.
+// Returns the minimum and maximum, both NaN if there is a NaN; in lanes, to avoid dependent steps.
 template <class T>
 Range extremes(const T* x, int64_t n) {
   constexpr int kLanes = 8;
@@ -36,7 +35,7 @@ Range extremes(const T* x, int64_t n) {
           static_cast<double>(*std::max_element(high, high + kLanes))};
 }
 
-// The range given, or where its ends are equal that of the elements; never empty.
+// Returns the given range, or the elements' if its ends are equal; never empty.
 Range range_of(const Tensor& self, double low, double high, std::string_view op) {
   check(low <= high || low != low || high != high, op,
         ": max must be larger than min: min should not exceed max, but got min ", low, " max ",
@@ -55,14 +54,14 @@ Range range_of(const Tensor& self, double low, double high, std::string_view op)
   return {low, high};
 }
 
-// Adds the weight of every element to its bin. `edges` corrects what rounding does at a bin's ends.
+// Adds the weight of each element to its bin. `edges` corrects rounding at a bin's ends.
 template <class T>
 void count(T* hist, const T* x, const T* weights, int64_t n, const std::vector<T>& edges,
            bool evenly, bool exact) {
   const auto bins = static_cast<int64_t>(edges.size()) - 1;
   const T low = edges.front(), high = edges.back();
   for (int64_t i = 0; i < n; ++i) {
-    if (!(x[i] >= low && x[i] <= high)) continue;  // a NaN is in no bin
+    if (!(x[i] >= low && x[i] <= high)) continue;  // NaN is in no bin
     int64_t bin = 0;
     if (evenly) {
       const T position = (x[i] - low) * static_cast<T>(bins) / (high - low);
@@ -78,14 +77,14 @@ void count(T* hist, const T* x, const T* weights, int64_t n, const std::vector<T
   }
 }
 
-// How many elements each of `bins` bins of one width has. First the bins of a block are computed,
-// without an unpredictable branch, then they are counted, in turn in four tables: the
-// next element often falls into the same bin, and would wait for it.
+// Counts the elements in each of `bins` bins of equal width. The bins of a block are computed
+// first, without unpredictable branches, then counted in four tables in turn: neighbouring elements
+// often share a bin, and would wait for each other.
 template <class T>
 void count_evenly(T* hist, const T* x, int64_t n, T low, T high, int64_t bins) {
   constexpr int64_t kBlock = 512, kTables = 4;
   const T all = static_cast<T>(bins), last = static_cast<T>(bins - 1);
-  const int64_t width = bins + 1;  // the last place is for what is in no bin
+  const int64_t width = bins + 1;  // the last entry counts elements in no bin
   std::vector<int64_t> counts(static_cast<size_t>(kTables * width));
   int32_t bin[kBlock];
   for (int64_t from = 0; from < n; from += kBlock) {
@@ -200,7 +199,7 @@ Tensor histc(KeySet, const Tensor& self, int64_t bins, const Scalar& min, const 
   visit_ordered(compute, [&]<class T>(T) {
     if constexpr (std::is_floating_point_v<T>) {
       std::vector<T> counts(static_cast<size_t>(bins), T(0));
-      constexpr int64_t kMaxBins = int64_t{1} << 16;  // of which four tables stay in the cache
+      constexpr int64_t kMaxBins = int64_t{1} << 16;  // four tables of these fit the cache
       if (bins <= kMaxBins)
         count_evenly(counts.data(), x.data_as<T>(), x.numel(), static_cast<T>(range.low),
                      static_cast<T>(range.high), bins);

@@ -21,15 +21,15 @@ void check_ordered(const Tensor& self, const char* name, bool truth = false) {
              info(self.dtype()).title, "'");
 }
 
-// The element with number `rank` (counted from 0) of the smallest first; reorders the line.
+// Returns the element of `rank` (from 0) in ascending order; reorders the line.
 template <class T>
 T ranked(std::vector<T>& line, int64_t n, int64_t rank) {
   std::nth_element(line.begin(), line.begin() + rank, line.begin() + n, comes_before<T>);
   return line[static_cast<size_t>(rank)];
 }
 
-// The median of n elements `stride` apart: the lower of the two in the middle. NaN when there is
-// one, unless they are ignored.
+// Returns the median of n elements `stride` apart: the lower of the two in the middle. NaN if the
+// line has one, unless NaNs are ignored.
 template <class T>
 T median_of(const T* x, int64_t stride, int64_t n, bool ignore_nan, std::vector<T>& line) {
   line.resize(static_cast<size_t>(n));
@@ -42,18 +42,17 @@ T median_of(const T* x, int64_t stride, int64_t n, bool ignore_nan, std::vector<
     }
     line[static_cast<size_t>(retained++)] = value;
   }
-  if (retained == 0) return x[0];  // all of them NaN
+  if (retained == 0) return x[0];  // all are NaN
   const auto middle = line.begin() + (retained - 1) / 2;
-  std::nth_element(line.begin(), middle, line.begin() + retained);  // no NaN is left
+  std::nth_element(line.begin(), middle, line.begin() + retained);  // without NaN
   return *middle;
 }
 
-// Which of several equal elements is chosen is left open by the definition; programs that were
-// written with PyTorch see which it takes, so these do the same. Each says the index of the element
-// with number `rank`, of a line in which its value occurs more than once.
+// The definitions do not say which of several equal elements is chosen; these choose the same as
+// PyTorch, as programs can see it. Each returns the index of the element with `rank`, in a line in
+// which its value occurs more than once.
 
-// As median: the one that a stable sort puts there, so as many of its equals come before it as
-// smaller elements leave places.
+// For median: the element that a stable sort puts at `rank`.
 template <class T>
 int64_t tied_median(const T* x, int64_t stride, int64_t n, int64_t rank, T value) {
   int64_t equals = rank;
@@ -62,7 +61,7 @@ int64_t tied_median(const T* x, int64_t stride, int64_t n, int64_t rank, T value
     if (x[i * stride] == value && equals-- == 0) return i;
 }
 
-// As kthvalue: Hoare's selection, which splits at the median of the first, middle and last element.
+// For kthvalue: Hoare's selection with the median of the first, middle and last element as pivot.
 template <class T>
 int64_t tied_kth(const T* x, int64_t stride, int64_t n, int64_t rank) {
   std::vector<int64_t> at(static_cast<size_t>(n));
@@ -103,8 +102,8 @@ bool occurs_twice(const T* x, int64_t stride, int64_t n, T value) {
   return equal > 1;
 }
 
-// Values and indices of one element per line: f(x, stride, n, buffer) is its value, and
-// tied(x, stride, n, value) its index where several elements have it, or where it is NaN.
+// Writes value and index of one element per line: f(x, stride, n, buffer) returns the value, and
+// tied(x, stride, n, value) the index if several elements have it, or if it is NaN.
 template <class F, class G>
 Pair pick(const Tensor& self, int64_t dim, bool keepdim, const char* name, Ordered ordered,
           const F& f, const G& tied) {
@@ -113,7 +112,7 @@ Pair pick(const Tensor& self, int64_t dim, bool keepdim, const char* name, Order
   dims.check_not_empty(self, name);
   const Dims sizes = dims.result_sizes(self, keepdim);
   const bool compares = self.ndim() > 0 && (self.numel() > 0 || ordered != Ordered::kMode);
-  if (!compares && ordered != Ordered::kMedian) {  // PyTorch takes any dtype then
+  if (!compares && ordered != Ordered::kMedian) {  // PyTorch accepts any dtype then
     const Tensor indices = empty(sizes, DType::kInt64, self.device());
     if (!indices.is_meta()) fill_elements(indices, element_bytes(0, DType::kInt64));
     return {ops::clone(ops::view(self, sizes), MemoryFormat::kContiguous), indices};
@@ -151,7 +150,7 @@ Tensor median_of_all(const Tensor& self, bool ignore_nan, const char* name) {
   if (self.numel() > 0) check_ordered(self, name);
   Tensor out = empty({}, self.dtype(), self.device());
   if (out.is_meta()) return out;
-  if (self.numel() == 0) {  // NaN, as the dtype has it
+  if (self.numel() == 0) {  // NaN in the dtype
     const double nothing = std::nan("");
     cast_run(out.data(), out.dtype(), &nothing, DType::kFloat64, 1);
   } else {
@@ -182,7 +181,7 @@ Pair median_along(const Tensor& self, int64_t dim, bool keepdim, bool ignore_nan
       });
 }
 
-// The most frequent element, the smallest of several; NaN equals nothing and comes first.
+// Returns the most frequent element, the smallest of several; each NaN is distinct and sorts first.
 template <class T>
 T most_frequent(const T* x, int64_t stride, int64_t n, std::vector<T>& line) {
   line.resize(static_cast<size_t>(n));
@@ -235,7 +234,7 @@ Pair mode(KeySet, const Tensor& self, int64_t dim, bool keepdim) {
       [](const auto* x, int64_t stride, int64_t n, auto& line) {
         return most_frequent(x, stride, n, line);
       },
-      []<class T>(const T* x, int64_t stride, int64_t n, T value) {  // the last
+      []<class T>(const T* x, int64_t stride, int64_t n, T value) {  // the last one
         if (is_nan(value)) return first_of(x, stride, value);
         while (x[(n - 1) * stride] != value) --n;
         return n - 1;

@@ -28,7 +28,7 @@ Between between_of(const std::string& name) {
        "midpoint or nearest, but got ", name);
 }
 
-// The value at a fractional rank of a sorted line.
+// Returns the value at a fractional rank of a sorted line.
 template <class T>
 T at_rank(const std::vector<T>& line, T rank, Between between) {
   if (between == Between::kLower) rank = std::floor(rank);
@@ -42,7 +42,7 @@ T at_rank(const std::vector<T>& line, T rank, Between between) {
   return weight < T(0.5) ? low + weight * (high - low) : high - (high - low) * (T(1) - weight);
 }
 
-// The quantiles q of a line.
+// Computes the quantiles q of a line.
 template <class T>
 void quantiles_of(T* out, const T* x, int64_t stride, int64_t n, const std::vector<T>& q,
                   Between between, bool ignore_nan, std::vector<T>& line) {
@@ -59,7 +59,7 @@ void quantiles_of(T* out, const T* x, int64_t stride, int64_t n, const std::vect
     return;
   }
   const T last = static_cast<T>(line.size() - 1);
-  if (q.size() == 1) {  // one rank and the next: no need to sort
+  if (q.size() == 1) {  // one rank and the next: no sort needed
     const auto below = line.begin() + static_cast<int64_t>(std::floor(q[0] * last));
     std::nth_element(line.begin(), below, line.end());
     if (below + 1 != line.end()) std::iter_swap(below + 1, std::min_element(below + 1, line.end()));
@@ -84,7 +84,7 @@ Tensor quantiles(const Tensor& self, const std::vector<double>& q, bool several,
   std::optional<Dims> dims;
   if (dim) dims = Dims{wrap_dim(*dim, self.ndim(), "quantile")};
   Dims sizes = ReducedDims(self, dims, "quantile").result_sizes(self, keepdim);
-  // The quantiles of a line are adjacent, though their dimension comes first.
+  // The quantiles of a line are adjacent in memory, though their dimension comes first.
   const auto wide = several ? static_cast<int64_t>(q.size()) : 1;
   Dims strides = contiguous_strides(sizes);
   for (int64_t& stride : strides) stride *= std::max<int64_t>(wide, 1);
@@ -144,12 +144,12 @@ Tensor of_number(const Tensor& self, double q, std::optional<int64_t> dim, bool 
   return quantiles(self, {q}, false, dim, keepdim, interpolation, ignore_nan);
 }
 
-// The same composed of operators, where gradients are required: of the elements, and of the ranks.
+// The same composed of operators, for gradients with respect to the elements and the ranks.
 Tensor by_calls(const Tensor& self, const Tensor& q, std::optional<int64_t> dim, bool keepdim,
                 const std::string& interpolation, bool ignore_nan) {
   Between between = check_input(self, interpolation);
   const int64_t rank = self.ndim(), d = dim ? wrap_dim(*dim, rank, "quantile") : 0;
-  Tensor lines = self;  // with the dimension of the elements last
+  Tensor lines = self;  // elements in the last dimension
   if (!dim || rank == 0)
     lines = ops::reshape(self, {self.numel()});
   else if (d != rank - 1)
@@ -163,7 +163,7 @@ Tensor by_calls(const Tensor& self, const Tensor& q, std::optional<int64_t> dim,
     const Tensor last_number = ops::clamp_min(ops::sub(numbers, Scalar(1), Scalar(1)), Scalar(0));
     ranks = ops::mul(ranks, ops::_to_copy(last_number, self.dtype(), Device::kUndefined,
                                           MemoryFormat::kUndefined));
-  } else {  // a line with a NaN is NaN, which sorts last
+  } else {  // NaN sorts last, and makes its line NaN
     ranks = ops::masked_fill_Scalar(ops::mul(ranks, last), ops::any(nan, Dims{-1}, true), last);
   }
   if (between == Between::kLower) ranks = ops::floor(ranks);
@@ -182,7 +182,7 @@ Tensor by_calls(const Tensor& self, const Tensor& q, std::optional<int64_t> dim,
     result = ops::lerp(result, at(ops::ceil(ranks)), ops::sub(ranks, below, Scalar(1)));
   result = q.ndim() == 0 ? ops::squeeze(result, Dims{-1}) : ops::movedim(result, {-1}, {0});
   if (!keepdim || rank == 0) return result;
-  const int64_t first = q.ndim();  // the dimension of the ranks comes first
+  const int64_t first = q.ndim();  // the dimension of the ranks
   if (dim) return ops::unsqueeze(result, first + d);
   Dims sizes(static_cast<size_t>(rank), 1);
   if (first) sizes.insert(0, q.numel());

@@ -1,4 +1,4 @@
-// Shared by order statistics: a line's elements copied out, compared with NaN last.
+// Helpers of order statistics: copies of lines, and comparisons that sort NaN last.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ bool comes_before(T a, T b) {
   return (is_nan(b) && !is_nan(a)) || a < b;
 }
 
-// f(T{}) with the type that elements are compared in: uint8, int32, int64, float32 or float64.
+// Calls f(T{}) with the comparison type: uint8, int32, int64, float32 or float64.
 template <class F>
 void visit_ordered(DType compute, const F& f) {
   switch (compute) {
@@ -34,7 +34,7 @@ void visit_ordered(DType compute, const F& f) {
   }
 }
 
-// The first index of a value in x, with elements `stride` apart; a NaN is found too.
+// Returns the first index of a value in x, with elements `stride` apart; NaN equals NaN.
 template <class T>
 int64_t first_of(const T* x, int64_t stride, T value) {
   for (int64_t i = 0;; ++i)

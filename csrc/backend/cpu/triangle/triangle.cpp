@@ -5,12 +5,12 @@
 namespace uh::kernels {
 namespace {
 
-// The columns [first(i), last(i)) of each row belong to the triangle.
+// A triangle of a matrix: columns [first(i), last(i)) of each row.
 struct Triangle {
   int64_t rows, columns, offset;
   bool lower;
 
-  // i + offset (+ 1), held within [0, columns]; the sum may not overflow.
+  // i + offset (+ 1), clamped to [0, columns] without overflow.
   int64_t edge(int64_t row) const {
     const int64_t beyond = lower ? 1 : 0;
     if (offset > columns) return columns;
@@ -19,7 +19,7 @@ struct Triangle {
   }
   int64_t first(int64_t row) const { return lower ? 0 : edge(row); }
   int64_t last(int64_t row) const { return lower ? edge(row) : columns; }
-  // The first row whose edge is at `column` or after it.
+  // Returns the first row whose edge is at or after `column`.
   int64_t row_at(int64_t column) const {
     int64_t low = 0, high = rows;
     while (low < high) {
@@ -40,8 +40,7 @@ Tensor indices(const Triangle& t, DType dtype, Device device, std::string_view o
   check_kind(is_integral(kind), ErrorKind::kNotImplemented, "\"", op, "\" not implemented for '",
              info(kind).title, "'");
   checked_numel(Dims{2, t.rows, t.columns}, op);
-  // Rows are empty or whole but for those that the edge runs through: however many there are, only
-  // these are looked at.
+  // Rows are empty or full except those that the edge crosses: only these are visited.
   const int64_t slant = t.columns > 0 ? t.row_at(1) : 0;
   const int64_t level = t.columns > 0 ? t.row_at(t.columns) : 0;
   int64_t n = (t.lower ? t.rows - level : slant) * t.columns;

@@ -1,4 +1,4 @@
-// Windows of an image as columns of a matrix, and columns added back into an image.
+// im2col and col2im: windows of an image as columns of a matrix, and columns added into an image.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -59,8 +59,8 @@ Image make_image(int64_t height, int64_t width, const Dims& kernel_size, const D
   return {side(height, 0), side(width, 1), 1, 1};
 }
 
-// Calls row(first element of the row in the matrix, of the image, windows, input step) for each
-// (channel, element of the kernel, window row); windows outside the image have step 0.
+// Calls row(first element of the row in the matrix, in the image, windows, input step) for each
+// (channel, kernel element, window row); windows outside the image have step 0.
 template <class F>
 void for_rows(const Image& m, int64_t channel, const F& row) {
   for (int64_t ky = 0; ky < m.y.kernel; ++ky) {
@@ -178,7 +178,7 @@ Tensor col2im(KeySet, const Tensor& self, const Dims& output_size, const Dims& k
   checked_numel(sizes, "col2im");
   Tensor out = empty(sizes, self.dtype(), self.device());
   if (out.is_meta() || out.numel() == 0) return out;
-  // Sums of 16-bit floats are made in float32; of truth values, their number in int64.
+  // 16-bit floats are summed in float32, bools counted in int64.
   const DType t = out.dtype();
   const DType compute = is_reduced_floating(t) ? DType::kFloat32
                         : t == DType::kBool    ? DType::kInt64

@@ -1,4 +1,4 @@
-// The operators of unique.yaml: put in order, compare neighbours, number the runs.
+// The operators of unique.yaml: sort, compare neighbours, number the runs.
 #include <algorithm>
 #include <numeric>
 
@@ -21,8 +21,8 @@ void check_known(const Tensor& self, std::string_view op) {
 
 // Runs of equal neighbours among n elements in the order `place`.
 struct Runs {
-  std::vector<int64_t> first;  // the place of each run's first member
-  Tensor inverse, counts;      // empty tensors unless they are requested
+  std::vector<int64_t> first;  // index of each run's first member
+  Tensor inverse, counts;      // empty unless requested
 
   template <class Differs>
   Runs(const int64_t* order, int64_t n, const Dims& inverse_sizes, bool with_inverse,
@@ -53,7 +53,7 @@ std::vector<int64_t> in_turn(int64_t n) {
   return positions;
 }
 
-// The distinct elements of a contiguous tensor whose order is given.
+// Returns the distinct elements of a contiguous tensor, in the given order.
 Three distinct(const Tensor& dense, const std::vector<int64_t>& positions, bool with_inverse,
                bool with_counts) {
   return visit(dense.dtype(), [&](auto zero) -> Three {
@@ -70,7 +70,7 @@ Three distinct(const Tensor& dense, const std::vector<int64_t>& positions, bool 
   });
 }
 
-// The slices along dim as rows of one row-major matrix.
+// The slices along dim as rows of a row-major matrix.
 struct Slices {
   Tensor rows;   // dim first, contiguous
   int64_t n, m;  // rows, elements of a row
@@ -94,7 +94,7 @@ struct Slices {
     m = n ? rows.numel() / n : 0;
   }
 
-  // The chosen rows, with dim back in its place.
+  // Returns the selected rows, with dim restored.
   Tensor take(const std::vector<int64_t>& selected, int64_t dim) const {
     const Tensor index = empty(Dims{static_cast<int64_t>(selected.size())}, DType::kInt64);
     std::copy(selected.begin(), selected.end(), index.data_as<int64_t>());

@@ -1,5 +1,4 @@
-// The gradient of as_strided: where elements of the input share an address, they share what arrived
-// there.
+// The gradient of as_strided: input elements at the same address share the gradient there.
 #include "backend/cpu/copy/elements.h"
 #include "generated/kernels/view_backward.h"
 
@@ -29,7 +28,7 @@ Tensor as_strided_backward(KeySet, const Tensor& grad, const Dims& input_sizes,
   };
   const int64_t room =
       std::max(reach(input_sizes, input_strides, input_offset), reach(size, stride, offset));
-  // Calls visit(address) for every element in row-major order.
+  // Calls visit(address) for each element in row-major order.
   const auto walk = [&](const Dims& sizes, const Dims& strides, int64_t from, const auto& visit) {
     Dims index(sizes.size());
     int64_t at = from - base;
@@ -56,7 +55,7 @@ Tensor as_strided_backward(KeySet, const Tensor& grad, const Dims& input_sizes,
     walk(input_sizes, input_strides, input_offset,
          [&](int64_t at) { ++shared[static_cast<size_t>(at)]; });
     T* to = result.data_as<T>();
-    // Several elements of the input at one address share what arrived there.
+    // Input elements at one address share its gradient.
     walk(input_sizes, input_strides, input_offset, [&](int64_t at) {
       const auto i = static_cast<size_t>(at);
       *to++ = shared[i] > 1
