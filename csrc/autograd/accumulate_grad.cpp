@@ -18,8 +18,8 @@ enum class AccumulateMode : int64_t {
 #include "events/codes.inc"
 };
 
-// Returns true if the caller is the only holder of the gradient and its bytes. The gradient may be
-// a view whose base has no other holder (the transpose of a product).
+// True if the caller is the only holder of the gradient and its bytes. The gradient may be a view
+// whose base has no other holder (the transpose of a product).
 bool is_sole_holder(const Tensor& gradient) {
   if (gradient.impl()->use_count() != 1) return false;
   const TensorImpl* base = gradient.impl()->base();
@@ -27,8 +27,8 @@ bool is_sole_holder(const Tensor& gradient) {
   return gradient.storage()->use_count() == (last ? 2 : 1);
 }
 
-// Returns true if the gradient has the leaf's layout, so that optimizers read both in the same
-// order. A leaf whose elements overlap or leave gaps gets a row-major gradient.
+// True if the gradient has the leaf's layout, so that optimizers read both in the same order. A
+// leaf whose elements overlap or leave gaps gets a row-major gradient.
 bool same_layout(const Tensor& leaf, const Tensor& gradient) {
   if (!is_dense(leaf)) return gradient.is_contiguous();
   for (int64_t d = 0; d < leaf.ndim(); ++d)
@@ -97,7 +97,7 @@ Gradients AccumulateGrad::apply(Gradients gradients) {
 void AccumulateGrad::accumulate(Tensor incoming, int64_t arrived) {
   AutogradMeta& m = meta(leaf_);
   AccumulateMode mode = AccumulateMode::kTaken;
-  // Several threads may have a gradient for this leaf.
+  // Several threads may accumulate into this leaf.
   const std::lock_guard<std::mutex> one_at_a_time(accumulation_lock(leaf_));
   Tensor grad = m.grad();
   if (!grad) {

@@ -1,9 +1,9 @@
 // Errors of the engine: one C++ exception class with a kind.
 //
-// What: every failure is thrown as uh::Error. Its kind says which Python class it becomes
-// (PyTorch's choice); its text says the operator, the actual values and the rule, lower case, no
-// full stop. Invariant: no exception crosses the C ABI; capi/guard.h turns it into a thread-local
-// last error.
+// Every failure is thrown as uh::Error. Its kind chooses the Python class (PyTorch's choice);
+// its text has the operator, the actual values and the rule, in lower case without a full
+// stop. Invariant: no exception crosses the C ABI; capi/guard.h stores it as the thread's last
+// error.
 #pragma once
 
 #include <cstddef>
@@ -84,7 +84,7 @@ template <class... Parts>
   fail_with(kind, {Piece(parts)...});
 }
 
-// check(condition, parts...) for a user's mistake. The message is built only when it is needed.
+// Throws for a user's mistake unless `ok`. The message is built only then.
 template <class... Parts>
 inline void check(bool ok, const Parts&... parts) {
   if (!ok) [[unlikely]]
