@@ -1,4 +1,4 @@
-// Conversions between the C ABI's numbers and autograd's Nodes.
+// Conversions between handles of the C ABI and autograd's Nodes.
 #pragma once
 
 #include <string>
@@ -18,10 +18,10 @@ inline Ref<autograd::Node> take_node(uh_node node) {
 inline uh_node give_node(Ref<autograd::Node> node) {
   return reinterpret_cast<uh_node>(node.leak());
 }
-// The saved tensor of that name, or null; `saved_tensors[1]` names an element of a list.
+// The saved tensor of that name, or null; `saved_tensors[1]` selects a list element.
 autograd::SavedTensor* find_saved(autograd::Node& node, std::string_view name);
 
-// True once the host language shuts down: none of its functions may be called.
+// True once the host shuts down: none of its functions may be called.
 bool is_host_finalizing();
 
 }  // namespace uh

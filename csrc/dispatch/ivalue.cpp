@@ -119,7 +119,7 @@ bool equal(const IValue& a, const IValue& b) {
         } else if constexpr (std::is_same_v<T, Dims>) {
           return std::equal(v.begin(), v.end(), w.begin(), w.end());
         } else if constexpr (std::is_same_v<T, Scalar> || std::is_same_v<T, Ref<Container>>) {
-          return false;  // reported by the previous event
+          return false;  // compared above
         } else {
           return v == w;
         }

@@ -1,4 +1,4 @@
-// What lists do, as Python's do it. Generic over the type t of the elements.
+// Methods of lists, with Python's semantics. Generic over the element type t.
 #include <algorithm>
 
 #include "jit/builtins/register_builtin.h"
@@ -12,7 +12,7 @@ using Items = std::vector<IValue>;
 
 Int length(const Items& items) { return static_cast<Int>(items.size()); }
 
-// The place that an index means, counted from the end when negative.
+// The position of an index, which counts from the end if negative.
 size_t position_of(const Items& items, Int index, const char* outside = "list index out of range") {
   const Int at = index < 0 ? index + length(items) : index;
   if (at < 0 || at >= length(items)) fail(ErrorKind::kIndex, outside);
@@ -48,7 +48,7 @@ IValue joined_lists(const List& a, const List& b) {
 }
 
 void extend(List& self, const List& other) {
-  const size_t n = other.items.size();  // as it was: a list may extend itself
+  const size_t n = other.items.size();  // before the call: a list may extend itself
   self.items.reserve(self.items.size() + n);
   for (size_t i = 0; i < n; ++i) self.items.push_back(other.items[i]);
   self.written();
