@@ -18,8 +18,8 @@ class GroupGradient final : public RefCounted {
  public:
   explicit GroupGradient(FusionGroup& group) : group_(group) {}
 
-  // `inputs` as the group was given them; `gradients` one per output, empty where none came;
-  // `wanted`: the inputs that need a gradient. Returns one per input, empty for zero.
+  // `inputs`: the group's; `gradients`: one per output, empty if undefined; `expected`: the inputs
+  // that need a gradient. Returns one gradient per input, empty for zero.
   std::vector<Tensor> backward(Stack inputs, const std::vector<Tensor>& gradients,
                                const std::vector<bool>& expected);
   // The graphs that backward passes run, for display.
