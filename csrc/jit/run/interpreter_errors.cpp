@@ -83,7 +83,7 @@ std::string traceback(const std::vector<Frame>& frames, const Node* failed) {
       text += "  In " + frame.code->name() + (node ? ": " + print(*node) : "") + "\n";
     }
   };
-  // Of a deep recursion only both ends say something.
+  // For a deep recursion only both ends are printed.
   constexpr size_t kEnd = 20;
   for (size_t i = 0; i < frames.size(); ++i) {
     if (frames.size() > 2 * kEnd && i == kEnd) {
