@@ -152,7 +152,7 @@ State& first_call() {
 
 void enter_slowly() {
   const State& self = state_of_thread();
-  if (self.depth.load(std::memory_order_relaxed) > 1) return;  // the section around is waited for
+  if (self.depth.load(std::memory_order_relaxed) > 1) return;  // Changes await the outer section
   wait_until_changed();
 }
 

@@ -34,7 +34,7 @@ class Dims {
   }
   Dims(const Dims& other) : size_(other.size_) {
     if (size_ <= kInline) [[likely]] {
-      std::memcpy(inline_, other.data(), sizeof inline_);  // whole: a few vector moves, no call
+      std::memcpy(inline_, other.data(), sizeof inline_);  // all: a few vector moves, no call
     } else {
       size_ = 0;
       *this = Dims(IntSpan(other));

@@ -111,7 +111,7 @@ GraphRef frozen_graph(const Function& method, const std::string& name, const IVa
   GraphRef graph = method.graph().copy();
   graph->set_name(name);
   run_pass(*find_pass("inline"), *graph);
-  run_pass(*find_pass("erase_shape_information"), *graph);  // a trace's: other inputs may come
+  run_pass(*find_pass("erase_shape_information"), *graph);  // only the trace's inputs had these
   {
     PassRun run("freeze", *graph);
     Freezer(module, preserved).run(*graph);

@@ -38,7 +38,7 @@ struct DeviceBackend {
   void (*reset_peak)(Device device) = nullptr;  // of its allocator's statistics
   size_t (*total_memory)(Device device) = nullptr;
   void (*set_memory_limit)(Device device, size_t bytes) = nullptr;
-  Allocator& (*pinned_allocator)(Device device) = nullptr;  // host memory that it copies directly
+  Allocator& (*pinned_allocator)(Device device) = nullptr;  // host memory, for direct copies
 };
 
 void register_device(DeviceType type, const DeviceBackend& backend);
@@ -49,7 +49,7 @@ const DeviceBackend& backend_of(DeviceType type);
 std::vector<DeviceType> device_types();
 
 // The allocator of a device; without an index, that of the type's first device.
-extern constinit std::array<Allocator*, kDeviceTypeCount> g_allocators;  // of the first of each
+extern constinit std::array<Allocator*, kDeviceTypeCount> g_allocators;  // first device of each
 Allocator& find_allocator(Device device);
 inline Allocator& allocator_of(Device device) {
   Allocator* allocator = g_allocators[static_cast<size_t>(device.type)];

@@ -54,7 +54,7 @@ TensorImpl::~TensorImpl() {
   if (sparse_) record_parts(events::Kind::kTENSOR_RELEASE);
   events::emit(events::Kind::kTENSOR_FREE, id_, storage_->id());
   storage_->dropped_by(events::Holder::kTensor, id_);
-  storage_ = nullptr;  // now: the base may die with us, and records the count of the same Storage
+  storage_ = nullptr;  // first: the base may die with us, and record the Storage's count
 }
 
 // Note [Views carry the Autograd key]: a view is differentiable as soon as its base is, and the

@@ -63,8 +63,8 @@ IValue sliced(const List& list, std::optional<Int> start, std::optional<Int> sto
   return new_list(std::move(items));
 }
 
-// Objects in the order of their class's __lt__, which is the user's code: it may contradict
-// itself, and write to the list. So every place is looked at before it is read, in a copy.
+// Merge sort by the class's __lt__, which is user code: it may be inconsistent, and may write to
+// the list. Therefore sorts a copy and checks every position before reading it.
 Items merged(Items items, bool reverse) {
   const size_t n = items.size();
   Items other(n);

@@ -27,10 +27,10 @@ namespace {
   fail(ErrorKind::kRuntime, "FusedKernel: inputs do not match the program");
 }
 
-// Whether all inputs are row-major and of one shape.
+// True if all inputs are row-major and of one shape.
 bool all_alike(std::span<const Tensor> inputs) {
   const TensorImpl& first = *inputs[0].impl();
-  if (!first.is_contiguous() || first.numel() == 0) return false;  // of nothing any strides are
+  if (!first.is_contiguous() || first.numel() == 0) return false;  // strides are arbitrary
   return std::all_of(inputs.begin() + 1, inputs.end(), [&](const Tensor& t) {
     return t.is_contiguous() && t.sizes() == first.sizes();
   });

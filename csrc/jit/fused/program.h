@@ -45,7 +45,7 @@ using ProgramRef = std::shared_ptr<FusedKernel>;
 // The properties that dtype promotion depends on.
 struct TermKind {
   DType dtype;
-  bool zero_dim = false;  // a tensor without dimensions decides no dtype over one that has some
+  bool zero_dim = false;  // decides no dtype over a tensor that has dimensions
   bool operator==(const TermKind&) const = default;
 };
 

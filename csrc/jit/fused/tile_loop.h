@@ -33,7 +33,7 @@ struct TileLoop {
 
   // Fast path: all tensors are row-major and of one shape.
   void go_straight(std::span<const Tensor> inputs, std::span<Tensor> outputs, int64_t n);
-  // Shapes of all items are known; `outputs` have been made with those of theirs.
+  // General path: `shapes` has the shapes of all items; `outputs` have been allocated.
   void go_around(const std::vector<Shape>& shapes, std::span<const Tensor> inputs,
                  std::span<Tensor> outputs);
   void set_numbers(std::span<const Scalar> argument);

@@ -8,7 +8,6 @@
 // true of the graph that was analysed, and stay true while nodes are erased and Values that
 // became_one() are merged; a Value created since may alias anything. If violated: a pass moves a
 // read across a write.
-// read across the write that it was to see.
 #pragma once
 
 #include <unordered_map>

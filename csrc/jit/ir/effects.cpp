@@ -94,7 +94,7 @@ bool is_pure(const Node& node) {
 }
 
 Role role_of(const Node& node) {
-  if (node.is("aten::backward")) return Role::kCall;  // writes to gradients, which it does not name
+  if (node.is("aten::backward")) return Role::kCall;  // writes gradients, which are not inputs
   if (as_builtin(node.op())) {
     const bool memory = !written_inputs(node).empty() ||
                         std::any_of(node.outputs().begin(), node.outputs().end(),

@@ -236,7 +236,7 @@ class Block {
   Node* last() const { return return_->prev_; }
   bool empty() const { return first() == return_; }
   Graph& graph() const { return *graph_; }
-  Node* owner() const { return owner_; }  // the If or Loop around it; null of the outermost
+  Node* owner() const { return owner_; }  // the If or Loop around it; null: outermost
 
   Value* add_param(TypeRef type = tensor_type()) { return param_->add_output(std::move(type)); }
   void drop_param(size_t i) { param_->drop_output(i); }

@@ -158,7 +158,7 @@ using CodeRef = Ref<Code>;
 
 struct CompileOptions {
   std::vector<InputGuard> guards;
-  bool scalar_programs = true;  // loops of numbers unboxed; false: every step can be recorded
+  bool scalar_programs = true;  // unbox loops of numbers; false: steps can be recorded
 };
 
 // Throws a RuntimeError that names the node if the graph has one that cannot be run.

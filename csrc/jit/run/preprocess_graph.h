@@ -29,7 +29,7 @@ class LastUses {
   void find_last(const Block& block);
   const Node* statement_of(const Node* node) const;
 
-  std::unordered_map<const Node*, const Node*> into_;  // an inlined node: whose operand it is
+  std::unordered_map<const Node*, const Node*> into_;  // inlined node -> its user
   std::unordered_map<const Block*, std::unordered_map<const Value*, const Node*>> last_;
   std::unordered_map<const Node*, std::vector<const Value*>> ending_;
 };

@@ -25,8 +25,8 @@ struct NamedValue {
 // overload: "aten::add.Tensor". Empty if there are none.
 std::vector<const OperatorInfo*> operators_named(std::string_view name);
 
-// The same and, after PyTorch's overloads, the engine's combined operators, which accept more: what
-// a call is tried with last, what passes call, and what graphs of older files hold.
+// The same with the engine's combined operators, which accept more, after PyTorch's overloads:
+// calls try them last, passes call them, and graphs in older files use them.
 std::vector<const OperatorInfo*> operators_in_texts(std::string_view kind);
 
 // Inserts the call. A method's `self` is the first of `args`. Throws a RuntimeError that lists
@@ -37,8 +37,8 @@ Node* emit_builtin_call(Graph& graph, std::string_view name, const std::vector<V
 Node* try_call(Graph& graph, std::string_view name, const std::vector<Value*>& args,
                const std::vector<NamedValue>& kwargs, std::string* reason);
 
-// The value of a call in a program: its output; a tuple of several; the written argument, of an
-// operator in place that has none; null where there is nothing (None to the program).
+// The value of a call in a program: its output; a tuple of several; for an in-place operator
+// without outputs the written argument; null if there is none (None in the program).
 Value* result_of(Node* call);
 inline Value* emit_value(Graph& graph, std::string_view name, const std::vector<Value*>& args,
                          const std::vector<NamedValue>& kwargs = {}) {

@@ -27,7 +27,7 @@ class Json;
 
 namespace uh::jit {
 
-// The longest header that readers of the format take.
+// The maximum header size of the format's readers.
 inline constexpr size_t kMaxHeaderBytes = 100'000'000;
 // The metadata key of a JSON array with the names of complex128 tensors: the format lacks this
 // dtype, so they are written as F64 with a further dimension of 2.

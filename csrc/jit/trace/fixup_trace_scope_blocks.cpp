@@ -44,7 +44,7 @@ class ToMethods {
  private:
   static bool is_forward(const Node* node) { return node->is(kForward); }
 
-  // Every block has its module as first parameter.
+  // Adds the module as first parameter of every block.
   void add_selves(Block* block) {
     for (Node* node : block->nodes()) {
       if (!is_forward(node)) continue;
@@ -54,8 +54,8 @@ class ToMethods {
     }
   }
 
-  // What stands for modules and tensors becomes GetAttr from `self`, once per block, at its
-  // beginning; what lies elsewhere is a parameter. Returns for these what is to be given.
+  // Replaces placeholders of modules and tensors by GetAttrs from `self`, once per block, at its
+  // beginning; those outside of `module` become parameters. Returns the arguments for these.
   std::vector<Value*> read_attributes(Block* block, const Object* module, Value* self) {
     std::vector<Value*> elsewhere;
     Replaced local_replacements;

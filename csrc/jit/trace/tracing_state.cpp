@@ -150,7 +150,7 @@ Value* TracingState::argument(const OperatorInfo& op, size_t i, const IValue& va
       return build("prim::ListConstruct", parts, type_of(value));
     }
     const TracedArgument* traced = find_traced(argument.name, -1);
-    if (!traced) traced = find_traced(argument.name, 0);  // a list of one, which is a number here
+    if (!traced) traced = find_traced(argument.name, 0);  // a list of one, passed as a number
     if (traced && is_number(traced->tensor, from_value<Scalar>(value)))
       return number_from(traced->tensor, *jit_type(argument.type));
   }
