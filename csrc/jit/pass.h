@@ -4,7 +4,6 @@
 // by its name and generates pass_list.inc. Its test is tests/ir/<name>.ir. Invariant: verify()
 // holds after a pass. The manager checks before and after and names the pass that broke it;
 // everything up to the failure is recorded.
-// broke it, with everything up to the failure recorded.
 #pragma once
 
 #include <chrono>
