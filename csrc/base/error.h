@@ -41,9 +41,8 @@ class Error : public std::runtime_error {
   ErrorKind kind_;
 };
 
-// Code of the host wants elements that are in the memory of another device. Thrown by a tensor,
-// which does not know the operator; the wall of the C ABI, which does, puts its name before the
-// text.
+// Host code accessed elements in the memory of another device. Thrown by a tensor, without the
+// operator's name, which the C ABI then puts before the text.
 class HostReadError final : public Error {
  public:
   explicit HostReadError(const std::string& message) : Error(ErrorKind::kNotImplemented, message) {}

@@ -53,7 +53,7 @@ class Storage final : public RefCounted {
 
   // Grows or shrinks, keeping the common prefix. Throws unless the Storage is resizable.
   void resize(size_t nbytes);
-  // True where the host may follow the address of every tensor without a look at anything else.
+  // True if the host may access the bytes of every tensor without further checks.
   // Note [Following an address] in tensor/tensor_impl.h.
   bool is_plain() const { return is_plain_; }
   // A sparse tensor's Storage has no bytes at all.

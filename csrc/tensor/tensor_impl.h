@@ -59,12 +59,12 @@ class TensorImpl final : public RefCounted {
   int64_t numel() const { return numel_; }
   int64_t ndim() const { return layout_.sizes.ndim(); }
   bool is_contiguous() const { return contiguous_; }
-  // Note [Following an address]: the host cannot read what is in the memory of another device, and
-  // UntypedStorage.resize_ can make a Storage smaller than what tensors on it describe. Nothing
-  // knows the tensors of a Storage, so each looks when its bytes are wanted, and only if its
-  // Storage is not plain: one branch elsewhere.
+  // Note [Following an address]: the host cannot read the memory of another device, and
+  // UntypedStorage.resize_ can make a Storage smaller than the tensors on it need. A Storage has no
+  // list of its tensors, so each tensor checks when its bytes are accessed, and only if its Storage
+  // is not plain: one branch otherwise.
   //
-  // The address of the first element, for the host to follow. Throws where it cannot.
+  // The address of the first element, for code of the host. Throws if the host cannot access it.
   std::byte* data() const {
     if (!storage_->is_plain()) [[unlikely]]
       check_host_reads();

@@ -19,11 +19,10 @@
 //   ProgramRef program = b.build();
 //   run(*program, inputs, outputs);                         at every launch
 // There is one argument per argument of the operator's schema, defaults included. A guard must have
-// seen to it that the inputs have the dtypes and the having-no-dimensions that were promised
-// (matches()), are on one device, and that neither gradients nor a trace are wanted: run() bypasses
-// the dispatcher.
-// Read next: build.cpp (what can be a step), launch.cpp (the walk), step_operators.h (what is
-// generated).
+// checked that the inputs have the assumed dtypes and zero_dim flags (matches()), are on one
+// device, and that neither gradients nor a trace are required: run() bypasses the dispatcher.
+// Read next: build.cpp (which operators are steps), launch.cpp (the loop), step_operators.h (the
+// generated table).
 #pragma once
 
 #include <array>
@@ -118,8 +117,8 @@ inline bool runs_on(Device device) {
 // Returns true if the program was built for inputs of these dtypes and kinds.
 bool matches(const FusedKernel& program, std::span<const Tensor> inputs);
 
-// Makes the outputs, on the device of the inputs. Inputs broadcast against each other. Throws a
-// RuntimeError where they do not, or where an input is not what was promised.
+// Computes the outputs, on the device of the inputs. Inputs broadcast against each other. Throws a
+// RuntimeError if they do not, or if an input does not match the program.
 void run(const FusedKernel& program, std::span<const Tensor> inputs, std::span<Tensor> outputs,
          std::span<const Scalar> numbers = {}, Launch* launch = nullptr);
 
