@@ -301,7 +301,7 @@ struct Context {
   void* host_object() const { return is_of_host() ? object : nullptr; }
 };
 
-// Visits objects whose only reference is owned by what was visited. It takes no references, so it
+// Visits objects whose only reference is in a visited object. It takes no references, so it
 // releases nothing; the owners' locks keep the visited objects alive.
 class OwnedObjects {
  public:

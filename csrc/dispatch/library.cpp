@@ -354,7 +354,7 @@ std::vector<Tensor> BoxedOperator::written(const Stack& stack) const {
 }
 
 namespace {
-// Records the contents of new results: a write through a pointer has no event of its own.
+// Records the contents of new results: writes through a pointer are not recorded.
 void record_results(const FunctionSchema& schema, const Stack& results) {
   for (size_t i = 0; i < results.size(); ++i) {
     if (!schema.returns[i].alias_info.set.empty()) continue;

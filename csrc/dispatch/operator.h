@@ -65,7 +65,7 @@ extern TracerCall g_tracer;
 // Note [Fallback]: a backend has kernels for some operators only. For the others it registers a
 // fallback (PyTorch's boxed fallback) as their kernel for the backend's key: one boxed function
 // that runs any operator, such as cpu_fallback of ops/cpu_fallback.h. The table then has an entry
-// for every operator, and other calls are no slower.
+// for every operator, at no cost to other calls.
 using BoxedFallback = void (*)(OperatorInfo& op, Key key, Stack& stack);
 
 // Note [Autocast]: while a thread autocasts, its calls have the key AutocastCPU. It ranks above

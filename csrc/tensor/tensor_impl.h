@@ -27,7 +27,7 @@ class AutogradSlot {
   virtual bool needs_gradient() const = 0;
 };
 
-// How a view was created, which decides if it may be written in place (PyTorch's CreationMeta).
+// Creation of a view, which decides if it may be written in place (PyTorch's CreationMeta).
 enum class ViewOrigin : int8_t { kDefault, kNoGrad, kMultiOutput, kInference, kCustomFunction };
 
 struct Layout {

@@ -3,7 +3,7 @@
 // Arithmetic on registers of floats or doubles, in AVX-512 (32 registers of 64 bytes, separate mask
 // registers) or AVX2 with FMA (16 of 32 bytes, masks are vectors). Functions are named like the
 // instructions. The code is called with rdi: pointers, rsi: constants, rdx: number of elements.
-// Invariant: both round alike.
+// Invariant: rounding is the same in both.
 // Read next: fused/block.cpp, the only user.
 #pragma once
 

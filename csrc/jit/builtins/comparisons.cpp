@@ -85,7 +85,7 @@ bool same_tensors(const List& a, const List& b) {
   return true;
 }
 
-// `None is None`; other values by identity, numbers and the like by value.
+// `None is None`; other values by identity, small values by value.
 bool is_same(const IValue& a, const IValue& b) {
   if (a.is_none() || b.is_none()) return a.is_none() == b.is_none();
   const auto* x = a.get_if<Ref<Container>>();

@@ -38,7 +38,7 @@ inline const std::vector<std::string_view> kKeyTypes = {"str",  "int",     "floa
 Complex128 complex_of(const IValue& value);
 [[noreturn]] void wrong_argument(const IValue& value, std::string_view expected);
 
-// One argument for the length of a call; owns the List made of a plain array.
+// One argument for the length of a call; owns the List copied from a plain array.
 template <class T>
 class StackArgument {
  public:

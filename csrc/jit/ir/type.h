@@ -165,7 +165,7 @@ class ClassType final : public Type {
 };
 
 // An Enum: names with values, all int, float or str. A member is an Object without methods, of two
-// slots; equal() compares its value, as each access creates the member anew.
+// slots; equal() compares its value, as each access creates a new member object.
 class EnumType final : public Type {
  public:
   using Members = std::vector<std::pair<std::string, IValue>>;

@@ -73,7 +73,7 @@ std::string traceback(const std::vector<Frame>& frames, const Node* failed) {
   const auto add = [&](const Frame& frame) {
     const Node* node = failed && &frame == &frames.back() ? failed : frame.code->node(frame.pc);
     if (node && node->span()) {
-      // Inlined code has no frame of its own; its span refers to the span of the call.
+      // Inlined code has no frame; its span refers to the span of the call.
       std::vector<const Span*> positions;
       for (const Span* at = &node->span(); at; at = at->caller ? &at->caller->span : nullptr)
         positions.push_back(at);

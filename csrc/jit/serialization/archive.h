@@ -2,7 +2,7 @@
 //
 // The format: eight bytes of length, a JSON header, then the tensors' bytes without gaps. The
 // reader checks the header against the file before it creates anything, and reads each tensor into
-// new memory on request. map() maps the file instead: its tensors use the file's pages. Writes to
+// new memory on request. map() maps the file: its tensors use the file's pages. Writes to
 // them do not reach the file, and they keep the file mapped after the reader is destroyed; a
 // program that truncates the file then kills this one (SIGBUS). Nothing in a file is executed, and
 // its size limits the memory that is allocated. Invariant: every entry's bytes are inside the file,
