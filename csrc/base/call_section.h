@@ -1,6 +1,6 @@
 // CallSection: the running calls and the objects they use, so that nothing is changed under them.
 //
-// Note [Calls and changes]: the host calls the core from many threads, without a lock of its own. A
+// Note [Calls and changes]: the host calls the core from many threads, and takes no lock. A
 // call uses many words of a tensor (sizes, strides, dtype, the Storage and its address), which
 // another call may replace: `resize_`, `set_`, `t_`, `x.data = y`, an `out=` that grows.
 //   - A call of the C ABI is a CallSection. It names the tensors and Storages that it uses
