@@ -18,8 +18,8 @@ enum class AccumulateMode : int64_t {
 #include "events/codes.inc"
 };
 
-// Returns true if the caller is the only holder of the gradient and its bytes. The gradient may be
-// a view whose base has no other holder (the transpose of a product).
+// True if the caller is the only holder of the gradient and its bytes. The gradient may be a view
+// whose base has no other holder (the transpose of a product).
 bool is_sole_holder(const Tensor& gradient) {
   if (gradient.impl()->use_count() != 1) return false;
   const TensorImpl* base = gradient.impl()->base();
@@ -98,7 +98,7 @@ Gradients AccumulateGrad::apply(Gradients gradients) {
 void AccumulateGrad::accumulate(Tensor incoming, int64_t arrived) {
   AutogradMeta& m = meta(leaf_);
   AccumulateMode mode = AccumulateMode::kTaken;
-  // Several threads may have a gradient for this leaf.
+  // Several threads may accumulate into this leaf.
   const std::lock_guard<std::mutex> one_at_a_time(accumulation_lock(leaf_));
   Tensor grad = m.grad();
   if (!grad) {

@@ -1,4 +1,4 @@
-// AccumulateGrad: the end of a graph. Adds what arrives to `.grad` of a leaf.
+// AccumulateGrad: the Node at the end of a graph, which adds gradients to `.grad` of a leaf.
 #pragma once
 
 #include "autograd/node.h"

@@ -52,7 +52,7 @@ IValue cast(const IValue& value, DType dtype) {
   return value;
 }
 
-// float32 if one of the arguments is, else the lower precision that they have.
+// float32 if an argument has it, else the lower precision of the arguments.
 DType widest(const IValue* first, const IValue* last) {
   DType result = autocast().dtype;
   const auto add = [&](const Tensor& t) {
@@ -83,7 +83,7 @@ void autocast(OperatorInfo& op, Key, Stack& stack) {
 bool autocast_enabled() { return t_state.included.has(Key::kAutocastCPU); }
 
 void set_autocast_enabled(bool enabled) {
-  // Registered when it is first used: most programs never do.
+  // Registered at first use: most programs never autocast.
   [[maybe_unused]] static const bool registered = [] {
     constexpr TagSet kTags =
         bit(Tag::kAutocastLowerPrecision) | bit(Tag::kAutocastFloat32) | bit(Tag::kAutocastPromote);

@@ -1,4 +1,4 @@
-// Autocast: calls of a thread that cast their floating-point arguments first. Note [Autocast].
+// Autocast: casts the floating-point arguments of a thread's calls. Note [Autocast].
 #pragma once
 
 #include "base/dtype.h"
@@ -8,11 +8,11 @@ namespace uh::autograd {
 bool autocast_enabled();
 void set_autocast_enabled(bool enabled);
 
-// The lower precision of this thread: bfloat16 at first.
+// The lower precision of this thread; bfloat16 by default.
 DType autocast_dtype();
 void set_autocast_dtype(DType dtype);
 
-// Leaves that require a gradient, such as weights, are cast once until the cache is cleared.
+// Casts of leaves that require a gradient, such as weights, are reused until the cache is cleared.
 bool autocast_cache_enabled();
 void set_autocast_cache_enabled(bool enabled);
 void clear_autocast_cache();

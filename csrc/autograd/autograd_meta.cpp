@@ -96,7 +96,7 @@ Edge history_of(const Tensor& tensor) {
     const AutogradMeta* known = maybe_meta(impl);
     return known && known->has_grad_fn() ? known->history() : Edge();
   }
-  // Several threads may find at once that the base was written: one of their Nodes is taken by all.
+  // Several threads may see at once that the base was written: all use the first thread's Node.
   Edge result;
   const auto look = [&] {
     const AutogradMeta* known = maybe_meta(impl);
@@ -175,7 +175,7 @@ void check_inplace(const Tensor& self, bool any_requires_grad) {
 
 namespace {
 
-// retain_grad() is about the tensor as it is at the end: its hook follows the history.
+// retain_grad() applies to the tensor's latest version: its hook moves to the new Node.
 void move_retained(const Tensor& self, Node& to, uint32_t output) {
   const AutogradMeta* m = maybe_meta(self.impl());
   if (!m) return;

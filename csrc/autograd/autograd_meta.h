@@ -4,8 +4,9 @@
 // gradient arrives at an AccumulateGrad Node, which is created when the first graph needs it and
 // belongs to that graph; the tensor points to it while it lives.
 // Note [Views and history]: writing a view in place changes its base. The base gets a CopySlices
-// Node for the write. Every view of it gets a new Node, which takes the view's part out of the
-// base; it is created at the first use after the write (TensorImpl::history_version records that).
+// Node for the write. Every view of it gets a new Node, which selects the view's part of the base;
+// it is created at the view's first use after the write, at the version
+// TensorImpl::history_version.
 #pragma once
 
 #include <mutex>
@@ -15,8 +16,8 @@
 
 namespace uh::autograd {
 
-// Any thread may read and change it at any time. Members of more than one word are read and written
-// under the lock. A replaced value is released after the lock, because a release may call the host.
+// Any thread may read and change it at any time. Members of more than one word are accessed under
+// the lock. A replaced value is released after the lock, because a release may call the host.
 struct AutogradMeta final : AutogradSlot {
   ~AutogradMeta() override;
   bool needs_gradient() const override {
@@ -54,7 +55,7 @@ struct AutogradMeta final : AutogradSlot {
   // The lock guards all members below.
   mutable SpinLock lock;
   Node* accumulator = nullptr;
-  Ref<Hook> retain;           // of retain_grad: moves along when history changes
+  Ref<Hook> retain;           // of retain_grad(): moves to each new grad_fn
   HookList hooks;             // a leaf's, run before the gradient is accumulated
   HookList after_accumulate;  // register_post_accumulate_grad_hook
   // For callers that hold the lock.
@@ -83,23 +84,23 @@ inline bool requires_grad(const std::vector<Tensor>& list) {
   return false;
 }
 
-// The Node that computed the tensor and the index of its output; null for leaves. A view whose base
-// was written gets a new Node.
+// The Node that computed the tensor and the index of its output; null for leaves. A view gets a new
+// Node if its base was written.
 Edge history_of(const Tensor& tensor);
 inline Ref<Node> grad_fn(const Tensor& tensor) { return history_of(tensor).node; }
-// The edge for its gradient: to its Node, or to the AccumulateGrad of a leaf; null if it needs
-// none.
+// The edge for the tensor's gradient: to its Node, or to the AccumulateGrad of a leaf; null if it
+// does not require one.
 Edge gradient_edge(const Tensor& tensor);
 Ref<Node> grad_accumulator(const Tensor& leaf);
 
-// `node` computed `result`, which becomes its next output.
+// Makes each result the next output of `node`, which computed it.
 void set_history(const Tensor& result, const Ref<Node>& node);
 void set_history(const std::vector<Tensor>& results, const Ref<Node>& node);
-// The operator of `node` changed `self` only, not a base that it views.
+// Called if `node`'s operator changed only `self`, not its base.
 void extend_history(const Tensor& self, Ref<Node> node);
-// The operator of `node` wrote `self` in place.
+// Called if `node`'s operator wrote `self` in place.
 void rebase_history(const Tensor& self, Ref<Node> node);
-// Throws where PyTorch forbids writing `self` in place while gradients are recorded.
+// Throws if PyTorch forbids writing `self` in place while gradients are recorded.
 void check_inplace(const Tensor& self, bool any_requires_grad);
 
 void set_requires_grad(const Tensor& tensor, bool requires_grad);
@@ -112,10 +113,10 @@ bool has_no_node(const Tensor& tensor);
 void set_grad(const Tensor& tensor, const Tensor& grad);
 void retain_grad(const Tensor& tensor, Ref<Hook> hook);
 
-// Gradients exist for floating and complex numbers only.
+// Only floating and complex numbers have gradients.
 inline bool is_differentiable(DType dtype) { return is_floating(dtype) || is_complex(dtype); }
 
-// "[torch.FloatTensor [4]]": a tensor in PyTorch's messages.
+// Describes a tensor as PyTorch's messages do: "[torch.FloatTensor [4]]".
 std::string type_text(const Tensor& tensor);
 
 }  // namespace uh::autograd

@@ -16,7 +16,8 @@ bool reads_as(DType base, DType view) {
   return base == view || (is_complex(base) && itemsize(base) == 2 * itemsize(view));
 }
 
-// The part of `whole` that a view describes; a real view of complex numbers first reads them so.
+// The part of `full` that a view describes, after view_as_real or view_as_complex if the dtypes
+// differ.
 Tensor part(const Tensor& full, DType full_dtype, const Layout& layout, DType dtype) {
   Tensor source = full;
   if (full_dtype != dtype)
@@ -24,21 +25,21 @@ Tensor part(const Tensor& full, DType full_dtype, const Layout& layout, DType dt
   return ops::as_strided(source, layout.sizes, layout.strides, layout.offset);
 }
 
-// A copy of the gradient in new memory, with the layout of `like`.
+// Copies the gradient to new memory with the layout of `like`.
 Tensor copy_with_layout(const Layout& like, const Tensor& gradient) {
   Tensor result = empty_strided(like.sizes, like.strides, gradient.dtype(), gradient.device());
   ops::copy_(result, gradient, false);
   return result;
 }
 
-// A view counts its offset from the start of the Storage; here the base's memory starts at 0.
+// Makes the view's offset, which counts from the start of the Storage, relative to the base.
 Layout relative(const Layout& view, DType dtype, const Layout& base, DType base_dtype) {
   Layout moved = view;
   moved.offset -= base.offset * itemsize(base_dtype) / itemsize(dtype);
   return moved;
 }
 
-// AsStridedBackward0: the gradient of a view, put into zeros of the base's shape.
+// AsStridedBackward0: writes the gradient of a view into zeros of the base's shape.
 class ViewNode final : public Node {
  public:
   ViewNode(const Tensor& base, const Tensor& view, std::string name)
@@ -65,7 +66,7 @@ class ViewNode final : public Node {
     return full;
   }
 
-  // Elements of the view that are one element of the base (expand, unfold) are added up.
+  // Adds up the view's elements that are the same element of the base (expand, unfold).
   Tensor summed(const Tensor& gradient) const {
     const auto in = [&](const Layout& base) {
       return ops::as_strided_backward(gradient, base.sizes, base.strides, 0, view_.sizes,

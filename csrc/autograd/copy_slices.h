@@ -1,7 +1,7 @@
-// CopySlices: history of a tensor that was written through one of its views.
+// CopySlices: the Node of a tensor that was written through one of its views.
 //
-// What: the gradient of the base before the write is the gradient after it, except for the written
-// part, which the write's own Node computes. Note [Views and history] in autograd_meta.h.
+// The gradient of the base before the write is the gradient after it, except for the written part,
+// which the write's own Node computes. Note [Views and history] in autograd_meta.h.
 #pragma once
 
 #include "autograd/node.h"
@@ -10,12 +10,13 @@ namespace uh::autograd {
 
 class CopySlices final : public Node {
  public:
-  // `write` computes the gradients of the write's inputs; its edge 0 leads to the view's old self.
+  // `write` computes the gradients of the write's inputs; its edge 0 leads to the view's previous
+  // Node.
   CopySlices(const Tensor& base, const Tensor& view, Ref<Node> write);
   std::string name() const override { return "CopySlices"; }
   Gradients apply(Gradients gradients) override;
   void each_saved(SavedVisitor& visitor) override { write_->each_saved(visitor); }
-  // Events name the Node that saved a tensor, so that Node releases first.
+  // Releases `write_` first: events attribute saved tensors to the Node that saved them.
   void release_saved() override {
     write_->release_saved();
     Node::release_saved();
@@ -27,9 +28,9 @@ class CopySlices final : public Node {
   Ref<Node> write_;
 };
 
-// A Node that is the history of `view` as a view of `base`. Its name is AsStridedBackward0, as
-// PyTorch's, unless the last step from base to view is one that as_strided cannot do: reading
-// complex numbers as real ones, or the other way round. `before`: the view's history so far.
+// Makes the Node of `view` as a view of `base`. It is an AsStridedBackward0, as in PyTorch, unless
+// the last step from base to view is not expressible by as_strided: view_as_real or
+// view_as_complex. `before`: the view's previous Node.
 Ref<Node> view_node(const Tensor& base, const Tensor& view, const Ref<Node>& before);
 
 }  // namespace uh::autograd

@@ -11,7 +11,7 @@
 namespace uh::autograd {
 namespace {
 
-// Passes inside passes deeper than this continue on a fresh stack.
+// Deeper nested backward passes continue on a fresh stack.
 constexpr int kDeepest = 60;
 thread_local int t_depth = 0;
 
@@ -60,7 +60,7 @@ void check_gradient(const Tensor& root, const Tensor& gradient, size_t i) {
         info(root.dtype()).name, ".");
 }
 
-// A root's gradient arrives in the root's dtype, like those that Nodes compute.
+// Casts a root's gradient to the root's dtype, like the gradients that Nodes compute.
 Tensor as_dtype_of(const Tensor& root, const Tensor& gradient) {
   if (gradient.dtype() == root.dtype()) return gradient;
   return ops::_to_copy(gradient, root.dtype(), Device::kUndefined, MemoryFormat::kUndefined);

@@ -14,7 +14,7 @@
 
 namespace uh::autograd {
 
-// A tensor of which a formula needs no values: saved without holding its memory.
+// Metadata of a tensor whose elements a formula does not need: holds no memory.
 class TensorInfo {
  public:
   TensorInfo() = default;
@@ -48,7 +48,7 @@ class TensorInfo {
 };
 
 std::vector<TensorInfo> infos(const std::vector<Tensor>& tensors);
-// In a formula `infos(tensors)` says that the sizes are enough: what is saved are these already.
+// `infos(tensors)` marks that a formula needs only the sizes: the saved values already are infos.
 inline const std::vector<TensorInfo>& infos(const std::vector<TensorInfo>& known) { return known; }
 
 inline Tensor operator+(const Tensor& a, const Tensor& b) { return ops::add(a, b, Scalar(1)); }
@@ -66,7 +66,7 @@ inline Tensor operator/(const Tensor& a, const Tensor& b) { return ops::div(a, b
 inline Tensor operator/(const Tensor& a, const Scalar& b) { return ops::div(a, b); }
 inline Tensor operator/(const Scalar& a, const Tensor& b) { return ops::div(a, b); }
 
-// The conjugate; a real tensor is its own, at no cost.
+// The conjugate; a real tensor is returned unchanged.
 inline Tensor conj(const Tensor& t) { return t && is_complex(t.dtype()) ? ops::conj(t) : t; }
 inline Operand conj(const Operand& o) {
   if (!o.is_number()) return conj(o.tensor);
@@ -81,7 +81,7 @@ inline bool any_defined(const Gradients& gradients) {
     if (gradient) return true;
   return false;
 }
-// The gradient, or zeros if there is none, for formulas that need a tensor.
+// The gradient, or zeros if it is undefined, for formulas that need a tensor.
 Tensor or_zeros(const Tensor& gradient, const TensorInfo& like);
 Tensor or_zeros(const Tensor& gradient, const Tensor& like);
 
@@ -95,7 +95,7 @@ inline Tensor copy_of(const Tensor& t) {
 }
 
 // `other` with its history from before `written` is written: if they share a version counter, a new
-// tensor over the same bytes that keeps that history. Note [Saved and written].
+// tensor over the same bytes that has that history. Note [Saved and written].
 Tensor with_own_history(const Tensor& other, const Tensor& written);
 Operand with_own_history(const Operand& other, const Tensor& written);
 

@@ -34,7 +34,7 @@ void FunctionNode::save(const std::vector<Tensor>& tensors, const std::vector<bo
 Tensor wrap_output(const Ref<Node>& node, const Tensor& output, bool is_input, bool is_dirty,
                    bool is_differentiable) {
   if (!is_differentiable || !uh::autograd::is_differentiable(output.dtype())) {
-    node->add_input(output);  // backward gets zeros for it
+    node->add_input(output);  // backward receives zeros for it
     if (is_input || !requires_grad(output)) return output;
     return below_autograd([&] { return ops::detach(output); });
   }

@@ -1,6 +1,6 @@
-// FunctionNode: the Node of an autograd.Function, whose formula is the user's.
+// FunctionNode: the Node of an autograd.Function, whose backward is user code.
 //
-// The user's object (PyTorch's ctx) lives outside of the core, which calls it through a table of
+// The user's object (PyTorch's ctx) belongs to the host. The core calls it through a table of
 // functions and releases it when the Node dies.
 #pragma once
 
@@ -37,11 +37,11 @@ class FunctionNode final : public Node {
   void* context_;
   FunctionCalls calls_;
   std::vector<SavedTensor> saved_;
-  bool materialize_ = true;  // zeros instead of missing gradients
+  bool materialize_ = true;  // pass zeros instead of undefined gradients
 };
 
 // Makes a tensor that forward returned an output of the Node. Returns that tensor, or a view of it
-// if it is an input that forward did not change.
+// if it is an unchanged input.
 Tensor wrap_output(const Ref<Node>& node, const Tensor& output, bool is_input, bool is_dirty,
                    bool is_differentiable);
 

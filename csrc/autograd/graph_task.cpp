@@ -37,7 +37,7 @@ bool expandable(const Dims& from, const Dims& to) {
   return true;
 }
 
-// The sum of two gradients for one input. Adds in place if nothing else holds the first.
+// Adds two gradients of one input; in place if the first has no other holder.
 Tensor sum(Tensor have, const Tensor& more) {
   if (have.is_sparse() && !more.is_sparse()) [[unlikely]]
     return ops::add(more, have, Scalar(1));
@@ -93,7 +93,7 @@ uint32_t GraphTask::slot_of(Node* node) {
   if (node->run_.load(std::memory_order_acquire) == this) return node->slot_;
   const auto fresh = static_cast<uint32_t>(entries_.size());
   if (node->run_.compare_exchange_strong(none, this, std::memory_order_acq_rel)) {
-    // It may be in others_, if another run still had it when it was first reached.
+    // others_ has the Node if another run owned its slot_ when it was first reached.
     const auto known = others_.find(node);
     node->slot_ = known == others_.end() ? fresh : known->second;
     if (known != others_.end()) return node->slot_;
@@ -107,7 +107,7 @@ uint32_t GraphTask::slot_of(Node* node) {
   return fresh;
 }
 
-// Depth first without recursion. order_ gets every Node after those that its edges lead to.
+// Iterative depth-first search. order_ gets every Node after those that its edges lead to.
 void GraphTask::count_dependencies(const std::vector<Edge>& roots) {
   struct Step {
     uint32_t slot;
@@ -140,7 +140,7 @@ void GraphTask::mark_needed(const std::vector<Edge>& inputs) {
   if (!to_inputs_) return;
   for (Entry& entry : entries_) entry.needed = false;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i].node) continue;  // a view made under no_grad: nothing leads to it
+    if (!inputs[i].node) continue;  // a view made under no_grad has no Node
     const uint32_t slot = known_slot(inputs[i].node.get());
     if (slot == UINT32_MAX) continue;
     if (options_.accumulate && inputs[i].node->variable()) {
@@ -318,7 +318,7 @@ Gradients GraphTask::call(Node& node, Gradients gradients) {
   Gradients results = node.apply(std::move(gradients));
   validate(node, results);
   if (after) {
-    hooks = node.copy_hooks();  // as the formula has left them
+    hooks = node.copy_hooks();  // apply() may have changed the hooks
     for (const Ref<Hook>& hook : hooks.after) {
       hook->call(results.data(), results.size(), argument.data(), argument.size());
       record_hook(HookKind::kAfter, node.id(), Tensor(), results.size() ? results[0] : Tensor());
@@ -335,7 +335,7 @@ Gradients GraphTask::call(Node& node, Gradients gradients) {
   return results;
 }
 
-// What broadcasting and promotion did to an input is undone here, once for all formulas.
+// Reverses broadcasting and promotion of each input, so that formulas need not.
 void GraphTask::validate(Node& node, Gradients& results) {
   const auto& edges = node.edges();
   check(results.size() <= edges.size() || edges.empty(), "Function ", node.name(),

@@ -1,4 +1,4 @@
-// One backward pass and its tables. See engine.h.
+// GraphTask: one backward pass and its tables. See engine.h.
 #pragma once
 
 #include <unordered_map>
@@ -38,7 +38,7 @@ class GraphTask {
     bool operator<(const NodeTask& other) const { return sequence < other.sequence; }
   };
 
-  uint32_t slot_of(Node* node);  // a new one if it has none
+  uint32_t slot_of(Node* node);  // creates one if needed
   uint32_t known_slot(const Node* node) const;
   void count_dependencies(const std::vector<Edge>& roots);
   void mark_needed(const std::vector<Edge>& inputs);

@@ -1,4 +1,4 @@
-// Hook: a function of the user that is called with a gradient during a backward pass.
+// Hook: a user function that is called with gradients during a backward pass.
 #pragma once
 
 #include <utility>
@@ -15,11 +15,11 @@ class Hook : public RefCounted {
   explicit Hook(int64_t id) : id_(id) {}
   int64_t id() const { return id_; }
 
-  // May replace gradients: those that a Node receives, or its results. Then `produced_from` are the
-  // gradients that the Node received.
+  // May replace gradients: those that a Node receives, or its results. For results, `produced_from`
+  // are the gradients that the Node received.
   virtual void call(Tensor* gradients, size_t n, const Tensor* produced_from, size_t n_from) = 0;
 
-  // The tensor of the hook is being destroyed.
+  // Called when the hook's tensor is destroyed.
   virtual void forget() {}
   // The host's callable; null for hooks of the core.
   virtual void* object() const { return nullptr; }
@@ -52,7 +52,7 @@ Ref<Hook> extract_hook(List& list, int64_t id) {
   return nullptr;
 }
 
-// The numbers of event HOOK.
+// The values of `kind` in event HOOK.
 enum class HookKind : int64_t {
   kNone,
 #define UH_HOOK(enumerator, label) enumerator,

@@ -12,7 +12,7 @@
 namespace uh::autograd {
 namespace {
 
-// "GeneratedBackwardFor_ns_op_defaultBackward": PyTorch's name of such a Node.
+// PyTorch's name of such a Node: "GeneratedBackwardFor_ns_op_defaultBackward".
 std::string node_name(const OperatorInfo& op) {
   const std::string_view overload = op.schema().overload_name();
   return message("GeneratedBackwardFor_", op.name_space(), "_", op.schema().name(), "_",
@@ -116,7 +116,7 @@ class FormulaNode final : public Node, public FormulaContext {
 
   const std::string name_;
   const std::shared_ptr<const Formula> formula_;
-  std::vector<std::pair<size_t, size_t>> arguments_;  // the edges [first, end) of each
+  std::vector<std::pair<size_t, size_t>> arguments_;  // the edges [first, end) of each argument
   std::vector<const TensorImpl*> results_;            // while setup_context runs
   std::vector<SavedTensor> saved_;
   std::map<std::string, IValue> values_;

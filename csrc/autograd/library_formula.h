@@ -1,10 +1,10 @@
-// Gradient formulas of operators that a library defines: PyTorch's register_autograd.
+// Gradient formulas of a library's operators: PyTorch's register_autograd.
 //
-// What: a Formula is a pair of functions. After the forward pass `setup_context` chooses what to
-// save; `backward` gets one gradient per result and returns one per argument of the schema. Both
-// see a FormulaContext, PyTorch's ctx, which lives as long as the Node.
-// Invariant: the operator writes none of its arguments. If violated: a saved argument is stale in
-// every backward pass; register_formula therefore refuses such operators.
+// A Formula is a pair of functions. After the forward pass `setup_context` saves values; `backward`
+// gets one gradient per result and returns one per argument of the schema. Both get a
+// FormulaContext, PyTorch's ctx, which lives as long as the Node. Invariant: the operator writes
+// none of its arguments. If violated: a saved argument is stale in every backward pass;
+// register_formula therefore rejects such operators.
 #pragma once
 
 #include <functional>
@@ -19,14 +19,14 @@ class FormulaContext {
  public:
   virtual ~FormulaContext() = default;
   virtual void save_for_backward(const std::vector<Tensor>& tensors) = 0;
-  // Throws where they were released, or written since.
+  // Throws if the tensors were released, or written since.
   virtual std::vector<Tensor> saved_tensors() = 0;
-  // Anything else that backward needs; null if there is no value of that name.
+  // Stores any other value that backward needs; value() returns null for an unknown name.
   virtual void set_value(const std::string& name, IValue value) = 0;
   virtual const IValue* value(const std::string& name) const = 0;
-  // True if a gradient of this argument is requested.
+  // True if this argument requires a gradient.
   virtual bool needs_input_grad(size_t argument) const = 0;
-  // Zeros for results that no gradient arrives at (the default), or None.
+  // Chooses zeros (the default) or None for results without a gradient.
   virtual void set_materialize_grads(bool on) = 0;
 };
 

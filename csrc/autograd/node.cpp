@@ -12,7 +12,7 @@ namespace uh::autograd {
 namespace {
 
 thread_local uint64_t t_sequence = 0;
-// Nodes whose last reference has gone while another was being freed: Note [Deep graphs].
+// Nodes whose last reference was released while another was being freed: Note [Deep graphs].
 thread_local bool t_freeing = false;
 thread_local std::vector<Node*> t_doomed;
 
@@ -57,7 +57,7 @@ void Node::dispose() {
   t_freeing = false;
 }
 
-// NODE_NEW waits for the first edge or output: only then is the object whole and has a name.
+// NODE_NEW is recorded at the first edge or output: name() is virtual, so not in the constructor.
 void Node::announce(std::string_view name) const {
   announced_ = true;
   const int64_t none = 0;
@@ -97,7 +97,7 @@ Node::Hooks Node::copy_hooks() const {
 
 void Node::remove_hook(int64_t id) {
   if (!has_hooks()) return;
-  Ref<Hook> removed[4];  // released when the lock is open again
+  Ref<Hook> removed[4];  // released after the lock
   const std::lock_guard guard(lock_);
   removed[0] = extract_hook(hooks_->tensor, id);
   removed[1] = extract_hook(hooks_->retained, id);
@@ -121,7 +121,7 @@ void Node::set_metadata(std::shared_ptr<void> metadata) {
   if (!extra_->metadata) extra_->metadata = std::move(metadata);
 }
 
-// The text is written when the Node is made, and stays where it is.
+// The traceback is written when the Node is created, and never moves.
 const std::string& Node::forward_traceback() const {
   static const std::string none;
   const std::lock_guard guard(lock_);
@@ -135,7 +135,7 @@ class Releaser final : public SavedVisitor {
   explicit Releaser(const Node& node) : node_(node) {}
   void tensor(std::string_view, SavedTensor& saved) override { saved.release(node_, slot_++); }
   void tensors(std::string_view, std::vector<SavedTensor>& saved) override {
-    // The list stays, empty inside: another thread may be walking over it.
+    // Releases the elements but keeps the list: another thread may be iterating over it.
     for (SavedTensor& element : saved) element.release(node_, slot_++);
   }
   void value(std::string_view, const IValue&) override {}

@@ -1,11 +1,11 @@
-// Node: one step of the graph that differentiation needs, recorded while the program runs.
+// Node: one function of the backward graph, recorded while the program runs.
 //
-// What: a Node computes the gradients of an operator's inputs from those of its outputs. It holds
-// edges to the Nodes of its inputs and the values it needs. There is no list of all Nodes: a tensor
-// holds the Node that computed it, a Node holds those before it, and a Node without a holder is
-// freed at once. See Note [No tape] below. Invariant: edges point to older Nodes, so there are no
-// cycles. If violated: a leak. Read next: saved_tensor.h, autograd_meta.h (a tensor's part in
-// this), engine.h (backward passes).
+// A Node computes the gradients of an operator's inputs from those of its outputs. It holds edges
+// to the Nodes of its inputs and the values it needs. There is no list of all Nodes: a tensor holds
+// the Node that computed it, a Node holds its predecessors, and a Node without a holder is freed at
+// once. See Note [No tape] below. Invariant: edges point to older Nodes, so there are no cycles. If
+// violated: a leak. Read next: saved_tensor.h, autograd_meta.h (a tensor's part in this), engine.h
+// (backward passes).
 #pragma once
 
 #include <memory>
@@ -24,22 +24,22 @@
 namespace uh::autograd {
 
 // Note [No tape]: a tape (Wengert list) would record all operations in order and be freed as a
-// whole. Here each result refers to what made it. Independent graphs share nothing, so threads need
-// no agreement about them, and dropping a result frees its part of the graph and the values it
-// saved.
+// whole. Here each result refers to the Node that computed it. Independent graphs share nothing, so
+// threads need no synchronisation, and releasing a result frees its part of the graph and the
+// values it saved.
 
 class Node;
 class GraphTask;
 
-// One gradient per output of a Node, or per edge; an empty Tensor means zero.
+// One gradient per output of a Node, or per edge; an undefined Tensor means zero.
 using Gradients = SmallVector<Tensor, 3>;
 
 struct Edge {
-  Ref<Node> node;  // null: no gradient is needed there
+  Ref<Node> node;  // null: no gradient is needed
   uint32_t input = 0;
 };
 
-// The required metadata of a gradient that arrives at an input of a Node: that of the output.
+// The metadata that a gradient arriving at a Node must have: that of the Node's output.
 struct InputInfo {
   Dims sizes;
   DType dtype;
@@ -49,14 +49,14 @@ struct InputInfo {
 class SavedTensor;
 struct SavedOperand;
 
-// Visits the saved values of a Node, under PyTorch's names of the attributes.
+// Visits the saved values of a Node, with PyTorch's attribute names.
 class SavedVisitor {
  public:
   virtual ~SavedVisitor() = default;
   virtual void tensor(std::string_view name, SavedTensor& saved) = 0;
   virtual void tensors(std::string_view name, std::vector<SavedTensor>& saved) = 0;
   virtual void value(std::string_view name, const IValue& value) = 0;
-  // A pointwise operand: by default its tensor or its number.
+  // Visits a pointwise operand: by default its tensor or its number.
   virtual void operand(std::string_view name, SavedOperand& saved);
 };
 
@@ -66,18 +66,18 @@ class Node : public RefCounted {
   ~Node() override;
   // Note [Deep graphs]: freeing a Node frees its edges and saved tensors, which may free Nodes
   // again; a chain of a million would need a million nested calls. A Node whose count reaches 0
-  // inside the freeing of another is therefore put on a list and freed by the outermost call.
+  // while another is being freed is therefore queued, and freed by the outermost call.
   void release() {
     if (drop()) dispose();
   }
 
   virtual std::string name() const = 0;
-  // The gradients of the inputs, one per edge. `gradients` has one per output.
+  // Computes the gradients of the inputs, one per edge. `gradients` has one per output.
   virtual Gradients apply(Gradients gradients) = 0;
   virtual void each_saved(SavedVisitor&) {}
-  // Releases saved values; apply() then raises.
+  // Releases saved values; apply() then throws.
   virtual void release_saved();
-  // Hooks that belong to a leaf: AccumulateGrad's.
+  // The hooks of AccumulateGrad's leaf.
   virtual HookList leaf_hooks() const { return {}; }
   // AccumulateGrad's leaf, for the explorer and Python's `variable`.
   virtual Tensor variable() const { return Tensor(); }
@@ -90,15 +90,15 @@ class Node : public RefCounted {
   const SmallVector<Edge, 2>& edges() const { return edges_; }
   size_t n_inputs() const { return inputs_.size(); }
   const InputInfo& input(size_t i) const { return inputs_[i]; }
-  // A further output, whose gradient will be input `result` of this Node.
+  // Adds an output, whose gradient will be input `result` of this Node.
   uint32_t add_input(const Tensor& output);
   uint32_t add_undefined_input();
   void add_edge(Edge edge);
   void add_edge(const Tensor& input);
   bool needs(size_t edge) const { return edge < edges_.size() && edges_[edge].node; }
 
-  // Hooks are few: a Node that has any keeps them apart. Threads add, remove and run them at the
-  // same time: runs work on copies.
+  // Hooks are rare, so they are allocated separately. Threads add, remove and run them at the same
+  // time: a pass runs copies.
   struct Hooks {
     OutputHookList tensor;    // of its outputs
     OutputHookList retained;  // retain_grad(), after the others
@@ -111,25 +111,25 @@ class Node : public RefCounted {
   }
   void add_hook(HookList Hooks::*list, Ref<Hook> hook) { append_hook(list, std::move(hook)); }
   void remove_hook(int64_t id);
-  // For callers that hold the lock; null if there never were any.
+  // Called under the lock; null if there never were any.
   const Hooks* hooks_within() const { return hooks_.get(); }
   void* metadata_within() const { return extra_ ? extra_->metadata.get() : nullptr; }
 
   const std::string& forward_traceback() const;
   Ref<Node> created_by() const;
-  // An object of the user that lives as long as the Node.
+  // A user object that lives as long as the Node.
   void* metadata() const;
-  // The first one that is set stays; guarded by the lock.
+  // Only the first call has an effect; guarded by the lock.
   void set_metadata(std::shared_ptr<void> metadata);
   SpinLock& lock() const { return lock_; }
 
-  // The Python object of this Node, while there is one: see TensorImpl::object.
+  // The Python object of this Node, while it exists: see TensorImpl::object.
   void* object() const { return object_; }
   void set_object(void* object) { object_ = object; }
 
  protected:
   void announce(std::string_view name) const;
-  // An explicit place in the order of execution: AccumulateGrad is always first.
+  // Sets the priority explicitly: AccumulateGrad always runs first.
   explicit Node(uint64_t sequence);
 
  private:
@@ -175,10 +175,10 @@ struct AnomalyMode {
   bool check_nan = true;
 };
 AnomalyMode anomaly_mode();
-// `traceback` returns the text of the caller's stack, valid until the thread's next call of it.
+// `traceback` returns the caller's stack as text, valid until the thread's next call of it.
 void set_anomaly_mode(AnomalyMode mode, const char* (*traceback)());
 
-// The Node that this thread is running in a backward pass; null outside of one.
+// The Node that this thread is running in a backward pass, or null.
 Node* running_node();
 
 }  // namespace uh::autograd

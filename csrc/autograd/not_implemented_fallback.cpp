@@ -9,7 +9,7 @@
 namespace uh::autograd {
 namespace {
 
-// The Node of a result whose operator has no formula: going back through it is an error.
+// The Node of a result whose operator has no formula: running it throws.
 class NotImplementedNode final : public Node {
  public:
   explicit NotImplementedNode(std::string op) : op_(std::move(op)) {}
@@ -22,13 +22,13 @@ class NotImplementedNode final : public Node {
   std::string op_;
 };
 
-// PyTorch writes the out= forms of these as those of any operator without a formula: what they
-// write joins the graph.
+// True if PyTorch treats the out= form like an operator without a formula: the written tensor joins
+// the graph.
 bool joins_as_out(const OperatorInfo& op) {
   return op.has_tag(Tag::kViewCopy) || op.has_tag(Tag::kOutWithoutFormula);
 }
 
-// A leaf that requires grad, or a view of one, cannot join.
+// True for a leaf that requires grad, or a view of one, which cannot join.
 bool is_of_leaf(const Tensor& written) {
   const TensorImpl* base = written.impl()->base();
   return requires_grad(written) &&
@@ -50,7 +50,7 @@ bool enter(const OperatorInfo& op, const TensorList& arguments) {
   return true;
 }
 
-// The Node leads to the arguments, so that a pass to one of them comes across what is missing.
+// The Node has edges to the arguments, so that a pass to one of them runs it and fails.
 void leave(const OperatorInfo& op, const TensorList& arguments, const TensorList& results) {
   Ref<Node> node = make_ref<NotImplementedNode>(message(op.name_space(), "::", op.full_name()));
   for (const Tensor* argument : arguments) node->add_edge(*argument);

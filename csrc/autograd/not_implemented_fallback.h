@@ -3,7 +3,7 @@
 
 namespace uh::autograd {
 
-// Enters the functions of not_implemented_fallback.cpp into dispatch/operator.h.
+// Sets the barrier functions of dispatch/operator.h.
 void set_barrier();
 
 }  // namespace uh::autograd

@@ -1,4 +1,4 @@
-// Enters the generated Autograd kernels into their operators, after ops::register_all.
+// Registers the generated Autograd kernels, after ops::register_all.
 #pragma once
 
 namespace uh::autograd {

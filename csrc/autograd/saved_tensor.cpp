@@ -14,7 +14,7 @@ thread_local bool t_packing = false;
 
 int64_t holder() { return static_cast<int64_t>(events::Holder::kSaved); }
 
-// Where a Node keeps a tensor: its place among all that it keeps, and the attribute's name.
+// Finds the slot of a Node that holds a tensor, and the attribute's name.
 class Finder final : public SavedVisitor {
  public:
   Finder(const Node& owner, const SavedTensor& expected) : target_(expected) {
@@ -75,7 +75,7 @@ void SavedTensor::save_output(const Node& owner, const Tensor& result) {
   is_output_ = true;
   const AutogradMeta* m = maybe_meta(result.impl());
   output_ = m ? m->history().input : 0;
-  // What knows no Node: of a view that was written in place even the base would lead back here.
+  // Saves an alias without a Node: the base of a view written in place would lead back here.
   keep(owner, alias(result, result.impl()->layout()), result);
 }
 

@@ -1,12 +1,12 @@
 // SavedTensor: a tensor that a Node needs for its gradient, with the version it was saved at.
 //
-// Note [Saved outputs]: a Node that saved its own output would hold the tensor that holds the Node.
-// It saves another TensorImpl over the same bytes instead, without a Node, and unpack() adds the
+// Note [Saved outputs]: a Node that saved its own output would form a reference cycle with it. It
+// saves another TensorImpl over the same bytes instead, without a Node, and unpack() adds the
 // Node.
 //
-// Note [Saved and written]: so would a Node of an in-place form that saves an argument which shares
-// the written tensor's version counter (`a.mul_(a)`, or a view of the base that is written). That
-// argument has another version as soon as the form has run, so unpacking it always raises; a
+// Note [Saved and written]: the Node of an in-place form would also form a cycle if it saved an
+// argument that shares the written tensor's version counter (`a.mul_(a)`, or a view of the written
+// base). That argument's version changes as the form runs, so unpacking it always throws; a
 // TensorImpl without a Node and a base is enough for the message.
 #pragma once
 
@@ -20,7 +20,7 @@ namespace uh::autograd {
 class Packed : public RefCounted {
  public:
   virtual Tensor unpack() = 0;
-  virtual void* object() const = 0;  // Python's object, for `_raw_saved_self`
+  virtual void* object() const = 0;  // the host's object, for `_raw_saved_self`
 };
 // Called at every save; null: this thread has no hooks, and the tensor itself is saved.
 using PackFn = Ref<Packed> (*)(const Tensor&);
@@ -34,8 +34,8 @@ class SavedTensor {
   void save(const Node& owner, const Tensor& input, const Tensor& written = Tensor());
   // Saves a result of the owner.
   void save_output(const Node& owner, const Tensor& result);
-  // The saved tensor; throws if it was written since, or released.
-  // `as_output`: a result of the owner gets its grad_fn even while nothing is recorded.
+  // Returns the saved tensor; throws if it was written since, or released. `as_output`: a result of
+  // the owner gets its grad_fn even in no-grad mode.
   Tensor unpack(Node& owner, bool as_output = false) const;
   void release(const Node& owner, int64_t slot);
 
@@ -50,7 +50,7 @@ class SavedTensor {
   void replace(const Node& owner, Ref<Packed> packed);
 
  private:
-  // `input`: the tensor that a pack hook gets.
+  // `input`: the tensor that is passed to a pack hook.
   void keep(const Node& owner, const Tensor& tensor, const Tensor& input);
   // The Node whose output the tensor is, for a message: "Mul"; empty for a leaf.
   std::string maker(Node& owner, const Tensor& retained, uint32_t& output) const;
@@ -58,7 +58,7 @@ class SavedTensor {
 
   Tensor tensor_;
   Ref<Packed> packed_;
-  Ref<Node> node_;  // of a packed or detached tensor: its own grad_fn
+  Ref<Node> node_;  // the grad_fn of a packed or detached tensor
   int64_t version_ = 0;
   uint32_t output_ = 0;
   bool is_output_ = false;
@@ -68,13 +68,13 @@ class SavedTensor {
   enum class Rewritten : int8_t { kNo, kItself, kBase, kView } rewritten_ = Rewritten::kNo;
 };
 
-// Raises: what the Node saved was released by an earlier pass.
+// Throws: the Node's saved values were released by an earlier pass.
 [[noreturn]] void fail_released(const Node& owner);
 
 // A pointwise operand: a tensor or a number.
 struct SavedOperand {
   // PyTorch wraps the number of some operators (`x * 2`) as a tensor, which it saves and releases;
-  // a second pass therefore raises here, too, although the number is still there.
+  // a second pass therefore throws here, too, although the number is still available.
   enum class State : uint8_t { kTensor, kNumber, kWrappedNumber, kReleased };
   SavedTensor tensor;
   Scalar number;

@@ -27,25 +27,25 @@ const void* (*g_memory_of)(const void* object) = nullptr;
 
 namespace {
 
-// The Change that is being made: what it is of, and the thread that makes it.
+// State of all Changes: the running one, its thread, and the threads that it waits for.
 struct Maker {
   std::mutex turn;  // held for the length of a Change
   std::atomic<State*> owner{nullptr};
-  std::mutex lock;                   // of what follows
-  std::vector<State*> threads;       // all that ever were in a call
-  std::vector<const void*> targets;  // null: everything
-  uint32_t depth = 0;                // of nested Changes
+  std::mutex lock;                   // guards the members below
+  std::vector<State*> threads;       // all that have ever entered a call
+  std::vector<const void*> targets;  // of the running Changes; null: every object
+  uint32_t depth = 0;                // number of nested Changes
 };
 Maker& maker() {
   static auto* const instance = new Maker;
   return *instance;
 }
 
-// Of threads that are ending, whose last objects are being destroyed: no thread looks at it.
+// State of threads that are ending, whose last objects are being destroyed; no thread reads it.
 State g_ended;
 
-// Puts a thread on the list, and takes it off when it ends. The State is not in the thread's own
-// memory: that of all libraries shares a small space (t_calls).
+// Registers a thread's State, and removes it when the thread ends. The State is on the heap: the
+// thread-local memory of all libraries shares a small space (t_calls).
 struct Registration {
   Registration() {
     Maker& m = maker();
@@ -70,14 +70,14 @@ bool names(const State& state, const void* object) {
   return false;
 }
 
-// Whether a call of that thread must be over before `target` is changed.
+// True if `target` may be changed only after that thread's call has ended.
 bool in_the_way(const State& state, const void* target) {
   if (state.depth.load(std::memory_order_acquire) == 0) return false;
   if (state.waiting.load(std::memory_order_acquire)) return false;
   return !target || names(state, target);
 }
 
-// Whether a thread that waits for its turn has looked at what is changed now.
+// True if a thread that waits for its turn has read the object or memory that is being changed.
 bool has_looked_at(const State& state, const void* object, const void* memory) {
   if (!state.waiting.load(std::memory_order_acquire) || !state.has_looked) return false;
   const uint32_t count = state.count.load(std::memory_order_relaxed);
@@ -90,7 +90,7 @@ bool has_looked_at(const State& state, const void* object, const void* memory) {
   return false;
 }
 
-// A fence in all threads of the process: what they announced before it is seen after it.
+// Runs a memory fence in all threads of the process: their earlier stores are visible afterwards.
 void fence_everywhere() {
 #if !defined(__SANITIZE_THREAD__)
 #if __has_include(<linux/membarrier.h>)
@@ -98,7 +98,7 @@ void fence_everywhere() {
       syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
   if (registered && syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0) return;
 #endif
-  // A page whose protection becomes stricter is taken from every processor's table at once.
+  // Tightening a page's protection makes the kernel interrupt every processor (TLB shootdown).
   static void* const page =
       mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   static std::mutex one_at_a_time;
@@ -122,7 +122,7 @@ class Patience {
   int looks_ = 0;
 };
 
-// Whether another thread is changing something that this one names.
+// True if another thread is changing an object that this thread uses.
 bool is_changed() {
   if (!g_changing.load(std::memory_order_acquire)) return false;
   Maker& m = maker();
@@ -133,7 +133,7 @@ bool is_changed() {
   });
 }
 
-// Is not in anybody's way until nothing that this thread names is being changed.
+// Stops blocking Changes until no object that this thread uses is being changed.
 void wait_until_changed() {
   State& self = state_of_thread();
   for (Patience patience; is_changed();) {
@@ -152,7 +152,7 @@ State& first_call() {
 
 void enter_slowly() {
   const State& self = state_of_thread();
-  if (self.depth.load(std::memory_order_relaxed) > 1) return;  // the section around is waited for
+  if (self.depth.load(std::memory_order_relaxed) > 1) return;  // Changes await the outer section
   wait_until_changed();
 }
 
@@ -160,7 +160,7 @@ void use_slowly(uint32_t before) {
   State& self = state_of_thread();
   if (before > kMaxObjects) return;
   if (self.count.load(std::memory_order_relaxed) <= kMaxObjects) {
-    // Used before in this call: a thread that changes it waits for us already.
+    // Already used in this call: a thread that changes it is waiting for this one.
     const void* object = self.objects[before].load(std::memory_order_relaxed);
     for (uint32_t i = 0; i < before; ++i)
       if (self.objects[i].load(std::memory_order_relaxed) == object) return;
@@ -212,11 +212,11 @@ Change::Change(const void* object, const void* memory, bool has_looked) {
     m.targets.push_back(object);
     ++m.depth;
     g_changing.store(true, std::memory_order_seq_cst);
-    if (m.threads.size() == 1) return;  // this one
+    if (m.threads.size() == 1) return;  // only this thread
   }
   fence_everywhere();
   for (Patience patience;; patience.wait()) {
-    const std::lock_guard guard(m.lock);  // a thread that ends takes itself off the list
+    const std::lock_guard guard(m.lock);  // a thread that ends removes itself from the list
     const bool busy = std::any_of(m.threads.begin(), m.threads.end(), [&](const State* other) {
       return other != &self && in_the_way(*other, object);
     });
@@ -244,7 +244,7 @@ Change::~Change() {
 
 namespace {
 
-Change* t_fork = nullptr;  // of the thread that forks, which holds the turn
+Change* t_fork = nullptr;  // held by the thread that forks, which has the turn
 
 void before_fork() {
   t_fork = new Change(nullptr);
@@ -255,7 +255,7 @@ void after_fork() {
   delete std::exchange(t_fork, nullptr);
 }
 void after_fork_in_child() {
-  // The other threads have not come along.
+  // The child process has only the thread that forked.
   std::erase_if(calls::maker().threads,
                 [](auto* state) { return state != &calls::state_of_thread(); });
   after_fork();

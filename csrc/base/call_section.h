@@ -1,31 +1,30 @@
-// CallSection: which calls are running and what they use, so that nothing is changed under them.
+// CallSection: the running calls and the objects they use, so that nothing is changed under them.
 //
-// Note [Calls and changes]: the host calls the core from many threads, without a lock around them.
-// What a call uses of a tensor (sizes, strides, dtype, the Storage and its address) is many words,
-// which another call may replace: `resize_`, `set_`, `t_`, `x.data = y`, an `out=` that has to
-// grow.
+// Note [Calls and changes]: the host calls the core from many threads, and takes no lock. A
+// call uses many words of a tensor (sizes, strides, dtype, the Storage and its address), which
+// another call may replace: `resize_`, `set_`, `t_`, `x.data = y`, an `out=` that grows.
 //   - A call of the C ABI is a CallSection. It names the tensors and Storages that it uses
-//     (`use`), or says that it may use any: a backward pass, a compiled program.
-//   - Who replaces a description makes a Change of the tensor first. That waits until no other
-//     thread's call uses it; calls that come to use it wait until the Change is over. Memory that
-//     several tensors share is replaced in a Change of everything: no other thread is in a call.
-//   - A call that calls the host back is outside of its section for that time (OutsideCalls): the
-//     host may wait for other threads, and may change anything, as it may between two calls.
-//   - No thread waits for a thread that waits here, so there are no circles. A section takes no
-//   lock
-//     of the host's.
-//   - fork() is a Change of everything: no lock of ours is held, and no product of OpenBLAS is
-//     running, in the moment that the child becomes a copy.
-// Parts that are replaced alone have locks: hooks, `.grad` and history (Meta::lock), hooks
-// of Nodes and what they have saved (Node::lock). Values of elements are the user's business.
-// A tensor with a single reference is known to no other thread: its changes are free.
+//     (`use`), or declares that it may use any: a backward pass, a compiled program.
+//   - A thread that replaces a tensor's description first makes a Change of the tensor. The
+//     Change waits until no other thread's call uses the tensor; calls that then want to use it
+//     wait until the Change is over. Memory that several tensors share is replaced in a Change of
+//     everything: no other thread is in a call.
+//   - While a call runs host code it is outside of its section (OutsideCalls): the host may wait
+//     for other threads and may change anything, as between two calls.
+//   - No thread waits for a thread that waits here, so there are no deadlocks. A section takes no
+//     lock of the host's.
+//   - fork() is a Change of everything: when the child is copied, no lock of ours is held and no
+//     OpenBLAS product is running.
+// Parts that are replaced separately have locks: hooks, `.grad` and history (Meta::lock), hooks of
+// Nodes and their saved tensors (Node::lock). Races on elements are left to the user. A tensor with
+// a single reference is visible to one thread only: it is changed without waiting.
 //
-// Invariant: the address that a section names stays alive for the section's length, by a reference
-// that the caller holds. If violated: a Change waits for the wrong call, and memory is read that
-// has been freed.
+// Invariant: the address that a section names stays alive for the length of the section, through a
+// reference that the caller holds. If violated: a Change waits for the wrong call, and freed memory
+// is read.
 //
-// Entering costs a few plain instructions: a section is announced by a store without a fence, and
-// a Change has the system put a fence into every thread of the process (membarrier).
+// Entering costs a few plain instructions: a section is announced by a store without a fence, and a
+// Change has the system run a fence in every thread of the process (membarrier).
 #pragma once
 
 #include <atomic>
@@ -35,28 +34,29 @@ namespace uh {
 namespace calls {
 
 inline constexpr uint32_t kMaxObjects = 8;
-inline constexpr uint32_t kAny = kMaxObjects + 1;  // as a count: it may use any object
+inline constexpr uint32_t kAny = kMaxObjects + 1;  // value of the count that means any object
 
-// The objects that one thread's calls use. Written by that thread, read by those who make Changes.
+// The objects that one thread's calls use. Written by that thread, read by threads that make
+// Changes.
 struct State {
-  std::atomic<uint32_t> depth{0};  // sections that are open; 0: outside
+  std::atomic<uint32_t> depth{0};  // open sections; 0: outside
   std::atomic<uint32_t> count{0};
   std::atomic<const void*> objects[kMaxObjects]{};
   std::atomic<bool> waiting{false};  // for a Change to end, or for its turn to make one
-  // Of a thread that waits for its turn and has looked at objects: one was changed since.
+  // For a thread that waits for its turn and has read objects: `stale` if one was changed since.
   bool has_looked = false, stale = false;
   const void* target = nullptr;
 };
 
-// Null before the thread's first call. One pointer: a library that Python loads has little room
-// for what is reached in one instruction, and shares it with others.
+// Null before the thread's first call. A single pointer: a library that Python loads shares a small
+// space for initial-exec thread-local variables with all others.
 extern thread_local constinit State* t_calls __attribute__((tls_model("initial-exec")));
 State& first_call();
 inline State& state_of_thread() {
   State* state = t_calls;
   return state ? *state : first_call();
 }
-// A Change is being made: read by every thread that begins to use an object.
+// True while a Change runs: read by every thread that begins to use an object.
 extern std::atomic<bool> g_changing;
 
 #if defined(__SANITIZE_THREAD__)
@@ -97,7 +97,7 @@ class CallSection {
 
 namespace calls {
 
-// Within a section: until its end no other thread changes `object`.
+// Called within a section: until its end no other thread changes `object`.
 inline void use(const void* object) {
   State& state = state_of_thread();
   const uint32_t before = state.count.load(std::memory_order_relaxed);
@@ -111,14 +111,14 @@ inline void use(const void* object) {
   if (g_changing.load(kLook)) [[unlikely]]
     use_slowly(before);
 }
-// Until the section's end no other thread changes anything.
+// Until the end of the section no other thread changes any object.
 void use_any();
-// Within a section that may use any: waits for the Changes that others want to make now.
+// Called within a section that may use any object: lets waiting Changes of other threads run now.
 inline void let_changes_in();
 
 }  // namespace calls
 
-// Around what the host does for a call: hooks, Functions, foreign deleters.
+// Leaves the section while host code runs: hooks, Functions, foreign deleters.
 class OutsideCalls {
  public:
   OutsideCalls()
@@ -140,19 +140,19 @@ inline void calls::let_changes_in() {
   }
 }
 
-// The memory that an object describes: set by the layer that knows (tensor_impl.cpp).
+// Returns the memory that an object describes; set by tensor_impl.cpp.
 namespace calls {
 extern const void* (*g_memory_of)(const void* object);
 }
 
-// Alone with `object` until its end; null: no other thread is in any call. Changes nest.
+// Exclusive access to `object` until destroyed; null: no other thread is in any call. Changes nest.
 class Change {
  public:
-  // has_looked: the call has looked at what it uses besides `object`. Then this throws where
-  // another thread changed that while this one waited.
+  // has_looked: the call has read other objects that it uses. The constructor then throws if
+  // another thread changed one of them while this one waited.
   explicit Change(const void* object, bool has_looked = false)
       : Change(object, nullptr, has_looked) {}
-  // Alone with all objects, to replace memory that several of them describe.
+  // Exclusive access to all objects, to replace memory that several of them describe.
   struct Memory {
     const void* address;
   };
@@ -165,8 +165,8 @@ class Change {
   Change(const void* object, const void* memory, bool has_looked);
 };
 
-// Makes fork() wait from now on until no thread is in a call. To be called once OpenBLAS is loaded:
-// handlers run newest first, and OpenBLAS's hangs while a product is running.
+// Makes fork() wait until no thread is in a call. Must be called after OpenBLAS is loaded: handlers
+// run newest first, and OpenBLAS's hangs while a product is running.
 void stop_calls_at_fork();
 
 }  // namespace uh

@@ -1,9 +1,9 @@
-// complex64 and complex128: two reals side by side, as C, BLAS and NumPy lay them out.
+// complex64 and complex128: two adjacent reals, with the layout of C, BLAS and NumPy.
 //
-// Why not std::complex: its functions are inline functions with one name for the whole program, and
-// loops are compiled once per instruction set; the linker could keep an AVX-512 version for all of
-// them. Everything here is forced inline and leaves no such function in the object file. What
-// complex numbers compute beyond + - * / is in backend/cpu/complex_math.h.
+// std::complex is not used because its inline functions have one name in the whole program, while
+// loops are compiled once per instruction set: the linker could keep an AVX-512 version for all of
+// them. Everything here is forced inline and leaves no such function in the object file. Other
+// functions of complex numbers are in backend/cpu/complex_math.h.
 #pragma once
 
 #include <cstdint>
@@ -48,8 +48,8 @@ template <class R>
 UH_INLINE Complex<R> operator-(Complex<R> z) {
   return {-z.re, -z.im};
 }
-// As written: an infinity times something gives NaN where C's Annex G would look again. So does
-// PyTorch.
+// Plain formula, as in PyTorch: infinity times a number can give NaN, which C's Annex G would
+// correct.
 template <class R>
 UH_INLINE Complex<R> operator*(Complex<R> a, Complex<R> b) {
   return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
@@ -59,7 +59,7 @@ UH_INLINE Complex<R> operator*(Complex<R> a, R b) {
   return {a.re * b, a.im * b};
 }
 // Smith's division: scaled by the larger part of the divisor, so that |b|^2 does not overflow.
-// Choices instead of branches, so that loops of it are vectorised.
+// Selects instead of branches let loops be vectorised.
 template <class R>
 UH_INLINE Complex<R> operator/(Complex<R> a, Complex<R> b) {
   const R size_re = b.re < 0 ? -b.re : b.re, size_im = b.im < 0 ? -b.im : b.im;

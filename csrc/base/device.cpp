@@ -6,7 +6,7 @@
 namespace uh {
 namespace {
 
-// Constant initialisation: names are read before any backend is registered.
+// Constant initialisation: names are read before any backend has registered.
 constinit std::array<const char*, kDeviceTypeCount> g_names{
 #define UH_DEVICE(enumerator, name) name,
 #include "base/devices.inc"

@@ -1,7 +1,7 @@
-// Devices: where a tensor's bytes are. cpu and meta (no bytes: only shapes are computed) are
-// built in; a backend takes one of the types that PyTorch calls PrivateUse and names it.
+// Devices: the location of a tensor's bytes. cpu and meta (no bytes: only shapes are computed) are
+// built in; a backend claims one of PyTorch's PrivateUse types and names it.
 //
-// devices.inc lists the types. Read next: memory/device_registry.h, what a backend registers.
+// devices.inc lists the types. Read next: memory/device_registry.h, which backends register with.
 #pragma once
 
 #include <cstddef>
@@ -22,14 +22,14 @@ enum class DeviceType : int8_t {
 
 inline constexpr size_t kDeviceTypeCount = static_cast<size_t>(DeviceType::kCount);
 
-// "cpu"; of a type that no backend has taken "privateuseone", "privateusetwo".
+// "cpu"; "privateuseone" or "privateusetwo" for a type that no backend has claimed.
 std::string_view name(DeviceType type);
-// For the registry: gives a type the name of its backend, which must outlive the process.
+// Called by the registry: names a type after its backend. `name` must outlive the process.
 void rename(DeviceType type, const char* name);
 
 struct Device {
   DeviceType type = DeviceType::kUndefined;
-  int8_t index = -1;  // which one of several; -1: there is one only, or any will do
+  int8_t index = -1;  // ordinal among devices of the type; -1: the only one, or the current one
 
   constexpr Device() = default;
   constexpr Device(DeviceType t, int8_t i = -1) : type(t), index(i) {}
@@ -37,7 +37,8 @@ struct Device {
 
   friend constexpr bool operator==(const Device&, const Device&) = default;
 
-  // One number for the C ABI: the type in the low byte, index + 1 in the next; -1: undefined.
+  // The device as one number for the C ABI: type in the low byte, index + 1 in the next; -1:
+  // undefined.
   constexpr int64_t code() const {
     return type == DeviceType::kUndefined ? -1 : static_cast<int64_t>(type) | (index + 1) << 8;
   }
@@ -53,7 +54,7 @@ inline constexpr Device Device::kUndefined{};
 
 // "cpu", "opencl:1".
 std::string name(Device device);
-// The device of such a name; nothing where no device has it. "cpu:0" is the CPU.
+// Parses a device name; nullopt if no device has it. "cpu:0" is the CPU.
 std::optional<Device> find_device(std::string_view name);
 
 }  // namespace uh

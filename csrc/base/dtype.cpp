@@ -10,11 +10,11 @@ DType promote(DType a, DType b) {
   if (a > b) std::swap(a, b);
   if (is_complex(b)) return a == DType::kFloat64 ? DType::kComplex128 : b;
   if (is_floating(b)) {
-    // The two 16-bit floats hold different ranges: only float32 holds both.
+    // The two 16-bit floats have different ranges: only float32 covers both.
     if (a == DType::kFloat16 && b == DType::kBFloat16) return DType::kFloat32;
     return b;
   }
-  // uint8 meets a signed type: int8 cannot hold 255, so the next wider type does.
+  // uint8 with a signed type: int8 cannot represent 255, so int16 is used.
   if (a == DType::kUInt8 && b == DType::kInt8) return DType::kInt16;
   return b;
 }

@@ -20,7 +20,7 @@ enum class DType : int8_t {
   UH_DTYPES(UH_ENUM)
 #undef UH_ENUM
       kCount,
-  kUndefined = -1,  // "not given": the default or the promoted dtype applies
+  kUndefined = -1,  // no dtype: the default or the promoted dtype applies
 };
 
 inline constexpr int kDTypeCount = static_cast<int>(DType::kCount);
@@ -49,17 +49,17 @@ inline bool is_reduced_floating(DType t) { return t == DType::kFloat16 || t == D
 inline bool is_integral(DType t) { return t >= DType::kUInt8 && t <= DType::kInt64; }  // not bool
 inline bool is_signed(DType t) { return t > DType::kUInt8; }
 
-// bool < integral < floating < complex: a lower category never decides over a higher one.
+// bool < integral < floating < complex: an operand of a lower category never decides the dtype.
 inline int category(DType t) {
   return t == DType::kBool ? 0 : is_integral(t) ? 1 : is_floating(t) ? 2 : 3;
 }
 
-// The dtype of a complex dtype's parts; any other dtype is its own.
+// The dtype of a complex dtype's parts; any other dtype is returned unchanged.
 inline DType to_real(DType t) {
   return t == DType::kComplex64 ? DType::kFloat32 : t == DType::kComplex128 ? DType::kFloat64 : t;
 }
-// The complex dtype whose parts hold the values of a dtype. PyTorch has a complex of two float16;
-// here its place is complex64's.
+// The complex dtype whose parts can represent a dtype's values. complex64 replaces PyTorch's
+// complex of two float16.
 inline DType to_complex(DType t) {
   return t == DType::kFloat64 || t == DType::kComplex128 ? DType::kComplex128 : DType::kComplex64;
 }
@@ -75,16 +75,16 @@ struct dtype_of;
 UH_DTYPES(UH_TRAIT)
 #undef UH_TRAIT
 
-// The dtype two operands of equal rank in the promotion meet in.
+// The dtype that two operands of equal priority are promoted to.
 DType promote(DType a, DType b);
 
-// Throws for a dtype that visit() does not know: a complex one, or a code that is none.
+// Throws for a dtype that visit() does not support: a complex one, or an invalid code.
 [[noreturn]] void no_such_dtype(DType dtype);
 
 #define UH_CASE(name, type, ...)                                                                   \
   case DType::name: return f(type{});
-// Calls f(T{}) with the C++ type of a real dtype (bool to float64). Kernels that order, round or
-// count are written for these; a complex dtype raises NotImplementedError.
+// Calls f(T{}) with the C++ type of a real dtype (bool to float64), for kernels that order, round
+// or count. A complex dtype raises NotImplementedError.
 template <class F>
 decltype(auto) visit(DType dtype, F&& f) {
   switch (dtype) {
@@ -93,7 +93,7 @@ decltype(auto) visit(DType dtype, F&& f) {
   }
 }
 
-// The same for every dtype: what copies, fills, views and compares for equality.
+// The same for every dtype, for kernels that copy, fill, view or compare for equality.
 template <class F>
 decltype(auto) visit_any(DType dtype, F&& f) {
   switch (dtype) {

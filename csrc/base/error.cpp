@@ -7,7 +7,7 @@ namespace uh {
 
 std::string joined(std::initializer_list<Piece> pieces) {
   std::ostringstream out;
-  out.imbue(std::locale::classic());  // whatever the program around has set
+  out.imbue(std::locale::classic());  // the program may have set another global locale
   for (const Piece& piece : pieces) piece.write(out);
   return out.str();
 }

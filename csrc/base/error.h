@@ -1,9 +1,9 @@
 // Errors of the engine: one C++ exception class with a kind.
 //
-// What: every failure is thrown as uh::Error. Its kind says which Python class it becomes
-// (PyTorch's choice); its text says the operator, the actual values and the rule, lower case, no
-// full stop. Invariant: no exception crosses the C ABI; capi/guard.h turns it into a thread-local
-// last error.
+// Every failure is thrown as uh::Error. Its kind chooses the Python class (PyTorch's choice);
+// its text has the operator, the actual values and the rule, in lower case without a full
+// stop. Invariant: no exception crosses the C ABI; capi/guard.h stores it as the thread's last
+// error.
 #pragma once
 
 #include <cstddef>
@@ -41,9 +41,8 @@ class Error : public std::runtime_error {
   ErrorKind kind_;
 };
 
-// Code of the host wants elements that are in the memory of another device. Thrown by a tensor,
-// which does not know the operator; the wall of the C ABI, which does, puts its name before the
-// text.
+// Host code accessed elements in the memory of another device. Thrown by a tensor, without the
+// operator's name, which the C ABI then puts before the text.
 class HostReadError final : public Error {
  public:
   explicit HostReadError(const std::string& message) : Error(ErrorKind::kNotImplemented, message) {}
@@ -84,7 +83,7 @@ template <class... Parts>
   fail_with(kind, {Piece(parts)...});
 }
 
-// check(condition, parts...) for a user's mistake. The message is built only when it is needed.
+// Throws for a user's mistake unless `ok`. The message is built only then.
 template <class... Parts>
 inline void check(bool ok, const Parts&... parts) {
   if (!ok) [[unlikely]]

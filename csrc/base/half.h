@@ -1,4 +1,4 @@
-// float16 and bfloat16 as 16-bit values that convert to and from float (round to nearest even).
+// float16 and bfloat16: 16-bit values that convert to and from float (round to nearest even).
 #pragma once
 
 #include <bit>

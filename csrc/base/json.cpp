@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
-// How many bytes the character at text[i] takes, 0 if there is none: no overlong forms, no
-// surrogates, nothing beyond U+10FFFF.
+// The length in bytes of the UTF-8 character at text[i], 0 if it is invalid: overlong forms,
+// surrogates and code points beyond U+10FFFF are rejected.
 size_t utf8_length(std::string_view text, size_t i) {
   const auto byte = [&](size_t k) { return static_cast<unsigned char>(text[k]); };
   const unsigned char first = byte(i);
@@ -54,7 +54,7 @@ void append_utf8(std::string& out, uint32_t code) {
 
 // ---- writing
 
-// A value never ends in one of these, so that the last character shows if one came before.
+// Writes a comma unless the last character shows that no value came before.
 void JsonWriter::comma() {
   if (text_.empty()) return;
   const char last = text_.back();
@@ -109,7 +109,7 @@ JsonWriter& JsonWriter::value(double number) {
 
 void JsonWriter::quote(std::string_view text) {
   text_ += '"';
-  size_t copied = 0;  // everything before is written
+  size_t copied = 0;  // everything before this index is written
   const auto instead = [&](size_t i, std::string_view escape) {
     text_.append(text, copied, i - copied).append(escape);
     copied = i + 1;
@@ -161,7 +161,7 @@ class JsonParser {
     const size_t column = before.size() - (lines ? before.rfind('\n') + 1 : 0) + 1;
     std::string result = "the end of the text";
     if (index < text_.size()) {
-      JsonWriter writer;  // escapes what cannot be shown
+      JsonWriter writer;  // escapes unprintable characters
       result =
           writer.value(text_.substr(index, std::max<size_t>(utf8_length(text_, index), 1))).take();
     }

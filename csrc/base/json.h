@@ -1,9 +1,9 @@
 // JSON (RFC 8259): a writer that appends to a string, and a strict reader.
 //
-// Invariant: what the writer gives is JSON and valid UTF-8, whatever bytes it was given; what the
-// reader accepts is JSON and nothing else (no comments, no NaN, no name twice in an object, no
-// half of a surrogate pair), and its recursion, its values and its memory are bounded by limits.
-// If violated: a recorded event cannot be decoded, or a damaged file ends the process.
+// Invariant: the writer's output is valid JSON and UTF-8 for any input bytes; the reader accepts
+// valid JSON only (no comments, NaN, duplicate names in an object or lone surrogates) and limits
+// its recursion, values and memory. If violated: a recorded event cannot be decoded, or a damaged
+// file ends the process.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 namespace uh {
 
 // JsonWriter w; w.begin_object().key("a").value(1).key("b").begin_array().end_array().end_object();
-// Commas are its business; that what begins also ends is the caller's.
+// The writer inserts commas; the caller balances begin and end.
 class JsonWriter {
  public:
   JsonWriter& begin_object() { return open('{'); }
@@ -27,8 +27,8 @@ class JsonWriter {
   JsonWriter& end_array() { return close(']'); }
   JsonWriter& key(std::string_view name);
 
-  // Bytes that are not UTF-8 become U+FFFD. Infinities and NaN, for which JSON has no number,
-  // become the strings "inf", "-inf" and "nan"; other doubles come back as the same double.
+  // Invalid UTF-8 becomes U+FFFD. Infinities and NaN, which JSON cannot represent, become the
+  // strings "inf", "-inf" and "nan"; other doubles round-trip exactly.
   JsonWriter& value(std::string_view text);
   JsonWriter& value(const char* text) { return value(std::string_view(text)); }
   JsonWriter& value(const std::string& text) { return value(std::string_view(text)); }
@@ -41,14 +41,14 @@ class JsonWriter {
     if constexpr (std::is_signed_v<Int>) return integer(number);
     return natural(number);
   }
-  // [1, 2, 3] of anything that has a beginning and an end.
+  // Writes a range as an array: [1, 2, 3].
   template <class Range>
   JsonWriter& values(const Range& range) {
     begin_array();
     for (const auto& item : range) value(item);
     return end_array();
   }
-  // A value that is JSON already, as it is.
+  // Writes `json`, which must be valid JSON, unchanged.
   JsonWriter& raw(std::string_view json);
 
   template <class Value>
@@ -77,10 +77,10 @@ class JsonWriter {
 struct JsonLimits {
   size_t bytes = 100'000'000;  // of the text
   size_t values = 8'000'000;   // each takes some 50 bytes
-  int depth = 64;              // of arrays and objects in each other
+  int depth = 64;              // nesting of arrays and objects
 };
 
-// A value that was read. It knows the byte that it began at, so that a wrong one can be pointed to.
+// A parsed value. It stores the offset of its first byte, so that errors can point to it.
 class Json {
  public:
   enum class Kind { kNull, kBool, kInt, kDouble, kString, kArray, kObject };
@@ -88,7 +88,7 @@ class Json {
   using Array = std::vector<Json>;
   using Object = std::vector<Member>;  // in the order of the text
 
-  // Throws a RuntimeError that says what is wrong and where (byte, line and column).
+  // Throws a RuntimeError with the problem and its position (byte, line and column).
   static Json parse(std::string_view text, const JsonLimits& limits = {});
 
   Json() = default;
@@ -100,8 +100,8 @@ class Json {
   size_t position() const { return position_; }
   bool is_null() const { return kind() == Kind::kNull; }
 
-  // Each throws a RuntimeError that names what is there instead. An integer beyond 64 bits is
-  // a double; as_double takes ints as well.
+  // Each throws a RuntimeError that names the actual kind. An integer beyond 64 bits is parsed as a
+  // double; as_double also accepts ints.
   bool as_bool() const;
   int64_t as_int() const;
   double as_double() const;
@@ -109,7 +109,7 @@ class Json {
   const Array& as_array() const;
   const Object& as_object() const;
 
-  // A member of an object by its name, found by a linear search; at() throws if it is missing.
+  // Returns a member of an object by name, by linear search; at() throws if it is missing.
   const Json* find(std::string_view name) const;
   const Json& at(std::string_view name) const;
 

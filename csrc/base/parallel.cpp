@@ -17,7 +17,8 @@ namespace {
 
 thread_local bool t_inside = false;
 
-// The cores this process may run on, at most 16; OMP_NUM_THREADS is heard, as PyTorch does.
+// The number of cores that this process may use, at most 16; OMP_NUM_THREADS overrides it, as in
+// PyTorch.
 int default_threads() {
   if (const char* text = std::getenv("OMP_NUM_THREADS")) {
     const int expected = std::atoi(text);
@@ -34,8 +35,8 @@ std::atomic<int>& threads() {
   return n;
 }
 
-// Note [Spinning]: waking a thread that sleeps takes as long as a small loop runs. Who waits looks
-// again for some 50 microseconds before it sleeps, so that loops that follow each other find the
+// Note [Spinning]: waking a sleeping thread takes as long as a small loop runs. A waiting thread
+// polls for some 50 microseconds before it sleeps, so that loops in quick succession find the
 // workers awake.
 template <class Done>
 bool spin(const Done& done) {
@@ -51,7 +52,7 @@ bool spin(const Done& done) {
 
 class Pool {
  public:
-  // False when another caller's loop is using the pool: then the loop runs serially.
+  // Returns false while another caller's loop uses the pool: then the loop runs serially.
   bool run(detail::ChunkFn fn, const void* body, int64_t chunks) {
     std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock.owns_lock()) return false;
@@ -116,8 +117,8 @@ class Pool {
   std::atomic<int> working_{0};
 };
 
-// Never destroyed: its threads sleep until the process ends. A child has a new pool, as
-// that of its parent was copied in an unknown state. See Note [Fork].
+// Never destroyed: its threads sleep until the process ends. A child process makes a new pool, as
+// its copy of the parent's is in an unknown state. See Note [Fork].
 std::atomic<Pool*> g_pool{nullptr};
 
 Pool& pool() {

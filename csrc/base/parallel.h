@@ -1,11 +1,11 @@
-// parallel_for: one loop cut into ranges that run on several threads.
+// parallel_for: one loop split into ranges that run on several threads.
 //
-// What: a small pool of threads that sleep until there is work; the caller works too.
-// Invariant: the ranges are disjoint and cover [begin, end); parallel_for returns after all of them
-// have run. Which thread runs which range, and how many ranges there are, must not change a result:
-// a reduction therefore cuts its data into blocks of a fixed size first (ops/reduce).
-// Note [Fork]: the pool's threads do not survive fork(); the child starts new threads when
-// it first needs them. No loop runs while a process forks: see Note [Calls and changes].
+// A small pool of threads sleeps until there is work; the caller works too. Invariant: the ranges
+// are disjoint and cover [begin, end); parallel_for returns after all have run. A result must not
+// depend on the number of ranges or on the thread that runs one: a reduction therefore splits its
+// data into blocks of a fixed size first (ops/reduce).
+// Note [Fork]: the pool's threads do not survive fork(); the child starts new threads when it first
+// needs them. No loop runs while a process forks: see Note [Calls and changes].
 #pragma once
 
 #include <algorithm>
@@ -13,26 +13,26 @@
 
 namespace uh {
 
-// The number of threads that a loop may use, the caller included. At least 1.
+// The maximum number of threads of a loop, including the caller. At least 1.
 int get_num_threads();
 void set_num_threads(int n);
 
 namespace detail {
 using ChunkFn = void (*)(const void* body, int64_t chunk);
-// Runs fn(body, 0) ... fn(body, chunks - 1), each once, and rethrows the first exception.
+// Runs fn(body, 0) ... fn(body, chunks - 1) once each, and rethrows the first exception.
 void run_chunks(ChunkFn fn, const void* body, int64_t chunks);
-// True inside a parallel_for that really is parallel: loops inside it run serially.
+// True inside a parallel_for that runs on several threads: nested loops run serially.
 bool inside_parallel();
 }  // namespace detail
 
-// Into how many ranges parallel_for cuts n elements: as many threads run.
+// The number of ranges that parallel_for splits n elements into.
 inline int64_t ranges_of(int64_t n, int64_t grain) {
   if (n <= grain || detail::inside_parallel()) return 1;
   return std::min<int64_t>(get_num_threads(), (n + grain - 1) / std::max<int64_t>(grain, 1));
 }
 
-// Calls body(lo, hi) for ranges that cover [begin, end); each has at least `grain` elements
-// (but the last). An empty range calls nothing; a short one calls body on the caller's thread.
+// Calls body(lo, hi) for ranges that cover [begin, end), each of at least `grain` elements except
+// the last. An empty range makes no call; a short one runs on the caller's thread.
 template <class Body>
 void parallel_for(int64_t begin, int64_t end, int64_t grain, const Body& body) {
   if (begin >= end) return;

@@ -1,7 +1,7 @@
-// per_thread<T>(): the calling thread's T, made at its first use.
+// per_thread<T>(): the calling thread's T, created at its first use.
 //
-// It is on the heap: thread-local memory of a library that Python loads late is taken from 512
-// bytes that it shares with all others. When torch has taken them, a larger library does not load.
+// It is on the heap: libraries that Python loads late share 512 bytes of thread-local memory. If
+// torch has used them up, a library that needs more fails to load.
 #pragma once
 
 #include <memory>

@@ -1,8 +1,8 @@
 // Intrusive reference counting.
 //
-// What: RefCounted carries the count inside the object; Ref<T> is the owning pointer.
-// Invariant: an object made by make_ref starts at 1 and is deleted by the release that takes it to
-// 0. If violated: a use-after-free or a leak. Counts are atomic because the engine runs without the
+// RefCounted has the count inside the object; Ref<T> is the owning pointer. Invariant: an object
+// made by make_ref starts at 1 and is deleted by the release that makes the count 0. If
+// violated: a use-after-free or a leak. Counts are atomic because the engine runs without the
 // GIL.
 #pragma once
 
@@ -25,7 +25,7 @@ class RefCounted {
   void release() {
     if (drop()) delete this;
   }
-  // A reference on an object that may be dying: false when its last one has gone already.
+  // Retains an object that may be dying: false if its count has already reached 0.
   bool try_retain() {
     int64_t count = count_.load(std::memory_order_relaxed);
     while (count > 0) {
@@ -35,7 +35,7 @@ class RefCounted {
   }
 
  protected:
-  // Gives a reference up; true when it was the last and the object must be deleted.
+  // Decrements the count; true if it was the last reference and the object must be deleted.
   bool drop() { return count_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
 
  private:
@@ -62,7 +62,7 @@ class Ref {
     if (object_) object_->retain();
   }
   Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
-  // A Ref to a derived class is one to its base.
+  // A Ref to a derived class converts to a Ref to its base.
   template <class U>
     requires std::is_base_of_v<T, U>
   Ref(Ref<U> other) : object_(other.leak()) {}
@@ -78,7 +78,7 @@ class Ref {
   T* operator->() const { return object_; }
   T& operator*() const { return *object_; }
   explicit operator bool() const { return object_ != nullptr; }
-  // Gives the reference away: the caller must release it.
+  // Returns the pointer without releasing it: the caller must release the reference.
   T* leak() { return std::exchange(object_, nullptr); }
 
  private:

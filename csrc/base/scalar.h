@@ -1,7 +1,7 @@
-// A Python number on its way into an operator: bool, int, float or complex, with its kind kept.
+// Scalar: a bool, int, float or complex argument of an operator, with its kind.
 //
-// A complex number that is read as a real one must have no imaginary part: it throws
-// otherwise, as PyTorch's Scalar does.
+// Reading a complex number as a real one throws unless its imaginary part is 0, as in PyTorch's
+// Scalar.
 #pragma once
 
 #include <bit>
@@ -13,8 +13,8 @@
 
 namespace uh {
 
-// Throws: a complex number cannot be read as a real one. Out of line, as loops that are compiled
-// for several instruction sets read Scalars.
+// Throws because a complex number cannot be read as a real one. Out of line, as loops that are
+// compiled for several instruction sets read Scalars.
 [[noreturn]] void imaginary_part_lost(double imag);
 
 class Scalar {
@@ -68,7 +68,7 @@ class Scalar {
       return T(static_cast<float>(to_double()));
   }
 
-  // The dtype a lone number would have as a tensor, given the default floating dtype.
+  // The dtype that a tensor made from the number would have, with this default floating dtype.
   DType dtype(DType default_float) const {
     if (kind_ == Kind::kBool) return DType::kBool;
     if (is_complex()) return uh::to_complex(default_float);
@@ -83,7 +83,7 @@ class Scalar {
   }
 
   Kind kind_ = Kind::kInt;
-  int64_t integer_ = 0;  // of a complex number: the bits of the imaginary part
+  int64_t integer_ = 0;  // for a complex number: the bits of the imaginary part
   double real_ = 0;
 };
 

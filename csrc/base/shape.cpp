@@ -19,7 +19,7 @@ int64_t checked_numel(IntSpan sizes, std::string_view op) {
     check(s >= 0, op, ": trying to create tensor with negative dimension ", s, ": ",
           printed(sizes));
     zero = zero || s == 0;
-    // Without elements too, as in NumPy: strides are products of the other sizes.
+    // Checked for empty tensors too, as in NumPy: strides are products of the other sizes.
     overflow = __builtin_mul_overflow(n, s ? s : 1, &n) || overflow;
   }
   check(!overflow, op, ": storage size calculation overflowed with sizes=", printed(sizes));
@@ -28,7 +28,7 @@ int64_t checked_numel(IntSpan sizes, std::string_view op) {
 
 Dims contiguous_strides(IntSpan sizes) {
   Dims strides(sizes.size());
-  uint64_t step = 1;  // wraps for sizes that no storage has: an allocation checks them
+  uint64_t step = 1;  // wraps for impossible sizes: an allocation checks them
   for (size_t i = sizes.size(); i-- > 0;) {
     strides[i] = static_cast<int64_t>(step);
     step *= sizes[i] > 1 ? static_cast<uint64_t>(sizes[i]) : 1;

@@ -1,4 +1,4 @@
-// Sizes and strides: short vectors of int64, in elements, kept inline up to rank 6.
+// Sizes and strides: short vectors of int64, in elements, stored inline up to rank 6.
 //
 // Invariant: sizes are >= 0; their product fits int64 (checked_numel throws otherwise).
 #pragma once
@@ -20,7 +20,7 @@ namespace uh {
 
 using IntSpan = std::span<const int64_t>;
 
-// A vector of int64 that needs no heap up to kInline entries: one tensor, one allocation.
+// A vector of int64 without a heap allocation up to kInline entries.
 class Dims {
  public:
   static constexpr size_t kInline = 6;
@@ -34,7 +34,7 @@ class Dims {
   }
   Dims(const Dims& other) : size_(other.size_) {
     if (size_ <= kInline) [[likely]] {
-      std::memcpy(inline_, other.data(), sizeof inline_);  // whole: a few vector moves, no call
+      std::memcpy(inline_, other.data(), sizeof inline_);  // all: a few vector moves, no call
     } else {
       size_ = 0;
       *this = Dims(IntSpan(other));
@@ -114,7 +114,7 @@ inline bool operator==(const Dims& a, const Dims& b) {
 std::string to_string(IntSpan values);
 inline std::ostream& operator<<(std::ostream& out, const Dims& d) { return out << to_string(d); }
 
-// A span as an argument of check(): its text is only made when the check fails.
+// A span as an argument of check(), formatted only if the check fails.
 struct Printed {
   IntSpan values;
 };
@@ -129,13 +129,13 @@ inline int64_t numel_of(IntSpan sizes) {
   return n;
 }
 
-// Row-major strides in elements: the last dimension moves by one.
+// Row-major strides in elements: the last dimension has stride 1.
 Dims contiguous_strides(IntSpan sizes);
 
 // Turns a dimension in [-ndim, ndim) into [0, ndim); a 0-d tensor accepts -1 and 0.
 int64_t wrap_dim(int64_t dim, int64_t ndim, std::string_view op = "");
 
-// The shape two shapes broadcast to, aligned at the right.
+// The shape that two shapes broadcast to, aligned at the right.
 Dims broadcast_shapes(IntSpan a, IntSpan b);
 
 }  // namespace uh

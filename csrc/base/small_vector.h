@@ -1,7 +1,7 @@
-// SmallVector: a vector whose first N elements need no heap. Graph nodes consist of them.
+// SmallVector: a vector whose first N elements need no heap; used by graph nodes.
 //
-// Invariant: elements [0, size) are alive; they lie inline while there are at most N of them.
-// Only moved, never copied: its elements own things.
+// Invariant: elements [0, size) are alive; up to N of them are stored inline.
+// Move-only: its elements own resources.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// SpinLock: one byte that guards a few instructions. For what is touched often and hardly ever by
-// two threads at once: the slots of one graph node. Never held across a call that may wait.
+// SpinLock: a one-byte lock for a few instructions and rare contention, such as the slots of a
+// graph node. Never held across a call that may wait.
 #pragma once
 
 #include <atomic>

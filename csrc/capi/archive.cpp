@@ -1,4 +1,4 @@
-// The C ABI of safetensors files. See underhood_archive.h for the contract of each function.
+// The C ABI of safetensors files. underhood_archive.h has the contract of each function.
 #include <cerrno>
 
 #include "capi/convert.h"

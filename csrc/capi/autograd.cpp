@@ -1,5 +1,5 @@
-// The C ABI of differentiation: tensors, modes, passes, saved_tensors_hooks. See
-// underhood_autograd.h for the contract of each function; autograd_nodes.cpp has those of Nodes.
+// The C ABI of differentiation: tensors, modes, passes, saved_tensors_hooks. underhood_autograd.h
+// has the contract of each function; Nodes are in autograd_nodes.cpp.
 #include "autograd/autocast.h"
 #include "autograd/autograd_meta.h"
 #include "autograd/engine.h"

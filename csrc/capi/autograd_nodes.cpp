@@ -36,7 +36,7 @@ uh_handle uh_node_variable(uh_node node) {
   return leaf ? give(leaf) : 0;
 }
 
-// ---- what a Node has saved
+// ---- saved values of a Node
 
 namespace {
 
@@ -203,7 +203,7 @@ class CalledHook final : public Hook {
   void (*release_)(void*);
 };
 
-// retain_grad: stores the gradient of a tensor that is not a leaf as its .grad.
+// retain_grad: stores the gradient of a non-leaf tensor as its .grad.
 class RetainHook final : public Hook {
  public:
   RetainHook(int64_t id, TensorImpl* tensor) : Hook(id), tensor_(tensor) {}
@@ -217,7 +217,7 @@ class RetainHook final : public Hook {
     AutogradMeta& m = meta(tensor);
     if (const Tensor grad = m.grad()) {
       set_grad(tensor, grad + gradients[0]);
-    } else {  // a copy: what arrives may be shared, or repeat its elements
+    } else {  // a copy: the gradient may be shared, or expanded
       set_grad(tensor, ops::clone(gradients[0], MemoryFormat::kContiguous));
     }
   }
@@ -276,7 +276,7 @@ void uh_remove_hook(uint64_t index, int kind, int64_t id) {
     }
     const Tensor tensor = take(index);
     AutogradMeta& m = meta(tensor);
-    Ref<Hook> removed[2];  // released when the lock is open again
+    Ref<Hook> removed[2];  // released after the lock
     {
       const std::lock_guard guard(m.lock);
       removed[0] = extract_hook(m.hooks, id);
@@ -287,22 +287,22 @@ void uh_remove_hook(uint64_t index, int kind, int64_t id) {
   });
 }
 
-// ---- what of the host's a tensor or a Node alone keeps alive
+// ---- host objects that only a tensor or a Node keeps alive
 
 namespace {
 
-// The table of one Function's context: the same for all, so it is kept with the context.
+// The function table of a Function's context; the same for all, but stored with each context.
 struct Context {
   void* object;
   uh_function_calls calls;
 
-  // A Function of a C++ program has no release_saved: its context is not an object of the host.
+  // A Function of a C++ program has no release_saved: its context is not a host object.
   bool is_of_host() const { return calls.release_saved != nullptr; }
   void* host_object() const { return is_of_host() ? object : nullptr; }
 };
 
-// Visits what is reached by references that are the only ones. It takes none itself, so it lets
-// nothing go: what it looks at is held by the locks of those who own it.
+// Visits objects whose only reference is in a visited object. It takes no references, so it
+// releases nothing; the owners' locks keep the visited objects alive.
 class OwnedObjects {
  public:
   OwnedObjects(uh_visit_fn visit, void* argument) : visit_(visit), argument_(argument) {}

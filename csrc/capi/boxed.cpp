@@ -1,4 +1,4 @@
-// Operators by name: the boxed entry of the C ABI.
+// Operators by name: boxed calls through the C ABI.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -45,7 +45,7 @@ namespace {
 
 bool is_defined(const Tensor& t) { return static_cast<bool>(t); }
 
-// Kernels rely on their schema: an argument that is not optional is present.
+// Throws for None where the schema requires a value: kernels rely on it.
 void check_present(const OperatorInfo& op, const Argument& argument, const IValue& value) {
   if (argument.type.is(SchemaKind::kOptional) || argument.has_default()) return;
   const auto* tensor = value.get_if<Tensor>();
@@ -61,7 +61,7 @@ void check_present(const OperatorInfo& op, const Argument& argument, const IValu
          argument.type.text(), ", got None; schema: ", op.schema_text());
 }
 
-// The memory that returned pointers lead into: of the last values, for a call may return several.
+// Storage that returned pointers refer to: several values, as a call may return several.
 IValue& next_returned() {
   struct Returned {
     std::array<IValue, kReturnedValues> values;
@@ -187,7 +187,7 @@ const char* uh_schema_json(const char* schema) {
 }
 namespace {
 
-// The keys of devices that have a backend.
+// Backend keys of the device types that have a backend.
 KeySet active_backend_keys() {
   KeySet keys;
   for (const DeviceType type : device_types()) keys = keys | key_of(type);

@@ -4,7 +4,7 @@
 
 namespace uh {
 
-// underhood.h is C and says them again: they are the same.
+// underhood.h is C and repeats these numbers; they must match.
 static_assert(UH_BOOL == static_cast<int>(DType::kBool));
 static_assert(UH_UINT8 == static_cast<int>(DType::kUInt8));
 static_assert(UH_INT8 == static_cast<int>(DType::kInt8));
@@ -52,7 +52,7 @@ std::vector<Tensor> to_tensors(const uh_handle* handles, int64_t n) {
 }
 
 void record_wrap(const Tensor& t) {
-  if (t.impl()->object()) return;  // it has its Python object already
+  if (t.impl()->object()) return;  // it already has a Python object
   events::emit(events::Kind::kWRAP, t.id(), t.impl()->use_count());
 }
 

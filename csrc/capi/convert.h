@@ -1,4 +1,4 @@
-// Conversions between the C ABI's numbers and the engine's types, for the generated
+// Conversions between the C ABI's types and the engine's, for the generated
 // capi_<family>.cpp.
 #pragma once
 
@@ -14,7 +14,7 @@
 namespace uh {
 
 inline TensorImpl* impl_of(uh_handle h) { return reinterpret_cast<TensorImpl*>(h); }
-// Registers a tensor as in use until the running call ends: Note [Calls and changes].
+// Marks a tensor as used until the running call ends: Note [Calls and changes].
 inline TensorImpl* use(uh_handle h) {
   TensorImpl* impl = impl_of(h);
   calls::use(impl);
@@ -23,7 +23,7 @@ inline TensorImpl* use(uh_handle h) {
 }
 inline Tensor take(uh_handle h) { return h ? Tensor::share(use(h)) : Tensor(); }
 
-// A call that reads one tensor, for the length of an expression: in_use(self)->numel().
+// A section that uses one tensor, for the length of an expression: in_use(self)->numel().
 class InUse {
  public:
   explicit InUse(uh_handle self) : impl_(use(self)) {}
@@ -50,7 +50,7 @@ std::optional<T> to_maybe(int argument, T value) {
 }
 
 void record_wrap(const Tensor& t);
-// Returns a tensor to the caller, who will wrap it in a Python object.
+// Returns a reference to the caller, which wraps it in a Python object.
 inline uh_handle give(Tensor t) {
   if (events::on()) [[unlikely]]
     record_wrap(t);
@@ -69,9 +69,9 @@ void give_tuple(std::tuple<T...> values, uh_handle* ret) {
 
 uh_list* give_list(std::vector<Tensor> values);
 uh_scalar to_c(const Scalar& s);
-// Copies strings and arrays.
+// Converts a value; copies strings and arrays.
 IValue read_value(const uh_value& value);
-// Strings and lists of numbers are valid until this thread calls write_value that often again.
+// The returned strings and lists stay valid for this thread's next kReturnedValues calls.
 constexpr size_t kReturnedValues = 64;
 uh_value write_value(IValue value);
 

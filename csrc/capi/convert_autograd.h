@@ -1,4 +1,4 @@
-// Conversions between the C ABI's numbers and autograd's Nodes.
+// Conversions between handles of the C ABI and autograd's Nodes.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ inline Ref<autograd::Node> take_node(uh_node node) {
 inline uh_node give_node(Ref<autograd::Node> node) {
   return reinterpret_cast<uh_node>(node.leak());
 }
-// The saved tensor of that name, or null; `saved_tensors[1]` names an element of a list.
+// The saved tensor of that name, or null; `saved_tensors[1]` selects a list element.
 autograd::SavedTensor* find_saved(autograd::Node& node, std::string_view name);
 
 // The leaf's next graph gets a new AccumulateGrad; earlier graphs keep theirs, which expects

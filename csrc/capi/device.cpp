@@ -1,4 +1,4 @@
-// Devices across the C ABI: see underhood_device.h.
+// The C ABI of devices: see underhood_device.h.
 #include <algorithm>
 #include <mutex>
 #include <new>
@@ -19,8 +19,8 @@ using namespace uh;  // NOLINT: this file is nothing but calls into uh
 namespace uh {
 namespace {
 
-// The allocator of a device that is registered through the C ABI. It is never destroyed: storages
-// may outlive static destructors.
+// The allocator of a device registered through the C ABI. Never destroyed: storages may outlive
+// static destructors.
 class ForeignAllocator final : public Allocator {
  public:
   ForeignAllocator(const uh_device_backend& backend, AllocatorId id)

@@ -1,4 +1,4 @@
-// The wall between C++ exceptions and the C ABI.
+// The boundary between C++ exceptions and the C ABI.
 #pragma once
 
 #include <type_traits>
@@ -8,16 +8,16 @@
 
 namespace uh {
 
-// Note [The last error]: between a call that failed and its host's reading of the error, other code
+// Note [The last error]: after a call has failed and before its host reads the error, other code
 // may run on the thread: a garbage collector's finalizers, whose own calls may fail. A thread's
 // errors therefore form a stack. Each failure is pushed; the host pops each error that it has read,
-// and nested code leaves the errors below as they are.
+// and nested code does not touch the errors below its own.
 
-// Returns how many errors were there before.
+// Pushes an error and returns the previous number of errors.
 size_t set_last_error(ErrorKind kind, const char* text);
-// Pops errors that no caller reads, down to this many.
+// Pops unread errors down to this number.
 void forget_errors(size_t until);
-// Throws this thread's last error, which a failed callback has set.
+// Throws this thread's last error, set by a failed callback.
 [[noreturn]] void throw_last_error();
 
 // Within a catch block: stores the exception as the last error. Every function of the C ABI needs
@@ -26,8 +26,8 @@ void forget_errors(size_t until);
 void remember_failure(const char* op = nullptr);
 
 // Runs f as a call (Note [Calls and changes]) and returns its result. If f throws, stores the error
-// and returns `failure`. The result has f's type: a bare 0 as `failure` must not turn a handle into
-// an int.
+// and returns `failure`. The result has f's type, so that a literal 0 as `failure` does not turn a
+// handle into an int.
 template <class Failure, class F>
 std::invoke_result_t<F> guard(Failure failure, F&& f, const char* op = nullptr) {
   const CallSection call;

@@ -1,4 +1,4 @@
-// Libraries of operators across the C ABI: see underhood_library.h.
+// The C ABI of operator libraries: see underhood_library.h.
 #include "dispatch/library.h"
 
 #include <dlfcn.h>
@@ -42,8 +42,8 @@ uh_formula_context* to_c(autograd::FormulaContext& ctx) {
   return reinterpret_cast<uh_formula_context*>(&ctx);
 }
 
-// Values for the length of a callback: handles and pointers lead into `stack`, no reference is
-// given away.
+// Values that are lent to a callback: handles and pointers refer to `stack`, and no reference is
+// passed on.
 class LentValues {
  public:
   explicit LentValues(const Stack& stack) {
@@ -79,7 +79,7 @@ class LentValues {
   std::forward_list<std::vector<uh_handle>> handles_;
 };
 
-// What a library passes along with one of its functions.
+// A library's context pointer for one of its functions, with its destructor.
 class Context {
  public:
   Context(void* object, void (*destroy)(void*)) : object_(object), destroy_(destroy) {}
@@ -98,7 +98,7 @@ class Context {
 };
 using ContextRef = std::shared_ptr<const Context>;
 
-// Runs a function of the library's and throws what it says went wrong.
+// Calls a library's function and throws the error that it reports.
 template <class F>
 void call_out(std::string_view caller, F&& f) {
   const size_t before = set_last_error(ErrorKind::kInternal, "");
@@ -111,7 +111,7 @@ void call_out(std::string_view caller, F&& f) {
   throw_last_error();
 }
 
-// A reference that no recording knows of.
+// Returns a reference that is not recorded.
 uh_handle give_plain(const Tensor& t) { return reinterpret_cast<uh_handle>(Tensor(t).leak()); }
 
 uh_list* give_plain_list(const std::vector<Tensor>& tensors) {
@@ -331,7 +331,7 @@ int uh_set_below_autograd(int below) {
 
 // ---- shared objects
 
-// A registration block of a shared object: run once, and undone when the object is unloaded.
+// A registration block of a shared object: runs once, and is undone when the object is unloaded.
 struct uh_library_block {
   std::string name_space;
   Library::Kind kind;
@@ -344,14 +344,14 @@ struct uh_library_block {
 namespace uh {
 namespace {
 
-// Blocks that have not been run: of the object that this thread is loading, and of all others.
+// Blocks that have not run: of the object that this thread is loading, and of all others.
 using Blocks = std::list<uh_library_block*>;
 thread_local Blocks* t_loading = nullptr;
 std::recursive_mutex& load_lock() {
   static auto* lock = new std::recursive_mutex;
   return *lock;
 }
-// All that there are, run or not.
+// All existing blocks, run or not.
 Blocks& alive() {
   static auto* blocks = new Blocks;
   return *blocks;
@@ -362,7 +362,7 @@ Blocks& waiting() {
 }
 bool g_initialised = false;
 
-// The shared object that a block is in.
+// Path of the shared object that contains a block.
 std::string object_of(const uh_library_block& block) {
   Dl_info info{};
   return ::dladdr(reinterpret_cast<void*>(block.run), &info) != 0 ? text_or(info.dli_fname, "")
@@ -377,7 +377,7 @@ void run_block(uh_library_block& block) {
   block.library = std::move(library);
 }
 
-// Those that define come before those that implement, whatever the linker's order.
+// Runs definitions before implementations, whatever the linker's order.
 void run_blocks(Blocks blocks) {
   blocks.sort([](const uh_library_block* a, const uh_library_block* b) {
     const auto last = Library::Kind::kImplement;
@@ -386,7 +386,8 @@ void run_blocks(Blocks blocks) {
   for (uh_library_block* block : blocks) run_block(*block);
 }
 
-// Of an object that was not loaded by uh_library_load: those whose operators are defined.
+// Runs the waiting blocks of objects that were not loaded by uh_library_load, if their operators
+// are defined.
 void run_waiting() {
   Blocks ready;
   std::copy_if(waiting().begin(), waiting().end(), std::back_inserter(ready),
@@ -405,8 +406,8 @@ void run_waiting() {
   run_blocks(std::move(ready));
 }
 
-// dlopen maps what the headers promise; where the file is shorter, as after a copy that was cut
-// off, reading it is a bus error. Whatever else is wrong with a file dlopen says itself.
+// Throws for a truncated file: dlopen maps as much as the ELF headers declare, and accesses beyond
+// the end of the file are bus errors. dlopen reports all other defects itself.
 void check_complete([[maybe_unused]] const std::string& path) {
 #if __has_include(<elf.h>)
   std::ifstream file(path, std::ios::binary | std::ios::ate);

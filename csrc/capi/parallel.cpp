@@ -1,5 +1,5 @@
-// Loops across the C ABI: see underhood_parallel.h. They run outside of the sections of calls, for
-// what a body calls is a call (Note [Calls and changes]).
+// The C ABI of parallel loops: see underhood_parallel.h. They run outside of a call's section,
+// because calls within a body are sections themselves (Note [Calls and changes]).
 #include "base/parallel.h"
 
 #include "capi/underhood_parallel.h"

@@ -1,4 +1,4 @@
-// Results of C functions: a string that stays valid for a while, or a status.
+// Results of C functions: a string with a limited lifetime, or a status.
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@
 
 namespace uh {
 
-// This thread's string for `key`; it stays where it is.
+// This thread's string for `key`; its address never changes.
 std::string& returned_string(const void* key);
 
-// f's result, valid until the calling function's next call on this thread.
+// Returns f's result, valid until the calling function's next call on this thread.
 template <class F>
 const char* text_of(F&& f) {
-  static constexpr char key = 0;  // each caller has its own: F is the type of its lambda
+  static constexpr char key = 0;  // one per caller, as F is the type of its lambda
   return guard(static_cast<const char*>(nullptr), [&] {
     std::string& text = returned_string(&key);
     text = f();
@@ -21,7 +21,7 @@ const char* text_of(F&& f) {
   });
 }
 
-// Returns 0, or -1 if f throws.
+// Runs f; returns 0, or -1 if it throws.
 template <class F>
 int done(F&& f) {
   return guard(-1, [&] {

@@ -1,4 +1,4 @@
-// The hand-written part of the C ABI. See underhood.h for the contract of each function.
+// The hand-written part of the C ABI. underhood.h has the contract of each function.
 #include "capi/underhood.h"
 #include "backend/cpu/allocator.h"
 #include "backend/devices.h"
@@ -38,7 +38,7 @@ struct Failure {
   ErrorKind kind = ErrorKind::kInternal;
   std::string text;
 };
-// Note [The last error]. A host that does not read its errors fills the stack no further than this.
+// Note [The last error]. The maximum depth of the stack, for hosts that do not read errors.
 constexpr size_t kMaxFailures = 16;
 thread_local std::vector<Failure> t_failures;
 
@@ -118,7 +118,7 @@ int64_t uh_ndim(uh_handle self) { return in_use(self)->ndim(); }
 int64_t uh_numel(uh_handle self) { return in_use(self)->numel(); }
 int64_t uh_offset(uh_handle self) { return in_use(self)->offset(); }
 namespace {
-// Copies at most n sizes, and fills up with zeros.
+// Copies at most n sizes and pads with zeros.
 void copy_dims(const Dims& dims, int64_t* ret, int64_t n) {
   const auto copied = std::min<int64_t>(dims.ndim(), n);
   std::fill(std::copy_n(dims.begin(), copied, ret), ret + n, 0);
@@ -248,7 +248,7 @@ uh_scalar uh_item(uh_handle self) {
     check(t->numel() == 1, "a Tensor with ", t->numel(), " elements cannot be converted to Scalar");
     check_kind(t->device() != Device::kMeta, ErrorKind::kRuntime,
                "Tensor.item() cannot be called on meta tensors");
-    Tensor host;  // of a device whose memory is not the host's
+    Tensor host;  // copy of a tensor in device memory
     if (!is_host(t->device())) [[unlikely]]
       host = copy_to_host(take(self));
     const std::byte* const data = host ? host.data() : t->data();
@@ -265,8 +265,8 @@ uh_scalar uh_item(uh_handle self) {
   });
 }
 
-// NaN is what needs a second look: a real NaN, several elements, an integer dtype, no bytes at all,
-// bytes that the Storage may have lost.
+// Returns NaN for a value that needs the slow path: a NaN element, several elements, an integer
+// dtype, a tensor without bytes, a Storage that may have shrunk.
 double uh_item_double(uh_handle self) {
   const InUse t(self);
   if (t->numel() == 1 && t->device() == Device::kCPU && t->storage()->is_plain()) {
@@ -279,12 +279,12 @@ double uh_item_double(uh_handle self) {
 
 namespace {
 
-// Every element in row-major order, converted to V.
+// Reads all elements in row-major order, converted to V.
 template <class V>
 void read_all(TensorImpl* t, V* out) {
   check_kind(t->device() != Device::kMeta, ErrorKind::kNotImplemented,
              "cannot read the values of a meta tensor: it has none");
-  Tensor host;  // of a device whose memory is not the host's
+  Tensor host;  // copy of a tensor in device memory
   if (!is_host(t->device())) [[unlikely]] {
     host = copy_to_host(Tensor::share(t));
     t = host.impl();
@@ -353,7 +353,7 @@ uh_handle uh_index_basic(uh_handle self, const uh_index_step* steps, int64_t n) 
           : s->op == UH_SLICE ? ops::slice(t, s->dim, s->start, s->stop, s->step)
                               : ops::unsqueeze(t, s->dim);
     }
-    return give(n ? std::move(t) : ops::alias(t));  // x[:] is another tensor
+    return give(n ? std::move(t) : ops::alias(t));  // x[:] is a new tensor
   });
 }
 
@@ -392,7 +392,7 @@ uh_handle uh_storage_export(uh_handle tensor, int holder_kind, int64_t holder,
 }
 
 namespace {
-// The bytes, when all of them are there.
+// The bytes, after a check that all of them exist.
 std::byte* bytes_of(uh_handle tensor, int64_t offset, int64_t n) {
   const Storage* storage = use(tensor)->storage();
   const auto nbytes = static_cast<int64_t>(storage->nbytes());

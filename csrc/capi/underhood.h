@@ -1,8 +1,8 @@
 /* The C ABI of Underhood: the hand-written part. Operators follow in underhood_ops.h, generated.
  *
- * Four rules: no exception crosses; only pointers and numbers; outputs are named ret_; every handle
- * that a function returns is a new reference, which the caller releases by uh_release.
- * A function that can fail returns 0 (handles, pointers) or -1 (int); uh_last_error() is then the
+ * Four rules: no exception leaves a function; only pointers and numbers are passed; outputs are
+ * named ret_; every returned handle is a new reference, which the caller releases by uh_release.
+ * A function that fails returns 0 (handles, pointers) or -1 (int); uh_last_error() then has the
  * reason.
  */
 #ifndef UNDERHOOD_H
@@ -38,7 +38,7 @@ enum {
 
 typedef struct {
   int kind;  /* 0 bool, 1 int, 2 float, 3 complex; -1 none, -2 failed (see uh_last_error) */
-  int64_t i; /* of a complex number: the bits of its imaginary part as a double */
+  int64_t i; /* for a complex number: the bits of its imaginary part as a double */
   double d;
 } uh_scalar;
 
@@ -49,9 +49,9 @@ typedef struct {
 
 int uh_initialise(void); /* registers the operators; called once at import */
 
-/* ---- errors: the last of this thread, valid until its next call of any kind that fails. A host
- * that may run other code before it reads an error (finalizers) forgets each that it has read: the
- * error below it, of the call that the other code came after, is then the last again. */
+/* ---- errors: the last one of this thread, valid until its next failing call. Errors form a stack:
+ * a host that may run other code (finalizers) before it reads an error pops each error that it has
+ * read, so that the error of the interrupted call is the last again. */
 int uh_last_error_kind(void); /* a uh_error_kind */
 const char* uh_last_error(void);
 void uh_forget_last_error(void);
@@ -81,36 +81,37 @@ int64_t uh_size(uh_handle self, int64_t dim); /* 0 if the dimension does not exi
 int uh_is_contiguous(uh_handle self);
 /* The layout: 0 strided, 1 COO, 2 CSR. The last two have no strides and no address. */
 int uh_layout_kind(uh_handle self);
-/* Of a sparse tensor: how many values it stores, its sparse dimensions, whether it is coalesced; else 0. */
+/* For a sparse tensor: the number of stored values, the sparse dimensions, 1 if coalesced; else 0.
+ */
 int64_t uh_nnz(uh_handle self);
 int64_t uh_sparse_dim(uh_handle self);
 int uh_is_coalesced(uh_handle self);
-/* The part of a sparse tensor with a role (position of event TENSOR_RETAIN): 0 indices, 1 values, 2 crow_indices,
-   3 col_indices; 0 if it has none. The tensor itself, to be released. */
+/* The part of a sparse tensor with a role (position of event TENSOR_RETAIN): 0 indices, 1 values, 2
+   crow_indices, 3 col_indices. Returns a new reference, or 0 if there is no such part. */
 uh_handle uh_sparse_part(uh_handle self, int role);
 uint64_t uh_data_ptr(uh_handle self);
 uint64_t uh_storage_data_ptr(uh_handle self);
 int64_t uh_storage_nbytes(uh_handle self);
 int uh_storage_allocator(uh_handle self); /* 0 foreign 1 cpu 2 pool 3 meta */
-uint32_t uh_key_set(uh_handle self); /* bit n: the key of number n in traces */
+uint32_t uh_key_set(uh_handle self);      /* bit n: the key with number n in traces */
 const char* uh_key_name(int key);
 int uh_key_count(void);
 uh_handle uh_base(uh_handle self); /* the base of a view, new reference, or 0 */
 int uh_is_wrapped_number(uh_handle self);
-/* The Python object of the tensor, set by the host; no reference is held. */
+/* The Python object of the tensor, set by the host; not a reference. */
 void* uh_object(uh_handle self);
 void uh_set_object(uh_handle self, void* object);
 
 /* ---- making tensors from data */
 /* Copies n elements of dtype `source` from `data` into a new contiguous tensor of dtype `dtype`. */
 uh_handle uh_from_data(const void* data, int source, const int64_t* sizes, int64_t ndim, int dtype);
-/* zeros(n) of the default dtype: the usual call, without an array for its one size. */
+/* zeros(n) of the default dtype: a fast path without an array of sizes. */
 uh_handle uh_zeros_1d(int64_t n);
 /* Wraps foreign memory; `release(context)` runs exactly once, when the Storage dies. */
 uh_handle uh_from_foreign(void* data, int64_t nbytes, const int64_t* sizes, const int64_t* strides,
                           int64_t ndim, int dtype, void (*release)(void*), void* context);
 uh_scalar uh_item(uh_handle self);
-/* The one element of a floating tensor as a double; NaN also on failure: then call uh_item(). */
+/* The only element of a floating tensor as a double; NaN also on failure: then call uh_item(). */
 double uh_item_double(uh_handle self);
 /* All elements in row-major order: bools and ints as int64, floats as double, complex numbers as
  * two doubles. Returns 1 if there are not n of them: another thread has changed the tensor's sizes
@@ -128,9 +129,9 @@ typedef struct {
 uh_handle uh_index_basic(uh_handle self, const uh_index_step* steps, int64_t n);
 
 /* ---- references on a Storage, named by the kind of their holder */
-/* Returns a Storage. It is not resizable from then on, because its holder knows its address. */
+/* Returns a Storage, which can no longer be resized, because its holder has its address. */
 uh_handle uh_storage_retain(uh_handle tensor, int holder_kind, int64_t holder);
-/* -1 if the tensor describes bytes that its Storage no longer has. */
+/* -1 if the tensor extends beyond the end of its Storage. */
 int uh_check_within_storage(uh_handle tensor);
 /* Like uh_storage_retain, together with the layout of the tensor at the same moment. */
 enum { UH_MAX_DIMS = 64 };
@@ -187,7 +188,7 @@ enum {
   UH_VALUE_BOOL,    /* i */
   UH_VALUE_INTS,    /* p: int64_t[i] */
   UH_VALUE_STRING,  /* p: char[i] */
-  UH_VALUE_TENSORS, /* p: uh_handle[i]; of a result a uh_list */
+  UH_VALUE_TENSORS, /* p: uh_handle[i]; in a result a uh_list */
   UH_VALUE_DTYPE,   /* i */
   UH_VALUE_DEVICE,  /* i */
   UH_VALUE_FLOATS,  /* p: double[i] */
@@ -202,12 +203,12 @@ typedef struct {
 } uh_value;
 int64_t uh_op_count(void);
 const char* uh_op_schema(int64_t i);
-/* "aten::add.Tensor". Strings of these three are valid until this thread calls one of them again.
- */
+/* "aten::add.Tensor". These three functions return strings that are valid until the thread's next
+ * call of one of them. */
 const char* uh_op_name(int64_t i);
-/* {"schema": {...}, "tags": [...]} in JSON, of the operator of that name. */
+/* {"schema": {...}, "tags": [...]}: JSON for the operator of that name. */
 const char* uh_op_schema_json(const char* name);
-/* A schema's text as JSON, the same object; NULL if it is malformed. */
+/* Parses a schema and returns the same JSON; NULL if it is malformed. */
 const char* uh_schema_json(const char* schema);
 const char* uh_op_kernel(const char* name, int key); /* the kernel's name, or "" */
 /* Returns the number of results written to ret_ (at most 8), or -1. */
@@ -216,7 +217,7 @@ int uh_call_boxed(const char* name, const uh_value* args, int64_t n, uh_value* r
 /* ---- recording: see csrc/events */
 int uh_record_open(int fd, uint64_t value_budget);
 void uh_record_close(void);
-/* The 4096-byte header of the ring that is open or was last (events/ring.h). */
+/* The 4096-byte header of the open or the last ring (events/ring.h). */
 void* uh_record_header(void);
 void uh_record_release(void); /* frees the memory of a closed ring, whose writer has ended */
 int uh_recording(void);       /* 0, or 4 | 1 (lines) | 2 (values) */

@@ -1,15 +1,15 @@
 // Underhood for C++20 programs: the C ABI with destructors, exceptions and operators. Header only.
 //
 //   #include <underhood/underhood.hpp>
-//   uh::Module model("model.safetensors");              // what engine.jit.save wrote
+//   uh::Module model("model.safetensors");              // written by engine.jit.save
 //   uh::Tensor y = model(uh::Tensor::of<float>({1, 2, 3, 4}, {1, 4}));
 //
-// What: Tensor, Box, Module and Archive hold one reference each; copies share what they name, as in
-// Python. Every operator is a function and, where Python has it as one, a method of Tensor. Value
-// is what a call takes and returns by name: any of these, a number, a string or nothing. Operators
-// of one's own: underhood_library.hpp. Invariant: every handle that the C ABI gives is adopted
-// once. If violated: memory is leaked, or freed while it is used. What fails throws uh::Error with
-// the C ABI's text.
+// Tensor, Box, Module and Archive hold one reference each; copies share the object, as in Python.
+// Every operator is a function and, if Python has it as one, a method of Tensor. Value is an
+// argument or result of a call by name: any of these, a number, a string or nothing. Custom
+// operators: underhood_library.hpp. Invariant: every handle that the C ABI returns is adopted once.
+// If violated: memory is leaked, or freed while it is used. Failures throw uh::Error with the C
+// ABI's message.
 #ifndef UNDERHOOD_HPP
 #define UNDERHOOD_HPP
 
@@ -62,13 +62,13 @@ inline uint64_t checked(uint64_t handle) {
   check(handle != 0);
   return handle;
 }
-// The engine is ready before the first handle is made.
+// Initialises the engine before the first handle is made.
 inline void ready() {
   static const int failed = uh_initialise();
   check(failed == 0);
 }
 
-// One counted reference: T names the C functions that take another and give it back.
+// One counted reference: T names the C functions that retain and release it.
 template <class T>
 class Handle {
  public:
@@ -82,7 +82,7 @@ class Handle {
   ~Handle() {
     if (handle_) T::release(handle_);
   }
-  // Takes the reference that a C function returned; throws where it returned 0.
+  // Takes over the reference that a C function returned; throws if it is 0.
   static T adopt(uint64_t handle) {
     T result;
     result.handle_ = checked(handle);
@@ -100,7 +100,7 @@ constexpr bool kNever = false;
 
 }  // namespace detail
 
-// Element types, by PyTorch's names.
+// Element types, with PyTorch's names.
 enum class ScalarType : int {
   Bool = UH_BOOL,
   Byte = UH_UINT8,
@@ -131,7 +131,7 @@ class Device {
  public:
   Device(DeviceType type = kCPU, int index = -1)
       : code_(static_cast<int64_t>(type) | static_cast<int64_t>(index + 1) << 8) {}
-  // The C ABI's number.
+  // From the C ABI's number.
   static Device of_code(int64_t code) {
     Device result;
     result.code_ = code;
@@ -179,7 +179,7 @@ constexpr ScalarType scalar_type_of() {
 
 using Sizes = std::vector<int64_t>;
 
-// What a parameter of type int[] takes: {2, 3}, a vector, or one number.
+// An argument for a parameter of type int[]: {2, 3}, a vector, or one number.
 class IntList {
  public:
   IntList(std::initializer_list<int64_t> values) : values_(values) {}
@@ -193,7 +193,7 @@ class IntList {
   Sizes values_;
 };
 
-// What a parameter of type int[]? takes. g++ 12 warns of a std::optional of them without cause.
+// An argument for int[]?. Not a std::optional, for which g++ 12 gives a false warning.
 class OptionalIntList {
  public:
   OptionalIntList(std::nullopt_t) {}
@@ -255,7 +255,7 @@ class Scalar {
   Number number_ = int64_t{0};
 };
 
-// Elements of a tensor of N dimensions: a[i][j]. It holds no reference.
+// Element access for a tensor of N dimensions: a[i][j]. It holds no reference.
 template <class T, size_t N>
 class TensorAccessor {
  public:
@@ -276,7 +276,7 @@ class TensorAccessor {
   const int64_t* sizes_;
   const int64_t* strides_;
 };
-// The same with sizes and strides of its own: what accessor<T, N>() returns.
+// The same with its own sizes and strides: the result of accessor<T, N>().
 template <class T, size_t N>
 class OwningAccessor {
  public:
@@ -300,7 +300,7 @@ class TensorIndex;
 
 class Tensor : public detail::Handle<Tensor> {
  public:
-  // A copy of the values, row by row.
+  // Copies the values, in row-major order.
   template <class T>
   static Tensor of(std::span<const T> values, const Sizes& sizes) {
     constexpr ScalarType dtype = scalar_type_of<T>();
@@ -361,7 +361,7 @@ class Tensor : public detail::Handle<Tensor> {
   }
   int64_t size(int64_t dim) const { return sizes()[index_of(dim)]; }
   int64_t stride(int64_t dim) const { return strides()[index_of(dim)]; }
-  // All elements, row by row, as doubles (of complex numbers both parts) or as integers.
+  // All elements in row-major order as doubles (both parts of complex numbers) or as integers.
   std::vector<double> doubles() const {
     const bool complex = dtype() >= kComplexFloat;
     std::vector<double> result(static_cast<size_t>(complex ? 2 * numel() : numel()));
@@ -374,7 +374,7 @@ class Tensor : public detail::Handle<Tensor> {
     detail::check(uh_read_ints(handle(), result.data(), static_cast<int64_t>(result.size())) == 0);
     return result;
   }
-  // The one element.
+  // The only element.
   Scalar item() const {
     const uh_scalar scalar = uh_item(self());
     detail::check(scalar.kind != -2);
@@ -393,7 +393,7 @@ class Tensor : public detail::Handle<Tensor> {
   T item() const {
     return item().to<T>();
   }
-  // The first element, for a T of the tensor's own dtype; row by row after contiguous().
+  // The first element; T must match the dtype. Row-major only after contiguous().
   template <class T>
   T* data_ptr() const {
     if (scalar_type_of<std::remove_const_t<T>>() != dtype())
@@ -412,7 +412,7 @@ class Tensor : public detail::Handle<Tensor> {
     uh_strides(handle(), strides.data(), static_cast<int64_t>(N));
     return {data_ptr<T>(), sizes, strides};
   }
-  // The bytes, whatever the dtype.
+  // The bytes of any dtype.
   void* data_ptr() const { return reinterpret_cast<void*>(uh_data_ptr(self())); }
   template <class T>
   const T* const_data_ptr() const {
@@ -426,7 +426,7 @@ class Tensor : public detail::Handle<Tensor> {
   Tensor to(const TensorOptions& options) const;
   Tensor type_as(const Tensor& other) const { return to(other.dtype()); }
   Tensor operator[](int64_t i) const;
-  // x[1:3, ..., mask]: torch::indexing.
+  // x[1:3, ..., mask], as torch::indexing.
   Tensor index(std::initializer_list<TensorIndex> indices) const;
   Tensor index_put_(std::initializer_list<TensorIndex> indices, const Operand& values) const;
 
@@ -443,7 +443,7 @@ class Tensor : public detail::Handle<Tensor> {
     return requires_grad_(requires_grad);
   }
   bool is_leaf() const { return uh_is_leaf(self()) != 0; }
-  // The accumulated gradient; empty if there is none.
+  // The accumulated gradient; empty if undefined.
   Tensor grad() const {
     const uint64_t gradient = uh_grad(self());
     return gradient ? adopt_wrapped(gradient) : Tensor();
@@ -458,16 +458,16 @@ class Tensor : public detail::Handle<Tensor> {
 
 #include "generated/underhood_methods.inc"
 
-  // References that a recording knows nothing of: a wrapper is Python's.
+  // References that are not recorded: a recording knows Python wrappers only.
   static uint64_t retain(uint64_t handle) { return uh_incref(handle); }
   static void release(uint64_t handle) { uh_decref(handle); }
-  // What a typed function of the C ABI returned was recorded as wrapped.
+  // Adopts the result of a typed C function, which was recorded as wrapped.
   static Tensor adopt_wrapped(uint64_t handle) {
     Tensor result = adopt(handle);
     uh_release(uh_incref(handle));
     return result;
   }
-  // Another reference on a tensor that is lent; empty for 0.
+  // Retains a borrowed tensor; empty for 0.
   static Tensor share(uint64_t handle) { return handle ? adopt(uh_incref(handle)) : Tensor(); }
 
  private:
@@ -497,7 +497,7 @@ class Operand {
   const Scalar& number() const { return number_; }
 
  private:
-  // Not a variant: g++ 12 at -O3 warns that the number of one that holds a tensor is uninitialized.
+  // Not a variant: g++ 12 at -O3 gives a false warning of an uninitialized number.
   Tensor tensor_;
   Scalar number_ = 0;
   bool is_number_;
@@ -514,7 +514,7 @@ inline uh_operator* find(const char* name) {
   return op;
 }
 
-// Arguments as the C ABI takes them; they lead into the values that they were made of.
+// Arguments in the C ABI's form; they refer to the original values.
 class Boxing {
  public:
   uh_value box(std::monostate) { return {UH_VALUE_NONE, 0, 0, nullptr}; }
@@ -564,7 +564,7 @@ class Boxing {
   }
 
  private:
-  std::forward_list<std::vector<uh_handle>> handles_;  // no memory where there are none
+  std::forward_list<std::vector<uh_handle>> handles_;  // allocates only if used
 };
 
 inline double imaginary_of(int64_t word) {
@@ -573,7 +573,7 @@ inline double imaginary_of(int64_t word) {
   return result;
 }
 
-// A value as a T. `Owned`: its references are taken over; else they are shared.
+// Converts a value to T. `Owned`: takes over its references; else retains them.
 template <class T, bool Owned>
 struct Unboxing {
   static_assert(kNever<T>, "no operator takes or returns this C++ type");
@@ -791,7 +791,7 @@ class TensorOptions {
   }
   Device device() const { return device_.value_or(Device()); }
   bool requires_grad_value() const { return requires_grad_; }
-  // The tensor that was made with these options.
+  // Applies the remaining options to the new tensor.
   Tensor finish(const Tensor& tensor) const {
     if (requires_grad_) tensor.requires_grad_();
     return tensor;
@@ -843,7 +843,7 @@ inline Tensor arange(const Scalar& end, const TensorOptions& o = {}) {
 inline Tensor eye(int64_t n, const TensorOptions& o) {
   return o.finish(::uh::eye(n, std::nullopt, o.dtype_opt(), o.device_opt()));
 }
-// A tensor of these values: integers become kLong, floating numbers the default dtype.
+// Makes a tensor of these values: integers become kLong, floating numbers the default dtype.
 template <class T>
   requires(std::is_arithmetic_v<T>)
 Tensor tensor(const std::vector<T>& values, const TensorOptions& o = {}) {
@@ -867,8 +867,8 @@ template <class T>
 Tensor tensor(T value, const TensorOptions& o = {}) {
   return tensor(std::vector<T>{value}, o).reshape({});
 }
-// A view of memory that is not the engine's, which must outlive it; `deleter` runs once, when the
-// last tensor of it dies.
+// Makes a tensor over external memory, which must outlive it; `deleter` runs once, when the last
+// tensor over it dies.
 template <class Deleter>
   requires(std::is_invocable_v<Deleter, void*>)
 Tensor from_blob(void* data, const IntList& sizes, const IntList& strides, Deleter deleter,
@@ -948,7 +948,7 @@ class TensorIndex {
 };
 
 namespace detail {
-// The view that the basic indices select, and the tensors that index its dimensions.
+// Applies the basic indices, and returns the view with the index tensors of its dimensions.
 inline std::pair<Tensor, std::vector<Tensor>> apply_indices(
     Tensor view, std::initializer_list<TensorIndex> indices) {
   const auto is = [](const TensorIndex& index, size_t kind) {
@@ -1001,7 +1001,7 @@ inline Tensor Tensor::index_put_(std::initializer_list<TensorIndex> indices,
   return *this;
 }
 
-// ---- what calls take and return
+// ---- arguments and results of calls
 
 class Value;
 
@@ -1053,7 +1053,7 @@ class Value {
   operator Tensor() const { return as<Tensor>(); }
   Value operator[](size_t i) const { return as<Box>()[i]; }
 
-  // A copy of a value that a C function lends for a call.
+  // Retains a value that a C function lends for a call.
   static Value share(const uh_value& v) {
     switch (v.tag) {
       case UH_VALUE_TENSOR: return detail::Unboxing<Tensor, false>::read(v);
@@ -1106,7 +1106,7 @@ class Value {
 
 namespace detail {
 
-// Values as the C ABI takes them; they lead into what is saved here.
+// Values in the C ABI's form; they refer to what is saved here.
 class Arguments {
  public:
   explicit Arguments(std::vector<Value> values) : values_(std::move(values)) {
@@ -1145,7 +1145,7 @@ inline Value Box::key(size_t i) const {
   return Value::adopt(v);
 }
 
-// Any operator by its name ("add.Tensor"), with all arguments of its schema; its results.
+// Calls an operator by name ("add.Tensor") with all arguments of its schema; returns the results.
 template <class... Args>
 std::vector<Value> call(const std::string& name, Args&&... args) {
   detail::ready();
@@ -1160,7 +1160,7 @@ std::vector<Value> call(const std::string& name, Args&&... args) {
 
 // ---- files
 
-// The tensors of any safetensors file. `mapped`: they are the file's pages, see uh_archive_map.
+// The tensors of any safetensors file. `mapped`: they use the file's pages, see uh_archive_map.
 class Archive {
  public:
   explicit Archive(const std::string& path, bool mapped = false)
@@ -1189,7 +1189,7 @@ class Archive {
   uh_archive archive_;
 };
 
-// A module that engine.jit.save wrote: its graph is run. `mapped`: its weights are the file's
+// A module that engine.jit.save wrote, run as a graph. `mapped`: its weights use the file's
 // pages.
 class Module {
  public:

@@ -46,7 +46,7 @@ int uh_autocast_cache_enabled(void);
 void uh_set_autocast_cache_enabled(int enabled);
 void uh_clear_autocast_cache(void);
 
-/* ---- running backwards. flags: 1 keep graph, 2 create graph, 4 accumulate, 8 allow unused */
+/* ---- backward passes. flags: 1 keep graph, 2 create graph, 4 accumulate, 8 allow unused */
 int uh_backward(const uh_handle* roots, const uh_handle* gradients, int64_t n,
                 const uh_handle* inputs, int64_t n_inputs, int flags, uh_handle* ret_gradients);
 int uh_backward_edges(const uh_node* roots, const int64_t* root_inputs, const uh_handle* gradients,
@@ -84,8 +84,8 @@ int uh_node_apply(uh_node node, const uh_handle* gradients, int64_t n, uh_handle
 
 void* uh_node_metadata(uh_node node);
 void uh_node_set_metadata(uh_node node, void* object, void (*release)(void*));
-/* The host is shutting down: from now on none of its functions is called, none of its objects
- * released. */
+/* Must be called when the host shuts down: afterwards none of its functions is called, and none of
+ * its objects released. */
 void uh_host_finalizing(void);
 
 /* ---- hooks. A hook may replace gradients[i] by a new reference, or by 0. `from`: the gradients
@@ -99,15 +99,15 @@ enum {
   UH_HOOK_POST_ACCUMULATE = 4,
   UH_HOOK_RETAIN_GRAD = 5
 };
-/* `target`: a tensor, or for BEFORE and AFTER a Node. Returns the hook's number, -1 on failure. */
+/* `target`: a tensor, or for BEFORE and AFTER a Node. Returns the hook's id, -1 on failure. */
 int64_t uh_add_hook(uint64_t target, int kind, uh_hook_fn call, void* context,
                     void (*release)(void*));
 void uh_remove_hook(uint64_t target, int kind, int64_t hook);
 
-/* ---- for a host with a garbage collector: calls visit(object, argument) for every object of the
- * host (the context of a hook or Function, a packed tensor, metadata) that the release of this
- * reference would release. A second reference on the tensor or Node keeps them all alive; then
- * nothing is visited. `visit` must not call the core. */
+/* ---- for a host with a garbage collector: calls visit(object, argument) for every host object
+ * (the context of a hook or Function, a packed tensor, metadata) that releasing this reference
+ * would release. If there is a second reference to the tensor or Node, nothing is visited. `visit`
+ * must not call the core. */
 typedef void (*uh_visit_fn)(void* object, void* argument);
 void uh_visit_owned(uh_handle self, uh_visit_fn visit, void* argument);
 void uh_node_visit_owned(uh_node node, uh_visit_fn visit, void* argument);

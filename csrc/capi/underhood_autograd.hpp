@@ -1,4 +1,4 @@
-// Differentiable functions of one's own in C++: PyTorch's torch::autograd::Function.
+// Custom differentiable functions in C++: PyTorch's torch::autograd::Function.
 //
 //   struct Square : uh::autograd::Function<Square> {
 //     static uh::Tensor forward(uh::autograd::AutogradContext* ctx, const uh::Tensor& x) {
@@ -12,9 +12,9 @@
 //   };
 //   uh::Tensor y = Square::apply(x);
 //
-// What: apply runs forward without recording and connects its results to a Node, which runs
-// backward. Invariant: backward returns one gradient per argument of forward, empty for what has
-// none. If violated: the backward pass fails with a message that says so.
+// apply runs forward without recording and connects its results to a Node, which runs backward.
+// Invariant: backward returns one gradient per argument of forward, empty for arguments without
+// one. If violated: the backward pass fails with an error message.
 #ifndef UNDERHOOD_AUTOGRAD_HPP
 #define UNDERHOOD_AUTOGRAD_HPP
 
@@ -25,7 +25,7 @@
 namespace uh {
 inline namespace v1 {
 
-// Sets whether operators record their gradients, for a scope.
+// Switches grad mode on or off for a scope.
 class AutoGradMode {
  public:
   explicit AutoGradMode(bool enabled) : before_(uh_grad_enabled()) { uh_set_grad_enabled(enabled); }
@@ -47,7 +47,7 @@ using Variable = Tensor;
 using tensor_list = std::vector<Tensor>;
 using variable_list = std::vector<Tensor>;
 
-// What forward saves for backward.
+// Holds what forward saves for backward.
 class AutogradContext {
  public:
   void save_for_backward(tensor_list tensors) { to_save_ = std::move(tensors); }
@@ -61,7 +61,7 @@ class AutogradContext {
     uh_list_free(list);
     return saved;
   }
-  // Anything that is not a Tensor.
+  // Saved values that are not Tensors.
   std::unordered_map<std::string, Value> saved_data;
   void mark_dirty(const tensor_list& inputs) { dirty_ = inputs; }
   void mark_non_differentiable(const tensor_list& outputs) { plain_ = outputs; }
@@ -73,7 +73,7 @@ class AutogradContext {
  private:
   template <class T>
   friend class Function;
-  uh_node node_ = 0;  // which owns this object
+  uh_node node_ = 0;  // owns this object
   tensor_list to_save_, dirty_, plain_;
   std::vector<bool> needs_;
   std::vector<size_t> tensor_arguments_;
@@ -141,7 +141,7 @@ class Function {
   }
 
   static uh_node new_node(std::unique_ptr<AutogradContext>& context, const tensor_list& inputs) {
-    // Without release_saved: the context is not an object of Python's.
+    // Without release_saved: the context is not a Python object.
     static const uh_function_calls calls = {
         run, nullptr, [](void* self) { delete static_cast<AutogradContext*>(self); }};
     const std::vector<uh_handle> handles = handles_of(inputs);
@@ -152,7 +152,7 @@ class Function {
     return node;
   }
 
-  // "SquareBackward", as Python names its Nodes.
+  // "SquareBackward", as Python's Nodes are named.
   static std::string name() {
     const std::string_view text = __PRETTY_FUNCTION__;
     const size_t from = text.find("T = ") + 4;

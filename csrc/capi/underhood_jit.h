@@ -1,6 +1,6 @@
-/* The C ABI of the JIT's graphs: building, reading and changing them. Nodes, values and blocks are
- * named by numbers that are unique in the process; the number of a removed one is an error,
- * never a dangling pointer. The rules of underhood.h hold. Functions that run graphs are in
+/* The C ABI of the JIT's graphs: building, reading and changing them. Nodes, values and blocks have
+ * ids that are unique in the process; using the id of a removed one is an error, not undefined
+ * behaviour. The rules of underhood.h hold. Functions that run graphs are in
  * underhood_jit_run.h.
  */
 #ifndef UNDERHOOD_JIT_H
@@ -35,7 +35,7 @@ const char* uh_type_normal(const char* type);     /* the canonical text of a typ
 const char* uh_type_plain(const char* type);      /* without tensor properties */
 const char* uh_type_annotation(const char* type); /* as a Python annotation: Optional[int] */
 int uh_type_is_subtype(const char* type, const char* expected);
-const char* uh_type_unify(const char* a, const char* b); /* "" if only Any fits both */
+const char* uh_type_unify(const char* a, const char* b); /* "" if only Any covers both */
 
 /* ---- the insertion point and the source range of new nodes */
 int uh_graph_insert_at_end(uh_graph self, int64_t block);
@@ -45,7 +45,7 @@ void uh_source_release(uh_source self);
 int uh_graph_set_span(uh_graph self, uh_source source, int line, int column, int end_line,
                       int end_column);
 
-/* ---- new nodes, at the insertion point; each returns a number, or -1 */
+/* ---- new nodes, at the insertion point; each returns an id, or -1 */
 int64_t uh_graph_node(uh_graph self, const char* kind, const int64_t* inputs, int64_t n,
                       int64_t n_outputs);
 int64_t uh_graph_constant(uh_graph self, const uh_value* value); /* a value */

@@ -17,7 +17,7 @@ typedef uint64_t uh_class;    /* one reference on a class */
 typedef uint64_t uh_function; /* one reference on a function */
 typedef uint64_t uh_enum;     /* one reference on an Enum */
 
-/* ---- boxes: tag 12 of uh_value. A value that is returned holds new references. */
+/* ---- boxes: tag UH_VALUE_BOX of uh_value. Returned values contain new references. */
 uh_box uh_box_list(const uh_value* items, int64_t n);
 uh_box uh_box_tuple(const uh_value* items, int64_t n);
 uh_box uh_box_dict(const uh_value* keys, const uh_value* values, int64_t n);
@@ -26,7 +26,7 @@ void uh_box_release(uh_box self);
 int uh_box_kind(uh_box self);         /* 0 list 1 tuple 2 dictionary 3 object 4 member of an Enum */
 const char* uh_box_type(uh_box self); /* "int[]", "__torch__.Pair", "Enum<__torch__.Color>" */
 int64_t uh_box_size(uh_box self);
-int uh_box_item(uh_box self, int64_t i, uh_value* ret_value); /* of a dictionary: the i-th value */
+int uh_box_item(uh_box self, int64_t i, uh_value* ret_value); /* for a dictionary the i-th value */
 int uh_box_key(uh_box self, int64_t i, uh_value* ret_key);
 
 /* ---- classes of modules, and their objects */
@@ -36,7 +36,7 @@ void uh_class_release(uh_class self);
 int64_t uh_class_add_attribute(uh_class self, const char* name, const char* type, int kind);
 /* kind: 0 plain 1 parameter 2 buffer */
 int uh_class_add_method(uh_class self, const char* name, uh_function function);
-/* Declares that it is not a module's class: programs create its objects. Call before any method. */
+/* Marks a class that is not a module's: programs create its objects. Call before adding methods. */
 int uh_class_set_plain(uh_class self);
 /* JSON: {name, plain, attributes: [{name, type, kind}], methods: [name]} */
 const char* uh_class_describe(uh_class self);
@@ -73,7 +73,7 @@ uh_handle uh_function_call_tensors(uh_function self, const uh_handle* args, int6
 uh_handle uh_function_call_1(uh_function self, uh_handle a);
 uh_handle uh_function_call_2(uh_function self, uh_handle a, uh_handle b);
 uh_handle uh_function_call_3(uh_function self, uh_handle a, uh_handle b, uh_handle c);
-/* Runs a graph as it is, neither optimised nor cached. */
+/* Runs a graph without optimising or caching it. */
 int uh_graph_run(uh_graph self, const uh_value* args, int64_t n, uh_value* ret_value);
 /* The graph that runs for inputs like these, optimised and specialised, and its instructions. */
 uh_graph uh_function_graph_for(uh_function self, const uh_value* args, int64_t n);
@@ -101,11 +101,11 @@ int uh_jit_tracing(void);
 /* Sets the source range of the next nodes. */
 void uh_jit_trace_span(uh_source source, int line, int column, int end_line, int end_column);
 
-/* Long loops of scripted programs call `check` about twenty times a second. If it does not return 0
- * (Ctrl+C), they end with this thread's last error. NULL: no check. */
+/* Long loops of scripted programs call `check` about twenty times a second. If the result is not 0
+ * (Ctrl+C), they fail with this thread's last error. NULL: no check. */
 void uh_set_interrupt(int (*check)(void));
 
-/* Gives `prim::Constant[name=...]` nodes of that name their function. */
+/* Sets the function of `prim::Constant[name=...]` nodes of that name. */
 int uh_graph_bind(uh_graph self, const char* name, uh_function function);
 /* The same for `prim::PythonOp` nodes, which call the host: `call` returns 0, or -1 with an error
  * set; the host owns its result and may free it at the thread's next call. `release`

@@ -1,18 +1,18 @@
-// Operators of one's own, for C++20 libraries that engine.ops.load_library loads. Header only.
+// Custom operators in C++20 libraries that engine.ops.load_library loads. Header only.
 //
 //   #include <underhood/underhood_library.hpp>
 //   static uh::Tensor twice(const uh::Tensor& x) { return x * 2; }
 //   UH_LIBRARY(mine, m) { m.def("twice(Tensor x) -> Tensor"); }
 //   UH_LIBRARY_IMPL(mine, CPU, m) { m.impl("twice", &twice); }
 //
-// What: a block of UH_LIBRARY defines operators by their schemas, one of UH_LIBRARY_IMPL registers
+// A UH_LIBRARY block defines operators by their schemas, a UH_LIBRARY_IMPL block registers
 // functions of ordinary C++ signatures as their kernels for a dispatch key: CPU, Meta (the fake
 // kernel, which computes the sizes of the results), Autograd, CompositeImplicitAutograd or
 // CompositeExplicitAutograd. Parameters are Tensor, std::vector<Tensor>, int64_t, double, bool,
 // Scalar, std::string, std::vector<int64_t>, std::vector<double>, ScalarType, Device, MemoryFormat,
-// and std::optional of them; results are the same, or a std::tuple of them.
-// Invariant: a kernel has the types of its schema, of which it may read Tensor? as Tensor; def and
-// impl refuse others. An exception of a kernel becomes the exception of the caller, also in Python.
+// and std::optional of them; results are the same, or a std::tuple of them. Invariant: a kernel has
+// the types of its schema, except that it may read Tensor? as Tensor; def and impl reject others.
+// An exception of a kernel is rethrown in the caller, also in Python.
 #ifndef UNDERHOOD_LIBRARY_HPP
 #define UNDERHOOD_LIBRARY_HPP
 
@@ -25,7 +25,8 @@
 namespace uh {
 inline namespace v1 {
 
-// What a gradient formula saves in the forward pass and reads in the backward pass: PyTorch's ctx.
+// A gradient formula's context: saved in the forward pass, read in the backward pass (PyTorch's
+// ctx).
 class AutogradContext {
  public:
   explicit AutogradContext(uh_formula_context* context) : context_(context) {}
@@ -41,7 +42,7 @@ class AutogradContext {
     const uh_value value{UH_VALUE_TENSORS, list->n, 0, list};
     return detail::Unboxing<std::vector<Tensor>, true>::read(value);
   }
-  // Anything that is not a Tensor, by name.
+  // Saves a value that is not a Tensor, by name.
   template <class T>
   void save(const char* name, const T& value) {
     detail::Boxing boxing;
@@ -63,7 +64,7 @@ class AutogradContext {
   uh_formula_context* context_;
 };
 
-// Operators called inside run below autograd: what a kernel for Autograd puts around its own call.
+// Calls in this scope dispatch below Autograd: used by kernels for Autograd around their own call.
 class AutoDispatchBelowAutograd {
  public:
   AutoDispatchBelowAutograd() : before_(uh_set_below_autograd(1)) {}
@@ -75,7 +76,7 @@ class AutoDispatchBelowAutograd {
   int before_;
 };
 
-// Operators by name, with the type of a function: how a library calls those of a library.
+// Operators by name with a function type, for calls of other libraries' operators.
 //
 //   static auto op = uh::Dispatcher::singleton()
 //                        .findSchemaOrThrow("mine::twice", "").typed<uh::Tensor(const
@@ -117,7 +118,7 @@ class Dispatcher {
 
 namespace detail {
 
-// Runs f for the C ABI: what it throws becomes this thread's last error.
+// Runs f for the C ABI: an exception becomes this thread's last error.
 template <class F>
 int guarded(F&& f) noexcept {
   try {
@@ -150,7 +151,7 @@ void add_result(uh_values* results, const std::tuple<T...>& values) {
   std::apply([&](const auto&... each) { (add_result(results, each), ...); }, values);
 }
 
-// The schema's type of a C++ type.
+// The schema type of a C++ type.
 template <class T>
 struct SchemaType {
   static std::string text() {
@@ -215,7 +216,7 @@ struct Signature<R(A...)> {
       add_result(results, f(static_cast<A>(std::get<I>(values))...));
     }
   }
-  // What the parameters and results say of the schema: "(Tensor _0, int _1) -> Tensor".
+  // The schema that the function's type implies: "(Tensor _0, int _1) -> Tensor".
   static std::string schema() {
     std::string text = "(";
     [[maybe_unused]] int i = 0;
@@ -253,7 +254,7 @@ struct Formula {
   Backward backward;
   SetupContext setup_context;
 };
-// The tensors among values, one per value: empty for what is not a Tensor.
+// The tensors among values, one per value: empty for other values.
 inline std::vector<Tensor> tensors_of(const uh_value* values, int64_t n) {
   std::vector<Tensor> result;
   for (int64_t i = 0; i < n; ++i)
@@ -283,13 +284,13 @@ inline int run_setup_context(void* context, uh_formula_context* ctx, const uh_va
 
 }  // namespace detail
 
-// What the body of UH_LIBRARY or UH_LIBRARY_IMPL registers with.
+// The registration interface in the body of UH_LIBRARY or UH_LIBRARY_IMPL.
 class Library {
  public:
   Library(uh_library* library, const char* key) : library_(library), key_(key) {}
 
-  // Defines an operator by its schema; with a function it is composite: it calls other operators,
-  // whose gradients are its gradient. A name without a schema takes that of the function's type.
+  // Defines an operator by its schema; with a function it is composite: the operators that it calls
+  // are differentiated. A name without a schema gets that of the function's type.
   Library& def(const std::string& schema) {
     detail::check(uh_library_define(library_, schema.c_str()) == 0);
     return *this;
@@ -318,8 +319,9 @@ class Library {
   Library& impl(const std::string& name, const char* key, F function) {
     return implement(name, key, std::move(function));
   }
-  // Registers a gradient formula. After each call `setup_context` saves what `backward` needs; that
-  // gets one gradient per result and returns one per argument of the schema, empty for none.
+  // Registers a gradient formula. After each call `setup_context` saves what `backward` needs;
+  // `backward` gets one gradient per result and returns one per argument of the schema, empty for
+  // none.
   Library& autograd(const std::string& name, detail::Backward backward,
                     detail::SetupContext setup_context) {
     auto formula = std::make_unique<detail::Formula>(
@@ -353,8 +355,8 @@ class Library {
 
 namespace detail {
 
-// A registration block as a static object: it is run when the library is loaded, and what it
-// registered goes when the library is unloaded.
+// A registration block as a static object: it runs when the library is loaded, and its
+// registrations are removed when the library is unloaded.
 class LibraryBlock {
  public:
   using Body = void (*)(Library&);
@@ -398,7 +400,7 @@ class LibraryBlock {
 
 // UH_LIBRARY(mine, m) { m.def("twice(Tensor x) -> Tensor"); }: once per namespace.
 #define UH_LIBRARY(ns, m) UH_DETAIL_BLOCK(ns, UH_DEFINITIONS, nullptr, m, __COUNTER__)
-// The same, as often as is needed.
+// The same, any number of times per namespace.
 #define UH_LIBRARY_FRAGMENT(ns, m) UH_DETAIL_BLOCK(ns, UH_FRAGMENT, nullptr, m, __COUNTER__)
 // UH_LIBRARY_IMPL(mine, CPU, m) { m.impl("twice", &twice); }
 #define UH_LIBRARY_IMPL(ns, key, m) UH_DETAIL_BLOCK(ns, UH_IMPLEMENTATIONS, #key, m, __COUNTER__)

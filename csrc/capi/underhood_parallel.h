@@ -1,5 +1,5 @@
-/* Loops on the engine's threads, for kernels of libraries. C++ programs use uh::parallel_for of
- * underhood_parallel.hpp.
+/* Parallel loops on the engine's threads, for kernels of libraries. C++ programs use
+ * uh::parallel_for of underhood_parallel.hpp.
  */
 #ifndef UNDERHOOD_PARALLEL_H
 #define UNDERHOOD_PARALLEL_H

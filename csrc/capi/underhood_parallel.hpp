@@ -2,8 +2,8 @@
 //
 //   uh::parallel_for(0, n, 4096, [&](int64_t lo, int64_t hi) { ... });
 //
-// Invariant: which thread runs which range, and how many ranges there are, must not change a
-// result. An exception of a range is thrown to the caller after all ranges have ended.
+// Invariant: results do not depend on the number of ranges or on the thread that runs one. An
+// exception in a range is thrown to the caller after all ranges have ended.
 #ifndef UNDERHOOD_PARALLEL_HPP
 #define UNDERHOOD_PARALLEL_HPP
 

@@ -1,8 +1,8 @@
-// Tensors between Python and C++ without a copy: a pybind11 caster of uh::Tensor and engine.Tensor.
+// A pybind11 caster between uh::Tensor and engine.Tensor, without copies.
 //
-// What: an argument shares the TensorImpl of the Python object; a result becomes its Python object,
-// the same one that Python had where there is one; an empty Tensor becomes None. What the engine
-// throws becomes the exception that Python raises for it.
+// An argument shares the TensorImpl of the Python object; a result becomes its Python object, an
+// existing one if there is one; an empty Tensor becomes None. The engine's errors become the
+// corresponding Python exceptions.
 #ifndef UNDERHOOD_PYTHON_HPP
 #define UNDERHOOD_PYTHON_HPP
 
@@ -29,7 +29,7 @@ inline void translate(std::exception_ptr thrown) {
     PyErr_SetObject(pybind11::type::handle_of(exception).ptr(), exception.ptr());
   }
 }
-// For this extension alone, when it is loaded; a program without Python has nobody to tell.
+// Registered per extension, when it is loaded; not needed in a program without Python.
 inline bool register_translator() {
   if (!Py_IsInitialized()) return false;
   const PyGILState_STATE state = PyGILState_Ensure();
@@ -64,7 +64,7 @@ struct type_caster<uh::Tensor> {
 
 template <>
 struct type_caster<uh::Scalar> {
-  // A number; it has no value until it is loaded.
+  // a number, without a value until it is loaded
   static constexpr auto name = const_name("Union[bool, int, float, complex]");
   template <class T>
   using cast_op_type = uh::Scalar;

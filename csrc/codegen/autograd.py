@@ -65,7 +65,7 @@ def differentiable(op: Operator) -> list[Argument]:
 
 
 def node_name(op: Operator) -> str:
-    """PyTorch's name: MulBackward0. A name in parentheses is an expression over the saved values."""
+    """PyTorch's name of the Node: MulBackward0. One in parentheses is an expression over the saved values."""
     if op.node:
         return op.node
     camel = "".join(part[:1].upper() + part[1:] for part in op.name.split("_"))
@@ -101,7 +101,7 @@ def saved_values(op: Operator) -> list[Saved]:
     saved = []
     for a in op.arguments:
         info_users = [ns for ns, f in op.gradient.items() if _uses(f, f"{a.name}_info")]
-        if info_users:  # metadata apart from the tensor, which another formula may use and save
+        if info_users:  # saved separately from the tensor, which another formula may need
             saved.append(Saved(f"{a.name}_info", "info", "TensorInfo", sum(info_users, ())))
         users = [(names, f) for names, f in op.gradient.items() if _uses(f, a.name)]
         if not users and op.node.startswith("(") and _uses(op.node, a.name):
@@ -123,7 +123,7 @@ def saved_values(op: Operator) -> list[Saved]:
         else:
             kind = ("value", VALUES[a.type])
         saved.append(Saved(a.name, *kind, used_by))
-    # PyTorch saves the values of the first formula first, and hooks see that order.
+    # The order of the formulas, as in PyTorch: hooks see it.
     order = [a.name for f in op.gradient.values() for a in op.arguments if _uses(f, a.name)]
     saved.sort(key=lambda s: order.index(s.name) if s.name in order else len(order))
     names = {a.name for a in op.arguments}
@@ -264,7 +264,7 @@ def _is_saved_result(s: Saved) -> bool:
 
 
 def autograd_kernel(op: Operator) -> str:
-    """The kernel at the key Autograd: makes the Node, redispatches below and sets the result's history."""
+    """The kernel for Autograd: makes the Node, redispatches and sets the result's history."""
     edges = differentiable(op)
     saved = saved_values(op)
     names = ", ".join(a.name for a in op.arguments)

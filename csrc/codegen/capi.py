@@ -118,7 +118,7 @@ def prototype(op: Operator) -> str:
 
 
 def has_fast_form(op: Operator) -> bool:
-    """Binary pointwise operators get a second entry for two tensors and defaults: the hot call."""
+    """True for binary pointwise operators: two tensors and defaults, the most frequent call, get a second function."""
     types = [a.type for a in op.arguments[:2]]
     return (
         bool(op.pointwise)
@@ -133,7 +133,7 @@ def fast_prototype(op: Operator) -> str:
 
 
 def number_prototypes(op: Operator) -> list[tuple[str, str]]:
-    """The same with a float or an int as second operand: (prototype, C++ expression of the number)."""
+    """The fast functions with a float or an int as second operand: (prototype, C++ expression of the number)."""
     return [
         (f"uh_handle uh_{op.cpp_name}_td(uh_handle a, double b)", "Scalar(b)"),
         (f"uh_handle uh_{op.cpp_name}_ti(uh_handle a, int64_t b)", "Scalar(b)"),
@@ -181,8 +181,8 @@ def definition(op: Operator) -> str:
 
 
 def ops_cpp(ops: list[Operator], family: str) -> str:
-    """The C functions of one family. The header of all C functions, which has the same prototypes, is not
-    included: an edit of one family would recompile all of them."""
+    """The C functions of one family. The header with all prototypes is not included, as an edit of one family
+    would then recompile all of them."""
     lines = [HEAD, f'#include "capi/convert.h"\n#include "generated/ops/{family}.h"\n']
     lines.append("using namespace uh;  // NOLINT: this file is nothing but calls into uh\n")
     return "\n".join([*lines, *map(definition, ops)]) + "\n"

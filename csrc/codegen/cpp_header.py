@@ -1,7 +1,7 @@
 """Writes the operators for C++ programs, as functions and as methods of Tensor.
 
-They are boxed calls by name, so that a library keeps loading when an operator that it calls has
-changed in the next version: at worst the call is an error that says so.
+They are boxed calls by name, so that a library still loads if the next version changes an operator
+that it calls: only that call may then fail, with an error.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ RESULTS = {
     "int": "int64_t",
     "bool": "bool",
 }
-# What class Tensor says itself, and names of C++.
+# Members that class Tensor defines itself, and keywords of C++.
 NO_METHODS = {
     *(
         "data",
@@ -82,7 +82,7 @@ def default(a: Argument) -> str:
 
 
 def parameters(arguments: tuple[Argument, ...], defaults: bool) -> str:
-    """Parameters: those after the last required one have their defaults."""
+    """The parameter list; parameters after the last required one have defaults."""
     last = max((i for i, a in enumerate(arguments) if a.default is None), default=-1)
     parts = []
     for i, a in enumerate(arguments):
@@ -124,7 +124,7 @@ def function(op: Operator, called: str) -> str:
 
 
 def names(ops: list[Operator]) -> dict[str, str]:
-    """The C++ name of each operator: PyTorch's, as long as overloads have different parameters."""
+    """The C++ name of each operator: PyTorch's, if its overloads have different parameters."""
     used: set[tuple[str, ...]] = set()
     called = {}
     for op in ops:
@@ -138,7 +138,7 @@ def names(ops: list[Operator]) -> dict[str, str]:
 
 
 def is_method(op: Operator) -> bool:
-    """True if it is called on its first argument, as in Python."""
+    """True if the operator is a method of its first argument, as in Python."""
     if op.form == "out" or not op.arguments or op.arguments[0].type not in ("Tensor", "Operand"):
         return False
     return op.arguments[0].name == "self" and op.name not in NO_METHODS
@@ -174,5 +174,5 @@ def ops_hpp(ops: list[Operator]) -> str:
 
 
 def called_from_class(plain: str) -> str:
-    """The free function, which a method of the same name hides."""
+    """A qualified call of the free function, which a method of the same name hides."""
     return f"::uh::{plain}"

@@ -1,7 +1,7 @@
-"""generated/ops/<family>.h, kernels/<family>.h and register_<family>.cpp: the C++ face of operators.
+"""generated/ops/<family>.h, kernels/<family>.h and register_<family>.cpp: the C++ interface of operators.
 
 Each yaml file has one of each, so that an edit of a family recompiles that family only.
-signatures_<n>.cpp is the code that operators of one signature share.
+signatures_<n>.cpp has the code that operators of one signature share.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _default(a: Argument) -> str | None:
 
 
 def _with_defaults(op: Operator) -> str:
-    """The parameters; as in C++, a default only if all later parameters have one."""
+    """The parameters; as C++ requires, one has a default only if all later ones do."""
     parameters: list[str] = []
     open_end = True
     for a in reversed(op.arguments):
@@ -63,7 +63,7 @@ def _with_defaults(op: Operator) -> str:
 
 
 def all_ops_h(families: list[str]) -> str:
-    """Every operator of every family, and the function that enters them into the dispatcher."""
+    """Every operator of every family, and the function that registers them."""
     lines = [HEAD, "#pragma once\n"]
     lines += [f'#include "generated/ops/{family}.h"' for family in families]
     lines.append("\nnamespace uh::ops {\n\nvoid register_all();\n\n}  // namespace uh::ops\n")
@@ -71,7 +71,7 @@ def all_ops_h(families: list[str]) -> str:
 
 
 def signatures(ops: list[Operator]) -> list[list[str]]:
-    """The distinct C++ signatures, spread over files by a checksum: a new one moves no other."""
+    """The distinct C++ signatures, assigned to files by a checksum, so that a new one moves no other."""
     files: list[list[str]] = [[] for _ in range(SIGNATURE_FILES)]
     for signature in sorted({op.signature for op in ops}):
         files[crc32(signature.encode()) % SIGNATURE_FILES].append(signature)
@@ -111,7 +111,7 @@ def kernels_h(ops: list[Operator]) -> str:
 
 
 def pointwise_kernel(op: Operator) -> str:
-    """A pointwise operator on a device: its operands and parameters, for the loop runner there."""
+    """A pointwise operator on a device: passes its operands and parameters to the device's loop runner."""
     assert op.pointwise
     operands, params = [], []
     for a in op.arguments:
@@ -155,7 +155,7 @@ def _result_parameters(op: Operator) -> list[str]:
 def structured_kernel(op: Operator) -> str:
     """A structured operator on a device: its shape rule checks and allocates, a kernel fills the results.
 
-    Without results, the rule only checks, and the kernel writes the arguments that the schema says."""
+    Without results, the rule only checks, and the kernel writes the schema's mutable arguments."""
     names = _result_names(op)
     arguments = ", ".join(a.name for a in op.arguments)
     rule = re.sub(r"\bop\b", f'"{op.name}"', op.shape_rule)
@@ -185,7 +185,7 @@ def structured_kernel(op: Operator) -> str:
 
 
 def copied_structured_kernel(op: Operator) -> str:
-    """The functional form of an operator whose in-place form is structured: that, on a copy of `self`."""
+    """The functional form of an operator with a structured in-place form, which it runs on a copy of `self`."""
     first, *others = (a.name for a in op.arguments)
     types = ", ".join(a.cpp for a in op.arguments)
     inplace = op.inplace_cpp_name
@@ -240,7 +240,7 @@ def structured_h(ops: list[Operator], family: str) -> str:
 
 
 def _formed_kernel(op: Operator) -> str:
-    """The kernel of an in-place or out= form: run the functional form, then move its result in."""
+    """The kernel of an in-place or out= form: runs the functional form, then writes its result."""
     inputs = [a for a in op.arguments if op.form == "inplace" or not a.written]
     outs = [a.name for a in op.written]
     write = (
@@ -269,12 +269,12 @@ def _formed_kernel(op: Operator) -> str:
 
 
 def _inplace_or_view(op: Operator) -> str | None:
-    """The ADInplaceOrView kernel: remembers views, bumps versions; everything else falls through."""
+    """The ADInplaceOrView kernel, which tracks views and bumps versions; None if the operator needs none."""
     names = ", ".join(a.name for a in op.arguments)
     call = f"ops::{op.cpp_name}_op.redispatch(keys.below(Key::kADInplaceOrView), {names})"
     head = f"{op.cpp_result} {op.cpp_name}_ad(KeySet keys, {op.cpp_parameters}) {{"
     if op.is_view and op.composite:
-        return None  # the view operators that it calls mark it
+        return None  # the view operators that it calls track the view
     if op.is_view:
         self = next(a.name for a in op.arguments if a.viewed)
         mark = "mark_alias" if op.no_gradient else "as_view"
@@ -290,7 +290,7 @@ def _inplace_or_view(op: Operator) -> str | None:
                 f"\n  const Dims sizes = {self}.sizes();"
             )
             bumps = f"\n  if (!({self}.sizes() == sizes)) {bumps.strip()}"
-        # The kernel may write by several calls; they count as one write.
+        # Several writes of one kernel count as one.
         within = "const Without<Key::kADInplaceOrView> below;"
         if op.results:
             return (
@@ -306,7 +306,7 @@ def _holds_tensors(argument: Argument) -> bool:
 
 
 def checked(op: Operator) -> bool:
-    """Return true if a generated check of the tensors' devices runs before a hand-written kernel."""
+    """True if a generated check of the tensors' devices runs before a hand-written kernel."""
     tensors = [a for a in op.arguments if _holds_tensors(a)]
     several = len(tensors) > 1 or any(a.type.endswith("[]") for a in tensors)
     return several and not op.composite and not op.any_device
@@ -324,7 +324,7 @@ def _checked_kernel(op: Operator, kernel: str) -> str:
 
 
 def _copied_kernel(op: Operator) -> str:
-    """The functional form of an operator that has an in-place kernel alone: it writes a copy."""
+    """The functional form of an operator with an in-place kernel only, which it runs on a copy."""
     first, *others = (a.name for a in op.arguments)
     tensors = ", ".join(a.name for a in op.arguments if _holds_tensors(a))
     check = f'  check_one_device(keys, "{op.name}", {tensors});\n' if checked(op) else ""

@@ -1,7 +1,7 @@
 """Writes the Python side of the event list.
 
-C++ includes event_list.inc directly. Python gets a module of plain constants and one table,
-`KINDS`, so that no other place in the tree repeats a kind's number, fields or sentence.
+C++ includes event_list.inc directly. For Python it generates a module of plain constants and one table,
+`KINDS`, so that a kind's number, fields and sentence are defined only once.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Entry(NamedTuple):
 
 
 def parse(path: Path) -> list[Entry]:
-    """The entries of the list in order. One with a name or number that another has is an error."""
+    """The entries of the list in order. A duplicate name or number is an error."""
     entries: list[Entry] = []
     for name, number, _, *columns in lists.entries(path, "UH_EVENT", 10):
         fields = tuple(str(field) for field in columns[:5])

@@ -1,11 +1,11 @@
 """Typed trees of pointwise expressions, and the parser that builds them.
 
-An expression is what `expr:` of csrc/ops/*.yaml and of csrc/codegen/helpers.yaml says:
+The key `expr:` of csrc/ops/*.yaml and csrc/codegen/helpers.yaml has an expression:
 
     self > 0 ? self : self * negative_slope
 
-Operators and their precedence are C's; a call names a helper. Every node has a type. A number takes
-the type of the other operand; nothing else is converted, but for `T(condition)`, which is 1 or 0.
+Operators and their precedence are C's; a call names a helper. Every node has a type. A number adopts
+the type of the other operand; the only other conversion is `T(condition)`, which is 1 or 0.
 Printers: expression_cpp.py (loops), postfix.py (fused groups), formula.py (the explorer).
 """
 
@@ -20,13 +20,13 @@ from model import DeclarationError
 
 
 class Type(Enum):
-    ELEMENT = "T"  # what the loop computes in
-    REAL = "R"  # the same, of complex elements the type of their parts
+    ELEMENT = "T"  # the loop's compute type
+    REAL = "R"  # the type of a complex element's parts; else T
     BOOL = "bool"
     INT = "int"  # of 64 bits
     FLOAT = "float"
     DOUBLE = "double"
-    NUMBER = "number"  # of a literal that has met nothing yet
+    NUMBER = "number"  # a literal whose type is not determined yet
 
 
 class ExpressionError(DeclarationError):
@@ -52,14 +52,14 @@ class Operand(Node):
 
 @dataclass(frozen=True)
 class Parameter(Node):
-    """A number of the operator's schema."""
+    """A number parameter of the operator's schema."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class HasParameter(Node):
-    """A condition: the call passes an optional number."""
+    """A condition: true if the call passes an optional number."""
 
     name: str
 
@@ -139,8 +139,8 @@ class Helper:
         ""  # the operation of fused groups, see postfix.py; False: none, nor its body
     )
     native_float: str = ""  # the same, of floats only
-    formula: str = ""  # how people write it, with {parameter}
-    zero_division: bool = False  # of integers it may report one
+    formula: str = ""  # in mathematical notation, with {parameter}
+    zero_division: bool = False  # may report a division of integers by zero
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ REALS = {Type.ELEMENT, Type.REAL, Type.FLOAT, Type.DOUBLE, Type.NUMBER}
 
 @dataclass
 class Parser:
-    """A Pratt parser: one method per kind of thing, one loop for all binary operators."""
+    """A Pratt parser: one method per kind of operand, one loop for all binary operators."""
 
     scope: Scope
     text: str
@@ -224,7 +224,7 @@ class Parser:
     # ---- types
 
     def coerce(self, node: Node, expected: Type, column: int) -> Node:
-        """The node as a value of a type: numbers adapt, doubles round to the element."""
+        """Convert the node to a type: numbers adopt it, doubles are rounded to the element type."""
         actual = node.type
         if expected in (actual, Type.NUMBER):
             return node
@@ -242,7 +242,7 @@ class Parser:
         raise self.error(f"expected a value of type {expected.value}, got {actual.value}", column)
 
     def common(self, a: Node, b: Node, column: int) -> Type:
-        """The type in which two values meet."""
+        """The common type of two values."""
         types = {a.type, b.type} - {Type.NUMBER}
         if not types:
             return Type.NUMBER
@@ -360,7 +360,7 @@ class Parser:
         return Call(result, helper, tuple(typed))
 
     def element_of(self, helper: Helper, arguments: list[Node], column: int) -> Type:
-        """Find the helper's `T` in a call: the type in which its arguments of type T meet."""
+        """Find the helper's `T` in a call: the common type of its arguments of type T."""
         pairs = zip(arguments, helper.parameters, strict=True)
         node: Node = Literal(Type.NUMBER, "")
         for argument, (_, expected) in pairs:
@@ -370,7 +370,7 @@ class Parser:
 
 
 def adapted(node: Node, expected: Type) -> Node:
-    """A tree of literals as values of a type."""
+    """Convert a tree of literals to a type."""
     if isinstance(node, Select):
         yes, no = adapted(node.yes, expected), adapted(node.no, expected)
         return Select(expected, node.condition, yes, no)
@@ -378,13 +378,13 @@ def adapted(node: Node, expected: Type) -> Node:
 
 
 def parse(text: str, scope: Scope, expected: Type) -> Node:
-    """One expression, whose value is of type `expected`."""
+    """Parse one expression, and convert it to type `expected`."""
     parser = Parser(scope, text)
     return parser.finish(parser.expression(), expected)
 
 
 def parse_body(text: str, scope: Scope, expected: Type) -> Body:
-    """Lines `name = expression`, and the result on the last line."""
+    """Parse lines `name = expression`, and the result on the last line."""
     names = dict(scope.names)
     *lines, result = (line for line in text.splitlines() if line.strip())
     bindings = []
@@ -415,14 +415,14 @@ def children(node: Node) -> tuple[Node, ...]:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """The node and all nodes below it; not the bodies of helpers."""
+    """Iterate over the node and its descendants, without the bodies of helpers."""
     yield node
     for child in children(node):
         yield from walk(child)
 
 
 def number(node: Node) -> float | None:
-    """The value of a tree of literals, in double; None where it contains anything else."""
+    """The value of a tree of literals, as a double; None if it contains anything else."""
     match node:
         case Literal(text=text) if text[:1].isdigit() or text[:1] == ".":
             return float(text)

@@ -45,7 +45,7 @@ CPP_TYPES = {
 
 @dataclass(frozen=True)
 class Printer:
-    """`wrapping`: elements are integers, whose arithmetic wraps around."""
+    """Prints expressions. `wrapping`: elements are integers, whose arithmetic wraps around."""
 
     wrapping: bool = False
 
@@ -53,12 +53,12 @@ class Printer:
         return self.print(node)[0]
 
     def inside(self, node: Node, min_level: int) -> str:
-        """The text of an operand; in brackets where it binds more loosely than `min_level`."""
+        """The text of an operand; in brackets if its precedence is below `min_level`."""
         text, level = self.print(node)
         return text if level >= min_level else f"({text})"
 
     def print(self, node: Node) -> tuple[str, int]:
-        """The text and how tightly it binds."""
+        """The text and its precedence."""
         if isinstance(node, Literal | Unary | Binary) and number(node) is not None:
             return self.literal(node), ATOM
         match node:
@@ -98,7 +98,7 @@ class Printer:
 
     def binary(self, op: str, a: Node, b: Node) -> str:
         level = PRECEDENCE[op]
-        # Compilers ask for brackets around && in ||, and around a comparison in a comparison.
+        # Compilers warn without brackets around && in ||, and around a comparison in a comparison.
         min_level = {"||": UNARY - 1, "==": UNARY, "!=": UNARY}.get(op, level)
         if op == "||":
             sides = [
@@ -111,7 +111,7 @@ class Printer:
         return f"{self.inside(a, min_level)} {op} {self.inside(b, max(min_level, level + 1))}"
 
     def literal(self, node: Node) -> str:
-        """A number: computed in double, then rounded to its type."""
+        """A number, computed in double and then rounded to its type."""
         text = _double(node)
         match node.type:
             case Type.FLOAT if isinstance(node, Literal):
@@ -132,7 +132,7 @@ class Printer:
 
 
 def _double(node: Node, min_level: int = 0) -> str:
-    """A tree of literals as it is written."""
+    """A tree of literals as in the source."""
     match node:
         case Literal(text=text):
             return text
@@ -161,7 +161,7 @@ def _has_arithmetic(helper: Helper) -> bool:
 
 
 def cpp(node: Node, category: str) -> str:
-    """The expression of a loop over one category of dtypes."""
+    """The C++ of an expression, for a loop over one category of dtypes."""
     return Printer(category == "int").text(node)
 
 
@@ -184,7 +184,7 @@ def function(helper: Helper, body: Body, element: str) -> str:
 
 
 def helpers_h(helpers: dict[str, Helper]) -> str:
-    """The helpers that are declared as expressions; math.h includes it after what they call."""
+    """The helpers that are declared as expressions; math.h includes it after the functions that they call."""
     lines = [HEAD, "#pragma once\n", "namespace uh::UH_ISA::m {\n"]
     for helper in helpers.values():
         if helper.body:

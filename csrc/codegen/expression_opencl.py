@@ -1,8 +1,8 @@
-"""Expressions as OpenCL C: generated/opencl/pointwise.cpp, from the trees that the CPU's loops are printed from.
+"""Expressions as OpenCL C: generated/opencl/pointwise.cpp, from the same trees as the CPU's loops.
 
-Next to an expression its program has the helpers it calls: those of helpers.yaml that are expressions are printed,
-the others are in csrc/backend/opencl/functions.cl, by category of elements. An expression that calls a helper which
-is neither runs on the CPU for that category.
+A program has an expression and the helpers that it calls: helpers.yaml's expressions are printed, other functions
+are in csrc/backend/opencl/functions.cl, by category of elements. An expression that calls any other helper runs on
+the CPU for that category.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ WRAPPING = {"+", "-", "*"}
 
 
 class NotPrintable(Exception):
-    """The expression calls what OpenCL C has no function for."""
+    """The expression calls a function that OpenCL C lacks."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def functions() -> dict[tuple[str, str], Function]:
 
 @dataclass
 class Printer:
-    """Prints for one category; collects the functions that are called, those they call first."""
+    """Prints for one category; collects the called functions, callees first."""
 
     category: str
     used: dict[str, str] = field(default_factory=dict)  # name -> text, in the order of definition
@@ -105,7 +105,7 @@ class Printer:
         return text if level >= min_level else f"({text})"
 
     def print(self, node: Node) -> tuple[str, int]:
-        """The text and how tightly it binds."""
+        """The text and its precedence."""
         if node.type is Type.DOUBLE:
             self.doubles = True
         if isinstance(node, Literal | Unary | Binary) and number(node) is not None:
@@ -161,7 +161,7 @@ class Printer:
         raise TypeError(f"no OpenCL C for {node}")
 
     def element(self, node: Node) -> str:
-        """A value as an element: a real one is a complex number, too."""
+        """Convert a value to an element: a real number becomes complex if elements are."""
         text = self.text(node)
         if self.category == "complex" and node.type is not Type.ELEMENT:
             return f"(T)({text}, 0)"
@@ -184,7 +184,7 @@ class Printer:
         if node.type is Type.ELEMENT and self.category in ("bool", "int"):
             return f"(T)({value:.0f})"
         double = node.type is Type.DOUBLE or self.category == "double"
-        if self.category == "complex":  # a part: as exact as the parts are
+        if self.category == "complex":  # a part, in the type of the parts
             text = f"(R){_float(value) if _is_float(value) else repr(value)}"
             return f"(T)({text}, 0)" if node.type is Type.ELEMENT else f"({text})"
         text = repr(value) if double else _float(value)
@@ -211,7 +211,7 @@ class Printer:
         return f"m_{helper.name}({', '.join(arguments)})"
 
     def need(self, helper: Helper) -> None:
-        """Define a helper, after what it calls."""
+        """Define a helper, after the functions that it calls."""
         if helper.name in self.used:
             return
         category = "double" if _is_of_doubles(helper) else self.category
@@ -267,7 +267,7 @@ def _float(value: float) -> str:
 
 @dataclass(frozen=True)
 class Program:
-    """One expression of one category: what its program has besides the loop."""
+    """The program of one expression for one category, without the loop."""
 
     helpers: tuple[str, ...]
     apply: str
@@ -276,7 +276,7 @@ class Program:
 
 
 def program(op: Operator, category: str) -> Program | None:
-    """The functions of an operator's kernel; None where it has none for the category."""
+    """The program of an operator's kernel; None if it has no kernel for the category."""
     entry = op.pointwise
     assert entry
     tree = parsed(op, "float" if category == "double" else category)
@@ -305,7 +305,7 @@ def program(op: Operator, category: str) -> Program | None:
 
 
 def has_kernel(op: Operator) -> bool:
-    """Return true if the operator has a kernel for some elements."""
+    """True if the operator has a kernel for any category."""
     return any(program(op, category) for category in CATEGORIES)
 
 

@@ -1,7 +1,6 @@
 """generated/folds.h, generated/fold_table.cpp and generated/pointwise/folds.cpp: reductions that one fold computes.
 
-The yaml key `fold`: `{by: sum}` folds the elements as they are, `of` the values of an expression; `divided` makes a
-sum a mean.
+The yaml key `fold`: `{by: sum}` folds the elements, `of` the values of an expression; `divided` makes a sum a mean.
 The eager kernel and the last step of fused groups (csrc/jit/fused/reduce.cpp) run the same fold.
 """
 
@@ -59,7 +58,7 @@ def table_cpp(ops: list[Operator]) -> str:
 
 
 def loops_cpp(ops: list[Operator]) -> str:
-    """The folds of expressions, of each dtype that sums are computed in."""
+    """The folds of expressions, for each dtype that sums are computed in."""
     lines = [
         f'{HEAD}#pragma GCC optimize("O3")\n\n#include "backend/cpu/fold.h"',
         "".join(f'#include "backend/cpu/{name}.h"\n' for name in LOOP_HEADERS),

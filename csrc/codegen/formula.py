@@ -1,6 +1,6 @@
-"""Expressions as people write them: engine/_generated/formulas.py, and what a fused step shows.
+"""Expressions as readable formulas: engine/_generated/formulas.py, and the text of fused steps.
 
-Python's words: `a if condition else b`, `and`, `|x|`, `a ** b`; a helper may say how it is written.
+Python's syntax: `a if condition else b`, `and`, `|x|`, `a ** b`; a helper may declare its own notation.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ WORDS = {"&&": "and", "||": "or"}
 
 
 def formula(node: Node, braces: bool = False) -> str:
-    """The formula; `braces`: operands and parameters as fields of str.format."""
+    """The formula of a node. `braces`: operands and parameters are fields for str.format."""
     return _print(node, braces)[0]
 
 
@@ -69,7 +69,7 @@ def _call(helper: tree.Helper, arguments: tuple[Node, ...], braces: bool) -> tup
 
 
 def _limit(node: tree.Select) -> str:
-    """max of `a > b || isnan(a) ? a : b`, and min."""
+    """Print `a > b || isnan(a) ? a : b` as max, and the same with < as min."""
     match node.condition:
         case tree.Binary(
             op="||",
@@ -81,14 +81,14 @@ def _limit(node: tree.Select) -> str:
 
 
 def of(op: Operator, braces: bool = False) -> str:
-    """The formula of an operator's floats; of integers where it has none of floats."""
+    """The formula of an operator for floats; for integers if it does not support floats."""
     node = parsed(op, "float") or parsed(op, "int") or parsed(op, "complex")
     assert node, f"{op.schema} exists for no dtype"
     return formula(node, braces)
 
 
 def formulas_py(ops: list[Operator]) -> str:
-    """FORMULAS: full name -> formula with `{self}` where an argument stands."""
+    """FORMULAS: full name -> formula with `{self}` for an argument."""
     lines = [HEAD, "FORMULAS = {"]
     lines += [f"    {op.full_name!r}: {of(op, True)!r}," for op in rows(ops)]
     return "\n".join([*lines, "}\n"])

@@ -1,7 +1,6 @@
 """generated/fused_table.cpp: every pointwise operator as a step of fused groups.
 
-A step runs the loop that the operator runs eagerly, so all there is to say is where that loop is
-and what the arguments of the operator's schema are to it.
+A step runs the operator's eager loop, so a row has that loop and the roles of the schema's arguments in it.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ def roles(op: Operator) -> str:
 
 
 def refuses_zero(op: Operator) -> bool:
-    """Return whether its loops over integers report divisions by zero, which a step cannot."""
+    """True if its integer loops report divisions by zero, which a step cannot."""
     return any(
         isinstance(node, Call) and node.helper.zero_division
         for tree in (parsed(op, "int"), parsed(op, "bool"))
@@ -37,7 +36,7 @@ def refuses_zero(op: Operator) -> bool:
 
 
 def postfix_of(op: Operator, floats: bool) -> str:
-    """Its expression for machine code (postfix.py): floats in, floats out, and the plain loop."""
+    """Its expression for machine code (postfix.py), if it maps floats to floats and has the default loop."""
     assert op.pointwise
     tree = parsed(op, "float")
     special = op.pointwise.loop != "loop" or op.pointwise.promotion in RESULT_BOOL | {"where"}

@@ -17,7 +17,7 @@ KEYS = {"helper", "cpp", "expr", "float", "native", "native_float", "formula", "
 
 
 def load(path: Path = PATH) -> dict[str, Helper]:
-    """Every helper by its name; the body of one may call those above it."""
+    """Read the helpers by name; a body may call helpers declared above it."""
     helpers: dict[str, Helper] = {}
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     for entry in loader(path.read_text()).get_data():

@@ -17,7 +17,7 @@ Argument = str | int
 
 
 def entries(path: Path, macro: str, columns: int) -> list[tuple[Argument, ...]]:
-    """The arguments of every entry of a list, in order. A line with other columns is an error."""
+    """The arguments of every entry of a list, in order. Another number of columns is an error."""
     table = []
     current = ""
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):

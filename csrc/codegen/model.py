@@ -1,6 +1,6 @@
 """The operator declarations, read from csrc/ops/*.yaml into dataclasses.
 
-The other modules of this folder write everything from `Operator`: a yaml entry becomes one to three
+The other modules of this folder generate their output from `Operator`: a yaml entry becomes one to three
 operators (functional, in-place, out=), each with its parsed schema.
 """
 
@@ -52,7 +52,7 @@ CPP_RESULTS = {
 CPP_RESERVED = {"std": "standard_deviation", "xor": "exclusive_or"}
 # Prefixes of names that have their own namespace: linalg_det is engine.linalg.det.
 NAMESPACES = ("linalg", "special", "fft")
-# Overload names that need no suffix: the first meaning of a name.
+# Overload names without a suffix in C++: the primary overload of a name.
 PLAIN_OVERLOADS = {"", "Tensor", "Tensor_Tensor", "self", "int", "intlist"}
 
 _ARGUMENT = re.compile(
@@ -62,7 +62,7 @@ _RESULT = re.compile(
     r"(?P<type>\w+)(?P<alias>\(\w+!?\))?(?P<rest>\??(\[\d*\])?)(\s+(?P<name>\w+))?$"
 )
 _LAYERS = re.compile(r"\?|\[(\d*)\]")
-# Types that only PyTorch's overloads have (yaml key `overloads`): no kernel here takes them.
+# Types that only PyTorch's overloads have (yaml key `overloads`): no kernel here accepts them.
 OVERLOAD_TYPES = {"Layout?", "Generator?", "MemoryFormat"}
 
 
@@ -72,7 +72,7 @@ class DeclarationError(Exception):
 
 @dataclass(frozen=True)
 class SchemaType:
-    """A type of a schema as data: csrc/dispatch/function_schema.h has the same."""
+    """A parsed type of a schema, as in csrc/dispatch/function_schema.h."""
 
     kind: str  # "Tensor", "int"...; "List" or "Optional" of `element`
     element: SchemaType | None = None
@@ -80,7 +80,7 @@ class SchemaType:
 
     @staticmethod
     def read(base: str, layers: str) -> SchemaType:
-        """`Tensor` and `?[]` are a list of optional tensors."""
+        """Make a type from a base and suffixes: `Tensor` and `?[]` are a list of optional tensors."""
         type_ = SchemaType(base)
         for layer in _LAYERS.finditer(layers):
             kind = "Optional" if layer[0] == "?" else "List"
@@ -89,12 +89,12 @@ class SchemaType:
 
     @property
     def base(self) -> str:
-        """The innermost kind: `int` of `int[2]?`."""
+        """The innermost kind: `int` for `int[2]?`."""
         return self.element.base if self.element else self.kind
 
     @property
     def without_optional(self) -> SchemaType:
-        """`int[2]` of `int[2]?`; any other type as it is."""
+        """`int[2]` for `int[2]?`; any other type unchanged."""
         return self.element if self.kind == "Optional" and self.element else self
 
     @property
@@ -116,7 +116,7 @@ class Argument:
     keyword_only: bool = False
     written: bool = False
     viewed: bool = False
-    length: str = ""  # of int[2]: "2"; one number may be passed for both
+    length: str = ""  # "2" for int[2], which also accepts one number
     schema_type: SchemaType = SchemaType("Tensor")
 
     @property
@@ -162,13 +162,13 @@ class Pointwise:
     complex_result: str = "same"  # or "real": the result of complex operands
     complex_strides: str = "loop"  # the strides of that result: or "operand" or "row_major"
     check: str = ""  # C++ function of ops/pointwise_checks.h that rejects operands before the loop
-    promoting: bool = False  # the Scalar parameters take part in the choice of the dtype (clamp)
+    promoting: bool = False  # the Scalar parameters take part in dtype promotion (clamp)
     all_numbers: bool = False  # every operand may be a number at once: add(2, 3)
     exact_out: bool = False  # out= must have the dtype of the result
     loop: str = "loop"  # the template that runs the expression (backend/cpu/loops.h)
-    unary_with_number: bool = False  # a number as second operand has no say in the result's strides
+    unary_with_number: bool = False  # a number as second operand does not affect the result's strides
     widened: bool = True  # 16-bit floats run the loop of floats; False: separate loops
-    bits16: str = ""  # or the expression of their bits, as uint16_t
+    bits16: str = ""  # or an expression over their bits, as uint16_t
 
 
 FOLDS = ("sum", "prod", "min", "max")
@@ -179,8 +179,8 @@ class Fold:
     """The fold of a reduction: the kernel of eager calls, and the last step of fused groups."""
 
     by: str  # one of FOLDS
-    of: str = ""  # the expression of an element that is folded; "": the element
-    int_of: str = ""  # the same of integers
+    of: str = ""  # the folded expression of an element; "": the element
+    int_of: str = ""  # the same for integers
     divided: bool = False  # by the number of elements
 
 
@@ -193,42 +193,42 @@ class Operator:
     family: str
     form: str = "functional"  # functional | inplace | out
     kernels: dict[str, str] = field(default_factory=dict)
-    shape_rule: str = ""  # of a structured operator: the call that allocates its results
-    base: str = ""  # C++ name of the functional form that an in-place or out= form is made from
+    shape_rule: str = ""  # the call that allocates a structured operator's results
+    base: str = ""  # C++ name of the functional form, for a generated in-place or out= form
     exact_out: bool = False  # an out= form that does not convert dtypes
     # The arguments that PyTorch rejects if they share memory with a written tensor: (name, reject any
     # overlap). If false, the same elements in the same order are accepted.
     overlap: tuple[tuple[str, bool], ...] = ()
-    row_major: bool = False  # an out= form that becomes row-major if it is resized
-    composite: bool = False  # a sequence of calls of other operators, which have the gradients
-    any_device: bool = False  # the kernel takes tensors of several devices
+    row_major: bool = False  # `out` becomes row-major if it is resized
+    composite: bool = False  # calls other operators, which are differentiated
+    any_device: bool = False  # the kernel accepts tensors on several devices
     aliases: tuple[str, ...] = ()  # PyTorch's other names of the same function
-    script_aliases: tuple[str, ...] = ()  # names that only scripted programs call it by
+    script_aliases: tuple[str, ...] = ()  # names that only scripted programs use
     pointwise: Pointwise | None = None
     python: tuple[str, ...] = ("function", "method")
     varargs: str = ""
-    older: tuple[str, ...] = ()  # orders of positional arguments that PyTorch still accepts
+    older: tuple[str, ...] = ()  # deprecated orders of positional arguments
     doc: str = ""
     line: int = 0  # of its entry in the yaml file
     # Gradient formulas: the arguments whose gradients a formula computes, and its text.
     gradient: dict[tuple[str, ...], str] = field(default_factory=dict)
-    bumps: str = ""  # "resized": a call that does not change the sizes does not count as a write
-    no_gradient: bool = False  # its results depend on no input in a differentiable way
+    bumps: str = ""  # "resized": a call that does not change the sizes is not counted as a write
+    no_gradient: bool = False  # no result depends on an input differentiably
     constant: bool = False  # nor does the tensor that its in-place form wrote
     decompose: str = ""  # a function that calls other operators instead, if gradients are required
-    node: str = ""  # the name of its Node, if PyTorch's does not follow from the operator's
+    node: str = ""  # PyTorch's name of its Node, if not derived from the operator's name
     differentiable: tuple[str, ...] | None = None  # the results that have gradients; None: all
     differentiable_if: str = ""  # the condition, in terms of the arguments, for any gradient
     complex_gradient: bool = True  # False: a complex result that requires grad is an error
     functional_results: tuple[Result, ...] = ()  # the results of the functional form
-    # PyTorch's overloads, if this operator unites several, and values of arguments that one lacks.
+    # PyTorch's overloads, if this operator combines several, and values of arguments that one lacks.
     overloads: tuple[str, ...] = ()
     overload_defaults: tuple[tuple[str, int], ...] = ()
-    suffixed: bool = False  # the C++ name includes the overload, as the plain name is taken
+    suffixed: bool = False  # the C++ name includes the overload, as the plain name is in use
     tags: tuple[str, ...] = ()  # of csrc/dispatch/tags.yaml
     fold: Fold | None = None
     copied: str = ""  # the in-place kernel that a functional form runs on a copy of `self`
-    copied_structured: bool = False  # and that kernel has a shape rule: any device may have it
+    copied_structured: bool = False  # that kernel has a shape rule, so any device may implement it
 
     @property
     def is_structured(self) -> bool:
@@ -501,7 +501,7 @@ def _tags(entry: dict) -> tuple[str, ...]:
 
 
 def _with_form_tags(op: Operator) -> Operator:
-    """The operator with the tags that follow from its declaration."""
+    """Add the tags that the operator's declaration implies."""
     tags = [tag for tag in op.tags if tag != "commutative" or op.form != "inplace"]
     tags += ["pointwise"] if op.pointwise else []
     if op.written:
@@ -536,7 +536,7 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
     elif (kernel := entry.get("kernel")) and is_view:
         kernels = {"CompositeExplicitAutograd": kernel}  # a view reads no element
     elif kernel and "structured" in entry:
-        kernels = {"CPU": kernel}  # Meta has the shape rule
+        kernels = {"CPU": kernel}  # Meta runs the shape rule
     elif kernel:
         kernels = {"CPU": kernel, "Meta": kernel}
     fold = _fold(entry)
@@ -619,7 +619,7 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
 
 
 def _inplace(op: Operator) -> Operator:
-    """`add_` from `add`: the same call, which writes its result into the first argument."""
+    """Derive `add_` from `add`: the same call, which writes its result into the first argument."""
     first = replace(op.arguments[0], type="Tensor", written=True, viewed=False)
     if op.constant:
         zeros = {(a.name,): "zero_gradient(grad)" for a in op.arguments}
@@ -644,12 +644,12 @@ def _inplace(op: Operator) -> Operator:
 
 
 def _inplace_alias(alias: str) -> str:
-    """`__iand__` from `__and__`, `floordiv_` from `floordiv`."""
+    """The in-place form of an alias: `__iand__` for `__and__`, `floordiv_` for `floordiv`."""
     return f"__i{alias[2:]}" if alias.startswith("__") else f"{alias}_"
 
 
 def _out(op: Operator) -> Operator:
-    """`add.out` from `add`: a keyword-only tensor for each result, which is written into it."""
+    """Derive `add.out` from `add`, with a keyword-only tensor to write each result to."""
     names = ["out"] if len(op.results) == 1 else [r.name for r in op.results]
     outs = (Argument("Tensor", name, None, True, True) for name in names)
     plain = op.overload in PLAIN_OVERLOADS
@@ -712,7 +712,7 @@ def load(folder: Path) -> list[Operator]:
 
 
 def _suffix_taken(ops: list[Operator], entry: list[Operator]) -> list[Operator]:
-    """The operators of an entry; if their plain C++ name is taken, it gets the overload as a suffix."""
+    """The operators of an entry; if their plain C++ name is in use, the overload is appended."""
     names = {op.cpp_name for op in ops}
     first = entry[0]
     if first.cpp_name not in names or not first.overload:

@@ -1,4 +1,4 @@
-"""generated/overload_table.cpp: several overloads of PyTorch that are one operator here, and aliases.
+"""generated/overload_table.cpp: PyTorch's overloads that one operator combines here, and aliases.
 
 The engine has `sum(self, dim=None, keepdim=False, *, dtype=None)`, PyTorch `sum` and `sum.dim_IntList`.
 Graphs call PyTorch's overloads (csrc/jit/schema_matching/overload.h).
@@ -23,7 +23,7 @@ def overload_constants(op: Operator) -> list[str]:
 
 
 def rows(op: Operator) -> list[str]:
-    """One per overload: the operator, the schema, and values of arguments that the overload lacks."""
+    """Rows of an operator, one per overload: the operator, the schema, and values of arguments that it lacks."""
     defaults = ", ".join(f'{{"{name}", {value}}}' for name, value in op.overload_defaults)
     return [
         f'    {{"{op.full_name}", {op.cpp_name}_{i}_schema, {{{defaults}}}}},'
@@ -32,7 +32,7 @@ def rows(op: Operator) -> list[str]:
 
 
 def alias_rows(ops: list[Operator]) -> list[str]:
-    """One per other name: `{"aten::absolute", "aten::abs"}`."""
+    """Rows of aliases: `{"aten::absolute", "aten::abs"}`."""
     pairs = {
         (alias if "::" in alias else f"aten::{alias}", f"aten::{op.name}")
         for op in ops
@@ -42,7 +42,7 @@ def alias_rows(ops: list[Operator]) -> list[str]:
 
 
 def table_cpp(ops: list[Operator]) -> str:
-    """overload_table() of csrc/jit/schema_matching/overload.h, with the rows of an operator next to each other."""
+    """overload_table() of csrc/jit/schema_matching/overload.h; the rows of an operator are adjacent."""
     lines = [HEAD, '#include "generated/schema_types.h"']
     lines += ['#include "jit/schema_matching/overload.h"\n', "namespace uh::jit {", "namespace {\n"]
     lines += [line for op in ops for line in overload_constants(op)]

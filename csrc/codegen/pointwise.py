@@ -17,7 +17,7 @@ from expression import HasParameter, Helper, Node, Operand, Parameter, Scope, Ty
 from model import Argument, DeclarationError, Operator
 
 HEAD = "// Generated from csrc/ops yaml by csrc/codegen/pointwise.py. Do not edit.\n"
-CHUNK = 9  # operators per translation unit: a build can use every core, an edit recompiles little
+CHUNK = 9  # operators per translation unit: builds are parallel, and an edit recompiles little
 
 DTYPES = [  # order of UH_DTYPES: enumerator, C++ type, category
     ("kBool", "bool", "bool"),
@@ -33,8 +33,8 @@ DTYPES = [  # order of UH_DTYPES: enumerator, C++ type, category
     ("kComplex64", "Complex64", "complex"),
     ("kComplex128", "Complex128", "complex"),
 ]
-# Which categories an expression is compiled for unless the entry says otherwise. Complex is none of
-# them: an entry has complex loops only when it says `complex`.
+# Default categories that an expression is compiled for. Complex is not one: an entry has complex loops
+# only with the key `complex`.
 CATEGORIES = {
     "arithmetic": {"int", "float"},
     "float": {"float"},
@@ -43,7 +43,7 @@ CATEGORIES = {
     "integral": {"bool", "int"},
     "where": {"bool", "int", "float"},
 }
-# Schema type of a parameter -> the type that the expression sees. A Scalar is of the type computed in.
+# Schema type of a parameter -> its type in expressions. A Scalar has the compute type.
 PARAMETERS = {
     "Scalar": Type.ELEMENT,
     "Scalar?": Type.ELEMENT,
@@ -78,7 +78,7 @@ _TREES: dict[tuple[str, str], Node | None] = {}
 
 
 def parsed(op: Operator, category: str) -> Node | None:
-    """The expression for one dtype category; None where the operator does not exist there."""
+    """The expression for one dtype category; None if the operator does not support it."""
     key = op.cpp_name, category
     if key not in _TREES:
         _TREES[key] = _parse(op, category)
@@ -109,7 +109,7 @@ def _parse(op: Operator, category: str) -> Node | None:
 
 
 def family_h(ops: list[Operator]) -> str:
-    """List the pointwise operators of one family: what their kernels are called with."""
+    """The declarations of one family's pointwise operators, which their kernels pass to the loop runner."""
     lines = [
         HEAD,
         "#pragma once\n",
@@ -144,7 +144,7 @@ def suffix(ctype: str) -> str:
 
 
 def _bits(op: Operator, operand: str) -> str:
-    """The expression over the bits of a 16-bit float, of operators with one operand."""
+    """The expression over the bits of a 16-bit float, for operators with one operand."""
     assert op.pointwise
     names: dict[str, Node] = {operand: Operand(Type.ELEMENT, operand)}
     origin = f"{op.family}.yaml:{op.line}: {op.full_name}, bits16"
@@ -203,7 +203,7 @@ def _loop(op: Operator, ctype: str, category: str) -> str:
 
 
 def chunks(ops: list[Operator]) -> list[list[Operator]]:
-    """The pointwise operators of one family, a translation unit's worth at a time."""
+    """Split the pointwise operators of one family into translation units."""
     table = rows(ops)
     return [table[i : i + CHUNK] for i in range(0, len(table), CHUNK)]
 
@@ -229,7 +229,7 @@ def chunk_cpp(table: list[Operator]) -> str:
                 continue
             loops.append((ctype in SMALL_FLOATS, _loop(op, ctype, category)))
             entries.append(f"{op.cpp_name}_{suffix(ctype)}")
-        # Those of 16-bit floats call the one of floats.
+        # Loops of 16-bit floats call the loop of floats.
         lines += [text for _, text in sorted(loops, key=lambda entry: entry[0])]
         lines.append("}  // namespace\n")
         lines.append(

@@ -1,12 +1,11 @@
-"""Expressions as postfix code, for those operators that are straight-line arithmetic.
+"""Expressions as postfix code, for operators that are straight-line arithmetic.
 
-Fused groups make machine code of runs of such operators (csrc/jit/fused/block.cpp). The code:
-`o0 o1 o2` operands, `p0 p1...` parameters, `h0 h1...` whether the call passes them, numbers, `=3` puts
-the top of the stack into local 3 and `$3` gives it back, `+ - * / neg`, `< <= > >= == != && || !`, `?`
-(condition, value, value), and the operations that helpers declare: `sqrt abs floor ceil trunc rint
-isnan`, and on the bits of floats `<<`, `at_most` (the smaller as integers) and `copysign`. Helpers
-that are declared as expressions are put in place; an expression with anything else has no code, and
-its operator runs as the loop that it is.
+Fused groups compile sequences of such operators to machine code (csrc/jit/fused/block.cpp). The code:
+`o0 o1 o2` operands, `p0 p1...` parameters, `h0 h1...` true if the call passes them, numbers, `=3` pops
+into local 3 and `$3` pushes it, `+ - * / neg`, `< <= > >= == != && || !`, `?` (condition, value,
+value), and the operations that helpers declare: `sqrt abs floor ceil trunc rint isnan`, and on the bits
+of floats `<<`, `at_most` (the smaller as integers) and `copysign`. Helpers that are declared as
+expressions are inlined; an expression with anything else has no code, and its operator runs as a loop.
 """
 
 from __future__ import annotations
@@ -42,9 +41,9 @@ class Printer:
         self.locals = 0
 
     def print(self, node: Node, names: dict[str, Code]) -> Code:
-        """Return the code that leaves the value of a node on the stack."""
+        """Return the code that pushes the value of a node."""
         if isinstance(node, Binary) and (value := number(node)) is not None:
-            return [repr(value)]  # of a product of doubles, rounded once
+            return [repr(value)]  # computed in double, rounded once
         match node:
             case Literal(text=text) if text not in ("true", "false"):
                 return [text]

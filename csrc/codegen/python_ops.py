@@ -1,7 +1,7 @@
-"""engine/_generated/families/<family>.py: Python functions that call the C ABI. ops.py: which module has which.
+"""engine/_generated/families/<family>.py: Python functions that call the C ABI; ops.py: the module of each.
 
-Each yaml file has its own module, imported at the first use of one of its functions: a program pays only
-for the families that it uses.
+Each yaml file has its own module, imported at the first use of one of its functions: a program imports only
+the families that it uses.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def c_arguments(a: Argument) -> str:
 
 
 def default_text(a: Argument, op: Operator) -> str:
-    """A default as Python writes it. Losses in PyTorch's top namespace are not reduced by default."""
+    """A default in Python. Losses in PyTorch's top namespace are not reduced by default."""
     text = a.default
     assert text is not None
     if a.name == "reduction" and "function" in op.python:
@@ -127,7 +127,7 @@ def numpy_names(op: Operator) -> list[tuple[str, str]]:
 
 
 def signature(op: Operator, more: str = "") -> str:
-    """The parameters in Python; the C ABI has the order of the schema."""
+    """The parameters in Python's order; the C ABI has the order of the schema."""
     parts, starred, defaulted = [], False, False
     second = dict(numpy_names(op))
     for a in op.arguments:
@@ -190,7 +190,7 @@ def _call(op: Operator) -> str:
 
 
 def _named(op: Operator) -> bool:
-    """Return true if the results have names, so that they are returned as a named tuple."""
+    """True if the results have names, so that they are returned as a named tuple."""
     return len(op.results) > 1 and all(r.name for r in op.results)
 
 
@@ -280,7 +280,7 @@ def public_function(op: Operator) -> str:
 
 
 def overload_text(op: Operator, call: str) -> str:
-    """An operator as an Overload of engine/overload_resolution.py."""
+    """The Overload (engine/overload_resolution.py) of an operator."""
     parameters = "".join(
         f"Parameter({schema_tables.type_name(a.schema_type)}, {py_name(a)!r}, {a.default is None}, "
         f"{a.keyword_only}, {a.takes_number}), "
@@ -290,14 +290,14 @@ def overload_text(op: Operator, call: str) -> str:
 
 
 def _chooser(name: str, ops: list[Operator], calls: list[str], variable: str) -> str:
-    """One public name over several overloads."""
+    """The public function of several overloads."""
     listed = "".join(f"    {overload_text(o, c)},\n" for o, c in zip(ops, calls, strict=True))
     doc = "\n\n".join(f"{o.doc}\n\nSchema: ``{o.schema}``" for o in ops)
     return f"{variable} = overloaded({name!r}, {doc!r}, [\n{listed}])\n"
 
 
 class Public:
-    """The public names: collected while the modules are written, then written as ops.py."""
+    """The public names, collected while the modules are generated, then written to ops.py."""
 
     def __init__(self) -> None:
         self.homes: dict[str, str] = {}  # function -> module
@@ -327,7 +327,7 @@ def namespaces(group: list[Operator]) -> dict[str, list[int]]:
 
 
 def family_py(family: str, ops: list[Operator]) -> list[str]:
-    """The head, the C functions and one Python function per operator of a family."""
+    """The header, the C functions and one Python function per operator of a family."""
     lines = [HEAD.replace("{family}", family)]
     # Bound once: each use of an attribute of `lib` is a function call and a dictionary look-up.
     lines += [f"_uh_{op.cpp_name} = lib.uh_{op.cpp_name}" for op in ops]

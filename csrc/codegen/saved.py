@@ -1,7 +1,7 @@
-"""generated/saved_table.cpp: which arguments and results of an operator its gradient formulas use.
+"""generated/saved_table.cpp: the arguments and results of an operator that its gradient formulas use.
 
-The Node of a call saves them, and the backward pass fails if one was written to since. The compiler of
-graphs must keep that error (csrc/jit/group/saved_for_backward.h).
+A call's Node saves them, and the backward pass fails if one was written since. The compiler of graphs must
+preserve that error (csrc/jit/group/saved_for_backward.h).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ TENSORS = {"tensor", "tensors", "operand", "result"}
 
 
 def row(op: Operator) -> str:
-    """A row: the operator's name, a bit per saved argument, and true if a result is saved."""
+    """The row of an operator: its name, a bit per saved argument, and true if a result is saved."""
     saved = {s.name: s.kind.partition(":")[0] for s in saved_values(op)}
     tensors = {name for name, kind in saved.items() if kind in TENSORS}
     bits = sum(1 << i for i, a in enumerate(op.arguments) if a.name in tensors)

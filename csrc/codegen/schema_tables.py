@@ -1,4 +1,4 @@
-"""Schemas as C++ constants: csrc/dispatch/function_schema.h, filled in by the generator.
+"""Schemas as C++ constants of the types in csrc/dispatch/function_schema.h.
 
 generated/schema_types.h has the types and defaults that schemas share, generated/tags.h the tags; the
 schemas of a family's operators are in its register_<family>.cpp.
@@ -76,7 +76,7 @@ def _default(value: Default) -> list[str]:
 
 
 def _with_elements(types: Iterable[SchemaType]) -> dict[str, SchemaType]:
-    """Every type by its C++ name, after those of its elements."""
+    """Every type by its C++ name, element types first."""
     by_name: dict[str, SchemaType] = {}
     for type_ in types:
         if type_.element:
@@ -160,7 +160,7 @@ def constants(
     arguments: Sequence[Argument],
     results: Sequence[Result],
 ) -> list[str]:
-    """The C++ of one schema: `<name>_schema` and what it leads to."""
+    """The C++ of one schema: `<name>_schema` and the constants that it refers to."""
     literal = text.replace("\\", "\\\\").replace('"', "'")
     parts = [f'"{literal}"', f'{{"{operator[0]}", "{operator[1]}"}}']
     parts.append(f"{name}_arguments" if arguments else "{}")
@@ -179,7 +179,7 @@ def operator_constants(op: Operator) -> list[str]:
 
 
 def tag_set(op: Operator) -> str:
-    """The tags as the constant that an operator object is made with: a bit for each."""
+    """The tags as a constant with a bit for each, for the constructor of the operator object."""
     numbers = {name: i for i, (name, _) in enumerate(load_tags())}
     return hex(sum(1 << numbers[tag] for tag in set(op.tags)))
 

@@ -1,11 +1,11 @@
-"""x + y, -x, x += y: methods under Python's special names, next to the operator that they call."""
+"""Python's special methods (x + y, -x, x += y), in the module of the operator that they call."""
 
 from __future__ import annotations
 
 from capi import has_fast_form
 from model import Operator
 
-# x + y and friends: method name -> (operator, are the operands swapped)
+# Operator methods: method name -> (operator, True if the operands are swapped)
 OPERATORS = {
     "__add__": ("add", False),
     "__radd__": ("add", True),
@@ -57,12 +57,12 @@ INPLACE_OPERATORS = {
     "__ilshift__": "bitwise_left_shift_",
     "__irshift__": "bitwise_right_shift_",
 }
-# Other parameters of the operator, which its special method lacks, as it lacks `out=`.
+# Parameters of the operator that its special method lacks, besides `out=`.
 OPTIONS = {
     **dict.fromkeys(("__add__", "__radd__", "__sub__", "__iadd__", "__isub__"), "alpha"),
     **dict.fromkeys(("__truediv__", "__div__", "__itruediv__", "__idiv__"), "rounding_mode"),
 }
-# Those that take an array of NumPy; it is NumPy that computes the others, and `Tensor.__array_wrap__` what follows.
+# Methods that accept a NumPy array; NumPy computes the others, and calls `Tensor.__array_wrap__`.
 OF_ARRAYS = {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__rtruediv__", "__rdiv__"}
 RAISING = {"__rdiv__", "__radd__", "__rmul__", "__rand__", "__ror__", "__rxor__"}
 UNARY_OPERATORS = {
@@ -71,7 +71,7 @@ UNARY_OPERATORS = {
     "__abs__": "abs",
     "__invert__": "bitwise_not",
 }
-# The operator rejects other dtypes than the function of its name does.
+# The special method rejects other dtypes than the function of the same name.
 INVERT = """def __invert__(self):
     if self.is_floating_point() or self.is_complex():
         raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
@@ -82,7 +82,7 @@ INVERT = """def __invert__(self):
 
 
 def _head(name: str, target: str) -> list[str]:
-    """The first lines: without an operand, or with `out=`, the method does not apply."""
+    """The first lines, which reject a call without an operand, or with `out=`."""
     option = OPTIONS.get(name)
     lines = [
         f"def {name}(self, other=NotImplemented, {f'{option}=None, ' if option else ''}out=None):",
@@ -97,7 +97,7 @@ def _head(name: str, target: str) -> list[str]:
 
 
 def _converted(name: str) -> list[str]:
-    """The lines that convert NumPy's operands and leave others to the other class."""
+    """The lines that convert NumPy operands, and return NotImplemented for other classes."""
     arrays = ", arrays=True" if name in OF_ARRAYS else ""
     return [
         "    if not isinstance(other, _OPERANDS):",

@@ -34,7 +34,7 @@ Number: TypeAlias = _b.int | _b.float | _b.bool | _b.complex
 Device: TypeAlias = _device | _b.str | None
 '''
 
-# Schema type -> Python type. Builtins are reached through `_b`: x.float() and engine.float are others.
+# Schema type -> Python type. `_b` is the module builtins, as x.float() and engine.float hide `float`.
 TYPES = {
     "Tensor": "Tensor",
     "Operand": "Tensor | Number",
@@ -89,7 +89,7 @@ def _is_literal(text: str) -> bool:
 
 
 def parameters(op: Operator, method: bool, out: Operator | None) -> list[str]:
-    """The ways to write an operator's parameters: listed one by one, NumPy's names."""
+    """The variants of an operator's parameters: passed item by item, and with NumPy's names."""
     second = python_ops.numpy_names(op)
     ways = [dict(some) for n in range(len(second) + 1) for some in combinations(second, n)]
     if op.varargs:
@@ -144,7 +144,7 @@ def _named_results(ops: Iterable[Operator]) -> str:
 
 
 def _definition(name: str, ways: list[tuple[str, str]], doc: str, indent: str) -> str:
-    """`def name(...)`, as overloads if there are several ways to call it."""
+    """`def name(...)`, as typing overloads if there are several variants."""
     lines = []
     for i, (params, returned) in enumerate(dict.fromkeys(ways)):
         mark = f"{indent}@overload\n" if len(dict.fromkeys(ways)) > 1 else ""
@@ -201,7 +201,7 @@ def _operand_method(name: str) -> str:
 
 
 class _Escape(ast.NodeTransformer):
-    """Names in annotations that mean something else inside the stubs."""
+    """Renames names in annotations that have another meaning in the stubs."""
 
     def visit_Name(self, node: ast.Name) -> ast.Name:
         return ast.Name(SHADOWED.get(node.id, node.id))
@@ -234,7 +234,7 @@ class Written:
     def __init__(self, engine: Path) -> None:
         self.functions: dict[str, str] = {}  # name -> module
         self.methods: dict[str, str] = {}  # name -> definition
-        self.drawing: list[str] = []  # generated methods that take a generator too
+        self.drawing: list[str] = []  # generated methods that also accept a generator
         self.aliases: dict[str, str] = {}
         self._literals: dict[str, str] = {}  # the values of module-level names
         for path in sorted([*engine.glob("*.py"), *(engine / "functional").glob("*.py")]):
@@ -292,7 +292,7 @@ class Written:
         value: ast.expr,
         functions: dict[str, ast.FunctionDef],
     ) -> None:
-        """METHODS["T"] = property(...), METHODS["where"] = METHODS.pop("_where_method")."""
+        """Read METHODS["T"] = property(...), METHODS["where"] = METHODS.pop("_where_method")."""
         text = ast.unparse(value)
         if table == "FUNCTIONS":
             self.functions.setdefault(name, "")
@@ -319,7 +319,7 @@ def stubs(ops: list[Operator], engine: Path) -> dict[str, str]:
             methods[op.name] = _definition(
                 op.name, [(params, "Tensor")], _doc(op, False, "    "), "    "
             )
-    # Methods in the yaml that are functions too: engine/overloads.py lists those that write.
+    # In-place methods in the yaml that are also functions: engine/overloads.py lists them.
     listed = re.search(
         r'_WRITING_FUNCTIONS = """(.*?)"""', (engine / "overloads.py").read_text(), re.DOTALL
     )

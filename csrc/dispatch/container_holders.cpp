@@ -1,4 +1,4 @@
-// Records the references of containers, and releases long rows of them without recursion.
+// Records the references of containers, and frees long chains of containers without recursion.
 #include "dispatch/ivalue.h"
 
 namespace uh {
@@ -11,7 +11,7 @@ void add_items(std::vector<HolderTracker::Reference>& references,
                 [&](const Tensor& t) { references.push_back({static_cast<int64_t>(i), &t}); });
 }
 
-// A key as Python would write it, as far as it is short.
+// A key as Python prints it, shortened if it is long.
 std::string text_of_key(const IValue& key) {
   if (const auto* text = key.get_if<std::string>()) return "'" + *text + "'";
   if (const auto* number = key.get_if<int64_t>()) return std::to_string(*number);
@@ -58,8 +58,8 @@ void Dict::record_items() {
   Container::record_items(events::Holder::kDict, references);
 }
 
-// A million objects that each hold the next would go in a million nested calls: what they hold
-// waits until the first of them is done with its own.
+// A chain of a million objects would need a million nested destructor calls: each object's slots
+// are queued until the outermost destructor has finished with its own.
 Object::~Object() {
   thread_local std::vector<IValue>* t_waiting = nullptr;
   std::vector<IValue> own;
@@ -80,7 +80,7 @@ void Object::record_items() {
   std::vector<HolderTracker::Reference> references;
   for (size_t i = 0; i < slots.size(); ++i) {
     each_tensor(slots[i], [&](const Tensor& t) {
-      // As long as there is no class, an Object is a future.
+      // Without a class an Object is a future.
       const std::string description =
           attribute_name ? attribute_name(*this, i, number_) : message("result of future ", number_);
       references.push_back({events::intern(description), &t});

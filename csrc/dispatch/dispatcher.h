@@ -1,8 +1,8 @@
-// The registry of operators. Libraries, which are entered and removed at run time: library.h.
+// The registry of operators. library.h has libraries, which are registered and removed at run time.
 //
-// Note [No static constructors]: operators are entered by an explicit list
-// (generated/register.cpp), when the engine is first used. Order of initialisation is then a fact,
-// not luck.
+// Note [No static constructors]: operators are registered by an explicit list
+// (generated/register.cpp) when the engine is first used. The order of initialisation is therefore
+// fixed.
 #pragma once
 
 #include <memory>
@@ -18,19 +18,19 @@ class Dispatcher {
  public:
   static Dispatcher& instance();
 
-  // `op` must outlive the process: generated operators are globals.
+  // Registers `op`, which must outlive the process: generated operators are globals.
   void enter(OperatorInfo& op, std::string_view name_space = "aten");
-  // The name is free again. `op` itself stays: graphs may still name it.
+  // Frees the name. `op` itself is not destroyed: graphs may still refer to it.
   void remove(const OperatorInfo& op);
-  // Changes whenever an operator is entered or removed: what was derived from all() is then stale.
+  // Changes whenever an operator is registered or removed, which invalidates caches of all().
   uint64_t generation() const;
-  // "aten::add.Tensor" or "add.Tensor"; null when there is none.
+  // Accepts "aten::add.Tensor" or "add.Tensor"; returns null if there is no such operator.
   OperatorInfo* find(std::string_view name) const;
   std::vector<const OperatorInfo*> all() const;
 
-  // The kernel, at the key of a backend, of every operator that has none there. Note [Fallback].
+  // Registers a kernel for a backend key, for every operator without one there. Note [Fallback].
   void register_fallback(Key key, BoxedFallback fallback, const char* name);
-  // The same for the operators that allocate their results and are tagged with one of `tags`.
+  // The same for the operators that allocate their results and have one of `tags`.
   void register_fallback(Key key, TagSet tags, BoxedFallback fallback, const char* name);
 
  private:
@@ -41,7 +41,7 @@ class Dispatcher {
     const char* name;
   };
   std::vector<std::unique_ptr<Entry>> entries_;
-  std::vector<Fallback> fallbacks_;  // for operators that are entered later
+  std::vector<Fallback> fallbacks_;  // for operators that are registered later
 
  public:
   Dispatcher();

@@ -17,7 +17,7 @@ struct Word {
   std::string_view text;
   SchemaKind kind;
 };
-// The first word of a kind is how it is printed.
+// A kind is printed as its first word in this list.
 constexpr Word kWords[] = {
     {"Tensor", SchemaKind::kTensor},
     {"Scalar", SchemaKind::kScalar},
@@ -46,7 +46,7 @@ std::string joined(std::span<const SchemaType> types) {
   return all;
 }
 
-// A parsed schema and what its views lead into. Deques: what they hold stays where it is.
+// A parsed schema and the storage that its views refer to. Deques never move their elements.
 struct SchemaStorage {
   explicit SchemaStorage(std::string_view from) : text(from) {}
   SchemaStorage(const SchemaStorage&) = delete;
@@ -99,7 +99,7 @@ class Parser {
   }
 
   void results() {
-    // `-> (Tensor, int)` are two results; `-> (Tensor, int)?` would be one, which no schema has.
+    // `-> (Tensor, int)` are two results; no schema has `-> (Tensor, int)?`, a single one.
     if (!eat('(')) {
       result();
       return;
@@ -142,7 +142,7 @@ class Parser {
     return {kind, 0, {}, all.data(), all.size()};
   }
 
-  // Tensor(a!)?[]? : base, alias annotation, and whatever makes a list or an optional of it.
+  // Parses Tensor(a!)?[]?: a base type, its alias annotation, and list and optional suffixes.
   SchemaType type(AliasInfo& alias, int depth = 0) {
     if (depth > kMaxDepth) wrong("less nesting");
     SchemaType result = base_type(depth);
@@ -190,7 +190,8 @@ class Parser {
       if (future.count != 1) wrong("one type");
       return future;
     }
-    // Union(int, str), NamedTuple(a : int), Float(2, 3), Enum<__torch__.Color>: the JIT reads them.
+    // Types that only the JIT parses: Union(int, str), NamedTuple(a : int), Float(2, 3),
+    // Enum<__torch__.Color>.
     if (raw() == '<' || (raw() == '(' && std::isupper(static_cast<unsigned char>(name[0]))))
       balanced();
     const std::string_view all = text_.substr(from, at_ - from);
@@ -208,7 +209,7 @@ class Parser {
     return all;
   }
 
-  // From an opening bracket past the one that closes it.
+  // Skips from an opening bracket past the matching closing one.
   void balanced() {
     int depth = 0;
     do {
@@ -275,7 +276,7 @@ class Parser {
     return read.ec == std::errc() && read.ptr == end;
   }
 
-  // [1, 2], or one number for all of int[2].
+  // Parses [1, 2], or a number that fills int[2].
   bool list(std::string_view text, const SchemaType& type, DefaultValue& value) {
     const bool bracketed = text.front() == '[' && text.back() == ']';
     if (bracketed) text = text.substr(1, text.size() - 2);
@@ -312,7 +313,7 @@ class Parser {
     return true;
   }
 
-  // Up to the ',' or ')' that ends the argument; brackets and quotes nest.
+  // Returns the text up to the ',' or ')' that ends the argument; brackets and quotes nest.
   std::string_view default_text() {
     skip();
     const size_t from = at_;
@@ -340,7 +341,7 @@ class Parser {
     return text_.substr(from, end - from);
   }
 
-  // Reads a quoted string with its escapes; false if it is not one.
+  // Reads a quoted string with its escapes; returns false if there is none.
   bool quoted(std::string& out) {
     const char quote = raw();
     for (++at_; at_ < text_.size() && raw() != quote; ++at_) {
@@ -373,7 +374,7 @@ class Parser {
     return true;
   }
 
-  // Every byte of a character beyond ASCII counts as a letter.
+  // Every byte of a non-ASCII character counts as a letter.
   static bool is_letter(char c) {
     const auto byte = static_cast<unsigned char>(c);
     return std::isalpha(byte) || c == '_' || byte >= 0x80;
@@ -404,7 +405,7 @@ class Parser {
     if (at_ == from) wrong(expected);
     return text_.substr(from, at_ - from);
   }
-  // `__torch__.Cell` is one word among types.
+  // Reads `__torch__.Cell`, one word among types.
   std::string_view dotted_word(std::string_view expected) {
     const std::string_view first = word(expected);
     const size_t from = at_ - first.size();

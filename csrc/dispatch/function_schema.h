@@ -1,10 +1,10 @@
 // FunctionSchema: the signature of an operator as typed data.
 //
-// What: argument types, defaults, alias annotations and results. Declared operators have theirs as
-// constants that codegen/schema_tables.py writes; those registered at run time are read from their
-// text by parse_schema(), to the same structure.
-// Invariant: a FunctionSchema is never changed, and what its views lead into lives as long as the
-// operator. If violated: matching a call reads freed memory.
+// Argument types, defaults, alias annotations and results. Declared operators have constants that
+// codegen/schema_tables.py writes; parse_schema() reads those registered at run time from their
+// text into the same structure. Invariant: a FunctionSchema is never changed, and the data that
+// its views refer to lives as long as the operator. If violated: matching a call reads freed
+// memory.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ enum class SchemaKind : uint8_t {
   kNone,
   kAnyEnum,
   kAnyClass,
-  kVariadic,  // `...`: as many more values as a call has
+  kVariadic,  // `...`: any number of further values
   kVariable,  // a type variable, `t`
   kNamed,     // any other type of the JIT, by its text: `__torch__.Cell`
   kOptional,
@@ -47,17 +47,17 @@ enum class SchemaKind : uint8_t {
 
 struct SchemaType {
   SchemaKind kind;
-  int32_t fixed_size = 0;             // of int[2]: one int may stand for both; 0: any length
+  int32_t fixed_size = 0;             // of int[2], which also accepts one int; 0: any length
   std::string_view name = {};         // of a type variable or a type of the JIT
-  const SchemaType* first = nullptr;  // inner types, one after the other
+  const SchemaType* first = nullptr;  // inner types, contiguous
   size_t count = 0;
 
   bool is(SchemaKind k) const { return kind == k; }
   std::span<const SchemaType> inner() const { return {first, count}; }
   const SchemaType& element() const { return *first; }
-  // Tensor of Tensor?, int[2] of int[2]?; any other type as it is.
+  // Tensor for Tensor?, int[2] for int[2]?; any other type unchanged.
   const SchemaType& without_optional() const { return is(SchemaKind::kOptional) ? *first : *this; }
-  // The innermost kind: int of int[2]?.
+  // The innermost kind: int for int[2]?.
   SchemaKind base() const {
     return is(SchemaKind::kOptional) || is(SchemaKind::kList) ? first->base() : kind;
   }
@@ -65,7 +65,7 @@ struct SchemaType {
   std::string text() const;  // "int[]?", without the size
 };
 
-// The default of an argument. A list that a single number stands for is written out.
+// The default of an argument. A number that fills a list is stored as the whole list.
 struct DefaultValue {
   enum class Kind : uint8_t {
     kNone,
@@ -75,7 +75,7 @@ struct DefaultValue {
     kString,
     kInts,
     kFloats,
-    kLiteral,  // of a compiled function: Python text that no IValue here stands for
+    kLiteral,  // of a compiled function: Python text without an IValue
   };
   Kind kind = Kind::kNone;
   int64_t integer = 0;
@@ -87,11 +87,11 @@ struct DefaultValue {
   IValue value() const;
 };
 
-// (a!), (a), (a|b), (*): which arguments and results may share memory, and which are written.
+// Alias annotation (a!), (a), (a|b), (*): which values may share memory, and which are written.
 struct AliasInfo {
   std::string_view set = {};  // "" for none
   bool is_write = false;
-  bool enters_container = false;  // (a -> *): it goes into a container and is itself left alone
+  bool enters_container = false;  // (a -> *): stored in a container, not written
 };
 
 struct Argument {
@@ -100,11 +100,11 @@ struct Argument {
   const DefaultValue* default_value = nullptr;  // null where the argument is required
   AliasInfo alias_info = {};
   bool keyword_only = false;
-  bool takes_number = false;  // a Tensor operand for which a number will do
+  bool takes_number = false;  // a Tensor operand that also accepts a number
 
   bool has_default() const { return default_value != nullptr; }
   bool is_write() const { return alias_info.is_write; }
-  // Shares memory with a result, and is not written.
+  // True if the argument shares memory with a result and is not written.
   bool is_view() const {
     return !alias_info.set.empty() && !alias_info.is_write && !alias_info.enters_container;
   }
@@ -127,15 +127,15 @@ struct FunctionSchema {
   bool is_mutable() const;  // writes an argument
   bool is_out() const;      // writes a keyword-only argument: an out= form
   bool is_view() const;     // a result shares memory with an argument
-  // The position of an argument; the number of arguments if no argument has that name.
+  // The index of an argument; the number of arguments if none has that name.
   size_t index_of(std::string_view argument) const;
 };
 
-// Reads a schema at run time; the memory that it leads into goes with it. Throws a RuntimeError
-// that points at the place where the text stops making sense.
+// Parses a schema at run time; the result owns the memory that its views refer to. Throws a
+// RuntimeError that points at the first invalid position.
 std::shared_ptr<const FunctionSchema> parse_schema(std::string_view text);
 
-// An object of name, overload_name, arguments and returns, as engine/function_schema.py reads it.
+// Writes an object with name, overload_name, arguments and returns, for engine/function_schema.py.
 void write_json(JsonWriter& writer, const FunctionSchema& schema);
 
 }  // namespace uh

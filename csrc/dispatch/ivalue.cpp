@@ -17,7 +17,7 @@ T exactly(const IValue& value, std::string_view expected) {
   wrong(value, expected);
 }
 
-// What an operator wants as a plain array may come as a list of the JIT, or as a tuple.
+// The items of a list or tuple of the JIT, for an operator that takes a plain array.
 const std::vector<IValue>* items_of(const IValue& value) {
   if (const List* list = value.list()) return &list->items;
   if (const Tuple* tuple = value.tuple()) return &tuple->items;
@@ -81,7 +81,7 @@ std::string IValue::type_name() const {
 }
 
 namespace {
-// An object without methods is a member of an Enum: one of the same Enum that holds the same.
+// An object without methods is an Enum member: equal if the Enum and the value are.
 bool same_member(const Object& a, const Object& b) {
   return !a.methods && !b.methods && a.type.get() == b.type.get() && equal_items(a.slots, b.slots);
 }
@@ -119,7 +119,7 @@ bool equal(const IValue& a, const IValue& b) {
         } else if constexpr (std::is_same_v<T, Dims>) {
           return std::equal(v.begin(), v.end(), w.begin(), w.end());
         } else if constexpr (std::is_same_v<T, Scalar> || std::is_same_v<T, Ref<Container>>) {
-          return false;  // recorded above
+          return false;  // compared above
         } else {
           return v == w;
         }

@@ -1,9 +1,9 @@
-// IValue and Stack: arguments and results in boxed form, any type in one word plus a tag.
+// IValue and Stack: boxed arguments and results, a tagged union of all types.
 //
-// What: the interpreter, recorded arguments, Python custom operators and anything else that does
-// not know an operator's C++ signature calls through a Stack of IValues (PyTorch's word).
-// Invariant: a container is held by reference, as in Python: two IValues may share one list, and
-// what is appended through one is seen through the other. Numbers, strings and Dims are copied.
+// Callers that do not have an operator's C++ signature call through a Stack of IValues, as in
+// PyTorch: the interpreter, recorded arguments, Python custom operators. Invariant: a container is
+// held by reference, as in Python: two IValues may share one list, and both see what is appended.
+// Numbers, strings and Dims are copied.
 #pragma once
 
 #include <optional>
@@ -23,13 +23,13 @@ struct Tuple;
 struct Dict;
 struct Object;
 
-// The common part of lists, tuples, dictionaries and objects: a count and a kind.
+// The common base of lists, tuples, dictionaries and objects: a count and a kind.
 struct Container : RefCounted {
   enum class Kind : int8_t { kList, kTuple, kDict, kObject };
   explicit Container(Kind k) : kind(k) {}
   const Kind kind;
 
-  // To be called after every write to it: records what it holds now.
+  // Must be called after every write to the container: records its current references.
   void written() {
     if (events::on()) [[unlikely]]
       record_items();
@@ -40,7 +40,7 @@ struct Container : RefCounted {
   // Records these references as the current ones.
   void record_items(events::Holder holder, const std::vector<HolderTracker::Reference>& matches);
 
-  int64_t number_ = 0;  // as a holder; 0 as long as it was none
+  int64_t number_ = 0;  // its id as a holder; 0 until it is recorded
 
  private:
   std::unique_ptr<HolderTracker> tracker_;  // destroyed after the items, which derived classes own
@@ -66,7 +66,7 @@ class IValue {
   T* get_if() {
     return std::get_if<T>(&v_);
   }
-  // Null when it is something else.
+  // Null if the value has another kind.
   List* list() const { return container<List>(Container::Kind::kList); }
   Tuple* tuple() const { return container<Tuple>(Container::Kind::kTuple); }
   Dict* dict() const { return container<Dict>(Container::Kind::kDict); }
@@ -87,8 +87,8 @@ class IValue {
 
 using Stack = std::vector<IValue>;
 
-// The tensors that a value holds itself: it is one, or an array of them. Items of a container
-// are held by the container.
+// Visits the tensors that a value holds directly: a tensor, or the elements of a tensor array. A
+// container's items are held by the container.
 template <class F>
 void each_tensor(const IValue& value, F&& f) {
   if (const Tensor* t = value.get_if<Tensor>()) {
@@ -120,15 +120,15 @@ struct Tuple final : Container {
   void record_items() override;
 };
 
-// Entries in the order in which they were put in, as in Python. Keys are numbers, strings or
-// tensors. Invariant: entries_of_hash_ leads from each key's hash to its entry.
+// Entries are in insertion order, as in Python. Keys are numbers, strings or tensors. Invariant:
+// entries_of_hash_ maps each key's hash to its entry.
 struct Dict final : Container {
   Dict() : Container(Kind::kDict) {}
 
   using Entry = std::pair<IValue, IValue>;
   const std::vector<Entry>& items() const { return items_; }
   size_t size() const { return items_.size(); }
-  const IValue* find(const IValue& key) const;  // null when it is not there
+  const IValue* find(const IValue& key) const;  // null if absent
   void put(IValue key, IValue value);
   bool remove(const IValue& key);
   void clear();
@@ -141,8 +141,8 @@ struct Dict final : Container {
   std::unordered_multimap<size_t, size_t> entries_of_hash_;
 };
 
-// An instance of a class that the JIT knows, a module above all: its attributes by slot. `type` is
-// a jit::ClassType, `methods` its jit::Methods; code that reads them knows that layer.
+// An instance of a class of the JIT, usually a module: its attributes by slot. `type` is a
+// jit::ClassType, `methods` its jit::Methods, which this layer does not include.
 struct Object final : Container {
   Object(Ref<RefCounted> t, Ref<RefCounted> m, size_t n)
       : Container(Kind::kObject), type(std::move(t)), methods(std::move(m)), slots(n) {}
@@ -151,7 +151,7 @@ struct Object final : Container {
   const Ref<RefCounted> methods;
   std::vector<IValue> slots;
 
-  // Returns the name of an attribute for recordings: the JIT provides it.
+  // Returns an attribute's name for recordings; the JIT provides the function.
   using AttributeName = std::string (*)(const Object& object, size_t slot, int64_t number);
   static AttributeName attribute_name;
 
@@ -164,19 +164,19 @@ IValue make_container(A&&... args) {
   return IValue(Ref<Container>(make_ref<T>(std::forward<A>(args)...)));
 }
 
-// Python's == on what is not a tensor: by value, 1 == 1.0, containers item by item; tensors and
-// objects only as themselves.
+// Python's ==, except for tensors and objects, which are compared by identity: values, 1 == 1.0,
+// containers item by item.
 bool equal(const IValue& a, const IValue& b);
 
-// The codes by which PyTorch's graphs write dtypes: 6 is float32.
+// PyTorch's numbers of dtypes in graphs: 6 is float32.
 int64_t pytorch_code(DType dtype);
 DType dtype_of_pytorch_code(int64_t code);
 
-// Reads an IValue as the C++ type T of a kernel's parameter, or throws a TypeError naming both.
+// Converts an IValue to the C++ type T of a kernel's parameter, or throws a TypeError naming both.
 template <class T>
 T from_value(const IValue& value);
 
-// The boxed form of a kernel's parameter; nothing where it was not given.
+// Boxes a kernel's parameter; an absent one becomes None.
 template <class T>
 IValue to_value(const T& value) {
   return IValue(value);

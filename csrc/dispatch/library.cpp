@@ -8,7 +8,7 @@
 namespace uh {
 namespace {
 
-// Names are shown by recordings and messages for as long as the process lives.
+// Interns a name for the lifetime of the process: recordings and messages refer to it.
 const char* permanent(std::string_view text) {
   static std::mutex lock;
   static auto* all = new std::set<std::string, std::less<>>;
@@ -16,7 +16,7 @@ const char* permanent(std::string_view text) {
   return all->emplace(text).first->c_str();
 }
 
-// PyTorch's symbolic types are plain ones here: SymInt is int.
+// Replaces PyTorch's symbolic types by plain ones: SymInt becomes int.
 std::string plain_types(std::string_view schema) {
   std::string text(schema);
   for (const std::string_view symbolic : {"SymInt", "SymBool", "SymFloat"}) {
@@ -53,7 +53,7 @@ IValue read_tensors(const IValue& value) {
 }
 IValue read_memory_format(const IValue& value) { return to_value(from_value<MemoryFormat>(value)); }
 
-// How a value of a schema type is read: null for a type that boxed kernels do not take.
+// Converts a value of a schema type; null for a type that boxed kernels do not accept.
 using Reader = IValue (*)(const IValue&);
 Reader list_reader_of(const SchemaType& element) {
   switch (element.kind) {
@@ -82,7 +82,7 @@ Reader reader_of(const SchemaType& type) {
   }
 }
 
-// True for a value that is what a reader of the type would return, as most are.
+// True if a reader of the type would return the value unchanged, which is the common case.
 bool is_ready(const SchemaType& type, const IValue& value) {
   switch (type.kind) {
     case SchemaKind::kTensor: {
@@ -97,7 +97,7 @@ bool is_ready(const SchemaType& type, const IValue& value) {
   }
 }
 
-// The value as kernels of this type get it; false where it is of another type.
+// Converts the value to the form that kernels of this type expect; false if it has another type.
 bool read_in_place(const SchemaType& type, IValue& value) {
   if (is_ready(type, value)) return true;
   const Tensor* tensor = value.get_if<Tensor>();
@@ -114,7 +114,7 @@ bool read_in_place(const SchemaType& type, IValue& value) {
   return true;
 }
 
-// A value in messages.
+// Describes a value in messages.
 std::string word(const IValue& value) { return value.is_none() ? "None" : value.type_name(); }
 
 KeySet keys_of_stack(const Stack& stack) {
@@ -143,14 +143,14 @@ void record_arguments(CallRecord& record, const Stack& stack) {
   }
 }
 
-// The libraries that define operators, by namespace.
+// The live libraries that may define operators, by namespace.
 std::mutex g_lock;
 std::multimap<std::string, const Library*, std::less<>>& libraries() {
   static auto* all = new std::multimap<std::string, const Library*, std::less<>>;
   return *all;
 }
 std::map<std::string, std::string>& definers() {
-  static auto* all = new std::map<std::string, std::string>;  // namespace -> where
+  static auto* all = new std::map<std::string, std::string>;  // namespace -> source location
   return *all;
 }
 
@@ -198,7 +198,8 @@ BoxedOperator::BoxedOperator(std::string_view name_space,
 }
 
 namespace {
-// A kernel's Tensor may be without a value, so it reads Tensor? and the elements of Tensor?[] too.
+// True if the types match. A kernel's Tensor may be undefined, so it also accepts Tensor? and the
+// elements of Tensor?[].
 bool fits(const SchemaType& schema, const SchemaType& kernel) {
   if (schema.is(SchemaKind::kOptional) && schema.element().is(SchemaKind::kTensor) &&
       kernel.is(SchemaKind::kTensor))
@@ -209,7 +210,8 @@ bool fits(const SchemaType& schema, const SchemaType& kernel) {
   return true;
 }
 
-// What differs first: "argument 1 ('n') is int in the schema and str in the kernel"; or nothing.
+// Describes the first mismatch: "argument 1 ('n') is int in the schema and str in the kernel";
+// empty if there is none.
 std::string first_difference(const char* role, std::span<const Argument> schema,
                              std::span<const Argument> kernel) {
   if (schema.size() != kernel.size())
@@ -256,7 +258,7 @@ void BoxedOperator::set_kernel(KernelTarget target, KernelRef kernel, std::strin
 }
 
 void BoxedOperator::remove_kernels_of(const Library& owner) {
-  std::vector<KernelRef> removed;  // whose contexts are destroyed when the lock is open again
+  std::vector<KernelRef> removed;  // their contexts are destroyed after the lock is released
   const std::lock_guard guard(lock_);
   const auto remove = [&](KernelRef& slot) {
     if (!slot || slot->owner != &owner) return false;
@@ -302,7 +304,7 @@ BoxedOperator::KernelRef BoxedOperator::kernel_for(KeySet keys, Key* ret_key) {
   const std::lock_guard guard(lock_);
   const KeySet usable = keys & kernels_;
   if (usable.empty()) {
-    // An operator that only writes has no results to compute on Meta.
+    // An operator that only writes needs no Meta kernel: it has no results to compute.
     if (retired_ || !keys.has(Key::kMeta) || !schema().returns.empty()) no_boxed_kernel(keys);
     static const auto& nothing = *new KernelRef(
         std::make_shared<const Kernel>(Kernel{[](KeySet, Stack& s) { s.clear(); }, nullptr}));
@@ -314,7 +316,7 @@ BoxedOperator::KernelRef BoxedOperator::kernel_for(KeySet keys, Key* ret_key) {
   return own ? own : composite_;
 }
 
-// Numbers become what the schema says, lists the arrays that kernels read.
+// Converts numbers to the schema's types, and lists to the arrays that kernels read.
 void BoxedOperator::check_arguments(Stack& stack) const {
   const std::span<const Argument> arguments = schema().arguments;
   if (stack.size() != arguments.size()) [[unlikely]]
@@ -352,7 +354,7 @@ std::vector<Tensor> BoxedOperator::written(const Stack& stack) const {
 }
 
 namespace {
-// New results that a kernel filled through a pointer would have no values in a recording.
+// Records the contents of new results: writes through a pointer are not recorded.
 void record_results(const FunctionSchema& schema, const Stack& results) {
   for (size_t i = 0; i < results.size(); ++i) {
     if (!schema.returns[i].alias_info.set.empty()) continue;
@@ -370,7 +372,7 @@ void BoxedOperator::run(KeySet keys, Stack& stack) {
     record_hop(*this, key, keys);
   if (!kernel) return fallbacks_[static_cast<size_t>(key)](*this, key, stack);
   const bool backend = kBackendKeys.has(key);
-  // A kernel writes through a pointer: the write is counted here, unless operators did it.
+  // A kernel may write through a pointer: count the write here, unless an operator counted it.
   const std::vector<Tensor> outputs = backend ? written(stack) : std::vector<Tensor>();
   std::vector<int64_t> versions;
   for (const Tensor& t : outputs) {
@@ -398,8 +400,8 @@ void BoxedOperator::call_below_autograd(Stack& stack) {
   run(keys - Key::kAutograd - Key::kTracer, stack);
 }
 
-// Note [Operators without a gradient] of operator.h. What is written comes first among the
-// arguments and stands for the results.
+// Note [Operators without a gradient] of operator.h. Written arguments are treated as results,
+// before the returned ones.
 void BoxedOperator::run_below_barrier(KeySet keys, Stack& stack) {
   const Stack arguments = stack;
   const std::vector<Tensor> outputs = written(arguments);
@@ -498,7 +500,7 @@ std::string_view Library::without_namespace(std::string_view name) const {
 BoxedOperator& Library::define(std::string_view schema) {
   check(kind_ != Kind::kImplement, "library ", namespace_,
         ": an IMPL library cannot define operators; use DEF or FRAGMENT");
-  // Never freed (see the head of library.h), and never torn down at exit.
+  // Never freed (see the top of library.h), not even at exit.
   static auto& operators = *new std::vector<BoxedOperator*>;
   auto op = std::make_unique<BoxedOperator>(namespace_, without_namespace(schema));
   op->origin_ = message(namespace_, "::", op->schema_text(), "\n", location_, "\n", object_);

@@ -1,14 +1,14 @@
-// Operators that are defined at run time from their schema text, and the libraries they belong to.
+// Libraries and the operators that they define at run time from schema strings.
 //
-// What: a Library is one registration block of a namespace (PyTorch's torch.library.Library, a
-// TORCH_LIBRARY block). It defines operators and implements operators, its own or another
-// library's, for dispatch keys. A BoxedOperator is an operator whose kernels take a Stack.
-// Invariant: what a Library registered is registered for as long as the Library lives. The
-// BoxedOperator itself is never freed, for graphs and Signatures refer to it by address; a call
-// after its Library has gone is an error that says so. A kernel that is running when it is
-// removed lives until it returns.
-// If violated: a graph calls through a dangling pointer.
-// Read next: operator.h, capi/underhood_library.h.
+// A Library is one registration block of a namespace (PyTorch's
+// torch.library.Library, a TORCH_LIBRARY block). It defines operators, and implements
+// its own or another library's operators for dispatch keys. A BoxedOperator is an
+// operator whose kernels take a Stack. Invariant: a Library's registrations last
+// exactly as long as the Library. The BoxedOperator itself is never freed, because
+// graphs and Signatures refer to it by address; calling it after its Library was
+// destroyed is an error. A kernel that is removed while it runs lives until it
+// returns. If violated: a graph calls through a dangling pointer. Read next:
+// operator.h, capi/underhood_library.h.
 #pragma once
 
 #include <functional>
@@ -22,12 +22,12 @@
 
 namespace uh {
 
-// Takes the arguments off the stack and leaves the results on it.
+// Pops the arguments off the stack and pushes the results.
 using BoxedKernel = std::function<void(KeySet, Stack&)>;
 
-// The target of a registration: a dispatch key, or one of PyTorch's alias keys.
-// A composite kernel serves every backend without its own kernel. An implicit one calls
-// operators that are differentiable, so its gradient is theirs; an explicit one has none.
+// The target of a registration: a dispatch key, or one of PyTorch's alias keys. A composite kernel
+// serves every backend without its own kernel. An implicit one calls differentiable operators,
+// which provide its gradient; an explicit one has none.
 struct KernelTarget {
   enum class Kind : int8_t { kKey, kCompositeImplicit, kCompositeExplicit };
   Kind kind = Kind::kKey;
@@ -35,7 +35,7 @@ struct KernelTarget {
 
   KernelTarget(Key k) : key(k) {}
   explicit KernelTarget(Kind k) : kind(k) {}
-  // "CPU", "Meta", "Autograd", "CompositeImplicitAutograd"; throws for any other name.
+  // Parses "CPU", "Meta", "Autograd", "CompositeImplicitAutograd"; throws for any other name.
   static KernelTarget parse(std::string_view name);
 };
 
@@ -43,19 +43,19 @@ class Library;
 
 class BoxedOperator final : public OperatorInfo {
  public:
-  // Refuses what is not a schema, and types that no boxed kernel can take.
+  // Throws for an invalid schema, and for types that boxed kernels do not accept.
   BoxedOperator(std::string_view name_space, std::string_view schema);
 
   void call_boxed(Stack& stack) override;
-  // For an Autograd kernel that has done its part: continues with the keys below it.
+  // Called by an Autograd kernel: continues with the keys below it.
   void redispatch(KeySet keys, Stack& stack);
-  // The same for a kernel outside of the engine, whose arguments are checked.
+  // The same for a kernel outside of the engine; checks the arguments.
   void call_below_autograd(Stack& stack);
-  // Throws where a kernel of this signature, "(Tensor a, int b) -> Tensor", has other types than the
-  // schema.
+  // Throws if the types of a kernel's signature, "(Tensor a, int b) -> Tensor", differ from the
+  // schema's.
   void check_signature(std::string_view signature, std::string_view kernel_name) const;
-  // String id of three lines: the schema with its namespace, where it was defined, and the shared
-  // object that did it.
+  // String id of three lines: the schema with its namespace, the location of its definition, and
+  // the shared object that defined it.
   int64_t recorded_origin() const { return recorded_origin_.number(origin_); }
 
  private:
@@ -78,11 +78,11 @@ class BoxedOperator final : public OperatorInfo {
   std::vector<Tensor> written(const Stack& stack) const;
   [[noreturn]] void no_boxed_kernel(KeySet keys) const;
 
-  const std::shared_ptr<const FunctionSchema> parsed_;  // schema() refers to it
+  const std::shared_ptr<const FunctionSchema> parsed_;  // storage of schema()
   std::string origin_;
-  std::string fake_kernel_hint_;  // where it is, for an error
+  std::string fake_kernel_hint_;  // where to find it, for an error
   events::InternedText recorded_origin_;
-  std::mutex lock_;  // of the kernels
+  std::mutex lock_;  // guards the kernels
   std::array<KernelRef, kKeyCount> own_;
   KernelRef composite_;
   bool retired_ = false;
@@ -93,7 +93,7 @@ class Library {
   // A namespace has one kDefine at a time, and any number of kFragment.
   enum class Kind : int8_t { kDefine, kFragment, kImplement };
 
-  // `location` says where it was registered: "FILE:12"; `object` in which shared object, if in one.
+  // `location`: where it was registered, "FILE:12"; `object`: the shared object, if any.
   explicit Library(std::string name_space, Kind kind = Kind::kFragment, std::string location = "",
                    std::string object = "");
   ~Library();
@@ -101,12 +101,12 @@ class Library {
   Library& operator=(const Library&) = delete;
 
   const std::string& name_space() const { return namespace_; }
-  // "twice(Tensor x) -> Tensor", also with the namespace. Throws when there is one of that name.
+  // Defines "twice(Tensor x) -> Tensor", also with the namespace. Throws if the name is in use.
   BoxedOperator& define(std::string_view schema);
-  // The Python module that registers the fake kernels of operators defined from here on; an error
-  // that one is missing names it, and ends with `context`.
+  // Sets the Python module that registers the fake kernels of operators defined from now on; the
+  // error for a missing kernel names it and ends with `context`.
   void set_python_module(std::string_view module, std::string_view context);
-  // `name`: "twice", "twice.overload", also with the namespace, which must be the library's.
+  // `name`: "twice" or "twice.overload", also with the namespace, which must be the library's.
   void implement(std::string_view name, KernelTarget target, BoxedKernel kernel,
                  std::string_view kernel_name);
   BoxedOperator& find(std::string_view name) const;
@@ -121,10 +121,10 @@ class Library {
   std::vector<BoxedOperator*> defined_, implemented_;
 };
 
-// String id of an operator's schema; of one that a library defined, with its origin.
+// String id of an operator's schema, followed by its origin if a library defined it.
 int64_t recorded_schema(const OperatorInfo& op);
 
-// True if a library that may define operators is alive in the namespace.
+// True if a live library may define operators in the namespace.
 bool is_library_namespace(std::string_view name_space);
 
 }  // namespace uh

@@ -1,16 +1,16 @@
-// Op: one operator, its table of kernels, and the call that picks one.
+// Op: one operator, its kernel table, and the call that chooses a kernel.
 //
-// What: Op<R(A...)> knows the C++ signature, so a call from C++ or the C ABI is one indirect call.
-// OperatorInfo is the untyped part: schema, tags, table, boxed entry; it is what the registry
-// lists. Invariant: table_[k] is called only with the signature R(KeySet, A...) it was registered
-// with. If violated: undefined behaviour; hence kernels are registered through the typed set_kernel
+// Op<R(A...)> has the C++ signature, so a call from C++ or the C ABI is one indirect call.
+// OperatorInfo is the untyped part: schema, tags, table, boxed entry; the registry lists it.
+// Invariant: table_[k] is called only with the signature R(KeySet, A...) it was registered with.
+// If violated: undefined behaviour; hence kernels are registered through the typed set_kernel
 // only.
 //
-// Note [Operators are compiled once]: some 1300 operators have some 370 signatures. What an Op does
-// is written in operator_calls.h, which only the generated signatures_<n>.cpp include: they compile
-// it once per signature, and a caller, of which there are thousands, is one plain call.
-// Read next: operator_calls.h, dispatcher.h (the registry and libraries), record_call.h (what is
-// recorded of a call).
+// Note [Operators are compiled once]: some 1300 operators have some 370 signatures. The members of
+// Op are defined in operator_calls.h, which only the generated signatures_<n>.cpp include: they are
+// compiled once per signature, and each of the thousands of callers is a plain call. Read next:
+// operator_calls.h, dispatcher.h (the registry and libraries), record_call.h (the recording of a
+// call).
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ namespace uh {
 
 class OperatorInfo;
 
-// The keys an argument contributes to the dispatch.
+// The keys that an argument contributes to dispatch.
 inline KeySet keys_of(const Tensor& t) { return t ? t.keys() : KeySet(); }
 inline KeySet keys_of(const Operand& o) { return keys_of(o.tensor); }
 inline KeySet keys_of(const std::vector<Tensor>& list) {
@@ -41,14 +41,14 @@ inline KeySet keys_of(const T&) {
   return KeySet();
 }
 
-// Note [Operators without a gradient]: an operator is differentiable through a kernel at Autograd,
-// or because it calls operators that are (composite). Any other is a barrier: its kernel runs
-// below Autograd, so that no half of a graph is recorded inside, and autograd decides what its
-// results know: nothing, or that a gradient is missing.
+// Note [Operators without a gradient]: an operator is differentiable through a kernel for Autograd,
+// or because it calls differentiable operators (composite). Any other is a barrier: its kernel runs
+// below Autograd, so that no partial graph is recorded inside, and autograd gives its results no
+// history, or a Node that reports the missing gradient.
 enum class Differentiation : int8_t { kKernel, kComposite, kNone, kMissing };
 
-// The part of autograd around a barrier. `enter` says whether a gradient is wanted, and throws for
-// an out= form where one is; `leave` then joins the results to a Node that knows what is missing.
+// Autograd's code around a barrier. `enter` returns true if a gradient is required, and throws if
+// one is for an out= form; `leave` then gives the results a Node that reports the missing formula.
 using TensorList = std::vector<const Tensor*>;
 struct BarrierCalls {
   bool (*enter)(const OperatorInfo& op, const TensorList& arguments) = nullptr;
@@ -62,17 +62,17 @@ extern BarrierCalls g_barrier;
 using TracerCall = void (*)(const OperatorInfo& op, const Stack& arguments, const Stack& results);
 extern TracerCall g_tracer;
 
-// Note [Fallback]: a backend has kernels for some operators only. For the others it declares a
-// fallback (PyTorch's boxed fallback), which becomes their kernel at the backend's key: one boxed
-// function that runs any operator, such as cpu_fallback of ops/cpu_fallback.h. The table then has
-// an entry for every operator, and a call costs what it costs elsewhere.
+// Note [Fallback]: a backend has kernels for some operators only. For the others it registers a
+// fallback (PyTorch's boxed fallback) as their kernel for the backend's key: one boxed function
+// that runs any operator, such as cpu_fallback of ops/cpu_fallback.h. The table then has an entry
+// for every operator, at no cost to other calls.
 using BoxedFallback = void (*)(OperatorInfo& op, Key key, Stack& stack);
 
 // Note [Autocast]: while a thread autocasts, its calls have the key AutocastCPU. It ranks above
-// Tracer, so that traces have the casts. Operators with a tag that begins with autocast_ have a
-// kernel there, which is a fallback as well: it casts the arguments and calls the operator again.
+// Tracer, so that traces contain the casts. The autocast_* tags give an operator a fallback kernel
+// there, which casts the arguments and calls the operator again.
 
-// The tensors among arguments or results, for a barrier to look at.
+// The tensors among arguments or results, for a barrier.
 class TensorsAmong {
  public:
   void add(const Tensor& t) {
@@ -94,9 +94,9 @@ class TensorsAmong {
   TensorList tensors_;
 };
 
-// A fact about an operator that its schema does not say: generated/tags.h, from dispatch/tags.yaml.
+// A property of an operator that its schema lacks: generated/tags.h, from dispatch/tags.yaml.
 enum class Tag : uint8_t;
-// Bit n is the Tag of that number.
+// Bit n is the Tag with value n.
 using TagSet = uint64_t;
 
 class OperatorInfo {
@@ -118,12 +118,12 @@ class OperatorInfo {
   }
   std::string full_name() const { return schema().full_name(); }
   std::string_view name_space() const { return name_space_; }    // "aten"
-  void set_name_space(const char* text) { name_space_ = text; }  // which outlives the operator
-  // What graphs call it: "aten::add", without the overload.
+  void set_name_space(const char* text) { name_space_ = text; }  // outlives the operator
+  // Its name in graphs: "aten::add", without the overload.
   std::string qualified_name() const {
     return std::string(name_space_).append("::").append(schema().name());
   }
-  KeySet kernels() const { return kernels_; }  // keys that have a kernel; the others fall through
+  KeySet kernels() const { return kernels_; }  // keys that have a kernel; dispatch skips the others
   std::string_view kernel_name(Key key) const { return names_[static_cast<size_t>(key)]; }
 
   Differentiation differentiation() const { return differentiation_; }
@@ -133,17 +133,17 @@ class OperatorInfo {
     barrier_ = open ? Key::kTracer : KeySet(Key::kTracer) | Key::kAutograd;
   }
 
-  // Makes `fallback` the kernel at `key` if there is none. Note [Fallback].
+  // Sets `fallback` as the kernel for `key` unless there is one. Note [Fallback].
   void set_fallback(Key key, BoxedFallback fallback, const char* name);
 
-  // Takes the arguments off the stack and leaves the results on it.
+  // Pops the arguments off the stack and pushes the results.
   virtual void call_boxed(Stack& stack) = 0;
 
  protected:
-  // Not virtual, and trivial: the generated operators are globals, and none is torn down at exit.
+  // Non-virtual and trivial: the generated operators are globals that are never destroyed.
   ~OperatorInfo() = default;
 
-  // The highest key of `keys` that has a kernel; throws NotImplementedError when none has.
+  // The highest key of `keys` with a kernel; throws NotImplementedError if there is none.
   Key choose(KeySet keys) const {
     const KeySet usable = keys & kernels_;
     if (usable.empty()) [[unlikely]]
@@ -159,7 +159,7 @@ class OperatorInfo {
   std::array<BoxedFallback, kKeyCount> fallbacks_{};
   std::array<std::string_view, kKeyCount> names_{};
   KeySet kernels_;
-  KeySet barrier_ = Key::kTracer;  // and Autograd, where a call with that key needs care
+  KeySet barrier_ = Key::kTracer;  // and Autograd, if such calls are barriers
   Differentiation differentiation_ = Differentiation::kKernel;
 
  private:
@@ -184,7 +184,7 @@ class Op<R(A...)> final : public OperatorInfo {
     enter_kernel(key, reinterpret_cast<void*>(kernel), name);
   }
 
-  // The same kernel for every device: it calls other operators, or looks at no element.
+  // Sets the kernel for every backend: it calls other operators, or accesses no element.
   void set_backend_kernels(Kernel kernel, const char* name) {
     for (const Key key : kBackendKeyList) set_kernel(key, kernel, name);
   }
@@ -194,7 +194,7 @@ class Op<R(A...)> final : public OperatorInfo {
 
   R operator()(A... args) const;
 
-  // For a kernel that has done its part: continues with the keys below its own.
+  // Called by a kernel: continues with the keys below its own.
   R redispatch(KeySet keys, A... args) const;
 
   void call_boxed(Stack& stack) override;
@@ -210,7 +210,7 @@ class Op<R(A...)> final : public OperatorInfo {
   void call_boxed(Stack& stack, std::index_sequence<I...>);
 };
 
-// Gives the operator the kernel that boxes its arguments, which knows the operator by its type.
+// Gives the operator its boxing kernel, which has the operator as a template argument.
 template <auto& op, class R, class... A>
 void enable_fallback(Op<R(A...)>&) {
   op.set_boxing_kernel([](KeySet keys, A... args) -> R {

@@ -1,7 +1,7 @@
 // The call of an Op: Note [Operators are compiled once] of operator.h.
 //
-// Included by the generated signatures_<n>.cpp only. Two of the functions are called all the time
-// and are a dozen instructions each; the others are marked cold, and compiled for size.
+// Included by the generated signatures_<n>.cpp only. Two of the functions are hot and a dozen
+// instructions each; the others are marked cold and compiled for size.
 #pragma once
 
 #include <type_traits>
@@ -34,7 +34,7 @@ R Op<R(A...)>::redispatch(KeySet keys, A... args) const {
   return kernel(key)(keys, args...);
 }
 
-// One result is one entry of the stack, several are one entry each.
+// Pushes one stack entry per result.
 template <class T>
 void push_result(Stack& stack, T&& value) {
   stack.emplace_back(std::forward<T>(value));

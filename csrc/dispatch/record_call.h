@@ -22,7 +22,7 @@ class OperatorInfo;
 
 void record_hop(const OperatorInfo& op, Key key, KeySet keys);
 
-// Words that rarely outgrow the stack: a recorded call should not allocate.
+// A buffer of words with room on the stack for most calls: a recorded call should not allocate.
 class ArgumentStream {
  public:
   void push(int64_t word) {
@@ -44,7 +44,7 @@ class ArgumentStream {
   std::vector<int64_t> spilled_;
 };
 
-// Lives as long as the call; ends with leave() or failed().
+// The recording of one call; ended by leave() or failed().
 class CallRecord {
  public:
   explicit CallRecord(const OperatorInfo& op);

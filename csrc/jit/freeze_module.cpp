@@ -11,7 +11,8 @@ namespace {
 bool is_plain(const Type& type) {
   return type.is(TypeKind::kClass) && static_cast<const ClassType&>(type).is_plain();
 }
-// True if programs may write to the value: an attribute of such a type stays an attribute.
+// True if the value is or contains a list or dictionary: programs may write it, so it stays an
+// attribute.
 bool holds_plain(const Type& type) {
   return is_plain(type) || std::any_of(type.inner().begin(), type.inner().end(),
                                        [](const TypeRef& t) { return holds_plain(*t); });
@@ -21,7 +22,8 @@ const ClassType& class_of(const Object& object) {
   return static_cast<const ClassType&>(*object.type.get());
 }
 
-// An object has as many slots as its class had attributes when it was made, or set.
+// Reads a slot; an object has as many slots as its class had attributes when it was created or last
+// set.
 const IValue& attribute_of(const Object& object, int64_t slot) {
   const auto at = static_cast<size_t>(slot);
   check(at < object.slots.size(), "freeze: ", class_of(object).name(), ": attribute '",
@@ -34,7 +36,7 @@ class Freezer {
   Freezer(const IValue& module, const std::vector<std::string>& preserved)
       : module_(module), preserved_(preserved) {}
 
-  // Every GetAttr whose object is known becomes a constant, or known itself.
+  // Replaces every GetAttr of a known object by a constant, or by another known object.
   void run(Graph& graph) {
     objects_[graph.inputs()[0]] = module_;
     graph.each_node([&](Node* node) {
@@ -68,7 +70,7 @@ class Freezer {
   }
 
   void refuse_write(const Node* node) const {
-    if (is_plain(*node->input(0)->type())) return;  // of an object that the program made
+    if (is_plain(*node->input(0)->type())) return;  // an object that the program created
     check(stays(node), "freeze: the module sets its attribute '", node->text_attribute("name"),
           "'; name it in preserved_attrs");
   }
@@ -103,19 +105,19 @@ class Freezer {
   std::map<const Value*, IValue> objects_;
 };
 
-// A method with all that it calls in it, and the module's attributes as constants.
+// Inlines all calls of a method, and makes the module's attributes constants.
 GraphRef frozen_graph(const Function& method, const std::string& name, const IValue& module,
                       const std::vector<std::string>& preserved, bool optimize_numerics) {
   GraphRef graph = method.graph().copy();
   graph->set_name(name);
   run_pass(*find_pass("inline"), *graph);
-  run_pass(*find_pass("erase_shape_information"), *graph);  // a trace's: other inputs may come
+  run_pass(*find_pass("erase_shape_information"), *graph);  // only the trace's inputs had these
   {
     PassRun run("freeze", *graph);
     Freezer(module, preserved).run(*graph);
     run.end();
   }
-  for (int64_t changes = 1; changes > 0;) {  // what one of them makes known, another folds
+  for (int64_t changes = 1; changes > 0;) {  // constants from one pass enable the next
     changes = 0;
     for (const char* pass :
          {"constant_propagation", "fold_constant_branches", "peephole", "cse", "dce"})

@@ -34,8 +34,8 @@ bool fit(IValue& value, const Type& type);
 
 std::string_view last_word(std::string_view name) { return name.substr(name.rfind('.') + 1); }
 
-// An object of the class that this process has as one of a class of the same name that came from a
-// file, attribute by attribute.
+// Converts an object, attribute by attribute, to the class of the same name that was loaded from a
+// file.
 bool fit_class(IValue& value, const ClassType& type) {
   const Object* object = value.object();
   if (!object || !type_of(value)->is(TypeKind::kClass) || !type.is_plain()) return false;
@@ -54,7 +54,7 @@ bool fit_class(IValue& value, const ClassType& type) {
   return true;
 }
 
-// A member of an Enum as that of one of the same name that came from a file.
+// Converts an Enum member to that of the Enum of the same name that was loaded from a file.
 bool fit_enum(IValue& value, const Type& type) {
   const auto* expected = dynamic_cast<const EnumType*>(&type);
   const EnumType* argument = enum_of(value);
@@ -88,7 +88,7 @@ bool fits_number(IValue& value) {
     const double* d = value.get_if<double>();
     if (i) value = IValue(*i != 0);
     if (d) value = IValue(*d != 0);
-    if (value.is_none()) value = IValue(false);  // Python's bool(None)
+    if (value.is_none()) value = IValue(false);  // as Python's bool(None)
     return value.get_if<bool>() != nullptr;
   } else {
     if (b) {
@@ -100,8 +100,8 @@ bool fits_number(IValue& value) {
   }
 }
 
-// Converts an argument to this type as a call from Python allows; returns false if it does not fit.
-// A container that needs no conversion stays the same object.
+// Converts an argument to this type as a call from Python allows; returns false if it does not
+// match. A container that needs no conversion stays the same object.
 bool fit(IValue& value, const Type& type) {
   switch (type.kind()) {
     case TypeKind::kAny: return true;
@@ -186,7 +186,7 @@ std::string Function::unqualified_name() const {
   return dot == std::string::npos ? name_ : name_.substr(dot + 1);
 }
 
-// "x.1" of the graph is the parameter x.
+// The graph's input "x.1" is the parameter x.
 std::string Function::parameter_name(size_t i) const {
   const std::string& name = graph_->inputs()[i]->name();
   return name.substr(0, name.find('.'));
@@ -215,7 +215,7 @@ std::string Function::schema_text() const {
 
 void Function::convert(IValue& value, size_t i) const {
   const TypeRef& type = graph_->inputs()[i]->type();
-  // What nearly every argument is.
+  // Fast path: a defined tensor.
   if (type->is(TypeKind::kTensor)) [[likely]]
     if (const Tensor* t = value.get_if<Tensor>(); t && *t) return;
   if (fit(value, *type)) return;

@@ -1,9 +1,9 @@
-// Function: a graph with a name that can be called; what script, trace and load make.
+// Function: a named graph that can be called, made by script, trace and load.
 //
-// What: the graph as it was compiled (`graph`), its schema in words, defaults of its parameters,
-// and the executor (executor.h) that optimises, specialises and runs it. A method is a Function
-// whose first input is the module.
-// Invariant: the graph is not changed after the first call; who optimises works on copies.
+// The graph as compiled (`graph`), its schema, defaults of its parameters, and the executor
+// (executor.h) that optimises, specialises and runs it. A method is a Function whose first input is
+// the module. Invariant: the graph is not changed after the first call; optimisation works on
+// copies.
 #pragma once
 
 #include <memory>
@@ -25,24 +25,24 @@ class Function final : public RefCounted {
   ~Function() override;
 
   int64_t id() const { return id_; }  // of events
-  static int64_t alive();             // how many functions there are
+  static int64_t alive();             // the number of live functions
   const std::string& name() const { return name_; }
   Graph& graph() const { return *graph_; }
   const GraphRef& graph_ref() const { return graph_; }
 
-  // Values of parameters from the end that need not be given.
+  // Default values of the last parameters.
   const std::vector<IValue>& defaults() const { return defaults_; }
   void set_defaults(std::vector<IValue> values) { defaults_ = std::move(values); }
   // "forward(self, Tensor x, int n=2) -> Tensor"
   std::string schema_text() const;
 
-  // The `given` arguments at the end of the stack, and keywords, become all of them: keywords go to
-  // their places, defaults are added, numbers and lists converted to the types of the parameters.
-  // Throws a RuntimeError as PyTorch words it where one is missing, unknown, or of another type.
+  // Completes the last `argument` values of the stack and the keywords to all arguments: positions
+  // the keywords, adds defaults, converts numbers and lists to the parameters' types. Throws
+  // PyTorch's RuntimeError for a missing, unknown or mistyped argument.
   using Keywords = std::vector<std::pair<std::string, IValue>>;
   void bind(Stack& stack, size_t argument, Keywords keywords = {}) const;
 
-  // Takes the arguments off the stack, which is nothing but them, and leaves the one result on it.
+  // Pops the arguments, which must be the whole stack, and pushes the one result.
   void call(Stack& stack);
   Executor& executor();
 

@@ -29,7 +29,7 @@ const Pass* find_pass(std::string_view name) {
 }
 
 namespace {
-// What this thread found valid last: passes run one after the other on one graph.
+// The graph that this thread verified last: passes run one after the other on one graph.
 struct Verified {
   int64_t graph = -1, version = -1;
 };
@@ -41,7 +41,7 @@ void verify_once(const Graph& graph) {
   t_verified = {graph.id(), graph.version()};
 }
 
-// The graph that this thread recorded last, as it then was.
+// The version of the graph that this thread recorded last.
 struct LastSnapshot {
   int64_t graph = 0, version = 0;
   uint32_t recording = 0;
@@ -71,7 +71,7 @@ PassRun::PassRun(std::string_view name, Graph& graph, int64_t function, int64_t 
     static std::atomic<int64_t> g_run{0};
     count_.run = ++g_run;
     if (function == 0) function = graph.function();
-    // The rewrites to come are edits of a graph that is known.
+    // The following rewrites are edits of a recorded graph.
     if (t_recorded != current_snapshot(graph)) record_graph(graph, function, "as it came");
     events::emit(events::Kind::kPASS_BEGIN, count_.run, function, graph.id(), events::intern(name_),
                  index);
@@ -122,7 +122,7 @@ int64_t run_pass(const Pass& pass, Graph& graph, int64_t function, int64_t index
     throw;
   }
   const int64_t changes = run.end();
-  // For a caller that runs it alone; the pipeline records its own result.
+  // Only for a pass outside of a pipeline, which records its own result.
   if (changes != 0 && function == 0) record_graph(graph, graph.function(), pass.name);
   return changes;
 }

@@ -1,9 +1,9 @@
-// Pass: one optimisation or lowering; it changes a graph and never what the graph computes.
+// Pass: one optimisation or lowering; it preserves what the graph computes.
 //
 // A pass is one file, passes/<name>.cpp, that defines `const Pass pass_<name>`; the build finds it
-// by its name, the generated pass_list.inc lists all. Its test is tests/ir/<name>.ir.
-// Invariant: after a pass verify() holds. The manager checks before and after and says which pass
-// broke it, with everything up to the failure recorded.
+// by its name and generates pass_list.inc. Its test is tests/ir/<name>.ir. Invariant: verify()
+// holds after a pass. The manager checks before and after and names the pass that broke it;
+// everything up to the failure is recorded.
 #pragma once
 
 #include <chrono>
@@ -23,11 +23,11 @@ struct Pass {
 };
 
 const std::vector<const Pass*>& all_passes();  // by name
-const Pass* find_pass(std::string_view name);  // null when there is none
+const Pass* find_pass(std::string_view name);  // null if unknown
 
-// A pass while it runs, also one that is written elsewhere: verified before and after, reported to
-// the recorder, its rewrites counted. `function` is whose graph it is (0: as the graph says) and
-// `index` is the position in the pipeline, for events; 0 outside a pipeline.
+// A running pass, built in or the user's: verified before and after, recorded, its rewrites
+// counted. `function`: the graph's function (0: as stored in the graph); `index`: the position in
+// the pipeline, for events, or 0.
 class PassRun {
  public:
   PassRun(std::string_view name, Graph& graph, int64_t function = 0, int64_t index = 0);
@@ -35,8 +35,8 @@ class PassRun {
   PassRun(const PassRun&) = delete;
   PassRun& operator=(const PassRun&) = delete;
 
-  // Returns the number of rewrites. Throws kInternal when the graph was changed outside of them or
-  // is not valid any more; `failed`: why the pass could not finish, "" when it did.
+  // Returns the number of rewrites. Throws kInternal if the graph was changed outside of them or is
+  // invalid; `failed`: the error that stopped the pass, or "".
   int64_t end(std::string_view failed = "");
 
  private:
@@ -51,7 +51,7 @@ class PassRun {
 
 int64_t run_pass(const Pass& pass, Graph& graph, int64_t function = 0, int64_t index = 0);
 
-// A GRAPH event with the whole graph, when a recording is on.
+// Records a GRAPH event with the whole graph, while recording.
 void record_graph(const Graph& graph, int64_t function, std::string_view phase);
 
 }  // namespace uh::jit

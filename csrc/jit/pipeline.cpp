@@ -12,7 +12,7 @@ std::vector<UserPass>& registered() {
   return *all;
 }
 
-// Both pipelines begin with these.
+// The first phase of both pipelines.
 Phase inlined() {
   return {"inline",
           "calls become what they call",

@@ -1,9 +1,9 @@
-// The pipeline: which passes run on a graph, in which order, and the users' among them.
+// The pipeline: the order of passes on a graph, including the user's.
 //
-// What: phases of general code hold for any input, those of specialised code for the dtypes and
-// ranks that the types of the graph's inputs promise. A phase is run again until it changes
-// nothing, a few times at most. After every pass that changed something the recorder is given the
-// graph. Invariant: every pass runs through run_pass (pass.h), so a graph is valid between any two.
+// Phases of general code are valid for any input, those of specialised code for the dtypes and
+// ranks in the types of the graph's inputs. A phase repeats until it changes nothing, at most a few
+// times. The graph is recorded after every pass that changed something. Invariant: every pass runs
+// through run_pass (pass.h), so the graph is valid between passes.
 #pragma once
 
 #include <functional>
@@ -22,16 +22,16 @@ struct Phase {
 };
 const std::vector<Phase>& phases(bool specialised);
 
-// Runs the phases; returns how many rewrites there were. `function`: whose graph it is, for events.
+// Runs the phases; returns the number of rewrites. `function`: the graph's function, for events.
 int64_t optimise(Graph& graph, bool specialised, int64_t function);
 
-// A pass that is written elsewhere. It stands after every run of the pass that `after` names, or
-// at the end of the phase of that name; it changes the graph inside of Rewrites.
+// A pass of the user's. It runs after every run of the pass named `after`, or at the end of the
+// phase of that name; it changes the graph inside of Rewrites.
 struct UserPass {
   std::string name, doc, after;
   std::function<void(Graph&)> run;  // throws Error; a foreign exception is kForeign
 };
-// Throws where the name is taken already, or `after` is neither a pass nor a phase.
+// Throws if the name is in use, or `after` is neither a pass nor a phase.
 void add_user_pass(UserPass pass);
 void remove_user_pass(std::string_view name);  // throws for an unknown name
 std::vector<UserPass> user_passes();

@@ -1,8 +1,8 @@
-// Allocators: where the bytes of a Storage come from.
+// Allocators: the source of a Storage's bytes.
 //
-// What: allocate(n) gives a DataPtr that knows how to release itself; raw_allocate/raw_deallocate
-// give and take bare pointers (PyTorch's c10::Allocator has the same four parts).
-// Invariant: a pointer goes back to the allocator it came from, with the size that was requested.
+// allocate(n) returns a DataPtr that releases itself; raw_allocate and raw_deallocate use bare
+// pointers (the four parts of PyTorch's c10::Allocator).
+// Invariant: memory is returned to its allocator with the size that was requested.
 // Read next: data_ptr.h, device_registry.h, backend/cpu/allocator.cpp (the caching pool).
 #pragma once
 
@@ -21,8 +21,8 @@ struct AllocatorStats {
   int64_t peak_bytes = 0;   // the highest live_bytes so far
   int64_t allocations = 0;  // calls of raw_allocate
   int64_t frees = 0;        // calls of raw_deallocate
-  int64_t reused = 0;       // allocations served from blocks kept earlier
-  int64_t kept_bytes = 0;   // bytes held back for reuse
+  int64_t reused = 0;       // served from cached blocks
+  int64_t kept_bytes = 0;   // cached for reuse
 };
 
 enum class AllocatorId : int64_t {
@@ -36,7 +36,7 @@ class Allocator {
   virtual ~Allocator() = default;
   virtual std::string_view name() const = 0;
   virtual AllocatorId id() const = 0;
-  // Returns 64-byte aligned memory (contents undefined), or throws "out of memory". n = 0 ->
+  // Returns 64-byte aligned, uninitialised memory, or throws "out of memory". n = 0 ->
   // nullptr.
   virtual void* raw_allocate(size_t bytes) = 0;
   virtual void raw_deallocate(void* pointer, size_t bytes) = 0;
@@ -45,7 +45,7 @@ class Allocator {
   DataPtr allocate(size_t bytes);
 };
 
-// Events of an allocator: ALLOCATE after it has provided a block, FREE before it takes one back.
+// Records an allocator's events: ALLOCATE after it returned a block, FREE before it takes one back.
 void record_allocate(AllocatorId id, void* pointer, size_t bytes, bool reused);
 void record_free(AllocatorId id, void* pointer, size_t bytes, bool cached);
 

@@ -1,7 +1,7 @@
-// DataPtr: a pointer that carries its own way of being released.
+// DataPtr: a pointer with a deleter.
 //
-// What: {pointer, context, deleter}. Memory of ours: the deleter returns it to its allocator.
-// Memory of another owner (a NumPy array): context is that owner's handle, the deleter releases it.
+// {pointer, context, deleter}. The deleter of our memory returns it to its allocator. For memory of
+// another owner (a NumPy array) the context is the owner's handle, which the deleter releases.
 // Invariant: move-only; the deleter runs exactly once.
 #pragma once
 

@@ -1,9 +1,9 @@
-// The registry of devices: what a backend says about its device, in one call.
+// The registry of devices: one call describes a backend's device.
 //
-// What: per device type its name, its allocator and how bytes are copied to and from it. What runs
-// there is registered with the operators, under the key of the type (key_of in tensor/key_set.h).
-// Invariant: a type is registered before the first tensor on it exists, and once.
-// PyTorch spreads the same over c10::SetAllocator, DeviceGuardImpl and
+// Per device type: its name, its allocator and a function that copies bytes to and from it.
+// Kernels are registered with the operators, under the key of the type (key_of in
+// tensor/key_set.h). Invariant: a type is registered once, before the first tensor on it
+// exists. PyTorch splits this into c10::SetAllocator, DeviceGuardImpl and
 // register_privateuse1_backend.
 #pragma once
 
@@ -19,37 +19,37 @@ namespace uh {
 struct DeviceBackend {
   const char* name = nullptr;  // "opencl"; outlives the process
   Allocator& (*allocator)(Device device) = nullptr;
-  // Copies bytes between two devices, at least one of which is this one; the other may be the host.
-  // Returns when they are there. Null: the bytes are in host memory, or there are none.
+  // Copies bytes between two devices, at least one of them of this type; the other may be the host.
+  // Returns when the copy is complete. Null: the bytes are in host memory, or there are none.
   void (*copy_bytes)(void* to, Device to_device, const void* from, Device from_device,
                      size_t bytes) = nullptr;
-  // The number of such devices; null: one. It may look for them first: it is called when the first
+  // The number of such devices; null: one. May search for them first: it is called when the first
   // tensor is created, not when the type is registered.
   int (*count)() = nullptr;
 
-  // The others may be null: nothing is known, nothing is to be done.
-  std::string (*absence)() = nullptr;           // why there are none
-  std::string (*title)(Device device) = nullptr;  // as its maker calls it
-  void (*synchronize)(Device device) = nullptr;  // returns when nothing is left to do
-  // The same for all devices that are in use, without a word of what failed: a recording ends.
+  // Optional functions, null if not supported.
+  std::string (*absence)() = nullptr;             // why there is no device
+  std::string (*title)(Device device) = nullptr;  // the manufacturer's name of the device
+  void (*synchronize)(Device device) = nullptr;   // waits until all of its work is done
+  // Synchronises all devices in use and ignores failures: called when a recording ends.
   void (*settle)() = nullptr;
-  int64_t (*waits)() = nullptr;  // how often the host has waited for one of them
+  int64_t (*waits)() = nullptr;  // how often the host has waited for a device
   void (*empty_cache)(Device device) = nullptr;
-  void (*reset_peak)(Device device) = nullptr;   // of its allocator's statistics
+  void (*reset_peak)(Device device) = nullptr;  // of its allocator's statistics
   size_t (*total_memory)(Device device) = nullptr;
   void (*set_memory_limit)(Device device, size_t bytes) = nullptr;
-  Allocator& (*pinned_allocator)(Device device) = nullptr;  // host memory that it copies directly
+  Allocator& (*pinned_allocator)(Device device) = nullptr;  // host memory, for direct copies
 };
 
 void register_device(DeviceType type, const DeviceBackend& backend);
 
-// Throws where no backend has registered the type.
+// Throws if no backend has registered the type.
 const DeviceBackend& backend_of(DeviceType type);
-// Types that have a backend, in the order of their numbers.
+// The types that have a backend, by number.
 std::vector<DeviceType> device_types();
 
-// The allocator of a device; of a backend's one without an index that of its first.
-extern constinit std::array<Allocator*, kDeviceTypeCount> g_allocators;  // of the first of each
+// The allocator of a device; without an index, that of the type's first device.
+extern constinit std::array<Allocator*, kDeviceTypeCount> g_allocators;  // first device of each
 Allocator& find_allocator(Device device);
 inline Allocator& allocator_of(Device device) {
   Allocator* allocator = g_allocators[static_cast<size_t>(device.type)];
@@ -59,16 +59,16 @@ inline Allocator& allocator_of(Device device) {
 }
 // The number of devices of the type.
 int device_count(DeviceType type);
-// The device as tensors on it name it: a backend's one without an index is its first.
+// The device as stored in a tensor: without an index, the type's first device.
 inline Device with_index(Device device) {
   if (device.type <= DeviceType::kMeta || device.index >= 0) return device;
   return Device(device.type, 0);
 }
 
-// True where the host may read and write the bytes of tensors.
+// True if the host may read and write the tensor's bytes.
 inline bool is_host(Device device) { return device.type == DeviceType::kCPU; }
 
-// Copies bytes between any two devices, by way of the host where neither knows the other.
+// Copies bytes between any two devices, through the host if neither backend supports the other.
 void copy_bytes(void* to, Device to_device, const void* from, Device from_device, size_t bytes);
 
 }  // namespace uh

@@ -1,17 +1,17 @@
-// Storages whose bytes the outside can see (NumPy arrays): who changed them, when we did not?
+// Detects writes to Storages that other libraries can see (NumPy arrays).
 //
-// What: while recording, a copy of each such Storage is kept. check_foreign() compares, and records
-// a WRITE with call 0 for bytes that changed without an operator of ours. Invariant: every write of
-// ours calls refresh() for its Storage, so that it is not mistaken.
+// While recording, each such Storage is copied. check_foreign() compares, and records a WRITE with
+// call 0 for bytes that changed without an operator of ours. Invariant: each of our writes calls
+// refresh() for its Storage. If violated: our write is recorded as a foreign one.
 #pragma once
 
 #include "memory/storage.h"
 
 namespace uh::foreign_writes {
 
-void watch(Storage* storage);    // its bytes became visible outside
-void forget(Storage* storage);   // the Storage dies
-void refresh(Storage* storage);  // we wrote to it ourselves
+void watch(Storage* storage);    // starts watching: its bytes became visible outside
+void forget(Storage* storage);   // called when the Storage dies
+void refresh(Storage* storage);  // called after our own writes
 void check_all();
 
 }  // namespace uh::foreign_writes

@@ -31,7 +31,7 @@ Ref<OwnCounter> Storage::share_counter() {
   OwnCounter* shared = shared_counter_.load(std::memory_order_acquire);
   if (!shared) {
     Ref<OwnCounter> counter = make_ref<OwnCounter>(counter_);
-    // Another thread may be faster: its object is the one.
+    // If another thread was faster, its counter is used.
     if (shared_counter_.compare_exchange_strong(shared, counter.get(), std::memory_order_acq_rel))
       shared = counter.leak();
   }
@@ -39,7 +39,7 @@ Ref<OwnCounter> Storage::share_counter() {
 }
 
 void Storage::resize(size_t nbytes) {
-  // Who resizes the memory of one tensor is making a Change of that.
+  // The caller that resizes the memory of a single tensor already makes a Change of it.
   std::optional<Change> change;
   if (use_count() > 1) change.emplace(Change::Memory{this});
   check(resizable(), "Trying to resize storage that is not resizable");

@@ -1,9 +1,9 @@
-// Storage: the physical bytes that any number of tensors describe.
+// Storage: physical bytes, described by any number of tensors.
 //
-// What: a DataPtr, its size in bytes, the allocator it came from, and the holders' count.
-// Invariant: one Storage owns its memory alone; tensors that share bytes share the Storage object.
-// If violated: a write through one view would not be seen by the version counter of another.
-// See Note [Use counts add up] below for why every retain names its holder.
+// A DataPtr, its size in bytes, its allocator, and the holders' count. Invariant: each Storage is
+// the only owner of its memory; tensors that share bytes share the Storage. If violated: the
+// version counter of one view would miss writes through another. Note [Use counts add up] below
+// explains why every retain names its holder.
 #pragma once
 
 #include "base/device.h"
@@ -15,9 +15,9 @@
 
 namespace uh {
 
-// Note [Use counts add up]: a Storage is held by TensorImpls and by exports (NumPy, DLPack) only,
-// and each holder announces itself with its kind and id. The explorer's sum over holders therefore
-// equals use_count(); a difference would be a leak in the engine itself.
+// Note [Use counts add up]: only TensorImpls and exports (NumPy, DLPack) hold a Storage, and each
+// holder records its kind and id. The explorer's sum over holders therefore equals use_count(); a
+// difference would be a leak in the engine itself.
 class Storage final : public RefCounted {
  public:
   Storage(size_t nbytes, Allocator& allocator, Device device)
@@ -42,18 +42,18 @@ class Storage final : public RefCounted {
     OwnCounter* shared = shared_counter_.load(std::memory_order_acquire);
     return shared ? shared->counter : counter_;
   }
-  // The counter as an object that outlives the Storage. Note [Version counter].
+  // The counter as a separate object that may outlive the Storage. Note [Version counter].
   Ref<OwnCounter> share_counter();
 
-  // Note [Exports pin a Storage]: an array of NumPy or another library knows the address of the
-  // bytes and not the Storage, so the bytes stay where they are once one was exported: for good,
-  // as in PyTorch.
+  // Note [Exports pin a Storage]: an array of NumPy or another library has the address of the
+  // bytes but no reference to the Storage, so the bytes never move once exported, as in
+  // PyTorch.
   bool resizable() const { return !foreign() && !pinned_; }
   void pin() { pinned_ = true; }
 
   // Grows or shrinks, keeping the common prefix. Throws unless the Storage is resizable.
   void resize(size_t nbytes);
-  // True where the host may follow the address of every tensor without a look at anything else.
+  // True if the host may access the bytes of every tensor without further checks.
   // Note [Following an address] in tensor/tensor_impl.h.
   bool is_plain() const { return is_plain_; }
   // A sparse tensor's Storage has no bytes at all.
@@ -65,7 +65,7 @@ class Storage final : public RefCounted {
                    use_count());
     }
   }
-  // To be called just before the reference is released.
+  // Must be called just before the reference is released.
   void dropped_by(events::Holder kind, int64_t holder) {
     if (events::on()) [[unlikely]] {
       events::emit(events::Kind::kSTORAGE_RELEASE, id_, static_cast<int64_t>(kind), holder,
@@ -84,7 +84,7 @@ class Storage final : public RefCounted {
   bool is_plain_ = true;
   int64_t id_ = next_id(IdSpace::kStorage);
   VersionCounter counter_;
-  std::atomic<OwnCounter*> shared_counter_{nullptr};  // counts instead of counter_, once there
+  std::atomic<OwnCounter*> shared_counter_{nullptr};  // replaces counter_ once set
 };
 
 }  // namespace uh

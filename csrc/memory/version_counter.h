@@ -1,9 +1,9 @@
-// Note [Version counter]: every in-place write bumps a number that all views of a Storage share, so
-// that a value saved for backward can be recognised as changed. The counter is part of the Storage:
-// sharing needs no further object. Two kinds of tensors have a separate OwnCounter: `x.data`
-// describes the same bytes and counts for itself; a tensor that moved to another Storage (`set_`,
-// `x.data = y`) continues to count with the views that it had, and takes the counter of its old
-// Storage along (Storage::share_counter).
+// Note [Version counter]: every in-place write increments a number that all views of a Storage
+// share, so that backward can detect that a saved tensor has changed. The counter is part of the
+// Storage: sharing needs no further object. Two kinds of tensors have a separate OwnCounter:
+// `x.data` describes the same bytes but counts separately; a tensor that moved to another Storage
+// (`set_`, `x.data = y`) keeps sharing the counter of its old Storage with its views
+// (Storage::share_counter).
 #pragma once
 
 #include "base/ids.h"
@@ -14,7 +14,7 @@ namespace uh {
 class VersionCounter {
  public:
   VersionCounter() = default;
-  // Continues from the version of `from`, under its id.
+  // Starts at the version of `from`, under the same id.
   explicit VersionCounter(const VersionCounter& from) : id_(from.id_), version_(from.current()) {}
   VersionCounter& operator=(const VersionCounter&) = delete;
   int64_t id() const { return id_; }

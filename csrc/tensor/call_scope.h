@@ -1,5 +1,5 @@
-// The operator call that is running on this thread. Only kept while recording: events name their
-// call.
+// The operator call that is running on this thread, tracked only while recording: events refer to
+// it.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace uh {
 
 // The innermost recorded call of this thread, or 0.
 int64_t current_call();
-// The recorded call of this thread that ended last: what has just been traced.
+// The last recorded call of this thread that has ended: the one just traced.
 int64_t last_call();
 
 // Makes `call` the current one for the lifetime of the scope.

@@ -1,14 +1,14 @@
-// Predicates of the bytes that a layout describes: without gaps, without overlap.
+// Predicates on the bytes that a layout describes: no gaps, no overlap.
 #pragma once
 
 #include "tensor/tensor_impl.h"
 
 namespace uh {
 
-// Without gaps and overlap in some order of its dimensions.
+// True if the layout has no gaps and no overlap in some order of its dimensions.
 bool is_dense(const Layout& layout);
 
-// True if each element surely has separate bytes: every dimension steps over all inner ones.
+// True only if each element has separate bytes: every dimension's stride exceeds the inner extent.
 bool is_non_overlapping(const Layout& layout);
 
 }  // namespace uh

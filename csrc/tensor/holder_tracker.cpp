@@ -10,22 +10,22 @@ namespace {
 
 constexpr size_t kMaxUnsettled = 4096;
 
-// Tensors that live, by number. The lock is held while a count is read, and taken by a tensor
-// that dies before it is gone: so no count is read of one that is.
+// Live tensors, by id. The lock is held while a count is read, and taken by a dying tensor before
+// it is freed: so no count of a freed tensor is read.
 std::mutex g_lock;
 std::unordered_map<int64_t, TensorImpl*>& watched() {
   static auto* all = new std::unordered_map<int64_t, TensorImpl*>;
   return *all;
 }
 
-// 0 when it has gone.
+// Returns 0 if the tensor has been freed.
 int64_t count_of(int64_t tensor) {
   const std::lock_guard guard(g_lock);
   const auto it = watched().find(tensor);
   return it == watched().end() ? 0 : it->second->use_count();
 }
 
-// The counts that this thread has recorded for tensors since it settled last.
+// The counts that this thread has recorded since it last settled.
 thread_local std::unordered_map<int64_t, int64_t> t_unsettled;
 
 void emit(events::Kind kind, const TensorUse& use, int64_t count) {
@@ -49,7 +49,7 @@ void forget(int64_t tensor) {
 void record_references(const std::vector<TensorUse>& dropped, const std::vector<TensorUse>& added,
                        const std::vector<int64_t>& passing) {
   if (!events::on() || dropped.size() + added.size() == 0) return;
-  // What is to be added to the count as it is now for what it was after each event.
+  // What to add to the current count to obtain the count after each event.
   std::unordered_map<int64_t, int64_t> later;
   for (const TensorUse& use : dropped) ++later[use.tensor];
   for (const TensorUse& use : added) --later[use.tensor];
@@ -95,7 +95,7 @@ void HolderTracker::update(const std::vector<Reference>& references) {
   const auto same = [](const TensorUse& a, const TensorUse& b) {
     return a.position == b.position && a.tensor == b.tensor;
   };
-  // References that stayed are in both in the same order.
+  // Unchanged references are in both lists, in the same order.
   size_t begin = 0, ends = 0;
   const size_t shorter = std::min(recorded_.size(), fresh.size());
   while (begin < shorter && same(recorded_[begin], fresh[begin])) ++begin;

@@ -1,9 +1,9 @@
-// Dispatch keys: what the dispatcher needs to know about a tensor, as bits of one word.
+// Dispatch keys: the properties of a tensor that choose a kernel, as bits of one word.
 //
-// What: functionality keys (AutocastCPU, Tracer, Autograd, ADInplaceOrView) are above backend keys.
+// Functionality keys (AutocastCPU, Tracer, Autograd, ADInplaceOrView) rank above backend keys.
 // Invariant: a call runs the highest key in the union of its arguments' key sets for which the
-// operator has a kernel; that kernel redispatches with the keys below itself.
-// keys.inc lists them.
+// operator has a kernel; that kernel redispatches with the keys below itself. keys.inc lists
+// them.
 #pragma once
 
 #include <cstdint>
@@ -39,9 +39,9 @@ class KeySet {
   constexpr KeySet operator|(KeySet other) const { return KeySet(bits_ | other.bits_); }
   constexpr KeySet operator&(KeySet other) const { return KeySet(bits_ & other.bits_); }
   constexpr KeySet operator-(KeySet other) const { return KeySet(bits_ & ~other.bits_); }
-  // Must not be empty.
+  // The set must not be empty.
   Key highest() const { return static_cast<Key>(31 - __builtin_clz(bits_)); }
-  // Every key of this set below `key`: what a kernel at `key` may redispatch to.
+  // The keys of this set below `key`, to which a kernel at `key` may redispatch.
   KeySet below(Key key) const { return KeySet(bits_ & (KeySet(key).bits_ - 1)); }
 
  private:
@@ -53,11 +53,11 @@ inline constexpr KeySet kBackendKeys =
     KeySet(Key::kCPU) | KeySet(Key::kOpenCL) | KeySet(Key::kMeta) | KeySet(Key::kPrivateUse1) |
     KeySet(Key::kPrivateUse2) | kSparseKeys;
 
-// The keys whose tensors have their elements at strides: what a kernel for every device serves.
+// Keys of strided tensors: a kernel for every device is registered at each.
 inline constexpr Key kBackendKeyList[] = {Key::kCPU, Key::kOpenCL, Key::kPrivateUse1,
                                           Key::kPrivateUse2, Key::kMeta};
 
-// The key of the tensors on a device of this type.
+// The backend key of a device type.
 constexpr Key key_of(DeviceType type) {
   switch (type) {
     case DeviceType::kMeta: return Key::kMeta;
@@ -68,9 +68,9 @@ constexpr Key key_of(DeviceType type) {
   }
 }
 
-// "CPU, ADInplaceOrView", highest last.
+// "CPU, ADInplaceOrView", highest key last.
 std::string to_string(KeySet keys);
-// The set in traces: bit n is the key of recorded number n.
+// The set as recorded in traces: bit n is the key with recorded number n.
 int64_t recorded_bits(KeySet keys);
 
 }  // namespace uh

@@ -1,6 +1,6 @@
-// MemoryFormat: in which order the elements of a new tensor lie (PyTorch's memory_format).
+// MemoryFormat: the order of a new tensor's elements in memory (PyTorch's memory_format).
 //
-// memory_formats.inc lists them. kPreserve keeps the order of another tensor.
+// memory_formats.inc lists them. kPreserve copies the order of another tensor.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@ enum class MemoryFormat : int8_t {
 #define UH_MEMORY_FORMAT(enumerator, name) enumerator,
 #include "tensor/memory_formats.inc"
 #undef UH_MEMORY_FORMAT
-  kUndefined = -1,  // not given: the operator's default
+  kUndefined = -1,  // the operator's default
 };
 
-// Dense strides of these sizes in a format that orders dimensions by itself (all but kPreserve).
-// Throws when the number of dimensions does not fit: 4 for kChannelsLast, 5 for kChannelsLast3d.
+// Dense strides of these sizes in a format other than kPreserve. Throws if the number of dimensions
+// does not match: 4 for kChannelsLast, 5 for kChannelsLast3d.
 Dims dense_strides(IntSpan sizes, MemoryFormat format);
 
 bool is_contiguous(const Tensor& self, MemoryFormat format);
 
-// `format` unless it was not given.
+// Returns `format`, or `fallback` if it is kUndefined.
 inline MemoryFormat or_else(MemoryFormat format, MemoryFormat fallback) {
   return format == MemoryFormat::kUndefined ? fallback : format;
 }

@@ -1,4 +1,4 @@
-// Strides of a result, as those of the operands suggest them.
+// Strides of a result, derived from those of the operands.
 #pragma once
 
 #include <algorithm>
@@ -8,9 +8,9 @@
 
 namespace uh {
 
-// The order of dimensions, outermost first, in which operands of these `strides` (one for each of
-// `sizes`; 0: repeated, no opinion) are walked. PyTorch's TensorIterator rule: the first operand
-// that has an opinion about two dimensions decides; where none has, the larger dimension stays
+// The order of dimensions, outermost first, in which to iterate over operands of these `strides`
+// (one for each of `sizes`; 0: broadcast, ambiguous). PyTorch's TensorIterator rule: the first
+// operand that is not ambiguous for two dimensions decides; without one, the larger dimension is
 // outside.
 template <class Operands>
 Dims stride_order(IntSpan sizes, const Operands& operands) {
@@ -27,7 +27,7 @@ Dims stride_order(IntSpan sizes, const Operands& operands) {
     }
     return 0;
   };
-  for (size_t i = 1; i < n; ++i) {  // insertion sort: "no opinion" is not transitive
+  for (size_t i = 1; i < n; ++i) {  // insertion sort: ambiguous comparisons are not transitive
     size_t at = i;
     for (size_t j = i; j-- > 0;) {
       // order is outermost first, so the sort runs from the innermost dimension outwards.
@@ -44,7 +44,7 @@ Dims stride_order(IntSpan sizes, const Operands& operands) {
   return order;
 }
 
-// The strides of an operand in the shape it broadcasts to: 0 where it repeats.
+// The strides of an operand expanded to the broadcast shape: 0 in expanded dimensions.
 inline Dims operand_strides(IntSpan sizes, IntSpan strides, IntSpan shape) {
   Dims result(shape.size());
   const size_t shift = shape.size() - sizes.size();
@@ -55,10 +55,10 @@ inline Dims operand_strides(IntSpan sizes, IntSpan strides, IntSpan shape) {
   return result;
 }
 
-// Strides that put the dimensions in `order` (outermost first) densely.
+// Dense strides for the dimensions in `order` (outermost first).
 inline Dims dense_strides(IntSpan sizes, const Dims& order) {
-  // Row-major is said in the usual strides; another order counts a size of 0 as it is, as
-  // PyTorch's.
+  // Row-major order uses contiguous_strides; another order multiplies a size of 0 as it is, as in
+  // PyTorch.
   if (std::is_sorted(order.begin(), order.end())) return contiguous_strides(sizes);
   Dims strides(sizes.size());
   int64_t step = 1;
@@ -70,7 +70,7 @@ inline Dims dense_strides(IntSpan sizes, const Dims& order) {
   return strides;
 }
 
-// True if dimensions of size 1, too, have the strides that a new tensor of these sizes gets.
+// True if all strides are row-major, including those of dimensions of size 1.
 inline bool has_row_major_strides(const Layout& layout) {
   int64_t step = 1;
   for (size_t i = layout.sizes.size(); i-- > 0;) {

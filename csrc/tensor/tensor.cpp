@@ -15,7 +15,7 @@ namespace {
 
 std::atomic<DType> g_default_dtype{DType::kFloat32};
 
-// Elements from the first one that a layout touches: the size its Storage needs, in elements.
+// The number of elements up to the last one that a layout touches, which its Storage needs.
 int64_t extent(IntSpan sizes, IntSpan strides) {
   int64_t end = 1;
   bool overflow = false;
@@ -90,11 +90,12 @@ Tensor empty_like(const Tensor& self, DType dtype) {
 }
 
 Tensor empty_like(const Tensor& self, DType dtype, Device device) {
-  // Dense: the same strides, those of dimensions of size 1 included. Nothing is dense, too.
+  // Dense: the same strides, including those of dimensions of size 1. An empty tensor is dense,
+  // too.
   if (self.numel() == 0 || is_dense(self))
     return empty_strided(self.sizes(), self.strides(), dtype, device);
   if (self.is_contiguous()) return empty(self.sizes(), dtype, device);
-  // Keep the order of the dimensions, close the gaps.
+  // Keep the order of the dimensions and remove the gaps.
   struct Operand {
     IntSpan strides;
   };
@@ -112,7 +113,7 @@ Tensor alias(const Tensor& self, Layout layout, DType dtype, Ref<OwnCounter> own
                                            std::move(own), *self.impl()->sparse())
                     : make_ref<TensorImpl>(self.impl()->storage_ref(), std::move(layout), dtype,
                                            std::move(own));
-  // Whether versions are tracked is decided where the memory is made, not where it is viewed.
+  // A view tracks versions if its base does.
   result->set_inference(self.impl()->is_inference());
   return Tensor(std::move(result));
 }
@@ -128,7 +129,7 @@ void record_write(const Tensor& self) {
   if (!self || self.impl()->sparse()) return;  // not requested, or it has no bytes
   const ByteSpan span = byte_span(self);
   if (span.hi <= span.lo) return;
-  if (!is_host(self.device())) {  // its bytes are not the host's to read
+  if (!is_host(self.device())) {  // the host cannot read its bytes
     events::emit(events::Kind::kWRITE, self.storage()->id(), self.id(), span.lo, span.hi,
                  current_call());
     return;
@@ -143,7 +144,7 @@ void record_write(const Tensor& self) {
 
 namespace {
 
-// The dimensions of more than one element, the smallest stride first.
+// The dimensions with more than one element, smallest stride first.
 Dims by_stride(const Layout& layout) {
   Dims order;
   for (size_t d = 0; d < layout.sizes.size(); ++d) {

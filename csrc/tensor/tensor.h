@@ -1,4 +1,4 @@
-// Tensor: the handle that kernels and operators pass around; a counted pointer to a TensorImpl.
+// Tensor: the handle that kernels and operators pass around; an owning pointer to a TensorImpl.
 #pragma once
 
 #include "base/scalar.h"
@@ -11,7 +11,7 @@ class Tensor {
  public:
   Tensor() = default;
   explicit Tensor(Ref<TensorImpl> impl) : impl_(std::move(impl)) {}
-  // Shares a raw impl, as the C ABI hands it in.
+  // Retains a raw impl, as the C ABI passes it.
   static Tensor share(TensorImpl* impl) { return Tensor(Ref<TensorImpl>::share(impl)); }
 
   explicit operator bool() const { return static_cast<bool>(impl_); }
@@ -46,7 +46,7 @@ class Tensor {
   Ref<TensorImpl> impl_;
 };
 
-// A pointwise operand: a tensor, or a bare number, which needs no tensor.
+// A pointwise operand: a tensor, or a number that needs no tensor.
 struct Operand {
   Tensor tensor;  // empty for a number
   Scalar number;
@@ -56,41 +56,41 @@ struct Operand {
   bool is_number() const { return !tensor; }
 };
 
-// A new tensor with undefined contents. Strides default to row-major.
+// Makes a tensor with undefined contents. Strides default to row-major.
 Tensor empty(IntSpan sizes, DType dtype, Device device = Device::kCPU);
-// The same without any check, for a layout that is known to be dense: offset is taken as 0.
+// The same without checks, for a layout that is known to be dense; its offset is ignored.
 Tensor empty_dense(const Layout& dense, int64_t numel, DType dtype);
 Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype, Device device = Device::kCPU);
 Tensor empty(IntSpan sizes, DType dtype, Device device, MemoryFormat format);
-// Same sizes, same memory order where the strides are dense and do not overlap
+// A tensor of the same sizes, and of the same strides if these are dense and do not overlap
 // (torch.preserve_format).
 Tensor empty_like(const Tensor& self, DType dtype);
 Tensor empty_like(const Tensor& self, DType dtype, Device device);
 Tensor empty_like(const Tensor& self, DType dtype, Device device, MemoryFormat format);
 
-// A new description of the same bytes: shares Storage and version counter. Checks that every
-// element lies inside the Storage. Whether it counts as a view (base, VIEW event) is decided by
-// the ADInplaceOrView kernel, not here.
+// Makes another TensorImpl for the same bytes: it shares Storage and version counter. Checks that
+// every element is inside the Storage. The ADInplaceOrView kernel decides if it counts as a view
+// (base, VIEW event).
 Tensor alias(const Tensor& self, Layout layout);
 Tensor alias(const Tensor& self, Layout layout, DType dtype, Ref<OwnCounter> own);
 
-// Bytes [lo, hi) of the Storage that the tensor's elements span; empty for zero elements.
+// Bytes [lo, hi) of the Storage that the tensor's elements span; empty for an empty tensor.
 struct ByteSpan {
   int64_t lo, hi;
 };
 ByteSpan byte_span(const Tensor& self);
 
-// Records that `self`'s elements have been written, by the operator call that is
-// running.
+// Records that the running operator call has written `self`'s
+// elements.
 void record_write(const Tensor& self);
 
-// Without gaps and overlap in some order of the dimensions: a permutation of a contiguous tensor.
+// True if the tensor is a permutation of a contiguous one: no gaps, no overlap.
 bool is_dense(const Tensor& self);
 
-// True when some element's bytes are described twice by the tensor itself (as after expand).
+// True if two elements of the tensor have the same bytes (as after expand).
 bool has_internal_overlap(const Tensor& self);
 
-// PyTorch's default dtype for floats made from Python floats; float32 unless set.
+// The dtype of tensors made from Python floats; float32 unless set.
 DType default_dtype();
 void set_default_dtype(DType dtype);
 

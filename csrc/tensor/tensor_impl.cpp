@@ -54,12 +54,12 @@ TensorImpl::~TensorImpl() {
   if (sparse_) record_parts(events::Kind::kTENSOR_RELEASE);
   events::emit(events::Kind::kTENSOR_FREE, id_, storage_->id());
   storage_->dropped_by(events::Holder::kTensor, id_);
-  storage_ = nullptr;  // now: the base may die with us, and records the count of the same Storage
+  storage_ = nullptr;  // first: the base may die with us, and record the Storage's count
 }
 
 // Note [Views carry the Autograd key]: a view is differentiable as soon as its base is, and the
-// base may become so after the view was made (by an in-place operation). Nothing knows the views of
-// a tensor, so each has the key from the start; the Autograd kernels look whether it matters.
+// base may become so after the view was made (by an in-place operation). A tensor has no list of
+// its views, so each has the key from the start; the Autograd kernels check if it matters.
 void TensorImpl::set_base(Ref<TensorImpl> base, ViewOrigin origin) {
   base_ = std::move(base);
   view_origin_ = origin;
@@ -91,7 +91,7 @@ void TensorImpl::hold_parts(const SparseParts& parts) {
   sparse_ = std::make_unique<const SparseParts>(parts);
 }
 
-// The parts as what this tensor holds: each is released when the tensor dies.
+// Records the parts as references of this tensor, released when it dies.
 void TensorImpl::record_parts(events::Kind kind) const {
   const bool released = kind == events::Kind::kTENSOR_RELEASE;
   sparse_->each([&](SparseParts::Role role, const Tensor& part) {
@@ -131,7 +131,7 @@ AutogradSlot* TensorImpl::offer_autograd(std::unique_ptr<AutogradSlot> slot) {
 }
 
 bool TensorImpl::requires_grad() const {
-  // For a view look at the base first: the answer of the view may be about to change.
+  // Ask a view's base first: the view's history may be about to change.
   if (base_ && base_->requires_grad()) return true;
   const AutogradSlot* slot = autograd();
   return slot && slot->needs_gradient();
@@ -139,7 +139,7 @@ bool TensorImpl::requires_grad() const {
 
 namespace {
 
-// A tensor that has one reference is known to its maker alone.
+// A Change of a tensor, unless it has a single reference and so is visible to one thread only.
 class ChangeOfShared {
  public:
   explicit ChangeOfShared(const TensorImpl* impl) {
@@ -169,7 +169,7 @@ void TensorImpl::set_layout(Layout layout) {
 
 void TensorImpl::set_storage(Ref<Storage> storage, Layout layout) {
   const ChangeOfShared change(this);
-  // The version continues, as do those of the views that remain.
+  // The version continues, as do those of the other views.
   if (!own_counter_) own_counter_ = storage_->share_counter();
   storage_->dropped_by(events::Holder::kTensor, id_);
   storage_ = std::move(storage);
@@ -186,7 +186,7 @@ void TensorImpl::set_data(const TensorImpl& source) {
   if (sparse_) return set_sparse(*source.sparse_, source.sizes());
   dtype_ = source.dtype_;
   const KeySet keys = (this->keys() - kBackendKeys) | (source.keys() & kBackendKeys);
-  keys_.store(keys.bits(), std::memory_order_relaxed);  // it may be on another device now
+  keys_.store(keys.bits(), std::memory_order_relaxed);  // the new Storage may be on another device
   set_storage(source.storage_, source.layout_);
 }
 

@@ -1,10 +1,10 @@
-// TensorImpl: the logical description of some bytes.
+// TensorImpl: the metadata that makes a tensor of some bytes.
 //
-// What: sizes, strides and offset (in elements), dtype, device, key set, and a counted Storage.
-// Invariant: element (i0, i1, ...) lives at byte (offset + Σ i·stride) * itemsize of the Storage,
-// and every such byte lies inside it. If violated: kernels read and write memory of others;
-// alias() in tensor.h therefore makes views, of layouts that ops/view/layouts.h has checked. See
-// Note [Version counter] in memory/version_counter.h. Read next: tensor.h (the handle).
+// Sizes, strides and offset (in elements), dtype, device, key set, and a counted Storage.
+// Invariant: element (i0, i1, ...) is at byte (offset + Σ i·stride) * itemsize of the Storage, and
+// every such byte is inside it. If violated: kernels access memory out of bounds; alias() in
+// tensor.h therefore only makes views of layouts that ops/view/layouts.h has checked. See Note
+// [Version counter] in memory/version_counter.h. Read next: tensor.h (the handle).
 #pragma once
 
 #include <memory>
@@ -18,16 +18,16 @@
 
 namespace uh {
 
-// The part of a tensor that belongs to autograd. This layer only owns it; autograd/autograd_meta.h
-// has the contents.
+// A tensor's autograd state. This layer only owns it; autograd/autograd_meta.h defines the
+// contents.
 class AutogradSlot {
  public:
   virtual ~AutogradSlot() = default;
-  // True if gradients are computed for the tensor by its own flag or Node.
+  // True if the tensor's own flag or Node requires a gradient.
   virtual bool needs_gradient() const = 0;
 };
 
-// The origin of a view, as far as writing through it is concerned (PyTorch's CreationMeta).
+// Creation of a view, which decides if it may be written in place (PyTorch's CreationMeta).
 enum class ViewOrigin : int8_t { kDefault, kNoGrad, kMultiOutput, kInference, kCustomFunction };
 
 struct Layout {
@@ -59,12 +59,12 @@ class TensorImpl final : public RefCounted {
   int64_t numel() const { return numel_; }
   int64_t ndim() const { return layout_.sizes.ndim(); }
   bool is_contiguous() const { return contiguous_; }
-  // Note [Following an address]: the host cannot read what is in the memory of another device, and
-  // UntypedStorage.resize_ can make a Storage smaller than what tensors on it describe. Nothing
-  // knows the tensors of a Storage, so each looks when its bytes are wanted, and only if its
-  // Storage is not plain: one branch elsewhere.
+  // Note [Following an address]: the host cannot read the memory of another device, and
+  // UntypedStorage.resize_ can make a Storage smaller than the tensors on it need. A Storage has no
+  // list of its tensors, so each tensor checks when its bytes are accessed, and only if its Storage
+  // is not plain: one branch otherwise.
   //
-  // The address of the first element, for the host to follow. Throws where it cannot.
+  // The address of the first element, for code of the host. Throws if the host cannot access it.
   std::byte* data() const {
     if (!storage_->is_plain()) [[unlikely]]
       check_host_reads();
@@ -77,10 +77,10 @@ class TensorImpl final : public RefCounted {
     return first_element();
   }
 
-  // Throws where some element is described that the Storage does not have.
+  // Throws if an element is beyond the end of the Storage.
   void check_within_storage() const;
 
-  // The tensors that a sparse tensor consists of; null for one whose elements are at strides.
+  // The tensors that a sparse tensor consists of; null for a strided one.
   const SparseParts* sparse() const { return sparse_.get(); }
   // Replaces the parts and sizes of a sparse tensor.
   void set_sparse(const SparseParts& parts, const Dims& sizes);
@@ -91,7 +91,7 @@ class TensorImpl final : public RefCounted {
   ViewOrigin view_origin() const { return view_origin_; }
   void set_view_origin(ViewOrigin origin) { view_origin_ = origin; }
 
-  // The version of a view at which autograd knew how it was made. Note [Views and history].
+  // The version of a view at which its Node was last created. Note [Views and history].
   int64_t history_version() const { return history_version_.load(std::memory_order_relaxed); }
   void set_history_version(int64_t version) {
     history_version_.store(version, std::memory_order_relaxed);
@@ -101,18 +101,18 @@ class TensorImpl final : public RefCounted {
   AutogradSlot* autograd() const { return autograd_.slot.load(std::memory_order_acquire); }
   // Returns the current slot: `slot`, or the one that another thread set first.
   AutogradSlot* offer_autograd(std::unique_ptr<AutogradSlot> slot);
-  // True if gradients are computed for it: by its own flag, its Node, or through the base it views.
+  // True if it requires a gradient: by its own flag, its Node, or the base that it views.
   bool requires_grad() const;
   void add_key(Key key) { keys_.fetch_or(KeySet(key).bits(), std::memory_order_relaxed); }
   void remove_key(Key key) { keys_.fetch_and(~KeySet(key).bits(), std::memory_order_relaxed); }
-  // Made in inference mode: never part of a graph, and no version of it is worth remembering.
+  // Created in inference mode: never part of a graph, and without version tracking.
   bool is_inference() const { return inference_; }
   void set_inference(bool inference) { inference_ = inference; }
-  // Throws where a write would have to be counted and cannot be.
+  // Throws if the write would have to be counted and cannot be.
   void check_writable() const;
 
-  // The Python object of this tensor, while there is one: written and read by code that makes such
-  // objects, under Python's own lock. No reference is held.
+  // The Python object of this tensor, if it exists. Accessed under Python's own lock, by the code
+  // that makes such objects. Not a reference.
   void* object() const { return object_.load(std::memory_order_relaxed); }
   void set_object(void* object) { object_.store(object, std::memory_order_relaxed); }
 
@@ -121,23 +121,23 @@ class TensorImpl final : public RefCounted {
   }
   const Ref<OwnCounter>& own_counter() const { return own_counter_; }
   int64_t version() const { return counter().current(); }
-  // One in-place write has happened; `call` is the operator call that did it.
+  // Counts one in-place write by operator call `call`.
   void bump_version(int64_t call);
 
-  // Set, under its lock, by holder_tracker.cpp: readers of the count there learn when this one
-  // is destroyed.
+  // Set by holder_tracker.cpp under its lock: the destructor then removes the tensor from its
+  // list.
   bool watched() const { return watched_; }
   void set_watched() { watched_ = true; }
 
-  // A number that became a tensor: it does not decide dtypes over tensors of the same category.
+  // Made from a number: it does not decide dtypes over tensors of the same category.
   bool wrapped_number() const { return wrapped_number_; }
   void set_wrapped_number(bool wrapped) { wrapped_number_ = wrapped; }
 
-  // Replaces the description (resize_, set_, t_): same tensor, new shape. Each is a Change (Note
-  // [Calls and changes]); code that derives the new one from the old makes a Change around both.
+  // Replaces the metadata (resize_, set_, t_). Each is a Change (Note [Calls and changes]); code
+  // that derives the new metadata from the old makes a Change around both.
   void set_layout(Layout layout);
   void set_storage(Ref<Storage> storage, Layout layout);
-  // x.data = source: other memory, another dtype too; versions and history stay.
+  // x.data = source: other memory, perhaps another dtype; versions and history stay.
   void set_data(const TensorImpl& source);
 
  private:

@@ -1,8 +1,8 @@
-// The switches of a thread: keys that no call of it uses, grad mode, inference mode.
+// Thread-local dispatch state: included and excluded keys, grad mode, inference mode.
 //
 // Invariant: Autograd is excluded whenever grad mode is off, so that a call under no_grad() costs
-// what it costs without autograd. Scopes restore what they found. If violated: graphs are recorded
-// that no caller requested, or a kernel's own calls are differentiated a second time.
+// as little as one without autograd. Scopes restore the previous state. If violated: unrequested
+// graphs are recorded, or a kernel's inner calls are differentiated a second time.
 #pragma once
 
 #include "tensor/key_set.h"
@@ -11,12 +11,12 @@ namespace uh {
 
 struct ThreadState {
   KeySet excluded;
-  KeySet included;  // keys that every call has: Tracer, AutocastCPU
+  KeySet included;  // keys added to every call: Tracer, AutocastCPU
   bool grad_enabled = true;
   bool inference = false;  // new tensors track neither versions nor gradients
 };
 
-// Constant initialisation and a fixed place: one instruction to reach, at every operator call.
+// Constant initialisation and initial-exec TLS: read by one instruction in every operator call.
 extern thread_local constinit ThreadState t_state __attribute__((tls_model("initial-exec")));
 
 inline bool grad_enabled() { return t_state.grad_enabled; }
@@ -33,7 +33,7 @@ class GradMode {
   ThreadState saved_;
 };
 
-// Inside: calls run without this key. What a kernel puts around its redispatch, as to say below it.
+// Excludes a key within a scope: a kernel puts it around calls that must dispatch below it.
 template <Key key>
 class Without {
  public:

@@ -7,7 +7,7 @@
 
 namespace uh::autograd {
 
-// Of a * sigmoid(b), the halves of `self`.
+// Gradient of a * sigmoid(b), where a and b are the halves of `self`.
 Tensor glu_backward(const Tensor& grad, const Tensor& self, int64_t dim) {
   const int64_t half = self.size(dim < 0 ? dim + self.ndim() : dim) / 2;
   const Tensor a = ops::narrow(self, dim, 0, half);

@@ -1,4 +1,4 @@
-// Gradients of blocks and parts.
+// Gradients of operators that rearrange blocks and parts of tensors.
 #pragma once
 
 #include "autograd/formula.h"

@@ -26,12 +26,12 @@ Tensor turned(const Tensor& self) { return ops::transpose(self, -2, -1); }
 }  // namespace
 
 // With weights p = softmax(s), s = scale q k^T + mask, and out = p v:
-// ds = p (dp - sum_j p_j dp_j), where dp = grad v^T and the sum is that of grad * out.
+// ds = p (dp - sum_j p_j dp_j), where dp = grad v^T and the sum equals that of grad * out.
 std::tuple<Tensor, Tensor, Tensor, Tensor> attention_backward(
     const Tensor& given_grad, const Tensor& given_query, const Tensor& given_key,
     const Tensor& given_value, const Tensor& mask, const Tensor& output, const Tensor& logsumexp,
     bool is_causal, std::optional<double> scale, bool needs_mask) {
-  if (!grad_enabled() && !needs_mask) {  // nothing is differentiated again: in one pass
+  if (!grad_enabled() && !needs_mask) {  // no double backward: compute it in one pass
     auto [grad_query, grad_key, grad_value] =
         ops::_scaled_dot_product_flash_attention_for_cpu_backward(
             given_grad, given_query, given_key, given_value, output, logsumexp, 0, is_causal, mask,

@@ -1,4 +1,4 @@
-// The gradient of attention in blocks.
+// The gradient of scaled dot product attention, computed in blocks.
 #pragma once
 
 #include <tuple>

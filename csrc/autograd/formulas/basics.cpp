@@ -22,7 +22,7 @@ Tensor with_dims(const Tensor& grad, const Dims& sizes, const std::optional<Dims
 
 Tensor sum_backward(const Tensor& grad, const Dims& sizes, const std::optional<Dims>& dim,
                     bool keepdim) {
-  // A sum of everything repeats along every dimension, also those of size 1: their strides are 0.
+  // A full reduction expands every dimension, including those of size 1: their strides are 0.
   if (!dim || dim->empty()) return ops::expand(grad, sizes, false);
   return ops::expand(with_dims(grad, sizes, dim, keepdim), sizes, false);
 }
@@ -60,7 +60,7 @@ Tensor pow_backward_exponent(const Tensor& grad, const Operand& self, const Oper
                              const Tensor& result) {
   const Tensor slope = grad * conj(result * ops::log(as_tensor(self)));
   const bool is_real = exponent.is_number() || !is_complex(exponent.tensor.dtype());
-  // 0 ** x is 0 for x > 0 and 1 for x = 0: the logarithm of 0 must not spoil it.
+  // 0 ** x is 0 for x > 0 and 1 for x = 0: avoids NaN from the logarithm of 0.
   if (!is_real) return ops::where(ops::eq(as_tensor(self), Scalar(0)), Scalar(0), slope);
   const Tensor flat = ops::logical_and(ops::eq(as_tensor(self), Scalar(0)),
                                        ops::ge(as_tensor(exponent), Scalar(0)));

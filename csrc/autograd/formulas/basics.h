@@ -23,12 +23,12 @@ Dims inverse(const Dims& dims);
 // Gradients of all outputs of `node`, zeros for those that got none.
 std::vector<Tensor> or_zeros(const Node& node, const Gradients& grads);
 
-// A derivative that PyTorch does not have either: raises.
+// Raises for a derivative that PyTorch does not implement either.
 [[noreturn]] Tensor underivable(const char* op);
 Tensor as_tensor(const Operand& operand);
 Tensor zero_gradient(const Tensor& grad);
 Scalar negated(const Scalar& number);
-// grad * conj(factor); a factor of 1 costs nothing.
+// grad * conj(factor); free for a factor of 1.
 Tensor scaled(const Tensor& grad, const Scalar& factor);
 
 Tensor softmax_backward(const Tensor& grad, const Tensor& result, int64_t dim, DType dtype);

@@ -5,7 +5,7 @@
 
 namespace uh::autograd {
 
-// Turning by an angle moves z by iz.
+// A change of the angle moves z along iz.
 Tensor angle_backward(const Tensor& grad, const Tensor& self) {
   if (!is_complex(self.dtype())) return zero_gradient(grad);
   const Tensor re = ops::real_view(self), im = ops::imag_view(self);
@@ -13,7 +13,7 @@ Tensor angle_backward(const Tensor& grad, const Tensor& self) {
   return ops::where(ops::eq(self, Scalar(0)), Scalar(0), turned);
 }
 
-// What goes along the direction changes the length only: the rest turns the direction.
+// A change of z along its direction changes only the length; the rest changes the direction.
 Tensor sgn_backward(const Tensor& grad, const Tensor& self, const Tensor& result) {
   if (!is_complex(self.dtype())) return zero_gradient(grad);
   const Tensor length = ops::abs(self);

@@ -1,4 +1,4 @@
-// Gradients of complex numbers' lengths and directions.
+// Gradients of the absolute value, angle and sign of complex numbers.
 #pragma once
 
 #include "autograd/formula.h"

@@ -1,4 +1,4 @@
-// The gradient of nll_loss's gradient: it is linear in its grad_output.
+// Double backward of nll_loss, whose gradient is linear in grad_output.
 #pragma once
 
 #include "autograd/formula.h"

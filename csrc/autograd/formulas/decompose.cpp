@@ -51,7 +51,7 @@ Tensor cholesky_inverse_gradient(const Tensor& grad, const Tensor& factor, bool 
 
 namespace {
 
-// A = Q R with R square: rows of A are at least as many as its columns.
+// A = Q R with square R: A has at least as many rows as columns.
 Tensor square_qr_gradient(const Tensor& grad_q, const Tensor& grad_r, const Tensor& q,
                           const Tensor& r) {
   Tensor middle;
@@ -77,7 +77,7 @@ Tensor qr_gradient(const Tensor& grad_q, const Tensor& grad_r, const Tensor& q, 
   check(mode != "complete" || m <= n,
         "The QR decomposition is not differentiable when mode='complete' and nrows > ncols.");
   if (n == k) return square_qr_gradient(grad_q, grad_r, q, r);
-  // The columns of A beyond the first k only make those of R: R2 = Q^H A2.
+  // The columns of A beyond the first k only determine those of R: R2 = Q^H A2.
   const auto last_columns = [&](const Tensor& t) { return ops::narrow(t, -1, k, n - k); };
   Tensor to_q = grad_q, first;
   if (grad_r) {
@@ -151,8 +151,8 @@ Tensor svd_gradient(const Tensor& grad_u, const Tensor& grad_s, const Tensor& gr
   const Tensor gu = grad_u ? first_columns(grad_u, k) : grad_u;
   const Tensor gv = grad_vh ? adjoint(first_rows(grad_vh, k)) : grad_vh;
   const Tensor squares = s * s, distance = differences(squares);
-  Tensor middle, turn;  // turn: the diagonal, imaginary, of what turns u against vh
-  Tensor products;      // of both: u and vh may turn together, and the loss must not depend on it
+  Tensor middle, turn;  // turn: the imaginary diagonal, a rotation of u relative to vh
+  Tensor products;      // checked: u and vh may rotate together, and the loss must not depend on it
   if (gu) {
     const Tensor product = skew(times(adjoint(u), gu));
     turn = diagonal(product);
@@ -170,7 +170,7 @@ Tensor svd_gradient(const Tensor& grad_u, const Tensor& grad_s, const Tensor& gr
   if (grad_s) middle = middle + embedded(grad_s);
   Tensor result;
   if (m > k && gu) {
-    // What leaves the space of u, over s.
+    // The component outside of the column space of u, divided by s.
     const Tensor scaled = gu / row(s);
     result = times(times(u, middle) + scaled - times(u, times(adjoint(u), scaled)), vh);
   } else {

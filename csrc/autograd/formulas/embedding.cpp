@@ -14,7 +14,7 @@
 namespace uh::autograd {
 namespace {
 
-// How often each index occurs among all.
+// The number of occurrences of each index.
 Tensor frequencies(const Tensor& indices, int64_t rows, DType dtype) {
   const Tensor ones = ops::ones(indices.sizes(), dtype, indices.device());
   const Tensor none = ops::zeros(Dims{rows}, dtype, indices.device());
@@ -52,7 +52,7 @@ Tensor bag_weight_backward(const Tensor& grad, const Tensor& indices, const Bags
                            const Tensor& scales, const Dims& sizes, bool by_frequency,
                            bool sparse) {
   const Tensor counted = ops::unsqueeze(bags.sizes, 1);
-  if (bags.mode == 2) {  // an empty bag's zeros came from nowhere
+  if (bags.mode == 2) {  // the zeros of an empty bag have no source row
     const Tensor none = ops::eq(counted, Scalar(0));
     return gather_backward(ops::masked_fill_Scalar(grad, none, Scalar(0)), sizes, 0, bags.largest);
   }

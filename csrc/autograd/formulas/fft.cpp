@@ -11,7 +11,7 @@ namespace uh::autograd {
 Tensor r2c_gradient(const Tensor& grad, const Dims& dim, int64_t normalization, bool onesided,
                     int64_t size) {
   Tensor full = grad;
-  if (onesided) {  // the other half is zeros
+  if (onesided) {  // the other half is zero
     const int64_t last =
         dim[dim.size() - 1] < 0 ? dim[dim.size() - 1] + grad.ndim() : dim[dim.size() - 1];
     Dims pad(2 * static_cast<size_t>(grad.ndim() - last), 0);
@@ -25,7 +25,7 @@ Tensor c2r_gradient(const Tensor& grad, const Dims& dim, int64_t normalization, 
   const Tensor half = ops::_fft_r2c(grad, dim, normalization, true);
   const int64_t last =
       dim[dim.size() - 1] < 0 ? dim[dim.size() - 1] + grad.ndim() : dim[dim.size() - 1];
-  // Inputs 1 ... size - n stand for two, themselves and their conjugates.
+  // Inputs 1 ... size - n are used twice: as themselves and as their conjugates.
   const int64_t n = half.size(last), twice = size - n;
   if (twice <= 0) return half;
   Dims shape(half.sizes().size(), 1);

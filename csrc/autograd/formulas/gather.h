@@ -1,4 +1,4 @@
-// Gradients of reading by an index: the gradient is added at the positions that were read.
+// Gradients of reading by index: the gradient is added at the positions that were read.
 #pragma once
 
 #include "autograd/formula.h"

@@ -6,7 +6,7 @@
 namespace uh::autograd {
 
 Tensor index_backward(const Tensor& grad, const Dims& sizes, const std::vector<Tensor>& indices) {
-  bool repeats = false;  // masks choose no place twice
+  bool repeats = false;  // masks select no position twice
   for (const Tensor& t : indices)
     repeats = repeats || (t && t.dtype() != DType::kBool && t.dtype() != DType::kUInt8);
   const Tensor result = ops::zeros(sizes, grad.dtype(), grad.device());

@@ -1,4 +1,4 @@
-// Gradients of writing slices that a 1-d index names.
+// Gradients of writing slices selected by a 1-d index.
 #pragma once
 
 #include <tuple>
@@ -7,7 +7,7 @@
 
 namespace uh::autograd {
 
-// The slices of `grad` that a source of these sizes went to.
+// The slices of `grad` at the positions that a source of these sizes was written to.
 Tensor index_source_backward(const Tensor& grad, int64_t dim, const Tensor& index,
                              const Dims& sizes);
 // The gradient of the value that index_fill wrote.

@@ -1,5 +1,5 @@
-// In-place operators that are a call of another one, where gradients are wanted: that one's Node is
-// the history, and it sees the version that it writes.
+// In-place operators that call another one if gradients are required: that operator's Node is the
+// history, and it sees the version that it writes.
 #include "autograd/autograd_meta.h"
 #include "generated/kernels/arithmetic.h"
 #include "generated/kernels/reshaping.h"
@@ -20,7 +20,7 @@ void div_by_rounded(KeySet keys, const Tensor& self, const Operand& other,
   div_rounded_inplace(keys, self, other, rounding_mode);
 }
 
-// The graph shows the view of the diagonal that is filled.
+// As in PyTorch, the graph contains a view of the diagonal, which is filled.
 void fill_diagonal_of_view(KeySet keys, const Tensor& self, const Scalar& fill_value, bool wrap) {
   if (!autograd::requires_grad(self))
     return ops::fill_diagonal__op.redispatch(keys.below(Key::kAutograd), self, fill_value, wrap);

@@ -22,7 +22,7 @@ std::vector<Tensor> cat_backward(const Tensor& grad, const std::vector<TensorInf
   return result;
 }
 
-// Each dimension seen as (repeat, size); the repeats are summed.
+// Views each dimension as (repeat, size) and sums over the repeats.
 Tensor repeat_backward(const Tensor& grad, const Dims& sizes, const Dims& repeats) {
   const size_t lead = repeats.size() - sizes.size();
   Dims split, summed;

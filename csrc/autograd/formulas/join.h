@@ -1,4 +1,4 @@
-// Gradients of joining and repeating: the parts of the gradient.
+// Gradients of joining and repeating: slices or sums of the result's gradient.
 #pragma once
 
 #include "autograd/formula.h"

@@ -15,7 +15,7 @@ double loss_factor(int64_t reduction, const Dims& self, const Dims& target) {
 
 Tensor weighted(const Tensor& grad, const Tensor& weight) { return weight ? grad * weight : grad; }
 
-// Of the logarithms as they are, which the loss does not let below -100.
+// Uses the unclamped logarithms, although the loss clamps them at -100.
 Tensor bernoulli_backward_target(const Tensor& grad, const Tensor& self, double factor) {
   return grad * (ops::log1p(-self) - ops::log(self)) * Scalar(factor);
 }

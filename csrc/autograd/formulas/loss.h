@@ -1,4 +1,4 @@
-// Gradients of losses of element against element.
+// Gradients of element-wise losses.
 #pragma once
 
 #include "autograd/formula.h"

@@ -8,7 +8,7 @@
 
 namespace uh::autograd {
 
-// Every class that lacks some of its distance from the target's score pulls at both.
+// Each class within the margin contributes to its own gradient and to the target's.
 Tensor multi_margin_backward(const Tensor& grad, const Tensor& self, const Tensor& target,
                              const Scalar& p, const Scalar& margin, const Tensor& weight,
                              int64_t reduction) {

@@ -1,4 +1,4 @@
-// Gradients of masks.
+// Gradients of masked operators.
 #pragma once
 
 #include "autograd/formula.h"

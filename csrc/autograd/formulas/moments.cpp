@@ -39,7 +39,7 @@ Tensor var_backward(const Tensor& grad, const Tensor& self, const std::optional<
 
 Tensor std_backward(const Tensor& grad, const Tensor& self, const Tensor& result,
                     const std::optional<Dims>& dim, const Correction& correction, bool keepdim) {
-  // The root has no slope at 0: nothing arrives there.
+  // The square root's gradient at 0 is set to 0.
   const Tensor of_var =
       ops::masked_fill_Scalar(grad / (result * Scalar(2)), ops::eq(result, Scalar(0)), Scalar(0));
   return var_backward(of_var, self, dim, correction, keepdim);

@@ -11,7 +11,7 @@ Tensor var_backward(const Tensor& grad, const Tensor& self, const std::optional<
                     const Correction& correction, bool keepdim);
 Tensor std_backward(const Tensor& grad, const Tensor& self, const Tensor& result,
                     const std::optional<Dims>& dim, const Correction& correction, bool keepdim);
-// Either gradient may be missing.
+// Either gradient may be undefined.
 Tensor var_mean_backward(const Tensor& grad, const Tensor& grad_mean, const Tensor& self,
                          const std::optional<Dims>& dim, const Correction& correction,
                          bool keepdim);

@@ -1,4 +1,4 @@
-// Gradients of normalisations: through the result, and through the statistics that come with it.
+// Gradients of normalisations, through the result and through the returned statistics.
 #pragma once
 
 #include "autograd/formula.h"

@@ -29,11 +29,11 @@ Tensor norm_backward(const Tensor& input, const Tensor& self, const Scalar& ord,
   const Tensor grad = with_dims(input, self.sizes(), dim, keepdim);
   const Tensor norm = with_dims(result, self.sizes(), dim, keepdim);
   if (p == 1) return ops::sgn(self) * grad;
-  // One pass; at 0 only the other order knows that there is no second derivative.
+  // One pass; only the other order of operations has a second derivative of 0 at 0.
   if (p == 2 && !grad_enabled()) return self * zero_where(grad / norm, norm);
   if (p == 2) return grad * zero_where(self / norm, norm);
   const Tensor size = ops::abs(self);
-  if (std::isinf(p)) {  // the largest of all, or those that are NaN, share it
+  if (std::isinf(p)) {  // equal maxima, or all NaN, share the gradient
     const Tensor selected = ops::logical_or(ops::eq(size, norm), ops::isnan(size));
     return ops::sgn(self) * (grad / ops::sum(selected, dim, true) * selected);
   }

@@ -5,7 +5,7 @@
 
 namespace uh::autograd {
 
-// Undefined for the order 0, which counts elements.
+// Undefined for the order 0, which counts nonzero elements.
 Tensor norm_backward(const Tensor& grad, const Tensor& self, const Scalar& ord,
                      const Tensor& result, const std::optional<Dims>& dim, bool keepdim);
 Tensor renorm_backward(const Tensor& grad, const Tensor& self, const Scalar& p, int64_t dim,

@@ -5,7 +5,7 @@
 
 namespace uh::autograd {
 
-// The padding that removes the elements that `pad` adds.
+// The negated padding: removes the elements that `pad` adds.
 inline Dims less(const Dims& pad) {
   Dims cut = pad;
   for (int64_t& n : cut) n = -n;

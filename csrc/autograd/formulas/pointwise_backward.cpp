@@ -68,13 +68,13 @@ Tensor huber_second(const Tensor& grad, const Tensor& self, const Tensor& target
   return ops::where(near, grad * Scalar(factor), kZero);
 }
 
-// Of (x - t) / (x (1 - x)).
+// Derivative of (x - t) / (x (1 - x)).
 Tensor bernoulli_second(const Tensor& self, const Tensor& target, double factor) {
   const Tensor variance = ops::clamp_min((kOne - self) * self, Scalar(1e-12));
   return (self * self - self * target * kTwo + target) / (variance * variance) * Scalar(factor);
 }
 
-// Of -t s(-t x), with the sigmoid s.
+// Derivative of -t s(-t x), with the sigmoid s.
 Tensor soft_margin_second(const Tensor& self, const Tensor& target, double factor) {
   const Tensor s = ops::sigmoid(-(target * self));
   return target * target * s * (kOne - s) * Scalar(factor);

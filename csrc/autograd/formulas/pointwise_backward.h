@@ -1,4 +1,4 @@
-// Second derivatives of activations and losses: what the fused first ones are multiplied by.
+// Second derivatives of activations and losses: factors for the double backward of fused gradients.
 #pragma once
 
 #include "autograd/formula.h"

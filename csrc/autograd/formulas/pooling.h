@@ -5,9 +5,9 @@
 
 namespace uh::autograd {
 
-// The elements at `indices` of the planes that the last `dims` dimensions make.
+// The elements at `indices` of the planes that the last `dims` dimensions form.
 Tensor taken_at(const Tensor& grad, const Tensor& indices, int64_t dims);
-// The adaptive average over the last `dims` dimensions, of the given sizes.
+// The adaptive average over the last `dims` dimensions, with result sizes `sizes`.
 Tensor adaptive_averages(const Tensor& grad, const Dims& sizes, int64_t dims);
 
 }  // namespace uh::autograd

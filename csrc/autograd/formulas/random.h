@@ -6,7 +6,7 @@
 
 namespace uh::autograd {
 
-// The elements that dropout did not zero were scaled by 1 / (1 - p).
+// Scales by 1 / (1 - p) the elements that dropout did not zero.
 inline Tensor dropout_backward(const Tensor& grad, const Tensor& mask, double p,
                                std::optional<bool> train) {
   const double scale = !train.value_or(true) || p == 1 ? 1 : 1 / (1 - p);

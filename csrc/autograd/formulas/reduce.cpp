@@ -16,7 +16,7 @@
 namespace uh::autograd {
 namespace {
 
-// The dimensions reduced, from the front.
+// The reduced dimensions as non-negative indices.
 Dims reduced_dims(const Tensor& self, const std::optional<Dims>& dim) {
   Dims dims;
   const bool all = !dim || dim->empty();
@@ -29,8 +29,8 @@ Dims reduced_dims(const Tensor& self, const std::optional<Dims>& dim) {
   return dims;
 }
 
-// A zero has the product of the others as its slope, so nothing may be divided by it: the products
-// of what comes before and what comes after each element are multiplied.
+// The derivative at a zero is the product of the other elements, so dividing by the element is
+// wrong: multiplies the products of the elements before and after each one.
 Tensor prod_of_others(const Tensor& self, const std::optional<Dims>& dim) {
   Dims order;
   const Dims removed_dims = reduced_dims(self, dim);

@@ -1,4 +1,4 @@
-// Gradients of products with Householder reflections H = I - tau v v^H, one after the other.
+// Gradients of products of Householder reflections H = I - tau v v^H.
 #include "autograd/formulas/decompose.h"
 #include "autograd/formulas/matrix.h"
 #include "generated/ops/decompose.h"
@@ -16,8 +16,8 @@ struct ReflectionGradients {
   Tensor packed, tau, start;
 };
 
-// The gradients of y = H1 ... Hk start, or Hk^H ... H1^H start where `turned`. What each reflection
-// was given is made again: nothing but the arguments is saved.
+// The gradients of y = H1 ... Hk start, or Hk^H ... H1^H start if `turned`. The input of each
+// reflection is recomputed: only the arguments are saved.
 ReflectionGradients reflection_gradients(Tensor grad, const Tensor& start, const Tensor& packed,
                                          const Tensor& tau, bool turned) {
   const int64_t k = tau.sizes().back(), n = packed.sizes().back();

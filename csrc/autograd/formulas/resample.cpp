@@ -41,7 +41,7 @@ Tensor upsampled(const Tensor& t, const Dims& sizes, const std::vector<double>& 
   return ops::_upsample_bicubic2d_aa(t, size, align_corners, f(0), f(1));
 }
 
-// The grid is theta times the places it would give for the identity, and 1.
+// The grid is theta times the homogeneous coordinates of the identity's grid.
 Tensor affine_grid_generator_backward(const Tensor& grad, const Dims& size, bool align_corners) {
   const int64_t dims = size.ndim() - 2, n = size[0];
   const Tensor identity = ops::expand(ops::eye(dims, dims + 1, grad.dtype(), grad.device()),

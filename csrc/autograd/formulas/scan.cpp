@@ -28,8 +28,9 @@ Tensor exclusive_cumprod(const Tensor& self, int64_t dim) {
   return ops::cumprod(ops::cat({one, ops::narrow(self, d, 0, self.size(d) - 1)}, d), d);
 }
 
-// Element k reaches the results from k on: grad_k + x_(k+1) (grad_(k+1) + x_(k+2) (...)), times
-// the product of what comes before it. Without zeros that is a running sum over grad * result.
+// Element k contributes to all results from k on: grad_k + x_(k+1) (grad_(k+1) + x_(k+2) (...)),
+// times the product of the elements before it. Without zeros that is a reversed cumsum of grad *
+// result.
 Tensor cumprod_backward(const Tensor& grad, const Tensor& self, const Tensor& result, int64_t dim) {
   if (self.ndim() == 0 || self.numel() == 0) return grad;
   const int64_t d = dim < 0 ? dim + self.ndim() : dim, n = self.size(d);
@@ -44,7 +45,7 @@ Tensor cumprod_backward(const Tensor& grad, const Tensor& self, const Tensor& re
   return ops::stack(tails, d) * conj(exclusive_cumprod(self, d));
 }
 
-// Positive and negative gradients apart, each as a sum of exponentials from the end.
+// Separates positive and negative gradients, each a logcumsumexp from the end.
 Tensor logcumsumexp_backward(const Tensor& grad, const Tensor& self, const Tensor& result,
                              int64_t dim) {
   if (self.ndim() == 0 || self.numel() == 0) return grad;
@@ -53,7 +54,7 @@ Tensor logcumsumexp_backward(const Tensor& grad, const Tensor& self, const Tenso
     return ops::exp(sums + self);
   };
   if (is_complex(grad.dtype())) return conj(backwards(ops::log(conj(grad)) - result));
-  // Not minus infinity, from which nothing can be subtracted when this is differentiated again.
+  // Finite instead of -inf, whose differences would be NaN in the double backward.
   const double never = grad.dtype() == DType::kFloat64    ? std::numeric_limits<double>::lowest()
                        : grad.dtype() == DType::kFloat16  ? -65504.0
                        : grad.dtype() == DType::kBFloat16 ? -0x1.FEp127

@@ -5,7 +5,7 @@
 
 namespace uh::autograd {
 
-// True if an element is 0, and for meta tensors, which may have one.
+// True if an element is 0; true for meta tensors, whose values are unknown.
 bool has_zero(const Tensor& self);
 // The product of all elements before each one along `dim`; 1 for the first.
 Tensor exclusive_cumprod(const Tensor& self, int64_t dim);

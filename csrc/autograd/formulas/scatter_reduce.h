@@ -10,8 +10,8 @@
 
 namespace uh::autograd {
 
-// `positions` has read(t): t at the positions; add(t, values) and fold(t, values): both into a copy
-// of t; clear(t): zeros at the positions.
+// `positions` provides read(t): t at the positions; add(t, values) and fold(t, values): a copy of t
+// combined with values there; clear(t): t with zeros there.
 template <class Positions>
 std::tuple<Tensor, Tensor> folded_backward(const Tensor& grad, const Tensor& self,
                                            const Tensor& src, const std::string& reduce,
@@ -30,7 +30,7 @@ std::tuple<Tensor, Tensor> folded_backward(const Tensor& grad, const Tensor& sel
     grad_self = grad / ops::masked_fill_Scalar(count, ops::eq(count, Scalar(0)), Scalar(1));
     grad_src = positions.read(grad_self);
   } else if (reduce == "prod") {
-    // Products without the zeros; a single zero among the sources is handled separately.
+    // Product without zeros; a single zero among the sources is handled separately.
     const Tensor own = ops::masked_fill_Scalar(self, ops::eq(self, Scalar(0)), Scalar(1));
     grad_self = grad * positions.fold(own, src) / own;
     const Tensor zero = ops::eq(src, Scalar(0));

@@ -1,4 +1,4 @@
-// Gradients of the gradients of softmax and log_softmax.
+// Double backward of softmax and log_softmax.
 #pragma once
 
 #include "autograd/formula.h"

@@ -23,14 +23,14 @@ Tensor inverse_gradient(const Tensor& grad, const Tensor& inverse) {
 
 namespace {
 
-// A^-H b, or b A^-H: with the factors there are, or so that gradients pass through A.
+// A^-H b, or b A^-H: from the LU factors, or by a differentiable solve if gradients are recorded.
 Tensor solved_adjoint(const Tensor& a, const Tensor& lu, const Tensor& pivots, const Tensor& b,
                       bool left) {
   if (grad_enabled()) return ops::linalg_solve(adjoint(a), b, left);
   return ops::linalg_lu_solve(lu, pivots, b, left, true);
 }
 
-// The product of a column (rows) and a conjugated row: the gradient of a matrix that was applied.
+// Outer product with the conjugate: the gradient of a matrix that was multiplied.
 Tensor spread(const Tensor& grad, const Tensor& x, bool left) {
   return left ? times(grad, adjoint(x)) : times(adjoint(x), grad);
 }
@@ -40,7 +40,7 @@ Tensor triangle(const Tensor& t, bool upper, bool unit) {
   return upper ? ops::triu(t, off) : ops::tril(t, -off);
 }
 
-// value * identity in every matrix.
+// A batch of value * identity.
 Tensor scaled_identities(const Tensor& values, int64_t n) {
   Dims sizes = values.sizes();
   sizes.push_back(n);
@@ -60,7 +60,7 @@ std::tuple<Tensor, Tensor> solve_gradients(const Tensor& grad, const Tensor& a, 
                    : to_b};
 }
 
-// det' = det A^-H. A matrix without inverse is taken for one that is as good as none away.
+// det' = det A^-H. A singular matrix is perturbed slightly.
 Tensor det_gradient(const Tensor& grad, const Tensor& det, const Tensor& a, const Tensor& lu,
                     const Tensor& pivots) {
   const int64_t n = a.size(-1 + a.ndim());
@@ -93,14 +93,14 @@ Tensor slogdet_gradient(const Tensor& grad_sign, const Tensor& grad_log, const T
 
 namespace {
 
-// Of A = P L U from those of L and U; one of them may be empty.
+// The gradient of A = P L U from those of L and U; one of them may be undefined.
 Tensor lu_gradient(const Tensor& grad_l, const Tensor& grad_u, const Tensor& p, const Tensor& l,
                    const Tensor& u) {
   const int64_t m = l.size(l.ndim() - 2), n = u.size(u.ndim() - 1), k = std::min(m, n);
   const Tensor l1 = first_rows(l, k), u1 = first_columns(u, k);
   const auto rest_rows = [&](const Tensor& t) { return ops::narrow(t, -2, k, m - k); };
   const auto rest_columns = [&](const Tensor& t) { return ops::narrow(t, -1, k, n - k); };
-  Tensor low, up;  // what belongs below the diagonal, and on and above it
+  Tensor low, up;  // the parts below the diagonal, and on and above it
   if (grad_l) low = times(adjoint(l1), first_rows(grad_l, k));
   if (grad_u) up = times(first_columns(grad_u, k), adjoint(u1));
   if (grad_u && n > k) {

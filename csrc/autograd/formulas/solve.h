@@ -5,7 +5,7 @@
 
 namespace uh::autograd {
 
-// Swaps two gradients, if the operator's arguments have another order than the formula's.
+// Swaps two gradients if the operator's argument order differs from the formula's.
 inline std::tuple<Tensor, Tensor> swapped(std::tuple<Tensor, Tensor> both) {
   return {std::move(std::get<1>(both)), std::move(std::get<0>(both))};
 }
@@ -13,7 +13,7 @@ inline std::tuple<Tensor, Tensor> swapped(std::tuple<Tensor, Tensor> both) {
 // True if the right-hand side is a vector or a batch of vectors.
 bool is_vector(const Tensor& a, const TensorInfo& b);
 Tensor inverse_gradient(const Tensor& grad, const Tensor& inverse);
-// The gradients of A and B in A X = B (or X A = B), as far as they are required.
+// The required gradients of A and B in A X = B (or X A = B).
 std::tuple<Tensor, Tensor> solve_gradients(const Tensor& grad, const Tensor& a, const Tensor& x,
                                            const Tensor& lu, const Tensor& pivots, bool left,
                                            bool vector, bool wants_a, bool wants_b);
@@ -29,7 +29,7 @@ std::tuple<Tensor, Tensor> lu_solve_gradients(const Tensor& grad, const Tensor& 
 std::tuple<Tensor, Tensor> solve_triangular_gradients(const Tensor& grad, const Tensor& a,
                                                       const Tensor& x, bool upper, bool left,
                                                       bool unit, bool wants_a, bool wants_b);
-// The gradients of the deprecated operator, whose second result is a copy of A.
+// The gradients of the deprecated triangular_solve, whose second result is a copy of A.
 std::tuple<Tensor, Tensor> triangular_solve_gradients(const Tensor& grad, const Tensor& grad_copy,
                                                       const Tensor& a, const Tensor& x, bool upper,
                                                       bool transpose, bool unit, bool wants_a,

@@ -1,4 +1,4 @@
-// Selected elements: see reduce.h.
+// Gradients of selected elements: see reduce.h.
 #pragma once
 
 #include "autograd/formulas/reduce.h"

@@ -15,7 +15,7 @@ namespace {
 bool is_csr(const Tensor& t) { return t.keys().has(Key::kSparseCsrCPU); }
 Tensor coalesced(const Tensor& t) { return t.keys().has(Key::kSparseCPU) ? ops::_coalesce(t) : t; }
 
-// The same positions with other values.
+// A sparse tensor with the same indices and other values.
 Tensor with_values(const Tensor& sparse, const Tensor& values) {
   if (is_csr(sparse))
     return ops::_sparse_csr_tensor(ops::crow_indices(sparse), ops::col_indices(sparse), values,

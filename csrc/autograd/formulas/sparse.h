@@ -1,4 +1,4 @@
-// Gradients of operators of sparse tensors. That of a sparse operand has its places, as PyTorch's.
+// Gradients of sparse operators. A sparse operand's gradient has its indices, as in PyTorch.
 #pragma once
 
 #include "autograd/formula.h"
@@ -9,12 +9,12 @@
 namespace uh::autograd {
 
 Tensor dense_gradient(const Tensor& grad);
-// A gradient in the layout of the argument.
+// Converts a gradient to the layout of the argument.
 Tensor to_layout_of(const Tensor& grad, const TensorInfo& self);
 Tensor to_dense_backward(const Tensor& grad, const Tensor& self, bool masked);
 Tensor sparse_mask_backward(const Tensor& grad, const TensorInfo& self);
 Tensor values_backward(const Tensor& grad, const Tensor& self);
-// The gradient of the sparse operand of _spmm, at its positions.
+// The gradient of the sparse operand of _spmm, at its indices.
 Tensor spmm_gradient_of_sparse(const Tensor& grad, const Tensor& self, const Tensor& mat2,
                                bool transpose);
 // Those of _sparse_mm_reduce_impl; `selected` is its second result.
@@ -31,7 +31,7 @@ Tensor sparse_softmax_backward(const Tensor& grad, const Tensor& result, int64_t
 Tensor sparse_log_softmax_backward(const Tensor& grad, const Tensor& result, int64_t dim);
 // The transpose in the same layout.
 Tensor transposed(const Tensor& matrix);
-// The COO gradient of a table of which single rows were read.
+// The COO gradient of an embedding table, with the rows that were read.
 Tensor rows_gradient(const Tensor& grad, const Tensor& indices, int64_t rows, int64_t padding);
 
 }  // namespace uh::autograd

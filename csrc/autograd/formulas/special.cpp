@@ -10,14 +10,14 @@
 
 namespace uh::autograd {
 
-// Of sin(pi x) / (pi x).
+// Derivative of sin(pi x) / (pi x).
 Tensor sinc_backward(const Tensor& grad, const Tensor& self) {
   const Tensor x = self * Scalar(std::numbers::pi), square = x * self;
   const Tensor slope = (x * ops::cos(x) - ops::sin(x)) / square;
   return ops::where(ops::eq(square, Scalar(0)), Scalar(0), grad * conj(slope));
 }
 
-// Outside of [0, 1] the logarithm is not there; with eps the input is clamped, and does not count.
+// Without eps the gradient outside of [0, 1] is NaN; with eps the input is clamped, so it is 0.
 Tensor logit_backward(const Tensor& grad, const Tensor& self, const std::optional<double>& eps) {
   const double low = eps.value_or(0), high = 1 - low;
   const Tensor inside = ops::logical_and(ops::ge(self, Scalar(low)), ops::le(self, Scalar(high)));

@@ -11,7 +11,7 @@ inline constexpr double kSqrtTwoPi = 2.50662827463100050242, kSqrtHalf = 0.70710
 Tensor sinc_backward(const Tensor& grad, const Tensor& self);
 Tensor logit_backward(const Tensor& grad, const Tensor& self, const std::optional<double>& eps);
 Tensor mvlgamma_backward(const Tensor& grad, const Tensor& self, int64_t p);
-// The derivative of the lower incomplete gamma function by its upper end.
+// The derivative of the lower incomplete gamma function with respect to its upper limit.
 Tensor gamma_density(const Tensor& grad, const Tensor& self, const Tensor& other);
 Tensor xlog1py_backward(const Tensor& grad, const Operand& self, const Operand& other);
 

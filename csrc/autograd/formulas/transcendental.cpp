@@ -6,7 +6,7 @@
 
 namespace uh::autograd {
 
-// The root of z * z - 1 is not that of z - 1 times that of z + 1 on the left half of the plane.
+// sqrt(z * z - 1) differs from sqrt(z - 1) * sqrt(z + 1) on the left half-plane.
 Tensor acosh_backward(const Tensor& grad, const Tensor& self) {
   const Scalar unit(1);
   if (!is_complex(self.dtype())) return grad * ops::rsqrt(self * self - unit);

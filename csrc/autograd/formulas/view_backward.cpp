@@ -27,7 +27,7 @@ Tensor as_strided_twice(const Tensor& grad, const Dims& input_sizes, const Dims&
   const Tensor positions = addresses(input_sizes, input_strides, input_offset);
   const Tensor none = ops::zeros(Dims{room}, grad.dtype(), grad.device());
   const Tensor one = ops::ones(Dims{positions.numel()}, grad.dtype(), grad.device());
-  // Several elements of the input at one address have shared what arrived there.
+  // Elements of the input at one address share its gradient equally.
   const Tensor sharers = ops::index_add(none, 0, positions, one);
   const Tensor sums =
       ops::index_add(none, 0, positions, ops::reshape(grad, Dims{positions.numel()}));

@@ -1,4 +1,4 @@
-// The gradient of as_strided's gradient.
+// Double backward of as_strided.
 #pragma once
 
 #include "autograd/formula.h"

@@ -7,7 +7,7 @@
 
 namespace uh::autograd {
 
-// The gradient laid out as self was, so that the strides of the part mean the same places in it.
+// Copies the gradient to self's layout, so that the view's strides address the same elements.
 std::tuple<Tensor, Tensor> as_strided_scatter_backward(const Tensor& grad, const Dims& sizes,
                                                        const Dims& strides, int64_t offset,
                                                        const Dims& part_sizes,

@@ -1,4 +1,4 @@
-// Gradients of as_strided_scatter, whose part lies anywhere in the storage.
+// Gradients of as_strided_scatter, whose view may be anywhere in the storage.
 #pragma once
 
 #include <tuple>

@@ -1,4 +1,4 @@
-// Enums and classes of programs across the C ABI: see underhood_jit_run.h.
+// The C ABI of Enums and classes: see underhood_jit_run.h.
 #include "capi/convert.h"
 #include "capi/returned_string.h"
 #include "capi/underhood_jit_run.h"

@@ -1,4 +1,4 @@
-// Graphs across the C ABI: see underhood_jit.h. Passes and rewrites of them are in passes.cpp.
+// The C ABI of graphs: see underhood_jit.h. Passes and rewrites are in passes.cpp.
 #include <unordered_map>
 
 #include "capi/convert.h"
@@ -63,7 +63,7 @@ bool holds(const Graph& graph, const Graph& other) {
   return is_inside;
 }
 
-// Turns outside values that the block of a node uses into parameters of it and inputs of the node.
+// Makes outside values that a node's block uses parameters of the block and inputs of the node.
 void capture_outside_values(Node& node) {
   Block& block = *node.block(0);
   std::unordered_map<const Value*, Value*> inside;

@@ -1,4 +1,4 @@
-// Handles of graphs, as the files of the JIT's C ABI read them.
+// Access to graphs through their handles, shared by the files of the JIT's C ABI.
 #pragma once
 
 #include "base/error.h"

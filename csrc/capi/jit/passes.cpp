@@ -1,4 +1,4 @@
-// Passes and rewrites across the C ABI: see underhood_jit.h.
+// The C ABI of passes and rewrites: see underhood_jit.h.
 #include <memory>
 #include <unordered_map>
 
@@ -14,9 +14,9 @@ using namespace uh::jit;  // NOLINT
 
 namespace {
 
-// Rewrites and passes that are open across calls, by graph: one each.
+// A graph's rewrite and pass that stay open across calls, at most one of each.
 struct Open {
-  GraphRef graph;  // goes last
+  GraphRef graph;  // destroyed last
   std::unique_ptr<PassRun> pass;
   std::unique_ptr<Rewrite> rewrite;
 };

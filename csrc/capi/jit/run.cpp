@@ -1,4 +1,4 @@
-// Functions, classes, boxes and tracing across the C ABI: see underhood_jit_run.h.
+// The C ABI of functions, classes, boxes and tracing: see underhood_jit_run.h.
 #include <atomic>
 
 #include "base/call_section.h"
@@ -37,7 +37,7 @@ IValue value_of_box(uh_box handle) { return Ref<Container>::share(&box_of(handle
 uh_box give_box(const IValue& value) {
   return give_ref(Ref<Container>(*value.get_if<Ref<Container>>()));
 }
-// A handle on a class is one on its methods: Note [Ownership of methods] in jit/ir/type.h.
+// A handle of a class refers to its methods: Note [Ownership of methods] in jit/ir/type.h.
 ClassType& class_of(uh_class handle) {
   check(handle != 0, "class: the handle is 0");
   return reinterpret_cast<Methods*>(handle)->type();
@@ -305,7 +305,7 @@ const char* uh_function_code(uh_function self, const uh_value* args, int64_t n) 
 void uh_function_record_origin(uh_function self, const char* origin, const char* file,
                                const char* json) {
   if (!events::on()) return;
-  // There is no status to return: a handle of 0 only sets the last error.
+  // There is no status to return: for a handle of 0 this only sets the last error.
   done([&] {
     const Function& f = function_of(self);
     events::emit_blob(events::Kind::kFUNCTION_NEW, f.id(), events::intern(f.name()),

@@ -1,4 +1,4 @@
-// Calls of Python's tracer: see underhood_jit_trace.h.
+// The C ABI of Python's tracer: see underhood_jit_trace.h.
 #include "capi/convert.h"
 #include "capi/returned_string.h"
 #include "capi/underhood_jit_trace.h"
@@ -44,7 +44,7 @@ int uh_jit_trace_leave(void) {
 }
 int uh_jit_trace_pause(int paused) {
   return done([&] {
-    TracingState::current();  // fails if there is none
+    TracingState::current();  // throws outside of a trace
     if (paused != 0) {
       t_state.included = t_state.included - Key::kTracer;
     } else {

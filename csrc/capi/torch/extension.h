@@ -1,5 +1,5 @@
-// The header of PyTorch's extension sources: C++ names (torch/torch.h), and pybind11 with Tensors
-// as arguments and results (underhood_python.hpp).
+// The header of PyTorch extensions: C++ names (torch/torch.h), and a pybind11 caster of Tensors
+// (underhood_python.hpp).
 #pragma once
 
 #include "capi/torch/torch.h"

@@ -1,7 +1,7 @@
-// PyTorch's C++ names for the engine: what extension sources of PyTorch's use is `uh` here.
+// PyTorch's C++ names for the engine, for the sources of PyTorch extensions.
 //
-// A namespace alias has no members to add to, so torch, at and c10 are namespaces that use `uh`.
-// Python's part is torch/extension.h.
+// A namespace alias cannot have further members, so torch, at and c10 are namespaces that use `uh`.
+// torch/extension.h adds the Python part.
 #pragma once
 
 #include <iostream>
@@ -52,7 +52,7 @@ namespace autograd = ::uh::autograd;
 
 namespace uh {
 inline namespace v1 {
-// PyTorch's names of dtypes, and lists as it prints them.
+// PyTorch's names of dtypes, and its format of lists.
 inline const char* toString(ScalarType dtype) {
   constexpr const char* names[] = {"Bool",  "Byte",   "Char",         "Short",
                                    "Int",   "Long",   "Half",         "BFloat16",
@@ -65,7 +65,7 @@ inline std::ostream& operator<<(std::ostream& out, ScalarType dtype) {
 inline std::ostream& operator<<(std::ostream& out, const Device& device) {
   return out << (device.is_meta() ? "meta" : "cpu");
 }
-// The rows of the last two dimensions, then dtype and sizes.
+// Prints the rows of the last two dimensions, then dtype and sizes.
 inline std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
   if (!tensor) return out << "[ Tensor (undefined) ]";
   const bool is_complex = tensor.is_complex();
@@ -112,8 +112,8 @@ inline std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
 #define TORCH_LIBRARY_IMPL(ns, key, m) UH_LIBRARY_IMPL(ns, key, m)
 #define TORCH_FN(function) &function
 
-// A source without pybind11 may define the function by which Python imports it: it is visible where
-// -fvisibility=hidden hides all others.
+// An extension without pybind11 may define its own import function: this makes it visible despite
+// -fvisibility=hidden.
 #ifdef TORCH_EXTENSION_NAME
 #define UNDERHOOD_MODULE(name) UNDERHOOD_MODULE_OF(name)
 #define UNDERHOOD_MODULE_OF(name) PyInit_##name
@@ -121,7 +121,7 @@ struct _object;  // PyObject
 extern "C" __attribute__((visibility("default"))) _object* UNDERHOOD_MODULE(TORCH_EXTENSION_NAME)();
 #endif
 
-// Runs a lambda in which scalar_t is the C++ type of a dtype.
+// Calls a lambda in which scalar_t is the C++ type of a dtype.
 #define UNDERHOOD_CASE(dtype, type, ...)                                                           \
   case dtype: {                                                                                    \
     using scalar_t [[maybe_unused]] = type;                                                        \

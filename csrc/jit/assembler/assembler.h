@@ -1,10 +1,10 @@
-// Assembler: bytes of x86-64 instructions, as few kinds as ScalarPrograms and loops of Blocks need.
+// Assembler: an encoder for the x86-64 instructions that ScalarPrograms and Blocks need.
 //
-// What: an instruction is an opcode, a register and an Operand, which is a register or 8 bytes of
-// memory at [base + offset]; REX, ModRM and displacement are written here. Jumps go to labels and
-// are filled in by finish().
-// Invariant: `bytes` are instructions from the first to the last; a label is placed once.
-// Read next: vector_assembler.h (instructions on whole vectors).
+// An instruction is an opcode, a register and an Operand, which is a register or 8 bytes of memory
+// at [base + offset]; REX, ModRM and displacement are encoded here. Jumps go to labels and are
+// patched by finish(). Invariant: `bytes` contains complete instructions; each label is bound
+// once.
+// Read next: vector_assembler.h (vector instructions).
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,7 @@ struct Operand {
   bool operator==(const Operand&) const = default;
 };
 
-// Numbers of conditions in jcc, setcc and cmovcc.
+// Condition codes of jcc, setcc and cmovcc.
 enum Condition : uint8_t {
   kBelow = 2,
   kNotBelow = 3,
@@ -82,7 +82,7 @@ class Assembler {
   }
   void bind(Label l) { labels_[l] = bytes.size(); }
 
-  // One instruction: prefix (0: none), operand size of 64 bits, opcode, register field, operand.
+  // Encodes an instruction: prefix (0: none), 64-bit operands, opcode, register field, operand.
   void op(int prefix, bool wide, std::initializer_list<uint8_t> opcode, int reg,
           const Operand& rm) {
     if (prefix) byte(prefix);
@@ -91,7 +91,7 @@ class Assembler {
     for (const uint8_t b : opcode) byte(b);
     operand(reg, rm, rm.is_memory() && fits_byte(rm.offset));
   }
-  // ModRM and displacement, in a byte where it is `near`.
+  // Encodes ModRM and displacement, one byte if `near`.
   void operand(int reg, const Operand& rm, bool near) {
     const int mode = !rm.is_memory() ? 0xC0 : near ? 0x40 : 0x80;
     byte(mode | (reg & 7) << 3 | (rm.code & 7));
@@ -132,7 +132,7 @@ class Assembler {
     op(0, true, {static_cast<uint8_t>(fits_byte(value) ? 0x6B : 0x69)}, to, from);
     fits_byte(value) ? byte(value) : int32(value);
   }
-  // to = a + b, or a + value, without touching either
+  // to = a + b, or a + value; a and b are unchanged
   void sum(int to, int a, int b) {
     byte(0x48 | (to >= 8 ? 4 : 0) | (b >= 8 ? 2 : 0) | (a >= 8 ? 1 : 0));
     byte(0x8D);

@@ -14,7 +14,7 @@ CodeMemory::CodeMemory(const std::vector<uint8_t>& code) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return;
   std::memcpy(memory, code.data(), code.size());
-  if (mprotect(memory, bytes, PROT_READ | PROT_EXEC) != 0) {  // a system may forbid it
+  if (mprotect(memory, bytes, PROT_READ | PROT_EXEC) != 0) {  // the system may forbid it
     munmap(memory, bytes);
     return;
   }

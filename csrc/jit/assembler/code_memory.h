@@ -1,7 +1,7 @@
-// CodeMemory: machine code that may run.
+// CodeMemory: executable memory with machine code.
 //
-// Invariant: memory is either writable or executable: it is written before it may run, and never
-// again. Unmapped with its owner.
+// Invariant: the memory is either writable or executable: written once, then executable until it is
+// unmapped with its owner.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace uh::jit {
 class CodeMemory {
  public:
   CodeMemory() = default;
-  // Empty where a system forbids it.
+  // Empty if the system forbids executable memory.
   explicit CodeMemory(const std::vector<uint8_t>& code);
   CodeMemory(CodeMemory&& other) noexcept;
   CodeMemory& operator=(CodeMemory&& other) noexcept;

@@ -2,8 +2,8 @@
 
 namespace uh::jit::x86 {
 
-// Intel's manual, volume 2A, 2.7: 62h, then three bytes; register numbers have five bits, of which
-// the upper ones lie here, inverted.
+// EVEX prefix (Intel's manual, volume 2A, 2.7): 62h, then three bytes; register numbers have five
+// bits, of which the upper ones are stored inverted here.
 void VectorAssembler::evex(Map map, int prefix, int reg, int vvvv, int rm, int mask, int flags) {
   const auto bit = [](int number, int which) { return (~number >> which) & 1; };
   byte(0x62);
@@ -12,7 +12,7 @@ void VectorAssembler::evex(Map map, int prefix, int reg, int vvvv, int rm, int m
   byte(2 << 5 | bit(vvvv, 4) << 3 | mask | flags);
 }
 
-// 2.3.5: C4h, then two bytes; register numbers have four bits.
+// VEX prefix (2.3.5): C4h, then two bytes; register numbers have four bits.
 void VectorAssembler::vex(Map map, int prefix, bool w, int reg, int vvvv, int rm) {
   byte(0xC4);
   byte((reg < 8) << 7 | 1 << 6 | (rm < 8) << 5 | map);
@@ -25,12 +25,12 @@ void VectorAssembler::three(Map map, int prefix, uint8_t opcode, int to, int a, 
   wide_ ? evex(map, prefix, to, a, rm, mask, b.in_memory() ? kRepeated : 0)
         : vex(map, prefix, doubles_, to, a, rm);
   byte(opcode);
-  // A displacement of one byte would count in vectors.
+  // A one-byte displacement would be scaled by the vector size.
   operand(to, b.in_memory() ? Operand::memory(b.offset, rsi) : Operand::vector(b.reg), false);
 }
 
 void VectorAssembler::shift_left(int to, int a, uint8_t by) {
-  constexpr int kExtension = 6;  // part of the opcode; the result is the second operand
+  constexpr int kExtension = 6;  // opcode extension; the result is in vvvv
   wide_ ? evex(k0F, 1, kExtension, to, a) : vex(k0F, 1, false, kExtension, to, a);
   byte(0x72);
   operand(kExtension, Operand::vector(a), false);
@@ -82,15 +82,15 @@ void VectorAssembler::broadcast(int to, const Operand& from) {
   operand(to, from, false);
 }
 
-// rcx: elements that are left, rdx: bytes that are done.
+// rcx: remaining elements, rdx: offset in bytes.
 void VectorAssembler::begin() {
   op_bytes({0xF3, 0x0F, 0x1E, 0xFA});  // endbr64
   load(rcx, Operand::general(rdx));
   load(rdx, int64_t{0});
 }
 
-// At the last elements: k1 has as many bits as there are; of AVX2, a part of the vectors of ones
-// and zeros with which the constants begin is read.
+// Masks the last elements: k1 gets one bit per element; AVX2 loads the mask from the table of ones
+// and zeros at the start of the constants.
 void VectorAssembler::mask_tail() {
   if (wide_) {
     load(rax, int64_t{-1});

@@ -1,9 +1,9 @@
-// VectorAssembler: the instructions on whole vectors that a Block needs.
+// VectorAssembler: the vector instructions that a Block needs.
 //
-// What: arithmetic on registers full of floats or doubles, in AVX-512 (32 registers of 64 bytes,
-// separate mask registers) or AVX2 with FMA (16 of 32 bytes, masks are vectors). Names are the
-// instructions'. The code is called with rdi: pointers, rsi: constants, rdx: how many elements.
-// Invariant: both make the same roundings.
+// Arithmetic on registers of floats or doubles, in AVX-512 (32 registers of 64 bytes, separate mask
+// registers) or AVX2 with FMA (16 of 32 bytes, masks are vectors). Functions are named like the
+// instructions. The code is called with rdi: pointers, rsi: constants, rdx: number of elements.
+// Invariant: rounding is the same in both.
 // Read next: fused/block.cpp, the only user.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace uh::jit::x86 {
 
-// The last operand of an instruction: a register, or the number at [rsi + offset] for all elements.
+// The last operand of an instruction: a register, or the broadcast number at [rsi + offset].
 struct Source {
   int reg = 0;
   int32_t offset = -1;
@@ -26,8 +26,8 @@ class VectorAssembler : public Assembler {
   int vector_bytes() const { return wide_ ? 64 : 32; }
   int lanes() const { return vector_bytes() / (doubles_ ? 8 : 4); }
   int registers() const { return wide_ ? 32 : kTail; }
-  // Constants: a number is stored once for AVX-512, which repeats it, else as a full vector,
-  // after the vectors that tail masks are read from.
+  // Constants: AVX-512 broadcasts a number that is stored once; AVX2 reads full vectors, stored
+  // after the table of tail masks.
   int number_bytes() const { return wide_ ? doubles_ ? 8 : 4 : vector_bytes(); }
   int first_number() const { return wide_ ? 0 : 2 * vector_bytes(); }
 
@@ -56,10 +56,10 @@ class VectorAssembler : public Assembler {
     three(k0F3A, 1, doubles_ ? 0x09 : 0x08, to, 0, a);
     byte(mode);
   }
-  void shift_left(int to, int a, uint8_t by);  // of floats' bits
+  void shift_left(int to, int a, uint8_t by);  // shifts the bits of floats
 
-  // ---- conditions: k2 to k7 of AVX-512, else registers
-  // mask = a <how> b: 0 ==, 4 !=, 17 <, 18 <=, 29 >=, 30 >; none of them true for a NaN but !=
+  // ---- conditions: in k2 to k7 of AVX-512, else in vector registers
+  // mask = a <mode> b: 0 ==, 4 !=, 17 <, 18 <=, 29 >=, 30 >; only != is true for a NaN
   void compare(int mask, int a, Source b, uint8_t mode) {
     three(k0F, packed(), 0xC2, mask, a, b);
     byte(mode);
@@ -70,18 +70,18 @@ class VectorAssembler : public Assembler {
   void blend(int to, int mask, Source yes, int no);
 
   // ---- AVX-512 only
-  // to = bit by bit, where `to` is set b, else c
+  // to = bitwise select: b where `to` is set, else c
   void choose_bits(int to, int b, Source c) {
     three(k0F3A, 1, 0x25, to, b, c);
     byte(0xCA);
   }
-  // to = the smaller one of |a| and |b|, with a's sign (how: 2) or none (10); of a NaN and b: b
+  // to = the smaller of |a| and |b|, with a's sign (mode 2) or none (10); b if a is a NaN
   void limit(int to, int a, Source b, uint8_t mode) {
     three(k0F3A, 1, 0x50, to, a, b);
     byte(mode);
   }
-  // to = a where that is a NaN, else to; `table` is kNanStays
-  static constexpr int32_t kNanStays = 0x11;  // an answer per kind of a: the first two are NaNs
+  // to = a if that is a NaN, else to; `table` is kNanStays
+  static constexpr int32_t kNanStays = 0x11;  // an action per class of a: the first two are NaNs
   void keep_nan(int to, int a, Source table) {
     three(k0F3A, 1, 0x54, to, a, table);
     byte(0);
@@ -89,13 +89,13 @@ class VectorAssembler : public Assembler {
 
   // ---- memory
   void pointer(int32_t index) { load(rax, Operand::memory(8 * index, rdi)); }
-  void load_vector(int to);     // the elements at [rax + rdx] that there are
-  void store_vector(int from);  // likewise
+  void load_vector(int to);     // the existing elements at [rax + rdx]
+  void store_vector(int from);  // the same
   void broadcast(int to, int32_t offset) { broadcast(to, Operand::memory(offset, rsi)); }
   void broadcast(int to) { broadcast(to, Operand::memory(0, rax)); }
 
-  // All of the function but what comes before its loop: `body` emits the work for one
-  // vector; it is called a second time for the remaining elements, which take other instructions.
+  // Emits the function around the body of its loop: `body` emits the work for one vector; it is
+  // called again for the tail, which needs masked instructions.
   void begin();
   template <class Body>
   void each_vector(const Body& body) {
@@ -121,7 +121,7 @@ class VectorAssembler : public Assembler {
 
  private:
   enum Map : uint8_t { k0F = 1, k0F38 = 2, k0F3A = 3 };
-  static constexpr int kTail = 15;  // AVX2: which elements are left, in the second part
+  static constexpr int kTail = 15;  // AVX2: the mask of the tail
 
   void mask_tail();
   void next_vector();
@@ -130,17 +130,17 @@ class VectorAssembler : public Assembler {
   void op_bytes(std::initializer_list<uint8_t> more) { bytes.insert(bytes.end(), more); }
   void broadcast(int to, const Operand& from);
   void masks(uint8_t opcode, int to, int a, int b);
-  void element(uint8_t opcode, int reg) {  // and [rax + rdx]: a SIB byte with base 0 and index 2
+  void element(uint8_t opcode, int reg) {  // at [rax + rdx]: a SIB byte with base 0 and index 2
     op_bytes({opcode, static_cast<uint8_t>((reg & 7) << 3 | 4), 0x10});
   }
-  // Registers `to` and a, and b. `prefix`: 0 none, 1 66h.
+  // Encodes registers `to` and a, and operand b. `prefix`: 0 none, 1 66h.
   void three(Map map, int prefix, uint8_t opcode, int to, int a, Source b, int mask = 0);
   static constexpr int kZeroing = 0x80, kRepeated = 0x10;
   void evex(Map map, int prefix, int reg, int vvvv, int rm, int mask = 0, int flags = 0);
   void vex(Map map, int prefix, bool w, int reg, int vvvv, int rm);
 
   const bool doubles_, wide_;
-  bool in_tail_ = false;  // the second part is written
+  bool in_tail_ = false;  // the tail is being emitted
 };
 
 }  // namespace uh::jit::x86

@@ -1,4 +1,4 @@
-// + - * / // % ** and bits, of numbers.
+// Arithmetic and bitwise operators of numbers: + - * / // % ** & | ^ << >>.
 #include "jit/builtins/numbers.h"
 #include "jit/builtins/register_builtin.h"
 
@@ -73,7 +73,7 @@ void define_div() {
          }>);
   define("div.float(float a, float b) -> float",
          boxed<[](double a, double b) { return python::div(a, b); }>);
-  // With one real operand the quotient is a float, which `Scalar` would not say.
+  // With one real operand the quotient is a float; the Scalar overload would lose that type.
   define("div.int_float(int a, float b) -> float",
          boxed<[](Int a, double b) { return python::div(static_cast<double>(a), b); }>);
   define("div.float_int(float a, int b) -> float",
@@ -86,7 +86,7 @@ void define_div() {
          }>);
 }
 
-// As PyTorch has it: an int to the power of an int is a float, as it may be less than one.
+// As in PyTorch: int ** int is a float, as the exponent may be negative.
 void define_pow() {
   constexpr auto floats = &boxed<[](double a, double b) { return python::power(a, b); }>;
   constexpr auto complex = &boxed<[](Z a, Z b) { return python::power(a, b); }>;
@@ -164,7 +164,7 @@ void define_divmod() {
   define("divmod.float_int(float x, int y) -> (float, float)", floats);
 }
 
-// How often range(lo, hi, step) goes round, and what it gives the n-th time.
+// Trip count of range(lo, hi, step), and its n-th value.
 void define_ranges() {
   define("__range_length(int lo, int hi, int step) -> int", boxed<[](Int lo, Int hi, Int step) {
            if (step == 0) fail(ErrorKind::kValue, "range() arg 3 must not be zero");
@@ -183,7 +183,7 @@ void define_ranges() {
 
 }  // namespace
 
-// The Scalar forms come last of a name: every number is a Scalar, and less is known of the result.
+// A name's Scalar overloads are last: they match every number, and their result type is vague.
 void define_arithmetic() {
   define_number_arithmetic<Add>("add", kNeverRaises | kCommutative);
   define_number_arithmetic<Sub>("sub", kNeverRaises);

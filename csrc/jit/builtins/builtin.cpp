@@ -20,7 +20,7 @@ Registry*& being_filled() {
   return registry;
 }
 
-// Filled at the first question; what is in it lives as long as the process.
+// Filled at the first look-up; its entries are never destroyed.
 const Registry& registry() {
   static const Registry* filled = [] {
     being_filled() = new Registry;

@@ -1,4 +1,4 @@
-// == != < <= > >= is, of numbers, strings, devices and lists; min and max.
+// = != < <= > >= and is, for numbers, strings, devices and lists; min and max.
 #include <algorithm>
 #include <optional>
 
@@ -75,7 +75,7 @@ void define_equality(const std::string& name) {
   define(name + "(Scalar a, Scalar b) -> bool", values, tags);
 }
 
-// Of tensors every element has to be equal, as where Python asks for the truth of a == b.
+// Tensors are the same if all elements are equal, like bool((a == b).all()).
 bool same_tensors(const List& a, const List& b) {
   if (a.items.size() != b.items.size()) return false;
   for (size_t i = 0; i < a.items.size(); ++i) {
@@ -85,7 +85,7 @@ bool same_tensors(const List& a, const List& b) {
   return true;
 }
 
-// `None is None`; other values are the same when they are one object, and small values when equal.
+// `None is None`; other values by identity, small values by value.
 bool is_same(const IValue& a, const IValue& b) {
   if (a.is_none() || b.is_none()) return a.is_none() == b.is_none();
   const auto* x = a.get_if<Ref<Container>>();
@@ -93,7 +93,7 @@ bool is_same(const IValue& a, const IValue& b) {
   if (x || y) return x && y && (x->get() == y->get() || (enum_of(a) && equal(a, b)));
   const auto dtype = [](const IValue& v) -> std::optional<int64_t> {
     if (const auto* d = v.get_if<DType>()) return pytorch_code(*d);
-    if (const auto* i = v.get_if<int64_t>()) return *i;  // as prim::dtype gives it
+    if (const auto* i = v.get_if<int64_t>()) return *i;  // prim::dtype returns an int
     return std::nullopt;
   };
   if (const auto p = dtype(a), q = dtype(b); p && q) return *p == *q;
@@ -109,7 +109,7 @@ struct Max {
   static bool better(const IValue& a, const IValue& b) { return less(b, a); }
 };
 
-// As Python's: the first of equal ones.
+// As in Python: returns the first of equal values.
 template <class F>
 void define_best(const std::string& name) {
   constexpr auto two =
@@ -135,7 +135,7 @@ void define_best(const std::string& name) {
   }
 }
 
-// By the __lt__ of their class.
+// Compares by the __lt__ of the class.
 bool less_objects(const IValue& a, const IValue& b) {
   const TypeRef type = type_of(a);
   const Ref<Function> compare = type->is(TypeKind::kClass)

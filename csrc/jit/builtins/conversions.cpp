@@ -22,7 +22,7 @@ std::string_view stripped(std::string_view text) {
   return text;
 }
 
-// Python's literals: a sign, digits, single underscores between them.
+// Removes the single underscores that Python's literals allow between digits.
 std::string without_underscores(std::string_view text) {
   std::string digits;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -53,14 +53,14 @@ double float_of_text(StringArg text) {
   double value = 0;
   const char* last = from + digits.size();
   const auto [end, error] = std::from_chars(from + plus, last, value);
-  if (error == std::errc::result_out_of_range && end == last)  // as Python: inf or 0
+  if (error == std::errc::result_out_of_range && end == last)  // as in Python: inf or 0
     return rounded_double({from + plus, last});
   if (error != std::errc() || end != last || digits.find('(') != std::string::npos)
     fail(ErrorKind::kValue, "could not convert string to float: '", text, "'");
   return value;
 }
 
-// A character's number, and the character of a number, in UTF-8.
+// ord() and chr(), in UTF-8.
 Int code_point(StringArg text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const size_t n = text.size();
@@ -111,8 +111,8 @@ std::string in_base(Int value) {
   return (value < 0 ? "-" : "") + (kPrefix + digits);
 }
 
-// What a Tensor gives where an operator asks for a number: only one without a gradient and without
-// dimensions, as what it gives is a constant to autograd.
+// Converts a Tensor argument of a number parameter: only one without a gradient and dimensions,
+// because the number is a constant to autograd.
 Scalar implicit(const Tensor& t) {
   check(!autograd::requires_grad(t),
         "Cannot input a tensor that requires grad as a scalar argument");
@@ -190,7 +190,7 @@ IValue number_value(const Tensor& t) {
 }
 
 namespace {
-// Python's hash() of what may be a key: an int is its own.
+// Python's hash() of a key; an int hashes to itself.
 Int hash_of(const IValue& value) {
   if (const auto* i = value.get_if<Int>()) return *i;
   if (const auto* b = value.get_if<bool>()) return *b;

@@ -1,4 +1,4 @@
-// What dictionaries do. PyTorch has each of these once per type of key: `len.Dict_str`.
+// Methods of dictionaries. PyTorch has an overload per type of key: `len.Dict_str`.
 #include "jit/builtins/register_builtin.h"
 
 namespace uh::jit {

@@ -1,4 +1,4 @@
-// Members of Enums: their names and values, and whether two are the same.
+// Enum members: name, value and equality.
 #include <algorithm>
 
 #include "jit/builtins/register_builtin.h"

@@ -12,7 +12,7 @@ namespace uh::jit {
 namespace {
 
 std::string written(double value, std::chars_format format_type, int precision) {
-  // Before the point at most 309 digits; a sign, the point, an exponent.
+  // At most 309 digits before the point; a sign, the point, an exponent.
   std::string text(static_cast<size_t>(precision) + 330, '\0');
   text.resize(static_cast<size_t>(
       std::to_chars(text.data(), text.data() + text.size(), value, format_type, precision).ptr -
@@ -28,7 +28,7 @@ int exponent_of(const std::string& scientific) {
   return exponent;
 }
 
-// %#g: all requested digits, trailing zeros included.
+// %#g: all requested digits, with trailing zeros.
 std::string general_with_zeros(double value, int precision) {
   const int digits = std::max(precision, 1);
   const std::string scientific = written(value, std::chars_format::scientific, digits - 1);
@@ -37,8 +37,8 @@ std::string general_with_zeros(double value, int precision) {
   return written(value, std::chars_format::fixed, digits - 1 - exponent);
 }
 
-// Whether a number that no double holds is too large rather than too small: by where its first
-// digit stands that is not 0.
+// True if a number out of double's range is too large rather than too small, by the position of its
+// first nonzero digit.
 bool is_huge(std::string_view digits) {
   const size_t e = std::min(digits.find_first_of("eE"), digits.size());
   int64_t exponent = 0;

@@ -1,5 +1,5 @@
-// Decimal numbers as C's printf writes them and strtod reads them, the same in every locale: a
-// program that sets one with a decimal comma changes neither what scripted code prints nor what it
+// Decimal numbers in the format of C's printf and strtod, independent of the locale: a
+// program that sets a decimal comma does not affect what scripted code prints or
 // reads.
 #pragma once
 
@@ -8,12 +8,12 @@
 
 namespace uh::jit {
 
-// printf's %.<precision>f, e, g (and F, E, G); with `point`, its `#`: g keeps its zeros, and there
-// is a decimal point in any case. `value` is finite.
+// printf's %.<precision>f, e, g (and F, E, G); `point` is the flag `#`: g keeps trailing zeros, and
+// there is always a decimal point. `value` must be finite.
 std::string decimal(double value, char type, int precision, bool point = false);
 
-// float() of digits that are known to be a number: inf or 0 where no double is that large
-// or so small.
+// float() of a valid number: inf or 0 if it is out of double's
+// range.
 double rounded_double(std::string_view digits);
 
 }  // namespace uh::jit

@@ -35,7 +35,7 @@ const IValue& waited(const IValue& future) {
 }
 
 void define_futures() {
-  // It raises what the call raised: not to be dropped, nor done where there was no wait.
+  // Has an effect, as it throws the call's error: neither removed nor moved.
   define("wait(Future(t) self) -> t", boxed<[](const IValue& self) { return waited(self); }>,
          kEffect);
 }

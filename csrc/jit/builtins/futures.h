@@ -1,11 +1,11 @@
-// Futures: what prim::fork gives, and aten::wait takes.
+// Futures: results of prim::fork, arguments of aten::wait.
 //
-// What: a call that was begun. It runs where it is begun, on the same thread, as PyTorch allows: a
-// program sees no difference but in time, and recordings, callbacks of the host and the modes of
-// the thread are those of the caller. An error that it ends with is thrown by wait().
-// Invariant: an Object whose type is a Future[T], with its one slot the result; who it was that
-// failed is stored where other Objects have their methods. If violated: wait() returns a value that
-// is not a T.
+// A started call. It runs at once, on the same thread, which PyTorch allows: only
+// the timing differs, and recordings, callbacks of the host and the thread's
+// modes are those of the caller. wait() throws the call's error. Invariant: an
+// Object of type Future[T] with the result in its one slot; a failure is stored
+// where other Objects have their methods. If violated: wait() returns a value
+// that is not a T.
 #pragma once
 
 #include <functional>
@@ -14,9 +14,9 @@
 
 namespace uh::jit {
 
-// Runs it; `type` is the Type Future[T] of the result.
+// Runs the call; `type` is the Type Future[T] of the result.
 IValue start_future(Ref<RefCounted> type, const std::function<IValue()>& call);
-// The result. Throws what the call threw, and a TypeError for a value that is not a future.
+// Returns the result. Throws the call's error, and a TypeError if the value is not a future.
 const IValue& waited(const IValue& future);
 
 }  // namespace uh::jit

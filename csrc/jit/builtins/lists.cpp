@@ -1,4 +1,4 @@
-// What lists do, as Python's do it. Generic over the type t of the elements.
+// Methods of lists, with Python's semantics. Generic over the element type t.
 #include <algorithm>
 
 #include "jit/builtins/register_builtin.h"
@@ -12,7 +12,7 @@ using Items = std::vector<IValue>;
 
 Int length(const Items& items) { return static_cast<Int>(items.size()); }
 
-// The place that an index means, counted from the end when negative.
+// The position of an index, which counts from the end if negative.
 size_t position_of(const Items& items, Int index, const char* outside = "list index out of range") {
   const Int at = index < 0 ? index + length(items) : index;
   if (at < 0 || at >= length(items)) fail(ErrorKind::kIndex, outside);
@@ -48,7 +48,7 @@ IValue joined_lists(const List& a, const List& b) {
 }
 
 void extend(List& self, const List& other) {
-  const size_t n = other.items.size();  // as it was: a list may extend itself
+  const size_t n = other.items.size();  // before the call: a list may extend itself
   self.items.reserve(self.items.size() + n);
   for (size_t i = 0; i < n; ++i) self.items.push_back(other.items[i]);
   self.written();
@@ -63,8 +63,8 @@ IValue sliced(const List& list, std::optional<Int> start, std::optional<Int> sto
   return new_list(std::move(items));
 }
 
-// Objects in the order of their class's __lt__, which is the user's code: it may contradict
-// itself, and write to the list. So every place is looked at before it is read, in a copy.
+// Merge sort by the class's __lt__, which is user code: it may be inconsistent, and may write to
+// the list. Therefore sorts a copy and checks every position before reading it.
 Items merged(Items items, bool reverse) {
   const size_t n = items.size();
   Items other(n);

@@ -1,4 +1,4 @@
-// Functions of numbers: what `math` has, rounding, sums.
+// Functions of numbers: the `math` module, rounding, sums.
 #include <algorithm>
 #include <cmath>
 
@@ -12,7 +12,8 @@ namespace {
 using Int = int64_t;
 using Z = Complex128;
 
-// A real function: of an int and a float it gives a float; the Scalar form says less.
+// Defines a real function: float overloads for int and float, whose result type the Scalar overload
+// lacks.
 template <auto F>
 void define_real(const std::string& name) {
   constexpr auto floats = &boxed<[](double a) { return static_cast<double>(F(a)); }>;
@@ -20,7 +21,7 @@ void define_real(const std::string& name) {
   define(name + ".float(float a) -> float", floats);
 }
 
-// The same with a form for complex numbers.
+// The same with an overload for complex numbers.
 template <auto F>
 void define_complex(const std::string& name) {
   define_real<F>(name);
@@ -38,7 +39,7 @@ void define_real_scalar(const std::string& name) {
          boxed<[](Scalar a) -> Scalar { return static_cast<double>(F(a.to_double())); }>);
 }
 
-// A function of two reals, whatever each is.
+// Defines a function of two reals, each an int or a float.
 template <auto F>
 void define_two(const std::string& name) {
   constexpr auto floats = &boxed<[](double a, double b) { return static_cast<double>(F(a, b)); }>;
@@ -52,7 +53,7 @@ void define_two(const std::string& name) {
 // Round half to even, as Python's.
 double round_even(double a) { return std::nearbyint(a); }
 
-// Half to even of the decimal number that the float exactly is.
+// Rounds half to even, by the float's exact decimal value.
 double round_digits(double a, Int digits) {
   if (digits > 300 || !std::isfinite(a)) return a;
   if (digits < -300) return std::copysign(0.0, a);

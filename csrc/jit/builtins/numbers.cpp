@@ -6,9 +6,9 @@
 namespace uh::jit::python {
 namespace {
 
-// With q = |a| / |b| rounded to a float and then down to an integer: q is the quotient, or one
-// more, where rounding went up to it. |a| - q|b| is a float either way, so a joined multiplication
-// and addition has it exactly, and adding |b| once corrects the second case.
+// Let q = |a| / |b|, rounded to a float and then down to an integer: q is the quotient, or one more
+// if rounding went up. |a| - q|b| is representable either way, so an FMA computes it exactly, and
+// adding |b| once corrects the second case.
 #if defined(__x86_64__)
 __attribute__((target("fma")))
 #endif
@@ -39,7 +39,7 @@ double fast_fmod(double a, double b) {
   return quick ? quick_rest(a, b) : std::fmod(a, b);
 }
 
-// Without division: the larger number less the smaller, and its factors of two away.
+// Binary GCD, without division: subtracts the smaller number and removes factors of two.
 int64_t gcd(int64_t a, int64_t b) {
   auto x = static_cast<uint64_t>(a < 0 ? neg(a) : a), y = static_cast<uint64_t>(b < 0 ? neg(b) : b);
   if (x == 0 || y == 0) return static_cast<int64_t>(x | y);

@@ -1,7 +1,7 @@
-// Python's arithmetic of integers and floats, which constant folding and loops share.
+// Python's arithmetic of integers and floats, shared by constant folding and loops.
 //
-// Integers wrap at 64 bits, as PyTorch's do. Division and remainder round towards minus
-// infinity, and a division by zero is an error that says ZeroDivisionError, as Python's.
+// Integers wrap at 64 bits, as in PyTorch. Division and remainder round towards minus infinity, and
+// a division by zero is a ZeroDivisionError, as in Python.
 #pragma once
 
 #include <cmath>
@@ -44,7 +44,7 @@ inline int64_t floordiv(int64_t a, int64_t b) {
   const int64_t quotient = a / b;
   return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
 }
-// std::fmod, whose result is exact, in a tenth of its time unless the quotient is huge.
+// std::fmod, exact, in a tenth of the time unless the quotient is huge.
 double fast_fmod(double a, double b);
 inline double mod(double a, double b, const char* reason = "float modulo") {
   if (b == 0) zero_division(reason);
@@ -54,7 +54,7 @@ inline double mod(double a, double b, const char* reason = "float modulo") {
 }
 inline double floordiv(double a, double b, const char* reason = "float floor division by zero") {
   const double left = mod(a, b, reason);
-  // Whole up to rounding, as the remainder is exact.
+  // An integer up to rounding, as the remainder is exact.
   const double quotient = (a - left) / b;
   if (quotient == 0) return std::copysign(0.0, a / b);
   const double floor = std::floor(quotient);
@@ -86,7 +86,7 @@ inline Complex128 power(Complex128 a, Complex128 b) {
   return narrow(std::pow(wide(a), wide(b)));
 }
 
-// Not negative, but where it is the least int, which has no opposite.
+// Non-negative, except for INT64_MIN, whose negation overflows.
 int64_t gcd(int64_t a, int64_t b);
 
 inline int64_t shift_left(int64_t a, int64_t n) {
@@ -98,7 +98,7 @@ inline int64_t shift_right(int64_t a, int64_t n) {
   return n > 63 ? (a < 0 ? -1 : 0) : a >> n;
 }
 
-// The values for which a C cast is undefined.
+// Throws for values for which a C cast is undefined.
 inline int64_t to_int(double value) {
   if (std::isnan(value)) fail(ErrorKind::kValue, "cannot convert float NaN to integer");
   if (std::isinf(value))

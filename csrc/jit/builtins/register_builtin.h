@@ -1,10 +1,10 @@
-// Definitions of builtins: `define("ord(str string) -> int", boxed<[](Text s) {...}>)`.
+// Definitions of builtins: `define("ord(str string) -> int", boxed<[](StringArg s) {...}>)`.
 //
-// What: boxed<F> reads F's parameters off the stack by their C++ types and leaves its result.
-// Parameters: int64_t, double, bool, Complex128, Scalar, Text, List&, Dict&, Tensor, Device, DType,
-// Dims, const IValue&, std::optional of these. Results: the same, void, or a std::tuple of them.
-// Invariant: the parameters are the schema's arguments, in its order. If violated: a TypeError at
-// the first call.
+// boxed<F> pops F's parameters off the stack by their C++ types and pushes its result. Parameters:
+// int64_t, double, bool, Complex128, Scalar, StringArg, List&, Dict&, Tensor, Device, DType, Dims,
+// const IValue&, std::optional of these. Results: the same, void, or a std::tuple of them.
+// Invariant: the parameters are the schema's arguments, in order. If violated: a TypeError at the
+// first call.
 #pragma once
 
 #include <optional>
@@ -20,25 +20,25 @@ namespace uh::jit {
 
 using StringArg = const std::string&;
 
-// The schema with its namespace unless that is aten: "prim::abs.int(int a) -> int".
+// `schema` has its namespace unless that is aten: "prim::abs.int(int a) -> int".
 void define(std::string_view schema, Builtin::Function function, TagSet tags = 0);
 inline constexpr TagSet kEffect = tag_set(Tag::kHasSideEffects);
 inline constexpr TagSet kLengthFromNumber = tag_set(Tag::kLengthFromNumber);
 inline constexpr TagSet kNeverRaises = tag_set(Tag::kNeverRaises);
 inline constexpr TagSet kCommutative = tag_set(Tag::kCommutative);
 
-// The same for each substitute, which replaces every $ of the schema.
+// Defines one builtin per substitute, which replaces every $ of the schema.
 void define_each(std::string_view schema, const std::vector<std::string_view>& substitutes,
                  Builtin::Function function, TagSet tags = 0);
 
-// The keys that a Dict may have, as its overloads are called.
+// The key types of a Dict, as in its overloads' names.
 inline const std::vector<std::string_view> kKeyTypes = {"str",  "int",     "float",
                                                         "bool", "complex", "Tensor"};
 
 Complex128 complex_of(const IValue& value);
 [[noreturn]] void wrong_argument(const IValue& value, std::string_view expected);
 
-// One argument, as long as the call takes: a list that was a plain array lives in here.
+// One argument for the length of a call; owns the List copied from a plain array.
 template <class T>
 class StackArgument {
  public:
@@ -62,7 +62,7 @@ class StackArgument<int64_t> {
  public:
   explicit StackArgument(IValue& value) {
     const int64_t* i = value.get_if<int64_t>();
-    // A dtype is a number in graphs: PyTorch's code.
+    // A dtype is an int in graphs: PyTorch's code.
     const DType* dtype = i ? nullptr : value.get_if<DType>();
     value_ = i ? *i : dtype ? pytorch_code(*dtype) : from_value<int64_t>(value);
   }
@@ -127,7 +127,7 @@ class StackArgument<Dict> {
 
 inline void leave(Stack& stack, IValue result) { stack.push_back(std::move(result)); }
 inline void leave(Stack& stack, Complex128 result) { stack.emplace_back(Scalar(result)); }
-// A Scalar's value is held as the number that it is, so that type_of and int() see which.
+// Pushes a Scalar as a value of its kind, so that type_of and int() see the kind.
 inline void leave(Stack& stack, Scalar result) {
   switch (result.kind()) {
     case Scalar::Kind::kBool: stack.emplace_back(result.to_bool()); return;
@@ -178,7 +178,7 @@ void boxed(Stack& stack, size_t n) {
   B::call(F, stack, stack.size() - n, std::make_index_sequence<B::kArguments>());
 }
 
-// The families; each defines its own in its file.
+// Definitions by family, one per file.
 void define_arithmetic();
 void define_comparisons();
 void define_math();
@@ -193,13 +193,13 @@ void define_effects();
 void define_futures();
 void define_enums();
 
-// Python's <, of numbers, strings and lists and tuples of them.
+// Python's < for numbers, strings, and lists and tuples of them.
 bool less(const IValue& a, const IValue& b);
 // torch.equal.
 bool tensors_equal(const Tensor& a, const Tensor& b);
-// Python's str() and repr() as PyTorch's scripts give them: what format and print write.
+// Python's str() and repr(), as PyTorch's scripts define them; used by format and print.
 std::string text_of(const IValue& value);
-// [start:stop:step] of n items, as Python reads it: where it begins and how many there are.
+// Python's [start:stop:step] of n items: index of the first item, and number of items.
 struct Slice {
   int64_t begin, count, step;
 };

@@ -1,4 +1,4 @@
-// str(): how values are written, as Python does it.
+// str() of values, as in Python.
 #include <charconv>
 #include <cmath>
 
@@ -61,7 +61,7 @@ std::string scalar_text(const Scalar& s) {
   return complex_text(s.to_complex());
 }
 
-// A tensor's numbers in columns, as print shows a tensor: long ones only by their ends.
+// Prints a tensor's numbers in columns; long dimensions are abbreviated.
 class TensorText {
  public:
   explicit TensorText(const Tensor& t)
@@ -94,7 +94,7 @@ class TensorText {
     return bracketed(t_.sizes(), "(", ")", [](int64_t n) { return std::to_string(n); });
   }
 
-  // Read where it lies: showing a tensor makes no tensors.
+  // Reads an element without making tensors.
   Scalar at(int64_t element) const {
     return visit_any(dense_.dtype(), [&](auto zero) {
       using T = decltype(zero);
@@ -120,7 +120,7 @@ class TensorText {
     return integral_ ? decimal(d, 'f', 0, true) : decimal(d, 'f', 4);
   }
 
-  // The indices of a dimension that are shown; -1 stands for the dots between.
+  // The visible indices of a dimension; -1 means the ellipsis.
   std::vector<int64_t> visible_indices(int64_t dim) const {
     std::vector<int64_t> all;
     const int64_t n = t_.size(dim);
@@ -177,7 +177,7 @@ std::string tensor_text(const Tensor& t) {
   return TensorText(t).text();
 }
 
-// A value within a container: strings in quotes. Containers may hold themselves.
+// A value within a container: strings in quotes. Containers may contain themselves.
 std::string item_text(const IValue& value, int depth);
 
 std::string inside(const IValue& value, int depth) {
@@ -190,7 +190,7 @@ std::string inside(const IValue& value, int depth) {
     return bracketed(dict->items(), "{", "}", [&](const Dict::Entry& entry) {
       return each(entry.first) + ": " + each(entry.second);
     });
-  if (enum_of(value)) {  // as PyTorch prints it: Enum<Color.RED>
+  if (enum_of(value)) {  // PyTorch's format: Enum<Color.RED>
     const std::string name = member_text(value);
     const size_t dot = name.rfind('.', name.rfind('.') - 1);
     return "Enum<" + name.substr(dot + 1) + ">";

@@ -27,10 +27,10 @@ void print_all(Stack& stack, size_t n) {
   print_out(line + "\n");
 }
 
-// What `raise` and `assert` become: the class first, as Python's traceback has it.
+// Implements `raise` and `assert`: the message begins with the class, as in Python's traceback.
 [[noreturn]] void raise(StringArg text, const IValue& kind) {
   std::string name = kind.is_none() ? "RuntimeError" : from_value<std::string>(kind);
-  // builtins.ValueError and __torch__.Error come as they are written in graphs.
+  // Graphs have qualified names: builtins.ValueError, __torch__.Error.
   if (const size_t dot = name.rfind('.'); dot != std::string::npos) name = name.substr(dot + 1);
   if (name == "ValueError") fail(ErrorKind::kValue, text);
   if (name == "TypeError") fail(ErrorKind::kType, text);

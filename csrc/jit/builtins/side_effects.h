@@ -1,13 +1,13 @@
 // The output of print and the warnings of scripted programs.
 //
-// Invariant: a handler is called on the thread that runs the program, and throws nothing.
+// Invariant: a handler is called on the thread that runs the program, and does not throw.
 #pragma once
 
 #include <string>
 
 namespace uh::jit {
 
-// Text as print gives it, with the end of its line. Null: standard output and standard error.
+// Handles a printed line, with its newline. Null: standard output and standard error.
 using TextHandler = void (*)(const char* text, size_t size);
 void set_print_handler(TextHandler handler);
 void set_warn_handler(TextHandler handler);

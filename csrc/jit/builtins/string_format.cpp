@@ -1,4 +1,4 @@
-// "{} {:.2f}".format(...) and "%d" % ...: what f-strings become as well.
+// "{} {:.2f}".format(...), which f-strings are compiled to, and "%d" % ....
 #include "jit/builtins/string_format.h"
 
 #include <algorithm>
@@ -113,7 +113,7 @@ std::string format_int(int64_t value, const Spec& s) {
   return aligned(sign, body, s, '>');
 }
 
-// Python's own form where neither type nor precision is given; 'e', 'f', 'g' and '%' as in C.
+// Python's own format without type and precision; 'e', 'f', 'g' and '%' as in C.
 std::string format_float(double value, const Spec& s) {
   std::string body;
   const double size = std::abs(value);
@@ -144,7 +144,7 @@ std::string format_float(double value, const Spec& s) {
 
 struct Pieces {
   std::string all;
-  size_t automatic = 0;  // the number of the next {} without one
+  size_t automatic = 0;  // index of the next {} without a number
   bool numbered = false, counted = false;
 };
 
@@ -171,7 +171,7 @@ const IValue& field(std::string_view name, const Stack& stack, size_t first, Pie
   return stack[first + static_cast<size_t>(index)];
 }
 
-// format(str self, ...): `self` and what follows it are the last n of the stack.
+// format(str self, ...): the last n values of the stack, `self` first.
 void format(Stack& stack, size_t n) {
   if (n == 0 || stack.size() < n) fail(ErrorKind::kType, "format: expected a str");
   const size_t base = stack.size() - n;

@@ -8,7 +8,7 @@
 
 namespace uh::jit {
 
-// repr(float): the fewest digits that give it back.
+// repr(float): the shortest string that reads back as the same float.
 std::string float_text(double value);
 // format(value, spec): "[[fill]align][sign][#][0][width][,][.precision][type]".
 std::string formatted(const IValue& value, std::string_view spec);

@@ -1,4 +1,4 @@
-// Which characters a text has, and their case: isdigit, upper... Letters are those of ASCII.
+// Character predicates and case conversions: isdigit, upper... Letters are ASCII only.
 #include "jit/builtins/register_builtin.h"
 #include "jit/builtins/utf8.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 using namespace characters;
 
-// Not empty, and true of every character.
+// True if the string is not empty and the predicate holds for every character.
 template <auto Is>
 void define_test(const char* name) {
   define(std::string(name) + "(str self) -> bool", boxed<[](StringArg text) {
@@ -17,7 +17,7 @@ void define_test(const char* name) {
          }>);
 }
 
-// Of the letters, of which there is one at least.
+// True if the string has a letter and the predicate holds for every letter.
 template <auto Is>
 void define_case_test(const char* name) {
   define(std::string(name) + "(str self) -> bool", boxed<[](StringArg text) {
@@ -37,7 +37,7 @@ std::string changed(StringArg text) {
   return result;
 }
 
-// The first letter of every word is a capital; a word begins where a letter follows none.
+// str.title(): capitalises each letter that does not follow a letter.
 std::string titled(StringArg text) {
   std::string result = text;
   bool inside = false;

@@ -12,8 +12,8 @@ using Items = std::vector<IValue>;
 constexpr size_t kNone = std::string::npos;
 constexpr Int kMaxCharacters = Int{1} << 31;
 
-// The range to search: [start, end) in bytes. PyTorch's end counts from one past the last: -1 is
-// all.
+// The range to search: [start, end) in bytes. As in PyTorch, a negative end counts from one past
+// the last: -1 is all.
 struct Region {
   size_t from, to;
   bool valid;
@@ -68,7 +68,7 @@ std::string replaced(StringArg text, StringArg old, StringArg by, Int limit) {
     const size_t next = at + characters::byte_of(std::string_view(text).substr(at), 1);
     result += text.substr(at, next - at);
     at = next;
-    if (at == text.size()) {  // the end is a place between characters as well
+    if (at == text.size()) {  // the empty string also matches at the end
       if (limit < 0 || n + 1 < limit) result += by;
       return result;
     }
@@ -160,7 +160,7 @@ std::string times(StringArg text, Int n) {
   return all;
 }
 
-// As many of `fill` to the left and to the right as make it `width` wide.
+// Pads with `fill` on both sides, or on one, to `width` characters.
 std::string padded(StringArg text, Int width, StringArg fill, char align) {
   if (characters::count(fill) != 1)
     fail(ErrorKind::kType, "The fill character must be exactly one character long");
@@ -168,7 +168,7 @@ std::string padded(StringArg text, Int width, StringArg fill, char align) {
   if (width <= n) return text;
   const Int missing = width - n;
   Int left = align == '>' ? missing : 0;
-  if (align == '^') left = missing / 2 + (missing & width & 1);  // as CPython centres
+  if (align == '^') left = missing / 2 + (missing & width & 1);  // centred as in CPython
   return times(fill, left) + text + times(fill, missing - left);
 }
 

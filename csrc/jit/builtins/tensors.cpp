@@ -1,5 +1,5 @@
-// Properties of tensors, and tensors of numbers: what PyTorch has as operators without
-// kernels, and as attributes (prim::dtype).
+// Properties of tensors, and tensors of numbers: PyTorch's operators without kernels, and
+// attributes (prim::dtype).
 #include "jit/builtins/tensors.h"
 
 #include "autograd/autograd_meta.h"
@@ -29,7 +29,7 @@ size_t dimension(const Tensor& t, Int dim) {
   return static_cast<size_t>(at);
 }
 
-// Whether (N, C, ...) is laid out as (N, ..., C).
+// True if (N, C, ...) is stored as (N, ..., C).
 bool is_channels_last(const Tensor& t, Int rank) {
   if (t.ndim() != rank) return false;
   Int expected = 1;
@@ -123,10 +123,10 @@ void define_gradients() {
          }>,
          tag_set(Tag::kInplaceView));
   define("prim::data(Tensor(a) a) -> Tensor(a)", boxed<[](const Tensor& t) {
-           // Writes to it are not counted in t's versions.
+           // x.data: writes to it are not counted in t's version.
            return alias(t, t.impl()->layout(), t.dtype(), make_ref<OwnCounter>());
          }>);
-  // Another one after each backward().
+  // A new tensor after each backward().
   define("prim::grad(Tensor a) -> Tensor(*)", boxed<[](const Tensor& t) {
            const auto* meta = autograd::maybe_meta(t.impl());
            Tensor grad = meta ? meta->grad() : Tensor();
@@ -147,7 +147,7 @@ void define_gradients() {
       kEffect);
 }
 
-// ---- another dtype or device: itself where nothing changes and no copy is requested
+// ---- dtype and device conversions: return `self` if nothing changes and no copy is requested
 
 Tensor converted(const Tensor& t, DType dtype, Device device, bool copy, MemoryFormat format) {
   const bool same = (dtype == DType::kUndefined || dtype == t.dtype()) &&
@@ -156,7 +156,7 @@ Tensor converted(const Tensor& t, DType dtype, Device device, bool copy, MemoryF
   return same && !copy ? t : ops::_to_copy(t, dtype, device, format);
 }
 
-// PyTorch's overloads of copy_ for numbers, which only compiled code calls by name.
+// PyTorch's copy_ overloads for numbers, which only compiled code calls.
 void define_copies() {
   define("copy_.int(Tensor(a!) self, int other) -> Tensor(a!)",
          boxed<[](const Tensor& t, Int other) {
@@ -252,7 +252,7 @@ struct Nested {
   }
 
  private:
-  bool closed_ = false;  // how deep it is is known
+  bool closed_ = false;  // the depth is known
 };
 
 Tensor tensor_of(const IValue& data, DType dtype, Device device) {
@@ -301,7 +301,7 @@ void define_made_of_numbers() {
          }>);
   define("as_tensor.list(t[] data, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
          as_tensor);
-  // Of Python's own width, whatever the default dtype: a float of it is that float again.
+  // 64 bits, whatever the default dtype, so that a float converts back to the same float.
   constexpr auto number = &boxed<[](const IValue& v) {
     return tensor_of(v, from_value<Scalar>(v).dtype(DType::kFloat64), Device::kUndefined);
   }>;

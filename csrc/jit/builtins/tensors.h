@@ -1,4 +1,4 @@
-// Properties of tensors that builtins need.
+// Properties of tensors for builtins.
 #pragma once
 
 #include "dispatch/ivalue.h"
@@ -8,7 +8,7 @@ namespace uh::jit {
 
 // Tensor.item(): throws unless there is exactly one element, with bytes.
 Scalar number_in(const Tensor& t);
-// The same as the bool, int, float or complex that it is.
+// The same as a bool, int, float or complex value.
 IValue number_value(const Tensor& t);
 // bool(tensor): throws unless there is exactly one element.
 bool truth_of(const Tensor& t);

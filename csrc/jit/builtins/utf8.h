@@ -1,7 +1,7 @@
-// Strings are UTF-8, and Python counts characters: conversions between characters and bytes.
+// Conversions between character and byte offsets: strings are UTF-8, and Python counts characters.
 //
-// Invariant: a string of ASCII costs no more than its bytes. Bytes that are not valid UTF-8 count
-// as one character each.
+// Invariant: conversions in an ASCII string are linear in its bytes at most. Each invalid byte
+// counts as one character.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ inline int64_t count(std::string_view text) {
   for (const char c : text) n += !continues(c);
   return n;
 }
-// The byte at which character `index` begins, 0 <= index <= count.
+// The byte offset of character `index`, 0 <= index <= count.
 inline size_t byte_of(std::string_view text, int64_t index) {
   size_t at = 0;
   for (; index > 0 && at < text.size(); --index)
@@ -26,7 +26,7 @@ inline size_t byte_of(std::string_view text, int64_t index) {
 }
 inline int64_t index_of(std::string_view text, size_t byte) { return count(text.substr(0, byte)); }
 
-// For the letters of ASCII; others have no case here.
+// ASCII letters only; other letters have no case here.
 inline bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 inline bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 inline bool is_letter(char c) { return is_lower(c) || is_upper(c); }

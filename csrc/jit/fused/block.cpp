@@ -15,7 +15,7 @@ namespace {
 using x86::Source;
 using x86::VectorAssembler;
 
-// Translates nodes into instructions. Values take registers from 0 upwards, uniform values from the
+// Translates nodes into instructions. Values use registers from 0 upwards, uniform values from the
 // last register downwards. Constants are in memory; conditions are in k2 to k7 of AVX-512, else in
 // vector registers.
 class Emitter {
@@ -40,7 +40,7 @@ class Emitter {
     for (size_t i = 0; i < block.writes.size(); ++i) {
       const auto id = static_cast<size_t>(expression.of_item(block.writes[i]));
       stores_[id].push_back(static_cast<int32_t>(block.reads.size() + i));
-      // A value is stored when it is made, so that only what is read later keeps its register.
+      // A value is stored as soon as it is computed, so it needs its register only for later reads.
       last_[id] = last_read(static_cast<int>(id));
     }
   }
@@ -115,12 +115,12 @@ class Emitter {
     block_.constants.resize(std::max(block_.constants.size(), (bytes + 7) / 8));
     return reinterpret_cast<std::byte*>(block_.constants.data());
   }
-  // A vector of ones and one of zeros, of which a part says which elements are left.
+  // A vector of ones and one of zeros, from which tail masks are loaded.
   void put_rest_masks() {
     const auto both = static_cast<size_t>(as_.first_number());
     if (both != 0) std::memset(constants(both), 0xFF, both / 2);
   }
-  // The table of keep_nan(): its bits, as those of a number of the block.
+  // The table of keep_nan(), stored bit by bit as a number of the block.
   Source nan_stays() {
     return number(doubles_ ? std::bit_cast<double>(int64_t{VectorAssembler::kNanStays})
                            : double{std::bit_cast<float>(VectorAssembler::kNanStays)});
@@ -154,9 +154,9 @@ class Emitter {
   std::vector<int>& masks() { return as_.wide() ? free_masks_ : free_; }
   int take_value() { return take(free_); }
   void put(int to, double value) { as_.broadcast(to, number(value).offset); }
-  // The register of a value; -1 for a number, which is in memory.
+  // The register of a value; -1 for a number in memory.
   int register_of(int id) const { return is_number(id) ? -1 : reg(id); }
-  // A register that holds the value of `id`, for an instruction that writes over it.
+  // A register that holds the value of `id` and may be overwritten.
   int over(int id, size_t i) {
     if (dies(id, i)) return reg(id);
     const int to = take_value();
@@ -175,7 +175,7 @@ class Emitter {
       as_.pointer(pointer);
       as_.store_vector(reg_[i]);
     }
-    // Stored, with no use inside the block.
+    // Stored, without uses inside the block.
     if (last_[i] == static_cast<int>(i) && n.op != ExprOp::kUniform) free_.push_back(reg_[i]);
   }
 
@@ -190,7 +190,7 @@ class Emitter {
     release(i);
     return to;
   }
-  // The predicate of b, a that is equivalent to `predicate` of a, b.
+  // The predicate that gives the same result with swapped operands.
   static uint8_t swapped(uint8_t predicate) {
     switch (predicate) {
       case 17: return 30;
@@ -230,7 +230,7 @@ class Emitter {
     }
   }
 
-  // An instruction that reads its operands before it writes: it may write over one of them.
+  // The operands are read before the result is written, so it may overwrite one of them.
   int unary(const Node& n, size_t i) {
     if (n.a >= 0 && is_number(n.a)) throw NoBlock();
     release(i);
@@ -298,7 +298,7 @@ class Emitter {
       default: throw NoBlock();
     }
   }
-  // The result takes the register of operand `first`, or of a copy of it.
+  // The result overwrites the register of operand `first`, or a copy of it.
   template <class Instruction>
   int over_first(size_t i, int first, const Instruction& instruction) {
     const int to = over(first, i);
@@ -307,8 +307,8 @@ class Emitter {
     return to;
   }
 
-  // A product joined with a sum: written over the addend, or, where that is a number, over a
-  // factor.
+  // An FMA: overwrites the addend, or a factor if the addend is a
+  // number.
   int joined(const Node& n, size_t i) {
     const bool swapped = is_number(n.a);
     const int a = swapped ? n.b : n.a, b = swapped ? n.a : n.b;
@@ -320,7 +320,7 @@ class Emitter {
         as_.fma_negated(to, reg(a), source(b));
       });
     }
-    // to * factor + number: `to` is a constant factor, or else one without a later use.
+    // to * factor + number: overwrites a constant factor, or one without a later use.
     const int base = is_number(b) || dies(b, i) ? b : a, factor = base == b ? a : b;
     return over_first(i, base, [&](int to) {
       const Source addend = source(n.c);
@@ -335,7 +335,7 @@ class Emitter {
   bool doubles_;
   Block& block_;
   std::vector<int> last_, reg_;
-  std::vector<std::vector<int32_t>> stores_;  // pointers that a node's value is stored through
+  std::vector<std::vector<int32_t>> stores_;  // pointers to which a node's value is stored
   std::vector<int> free_, free_masks_;
   std::vector<double> numbers_;  // in memory
 };

@@ -1,11 +1,11 @@
-// Block: several simple steps as one loop of machine code, whose values stay in vector registers.
+// Block: several simple steps as one loop of machine code, with values in vector registers.
 //
-// What: steps whose expressions are a few instructions (StepOperator::postfix) run together, so
-// that memory is read and written once for all of them. Compiled for AVX-512 and AVX2; elsewhere
-// there are no blocks, and each step is the loop that it is. Invariant: what is computed is what
-// the steps' loops compute, rounding by rounding: a product is joined with a sum exactly where the
-// compiler joins them, inside of one expression. If violated: results of a fused group depend on
-// the machine.
+// Steps whose expressions are a few instructions (StepOperator::postfix) run together, so that
+// memory is read and written once for all of them. Compiled for AVX-512 and AVX2; elsewhere
+// there are no blocks, and each step runs as a loop. Invariant: results equal those of the
+// steps' loops, rounding by rounding: products and sums are fused exactly where the compiler
+// fuses them, within one expression. If violated: results of a fused group depend on the
+// machine.
 #pragma once
 
 #include <memory>
@@ -21,9 +21,9 @@ class FusedKernel;
 struct Step;
 
 struct Block {
-  std::vector<int> reads;         // items, in the order of the pointers that run() is given
-  std::vector<int> writes;        // their pointers follow
-  std::vector<double> constants;  // as floats where the block computes floats
+  std::vector<int> reads;         // items, in the order of run()'s pointers
+  std::vector<int> writes;        // items; their pointers follow
+  std::vector<double> constants;  // stored as floats if the block computes floats
   CodeMemory code;
 
   void run(char* const* data, int64_t n) const {
@@ -32,11 +32,11 @@ struct Block {
   }
 };
 
-// Returns true if a step may be part of a block on this machine.
+// True if a step may be part of a block on this machine.
 bool is_simple(const FusedKernel& program, const Step& step);
 
-// One block of steps that compute in one dtype; `writes` are the results that others read. Null
-// where the registers do not suffice.
+// Compiles steps of one dtype into a block; `writes` are the results that others read. Null if
+// there are too few registers.
 std::unique_ptr<Block> compile_block(const FusedKernel& program, std::span<const int> steps,
                                      std::vector<int> writes);
 

@@ -1,4 +1,4 @@
-// The Builder: operators become steps, their operands conversions and numbers.
+// The Builder: turns operators into steps, with conversions and numbers as operands.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -22,7 +22,7 @@ std::string_view plain(std::string_view name) {
   return name.starts_with("aten::") ? name.substr(6) : name;
 }
 
-// A tensor of that kind without bytes, for the rules that ask tensors for their dtypes.
+// A tensor of that kind without bytes, for the rules of dtype promotion.
 const Tensor& example(TermKind kind) {
   static const auto result = [] {
     std::array<std::array<Tensor, 2>, kDTypeCount> all;
@@ -63,14 +63,14 @@ bool same(const Scalar& a, const Scalar& b) {
          std::bit_cast<int64_t>(x.im) == std::bit_cast<int64_t>(y.im);
 }
 
-// One call while it is looked at: what its operator reads, before anything is added.
+// The arguments of one call, before any step is added.
 struct Call {
   const StepOperator* op;
   std::vector<StepArgument> operands;  // terms and numbers
   std::vector<std::optional<Scalar>> params;
 };
 
-// The arguments by their roles; nothing if one is neither a number nor a tensor.
+// Sorts the arguments by role; nullopt if one is neither a number nor a tensor.
 std::optional<Call> by_role(const StepOperator& op, std::span<const StepArgument> arguments) {
   Call call{&op, {}, std::vector<std::optional<Scalar>>(Params::kMost)};
   const std::string_view roles = op.roles;
@@ -93,7 +93,8 @@ std::optional<Call> by_role(const StepOperator& op, std::span<const StepArgument
   return call;
 }
 
-// The dtype that the operator computes in; nothing where it refuses, or where a step cannot do it.
+// The dtype that the operator computes in; nullopt if it rejects the arguments or no step can do
+// it.
 std::optional<DType> computed_dtype(const StepOperator& op, std::span<const Input> inputs,
                                     const Params& params) {
   try {
@@ -107,7 +108,7 @@ std::optional<DType> computed_dtype(const StepOperator& op, std::span<const Inpu
     if (refused || divides || !op.op->loops()[static_cast<size_t>(dtype)]) return std::nullopt;
     return dtype;
   } catch (const Error&) {
-    return std::nullopt;  // the operator will say it itself, where it runs unfused
+    return std::nullopt;  // the operator reports the error when it runs unfused
   }
 }
 
@@ -156,7 +157,7 @@ bool Builder::is_tensor(Term term) const {
   return is == Item::ItemKind::kInput || is == Item::ItemKind::kStep;
 }
 
-// The item that holds a number in the dtype it is read in.
+// Finds or adds the item of a number in the dtype it is read in.
 int FusedKernel::number_item(const Number& expected) {
   for (size_t i = 0; i < items.size(); ++i) {
     if (items[i].is != Item::ItemKind::kNumber) continue;
@@ -180,7 +181,7 @@ int FusedKernel::add(Step step, TermKind result_kind) {
   return steps.back().result;
 }
 
-// The item converted; the same one where another step wanted that already.
+// The converted item; reuses an earlier conversion.
 int FusedKernel::converted(int id, DType dtype, bool copy) {
   const Item source = items[static_cast<size_t>(id)];
   if (source.kind.dtype == dtype && !copy) return id;
@@ -206,7 +207,7 @@ int FusedKernel::add_conversion(int id, DType dtype) {
 std::optional<Term> Builder::step(std::string_view name, std::span<const StepArgument> arguments) {
   name = plain(name);
   FusedKernel& p = *program_;
-  // A step needs at most a conversion per operand, an expansion a few steps, an output a copy.
+  // A step needs at most one conversion per operand, an expansion a few steps, an output a copy.
   if (p.steps.size() + 8 + kMaxOutputs > kMaxSteps || p.numbers.size() + 8 > kMaxNumbers)
     return std::nullopt;
   const StepOperator* op = find_operator(name);
@@ -214,7 +215,7 @@ std::optional<Term> Builder::step(std::string_view name, std::span<const StepArg
   const std::optional<Call> call = by_role(*op, arguments);
   if (!call) return std::nullopt;
 
-  std::vector<Operand> operands;  // as the operator would be given them
+  std::vector<Operand> operands;  // as passed to the operator
   bool zero_dim = true, tensors = false;
   for (const StepArgument& a : call->operands) {
     const auto* term = std::get_if<Term>(&a);
@@ -222,7 +223,7 @@ std::optional<Term> Builder::step(std::string_view name, std::span<const StepArg
     if (!item) {
       operands.emplace_back(std::get<Scalar>(a));
     } else if (item->is == Item::ItemKind::kGiven) {
-      if (op->op->check) return std::nullopt;  // its value decides, and is not known
+      if (op->op->check) return std::nullopt;  // the check needs the value, which is unknown
       operands.emplace_back(example_number(p.given_kinds[static_cast<size_t>(item->index)]));
     } else {
       operands.emplace_back(example(item->kind));
@@ -262,8 +263,8 @@ void Builder::output(Term term) {
   check(p.outputs.size() < kMaxOutputs, "FusedKernel: more than ", kMaxOutputs, " outputs");
   const Item item = p.items[static_cast<size_t>(term.id)];
   check(is_tensor(term), "FusedKernel: a scalar cannot be an output");
-  // Each output is a separate tensor, as the caller may write to it: not an input's or another
-  // output's.
+  // Each output is a separate tensor, as the caller may write to it: a copy if it is an input or
+  // another output.
   const bool own = item.is == Item::ItemKind::kStep &&
                    std::none_of(p.outputs.begin(), p.outputs.end(), [&](const Output& other) {
                      return !other.fold && other.item == term.id;

@@ -44,7 +44,7 @@ class Describer {
     w_.end_array();
   }
 
-  // "in0", "0.5", "r2", "v7", "out1": how an operand is called in a list of steps.
+  // The name of an operand in a list of steps: "in0", "0.5", "r2", "v7", "out1".
   std::string called(int id) const {
     const Item& i = item(id);
     switch (i.is) {
@@ -58,15 +58,15 @@ class Describer {
       case Item::ItemKind::kStep: break;
     }
     if (i.output >= 0) return "out" + std::to_string(i.output);
-    // A result that only its own block reads has no register in the first cache.
+    // A result that only its own block reads is never stored in memory.
     return i.reg >= 0 ? "r" + std::to_string(i.reg) : "v" + std::to_string(i.index);
   }
   static std::string op_name(const Step& step) {
     return step.op ? std::string("aten::") + step.op->name : "aten::_to_copy";
   }
 
-  // The expression as a tree: {"op", "dtype", "step", "operands": [...]}, or {"leaf"}.
-  // A step that several read is written once; elsewhere it is {"step"} alone.
+  // The expression as a tree: {"op", "dtype", "step", "operands": [...]}, or {"leaf"}. A step with
+  // several readers is written once; later it is {"step"} alone.
   void tree(int id, std::vector<bool>& recorded) {
     const Item& i = item(id);
     w_.begin_object();
@@ -105,7 +105,7 @@ class Describer {
     w_.end_array();
   }
 
-  // Live steps with the number of their unit, as they run.
+  // Live steps with the index of their unit, in execution order.
   std::vector<std::pair<int, size_t>> in_order() const {
     std::vector<std::pair<int, size_t>> steps;
     for (size_t u = 0; u < p_.units.size(); ++u) {
@@ -160,7 +160,7 @@ class Describer {
     for (const Output& output : p_.outputs) {
       if (!output.fold) written += width(output.item);
     }
-    int64_t eager = 0;  // what the steps would read and write one by one
+    int64_t eager = 0;  // traffic of the steps if run one by one
     for (const Step& step : p_.steps) {
       if (!step.live) continue;
       eager += width(step.result);
@@ -176,7 +176,7 @@ class Describer {
 
   const FusedKernel& p_;
   JsonWriter w_;
-  std::vector<int64_t> number_;  // of each step among the live ones
+  std::vector<int64_t> number_;  // index of each step among the live ones
 };
 
 }  // namespace

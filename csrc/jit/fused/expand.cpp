@@ -1,4 +1,4 @@
-// Operators that expand into several steps: the operators that their composite kernels call.
+// Expands an operator into several steps: the operators that its composite kernel calls.
 #include <algorithm>
 
 #include "jit/fused/steps.h"
@@ -59,7 +59,7 @@ std::optional<Term> Builder::expand(std::string_view name, Arguments arguments) 
     if (result) program_->steps.back().like = 2;
     return result;
   }
-  // dtype, device, memory_format: only the first may be given.
+  // dtype, device, memory_format: only the first is supported.
   if (name == "_to_copy" && arguments.size() == 4 && none(2)) {
     const auto* to = std::get_if<DType>(&arguments[1]);
     if (!to || (is_complex(dtype) && !is_complex(*to))) return std::nullopt;

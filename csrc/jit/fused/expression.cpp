@@ -27,7 +27,7 @@ constexpr Word kBinary[] = {{"+", ExprOp::kAdd},          {"-", ExprOp::kSub},
                             {">=", ExprOp::kCompare, 29}, {">", ExprOp::kCompare, 30},
                             {"at_most", ExprOp::kAtMost}, {"copysign", ExprOp::kCopySign}};
 
-// The index of the node in `nodes`, which gains it if it is new.
+// The index of the node in `nodes`, added if new.
 int find_or_add(std::vector<Node>& nodes, const Node& node) {
   const auto at = std::find(nodes.begin(), nodes.end(), node);
   if (at != nodes.end()) return static_cast<int>(at - nodes.begin());
@@ -35,7 +35,7 @@ int find_or_add(std::vector<Node>& nodes, const Node& node) {
   return static_cast<int>(nodes.size()) - 1;
 }
 
-// Parses one step's postfix into separate nodes: the expression that the compiler of its loop sees.
+// Parses one step's postfix into separate nodes: the expression that the compiler sees in its loop.
 class Reader {
  public:
   using Numbers = std::array<std::optional<double>, kMaxOperands>;  // operands that are numbers
@@ -51,7 +51,7 @@ class Reader {
     if (stack_.size() != 1) throw NoBlock();
   }
   int root() const { return stack_.back(); }
-  std::vector<Node> nodes;  // of kItem, `item` is which operand of the step
+  std::vector<Node> nodes;  // `item` of kItem: index of the step's operand
 
  private:
   int add(const Node& node) { return find_or_add(nodes, node); }
@@ -83,7 +83,7 @@ class Reader {
     }
     if (named && w[0] == 'p') {
       const auto& value = (*step_.params)[index(w)];
-      return stack_.push_back(number(value ? value->to_double() : 0));  // as the loops have it
+      return stack_.push_back(number(value ? value->to_double() : 0));  // as in the loops
     }
     if (named && w[0] == 'h') return stack_.push_back(number((*step_.params)[index(w)] ? 1 : 0));
     if (named && w[0] == '$') return stack_.push_back(locals_.at(index(w)));
@@ -160,9 +160,9 @@ class Reader {
   std::vector<int> stack_, locals_;
 };
 
-// Note [Joined products]: compilers join a product with the sum that reads it (-ffp-contract=fast),
-// where all who read it are sums, each once: first the product that is written first. What is the
-// same for all elements has been computed before the loop, rounded. Blocks must do the same.
+// Note [Joined products]: compilers fuse a product with the sum that reads it (-ffp-contract=fast)
+// if all its readers are sums that read it once; the first product in the source is preferred.
+// Uniform values are computed before the loop, and rounded. Blocks must do the same.
 class Joiner {
  public:
   Joiner(std::vector<Node>& nodes, int root, const std::vector<bool>& invariant)
@@ -191,7 +191,7 @@ class Joiner {
     return nodes_[static_cast<size_t>(id)].op == ExprOp::kConstant ||
            invariant_[static_cast<size_t>(id)];
   }
-  // Whether a node does not read `id`, or is a sum that reads it once.
+  // True if a node does not read `id`, or is a sum that reads it once.
   bool agrees(const Node& n, int id) const {
     if (!live_[static_cast<size_t>(&n - nodes_.data())]) return true;
     if (n.a != id && n.b != id && n.c != id) return true;
@@ -226,7 +226,7 @@ bool Node::operator==(const Node& o) const {
 Expression::Expression(const FusedKernel& program, bool doubles)
     : program_(program), doubles_(doubles), values_(program.items.size(), -1) {}
 
-// An operand of a step: what an earlier step has made, or an item of the program.
+// A step's operand: the result of an earlier step, or an item of the program.
 int Expression::leaf(int id) {
   int& value = values_[static_cast<size_t>(id)];
   if (value >= 0) return value;
@@ -254,7 +254,7 @@ void Expression::add(const Step& step) {
       invariant[i] = nodes_[static_cast<size_t>(operand(reader.nodes[i]))].op == ExprOp::kUniform;
   }
   Joiner(reader.nodes, reader.root(), invariant).join();
-  std::vector<int> node_of;  // where each of the reader's nodes is among all
+  std::vector<int> node_of;  // maps the reader's nodes to the expression's
   for (const Node& node : reader.nodes) {
     Node copy = node;
     for (int* id : {&copy.a, &copy.b, &copy.c}) {
@@ -265,23 +265,23 @@ void Expression::add(const Step& step) {
   values_[static_cast<size_t>(step.result)] = node_of[static_cast<size_t>(reader.root())];
 }
 
-// Changes nodes in place. A node without uses left is not emitted.
+// Changes nodes in place. A node without uses is not emitted.
 void Expression::finish(bool wide) {
-  constexpr uint8_t kSignOfA = 2, kNoSign = 10, kNotAtMost = 22;  // as the instructions say it
+  constexpr uint8_t kSignOfA = 2, kNoSign = 10, kNotAtMost = 22;  // encodings of the instructions
   const auto at = [&](int id) -> const Node& { return nodes_[static_cast<size_t>(id)]; };
   const auto asks = [&](const Node& n, uint8_t mode) {
     return n.op == ExprOp::kCompare && n.mode == mode;
   };
   const auto asks_nan = [&](const Node& n) { return asks(n, 4) && n.a == n.b; };
   for (Node& n : nodes_) {
-    // a > b || a is a NaN, as relu says it
+    // a > b || isnan(a), the form of relu
     if (n.op == ExprOp::kOr && asks(at(n.a), 30) && asks_nan(at(n.b)) && at(n.a).a == at(n.b).a &&
         at(at(n.b).a).op != ExprOp::kConstant) {
       n = {.op = ExprOp::kCompare, .a = at(n.a).a, .b = at(n.a).b, .mode = kNotAtMost};
     }
     if (!wide) continue;
     // at_most(|x|, limit), copysign(of that, x) and keep_nan of vector_math.h. A limit is positive,
-    // and what becomes of a NaN before it is kept does not matter.
+    // and the result for a NaN does not matter as keep_nan replaces it.
     if (n.op == ExprOp::kAtMost && at(n.a).op == ExprOp::kAbs) {
       n = {.op = ExprOp::kLimit, .a = at(n.a).a, .b = n.b, .mode = kNoSign};
     } else if (n.op == ExprOp::kCopySign && at(n.a).op == ExprOp::kLimit && at(n.a).a == n.b) {

@@ -1,7 +1,7 @@
-// Expression: what several steps compute, as one graph of operations on whole vectors.
+// Expression: the computation of several steps as one graph of vector operations.
 //
-// What: the words of each step (StepOperator::postfix) are read into nodes; a value that two of
-// them need is one node. Invariant: a node comes after its operands.
+// The postfix of each step (StepOperator::postfix) is parsed into nodes; equal values of two steps
+// share a node. Invariant: a node comes after its operands.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct Step;
 
 enum class ExprOp : uint8_t {
   kItem,      // an item, element by element
-  kUniform,   // an item that is one value
+  kUniform,   // an item with a single value
   kConstant,  // a number
   kAdd,
   kSub,
@@ -24,20 +24,20 @@ enum class ExprOp : uint8_t {
   kSqrt,
   kAbs,
   kNeg,
-  kRound,      // mode: as the instruction says
+  kRound,      // mode: as encoded in the instruction
   kMulAdd,     // a * b + c, rounded once: Note [Joined products]
   kNegMulAdd,  // c - a * b
   kMulSub,     // a * b - c
-  kShiftLeft,  // the bits of a, by mode
+  kShiftLeft,  // the bits of a, shifted by mode
   kAtMost,     // the smaller of a and b as integers
   kCopySign,   // a with the sign of b
-  kCompare,    // mode: as the instruction says
+  kCompare,    // mode: as encoded in the instruction
   kAnd,
   kOr,
   kChoose,  // a ? b : c
-  // What AVX-512 has an instruction for: see Expression::finish().
-  kLimit,    // the smaller one of |a| and |b|, mode: with which sign
-  kKeepNan,  // b where that is a NaN, else a
+  // Single instructions of AVX-512: see Expression::finish().
+  kLimit,    // the smaller of |a| and |b|; mode: its sign
+  kKeepNan,  // b if that is a NaN, else a
 };
 
 struct Node {
@@ -53,7 +53,7 @@ struct Node {
   }
 };
 
-// Thrown where steps cannot be a block after all; caught by compile_block.
+// Thrown if steps cannot be compiled as a block; caught by compile_block.
 struct NoBlock {};
 
 class Expression {
@@ -61,8 +61,8 @@ class Expression {
   Expression(const FusedKernel& program, bool doubles);
 
   void add(const Step& step);
-  // After the last step: what several nodes say and the machine does in one instruction becomes one
-  // node. `wide`: AVX-512.
+  // Called after the last step: merges nodes that the machine computes in one instruction. `wide`:
+  // AVX-512.
   void finish(bool wide);
   // The node of a program item, or -1.
   int of_item(int id) const { return values_[static_cast<size_t>(id)]; }

@@ -18,8 +18,8 @@ bool row_major(const Shape& shape) {
   return true;
 }
 
-// Strides of a result: row-major where all operands are or nothing is in it, else in the order they
-// suggest.
+// Strides of a result: row-major if all operands are or if it is empty, else by the operands'
+// stride order.
 Dims strides_of(const Dims& sizes, const std::vector<const Shape*>& operands) {
   if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return contiguous_strides(sizes);
   const bool flat = std::all_of(operands.begin(), operands.end(),
@@ -30,7 +30,7 @@ Dims strides_of(const Dims& sizes, const std::vector<const Shape*>& operands) {
   return dense_strides(sizes, space.order());
 }
 
-// Strides of a copy: the order of the dimensions stays, unless one repeats its elements.
+// Strides of a copy: keeps the order of the dimensions, unless one is expanded.
 Dims strides_like(const Shape& shape, const Dims& sizes) {
   bool repeats = !(shape.sizes == sizes);
   for (size_t d = 0; d < shape.sizes.size(); ++d)
@@ -106,7 +106,7 @@ void StridedOperand::seek(int64_t position) {
   }
 }
 
-// Calls part(element, stride, count) for the pieces of the next n elements that lie evenly.
+// Calls part(element, stride, count) for each evenly strided piece of the next n elements.
 template <class Part>
 void StridedOperand::parts(int64_t n, const Part& part) {
   const size_t last = sizes_.size() - 1;

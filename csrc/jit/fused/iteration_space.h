@@ -1,9 +1,9 @@
 // Shapes and memory orders of a launch whose inputs differ in shape or layout.
 //
-// What: layouts() computes the sizes and strides that eager would give each step; StridedOperand
-// maps one operand onto the iteration space.
-// Invariant: a walk visits the elements in the memory order of its first output (row-major where it
-// reduces); position p of the walk is the same element for every operand.
+// layouts() computes the sizes and strides that each step has in eager mode; StridedOperand maps
+// one operand onto the iteration space. Invariant: a loop visits the elements in the memory order
+// of its first output (row-major if it reduces); position p is the same element for every
+// operand.
 #pragma once
 
 #include "backend/cpu/copy_loops.h"
@@ -20,16 +20,16 @@ struct Shape {
 // broadcast.
 std::vector<Shape> layouts(const FusedKernel& program, std::span<const Tensor> inputs);
 
-// The dimensions of a walk, outermost first.
+// The dimensions of an iteration space, outermost first.
 struct Space {
   Dims sizes;
-  Dims order;  // which dimension of the tensors each one is
+  Dims order;  // the tensors' dimension that each one is
   size_t ndim;
 
   Space(const Shape& first, bool row_major);
 };
 
-// An operand along the walk: the dimensions that it steps through evenly are one.
+// An operand over the iteration space; dimensions with a common stride are merged.
 class StridedOperand {
  public:
   StridedOperand() = default;
@@ -40,7 +40,7 @@ class StridedOperand {
   bool dense() const { return sizes_.size() == 1 && strides_[0] == 1; }
   bool uniform() const { return sizes_.size() == 1 && strides_[0] == 0; }
 
-  // Moves to a position of the walk; read and write continue from there and advance n elements.
+  // Moves to a position; read and write continue there and advance n elements.
   void seek(int64_t position);
   void read(std::byte* to, int64_t n);
   void write(const std::byte* from, int64_t n);

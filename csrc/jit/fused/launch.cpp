@@ -1,4 +1,4 @@
-// run(): from inputs to outputs. The plain case first: row-major tensors of one shape.
+// run(): computes the outputs. Row-major tensors of one shape take a fast path.
 #include <algorithm>
 #include <chrono>
 
@@ -27,10 +27,10 @@ namespace {
   fail(ErrorKind::kRuntime, "FusedKernel: inputs do not match the program");
 }
 
-// Whether all inputs are row-major and of one shape.
+// True if all inputs are row-major and of one shape.
 bool all_alike(std::span<const Tensor> inputs) {
   const TensorImpl& first = *inputs[0].impl();
-  if (!first.is_contiguous() || first.numel() == 0) return false;  // of nothing any strides are
+  if (!first.is_contiguous() || first.numel() == 0) return false;  // strides are arbitrary
   return std::all_of(inputs.begin() + 1, inputs.end(), [&](const Tensor& t) {
     return t.is_contiguous() && t.sizes() == first.sizes();
   });
@@ -47,7 +47,7 @@ void go(const TileLoop& walk) {
   });
 }
 
-// One walk, whose outputs all have the sizes of `shapes[outputs[0].item]`.
+// Runs one loop, whose outputs all have the sizes of `shapes[outputs[0].item]`.
 void walk_around(const FusedKernel& program, const std::vector<Shape>& shapes,
                  std::span<const Tensor> inputs, std::span<Tensor> outputs,
                  std::span<const Scalar> numbers, Launch* launch) {
@@ -145,7 +145,7 @@ void run(const FusedKernel& program, std::span<const Tensor> inputs, std::span<T
                      !program.reduces();
   if (!plain || !all_alike(inputs)) return run_around(program, inputs, outputs, numbers, launch);
   const TensorImpl& first = *inputs[0].impl();
-  // Not the first's strides: those of its dimensions of size 1 may be any.
+  // Not the first's strides: those of dimensions of size 1 are arbitrary.
   const Layout row_major{first.sizes(), contiguous_strides(first.sizes()), 0};
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Output& output = program.outputs[i];

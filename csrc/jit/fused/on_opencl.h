@@ -1,8 +1,8 @@
 // A launch of a FusedKernel on an OpenCL device: its steps as one kernel.
 //
-// What: each step is a function in OpenCL C, printed from the same expression as the operator's own
-// kernel; what they compute stays in registers, 16-bit floats rounded at every step as eager rounds
-// them. Reductions at the end of a program are folds over what the kernel has written.
+// Each step is a function in OpenCL C, printed from the same expression as the operator's own
+// kernel; results stay in registers, and 16-bit floats are rounded at every step as in eager mode.
+// Reductions at the end of a program are folds over the kernel's output.
 #pragma once
 
 #include "jit/fused/iteration_space.h"

@@ -1,6 +1,6 @@
-// The reductions at the end of a program: a tile is folded while it is in the cache.
+// The reductions at the end of a program: folds each tile while it is in the cache.
 //
-// Invariant: the space is cut into units of rows, or of a fixed number of elements of one row, each
+// Invariant: the space is split into units of rows, or of a fixed number of elements of one row,
 // with separate accumulators: results do not depend on the number of threads.
 #include <algorithm>
 #include <cstring>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kUnit = 32768;  // elements
 
-// The walk's space seen from the results: `rows` of them, each of `length` elements in a row.
+// The space as seen by the results: `rows` of them, each over `length` consecutive elements.
 struct Rows {
   int64_t rows, length, blocks;
 
@@ -45,11 +45,11 @@ struct Rows {
 
 struct Accumulators {
   const Output& output;
-  int64_t item;                   // bytes of an element
+  int64_t item;                   // size of an element
   std::vector<std::byte> values;  // [row][block]
 };
 
-// Folds n elements of the walk from `position` on into the accumulators of their rows.
+// Folds n elements from `position` on into the accumulators of their rows.
 void fold_tile(Accumulators& acc, const Rows& rows, const std::byte* data, int64_t position,
                int64_t n, int64_t unit) {
   const Fold& fold = *acc.output.fold;

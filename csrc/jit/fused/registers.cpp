@@ -1,4 +1,4 @@
-// Which steps are needed, and where the results of units live.
+// Finds the needed steps, and assigns registers to the results of units.
 #include <algorithm>
 
 #include "jit/fused/steps.h"
@@ -6,12 +6,12 @@
 namespace uh::jit::fused {
 namespace {
 
-// Registers that hold nothing at the moment.
+// The registers that are free at present.
 class Free {
  public:
   explicit Free(std::vector<int64_t>& bytes) : bytes_(bytes) {}
 
-  // One that is wide enough; else the widest, widened; else a new one.
+  // Returns a wide enough register; else the widest one, enlarged; else a new one.
   int take(int64_t bytes) {
     if (free_.empty()) {
       bytes_.push_back(bytes);
@@ -101,8 +101,8 @@ void FusedKernel::allocate() {
   Free free(registers);
   for (size_t u = 0; u < units.size(); ++u) {
     const Unit& unit = units[u];
-    // A loop's result may take the place of an operand of the same width: an element is read before
-    // the one of that index is written. Conversions and blocks promise no such thing.
+    // A loop's result may overwrite an operand of the same width: an element is read before that of
+    // the same index is written. Conversions and blocks do not guarantee this.
     const auto release = [&](bool before) {
       for (const int id : unit.reads(*this)) {
         const Item& read = item(id);

@@ -1,8 +1,8 @@
-// Which steps run together, and in which order: units.
+// Schedules steps into units, which run one after the other.
 //
-// Note [Phases]: simple steps become blocks, all others run as loops. In the order of the program,
-// a phase consists of simple steps followed by loops: the first simple step after a loop begins the
-// next phase. (Moving steps between phases, for longer blocks, gained at most 10 %.)
+// Note [Phases]: simple steps become blocks, all others run as loops. In program order, a phase
+// consists of simple steps followed by loops: the first simple step after a loop starts the next
+// phase. (Moving steps between phases, for longer blocks, gained at most 10 %.)
 #include <algorithm>
 
 #include "jit/fused/steps.h"
@@ -54,7 +54,7 @@ class Scheduler {
     return phase;
   }
 
-  // The results among `steps` that are outputs, or that other steps read.
+  // The results of `steps` that are outputs or read by other steps.
   std::vector<int> read_outside(const std::vector<int>& steps) const {
     std::vector<int> items;
     const auto inside = [&](size_t s) {
@@ -74,7 +74,7 @@ class Scheduler {
     return items;
   }
 
-  // One block if the registers suffice, else two of the halves; a single step is its loop.
+  // One block if the registers suffice, else two of the halves; a single step runs as a loop.
   void add_block(const std::vector<int>& steps) {
     if (steps.empty()) return;
     if (steps.size() > 1) {

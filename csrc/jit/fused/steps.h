@@ -1,8 +1,8 @@
-// The parts of a FusedKernel: items, steps that read and compute them, and registers.
+// The parts of a FusedKernel: items, steps that compute them, and registers.
 //
-// Invariant: a unit reads what earlier units have made; register r holds one item from the unit
-// that makes it to the last unit that reads it. An item that is an output is written to the
-// output's memory and needs no register. If violated: a step reads what another has written.
+// Invariant: a unit reads results of earlier units; register r holds one item from the unit that
+// computes it to the last unit that reads it. An output is written to its own memory and needs no
+// register. If violated: a step reads another item's data.
 #pragma once
 
 #include <array>
@@ -19,12 +19,12 @@
 namespace uh::jit::fused {
 
 inline constexpr size_t kMaxInputs = 32;
-inline constexpr size_t kMaxNumbers = 32;  // in all their dtypes
+inline constexpr size_t kMaxNumbers = 32;  // counted once per dtype
 inline constexpr size_t kMaxOutputs = 16;
 inline constexpr size_t kMaxSteps = 128;
 inline constexpr size_t kMaxOperands = 3;
 
-// The meaning of a Term.
+// The value of a Term.
 struct Item {
   enum class ItemKind : int8_t {
     kInput,   // index: among the inputs
@@ -35,12 +35,12 @@ struct Item {
   ItemKind is;
   TermKind kind;
   int index;
-  int output = -1;    // of a step: the output that it is
-  int reg = -1;       // of a step that others read, and that is none: its register
+  int output = -1;    // of a step: index of its output, if any
+  int reg = -1;       // of a step that is not an output but is read
   int last_use = -1;  // the last unit that reads it; the number of units for an output
 };
 
-// One value in the dtype that a step reads: a constant, or one of the numbers of a launch.
+// A number in the dtype that a step reads: a constant, or a number of the launch.
 struct Number {
   Scalar value;
   int launch_index = -1;  // among the launch's numbers, or -1
@@ -58,16 +58,16 @@ struct Step {
   std::array<int, kMaxOperands> operands{};     // items
   std::array<int, kMaxOperands> unconverted{};  // the same before conversion
   int result = -1;                              // item
-  int like = -1;      // the operand whose memory order the result keeps; -1: all have a say
-  bool live = false;  // leads to an output
+  int like = -1;      // the operand whose memory order the result copies; -1: all operands decide
+  bool live = false;  // an output depends on it
 };
 
-// A call that runs once per tile: a step's loop, or a block of steps.
+// A call per tile: a step's loop, or a block of steps.
 struct Unit {
   std::vector<int> steps;
   std::unique_ptr<Block> block;  // null: the loop of the only step
 
-  std::vector<int> reads(const FusedKernel& program) const;  // items, each once
+  std::vector<int> reads(const FusedKernel& program) const;  // items, without duplicates
   std::vector<int> writes(const FusedKernel& program) const;
 };
 
@@ -84,7 +84,7 @@ struct OpenclText;  // on_opencl.h
 class FusedKernel {
  public:
   FusedKernel() = default;
-  // The program with some of its outputs only.
+  // Makes the program of some of the outputs.
   FusedKernel(const FusedKernel& original, const std::vector<int>& outputs);
 
   std::vector<Item> items;
@@ -94,25 +94,25 @@ class FusedKernel {
   std::vector<int> inputs;          // items
   std::vector<int> launch_numbers;  // items: the numbers of a launch
   std::vector<Scalar::Kind> given_kinds;
-  int reduced_dims = 0;  // of the reductions among the outputs; Builder::kAllDims
+  int reduced_dims = 0;  // of reduction outputs; or Builder::kAllDims
   bool reduces() const;
   TermKind kind(int id) const { return items[static_cast<size_t>(id)].kind; }
 
-  // For the Builder: items that are there already are found again.
+  // For the Builder: find or add an item.
   int number_item(const Number& expected);
   int converted(int id, DType dtype, bool copy = false);
   int add_conversion(int id, DType dtype);  // a new one
   int add(Step step, TermKind result_kind);
 
-  // Finds the live steps, makes units of them and gives their results registers. Called once, when
-  // all steps and outputs are there.
+  // Finds the live steps, groups them into units and assigns registers. Called once, after the last
+  // step and output were added.
   void plan();
-  std::vector<Unit> units;         // in the order in which they run: Note [Phases]
+  std::vector<Unit> units;         // in execution order: Note [Phases]
   std::vector<int64_t> registers;  // bytes per element
   size_t live_steps = 0;
   bool all_inputs_used = false;
 
-  // Note [Outputs of several shapes]: where an output is smaller than the space that all inputs
+  // Note [Outputs of several shapes]: if an output is smaller than the space that all inputs
   // broadcast to, the outputs of each shape are computed by a separate program with the steps that
   // they need. It is built and cached at the first such launch.
   const FusedKernel& with_outputs(const std::vector<int>& selected) const;

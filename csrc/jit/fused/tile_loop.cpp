@@ -8,8 +8,8 @@
 namespace uh::jit::fused {
 namespace {
 
-constexpr int64_t kLine = 64;       // bytes of a line of the cache
-constexpr int64_t kWork = 1 << 17;  // elements times steps that are worth a thread
+constexpr int64_t kLine = 64;       // bytes of a cache line
+constexpr int64_t kWork = 1 << 17;  // elements times steps that justify a thread
 
 int64_t tile_for(const FusedKernel& program, int64_t bytes_per_element) {
   const int64_t fits = kArenaWanted / std::max<int64_t>(bytes_per_element, 1);
@@ -18,7 +18,7 @@ int64_t tile_for(const FusedKernel& program, int64_t bytes_per_element) {
   return target * bytes_per_element <= kArena / 2 ? target : 16;
 }
 
-// Bytes of the arena for a tile: whole lines, and three more, see Note [Tiles].
+// Bytes of the arena for a tile: whole cache lines, and three more, see Note [Tiles].
 int64_t room_for(int64_t tile, int64_t bytes_per_element) {
   return ((tile * bytes_per_element + kLine - 1) / kLine + 3) * kLine;
 }
@@ -84,7 +84,7 @@ void TileLoop::go_around(const std::vector<Shape>& shapes, std::span<const Tenso
   const Space space(first, program.reduces());
   elements = numel_of(first.sizes);
   std::vector<StridedOperand> runs, written;
-  // Only of a tensor without dimensions every reader knows that it is one value.
+  // Only for a tensor without dimensions do all readers expect a single value.
   const auto single = [&](const StridedOperand& run, size_t id) {
     return run.uniform() && program.items[id].kind.zero_dim;
   };
@@ -135,7 +135,7 @@ void TileLoop::go_around(const std::vector<Shape>& shapes, std::span<const Tenso
   run_uniform();
 }
 
-// Steps of tensors without dimensions make a single value: once, and not for every element.
+// Runs steps on tensors without dimensions once, instead of for every element.
 void TileLoop::run_uniform() {
   const auto uniform = [&](int id) { return at(id).arena < 0 && at(id).step == 0; };
   for (size_t s = 0; s < program.steps.size(); ++s) {

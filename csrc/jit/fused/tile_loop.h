@@ -1,8 +1,8 @@
-// Walk: one launch of a program over its elements, and Tiles: one thread's part of it.
+// TileLoop: one launch of a program over its elements; Tiles: one thread's part of it.
 //
-// Note [Tiles]: the tile size lets all registers fit into the first cache together with the parts
-// of the inputs that are read. A unit's call costs some 3 ns, so loops like long tiles:
-// 512. A fold adds up 64 lanes at the end of each tile: 2048 (512: 1.24 times as long). Registers a
+// Note [Tiles]: tiles are small enough for all registers and the inputs' parts to fit into
+// the L1 cache. A unit's call costs some 3 ns, so loops prefer long tiles: 512. A fold adds
+// up 64 lanes at the end of each tile: 2048 (512 takes 1.24 times as long). Registers a
 // multiple of 4 KiB apart map to the same cache lines: each begins a few lines later than
 // necessary.
 #pragma once
@@ -14,33 +14,33 @@ namespace uh::jit::fused {
 inline constexpr size_t kMaxItems = kMaxInputs + 2 * kMaxNumbers + kMaxSteps;
 inline constexpr int64_t kTile = 512, kFoldTile = 2048;  // elements
 inline constexpr int64_t kArena = 64 << 10;        // bytes for registers, on the thread's stack
-inline constexpr int64_t kArenaWanted = 24 << 10;  // half of a first cache
+inline constexpr int64_t kArenaWanted = 24 << 10;  // half of an L1 cache
 
 struct TileLoop {
-  // The location of an item: in memory, `step` bytes from one element to the next (0: a single
-  // value), or, where `arena` is not negative, in a part of the arena that every tile uses.
-  struct Location {  // not initialised: there are many, and a launch needs few
+  // The location of an item: in memory, with a stride of `step` bytes (0: a single value); or, if
+  // `arena` is not negative, in a part of the arena that every tile reuses.
+  struct Location {  // uninitialised: there are many, and a launch needs few
     std::byte* data;
     int64_t step;
     int64_t arena;
   };
-  struct Copied {  // an input or output whose memory order is not the walk's
+  struct Copied {  // an input or output in another memory order than the loop's
     StridedOperand run;
     int64_t arena;
   };
 
   explicit TileLoop(const FusedKernel& p) : program(p) {}
 
-  // Every tensor is row-major and of one shape.
+  // Fast path: all tensors are row-major and of one shape.
   void go_straight(std::span<const Tensor> inputs, std::span<Tensor> outputs, int64_t n);
-  // Shapes of all items are known; `outputs` have been made with those of theirs.
+  // General path: `shapes` has the shapes of all items; `outputs` have been allocated.
   void go_around(const std::vector<Shape>& shapes, std::span<const Tensor> inputs,
                  std::span<Tensor> outputs);
   void set_numbers(std::span<const Scalar> argument);
 
   Location& at(int id) { return locations[static_cast<size_t>(id)]; }
   const Location& at(int id) const { return locations[static_cast<size_t>(id)]; }
-  int64_t grain() const;  // elements that a thread should have at least, whole tiles
+  int64_t grain() const;  // minimum number of elements per thread, a multiple of the tile
   void describe(Launch& launch) const;
 
   const FusedKernel& program;
@@ -48,7 +48,7 @@ struct TileLoop {
   int64_t tile = kTile;
   int64_t arena_bytes = 0;
   std::array<Location, kMaxItems> locations;
-  std::array<bool, kMaxSteps> done;  // steps of which one element was all, computed beforehand
+  std::array<bool, kMaxSteps> done;  // steps on single values, computed before the loop
   std::vector<Copied> gathered, scattered;
 
  private:
@@ -64,9 +64,9 @@ struct TileLoop {
 class Tiles {
  public:
   Tiles(const TileLoop& walk, int64_t position, std::byte* arena);
-  // The next n elements: a tile, or what is left at the end.
+  // Runs the next n elements: a tile, or the remainder.
   void run(int64_t n);
-  // The address at which the next run() reads or leaves an item.
+  // The address at which the next run() reads or writes an item.
   const std::byte* data(int id) const;
 
  private:
@@ -95,11 +95,11 @@ class Tiles {
   std::vector<TileLoop::Copied> gathered_, scattered_;  // copies, with separate positions
 };
 
-// Tile and arena of a launch whose inputs are read where they lie.
+// Tile and arena of a launch that gathers no inputs.
 int64_t tile_of(const FusedKernel& program);
 int64_t arena_of(const FusedKernel& program);
 
-// A walk whose program ends in reductions (reduce.cpp). `sizes` are those of the walk's space.
+// Runs a program that ends in reductions (reduce.cpp). `sizes` are those of the iteration space.
 void run_reduced(const TileLoop& walk, const Dims& sizes, std::span<Tensor> outputs);
 Tensor make_reduced(const FusedKernel& program, const Output& output, const Dims& sizes,
                     Device device);

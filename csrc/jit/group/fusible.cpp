@@ -105,7 +105,7 @@ Value* insert_call(Graph& graph, std::string_view name, const std::vector<Value*
 }
 
 std::optional<TermKind> as_step(const Node& node, const std::function<TypeRef(Value*)>& type_of) {
-  // The cheap checks first: they reject most nodes that cannot be steps.
+  // The cheap checks first: they reject most nodes.
   if (!node.op() || node.outputs().size() != 1 || !node.output()->type()->is(TypeKind::kTensor))
     return std::nullopt;
   if (node.writes()) return std::nullopt;
@@ -128,8 +128,8 @@ std::optional<TermKind> as_step(const Node& node, const std::function<TypeRef(Va
 
 namespace {
 
-// The dimensions of a `dim` argument, counted from the last, which is -1; nothing if they are
-// not constant. A rank of -1 is not known.
+// The dimensions of a `dim` argument, counted from the last, which is -1; nullopt if they are not
+// constant. A rank of -1 is unknown.
 std::optional<std::vector<int64_t>> dims_of(const Value& value, int64_t rank) {
   std::vector<int64_t> dims;
   const auto add = [&](const IValue& item) {

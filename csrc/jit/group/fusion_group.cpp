@@ -18,7 +18,8 @@ namespace {
 
 bool is_tensor(const Value* value) { return value->type()->is(TypeKind::kTensor); }
 
-// Per output the inputs that a gradient reaches: through floats, past what has no derivative.
+// The inputs that each output's gradient reaches: through floats, not through operators without
+// derivatives.
 std::vector<std::vector<bool>> dependencies(const Graph& graph) {
   std::unordered_map<const Value*, std::vector<bool>> from;
   const size_t n = graph.inputs().size();
@@ -215,12 +216,12 @@ void FusionGroup::run(Stack& stack, int64_t frame) {
   try {
     run_program(compiled, stack, frame);
   } catch (const Error&) {
-    run_nodes(stack);  // sizes that do not fit: the operator that is to blame says so itself
+    run_nodes(stack);  // sizes do not broadcast: the responsible operator throws the error
   }
 }
 
 Ref<FusionGroup> fusion_group_of(const Node& node) {
-  // Not an edit of the graph: the cache follows from the attribute alone.
+  // The cache is derived from the attribute, so writing it is not an edit of the graph.
   static std::mutex lock;
   const std::lock_guard guard(lock);
   auto* subgraph = const_cast<Attribute*>(node.attribute("Subgraph"));

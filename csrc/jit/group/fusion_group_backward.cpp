@@ -12,7 +12,7 @@
 namespace uh::jit {
 namespace {
 
-// Beyond that many different sizes a group's gradient is computed operator by operator.
+// For more sets of sizes than this, a group's gradient is computed operator by operator.
 constexpr size_t kMaxTraced = 16;
 
 class GroupNode final : public autograd::Node {
@@ -51,13 +51,13 @@ class GroupNode final : public autograd::Node {
     visitor.tensors("_saved_inputs", saved_);
   }
 
-  std::vector<size_t> outputs_;  // of the group, that are this Node's
+  std::vector<size_t> outputs_;  // outputs of the group that are this Node's
 
  private:
   const Ref<FusionGroup> group_;
   Stack inputs_;  // numbers; None in place of tensors
   std::vector<autograd::SavedTensor> saved_;
-  std::vector<size_t> edge_of_;  // per edge, and tensor saved: which input it is
+  std::vector<size_t> edge_of_;  // input index of each edge and saved tensor
 };
 
 bool same_place(const Tensor& a, const Tensor& b) {
@@ -66,9 +66,9 @@ bool same_place(const Tensor& a, const Tensor& b) {
          x.sizes == y.sizes;
 }
 
-// What decides how the formulas go: dtypes, sizes, which gradients there are and are wanted, and
-// numbers, which a trace takes for constants. Also which tensors are one: a trace knows them by
-// where they lie, and holds for those that are one in the same way.
+// Key of a traced gradient: everything that the formulas depend on. Dtypes, sizes, defined and
+// requested gradients, and numbers, which a trace treats as constants. Also which tensors are
+// identical: a trace identifies tensors by address, so it is valid for the same pattern only.
 std::string key_of(const Stack& inputs, const std::vector<Tensor>& gradients,
                    const std::vector<bool>& expected) {
   std::string key;
@@ -102,8 +102,8 @@ std::string key_of(const Stack& inputs, const std::vector<Tensor>& gradients,
   return key;
 }
 
-// Whether the graph computes the same from other values: no tensor was taken for a constant, no
-// number was read out of one, nothing was drawn or written.
+// True if the graph is valid for other values: no tensor became a constant, no number was read from
+// a tensor, and nothing was random or written.
 bool holds_for_other_values(const Graph& graph) {
   bool holds = true;
   graph.each_node([&](Node* node) {
@@ -120,8 +120,8 @@ bool holds_for_other_values(const Graph& graph) {
   return holds;
 }
 
-// The gradients, returned as a tuple, as separate outputs; facts without requires_grad, which
-// only held while the trace was made, and without strides, which the key says nothing of.
+// Returns the tuple's gradients as separate outputs. Removes requires_grad from types, which only
+// held during the trace, and strides, which the key does not contain.
 void finish(Graph& graph) {
   Node* tuple = graph.outputs()[0]->node();
   const std::vector<Value*> gradients = tuple->inputs();
@@ -153,8 +153,9 @@ std::vector<Tensor> GroupGradient::through_operators(const Stack& inputs,
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor* t = inputs[i].get_if<Tensor>();
     if (!t) continue;
-    // A separate name for every input, also where two are the same tensor: each has its gradient.
-    // Recorded gradients lead on to the input's history; others end at the name.
+    // A separate alias for every input, even if two are the same tensor: each has its gradient.
+    // With create_graph, gradients continue to the input's history; otherwise they end at the
+    // alias.
     Tensor own = create_graph && expected[i] ? ops::alias(*t) : alias(*t, t->impl()->layout());
     if (expected[i] && !create_graph) autograd::set_requires_grad(own, true);
     if (expected[i]) leaves.push_back(own);
@@ -178,15 +179,15 @@ std::vector<Tensor> GroupGradient::through_operators(const Stack& inputs,
   return result;
 }
 
-// As through_operators, and what it called as a graph; null where that would hold for these values
-// only.
+// As through_operators, and traces the calls into a graph; null if that would be valid for these
+// values only.
 GraphRef GroupGradient::trace(const Stack& inputs, const std::vector<Tensor>& gradients,
                               const std::vector<bool>& expected,
                               std::vector<Tensor>& result) const {
   TracingState::begin("backward");
   GraphRef graph;
   try {
-    // What the trace knows are the names that the operators will see: made here, not inside.
+    // Aliases that the operators will see are created here, so that the trace identifies them.
     TracingState& tracing = TracingState::current();
     for (size_t i = 0; i < inputs.size(); ++i) tracing.add_input("", inputs[i]);
     for (const Tensor& gradient : gradients)

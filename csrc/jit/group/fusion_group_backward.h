@@ -1,10 +1,10 @@
 // The gradient of a FusionGroup: one Node for all of its operators.
 //
 // Note [Gradients of groups]: the Node saves the group's inputs. In a backward pass the Subgraph's
-// operators run again, eagerly and recorded, and the engine goes back through them. The first such
-// pass for inputs of certain sizes is traced: what it called becomes a graph (inputs and incoming
-// gradients to gradients), which is optimised and fused as any other, and what later passes run.
-// A pass that records gradients itself (create_graph) always runs the operators.
+// operators run again, eagerly and recorded, and the engine runs their backward. The first such
+// pass for inputs of certain sizes is traced: its calls become a graph (inputs and incoming
+// gradients to gradients), which is optimised and fused as any other, and which later passes run. A
+// pass that records gradients itself (create_graph) always runs the operators.
 #pragma once
 
 #include <mutex>
@@ -18,15 +18,15 @@ class GroupGradient final : public RefCounted {
  public:
   explicit GroupGradient(FusionGroup& group) : group_(group) {}
 
-  // `inputs` as the group was given them; `gradients` one per output, empty where none came;
-  // `wanted`: the inputs that need a gradient. Returns one per input, empty for zero.
+  // `inputs`: the group's; `gradients`: one per output, empty if undefined; `expected`: the inputs
+  // that need a gradient. Returns one gradient per input, empty for zero.
   std::vector<Tensor> backward(Stack inputs, const std::vector<Tensor>& gradients,
                                const std::vector<bool>& expected);
   // The graphs that backward passes run, for display.
   std::vector<GraphRef> graphs();
 
  private:
-  // For inputs of these dtypes and sizes; without code where the operators must run.
+  // For inputs of these dtypes and sizes; without code if the operators must run.
   struct Traced {
     std::string key;
     GraphRef graph;
@@ -42,7 +42,7 @@ class GroupGradient final : public RefCounted {
   std::vector<std::unique_ptr<Traced>> traced_;
 };
 
-// Joins `outputs`, which the group has computed from `inputs`, to the graph of autograd.
+// Connects `outputs`, which the group has computed from `inputs`, to the autograd graph.
 void record_group(Ref<FusionGroup> group, Stack inputs, const std::vector<Tensor>& outputs);
 
 }  // namespace uh::jit

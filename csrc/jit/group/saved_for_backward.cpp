@@ -9,7 +9,7 @@
 namespace uh::jit {
 namespace {
 
-// Null: nothing is known, all may be saved.
+// Null: unknown, so all may be saved.
 const SavedByOperator* find(const Node& node) {
   if (!node.op() || node.op()->name_space() != "aten") return nullptr;
   static constexpr SavedByOperator kNothing{"", 0, false};
@@ -56,7 +56,7 @@ bool may_want_gradients(const Graph& graph) {
   bool may = false;
   for (const Value* input : graph.inputs()) may = may || may_require(*input->type());
   graph.each_node([&](const Node* node) {
-    // An attribute may be a parameter; a constant says itself.
+    // An attribute may be a parameter; for a constant the flag is known.
     if (node->is("prim::GetAttr") || node->is("aten::requires_grad_") || node->is("aten::detach_"))
       may = true;
     if (node->is_constant()) may = may || may_require(*node->output()->type());

@@ -1,9 +1,9 @@
-// The values that the Nodes of eager calls save for their gradients.
+// The values that eager calls save for their gradients.
 //
-// What: a backward pass fails where a saved tensor was written to after the call. Who groups calls
-// (Note [Groups and writes]), or makes new tensors instead of writing, asks here which writes such
-// a failure depends on. Invariant: true if unknown. If violated: compiled code gives a
-// gradient where eager raises an error.
+// A backward pass fails if a saved tensor was written after the call. Passes that group calls (Note
+// [Groups and writes]) or replace writes by new tensors check here which writes such a failure
+// depends on. Invariant: true if unknown. If violated: compiled code computes a gradient for which
+// eager mode raises an error.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@ std::span<const SavedByOperator> saved_table();
 bool saves_input(const Node& node, size_t index);
 bool saves_result(const Node& node);
 
-// True if anything in the graph may require a gradient, as far as types say.
+// True if anything in the graph may require a gradient, according to the types.
 bool may_want_gradients(const Graph& graph);
 
-// Returns true if `write` runs after the node: later in the block, or in a loop that contains both.
+// True if `write` runs after the node: later in the block, or in a loop that contains both.
 bool is_done_after(const Node& write, const Node& node);
 
 }  // namespace uh::jit

@@ -72,7 +72,7 @@ void StraightLineCode::call(const Step& step, Stack& stack) {
   } catch (const NodeError&) {
     throw;
   } catch (const Error& error) {
-    // What Python raised is passed on as it is.
+    // Errors raised in Python are rethrown unchanged.
     if (error.kind() == ErrorKind::kForeign) throw;
     throw NodeError(error, step.node);
   }

@@ -11,7 +11,7 @@ namespace {
 
 using Set = std::vector<int32_t>;
 
-// Whether `into` grew.
+// Merges two sets; returns true if `into` grew.
 bool merge(Set& into, const Set& from) {
   if (std::includes(into.begin(), into.end(), from.begin(), from.end())) return false;
   Set all;
@@ -93,7 +93,7 @@ AliasDb::AliasDb(const Graph& graph) {
   memory_.push_back({kSwitch, {}});
   graph.each_node([&](const Node* node) { switches_gradients_ |= switches(*node); });
   for (const Value* input : graph.inputs()) point(input, kOutside);
-  // Places only ever gain: with loops, and containers filled late, until nothing is new.
+  // Locations are only added: with loops, and containers filled late, repeat until nothing changes.
   do {
     changed_ = false;
     visit(*graph.block());
@@ -132,7 +132,7 @@ void AliasDb::put(const Locations& containers, const Locations& content) {
 AliasDb::Locations AliasDb::locations(const Value* value) const {
   if (const auto it = points_.find(value->id()); it != points_.end()) return it->second;
   Locations anything;
-  if (!complete_) return anything;  // a Value carried around a loop, before its first turn
+  if (!complete_) return anything;  // a Value carried around a loop, before its first iteration
   const unsigned bits = bits_of(*value->type());
   for (size_t p = 0; bits != 0 && p < memory_.size(); ++p)
     if (bits >> memory_[p].kind & 1U) anything.push_back(static_cast<Location>(p));
@@ -199,8 +199,8 @@ void AliasDb::visit(const Node& node) {
   }
 }
 
-// An If's outputs are what either block returns. A Loop's block takes the values carried, and what
-// it returned the time before; its outputs are both, as there may be no trip.
+// An If's outputs are what either block returns. A Loop's body receives the initial values and
+// those of the previous iteration; its outputs may be either, as there may be no iteration.
 void AliasDb::visit_blocks(const Node& node) {
   const bool loop = node.is("prim::Loop");
   for (const Block* block : node.blocks()) {
@@ -227,12 +227,12 @@ void AliasDb::visit_operator(const Node& node) {
     const Argument& a = schema.arguments[i];
     if (a.is_view() || a.is_write()) merge(viewed, locations(node.input(i)));
   }
-  // A composite (reshape) may return its argument, and its schema does not say so.
+  // A composite (reshape) may return its argument, which its schema does not declare.
   const Locations quiet =
       may_return_argument(*node.op()) ? reachable(locations(node.inputs())) : Locations();
   for (size_t i = 0; i < node.outputs().size(); ++i) {
     const Value* output = node.output(i);
-    // Forms that write return nothing in our schemas; the Value in graphs is what was written.
+    // Our schemas of in-place forms return nothing; the output in graphs is the written argument.
     const bool view = i < schema.returns.size()
                           ? schema.returns[i].is_view() || schema.returns[i].is_write()
                           : schema.is_mutable();
@@ -249,7 +249,7 @@ void AliasDb::visit_operator(const Node& node) {
   }
 }
 
-// Of lists and dictionaries: a result may be a new one, an argument, or something out of it.
+// For builtins of lists and dictionaries: a result may be new, an argument, or an item of one.
 void AliasDb::visit_builtin(const Node& node) {
   const Locations from = reachable(locations(node.inputs()));
   for (const Value* output : node.outputs()) {
@@ -267,7 +267,7 @@ void AliasDb::visit_builtin(const Node& node) {
     put(locations(written), locations(node.inputs()));
 }
 
-// Its effects are unknown: it may keep and mix all that it can reach.
+// The callee's effects are unknown: it may store and alias everything that it can reach.
 void AliasDb::visit_call(const Node& node) {
   Locations all = locations(node.inputs());
   merge(all, kOutside);
@@ -286,7 +286,7 @@ const AliasDb::Access& AliasDb::access(const Node& node) const {
   }
   if (switches_gradients_ && switches(node)) merge(access.written, kGradientSwitch);
   if (switches_gradients_ && computes(node)) merge(access.read, kGradientSwitch);
-  // A write to a list writes the list, not its items; a list of parameters is the exception.
+  // A write to a list changes the list, not its items; a list of parameters is the exception.
   for (const Value* value : written_inputs(node))
     merge(access.written, writes_items(node) ? reachable(locations(value)) : locations(value));
   for (const Block* block : node.blocks()) {

@@ -1,4 +1,4 @@
-// Classes and Enums: types that have names, and what they know of their objects.
+// Classes and Enums: named types, and descriptions of their objects.
 #include <algorithm>
 #include <mutex>
 #include <unordered_set>
@@ -26,7 +26,7 @@ void forget(const std::string& name) {
 
 thread_local const ClassAliases::Names* t_aliases = nullptr;
 
-// "weight" of "__torch__.models.Cell": the explorer's name for the holder of a parameter.
+// Names a parameter's holder for the explorer: "weight" of "__torch__.models.Cell".
 std::string words_of(const Object& object, size_t slot, int64_t number) {
   if (!static_cast<const Type&>(*object.type).is(TypeKind::kClass))
     return message("result of future ", number);
@@ -37,10 +37,10 @@ std::string words_of(const Object& object, size_t slot, int64_t number) {
                  name.substr(name.find_last_of('.') + 1), " ", number);
 }
 
-// From the start: a future is an Object of a program that may have no class.
+// Set at static initialisation: a future is an Object that may exist before any class.
 [[maybe_unused]] const bool g_words_known = (Object::attribute_name = &words_of, true);
 
-// Everything that a program names, from one graph on.
+// Collects all types that a program names, starting from one graph.
 class NamedTypes {
  public:
   void add(const Graph& graph) {
@@ -70,7 +70,7 @@ class NamedTypes {
       return;
     }
     auto& named = const_cast<ClassType&>(static_cast<const ClassType&>(type));
-    if (!named.is_plain()) return;  // a module's class: its objects hold what they need
+    if (!named.is_plain()) return;  // a module's class: its objects own what they need
     types.push_back(TypeRef::share(&named));
     for (const auto& attribute : named.attributes()) add(*attribute.type);
     const Ref<Methods> methods = named.methods();

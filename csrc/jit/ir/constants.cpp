@@ -6,7 +6,7 @@
 namespace uh::jit {
 namespace {
 
-// Items of a list or tuple, however it is held; false when it is neither.
+// Compares items of lists or tuples, in either storage form; false if a value is neither.
 bool same_items(const std::vector<IValue>& a, const std::vector<IValue>& b) {
   if (a.size() != b.size()) return false;
   for (size_t i = 0; i < a.size(); ++i)

@@ -39,14 +39,14 @@ const std::unordered_map<std::string_view, Role>& roles() {
   return *table;
 }
 
-// Of what has no operator: these are pure, anything that is not here is not.
+// True for node kinds without an operator that are pure; any kind not listed is impure.
 bool quiet_kind(const Node& node) {
   const auto it = roles().find(node.kind().text());
   return it != roles().end() && !node.is("prim::RaiseException") && !node.is("prim::SetAttr");
 }
 
-// Of operators that drop elements at random while training: whether it is known that this one does
-// not, as it is not training or the probability is 0.
+// True if a dropout operator is known to be the identity: it is not training, or the probability is
+// 0.
 bool drops_nothing(const Node& node) {
   const Value* train = node.input("train");
   if (train && constant_bool(train) == false) return true;
@@ -76,7 +76,7 @@ bool any_inside(const Node& node, bool (*holds)(const Node&)) {
 
 bool writes_itself(const Node& node) { return !written_inputs(node).empty(); }
 
-// Where two tensors are laid out in different orders, the result is laid out as the first.
+// Operands of different layouts: the result has the layout of the first.
 bool same_layout(const Type& a, const Type& b) {
   const TensorProperties &x = a.facts(), &y = b.facts();
   return all_known(x.sizes) && all_known(x.strides) && all_known(y.sizes) && all_known(y.strides) &&
@@ -94,7 +94,7 @@ bool is_pure(const Node& node) {
 }
 
 Role role_of(const Node& node) {
-  if (node.is("aten::backward")) return Role::kCall;  // writes to gradients, which it does not name
+  if (node.is("aten::backward")) return Role::kCall;  // writes gradients, which are not inputs
   if (as_builtin(node.op())) {
     const bool memory = !written_inputs(node).empty() ||
                         std::any_of(node.outputs().begin(), node.outputs().end(),
@@ -117,7 +117,7 @@ bool writes_items(const Node& node) {
 
 bool changes_shape(const Node& node) {
   if (!node.op()) return role_of(node) == Role::kCall;
-  // An out= is resized where it does not fit.
+  // An out= tensor is resized if its size differs.
   return node.op()->has_tag(Tag::kInplaceView) || node.op()->schema().is_out();
 }
 
@@ -147,12 +147,13 @@ std::vector<Value*> written_inputs(const Node& node) {
 }
 
 bool commutes(const Node& node) {
-  // Not maximum and minimum: of 0.0 and -0.0 they take one by its place.
+  // Not maximum and minimum: their choice between 0.0 and -0.0 depends on the order.
   if (!node.op() || !node.op()->has_tag(Tag::kCommutative)) return false;
   const Type &a = *node.input(0)->type(), &b = *node.input(1)->type();
-  if (is_number(a) && is_number(b)) return same_type(a, b);  // add.int_float has its order
+  if (is_number(a) && is_number(b)) return same_type(a, b);  // the order matters for add.int_float
   if (!a.is(TypeKind::kTensor) || !b.is(TypeKind::kTensor) || !same_layout(a, b)) return false;
-  // A complex product joins one of its two partial products with their sum: which, places decide.
+  // Complex multiplication fuses one of two partial products with their sum: the order decides
+  // which.
   const auto real = [](const Type& t) {
     return t.facts().dtype != DType::kUndefined && !is_complex(t.facts().dtype);
   };

@@ -1,5 +1,5 @@
-// The effects of a node besides its outputs, and the memory that these share: known from its kind
-// and schema alone. alias_analysis.h follows the memory through a graph.
+// Side effects of a node and the memory that its outputs share, derived from its kind and schema
+// alone. alias_analysis.h tracks memory through a graph.
 #pragma once
 
 #include <vector>
@@ -11,38 +11,38 @@ namespace uh::jit {
 // The memory of a node's outputs.
 enum class Role : int8_t {
   kNothing,   // no output holds memory
-  kConstant,  // what it gives was there before
+  kConstant,  // exists before the run
   kList,
   kDict,
-  kObject,   // a new one
+  kObject,   // a new object
   kSame,     // an output is one of the inputs
-  kTakeOut,  // an output is something in the inputs
+  kTakeOut,  // an output is part of an input
   kSetAttr,
   kBlocks,    // If, Loop
   kFresh,     // new tensors
-  kOperator,  // as its schema says
+  kOperator,  // as its schema declares
   kBuiltin,   // of lists and dictionaries
   kCall,      // a call whose callee is not examined
 };
 Role role_of(const Node& node);
 
-// Nothing is noticed when the node is not there and its outputs are not used: it has no side
-// effects, and neither it nor a node in its blocks writes.
+// True if removing the node is not observable when its outputs are unused: it has no side effects,
+// and neither it nor a node in its blocks writes.
 bool is_pure(const Node& node);
-// The arguments that the node itself writes, including those that its schema does not declare (the
-// running mean of batch_norm).
+// The inputs that the node writes, including those that its schema does not declare (the running
+// mean of batch_norm).
 std::vector<Value*> written_inputs(const Node& node);
 
-// True if a result of the operator may be an argument, or a view of one, though its schema does not
-// say so: reshape, contiguous.
+// True if a result may be an argument, or a view of one, without a declaration in the schema:
+// reshape, contiguous.
 bool may_return_argument(const OperatorInfo& op);
-// True if it writes the tensors in the lists of written_inputs(): the steps of optimisers.
+// True if it writes the tensors in the lists of written_inputs(): optimiser steps.
 bool writes_items(const Node& node);
 // True if it may change the shapes of the tensors that it writes.
 bool changes_shape(const Node& node);
 
-// True if swapping the first two inputs changes nothing, not even the layout
-// of the result.
+// True if swapping the first two inputs leaves the result and its layout
+// unchanged.
 bool commutes(const Node& node);
 
 }  // namespace uh::jit

@@ -93,7 +93,7 @@ void Graph::give_origins(Value* value) {
   for (const int64_t origin : rewrite_->origins()) value->add_origin(origin);
 }
 
-// Uses across the nodes of a block point both ways: first every input goes, then the nodes.
+// Uses point in both directions between nodes of a block: remove all inputs first, then the nodes.
 void Graph::free_block(Block* block) {
   std::vector<Node*> nodes = block->nodes();
   block->return_->drop_inputs();
@@ -116,7 +116,7 @@ Edit* Graph::log(EditKind kind) {
 void Graph::edited(EditKind kind, int64_t a, int64_t b, int64_t c, int64_t d) {
   ++version_;
   switch (kind) {
-    // Edits with strings are logged where the strings are.
+    // Edits with strings are logged by their callers.
     case EditKind::kSetType:
     case EditKind::kSetName:
     case EditKind::kSetAttribute:
@@ -258,7 +258,7 @@ std::vector<Value*> Graph::inline_graph(const Graph& from, const std::vector<Val
   return outputs;
 }
 
-// A node without blocks, with its outputs: the same objects, owned here from now on.
+// Moves a node without blocks, and its outputs, to this graph: the same objects, another owner.
 void Graph::take_over(Graph& from, Node* node) {
   nodes_[node->id_] = std::move(from.nodes_.at(node->id_));
   from.nodes_.erase(node->id_);
@@ -358,7 +358,7 @@ void Graph::renumber() {
   next_number_ = 0;
   for (Value* value : order) {
     if (!value->named_) continue;
-    // "x.7" is an x; which of them, the text says.
+    // "x.7" is a variant of x; the text decides which.
     const std::string& name = before[value];
     const size_t dot = name.find_last_of('.');
     const bool counted = dot != std::string::npos && dot + 1 < name.size() &&

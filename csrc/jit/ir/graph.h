@@ -1,20 +1,20 @@
-// Graph: a program in SSA form. A Graph owns Nodes in nested Blocks; Nodes make Values.
+// Graph: a program in SSA form. A Graph owns Nodes in nested Blocks; Nodes define Values.
 //
-// What: PyTorch's IR, with its text (print.h, parse.h). A Node has a kind ("aten::mul",
-// "prim::If"), inputs, outputs, attributes and blocks. A Block begins with parameters (the outputs
-// of its param node) and ends with its results (the inputs of its return node).
-// Invariant: a Value is used only after it was made, in the same or an inner block; `uses` lists
-// exactly the inputs that name it. verify() checks all of it. If violated: the interpreter reads a
-// register that was never written.
+// PyTorch's IR and its text format (print.h, parse.h). A Node has a kind ("aten::mul", "prim::If"),
+// inputs, outputs, attributes and blocks. A Block begins with parameters (the outputs of its param
+// node) and ends with its results (the inputs of its return node). Invariant: a Value is used only
+// after its definition, in the same or an inner block; `uses` lists exactly the inputs that refer
+// to it. verify() checks all of it. If violated: the interpreter reads a register that was never
+// written.
 //
-// Note [Origins]: every Node and Value has a number that is unique in the process. A Value's
-// origins are the numbers of the Values that it comes from: those of a copied graph, of an inlined
+// Note [Origins]: every Node and Value has an id that is unique in the process. A Value's origins
+// are the ids of the Values that it was derived from: those of a copied graph, of an inlined
 // function, of the nodes that a rewrite replaced. With the source spans of Nodes, every Value of
-// every graph leads back to lines of the program.
+// every graph can be traced back to lines of the program.
 //
-// Note [Edits]: a graph changes only through the functions below, each of which is one Edit. Passes
+// Note [Edits]: a graph is changed only by the functions below, each of which is one Edit. Passes
 // record Rewrites (rewrite.h), which store the Edits: applied one by one to the snapshot of a graph
-// (snapshot.h), they produce every graph in between, up to the last.
+// (snapshot.h), they reproduce every intermediate graph and the last.
 #pragma once
 
 #include <functional>
@@ -37,7 +37,7 @@ class Node;
 class Value;
 using GraphRef = Ref<Graph>;
 
-// A kind or the name of an attribute: compared by address.
+// A node kind or attribute name, interned: compared by address.
 class Symbol {
  public:
   Symbol() : Symbol("") {}
@@ -51,7 +51,7 @@ class Symbol {
   const std::string* text_;
 };
 
-// A piece of source text, and a part of it. Lines count from 1, columns from 0, ends are exclusive.
+// A source range within a text. Lines count from 1, columns from 0, ends are exclusive.
 struct Source : RefCounted {
   std::string file;
   int first_line = 1;  // of `text` within the file
@@ -61,7 +61,7 @@ struct CallSite;
 struct Span {
   Ref<Source> source;
   int line = 0, column = 0, end_line = 0, end_column = 0;
-  Ref<CallSite> caller = {};  // of an inlined node: the span of the call
+  Ref<CallSite> caller = {};  // of an inlined node: the call's span
   // False for nodes that a trace adds: they have a span, but PyTorch prints none.
   bool is_printed = true;
 
@@ -83,30 +83,30 @@ struct Use {
 class Value {
  public:
   int64_t id() const { return id_; }
-  // The name that graphs print after %: "x.1", or a number of the graph.
+  // The name that graphs print after %: "x.1", or a number unique in the graph.
   const std::string& name() const { return name_; }
   bool has_name() const { return named_; }  // other than a number
   const TypeRef& type() const { return type_; }
   Node* node() const { return node_; }
   size_t offset() const { return offset_; }
   Graph& graph() const;
-  Block* block() const;  // that it is made in
+  Block* block() const;  // that defines it
   bool is_param() const;
   const std::vector<Use>& uses() const { return uses_; }
   bool has_uses() const { return !uses_.empty(); }
   const std::vector<int64_t>& origins() const { return origins_; }
 
   void set_type(TypeRef type);
-  // Made unique within the graph: "x" becomes "x.1", "x.2"...
+  // Makes the name unique within the graph: "x" becomes "x.1", "x.2"...
   void set_name(std::string_view name);
   void add_origin(int64_t id);
   void copy_facts(const Value& other);  // type, name and origin
-  // Every use becomes one of `other`; this Value stays, unused.
+  // Replaces all uses by `other`; this Value is left without uses.
   void replace_uses_with(Value* other);
-  // The same for uses that come after `node` in its block (and blocks within).
+  // The same for uses after `node` in its block and the blocks within.
   void replace_uses_after(const Node* node, Value* other);
 
-  // The constant that it is, where its node is prim::Constant.
+  // Its constant, if its node is prim::Constant; else null.
   const IValue* constant() const;
 
  private:
@@ -125,7 +125,7 @@ class Value {
   std::vector<int64_t> origins_;
 };
 
-// An attribute of a Node: a plain value, a graph (Subgraph of a fusion group), types.
+// An attribute of a Node: a plain value, a graph (Subgraph of a fusion group), or types.
 struct Attribute {
   IValue value;
   GraphRef graph;
@@ -138,45 +138,45 @@ class Node {
   int64_t id() const { return id_; }
   Symbol kind() const { return kind_; }
   bool is(Symbol kind) const { return kind_ == kind; }
-  // Asked of every node by every pass: no need to look the text up.
+  // Compares addresses: every pass calls this for every node.
   bool is(const char* kind) const { return kind_.text() == kind; }
-  // The operator or builtin that the node calls; null for prim:: nodes that are none.
+  // The operator or builtin that the node calls; null for other prim:: nodes.
   const OperatorInfo* op() const { return op_; }
-  // By name and overload: node.is_op("aten::add.Tensor").
+  // True if name and overload match: node.is_op("aten::add.Tensor").
   bool is_op(std::string_view full_name) const;
 
   const std::vector<Value*>& inputs() const { return inputs_; }
   const std::vector<Value*>& outputs() const { return outputs_; }
   const std::vector<Block*>& blocks() const { return blocks_; }
   Value* input(size_t i) const { return inputs_[i]; }
-  // The input of an argument of the operator's schema; null when the schema has none of that name.
+  // The input for an argument of the operator's schema; null if the schema has no such argument.
   Value* input(std::string_view argument) const;
   Value* output() const { return outputs_[0]; }  // the only one
   Value* output(size_t i) const { return outputs_[i]; }
   Block* block(size_t i) const { return blocks_[i]; }
 
   Graph& graph() const { return *graph_; }
-  Block* owner() const { return owner_; }  // the block that contains it; null before it is inserted
+  Block* owner() const { return owner_; }  // the block that contains it; null before insertion
   Node* next() const { return next_; }     // the return node after the last
   Node* prev() const { return prev_; }     // the param node before the first
-  bool is_before(const Node* other) const;  // both in one graph, also in different blocks
+  bool is_before(const Node* other) const;  // both in one graph; may be in different blocks
   const Span& span() const { return span_; }
   void set_span(Span span) { span_ = std::move(span); }
-  // The modules that were called when a trace met it, "__module.block/__module.block.linear"; "" of
-  // nodes that no trace made.
+  // The stack of modules in which the node was traced, "__module.block/__module.block.linear"; ""
+  // for other nodes.
   const std::string& scope() const { return scope_; }
   void set_scope(std::string scope) { scope_ = std::move(scope); }
 
   const std::map<std::string, Attribute>& attributes() const { return attributes_; }
-  const Attribute* attribute(std::string_view name) const;  // null when there is none
-  std::string text_attribute(std::string_view name) const;  // "" when there is none
+  const Attribute* attribute(std::string_view name) const;  // null if absent
+  std::string text_attribute(std::string_view name) const;  // "" if absent
   void set_attribute(std::string_view name, Attribute attribute);
   void set_attribute(std::string_view name, IValue value) {
     set_attribute(name, Attribute{std::move(value), {}, {}, {}});
   }
   void drop_attribute(std::string_view name);
 
-  void set_op(const OperatorInfo* op);  // the kind follows
+  void set_op(const OperatorInfo* op);  // also sets the kind
   void set_input(size_t i, Value* value);
   void add_input(Value* value);
   void insert_input(size_t i, Value* value);
@@ -187,16 +187,16 @@ class Node {
   Block* add_block();
   void drop_block(size_t i);
 
-  // Its position. A new node has none until it is inserted.
+  // Inserts the node at a position; a new node has none.
   Node* insert_before(Node* other);
   Node* insert_after(Node* other);
   Node* append_to(Block* block);
   void move_before(Node* other);
-  // Out of its block, and gone; its outputs must have no uses.
+  // Removes the node from its block and deletes it; its outputs must have no uses.
   void destroy();
 
-  // PyTorch's predicates, answered from the schema.
-  bool writes() const;            // an input, in place
+  // PyTorch's predicates, derived from the schema.
+  bool writes() const;            // writes an input in place
   bool has_side_effects() const;  // prints, raises, draws random numbers, sets an attribute
   bool is_deterministic() const;  // not random
   bool is_constant() const;
@@ -236,15 +236,15 @@ class Block {
   Node* last() const { return return_->prev_; }
   bool empty() const { return first() == return_; }
   Graph& graph() const { return *graph_; }
-  Node* owner() const { return owner_; }  // the If or Loop around it; null of the outermost
+  Node* owner() const { return owner_; }  // the If or Loop around it; null: outermost
 
   Value* add_param(TypeRef type = tensor_type()) { return param_->add_output(std::move(type)); }
   void drop_param(size_t i) { param_->drop_output(i); }
   void add_return(Value* value) { return_->add_input(value); }
   void set_return(size_t i, Value* value) { return_->set_input(i, value); }
   void drop_return(size_t i) { return_->drop_input(i); }
-  // A snapshot of its Nodes, in order: the block may be changed during the iteration, as long as
-  // no Node further on is destroyed.
+  // A copy of the list of its Nodes, in order: the block may be changed during iteration, as long
+  // as no later Node is destroyed.
   std::vector<Node*> nodes() const;
 
  private:
@@ -275,7 +275,7 @@ enum class EditKind : int8_t {
   kDropAttribute,  // a = node, text = name
   kSetKind,        // a = node, text = kind
   kReplaced,       // a = value, b = its replacement: recorded in addition to the kSetInputs
-  kOrigin,         // a = value, b = value it was made from
+  kOrigin,         // a = value, b = value it was derived from
   kSpan,           // a = node, text = file, words = "line:column:end_line:end_column"
 };
 struct Edit {
@@ -294,28 +294,28 @@ class Graph final : public RefCounted {
   int64_t id() const { return id_; }
   const std::string& name() const { return name_; }  // of the function; may be empty
   void set_name(std::string name) { name_ = std::move(name); }
-  // The number of the function that it is a graph of, or will be, in events; 0: of none. A copy is
-  // one of the same function.
+  // Id in events of the function that the graph belongs to, or will belong to; 0: none. A copy
+  // belongs to the same function.
   int64_t function() const { return function_; }
   void set_function(int64_t number) { function_ = number; }
   // The same, assigned now if missing: the compiler's passes run before the function exists.
   int64_t reserve_function();
-  // For the function of this graph. Another function of the same graph has its own number.
+  // Called by the function of this graph. Another function of the same graph gets another id.
   int64_t take_function();
-  static int64_t alive();                  // how many graphs there are
+  static int64_t alive();                  // the number of live graphs
   Block* block() const { return block_; }  // the outermost
   const std::vector<Value*>& inputs() const { return block_->params(); }
   const std::vector<Value*>& outputs() const { return block_->returns(); }
   Value* add_input(std::string_view name = "", TypeRef type = tensor_type());
   void add_output(Value* value) { block_->add_return(value); }
 
-  // New nodes, not yet inserted; outputs are Tensors until set otherwise.
+  // Create nodes without inserting them; outputs are Tensors until their type is set.
   Node* create(Symbol kind, const std::vector<Value*>& inputs = {}, size_t outputs = 1);
-  // The call of an operator, all arguments of its schema given; types of results from the schema.
+  // The call of an operator with all arguments of its schema; result types are from the schema.
   Node* create_call(const OperatorInfo& op, const std::vector<Value*>& inputs);
   Node* create_constant(
       IValue value);  // typed by its value; None, numbers, strings, tensors, lists
-  // The same, inserted at the insertion point; the constant goes before it.
+  // Inserts at the insertion point; a constant goes before it.
   Node* insert(Node* node) { return node->insert_before(insert_point_); }
   Value* insert_constant(IValue value) {
     return insert(create_constant(std::move(value)))->output();
@@ -323,42 +323,42 @@ class Graph final : public RefCounted {
   Node* insert_point() const { return insert_point_; }
   void set_insert_point(Node* before) { insert_point_ = before; }
   void set_insert_point(Block* end_of) { insert_point_ = end_of->return_node(); }
-  // The span of new nodes that have none.
+  // The default span of new nodes.
   void set_span(Span span) { span_ = std::move(span); }
   const Span& span() const { return span_; }
   void set_scope(std::string scope) { scope_ = std::move(scope); }
   const std::string& scope() const { return scope_; }
 
-  // A copy with new numbers, each Value with the copied one as its origin.
+  // Copies the graph with new ids; each Value has the copied one as its origin.
   GraphRef copy() const;
-  // Copies a node with its blocks; `value` says what stands for each Value from outside.
+  // Copies a node with its blocks; `value` maps each Value from outside to its replacement.
   using ValueMap = std::function<Value*(Value*)>;
   Node* clone(const Node* node, const ValueMap& value, bool origins = true);
-  // Copies the nodes of `from` before the insertion point, with `inputs` for its inputs; returns
-  // what stands for its outputs.
+  // Copies the nodes of `from` before the insertion point, with `inputs` in place of its inputs;
+  // returns the copies of its outputs.
   std::vector<Value*> inline_graph(const Graph& from, const std::vector<Value*>& inputs);
 
-  // The block of a node becomes a separate graph, with the same nodes and values; nothing outside
-  // is used inside, or the other way round. The node is left without it.
+  // Turns the block of a node into a separate graph, with the same nodes and values, none of which
+  // may be used across the boundary. The node loses the block.
   GraphRef split_off(Node* node);
 
-  Node* node(int64_t id) const;  // null when there is none (any more)
+  Node* node(int64_t id) const;  // null if it does not exist (any more)
   Value* value(int64_t id) const;
   Block* find_block(int64_t id) const;
   size_t node_count() const { return nodes_.size(); }
   // Changes with every edit.
   int64_t version() const { return version_; }
-  // Every node in order, also inside of blocks.
+  // Visits every node in order, including nested blocks.
   void each_node(const std::function<void(Node*)>& visit) const;
   Value* value_named(std::string_view name) const;
-  // Names and numbers as a graph has them that was built in the order of the text.
+  // Resets names and ids to those of a graph that is built in the order of the text.
   void renumber();
-  // Only the numbers, of values without names.
+  // The same for the numbers of unnamed values only.
   void renumber_unnamed();
 
   std::string text(bool with_source = true) const;  // print.cpp
 
-  // The scope of rewrite.h that is open; null outside of passes.
+  // The open scope of rewrite.h; null outside of passes.
   Rewrite* rewrite() const { return rewrite_; }
 
  private:
@@ -375,7 +375,7 @@ class Graph final : public RefCounted {
   void give_origins(Value* value);
   void log_span(const Node& node);
   bool logging() const;
-  Edit* log(EditKind kind);  // null when there is no listener
+  Edit* log(EditKind kind);  // null without a listener
 
   int64_t id_;
   int64_t function_ = 0;

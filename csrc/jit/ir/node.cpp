@@ -21,7 +21,7 @@ Value* Node::input(std::string_view argument) const {
 }
 
 bool Node::is_before(const Node* other) const {
-  // Up to the block that holds both, then along it.
+  // Walk up to the block that contains both, then along it.
   std::vector<const Node*> chain;
   for (const Node* at = this; at; at = at->owner_ ? at->owner_->owner() : nullptr)
     chain.push_back(at);
@@ -107,8 +107,8 @@ void Node::set_op(const OperatorInfo* op) {
 
 void Node::forget_use(size_t i) {
   auto& uses = inputs_[i]->uses_;
-  // From the end: the last user of a Value releases it first, when all uses are replaced and when
-  // nodes are destroyed from the last to the first.
+  // Searched from the end: replacing all uses, and destroying nodes last to first, removes the last
+  // use first.
   uses.erase(std::find(uses.rbegin(), uses.rend(), Use{this, i}).base() - 1);
 }
 
@@ -227,7 +227,7 @@ void Node::destroy() {
   drop_inputs();
   while (!outputs_.empty()) drop_output(outputs_.size() - 1);
   graph_->edited(EditKind::kDestroy, id_);
-  graph_->nodes_.erase(id_);  // the end of *this
+  graph_->nodes_.erase(id_);  // deletes *this
 }
 
 bool Node::writes() const { return op_ && op_->schema().is_mutable(); }

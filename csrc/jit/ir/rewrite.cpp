@@ -23,7 +23,7 @@ Rewrite::Rewrite(Graph& graph, std::string rule, const std::vector<const Node*>&
     if (!span_) span_ = node->span();
   }
   version_ = graph.version();
-  // Numbers as JSON are for a listener; the count is always updated.
+  // Edits are stored only for a listener; the count is always updated.
   keeps_edits_ = t_rewrites && (t_rewrites->run != 0 || t_rewrites->saved);
   graph.rewrite_ = this;
 }

@@ -1,11 +1,11 @@
-// Rewrite: the scope in which a pass changes a graph, once, by one rule.
+// Rewrite: the scope of one change of a graph by a pass, according to one rule.
 //
-// What: `Rewrite r(graph, "x.t().t() -> x", {outer, inner});` Edits inside belong to it. Nodes made
-// inside have the span of the first node concerned, and Values made inside come from the outputs of
-// the nodes concerned (Note [Origins]). At its end it is recorded, with the position in our own
-// source where the Rewrite stands: the explorer shows the rule's text.
-// Invariant: within a pass every edit is part of one; the pass manager rejects a pass that edits
-// outside. Rewrites do not nest.
+// `Rewrite r(graph, "x.t().t() -> x", {outer, inner});` contains the Edits made inside. Nodes
+// created inside get the span of the first node concerned, and their Values have the outputs of
+// the nodes concerned as origins (Note [Origins]). At its end it is recorded with its position
+// in our C++ source, so that the explorer can show the rule. Invariant: within a pass every edit
+// is part of a Rewrite; the pass manager rejects a pass that edits outside. Rewrites do not
+// nest.
 #pragma once
 
 #include <initializer_list>
@@ -48,7 +48,7 @@ class Rewrite {
   bool keeps_edits_;
 };
 
-// A rewrite that is over.
+// A completed rewrite.
 struct KeptRewrite {
   std::string rule, reason, file;
   int line;
@@ -56,16 +56,16 @@ struct KeptRewrite {
   std::vector<Edit> edits;
 };
 
-// The state of a pass run, and its listener: set by the pass manager around a pass.
+// The state of a pass run, and its listener; set by the pass manager.
 struct RewriteCount {
-  int64_t run = 0;                            // number of the pass run in events; 0: not recorded
+  int64_t run = 0;                            // id of the pass run in events; 0: not recorded
   int64_t rewrites = 0;                       // that changed something
   int64_t edits = 0;                          // inside of rewrites
   std::vector<KeptRewrite>* saved = nullptr;  // null: not saved
 };
 extern thread_local RewriteCount* t_rewrites;
 
-// The Edits as JSON: what REWRITE carries.
+// The Edits as JSON: the payload of REWRITE.
 std::string json_of(const std::vector<Edit>& edits);
 
 }  // namespace uh::jit

@@ -1,4 +1,4 @@
-// Snapshot: a Graph as JSON, with the numbers of its nodes and values. What events and Python read.
+// Snapshot: a Graph as JSON, with the ids of its nodes and values; used by events and Python.
 //
 // {"graph": id, "name", "block": B}
 // B = {"id", "param", "return": numbers of its nodes, "params": [V], "nodes": [N], "returns": [id]}
@@ -15,7 +15,7 @@
 namespace uh::jit {
 
 std::string snapshot(const Graph& graph);
-// The value of an attribute as an Edit carries it: its text, or the snapshot of a graph.
+// The value of an attribute in an Edit: its text, or the snapshot of a graph.
 std::string snapshot_of(const Attribute& attribute);
 
 }  // namespace uh::jit

@@ -1,4 +1,4 @@
-// Nodes of a graph and of the graphs that its nodes hold: what prim::fork begins.
+// Visits the nodes of a graph and of the subgraphs in its nodes, such as those of prim::fork.
 #pragma once
 
 #include "jit/ir/graph.h"

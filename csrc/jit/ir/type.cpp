@@ -8,7 +8,7 @@
 namespace uh::jit {
 namespace {
 
-// What is said of a tensor, in PyTorch's order: Float(2, 3, strides=[3, 1], requires_grad=0,
+// A tensor type's text, in PyTorch's order: Float(2, 3, strides=[3, 1], requires_grad=0,
 // device=cpu).
 std::string tensor_text(const TensorProperties& facts) {
   if (facts.nothing()) return "Tensor";
@@ -102,7 +102,7 @@ std::string Type::annotation() const {
 }
 
 TypeRef make_type(TypeKind kind, std::vector<TypeRef> inner, std::vector<std::string> names) {
-  // An optional of an optional is one: T?? would have two ways to be None.
+  // An optional of an optional is the same optional: None has one representation only.
   if (kind == TypeKind::kOptional &&
       (inner[0]->is(TypeKind::kOptional) || inner[0]->is(TypeKind::kNone)))
     return inner[0];
@@ -121,7 +121,7 @@ TypeRef tensor_type(TensorProperties facts) {
 }
 
 namespace {
-// Where PyTorch puts a kind of type in a Union.
+// PyTorch's order of type kinds in a Union.
 int place_in_union(const Type& type) {
   static constexpr TypeKind kOrder[] = {
       TypeKind::kAny,     TypeKind::kEnum,     TypeKind::kTensor, TypeKind::kTuple,
@@ -233,8 +233,8 @@ bool is_subtype(const Type& type, const Type& expected) {
   if (expected.is(TypeKind::kFuture)) return is_subtype(*type.element(), *expected.element());
   if (expected.is(TypeKind::kEnum)) return !dynamic_cast<const EnumType*>(&expected);  // any Enum
   if (expected.is(TypeKind::kList)) {
-    // Lists can be written to, so their element types are the same, except for the sizes of
-    // tensors.
+    // Lists are mutable, so element types must be equal, except for tensor
+    // properties.
     return same_type(*unshaped(type.element()), *unshaped(expected.element()));
   }
   if (!expected.is(TypeKind::kTuple) || type.inner().size() != expected.inner().size())
@@ -303,7 +303,7 @@ TypeRef common_type(const std::vector<IValue>& items, size_t limit = SIZE_MAX) {
     all = all ? unify(all, element_type) : element_type;
     if (!all) return make_type(TypeKind::kAny);
   }
-  return all ? all : tensor_type();  // as Python's [] is List[Tensor] in TorchScript
+  return all ? all : tensor_type();  // TorchScript's [] is List[Tensor]
 }
 }  // namespace
 

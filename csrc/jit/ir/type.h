@@ -1,11 +1,11 @@
-// Type: what a Value of a graph may hold. Immutable, counted; equal types may be different objects.
+// Type: the type of a graph's Value. Immutable and counted; equal types may be different objects.
 //
-// What: PyTorch's types of TorchScript, as PyTorch prints them: `Tensor`, `Float(2, 3)`, `int?`,
+// PyTorch's TorchScript types, in its text format: `Tensor`, `Float(2, 3)`, `int?`,
 // `Tensor[]`, `(int, Tensor)`, `Dict(str, int)`, `Union(int, str)`, `__torch__.Cell`,
-// `Enum<__torch__.Color>`. A type of a tensor may know a dtype, sizes, strides, device and whether
-// it requires a gradient, each or not.
-// Invariant: a Type is never changed after it was made, a ClassType only by adding to it. If
-// violated: graphs that share it change their meaning.
+// `Enum<__torch__.Color>`. A tensor type may have a dtype, sizes, strides, device and
+// requires_grad, each optional. Invariant: a Type is never changed after its creation; a
+// ClassType may only gain members. If violated: graphs that share it change their
+// meaning.
 #pragma once
 
 #include <map>
@@ -39,12 +39,12 @@ enum class TypeKind : int8_t {
   kDict,
   kFunction,
   kClass,
-  kEnum,  // an EnumType; the plain Type means any of them
+  kEnum,  // an EnumType; the plain Type matches any Enum
   kUnion,
   kFuture,
 };
 
-// The known properties of a tensor. A size or stride of -1 is not known.
+// The known properties of a tensor. A size or stride of -1 is unknown.
 struct TensorProperties {
   DType dtype = DType::kUndefined;
   std::optional<Dims> sizes;
@@ -63,15 +63,15 @@ class Type : public RefCounted {
  public:
   TypeKind kind() const { return kind_; }
   bool is(TypeKind kind) const { return kind_ == kind; }
-  // The type within: of an optional or a list one, of a dictionary key and value, of a tuple all.
+  // Inner types: one of an optional or a list, key and value of a dictionary, all of a tuple.
   const std::vector<TypeRef>& inner() const { return inner_; }
   const TypeRef& element() const { return inner_[0]; }
-  // Names of a named tuple's fields, else empty.
+  // The field names of a named tuple, else empty.
   const std::vector<std::string>& field_names() const { return names_; }
   const TensorProperties& facts() const { return facts_; }
-  // As PyTorch's graphs write it; parse_type reads it back.
+  // The text in PyTorch's graphs; parse_type reads it back.
   virtual std::string text() const;
-  // As Python's annotations write it: `Optional[int]`, `List[Tensor]`.
+  // The text as a Python annotation: `Optional[int]`, `List[Tensor]`.
   virtual std::string annotation() const;
 
  protected:
@@ -89,10 +89,10 @@ class Type : public RefCounted {
 TypeRef make_type(TypeKind kind, std::vector<TypeRef> inner = {},
                   std::vector<std::string> names = {});
 TypeRef tensor_type(TensorProperties facts = {});
-// One of these types: without what another one covers, in PyTorch's order. Of T and None it is T?,
-// of int, float and complex a Scalar, of one type that type.
+// The union of these types, in PyTorch's order and without subtypes of others. T and None make T?,
+// int, float and complex a Scalar, a single type itself.
 TypeRef union_of(const std::vector<TypeRef>& types);
-// All that is to be known of this tensor.
+// The type with all properties of this tensor.
 TypeRef type_of_tensor(const Tensor& t);
 inline TypeRef optional_of(TypeRef t) { return make_type(TypeKind::kOptional, {std::move(t)}); }
 inline TypeRef future_of(TypeRef t) { return make_type(TypeKind::kFuture, {std::move(t)}); }
@@ -108,11 +108,11 @@ class Function;
 class Graph;
 class ClassType;
 
-// The methods of a class. Note [Ownership of methods]: the graph of a method holds the class, as
-// the type of its `self`. If the class owned the method, neither would ever be freed. So the
-// Objects of the class and the handles on it own the methods; the methods own the class, which has
-// a plain pointer to them while they live. A program's classes have no Objects before it runs: the
-// methods of the module that uses a class keep the methods of that class alive.
+// The methods of a class. Note [Ownership of methods]: a method's graph holds the class, as the
+// type of its `self`. If the class owned the method, neither would ever be freed. So the class's
+// Objects and handles own the methods; the methods own the class, which has a plain pointer to them
+// while they live. A program's classes have no Objects before it runs: the methods of the module
+// that uses a class keep that class's methods alive.
 class Methods final : public RefCounted {
  public:
   explicit Methods(Ref<ClassType> type);
@@ -126,8 +126,8 @@ class Methods final : public RefCounted {
   const Ref<ClassType> type_;
 };
 
-// A class: its attributes, each with a slot of its Objects, and its methods. It is that of a
-// module, or a plain one, which a program makes objects of.
+// A class: its attributes, each with a slot in its Objects, and its methods. Either a module's
+// class, or a plain class that a program instantiates.
 class ClassType final : public Type {
  public:
   struct Attribute {
@@ -137,7 +137,7 @@ class ClassType final : public Type {
     bool is_buffer = false;
   };
 
-  // Registered by its name, which must be unique.
+  // Registers the class by its name, which must be unique.
   explicit ClassType(std::string name);
   ~ClassType() override;
 
@@ -148,9 +148,9 @@ class ClassType final : public Type {
   // The index of an attribute, or -1.
   int64_t slot(std::string_view name) const;
   void add_attribute(Attribute attribute);
-  // Retained by the code that adds methods, or needs them to stay: Note [Ownership of methods].
+  // Retained by code that adds methods, or needs them alive: Note [Ownership of methods].
   Ref<Methods> methods();
-  Ref<Function> method(std::string_view name) const;  // null when there is none
+  Ref<Function> method(std::string_view name) const;  // null if absent
   void add_method(std::string name, Ref<Function> function);
 
   std::string text() const override { return name_; }
@@ -165,7 +165,7 @@ class ClassType final : public Type {
 };
 
 // An Enum: names with values, all int, float or str. A member is an Object without methods, of two
-// slots; equal() compares its value, as members are created again at each access.
+// slots; equal() compares its value, as each access creates a new member object.
 class EnumType final : public Type {
  public:
   using Members = std::vector<std::pair<std::string, IValue>>;
@@ -174,7 +174,7 @@ class EnumType final : public Type {
 
   const std::string& name() const { return name_; }  // "__torch__.Color"
   const Members& members() const { return members_; }
-  // None if there is no member of that name.
+  // None if there is no such member.
   IValue member(std::string_view name) const;
   std::string text() const override { return "Enum<" + name_ + ">"; }
   std::string annotation() const override { return text(); }
@@ -184,23 +184,23 @@ class EnumType final : public Type {
   const Members members_;
 };
 
-// The Enum that a value is a member of; null for anything else.
+// The Enum that a value is a member of, or null.
 const EnumType* enum_of(const IValue& value);
-// "__torch__.Color.RED" of a member.
+// The qualified name of a member: "__torch__.Color.RED".
 std::string member_text(const IValue& member);
 
-// An object without attributes yet; it owns the methods of its class.
+// Makes an object without attributes; it owns the methods of its class.
 IValue new_object(ClassType& type);
-// The number of live types: a program that releases all it compiled returns to the number before.
+// The number of live types: it drops back when a program is released.
 int64_t class_count();
-// The plain classes and the Enums that a graph names, or a function or plain class that it uses.
+// The plain classes and Enums that a graph, or a function or plain class that it uses, names.
 std::vector<TypeRef> named_types_of(const Graph& graph);
 
-// A class or an Enum by its name; null when there is none (any more).
+// Finds a class or Enum by name; null if it does not exist (any more).
 TypeRef find_class(std::string_view name);
 
-// While it lives, find_class on this thread looks here first: a file's names for classes that have
-// other names in this process.
+// While it lives, find_class on this thread looks here first: it maps a file's names of classes to
+// those in this process.
 class ClassAliases {
  public:
   using Names = std::map<std::string, TypeRef, std::less<>>;
@@ -213,23 +213,23 @@ class ClassAliases {
   const Names* outer_;
 };
 
-// Same type, facts of tensors included.
+// Equality of types, including tensor properties.
 bool same_type(const Type& a, const Type& b);
-// True if every value of `type` may be used where `wanted` is expected: int for Scalar, T for T?,
+// True if every value of `type` may be used where `expected` is required: int for Scalar, T for T?,
 // a tensor of known sizes for Tensor.
 bool is_subtype(const Type& type, const Type& expected);
-// The most special type that both are (two branches of an If); null where only Any would do.
+// The most specific supertype of both (two branches of an If); null if it would be Any.
 TypeRef unify(const TypeRef& a, const TypeRef& b);
-// The same without what is known of tensors: what holds for every input.
+// The type without tensor properties, valid for every input.
 TypeRef unshaped(const TypeRef& type);
 // The most specific type of this value.
 TypeRef type_of(const IValue& value);
 // True if the value may be used where the type is expected.
 bool is_instance(const IValue& value, const Type& type);
 
-// A type as graphs and schemas write it: "Float(2, 3)", "int[]", "Tensor(a!)", "Tensor?",
-// "Operand" (a Tensor or Scalar: Any). Classes by find_class. Throws a RuntimeError that quotes
-// the place.
+// Parses a type in the format of graphs and schemas: "Float(2, 3)", "int[]", "Tensor(a!)",
+// "Tensor?", "Operand" (a Tensor or Scalar: Any). Classes by find_class. Throws a RuntimeError that
+// quotes the position.
 TypeRef parse_type(std::string_view text);
 
 }  // namespace uh::jit

@@ -1,5 +1,5 @@
-// Predicates of types: whether they are numbers, and whether all is known of the
-// sizes or strides of a tensor.
+// Predicates of types: kinds of numbers, and tensors whose sizes or strides are all
+// known.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ inline bool is_number(const Type& type) {
          type.is(TypeKind::kComplex) || type.is(TypeKind::kNumber);
 }
 
-// A size or stride of -1 is not known.
+// True if no size or stride is -1, unknown.
 inline bool all_known(const std::optional<Dims>& dims) {
   return dims && std::none_of(dims->begin(), dims->end(), [](int64_t n) { return n < 0; });
 }

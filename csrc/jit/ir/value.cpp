@@ -10,7 +10,7 @@ bool Value::is_param() const { return node_->is("prim::Param"); }
 
 void Value::set_type(TypeRef type) {
   if (type_ && same_type(*type_, *type)) {
-    type_ = std::move(type);  // a class or function may be another object of the same text
+    type_ = std::move(type);  // a class or function may be a different object with the same text
     return;
   }
   type_ = std::move(type);
@@ -23,7 +23,7 @@ void Value::set_type(TypeRef type) {
 
 void Value::set_name(std::string_view name) {
   Graph& g = graph();
-  // A number, as parsed graphs have them: used unless another value has it.
+  // A number, as in parsed graphs: used unless another value has it.
   if (!name.empty() && name.size() < 18 &&
       name.find_first_not_of("0123456789") == std::string_view::npos) {
     if (named_ || g.names_.count(std::string(name))) return;
@@ -37,7 +37,8 @@ void Value::set_name(std::string_view name) {
     }
     return;
   }
-  // "x.3" asks for another x: PyTorch counts per name, the number after the last dot.
+  // "x.3" requests a variant of x: as in PyTorch, the number after the last dot is counted per
+  // name.
   std::string stem(name);
   if (const size_t dot = stem.find_last_of('.');
       dot != std::string::npos && dot + 1 < stem.size() &&

@@ -45,7 +45,7 @@ class Verifier {
       declare(*node);
       before = node;
     }
-    // Values that are defined inside are not visible outside.
+    // Values defined inside a block are not visible outside.
     for (const Node* node = b.param_node(); node != b.return_node(); node = node->next())
       for (const Value* output : node->outputs()) known_.erase(output);
   }
@@ -70,7 +70,7 @@ class Verifier {
     }
   }
 
-  // Of a constant that every node uses the list is long: it is sorted when it is first asked.
+  // A constant may have many uses: a long list is sorted once, at the first query.
   bool lists(const Value* value, const Use& use) {
     constexpr size_t kShort = 16;
     const auto before = [](const Use& a, const Use& b) {

@@ -28,8 +28,8 @@ std::string mismatch(const char* noun, const Type& is, const Type& expected) {
   return message(noun, " is a ", is.text(), ", not a ", expected.text());
 }
 
-// In both directions, as the tensor properties may be more or fewer: an output of a specialised
-// call.
+// Agreement in either direction: an output of a specialised call may have more or fewer tensor
+// properties.
 bool related(const Type& a, const Type& b) { return agree(a, b) || agree(b, a); }
 
 std::string constant(const Node& node, bool calls) {
@@ -251,8 +251,8 @@ std::string call_method(const Node& node, bool calls) {
   return method ? call_of(*method, node, 0) : no_member(node, "method");
 }
 
-// The value may have the type that the cast claims. A constant None may be cast to anything, in a
-// branch that does not run.
+// The value's type must allow the cast. A constant None may be cast to anything, in a branch that
+// does not run.
 std::string cast(const Node& node, bool) {
   if (std::string reason = counts(node, 1, 1); !reason.empty()) return reason;
   const Type& from = type_of_input(node, 0);
@@ -295,7 +295,7 @@ std::string fusion_group(const Node& node, bool) {
   return "";
 }
 
-// A fork runs its subgraph; its output is a future of the subgraph's only result.
+// The fork's output must be a future of its subgraph's only result.
 std::string fork(const Node& node, bool calls) {
   const Attribute* sub = node.attribute("Subgraph");
   if (!sub || !sub->graph || !node.blocks().empty()) return "it must have a subgraph and no blocks";
@@ -313,7 +313,7 @@ std::string fork(const Node& node, bool calls) {
   return "";
 }
 
-// The inputs are a message and perhaps a class.
+// The inputs must be a message and optionally a class.
 std::string raise(const Node& node, bool) {
   if (node.inputs().empty() || node.inputs().size() > 2 || !node.outputs().empty())
     return "it must have a message, perhaps a class, and no outputs";
@@ -366,7 +366,8 @@ bool is_kind(const std::string& kind) { return rules().count(kind) != 0; }
 
 std::string wrong_of_kind(const Node& node, bool calls) {
   const auto it = rules().find(node.kind().text());
-  // A graph that was lowered for an export: onnx.checker knows these, nothing here runs them.
+  // A graph lowered for export to ONNX: onnx.checker validates these nodes, and they never run
+  // here.
   if (it == rules().end() && node.kind().text().starts_with("onnx::")) return "";
   if (it == rules().end()) return "unknown operator or node kind";
   return it->second(node, calls);

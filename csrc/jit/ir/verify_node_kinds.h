@@ -1,7 +1,7 @@
 // The invariants of nodes other than calls of operators: one rule per prim:: kind.
 //
-// Invariant: the compiler and the interpreter rely on what is said here (verify_node_kinds.cpp),
-// and on no more: a kind without a rule is refused.
+// Invariant: the compiler and the interpreter rely on exactly the rules of verify_node_kinds.cpp; a
+// kind without a rule is rejected.
 #pragma once
 
 #include <string>
@@ -13,10 +13,10 @@ namespace uh::jit {
 // True if there is a rule for this kind.
 bool is_kind(const std::string& kind);
 
-// "" or what is wrong. `calls`: classes and functions are there to be looked at.
+// Returns "" or the violation. `calls`: look up classes and functions.
 std::string wrong_of_kind(const Node& node, bool calls);
 
-// is_subtype without what is known of tensors.
+// is_subtype without tensor properties.
 bool agree(const Type& type, const Type& expected);
 
 }  // namespace uh::jit

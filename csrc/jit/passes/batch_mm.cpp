@@ -1,11 +1,11 @@
-// batch_mm: products that are better made together.
+// batch_mm: merges matrix products.
 //
-// x @ w.t(), with or without a bias added, is one linear(x, w, bias): no view is made, and the
-// bias is added by the product itself. Several linears of one x with constant weights (queries,
-// keys and values of a frozen model) are one linear of all weights below each other, when they are
-// large enough that one longer product pays for taking its result apart.
-// Tolerance: a bias that is added within the product, and columns that fall on another edge of its
-// tiles, round differently in the last bit; without a bias the first rule is exact.
+// x @ w.t(), with or without an added bias, becomes one linear(x, w, bias): this saves the
+// view, and the product adds the bias. Several linears of one x with constant weights
+// (queries, keys and values of a frozen model) become one linear with concatenated weights, if
+// these are so large that the longer product outweighs splitting its result. Tolerance: a
+// fused bias, and columns in another tile, may change the last bit; without a bias the first
+// rule is exact.
 #include <algorithm>
 
 #include "generated/ops/join.h"
@@ -16,7 +16,7 @@
 namespace uh::jit {
 namespace {
 
-constexpr int64_t kLargeWeight = 1 << 16;  // elements of a weight from which one product pays
+constexpr int64_t kLargeWeight = 1 << 16;  // elements of a weight for which a merged product pays
 
 const Dims* sizes_of(const Value* value) {
   const Type& type = *value->type();
@@ -67,7 +67,7 @@ void use_bias(Node* node, const AliasDb& info) {
     const Dims *w = sizes_of(product->input(1)), *b = sizes_of(bias);
     if (!w || !b || w->size() != 2 || b->size() != 1 || (*b)[0] < 0 || (*b)[0] != (*w)[0]) continue;
     if (kind_of(*bias->type()) != kind_of(*product->input(1)->type())) continue;
-    // The product is made where the sum stood: nothing that it reads is written on the way.
+    // The product moves to the sum's position: nothing may write its inputs in between.
     if (info.reads_written(product) || product->owner() != node->owner()) continue;
     Graph& graph = node->graph();
     Rewrite r(graph, "linear(x, w) + b -> linear(x, w, b)", {node, product});
@@ -86,7 +86,7 @@ void use_bias(Node* node, const AliasDb& info) {
 
 struct Product {
   Node* node;
-  Tensor weight, bias;  // no bias: empty
+  Tensor weight, bias;  // bias: undefined if absent
 };
 
 std::optional<Product> large_product(Node* node, const AliasDb& info) {
@@ -129,7 +129,7 @@ void join(const std::vector<Product>& products) {
   Value* const parts = insert_call(graph, "aten::split_with_sizes", {all, sizes, last});
   Node* unpack = graph.insert(graph.create("prim::ListUnpack", {parts}, products.size()));
   for (size_t i = 0; i < products.size(); ++i) {
-    // In their previous memory order: the code after it may need a view that columns do not have.
+    // Contiguous as before: later code may need a view that columns do not allow.
     Value* new_value = insert_call(graph, "aten::contiguous", {unpack->output(i), none});
     Value* output = products[i].node->output();
     new_value->set_type(output->type());
@@ -167,7 +167,7 @@ void join_in(Block& block, const AliasDb& info) {
 void batch_mm(Graph& graph) {
   const AliasDb info(graph);
   const auto each = [&](void (*rule)(Node*, const AliasDb&)) {
-    // By number: a rule removes nodes that are still to come.
+    // By id: a rule removes nodes that are still to be visited.
     std::vector<int64_t> all;
     graph.each_node([&](const Node* node) { all.push_back(node->id()); });
     for (const int64_t id : all)

@@ -1,4 +1,4 @@
-// canonicalise: programs that are equal but for names and the order of operands print equally.
+// canonicalise: programs that differ only in names and operand order become identical text.
 #include <unordered_map>
 
 #include "jit/ir/effects.h"
@@ -7,7 +7,7 @@
 namespace uh::jit {
 namespace {
 
-// In a sum or product: non-constants before constants, and earlier values first.
+// Operand order of sums and products: non-constants before constants, then earlier values first.
 class Order {
  public:
   explicit Order(const Graph& graph) {

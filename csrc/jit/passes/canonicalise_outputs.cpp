@@ -1,6 +1,6 @@
-// canonicalise_outputs: the outputs of a branch or a loop have the order in which they are
-// first used, as PyTorch has it. The front end knows what a branch assigns before it knows what is
-// done with it.
+// canonicalise_outputs: sorts the outputs of a branch or a loop by their first
+// use, as PyTorch does. The front end creates outputs before it has compiled their
+// uses.
 #include <algorithm>
 #include <numeric>
 #include <unordered_map>
@@ -15,7 +15,7 @@ class Orderer {
  public:
   explicit Orderer(Graph& graph) : graph_(graph) { number(graph.block()); }
 
-  // What uses a value is in order before what makes it: an If that uses it may change its inputs.
+  // Users are sorted before definitions: sorting an If that uses a value may change its inputs.
   void order(Block* block) {
     const std::vector<Node*> nodes = block->nodes();
     for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
@@ -26,7 +26,7 @@ class Orderer {
   }
 
  private:
-  using Place = std::pair<size_t, size_t>;  // the node that uses it, which input of that
+  using Place = std::pair<size_t, size_t>;  // using node, index of its input
 
   void number(const Block* block) {
     for (const Node* node : block->nodes()) {
@@ -53,7 +53,7 @@ class Orderer {
     if (std::is_sorted(expected.begin(), expected.end())) return;
     Rewrite r(graph_, "outputs in the order of their first use", {node});
     const bool loop = node->is("prim::Loop");
-    // All in their new order after the old ones, which are then removed.
+    // Appends all outputs in the new order, then removes the old ones.
     for (const size_t i : expected) {
       stand_in(node->output(i), node->add_output());
       for (Block* block : node->blocks()) block->add_return(block->returns()[loop + i]);

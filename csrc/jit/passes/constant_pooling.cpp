@@ -1,4 +1,4 @@
-// constant_pooling: every constant exists once, and all are at the top of the graph.
+// constant_pooling: merges equal constants and moves all to the top of the graph.
 #include <cstring>
 #include <unordered_map>
 
@@ -17,7 +17,7 @@ bool same_content(const Tensor& a, const Tensor& b) {
       b.device() != Device::kCPU || !a.is_contiguous() || !b.is_contiguous() ||
       a.ndim() != b.ndim() || a.keys().has(Key::kAutograd) != b.keys().has(Key::kAutograd))
     return false;
-  // Python's 2 adopts the dtype of the other operand, a tensor of the same 2 does not.
+  // A Python number adopts the other operand's dtype; a tensor of the same value does not.
   if (a.impl()->wrapped_number() != b.impl()->wrapped_number()) return false;
   for (int i = 0; i < a.ndim(); ++i)
     if (a.size(i) != b.size(i)) return false;
@@ -39,7 +39,7 @@ bool are_one(const Node* a, const Node* b) {
 
 size_t hash_of(const Node* constant) {
   const IValue& value = constant->attribute("value")->value;
-  // Tensors meet by content, which is compared.
+  // Tensors share a bucket; their contents are compared.
   return value.get_if<Tensor>() ? 1 : hash_of_constant(value);
 }
 
@@ -49,7 +49,7 @@ void constant_pooling(Graph& graph) {
     if (node->is_constant() && node->outputs().size() == 1) constants.push_back(node);
   });
   std::unordered_map<size_t, std::vector<Node*>> pool;
-  Node* last = graph.block()->param_node();  // of those at the top
+  Node* last = graph.block()->param_node();  // the last constant at the top
   for (Node* node : constants) {
     std::vector<Node*>& alike = pool[hash_of(node)];
     Node* first = nullptr;

@@ -1,10 +1,10 @@
-// constant_propagation: what depends on nothing but constants is computed now, once.
+// constant_propagation: evaluates nodes whose inputs are all constants.
 //
-// Pure operators run as they would at run time; one that raises stays, and raises then. Results are
-// kept only where they are small, and if nothing can write to them: the constant is the same
-// object in every run. An operator on tensors first runs on the meta device, for the result's size.
-// Dictionaries and lists of lists cannot be constants; an element of one may be. An If whose
-// condition is known is replaced by its taken block, as later nodes depend on it.
+// Pure operators run as they would at run time; one that raises is left in place. Results become
+// constants only if they are small and nothing can write to them: the constant is the same object
+// in every run. An operator on tensors first runs on the meta device, for the result's size.
+// Dictionaries and lists of lists cannot be constants, but an element of one can. An If with a
+// constant condition is replaced by its taken block, as later nodes depend on it.
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -22,9 +22,9 @@
 namespace uh::jit {
 namespace {
 
-constexpr int64_t kMaxElements = 4096;  // of a tensor, list or text that becomes a constant
+constexpr int64_t kMaxElements = 4096;  // of a constant tensor, list or string
 
-// The calls made here are neither traced nor recorded for gradients.
+// Disables tracing and grad mode for the calls made here.
 class NoTracerNoGradGuard {
  public:
   NoTracerNoGradGuard() : previous_state_(t_state), grad_(false) {
@@ -56,7 +56,7 @@ bool is_small(const IValue& value) {
   return !value.object();
 }
 
-// Returns true if a graph can hold the value: a list in a list would be shared with its readers.
+// True if a constant can hold the value: a list in a list would be shared with its readers.
 bool can_be_constant(const IValue& value) {
   if (value.dict() || value.object()) return false;
   const auto plain = [](const IValue& item) { return !item.list() && can_be_constant(item); };
@@ -77,7 +77,7 @@ IValue on_meta(const IValue& value) {
   return make_container<List>(std::move(items));
 }
 
-// Runs the operator; nothing when it raises or makes something large.
+// Runs the operator; nullopt if it raises or its result is large.
 std::optional<Stack> results_of(const Node& node, Stack arguments) {
   OperatorInfo& op = const_cast<OperatorInfo&>(*node.op());
   if (!std::all_of(arguments.begin(), arguments.end(), is_small)) return std::nullopt;
@@ -108,7 +108,7 @@ int64_t length_of(const IValue* value) {
   return text ? static_cast<int64_t>(text->size()) : 0;
 }
 
-// "a" * 10**12 is not computed: as a length, or as a factor of one, the number is too large.
+// True if an int argument, as a length or a factor of one, is too large: "a" * 10**12.
 bool is_too_long(const Node& node) {
   if (!node.op()->has_tag(Tag::kLengthFromNumber)) return false;
   int64_t limit = 0, longest = 1;
@@ -130,7 +130,7 @@ class ConstantPropagation {
         if (const bool* is_true = condition ? condition->get_if<bool>() : nullptr) {
           Node* before = node->prev();
           take_block(node, *is_true);
-          node = before->next();  // the nodes that came in its place are looked at too
+          node = before->next();  // continue with the nodes that replaced it
           continue;
         }
       }
@@ -147,7 +147,7 @@ class ConstantPropagation {
   }
 
  private:
-  // A value that the body returns as it got it is the value before the loop.
+  // Replaces a carried value that the body returns unchanged by its initial value.
   void drop_unchanged(Node* loop) {
     Block* body = loop->block(0);
     for (size_t i = loop->outputs().size(); i-- > 0;) {
@@ -174,7 +174,7 @@ class ConstantPropagation {
     return true;
   }
 
-  // What a value is in every run, and stays: nothing where that is not known.
+  // The constant value in every run, also after writes; null if unknown.
   const IValue* constant_of(const Value* value) const {
     if (const auto it = known_.find(value); it != known_.end()) return &it->second;
     if (constants_.contains(value)) return value->constant();
@@ -190,7 +190,7 @@ class ConstantPropagation {
       arguments.push_back(*constant);
     }
     for (const Value* output : node->outputs()) {
-      // A constant is one object in every run, and a write to it would change the next.
+      // A constant is one object in all runs: a write to it would affect the next run.
       if (is_mutable_type(*output->type()) &&
           (alias_.has_writers(output) || alias_.escapes(output)))
         return;
@@ -252,7 +252,7 @@ class ConstantPropagation {
     Rewrite r(graph_, "all inputs are constants -> a constant", concerned);
     for (size_t i = 0; i < results.size(); ++i) {
       Node* constant = graph_.create_constant(results[i])->insert_before(node);
-      // The type of an empty list is unknown, and a list of optionals looks like a plain one.
+      // The type of an empty list is ambiguous, and a list of optionals looks like a plain one.
       if (results[i].list() || results[i].tuple())
         constant->output()->set_type(node->output(i)->type());
       constants_.insert(constant->output());
@@ -263,7 +263,7 @@ class ConstantPropagation {
 
   Graph& graph_;
   const AliasDb alias_;
-  std::unordered_map<const Value*, IValue> known_;  // what no constant can be
+  std::unordered_map<const Value*, IValue> known_;  // values that cannot be constant nodes
   std::unordered_set<const Value*> constants_;      // outputs of constants without writers
 };
 

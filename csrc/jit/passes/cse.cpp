@@ -1,8 +1,8 @@
-// cse: what was computed before, from the same Values, is not computed again.
+// cse: removes a computation that repeats an earlier one on the same Values.
 //
-// A node may use what an equal one made earlier in its block, or in a block around it. What either
-// reads must not be written in between; and two results with separate memory may become
-// one only where they are never written, and not both are visible outside.
+// A node may reuse the result of an equal one earlier in its block, or in an enclosing block. Their
+// inputs must not be written in between; two results with separate memory are merged only if they
+// are never written, and not both escape.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -18,7 +18,7 @@
 namespace uh::jit {
 namespace {
 
-// Which Value it is: equal constants are one, wherever they stand.
+// Key of a Value: equal constants have the same key.
 std::string key_of(const Value* value) {
   const IValue* constant = value->constant();
   if (constant && is_immutable(*constant)) return value->type()->text() + "=" + print(*constant);
@@ -49,7 +49,7 @@ class Common {
       if (!may_be_shared(*node)) continue;
       std::string key = key_of(*node);
       std::vector<Node*>& alike = candidates_[key];
-      // The nearest first: fewer nodes lie between.
+      // The nearest first: fewer nodes are in between.
       const auto earlier = std::find_if(alike.rbegin(), alike.rend(),
                                         [&](const Node* e) { return may_replace(*e, *node); });
       if (earlier != alike.rend()) {

@@ -1,8 +1,8 @@
 // Dead code elimination: removes nodes and values that have no use and no visible effect.
 //
-// A node lives when it does something that is seen (prints, raises, draws random numbers), when it
-// writes memory that is looked at, or when a living node uses what it makes. Outputs of an If and
-// values carried by a Loop live one by one: a node around them may live and they may not.
+// A node is live if it has a side effect (prints, raises, draws random numbers), writes memory that
+// is read, or defines a Value that a live node uses. Liveness of an If's outputs and a Loop's
+// carried values is tracked individually, apart from the node itself.
 #include <unordered_set>
 
 #include "jit/ir/alias_analysis.h"
@@ -17,7 +17,7 @@ class Liveness {
   explicit Liveness(const Graph& graph) : alias_(graph) {
     for (const Value* output : graph.outputs()) need(output);
     graph.each_node([&](const Node* node) {
-      if (!node->blocks().empty()) return;  // as alive as what is in them
+      if (!node->blocks().empty()) return;  // as live as the nodes within
       if (node->has_side_effects()) {
         need(node);
       } else if (!alias_.access(*node).written.empty()) {
@@ -52,7 +52,7 @@ class Liveness {
     if (Node* around = node->owner()->owner()) need(around);
   }
 
-  // Marks the node of each live value, and thereby the values that it reads.
+  // Marks the nodes of live values, and thereby their inputs, as live.
   void settle() {
     while (!new_values_.empty()) {
       const Value* value = new_values_.back();
@@ -80,7 +80,7 @@ class Liveness {
     need(loop->block(0)->returns()[i + 1]);
   }
 
-  // Writes live when what they write is seen outside, or read by a node that lives.
+  // A write is live if its memory escapes or is read by a live node.
   bool wake_writers() {
     bool any = false;
     for (const Node*& writer : writers_) {
@@ -108,7 +108,7 @@ class Sweep {
  public:
   explicit Sweep(Graph& graph) : graph_(graph), live_(graph) {}
 
-  // From the end: who uses a dead value is dead too, and gone already.
+  // Backwards: the users of a dead value are dead too, and already removed.
   void block(Block* block) {
     for (Node* node = block->last(); node != block->param_node();) {
       Node* before = node->prev();
@@ -148,7 +148,7 @@ class Sweep {
       if (live_.lives(node->output(i)) || live_.lives(body->params()[i + 1])) continue;
       dead.push_back(i);
       if (body->returns()[i + 1] == body->params()[i + 1]) continue;
-      // First it is carried as it is: then what made it in the body is not used any more.
+      // First make the body return it unchanged, so that its computation there becomes unused.
       Rewrite r(graph_, "an unused carried value stays as it is", {node});
       body->set_return(i + 1, body->params()[i + 1]);
     }

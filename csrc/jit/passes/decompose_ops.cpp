@@ -1,9 +1,9 @@
-// decompose: composites of pointwise operators become these operators, so that `fuse` sees them.
+// decompose_ops: replaces composites of pointwise operators by those operators, for `fuse`.
 //
-// Every rule gives the very operators that the composite's own kernel calls, so results are equal
-// bit for bit. Other composites run faster whole: a linear adds its bias within the product,
-// softmax and layer_norm process a row while it is in the cache, a batch_norm after a linear
-// took 1.8 times as long in a group, and selu, celu and prelu gained less than 1.4.
+// Every rule inserts exactly the operators that the composite's kernel calls, so results are equal
+// bit for bit. Other composites are faster whole: a linear adds its bias within the product,
+// softmax and layer_norm process a row while it is in the cache, a batch_norm after a linear took
+// 1.8 times as long in a group, and selu, celu and prelu gained less than 1.4.
 #include <algorithm>
 
 #include "jit/group/fusible.h"
@@ -50,7 +50,7 @@ bool l1_loss(Node* node) {
   return true;
 }
 
-// A conversion that is known to be one makes a new tensor: _to_copy.
+// A to() that is known to convert makes a new tensor: _to_copy.
 bool to(Node* node) {
   const Value* expected = node->input("dtype");
   const IValue* constant = expected ? constant_of(*expected) : nullptr;
@@ -71,7 +71,7 @@ bool to(Node* node) {
   return true;
 }
 
-// Gradients are summed to the sizes of their tensors, which most of them have already.
+// Removes the sum of a gradient to its tensor's sizes if it has these already.
 bool sum_to_size(Node* node) {
   const auto& sizes = node->input(0)->type()->facts().sizes;
   const IValue* expected = constant_of(*node->input(1));

@@ -1,9 +1,9 @@
-// erase_shape_information: what a trace saw of its tensors is not promised to the next call.
+// erase_shape_information: removes tensor properties that were only observed by a trace.
 //
-// A number that a trace saw where a tensor could stand is a tensor without dimensions there, as in
-// PyTorch; it becomes the number that Python had.
-// A traced graph has the sizes and strides of its example inputs in its types, and so has what was
-// traced and inlined. Only the graph's own inputs keep what their types say: those are guarded.
+// A traced graph's types have the sizes and strides of its example inputs, also in code that was
+// traced and inlined. Only the graph's inputs keep them: those are guarded. As in PyTorch, a
+// number that was traced in place of a tensor is a 0-d tensor there; it becomes Python's number
+// again.
 #include <algorithm>
 
 #include "jit/pass.h"
@@ -52,7 +52,7 @@ void as_number(Graph& graph, Node* node) {
 void erase_shape_information(Graph& graph) {
   std::vector<Node*> constants;
   graph.each_node([&](Node* node) {
-    // A constant is the tensor itself.
+    // A constant's type describes the tensor itself.
     if (node->is("prim::Constant"))
       constants.push_back(node);
     else

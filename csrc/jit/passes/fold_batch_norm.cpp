@@ -1,12 +1,12 @@
-// fold_batch_norm: what a batch_norm in eval mode does goes into the weights of the product before
-// it.
+// fold_batch_norm: folds an eval-mode batch_norm into the weights of the preceding
+// product.
 //
 // batch_norm(conv(x, w, b), gamma, beta, mean, var) is conv(x, w * s, (b - mean) * s + beta) with
-// s = gamma / sqrt(var + eps), a number per output channel: one step and one result less. The same
-// of a linear whose input is known to be a matrix: of (N, L, C), batch_norm takes L for the
-// channels. Tolerance: weights are rounded where results were. So it is not part of the pipeline:
-// jit.freeze runs it, unless optimize_numerics=False. As PyTorch's it takes the input of
-// a convolution for a batch.
+// s = gamma / sqrt(var + eps), a number per output channel: this saves a step and a result. The
+// same holds for a linear whose input is known to be a matrix: for (N, L, C), batch_norm
+// normalises over L. Tolerance: weights are rounded instead of results. Therefore only jit.freeze
+// runs it, unless optimize_numerics=False. As in PyTorch, a convolution's input is assumed to be a
+// batch.
 #include <algorithm>
 
 #include "generated/ops.h"
@@ -17,7 +17,8 @@
 namespace uh::jit {
 namespace {
 
-// A vector with one number per channel, of the weight's dtype. Empty: the argument is None.
+// The constant vector of one number per channel, of the weight's dtype. Empty: the argument is
+// None.
 std::optional<Tensor> per_channel(const Value* value, const Tensor& weight, const AliasDb& info) {
   if (is_constant_none(value)) return Tensor();
   const Tensor* t = fixed_tensor(value, info);
@@ -37,7 +38,7 @@ bool is_product(const Node* node) {
   return node->is("aten::conv1d") || node->is("aten::conv2d") || node->is("aten::conv3d");
 }
 
-// Whether the batch_norm alone reads the numbers of the product; its sizes stay as they are.
+// True if only the batch_norm reads the product's elements; other uses read its sizes.
 bool alone_with(const Value* product, const Node* norm) {
   const std::vector<Use>& uses = product->uses();
   return std::all_of(uses.begin(), uses.end(), [&](const Use& use) {

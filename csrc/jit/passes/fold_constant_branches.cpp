@@ -1,8 +1,8 @@
-// fold_constant_branches: what an If or a Loop decides is known before the program runs.
+// fold_constant_branches: removes Ifs and Loops whose conditions are constant.
 //
 // An If with a constant condition becomes the nodes of the block that is taken. An output that both
-// blocks return equally, and a bool that only says which block was taken, do not need the If. A
-// Loop whose condition is false at the start never runs.
+// blocks return equally is replaced, as is a bool that repeats the condition. A Loop whose initial
+// condition is false is removed.
 #include "jit/builtins/builtin.h"
 #include "jit/ir/constants.h"
 #include "jit/pass.h"
@@ -18,7 +18,7 @@ void skip_loop(Node* node) {
   node->destroy();
 }
 
-// True in one block and False in the other: the condition itself, or its opposite.
+// An output that is True in one block and False in the other: the condition or its negation.
 bool take_condition(Node* node, size_t i) {
   const std::optional<bool> a = constant_bool(node->block(0)->returns()[i]);
   const std::optional<bool> b = constant_bool(node->block(1)->returns()[i]);
@@ -43,7 +43,7 @@ bool visit(Block* block) {
         Node* before = node->prev();
         take_block(node, *condition);
         changed = true;
-        node = before->next();  // the nodes that came in its place are looked at too
+        node = before->next();  // continue with the nodes that replaced it
         continue;
       }
       for (size_t i = node->outputs().size(); i-- > 0;)
@@ -62,7 +62,7 @@ bool visit(Block* block) {
 }
 
 void fold_constant_branches(Graph& graph) {
-  // What an If returned may be the condition of one before it: around a loop.
+  // Repeats: in a loop, an If's output may be the condition of an earlier one.
   while (visit(graph.block())) {
   }
 }

@@ -1,7 +1,7 @@
-// forward_inplace_self: the result of an in-place operator is the tensor that it wrote, so uses of
-// the result become uses of that tensor.
+// forward_inplace_self: replaces uses of an in-place operator's result by the tensor that it
+// wrote.
 //
-// Afterwards one Value stands for one tensor, as the rules about writes require.
+// Afterwards each tensor has one Value, as the rules about writes require.
 #include "jit/pass.h"
 #include "jit/schema_matching/signature.h"
 

@@ -1,8 +1,8 @@
-// fuse: pointwise nodes that feed each other, and the sums over them, become a prim::FusionGroup.
+// fuse: groups connected pointwise nodes, and sums over them, into prim::FusionGroup nodes.
 //
-// Within a stretch of nodes that neither write nor do anything that is seen, a node joins the
-// groups that make its inputs, as long as no way leads from a group out and back into it, and the
-// whole can still be one program. What is used outside becomes an output, what is not never reaches
+// In a stretch of nodes without writes and side effects, a node joins the groups that
+// compute its inputs, if no path leads out of a group and back into it, and the result
+// still fits one program. Values used outside become outputs; others are never stored in
 // memory.
 #include <algorithm>
 #include <unordered_map>
@@ -21,10 +21,10 @@ namespace {
 
 using Nodes = std::vector<Node*>;
 
-// Within what a FusedKernel holds: steps, with conversions.
+// A FusedKernel's limit of steps, less conversions.
 constexpr size_t kMaxNodes = 96;
 
-// Values from outside of the node that it or a node within reads.
+// Collects the outside Values that the node, or a node within it, reads.
 void collect_inputs(const Node& node, std::vector<Value*>& all) {
   all.insert(all.end(), node.inputs().begin(), node.inputs().end());
   for (const Block* block : node.blocks()) {
@@ -33,7 +33,7 @@ void collect_inputs(const Node& node, std::vector<Value*>& all) {
   }
 }
 
-// A constant, or a list of constants: it goes along into the group.
+// True for a constant, or a list of constants, which is copied into the group.
 bool goes_along(const Value* value) {
   const Node& node = *value->node();
   if (node.is("prim::Constant")) {
@@ -44,14 +44,14 @@ bool goes_along(const Value* value) {
          std::all_of(node.inputs().begin(), node.inputs().end(), goes_along);
 }
 
-// All sizes, where they are known.
+// All sizes; null if one is unknown.
 const Dims* known_sizes(const Value& value) {
   const auto& sizes = value.type()->facts().sizes;
   return all_known(sizes) ? &*sizes : nullptr;
 }
 
-// True if it is computed from attributes and constants alone: a parameter, smaller than the tensors
-// it is applied to. Not asked far back: such chains are short.
+// True if the value is computed from attributes and constants alone: a parameter, smaller than the
+// tensors it is applied to. The search depth is limited: such chains are short.
 bool from_parameters(const Value* value, int depth = 4) {
   const Node& node = *value->node();
   if (node.is("prim::GetAttr") || node.is("prim::Constant")) return true;
@@ -60,8 +60,8 @@ bool from_parameters(const Value* value, int depth = 4) {
                      [&](const Value* v) { return from_parameters(v, depth - 1); });
 }
 
-// True if both have the same number of elements, as far as is known: a value computed
-// for a row would be made again for every row that it is broadcast to.
+// True if both have the same number of elements, as far as is known: a value computed per row would
+// be recomputed for every row that it is broadcast to.
 bool same_space(const Value& a, const Value& b) {
   const Dims *x = known_sizes(a), *y = known_sizes(b);
   if (x && y) return *x == *y;
@@ -69,7 +69,7 @@ bool same_space(const Value& a, const Value& b) {
   return p && q ? p->size() == q->size() : from_parameters(&a) == from_parameters(&b);
 }
 
-// A graph of the group's nodes; `inputs` and `outputs` are what it reads and makes outside.
+// Builds a graph of the group's nodes; `inputs` and `outputs` receive its interface.
 GraphRef subgraph_of(const Nodes& nodes, std::vector<Value*>& inputs,
                      std::vector<Value*>& outputs) {
   const std::unordered_set<const Node*> inside(nodes.begin(), nodes.end());
@@ -102,12 +102,12 @@ GraphRef subgraph_of(const Nodes& nodes, std::vector<Value*>& inputs,
   return graph;
 }
 
-// Note [Groups and writes]: the gradient of a group is computed from its inputs, so they must be
-// then what they were when it ran. What is computed eagerly saves less (x + 1 nothing at all), and
-// may write its inputs afterwards; a node that reads what is written later joins no group
-// therefore, unless no gradient can be requested.
-// Eager fails in its backward pass where what a node has saved is written: so does a group, whose
-// node saves its inputs, but for a result that its maker saved.
+// Note [Groups and writes]: a group's gradient is computed from its inputs, which must still have
+// the values of the forward run. Eager nodes save less (x + 1 saves nothing), so their inputs may
+// be written afterwards; therefore a node whose inputs are written later joins no group, unless
+// no gradient can be requested. If a node's saved value is written, eager mode fails in the
+// backward pass; so does a group, which saves its inputs, except for a result that its own node
+// saved.
 class LaterWrites {
  public:
   explicit LaterWrites(const Graph& graph) : info_(graph) {
@@ -131,8 +131,8 @@ class LaterWrites {
   std::vector<const Node*> writes_;
 };
 
-// How many of the nodes, from the first on, one program holds: asked of a Builder, which looks at
-// every node once and compiles nothing.
+// The number of leading nodes that fit one program, according to a Builder, which visits every node
+// once and compiles nothing.
 size_t fitting(const Nodes& nodes) {
   fused::Builder builder;
   std::unordered_map<const Value*, fused::Term> terms;
@@ -161,7 +161,7 @@ size_t fitting(const Nodes& nodes) {
     if (!result) break;
     terms[node.output()] = *result;
   }
-  // The program must write the values that later nodes read.
+  // The program must store the values that later nodes read.
   std::unordered_set<const Node*> inside(nodes.begin(), nodes.begin() + static_cast<ptrdiff_t>(n));
   const auto outputs = [&] {
     return std::count_if(inside.begin(), inside.end(), [&](const Node* node) {
@@ -174,8 +174,8 @@ size_t fitting(const Nodes& nodes) {
   return n;
 }
 
-// One stretch of nodes of a block, all of which may change places as far as their inputs allow.
-// A node is its place in the stretch.
+// A stretch of a block's nodes that may be reordered as far as data dependencies allow. A node is
+// identified by its index in the stretch.
 class Stretch {
  public:
   Stretch(Nodes nodes, const LaterWrites& later) : nodes_(std::move(nodes)), later_(later) {
@@ -201,8 +201,8 @@ class Stretch {
   void group() {
     for (size_t i = 0; i < nodes_.size(); ++i) join(i);
   }
-  // The groups of two nodes and more, in order. A unit that is too much for one program is several:
-  // nothing in it leads from its last nodes back to its first ones.
+  // The groups of at least two nodes, in order. A unit that is too large for one program is split:
+  // no path leads from its last nodes back to its first ones.
   std::vector<Nodes> groups() const {
     std::vector<Nodes> all;
     for (const Places& unit : members_) {
@@ -223,7 +223,7 @@ class Stretch {
 
   void join(size_t at) {
     const Node& node = *nodes_[at];
-    // What is not known is assumed: the group looks at its inputs, and can run node by node.
+    // Unknown properties are assumed: the group checks its inputs, and can run node by node.
     const auto type = [](Value* v) { return assumed(v->type()); };
     const bool reduction = !node.inputs().empty() && node.op() &&
                            as_reduction(node, *node.input(0)->type()).has_value();
@@ -232,7 +232,7 @@ class Stretch {
     fusible_[at] = true;
     reduction_[at] = reduction;
     if (reduction) {
-      // Only as an epilogue: what it sums is made for it alone.
+      // Only as an epilogue: the sum must be the only use of its input.
       if (node.input(0)->uses().size() == 1) try_join(at, *node.input(0));
       return;
     }
@@ -256,8 +256,8 @@ class Stretch {
     members_[from] = std::move(both);
   }
 
-  // True if a path leads from one unit to the other through a third. Paths lead forwards: a unit
-  // before the first node of `from` is not looked at.
+  // True if a path leads from one unit to the other through a third. Paths lead forwards: units
+  // before the first node of `from` are skipped.
   bool leads_outside_to(size_t from, size_t to) const {
     std::vector<size_t> tail{to};
     std::vector<bool> seen(nodes_.size());
@@ -280,7 +280,7 @@ class Stretch {
     return false;
   }
 
-  // Whether it is surely too much for one program: asked at every step, and so in few words.
+  // True if the unit is surely too large for one program; a cheap test, run at every step.
   bool too_much(const Places& positions) const {
     const auto inside = [&](const Node* node) {
       const auto it = position_.find(node);
@@ -302,17 +302,17 @@ class Stretch {
 
   const Nodes nodes_;
   const LaterWrites& later_;
-  std::unordered_map<const Node*, size_t> position_;  // among the nodes, which do not move
-  std::vector<Places> reads_;                         // makers of what each node reads
+  std::unordered_map<const Node*, size_t> position_;  // index of each node
+  std::vector<Places> reads_;                         // the definitions of each node's inputs
   std::vector<size_t> unit_;                          // of each node
-  std::vector<Places> members_;  // by unit, in order; empty: it went into another
+  std::vector<Places> members_;  // by unit, in order; empty: merged into another
   std::vector<bool> fusible_, reduction_;
 };
 
 void make_group(const Nodes& members) {
   Graph& graph = members[0]->graph();
   Rewrite r(graph, "pointwise nodes -> prim::FusionGroup", {members.begin(), members.end()});
-  // In the order in which they stand now: other groups may have moved some of them.
+  // In the present order: other groups may have moved some of them.
   const std::unordered_set<const Node*> inside(members.begin(), members.end());
   Nodes nodes, between;
   size_t left = inside.size();
@@ -338,7 +338,7 @@ void make_group(const Nodes& members) {
   Node* group = graph.create("prim::FusionGroup", inputs, 0);
   group->set_attribute("Subgraph", Attribute{{}, subgraph, {}, {}});
   group->insert_before(after);
-  // Nodes before the group that read one of its results move after it.
+  // Nodes before the group that use its results move after it.
   std::unordered_set<const Node*> later(nodes.begin(), nodes.end());
   for (Node* node : between) {
     std::vector<Value*> reads;

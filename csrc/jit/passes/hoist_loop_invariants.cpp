@@ -1,11 +1,11 @@
-// hoist_loop_invariants: a result that is the same in every iteration is computed once, before the
+// hoist_loop_invariants: computes loop-invariant values once, before the
 // loop.
 //
-// A node leaves the loop when its inputs come from outside, when nothing that it reads is written
-// in the loop, and its results are indistinguishable (a list that is appended to must be new in
-// every iteration). A node that may raise leaves only a loop that surely begins an iteration, and
-// moves only past nodes without visible effects: a loop of no iterations must not raise, and output
-// keeps its order.
+// A node is hoisted if its inputs come from outside, nothing that it reads is written in the loop,
+// and its results are indistinguishable (a list that is appended to must be new in every
+// iteration). A node that may raise is hoisted only if the loop has at least one iteration, and
+// only past nodes without side effects: a loop without iterations must not raise, and output keeps
+// its order.
 #include <algorithm>
 #include <memory>
 
@@ -24,14 +24,14 @@ bool sizes_known(const Value* value) {
   return !value->type()->is(TypeKind::kTensor) || all_known(value->type()->facts().sizes);
 }
 
-// Returns true if no input of these types makes the node raise.
+// True if no input of these types makes the node raise.
 bool never_raises(const Node& node) {
   if (!node.op())
     return node.is("prim::Constant") || node.is("prim::ListConstruct") ||
            node.is("prim::TupleConstruct");
   if (node.op()->has_tag(Tag::kNeverRaises)) return true;
   const auto& inputs = node.inputs();
-  // Of pointwise operators only sizes that do not broadcast are refused once a graph is typed.
+  // A pointwise operator on typed inputs can only fail to broadcast.
   const auto tensors = std::count_if(inputs.begin(), inputs.end(), [](const Value* v) {
     return v->type()->is(TypeKind::kTensor);
   });
@@ -59,7 +59,7 @@ class Hoist {
   const AliasDb info_;
 };
 
-// Made before the loop, or a constant that can come along.
+// True if the value is defined before the loop, or is a constant that can be hoisted too.
 bool Hoist::from_outside(const Value* value, const Block& body) const {
   if (value->node()->is("prim::Constant")) return true;
   for (const Block* at = value->block(); at; at = at->owner() ? at->owner()->owner() : nullptr)

@@ -1,7 +1,7 @@
-// inline: prim::CallFunction and prim::CallMethod become the nodes of the callee.
+// inline: replaces prim::CallFunction and prim::CallMethod by the nodes of the callee.
 //
-// Calls inside the callee are inlined in turn, so that none is left. Every Value of the
-// callee's graph is the origin of the Value that now stands for it.
+// Calls inside the callee are inlined in turn, so that none is left. Every Value of the callee's
+// graph is the origin of its copy.
 #include <algorithm>
 
 #include "jit/function.h"
@@ -34,7 +34,7 @@ Ref<Function> callee_of(const Node& node) {
        again.name(), "): recursive calls are not supported");
 }
 
-// Nodes keep the place that they come from, and know from now on where they were called.
+// Adds the call site to the spans of inlined nodes, which keep their source position.
 void called_from(const Ref<CallSite>& site, Node* node, const Node* end) {
   for (; node != end; node = node->next()) {
     Span span = node->span();
@@ -47,7 +47,7 @@ void called_from(const Ref<CallSite>& site, Node* node, const Node* end) {
   }
 }
 
-// Replaces the call; the nodes that came in its place stand between its neighbours.
+// Replaces the call by the callee's nodes.
 void inline_call(Node* call, const Function& callee) {
   Graph& graph = call->graph();
   const bool by_name = call->is("prim::CallFunction");
@@ -65,7 +65,7 @@ void inline_call(Node* call, const Function& callee) {
              call->outputs().size(), " results");
   for (size_t i = 0; i < results.size(); ++i) {
     Value* output = call->output(i);
-    // The name in the caller says more than the callee's, where that has only a number.
+    // The caller's name is preferred if the callee's Value has only a number.
     results[i]->add_origin(output->id());
     output->replace_uses_with(results[i]);
   }
@@ -82,7 +82,7 @@ void inline_between(Node* before, Node* end, Callers& callers) {
       if (std::find(callers.begin(), callers.end(), callee.get()) != callers.end())
         recursive(callers, *callee);
       Node* last = node->prev();
-      // The constant that names the callee goes with its last call; it may be the one before.
+      // Removes the constant that names the callee with its last call; `last` may be that constant.
       if (node->is("prim::CallFunction") && last == node->input(0)->node() &&
           node->input(0)->uses().size() == 1)
         last = last->prev();

@@ -1,5 +1,5 @@
-// Simplification of an If in passes that know constants: the block that is taken, and outputs that
-// both blocks return.
+// Simplifies an If with a constant condition, and outputs that both blocks return
+// equally.
 #pragma once
 
 #include "jit/ir/constants.h"
@@ -21,7 +21,7 @@ inline void drop_output(Node* node, size_t i) {
   for (Block* block : node->blocks()) block->drop_return(i);
 }
 
-// An output that both blocks return: the same Value from outside, or equal constants.
+// Replaces an output for which both blocks return the same outside Value, or equal constants.
 inline bool share_output(Node* node, size_t i) {
   Value* a = node->block(0)->returns()[i];
   Value* b = node->block(1)->returns()[i];

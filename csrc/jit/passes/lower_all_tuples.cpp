@@ -1,8 +1,8 @@
-// lower_all_tuples: a tuple that is built here and taken apart here does not need to be there.
+// lower_all_tuples: removes tuples that the graph both constructs and unpacks.
 //
-// Taking apart what was just built gives the parts. A tuple that an If returns, or that a Loop
-// carries, becomes its elements one by one, and is built again after it for users of the tuple
-// itself. What the graph takes and returns stays as it is.
+// Unpacking a constructed tuple gives its elements. A tuple that an If returns, or that a Loop
+// carries, is replaced by its elements, and constructed again afterwards for users of the tuple
+// itself. Tuples among the graph's inputs and outputs are unchanged.
 #include <set>
 
 #include "jit/pass.h"
@@ -35,8 +35,8 @@ class Lowering : public TakeApart {
     if (constructs[1] && !once) drop_unused(constructs[1]);
   }
 
-  // True if a value may be undefined: the output of a block on the paths that do
-  // not reach its maker. Such a tuple has no parts to take out.
+  // True if a value may be undefined: a block's output on paths that do not reach its definition.
+  // Such a tuple has no elements to unpack.
   static bool may_be_nothing(const Value* value, std::set<const Value*>& seen) {
     if (!seen.insert(value).second) return false;
     const Node* node = value->node();
@@ -62,8 +62,8 @@ class Lowering : public TakeApart {
     return !may_be_nothing(tuple, seen);
   }
 
-  // The parts of a tuple, where it is there: those that it was built of, or taken out before
-  // `before`. An unused tuple needs no unpacking: its elements are not used either.
+  // The elements of a tuple: those it was constructed from, or unpacked before `before`. An unused
+  // tuple needs no unpacking: its elements are unused too.
   std::vector<Value*> parts_of(Value* tuple, Node* before) {
     if (Node* node = built(tuple)) return node->inputs();
     if (tuple->node()->is("prim::Uninitialized")) {
@@ -79,7 +79,7 @@ class Lowering : public TakeApart {
     return node->outputs();
   }
 
-  // A tuple of these that stands for `whole`.
+  // Constructs a tuple of these elements, of the type of `tuple_value`.
   Value* build(const std::vector<Value*>& parts, const Value* tuple_value, Node* before) {
     Node* node = graph_.create("prim::TupleConstruct", parts, 0)->insert_before(before);
     return node->add_output(tuple_value->type());

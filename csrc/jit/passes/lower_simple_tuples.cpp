@@ -1,8 +1,8 @@
-// lower_simple_tuples: a tuple that is built here and taken apart in sight does not need to be
-// there.
+// lower_simple_tuples: removes tuples that are constructed and unpacked in the same
+// graph.
 //
-// What a graph shows after it was compiled: tuples that blocks return stay whole, as in PyTorch;
-// lower_all_tuples takes those apart too, once the graph is optimised.
+// Applied to a newly compiled graph: tuples that blocks return are left, as in PyTorch;
+// lower_all_tuples removes those when the graph is optimised.
 #include "jit/pass.h"
 #include "jit/passes/tuple_folding.h"
 

@@ -1,4 +1,4 @@
-// peephole: a Node and the few that it is made from become less. The rules are in jit/peephole/.
+// peephole: simplifies a Node together with its operands' nodes. The rules are in jit/peephole/.
 #include <unordered_map>
 
 #include "jit/pass.h"
@@ -22,12 +22,12 @@ const Table& table() {
   return *all;
 }
 
-// In the order of the program: what a node is made from has become as little as it can before it.
+// In program order: a node's operands have been simplified before it.
 bool visit(Peephole& peephole, Block* block) {
   bool changed = false;
   for (Node* node = block->first(); node != block->return_node();) {
     for (Block* inner : node->blocks()) changed |= visit(peephole, inner);
-    // Rules remove the node, or nodes before it.
+    // Rules remove this node or earlier ones.
     Node* next = node->next();
     if (const auto rules = table().find(node->kind().text()); rules != table().end()) {
       for (const auto rule : rules->second) {

@@ -1,10 +1,10 @@
-// propagate_shapes: what is known of the inputs' tensors (dtype, sizes, strides...) becomes known
-// of every Value.
+// propagate_shapes: derives the tensor properties (dtype, sizes, strides...) of all Values from
+// those of the inputs.
 //
-// An operator's own Meta kernel says what it makes: it is run on tensors without bytes. Where sizes
-// are not known, pointwise operators still determine dtypes and how sizes broadcast. A branch gives
-// what both of its blocks give, a loop what holds before and after every iteration. Nothing is
-// propagated in a graph that changes sizes in place (resize_, t_, out=).
+// An operator's Meta kernel computes its results' properties from tensors without bytes. If sizes
+// are unknown, pointwise operators still determine dtypes and broadcast sizes. An If has the
+// properties common to both blocks, a loop those that hold before and after every iteration.
+// Nothing is propagated in a graph that changes sizes in place (resize_, t_, out=).
 #include <algorithm>
 #include <unordered_map>
 
@@ -24,7 +24,7 @@ bool complete(const TensorProperties& facts) {
   return facts.dtype != DType::kUndefined && all_known(facts.sizes);
 }
 
-// How sizes that are partly unknown broadcast; nothing where they cannot.
+// Broadcasts partly unknown sizes; nullopt if they are incompatible.
 std::optional<Dims> broadcast(const Dims& a, const Dims& b) {
   const Dims& longer = a.size() >= b.size() ? a : b;
   const Dims& shorter = a.size() >= b.size() ? b : a;
@@ -60,7 +60,7 @@ class ShapePropagation {
     const auto it = types_.find(value);
     return it == types_.end() ? value->type() : it->second;
   }
-  // Only what says more than is known already: two ways to learn something never disagree.
+  // Keeps the more specific type: derivations never contradict each other.
   void learn(const Value* value, const TypeRef& type) {
     if (is_subtype(*type, *value->type()))
       types_[value] = type;
@@ -76,7 +76,7 @@ class ShapePropagation {
   void pointwise(const Node& node);
   void result(const Node& node, size_t i, const IValue& output, bool exact);
   TypeRef type_of_result(const Node& node, const Tensor& result, bool exact) const;
-  // Types of a list's elements, as long as nothing can have written to it.
+  // Types of a list's elements, if no node can have written to it.
   const Elements* elements(const Value& list) const {
     const auto it = lists_.find(&list);
     return it == lists_.end() ? nullptr : &it->second;
@@ -85,7 +85,7 @@ class ShapePropagation {
   std::unordered_map<const Value*, TypeRef> types_;
   std::unordered_map<const Value*, Elements> lists_;
   bool gradients_known_ = true;
-  bool strided_ = true, typed_ = true;  // of the call that is looked at
+  bool strided_ = true, typed_ = true;  // of the present call
   Device device_ = Device::kUndefined;
   int tensors_ = 0;
 };
@@ -98,7 +98,7 @@ bool only_read(const Value& list) {
 }
 
 void ShapePropagation::visit(const Node& node) {
-  // In a loop's further rounds less may be known than in the one before.
+  // In later iterations of a loop less may be known than in the first.
   for (const Value* output : node.outputs()) {
     types_.erase(output);
     lists_.erase(output);
@@ -143,7 +143,7 @@ void ShapePropagation::visit_if(const Node& node) {
   }
 }
 
-// A carried value keeps the properties that it starts with and that every iteration preserves.
+// A carried value has the properties that it starts with and that every iteration preserves.
 void ShapePropagation::visit_loop(const Node& node) {
   const Block& body = *node.block(0);
   const size_t carried = node.outputs().size();
@@ -168,7 +168,7 @@ void ShapePropagation::visit_loop(const Node& node) {
   }
 }
 
-// An input as the Meta kernel is given it: a tensor without bytes, or the constant that it is.
+// An input for the Meta kernel: a tensor without bytes, or its constant value.
 std::optional<IValue> ShapePropagation::boxed(const Value& input, const Argument& argument,
                                               int64_t unknown) {
   const auto tensor = [&](const TypeRef& t) -> Tensor {
@@ -227,7 +227,7 @@ std::optional<IValue> ShapePropagation::boxed(const Value& input, const Argument
 
 TypeRef ShapePropagation::type_of_result(const Node& node, const Tensor& result, bool exact) const {
   TensorProperties facts;
-  // Floats computed from integers, or from no tensor, have the default dtype of that moment.
+  // Floats computed from integers, or from no tensor, have the default dtype at run time.
   if (typed_ || !(is_floating(result.dtype()) || is_complex(result.dtype())))
     facts.dtype = result.dtype();
   facts.sizes = exact ? result.sizes() : Dims(result.sizes().size(), -1);
@@ -261,7 +261,7 @@ void ShapePropagation::result(const Node& node, size_t i, const IValue& result, 
   lists_[output] = {std::move(types), exact};
 }
 
-// Runs the Meta kernel; false where it cannot be run, or refuses.
+// Runs the Meta kernel; false if that is impossible or it throws.
 bool ShapePropagation::call_meta(const Node& node, bool exact) {
   const FunctionSchema& schema = node.op()->schema();
   strided_ = true;
@@ -272,7 +272,7 @@ bool ShapePropagation::call_meta(const Node& node, bool exact) {
   bool placed = false;
   for (size_t i = 0; i < node.inputs().size(); ++i) {
     const Argument& argument = schema.arguments[i];
-    // Two rows stand for an unknown number: more than the one that broadcasts.
+    // An unknown size is 2 here: 1 would broadcast.
     auto value = boxed(*node.input(i), argument, 2);
     if (!value) return false;
     placed = placed || argument.type.base() == SchemaKind::kDevice;
@@ -283,7 +283,7 @@ bool ShapePropagation::call_meta(const Node& node, bool exact) {
   try {
     const_cast<OperatorInfo*>(node.op())->call_boxed(stack);
   } catch (const Error&) {
-    return false;  // no such kernel, sizes that values decide, or an error that the run will raise
+    return false;  // no such kernel, data-dependent sizes, or an error that the run will raise
   }
   if (stack.size() != node.outputs().size()) return false;
   for (size_t i = 0; i < stack.size(); ++i) result(node, i, stack[i], exact);
@@ -338,13 +338,13 @@ void ShapePropagation::visit_call(const Node& node) {
   if (exact && call_meta(node, true)) return;
   pointwise(node);
   if (exact || types_.count(node.outputs().empty() ? nullptr : node.output(0))) return;
-  // The rank and dtype hold for any sizes, except where a size of 1 makes a dimension vanish.
+  // Rank and dtype hold for any sizes, unless a size of 1 removes a dimension.
   if (node.op()->has_tag(Tag::kRankDependsOnSizes) || call_meta(node, false)) return;
   const TypeRef first = node.inputs().empty() ? nullptr : type(node.input(0));
   if (!first || !kind_of(*first) || node.outputs().size() != 1) return;
   const TypeRef weight = node.is("aten::linear") ? type(node.input(1)) : nullptr;
   const bool matrix = weight && kind_of(*weight) && weight->facts().sizes->size() == 2;
-  // What it expects of sizes is not to be guessed, but a result has this dtype and rank.
+  // Its requirements on sizes are unknown, but the result has this dtype and rank.
   if (!matrix && !node.op()->has_tag(Tag::kKeepsRankAndDtype)) return;
   TensorProperties facts;
   facts.dtype = first->facts().dtype;
@@ -380,7 +380,7 @@ void propagate_shapes(Graph& graph) {
     written = written || !written_inputs(*node).empty();
   });
   if (resized) return;
-  if (written) propagation.forbid_gradients();  // x.add_(y) requires what y requires
+  if (written) propagation.forbid_gradients();  // x.add_(y) requires a gradient if y does
   propagation.visit(*graph.block());
   propagation.apply(graph);
 }

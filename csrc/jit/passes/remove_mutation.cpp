@@ -1,10 +1,10 @@
-// remove_mutation: x.relu_() becomes a new tensor if the difference is not observable, so that it
-// can join a group.
+// remove_mutation: x.relu_() becomes x.relu() if the difference is not observable, so that it can
+// join a group.
 //
-// The tensor written must have been made in the same block, nothing else may share its memory (no
-// view, no list that holds it), and the operator that makes a new one must give the same dtype and
-// sizes. No backward pass may depend on it, which fails where what was saved is written. What reads
-// the tensor before the write still reads the old one, what comes after the new one.
+// The written tensor must have been created in the same block without aliases (no view, no list
+// that holds it), and the functional operator must give the same dtype and sizes. No backward pass
+// may depend on the write, which makes it fail if the tensor was saved. Uses before the write read
+// the old tensor, later ones the new one.
 #include <algorithm>
 #include <memory>
 
@@ -20,7 +20,7 @@
 namespace uh::jit {
 namespace {
 
-// "aten::relu" of "aten::relu_"; null if no operator has the same arguments.
+// "aten::relu" for "aten::relu_"; null if no operator has the same arguments.
 const OperatorInfo* without_write(const Node& node) {
   if (!node.op() || node.op()->name_space() != "aten" || given_back(node).size() != 1)
     return nullptr;
@@ -42,7 +42,7 @@ const OperatorInfo* without_write(const Node& node) {
   return alike && written == 1 && inplace[0].is_write() ? match : nullptr;
 }
 
-// Whether the other operands cannot make the result larger than the tensor that was written.
+// True if the other operands cannot broadcast the result beyond the written tensor's size.
 bool keeps_sizes(const Node& node) {
   const auto& sizes = node.input(0)->type()->facts().sizes;
   return std::all_of(node.inputs().begin() + 1, node.inputs().end(), [&](const Value* v) {
@@ -70,7 +70,7 @@ bool alone(const Value* value, const AliasDb& info) {
   return !shared;
 }
 
-// Whether the write makes a backward pass fail.
+// True if the write makes a backward pass fail.
 bool spoils_gradients(const Node& write) {
   const Value& written = *write.input(0);
   if (!may_want_gradients(write.graph())) return false;
@@ -92,7 +92,7 @@ bool remove_write(Node* node, const AliasDb& info) {
       spoils_gradients(*node))
     return false;
   Graph& graph = node->graph();
-  // Asked of a node that stands nowhere yet; it is only made where it stays.
+  // Tests a node in a scratch graph; it is created in the real graph only if it is used.
   GraphRef scratch = make_ref<Graph>();
   const Graph::ValueMap find = [&](Value* v) {
     if (v->node()->is("prim::Constant"))
@@ -126,7 +126,7 @@ void remove_mutation(Graph& graph) {
   std::unique_ptr<AliasDb> info;
   for (const int64_t id : writes) {
     if (!info) info = std::make_unique<AliasDb>(graph);
-    // Of the tensor that is new nothing is known yet, and it may be the next to be written.
+    // Nothing is known of the new tensor yet, and the next write may be to it.
     if (remove_write(graph.node(id), *info)) info.reset();
   }
 }

@@ -1,4 +1,4 @@
-// Shared by the passes that lower tuples: unpacking of tuples that the graph builds itself.
+// Unpacking of tuples that the graph constructs itself; shared by the passes that lower tuples.
 #pragma once
 
 #include "jit/ir/constants.h"
@@ -10,7 +10,7 @@ class TakeApart {
  public:
   explicit TakeApart(Graph& graph) : graph_(graph) {}
 
-  // TupleUnpack, TupleIndex and TupleSlice of a TupleConstruct; true when the node is gone.
+  // Folds TupleUnpack, TupleIndex and TupleSlice of a TupleConstruct; true if the node was removed.
   bool take_apart(Node* node) {
     if (node->is("prim::TupleUnpack")) return unpack(node);
     if (node->is("prim::TupleIndex")) return index(node);

@@ -1,9 +1,9 @@
-// unroll_loops: a loop that is known to run n times becomes n copies of its body, where that is
-// little; a longer one gets a body of several iterations where its counter is not used.
+// unroll_loops: unrolls a short loop of constant trip count completely; a longer one partially, if
+// its counter is unused.
 //
-// prim::Loop takes (most rounds, whether to begin, carried...) and its block (counter, carried...)
-// returns (whether to continue, carried...). Only loops whose conditions are constants are known to
-// run a certain number of times: what breaks out early stays a loop.
+// prim::Loop takes (max trip count, initial condition, carried...) and its block (counter,
+// carried...) returns (condition, carried...). Trip counts are known only for loops whose
+// conditions are constant: a loop with an early exit stays.
 #include <algorithm>
 #include <unordered_map>
 
@@ -13,9 +13,10 @@
 namespace uh::jit {
 namespace {
 
-// A copied node costs memory and time in every later pass, a round in the interpreter some 20 ns.
+// A copied node costs memory and time in every later pass, an iteration in the interpreter some 20
+// ns.
 constexpr int64_t kMaxUnrolledNodes = 256;              // of all copies together
-constexpr int64_t kMaxUnrolledIterations = 64;  // that vanish
+constexpr int64_t kMaxUnrolledIterations = 64;          // of a loop that is removed
 constexpr int64_t kMaxPartialNodes = 64;        // of the body of a loop that stays
 
 int64_t count_nodes(const Block& block) {
@@ -27,7 +28,7 @@ int64_t count_nodes(const Block& block) {
   return n;
 }
 
-// How often it runs; -1 where that is not known.
+// The trip count; -1 if it is unknown.
 int64_t rounds_of(const Node& loop) {
   const std::optional<bool> begins = constant_bool(loop.input(1));
   if (begins == false) return 0;
@@ -39,8 +40,8 @@ int64_t rounds_of(const Node& loop) {
   return *goes_on ? *n : 1;
 }
 
-// Copies `nodes` of the body before the insertion point: `values` are counter and carried, and
-// become what the round leaves.
+// Copies `nodes` of the body before the insertion point: `values` are counter and carried values,
+// and receive those after the iteration.
 void copy_round(Graph& graph, const Block& body, const std::vector<Node*>& nodes,
                 std::vector<Value*>& values) {
   std::unordered_map<const Value*, Value*> map;
@@ -82,8 +83,8 @@ void unroll_whole(Node* loop, int64_t rounds) {
   loop->destroy();
 }
 
-// The maximum number of old iterations per iteration of the new loop: a divisor, so that nothing is
-// left over, and the greatest, so that a second run of the pass finds none.
+// The maximum number of old iterations per new one: a divisor, so that there is no remainder, and
+// the greatest, so that running the pass again changes nothing.
 int64_t rounds_together(int64_t rounds, int64_t size) {
   int64_t factor = 1;
   for (int64_t k = 2; k * size <= kMaxPartialNodes; ++k)
@@ -98,7 +99,7 @@ void unroll_partly(Node* loop, int64_t rounds, int64_t together) {
   graph.set_insert_point(loop);
   const IValue left = rounds / together;
   loop->set_input(0, graph.insert_constant(left));
-  // Further rounds are copies of the first one's nodes, and read what it leaves.
+  // Further iterations are copies of the first one's nodes, and read its results.
   Block& body = *loop->block(0);
   const std::vector<Node*> first = body.nodes();
   std::vector<Value*> values = body.returns();
@@ -130,8 +131,8 @@ bool unroll_in(Block& block) {
   return changed;
 }
 
-// An inner loop that counts up to the counter of the outer one is known when that has become
-// constants.
+// Repeats: the trip count of an inner loop over the outer counter becomes constant when the outer
+// loop is unrolled.
 void unroll_loops(Graph& graph) {
   while (unroll_in(*graph.block())) {
   }

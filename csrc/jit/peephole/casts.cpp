@@ -1,4 +1,4 @@
-// Casts: to the dtype that the tensor has, and there and back again without loss.
+// Casts: to the tensor's own dtype, and lossless round trips.
 #include "jit/peephole/rules.h"
 
 namespace uh::jit {
@@ -13,7 +13,7 @@ std::optional<DType> constant_dtype(const Value* value) {
   return code ? std::optional<DType>(dtype_of_pytorch_code(*code)) : std::nullopt;
 }
 
-// What to() makes, where all of it is known: it keeps the device and order, and may give x back.
+// The effect of a to() with constant arguments: it keeps device and order, and may return x itself.
 struct Cast {
   DType dtype = DType::kUndefined;  // kUndefined: that of x
 };
@@ -61,7 +61,7 @@ bool cast_to_its_device(Peephole& p, Node* node) {
          p.same_object(node, node->input(0), "x.cpu() -> x", {}, "x is on the cpu");
 }
 
-int precision(DType dtype) {  // bits of integers that it holds exactly, without the sign
+int precision(DType dtype) {  // bits of integers that it represents exactly, without the sign
   switch (dtype) {
     case DType::kBool: return 1;
     case DType::kInt8: return 7;
@@ -77,7 +77,7 @@ int precision(DType dtype) {  // bits of integers that it holds exactly, without
   }
 }
 
-// Whether every value of `from` is a value of `to`.
+// True if every value of `from` is representable in `to`.
 bool is_exact(DType from, DType to) {
   if (from == DType::kUndefined || to == DType::kUndefined || is_complex(from) || is_complex(to))
     return false;
@@ -101,7 +101,7 @@ bool cast_twice(Peephole& p, Node* node) {
     return constant_bool(node->input("copy")) == false && is_dense(x) &&
            p.same(node, x, "x.to(wider).to(dtype) -> x", {inner}, "the wider dtype loses nothing");
   }
-  // A float that does not fit an integer becomes what the CPU makes of it, from either dtype.
+  // A float out of an integer's range has an undefined result, for either dtype.
   if (is_integral(last->dtype) && is_floating(first->dtype)) return false;
   if (p.alias().has_writers(x) || p.alias().has_writers(inner->output())) return false;
   return p.reach_through(node, 0, x, "x.to(wider).to(dtype) -> x.to(dtype)", {inner},

@@ -1,4 +1,4 @@
-// Lists that are built here and read here, None where it is known, casts of types that change none.
+// Lists that the graph both constructs and reads, known Nones, casts that do not change the type.
 #include "jit/builtins/builtin.h"
 #include "jit/peephole/rules.h"
 
@@ -31,7 +31,7 @@ bool unpacked(Peephole& p, Node* node) {
 
 bool may_be_none(const Type& type) { return is_subtype(*make_type(TypeKind::kNone), type); }
 
-// `x is None` where the type of x says it.
+// Folds `x is None` if the type of x decides it.
 bool is_none(Peephole& p, Node* node) {
   const Type &a = *node->input(0)->type(), &b = *node->input(1)->type();
   const bool is = node->is("aten::__is__");

@@ -11,7 +11,7 @@ bool is_kind(const Value* value, TypeKind kind) { return value->type()->is(kind)
 bool is_int(const Value* value) { return is_kind(value, TypeKind::kInt); }
 bool is_float(const Value* value) { return is_kind(value, TypeKind::kFloat); }
 
-// Whether the node is a builtin of one or two numbers that are all ints, or all bools.
+// True for a builtin of one or two numbers that are all ints, or all bools.
 bool of_kind(const Node* node, TypeKind kind) {
   if (!as_builtin(node->op())) return false;
   for (const Value* input : node->inputs())
@@ -19,7 +19,7 @@ bool of_kind(const Node* node, TypeKind kind) {
   return true;
 }
 
-// A builtin of a float and a number.
+// True for a builtin of a float and a number.
 bool of_floats(const Node* node) {
   return as_builtin(node->op()) && node->inputs().size() == 2 && is_float(node->output()) &&
          is_float(node->input(0)) && (is_float(node->input(1)) || is_int(node->input(1)));
@@ -111,7 +111,7 @@ bool both(Peephole& p, Node* node) {
   return false;
 }
 
-// `not a < b` is `a >= b`, except of floats: neither holds for NaN.
+// `not a < b` is `a >= b`, except for floats: both are false for NaN.
 bool not_of(Peephole& p, Node* node) {
   Node* inner = node->input(0)->node();
   if (!as_builtin(node->op())) return false;
@@ -146,7 +146,7 @@ bool not_of(Peephole& p, Node* node) {
   return false;
 }
 
-// Of one Value with itself; of floats it may be NaN, which is not equal to itself.
+// Folds a Value compared with itself; not for floats, as NaN is not equal to itself.
 bool compared_with_itself(Peephole& p, Node* node) {
   if (!as_builtin(node->op()) || node->input(0) != node->input(1)) return false;
   if (!of_kind(node, TypeKind::kInt) && !of_kind(node, TypeKind::kString) &&
@@ -156,7 +156,7 @@ bool compared_with_itself(Peephole& p, Node* node) {
   return p.constant(node, holds, holds ? "a == a -> True" : "a < a -> False");
 }
 
-// int() of an int, str() of a text...
+// Folds int() of an int, str() of a str...
 bool converted_to_itself(Peephole& p, Node* node) {
   return as_builtin(node->op()) && node->inputs().size() == 1 &&
          !node->input(0)->type()->is(TypeKind::kNumber) &&
@@ -164,7 +164,7 @@ bool converted_to_itself(Peephole& p, Node* node) {
          p.same(node, node->input(0), "int(i) -> i", {}, "it is one already");
 }
 
-// What a trace makes of sizes: tensors, and numbers again where an operator wants them.
+// Folds a trace's round trip of sizes: to a tensor, and back to a number for an operator.
 bool number_of_tensor_of_number(Peephole& p, Node* node) {
   if (node->inputs().size() != 1) return false;
   Node* inner = node->input(0)->node();

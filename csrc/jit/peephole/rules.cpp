@@ -32,8 +32,8 @@ void Peephole::clean(Node* node, const std::vector<Node*>& concerned) {
   }
 }
 
-// What lies between two switches of the recording of gradients is recorded, or not: x is no
-// `x.t().t()` of a region without gradients.
+// True if grad mode may differ between the nodes: x does not equal `x.t().t()` if that is computed
+// under no_grad.
 bool Peephole::may_be_recorded_otherwise(const Node* node) const {
   return alias_.switches_gradients() && is_mutable_type(*node->output()->type());
 }
@@ -44,7 +44,7 @@ bool Peephole::same(Node* node, Value* with, const char* rule, std::vector<Node*
   if (may_be_recorded_otherwise(node)) return false;
   if (alias_.makes_memory(node)) {
     if (!alias_.may_become_one(with, output)) return false;
-    // The tensor in between had its own memory, and no longer has its computed value.
+    // The intermediate tensor has its own memory, which is then not computed.
     for (const Node* between : concerned)
       for (const Value* part : between->outputs())
         if (alias_.has_writers(part)) return false;
@@ -56,7 +56,7 @@ bool Peephole::same_object(Node* node, Value* with, const char* rule, std::vecto
                            std::string because, Location location) {
   Value* output = node->output();
   if (!fits(with, output)) return false;
-  // Views of one memory, but t_() of one does not turn the other.
+  // Views share memory, but t_() of one does not transpose the other.
   if (!node->is("prim::unchecked_cast") && (alias_.is_reshaped(with) || alias_.is_reshaped(output)))
     return false;
   Rewrite r(graph_, rule, all_of(node, concerned), location);
@@ -70,7 +70,7 @@ bool Peephole::same_object(Node* node, Value* with, const char* rule, std::vecto
 
 bool Peephole::same_parts(Node* node, const std::vector<Value*>& with, const char* rule,
                           std::vector<Node*> concerned, std::string because, Location location) {
-  const std::vector<Value*> parts = with;  // which may be the inputs of a node that goes
+  const std::vector<Value*> parts = with;  // a copy: `with` may be the inputs of an erased node
   for (size_t i = 0; i < parts.size(); ++i)
     if (!fits(parts[i], node->output(i))) return false;
   Rewrite r(graph_, rule, all_of(node, concerned), location);
@@ -185,7 +185,7 @@ bool is_dense(const Value* value) {
     }
     return true;
   }
-  // What a pointwise operator computed lies without gaps, however its operands lie.
+  // A pointwise operator's result is dense, whatever its operands' layouts.
   const Node* node = value->node();
   if (!node->op() || as_builtin(node->op()) || node->op()->name_space() != "aten") return false;
   const auto pointwise = fused::step_operators();

@@ -1,13 +1,13 @@
-// Rules of the peephole pass: each looks at a Node and the few it is made from, and says which
-// Value may stand for its output.
+// Rules of the peephole pass: each matches a Node and its operands' nodes, and finds a Value that
+// may replace its output.
 //
-// What: a rule is a function that returns whether it applied; families of them are in the files
-// next to this one, each with its table. A rule changes the graph only through Peephole's `same`,
-// `constant` and `instead`, which look at aliases, open the Rewrite with the rule's text and place,
-// and remove what is not used any more.
-// Invariant: a rule is exact: same bits, same shape and layout, same error where a correct program
-// has one. Floats are not reals: x * 0 is not 0, and x + 0 is not x (-0.0 + 0 is 0.0).
-// If violated: a program gives other numbers when it is compiled.
+// A rule is a function that returns true if it applied; families of rules are in the files
+// next to this one, each with its table. A rule changes the graph only through Peephole's
+// `same`, `constant` and `instead`, which check aliases, open the Rewrite with the rule's
+// text and source location, and remove unused nodes. Invariant: a rule is exact: same
+// bits, same shape and layout, and the same errors. Floats are not reals: x * 0 is not 0,
+// and x + 0 is not x (-0.0 + 0 is 0.0). If violated: compiling a program changes its
+// results.
 #pragma once
 
 #include <functional>
@@ -42,7 +42,7 @@ class Peephole {
   bool same_parts(Node* node, const std::vector<Value*>& with, const char* rule,
                   std::vector<Node*> concerned, std::string because = "",
                   Location location = Location::current());
-  // Replaces the node by a constant. A list only if it is never written and does not escape; never
+  // Replaces the node by a constant: a list only if it is never written and does not escape; never
   // a tensor.
   bool constant(Node* node, IValue value, const char* rule, std::vector<Node*> concerned = {},
                 std::string because = "", Location location = Location::current());
@@ -57,7 +57,7 @@ class Peephole {
                      std::vector<Node*> concerned, std::string because = "",
                      Location location = Location::current());
 
-  // A list's items if it is built here and never written.
+  // The items of a list that the graph constructs and never writes.
   const std::vector<Value*>* items(const Value* list) const;
   // constant_ints() of a list that is never written.
   std::optional<std::vector<int64_t>> ints(const Value* value) const;
@@ -83,14 +83,14 @@ const PeepholeRules& number_rules();
 const PeepholeRules& container_rules();
 const PeepholeRules& fact_rules();
 
-// The known properties of a tensor; nothing if the Value is not a tensor.
+// The known properties of a tensor; null if the Value is not a tensor.
 const TensorProperties* facts_of(const Value* value);
 std::optional<int64_t> known_rank(const Value* value);
-// All sizes, or nothing if one is unknown.
+// All sizes, or nullopt if one is unknown.
 std::optional<std::vector<int64_t>> known_sizes(const Value* value);
 DType known_dtype(const Value* value);
-// True if the elements are dense, in any order of dimensions: the result of a pointwise operator
-// then has the same layout.
+// True if the elements are dense, in any order of dimensions: a pointwise operator's result then
+// has the same layout.
 bool is_dense(const Value* value);
 // True if the tensor is known to be row-major.
 bool is_row_major(const Value* value);

@@ -1,8 +1,9 @@
-// Arithmetic on tensors that changes no bit, in the dtypes where that is so.
+// Arithmetic on tensors that changes no bit, for the dtypes where that holds.
 //
-// Floats: x * 1, x / 1, x - 0 and x + -0.0 are exact for every x, infinities and NaN included;
-// x + 0 makes 0.0 of -0.0. A number must not widen the dtype: an integer tensor times 1.0 is a
-// float. Complex numbers are left alone: (a + bi) * 1 computes b * 0, which is NaN for b = inf.
+// Floats: x * 1, x / 1, x - 0 and x + -0.0 are exact for every x, infinities and NaN included; x +
+// 0 turns -0.0 into 0.0. A number must not promote the dtype: an integer tensor times 1.0 is a
+// float tensor. Complex numbers are left alone: (a + bi) * 1 computes b * 0, which is NaN for b =
+// inf.
 #include <cmath>
 
 #include "jit/builtins/builtin.h"
@@ -11,11 +12,11 @@
 namespace uh::jit {
 namespace {
 
-// The number that a constant operand is, where it decides nothing about the dtype of the result.
+// The value of a constant operand that does not affect the result's dtype.
 std::optional<double> quiet_number(const Value* value, DType dtype) {
   if (const std::optional<int64_t> i = constant_int(value)) {
     if (!is_integral(dtype) && !is_floating(dtype)) return std::nullopt;
-    if (*i < -1 || *i > 1) return std::nullopt;  // never needed, and may not fit a double
+    if (*i < -1 || *i > 1) return std::nullopt;  // not used by any rule, and may not be a double
     return static_cast<double>(*i);
   }
   const std::optional<double> f = constant_float(value);
@@ -78,8 +79,8 @@ bool to_the_first(Peephole& p, Node* node) {
   return is_one(node->input(1), known_dtype(x)) && to_x(p, node, x, "x ** 1 -> x");
 }
 
-// The same operator twice, which is its own inverse.
-// `fits`: true for dtypes for which the operator raises no error.
+// Folds an operator applied twice that is its own inverse. `fits`: true for dtypes for which the
+// operator raises no error.
 bool twice(Peephole& p, Node* node, const char* rule, bool (*fits)(DType),
            Peephole::Location location) {
   Node* inner = node->input(0)->node();
@@ -102,7 +103,7 @@ bool inverted_twice(Peephole& p, Node* node) {
 }
 
 bool not_twice(Peephole& p, Node* node) {
-  const auto fits = [](DType dtype) { return dtype == DType::kBool; };  // of others it makes bools
+  const auto fits = [](DType dtype) { return dtype == DType::kBool; };  // other dtypes become bools
   return twice(p, node, "logical_not(logical_not(x)) -> x", fits, Peephole::Location::current());
 }
 

@@ -1,11 +1,11 @@
-// Questions about tensors that their types answer: sizes, dtypes, devices.
+// Folds operators whose result the tensor's type determines: sizes, dtypes, devices.
 #include "jit/builtins/builtin.h"
 #include "jit/peephole/rules.h"
 
 namespace uh::jit {
 namespace {
 
-// The known properties of the tensor in question, as long as no node changes its shape.
+// The known properties of the node's first input, if no node changes its shape.
 const TensorProperties* asked_about(const Peephole& p, const Node* node) {
   if (!as_builtin(node->op()) || p.alias().is_reshaped(node->input(0))) return nullptr;
   return facts_of(node->input(0));
@@ -24,7 +24,7 @@ bool rank(Peephole& p, Node* node) {
          answer(p, node, static_cast<int64_t>(facts->sizes->size()), "x.dim() -> what is known");
 }
 
-// The sizes or strides of all dimensions, or of one.
+// Folds the sizes or strides of all dimensions, or of one.
 bool extent(Peephole& p, Node* node, const std::optional<Dims>& dims, const char* rule,
             Peephole::Location location) {
   if (!dims) return false;
@@ -61,7 +61,7 @@ bool numel(Peephole& p, Node* node) {
   if (!sizes) return false;
   int64_t n = 1;
   for (const int64_t size : *sizes)
-    if (__builtin_mul_overflow(n, size, &n)) return false;  // no such tensor: a text claims it
+    if (__builtin_mul_overflow(n, size, &n)) return false;  // impossible: the type's text claims it
   return answer(p, node, n, "x.numel() -> what is known");
 }
 
@@ -76,7 +76,7 @@ bool contiguous(Peephole& p, Node* node) {
          answer(p, node, true, "x.is_contiguous() -> True");
 }
 
-// What follows from the dtype alone.
+// Folds what the dtype alone determines.
 bool of_dtype(Peephole& p, Node* node) {
   const TensorProperties* facts = asked_about(p, node);
   if (!facts || facts->dtype == DType::kUndefined) return false;

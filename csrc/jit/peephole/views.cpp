@@ -1,4 +1,4 @@
-// Views of views: turned there and back, looked at in two ways one after the other, or not at all.
+// Views of views: inverse pairs, compositions and identities.
 #include <algorithm>
 
 #include "jit/ir/effects.h"
@@ -10,7 +10,7 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-// True if a caller may get the Value, by itself or in a container, and see which tensor it is.
+// True if the Value escapes to a caller, who can then see its identity.
 bool is_returned(const Value* value) {
   return std::any_of(value->uses().begin(), value->uses().end(), [](const Use& use) {
     if (use.node->is("prim::Return")) return true;
@@ -20,8 +20,8 @@ bool is_returned(const Value* value) {
   });
 }
 
-// Replaces a view that PyTorch does not remove by the viewed tensor, unless a caller gets the view and
-// could see that it is the tensor itself.
+// Replaces a view that PyTorch does not remove by the viewed tensor, unless the view escapes to a
+// caller who could see that it is the tensor itself.
 bool same_unless_returned(Peephole& p, Node* node, Value* with, const char* rule,
                           std::vector<Node*> concerned = {}, std::string because = "",
                           Peephole::Location location = Peephole::Location::current()) {
@@ -35,18 +35,18 @@ Node* producer(const Value* value, std::initializer_list<const char*> kinds) {
   return nullptr;
 }
 
-// Whether a dimension that a constant names is one of `rank`.
+// True if `d` is a valid dimension for `rank`.
 bool is_dimension(int64_t d, int64_t rank) { return d >= -rank && d < rank; }
 
-// Whether a view raises no error: the sizes of its result are known, which were found by making it
-// of a tensor of the sizes and strides that its input has.
+// True if a view raises no error: the sizes of its result are known, so shape propagation has run
+// it on a tensor with its input's sizes and strides.
 bool is_valid_view(const Node* node) {
   const TensorProperties* facts = facts_of(node->input(0));
   return facts && known_sizes(node->input(0)) && all_known(facts->strides) &&
          known_sizes(node->output());
 }
 
-// As PyTorch does, whatever the rank: that t() refuses more than two dimensions is lost.
+// As in PyTorch, for any rank: the error of t() for more than two dimensions is lost.
 bool t_twice(Peephole& p, Node* node) {
   Node* inner = producer(node->input(0), {"aten::t"});
   return inner && p.same(node, inner->input(0), "x.t().t() -> x", {inner});
@@ -58,7 +58,7 @@ bool numpy_t_twice(Peephole& p, Node* node) {
 }
 
 // The two dimensions of a transpose of a tensor with the rank of `x`, counted from the front;
-// nothing if the call may raise.
+// nullopt if the call may raise.
 std::optional<std::pair<int64_t, int64_t>> dims_of_transpose(const Node* node, const Value* x) {
   std::optional<int64_t> a = constant_int(node->input(1)), b = constant_int(node->input(2));
   const std::optional<int64_t> rank = known_rank(x);
@@ -79,7 +79,7 @@ bool transpose_twice(Peephole& p, Node* node) {
                               {inner});
 }
 
-// t() and transpose(0, 1) are one where there are two dimensions; else one of them raises.
+// t() equals transpose(0, 1) for two dimensions; otherwise one of them raises.
 bool t_and_transpose(Peephole& p, Node* node) {
   Node* inner =
       node->is("aten::t")
@@ -154,9 +154,9 @@ bool is_view_by_size(const Node* node) {
          node->input(1)->type()->is(TypeKind::kList);
 }
 
-// A view can be taken of a view exactly where it can be taken of its base: both ask which
-// neighbouring dimensions are contiguous in memory. So can a reshape, which copies where it cannot.
-// That the first view can be taken has to be known: x.t().view(12) may raise.
+// A view of a view is valid exactly if it is valid on the base: both depend on which neighbouring
+// dimensions are contiguous. The same holds for a reshape, which copies otherwise. The first view
+// must be known to be valid: x.t().view(12) may raise.
 bool view_of_view(Peephole& p, Node* node) {
   if (!node->is("aten::reshape") && !is_view_by_size(node)) return false;
   Node* inner = producer(node->input(0), {"aten::view"});
@@ -167,7 +167,7 @@ bool view_of_view(Peephole& p, Node* node) {
                          {inner});
 }
 
-// Of a row-major tensor a reshape is a view, too.
+// A reshape of a row-major tensor is a view, too.
 bool view_of_reshape(Peephole& p, Node* node) {
   if (!node->is("aten::reshape") && !is_view_by_size(node)) return false;
   Node* inner = producer(node->input(0), {"aten::reshape"});
@@ -179,7 +179,7 @@ bool view_of_reshape(Peephole& p, Node* node) {
 bool view_as_it_is(Peephole& p, Node* node) {
   if (!node->is("aten::reshape") && !is_view_by_size(node)) return false;
   Value* x = node->input(0);
-  // Where the recording of gradients is off, the view has none and x may.
+  // Under no_grad the view requires no gradient, while x may.
   if (p.alias().switches_gradients()) return false;
   // x.view(x.size())
   Node* size = producer(node->input(1), {"aten::size"});
@@ -208,7 +208,7 @@ bool expand_of_expand(Peephole& p, Node* node) {
                          "b names every size");
 }
 
-// The dimensions that a squeeze names; nothing where it names none, or they are not known.
+// The dimensions that a squeeze names; nullopt if there are none, or they are unknown.
 std::optional<Ints> squeezed(Peephole& p, const Node* node) {
   const Value* dim = node->input("dim");
   if (!dim) return std::nullopt;
@@ -258,7 +258,7 @@ bool squeeze_of_nothing(Peephole& p, Node* node) {
 }
 
 bool slice_of_all(Peephole& p, Node* node) {
-  if (!node->input("dim")) return false;  // of a list or text
+  if (!node->input("dim")) return false;  // a squeeze of a list or string
   const auto is_first = [](const Value* v) { return is_constant_none(v) || constant_int(v) == 0; };
   const auto is_last = [](const Value* v) {
     return is_constant_none(v) || constant_int(v) == INT64_MAX;
@@ -270,7 +270,7 @@ bool slice_of_all(Peephole& p, Node* node) {
          same_unless_returned(p, node, node->input(0), "x[:] -> x");
 }
 
-// Row-major: PyTorch's code of that memory format is 0.
+// True if contiguous() requests row-major order: memory format 0.
 bool asks_for_rows(const Node& contiguous) {
   return is_constant_none(contiguous.input(1)) || constant_int(contiguous.input(1)) == 0;
 }
@@ -289,7 +289,7 @@ bool detach_twice(Peephole& p, Node* node) {
   return inner && p.same(node, inner->output(), "x.detach().detach() -> x.detach()");
 }
 
-// Operators that return the very tensor that they get, if there is nothing to do.
+// Folds operators that return their argument if there is nothing to do.
 bool nothing_to_resolve(Peephole& p, Node* node) {
   return p.same_object(node, node->input(0), "x.resolve_conj() -> x", {},
                        "conjugates are always written out");

@@ -1,4 +1,4 @@
-// Look-ups for the compiler: the function or method that a node calls, the slot of an attribute.
+// Look-ups for the compiler: a node's function or method, an attribute's slot.
 //
 // Invariant: a failed look-up throws a RuntimeError that quotes the node: a graph may have changed
 // since it was verified.

@@ -1,8 +1,8 @@
-// Code: what a Graph becomes to be run: a list of instructions for a machine with registers and a
-// stack, as the talk "PyTorch under the hood" shows it.
+// Code: the instructions of a Graph, for an interpreter with registers and a stack, as in the talk
+// "PyTorch under the hood".
 //
-// What: an instruction pops its operands from the stack and pushes its results; LOAD, MOVE and
-// STORE transfer between stack and registers. A Value that is used once, at once, never leaves the
+// An instruction pops its operands from the stack and pushes its results; LOAD, MOVE and STORE
+// transfer between stack and registers. A Value with a single, immediate use never leaves the
 // stack. Any other is in a register from its definition to its last use, which is a MOVE: it
 // empties the register, so that a tensor dies as early as in hand-written code. Invariant: a
 // register holds one Value at a time; at every pc the stack has the same depth on all paths. Code
@@ -25,7 +25,7 @@ class Function;
 class FusionGroup;
 class ScalarProgram;
 
-// UH_OPCODE(Name, "TEXT", what `x` is, what `n` is, what it does)
+// UH_OPCODE(Name, "TEXT", meaning of `x`, meaning of `n`, description)
 #define UH_OPCODES(UH_OPCODE)                                                                      \
   UH_OPCODE(Op, "OP", "operator", "arguments", "calls an operator")                                \
   UH_OPCODE(Load, "LOAD", "register", "", "pushes a register's value")                             \
@@ -72,8 +72,8 @@ struct Instruction {
 };
 static_assert(sizeof(Instruction) == 8);
 
-// Properties of a tensor argument that specialised code relies on; GUARD checks them at its entry.
-// They do not include sizes: a batch of another size runs the same code.
+// Tensor properties of an argument that specialised code relies on; GUARD checks them at its entry.
+// Sizes are not included: a batch of another size runs the same code.
 struct InputGuard {
   int32_t input = 0;
   DType dtype = DType::kUndefined;
@@ -86,7 +86,7 @@ struct InputGuard {
   // "Float(*, *, requires_grad=0, device=cpu)"
   std::string text() const;
 };
-// The guard that this value passes; rank -1 if it is not a tensor, which no guard checks.
+// The guard that matches this value; rank -1, which no guard has, if it is not a tensor.
 InputGuard guard_of(const IValue& value, int32_t input);
 
 class Code final : public RefCounted {
@@ -97,9 +97,9 @@ class Code final : public RefCounted {
   const std::string& name() const { return name_; }
   const GraphRef& graph() const { return graph_; }
   const std::vector<Instruction>& instructions() const { return instructions_; }
-  // The node that an instruction belongs to: null for the code's own (RETURN, GUARD).
+  // The node of an instruction; null for the code's own (RETURN, GUARD).
   const Node* node(size_t pc) const { return nodes_[pc]; }
-  // The Value that LOAD, MOVE, STORE, DROPR, CONST handle; null for others.
+  // The Value that LOAD, MOVE, STORE, DROPR, CONST transfer; null for others.
   const Value* value(size_t pc) const { return values_[pc]; }
   const std::vector<IValue>& constants() const { return constants_; }
   const std::vector<InputGuard>& guards() const { return guards_; }
@@ -110,12 +110,12 @@ class Code final : public RefCounted {
 
   // One instruction: `MOVE 3 (%x.1)`, `OP aten::mul.Tensor`.
   std::string text(size_t pc) const;
-  // All, one per line, numbered.
+  // All instructions, numbered, one per line.
   std::string text() const;
   // {"name", "registers", "watched", "instructions": [{"text", "op", "x", "n", "node", "value",
   //  "span"}], "constants": [text], "guards": [{"input", "text"}]}
-  // watched: without a recording, loops of numbers are machine code; this is Code without it, for a
-  // recording of every step.
+  // watched: variant for recordings of every step. Without a recording, loops of numbers are
+  // machine code.
   std::string json() const;
   // Records this code, once per recording.
   void record(int64_t function) const;
@@ -137,9 +137,9 @@ class Code final : public RefCounted {
   std::vector<IValue> constants_;
   struct Operator {
     OperatorInfo* info;
-    const Builtin* builtin;  // null when it is none
-    bool alone;              // wants a stack of nothing but its arguments
-    bool lists;              // gives plain arrays, which programs have as lists
+    const Builtin* builtin;  // null for an operator
+    bool alone;              // needs a stack that has only its arguments
+    bool lists;              // returns plain arrays, which programs use as lists
     bool operator==(const Operator& other) const { return info == other.info; }
   };
   std::vector<Operator> operators_;
@@ -148,20 +148,20 @@ class Code final : public RefCounted {
   std::vector<InputGuard> guards_;
   std::vector<Ref<ScalarProgram>> programs_;
   std::vector<Ref<FusionGroup>> groups_;
-  std::vector<Ref<RefCounted>> forks_;  // whose operators it calls
+  std::vector<Ref<RefCounted>> forks_;  // own the operators that the code calls
   size_t register_count_ = 0, input_count_ = 0, output_count_ = 0;
   size_t bail_out_ = 0;                           // pc of BAIL_OUT
   bool watched_ = false;                          // compiled without scalar programs
-  mutable std::atomic<uint64_t> recorded_in_{0};  // the last recording that has it
+  mutable std::atomic<uint64_t> recorded_in_{0};  // the last recording that contains it
 };
 using CodeRef = Ref<Code>;
 
 struct CompileOptions {
   std::vector<InputGuard> guards;
-  bool scalar_programs = true;  // loops of numbers unboxed; false: every step can be recorded
+  bool scalar_programs = true;  // unbox loops of numbers; false: steps can be recorded
 };
 
-// Throws a RuntimeError that names the node where a graph holds what cannot be run.
+// Throws a RuntimeError that names the node if the graph has one that cannot be run.
 CodeRef compile(const GraphRef& graph, std::string name, const CompileOptions& options = {});
 
 }  // namespace uh::jit

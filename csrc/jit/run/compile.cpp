@@ -1,6 +1,6 @@
-// Graph -> Code. Three decisions are made here: what stays on the stack (preprocess_graph.h), which
-// register a Value lives in (taken from a list of free ones), and which use is its last (a LOAD
-// becomes a MOVE).
+// Compiles a Graph to Code. Three decisions are made here: which Values stay on the stack
+// (preprocess_graph.h), which register a Value gets (from a list of free ones), and which use is
+// its last (a LOAD becomes a MOVE).
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -117,7 +117,7 @@ class Compiler {
   // Pops the results of `node` into their registers.
   void store(const Node* node) {
     const auto& outputs = node->outputs();
-    // An operator in place pushes only results that have uses.
+    // An in-place operator pushes only results that have uses.
     const bool pushes_unused = given_back(*node).empty();
     for (size_t i = outputs.size(); i-- > 0;) {
       const Value* value = outputs[i];
@@ -141,8 +141,8 @@ class Compiler {
     code_->instructions_[last_load_.at(value)].op = Opcode::kMove;
   }
 
-  // Ends the values whose last use is this statement of `at`; frees the registers of those defined
-  // in `at`.
+  // Ends the values whose last use is this node of `at`; frees the registers of those defined in
+  // `at`.
   void ends_at(const Block& at, const Node* node, const Values& dying) {
     for (const Value* value : ending(at, node, dying)) {
       end_of(value, node);
@@ -214,7 +214,7 @@ class Compiler {
       if (i == 1) set_target(to_else);
       Values inside;
       for (const Value* value : dying) {
-        if (!uses_.used_within(node, value)) continue;  // the condition: moved out already
+        if (!uses_.used_within(node, value)) continue;  // the condition: already moved out
         if (uses_.used_in(&inner, value)) {
           inside.push_back(value);
         } else {
@@ -255,8 +255,8 @@ class Compiler {
     emit(Opcode::kStore, counter);
     load(node->input(1));
     node_ = node;
-    // Carried values stay in their registers from iteration to iteration; the outputs are what is
-    // there in the end. The counter's register is that of the body's first parameter.
+    // Carried values stay in their registers across iterations, and become the outputs at the end.
+    // The counter's register is that of the body's first parameter.
     for (size_t i = 2; i < node->inputs().size(); ++i) load(node->input(i));
     node_ = node;
     std::vector<size_t> carried;
@@ -272,7 +272,7 @@ class Compiler {
     const Value* index = body.params()[0];
     const size_t head = emit(Opcode::kLoop, 0, counter);
     if (index->has_uses()) {
-      // LOOP leaves the count in the first register; the body may move it out of a copy.
+      // LOOP needs the count in the first register; the body may move it out, so it gets a copy.
       register_[index] = take();
       emit(Opcode::kLoad, counter, 0, index);
       emit(Opcode::kStore, register_[index], 0, index);
@@ -309,10 +309,12 @@ class Compiler {
     emit(Opcode::kScalar, code_->programs_.size() - 1, region.inputs.size());
   }
 
-  // ---- one node without blocks: pushes its inputs, then does it; its results are on the stack
+  // ---- a node without blocks: pushes its inputs and emits the instruction; results are on the
+  // stack
   void operation(const Node* node) {
     const auto& inputs = node->inputs();
-    // What it wrote is what it gives: pushed before its operands, it stays when they are taken.
+    // The written tensor is also the result: pushed before the operands, it stays when they are
+    // popped.
     const std::vector<Value*> written = given_back(*node);
     for (size_t i = 0; i < written.size(); ++i)
       if (node->output(i)->has_uses()) load(written[i]);
@@ -334,12 +336,12 @@ class Compiler {
     } else if (const Builtin* builtin = find_builtin(node->kind().text())) {
       emit(Opcode::kOp, index_of(code_->operators_, called(builtin)), n);
     } else if (!node->is("prim::unchecked_cast")) {
-      // A cast only says what is known: what was pushed is the result.
+      // A cast changes only the type: the operand is the result.
       fail(ErrorKind::kRuntime, "compile: there is no instruction for ", print(*node));
     }
   }
 
-  // Lists, tuples and dictionaries, made and taken apart; whether the node is one of these.
+  // Constructs or unpacks lists, tuples and dictionaries; true if the node does that.
   bool container(const Node* node, size_t n) {
     const std::string& kind = node->kind().text();
     if (kind == "prim::ListConstruct") {
@@ -363,7 +365,7 @@ class Compiler {
     return true;
   }
 
-  // Functions, methods, attributes and classes; whether the node asks for one.
+  // Functions, methods, attributes and classes; true if the node uses one.
   bool member(const Node* node, size_t n) {
     const std::string& kind = node->kind().text();
     if (kind == "prim::CallFunction") {
@@ -386,7 +388,7 @@ class Compiler {
     return true;
   }
 
-  // Programs within the program, and those of the host; whether the node runs one.
+  // Subgraphs and host functions; true if the node runs one.
   bool subgraph(const Node* node, size_t n) {
     if (node->is("prim::FusionGroup")) {
       code_->groups_.push_back(fusion_group_of(*node));
@@ -411,7 +413,7 @@ class Compiler {
     emit(Opcode::kOp, index_of(code_->operators_, called), n);
   }
 
-  // It is never read, but passed on: to loops of machine code, which need a number.
+  // Pushes an undefined value: never read, but passed to machine-code loops, which need a number.
   void nothing(const Node* node) {
     const Type& type = *node->output()->type();
     IValue value;

@@ -57,7 +57,7 @@ const IValue* Executor::arguments_of(const Stack& stack) const {
 
 namespace {
 
-// An error leaves `with no_grad():`, and the modes are what they were.
+// Restores the thread's modes: an error may leave `with no_grad():`.
 class Modes {
  public:
   Modes() : gradients_(grad_enabled()), inference_(t_state.inference) {}
@@ -99,7 +99,7 @@ std::vector<InputGuard> Executor::guards_for(const IValue* arguments) const {
   return guards;
 }
 
-// A copy whose inputs promise nothing: those of a trace say what its examples were.
+// A copy without tensor properties of the inputs, which a trace has from its examples.
 GraphRef Executor::graph_for_any_input() const {
   GraphRef graph = function_.graph().copy();
   for (Value* input : graph->inputs()) input->set_type(unshaped(input->type()));
@@ -199,7 +199,7 @@ Executor::Plan* Executor::profile(const IValue* arguments) {
 const Code& Executor::slow_code_for(const Stack& stack, bool recorded) {
   std::lock_guard guard(lock_);
   Plan& any = general();
-  // A recorded call begins where any other does: its guards and bail-outs are to be seen.
+  // A recorded call starts like any other: its guards and bail-outs are recorded.
   if (const Plan* current_plan = current_.load(std::memory_order_acquire))
     return code_of(const_cast<Plan&>(*current_plan), recorded);
   Plan* plan = profile(arguments_of(stack));
@@ -226,8 +226,8 @@ const Code& Executor::bail_out(const Frame& frame, const Stack& stack, bool reco
   const IValue* arguments = stack.data() + frame.stack;
   Plan& any = general();
   Plan* plan = profile(arguments);
-  // A function that is called with one kind after the other does not switch back and forth: the
-  // guards of the code that it begins with are a few instructions.
+  // Callers that alternate between kinds of arguments do not make this switch back and forth:
+  // failing the guards of the first code costs a few instructions.
   if (plan) current_.store(plan, std::memory_order_release);
   const Code& next = code_of(plan ? *plan : any, recorded);
   if (events::on()) {
@@ -255,7 +255,7 @@ GraphRef Executor::graph_for(const Stack& arguments) {
   for (const auto& plan : specialised_)
     if (plan->fits(arguments.data())) return plan->graph;
   const std::vector<InputGuard> guards = guards_for(arguments.data());
-  // Who only asks takes no place from those who call.
+  // A query does not use up a specialisation.
   if (specialised_.size() + 1 >= kMaxSpecialisations) return specialised_graph(guards);
   return specialise(guards, 0).graph;
 }

@@ -1,14 +1,14 @@
-// Executor: from a Function's graph to the Code that a call runs.
+// Executor: chooses and compiles the Code that a call of a Function runs.
 //
-// What: the first call compiles the graph, optimised for any input (the general code). It profiles:
-// after kProfiledRuns calls with tensors of the same dtypes, ranks and requires_grad a copy of the
-// graph that says so in its types is optimised and compiled, with GUARDs at its entry. Where a
-// guard does not hold, BAIL_OUT continues with another specialisation or the general code. Sizes
-// are never promised: a batch of another size runs the same code. Tensors within tuples, lists and
-// modules have no guards: fusion groups look at what comes.
-// Invariant: code that was made is kept as long as the Executor, at most kMaxSpecialisations of
-// them; a running frame points to it without a reference. General code accepts every input. Read
-// next: pipeline.h (the passes), interpreter.h.
+// The first call compiles the graph, optimised for any input (the general code), and profiles:
+// after kProfiledRuns calls with tensors of the same dtypes, ranks and requires_grad, a copy of
+// the graph with these properties in its types is optimised and compiled, with GUARDs at its
+// entry. If a guard fails, BAIL_OUT continues with another specialisation or the general code.
+// Sizes are not specialised: a batch of another size runs the same code. Tensors within tuples,
+// lists and modules have no guards: fusion groups check their inputs. Invariant: compiled code,
+// at most kMaxSpecialisations, lives as long as the Executor; a running frame points to it
+// without a reference. General code accepts every input. Read next: pipeline.h (the passes),
+// interpreter.h.
 #pragma once
 
 #include <atomic>
@@ -33,33 +33,33 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
 
   int64_t function_id() const;
-  // Takes the arguments off the stack, all of them, and leaves the result.
+  // Pops the arguments, which must be the whole stack, and pushes the result.
   void run(Stack& stack);
 
-  // The code that a call with the arguments at the end of the stack starts with. `recorded`: code
-  // in which every step can be watched (no scalar programs).
+  // The code that a call with the arguments on top of the stack starts with. `recorded`: code whose
+  // every step can be recorded (no scalar programs).
   const Code& code_for(const Stack& stack, bool recorded) {
     const Plan* plan = current_.load(std::memory_order_acquire);
     if (plan && !recorded) [[likely]]
       return *plan->code;
     return slow_code_for(stack, recorded);
   }
-  // A guard of the frame's code did not hold: returns the code to continue with, and records the
+  // A guard of the frame's code has failed: returns the code to continue with, and records the
   // reason.
   const Code& bail_out(const Frame& frame, const Stack& stack, bool recorded);
   void record_guard(const Frame& frame, const InputGuard& guard, const IValue& value, bool holds);
 
-  // The graph that runs for these arguments once they were seen often enough: optimised and
-  // specialised now, where it was not.
+  // The specialised graph for these arguments, as after enough profiled calls; optimised now if
+  // necessary.
   GraphRef graph_for(const Stack& arguments);
-  // "input x: Float(*, *), specialised for Float(*)": empty when the guards hold.
+  // "input x: Float(*, *), specialised for Float(*)"; empty if the guards hold.
   std::string mismatch(const Code& code, const IValue* arguments) const;
 
   const Code& general_code();
   size_t specialised_count() const;
 
  private:
-  // One way to run: general (no guards) or specialised.
+  // A variant of the code: general (no guards) or specialised.
   struct Plan {
     std::vector<InputGuard> guards;
     GraphRef graph;
@@ -78,15 +78,15 @@ class Executor {
   std::vector<InputGuard> guards_for(const IValue* arguments) const;
   GraphRef graph_for_any_input() const;
   Plan& general();
-  // Counts a call; the plan that its arguments have, or have now; null for the general one.
+  // Counts a call; returns the plan for its arguments, perhaps a new one; null for the general one.
   Plan* profile(const IValue* arguments);
   GraphRef specialised_graph(const std::vector<InputGuard>& guards) const;
   Plan& specialise(const std::vector<InputGuard>& guards, int64_t runs);
 
   Function& function_;
   const size_t input_count_;
-  std::vector<int32_t> tensors_;   // which inputs guards look at
-  bool computes_tensors_ = false;  // else there is nothing to specialise
+  std::vector<int32_t> tensors_;   // the inputs that have guards
+  bool computes_tensors_ = false;  // otherwise specialising is useless
   std::atomic<const Plan*> current_{nullptr};
   mutable std::recursive_mutex lock_;
   std::unique_ptr<Plan> general_;

@@ -1,8 +1,8 @@
-// Fork: the callee of a prim::fork node: its subgraph, as a separate function.
+// Fork: the callee of a prim::fork node: its subgraph as a separate function.
 //
-// What: calling its operator begins the subgraph and gives a Future (builtins/futures.h).
-// Invariant: what the subgraph raises does not leave the node: it waits in the future. If violated:
-// an error comes where a program does not expect it, before wait().
+// Calling its operator starts the subgraph and returns a Future (builtins/futures.h). Invariant: an
+// error in the subgraph is stored in the future and thrown by wait(), not by the node. If violated:
+// a program gets an error where it does not expect one.
 #pragma once
 
 #include "dispatch/operator.h"
@@ -17,7 +17,7 @@ class Fork final : public RefCounted {
   Fork(GraphRef subgraph, TypeRef future);
   ~Fork() override;
 
-  // Called by the interpreter with a stack that holds only the arguments.
+  // Called by the interpreter with a stack that has only the arguments.
   OperatorInfo& op() { return op_; }
 
  private:

@@ -1,8 +1,8 @@
 // HostFunction: a function of the host language that compiled code calls (prim::PythonOp).
 //
-// What: the node's attribute `name` says which, its object is this. Its arguments are boxed, its
-// result is checked against the type that the program declared.
-// Invariant: its effects are unknown: it is never moved, merged, dropped or run ahead.
+// The node's attribute `name` is its name, and holds it as an object. Arguments are boxed; the
+// result is checked against the declared type. Invariant: its effects are unknown: passes never
+// move, merge, remove or pre-evaluate it.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@ class HostFunction final : public RefCounted {
       : op_(*this), name_(std::move(name)), returns_(std::move(returns)), call_(std::move(call)) {}
 
   const std::string& name() const { return name_; }
-  // Called by the interpreter with a stack that holds only the arguments.
+  // Called by the interpreter with a stack that has only the arguments.
   OperatorInfo& op() { return op_; }
 
  private:

@@ -36,7 +36,7 @@ namespace {
 
 constexpr uint32_t kTripsBetweenPolls = 64;
 
-// What a run works in. Kept for the thread's next run: calling a scripted function allocates
+// The buffers of a run, reused for the thread's next run: calling a scripted function allocates
 // nothing.
 struct InterpreterState {
   Stack stack;
@@ -50,7 +50,7 @@ struct SpareOwner {
   ~SpareOwner() { delete std::exchange(t_spare, nullptr); }
 };
 
-// A run within a run (an operator that calls back) has a separate machine.
+// A nested run (in an operator that calls back) gets a separate InterpreterState.
 class MachineLease {
  public:
   MachineLease() : machine_(std::exchange(t_spare, nullptr)) {
@@ -74,7 +74,7 @@ class MachineLease {
   InterpreterState* machine_;
 };
 
-// What most values are is moved and copied without asking which of all alternatives it is.
+// Fast path for a Tensor, the most common alternative of the variant.
 void push_copy(Stack& stack, const IValue& value) {
   if (const Tensor* t = value.get_if<Tensor>()) {
     stack.emplace_back(*t);
@@ -183,7 +183,8 @@ Object& object_of(const IValue& value) {
   return *object;
 }
 
-// An object has as many slots as its class had attributes when it was made, or set.
+// Reads a slot; an object has as many slots as its class had attributes when it was created or last
+// set.
 const IValue& attribute_of(const Object& object, size_t slot, const Node* node) {
   if (slot >= object.slots.size()) [[unlikely]] {
     fail(ErrorKind::kRuntime, static_cast<const Type&>(*object.type).text(), ": attribute '",
@@ -232,7 +233,7 @@ class Interpreter {
   template <bool kRecorded>
   void go();
 
-  // After an error: nothing of the run keeps a tensor alive.
+  // Called after an error, to release all tensors of the run.
   void clear() {
     for (IValue& value : machine_.registers) value = IValue();
     machine_.alone.clear();
@@ -248,7 +249,7 @@ class Interpreter {
     }
     const size_t first = stack_.size() - n;
     if (op.alone) {
-      // Taken from the machine: the operator may come back here, to run another program.
+      // Moved out of the state: the operator may re-enter, and run another program.
       Stack alone = std::move(machine_.alone);
       alone.clear();
       std::move(stack_.begin() + static_cast<std::ptrdiff_t>(first), stack_.end(),
@@ -266,7 +267,7 @@ class Interpreter {
 
   InterpreterState& machine_;
   Stack& stack_;
-  InterpreterHolders* const uses_;  // null while nothing is recorded
+  InterpreterHolders* const uses_;  // null unless recording
   uint32_t trips_ = 0;
   int64_t steps_ = 0;
 };
@@ -286,7 +287,7 @@ void Interpreter::go() {
     at = first + frame->pc;
     registers = machine_.registers.data() + frame->registers;
   };
-  // Recorded before the frame changes: the view shows the step in the frame that did it.
+  // Recorded before the frame changes: the step belongs to the frame that executed it.
   const auto step = [&](const Instruction& i) {
     if constexpr (kRecorded) {
       ++frame->steps;

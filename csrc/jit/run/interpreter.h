@@ -1,12 +1,12 @@
 // Interpreter: runs Code with frames, registers and a stack.
 //
-// What: one loop over instructions. A call of a scripted function is a new frame of the same loop,
-// so recursion costs no C++ stack; there are at most kMaxFrames. Two loops come from one template:
-// one records each step (JIT_STEP), the other has no check for a recording.
-// Invariant: an error thrown by run() keeps its class and gets the position in the program
-// ("Traceback of TorchScript"); the stack is then as long as without the arguments. An exception of
-// the host language is not changed. Read next: interpreter_errors.cpp (tracebacks),
-// interpreter_events.cpp (the events of a step).
+// One loop over instructions. A call of a scripted function adds a frame to the same loop, so
+// recursion uses no C++ stack; there are at most kMaxFrames. One template generates two loops: one
+// records each step (JIT_STEP), the other does not check for a recording. Invariant: an error
+// thrown by run() keeps its class and gains the position in the program ("Traceback of
+// TorchScript"); the stack then has no arguments. An exception of the host language is rethrown
+// unchanged. Read next: interpreter_errors.cpp (tracebacks), interpreter_events.cpp (the events of
+// a step).
 #pragma once
 
 #include <string>
@@ -26,7 +26,7 @@ constexpr int64_t kMaxRecordedSteps = 20'000;
 // The error of `raise` and `assert` in scripted programs: torch.jit.Error.
 inline constexpr ErrorKind kScriptError = ErrorKind::kScript;
 
-// Pops the code's inputs from the stack and pushes its outputs. `executor` supplies other code if a
+// Pops the code's inputs from the stack and pushes its outputs. `executor` provides other code if a
 // guard fails; null if the code has no guards.
 void run(const Code& code, Stack& stack, Executor* executor = nullptr);
 
@@ -36,7 +36,7 @@ struct Frame {
   size_t pc = 0;
   size_t registers = 0;  // the index of its first register
   size_t stack = 0;      // the length of the stack without its arguments
-  int64_t id = 0;        // of events; 0 while nothing is recorded
+  int64_t id = 0;        // of events; 0 unless recording
   int64_t steps = 0;
 };
 
@@ -51,7 +51,7 @@ std::string class_name(ErrorKind kind);
 // A traceback entry: file, line, function, the lines around the span and `~~~~ <--- HERE`.
 std::string highlight(const Span& span, const std::string& function);
 
-// Emits an event with a string; below is one function per event.
+// Records an event with a string; below is one function per event.
 void emit_text(events::Kind kind, int64_t a, int64_t b, int64_t c, int64_t d,
                const std::string& text);
 int64_t next_frame_id();
@@ -60,7 +60,7 @@ void record_step(const Frame& frame, const Instruction& instruction, const IValu
                  const Stack& stack);
 void record_step_limit(const Frame& frame);
 void record_frame_end(const Frame& frame, const Stack& stack, const std::string* error);
-// A value in a few words, as the stack and the registers show it: tensors by number.
+// A short description of a value, for the stack and the registers: tensors by id.
 std::string short_json(const IValue& value);
 
 }  // namespace uh::jit

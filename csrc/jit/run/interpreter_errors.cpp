@@ -22,7 +22,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-// The function that a piece of source defines: the node may have been inlined into another.
+// The name of the function that a source text defines: the node may be inlined into another one.
 std::string defined_in(const std::string& text) {
   size_t at = text.find("def ");
   if (at == std::string::npos) return "";
@@ -73,7 +73,7 @@ std::string traceback(const std::vector<Frame>& frames, const Node* failed) {
   const auto add = [&](const Frame& frame) {
     const Node* node = failed && &frame == &frames.back() ? failed : frame.code->node(frame.pc);
     if (node && node->span()) {
-      // Inlined code has no frame; its span leads to the span of the call.
+      // Inlined code has no frame; its span refers to the span of the call.
       std::vector<const Span*> positions;
       for (const Span* at = &node->span(); at; at = at->caller ? &at->caller->span : nullptr)
         positions.push_back(at);
@@ -83,7 +83,7 @@ std::string traceback(const std::vector<Frame>& frames, const Node* failed) {
       text += "  In " + frame.code->name() + (node ? ": " + print(*node) : "") + "\n";
     }
   };
-  // Of a deep recursion only both ends say something.
+  // For a deep recursion only both ends are printed.
   constexpr size_t kEnd = 20;
   for (size_t i = 0; i < frames.size(); ++i) {
     if (frames.size() > 2 * kEnd && i == kEnd) {

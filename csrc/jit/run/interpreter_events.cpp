@@ -1,8 +1,8 @@
-// The events of a recorded run. JIT_FRAME carries {"inputs": [V]}, JIT_FRAME_END {"outputs": [V]}
-// or
-// {"error": text}, JIT_STEP {"registers": {"3": V or null}, "stack": [V]}: the registers that the
-// instruction wrote or emptied, and the stack of the frame after it. V is {"tensor": id}, or
-// {"text": "2.5", "type": "float"}.
+// The events of a recorded run. JIT_FRAME carries {"inputs": [V]}, JIT_FRAME_END
+// {"outputs": [V]} or {"error": text}, JIT_STEP {"registers": {"3": V or null},
+// "stack": [V]}: the registers that the instruction wrote or emptied, and the
+// stack of the frame after it. V is {"tensor": id}, or {"text": "2.5", "type":
+// "float"}.
 #include <atomic>
 
 #include "base/json.h"

@@ -7,7 +7,7 @@ namespace uh::jit {
 namespace {
 
 constexpr size_t kEnd = std::numeric_limits<size_t>::max();
-constexpr int kPcShift = 16;  // position of a register: see events::Holder
+constexpr int kPcShift = 16;  // bits of a register's index in a position: see events::Holder
 
 }  // namespace
 
@@ -15,7 +15,7 @@ void InterpreterHolders::change(Slots& recorded, size_t low, size_t high, const 
   const auto before = [](const Slot& slot, size_t at) { return slot.at < at; };
   const auto first = std::lower_bound(recorded.begin(), recorded.end(), low, before);
   const auto last = std::lower_bound(first, recorded.end(), high, before);
-  // What is still where it was keeps what was said of it.
+  // Unchanged slots keep their recorded entries.
   Slots current;
   auto old = first;
   for (const Slot& slot : fresh) {

@@ -1,8 +1,8 @@
 // InterpreterHolders: records the references of the interpreter's slots whenever they change.
 //
-// What: after each step it compares the slots that the instruction may have changed with their last
-// recorded content. So a view can show "register 3 (%h) of frame 7" as the holder of a tensor that
-// no Python name refers to. Invariant: it exists only during a recording, and takes no reference.
+// After each step it compares the slots that the instruction may have changed with their last
+// recorded content. So a view can show "register 3 (%h) of frame 7" as the holder of a tensor
+// without a Python name. Invariant: it exists only during a recording, and takes no reference.
 #pragma once
 
 #include "jit/run/interpreter.h"
@@ -11,19 +11,19 @@ namespace uh::jit {
 
 class InterpreterHolders {
  public:
-  void entered(const Frame& frame, const Stack& stack);  // the frame owns the arguments now
+  void entered(const Frame& frame, const Stack& stack);  // the frame now owns the arguments
   void stepped(const Frame& frame, const Instruction& instruction, const IValue* registers,
                const Stack& stack);
   void left(const Frame& frame);  // its registers are empty
-  // Nothing is held any more. The values on `out` from `first` on are passed to the caller.
+  // The run has released everything. The values on `out` from `first` on are passed to the caller.
   void ended(const Stack& out, size_t first);
 
  private:
   struct Slot {
-    size_t at;  // place in the machine's stack, or among its registers
+    size_t at;  // index in the stack or the registers
     TensorUse use;
   };
-  using Slots = std::vector<Slot>;  // ascending
+  using Slots = std::vector<Slot>;  // sorted by index
   // Replaces the slots of [low, high) by `fresh`.
   void change(Slots& recorded, size_t low, size_t high, const Slots& fresh);
   void stack(const Frame& frame, const Stack& stack);

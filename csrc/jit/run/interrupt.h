@@ -1,8 +1,8 @@
-// Stopping long native loops: Ctrl+C of the host language.
+// Interruption of long native loops, as by Ctrl+C in the host language.
 //
-// What: loops of scripted programs call poll_interrupt() now and then; some twenty times a second
-// it asks the host, whose answer may be an exception (Python: KeyboardInterrupt), thrown from here.
-// Invariant: code that polls must be exception-safe at that point.
+// Loops of scripted programs call poll_interrupt() regularly; some twenty times a second it calls
+// the host, which may throw an exception (Python: KeyboardInterrupt). Invariant: code that polls
+// must be exception-safe at that point.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 
 namespace uh::jit {
 
-// Set by the host: throws (kForeign) when the running program shall stop. Null: never interrupted.
+// Set by the host: throws (kForeign) if the running program is to stop. Null: never interrupted.
 extern std::atomic<void (*)()> g_interrupt;
 
 void poll_interrupt();

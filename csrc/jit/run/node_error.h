@@ -1,7 +1,7 @@
-// NodeError: what went wrong where several nodes run as one, and at which of them.
+// NodeError: an error of code that runs several nodes as one, with the node that failed.
 //
-// Invariant: the node outlives the error: it belongs to the graph of the code that runs. Without
-// it a traceback marks the first of the nodes, or none.
+// Invariant: the node outlives the error: it belongs to the graph of the running code. Without the
+// node, a traceback marks the first of the nodes, or none.
 #pragma once
 
 #include "base/error.h"

@@ -12,10 +12,10 @@ bool can_inline(const Node* node) {
          !node->is("prim::Return");
 }
 
-// The compiler goes down a chain of inlined nodes by recursion: a longer one is several statements.
+// The compiler recurses into a chain of inlined nodes: a longer chain is split into statements.
 constexpr int kMaxChainDepth = 100;
 
-// Constants are pushed where they are used: they stand nowhere.
+// Skips constants: they are pushed at their uses.
 const Node* before(const Node* node) {
   node = node->prev();
   while (node && node->is("prim::Constant")) node = node->prev();
@@ -33,11 +33,11 @@ LastUses::LastUses(const Graph& graph) {
     std::sort(values.begin(), values.end(), [](auto* a, auto* b) { return a->id() < b->id(); });
 }
 
-// Goes from the node's last operand to its first while each is the node before.
+// Inlines the operands from last to first, while each is computed by the preceding node.
 const Node* LastUses::inline_before(const Node* node, int depth) {
   const Node* at = before(node);
   if (depth == kMaxChainDepth) return at;
-  if (!given_back(*node).empty()) return at;  // an operand that is written is pushed twice
+  if (!given_back(*node).empty()) return at;  // a written operand is pushed twice
   for (size_t i = node->inputs().size(); i-- > 0;) {
     const Value* value = node->input(i);
     if (value->node() != at || !can_inline(at) || value->uses().size() != 1) continue;

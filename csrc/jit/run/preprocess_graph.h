@@ -1,9 +1,9 @@
-// Uses: what the compiler asks of a graph before it gives out registers: which Values never leave
-// the stack, and where each is used for the last time.
+// LastUses: computed before registers are allocated: which Values never leave the stack, and the
+// last use of each other Value.
 //
-// What: a statement is a node that is not inlined into the operands of another. A Value that is
-// used once, by the statement right after its node, is inlined: evaluated where it is pushed.
-// Invariant: inlined nodes are evaluated in the order that they have in the graph.
+// A statement is a node that is not inlined into another's operands. A Value with a single use, in
+// the statement right after its node, is inlined: evaluated where it is pushed. Invariant: inlined
+// nodes are evaluated in graph order.
 #pragma once
 
 #include <unordered_map>
@@ -18,7 +18,7 @@ class LastUses {
   explicit LastUses(const Graph& graph);
 
   bool is_inlined(const Node* node) const { return into_.count(node) != 0; }
-  // Values that are used in the block of the statement, or deeper, and not after the statement.
+  // Values with a use in the statement's block, or deeper, and none after the statement.
   const std::vector<const Value*>& ending_at(const Node* statement) const;
   bool used_in(const Block* block, const Value* value) const;
   bool used_within(const Node* node, const Value* value) const;
@@ -29,7 +29,7 @@ class LastUses {
   void find_last(const Block& block);
   const Node* statement_of(const Node* node) const;
 
-  std::unordered_map<const Node*, const Node*> into_;  // an inlined node: whose operand it is
+  std::unordered_map<const Node*, const Node*> into_;  // inlined node -> its user
   std::unordered_map<const Block*, std::unordered_map<const Value*, const Node*>> last_;
   std::unordered_map<const Node*, std::vector<const Value*>> ending_;
 };

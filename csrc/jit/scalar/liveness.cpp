@@ -44,13 +44,13 @@ Liveness::Liveness(const ScalarProgram& p)
     const ScalarInstruction& i = code[n];
     if (!writes(i.op)) continue;
     live_out[n].each([&](Slot s) {
-      // After a move both hold the same.
+      // After a move both slots have the same value.
       if (s == i.dst || (i.op == ScalarOp::kMove && s == i.a)) return;
       clash[s].add(i.dst);
       clash[i.dst].add(s);
     });
   }
-  // Inputs are all written at once, before the first instruction.
+  // All inputs are written at once, before the first instruction.
   for (const auto& input : p.inputs) {
     const auto joins = [&](Slot s) {
       if (s == input.slot) return;
@@ -80,7 +80,7 @@ void merge_moves(ScalarProgram& p) {
     while (joined[s] != s) s = joined[s];
     return s;
   };
-  // The hottest moves first: what they join cannot be joined otherwise any more.
+  // Hottest moves first: merging one pair may prevent others.
   std::vector<const ScalarInstruction*> moves;
   for (const auto& i : p.instructions)
     if (i.op == ScalarOp::kMove && !p.is_constant[i.a] && p.types[i.a] == p.types[i.dst])
@@ -97,7 +97,8 @@ void merge_moves(ScalarProgram& p) {
       flow.clash[a].add(s);
     });
   }
-  // Rewritten, without moves to itself and to the next instruction; slots stay where they were.
+  // Rewrites the instructions, without moves to the same slot and jumps to the next instruction;
+  // slot numbers do not change.
   std::vector<int32_t> position_of(p.instructions.size() + 1);
   std::vector<ScalarInstruction> retained;
   for (size_t k = 0; k < p.instructions.size(); ++k) {

@@ -1,4 +1,4 @@
-// Liveness of slots in a ScalarProgram, and which of them interfere.
+// Liveness and interference of the slots of a ScalarProgram.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class SlotSet {
   bool has(Slot s) const { return bits_[s / 64] >> (s % 64) & 1; }
   void add(Slot s) { bits_[s / 64] |= uint64_t{1} << (s % 64); }
   void drop(Slot s) { bits_[s / 64] &= ~(uint64_t{1} << (s % 64)); }
-  // True when something is new.
+  // Returns true if the set grew.
   bool add(const SlotSet& other) {
     uint64_t fresh = 0;
     for (size_t i = 0; i < bits_.size(); ++i) {
@@ -35,13 +35,13 @@ class SlotSet {
   std::vector<uint64_t> bits_;
 };
 
-// Constants are in none of these sets: they stay in their slots.
+// None of these sets contains constants, which are never overwritten.
 struct Liveness {
   explicit Liveness(const ScalarProgram& program);
 
   std::vector<SlotSet> live_out;  // per instruction
-  std::vector<SlotSet> clash;     // per slot: those that hold something else at the same time
-  std::vector<double> weight;     // per slot: how often it is used, a loop counting ten times
+  std::vector<SlotSet> clash;     // per slot: those with another value at the same time
+  std::vector<double> weight;     // per slot: number of uses, times ten per enclosing loop
 };
 
 }  // namespace uh::jit

@@ -1,6 +1,6 @@
-// Control flow. A condition whose only use is the next If or Loop never becomes a bool: the
-// comparison itself jumps. `a and b`, which scripted programs have as an If with a result, becomes
-// two jumps.
+// Lowering of control flow. A condition whose only use is the next If or Loop is never stored as a
+// bool: the comparison itself jumps. `a and b`, which is an If with a result in scripted programs,
+// becomes two jumps.
 #include "jit/scalar/lower.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ bool is_comparison(const Node& node) {
   return scalar_type(*node.input(0)->type()) && scalar_type(*node.input(1)->type());
 }
 
-// Of the node, and of all nodes and blocks within.
+// Visits the inputs of the node, and of all nodes and blocks within.
 template <class F>
 void each_input(const Node& node, const F& f) {
   for (const Value* input : node.inputs()) f(input);
@@ -177,11 +177,11 @@ void ScalarLowering::branches(const Node& node) {
   bind(end);
 }
 
-// Returns true if the condition depends on a carried value of an earlier trip, which is overwritten
-// when the next trip's values move into their slots.
+// True if the condition depends on a carried value of the previous iteration, which is overwritten
+// when the next iteration's values are moved into their slots.
 bool ScalarLowering::uses_changed(const Value* condition, const Node& loop) {
   const Block& inner = *loop.block(0);
-  // Asked by slot: a cast of a carried value is the same slot.
+  // Compares slots: a cast of a carried value has the same slot.
   const auto changed = [&](const Value* value) {
     const auto constant_value = slots_.find(value);
     if (constant_value == slots_.end()) return false;
@@ -204,7 +204,7 @@ bool ScalarLowering::uses_changed(const Value* condition, const Node& loop) {
   return look(condition, look);
 }
 
-// Moves the initial values into the carried slots, which hold the outputs in the end.
+// Moves the initial values into the carried slots, which have the outputs at the end.
 std::vector<Slot> ScalarLowering::begin_carrying(const Node& loop) {
   const auto& params = loop.block(0)->params();
   std::vector<Slot> carried;
@@ -216,9 +216,9 @@ std::vector<Slot> ScalarLowering::begin_carrying(const Node& loop) {
   return carried;
 }
 
-// Moves the values that a trip returns into the carried slots, as one parallel move: a carried slot
-// that is read later is saved first. The condition of the next trip reads the new values; the
-// result is the previous slot of each value.
+// Moves the values that an iteration returns into the carried slots, as one parallel move: a
+// carried slot that is read later is saved first. The next condition reads the new values. Returns
+// the previous slot of each value.
 ScalarLowering::Slots ScalarLowering::carry_on(const Block& body,
                                                const std::vector<Slot>& carried) {
   std::vector<std::pair<Slot, Slot>> moves;
@@ -260,7 +260,7 @@ Slot ScalarLowering::truth_of(const Value* condition) {
   return result_slot;
 }
 
-// The condition is tested before the first trip and after each: one jump per trip.
+// The condition is tested before the first iteration and after each: one jump per iteration.
 void ScalarLowering::loop(const Node& node) {
   const Block& inner = *node.block(0);
   const auto& params = inner.params();
@@ -312,8 +312,8 @@ void ScalarLowering::loop(const Node& node) {
 
 // ---- conditions
 
-// Returns true for a bool that is not needed as a value: its only use is the next If or Loop, or a
-// condition that is deferred itself.
+// True for a bool that is not needed as a value: its only use is the next If or Loop, or another
+// deferred condition.
 bool ScalarLowering::defers(const Node& node) {
   if (const auto it = deferred_.find(&node); it != deferred_.end()) return it->second;
   bool& known = deferred_[&node];
@@ -326,7 +326,7 @@ bool ScalarLowering::defers(const Node& node) {
   const Node& user = *use.node;
   if (user.owner() != node.owner()) return false;
   if (!pure) {
-    // What is between would be done before it.
+    // Deferring would reorder it after the nodes in between.
     for (const Node* at = node.next(); at != &user; at = at->next())
       if (!at->is("prim::Constant") && !(is_comparison(*at) && defers(*at))) return false;
   }
@@ -350,7 +350,7 @@ void ScalarLowering::branch(const Value* condition, Label yes, Label no, bool ye
     return;
   }
   const Node& node = *condition->node();
-  // What comes from outside of the program is made already, whatever made it.
+  // A value from outside of the program is already computed.
   if (slots_.count(condition) == 0 && defers(node)) {
     if (node.is("aten::__not__")) {
       branch(node.input(0), no, yes, !yes_is_next);
@@ -362,7 +362,7 @@ void ScalarLowering::branch(const Value* condition, Label yes, Label no, bool ye
       bind(then);
       block(*node.block(0));
       branch(node.block(0)->returns()[0], yes, no, false);
-      // Neither place is next: the other half is.
+      // Neither target is the next instruction: jump to the other one.
       jump(no);
       bind(other);
       block(*node.block(1));
@@ -393,7 +393,7 @@ bool ScalarLowering::compare(const Node& node, Label yes, Label no, bool yes_is_
   const bool equal = name == "eq", unequal = name == "ne";
   using Op = ScalarOp;
   if (yes_is_next) {
-    // The opposite jumps to `no`; of floats !(a < b) is not b <= a.
+    // Jumps to `no` on the negation; for floats !(a < b) is not b <= a.
     if (equal || unequal) {
       const Op op = floats ? (equal ? Op::kIfNeF : Op::kIfEqF) : (equal ? Op::kIfNeI : Op::kIfEqI);
       emit(op, 0, a, b, no);

@@ -11,11 +11,11 @@
 namespace uh::jit {
 
 std::optional<ScalarType> scalar_type(const Type& type);
-// A node without results of numbers that only says something when the program fails: the parts of
-// the message of a raise.
+// True for a node without numeric results that matters only if the program fails: part of the
+// message of a raise.
 bool is_cold(const Node& node);
 
-// Writes the instructions of one program: control flow here, operators in operators.cpp.
+// Emits the instructions of one program: control flow here, operators in operators.cpp.
 class ScalarLowering {
  public:
   ScalarLowering();
@@ -48,7 +48,7 @@ class ScalarLowering {
   void move(Slot to, Slot from);
   void jump(Label to) { emit(ScalarOp::kJump, 0, 0, 0, to); }
   int32_t site(const Node& node);
-  // Leaves the program by the node's own operator when a == b.
+  // Leaves the program through the node's own operator if a == b.
   void trap_if_equal(ScalarOp compare, Slot a, Slot b, const Node& node);
 
   // ---- control flow (lower.cpp)
@@ -87,7 +87,7 @@ class ScalarLowering {
   Ref<ScalarProgram> program_;
   Slots slots_;
   std::unordered_map<const Node*, bool> deferred_;
-  std::vector<int32_t> labels_;  // where each is
+  std::vector<int32_t> labels_;  // position of each
   std::vector<Trap> traps_;      // emitted after everything else
 };
 

@@ -1,5 +1,5 @@
-// Operators of numbers as instructions. An operator without an instruction, or one that may fail,
-// calls the node's builtin on boxed values: same results, same errors.
+// Lowering of operators on numbers. An operator without an instruction, or one that may fail, calls
+// the node's builtin on boxed values: same results, same errors.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -19,7 +19,7 @@ struct Named1 {
   std::string_view name;
   Function1 function;
 };
-// The very functions of builtins/math.cpp, called where they are.
+// The functions of builtins/math.cpp, called directly.
 constexpr Named1 kFunctions1[] = {
     {"exp", static_cast<Function1>(::exp)},     {"log", static_cast<Function1>(::log)},
     {"log2", static_cast<Function1>(::log2)},   {"log10", static_cast<Function1>(::log10)},
@@ -62,7 +62,7 @@ bool is_power_of_two(int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
 
 bool is_cold(const Node& node) {
   std::vector<const Node*> tail{&node};
-  std::unordered_set<const Node*> seen{&node};  // s + s leads to where it goes in two ways
+  std::unordered_set<const Node*> seen{&node};  // visits each node once: s + s is reached twice
   while (!tail.empty()) {
     const Node& at = *tail.back();
     tail.pop_back();
@@ -130,7 +130,7 @@ Slot ScalarLowering::arithmetic(const Node& node, std::string_view name) {
                   : name == "mul" ? Op::kMulF
                   : name == "min" ? Op::kMinF
                                   : Op::kMaxF;
-    // Of min(a, b) Python takes a unless b is less: the processor's minimum of b and a.
+    // Python's min(a, b) returns a unless b is less: minsd with operands b and a.
     return best ? result(op, Number::kFloat, b, a) : result(op, Number::kFloat, a, b);
   }
   const Op op = name == "add"   ? Op::kAddI
@@ -159,7 +159,7 @@ Slot ScalarLowering::division(const Node& node, std::string_view name) {
 Slot ScalarLowering::integer_division(const Node& node, bool quotient, Slot a, Slot b) {
   const auto by = known(b);
   if (by && is_power_of_two(*by)) {
-    // Python rounds towards minus infinity, which is what shifts and masks do.
+    // Python rounds towards minus infinity, as shifts and masks do.
     if (quotient)
       return result(Op::kShrI, Number::kInt, a,
                     integer(__builtin_ctzll(static_cast<uint64_t>(*by))));
@@ -202,7 +202,7 @@ Slot ScalarLowering::bits(const Node& node, std::string_view name) {
   return dst;
 }
 
-// An instruction's result that says "ask the builtin": when it equals `b`.
+// Calls the builtin instead if the instruction's result equals `b`.
 Slot ScalarLowering::or_boxed(const Node& node, Slot result_slot, Slot a, Slot b) {
   const Label slow = label(), back = label();
   emit(Op::kIfEqI, 0, a, b, slow);
@@ -228,7 +228,7 @@ Slot ScalarLowering::conversion(const Node& node, std::string_view name) {
   const Slot rounded = name == "floor"  ? result(Op::kFloorF, Number::kFloat, a)
                        : name == "ceil" ? result(Op::kCeilF, Number::kFloat, a)
                                         : a;
-  // A float that does not fit, or is not a number, becomes the minimum int.
+  // A NaN or out-of-range float becomes INT64_MIN.
   const Slot result_slot = result(Op::kFloatToInt, Number::kInt, rounded);
   return or_boxed(node, result_slot, result_slot, integer(std::numeric_limits<int64_t>::min()));
 }
@@ -283,7 +283,7 @@ Slot ScalarLowering::power(const Node& node) {
   if (!harmless) {
     cold(node, slow, dst, back);
   } else {
-    bind(slow);  // no jump leads there
+    bind(slow);  // without a jump to it
   }
   return dst;
 }

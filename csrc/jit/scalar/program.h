@@ -1,13 +1,13 @@
-// ScalarProgram: a loop, or a complete graph, of int, float and bool, compiled to unboxed
-// code: machine code where the processor is an x86-64, else a machine of 8-byte slots.
+// ScalarProgram: a loop, or a complete graph, of int, float and bool, compiled to unboxed code:
+// machine code on x86-64, else instructions of a portable machine with 8-byte slots.
 //
-// What: straight instructions of three slots each (`a = b op c`), with compare-and-branch in one. A
-// Value is a slot; moves between loop trips were merged away (liveness.h). Both machines
-// run the same instructions: run.cpp one by one, x86.cpp as the processor's own.
-// Invariant: results and errors are those of the interpreter, bit for bit. What can fail is not
-// done here: a division by zero or a raise leaves the program by a Site, which calls the node's own
-// operator on boxed values, in the interpreter's words and with the node's source line. Loops poll
-// for Ctrl+C. If violated: a program's result depends on whether it is recorded.
+// Instructions have three slots each (`a = b op c`); compare-and-branch is one instruction. A Value
+// is a slot; moves between iterations are merged away (liveness.h). Both machines run the same
+// instructions: run.cpp interprets them, x86.cpp compiles them. Invariant: results and errors are
+// those of the interpreter, bit for bit. Operations that can fail are not done here: a division by
+// zero or a raise leaves the program by a Site, which calls the node's own operator on boxed
+// values, with the interpreter's message and the node's source line. Loops poll for Ctrl+C. If
+// violated: a program's result depends on whether it is recorded.
 // Read next: lower.cpp (graph to instructions).
 #pragma once
 
@@ -23,7 +23,7 @@ namespace uh::jit {
 
 enum class ScalarType : uint8_t { kInt, kFloat, kBool };
 
-// UH_SCALAR(Name, shape): D = writes dst, A and B = reads a and b, X = x is a target.
+// UH_SCALAR(Name, shape): D = writes dst, A and B = reads a and b, X = x is a jump target.
 // clang-format off
 #define UH_SCALAR_OPS(UH_SCALAR)                                                                   \
   UH_SCALAR(Move, "DA")                                                                            \
@@ -59,7 +59,7 @@ std::string_view shape_of(ScalarOp op);
 inline bool writes(ScalarOp op) { return shape_of(op).starts_with('D'); }
 bool reads_a(ScalarOp op);
 bool reads_b(ScalarOp op);
-bool jumps(ScalarOp op);  // x is where to
+bool jumps(ScalarOp op);  // x is the target
 inline bool falls_through(ScalarOp op) {
   return op != ScalarOp::kJump && op != ScalarOp::kTrap && op != ScalarOp::kReturn;
 }
@@ -68,14 +68,14 @@ using Slot = uint16_t;
 struct ScalarInstruction {
   ScalarOp op;
   Slot dst = 0, a = 0, b = 0;
-  int32_t x = 0;  // a target, a function of a Call, a site of Boxed and Trap
+  int32_t x = 0;  // a jump target, a function of Call, a site of Boxed and Trap
 };
 
 using Function1 = double (*)(double);
 using Function2 = double (*)(double, double);
 using IntFunction2 = int64_t (*)(int64_t, int64_t);
 
-// A call of a node's own operator, whose operands are in these slots.
+// A call of a node's own operator, with its operands in these slots.
 struct ScalarSite {
   const Node* node;
   std::vector<std::pair<const Value*, Slot>> captured;
@@ -83,7 +83,7 @@ struct ScalarSite {
 
 class ScalarProgram final : public RefCounted {
  public:
-  // Takes the inputs off the stack and leaves the outputs on it.
+  // Pops the inputs off the stack and pushes the outputs.
   void run(Stack& stack) const;
   std::string text() const;
   bool is_native() const { return static_cast<bool>(native); }
@@ -95,7 +95,7 @@ class ScalarProgram final : public RefCounted {
   std::vector<ScalarInstruction> instructions;
   std::vector<Port> inputs, outputs;
   std::vector<int64_t> initial;   // of every slot: constants, else 0
-  std::vector<bool> is_constant;  // slots without a write
+  std::vector<bool> is_constant;  // slots that are never written
   std::vector<ScalarType> types;  // of every slot
   std::vector<ScalarSite> sites;
   std::vector<Function1> functions1;
@@ -103,7 +103,7 @@ class ScalarProgram final : public RefCounted {
   std::vector<IntFunction2> int_functions2;
   CodeMemory native;
 
-  // Calls the site's operator on the values of the slots and writes the result to `dst`.
+  // Calls the site's operator on the slots' values and writes the result to `dst`.
   void call_site(size_t site, int64_t* slots, Slot dst) const;
 
  private:
@@ -111,11 +111,11 @@ class ScalarProgram final : public RefCounted {
   void run_native(int64_t* slots) const;
 };
 
-// For tests: programs compiled from now on run on the portable machine alone.
+// For tests: programs compiled from now on run on the portable machine only.
 void set_native_programs(bool on);
 bool native_programs();
 
-// Fills program.native; does nothing where this processor has another language.
+// Sets program.native; does nothing on other processors.
 void make_native(ScalarProgram& program);
 
 }  // namespace uh::jit

@@ -19,7 +19,7 @@ bool scalar_or_constant(const std::vector<Value*>& values) {
   });
 }
 
-// What is alive where is a square of the slots: a program that was unrolled to more stays boxed.
+// Liveness takes memory quadratic in the slots: larger (unrolled) programs stay boxed.
 constexpr size_t kMaxNodes = 2000;
 size_t count_nodes(const Block& block) {
   size_t n = 0;
@@ -58,7 +58,7 @@ bool is_scalar(const Block& block) {
   return true;
 }
 
-// Values from outside of the block, in the order in which they are met.
+// Collects Values from outside of the block, in the order of their first use.
 void find_captured(const Block& block, std::unordered_set<const Value*>& known,
                    std::vector<const Value*>& captured) {
   const auto meet = [&](const Value* value) {

@@ -20,7 +20,7 @@ struct ScalarRegion {
 std::optional<ScalarRegion> scalar_region(const Node& loop);
 std::optional<ScalarRegion> scalar_region(const Graph& graph);
 
-// Merges what moves join, and drops the moves (liveness.cpp).
+// Merges the slots that moves connect, and removes the moves (liveness.cpp).
 void merge_moves(ScalarProgram& program);
 
 }  // namespace uh::jit

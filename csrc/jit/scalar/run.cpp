@@ -1,5 +1,5 @@
-// Running a ScalarProgram: values in and out of slots, calls of a node's own operator, and the
-// machine for processors that x86.cpp does not speak to.
+// Runs a ScalarProgram: transfers values to and from slots, calls nodes' operators, and has the
+// portable machine for processors that x86.cpp does not support.
 #include <atomic>
 #include <bit>
 #include <cmath>
@@ -47,7 +47,7 @@ IValue boxed_slot(int64_t bits, ScalarType type) {
   return IValue();
 }
 
-// A program's slots: few enough for the stack, nearly always.
+// A program's slots, on the stack unless they are many.
 class Slots {
  public:
   explicit Slots(const std::vector<int64_t>& initial) {
@@ -135,7 +135,7 @@ void ScalarProgram::run(Stack& stack) const {
   for (const Port& port : outputs) stack.push_back(boxed_slot(slots.data()[port.slot], port.type));
 }
 
-// ---- machine code calls these; an exception must not cross it, so it waits here
+// ---- called by machine code; an exception must not cross it, so it is stored here
 namespace {
 thread_local std::exception_ptr t_pending;
 }  // namespace

@@ -1,4 +1,4 @@
-// Writing machine code of a ScalarProgram.
+// Emits the machine code of a ScalarProgram.
 #include "jit/scalar/x86.h"
 
 #include <algorithm>
@@ -146,7 +146,7 @@ void Emitter::instruction(const ScalarInstruction& i) {
     }
     case Op::kIntToFloat: {
       const int to = float_target(i.dst);
-      a_.clear_float(to);  // else it waits for what was in it
+      a_.clear_float(to);  // avoids a false dependency on the old value
       a_.float_of(to, location(i.a));
       float_done(i.dst, to);
       break;
@@ -173,7 +173,7 @@ void Emitter::instruction(const ScalarInstruction& i) {
       compare(i.a, i.b);
       truth(i.dst, kLessOrEqual);
       break;
-    // a < b is b > a: then "above" is false for NaN, too.
+    // a < b is b > a: condition "above" is false for NaN, too.
     case Op::kLtF:
       compare_float(i.b, i.a);
       truth(i.dst, kAbove);
@@ -271,7 +271,7 @@ void Emitter::instruction(const ScalarInstruction& i) {
 }  // namespace x86
 
 void make_native(ScalarProgram& program) {
-  // Rounding came with SSE4.1.
+  // Rounding instructions need SSE4.1.
   if (!native_programs() || !__builtin_cpu_supports("sse4.1")) return;
   program.native = CodeMemory(x86::Emitter(program).run());
 }

@@ -1,10 +1,10 @@
 // Emitter: ScalarProgram -> x86-64 machine code.
 //
-// What: the most used slots live in registers, chosen by what may share one (liveness.h);
-// others, and constants, are read from memory at rbx. rax, rcx, rdx, xmm14 and xmm15 are
-// free inside of an instruction; rbp counts trips down to the next poll. Around calls live
-// registers are saved to their slots. Rare paths are emitted after the program: see `later_`.
-// Invariant: an instruction leaves every slot but its own where it was.
+// The most used slots are in registers, shared according to their interference (liveness.h); other
+// slots, and constants, are read from memory at rbx. rax, rcx, rdx, xmm14 and xmm15 are free within
+// an instruction; rbp counts iterations down to the next poll. Around calls live registers are
+// saved to their slots. Rare paths are emitted after the program: see `later_`. Invariant: an
+// instruction changes no slot but its result.
 #pragma once
 
 #include <bit>
@@ -21,7 +21,7 @@ using Op = ScalarOp;
 
 inline constexpr int kScratch = 15, kMask = 14;  // vector registers
 inline constexpr int kVectors = 14;
-inline constexpr uint8_t kLost[] = {rsi, rdi, r8, r9, r10, r11};  // by calls
+inline constexpr uint8_t kLost[] = {rsi, rdi, r8, r9, r10, r11};  // clobbered by calls
 inline constexpr uint8_t kKept[] = {r12, r13, r14, r15};
 
 class Emitter {
@@ -70,7 +70,7 @@ class Emitter {
   bool is_short(Slot s) const { return known(s) && fits_int(p_.initial[s]); }
   int32_t value(Slot s) const { return static_cast<int32_t>(p_.initial[s]); }
   void load(int to, Slot s) { known(s) ? a_.load(to, p_.initial[s]) : a_.load(to, location(s)); }
-  // The register that a result is made in.
+  // The register in which a result is computed.
   int target(Slot dst) const { return location(dst).is_memory() ? int{rax} : location(dst).code; }
   void done(Slot dst, int from) { a_.store(location(dst), from); }
   int float_target(Slot dst) const {
@@ -91,7 +91,7 @@ class Emitter {
   void divide_by_known(const ScalarInstruction& i, bool quotient);
   void best(const ScalarInstruction& i, Condition other_is_better);
 
-  // Leaves flags as after `a - b`.
+  // Sets the flags of `a - b`.
   void compare(Slot x, Slot y) {
     int reg = rax;
     if (known(x) || location(x).is_memory()) {

@@ -62,8 +62,8 @@ void Emitter::shift(const ScalarInstruction& i, Assembler::Shift op) {
   done(i.dst, rax);
 }
 
-// The whole of Python's division, for any two numbers but a divisor of 0: dividend in rax,
-// divisor in rcx; the quotient goes to rax, or the remainder to rdx.
+// Python's division of any two numbers with a nonzero divisor: dividend in rax, divisor in rcx; the
+// quotient is left in rax, or the remainder in rdx.
 void Emitter::any_division(bool quotient, bool may_be_minus_one) {
   const auto end = a_.label();
   if (may_be_minus_one) {
@@ -92,21 +92,21 @@ void Emitter::any_division(bool quotient, bool may_be_minus_one) {
   a_.bind(end);
 }
 
-// By a known divisor d, with 2^(l-1) < d < 2^l: for 0 <= n < 2^63 the quotient is the part above
-// bit 63 + l of n * ceil(2^(63 + l) / d), as the error of the factor, less than d / 2^(63 + l), is
-// too small to reach the next integer. Of a negative n Python's quotient is ~(~n / d).
+// Division by a constant d, with 2^(l-1) < d < 2^l: for 0 <= n < 2^63 the quotient is the part
+// above bit 63 + l of n * ceil(2^(63 + l) / d), as the error of the factor, less than d / 2^(63 +
+// l), is too small to reach the next integer. For a negative n Python's quotient is ~(~n / d).
 void Emitter::divide_by_known(const ScalarInstruction& i, bool quotient) {
   const auto negative = a_.label(), end = a_.label();
   const auto by = static_cast<uint64_t>(p_.initial[i.b]);
   const int l = 64 - __builtin_clzll(by);
   const auto factor =
       static_cast<uint64_t>((static_cast<unsigned __int128>(1) << (63 + l)) / by + 1);
-  const auto quotient_of_rcx = [this, factor, l] {  // in rdx
+  const auto quotient_of_rcx = [this, factor, l] {  // result in rdx
     a_.load(rax, static_cast<int64_t>(factor));
-    a_.op(0, true, {0xF7}, 4, Operand::general(rcx));  // rdx: of rax * rcx, the upper half
+    a_.op(0, true, {0xF7}, 4, Operand::general(rcx));  // rdx: upper half of rax * rcx
     if (l > 1) a_.shift(Assembler::kRightUnsigned, rdx, l - 1);
   };
-  const auto remainder = [this, i] {  // in rcx
+  const auto remainder = [this, i] {  // result in rcx
     if (is_short(i.b)) {
       a_.multiply(rax, Operand::general(rdx), value(i.b));
     } else {
@@ -135,8 +135,8 @@ void Emitter::divide_by_known(const ScalarInstruction& i, bool quotient) {
   });
 }
 
-// Numbers of 32 bits, not negative, are what programs divide: a division that takes two thirds of
-// the time.
+// Most programs divide non-negative 32-bit numbers: that division takes two thirds of the
+// time.
 void Emitter::divide(const ScalarInstruction& i, bool quotient) {
   if (known(i.b) && p_.initial[i.b] > 1 && (p_.initial[i.b] & (p_.initial[i.b] - 1)) != 0)
     return divide_by_known(i, quotient);

@@ -13,7 +13,7 @@
 namespace uh::jit {
 namespace {
 
-// The dispatcher's operators by qualified name; read again when libraries have added or removed
+// The dispatcher's operators by qualified name; rebuilt when libraries have added or removed
 // some.
 class Index {
  public:
@@ -30,7 +30,7 @@ class Index {
     return it == by_name_.end() ? std::vector<const OperatorInfo*>() : it->second;
   }
 
-  // Names that are nearly this one.
+  // Returns names similar to this one.
   std::vector<std::string> like(const std::string& name) {
     std::lock_guard guard(lock_);
     std::vector<std::string> result;
@@ -45,7 +45,7 @@ class Index {
   }
 
  private:
-  // Two edits apart at most, and one for short names.
+  // True for an edit distance of at most two, or one for short names.
   static bool near(const std::string& a, const std::string& b) {
     const size_t limit = a.size() < 10 ? 1 : 2;
     if (a.size() > b.size() + limit || b.size() > a.size() + limit) return false;
@@ -73,13 +73,13 @@ Index& index() {
   return *result;
 }
 
-// The dispatcher's operators of a name; PyTorch's overloads of those that are several in one.
+// The dispatcher's operators of a name, or PyTorch's overloads of a combined operator.
 std::vector<const OperatorInfo*> operators_of(const std::string& name) {
   const auto& overloads = overloads_named(name);
   std::vector<const OperatorInfo*> result(overloads.begin(), overloads.end());
   for (const OperatorInfo* op : index().named(name))
     if (overloads_of(*op).empty()) result.push_back(op);
-  // In PyTorch the newest way to say it is tried last: x.std() is what it always was.
+  // PyTorch tries the `correction` overload last, so that x.std() keeps its meaning.
   std::stable_partition(result.begin(), result.end(), [](const OperatorInfo* op) {
     return op->schema().overload_name() != "correction";
   });
@@ -97,7 +97,7 @@ std::vector<const OperatorInfo*> all_of(const std::string& name) {
   return result;
 }
 
-// x.view(6) asks for six elements: an int is a size before it is a dtype.
+// x.view(6) is a view of six elements: an int matches a size before a dtype.
 bool only_when_converting(const OperatorInfo& op) {
   return op.name_space() == "aten" && op.full_name() == "view.dtype";
 }
@@ -117,7 +117,7 @@ std::string unknown(std::string_view name) {
   return text;
 }
 
-// Every line two spaces in.
+// The text with every line indented by two spaces.
 std::string indented(const std::string& text) {
   std::string all = "  ";
   for (const char c : text) {
@@ -153,7 +153,8 @@ std::vector<const OperatorInfo*> operators_in_texts(std::string_view kind) {
 
 Node* try_call(Graph& graph, std::string_view name, const std::vector<Value*>& args,
                const std::vector<NamedValue>& kwargs, std::string* reason) {
-  // Last of all the whole operators: x.sum(keepdim=True) is said by no overload.
+  // Operators that merge several overloads come last: no single overload of PyTorch's takes
+  // x.sum(keepdim=True).
   const std::vector<const OperatorInfo*> candidates = operators_in_texts(name);
   if (candidates.empty()) {
     if (reason) *reason = unknown(name);

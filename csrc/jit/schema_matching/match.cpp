@@ -15,8 +15,8 @@ bool may_be_none(const Type& type) {
   return type.is(TypeKind::kOptional) || type.is(TypeKind::kNone);
 }
 
-// The builtin that makes the wanted type of the given one, where PyTorch does so unasked; null
-// where it does not.
+// The builtin for PyTorch's implicit conversion between these types; null if there is
+// none.
 const char* conversion(const Type& actual, const Type& expected) {
   using K = TypeKind;
   const K from = actual.kind(), to = expected.kind();
@@ -35,7 +35,7 @@ const char* conversion(const Type& actual, const Type& expected) {
   return nullptr;
 }
 
-// [] without an annotation, which is a Tensor[] until it is known what it holds.
+// True for [] without an annotation, which is a Tensor[] until its element type is known.
 bool is_empty_list(const Value& value) {
   return value.node()->is("prim::ListConstruct") && value.node()->inputs().empty() &&
          value.type()->is(TypeKind::kList) && value.type()->element()->is(TypeKind::kTensor);
@@ -51,7 +51,7 @@ SchemaMatch::SchemaMatch(const OperatorInfo& op, const std::vector<Value*>& args
     reason_ = "Expected a Tensor among the arguments, but they are numbers only.";
 }
 
-// Parameters in order: by position, then by name, then by default.
+// Assigns parameters: by position, then by name, then by default.
 void SchemaMatch::plan_all(const std::vector<Value*>& args, const std::vector<NamedValue>& kwargs) {
   const auto& parameters = signature_.parameters;
   std::vector<bool> used(kwargs.size(), false);
@@ -104,7 +104,7 @@ void SchemaMatch::plan_all(const std::vector<Value*>& args, const std::vector<Na
   }
 }
 
-// `zeros(2, 3)`: the last list that is given by position may be given item by item.
+// `zeros(2, 3)`: the last positional list may be passed item by item.
 bool SchemaMatch::takes_rest(size_t i, const std::vector<Value*>& args) const {
   const auto& parameters = signature_.parameters;
   const Parameter& p = parameters[i];
@@ -123,7 +123,7 @@ bool SchemaMatch::refuse(const Parameter& parameter, const TypeRef& expected, co
 
 bool SchemaMatch::convert(const TypeRef& expected, const Parameter& parameter, Item& item) const {
   const Type& actual = *item.value->type();
-  // A bool is a number to operators, which know bools; the builtins' Scalar has no form for it.
+  // A bool is a number to operators, which support bools; builtins' Scalar does not.
   const bool bare =
       signature_.builtin && expected->is(TypeKind::kNumber) && actual.is(TypeKind::kBool);
   if (!bare && fits(actual, *expected, parameter)) return true;
@@ -139,7 +139,7 @@ bool SchemaMatch::plan(const Parameter& parameter, Value* value) {
   const bool list = formal->is(TypeKind::kList);
   if (list && actual.is(TypeKind::kTuple))
     return plan_list(parameter, std::vector<Value*>(actual.inner().size(), value));
-  // One int for int[2]; operators take one for every int[], as dimensions and sizes: x.sum(1).
+  // One int for int[2]; operators accept one for every int[], as dimensions and sizes: x.sum(1).
   const bool broadcasts = parameter.fixed_size != 0 ||
                           (list && !signature_.builtin && formal->element()->is(TypeKind::kInt));
   if (list && broadcasts && is_subtype(actual, *formal->element())) {
@@ -168,7 +168,7 @@ bool SchemaMatch::plan(const Parameter& parameter, Value* value) {
   return true;
 }
 
-// A list of these values, or of the elements of the one tuple that stands for all of them.
+// A list of these values, or of the elements of a single tuple.
 bool SchemaMatch::plan_list(const Parameter& parameter, const std::vector<Value*>& values) {
   const TypeRef& formal = without_optional(parameter.type)->element();
   const bool tuple = !values.empty() && values[0]->type()->is(TypeKind::kTuple);
@@ -189,7 +189,8 @@ bool SchemaMatch::plan_list(const Parameter& parameter, const std::vector<Value*
   return true;
 }
 
-// Operands may be numbers, but not all of them: numbers among themselves are for the builtins.
+// True if an operand is a tensor: operands may be numbers, but calls on numbers only are for
+// builtins.
 bool SchemaMatch::some_tensor() const {
   bool operands = false;
   for (const Plan& plan : plans_) {

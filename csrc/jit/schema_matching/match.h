@@ -1,8 +1,8 @@
-// SchemaMatch: whether one operator can be called with these arguments, and the call.
+// SchemaMatch: matches the arguments of a call against one operator, and inserts the call.
 //
-// What: builtin_calls.h tries a SchemaMatch per candidate. It plans, for each parameter, what the
-// node gets: the value, a conversion of it, a list of several, a default. Only emit()
-// changes the graph.
+// builtin_calls.h tries a SchemaMatch per candidate. It plans the input for each parameter:
+// the value, a conversion of it, a list of several, a default. Only emit() changes the
+// graph.
 #pragma once
 
 #include <string>
@@ -20,19 +20,19 @@ class SchemaMatch {
               const std::vector<NamedValue>& kwargs, bool conversions);
 
   bool ok() const { return reason_.empty(); }
-  const std::string& reason() const { return reason_; }  // as PyTorch says it
+  const std::string& reason() const { return reason_; }  // in PyTorch's words
   Node* emit(Graph& graph) const;
 
  private:
   struct Item {
     Value* value;
-    const char* conversion = nullptr;  // "aten::Int", before it is used
+    const char* conversion = nullptr;  // "aten::Int", applied first
   };
   enum class ConversionKind : int8_t { kValue, kList, kFromTuple, kEmptyList, kDefault };
   struct Plan {
     ConversionKind conversion_kind = ConversionKind::kValue;
     std::vector<Item> items;
-    TypeRef type;  // of the elements of a list that is made
+    TypeRef type;  // element type of a new list
     const Parameter* parameter = nullptr;
   };
 
@@ -51,7 +51,7 @@ class SchemaMatch {
   const bool conversions_;
   Bindings bindings_;
   std::vector<Plan> plans_;
-  std::vector<Value*> variadic_;  // of a variadic one
+  std::vector<Value*> variadic_;  // of a variadic schema
   std::string reason_;
 };
 

@@ -37,7 +37,7 @@ const std::vector<const Overload*>& none() {
   return *empty;
 }
 
-// What PyTorch's Python gives for what means nothing here.
+// PyTorch's Python default of an argument that has no meaning here.
 IValue usual(const Argument& extra) {
   const std::string_view name = extra.name;
   if (name == "cudnn_enabled" || name == "allow_tf32") return true;
@@ -113,7 +113,7 @@ std::optional<Stack> Overload::arguments_from(const Stack& arguments, Device res
   return stack;
 }
 
-// Of what means nothing here, a value that would mean something to PyTorch.
+// Rejects a value with a meaning to PyTorch for an argument without one here.
 void Overload::refuse(const Argument& argument, const IValue& value) const {
   if (value.is_none()) return;
   const auto* layout = argument.name == "layout" ? value.get_if<int64_t>() : nullptr;

@@ -37,7 +37,7 @@ std::unique_ptr<Signature> read(const OperatorInfo& op) {
     output->results.push_back(jit_type(result.type));
     output->result_names.emplace_back(result.name);
   }
-  // Two overloads of one name that take and give the same could not be told apart in a text.
+  // Two overloads of one name with equal argument and result types are ambiguous in a graph's text.
   const bool like_another = schema.full_name() == "max.out" || schema.full_name() == "min.out";
   if (!output->builtin && schema.returns.empty() && !like_another) {
     for (size_t i = 0; i < output->parameters.size(); ++i) {
@@ -71,7 +71,7 @@ TypeRef jit_type(const SchemaType& type) {
     case SchemaKind::kTensor: return tensor_type();
     case SchemaKind::kScalar: return make_type(TypeKind::kNumber);
     case SchemaKind::kInt:
-    // Graphs hold PyTorch's codes of these.
+    // Graphs have PyTorch's codes of these, as ints.
     case SchemaKind::kScalarType:
     case SchemaKind::kLayout:
     case SchemaKind::kMemoryFormat: return make_type(TypeKind::kInt);
@@ -166,7 +166,7 @@ bool fits(const Type& actual, const Type& expected, const Parameter& parameter) 
   if (is_subtype(actual, expected)) return true;
   if (parameter.takes_number && is_number(actual)) return true;
   if (parameter.written) return false;
-  // Who only reads a list may take one of something more special: Tensor[] for Tensor?[].
+  // A list that is only read may have more specific elements: Tensor[] for Tensor?[].
   const Type& list = expected.is(TypeKind::kOptional) ? *expected.element() : expected;
   return list.is(TypeKind::kList) && actual.is(TypeKind::kList) &&
          is_subtype(*actual.element(), *list.element());
@@ -179,7 +179,7 @@ std::string check_arguments(const OperatorInfo& op, const std::vector<TypeRef>& 
   if (actual_types.size() < parameters.size() ||
       (actual_types.size() > parameters.size() && !signature.variadic))
     return message("it takes ", parameters.size(), " arguments, not ", actual_types.size());
-  // Operands may be numbers, but not all of them: numbers among themselves are for the builtins.
+  // Operands may be numbers, but not all of them: calls on numbers only are for builtins.
   bool operands = false, tensors = false;
   for (size_t i = 0; i < parameters.size(); ++i) {
     operands |= parameters[i].takes_number;

@@ -1,9 +1,9 @@
-// Signature: what an operator or builtin takes and gives, as types of the JIT.
+// Signature: the arguments and results of an operator or builtin, with types of the JIT.
 //
-// What: the FunctionSchema with its types as the JIT's.
-// Invariant: built once per operator, and cached for the life of the process. The verifier and
-// schema matching both call fits(). If violated: the verifier rejects a graph that was built here,
-// or accepts one that cannot run.
+// A FunctionSchema whose types are the JIT's. Invariant: built once per operator, and cached
+// for the lifetime of the process. The verifier and schema matching both call fits(). If
+// violated: the verifier rejects a graph that was built here, or accepts one that cannot
+// run.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ namespace uh::jit {
 struct Parameter {
   std::string name;
   TypeRef type;            // with type variables
-  int64_t fixed_size = 0;  // of int[2]: one int may stand for both; 0: as long as it likes
+  int64_t fixed_size = 0;  // of int[2], which also accepts one int; 0: any length
   bool has_default = false;
   bool keyword_only = false;
   bool written = false;
@@ -31,28 +31,28 @@ struct Signature {
   std::vector<Parameter> parameters;
   std::vector<TypeRef> results;
   std::vector<std::string> result_names;
-  // The parameters that are the results of an in-place operator whose schema has none.
+  // The parameters that an in-place operator without results in its schema returns.
   std::vector<size_t> given_back;
-  bool variadic = false;  // takes more than its parameters, whatever they are
+  bool variadic = false;  // accepts further arguments of any type
   bool builtin = false;
 };
 
 const Signature& signature_of(const OperatorInfo& op);
-// The JIT's type for a type of a schema.
+// Converts a type of a schema to the JIT's.
 TypeRef jit_type(const SchemaType& type);
 
-// The node's results, one by one, where they are the tensors that it wrote: x of x.add_(1). Empty
-// for any other node.
+// The node's results one by one, if they are the tensors that it wrote: x for x.add_(1). Empty for
+// any other node.
 std::vector<Value*> given_back(const Node& node);
 
 // The types bound to type variables in one call.
 class Bindings {
  public:
-  // Binds the variables of `formal` as `actual` has them; "" or why they do not go together. A
-  // variable that a list holds is settled, as the list can be written; any other becomes what both
-  // are: of `get(self, key, default)` an optional.
+  // Binds the variables of `formal` to types in `actual`; returns "" or the mismatch. A variable
+  // within a list must match exactly, as the list is mutable; any other becomes the common
+  // supertype: an optional for `get(self, key, default)`.
   std::string bind(const TypeRef& formal, const TypeRef& actual, bool settled = false);
-  // The type with the variables' types in their place; null where one is not bound.
+  // Substitutes the variables; null if one is not bound.
   TypeRef apply(const TypeRef& type) const;
 
  private:
@@ -63,12 +63,12 @@ class Bindings {
   std::map<std::string, Bound> bound_;
 };
 
-// True if a value of this type may be the argument unconverted; `wanted` is its type with variables
-// replaced.
+// True if a value of this type may be the argument unconverted; `expected` is the parameter's type
+// with variables replaced.
 bool fits(const Type& actual, const Type& expected, const Parameter& parameter);
 
-// Checks the types of all arguments of a call, and derives those of its results. "" or the reason
-// why they do not fit.
+// Checks the types of all arguments of a call, and derives those of its results. Returns "" or the
+// mismatch.
 std::string check_arguments(const OperatorInfo& op, const std::vector<TypeRef>& actual_types,
                             std::vector<TypeRef>* results = nullptr);
 

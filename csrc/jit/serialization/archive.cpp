@@ -1,4 +1,4 @@
-// Reading: see archive.h. Writing is in archive_write.cpp.
+// Reads safetensors files: see archive.h. Writing is in archive_write.cpp.
 #include "jit/serialization/archive.h"
 
 #include <fcntl.h>
@@ -27,9 +27,9 @@ constexpr Kind kKinds[] = {
     {"F64", DType::kFloat64}, {"C64", DType::kComplex64},
 };
 
-constexpr size_t kMaxDims = 64;  // as many as PyTorch's iterators take
+constexpr size_t kMaxDims = 64;  // the limit of PyTorch's iterators
 
-// A quoted name as it can be shown: escaped, and not longer than a line.
+// Quotes a name for messages: escaped, and at most a line long.
 std::string quoted(std::string_view name) {
   constexpr size_t kShown = 80;
   JsonWriter writer;
@@ -46,7 +46,7 @@ std::string quoted_path(const std::string& path) { return JsonWriter().value(pat
 Ref<FileBytes> FileBytes::open(const std::string& path) {
   const std::string quoted_name = quoted_path(path);
   auto result = make_ref<FileBytes>();
-  // O_NONBLOCK: a pipe is refused below, and not waited for.
+  // O_NONBLOCK: a pipe is rejected below, instead of waiting for a writer.
   result->fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   check(result->fd_ >= 0, "load: cannot open ", quoted_name, ": ",
         std::string(std::strerror(errno)));
@@ -63,7 +63,7 @@ Ref<FileBytes> FileBytes::map(const std::string& path) {
   auto result = open(path);
   int flags = MAP_PRIVATE;
 #ifdef MAP_NORESERVE
-  flags |= MAP_NORESERVE;  // pages that are only read need no memory to be kept for them
+  flags |= MAP_NORESERVE;  // reserve no swap for pages that are only read
 #endif
   void* pages = ::mmap(nullptr, result->size_, PROT_READ | PROT_WRITE, flags, result->fd_, 0);
   check(pages != MAP_FAILED, "load: cannot map ", quoted_path(path), ": ",
@@ -201,7 +201,7 @@ void SafetensorsReader::read_entries(const Json& header) {
   }
 }
 
-// Tensor after tensor, from the end of the header to the end of the file.
+// Checks that the tensors' bytes fill the file without gaps or overlap, from the end of the header.
 void SafetensorsReader::check_bytes() {
   std::stable_sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
     return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
@@ -273,7 +273,7 @@ Tensor SafetensorsReader::tensor(size_t which) {
   std::byte* shared = bytes_->data() ? bytes_->data() + entry.begin : nullptr;
   const auto alignment = static_cast<uintptr_t>(std::min<int64_t>(itemsize(entry.dtype), 8));
   if (count == 0 || !shared || reinterpret_cast<uintptr_t>(shared) % alignment) {
-    result = empty(entry.sizes, entry.dtype);  // other writers need not align tensors
+    result = empty(entry.sizes, entry.dtype);  // other writers may not align tensors
     if (count) bytes_->read(entry.begin, count, result.data());
   } else {
     const auto let_go = [](void* owner, void*, size_t) {
@@ -284,7 +284,7 @@ Tensor SafetensorsReader::tensor(size_t which) {
     Layout layout{entry.sizes, contiguous_strides(entry.sizes), 0};
     result = Tensor(make_ref<TensorImpl>(std::move(storage), std::move(layout), entry.dtype));
   }
-  // Another writer's True may be any byte but 0; what computes with bools takes them for 0 and 1.
+  // Other writers may store True as any byte but 0; kernels for bools require 0 or 1.
   if (entry.dtype == DType::kBool)
     for (std::byte* at = result.data(); at != result.data() + count; ++at)
       if (*at > std::byte{1}) *at = std::byte{1};

@@ -1,13 +1,13 @@
-// One safetensors file: tensors by name, and strings (metadata) by name. Read and written.
+// Reads and writes safetensors files: tensors by name, and strings (metadata) by name.
 //
-// What: eight bytes of length, a JSON header, then the tensors' bytes without holes. The reader
-// checks the header against the file before anything is created from it, and reads each tensor into
-// new memory on request. map() maps the file: its tensors are its pages. A write to
-// them does not reach the file, and they keep the file mapped after the reader is destroyed; a
-// program that truncates the file then ends this one (SIGBUS). Nothing in a file is run, and its
-// size limits the memory that is allocated. Invariant: every entry's bytes are inside the file, and
-// their number follows from its dtype and sizes. If violated: a damaged file reads memory of
-// others. engine/serialization.py reads and writes the same format.
+// The format: eight bytes of length, a JSON header, then the tensors' bytes without gaps. The
+// reader checks the header against the file before it creates anything, and reads each tensor into
+// new memory on request. map() maps the file: its tensors use the file's pages. Writes to
+// them do not reach the file, and they keep the file mapped after the reader is destroyed; a
+// program that truncates the file then kills this one (SIGBUS). Nothing in a file is executed, and
+// its size limits the memory that is allocated. Invariant: every entry's bytes are inside the file,
+// and their number follows from its dtype and sizes. If violated: a damaged file causes reads out
+// of bounds. engine/serialization.py reads and writes the same format.
 #pragma once
 
 #include <functional>
@@ -27,13 +27,13 @@ class Json;
 
 namespace uh::jit {
 
-// The longest header that readers of the format take.
+// The maximum header size of the format's readers.
 inline constexpr size_t kMaxHeaderBytes = 100'000'000;
-// The metadata that lists, as a JSON array, what is complex128: the format has no such dtype, so
-// that its parts are written, as F64 with one dimension of 2 more.
+// The metadata key of a JSON array with the names of complex128 tensors: the format lacks this
+// dtype, so they are written as F64 with a further dimension of 2.
 inline constexpr std::string_view kComplexNames = "complex128";
 
-// The bytes of a file: opened, mapped, or a copy of them. Counted, for tensors share the last two.
+// The bytes of a file: opened, mapped, or copied. Counted, as tensors share mapped or copied bytes.
 class FileBytes final : public RefCounted {
  public:
   static Ref<FileBytes> open(const std::string& path);
@@ -44,7 +44,7 @@ class FileBytes final : public RefCounted {
   // Null for an opened file, whose bytes are not in memory.
   std::byte* data() const { return data_; }
   size_t size() const { return size_; }
-  // Copies bytes that are within size(). RuntimeError where the file has become shorter.
+  // Copies bytes within size(). Throws a RuntimeError if the file was truncated.
   void read(size_t begin, size_t count, void* to) const;
 
  private:
@@ -63,8 +63,8 @@ class SafetensorsReader {
     size_t begin, end;  // bytes of the file
   };
 
-  // Throw a RuntimeError that says what is wrong with the file, a TypeError for a dtype that the
-  // engine does not have. `name` is what messages call the content.
+  // Throw a RuntimeError that describes the defect, and a TypeError for a dtype that the engine
+  // lacks. `name` is the content's name in messages.
   explicit SafetensorsReader(const std::string& path);
   SafetensorsReader(std::string_view content, std::string name);
   static SafetensorsReader map(const std::string& path);
@@ -75,7 +75,7 @@ class SafetensorsReader {
   const std::vector<Entry>& entries() const { return entries_; }  // in the order of their bytes
   // The index of the entry of this name, or -1.
   int64_t find(std::string_view name) const;
-  // The same tensor at every call.
+  // Returns the same tensor at every call.
   Tensor tensor(size_t entry);
   Tensor tensor(std::string_view name);  // RuntimeError for an unknown name
 
@@ -102,15 +102,15 @@ class SafetensorsReader {
 
 class SafetensorsWriter {
  public:
-  // Returns the name under which the tensor is in the file: that of an equal one (same memory, same
-  // layout, as tied weights have) which was added before, else `name`. RuntimeError for a name that
-  // is taken, and for meta tensors.
+  // Returns the tensor's name in the file: that of an equal one (same memory and layout, as for
+  // tied weights) which was added before, else `name`. RuntimeError for a name in use, and for meta
+  // tensors.
   std::string add(const std::string& name, const Tensor& tensor);
   void set_metadata(const std::string& key, std::string value) {
     metadata_[key] = std::move(value);
   }
 
-  // Replaces the file when the new one is complete: see output_file.h.
+  // Replaces the file once the new one is complete: see output_file.h.
   void write(const std::string& path) const;
   std::string bytes() const;
 

@@ -1,4 +1,4 @@
-// Writing: see archive.h.
+// Writes safetensors files: see archive.h.
 #include <algorithm>
 
 #include "base/json.h"
@@ -52,7 +52,7 @@ std::string SafetensorsWriter::add(const std::string& name, const Tensor& tensor
 }
 
 void SafetensorsWriter::emit(const Sink& sink) const {
-  // Large elements first: every tensor is then aligned to its own, without holes.
+  // Largest elements first: every tensor is then aligned to its element size, without gaps.
   std::vector<const std::pair<std::string, Tensor>*> order;
   for (const auto& entry : tensors_) order.push_back(&entry);
   std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
@@ -88,7 +88,7 @@ void SafetensorsWriter::emit(const Sink& sink) const {
   }
   header.end_object();
   std::string text = header.take();
-  while ((8 + text.size()) % 64 != 0) text += ' ';  // the first tensor begins a cache line
+  while ((8 + text.size()) % 64 != 0) text += ' ';  // aligns the first tensor to a cache line
   check(text.size() <= kMaxHeaderBytes, "save: the names, sizes and metadata take ", text.size(),
         " bytes, more than the ", kMaxHeaderBytes, " that readers of the format take");
 

@@ -16,7 +16,7 @@ double number(const Json& json) {
   const std::string& text = json.as_string();
   double value = 0;
   const char* last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, value);  // in any locale
+  const auto [end, error] = std::from_chars(text.data(), last, value);  // independent of the locale
   check(error == std::errc() && end == last, "load: '", text, "' is not a number");
   return value;
 }
@@ -46,7 +46,7 @@ class ModelReader {
     }
     for (const Ref<Function>& function : new_functions_) bind(*function);
     refuse_circles();
-    // After the methods: verify() looks calls of methods up.
+    // After the methods: verify() looks up callees.
     for (const Ref<Function>& function : new_functions_) verify(function->graph());
     const Json::Array& objects = model.at("objects").as_array();
     check(!objects.empty(), "load: the model has no object");
@@ -78,7 +78,7 @@ class ModelReader {
           name, "'");
   }
 
-  // The Enum that this process has already, where it has the same members.
+  // Uses the existing Enum of that name if it has the same members.
   void make_enum(const Json& json) {
     const std::string& name = json.at("name").as_string();
     EnumType::Members members;
@@ -99,7 +99,7 @@ class ModelReader {
                       });
   }
 
-  // Note [Ownership of methods] in ir/type.h: those of classes without objects have no other owner.
+  // Note [Ownership of methods] in ir/type.h: the methods of classes without objects need an owner.
   void keep_classes() {
     const Ref<Methods> root = static_cast<ClassType&>(*objects_[0].object()->type).methods();
     for (const Ref<Methods>& methods : methods_)
@@ -135,7 +135,7 @@ class ModelReader {
     return function;
   }
 
-  // A call names its function: here the name becomes the function.
+  // Replaces the function's name in each call by the function.
   void bind(Function& function) {
     each_node_within(function.graph(), [&](Node* node) {
       const Attribute* attribute = node->attribute("name");
@@ -151,7 +151,7 @@ class ModelReader {
     });
   }
 
-  // A function that holds itself would never be freed; the compiler does not make one.
+  // A recursive function would never be freed; the compiler rejects them.
   void refuse_circles() {
     std::unordered_map<const Function*, int> state;  // 1: being looked at, 2: done
     std::vector<std::pair<const Function*, size_t>> path;
@@ -198,7 +198,7 @@ class ModelReader {
     for (const IValue& object : objects_) refuse_circle(*object.object(), over, 0);
   }
 
-  // An object that holds itself would never be freed, and visiting it would not end.
+  // An object that contains itself would never be freed, and visiting it would not terminate.
   void refuse_circle(const Object& object, std::unordered_map<const Object*, bool>& over,
                      int depth) {
     check(depth < kMaxModuleDepth, "load: modules are nested more than ", kMaxModuleDepth, " deep");
@@ -282,7 +282,7 @@ class ModelReader {
   std::map<std::pair<std::string, bool>, Tensor> tensors_;  // tied weights stay one tensor
   std::vector<IValue> constants_;
   std::map<std::string, TypeRef, std::less<>> aliases_;
-  std::vector<Ref<Methods>> methods_;  // of these classes, until there are objects
+  std::vector<Ref<Methods>> methods_;  // owned here until there are objects
   std::map<std::string, Ref<Function>> functions_;
   std::vector<Ref<Function>> new_functions_;
   std::unordered_map<const Function*, std::vector<const Function*>> calls_;
@@ -318,7 +318,8 @@ IValue load_model(SafetensorsReader& file) {
     if (version <= kModelVersion) return ModelReader(file).read(model);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kMemory) throw;
-    // Of whatever kind: a graph that verify() refuses is a bug elsewhere, here it is the file.
+    // Any kind of error: a graph that verify() rejects is an internal error elsewhere, here a bad
+    // file.
     std::string reason = error.what();
     if (reason.starts_with("load: ")) reason = reason.substr(6);
     fail(ErrorKind::kRuntime, "load: the model in ", file.name(), " is damaged: ", reason);
@@ -332,7 +333,7 @@ std::optional<std::string> extra_file(const SafetensorsReader& file, const std::
   if (const std::string* text = file.metadata("extra." + name)) return *text;
   const std::string* characters = file.metadata("extra_bytes." + name);
   if (!characters) return std::nullopt;
-  // Every byte was written as the character of its number: one byte of UTF-8, or two.
+  // Each byte was written as the character with its number: one or two bytes of UTF-8.
   std::string bytes;
   for (size_t i = 0; i < characters->size(); ++i) {
     auto byte = static_cast<unsigned char>((*characters)[i]);

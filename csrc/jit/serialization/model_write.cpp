@@ -13,7 +13,7 @@
 namespace uh::jit {
 namespace {
 
-constexpr int kMaxObjectDepth = 1000;  // as far as a file is read
+constexpr int kMaxObjectDepth = 1000;  // the limit of the reader
 
 class ModelWriter {
  public:
@@ -30,7 +30,7 @@ class ModelWriter {
     for (size_t i = 0; i < classes_.size(); ++i) write_class(classes, *classes_[i]);
     classes.end_array();
 
-    // Writing one may find another that it calls.
+    // Writing a function may add functions that it calls.
     JsonWriter functions;
     functions.begin_array();
     for (size_t i = 0; i < functions_.size(); ++i) write_function(functions, *functions_[i]);
@@ -66,7 +66,7 @@ class ModelWriter {
     return number;
   }
 
-  // The objects of an attribute, which may be a list of them.
+  // Numbers the objects in an attribute, which may be a list of them.
   void number_within(const IValue& value, const std::string& path, int depth) {
     if (const EnumType* type = enum_of(value)) return know_enum(*type);
     if (value.object()) number_object(value, path, depth);
@@ -80,7 +80,7 @@ class ModelWriter {
       for (const auto& [key, item] : dict->items()) number_within(item, path, depth);
   }
 
-  // Classes that only graphs and types of attributes name.
+  // Finds classes that only graphs and attribute types name.
   void find_named(const ClassType& type) {
     const Ref<Methods> methods = const_cast<ClassType&>(type).methods();
     for (const auto& [name, function] : methods->all)
@@ -175,7 +175,7 @@ class ModelWriter {
     } else if (const auto* type = value.get_if<DType>()) {
       w.member("int", pytorch_code(*type));
     } else if (const auto* d = value.get_if<double>()) {
-      w.member("float", number_of(*d));  // infinities and NaN, which JSON's numbers do not have
+      w.member("float", number_of(*d));  // infinities and NaN, which JSON numbers cannot represent
     } else if (const auto* s = value.get_if<Scalar>(); s && s->is_complex()) {
       w.key("complex").begin_array();
       w.value(number_of(s->to_complex().re)).value(number_of(s->to_complex().im)).end_array();
@@ -215,7 +215,7 @@ class ModelWriter {
     w.end_object();
   }
 
-  // A file with more could not be read.
+  // Rejects a graph that could not be read back.
   static void check_depth(const Graph& graph, const std::string& name) {
     std::vector<std::pair<const Block*, int>> waiting{{graph.block(), 0}};
     while (!waiting.empty()) {
@@ -259,7 +259,7 @@ class ModelWriter {
   std::vector<IValue> constants_;
 };
 
-// True if it survives JSON unchanged: strings of JSON are UTF-8.
+// True if the string can be stored in JSON unchanged, that is, if it is valid UTF-8.
 bool is_json_text(const std::string& content) {
   try {
     return Json::parse(JsonWriter().value(content).take()).as_string() == content;
@@ -268,7 +268,7 @@ bool is_json_text(const std::string& content) {
   }
 }
 
-// Every byte as the character of its number.
+// Encodes each byte as the character with its number.
 std::string characters_of(const std::string& bytes) {
   std::string text;
   for (const char c : bytes) {

@@ -20,15 +20,15 @@
 namespace uh::jit {
 namespace {
 
-constexpr size_t kChunk = size_t{64} << 20;  // between two questions whether to stop
-constexpr int kMaxLinks = 40;                // as many as Linux follows
+constexpr size_t kChunk = size_t{64} << 20;  // bytes between polls for interruption
+constexpr int kMaxLinks = 40;                // the limit of Linux
 
 std::string folder_of(const std::string& path) {
   const size_t slash = path.rfind('/');
   return slash == std::string::npos ? "" : path.substr(0, slash + 1);
 }
 
-// A system call was interrupted: the host's signal handlers run, and may throw.
+// After an interrupted system call: the host's signal handlers run, and may throw.
 void poll_signals() {
   if (const auto ask = g_interrupt.load(std::memory_order_acquire)) ask();
 }
@@ -42,8 +42,8 @@ int open_retrying(const char* path, int flags) {
 }
 
 #ifdef __linux__
-// The descriptor of this process that a link of /proc stands for; -1 for any other link. Its
-// content is not a path to write to: /proc/self/fd/1 may be a pipe, or a file that a shell opened.
+// The descriptor of this process that a link in /proc refers to; -1 for any other link. Its target
+// is not a path to write to: /proc/self/fd/1 may be a pipe, or a file that a shell opened.
 int own_descriptor(const std::string& link, const struct stat& target) {
   const int at = ::open(link.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC);
   if (at < 0) return -1;
@@ -119,8 +119,8 @@ void OutputFile::open_target() {
 
 void OutputFile::open_temporary() {
 #ifdef O_TMPFILE
-  // Without a name: a process that is killed here leaves nothing either. Not every file system
-  // has such files.
+  // An unnamed file leaves nothing if the process is killed. Not every file system supports
+  // it.
   const std::string folder = folder_of(target_);
   if (::access("/proc/self/fd", X_OK) == 0)
     fd_ = open_retrying(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY);
@@ -145,7 +145,7 @@ void OutputFile::copy_permissions(const struct stat& old) const {
   struct stat status {};
   if (::fstat(fd_, &status) != 0) fail_with_errno();
   if (status.st_uid != old.st_uid || status.st_gid != old.st_gid) {
-    // Refused to most users: then the file belongs to who wrote it, as a copy of it would.
+    // Not permitted to most users: the file then belongs to its writer, like a copy.
     [[maybe_unused]] const int refused = ::fchown(fd_, old.st_uid, old.st_gid);
   }
   if (::fchmod(fd_, old.st_mode & 07777) != 0) fail_with_errno();

@@ -1,16 +1,16 @@
-// A file that is written whole or not at all: the target of save.
+// OutputFile: a file that is written completely or not at all; the target of save.
 //
-// What: the bytes go to a temporary file in the folder of the target, which takes its name in
-// commit(). A program that has mapped the old file keeps it, and a save that fails leaves the old
-// file as it was and no temporary one.
-// - A symbolic link stays: the file that it points at is replaced.
-// - A device, a pipe, and a descriptor of this process (/dev/stdout) are written into.
-// - Of a file with several hard links the path gets the new content; the other names keep the old
-//   one. Writing into the shared file would truncate it under a program that has mapped it.
-// - Permissions of an existing file are copied, its owner as far as the system allows it; a new
-//   file has those that the umask leaves. A file that may not be written is not replaced.
+// The bytes go to a temporary file in the target's folder, which commit() renames. A program that
+// has mapped the old file keeps it, and a failed save leaves the old file unchanged and no
+// temporary one.
+// - A symbolic link is kept: the file that it points to is replaced.
+// - A device, a pipe, and a descriptor of this process (/dev/stdout) are written directly.
+// - If a file has several hard links, the path gets the new content; the other names keep the
+//   old one. Writing into the shared file would truncate it under a program that has mapped it.
+// - Permissions of an existing file are copied, its owner if the system permits; a new file has
+//   the umask's permissions. A file without write permission is not replaced.
 // Invariant: no existing regular file is ever truncated. If violated: a program that has mapped the
-// file ends with SIGBUS.
+// file is killed by SIGBUS.
 #pragma once
 
 #include <sys/stat.h>
@@ -22,7 +22,7 @@
 
 namespace uh::jit {
 
-// A RuntimeError with the errno of the system call that failed.
+// A RuntimeError with the errno of the failed system call.
 class OutputError : public Error {
  public:
   OutputError(int code, const std::string& message)
@@ -51,11 +51,11 @@ class OutputFile {
   void close();
   [[noreturn]] void fail_with_errno() const;
 
-  const std::string path_;  // as the caller wrote it
-  std::string target_;      // without symbolic links
-  std::string temporary_;   // "" if there is none, or it has no name yet
+  const std::string path_;  // as passed by the caller
+  std::string target_;      // with symbolic links resolved
+  std::string temporary_;   // "" if there is none, or it is unnamed
   int fd_ = -1;
-  bool replaces_ = true;  // a file takes the target's name; else fd_ is the target itself
+  bool replaces_ = true;  // a file is renamed to the target; else fd_ is the target itself
 };
 
 }  // namespace uh::jit

@@ -14,10 +14,10 @@
 namespace uh::jit {
 namespace {
 
-// Of each byte of a text some hundred bytes of graph are made.
+// A graph takes about a hundred times the memory of its text.
 constexpr size_t kMaxTextLength = 200'000'000;
 
-// `prim::FusionGroup_0`: a kind that names its subgraph.
+// Splits `prim::FusionGroup_0`, the kind of a node with a named subgraph.
 std::string_view group_kind(std::string_view kind) {
   const size_t bar = kind.rfind('_');
   if (!kind.starts_with("prim::") || bar == std::string_view::npos || bar + 1 == kind.size())
@@ -52,7 +52,7 @@ class GraphReader {
   }
 
  private:
-  // Names that are seen from here; what a block declares is forgotten at its end.
+  // The visible names; a block's declarations are removed at its end.
   struct Scope {
     std::vector<std::string> declared;
   };
@@ -73,7 +73,7 @@ class GraphReader {
     return new_graph;
   }
 
-  // "%x.1 : Tensor, %2 : int" up to `end`, which is eaten; `make` makes a Value of the type.
+  // Parses "%x.1 : Tensor, %2 : int" up to and including `end`; `make` makes a Value of the type.
   template <class Make>
   void declarations(Scope& scope, std::string_view end, const Make& make) {
     if (cursor_.eat(end)) return;
@@ -100,7 +100,7 @@ class GraphReader {
     value->set_name(name);
   }
 
-  // After the %.
+  // Parses a name after its %.
   std::string value_name() {
     cursor_.expect("%");
     const size_t from = cursor_.at();
@@ -123,7 +123,7 @@ class GraphReader {
     return it->second;
   }
 
-  // "(%1, %2)".
+  // Parses "(%1, %2)".
   std::vector<Value*> uses() {
     std::vector<Value*> values;
     cursor_.expect("(");
@@ -134,7 +134,7 @@ class GraphReader {
     return values;
   }
 
-  // Nodes up to the word that ends the block, which stays.
+  // Parses nodes up to the word that ends the block, which is not consumed.
   void nodes(Block* block, Scope& scope, std::string_view end) {
     if (++blocks_ > kMaxBlocks) cursor_.refuse(cursor_.at(), "blocks are nested too deeply");
     for (;;) {
@@ -195,7 +195,7 @@ class GraphReader {
     finish(*node, from, positions);
   }
 
-  // [value=1, name="x"]; returns where the values stand.
+  // Parses [value=1, name="x"]; returns the positions of the values.
   std::vector<size_t> attributes(Node& node) {
     std::vector<size_t> positions;
     if (!cursor_.eat('[')) return positions;
@@ -213,8 +213,8 @@ class GraphReader {
     return positions;
   }
 
-  // The overload that takes these types; If, Loop and similar nodes have none. Text may leave out
-  // what an operator in place gives.
+  // Sets the overload that takes these types; If, Loop and similar nodes have none. The text may
+  // omit an in-place operator's result.
   void resolve(Node& node, size_t at_kind, size_t outputs) {
     const std::string& kind = node.kind().text();
     std::vector<TypeRef> actual_types;
@@ -239,7 +239,7 @@ class GraphReader {
                                     outputs == 1 ? " value" : " values", tried));
   }
 
-  // Other namespaces than the engine's own are those of libraries.
+  // Operators in other namespaces than the engine's belong to libraries.
   static std::string missing(const std::string& kind) {
     const bool own = kind.starts_with("aten::") || kind.starts_with("prim::");
     if (own || kind.find("::") == std::string::npos) return message("there is no operator ", kind);
@@ -273,7 +273,7 @@ class GraphReader {
     for (const std::string& name : scope.declared) values_.erase(name);
   }
 
-  // {2} without dimensions is a number that Python had where a tensor could stand.
+  // {2} without dimensions is a Python number that was traced as a tensor.
   IValue wrapped(IValue value, size_t at) {
     const Tensor* t = value.get_if<Tensor>();
     const bool number = t && *t && t->ndim() == 0 && !t->is_meta() &&
@@ -283,7 +283,7 @@ class GraphReader {
     return value;
   }
 
-  // A constant's type supplies what its text leaves open.
+  // Converts the value to the constant's type.
   void finish(Node& node, size_t from, const std::vector<size_t>& positions) {
     if (!node.is("prim::Constant")) return;
     if (node.outputs().size() != 1 || !node.inputs().empty())
@@ -300,7 +300,8 @@ class GraphReader {
     }
   }
 
-  // ", scope: __module.block/__module.block.linear", up to the comment or the end of the line.
+  // Parses ", scope: __module.block/__module.block.linear", up to the comment or the end of the
+  // line.
   void scope_of(Node& node) {
     if (!cursor_.eat(',')) return;
     cursor_.expect("scope");
@@ -314,7 +315,7 @@ class GraphReader {
     node.set_scope(std::string(scope));
   }
 
-  // "# file.py:12:4": the span of the node. Any other comment says nothing.
+  // Parses "# file.py:12:4", the span of the node; other comments are ignored.
   void comment(Node* node = nullptr) {
     if (!cursor_.eat('#')) return;
     std::string_view text = cursor_.rest_of_line();
@@ -334,7 +335,7 @@ class GraphReader {
     node->set_span(std::move(span));
   }
 
-  // Takes ":12" off the end.
+  // Removes a trailing ":12".
   static bool last_number(std::string_view& text, int& number) {
     const size_t colon = text.rfind(':');
     if (colon == std::string_view::npos || colon + 1 == text.size() || text.size() - colon > 9)
@@ -354,7 +355,7 @@ class GraphReader {
   Graph* graph_ = nullptr;
   int blocks_ = 0;
   static constexpr int kMaxNestedBlocks = 50;
-  int depth_ = 0;  // of the graph that is being read: of one that a node of it holds, one more
+  int depth_ = 0;  // nesting of the graph being read
   std::unordered_map<std::string, Value*> values_;
   struct Group {
     Node* node;
@@ -377,7 +378,7 @@ GraphRef parse(std::string_view text, const std::vector<IValue>* constants) {
   } catch (const Error& error) {
     const std::string_view error_message = error.what();
     if (error_message.starts_with("graph: line ")) throw;
-    // What the graph says of itself has the node; what a value says, the place where it was read.
+    // Errors of the graph name the node; errors of a value get the position.
     if (error_message.starts_with("graph: ")) fail(ErrorKind::kRuntime, error_message);
     cursor.refuse(cursor.at(), error_message);
   }

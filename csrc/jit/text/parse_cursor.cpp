@@ -12,7 +12,7 @@ bool in_word(char c) {
 
 namespace {
 
-// A byte within a character of UTF-8, of which the first byte counts.
+// True for a UTF-8 byte other than the first of a character.
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -149,7 +149,7 @@ void Cursor::stop(const std::string& problem) const {
   while (!before.empty() && is_continuation(before.front())) before.remove_prefix(1);
   while (!after.empty() && (static_cast<unsigned char>(after.back()) & 0x80) &&
          at_ + after.size() < text_.size() && is_continuation(text_[at_ + after.size()]))
-    after.remove_suffix(1);  // no part of a character
+    after.remove_suffix(1);  // remove a partial character
   const auto inside = std::count_if(before.begin(), before.end(), is_continuation);
   fail(ErrorKind::kRuntime, subject_, ": line ", line(), ", column ", column(), ": ", problem,
        "\n  ", before, after, "\n  ", std::string(before.size() - static_cast<size_t>(inside), ' '),

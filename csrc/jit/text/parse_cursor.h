@@ -1,8 +1,8 @@
-// Cursor: a place in a text that is read from left to right, and the error that points at it.
+// Cursor: a position in a text that is parsed from left to right, with errors that point at it.
 //
-// What: parse_type and parse read through one. Spaces, and in graphs comments, stand between words
-// and mean nothing. Invariant: whatever the text, a reader ends in a result or in wrong(), and its
-// recursion is bounded by Deeper. If violated: a damaged file ends the process.
+// Used by parse_type and parse. Skips spaces between words and, in graphs, comments. Invariant: for
+// any text, a parser terminates with a result or in wrong(), and its recursion is bounded by
+// Deeper. If violated: a damaged file ends the process.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace uh::jit {
 
-// Letters, digits and _; every byte of a character beyond ASCII counts as a letter.
+// True for letters, digits and _; every byte of a non-ASCII character counts as a letter.
 bool in_word(char c);
 
 class Cursor {
@@ -37,17 +37,17 @@ class Cursor {
     return true;
   }
   bool eat(std::string_view token);
-  // The same for a full word: "in" does not match "int".
+  // Consumes a complete word: "in" does not match "int".
   bool eat_word(std::string_view word);
   void expect(std::string_view token);
-  // A word, which does not start with a digit and may contain characters of `more`; else empty.
+  // Reads a word, which does not start with a digit and may contain characters of `more`; or "".
   std::string_view try_word(std::string_view more = "");
   std::string_view word(std::string_view expected, std::string_view more = "");
-  // A signed integer of 64 bits.
+  // Reads a signed 64-bit integer.
   int64_t integer(std::string_view expected);
-  // Everything up to the end of the line, or to `end`.
+  // Reads up to the end of the line, or to `end`.
   std::string_view rest_of_line();
-  // The string between quotes, with escapes replaced; the cursor is at the opening quote.
+  // Reads a quoted string and replaces escapes; the cursor is at the opening quote.
   std::string quoted();
 
   size_t at() const { return at_; }
@@ -59,10 +59,10 @@ class Cursor {
 
   // Throws a RuntimeError with the expectation, the position, and the line with a caret below it.
   [[noreturn]] void wrong(std::string_view expected) const;
-  // The same for what could be read and makes no sense; points at `from`.
+  // The same for well-formed but invalid text; points at `from`.
   [[noreturn]] void refuse(size_t from, std::string_view reason);
 
-  // A level of nesting, for as long as it lives.
+  // A level of nesting, for the lifetime of the object.
   class Deeper {
    public:
     explicit Deeper(Cursor& cursor) : cursor_(cursor) {
@@ -88,7 +88,7 @@ class Cursor {
   int depth_ = 0;
 };
 
-// A type at the cursor, as parse_type reads it.
+// Reads a type in the format of parse_type.
 TypeRef read_type(Cursor& cursor);
 // A type variable of a schema (`t`, `tVal`): of kind Any, its text is its name.
 TypeRef type_variable(std::string_view name);

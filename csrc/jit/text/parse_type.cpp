@@ -1,10 +1,10 @@
-// Types as graphs and schemas write them.
+// Parser for types in the format of graphs and schemas.
 #include "jit/text/parse_cursor.h"
 
 namespace uh::jit {
 namespace {
 
-// Of a schema, while it is being matched: what it stands for is found out from the arguments.
+// A type variable of a schema, bound from the arguments during schema matching.
 class TypeVariable final : public Type {
  public:
   explicit TypeVariable(std::string_view name) : Type(TypeKind::kAny), name_(name) {}
@@ -18,8 +18,8 @@ struct Simple {
   std::string_view text;
   TypeKind kind;
 };
-// The first of a kind is how it is printed. The last ones are how schemas call what the graph
-// holds as a number: dtypes, layouts and memory formats are PyTorch's codes.
+// The first name of a kind is the printed one. The last ones are schema types that are ints in
+// graphs: dtypes, layouts and memory formats are PyTorch's codes.
 constexpr Simple kSimple[] = {
     {"Any", TypeKind::kAny},          {"int", TypeKind::kInt},
     {"float", TypeKind::kFloat},      {"complex", TypeKind::kComplex},
@@ -33,7 +33,7 @@ constexpr Simple kSimple[] = {
     {"AnyClassType", TypeKind::kAny}, {"AnyEnumType", TypeKind::kEnum},
 };
 
-// The dtype that `Float` means; nothing for `Tensor` and other words.
+// The dtype of `Float` and other titles; nullopt for `Tensor` and other words.
 DType dtype_of_title(std::string_view title) {
   for (int i = 0; i < kDTypeCount; ++i)
     if (info(static_cast<DType>(i)).title == title) return static_cast<DType>(i);
@@ -50,7 +50,7 @@ int64_t size_or_unknown(Cursor& cursor) {
 
 constexpr size_t kMaxDims = 64;
 
-// After `Float(` up to the bracket: sizes or `...`, then strides=, requires_grad=, device=.
+// Parses the properties after `Float(`: sizes or `...`, then strides=, requires_grad=, device=.
 void read_facts(Cursor& cursor, TensorProperties& facts) {
   if (cursor.eat("...")) {
     if (cursor.peek() != ')') cursor.expect(",");
@@ -96,8 +96,8 @@ void read_facts(Cursor& cursor, TensorProperties& facts) {
   cursor.expect(")");
 }
 
-// `(a!)`, `(a)`, `(a -> *)`, `(*)`, `(a|b)` after a type of a schema: which tensors share memory
-// is not part of the type. Returns true if there was one.
+// Skips an alias annotation in a schema: `(a!)`, `(a)`, `(a -> *)`, `(*)`, `(a|b)`. It is not part
+// of the type. Returns true if there was one.
 bool skip_alias(Cursor& cursor) {
   const size_t from = cursor.at();
   if (!cursor.eat('(')) return false;
@@ -125,7 +125,7 @@ bool skip_alias(Cursor& cursor) {
 TypeRef read_tensor(Cursor& cursor, DType dtype) {
   TensorProperties facts;
   facts.dtype = dtype;
-  // Tensor(*) in a schema is an alias set; in a graph it is a tensor of one dimension.
+  // Tensor(*) is an alias set in a schema, but a 1-d tensor in a graph.
   const bool mark = dtype == DType::kUndefined && cursor.raw() == '(' &&
                     cursor.text().substr(cursor.at(), 3) != "(*)" &&
                     cursor.text().substr(cursor.at(), 3) != "(*," && skip_alias(cursor);
@@ -196,7 +196,7 @@ TypeRef read_base(Cursor& cursor) {
   }
   if (word == "NamedTuple") return read_named_tuple(cursor);
   if (TypeRef type = find_class(word); type && type->is(TypeKind::kClass)) return type;
-  // A type variable, recognised as in PyTorch: a word that begins with a small letter.
+  // A type variable: in PyTorch any word that begins with a lower-case letter.
   if (first >= 'a' && first <= 'z') return make_type(TypeKind::kAny);
   cursor.refuse(from, message("unknown type specifier ", word));
 }
@@ -211,7 +211,7 @@ TypeRef read_type(Cursor& cursor) {
     if (cursor.raw() == '[') {
       cursor.eat('[');
       if (cursor.peek() != ']')
-        cursor.integer("']'");  // int[2]: how many is the operator's business
+        cursor.integer("']'");  // int[2]: the type does not include the length
       cursor.expect("]");
       type = list_of(std::move(type));
     } else if (cursor.raw() == '?') {

@@ -11,7 +11,7 @@
 namespace uh::jit {
 namespace {
 
-// The member of an Enum that a graph writes as __torch__.Color.RED; None for any other word.
+// The Enum member that a graph writes as __torch__.Color.RED; None for any other word.
 IValue member_named(std::string_view word) {
   const size_t dot = word.rfind('.');
   if (dot == std::string_view::npos) return {};
@@ -48,7 +48,7 @@ class ValueReader {
   }
 
  private:
-  // annotate(List[int], []): ignores the type, which is also the type of the constant.
+  // Parses annotate(List[int], []); ignores the type, which the constant has as well.
   IValue annotated() {
     cursor_.expect("(");
     for (int depth = 0; depth > 0 || cursor_.raw() != ','; cursor_.go(cursor_.at() + 1)) {
@@ -156,7 +156,7 @@ bool types_follow(Cursor& cursor) {
          word != "inf" && word != "CONSTANTS";
 }
 
-// `{2.5}` as the tensor of one element that the type says.
+// Converts `{2.5}` to a one-element tensor of the type's dtype and sizes.
 IValue tensor_as(const Tensor& t, const Type& type) {
   const TensorProperties& facts = type.facts();
   if (!t || t.ndim() != 0 || t.is_meta()) return t;
@@ -174,7 +174,7 @@ Attribute read_attribute(Cursor& cursor, const std::vector<IValue>* constants) {
   Attribute attribute;
   if (cursor.peek() != '[' || !types_follow(cursor)) {
     attribute.value = ValueReader(cursor, constants).read();
-    // Of numbers alone it is what operators take: int[] and float[].
+    // A list of numbers only becomes an operator's argument: int[] or float[].
     const List* list = attribute.value.list();
     if (list && !list->items.empty()) {
       const TypeRef type = type_of(attribute.value);

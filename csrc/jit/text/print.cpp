@@ -85,7 +85,7 @@ class Printer {
   Printer(const Print& options) : options_(options) {}
 
   std::string graph(const Graph& g) {
-    // In the order of use: a reader meets each subgraph after the node that uses it.
+    // In the order of use: each subgraph follows the nodes that use it.
     write_graph("graph", g, 0);
     for (size_t i = 0; i < subgraphs_.size(); ++i) {
       out_ += "with " + subgraphs_[i].name + " = ";
@@ -157,7 +157,7 @@ class Printer {
     write_values(node.inputs());
     out_ += ")";
     if (!node.scope().empty()) out_ += ", scope: " + node.scope();
-    // Archives keep every place.
+    // Files keep all source positions.
     if (options_.with_source && node.span() && (node.span().is_printed || options_.constants))
       out_ += " # " + node.span().text();
   }
@@ -177,7 +177,7 @@ class Printer {
     if (!list.empty()) out_ += "[" + list + "]";
   }
 
-  // {1} for a constant whose type is float; "" for any other.
+  // Prints {1} for a constant whose type is float; returns "" for any other.
   std::string typed_number(const Node& node, const Attribute& attribute) const {
     const Tensor* t = attribute.value.get_if<Tensor>();
     if (!node.is("prim::Constant") || node.outputs().size() != 1 || !t || !*t) return "";

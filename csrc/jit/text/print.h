@@ -1,4 +1,4 @@
-// PyTorch's text of graphs: what str(graph) shows, and parse.h reads back.
+// Printer for PyTorch's text format of graphs: str(graph), which parse.h reads back.
 //
 //   graph(%x.1 : Tensor):
 //     %1 : int = prim::Constant[value=1]() # file.py:3:15
@@ -19,7 +19,7 @@ namespace uh::jit {
 struct Print {
   bool with_source = true;
   // Receives the tensors of constants: the text then contains CONSTANTS.c0, and can be parsed with
-  // these. Without it a tensor of one element is written {2.5}, a larger one <Tensor>, which cannot
+  // these. Otherwise a tensor of one element is written {2.5}, a larger one <Tensor>, which cannot
   // be parsed.
   std::vector<IValue>* constants = nullptr;
 };
@@ -30,7 +30,7 @@ std::string print(const Node& node, bool with_source = false);
 // A constant: `1`, `2.5`, `2.`, `"text"`, `[1, 2]`, `(1, 2)`, `{"a": 1}`, `None`.
 std::string print(const IValue& value, const Print& options = {});
 std::string print(const Attribute& attribute, const Print& options = {});
-// A number as graphs write it: enough digits to be parsed exactly, "2." for an integer.
+// Prints a number with enough digits to be parsed exactly, "2." for an integer.
 std::string number_of(double value);
 
 }  // namespace uh::jit

@@ -10,14 +10,14 @@ namespace {
 constexpr const char* kForward = "prim::TracedModuleForward";
 using Replaced = std::unordered_map<const Value*, Value*>;
 
-// Gives a new node the span of the node whose line it comes from.
+// Gives a new node the span of the node that it derives from.
 Node* with_span_of(const Node& origin, Node* node) {
   node->set_span(origin.span());
   return hide_span(node);
 }
 
-// Names for Values in blocks, which cannot have the name of an outside Value until they have a
-// graph.
+// Names for Values in blocks: applied when the block is a separate graph, as until then an outside
+// Value may have the name.
 using Names = std::vector<std::pair<Value*, std::string>>;
 
 Value* add_param_like(Block* block, Value* outer, Names& names) {
@@ -44,7 +44,7 @@ class ToMethods {
  private:
   static bool is_forward(const Node* node) { return node->is(kForward); }
 
-  // Every block has its module as first parameter.
+  // Adds the module as first parameter of every block.
   void add_selves(Block* block) {
     for (Node* node : block->nodes()) {
       if (!is_forward(node)) continue;
@@ -54,8 +54,8 @@ class ToMethods {
     }
   }
 
-  // What stands for modules and tensors becomes GetAttr from `self`, once per block, at its
-  // beginning; what lies elsewhere is a parameter. Returns for these what is to be given.
+  // Replaces placeholders of modules and tensors by GetAttrs from `self`, once per block, at its
+  // beginning; those outside of `module` become parameters. Returns the arguments for these.
   std::vector<Value*> read_attributes(Block* block, const Object* module, Value* self) {
     std::vector<Value*> elsewhere;
     Replaced local_replacements;
@@ -86,7 +86,7 @@ class ToMethods {
     return elsewhere;
   }
 
-  // Null if it is not within `module`.
+  // Null if the attribute is not within `module`.
   Value* attribute_from(Block* block, const Object* module, Value* self, const Value* value,
                         const Node& user) {
     std::vector<const AttributeRef*> path;
@@ -115,7 +115,7 @@ class ToMethods {
     return block == outer;
   }
 
-  // What is used outside of the block that it was made in is handed up to there.
+  // Returns Values that are used outside of their block through all blocks in between.
   void give_results(Block* block) {
     std::vector<Node*> nodes = block->nodes();
     nodes.push_back(block->return_node());
@@ -139,7 +139,7 @@ class ToMethods {
     return match;
   }
 
-  // A method has one result.
+  // Packs several results of a method into a tuple.
   void results_as_tuples(Block* block) {
     for (Node* node : block->nodes()) {
       if (!is_forward(node)) continue;
@@ -181,7 +181,7 @@ class ToMethods {
     for (size_t i = before.size(); i-- > 0;) node->drop_output(i);
   }
 
-  // What a block uses of the blocks around it becomes a parameter, in the order of use.
+  // Makes outside Values that a block uses its parameters, in the order of use.
   void take_from_outside(Block* block) {
     Replaced local_replacements;
     for (Node* node : block->nodes()) {
@@ -204,7 +204,7 @@ class ToMethods {
     }
   }
 
-  // Blocks leave, innermost first; where they stood they are called.
+  // Turns blocks into methods, innermost first, and replaces them by calls.
   void calls(Block* block) {
     for (Node* node : block->nodes()) {
       if (!is_forward(node)) continue;
@@ -267,7 +267,7 @@ Node* hide_span(Node* node) {
 
 void make_methods(Graph& graph, const Scopes& scopes) {
   ToMethods(graph, scopes).run();
-  // They stand for attributes of modules, which by now are read where they are used.
+  // Removes the placeholders: attributes are now read where they are used.
   for (Node* node : graph.block()->nodes())
     if (node->outputs().size() == 1 && scopes.attributes.count(node->output())) node->destroy();
 }

@@ -1,12 +1,12 @@
-// Scopes: which nodes of a trace belong to which module, and how they become its methods.
+// Scopes: the nodes of each module in a trace, and their conversion to methods.
 //
-// What: while a submodule runs, nodes go into the block of a prim::TracedModuleForward; Values are
-// used wherever they are known, also across blocks. make_methods turns that into PyTorch's graphs:
-// each block becomes a method, and a prim::CallMethod replaces it.
-// Invariant: afterwards a graph uses only what is its own. What a block used from outside is an
-// input of the method, what was used of it outside is its result; parameters are read by attribute
-// where the module has them, and are inputs where it has not.
-// If violated: the verifier refuses the graph before it runs.
+// While a submodule runs, nodes are added to the block of a prim::TracedModuleForward;
+// Values may be used across blocks. make_methods converts this to PyTorch's form: each
+// block becomes a method, and a prim::CallMethod replaces it. Invariant: afterwards no
+// graph uses another's Values. Outside Values that a block used are inputs of the method,
+// Values used outside are its results; parameters are read as attributes of the module if
+// it has them, and are inputs otherwise. If violated: the verifier rejects the graph before
+// it runs.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@
 
 namespace uh::jit {
 
-// The path of a module or tensor within the traced module.
+// The path of a module or tensor from the traced module.
 struct AttributeRef {
   const Object* owner;
   std::string attribute;
@@ -25,13 +25,13 @@ struct AttributeRef {
 };
 
 struct Scopes {
-  const Object* self = nullptr;  // the module that is traced
+  const Object* self = nullptr;  // the traced module
   std::unordered_map<const Object*, AttributeRef> modules;
-  // Placeholders for modules and tensors of modules until the end of the trace: outputs of nodes
-  // without inputs, at the beginning of the graph.
+  // Placeholders for modules and their tensors until the end of the trace: outputs of nodes without
+  // inputs, at the beginning of the graph.
   std::unordered_map<const Value*, AttributeRef> attributes;
   // Tensors that are several attributes, once for each further attribute. PyTorch handles them
-  // first, as the order of its graphs shows.
+  // first, which determines the order of its graphs.
   std::vector<Value*> shared;
   // The module of each prim::TracedModuleForward.
   std::unordered_map<const Node*, const Object*> calls;
@@ -40,13 +40,13 @@ struct Scopes {
   std::string path(const Object* module) const;
 };
 
-// A module may have any name; printed names have only its letters, digits and _.
+// The printable form of a module's name: only its letters, digits and _.
 std::string plain_name(std::string name);
 
-// Turns the blocks of called modules into methods, and leaves calls in `graph`.
+// Turns the blocks of called modules into methods, and inserts calls of them in `graph`.
 void make_methods(Graph& graph, const Scopes& scopes);
 
-// Hides the span of a node in printed graphs: PyTorch has none for nodes without source.
+// Hides a node's span in printed graphs: PyTorch prints none for nodes without source.
 Node* hide_span(Node* node);
 
 }  // namespace uh::jit

@@ -10,7 +10,7 @@
 namespace uh::jit {
 namespace {
 
-// x.var(1) is var.dim where nothing is said of the correction.
+// x.var(1) is var.dim if no correction is passed.
 std::optional<PyTorchCall> without_correction(const OperatorInfo& op, const Stack& arguments) {
   if (op.schema().overload_name() != "correction" || arguments[1].is_none() ||
       !arguments[2].is_none())
@@ -20,7 +20,7 @@ std::optional<PyTorchCall> without_correction(const OperatorInfo& op, const Stac
   return PyTorchCall{plain, {arguments[0], arguments[1], true, arguments[3]}};
 }
 
-// All of conv1d to conv_transpose3d are one operator in traces.
+// conv1d to conv_transpose3d are all aten::_convolution in traces.
 std::optional<PyTorchCall> as_convolution(const OperatorInfo& op, const Stack& arguments) {
   const FunctionSchema& schema = op.schema();
   const bool transposed = schema.name().starts_with("conv_transpose");
@@ -36,7 +36,7 @@ std::optional<PyTorchCall> as_convolution(const OperatorInfo& op, const Stack& a
       const Dims* dims = arguments[i].get_if<Dims>();
       return dims && dims->size() == 1 ? IValue(Dims(n, (*dims)[0])) : arguments[i];
     }
-    return Dims(n, 0);  // the output_padding of a convolution that is not transposed
+    return Dims(n, 0);  // output_padding of a convolution that is not transposed
   };
   if (!argument("padding").get_if<Dims>()) return std::nullopt;  // "same"
   for (const Overload* overload : overloads_of(ops::convolution_op)) {
@@ -50,7 +50,8 @@ std::optional<PyTorchCall> as_convolution(const OperatorInfo& op, const Stack& a
   return std::nullopt;
 }
 
-// The operators that PyTorch's functions of these names call, and that its traces contain.
+// Calls for which PyTorch's functions of these names call another operator, which its traces
+// contain.
 std::optional<PyTorchCall> by_another_name(const OperatorInfo& op, const Stack& arguments) {
   const std::string name(op.schema().name());
   if (name == "det" || name == "slogdet" || name == "matrix_exp") {
@@ -61,7 +62,7 @@ std::optional<PyTorchCall> by_another_name(const OperatorInfo& op, const Stack& 
     const OperatorInfo* sub = Dispatcher::instance().find("sub.Tensor");
     if (sub) return PyTorchCall{sub, {arguments[1], arguments[0], arguments[2]}};
   }
-  // x.half(memory_format=...): a conversion that is known to be one.
+  // x.half(memory_format=...): a to() that is known to convert.
   if (name == "_to_copy" && !arguments[1].is_none() && arguments[2].is_none()) {
     const OperatorInfo* to = find_builtin("aten::to.dtype");
     if (to) return PyTorchCall{to, {arguments[0], arguments[1], false, false, arguments[3]}};

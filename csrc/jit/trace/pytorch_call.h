@@ -1,9 +1,9 @@
-// The form of a call in a trace: as PyTorch's Python would have written it.
+// PyTorchCall: the form of a call in PyTorch's traces.
 //
-// What: the engine's operators are not all PyTorch's: one stands for several overloads
-// (schema_matching/overload.h), conv2d for a _convolution, det for linalg_det. A trace holds
-// PyTorch's.
-// Invariant: the written call computes what was called. If violated: a trace computes something
+// Some of the engine's operators differ from PyTorch's: one combines several
+// overloads (schema_matching/overload.h), conv2d is a _convolution, det is
+// linalg_det. A trace contains PyTorch's. Invariant: the recorded call computes
+// the same as the actual one. If violated: running the trace computes something
 // else.
 #pragma once
 

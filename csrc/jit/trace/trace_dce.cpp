@@ -1,4 +1,4 @@
-// The end of a trace: unused nodes without effects are removed, as at the end of PyTorch's.
+// Dead code elimination at the end of a trace, as in PyTorch.
 #include <algorithm>
 #include <unordered_set>
 

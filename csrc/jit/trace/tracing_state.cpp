@@ -29,7 +29,7 @@ void record_call(const OperatorInfo& op, const Stack& arguments, const Stack& re
   t_tracing->record(op, arguments, results);
 }
 
-// The number as in PyTorch's arithmetic; nothing for a value that is not a number, or complex.
+// The number as a tensor, as in PyTorch's arithmetic; undefined for complex and other values.
 Tensor as_tensor(const IValue& value) {
   const Scalar number = from_value<Scalar>(value);
   if (number.is_complex()) return Tensor();
@@ -41,7 +41,7 @@ Tensor as_tensor(const IValue& value) {
   return result;
 }
 
-// Whether it is what the tensor holds: an argument of the same name may be another one.
+// True if the tensor has this value: an argument of the same name may be another one.
 bool is_number(const Tensor& tensor, const Scalar& number) {
   const Scalar scalar = read_scalar(tensor);
   return !scalar.is_complex() && !number.is_complex() && scalar.to_double() == number.to_double();
@@ -52,7 +52,7 @@ bool is_one(const IValue& value) {
   return !number.is_complex() && number.to_double() == 1;
 }
 
-// While something runs that is one node of this thread's trace; it may itself trace.
+// Suspends this thread's trace while code runs that is one node of it; that code may itself trace.
 class Aside {
  public:
   Aside() : suspended_(std::move(t_tracing)), included_(t_state.included) {
@@ -76,7 +76,7 @@ std::string text_of_object(const Object& object) {
 
 }  // namespace
 
-// Set once, before any thread starts; a call without the key Tracer never reads it.
+// Set at static initialisation, before any thread starts; only calls with the key Tracer read it.
 [[maybe_unused]] const bool g_is_tracer_set = (g_tracer = &record_call) != nullptr;
 
 TracingState::TracingState(std::string name) : graph_(make_ref<Graph>()) {
@@ -105,7 +105,7 @@ void TracingState::abort() {
   t_tracing.reset();
 }
 
-// What an int, float or number argument is made from, where a tensor was given for it.
+// Converts a tensor that was passed for an int, float or number argument.
 Value* TracingState::number_from(const Tensor& tensor, const Type& type) {
   if (type.is(TypeKind::kOptional) || type.is(TypeKind::kList))
     return number_from(tensor, *type.element());
@@ -132,7 +132,7 @@ const TracingState::TracedArgument* TracingState::find_traced(std::string_view n
 
 Value* TracingState::argument(const OperatorInfo& op, size_t i, const IValue& value) {
   const Argument& argument = op.schema().arguments[i];
-  // One number is both elements of int[2]; PyTorch's Python expands it.
+  // One number fills both elements of int[2]; PyTorch's Python expands it.
   const auto n = as_in_python_ ? static_cast<size_t>(signature_of(op).parameters[i].fixed_size) : 0;
   if (value.get_if<Tensor>() || value.is_none()) return value_of(value);
   if (!traced_arguments_.empty() && argument.type.base() != SchemaKind::kTensor) {
@@ -150,7 +150,7 @@ Value* TracingState::argument(const OperatorInfo& op, size_t i, const IValue& va
       return build("prim::ListConstruct", parts, type_of(value));
     }
     const TracedArgument* traced = find_traced(argument.name, -1);
-    if (!traced) traced = find_traced(argument.name, 0);  // a list of one, which is a number here
+    if (!traced) traced = find_traced(argument.name, 0);  // a list of one, passed as a number
     if (traced && is_number(traced->tensor, from_value<Scalar>(value)))
       return number_from(traced->tensor, *jit_type(argument.type));
   }
@@ -198,14 +198,14 @@ void TracingState::record(const OperatorInfo& called, const Stack& args, const S
   std::vector<Value*> inputs;
   for (size_t i = 0; i < arguments.size(); ++i) inputs.push_back(argument(op, i, arguments[i]));
   traced_arguments_.clear();
-  // 2 * x is x.mul(2) in PyTorch.
+  // In PyTorch, 2 * x calls x.mul(2).
   if (as_in_python_ && inputs.size() >= 2 && !arguments[0].get_if<Tensor>() &&
       (op.full_name() == "mul.Tensor" || (op.full_name() == "add.Tensor" && is_one(arguments[2]))))
     std::swap(inputs[0], inputs[1]);
   Node* node = graph_->create(Symbol(op.qualified_name()), inputs, 0);
   node->set_op(&op);
   graph_->insert(node);
-  // A constant that every call gives another shape is of no shape.
+  // An in-place view changes a constant's shape in every call: its type has no shape.
   if (op.has_tag(Tag::kInplaceView) && inputs[0]->node()->is("prim::Constant"))
     inputs[0]->set_type(tensor_type());
   add_results(node, op, arguments, results);
@@ -297,7 +297,7 @@ void TracingState::call(Function& function, Stack& stack) {
 GraphRef TracingState::end(const IValue& result) {
   const std::unique_ptr<TracingState> self = std::move(t_tracing);
   t_state.included = t_state.included - Key::kTracer;
-  self->names_.clear();  // what a result is called does not matter
+  self->names_.clear();  // names of results are not kept
   self->graph_->add_output(self->value_of(result));
   if (self->scopes_.self) make_methods(*self->graph_, self->scopes_);
   if (self->as_in_python_) remove_dead_of_trace(*self->graph_);

@@ -1,13 +1,14 @@
-// Tracing: records a thread's operator calls as a graph. Note [Tracing] of dispatch/operator.h.
+// TracingState: records a thread's operator calls as a graph. Note [Tracing] of
+// dispatch/operator.h.
 //
-// What: between begin and end every outermost operator call becomes a Node, its tensors Values. A
+// Between begin and end every outermost operator call becomes a Node, its tensors Values. A
 // tensor that is neither an input nor a result is a constant, and so is every number: Python
-// computed it during the trace, and another input cannot change it. Sizes (size_of) are tensors
-// without dimensions during a trace, so that computations with them stay in the graph. If one
-// becomes an int argument of an operator, the caller says which (give_argument), and the graph gets
-// an aten::Int. A submodule that is called has its nodes in a separate block (enter, leave), and at
-// the end in a separate method: fixup_trace_scope_blocks.h. Invariant: `values_` holds a reference
-// on every tensor in it, so that no address is used twice. A write in place gives its tensor a new
+// computed it during the trace, so it is the same for all inputs. Sizes (size_of) are 0-d
+// tensors during a trace, so that computations with them are traced. If one becomes an int
+// argument of an operator, the caller registers it (give_argument), and the graph gets an
+// aten::Int. The nodes of a called submodule are in a separate block (enter, leave), and at
+// the end in a method: fixup_trace_scope_blocks.h. Invariant: `values_` holds a reference to
+// every tensor in it, so that no address is reused. An in-place write gives its tensor a new
 // Value.
 #pragma once
 
@@ -23,41 +24,41 @@ class Function;
 
 class TracingState {
  public:
-  // The trace of this thread; throws when there is one already, or none.
+  // Starts, or returns, this thread's trace; throws if there already is one, or none.
   static void begin(std::string name);
   static TracingState& current();
   static bool on();
   static void abort();
-  // True if this thread's calls are traced at present: not those that an operator makes inside.
+  // True if this thread's calls are traced at present; false for calls inside of an operator.
   static bool records();
 
   // As in Python's traces: numbers of arithmetic are tensors, and unused nodes are removed.
   void as_in_python() { as_in_python_ = true; }
 
   Value* add_input(std::string_view name, const IValue& value);
-  // A module: its tensors are read by attribute where they are first used, also of submodules.
+  // Adds the traced module: tensors of it and its submodules become attributes at their first use.
   Value* add_self(const IValue& module);
-  // The nodes recorded until leave() are those of this module, which is part of that of add_self.
+  // Assigns the nodes up to leave() to this module, a submodule of add_self's.
   void enter(const IValue& module);
   void leave();
-  // Ends the trace; the graph returns this. Modules that were entered have their methods then.
+  // Ends the trace, whose graph returns `result`. Entered modules then have their methods.
   GraphRef end(const IValue& result);
 
   Graph& graph() const { return *graph_; }
-  // The Value of a tensor or number at present; a constant for an unknown tensor.
+  // The present Value of a tensor or number; a constant for an unknown tensor.
   Value* value_of(const IValue& value);
   void record(const OperatorInfo& op, const Stack& arguments, const Stack& results);
-  // The same of a builtin or operator that Python found its own way around: `result` is there.
+  // The same for an operator that Python computed by other means: `result` already exists.
   void record(std::string_view full_name, const Stack& arguments, const Tensor& result);
   // Calls a compiled function, with its arguments on the stack: one node, its branches kept.
   void call(Function& function, Stack& stack);
 
-  // A size of the tensor, or with `name` "numel" all of them multiplied, as a tensor.
+  // Returns a size of the tensor as a tensor, or with `name` "numel" their product.
   Tensor size_of(const Tensor& tensor, std::string_view name, int64_t dim);
-  // The next operator's argument, or element `index` of it (-1: the whole), is this tensor's value.
+  // The next operator's argument, or its element `index` (-1: all of it), has this tensor's value.
   void give_argument(std::string name, int64_t index, Tensor tensor);
   void forget_arguments() { traced_arguments_.clear(); }
-  // The names of tensors in Python at present: a Value without a name takes it at its next use.
+  // Sets the present Python names of tensors: an unnamed Value is named at its next use.
   void set_names(std::vector<std::pair<const TensorImpl*, std::string>> names);
 
  private:
@@ -78,10 +79,10 @@ class TracingState {
   struct TracedValue {
     Tensor tensor;
     Value* value;
-    int64_t when;  // counts up
+    int64_t when;  // sequence number
   };
-  // Another description of memory that is known, made by no operator: autograd gives a Node its own
-  // result back that way. The one that was set last, or null.
+  // The latest Value of another TensorImpl over the same memory, or null: autograd passes a Node's
+  // own result as a new TensorImpl.
   const TracedValue* same_memory(const Tensor& tensor) const;
   struct TracedArgument {
     std::string name;
@@ -103,10 +104,10 @@ class TracingState {
   std::unordered_map<const TensorImpl*, std::string> names_;
 };
 
-// Removes unused nodes without effects, as at the end of PyTorch's traces: random numbers too.
+// Removes unused nodes without effects, including random numbers, as PyTorch does after tracing.
 void remove_dead_of_trace(Graph& graph);
 
-// Gives the Value this name as PyTorch does in traces: its previous owner becomes x.1, x.3...
+// Names the Value as PyTorch does in traces: the name's previous owner becomes x.1, x.3...
 void take_name(Value* value, const std::string& name);
 
 }  // namespace uh::jit

@@ -1,4 +1,4 @@
-// What stands for a value in a trace: of tensors, of modules' attributes, of containers.
+// The Values of tensors, of modules' attributes and of containers in a trace.
 #include "autograd/autograd_meta.h"
 #include "jit/trace/tracing_state.h"
 
@@ -34,7 +34,7 @@ void take_name(Value* value, const std::string& name) {
   std::string full = plain_name(name);
   if (!full.empty() && full[0] >= '0' && full[0] <= '9') full = "_" + full;
   if (Value* before = graph.value_named(full); before && before != value) {
-    // The first odd number that is free; all below are taken, so it is looked for by halves.
+    // Finds the first free odd number by bisection, as all below it are taken.
     const auto numbered = [&](int64_t k) { return full + "." + std::to_string(2 * k + 1); };
     int64_t occupied = -1, free = 0;
     for (int64_t step = 1; graph.value_named(numbered(free)); step *= 2) {
@@ -50,14 +50,14 @@ void take_name(Value* value, const std::string& name) {
   value->set_name(full);
 }
 
-// A Value that an operator uses: it is called what Python calls it.
+// Names an operator's operand like its Python variable.
 Value* TracingState::used(const TensorImpl* impl, Value* value) {
   if (value->has_name()) return value;
   if (const auto it = names_.find(impl); it != names_.end()) take_name(value, it->second);
   return value;
 }
 
-// Unpacks a tuple or list of tensors that is an input, at the beginning of the graph.
+// Unpacks an input tuple or list of tensors, at the beginning of the graph.
 void TracingState::know_parts(const IValue& value, Value* container) {
   if (const Tensor* t = value.get_if<Tensor>()) {
     know(*t, container);
@@ -95,7 +95,7 @@ Value* TracingState::add_self(const IValue& module) {
   return input;
 }
 
-// An attribute that is reached again keeps its first path.
+// Registers attributes; one that is reached again keeps its first path.
 void TracingState::find_attributes(const Object* module) {
   const auto& type = static_cast<const ClassType&>(*module->type.get());
   for (size_t i = 0; i < module->slots.size(); ++i) {
@@ -145,7 +145,7 @@ Value* TracingState::value_of(const IValue& value) {
     }
     if (const TracedValue* same = same_memory(*t)) {
       Value* value = same->value;
-      // x.data: no operator makes it, and it counts its own writes.
+      // x.data: created without an operator, with its own version counter.
       if (&same->tensor.impl()->counter() != &t->impl()->counter()) {
         record("prim::data", Stack{IValue(same->tensor)}, *t);
         return used(t->impl(), values_.at(t->impl()).value);
@@ -156,7 +156,7 @@ Value* TracingState::value_of(const IValue& value) {
     check(!autograd::requires_grad(*t) || !grad_enabled(),
           "trace: a tensor that requires a gradient is neither an input of the trace nor an "
           "attribute of its module, and cannot become a constant; detach() it, or make it either");
-    // A separate constant: what Python writes to the tensor later is not in the graph.
+    // A separate constant: later writes by Python are not in the graph.
     Value* constant = graph_->insert_constant(value);
     know(*t, constant);
     return constant;
