@@ -191,8 +191,7 @@ class Jit:
         )
 
     def _failure(self, moment: int) -> str:
-        """Return the reason why a pass failed. A Python error is recorded right after the end of the
-        pass."""
+        """Return the reason why a pass failed. A Python error is in the EXCEPTION event that follows."""
         text = self.history.text(moment)
         raised = self.history.tables.numbers("EXCEPTION")
         index = int(raised.searchsorted(moment))

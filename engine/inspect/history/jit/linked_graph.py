@@ -155,7 +155,7 @@ class LinkedGraph(IrGraph):
         _tie(linked, before)
 
     def _end_of(self, key: int) -> LinkedLine:
-        """Return the last line of a node or block, given its first line."""
+        """Return the last line of the node or block whose first line has this key."""
         block = self._ends.get(key)
         if block is not None:
             return self.linked_lines[block["return"]]
