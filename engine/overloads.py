@@ -1,9 +1,9 @@
 """Public functions that choose between operators by their arguments.
 
-PyTorch has several operators under one name (`max` of a tensor, of a dimension, of two tensors);
-a generated function calls one of them. This module has the functions that inspect their arguments first, the
-aliases, and functions that are one line of other operators. engine/__init__.py installs `FUNCTIONS`
-and `METHODS` over the generated tables.
+PyTorch has several operators under one name (`max` of a tensor, of a dimension, of two tensors); a generated
+function calls one of them. This module has the functions that inspect their arguments first, the aliases, and
+functions that are one line of other operators. engine/__init__.py installs `FUNCTIONS` and `METHODS` over the
+generated tables.
 """
 
 from __future__ import annotations

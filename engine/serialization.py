@@ -57,9 +57,9 @@ def save(
     has no effect.
 
     f: a path, or an object with `write`. A file is replaced only when the new one is complete: a program that has
-    mapped the old file keeps its pages, and a failed save changes nothing. Permissions and
-    symbolic links are preserved; devices, pipes and /dev/stdout are written to directly; other hard links of
-    the file keep the old content. `requires_grad`, strides and shared memory are saved; the graph is not.
+    mapped the old file keeps its pages, and a failed save changes nothing. Permissions and symbolic links are
+    preserved; devices, pipes and /dev/stdout are written to directly; other hard links of the file keep the old
+    content. `requires_grad`, strides and shared memory are saved; the graph is not.
     Memory: contiguous tensors are written in place; a safetensors file has copies of views, a `.pt` file their
     whole Storage.
     Raises: TypeError for values that cannot be written, RuntimeError for meta tensors in safetensors,
@@ -99,11 +99,11 @@ def load(
     """Read a file that `save` or `torch.save` wrote; any other safetensors file becomes a dict of its tensors.
 
     f: a path, or an object with `read`. map_location: the device for all tensors ("cpu", "meta"), a dict of
-    devices by the device in the file, or a function that takes a storage and its device.
-    mmap=True: the tensors are the file's mapped pages, read on first access (a path only); writing to
-    them does not change the file, and if another program truncates it, an access ends this one.
-    A `.pt` file is read without executing anything: tensors, parameters, plain containers and what
-    `serialization.add_safe_globals` allows. weights_only=False also reads other objects and executes code from the
+    devices by the device in the file, or a function that takes a storage and its device. mmap=True: the tensors
+    are the file's mapped pages, read on first access (a path only); writing to them does not change the file, and
+    if another program truncates it, an access ends this one. A `.pt` file is read without executing anything:
+    tensors, parameters, plain containers and what `serialization.add_safe_globals` allows. weights_only=False also
+    reads other objects and executes code from the
     file: use it only for files that you trust. `pickle_module` and `pickle_load_args` are for that case.
     Raises: FileNotFoundError; EOFError for an empty file; RuntimeError for a file that is damaged, cut short or of
     another format; pickle.UnpicklingError for a pickle that is damaged or contains more than is allowed; TypeError

@@ -40,8 +40,7 @@ def load(
     """Reads a file of `save` as a ScriptModule; nothing in it is executed.
 
     f: a path, or an object with `read`. _extra_files: the values of its keys are set to the file's, as
-    bytes.
-    mmap=True maps the tensors from the file (a path only), as in `engine.load`.
+    bytes. mmap=True maps the tensors from the file (a path only), as in `engine.load`.
     Raises: RuntimeError for a file that is damaged, holds no model, or was written by a newer version.
     """
     if map_location is not None:

@@ -470,8 +470,8 @@ class Tables:
     def values(self) -> Table:
         """Recorded bytes of storages, from the write that they belong to.
 
-        A VALUES record comes a few events after its WRITE; the bytes were there from then on.
-        A WRITE without VALUES (the budget ran out) is a row too, of mode -1: unknown from then on.
+        A VALUES record comes a few events after its WRITE; the bytes were there from then on. A WRITE without
+        VALUES (the budget ran out) is a row too, of mode -1: unknown from then on.
         """
         since, rows = self.of("WRITE", "VALUES")
         retained = rows.kind == NUMBER["VALUES"]

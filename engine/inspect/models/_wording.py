@@ -69,6 +69,5 @@ def python_of(history: History) -> tuple[int, ...]:
 
 def method_name(name: str) -> str:
     """Shorten a method of a compiled class to the class's own name: `__torch__.package.Net.forward`
-    is
-    `Net.forward`; other names stay."""
+    is `Net.forward`; other names stay."""
     return ".".join(name.split(".")[-2:]) if name.startswith("__torch__.") else name

@@ -43,10 +43,9 @@ feature, `programs/user_errors.py` and `class_user_errors.py` the messages.
 
     classes     compiled where a program names them, or by `@jit.script` (required if a Module has an
                 object of the class as an attribute): attributes that `__init__` sets, methods, `__add__`
-                to
-                `__contains__`, properties, static methods, `with` (an error does not call `__exit__`),
-                dataclasses. No inheritance, no class attributes, no `default_factory`.
-                Objects are copied between Python and compiled code, attribute by attribute.
+                to `__contains__`, properties, static methods, `with` (an error does not call `__exit__`),
+                dataclasses. No inheritance, no class attributes, no `default_factory`. Objects are copied
+                between Python and compiled code, attribute by attribute.
     Enums       of ints, floats or strings: members, `.name`, `.value`, `==`, `is`, `for member in Color`
     Union, Any  narrowed by `isinstance` and `jit.isinstance`, also of `List[int]`; `x is None`
     interfaces  `@jit.interface` declares a submodule's methods. Calls are bound to the actual class: a

@@ -1,9 +1,9 @@
 """Sequences of statements, and `if`: an early exit becomes outputs of its block.
 
 SSA blocks have one end. After an `if` one branch of which ends with `return`, `break` or `continue`,
-the following statements move into the other branch; for a deeper exit, the `if` returns
-a flag, and the following statements are guarded by another `if`. The values that the function (or the
-loop's body) ends with become results of these.
+the following statements move into the other branch; for a deeper exit, the `if` returns a flag, and
+the following statements are guarded by another `if`. The values that the function (or the loop's
+body) ends with become results of these.
 """
 
 from __future__ import annotations

@@ -125,10 +125,9 @@ class MultiheadAttention(Module):
     ) -> tuple[Tensor, Tensor | None]:
         """Return (output, weights); weights are None unless `need_weights`, and per head unless averaged.
 
-        Shape: query (L, N, embed_dim), key (S, N, kdim), value (S, N, vdim); with `batch_first` N
-        comes first; without a batch there is no N. `attn_mask` (L, S) or (N * heads, L, S) and
-        `key_padding_mask` (N, S) are bool (True hides) or are added to the scores. `is_causal`: `attn_mask` is the
-        causal mask.
+        Shape: query (L, N, embed_dim), key (S, N, kdim), value (S, N, vdim); with `batch_first` N comes first;
+        without a batch there is no N. `attn_mask` (L, S) or (N * heads, L, S) and `key_padding_mask` (N, S) are
+        bool (True hides) or are added to the scores. `is_causal`: `attn_mask` is the causal mask.
         """
         transposed = self.batch_first and query.dim() == 3
         if transposed:  # transpose a tensor that is passed twice once: one product projects it

@@ -1,9 +1,9 @@
 """All lines that a graph had at any time, in one order, so that each keeps its row from pass to pass.
 
-The states of a graph (one per snapshot and rewrite) are overlaid. A removed line keeps its
-row; a new one is inserted after the line it follows. A node that moves leaves its old row and
-gets a new one. The order is computed once per graph and only grows, so a step never reorders anything. Each
-row stores the versions of its line, so a state is looked up instead of replayed.
+The states of a graph (one per snapshot and rewrite) are overlaid. A removed line keeps its row; a new one
+is inserted after the line it follows. A node that moves leaves its old row and gets a new one. The order is
+computed once per graph and only grows, so a step never reorders anything. Each row stores the versions of
+its line, so a state is looked up instead of replayed.
 """
 
 from __future__ import annotations
