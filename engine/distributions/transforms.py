@@ -145,7 +145,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 class _InverseTransform(Transform):
-    """The inverse of a map; it has no cache of its own."""
+    """The inverse of a map; it caches nothing itself."""
 
     def __init__(self, transform: Transform) -> None:
         super().__init__()
