@@ -66,7 +66,8 @@ def moved(x: Tensor) -> Tensor:
 
 
 def share_memory_(x: Tensor) -> Tensor:
-    """Move the tensor's memory to where processes that get the tensor see each other's writes; on a GPU it stays.
+    """Move the tensor to shared memory: processes that receive it see each other's writes. A GPU tensor stays where
+    it is.
 
     Raises: RuntimeError if views share the memory, as they would keep the old one: move it before they are created.
     """

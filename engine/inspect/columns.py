@@ -1,4 +1,4 @@
-"""The records of a trace in columns: 64 bytes in the ring, one or two on disk, some 15 here.
+"""Columnar storage of a trace's records: 64 bytes each in the ring, one or two on disk, about 15 here.
 
 Short traces, and the newest records of a long one, are an array of whole records. The others are packed by segment of
 65,536, by kind and by field, each column with the least sufficient item size. A table of facts reads a few fields of a

@@ -48,7 +48,7 @@ COLUMNS = {
     "sources": [("file", 1), ("path", 0), ("text", 0)],
 }  # fmt: skip
 """The columns of each table, and which of them is its primary key (1)."""
-# A file may be made to unpack to far more than a recording: bounds on what we allocate for it.
+# A malicious file may unpack to far more than a recording, so allocations are limited.
 # Recordings unpack to 10 to 40 times their size, their values (mostly zeros, say) to 100 times.
 MAX_SEGMENT_EVENTS = 1 << 18
 MAX_SEGMENT_BLOBS = 96 << 20  # the recorder's ring holds 64 MB of them

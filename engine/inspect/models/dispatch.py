@@ -164,8 +164,8 @@ class DispatchModel:
     fresh: tuple[bool, ...] = ()  # per result: a tensor with new memory, not a view or an input
     plans: tuple[PlanRow, ...] = ()
     commands: tuple[DeviceCommand, ...] = ()  # that it enqueued on a device
-    tree: tuple[CallRow, ...] = ()  # the whole call that the program made, this one within it
-    neighbours: tuple[CallRow, ...] = ()  # the calls that the same line made
+    tree: tuple[CallRow, ...] = ()  # the program's whole call, which contains this one
+    neighbours: tuple[CallRow, ...] = ()  # the calls made by the same line
     regions: tuple[RegionRow, ...] = ()  # in which the call ran, outermost first
     origin: Origin = UNKNOWN
 

@@ -98,7 +98,7 @@ class FusedModel:
     line: int = 0
     graph: int = 0  # that holds the group
     node: int = 0
-    value: int = 0  # the first that the node makes
+    value: int = 0  # the node's first output
     device: str = ""  # that ran the last launch, if it was not the CPU
     device_source: tuple[str, ...] = ()  # of its kernel
     tile: int = 0
