@@ -33,7 +33,7 @@ class Parameter:
             return True
         if self.number_too:
             return accepts(SCALAR, value)
-        return self.type.one_for_all and accepts(INTEGER, value)  # int[2]: one number may be passed for both
+        return self.type.one_for_all and accepts(INTEGER, value)  # int[2]: one number for both
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ TURNS = (
     10,
 )  # minimum and maximum iterations to wait: a key may post a message that posts another
 
-PASSING = ("escape", "ctrl+q", "ctrl+c")  # keys that do not wait for a screen that is reading a recording
+PASSING = ("escape", "ctrl+q", "ctrl+c")  # keys that do not wait for a screen
 Typed = events.Key | events.Paste
 
 

@@ -59,7 +59,7 @@ MAX_BLOBS = 1 << 30  # bytes of blobs, one segment after the other
 MAX_REPAIRED = 1 << 30  # bytes of a file that is read whole, as it lost its end
 _CACHED = 32 << 20  # bytes of unpacked blobs kept
 PATIENCE = (
-    0.5  # seconds to wait for a recorder that has locked the file to open or close it
+    0.5  # seconds to wait for a recorder that has locked the file while it opens or closes the file
 )
 _UNREADABLE = (
     sqlite3.DatabaseError,

@@ -59,7 +59,7 @@ _overload_method = _overload
 
 
 def modifier_of(fn: object) -> str:
-    """ Returns the mark of a function: "export", "ignore", "unused" or ""."""
+    """Returns the mark of a function: "export", "ignore", "unused" or ""."""
     return getattr(fn, _NAME, "")
 
 

@@ -73,7 +73,7 @@ def _in_place(history: History, failure: Failure) -> Answer:
     reached = {node for node in stale if run is not None and run.order_of(node, failure.moment)}
     nodes = sorted(
         stale, key=lambda node: (node not in reached, -node)
-    )  # the first that failed
+    )  # the node that failed first, if several
     answers = [each for node in nodes for each in why_stale(history, node, failure.moment)]
     text = f"A saved tensor was overwritten before backward needed it: {_raised(history, failure)}"
     facts = [fact for each in answers for fact in (each.text, *each.facts)]

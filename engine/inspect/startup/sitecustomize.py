@@ -37,7 +37,7 @@ def _begin() -> None:
         child.begin(fd, details["script"], details["module"], details["steps"])
     except (
         Exception
-    ) as error:  # the program runs anyway; the recorder reports why it has no lines
+    ) as error:  # the program runs anyway; the recorder explains why there are no lines
         reason = f"{type(error).__name__}: {error}".encode("utf-8", "replace")[:2000]
         try:
             os.pwrite(fd, len(reason).to_bytes(8, "little") + reason, 2048)

@@ -55,7 +55,7 @@ _classes: WeakValueDictionary[Any, ModuleClass] = WeakValueDictionary()
 
 
 def _class_name(module: Module) -> str:
-    """ Returns "__torch__.Cell", and a new name for each further structure of that class."""
+    """Returns "__torch__.Cell", and a new name for each further structure of that class."""
     return free_name(class_name(type(module)))
 
 

@@ -60,7 +60,7 @@ def in_engine(fn: object) -> bool:
 
 
 def operator_of(fn: Callable[..., Any]) -> str | None:
-    """ Returns "aten::add" for `engine.add`; None for a function that is written in Python.
+    """Returns "aten::add" for `engine.add`; None for a function that is written in Python.
 
     A function that chooses between overloads (`engine.max`) maps to their common name: schema matching
     chooses.

@@ -579,7 +579,7 @@ class Node(_Part):
         return name in self.attributeNames()
 
     def sourceRange(self) -> str:
-        """ Returns "file:line:column" of its source; "" without one."""
+        """Returns "file:line:column" of its source; "" without one."""
         span = self._data()["span"]
         return f"{span[0]}:{span[1]}:{span[2]}" if span else ""
 

@@ -156,7 +156,7 @@ class GradBox:
     """A leaf's .grad."""
 
     tensor: int  # the tensor that .grad is; 0: None
-    mode: str  # how the last gradient was accumulated: "taken over", "copied", "added in place", ...
+    mode: str  # how the last gradient got there: "taken over", "copied", "added in place"
     moment: int  # since when; -1: never set
     dtype: str
     sizes: tuple[int, ...]
